@@ -1,0 +1,78 @@
+//! The outside world as traits: [`Disk`] and [`File`], [`Clock`], [`Random`].
+//!
+//! Production code takes `Arc<dyn Disk>` and friends; `real` implements them with the operating system,
+//! `sim` in memory with torn, lost, slow and failing writes.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One open file. All calls are positional and may come from several threads at once.
+pub trait File: Send + Sync {
+    /// Reads up to `buf.len()` bytes at `offset`; fewer only at end of file.
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Writes all of `buf` at `offset`. Not durable before a sync.
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
+    /// Makes written data durable (fdatasync). After an error nothing may be assumed about earlier writes.
+    fn sync_data(&self) -> io::Result<()>;
+    /// Makes data and metadata durable (fsync).
+    fn sync_all(&self) -> io::Result<()>;
+    /// Current length in bytes.
+    fn len(&self) -> io::Result<u64>;
+    /// True when the file holds no bytes.
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+    /// Cuts or extends (with zeros) to `len` bytes.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+    /// Reserves disk blocks up to `len` bytes and extends the file to it, so that later writes inside need no metadata.
+    fn allocate(&self, len: u64) -> io::Result<()>;
+}
+
+/// How to open a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// Must exist; read only.
+    Read,
+    /// Must exist; read and write.
+    ReadWrite,
+    /// Created when missing; read and write.
+    Create,
+    /// Must not exist; read and write.
+    CreateNew,
+}
+
+/// A directory tree that holds files.
+pub trait Disk: Send + Sync {
+    /// Opens `path`.
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>>;
+    /// Whether a file or directory is there.
+    fn exists(&self, path: &Path) -> bool;
+    /// Makes a directory and its parents.
+    fn create_dir_all(&self, path: &Path) -> io::Result<()>;
+    /// Names directly inside a directory, sorted.
+    fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>>;
+    /// Atomically renames. Durable only after [`Disk::sync_dir`] of the parent.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Removes a directory and all in it.
+    fn remove_dir_all(&self, path: &Path) -> io::Result<()>;
+    /// Makes directory entries durable.
+    fn sync_dir(&self, dir: &Path) -> io::Result<()>;
+}
+
+/// Time. `now` is monotonic and starts anywhere; `unix_nanos` is the wall clock and may jump.
+pub trait Clock: Send + Sync {
+    /// Monotonic time since an arbitrary start.
+    fn now(&self) -> Duration;
+    /// Wall clock in nanoseconds since 1970-01-01 UTC.
+    fn unix_nanos(&self) -> i128;
+}
+
+/// Random bytes. The real one is the operating system's; the simulated one grows from a seed.
+pub trait Random: Send + Sync {
+    /// Fills `buf`.
+    fn fill(&self, buf: &mut [u8]);
+}

@@ -1,0 +1,1 @@
+//! (chapter to come)

@@ -1,0 +1,250 @@
+//! What the binder knows of a database: schemas, tables, columns, indexes, constraints, modules.
+//!
+//! A [`Catalog`] is an immutable picture with a version; DDL makes a new one inside its transaction and the
+//! engine publishes it at commit. Plans remember the version they were made with.
+//! These definitions are stored as rows of the system tree (one row per object), so every field here is part of a
+//! format: add with `#[serde(default)]`, never change a meaning.
+
+use keel_base::{DatabaseId, TreeId};
+use keel_types::{Collation, SqlType};
+use std::sync::Arc;
+
+/// An object id of `sys.objects`; user objects are positive and unique in their database.
+pub type ObjectId = i32;
+
+/// A column of a table or view.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnDef {
+    /// `column_id`, from 1; never reused after DROP COLUMN.
+    pub column_id: i32,
+    /// Position in the stored row, from 0. Stable for the life of the column.
+    pub ordinal: u16,
+    /// Name as declared.
+    pub name: String,
+    /// Declared type.
+    pub ty: SqlType,
+    /// Collation of character types.
+    pub collation: Collation,
+    /// NULL allowed.
+    pub nullable: bool,
+    /// IDENTITY(seed, increment).
+    pub identity: Option<(i64, i64)>,
+    /// DEFAULT constraint: name and expression text.
+    pub default: Option<DefaultDef>,
+    /// AS expression [PERSISTED].
+    pub computed: Option<ComputedDef>,
+    /// Encoded value that rows stored before ADD COLUMN … DEFAULT have (keel_store::row column bytes).
+    pub missing_value: Option<Vec<u8>>,
+}
+
+/// A DEFAULT constraint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DefaultDef {
+    /// Object id of the constraint.
+    pub object_id: ObjectId,
+    /// Constraint name.
+    pub name: String,
+    /// Expression as normalised text, with its outer parentheses.
+    pub text: String,
+}
+
+/// A computed column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ComputedDef {
+    /// Expression text.
+    pub text: String,
+    /// PERSISTED.
+    pub persisted: bool,
+}
+
+/// One key column of an index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexColumn {
+    /// `column_id` in the table.
+    pub column_id: i32,
+    /// DESC.
+    pub descending: bool,
+}
+
+/// What an index is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexKind {
+    /// The rows themselves, in insertion order under a hidden 8-byte row id (a heap).
+    Heap,
+    /// The rows themselves, in key order.
+    Clustered,
+    /// Key → row in the clustered tree.
+    Nonclustered,
+}
+
+/// An index, a heap, or the index behind a PRIMARY KEY or UNIQUE constraint.
+///
+/// Key bytes: the order-preserving encoding of the key columns (`keel_types::key`); a non-unique clustered index
+/// appends an 8-byte uniquifier, a non-unique nonclustered index appends the clustered key.
+/// Row bytes: clustered/heap hold all columns by `ordinal`; nonclustered hold key columns, then included columns,
+/// then as last column the encoded clustered key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexDef {
+    /// `index_id`: 0 heap, 1 clustered, 2… nonclustered.
+    pub index_id: i32,
+    /// Its tree in the store.
+    pub tree: TreeId,
+    /// Name; empty for a heap.
+    pub name: String,
+    /// Kind.
+    pub kind: IndexKind,
+    /// UNIQUE.
+    pub unique: bool,
+    /// Behind a PRIMARY KEY constraint.
+    pub is_primary_key: bool,
+    /// Behind a UNIQUE constraint.
+    pub is_unique_constraint: bool,
+    /// Object id of that constraint, 0 for a plain index.
+    pub constraint_id: ObjectId,
+    /// Key columns in order.
+    pub key: Vec<IndexColumn>,
+    /// INCLUDE columns.
+    pub included: Vec<i32>,
+    /// WHERE of a filtered index, as text.
+    pub filter: Option<String>,
+    /// ALTER INDEX … DISABLE.
+    pub disabled: bool,
+    /// IGNORE_DUP_KEY = ON.
+    pub ignore_dup_key: bool,
+}
+
+/// A CHECK constraint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckDef {
+    /// Object id.
+    pub object_id: ObjectId,
+    /// Name.
+    pub name: String,
+    /// Condition text.
+    pub text: String,
+    /// NOCHECK.
+    pub disabled: bool,
+}
+
+/// What a foreign key does to its rows when the referenced row goes or changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReferentialAction {
+    /// Error 547.
+    NoAction,
+    /// Follow.
+    Cascade,
+    /// NULL.
+    SetNull,
+    /// Default.
+    SetDefault,
+}
+
+/// A FOREIGN KEY constraint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForeignKeyDef {
+    /// Object id.
+    pub object_id: ObjectId,
+    /// Name.
+    pub name: String,
+    /// Referencing columns.
+    pub columns: Vec<i32>,
+    /// Referenced table.
+    pub referenced_table: ObjectId,
+    /// Referenced columns.
+    pub referenced_columns: Vec<i32>,
+    /// ON DELETE.
+    pub on_delete: ReferentialAction,
+    /// ON UPDATE.
+    pub on_update: ReferentialAction,
+    /// NOCHECK.
+    pub disabled: bool,
+}
+
+/// A table: user, temporary, table variable, or internal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableDef {
+    /// Database that holds its rows (tempdb for temporary tables and table variables).
+    pub database: DatabaseId,
+    /// Object id.
+    pub object_id: ObjectId,
+    /// Schema id.
+    pub schema_id: i32,
+    /// Name.
+    pub name: String,
+    /// Columns in declaration order.
+    pub columns: Vec<ColumnDef>,
+    /// `indexes[0]` is the clustered index or heap.
+    pub indexes: Vec<IndexDef>,
+    /// CHECK constraints.
+    pub checks: Vec<CheckDef>,
+    /// FOREIGN KEY constraints of this table.
+    pub foreign_keys: Vec<ForeignKeyDef>,
+    /// Next free column_id.
+    pub next_column_id: i32,
+    /// Next free ordinal.
+    pub next_ordinal: u16,
+    /// create_date, 100 ns ticks since 0001-01-01.
+    pub created: i64,
+    /// modify_date.
+    pub modified: i64,
+}
+
+/// Kinds of modules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModuleKind {
+    /// V
+    View,
+    /// P
+    Procedure,
+    /// FN
+    ScalarFunction,
+    /// IF
+    InlineTableFunction,
+    /// TF
+    TableFunction,
+    /// TR
+    Trigger,
+}
+
+/// A view, procedure, function or trigger: its text; parsed and compiled by whoever uses it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModuleDef {
+    /// Object id.
+    pub object_id: ObjectId,
+    /// Schema id.
+    pub schema_id: i32,
+    /// Name.
+    pub name: String,
+    /// Kind.
+    pub kind: ModuleKind,
+    /// The CREATE statement as sent.
+    pub text: String,
+    /// SET ANSI_NULLS when created.
+    pub ansi_nulls: bool,
+    /// SET QUOTED_IDENTIFIER when created.
+    pub quoted_identifier: bool,
+    /// For a trigger, its table.
+    pub parent: ObjectId,
+    /// create_date.
+    pub created: i64,
+    /// modify_date.
+    pub modified: i64,
+}
+
+/// One database's objects at one version. Lookups are by case-insensitive name (`keel_types` folding).
+pub trait Catalog: Send + Sync {
+    /// Grows with every DDL commit; part of the plan cache key.
+    fn version(&self) -> u64;
+    /// The database.
+    fn database(&self) -> DatabaseId;
+    /// Schema id by name.
+    fn schema_id(&self, name: &str) -> Option<i32>;
+    /// Table by schema and name.
+    fn table(&self, schema_id: i32, name: &str) -> Option<Arc<TableDef>>;
+    /// Table by id.
+    fn table_by_id(&self, id: ObjectId) -> Option<Arc<TableDef>>;
+    /// Module by schema and name.
+    fn module(&self, schema_id: i32, name: &str) -> Option<Arc<ModuleDef>>;
+    /// Foreign keys that point at a table.
+    fn referencing(&self, table: ObjectId) -> Vec<(Arc<TableDef>, ForeignKeyDef)>;
+}
