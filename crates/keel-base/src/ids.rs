@@ -1,5 +1,6 @@
 //! Positions and identifiers. Each has its own type so that two of them cannot be swapped by accident.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A position in one database's log: the number of log bytes before it since the log began. Grows for ever,
@@ -31,12 +32,12 @@ impl fmt::Display for Lsn {
 pub struct Epoch(pub u64);
 
 /// A database of one instance (`sys.databases.database_id`): 1 `master`, 2 `tempdb`, 3 `model`, 4 `msdb`, 5… users'.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DatabaseId(pub u32);
 
 /// One ordered index of a database: a table's clustered index or heap, or one of its nonclustered indexes.
 /// The base tree stores all of them in one B+tree under the key `TreeId (4 bytes, big-endian) ++ key`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TreeId(pub u32);
 
 /// A transaction of one instance, unique since start-up. 0 is never used.

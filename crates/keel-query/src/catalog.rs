@@ -7,13 +7,14 @@
 
 use keel_base::{DatabaseId, TreeId};
 use keel_types::{Collation, SqlType};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// An object id of `sys.objects`; user objects are positive and unique in their database.
 pub type ObjectId = i32;
 
 /// A column of a table or view.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ColumnDef {
     /// `column_id`, from 1; never reused after DROP COLUMN.
     pub column_id: i32,
@@ -38,7 +39,7 @@ pub struct ColumnDef {
 }
 
 /// A DEFAULT constraint.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DefaultDef {
     /// Object id of the constraint.
     pub object_id: ObjectId,
@@ -49,7 +50,7 @@ pub struct DefaultDef {
 }
 
 /// A computed column.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComputedDef {
     /// Expression text.
     pub text: String,
@@ -58,7 +59,7 @@ pub struct ComputedDef {
 }
 
 /// One key column of an index.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IndexColumn {
     /// `column_id` in the table.
     pub column_id: i32,
@@ -67,7 +68,7 @@ pub struct IndexColumn {
 }
 
 /// What an index is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IndexKind {
     /// The rows themselves, in insertion order under a hidden 8-byte row id (a heap).
     Heap,
@@ -83,7 +84,7 @@ pub enum IndexKind {
 /// appends an 8-byte uniquifier, a non-unique nonclustered index appends the clustered key.
 /// Row bytes: clustered/heap hold all columns by `ordinal`; nonclustered hold key columns, then included columns,
 /// then as last column the encoded clustered key.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IndexDef {
     /// `index_id`: 0 heap, 1 clustered, 2… nonclustered.
     pub index_id: i32,
@@ -114,7 +115,7 @@ pub struct IndexDef {
 }
 
 /// A CHECK constraint.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckDef {
     /// Object id.
     pub object_id: ObjectId,
@@ -127,7 +128,7 @@ pub struct CheckDef {
 }
 
 /// What a foreign key does to its rows when the referenced row goes or changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReferentialAction {
     /// Error 547.
     NoAction,
@@ -140,7 +141,7 @@ pub enum ReferentialAction {
 }
 
 /// A FOREIGN KEY constraint.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ForeignKeyDef {
     /// Object id.
     pub object_id: ObjectId,
@@ -161,7 +162,7 @@ pub struct ForeignKeyDef {
 }
 
 /// A table: user, temporary, table variable, or internal.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableDef {
     /// Database that holds its rows (tempdb for temporary tables and table variables).
     pub database: DatabaseId,
@@ -190,7 +191,7 @@ pub struct TableDef {
 }
 
 /// Kinds of modules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ModuleKind {
     /// V
     View,
@@ -206,8 +207,23 @@ pub enum ModuleKind {
     Trigger,
 }
 
+/// What fires a trigger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TriggerDef {
+    /// FOR INSERT.
+    pub on_insert: bool,
+    /// FOR UPDATE.
+    pub on_update: bool,
+    /// FOR DELETE.
+    pub on_delete: bool,
+    /// INSTEAD OF.
+    pub instead_of: bool,
+    /// DISABLE TRIGGER.
+    pub disabled: bool,
+}
+
 /// A view, procedure, function or trigger: its text; parsed and compiled by whoever uses it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModuleDef {
     /// Object id.
     pub object_id: ObjectId,
@@ -225,10 +241,72 @@ pub struct ModuleDef {
     pub quoted_identifier: bool,
     /// For a trigger, its table.
     pub parent: ObjectId,
+    /// For a trigger: what fires it.
+    #[serde(default)]
+    pub trigger: Option<TriggerDef>,
     /// create_date.
     pub created: i64,
     /// modify_date.
     pub modified: i64,
+}
+
+/// CREATE SYNONYM: another name for an object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SynonymDef {
+    /// Object id.
+    pub object_id: ObjectId,
+    /// Schema id.
+    pub schema_id: i32,
+    /// Name.
+    pub name: String,
+    /// What it stands for, one to four parts, outermost first.
+    pub target: Vec<String>,
+    /// create_date.
+    pub created: i64,
+}
+
+/// CREATE SEQUENCE. Its current value is not part of the definition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SequenceDef {
+    /// Object id.
+    pub object_id: ObjectId,
+    /// Schema id.
+    pub schema_id: i32,
+    /// Name.
+    pub name: String,
+    /// Integer type.
+    pub ty: SqlType,
+    /// START WITH.
+    pub start: i64,
+    /// INCREMENT BY.
+    pub increment: i64,
+    /// MINVALUE.
+    pub minimum: i64,
+    /// MAXVALUE.
+    pub maximum: i64,
+    /// CYCLE.
+    pub cycle: bool,
+    /// create_date.
+    pub created: i64,
+    /// modify_date.
+    pub modified: i64,
+}
+
+/// CREATE TYPE: an alias of a system type, or a table type.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TypeDef {
+    /// `user_type_id`, from 257.
+    pub user_type_id: i32,
+    /// Schema id.
+    pub schema_id: i32,
+    /// Name.
+    pub name: String,
+    /// Base type of an alias (`SqlType::Null` for a table type).
+    pub base: SqlType,
+    /// NULL allowed when a column does not say.
+    pub nullable: bool,
+    /// Columns, keys and checks of a table type.
+    pub table: Option<Box<TableDef>>,
 }
 
 /// One database's objects at one version. Lookups are by case-insensitive name (`keel_types` folding).
@@ -247,4 +325,24 @@ pub trait Catalog: Send + Sync {
     fn module(&self, schema_id: i32, name: &str) -> Option<Arc<ModuleDef>>;
     /// Foreign keys that point at a table.
     fn referencing(&self, table: ObjectId) -> Vec<(Arc<TableDef>, ForeignKeyDef)>;
+    /// Schema name by id.
+    fn schema_name(&self, _schema_id: i32) -> Option<String> {
+        None
+    }
+    /// Synonym by schema and name.
+    fn synonym(&self, _schema_id: i32, _name: &str) -> Option<Arc<SynonymDef>> {
+        None
+    }
+    /// Sequence by schema and name.
+    fn sequence(&self, _schema_id: i32, _name: &str) -> Option<Arc<SequenceDef>> {
+        None
+    }
+    /// Alias or table type by schema and name.
+    fn user_type(&self, _schema_id: i32, _name: &str) -> Option<Arc<TypeDef>> {
+        None
+    }
+    /// Triggers of a table or view, in creation order.
+    fn triggers(&self, _table: ObjectId) -> Vec<Arc<ModuleDef>> {
+        Vec::new()
+    }
 }

@@ -1,7 +1,9 @@
 //! SQL types as declared: kind, length, precision, scale, collation.
 
+use serde::{Deserialize, Serialize};
+
 /// Length of a variable-length type, in characters (or bytes for binary), or MAX.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Length {
     /// 1..=8000 (4000 for the national types).
     Limited(u16),
@@ -10,7 +12,7 @@ pub enum Length {
 }
 
 /// A declared SQL type. Collation is kept beside it, not in it (see [`Collation`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SqlType {
     /// `bit`
     Bit,
@@ -87,7 +89,7 @@ pub enum SqlType {
 }
 
 /// How strings compare. Only these are supported; every other collation name is refused with error 448.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Collation {
     /// `SQL_Latin1_General_CP1_CI_AS`: case-insensitive, accent-sensitive; the default.
     #[default]
