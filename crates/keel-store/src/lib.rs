@@ -1,1 +1,2 @@
 //! (chapter to come)
+pub mod base;

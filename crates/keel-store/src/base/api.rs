@@ -1,0 +1,1 @@
+//! What the layers above see of the base tree.
