@@ -2,6 +2,7 @@
 //!
 //! (chapter to come)
 
+pub mod catalog;
 pub mod engine;
 pub mod session;
 pub mod sink;

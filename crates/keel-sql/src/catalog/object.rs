@@ -1,0 +1,173 @@
+//! One catalog object as stored.
+//!
+//! Key: class byte, then the id as four bytes big-endian. Row: JSON of the definition.
+
+use keel_query::catalog::{ModuleDef, SequenceDef, SynonymDef, TableDef, TypeDef};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A schema.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SchemaDef {
+    /// `schema_id`.
+    pub schema_id: i32,
+    /// Name.
+    pub name: String,
+    /// `principal_id` of the owner.
+    pub owner: i32,
+}
+
+/// Options of a database that ALTER DATABASE SET changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DatabaseSettings {
+    /// FULL, BULK_LOGGED or SIMPLE.
+    pub recovery: String,
+    /// READ_COMMITTED_SNAPSHOT as last set. Readers use row versions either way; this is what is reported.
+    pub read_committed_snapshot: bool,
+    /// ALLOW_SNAPSHOT_ISOLATION.
+    pub allow_snapshot: bool,
+    /// READ_ONLY.
+    pub read_only: bool,
+    /// MULTI_USER, SINGLE_USER or RESTRICTED_USER.
+    pub user_access: String,
+    /// OFFLINE.
+    pub offline: bool,
+    /// COMPATIBILITY_LEVEL.
+    pub compatibility: u8,
+    /// TARGET_RECOVERY_TIME in seconds.
+    pub target_recovery_seconds: u32,
+    /// COLLATE.
+    pub collation: String,
+    /// Boolean options that are remembered and reported, by upper-case name.
+    pub flags: std::collections::BTreeMap<String, bool>,
+    /// Create date, 100 ns ticks since 0001-01-01.
+    pub created: i64,
+}
+
+impl Default for DatabaseSettings {
+    fn default() -> Self {
+        DatabaseSettings {
+            recovery: "FULL".into(),
+            read_committed_snapshot: false,
+            allow_snapshot: false,
+            read_only: false,
+            user_access: "MULTI_USER".into(),
+            offline: false,
+            compatibility: 160,
+            target_recovery_seconds: 60,
+            collation: "SQL_Latin1_General_CP1_CI_AS".into(),
+            flags: std::collections::BTreeMap::new(),
+            created: 0,
+        }
+    }
+}
+
+/// Class byte and id of a stored object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CatalogKey {
+    /// See [`object_class`].
+    pub class: u8,
+    /// Object, schema or type id.
+    pub id: i32,
+}
+
+impl CatalogKey {
+    /// The key bytes in the system tree.
+    #[must_use]
+    pub fn bytes(self) -> [u8; 5] {
+        let id = self.id.to_be_bytes();
+        [self.class, id[0], id[1], id[2], id[3]]
+    }
+}
+
+/// Class bytes of [`CatalogKey`]: part of the stored format, never reuse one.
+pub mod object_class {
+    /// Database settings (id 0).
+    pub const SETTINGS: u8 = 1;
+    /// Schemas.
+    pub const SCHEMA: u8 = 2;
+    /// Tables.
+    pub const TABLE: u8 = 3;
+    /// Views, procedures, functions, triggers.
+    pub const MODULE: u8 = 4;
+    /// Synonyms.
+    pub const SYNONYM: u8 = 5;
+    /// Sequences.
+    pub const SEQUENCE: u8 = 6;
+    /// Alias and table types.
+    pub const TYPE: u8 = 7;
+    /// Reserved ends of counters: identity values by table id, see `engine::counters`.
+    pub const COUNTER: u8 = 32;
+    /// In master: databases of the instance.
+    pub const DATABASE: u8 = 40;
+    /// In master: logins.
+    pub const LOGIN: u8 = 41;
+    /// In master: server configuration.
+    pub const CONFIGURATION: u8 = 42;
+}
+
+/// A stored definition.
+#[derive(Clone, Debug)]
+pub enum CatalogObject {
+    /// Database settings.
+    Settings(Arc<DatabaseSettings>),
+    /// A schema.
+    Schema(Arc<SchemaDef>),
+    /// A table.
+    Table(Arc<TableDef>),
+    /// A module.
+    Module(Arc<ModuleDef>),
+    /// A synonym.
+    Synonym(Arc<SynonymDef>),
+    /// A sequence.
+    Sequence(Arc<SequenceDef>),
+    /// A type.
+    Type(Arc<TypeDef>),
+}
+
+impl CatalogObject {
+    /// Its key.
+    #[must_use]
+    pub fn key(&self) -> CatalogKey {
+        let (class, id) = match self {
+            CatalogObject::Settings(_) => (object_class::SETTINGS, 0),
+            CatalogObject::Schema(d) => (object_class::SCHEMA, d.schema_id),
+            CatalogObject::Table(d) => (object_class::TABLE, d.object_id),
+            CatalogObject::Module(d) => (object_class::MODULE, d.object_id),
+            CatalogObject::Synonym(d) => (object_class::SYNONYM, d.object_id),
+            CatalogObject::Sequence(d) => (object_class::SEQUENCE, d.object_id),
+            CatalogObject::Type(d) => (object_class::TYPE, d.user_type_id),
+        };
+        CatalogKey { class, id }
+    }
+}
+
+/// The JSON of a definition.
+#[must_use]
+pub fn encode(object: &CatalogObject) -> Vec<u8> {
+    let json = match object {
+        CatalogObject::Settings(d) => serde_json::to_vec(&**d),
+        CatalogObject::Schema(d) => serde_json::to_vec(&**d),
+        CatalogObject::Table(d) => serde_json::to_vec(&**d),
+        CatalogObject::Module(d) => serde_json::to_vec(&**d),
+        CatalogObject::Synonym(d) => serde_json::to_vec(&**d),
+        CatalogObject::Sequence(d) => serde_json::to_vec(&**d),
+        CatalogObject::Type(d) => serde_json::to_vec(&**d),
+    };
+    json.expect("definitions hold nothing that JSON cannot")
+}
+
+/// The definition stored under a key of `class`; `None` for classes that are not catalog objects.
+pub fn decode(class: u8, json: &[u8]) -> Result<Option<CatalogObject>, serde_json::Error> {
+    Ok(Some(match class {
+        object_class::SETTINGS => CatalogObject::Settings(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::SCHEMA => CatalogObject::Schema(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::TABLE => CatalogObject::Table(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::MODULE => CatalogObject::Module(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::SYNONYM => CatalogObject::Synonym(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::SEQUENCE => CatalogObject::Sequence(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::TYPE => CatalogObject::Type(serde_json::from_slice(json).map(Arc::new)?),
+        _ => return Ok(None),
+    }))
+}

@@ -1,0 +1,414 @@
+//! An immutable picture of one database's objects, with the lookups that binders and system views need.
+
+use super::object::{CatalogKey, CatalogObject, DatabaseSettings, SchemaDef};
+use super::{DBO, GUEST, INFORMATION_SCHEMA, SYS};
+use hashbrown::HashMap;
+use keel_base::DatabaseId;
+use keel_query::catalog::{
+    Catalog, CheckDef, DefaultDef, ForeignKeyDef, IndexDef, ModuleDef, ObjectId, SequenceDef, SynonymDef, TableDef,
+    TypeDef,
+};
+use smol_str::SmolStr;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A name as compared: identifiers do not distinguish case.
+#[must_use]
+pub fn fold(name: &str) -> SmolStr {
+    if name.bytes().any(|b| b.is_ascii_uppercase() || !b.is_ascii()) {
+        SmolStr::new(name.to_lowercase())
+    } else {
+        SmolStr::new(name)
+    }
+}
+
+type NameKey = (i32, SmolStr);
+
+/// What a schema-scoped name stands for.
+#[derive(Clone, Debug)]
+pub enum Named {
+    /// A table.
+    Table(Arc<TableDef>),
+    /// A module.
+    Module(Arc<ModuleDef>),
+    /// A synonym.
+    Synonym(Arc<SynonymDef>),
+    /// A sequence.
+    Sequence(Arc<SequenceDef>),
+    /// A constraint, of this table.
+    Constraint(Arc<TableDef>, ObjectId),
+}
+
+/// An entry of `sys.objects`.
+#[derive(Clone, Debug)]
+pub struct ObjectRef<'a> {
+    /// Object id.
+    pub object_id: ObjectId,
+    /// Schema id.
+    pub schema_id: i32,
+    /// Name.
+    pub name: &'a str,
+    /// `parent_object_id`.
+    pub parent: ObjectId,
+    /// Two-character type, as in `sys.objects`.
+    pub kind: &'static str,
+    /// create_date.
+    pub created: i64,
+    /// modify_date.
+    pub modified: i64,
+}
+
+/// One database's objects at one version.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    database: DatabaseId,
+    version: u64,
+    settings: Arc<DatabaseSettings>,
+    schemas: BTreeMap<i32, Arc<SchemaDef>>,
+    tables: BTreeMap<ObjectId, Arc<TableDef>>,
+    modules: BTreeMap<ObjectId, Arc<ModuleDef>>,
+    synonyms: BTreeMap<ObjectId, Arc<SynonymDef>>,
+    sequences: BTreeMap<ObjectId, Arc<SequenceDef>>,
+    types: BTreeMap<i32, Arc<TypeDef>>,
+    names: HashMap<NameKey, (CatalogKey, ObjectId), foldhash::fast::RandomState>,
+    type_names: HashMap<NameKey, i32, foldhash::fast::RandomState>,
+    schema_names: HashMap<SmolStr, i32, foldhash::fast::RandomState>,
+}
+
+impl Picture {
+    /// A database that holds nothing but its fixed schemas.
+    #[must_use]
+    pub fn empty(database: DatabaseId) -> Picture {
+        let mut picture = Picture {
+            database,
+            version: 1,
+            settings: Arc::default(),
+            schemas: BTreeMap::new(),
+            tables: BTreeMap::new(),
+            modules: BTreeMap::new(),
+            synonyms: BTreeMap::new(),
+            sequences: BTreeMap::new(),
+            types: BTreeMap::new(),
+            names: HashMap::default(),
+            type_names: HashMap::default(),
+            schema_names: HashMap::default(),
+        };
+        for (id, name) in [(DBO, "dbo"), (GUEST, "guest"), (INFORMATION_SCHEMA, "INFORMATION_SCHEMA"), (SYS, "sys")] {
+            picture.put(CatalogObject::Schema(Arc::new(SchemaDef {
+                schema_id: id,
+                name: name.to_owned(),
+                owner: id,
+            })));
+        }
+        picture
+    }
+
+    /// Sets the version.
+    #[must_use]
+    pub fn at_version(mut self, version: u64) -> Picture {
+        self.version = version;
+        self
+    }
+
+    /// Adds or replaces an object.
+    pub fn put(&mut self, object: CatalogObject) {
+        let key = object.key();
+        self.remove(key);
+        match object {
+            CatalogObject::Settings(d) => self.settings = d,
+            CatalogObject::Schema(d) => {
+                self.schema_names.insert(fold(&d.name), d.schema_id);
+                self.schemas.insert(d.schema_id, d);
+            }
+            CatalogObject::Table(d) => {
+                for (name, id) in table_names(&d) {
+                    self.names.insert((d.schema_id, fold(name)), (key, id));
+                }
+                self.tables.insert(d.object_id, d);
+            }
+            CatalogObject::Module(d) => {
+                self.names.insert((d.schema_id, fold(&d.name)), (key, d.object_id));
+                self.modules.insert(d.object_id, d);
+            }
+            CatalogObject::Synonym(d) => {
+                self.names.insert((d.schema_id, fold(&d.name)), (key, d.object_id));
+                self.synonyms.insert(d.object_id, d);
+            }
+            CatalogObject::Sequence(d) => {
+                self.names.insert((d.schema_id, fold(&d.name)), (key, d.object_id));
+                self.sequences.insert(d.object_id, d);
+            }
+            CatalogObject::Type(d) => {
+                self.type_names.insert((d.schema_id, fold(&d.name)), d.user_type_id);
+                self.types.insert(d.user_type_id, d);
+            }
+        }
+    }
+
+    /// Takes an object out; nothing happens when it is not there.
+    pub fn remove(&mut self, key: CatalogKey) {
+        use super::object_class as class;
+        match key.class {
+            class::SCHEMA => {
+                if let Some(d) = self.schemas.remove(&key.id) {
+                    self.schema_names.remove(&fold(&d.name));
+                }
+            }
+            class::TABLE => {
+                if let Some(d) = self.tables.remove(&key.id) {
+                    for (name, _) in table_names(&d) {
+                        self.names.remove(&(d.schema_id, fold(name)));
+                    }
+                }
+            }
+            class::MODULE => {
+                if let Some(d) = self.modules.remove(&key.id) {
+                    self.names.remove(&(d.schema_id, fold(&d.name)));
+                }
+            }
+            class::SYNONYM => {
+                if let Some(d) = self.synonyms.remove(&key.id) {
+                    self.names.remove(&(d.schema_id, fold(&d.name)));
+                }
+            }
+            class::SEQUENCE => {
+                if let Some(d) = self.sequences.remove(&key.id) {
+                    self.names.remove(&(d.schema_id, fold(&d.name)));
+                }
+            }
+            class::TYPE => {
+                if let Some(d) = self.types.remove(&key.id) {
+                    self.type_names.remove(&(d.schema_id, fold(&d.name)));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The database's options.
+    #[must_use]
+    pub fn settings(&self) -> &Arc<DatabaseSettings> {
+        &self.settings
+    }
+
+    /// All schemas by id.
+    pub fn schemas(&self) -> impl Iterator<Item = &Arc<SchemaDef>> {
+        self.schemas.values()
+    }
+
+    /// All tables by id.
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
+        self.tables.values()
+    }
+
+    /// All modules by id.
+    pub fn modules(&self) -> impl Iterator<Item = &Arc<ModuleDef>> {
+        self.modules.values()
+    }
+
+    /// All synonyms by id.
+    pub fn synonyms(&self) -> impl Iterator<Item = &Arc<SynonymDef>> {
+        self.synonyms.values()
+    }
+
+    /// All sequences by id.
+    pub fn sequences(&self) -> impl Iterator<Item = &Arc<SequenceDef>> {
+        self.sequences.values()
+    }
+
+    /// All user types by id.
+    pub fn types(&self) -> impl Iterator<Item = &Arc<TypeDef>> {
+        self.types.values()
+    }
+
+    /// A schema.
+    #[must_use]
+    pub fn schema(&self, id: i32) -> Option<&Arc<SchemaDef>> {
+        self.schemas.get(&id)
+    }
+
+    /// A module by id.
+    #[must_use]
+    pub fn module_by_id(&self, id: ObjectId) -> Option<&Arc<ModuleDef>> {
+        self.modules.get(&id)
+    }
+
+    /// A type by id.
+    #[must_use]
+    pub fn type_by_id(&self, id: i32) -> Option<&Arc<TypeDef>> {
+        self.types.get(&id)
+    }
+
+    /// What a name stands for, whatever it is.
+    #[must_use]
+    pub fn named(&self, schema_id: i32, name: &str) -> Option<Named> {
+        use super::object_class as class;
+        let (key, id) = *self.names.get(&(schema_id, fold(name)))?;
+        Some(match key.class {
+            class::TABLE => {
+                let table = Arc::clone(self.tables.get(&key.id)?);
+                if id == key.id { Named::Table(table) } else { Named::Constraint(table, id) }
+            }
+            class::MODULE => Named::Module(Arc::clone(self.modules.get(&key.id)?)),
+            class::SYNONYM => Named::Synonym(Arc::clone(self.synonyms.get(&key.id)?)),
+            class::SEQUENCE => Named::Sequence(Arc::clone(self.sequences.get(&key.id)?)),
+            _ => return None,
+        })
+    }
+
+    /// Every entry of `sys.objects` for user objects.
+    pub fn objects(&self) -> impl Iterator<Item = ObjectRef<'_>> {
+        let tables = self.tables.values().flat_map(|t| table_objects(t));
+        let modules = self.modules.values().map(|m| ObjectRef {
+            object_id: m.object_id,
+            schema_id: m.schema_id,
+            name: &m.name,
+            parent: m.parent,
+            kind: module_kind_code(m.kind),
+            created: m.created,
+            modified: m.modified,
+        });
+        let synonyms = self.synonyms.values().map(|s| ObjectRef {
+            object_id: s.object_id,
+            schema_id: s.schema_id,
+            name: &s.name,
+            parent: 0,
+            kind: "SN",
+            created: s.created,
+            modified: s.created,
+        });
+        let sequences = self.sequences.values().map(|s| ObjectRef {
+            object_id: s.object_id,
+            schema_id: s.schema_id,
+            name: &s.name,
+            parent: 0,
+            kind: "SO",
+            created: s.created,
+            modified: s.modified,
+        });
+        tables.chain(modules).chain(synonyms).chain(sequences)
+    }
+
+    /// Greatest object id in use.
+    #[must_use]
+    pub fn max_object_id(&self) -> ObjectId {
+        self.objects().map(|o| o.object_id).max().unwrap_or(0)
+    }
+
+    /// Greatest tree id in use.
+    #[must_use]
+    pub fn max_tree(&self) -> u32 {
+        self.tables.values().flat_map(|t| t.indexes.iter().map(|i| i.tree.0)).max().unwrap_or(0)
+    }
+}
+
+/// `sys.objects.type` of a module.
+#[must_use]
+pub fn module_kind_code(kind: keel_query::catalog::ModuleKind) -> &'static str {
+    use keel_query::catalog::ModuleKind;
+    match kind {
+        ModuleKind::View => "V ",
+        ModuleKind::Procedure => "P ",
+        ModuleKind::ScalarFunction => "FN",
+        ModuleKind::InlineTableFunction => "IF",
+        ModuleKind::TableFunction => "TF",
+        ModuleKind::Trigger => "TR",
+    }
+}
+
+fn key_constraints(table: &TableDef) -> impl Iterator<Item = &IndexDef> {
+    table.indexes.iter().filter(|i| i.is_primary_key || i.is_unique_constraint)
+}
+
+fn defaults(table: &TableDef) -> impl Iterator<Item = &DefaultDef> {
+    table.columns.iter().filter_map(|c| c.default.as_ref())
+}
+
+/// The names a table takes in its schema: its own and those of its constraints.
+fn table_names(table: &TableDef) -> Vec<(&str, ObjectId)> {
+    let mut names = vec![(table.name.as_str(), table.object_id)];
+    names.extend(key_constraints(table).map(|i| (i.name.as_str(), i.constraint_id)));
+    names.extend(defaults(table).map(|d| (d.name.as_str(), d.object_id)));
+    names.extend(table.checks.iter().map(|c: &CheckDef| (c.name.as_str(), c.object_id)));
+    names.extend(table.foreign_keys.iter().map(|f| (f.name.as_str(), f.object_id)));
+    names
+}
+
+fn table_objects(table: &TableDef) -> Vec<ObjectRef<'_>> {
+    let entry = |object_id, name, kind, parent| ObjectRef {
+        object_id,
+        schema_id: table.schema_id,
+        name,
+        parent,
+        kind,
+        created: table.created,
+        modified: table.modified,
+    };
+    let parent = table.object_id;
+    let mut out = vec![entry(table.object_id, table.name.as_str(), "U ", 0)];
+    out.extend(key_constraints(table).map(|i| {
+        entry(i.constraint_id, i.name.as_str(), if i.is_primary_key { "PK" } else { "UQ" }, parent)
+    }));
+    out.extend(defaults(table).map(|d| entry(d.object_id, d.name.as_str(), "D ", parent)));
+    out.extend(table.checks.iter().map(|c| entry(c.object_id, c.name.as_str(), "C ", parent)));
+    out.extend(table.foreign_keys.iter().map(|f| entry(f.object_id, f.name.as_str(), "F ", parent)));
+    out
+}
+
+impl Catalog for Picture {
+    fn version(&self) -> u64 {
+        self.version
+    }
+    fn database(&self) -> DatabaseId {
+        self.database
+    }
+    fn schema_id(&self, name: &str) -> Option<i32> {
+        self.schema_names.get(&fold(name)).copied()
+    }
+    fn schema_name(&self, schema_id: i32) -> Option<String> {
+        self.schemas.get(&schema_id).map(|s| s.name.clone())
+    }
+    fn table(&self, schema_id: i32, name: &str) -> Option<Arc<TableDef>> {
+        match self.named(schema_id, name)? {
+            Named::Table(t) => Some(t),
+            _ => None,
+        }
+    }
+    fn table_by_id(&self, id: ObjectId) -> Option<Arc<TableDef>> {
+        self.tables.get(&id).cloned()
+    }
+    fn module(&self, schema_id: i32, name: &str) -> Option<Arc<ModuleDef>> {
+        match self.named(schema_id, name)? {
+            Named::Module(m) => Some(m),
+            _ => None,
+        }
+    }
+    fn referencing(&self, table: ObjectId) -> Vec<(Arc<TableDef>, ForeignKeyDef)> {
+        let mut out = Vec::new();
+        for other in self.tables.values() {
+            for key in other.foreign_keys.iter().filter(|k| k.referenced_table == table) {
+                out.push((Arc::clone(other), key.clone()));
+            }
+        }
+        out
+    }
+    fn synonym(&self, schema_id: i32, name: &str) -> Option<Arc<SynonymDef>> {
+        match self.named(schema_id, name)? {
+            Named::Synonym(s) => Some(s),
+            _ => None,
+        }
+    }
+    fn sequence(&self, schema_id: i32, name: &str) -> Option<Arc<SequenceDef>> {
+        match self.named(schema_id, name)? {
+            Named::Sequence(s) => Some(s),
+            _ => None,
+        }
+    }
+    fn user_type(&self, schema_id: i32, name: &str) -> Option<Arc<TypeDef>> {
+        let id = self.type_names.get(&(schema_id, fold(name)))?;
+        self.types.get(id).cloned()
+    }
+    fn triggers(&self, table: ObjectId) -> Vec<Arc<ModuleDef>> {
+        self.modules.values().filter(|m| m.parent == table && m.trigger.is_some()).cloned().collect()
+    }
+}
