@@ -3,6 +3,9 @@
 //! Production code takes `Arc<dyn Disk>` and friends; `real` implements them with the operating system,
 //! `sim` in memory with torn, lost, slow and failing writes.
 
+pub mod real;
+pub mod sim;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +17,11 @@ pub trait File: Send + Sync {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes all of `buf` at `offset`. Not durable before a sync.
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
+    /// Writes all of `buf` at `offset` and makes it durable, in one call where the system has one.
+    fn write_durable_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.write_at(buf, offset)?;
+        self.sync_data()
+    }
     /// Makes written data durable (fdatasync). After an error nothing may be assumed about earlier writes.
     fn sync_data(&self) -> io::Result<()>;
     /// Makes data and metadata durable (fsync).
@@ -69,6 +77,28 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> Duration;
     /// Wall clock in nanoseconds since 1970-01-01 UTC.
     fn unix_nanos(&self) -> i128;
+}
+
+/// Everything outside that an instance needs, as one handle.
+#[derive(Clone)]
+pub struct Env {
+    /// Files and directories.
+    pub disk: Arc<dyn Disk>,
+    /// Monotonic and wall-clock time.
+    pub clock: Arc<dyn Clock>,
+    /// Random bytes.
+    pub random: Arc<dyn Random>,
+}
+
+impl Env {
+    /// The operating system's disk, clock and random source.
+    pub fn real() -> Env {
+        Env {
+            disk: Arc::new(real::RealDisk),
+            clock: Arc::new(real::RealClock::new()),
+            random: Arc::new(real::RealRandom),
+        }
+    }
 }
 
 /// Random bytes. The real one is the operating system's; the simulated one grows from a seed.

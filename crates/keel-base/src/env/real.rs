@@ -1,0 +1,201 @@
+//! The operating system: files through `pread`/`pwrite`/`fdatasync`, the monotonic and the wall clock, and the
+//! kernel's random source.
+//!
+//! Deliberately absent: buffering, retries and error translation. A short write is completed, an interrupted call is
+//! repeated, everything else goes to the caller as the kernel said it.
+
+use super::{Clock, Disk, File, OpenMode, Random};
+use std::fs;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Files of the host.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RealDisk;
+
+struct RealFile {
+    file: fs::File,
+}
+
+impl File for RealFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut done = 0;
+        while done < buf.len() {
+            match self.file.read_at(&mut buf[done..], offset + done as u64) {
+                Ok(0) => break,
+                Ok(n) => done += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(done)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.file.write_all_at(buf, offset)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.file.set_len(len)
+    }
+
+    fn allocate(&self, len: u64) -> io::Result<()> {
+        let wanted = libc::off_t::try_from(len).map_err(|_| io::ErrorKind::InvalidInput)?;
+        loop {
+            // SAFETY: the descriptor is open for as long as `self.file` lives; the call touches no memory of ours.
+            let rc = unsafe { libc::fallocate(self.file.as_raw_fd(), 0, 0, wanted) };
+            if rc == 0 {
+                return Ok(());
+            }
+            let error = io::Error::last_os_error();
+            match error.raw_os_error() {
+                Some(libc::EINTR) => {}
+                // File systems without reservation still get the length; space is then found (or not) on write.
+                Some(libc::EOPNOTSUPP) if self.len()? < len => return self.set_len(len),
+                Some(libc::EOPNOTSUPP) => return Ok(()),
+                _ => return Err(error),
+            }
+        }
+    }
+}
+
+impl Disk for RealDisk {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        let mut options = fs::OpenOptions::new();
+        options.read(true).write(mode != OpenMode::Read);
+        match mode {
+            OpenMode::Read | OpenMode::ReadWrite => {}
+            OpenMode::Create => {
+                options.create(true).truncate(false);
+            }
+            OpenMode::CreateNew => {
+                options.create_new(true);
+            }
+        }
+        Ok(Arc::new(RealFile { file: options.open(path)? }))
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        path.exists()
+    }
+
+    fn create_dir_all(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir_all(path)
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(dir)? {
+            names.push(entry?.path());
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir_all(path)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        fs::File::open(dir)?.sync_all()
+    }
+}
+
+/// The host's clocks.
+#[derive(Clone, Copy, Debug)]
+pub struct RealClock {
+    start: Instant,
+}
+
+impl RealClock {
+    /// A clock whose monotonic time starts now.
+    pub fn new() -> RealClock {
+        RealClock { start: Instant::now() }
+    }
+}
+
+impl Default for RealClock {
+    fn default() -> Self {
+        RealClock::new()
+    }
+}
+
+impl Clock for RealClock {
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    fn unix_nanos(&self) -> i128 {
+        match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(after) => i128::try_from(after.as_nanos()).unwrap_or(i128::MAX),
+            Err(before) => -i128::try_from(before.duration().as_nanos()).unwrap_or(i128::MAX),
+        }
+    }
+}
+
+/// The kernel's random source.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RealRandom;
+
+impl Random for RealRandom {
+    fn fill(&self, buf: &mut [u8]) {
+        getrandom::fill(buf).expect("the kernel's random source answers once the system is up");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scratch(name: &str) -> PathBuf {
+        let dir = std::env::temp_dir().join(format!("keel-base-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir_all(&dir).unwrap();
+        dir
+    }
+
+    #[test]
+    fn a_file_keeps_what_is_written() {
+        let dir = scratch("keeps");
+        let disk = RealDisk;
+        let path = dir.join("f");
+        assert!(disk.open(&path, OpenMode::ReadWrite).is_err());
+        let file = disk.open(&path, OpenMode::CreateNew).unwrap();
+        assert_eq!(disk.open(&path, OpenMode::CreateNew).err().unwrap().kind(), io::ErrorKind::AlreadyExists);
+        file.allocate(8192).unwrap();
+        assert_eq!(file.len().unwrap(), 8192);
+        file.write_durable_at(b"hello", 8190).unwrap();
+        let mut buf = [0u8; 16];
+        assert_eq!(file.read_at(&mut buf, 8189).unwrap(), 6);
+        assert_eq!(&buf[..6], b"\0hello");
+        disk.rename(&path, &dir.join("g")).unwrap();
+        disk.sync_dir(&dir).unwrap();
+        assert_eq!(disk.list(&dir).unwrap(), vec![dir.join("g")]);
+        disk.remove_dir_all(&dir).unwrap();
+        assert!(!disk.exists(&dir));
+    }
+}
