@@ -1,0 +1,281 @@
+//! The stored form of a row: what every tree (delta, base, log) holds as the value under a key.
+//!
+//! ```text
+//! offset              size            content
+//! 0                   1               flags: bit 0 = wide (offsets are u32), other bits 0
+//! 1                   2               column count n, u16 little-endian
+//! 3                   ceil(n/8)       null bitmap, bit i of byte i/8 set = column i is NULL
+//! 3+ceil(n/8)         2n or 4n        end offset of each column relative to the start of the data, little-endian
+//! ...                 -               data: the columns' bytes one after the other
+//! ```
+//!
+//! Validity: offsets never decrease, the last one equals the length of the data, a NULL column is empty, unused
+//! bitmap bits are 0. [`validate`] checks all of that; the readers trust it, because rows come from our own
+//! checksummed blocks and pages.
+//!
+//! A row may hold fewer columns than its table has now (columns added later): the caller compares with [`count`]
+//! and supplies the default. Column bytes are opaque here; their encoding belongs to the type system.
+//!
+//! Deliberately absent: types, keys, compression. Patches (the columns that an update changed) are in [`patch`].
+
+pub mod patch;
+
+pub use patch::{Patch, PatchBuilder};
+
+/// Set in the flags byte when end offsets take four bytes instead of two.
+const FLAG_WIDE: u8 = 1;
+/// Bytes before the null bitmap.
+const HEADER_LEN: usize = 3;
+/// Largest number of columns a row can have.
+pub const COLUMNS_MAX: usize = u16::MAX as usize;
+
+/// A parsed row header, for decoding several columns of one row.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    bytes: &'a [u8],
+    count: usize,
+    offsets_start: usize,
+    wide: bool,
+}
+
+impl<'a> Row<'a> {
+    /// Looks at a stored row.
+    ///
+    /// # Panics
+    /// When `bytes` is shorter than a header: not a row.
+    #[inline]
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Row<'a> {
+        let count = u16::from_le_bytes([bytes[1], bytes[2]]) as usize;
+        Row { bytes, count, offsets_start: HEADER_LEN + count.div_ceil(8), wide: bytes[0] & FLAG_WIDE != 0 }
+    }
+
+    /// Number of columns stored.
+    #[inline]
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The bytes of column `index`; `None` for NULL and for columns beyond [`Row::count`].
+    #[inline]
+    #[must_use]
+    pub fn column(&self, index: usize) -> Option<&'a [u8]> {
+        if index >= self.count || self.bytes[HEADER_LEN + index / 8] & (1 << (index % 8)) != 0 {
+            return None;
+        }
+        let start = if index == 0 { 0 } else { self.end_offset(index - 1) };
+        let end = self.end_offset(index);
+        let data = self.data_start();
+        Some(&self.bytes[data + start..data + end])
+    }
+
+    /// All columns in order.
+    pub fn columns(self) -> impl Iterator<Item = Option<&'a [u8]>> {
+        (0..self.count).map(move |index| self.column(index))
+    }
+
+    #[inline]
+    fn data_start(&self) -> usize {
+        self.offsets_start + self.count * if self.wide { 4 } else { 2 }
+    }
+
+    #[inline]
+    fn end_offset(&self, index: usize) -> usize {
+        let bytes = self.bytes;
+        if self.wide {
+            let at = self.offsets_start + index * 4;
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]) as usize
+        } else {
+            let at = self.offsets_start + index * 2;
+            u16::from_le_bytes([bytes[at], bytes[at + 1]]) as usize
+        }
+    }
+}
+
+/// Number of columns in a stored row.
+#[inline]
+#[must_use]
+pub fn count(row: &[u8]) -> usize {
+    Row::new(row).count()
+}
+
+/// The bytes of one column; `None` for NULL and for columns beyond [`count`].
+#[inline]
+#[must_use]
+pub fn column(row: &[u8], index: usize) -> Option<&[u8]> {
+    Row::new(row).column(index)
+}
+
+/// Whether `bytes` is a well-formed row; the check for bytes from outside.
+#[must_use]
+pub fn validate(bytes: &[u8]) -> bool {
+    if bytes.len() < HEADER_LEN || bytes[0] & !FLAG_WIDE != 0 {
+        return false;
+    }
+    let row = Row::new(bytes);
+    let data_start = row.data_start();
+    if bytes.len() < data_start {
+        return false;
+    }
+    let data_len = bytes.len() - data_start;
+    let mut previous = 0;
+    for index in 0..row.count {
+        let end = row.end_offset(index);
+        let is_null = bytes[HEADER_LEN + index / 8] & (1 << (index % 8)) != 0;
+        if end < previous || end > data_len || (is_null && end != previous) {
+            return false;
+        }
+        previous = end;
+    }
+    let used_bits = row.count % 8;
+    let spare_bits_clear = used_bits == 0 || bytes[row.offsets_start - 1] >> used_bits == 0;
+    previous == data_len && spare_bits_clear
+}
+
+/// Builds stored rows in a buffer that is reused from row to row.
+#[derive(Debug, Default)]
+pub struct RowBuilder {
+    /// The row under construction, always with two-byte offsets until `finish` finds that they do not fit.
+    row: Vec<u8>,
+    data: Vec<u8>,
+    /// End of each pushed column, relative to the data.
+    ends: Vec<u32>,
+    count: usize,
+}
+
+impl RowBuilder {
+    /// An empty builder; call [`RowBuilder::clear`] before the first push.
+    #[must_use]
+    pub fn new() -> RowBuilder {
+        RowBuilder::default()
+    }
+
+    /// Starts a row of `count` columns.
+    ///
+    /// # Panics
+    /// When `count` is more than [`COLUMNS_MAX`].
+    pub fn clear(&mut self, count: usize) {
+        assert!(count <= COLUMNS_MAX, "a row has at most {COLUMNS_MAX} columns");
+        self.count = count;
+        self.data.clear();
+        self.ends.clear();
+        self.row.clear();
+        self.row.resize(HEADER_LEN + count.div_ceil(8), 0);
+    }
+
+    /// Adds the next column: its bytes, or `None` for NULL.
+    #[inline]
+    pub fn push(&mut self, column: Option<&[u8]>) {
+        match column {
+            Some(bytes) => self.push_with(|data| data.extend_from_slice(bytes)),
+            None => self.push_null(),
+        }
+    }
+
+    /// Adds NULL.
+    #[inline]
+    pub fn push_null(&mut self) {
+        let index = self.ends.len();
+        self.row[HEADER_LEN + index / 8] |= 1 << (index % 8);
+        self.end_column();
+    }
+
+    /// Adds a column that `write` appends to the data itself, without an intermediate buffer.
+    #[inline]
+    pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.data);
+        self.end_column();
+    }
+
+    #[inline]
+    fn end_column(&mut self) {
+        assert!(self.ends.len() < self.count, "more columns pushed than announced");
+        self.ends.push(u32::try_from(self.data.len()).expect("a row is smaller than 4 GB"));
+    }
+
+    /// Completes the row.
+    ///
+    /// # Panics
+    /// When fewer columns were pushed than announced.
+    pub fn finish(&mut self) -> &[u8] {
+        assert_eq!(self.ends.len(), self.count, "fewer columns pushed than announced");
+        if self.data.len() <= usize::from(u16::MAX) {
+            self.row.reserve(self.count * 2 + self.data.len());
+            for &end in &self.ends {
+                self.row.extend_from_slice(&(end as u16).to_le_bytes());
+            }
+        } else {
+            self.row[0] |= FLAG_WIDE;
+            for &end in &self.ends {
+                self.row.extend_from_slice(&end.to_le_bytes());
+            }
+        }
+        self.row[1..HEADER_LEN].copy_from_slice(&(self.count as u16).to_le_bytes());
+        self.row.extend_from_slice(&self.data);
+        &self.row
+    }
+
+    /// One-call form for tests and cold paths.
+    #[must_use]
+    pub fn build(columns: &[Option<&[u8]>]) -> Vec<u8> {
+        let mut builder = RowBuilder::new();
+        builder.clear(columns.len());
+        for column in columns {
+            builder.push(*column);
+        }
+        builder.finish().to_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn refs(columns: &[Option<Vec<u8>>]) -> Vec<Option<&[u8]>> {
+        columns.iter().map(|c| c.as_deref()).collect()
+    }
+
+    #[test]
+    fn layout_is_as_specified() {
+        let row = RowBuilder::build(&[Some(b"ab"), None, Some(b""), Some(b"c")]);
+        assert_eq!(row, [0, 4, 0, 0b0010, 2, 0, 2, 0, 2, 0, 3, 0, b'a', b'b', b'c']);
+        assert_eq!(column(&row, 0), Some(&b"ab"[..]));
+        assert_eq!(column(&row, 1), None);
+        assert_eq!(column(&row, 2), Some(&b""[..]));
+        assert_eq!(column(&row, 3), Some(&b"c"[..]));
+        assert_eq!(column(&row, 4), None);
+    }
+
+    #[test]
+    fn wide_rows_use_four_byte_offsets() {
+        let big = vec![7u8; 70_000];
+        let row = RowBuilder::build(&[Some(&big), Some(b"x"), None]);
+        assert_eq!(row[0], FLAG_WIDE);
+        assert!(validate(&row));
+        assert_eq!(column(&row, 0), Some(&big[..]));
+        assert_eq!(column(&row, 1), Some(&b"x"[..]));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn round_trip(columns in prop::collection::vec(prop::option::of(prop::collection::vec(any::<u8>(), 0..40)), 0..40)) {
+            let row = RowBuilder::build(&refs(&columns));
+            prop_assert!(validate(&row));
+            prop_assert_eq!(count(&row), columns.len());
+            for (index, value) in columns.iter().enumerate() {
+                prop_assert_eq!(column(&row, index), value.as_deref());
+            }
+        }
+
+        #[test]
+        fn validate_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            if validate(&bytes) {
+                let row = Row::new(&bytes);
+                let _ = row.columns().count();
+            }
+        }
+    }
+}
