@@ -214,7 +214,7 @@ pub fn initial_warehouse_ytd(customers: i64) -> i64 {
 fn warehouse(rng: &mut Rng, w: i64, scale: Scale) -> Vec<Cell> {
     let mut row = vec![
         Cell::Int(w),
-        Cell::Decimal(30_000_000, 2),
+        Cell::Decimal(initial_warehouse_ytd(scale.customers), 2),
         Cell::Decimal(rng.i64(0..=2_000), 4),
         word(rng, 6, 10),
     ];

@@ -1,0 +1,262 @@
+//! PostgreSQL as a peer: a cluster in a scratch directory with `fsync` on, and a [`Connection`] over the extended
+//! protocol with prepared statements, and COPY for bulk loads.
+
+use crate::target::Server;
+use anyhow::{Context, Result, bail};
+use keel_workload::{CallError, Cell, Connection, Dialect};
+use postgres::types::{ToSql, Type};
+use postgres::{Client, NoTls, Statement};
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A PostgreSQL cluster of our own. Stopped and removed when dropped.
+pub struct Cluster {
+    bin: PathBuf,
+    dir: PathBuf,
+    port: u16,
+}
+
+/// What is set beside the defaults: durability stays on, memory as ours gets, and room for long checkpoints, as any
+/// guide to tuning PostgreSQL for such a load advises.
+const SETTINGS: &str = "listen_addresses = '127.0.0.1'
+fsync = on
+synchronous_commit = on
+shared_buffers = 4GB
+max_wal_size = 16GB
+checkpoint_timeout = 15min
+checkpoint_completion_target = 0.9
+wal_buffers = 64MB
+work_mem = 64MB
+maintenance_work_mem = 512MB
+effective_cache_size = 12GB
+random_page_cost = 1.1
+jit = off
+max_connections = 200
+unix_socket_directories = ''
+";
+
+impl Cluster {
+    /// Makes and starts a cluster below `scratch`. The server refuses to run as root, so as root it runs as `postgres`.
+    ///
+    /// # Errors
+    /// When PostgreSQL is not installed (Debian: `postgresql-15`) or does not start.
+    pub fn start(scratch: &Path) -> Result<Cluster> {
+        let bin = std::fs::read_dir("/usr/lib/postgresql")
+            .context("PostgreSQL is not installed (Debian: apt-get install postgresql-15)")?
+            .filter_map(|e| e.ok().map(|e| e.path().join("bin")))
+            .max()
+            .context("no PostgreSQL version found")?;
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let dir = scratch.join("postgres");
+        std::fs::create_dir_all(&dir)?;
+        let cluster = Cluster { bin, dir, port };
+        if is_root() {
+            run(Command::new("chown").arg("postgres").arg(&cluster.dir))?;
+        }
+        run(cluster.command("initdb").arg("-D").arg(cluster.data()).args([
+            "-U",
+            "postgres",
+            "-A",
+            "trust",
+            "--no-locale",
+            "-E",
+            "UTF8",
+        ]))?;
+        let conf = cluster.data().join("postgresql.conf");
+        std::fs::OpenOptions::new()
+            .append(true)
+            .open(conf)?
+            .write_all(format!("{SETTINGS}port = {port}\n").as_bytes())?;
+        run(cluster
+            .command("pg_ctl")
+            .arg("-D")
+            .arg(cluster.data())
+            .args(["-w", "-l"])
+            .arg(cluster.dir.join("log"))
+            .arg("start"))?;
+        Ok(cluster)
+    }
+
+    fn data(&self) -> PathBuf {
+        self.dir.join("data")
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let path = self.bin.join(program);
+        if is_root() {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(path);
+            command.current_dir("/");
+            command
+        } else {
+            Command::new(path)
+        }
+    }
+
+    /// `pgbench` of the same version, pointed at this cluster.
+    #[must_use]
+    pub fn pgbench(&self) -> Command {
+        let mut command = Command::new(self.bin.join("pgbench"));
+        command.args(["-h", "127.0.0.1", "-U", "postgres", "-p", &self.port.to_string()]);
+        command
+    }
+
+    /// The peer's settings, for the report.
+    #[must_use]
+    pub fn settings(&self) -> &'static str {
+        SETTINGS
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // Best effort: the scratch directory goes with it.
+        let _ = run(self.command("pg_ctl").arg("-D").arg(self.data()).args(["-m", "immediate", "stop"]));
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+impl Server for Cluster {
+    fn name(&self) -> String {
+        "PostgreSQL".into()
+    }
+
+    fn connect(&self) -> Result<Box<dyn Connection + Send>> {
+        let client = Client::connect(&format!("host=127.0.0.1 port={} user=postgres", self.port), NoTls)?;
+        Ok(Box::new(PgConnection { client, prepared: HashMap::new() }))
+    }
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0)
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("running {command:?}"))?;
+    if !output.status.success() {
+        bail!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(())
+}
+
+struct PgConnection {
+    client: Client,
+    prepared: HashMap<String, Statement>,
+}
+
+fn sorted(error: postgres::Error) -> CallError {
+    let text = error.as_db_error().map_or_else(|| error.to_string(), ToString::to_string);
+    match error.code().map(|c| c.code()) {
+        Some("40001" | "40P01") => CallError::Retry(text),
+        Some(_) => CallError::Refused(text),
+        None => CallError::Lost(text),
+    }
+}
+
+/// A cell as text parameter: the server casts it, as it does for every driver that has no decimal type.
+fn text(cell: &Cell) -> Option<String> {
+    match cell {
+        Cell::Null => None,
+        Cell::Int(i) => Some(i.to_string()),
+        Cell::Decimal(digits, scale) => Some(decimal(*digits, *scale)),
+        Cell::Text(s) => Some(s.clone()),
+        // PostgreSQL's own spelling of seconds since the epoch is not accepted by COPY; the loads use one moment.
+        Cell::Timestamp(_) => Some("2023-11-14 22:13:20".into()),
+    }
+}
+
+/// `-12345, 2` → `-123.45`.
+pub(crate) fn decimal(digits: i64, scale: u8) -> String {
+    let unit = 10_u64.pow(u32::from(scale));
+    let sign = if digits < 0 { "-" } else { "" };
+    let digits = digits.unsigned_abs();
+    format!("{sign}{}.{:0width$}", digits / unit, digits % unit, width = usize::from(scale))
+}
+
+impl Connection for PgConnection {
+    fn execute(&mut self, sql: &str) -> Result<(), CallError> {
+        self.client.batch_execute(sql).map_err(sorted)
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Cell>>, CallError> {
+        let rows = self.client.query(sql, &[]).map_err(sorted)?;
+        Ok(rows.iter().map(|row| (0..row.len()).map(|i| cell(row, i)).collect()).collect())
+    }
+
+    fn call(&mut self, procedure: &str, arguments: &[Cell]) -> Result<Option<Vec<Cell>>, CallError> {
+        if !self.prepared.contains_key(procedure) {
+            let types: Vec<Type> = arguments
+                .iter()
+                .map(|a| if matches!(a, Cell::Int(_)) { Type::INT4 } else { Type::TEXT })
+                .collect();
+            let places: Vec<String> = arguments
+                .iter()
+                .enumerate()
+                .map(|(i, a)| {
+                    format!("${}{}", i + 1, if matches!(a, Cell::Decimal(..)) { "::decimal" } else { "" })
+                })
+                .collect();
+            let sql = format!("SELECT * FROM {procedure}({})", places.join(", "));
+            let statement = self.client.prepare_typed(&sql, &types).map_err(sorted)?;
+            self.prepared.insert(procedure.to_string(), statement);
+        }
+        let values: Vec<Box<dyn ToSql + Sync>> = arguments
+            .iter()
+            .map(|a| match a {
+                Cell::Int(i) => Box::new(*i as i32) as Box<dyn ToSql + Sync>,
+                other => Box::new(text(other)),
+            })
+            .collect();
+        let references: Vec<&(dyn ToSql + Sync)> = values.iter().map(AsRef::as_ref).collect();
+        let rows = self.client.query(&self.prepared[procedure], &references).map_err(sorted)?;
+        Ok(rows.first().map(|row| (0..row.len()).map(|i| cell(row, i)).collect()))
+    }
+
+    fn bulk(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        rows: &mut dyn Iterator<Item = Vec<Cell>>,
+    ) -> Result<u64, CallError> {
+        let sql = format!("COPY {table} ({}) FROM STDIN", columns.join(", "));
+        let mut writer = self.client.copy_in(&sql).map_err(sorted)?;
+        let mut buffer = Vec::with_capacity(1 << 16);
+        let lost = |e: std::io::Error| CallError::Lost(e.to_string());
+        for row in rows {
+            for (i, cell) in row.iter().enumerate() {
+                if i > 0 {
+                    buffer.push(b'\t');
+                }
+                buffer.extend_from_slice(text(cell).as_deref().unwrap_or("\\N").as_bytes());
+            }
+            buffer.push(b'\n');
+            if buffer.len() > 60_000 {
+                writer.write_all(&buffer).map_err(lost)?;
+                buffer.clear();
+            }
+        }
+        writer.write_all(&buffer).map_err(lost)?;
+        writer.finish().map_err(sorted)
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+}
+
+/// Integers and texts are read; other types are not asked for by the workloads and come back as NULL.
+fn cell(row: &postgres::Row, i: usize) -> Cell {
+    if let Ok(v) = row.try_get::<_, Option<i32>>(i) {
+        return v.map_or(Cell::Null, |v| Cell::Int(i64::from(v)));
+    }
+    if let Ok(v) = row.try_get::<_, Option<i64>>(i) {
+        return v.map_or(Cell::Null, Cell::Int);
+    }
+    if let Ok(v) = row.try_get::<_, Option<i16>>(i) {
+        return v.map_or(Cell::Null, |v| Cell::Int(i64::from(v)));
+    }
+    row.try_get::<_, Option<String>>(i).ok().flatten().map_or(Cell::Null, Cell::Text)
+}

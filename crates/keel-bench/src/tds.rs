@@ -1,0 +1,1 @@
+//! Evenkeel, or any server that speaks TDS, by address.
