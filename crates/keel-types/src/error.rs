@@ -32,7 +32,11 @@ impl SqlError {
 
 impl fmt::Display for SqlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Msg {}, Level {}, State {}, Line {}: {}", self.number, self.severity, self.state, self.line, self.message)
+        write!(
+            f,
+            "Msg {}, Level {}, State {}, Line {}: {}",
+            self.number, self.severity, self.state, self.line, self.message
+        )
     }
 }
 

@@ -1,10 +1,48 @@
 //! # keel-types: SQL values, types and what can be done with one value at a time
 //!
-//! (chapter to come)
+//! A [`Value`] is what a column, a variable or an expression holds at run time; a [`SqlType`] is what it was declared
+//! as. A value does not know its type: whoever holds it does, from compile time on. So nothing in this crate asks per
+//! row "what are you?": a caller **resolves** an operation once, by types, to a function, and calls that per row.
+//!
+//! ```text
+//!   compile time                                   run time
+//!   ------------                                   --------
+//!   promote::binary_result(op, a, b) → type
+//!   arith::resolve(op, a, b)        → BinaryFn ──► f(&Value, &Value) → Result<Value>
+//!   cast::resolve(from, to, style)  → CastFn   ──► f(&Value)         → Result<Value>
+//!   compare::resolve(a, b, collation) → fn     ──► f(&Value, &Value) → Ordering
+//!   functions::lookup(name)         → def      ──► eval(&mut FnCtx, &[Value])
+//!   aggregate::resolve(name, type)  → def      ──► init / step / merge / finish
+//! ```
+//!
+//! | module | owns |
+//! | --- | --- |
+//! | [`ty`] | declared types: names, parsing, precedence, result types, catalog numbers |
+//! | [`value`] | the run-time value |
+//! | [`column`] | stored bytes of a column, specified by byte |
+//! | [`key`] | order-preserving key bytes, specified by byte |
+//! | [`collation`] | string order, equality, hashing, `LIKE`, code page 1252 |
+//! | [`datetime`] | calendar, date parsing and printing |
+//! | [`error`] | the product's errors |
+//!
+//! Invariants: keys order as [`compare`] orders; equal values hash alike; a stored column reads back as the same value;
+//! a value of a type is always in the type's range, rounded to its scale, padded to its length; no function panics on
+//! any value.
+//!
+//! Deliberately absent: sessions, catalogs, rows, and anything that would need one.
+
+pub mod collation;
+pub mod column;
+pub mod compare;
+pub mod datetime;
 pub mod error;
+pub mod key;
 pub mod ty;
 pub mod value;
 
-pub use error::SqlError;
+#[cfg(test)]
+mod testing;
+
+pub use error::{Result, SqlError};
 pub use ty::{Collation, Length, SqlType};
 pub use value::{Decimal, Value};

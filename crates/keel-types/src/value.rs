@@ -13,6 +13,11 @@ pub struct Decimal {
 }
 
 impl Decimal {
+    /// The largest unscaled value: 38 nines.
+    pub const MAX_MANTISSA: i128 = 10i128.pow(38) - 1;
+    /// Zero at scale 0.
+    pub const ZERO: Decimal = Decimal::new(0, 0);
+
     /// From mantissa and scale. The caller guarantees |mantissa| < 10^38.
     #[must_use]
     pub const fn new(mantissa: i128, scale: u8) -> Decimal {
@@ -57,6 +62,54 @@ pub enum Value {
     Guid([u8; 16]),
     /// sql_variant: the value with its base type
     Variant(Arc<(crate::SqlType, Value)>),
+}
+
+impl Value {
+    /// Whether it is NULL.
+    #[must_use]
+    pub const fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+
+    /// A string value.
+    #[must_use]
+    pub fn str(text: impl Into<SmolStr>) -> Value {
+        Value::Str(text.into())
+    }
+
+    /// A binary value.
+    #[must_use]
+    pub fn bytes(bytes: impl Into<Arc<[u8]>>) -> Value {
+        Value::Bytes(bytes.into())
+    }
+
+    /// The integer inside, of an integer or bit value.
+    #[must_use]
+    pub const fn as_int(&self) -> Option<i64> {
+        match self {
+            Value::Int(n) => Some(*n),
+            Value::Bit(b) => Some(*b as i64),
+            _ => None,
+        }
+    }
+
+    /// The text inside, of a string value.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::Str(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    /// The bytes inside, of a binary value.
+    #[must_use]
+    pub fn as_bytes(&self) -> Option<&[u8]> {
+        match self {
+            Value::Bytes(b) => Some(b),
+            _ => None,
+        }
+    }
 }
 
 const _: () = assert!(std::mem::size_of::<Value>() <= 32);
