@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# Builds, checks, runs and deletes HammerDB's TPROC-C (and, with --tproch, TPROC-H) on a server it starts, with
+# HammerDB's own unmodified scripts. HammerDB is not part of this repository: put its release 4.12 somewhere and set
+# HAMMERDB_HOME to it.
+#
+#   HAMMERDB_HOME=DIR tests/hammerdb/run.sh [--warehouses N] [--users N] [--minutes N] [--tproch] [--address HOST:PORT]
+#
+# Needs Debian's tcl8.6 tcl-thread tcl8.6-tdbc-odbc libsqlite3-tcl unixodbc odbcinst, and Microsoft's ODBC driver,
+# which is taken from the PyPI wheel mssql-python-odbc.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+warehouses=2 users=4 minutes=1 tproch=0 address=
+while [ $# -gt 0 ]; do
+  case $1 in
+    --warehouses) warehouses=$2; shift 2 ;;
+    --users) users=$2; shift 2 ;;
+    --minutes) minutes=$2; shift 2 ;;
+    --address) address=$2; shift 2 ;;
+    --tproch) tproch=1; shift ;;
+    *) echo "unknown option $1" >&2; exit 2 ;;
+  esac
+done
+: "${HAMMERDB_HOME:?set HAMMERDB_HOME to an unpacked HammerDB 4.12}"
+for tool in tclsh8.6 odbcinst; do
+  command -v $tool >/dev/null || { echo "missing: $tool (apt-get install tcl8.6 tcl-thread tcl8.6-tdbc-odbc libsqlite3-tcl unixodbc odbcinst)" >&2; exit 1; }
+done
+
+work=$(mktemp -d)
+trap '[ -n "${server:-}" ] && kill "$server" 2>/dev/null && wait "$server" 2>/dev/null; rm -rf "$work"' EXIT
+
+# Microsoft's driver, registered in a private odbcinst.ini.
+python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet mssql-python-odbc
+driver=$(find "$work/venv" -path '*debian_ubuntu/x86_64*' -name 'libmsodbcsql-18*.so*' | head -1)
+printf '[ODBC Driver 18 for SQL Server]\nDriver=%s\n' "$driver" > "$work/odbcinst.ini"
+: > "$work/odbc.ini"
+export ODBCSYSINI=$work TMP=$work
+
+export MSSQL_SA_PASSWORD=${MSSQL_SA_PASSWORD:-Hammer-2024}
+if [ -z "$address" ]; then
+  cargo build --release --locked --quiet -p keel
+  address=127.0.0.1:$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])')
+  mkfifo "$work/ready"
+  target/release/keel serve --data "$work/data" --listen "$address" > "$work/ready" 2> "$work/server.log" &
+  server=$!
+  read -r line < "$work/ready"
+  echo "$line"
+fi
+host=${address%:*} port=${address##*:}
+
+# A fresh copy of the command line with the one-line stand-in for its charting package.
+cp -r "$HAMMERDB_HOME" "$work/hammerdb"
+echo 'package provide ticklecharts 3.2' > "$work/hammerdb/modules/ticklecharts-3.2.tm"
+
+settings="diset connection mssqls_tcp true
+diset connection mssqls_port $port
+diset connection mssqls_linux_server $host
+diset connection mssqls_uid sa
+diset connection mssqls_pass $MSSQL_SA_PASSWORD
+diset connection mssqls_encrypt_connection true
+diset connection mssqls_trust_server_cert true
+diset connection mssqls_linux_authent sql"
+
+hammer() { # name, script on standard input
+  cat > "$work/$1.tcl"
+  echo "== $1"
+  (cd "$work/hammerdb" && timeout 3000 tclsh8.6 hammerdbcli tcl auto "$work/$1.tcl" </dev/null) | tee "$work/$1.log"
+  if grep -qE 'FINISHED FAILED|Error in Virtual User|Error:' "$work/$1.log"; then
+    echo "$1 failed"; tail -20 "$work/server.log" 2>/dev/null; exit 1
+  fi
+}
+
+tprocc="dbset db mssqls
+dbset bm TPC-C
+$settings
+diset tpcc mssqls_count_ware $warehouses
+diset tpcc mssqls_num_vu 2
+diset tpcc mssqls_use_bcp false"
+
+hammer build <<E2
+$tprocc
+buildschema
+vudestroy
+E2
+hammer check <<E2
+$tprocc
+checkschema
+vudestroy
+E2
+hammer run <<E2
+$tprocc
+diset tpcc mssqls_driver timed
+diset tpcc mssqls_rampup 0
+diset tpcc mssqls_duration $minutes
+loadscript
+vuset vu $users
+vuset logtotemp 1
+vucreate
+vurun
+vudestroy
+E2
+hammer recheck <<E2
+$tprocc
+checkschema
+vudestroy
+E2
+hammer delete <<E2
+$tprocc
+deleteschema
+vudestroy
+E2
+
+if [ $tproch = 1 ]; then
+  tprochs="dbset db mssqls
+dbset bm TPC-H
+$settings
+diset tpch mssqls_scale_fact 1
+diset tpch mssqls_num_tpch_threads 2
+diset tpch mssqls_tpch_use_bcp false
+diset tpch mssqls_colstore false"
+  hammer h-build <<E2
+$tprochs
+buildschema
+vudestroy
+E2
+  hammer h-run <<E2
+$tprochs
+loadscript
+vuset vu 1
+vucreate
+vurun
+vudestroy
+E2
+fi
+echo "HammerDB: all steps passed"
