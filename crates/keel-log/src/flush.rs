@@ -1,0 +1,302 @@
+//! Group flush: waiting for a position to become hardened, and doing the flush as the leader.
+//!
+//! Who waits first leads. The leader takes everything appended so far, so its own position is always in the group it
+//! writes. When it is done it hands the lead to one waiter that needs another flush (woken first, because the disk is
+//! idle until it runs) and wakes the rest of those that are hardened. Nobody is woken for nothing.
+
+use crate::block::{self, HEADER_BYTES};
+use crate::error::LogError;
+use crate::log::{Group, LiveSegment, Log, MARK_EVERY_BYTES, SealedBlock, Shared};
+use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
+use keel_base::Lsn;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::{self, Thread};
+
+/// What only the leader touches.
+pub(crate) struct Writer {
+    /// An empty group whose buffers are used again.
+    spare: Group,
+    /// Checksum of the last block.
+    previous: u32,
+}
+
+impl Writer {
+    pub(crate) fn new(previous: u32) -> Writer {
+        Writer { spare: Group::default(), previous }
+    }
+}
+
+/// Who waits for the log.
+#[derive(Default)]
+pub(crate) struct Waiters {
+    /// Whether there is a leader.
+    flushing: bool,
+    list: Vec<Waiter>,
+}
+
+struct Waiter {
+    lsn: u64,
+    slot: Arc<Slot>,
+}
+
+const WAITING: u32 = 0;
+const HARDENED: u32 = 1;
+const LEAD: u32 = 2;
+
+/// Where one thread sleeps.
+struct Slot {
+    state: AtomicU32,
+    thread: Thread,
+}
+
+thread_local! {
+    static SLOT: Arc<Slot> = Arc::new(Slot { state: AtomicU32::new(WAITING), thread: thread::current() });
+}
+
+impl Slot {
+    fn wake(&self, state: u32) {
+        self.state.store(state, Ordering::Release);
+        self.thread.unpark();
+    }
+
+    fn sleep(&self) -> u32 {
+        loop {
+            let state = self.state.load(Ordering::Acquire);
+            if state != WAITING {
+                return state;
+            }
+            thread::park();
+        }
+    }
+}
+
+enum Turn {
+    Done,
+    Lead,
+    Sleep(Arc<Slot>),
+}
+
+impl Log {
+    /// Returns when everything before `lsn` survives a power cut. The caller may be made to do the flush.
+    pub fn wait_hardened(&self, lsn: Lsn) -> Result<(), LogError> {
+        let shared = &*self.shared;
+        if shared.hardened.load(Ordering::Acquire) >= lsn.0 {
+            return Ok(());
+        }
+        assert!(lsn <= self.appended(), "nobody can wait for what was not appended");
+        let began = shared.clock.now();
+        let outcome = loop {
+            match self.take_turn(lsn)? {
+                Turn::Done => break Ok(()),
+                Turn::Lead => self.lead(),
+                Turn::Sleep(slot) => {
+                    if slot.sleep() == LEAD {
+                        self.lead();
+                    }
+                }
+            }
+            if shared.hardened.load(Ordering::Acquire) >= lsn.0 {
+                break Ok(());
+            }
+        };
+        let took = shared.clock.now().saturating_sub(began);
+        shared.counters.waits.fetch_add(1, Ordering::Relaxed);
+        shared.counters.wait_nanos.fetch_add(nanos(took), Ordering::Relaxed);
+        outcome
+    }
+
+    /// Makes everything appended so far hardened.
+    pub fn flush(&self) -> Result<Lsn, LogError> {
+        let lsn = self.appended();
+        self.wait_hardened(lsn)?;
+        Ok(lsn)
+    }
+
+    fn take_turn(&self, lsn: Lsn) -> Result<Turn, LogError> {
+        let shared = &*self.shared;
+        let mut waiters = shared.waiters.lock();
+        if shared.hardened.load(Ordering::Acquire) >= lsn.0 {
+            return Ok(Turn::Done);
+        }
+        if shared.poisoned.load(Ordering::Acquire) {
+            drop(waiters);
+            return Err(shared.poison_error());
+        }
+        if !waiters.flushing {
+            waiters.flushing = true;
+            return Ok(Turn::Lead);
+        }
+        let slot = SLOT.with(Arc::clone);
+        slot.state.store(WAITING, Ordering::Relaxed);
+        waiters.list.push(Waiter { lsn: lsn.0, slot: Arc::clone(&slot) });
+        Ok(Turn::Sleep(slot))
+    }
+
+    /// One flush, then the lead passes on.
+    fn lead(&self) {
+        let shared = &*self.shared;
+        if let Err(error) = shared.flush_group() {
+            shared.poison(error.to_string());
+        }
+        let poisoned = shared.poisoned.load(Ordering::Acquire);
+        let hardened = shared.hardened.load(Ordering::Acquire);
+        let mut ready: Vec<Arc<Slot>> = Vec::new();
+        let next = {
+            let mut waiters = shared.waiters.lock();
+            let mut next: Option<Arc<Slot>> = None;
+            waiters.list.retain(|waiter| {
+                if poisoned || waiter.lsn <= hardened {
+                    ready.push(Arc::clone(&waiter.slot));
+                    false
+                } else if next.is_none() {
+                    next = Some(Arc::clone(&waiter.slot));
+                    false
+                } else {
+                    true
+                }
+            });
+            waiters.flushing = next.is_some();
+            next
+        };
+        if let Some(next) = next {
+            next.wake(LEAD);
+        }
+        for slot in ready {
+            slot.wake(HARDENED);
+        }
+    }
+}
+
+fn nanos(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Shared {
+    /// Takes the group that has formed and makes it hardened.
+    fn flush_group(&self) -> io::Result<()> {
+        let mut writer = self.writer.lock();
+        let (mut group, end) = {
+            let mut appender = self.appender.lock();
+            appender.close_block(false);
+            let spare = std::mem::take(&mut writer.spare);
+            (std::mem::replace(&mut appender.group, spare), appender.next_lsn)
+        };
+        if group.is_empty() {
+            writer.spare = group;
+            return Ok(());
+        }
+        let began = self.clock.now();
+        self.seal(&mut group, &mut writer.previous);
+        self.show(&group);
+        self.write(&group)?;
+        self.written.store(end.0, Ordering::Release);
+        sync(&group)?;
+        self.note_places(&group);
+        let before = self.hardened.swap(end.0, Ordering::AcqRel);
+        assert!(before < end.0, "a flush moves the hardened position forward");
+        self.count(&group, self.clock.now().saturating_sub(began));
+        group.clear();
+        writer.spare = group;
+        Ok(())
+    }
+
+    /// Fills in the headers of segments and blocks, in order, since each block holds the checksum of the one before.
+    fn seal(&self, group: &mut Group, previous: &mut u32) {
+        let hardened = Lsn(self.hardened.load(Ordering::Acquire));
+        let mut entered = group.extents.iter().filter(|e| e.enters.is_some()).peekable();
+        for planned in &group.blocks {
+            while let Some(extent) = entered.next_if(|e| e.start <= planned.start) {
+                let (sequence, first_lsn) = extent.enters.expect("filtered for it");
+                let header = SegmentHeader {
+                    log_id: self.options.log_id,
+                    sequence,
+                    first_lsn,
+                    size: extent.segment.size,
+                    hardened,
+                    epoch: self.options.epoch,
+                    previous: *previous,
+                    incarnation: self.incarnation,
+                };
+                header.encode(&mut group.bytes[extent.start..extent.start + SEGMENT_HEADER_BYTES]);
+            }
+            let header = block::Header {
+                flags: planned.flags,
+                log_id: self.options.log_id,
+                previous: *previous,
+                epoch: self.options.epoch,
+                first_lsn: planned.first_lsn,
+                payload_len: u32::try_from(planned.payload_len).expect("a block is at most 60 KB"),
+                incarnation: self.incarnation,
+                hardened,
+                checksum: 0,
+            };
+            let end = planned.start + HEADER_BYTES + planned.payload_len;
+            *previous = block::seal(&mut group.bytes[planned.start..end], &header);
+        }
+    }
+
+    fn show(&self, group: &Group) {
+        let tap = self.tap.read().clone();
+        let Some(tap) = tap else { return };
+        for planned in &group.blocks {
+            let bytes = &group.bytes[planned.start..planned.start + HEADER_BYTES + planned.payload_len];
+            let header = block::decode_header(bytes).expect("sealed just now");
+            tap(&SealedBlock { header, bytes });
+        }
+    }
+
+    fn write(&self, group: &Group) -> io::Result<()> {
+        for (i, extent) in group.extents.iter().enumerate() {
+            let end = group.extents.get(i + 1).map_or(group.bytes.len(), |next| next.start);
+            assert!(extent.offset + (end - extent.start) as u64 <= extent.segment.size, "blocks stay in the segment");
+            extent.segment.file.write_at(&group.bytes[extent.start..end], extent.offset)?;
+        }
+        Ok(())
+    }
+
+    /// Enters the new segments and some of the blocks into the directory, before anyone can learn of their LSNs.
+    fn note_places(&self, group: &Group) {
+        let mut directory = self.directory.lock();
+        let mut blocks = group.blocks.iter().peekable();
+        for (i, extent) in group.extents.iter().enumerate() {
+            if let Some((sequence, first_lsn)) = extent.enters {
+                let segment = Arc::clone(&extent.segment);
+                directory.live.push_back(LiveSegment { segment, sequence, first_lsn, marks: Vec::new() });
+            }
+            let end = group.extents.get(i + 1).map_or(group.bytes.len(), |next| next.start);
+            let live = directory.live.back_mut().expect("a log has a segment");
+            assert!(Arc::ptr_eq(&live.segment, &extent.segment), "groups are written in segment order");
+            while let Some(block) = blocks.next_if(|b| b.start < end) {
+                let last = live.marks.last().map_or(live.first_lsn, |m| m.0);
+                if block.first_lsn.0 >= last.0 + MARK_EVERY_BYTES {
+                    live.marks.push((block.first_lsn, extent.offset + (block.start - extent.start) as u64));
+                }
+            }
+        }
+    }
+
+    fn count(&self, group: &Group, took: std::time::Duration) {
+        let c = &self.counters;
+        c.flushes.fetch_add(1, Ordering::Relaxed);
+        c.blocks_flushed.fetch_add(group.blocks.len() as u64, Ordering::Relaxed);
+        c.bytes_flushed.fetch_add(group.bytes.len() as u64, Ordering::Relaxed);
+        c.flush_nanos.fetch_add(nanos(took), Ordering::Relaxed);
+        let positions = crate::log::Positions {
+            truncated: Lsn(self.truncated.load(Ordering::Acquire)),
+            hardened: Lsn(self.hardened.load(Ordering::Acquire)),
+            written: Lsn(self.written.load(Ordering::Acquire)),
+            appended: Lsn(self.appended.load(Ordering::Acquire)),
+        };
+        positions.assert_ordered();
+    }
+}
+
+/// Syncs each file of the group once.
+fn sync(group: &Group) -> io::Result<()> {
+    for extent in &group.extents {
+        extent.segment.file.sync_data()?;
+    }
+    Ok(())
+}

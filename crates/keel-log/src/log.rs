@@ -1,0 +1,620 @@
+//! [`Log`]: the handle, its shared state, and append. Flushing is in [`crate::flush`], opening in [`crate::open`].
+
+use crate::block::{self, BLOCK_BYTES_MAX, HEADER_BYTES, SECTOR_BYTES};
+use crate::error::LogError;
+use crate::flush::{Waiters, Writer};
+use crate::scan::Scanner;
+use crate::segment::{self, SEGMENT_BYTES_MIN, SEGMENT_HEADER_BYTES, Segment, SegmentHeader, TAIL_BYTES_MIN};
+use keel_base::env::{Clock, Disk, Env};
+use keel_base::{Epoch, Lsn};
+use parking_lot::{Mutex, RwLock};
+use std::collections::VecDeque;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// How a log is made or opened.
+#[derive(Clone, Debug)]
+pub struct LogOptions {
+    /// Identity of the log; the same on all replicas of a database.
+    pub log_id: u32,
+    /// Configuration number of this writer.
+    pub epoch: Epoch,
+    /// Position of the first byte of a new log.
+    pub first_lsn: Lsn,
+    /// Size of the first segment; later ones grow with the log.
+    pub segment_bytes: u64,
+    /// No segment is made larger than this.
+    pub segment_bytes_max: u64,
+    /// The files together never grow past this.
+    pub log_bytes_max: u64,
+    /// Appends wait for a flush when this much is not yet written.
+    pub unwritten_bytes_max: usize,
+}
+
+impl Default for LogOptions {
+    fn default() -> Self {
+        LogOptions {
+            log_id: 1,
+            epoch: Epoch(1),
+            first_lsn: Lsn::ZERO,
+            segment_bytes: 1 << 20,
+            segment_bytes_max: 64 << 20,
+            log_bytes_max: u64::MAX,
+            unwritten_bytes_max: 8 << 20,
+        }
+    }
+}
+
+/// The positions of a log at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Positions {
+    /// Nothing before this is kept.
+    pub truncated: Lsn,
+    /// Everything before this survives a power cut.
+    pub hardened: Lsn,
+    /// Everything before this was handed to the operating system.
+    pub written: Lsn,
+    /// Everything before this has its place in the log.
+    pub appended: Lsn,
+}
+
+impl Positions {
+    /// The order that always holds.
+    ///
+    /// # Panics
+    /// If it does not: the log would acknowledge what it does not have.
+    pub fn assert_ordered(&self) {
+        assert!(self.truncated <= self.hardened, "the log was truncated past its hardened end: {self:?}");
+        assert!(self.hardened <= self.written, "hardened passed written: {self:?}");
+        assert!(self.written <= self.appended, "written passed appended: {self:?}");
+    }
+}
+
+/// Counters since the log was opened. Times are in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogStats {
+    /// Calls of [`Log::append`] that succeeded.
+    pub appends: u64,
+    /// Payload bytes appended.
+    pub bytes_appended: u64,
+    /// Groups written and synced.
+    pub flushes: u64,
+    /// Blocks written.
+    pub blocks_flushed: u64,
+    /// Bytes written, with headers and padding.
+    pub bytes_flushed: u64,
+    /// Time spent in write and sync.
+    pub flush_nanos: u64,
+    /// Calls of [`Log::wait_hardened`] that had to wait.
+    pub waits: u64,
+    /// Time those calls took.
+    pub wait_nanos: u64,
+    /// Appends that waited because too much was unwritten.
+    pub append_stalls: u64,
+    /// Segment files made.
+    pub segments_created: u64,
+}
+
+/// A block as it is about to be stored, shown to the [tap](Log::set_tap) before the local write begins.
+pub struct SealedBlock<'a> {
+    /// The decoded header.
+    pub header: block::Header,
+    /// Header and payload, without padding: what another replica stores.
+    pub bytes: &'a [u8],
+}
+
+/// Receives every block in log order, on the leader's thread; must only hand over and return.
+pub type Tap = Arc<dyn Fn(&SealedBlock<'_>) + Send + Sync>;
+
+type Hook = Arc<dyn Fn() + Send + Sync>;
+
+/// One database's log. Clones share it.
+#[derive(Clone)]
+pub struct Log {
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// Everything the threads that use a log share.
+///
+/// Lock order: `writer` → `directory` → `appender` → `waiters`; `provisioning` before `appender`.
+pub(crate) struct Shared {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) dir: PathBuf,
+    pub(crate) options: LogOptions,
+    /// Random number of this opening, in each block header.
+    pub(crate) incarnation: u32,
+    pub(crate) appender: Mutex<Appender>,
+    pub(crate) writer: Mutex<Writer>,
+    pub(crate) waiters: Mutex<Waiters>,
+    pub(crate) directory: Mutex<Directory>,
+    pub(crate) provisioning: Mutex<Slots>,
+    pub(crate) truncated: AtomicU64,
+    pub(crate) hardened: AtomicU64,
+    pub(crate) written: AtomicU64,
+    pub(crate) appended: AtomicU64,
+    pub(crate) poisoned: AtomicBool,
+    pub(crate) poison_reason: Mutex<Option<Arc<str>>>,
+    pub(crate) tap: RwLock<Option<Tap>>,
+    pub(crate) provision_hook: RwLock<Option<Hook>>,
+    pub(crate) counters: Counters,
+}
+
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub(crate) appends: AtomicU64,
+    pub(crate) bytes_appended: AtomicU64,
+    pub(crate) flushes: AtomicU64,
+    pub(crate) blocks_flushed: AtomicU64,
+    pub(crate) bytes_flushed: AtomicU64,
+    pub(crate) flush_nanos: AtomicU64,
+    pub(crate) waits: AtomicU64,
+    pub(crate) wait_nanos: AtomicU64,
+    pub(crate) append_stalls: AtomicU64,
+    pub(crate) segments_created: AtomicU64,
+}
+
+/// Which slot numbers and how many bytes the files take; guarded so that one thread at a time makes a segment.
+pub(crate) struct Slots {
+    pub(crate) next_slot: u32,
+    pub(crate) file_bytes: u64,
+    pub(crate) last_size: u64,
+}
+
+/// What appending needs, under one short lock.
+pub(crate) struct Appender {
+    pub(crate) group: Group,
+    /// Where the next payload byte goes.
+    pub(crate) next_lsn: Lsn,
+    /// The segment in which blocks are placed now.
+    pub(crate) segment: Arc<Segment>,
+    /// File offset of the block being filled, or of the next one.
+    pub(crate) position: u64,
+    /// The block being filled, if any: always the last of the group.
+    pub(crate) open: Option<OpenBlock>,
+    /// Free segments, ready for use, first to be used first.
+    pub(crate) spares: VecDeque<Arc<Segment>>,
+    /// Sequence of `segment`.
+    pub(crate) sequence: u64,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct OpenBlock {
+    /// Payload bytes it can hold in all.
+    capacity: usize,
+}
+
+/// The bytes that the next flush writes, in stored form but for the headers' contents.
+#[derive(Default)]
+pub(crate) struct Group {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) blocks: Vec<PlannedBlock>,
+    pub(crate) extents: Vec<Extent>,
+}
+
+pub(crate) struct PlannedBlock {
+    /// Offset of its header in the group's bytes.
+    pub(crate) start: usize,
+    pub(crate) first_lsn: Lsn,
+    pub(crate) payload_len: usize,
+    pub(crate) flags: u8,
+}
+
+/// A run of the group's bytes that goes to one place.
+pub(crate) struct Extent {
+    pub(crate) segment: Arc<Segment>,
+    /// File offset of its first byte.
+    pub(crate) offset: u64,
+    /// Offset of its first byte in the group.
+    pub(crate) start: usize,
+    /// Set when the extent begins with the header of a segment entered here: its sequence and first LSN.
+    pub(crate) enters: Option<(u64, Lsn)>,
+}
+
+/// The segments that hold the log, oldest first, with places in them where a scan can begin.
+pub(crate) struct Directory {
+    pub(crate) live: VecDeque<LiveSegment>,
+}
+
+pub(crate) struct LiveSegment {
+    pub(crate) segment: Arc<Segment>,
+    pub(crate) sequence: u64,
+    pub(crate) first_lsn: Lsn,
+    /// (first LSN, file offset) of some blocks, ascending.
+    pub(crate) marks: Vec<(Lsn, u64)>,
+}
+
+/// At most one mark per this many payload bytes.
+pub(crate) const MARK_EVERY_BYTES: u64 = 128 << 10;
+
+impl Group {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        // A burst must not pin its memory for ever.
+        self.bytes.shrink_to(4 << 20);
+        self.blocks.clear();
+        self.extents.clear();
+    }
+}
+
+impl Appender {
+    pub(crate) fn new(segment: Arc<Segment>, sequence: u64, position: u64, next_lsn: Lsn) -> Appender {
+        Appender {
+            group: Group::default(),
+            next_lsn,
+            segment,
+            position,
+            open: None,
+            spares: VecDeque::new(),
+            sequence,
+        }
+    }
+
+    /// Payload bytes that certainly fit into the segments at hand.
+    fn room(&self) -> u64 {
+        let here = match (self.open, self.group.blocks.last()) {
+            (Some(open), Some(block)) => {
+                let after = self.position + block::stored_bytes(open.capacity) as u64;
+                (open.capacity - block.payload_len) as u64 + segment::room_after(after, self.segment.size)
+            }
+            _ => segment::room_after(self.position, self.segment.size),
+        };
+        let spare: u64 =
+            self.spares.iter().map(|s| segment::room_after(SEGMENT_HEADER_BYTES as u64, s.size)).sum();
+        here + spare
+    }
+
+    /// Ends the block being filled: pads it and moves the position behind it.
+    pub(crate) fn close_block(&mut self, unfinished: bool) {
+        if self.open.take().is_none() {
+            return;
+        }
+        let block = self.group.blocks.last_mut().expect("an open block is in the group");
+        if unfinished {
+            block.flags |= block::FLAG_UNFINISHED;
+        }
+        let stored = block::stored_bytes(block.payload_len);
+        self.group.bytes.resize(block.start + stored, 0);
+        self.position += stored as u64;
+    }
+
+    fn open_block(&mut self, continues: bool) {
+        assert!(self.open.is_none(), "one block is filled at a time");
+        if self.segment.size - self.position < TAIL_BYTES_MIN {
+            self.enter_next_segment();
+        } else if self.group.extents.is_empty() {
+            let start = self.group.bytes.len();
+            let (segment, offset) = (Arc::clone(&self.segment), self.position);
+            self.group.extents.push(Extent { segment, offset, start, enters: None });
+        }
+        let rest = usize::try_from(self.segment.size - self.position).unwrap_or(usize::MAX);
+        let start = self.group.bytes.len();
+        self.group.bytes.extend_from_slice(&[0; HEADER_BYTES]);
+        let flags = if continues { block::FLAG_CONTINUES } else { 0 };
+        self.group.blocks.push(PlannedBlock { start, first_lsn: self.next_lsn, payload_len: 0, flags });
+        self.open = Some(OpenBlock { capacity: rest.min(BLOCK_BYTES_MAX) - HEADER_BYTES });
+    }
+
+    fn enter_next_segment(&mut self) {
+        self.segment = self.spares.pop_front().expect("room was made sure of before the copy");
+        self.sequence += 1;
+        let start = self.group.bytes.len();
+        self.group.bytes.extend_from_slice(&[0; SEGMENT_HEADER_BYTES]);
+        self.group.extents.push(Extent {
+            segment: Arc::clone(&self.segment),
+            offset: 0,
+            start,
+            enters: Some((self.sequence, self.next_lsn)),
+        });
+        self.position = SEGMENT_HEADER_BYTES as u64;
+    }
+
+    fn copy(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            if self.open.is_none() {
+                self.open_block(rest.len() < bytes.len());
+            }
+            let open = self.open.expect("opened just now");
+            let block = self.group.blocks.last_mut().expect("an open block is in the group");
+            let n = rest.len().min(open.capacity - block.payload_len);
+            self.group.bytes.extend_from_slice(&rest[..n]);
+            block.payload_len += n;
+            let full = block.payload_len == open.capacity;
+            self.next_lsn = self.next_lsn.advance(n as u64);
+            rest = &rest[n..];
+            if full {
+                self.close_block(!rest.is_empty());
+            }
+        }
+    }
+}
+
+impl Log {
+    /// Makes a new, empty log in `dir`, which must not hold one.
+    pub fn create(env: &Env, dir: &Path, options: LogOptions) -> Result<Log, LogError> {
+        env.disk.create_dir_all(dir)?;
+        if let Some(old) = env.disk.list(dir)?.iter().find(|p| segment::slot_of(p).is_some()) {
+            let taken = io::Error::new(io::ErrorKind::AlreadyExists, format!("{} exists", old.display()));
+            return Err(LogError::Io(taken));
+        }
+        let size = options.segment_bytes.clamp(SEGMENT_BYTES_MIN, u64::MAX) / SECTOR_BYTES as u64
+            * SECTOR_BYTES as u64;
+        let segment = Segment::create(env.disk.as_ref(), dir, 1, size)?;
+        let incarnation = random_u32(env);
+        let first_lsn = options.first_lsn;
+        let header = SegmentHeader {
+            log_id: options.log_id,
+            sequence: 1,
+            first_lsn,
+            size,
+            hardened: first_lsn,
+            epoch: options.epoch,
+            previous: options.log_id,
+            incarnation,
+        };
+        let mut bytes = [0; SEGMENT_HEADER_BYTES];
+        header.encode(&mut bytes);
+        segment.file.write_durable_at(&bytes, 0)?;
+        let start = Start {
+            live: VecDeque::from([LiveSegment {
+                segment: Arc::clone(&segment),
+                sequence: 1,
+                first_lsn,
+                marks: Vec::new(),
+            }]),
+            spares: VecDeque::new(),
+            appender: Appender::new(segment, 1, SEGMENT_HEADER_BYTES as u64, first_lsn),
+            previous: options.log_id,
+            slots: Slots { next_slot: 2, file_bytes: size, last_size: size },
+            incarnation,
+        };
+        Ok(Log::start(env, dir, options, start))
+    }
+
+    pub(crate) fn start(env: &Env, dir: &Path, options: LogOptions, start: Start) -> Log {
+        let mut appender = start.appender;
+        appender.spares = start.spares;
+        let end = appender.next_lsn.0;
+        let first = start.live.front().map_or(end, |s| s.first_lsn.0);
+        let shared = Shared {
+            disk: Arc::clone(&env.disk),
+            clock: Arc::clone(&env.clock),
+            dir: dir.to_path_buf(),
+            options,
+            incarnation: start.incarnation,
+            appender: Mutex::new(appender),
+            writer: Mutex::new(Writer::new(start.previous)),
+            waiters: Mutex::new(Waiters::default()),
+            directory: Mutex::new(Directory { live: start.live }),
+            provisioning: Mutex::new(start.slots),
+            truncated: AtomicU64::new(first),
+            hardened: AtomicU64::new(end),
+            written: AtomicU64::new(end),
+            appended: AtomicU64::new(end),
+            poisoned: AtomicBool::new(false),
+            poison_reason: Mutex::new(None),
+            tap: RwLock::new(None),
+            provision_hook: RwLock::new(None),
+            counters: Counters::default(),
+        };
+        Log { shared: Arc::new(shared) }
+    }
+
+    /// Gives `bytes` their place in the log and returns the position behind them: the commit LSN.
+    ///
+    /// `stamp` is called with that position before the bytes can become hardened, under the append lock, so calls of it
+    /// are in log order. The bytes are durable only after [`Log::wait_hardened`]; they arrive whole or not at all.
+    ///
+    /// # Panics
+    /// If `bytes` is empty: an append must move the log.
+    pub fn append(&self, bytes: &[u8], stamp: impl FnOnce(Lsn)) -> Result<Lsn, LogError> {
+        assert!(!bytes.is_empty(), "an append holds at least one byte");
+        let shared = &*self.shared;
+        let mut appender = shared.appender.lock();
+        loop {
+            if shared.poisoned.load(Ordering::Relaxed) {
+                drop(appender);
+                return Err(shared.poison_error());
+            }
+            let pending = appender.group.bytes.len();
+            if pending > 0 && pending + bytes.len() > shared.options.unwritten_bytes_max {
+                let formed = appender.next_lsn;
+                drop(appender);
+                shared.counters.append_stalls.fetch_add(1, Ordering::Relaxed);
+                self.wait_hardened(formed)?;
+                appender = shared.appender.lock();
+            } else if appender.room() < bytes.len() as u64 {
+                drop(appender);
+                self.make_room(bytes.len())?;
+                appender = shared.appender.lock();
+            } else {
+                break;
+            }
+        }
+        let sequence_before = appender.sequence;
+        let end = appender.next_lsn.advance(bytes.len() as u64);
+        stamp(end);
+        appender.copy(bytes);
+        assert!(appender.next_lsn == end, "the copy moved the log by exactly the append");
+        shared.appended.store(end.0, Ordering::Release);
+        let wants_segment = appender.sequence != sequence_before && appender.spares.is_empty();
+        drop(appender);
+        shared.counters.appends.fetch_add(1, Ordering::Relaxed);
+        shared.counters.bytes_appended.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        if wants_segment {
+            let hook = shared.provision_hook.read().clone();
+            if let Some(hook) = hook {
+                hook();
+            }
+        }
+        Ok(end)
+    }
+
+    fn make_room(&self, wanted: usize) -> Result<(), LogError> {
+        let mut slots = self.shared.provisioning.lock();
+        loop {
+            // Another thread may have made the room while this one waited for the lock.
+            let room = self.shared.appender.lock().room();
+            if room >= wanted as u64 {
+                return Ok(());
+            }
+            let missing = wanted as u64 - room;
+            self.add_segment(&mut slots, missing).map_err(|source| LogError::Full { wanted, source })?;
+        }
+    }
+
+    fn add_segment(&self, slots: &mut Slots, payload_bytes: u64) -> io::Result<()> {
+        let options = &self.shared.options;
+        let sector = SECTOR_BYTES as u64;
+        let wanted = (slots.last_size * 2).clamp(SEGMENT_BYTES_MIN, options.segment_bytes_max.max(SEGMENT_BYTES_MIN));
+        let needed = (payload_bytes + payload_bytes / 8).clamp(SEGMENT_BYTES_MIN, options.segment_bytes_max.max(SEGMENT_BYTES_MIN));
+        let size = wanted.max(needed) / sector * sector;
+        if slots.file_bytes + size > options.log_bytes_max {
+            return Err(io::Error::new(io::ErrorKind::StorageFull, "the log has reached its maximum size"));
+        }
+        let segment = Segment::create(self.shared.disk.as_ref(), &self.shared.dir, slots.next_slot, size)?;
+        slots.next_slot += 1;
+        slots.file_bytes += size;
+        slots.last_size = size;
+        self.shared.counters.segments_created.fetch_add(1, Ordering::Relaxed);
+        self.shared.appender.lock().spares.push_back(segment);
+        Ok(())
+    }
+
+    /// Makes the next segment ahead of need if none is ready. Called by a background thread when the
+    /// [hook](Log::set_provision_hook) has asked.
+    pub fn provision(&self) -> Result<(), LogError> {
+        let mut slots = self.shared.provisioning.lock();
+        if !self.shared.appender.lock().spares.is_empty() {
+            return Ok(());
+        }
+        self.add_segment(&mut slots, 0).map_err(|source| LogError::Full { wanted: 0, source })
+    }
+
+    /// Sets what is called (outside all locks, on an appender's thread) when the last spare segment was taken.
+    pub fn set_provision_hook(&self, hook: Arc<dyn Fn() + Send + Sync>) {
+        *self.shared.provision_hook.write() = Some(hook);
+    }
+
+    /// Sets who sees every sealed block before it is written locally: the place for network senders.
+    pub fn set_tap(&self, tap: Option<Tap>) {
+        *self.shared.tap.write() = tap;
+    }
+
+    /// Everything before this survives a power cut.
+    pub fn hardened(&self) -> Lsn {
+        Lsn(self.shared.hardened.load(Ordering::Acquire))
+    }
+
+    /// Everything before this has its place.
+    pub fn appended(&self) -> Lsn {
+        Lsn(self.shared.appended.load(Ordering::Acquire))
+    }
+
+    /// The first position still held.
+    pub fn truncated(&self) -> Lsn {
+        Lsn(self.shared.truncated.load(Ordering::Acquire))
+    }
+
+    /// All positions; read in an order in which they can only look closer together than they are.
+    pub fn positions(&self) -> Positions {
+        let truncated = self.truncated();
+        let hardened = self.hardened();
+        let written = Lsn(self.shared.written.load(Ordering::Acquire));
+        let appended = self.appended();
+        Positions { truncated, hardened, written, appended }
+    }
+
+    /// Whether a failed write has stopped the log.
+    pub fn is_poisoned(&self) -> bool {
+        self.shared.poisoned.load(Ordering::Acquire)
+    }
+
+    /// Identity of the log.
+    pub fn log_id(&self) -> u32 {
+        self.shared.options.log_id
+    }
+
+    /// Bytes of all segment files.
+    pub fn file_bytes(&self) -> u64 {
+        self.shared.provisioning.lock().file_bytes
+    }
+
+    /// Counters since opening.
+    pub fn stats(&self) -> LogStats {
+        let c = &self.shared.counters;
+        let get = |a: &AtomicU64| a.load(Ordering::Relaxed);
+        LogStats {
+            appends: get(&c.appends),
+            bytes_appended: get(&c.bytes_appended),
+            flushes: get(&c.flushes),
+            blocks_flushed: get(&c.blocks_flushed),
+            bytes_flushed: get(&c.bytes_flushed),
+            flush_nanos: get(&c.flush_nanos),
+            waits: get(&c.waits),
+            wait_nanos: get(&c.wait_nanos),
+            append_stalls: get(&c.append_stalls),
+            segments_created: get(&c.segments_created),
+        }
+    }
+
+    /// Reads hardened blocks, beginning with the one that holds the byte at `from`.
+    pub fn scan(&self, from: Lsn) -> Result<Scanner, LogError> {
+        Scanner::new(self.clone(), from)
+    }
+
+    /// Gives back the segments that lie wholly before `lsn`; their files are used again.
+    pub fn truncate_before(&self, lsn: Lsn) {
+        let lsn = lsn.min(self.hardened());
+        let mut freed = Vec::new();
+        {
+            let mut directory = self.shared.directory.lock();
+            while directory.live.len() > 1 && directory.live[1].first_lsn <= lsn {
+                freed.extend(directory.live.pop_front());
+            }
+            if let Some(first) = directory.live.front() {
+                self.shared.truncated.fetch_max(first.first_lsn.0.min(lsn.0), Ordering::AcqRel);
+            }
+        }
+        let mut appender = self.shared.appender.lock();
+        appender.spares.extend(freed.into_iter().map(|s| s.segment));
+        drop(appender);
+        self.positions().assert_ordered();
+    }
+}
+
+/// What [`Log::create`] and [`Log::open`] found, from which the shared state is made.
+pub(crate) struct Start {
+    pub(crate) live: VecDeque<LiveSegment>,
+    pub(crate) spares: VecDeque<Arc<Segment>>,
+    pub(crate) appender: Appender,
+    /// Checksum of the last block.
+    pub(crate) previous: u32,
+    pub(crate) slots: Slots,
+    pub(crate) incarnation: u32,
+}
+
+pub(crate) fn random_u32(env: &Env) -> u32 {
+    let mut bytes = [0; 4];
+    env.random.fill(&mut bytes);
+    u32::from_le_bytes(bytes)
+}
+
+impl Shared {
+    pub(crate) fn poison(&self, reason: String) {
+        self.poison_reason.lock().get_or_insert_with(|| Arc::from(reason));
+        self.poisoned.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn poison_error(&self) -> LogError {
+        let reason = self.poison_reason.lock().clone();
+        LogError::Poisoned { reason: reason.unwrap_or_else(|| Arc::from("unknown")) }
+    }
+}
