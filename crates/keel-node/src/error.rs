@@ -1,0 +1,58 @@
+//! What can go wrong, sorted by what the caller does next. SQL Server's numbers are attached by the SQL layer.
+
+use std::sync::Arc;
+
+/// Why a transaction's call failed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum TxnError {
+    /// Chosen as the victim of a deadlock (1205). The transaction must be rolled back.
+    #[error("deadlock victim")]
+    Deadlock,
+    /// A lock was not granted in time (1222). The statement failed, the transaction may go on.
+    #[error("lock request time-out")]
+    LockTimeout,
+    /// Under SNAPSHOT another transaction changed the row first (3960). The transaction must be rolled back.
+    #[error("snapshot update conflict")]
+    SnapshotConflict,
+    /// The key exists (2627, 2601).
+    #[error("duplicate key")]
+    Duplicate,
+    /// The row to change is not there (any more).
+    #[error("row not found")]
+    NotFound,
+    /// The session was told to stop (attention, kill).
+    #[error("cancelled")]
+    Cancelled,
+    /// No room in the log (9002). The transaction must be rolled back.
+    #[error("log full: {0}")]
+    LogFull(Arc<str>),
+    /// A failed write has stopped the database; a commit under way is in doubt.
+    #[error("log stopped: {0}")]
+    Poisoned(Arc<str>),
+    /// The memory for uncommitted and unmerged rows is used up (701). The transaction must be rolled back.
+    #[error("out of memory for row versions")]
+    OutOfMemory,
+    /// Stored data does not check out (823, 824).
+    #[error("corrupt: {0}")]
+    Corrupt(Arc<str>),
+    /// The disk failed.
+    #[error("I/O: {0}")]
+    Io(Arc<str>),
+}
+
+/// Why a database could not be made, opened, checkpointed or closed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum DbError {
+    /// Something exists that should not, or the other way round.
+    #[error("{0}")]
+    Invalid(Arc<str>),
+    /// Stored data does not check out.
+    #[error("corrupt: {0}")]
+    Corrupt(Arc<str>),
+    /// A failed write has stopped the database.
+    #[error("log stopped: {0}")]
+    Poisoned(Arc<str>),
+    /// The disk failed or is full.
+    #[error("I/O: {0}")]
+    Io(Arc<str>),
+}
