@@ -250,7 +250,10 @@ impl Shared {
     fn write(&self, group: &Group) -> io::Result<()> {
         for (i, extent) in group.extents.iter().enumerate() {
             let end = group.extents.get(i + 1).map_or(group.bytes.len(), |next| next.start);
-            assert!(extent.offset + (end - extent.start) as u64 <= extent.segment.size, "blocks stay in the segment");
+            assert!(
+                extent.offset + (end - extent.start) as u64 <= extent.segment.size,
+                "blocks stay in the segment"
+            );
             extent.segment.file.write_at(&group.bytes[extent.start..end], extent.offset)?;
         }
         Ok(())

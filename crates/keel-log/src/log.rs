@@ -473,8 +473,10 @@ impl Log {
     fn add_segment(&self, slots: &mut Slots, payload_bytes: u64) -> io::Result<()> {
         let options = &self.shared.options;
         let sector = SECTOR_BYTES as u64;
-        let wanted = (slots.last_size * 2).clamp(SEGMENT_BYTES_MIN, options.segment_bytes_max.max(SEGMENT_BYTES_MIN));
-        let needed = (payload_bytes + payload_bytes / 8).clamp(SEGMENT_BYTES_MIN, options.segment_bytes_max.max(SEGMENT_BYTES_MIN));
+        let wanted =
+            (slots.last_size * 2).clamp(SEGMENT_BYTES_MIN, options.segment_bytes_max.max(SEGMENT_BYTES_MIN));
+        let needed = (payload_bytes + payload_bytes / 8)
+            .clamp(SEGMENT_BYTES_MIN, options.segment_bytes_max.max(SEGMENT_BYTES_MIN));
         let size = wanted.max(needed) / sector * sector;
         if slots.file_bytes + size > options.log_bytes_max {
             return Err(io::Error::new(io::ErrorKind::StorageFull, "the log has reached its maximum size"));

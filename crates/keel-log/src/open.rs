@@ -1,0 +1,282 @@
+//! Opening: find the end of the log, and be sure that it is the end.
+//!
+//! # Finding it
+//! 1. Read all segment headers. The highest *hardened* position named in any of them, H, was certainly reached, so the
+//!    walk can begin at the segment that holds H (the **anchor**).
+//! 2. Follow the chain from there: each block must be valid and *next* ([`crate::block`]); a segment without room for
+//!    another block is followed by the one with the next sequence number, the expected first LSN and checksum.
+//! 3. The end is behind the last block that finishes an append. Later blocks of an append that never finished were not
+//!    acknowledged and are dropped.
+//!
+//! # Being sure
+//! A power cut loses what was not hardened, in any pattern: a valid block may lie behind a torn one. It never loses
+//! what was. Every block and segment header says what its writer knew to be hardened, so the rest of the last segment and
+//! all segments outside the chain are searched: if anything valid there says that more was hardened than was found, or the
+//! caller knows so ([`OpenFrom::must_reach`]), the log is damaged and not opened.
+//!
+//! A damaged block that was the last one ever hardened cannot be told from a torn tail by the log alone.
+//!
+//! # Afterwards
+//! What was read may have been in the system's cache only, so the files are synced before anything is called hardened.
+//! Headers of segments that were entered by a lost group are wiped, so that they cannot be taken for later ones.
+
+use crate::block::{self, Header, SECTOR_BYTES};
+use crate::error::LogError;
+use crate::log::{Appender, LiveSegment, Log, LogOptions, MARK_EVERY_BYTES, Slots, Start, random_u32};
+use crate::scan::Window;
+use crate::segment::{self, SEGMENT_HEADER_BYTES, Segment, SegmentHeader, TAIL_BYTES_MIN};
+use keel_base::Lsn;
+use keel_base::env::Env;
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What the caller knows about a log it opens.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenFrom {
+    /// The log certainly reached this: the store holds rows up to it.
+    pub must_reach: Lsn,
+}
+
+struct Candidate {
+    segment: Arc<Segment>,
+    header: Option<SegmentHeader>,
+}
+
+/// A place between two blocks.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Index into [`Walk::path`].
+    step: usize,
+    offset: u64,
+    lsn: Lsn,
+    previous: u32,
+}
+
+struct Step {
+    candidate: usize,
+    marks: Vec<(Lsn, u64)>,
+}
+
+struct Walk<'a> {
+    candidates: &'a [Candidate],
+    log_id: u32,
+    path: Vec<Step>,
+}
+
+impl Log {
+    /// Opens the log in `dir`.
+    pub fn open(env: &Env, dir: &Path, options: LogOptions, from: OpenFrom) -> Result<Log, LogError> {
+        let (candidates, slots) = list(env, dir, options.log_id)?;
+        let anchor = find_anchor(&candidates)
+            .ok_or_else(|| LogError::corrupt(from.must_reach, "no segment has a valid header"))?;
+        let mut walk = Walk { candidates: &candidates, log_id: options.log_id, path: Vec::new() };
+        let end = walk.find_end(anchor)?;
+        walk.check_nothing_lost(end, from.must_reach)?;
+        walk.settle(end)?;
+        let start = walk.into_start(end, slots, random_u32(env));
+        Ok(Log::start(env, dir, options, start))
+    }
+}
+
+fn list(env: &Env, dir: &Path, log_id: u32) -> Result<(Vec<Candidate>, Slots), LogError> {
+    let mut slots = Slots { next_slot: 1, file_bytes: 0, last_size: 0 };
+    let mut candidates = Vec::new();
+    for path in env.disk.list(dir)? {
+        let Some(slot) = segment::slot_of(&path) else { continue };
+        let segment = Segment::open(env.disk.as_ref(), &path)?;
+        slots.next_slot = slots.next_slot.max(slot.saturating_add(1));
+        slots.file_bytes += segment.size;
+        slots.last_size = slots.last_size.max(segment.size);
+        // A file that a crash left half-made is too short to use; it stays until somebody removes it.
+        if segment.size < segment::SEGMENT_BYTES_MIN {
+            continue;
+        }
+        let header = segment.header()?.filter(|h| h.log_id == log_id && h.size <= segment.size);
+        candidates.push(Candidate { segment, header });
+    }
+    Ok((candidates, slots))
+}
+
+fn find_anchor(candidates: &[Candidate]) -> Option<usize> {
+    let headers = || candidates.iter().enumerate().filter_map(|(i, c)| Some((i, c.header?)));
+    let reached = headers().map(|(_, h)| h.hardened).max()?;
+    let holding = headers().filter(|(_, h)| h.first_lsn < reached).max_by_key(|(_, h)| h.first_lsn);
+    holding.or_else(|| headers().min_by_key(|(_, h)| h.sequence)).map(|(i, _)| i)
+}
+
+impl Walk<'_> {
+    fn segment(&self, step: usize) -> &Arc<Segment> {
+        &self.candidates[self.path[step].candidate].segment
+    }
+
+    fn header(&self, step: usize) -> SegmentHeader {
+        self.candidates[self.path[step].candidate].header.expect("the path holds segments in use only")
+    }
+
+    fn find_end(&mut self, anchor: usize) -> Result<Place, LogError> {
+        self.path.push(Step { candidate: anchor, marks: Vec::new() });
+        let first = self.header(0);
+        let mut place = Place {
+            step: 0,
+            offset: SEGMENT_HEADER_BYTES as u64,
+            lsn: first.first_lsn,
+            previous: first.previous,
+        };
+        let mut end = place;
+        let mut window = Window::default();
+        loop {
+            if self.segment(place.step).size - place.offset < TAIL_BYTES_MIN {
+                let Some(next) = self.find_next(place) else { return Ok(end) };
+                self.path.push(Step { candidate: next, marks: Vec::new() });
+                place.step += 1;
+                place.offset = SEGMENT_HEADER_BYTES as u64;
+                window.clear();
+            }
+            let header = match window.block(self.segment(place.step), place.offset)? {
+                Ok(header) if self.is_next(&header, place) => header,
+                _ => return Ok(end),
+            };
+            self.note_mark(place);
+            place.offset += header.stored_bytes() as u64;
+            place.lsn = header.end_lsn();
+            place.previous = header.checksum;
+            if header.flags & block::FLAG_UNFINISHED == 0 {
+                end = place;
+            }
+        }
+    }
+
+    fn is_next(&self, header: &Header, place: Place) -> bool {
+        header.log_id == self.log_id && header.first_lsn == place.lsn && header.previous == place.previous
+    }
+
+    fn find_next(&self, place: Place) -> Option<usize> {
+        let sequence = self.header(place.step).sequence + 1;
+        self.candidates.iter().position(|c| {
+            c.header.is_some_and(|h| {
+                h.sequence == sequence && h.first_lsn == place.lsn && h.previous == place.previous
+            })
+        })
+    }
+
+    fn note_mark(&mut self, place: Place) {
+        let first_lsn = self.header(place.step).first_lsn;
+        let marks = &mut self.path[place.step].marks;
+        let last = marks.last().map_or(first_lsn, |m| m.0);
+        if place.lsn.0 >= last.0 + MARK_EVERY_BYTES {
+            marks.push((place.lsn, place.offset));
+        }
+    }
+
+    fn check_nothing_lost(&self, end: Place, must_reach: Lsn) -> Result<(), LogError> {
+        if must_reach > end.lsn {
+            return Err(LogError::corrupt(end.lsn, format!("the store holds rows up to {must_reach}")));
+        }
+        let anchor_sequence = self.header(0).sequence;
+        for (index, candidate) in self.candidates.iter().enumerate() {
+            if candidate.header.is_some_and(|h| h.hardened > end.lsn) {
+                let what = format!("{} knows of more", candidate.segment.path.display());
+                return Err(LogError::corrupt(end.lsn, what));
+            }
+            let step = self.path.iter().position(|s| s.candidate == index);
+            let from = match (step, candidate.header) {
+                (Some(step), _) if step < end.step => continue,
+                (Some(step), _) if step == end.step => end.offset,
+                (None, Some(header)) if header.sequence < anchor_sequence => continue,
+                _ => SEGMENT_HEADER_BYTES as u64,
+            };
+            if let Some(witness) = self.find_witness(&candidate.segment, from, end.lsn)? {
+                let path = candidate.segment.path.display();
+                let what = format!(
+                    "a later block at {} in {path} says that {} was hardened",
+                    witness.first_lsn, witness.hardened
+                );
+                return Err(LogError::corrupt(end.lsn, what));
+            }
+        }
+        Ok(())
+    }
+
+    /// A valid block in the rest of a segment whose writer knew more to be hardened than was found.
+    fn find_witness(&self, segment: &Segment, from: u64, end: Lsn) -> Result<Option<Header>, LogError> {
+        const CHUNK: usize = 1 << 20;
+        let mut chunk = vec![0; CHUNK];
+        let mut window = Window::default();
+        let mut at = from;
+        while at < segment.size {
+            let n = segment.file.read_at(&mut chunk, at)?;
+            if n < SECTOR_BYTES {
+                break;
+            }
+            for (i, sector) in chunk[..n].chunks_exact(SECTOR_BYTES).enumerate() {
+                let suspicious =
+                    block::decode_header(sector).is_ok_and(|h| h.log_id == self.log_id && h.hardened > end);
+                if suspicious && let Ok(header) = window.block(segment, at + (i * SECTOR_BYTES) as u64)? {
+                    return Ok(Some(header));
+                }
+            }
+            at += n as u64 / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
+        }
+        Ok(None)
+    }
+
+    /// Makes what was found durable and wipes what was not kept.
+    fn settle(&mut self, end: Place) -> Result<(), LogError> {
+        self.path.truncate(end.step + 1);
+        if let Some(last) = self.path.last_mut() {
+            last.marks.retain(|mark| mark.0 < end.lsn);
+        }
+        for step in 0..self.path.len() {
+            self.segment(step).file.sync_data()?;
+        }
+        let last = self.header(end.step).sequence;
+        let on_path = |index: usize| self.path.iter().any(|s| s.candidate == index);
+        for (index, candidate) in self.candidates.iter().enumerate() {
+            if !on_path(index) && candidate.header.is_some_and(|h| h.sequence >= last) {
+                candidate.segment.file.write_durable_at(&[0; SEGMENT_HEADER_BYTES], 0)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn into_start(self, end: Place, slots: Slots, incarnation: u32) -> Start {
+        let mut live = VecDeque::new();
+        let mut used = vec![false; self.candidates.len()];
+        for step in &self.path {
+            used[step.candidate] = true;
+            let candidate = &self.candidates[step.candidate];
+            let header = candidate.header.expect("the path holds segments in use only");
+            live.push_back(LiveSegment {
+                segment: Arc::clone(&candidate.segment),
+                sequence: header.sequence,
+                first_lsn: header.first_lsn,
+                marks: step.marks.clone(),
+            });
+        }
+        // Older segments are kept until the database truncates: it knows what it still needs.
+        while let Some(older) = self.older_than(&live) {
+            used[older] = true;
+            let candidate = &self.candidates[older];
+            let header = candidate.header.expect("found by its header");
+            live.push_front(LiveSegment {
+                segment: Arc::clone(&candidate.segment),
+                sequence: header.sequence,
+                first_lsn: header.first_lsn,
+                marks: Vec::new(),
+            });
+        }
+        let free = self.candidates.iter().zip(&used).filter(|(_, used)| !**used);
+        let spares = free.map(|(c, _)| Arc::clone(&c.segment)).collect();
+        let last = live.back().expect("the anchor is on the path");
+        let appender = Appender::new(Arc::clone(&last.segment), last.sequence, end.offset, end.lsn);
+        Start { live, spares, appender, previous: end.previous, slots, incarnation }
+    }
+
+    fn older_than(&self, live: &VecDeque<LiveSegment>) -> Option<usize> {
+        let first = live.front()?;
+        self.candidates.iter().position(|c| {
+            c.header.is_some_and(|h| h.sequence + 1 == first.sequence && h.first_lsn < first.first_lsn)
+        })
+    }
+}
