@@ -1,0 +1,188 @@
+//! A checkpoint: the delta's committed state as of one LSN, merged into the base tree while everybody goes on.
+//!
+//! ```text
+//! begin: a snapshot at the stable LSN C (pins the versions) ─► drop trees dropped at or below C
+//!   ─► changes: per tree, per key in order, the newest version at or below C, in batches ─► base.merge
+//!   ─► the root of C is published ─► the snapshot goes ─► evict
+//! ```
+//!
+//! Undecided versions and versions above C are passed over; so are versions that the base has already (at or below
+//! the checkpoint LSN of its present root), which an old snapshot keeps in memory. A run that fails may be repeated.
+
+use std::collections::VecDeque;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use crossbeam_epoch as epoch;
+use keel_base::Lsn;
+use parking_lot::MutexGuard;
+
+use crate::base::{self, MergeOptions, MergeReport, NoThrottle, Throttle};
+use crate::delta::{Rule, TreeDelta};
+use crate::row::patch::{self, Patch};
+use crate::snapshot::Snapshot;
+use crate::store::{BaseKey, Result, Shown, Store, base_key};
+use crate::version::VersionRef;
+
+/// Keys resolved under one guard.
+const BATCH_KEYS: usize = 256;
+
+/// How a checkpoint writes.
+#[derive(Clone, Copy)]
+pub struct CheckpointOptions<'a> {
+    /// New opaque metadata for the superblock; `None` keeps the old.
+    pub meta: Option<&'a [u8]>,
+    /// A chunk is published after about this many bytes of new pages.
+    pub chunk_bytes: usize,
+    /// Paces writes.
+    pub throttle: &'a dyn Throttle,
+}
+
+impl Default for CheckpointOptions<'_> {
+    fn default() -> Self {
+        CheckpointOptions { meta: None, chunk_bytes: 16 << 20, throttle: &NoThrottle }
+    }
+}
+
+/// What a checkpoint did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CheckpointReport {
+    /// The checkpoint LSN now in the base.
+    pub lsn: Lsn,
+    /// What the merge did, dropped trees included.
+    pub merge: MergeReport,
+    /// Keys evicted from the delta.
+    pub evicted: usize,
+}
+
+/// A checkpoint that has its LSN and has not run yet. One at a time per store.
+pub struct Checkpoint<'s> {
+    store: &'s Store,
+    snapshot: Snapshot,
+    _only: MutexGuard<'s, ()>,
+}
+
+impl<'s> Checkpoint<'s> {
+    pub(crate) fn begin(store: &'s Store) -> Checkpoint<'s> {
+        let only = store.checkpointing.lock();
+        Checkpoint { store, snapshot: store.snapshot(Lsn::ZERO), _only: only }
+    }
+
+    /// The LSN that the base will stand at.
+    #[must_use]
+    pub fn lsn(&self) -> Lsn {
+        self.snapshot.lsn()
+    }
+
+    /// Merges, publishes, evicts.
+    pub fn run(self, options: &CheckpointOptions<'_>) -> Result<CheckpointReport> {
+        let lsn = self.lsn();
+        let fold = |_key: &[u8], old: Option<&[u8]>, patch: &[u8], new: &mut Vec<u8>| {
+            // No row to patch: a replay of something older than what the base holds, decided by a later record.
+            let Some(old) = old else { return false };
+            patch::apply(old, &Patch::from_trusted(patch), new);
+            true
+        };
+        let merge = MergeOptions {
+            checkpoint_lsn: lsn,
+            highest_lsn: lsn,
+            meta: options.meta,
+            chunk_bytes: options.chunk_bytes,
+            throttle: options.throttle,
+            fold: Some(&fold),
+        };
+        let mut report = CheckpointReport { lsn, ..CheckpointReport::default() };
+        let due: Vec<_> = self.store.dropped.lock().iter().copied().filter(|(_, at)| *at <= lsn).collect();
+        for (tree, _) in &due {
+            add(&mut report.merge, &self.store.base.drop_tree(*tree, &merge)?);
+        }
+        add(&mut report.merge, &self.store.base.merge(self.changes(), &merge)?);
+        self.store.dropped.lock().retain(|dropped| !due.contains(dropped));
+        let store = self.store;
+        // Its own snapshot would hold back the eviction.
+        drop(self.snapshot);
+        report.evicted = store.evict();
+        Ok(report)
+    }
+
+    /// The changes since the present root, in base key order.
+    fn changes(&self) -> Changes {
+        let trees = self.store.directory.all(&epoch::pin());
+        Changes {
+            trees: trees.into(),
+            resume: None,
+            ready: VecDeque::new(),
+            lsn: self.lsn(),
+            merged: self.store.base.root().checkpoint_lsn(),
+        }
+    }
+}
+
+fn add(sum: &mut MergeReport, part: &MergeReport) {
+    sum.changes += part.changes;
+    sum.chunks += part.chunks;
+    sum.pages_written += part.pages_written;
+    sum.pages_freed += part.pages_freed;
+}
+
+/// Iterator over the newest committed versions up to an LSN, all trees in order.
+struct Changes {
+    trees: VecDeque<Arc<TreeDelta>>,
+    /// Last key visited in the first of `trees`.
+    resume: Option<Vec<u8>>,
+    ready: VecDeque<(BaseKey, base::Change<VersionRef>)>,
+    lsn: Lsn,
+    /// The base has everything up to here.
+    merged: Lsn,
+}
+
+impl Changes {
+    /// Fills `ready`; false at the end.
+    fn refill(&mut self) -> bool {
+        while let Some(tree) = self.trees.front().cloned() {
+            if !self.visit(&tree) {
+                self.trees.pop_front();
+                self.resume = None;
+            }
+            if !self.ready.is_empty() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// One batch of a tree; false when it was the last.
+    fn visit(&mut self, tree: &TreeDelta) -> bool {
+        let guard = epoch::pin();
+        let lower = self.resume.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let mut entries = Vec::with_capacity(BATCH_KEYS);
+        let more = tree.batch((lower, Bound::Unbounded), false, BATCH_KEYS, &mut entries, &guard);
+        let rule = Rule { lsn: self.lsn, own: std::ptr::null(), dirty: false };
+        for entry in &entries {
+            let seen = entry.read(rule, &guard);
+            let Some(version) = seen.version else { continue };
+            if seen.lsn <= self.merged {
+                continue;
+            }
+            let change = match Shown::of(version) {
+                Shown::Row(row) => base::Change::Put(row),
+                Shown::Patch(patch) => base::Change::Fold(patch),
+                Shown::Nothing => base::Change::Delete,
+            };
+            self.ready.push_back((base_key(tree.id(), entry.key()), change));
+        }
+        self.resume = entries.last().map(|entry| entry.key().to_vec());
+        more && self.resume.is_some()
+    }
+}
+
+impl Iterator for Changes {
+    type Item = (BaseKey, base::Change<VersionRef>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ready.is_empty() && !self.refill() {
+            return None;
+        }
+        self.ready.pop_front()
+    }
+}

@@ -1,0 +1,266 @@
+//! # The delta: every version since the last checkpoint, in memory
+//!
+//! ```text
+//! Directory ── TreeId ──► TreeDelta ── key ──► Entry ── chain ──► versions, newest first
+//! ```
+//!
+//! Reads take an epoch guard and no lock. A write locks one entry (one byte) for the time of a few pointer stores.
+//!
+//! **Pruning** happens where garbage is made: a push to a chain drops what no snapshot can see, in the middle too,
+//! by a cached [`PruneView`](crate::snapshot); so a row updated a million times a second keeps a handful of
+//! versions whatever old snapshot is open elsewhere.
+//!
+//! **Eviction** happens after a checkpoint: entries that the base under every root in use covers leave the map.
+//! Why no reader and no writer loses anything:
+//!
+//! * *Snapshot readers* hold their root in a registered slot. An entry goes only if its newest version is committed
+//!   at or below the checkpoint LSN `E` of the oldest root in use. Every snapshot is at or above the checkpoint LSN
+//!   of its own root, so that newest version is the one that it sees, and its root has it.
+//! * *Readers of the newest version* look into the delta first and load the root after. A miss means that the entry
+//!   was gone (or dead) at that time; it was removed after the covering root had been published; so the root they
+//!   load has it. Their scans register the root they use before they read the delta, like a snapshot.
+//! * *Writers* lock the entry. Eviction marks it dead under the same lock before it leaves the map, so a writer that
+//!   found it earlier sees the mark, looks again, and gets or makes a fresh entry. An undecided version on top keeps
+//!   the entry, so a write set's pointers to entries stay good until it is decided.
+//! * *Memory*: entries, versions and statuses are freed by the epoch collector.
+//!
+//! Deliberately absent: locks between transactions, the merge with the base (`store`), log positions' meaning.
+
+mod directory;
+mod entry;
+mod map;
+mod memory;
+
+use std::ops::Bound;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crossbeam_epoch::Guard;
+use keel_base::{Lsn, TreeId, TxnId};
+
+pub(crate) use directory::Directory;
+pub(crate) use entry::{Entry, Rule, Seen};
+pub use memory::MemoryAccount;
+
+use crate::row::patch::{self, Patch, PatchBuilder};
+use crate::snapshot::Registry;
+use crate::txn::{Undo, WriteSet};
+use crate::version::{NewStamp, Version, VersionKind, VersionRef};
+use entry::{PushError, Pushed};
+use map::Map;
+
+/// Keys looked at exactly when a range is estimated.
+const SAMPLE_KEYS: usize = 128;
+
+/// A change to one key.
+#[derive(Clone, Copy, Debug)]
+pub enum Change<'a> {
+    /// A row that was not there before.
+    Insert(&'a [u8]),
+    /// A row, whether it was there before or not.
+    Put(&'a [u8]),
+    /// Changed columns of a row that is there, perhaps only in the base.
+    Patch(Patch<'a>),
+    /// No row any more.
+    Delete,
+}
+
+/// Another transaction's undecided version is on top: the caller wrote without holding the key's lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Undecided(pub(crate) TxnId);
+
+/// The versions of one tree.
+pub(crate) struct TreeDelta {
+    id: TreeId,
+    map: Map,
+    account: Arc<MemoryAccount>,
+}
+
+impl TreeDelta {
+    pub(crate) fn new(id: TreeId, account: Arc<MemoryAccount>) -> TreeDelta {
+        TreeDelta { id, map: Map::new(), account }
+    }
+
+    pub(crate) fn id(&self) -> TreeId {
+        self.id
+    }
+
+    /// What `rule` shows of `key`, or `None` when the delta has no entry.
+    #[inline]
+    pub(crate) fn read<'g>(&self, key: &[u8], rule: Rule, guard: &'g Guard) -> Option<Seen<'g>> {
+        self.map.get(key, guard).map(|entry| entry.read(rule, guard))
+    }
+
+    /// See [`Map::batch`].
+    pub(crate) fn batch<'g>(
+        &self,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        reverse: bool,
+        max: usize,
+        out: &mut Vec<&'g Entry>,
+        guard: &'g Guard,
+    ) -> bool {
+        self.map.batch(bounds.0, bounds.1, reverse, max, out, guard)
+    }
+
+    /// Pushes an undecided version of the write set's transaction. `tree` is this tree's index in the set.
+    pub(crate) fn write(
+        &self,
+        set: &mut WriteSet,
+        tree: u32,
+        key: &[u8],
+        change: Change<'_>,
+        registry: &Registry,
+        guard: &Guard,
+    ) -> Result<(), Undecided> {
+        let own = Arc::as_ptr(set.status());
+        let undo_index = u32::try_from(set.undo.len()).expect("fewer than 2^32 changes per transaction");
+        let floor = set.replace_floor();
+        let mut written = None;
+        let entry = self.push(key, own, registry, guard, |top| {
+            // Undecided on top means our own; a version of ours from before the last mark must stay for its rollback.
+            let ours = top.filter(|top| matches!(top.stamp(), crate::version::Stamp::Open(_)));
+            let replaced = ours.map(|top| top.undo_index).filter(|index| *index as usize >= floor);
+            let index = replaced.unwrap_or(undo_index);
+            let version = build(change, top, NewStamp::By(own), index);
+            written = Some((version.clone(), replaced));
+            Pushed { version, replace: replaced.is_some() }
+        })?;
+        let (version, replaced) = written.expect("push calls make on success");
+        set.note_written(version.footprint());
+        match replaced {
+            Some(index) => set.undo[index as usize].version = version,
+            None => set.undo.push(Undo { entry: NonNull::from(entry), version, tree }),
+        }
+        Ok(())
+    }
+
+    /// Pushes a version that is committed already. Nothing happens when the key has a newer one.
+    pub(crate) fn apply(
+        &self,
+        key: &[u8],
+        lsn: Lsn,
+        change: Change<'_>,
+        registry: &Registry,
+        guard: &Guard,
+    ) -> Result<(), Undecided> {
+        let rule = Rule { lsn: Lsn::MAX, own: std::ptr::null(), dirty: false };
+        if self.read(key, rule, guard).is_some_and(|seen| seen.lsn > lsn) {
+            return Ok(());
+        }
+        self.push(key, std::ptr::null(), registry, guard, |top| {
+            let same = top.is_some_and(|top| top.stamp() == crate::version::Stamp::Committed(lsn));
+            Pushed { version: build(change, top, NewStamp::Committed(lsn), 0), replace: same }
+        })?;
+        Ok(())
+    }
+
+    fn push<'g>(
+        &self,
+        key: &[u8],
+        own: *const crate::txn::TxnStatus,
+        registry: &Registry,
+        guard: &'g Guard,
+        mut make: impl FnMut(Option<&Version>) -> Pushed,
+    ) -> Result<&'g Entry, Undecided> {
+        loop {
+            let (entry, fresh) = self.map.get_or_insert(key, guard);
+            let pushed = entry.push(own, guard, registry, &mut make);
+            match pushed {
+                Ok(bytes) => {
+                    let own_bytes = if fresh { entry.footprint() as isize } else { 0 };
+                    self.account.add(bytes + own_bytes);
+                    return Ok(entry);
+                }
+                Err(PushError::Undecided(by)) => return Err(Undecided(by)),
+                // The evictor holds the entry between mark and removal; it needs our core.
+                Err(PushError::Dead) => std::thread::yield_now(),
+            }
+        }
+    }
+
+    /// Takes back an undecided version.
+    pub(crate) fn unlink(&self, entry: &Entry, version: &VersionRef, guard: &Guard) {
+        let freed = entry.unlink(version.as_ptr(), guard);
+        self.account.add(-(freed as isize));
+    }
+
+    /// Removes the entries that the base covers up to `covered`.
+    pub(crate) fn evict(&self, covered: Lsn, guard: &Guard) -> usize {
+        let mut evicted = 0;
+        self.map.sweep(guard, &mut |entry| {
+            let Some(bytes) = entry.evict(covered, guard) else { return false };
+            self.account.add(-(bytes as isize));
+            evicted += 1;
+            true
+        });
+        evicted
+    }
+
+    /// Number of keys with versions.
+    pub(crate) fn len(&self) -> usize {
+        self.map.len()
+    }
+
+    /// Rough number of rows that the delta adds to the base in a range; negative when it takes some away.
+    pub(crate) fn estimate_net(&self, bounds: (Bound<&[u8]>, Bound<&[u8]>), guard: &Guard) -> i64 {
+        let mut sample = Vec::with_capacity(SAMPLE_KEYS);
+        let more = self.map.batch(bounds.0, bounds.1, false, SAMPLE_KEYS, &mut sample, guard);
+        let rule = Rule { lsn: Lsn::MAX, own: std::ptr::null(), dirty: true };
+        let weight = |entry: &&Entry| match entry.read(rule, guard).version.map(Version::kind) {
+            Some(VersionKind::Insert) => 1,
+            Some(VersionKind::Delete) => -1,
+            _ => 0,
+        };
+        let net: i64 = sample.iter().map(weight).sum();
+        if !more || sample.is_empty() {
+            return net;
+        }
+        let keys = self.map.estimate(bounds.0, bounds.1).max(sample.len());
+        (net as f64 * keys as f64 / sample.len() as f64) as i64
+    }
+
+    /// Takes the bytes of a dropped tree out of the account. Writers that still hold it only make it drift.
+    pub(crate) fn forget(&self) {
+        let guard = crossbeam_epoch::pin();
+        self.evict(Lsn::MAX, &guard);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn chain_len(&self, key: &[u8], guard: &Guard) -> usize {
+        self.map.get(key, guard).map_or(0, |entry| entry.chain_len(guard))
+    }
+}
+
+/// The version for `change` on top of `top`: patches are folded into a row or composed with a patch.
+fn build(change: Change<'_>, top: Option<&Version>, stamp: NewStamp, undo_index: u32) -> VersionRef {
+    let below = top.map(Version::kind);
+    let base_has_none = matches!(below, Some(VersionKind::Insert | VersionKind::Gone));
+    let row_kind = if base_has_none { VersionKind::Insert } else { VersionKind::Put };
+    let patch = match change {
+        Change::Insert(row) => {
+            let kind = if below.is_none() { VersionKind::Insert } else { row_kind };
+            return VersionRef::new(kind, row, stamp, undo_index);
+        }
+        Change::Put(row) => return VersionRef::new(row_kind, row, stamp, undo_index),
+        Change::Delete => {
+            let kind = if base_has_none { VersionKind::Gone } else { VersionKind::Delete };
+            return VersionRef::new(kind, &[], stamp, undo_index);
+        }
+        Change::Patch(patch) => patch,
+    };
+    match (below, top.map(Version::bytes)) {
+        (Some(VersionKind::Patch), Some(older)) => {
+            let mut builder = PatchBuilder::new();
+            let both = patch::compose(&Patch::from_trusted(older), &patch, &mut builder);
+            VersionRef::new(VersionKind::Patch, both.as_bytes(), stamp, undo_index)
+        }
+        (Some(VersionKind::Insert | VersionKind::Put), Some(row)) => {
+            let mut folded = Vec::new();
+            patch::apply(row, &patch, &mut folded);
+            VersionRef::new(row_kind, &folded, stamp, undo_index)
+        }
+        // A patch waits for its base row; over a deleted row it can only be a replay of something older than the base.
+        _ => VersionRef::new(VersionKind::Patch, patch.as_bytes(), stamp, undo_index),
+    }
+}

@@ -1,0 +1,325 @@
+//! A scan: the delta's entries and the base's rows of one range, merged in key order.
+//!
+//! The delta side works in batches. A batch is read under one guard and resolved at once to what the scan shows:
+//! keys are copied, versions are held by reference; then the guard goes, and the next batch seeks again behind the
+//! last key. So a cursor may rest for minutes without holding up the epoch collector, and entries may come and go
+//! between batches:
+//!
+//! * an entry **inserted** behind the position is met by a later batch, before it by none: the scan shows that key as
+//!   of when it passed;
+//! * an entry **evicted** between batches is in the base under the root which the scan has registered, because
+//!   eviction spares whatever some registered root does not cover.
+//!
+//! The base side is a cursor on that root, opened when the first row is asked for.
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use crossbeam_epoch as epoch;
+use keel_base::{Lsn, TreeId};
+
+use crate::base::{self, Direction};
+use crate::delta::{Rule, TreeDelta};
+use crate::snapshot::{Pin, Snapshot};
+use crate::store::{BaseKey, ReadMode, Result, Shown, Store, base_key, bound_slice, fold};
+use crate::txn::TxnStatus;
+use crate::version::{RowRef, VersionRef};
+
+/// Delta keys of the first batch; later ones double up to [`BATCH_KEYS_MAX`]. A short scan pays for few.
+const BATCH_KEYS_FIRST: usize = 16;
+const BATCH_KEYS_MAX: usize = 256;
+/// Bytes of the tree id before each base key.
+const TREE_PREFIX: usize = size_of::<TreeId>();
+
+/// The base's bounds for a range of one tree.
+pub(crate) fn base_bounds(
+    tree: TreeId,
+    (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
+) -> (Bound<BaseKey>, Bound<BaseKey>) {
+    let lower = match lower {
+        Bound::Unbounded => Bound::Included(base_key(tree, &[])),
+        bound => bound.map(|key| base_key(tree, key)),
+    };
+    let upper = match upper {
+        Bound::Unbounded => match tree.0.checked_add(1) {
+            Some(next) => Bound::Excluded(base_key(TreeId(next), &[])),
+            None => Bound::Unbounded,
+        },
+        bound => bound.map(|key| base_key(tree, key)),
+    };
+    (lower, upper)
+}
+
+/// What keeps the scan's root.
+enum Holder {
+    Snapshot(Snapshot),
+    Root(Pin),
+}
+
+impl Holder {
+    fn root(&self) -> &Arc<base::BaseRoot> {
+        match self {
+            Holder::Snapshot(snapshot) => snapshot.root(),
+            Holder::Root(pin) => pin.root(),
+        }
+    }
+}
+
+/// One key of the delta that matters to the scan.
+struct Item {
+    /// Where its key ends in [`Batch::keys`]; it begins where the one before ends.
+    key_end: usize,
+    /// `None`: the base decides (met only when `blocked`).
+    shown: Option<Shown>,
+    blocked: bool,
+}
+
+#[derive(Default)]
+struct Batch {
+    keys: Vec<u8>,
+    items: Vec<Item>,
+    /// Next item to look at.
+    at: usize,
+}
+
+impl Batch {
+    fn key(&self, index: usize) -> &[u8] {
+        let start = if index == 0 { 0 } else { self.items[index - 1].key_end };
+        &self.keys[start..self.items[index].key_end]
+    }
+}
+
+/// Where the current row is.
+enum Current {
+    None,
+    /// In the delta: index into the batch, and the version.
+    Delta(usize, VersionRef),
+    /// The base cursor's row.
+    Base,
+    /// A patch over the base cursor's row.
+    Folded(RowRef),
+    /// No committed row, but another transaction's undecided version: index into the batch.
+    Undecided(usize),
+}
+
+/// Walks a range of the store in key order.
+pub struct Cursor {
+    delta: Arc<TreeDelta>,
+    rule: Rule,
+    /// Keeps `rule.own` alive.
+    _own: Option<Arc<TxnStatus>>,
+    holder: Holder,
+    direction: Direction,
+    /// What the delta side has still to read.
+    lower: Bound<Vec<u8>>,
+    upper: Bound<Vec<u8>>,
+    batch: Batch,
+    batch_keys: usize,
+    delta_done: bool,
+    base: Option<base::Cursor>,
+    base_valid: bool,
+    /// The base row has been shown (or hidden): move on before looking again.
+    base_used: bool,
+    current: Current,
+    blocked: bool,
+}
+
+// SAFETY: `rule.own` is compared, and dereferenced by nobody; everything else is Send.
+unsafe impl Send for Cursor {}
+
+impl Cursor {
+    pub(crate) fn new(
+        store: &Store,
+        delta: Arc<TreeDelta>,
+        mode: ReadMode<'_>,
+        own: Option<Arc<TxnStatus>>,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        direction: Direction,
+    ) -> Cursor {
+        let (holder, lsn) = match mode {
+            ReadMode::Snapshot(snapshot) => (Holder::Snapshot(snapshot.clone()), snapshot.lsn()),
+            // Registered before the delta is read.
+            ReadMode::Latest | ReadMode::Dirty => {
+                (Holder::Root(store.registry.pin_root(&store.base)), Lsn::MAX)
+            }
+        };
+        let own_pointer = own.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
+        Cursor {
+            delta,
+            rule: Rule { lsn, own: own_pointer, dirty: matches!(mode, ReadMode::Dirty) },
+            _own: own,
+            holder,
+            direction,
+            lower: bounds.0.map(<[u8]>::to_vec),
+            upper: bounds.1.map(<[u8]>::to_vec),
+            batch: Batch::default(),
+            batch_keys: BATCH_KEYS_FIRST,
+            delta_done: false,
+            base: None,
+            base_valid: false,
+            base_used: false,
+            current: Current::None,
+            blocked: false,
+        }
+    }
+
+    /// Moves to the next row; false at the end.
+    pub fn advance(&mut self) -> Result<bool> {
+        self.current = Current::None;
+        self.blocked = false;
+        self.open_base()?;
+        loop {
+            if self.base_used {
+                self.base_used = false;
+                self.base_valid = self.base.as_mut().expect("opened above").advance()?;
+            }
+            while self.batch.at == self.batch.items.len() && !self.delta_done {
+                self.refill();
+            }
+            let order = match (self.batch.at < self.batch.items.len(), self.base_valid) {
+                (false, false) => return Ok(false),
+                (true, false) => Ordering::Less,
+                (false, true) => Ordering::Greater,
+                (true, true) => self.compare(),
+            };
+            if self.step(order) {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The current row's key; empty before the first row and after the last.
+    #[must_use]
+    pub fn key(&self) -> &[u8] {
+        match &self.current {
+            Current::None => &[],
+            Current::Delta(index, _) | Current::Undecided(index) => self.batch.key(*index),
+            Current::Base | Current::Folded(_) => self.base_key(),
+        }
+    }
+
+    /// The current row's bytes; empty when there is none (see [`Cursor::has_row`]).
+    #[must_use]
+    pub fn row(&self) -> &[u8] {
+        match &self.current {
+            Current::None | Current::Undecided(_) => &[],
+            Current::Delta(_, version) => version.bytes(),
+            Current::Base => self.base.as_ref().map_or(&[], base::Cursor::row),
+            Current::Folded(row) => row,
+        }
+    }
+
+    /// The current row, held in memory beyond the cursor.
+    #[must_use]
+    pub fn row_ref(&self) -> Option<RowRef> {
+        match &self.current {
+            Current::None | Current::Undecided(_) => None,
+            Current::Delta(_, version) => Some(RowRef::delta(version.clone())),
+            Current::Base => self.base.as_ref().and_then(base::Cursor::row_ref).map(RowRef::base),
+            Current::Folded(row) => Some(row.clone()),
+        }
+    }
+
+    /// Whether a committed (or own) row is here. False only in [`ReadMode::Latest`] on a key that exists only in
+    /// another transaction's undecided version; [`Cursor::blocked`] is then true.
+    #[must_use]
+    pub fn has_row(&self) -> bool {
+        !matches!(self.current, Current::None | Current::Undecided(_))
+    }
+
+    /// Whether another transaction has an undecided version of the current key: lock it and read it again.
+    #[must_use]
+    pub fn blocked(&self) -> bool {
+        self.blocked
+    }
+
+    /// [`Cursor::advance`] and the row it found, for modes other than [`ReadMode::Latest`].
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<(&[u8], RowRef)>> {
+        while self.advance()? {
+            if let Some(row) = self.row_ref() {
+                return Ok(Some((self.key(), row)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Decides about the smaller key in walking order; true when there is a row to show.
+    fn step(&mut self, order: Ordering) -> bool {
+        if order == Ordering::Greater {
+            self.current = Current::Base;
+            self.base_used = true;
+            return true;
+        }
+        let index = self.batch.at;
+        self.batch.at += 1;
+        let item = &mut self.batch.items[index];
+        let base_here = order == Ordering::Equal;
+        self.base_used = base_here;
+        self.blocked = item.blocked;
+        self.current = match item.shown.take() {
+            Some(Shown::Row(version)) => Current::Delta(index, version),
+            Some(Shown::Patch(patch)) if base_here => {
+                let row =
+                    self.base.as_ref().and_then(base::Cursor::row_ref).expect("the base is on this key");
+                Current::Folded(fold(&row, &patch))
+            }
+            None if base_here => Current::Base,
+            _ if self.blocked => Current::Undecided(index),
+            _ => return false,
+        };
+        true
+    }
+
+    fn open_base(&mut self) -> Result<()> {
+        if self.base.is_none() {
+            let bounds = (bound_slice(&self.lower), bound_slice(&self.upper));
+            let (lower, upper) = base_bounds(self.delta.id(), bounds);
+            let root = self.holder.root();
+            let mut base = root.scan(bound_slice(&lower), bound_slice(&upper), self.direction);
+            self.base_valid = base.advance()?;
+            self.base = Some(base);
+        }
+        Ok(())
+    }
+
+    fn base_key(&self) -> &[u8] {
+        self.base.as_ref().map_or(&[], |base| &base.key()[TREE_PREFIX..])
+    }
+
+    /// The delta's next key against the base's, in walking order.
+    fn compare(&self) -> Ordering {
+        let order = self.batch.key(self.batch.at).cmp(self.base_key());
+        if self.direction == Direction::Reverse { order.reverse() } else { order }
+    }
+
+    fn refill(&mut self) {
+        let guard = epoch::pin();
+        let reverse = self.direction == Direction::Reverse;
+        let bounds = (bound_slice(&self.lower), bound_slice(&self.upper));
+        let mut entries = Vec::with_capacity(self.batch_keys);
+        let more = self.delta.batch(bounds, reverse, self.batch_keys, &mut entries, &guard);
+        self.batch.keys.clear();
+        self.batch.items.clear();
+        self.batch.at = 0;
+        for entry in &entries {
+            let seen = entry.read(self.rule, &guard);
+            let blocked = seen.blocked_by.is_some() && self.rule.lsn == Lsn::MAX;
+            if seen.version.is_none() && !blocked {
+                continue;
+            }
+            self.batch.keys.extend_from_slice(entry.key());
+            let key_end = self.batch.keys.len();
+            self.batch.items.push(Item { key_end, shown: seen.version.map(Shown::of), blocked });
+        }
+        match entries.last() {
+            Some(last) if more => {
+                let behind = Bound::Excluded(last.key().to_vec());
+                if reverse { self.upper = behind } else { self.lower = behind }
+            }
+            _ => self.delta_done = true,
+        }
+        self.batch_keys = (self.batch_keys * 2).min(BATCH_KEYS_MAX);
+    }
+}

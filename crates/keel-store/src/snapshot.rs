@@ -1,0 +1,308 @@
+//! Who reads what: the registry of snapshots, and what pruning and eviction may therefore take away.
+//!
+//! A [`Snapshot`] is (LSN, base root, slot). Its slot tells two parties what they must keep:
+//!
+//! * **pruning** (writers, on push) drops versions that no snapshot can see. It works with a [`PruneView`]: the
+//!   *stable* LSN `F` read first, then the LSNs of all slots.
+//! * **eviction** (after a checkpoint) removes entries that the base covers. It needs the least checkpoint LSN over
+//!   all roots in use.
+//!
+//! **Registration is a store, then two loads.** A creator claims a slot as *pending* (a full barrier) and only then
+//! loads the stable LSN and the current root. A scanner loads the stable LSN (or publishes the root) before it scans
+//! the slots (a full barrier between). If the scan misses the claim, it came before it, so the creator loads a stable
+//! LSN and a root at least as new as the scanner's: its snapshot is at or above `F`, and its root covers what is
+//! evicted. If the scan sees *pending*, it gives up this once. No verification loop, no lock.
+//!
+//! A prune view stays valid for ever, it only becomes less sharp: snapshots that came after it are at or above its
+//! `F`, snapshots that went are needlessly kept. So it is cached and refreshed now and then.
+//!
+//! **Stable** is a lower bound of every future snapshot's LSN. The engine advances it as the log hardens.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+
+use arc_swap::ArcSwap;
+use keel_base::Lsn;
+use parking_lot::Mutex;
+
+use crate::base::{BaseRoot, BaseTree};
+
+/// Slot states other than an LSN. LSNs stay below 2^62.
+const FREE: u64 = u64::MAX;
+const PENDING: u64 = u64::MAX - 1;
+/// A reader of the newest versions: holds its root, needs no old version.
+const ROOT_ONLY: u64 = u64::MAX - 2;
+
+/// Slots in the first block; each further block doubles.
+const FIRST_BLOCK_SLOTS: usize = 64;
+/// 64 × 2^16 slots: more than there can be sessions.
+const BLOCKS_MAX: usize = 16;
+
+#[repr(align(64))]
+struct Slot {
+    /// FREE, PENDING, ROOT_ONLY or the snapshot's LSN. Owner writes, scanners read.
+    lsn: AtomicU64,
+    /// Checkpoint LSN of the root held; valid while `lsn` is neither FREE nor PENDING.
+    root_lsn: AtomicU64,
+}
+
+/// What writers may prune by.
+#[derive(Debug)]
+pub(crate) struct PruneView {
+    /// Every snapshot not in `snapshots` is at or above this.
+    pub(crate) floor: Lsn,
+    /// LSNs below `floor` that are in use, ascending.
+    pub(crate) snapshots: Vec<Lsn>,
+}
+
+impl PruneView {
+    /// Whether some snapshot lies in `[from, below)`.
+    pub(crate) fn any_in(&self, from: Lsn, below: Lsn) -> bool {
+        let at = self.snapshots.partition_point(|s| *s < from);
+        self.snapshots.get(at).is_some_and(|s| *s < below)
+    }
+}
+
+/// All snapshots of one store.
+pub(crate) struct Registry {
+    stable: AtomicU64,
+    blocks: [AtomicPtr<Slot>; BLOCKS_MAX],
+    /// Slots ever handed out are below this.
+    high_water: AtomicUsize,
+    view: ArcSwap<PruneView>,
+    refreshing: Mutex<()>,
+}
+
+impl Registry {
+    pub(crate) fn new(stable: Lsn) -> Registry {
+        let registry = Registry {
+            stable: AtomicU64::new(stable.0),
+            blocks: [const { AtomicPtr::new(std::ptr::null_mut()) }; BLOCKS_MAX],
+            high_water: AtomicUsize::new(0),
+            view: ArcSwap::from_pointee(PruneView { floor: stable, snapshots: Vec::new() }),
+            refreshing: Mutex::new(()),
+        };
+        registry.block(0);
+        registry
+    }
+
+    /// The stable LSN.
+    pub(crate) fn stable(&self) -> Lsn {
+        Lsn(self.stable.load(Ordering::SeqCst))
+    }
+
+    /// Raises the stable LSN; never lowers it.
+    pub(crate) fn advance(&self, lsn: Lsn) {
+        if self.stable.load(Ordering::Relaxed) < lsn.0 {
+            self.stable.fetch_max(lsn.0, Ordering::SeqCst);
+        }
+    }
+
+    /// Registers a snapshot at the stable LSN, or at `at_least` when that is higher, on the current root of `base`.
+    pub(crate) fn register(self: &Arc<Self>, base: &BaseTree, at_least: Lsn) -> Snapshot {
+        let slot = self.claim();
+        let lsn = self.stable().max(at_least);
+        let root = base.root();
+        slot.root_lsn.store(root.checkpoint_lsn().0, Ordering::Relaxed);
+        slot.lsn.store(lsn.0, Ordering::Release);
+        assert!(root.highest_lsn() <= lsn, "a snapshot is never older than a row of its root");
+        let pin = Pin { registry: self.clone(), slot: std::ptr::from_ref(slot), root };
+        Snapshot(Arc::new(Registered { pin, lsn }))
+    }
+
+    /// Registers a reader of the newest versions: it keeps its root, but no old version.
+    pub(crate) fn pin_root(self: &Arc<Self>, base: &BaseTree) -> Pin {
+        let slot = self.claim();
+        let root = base.root();
+        slot.root_lsn.store(root.checkpoint_lsn().0, Ordering::Relaxed);
+        slot.lsn.store(ROOT_ONLY, Ordering::Release);
+        Pin { registry: self.clone(), slot: std::ptr::from_ref(slot), root }
+    }
+
+    /// A view for pruning, as sharp as the stable LSN allows unless somebody is just making a new one.
+    pub(crate) fn prune_view(&self) -> arc_swap::Guard<Arc<PruneView>> {
+        let view = self.view.load();
+        if view.floor == self.stable() {
+            return view;
+        }
+        let Some(_refreshing) = self.refreshing.try_lock() else { return view };
+        if let Some(fresh) = self.scan_for_pruning() {
+            self.view.store(Arc::new(fresh));
+        }
+        self.view.load()
+    }
+
+    fn scan_for_pruning(&self) -> Option<PruneView> {
+        let floor = self.stable();
+        fence(Ordering::SeqCst);
+        let mut snapshots = Vec::new();
+        for slot in self.slots() {
+            match slot.lsn.load(Ordering::SeqCst) {
+                FREE | ROOT_ONLY => {}
+                PENDING => return None,
+                lsn if lsn < floor.0 => snapshots.push(Lsn(lsn)),
+                _ => {}
+            }
+        }
+        snapshots.sort_unstable();
+        snapshots.dedup();
+        Some(PruneView { floor, snapshots })
+    }
+
+    /// The LSN up to which every root in use covers all changes, given that `published` is the newest root's
+    /// checkpoint LSN. `None` when somebody is just registering: try later.
+    pub(crate) fn covered(&self, published: Lsn) -> Option<Lsn> {
+        fence(Ordering::SeqCst);
+        let mut least = published;
+        for slot in self.slots() {
+            match slot.lsn.load(Ordering::SeqCst) {
+                FREE => {}
+                PENDING => return None,
+                _ => least = least.min(Lsn(slot.root_lsn.load(Ordering::Acquire))),
+            }
+        }
+        Some(least)
+    }
+
+    /// LSN of the oldest registered snapshot, for monitoring.
+    pub(crate) fn oldest(&self) -> Option<Lsn> {
+        self.slots().map(|slot| slot.lsn.load(Ordering::SeqCst)).filter(|lsn| *lsn < ROOT_ONLY).min().map(Lsn)
+    }
+
+    /// Number of snapshots and root readers, for monitoring.
+    pub(crate) fn active(&self) -> usize {
+        self.slots().filter(|slot| slot.lsn.load(Ordering::Relaxed) != FREE).count()
+    }
+
+    fn claim(&self) -> &Slot {
+        let hint = LAST_SLOT.get();
+        let mut index = if hint == usize::MAX { next_thread_hint() } else { hint };
+        let mut tried = 0;
+        loop {
+            let slot = self.slot(index);
+            let claimed = slot.lsn.load(Ordering::Relaxed) == FREE
+                && slot.lsn.compare_exchange(FREE, PENDING, Ordering::SeqCst, Ordering::Relaxed).is_ok();
+            if claimed {
+                LAST_SLOT.set(index);
+                if self.high_water.load(Ordering::Relaxed) <= index {
+                    // Before the barrier below, so that a scan that misses the slot came before our loads.
+                    self.high_water.fetch_max(index + 1, Ordering::SeqCst);
+                }
+                fence(Ordering::SeqCst);
+                return slot;
+            }
+            tried += 1;
+            // Look through what is in use from the start, then one further.
+            index = if tried == 1 { 0 } else { index + 1 };
+        }
+    }
+
+    fn slots(&self) -> impl Iterator<Item = &Slot> {
+        (0..self.high_water.load(Ordering::SeqCst)).map(|index| self.slot(index))
+    }
+
+    fn slot(&self, index: usize) -> &Slot {
+        let block = (index / FIRST_BLOCK_SLOTS + 1).ilog2() as usize;
+        let first = ((1 << block) - 1) * FIRST_BLOCK_SLOTS;
+        // SAFETY: block `k` holds FIRST_BLOCK_SLOTS << k slots and `index` falls into it by construction.
+        unsafe { &*self.block(block).add(index - first) }
+    }
+
+    fn block(&self, block: usize) -> *const Slot {
+        let known = self.blocks[block].load(Ordering::Acquire);
+        if !known.is_null() {
+            return known;
+        }
+        let len = FIRST_BLOCK_SLOTS << block;
+        let fresh: Box<[Slot]> =
+            (0..len).map(|_| Slot { lsn: AtomicU64::new(FREE), root_lsn: AtomicU64::new(0) }).collect();
+        let fresh = Box::into_raw(fresh);
+        let raced = self.blocks[block].compare_exchange(
+            std::ptr::null_mut(),
+            fresh.cast::<Slot>(),
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        );
+        match raced {
+            Ok(_) => fresh.cast::<Slot>(),
+            Err(winner) => {
+                // SAFETY: nobody else has seen `fresh`.
+                drop(unsafe { Box::from_raw(fresh) });
+                winner
+            }
+        }
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        for (block, pointer) in self.blocks.iter_mut().enumerate() {
+            let pointer = *pointer.get_mut();
+            if !pointer.is_null() {
+                let slots = std::ptr::slice_from_raw_parts_mut(pointer, FIRST_BLOCK_SLOTS << block);
+                // SAFETY: made from a box of this length in `block`; pins hold the registry, so none is left.
+                drop(unsafe { Box::from_raw(slots) });
+            }
+        }
+    }
+}
+
+thread_local! {
+    /// The slot this thread used last; usually free again and in its cache.
+    static LAST_SLOT: std::cell::Cell<usize> = const { std::cell::Cell::new(usize::MAX) };
+}
+
+/// Spreads threads over the first slots.
+fn next_thread_hint() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed) % FIRST_BLOCK_SLOTS
+}
+
+/// A registered slot with the root it holds.
+pub(crate) struct Pin {
+    registry: Arc<Registry>,
+    slot: *const Slot,
+    root: Arc<BaseRoot>,
+}
+
+// SAFETY: the slot lives in the registry's blocks, which the pin keeps; its fields are atomics.
+unsafe impl Send for Pin {}
+// SAFETY: as above.
+unsafe impl Sync for Pin {}
+
+impl Pin {
+    pub(crate) fn root(&self) -> &Arc<BaseRoot> {
+        &self.root
+    }
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        // SAFETY: see `Send`.
+        unsafe { (*self.slot).lsn.store(FREE, Ordering::Release) }
+        let _ = &self.registry;
+    }
+}
+
+/// A consistent picture of the store: all commits up to its LSN, no other. Clones share it.
+#[derive(Clone)]
+pub struct Snapshot(Arc<Registered>);
+
+struct Registered {
+    pin: Pin,
+    lsn: Lsn,
+}
+
+impl Snapshot {
+    /// The position that this snapshot shows.
+    #[must_use]
+    pub fn lsn(&self) -> Lsn {
+        self.0.lsn
+    }
+
+    /// The base root that belongs to it.
+    #[must_use]
+    pub fn root(&self) -> &Arc<BaseRoot> {
+        self.0.pin.root()
+    }
+}

@@ -1,0 +1,374 @@
+//! The store of one database: the delta over the base tree.
+//!
+//! ```text
+//! get/scan ─► delta: newest version that the reader may see ──none──► base root of the reader
+//! write    ─► delta: a version under the transaction's status
+//! checkpoint ─► changes up to LSN C in key order ─► base.merge ─► new root ─► evict what every root covers
+//! ```
+//!
+//! # Who must do what
+//! * A **writer** holds the key's exclusive lock from before it looks until its transaction is decided. The store
+//!   refuses to put a version over another transaction's undecided one ([`StoreError::Undecided`]).
+//! * The **engine** stamps commits inside the log's reservation and then advances the stable LSN
+//!   ([`Store::advance_stable`]) as the log hardens; snapshots are taken at the stable LSN or above.
+//! * **Readers of the newest version** ([`Store::get_latest`]) get its commit LSN, which may not be hardened yet;
+//!   the engine delays their answer until it is.
+//!
+//! Deliberately absent: isolation levels, the log, key encoding. Truncating or rebuilding a table is a new tree id
+//! and a [`Store::drop_tree`] of the old one, once decided: nothing is emptied in place.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use crossbeam_epoch as epoch;
+use keel_base::{Lsn, TreeId, TxnId};
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use thiserror::Error;
+
+use crate::base::{self, BaseError, BaseRoot, BaseTree, Direction};
+use crate::checkpoint::Checkpoint;
+use crate::delta::{Change, Directory, MemoryAccount, Rule, TreeDelta, Undecided};
+use crate::row::patch::{self, Patch};
+use crate::scan::Cursor;
+use crate::snapshot::{Registry, Snapshot};
+use crate::txn::WriteSet;
+use crate::version::{RowRef, Version, VersionKind, VersionRef};
+
+/// An error of the store.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// A row is under this key already.
+    #[error("a row with this key exists")]
+    Duplicate,
+    /// Another transaction's undecided version is on top: the caller does not hold the lock that it should.
+    #[error("transaction {} has an undecided version of this row", .0.0)]
+    Undecided(TxnId),
+    /// The base tree failed.
+    #[error(transparent)]
+    Base(#[from] BaseError),
+}
+
+impl From<Undecided> for StoreError {
+    fn from(undecided: Undecided) -> StoreError {
+        StoreError::Undecided(undecided.0)
+    }
+}
+
+/// Result of a store operation.
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// Which versions a scan shows. The reader's own versions are shown in every mode.
+#[derive(Clone, Copy)]
+pub enum ReadMode<'a> {
+    /// Commits up to the snapshot.
+    Snapshot(&'a Snapshot),
+    /// The newest committed version of each row; rows with another transaction's undecided version are flagged.
+    Latest,
+    /// The newest version, committed or not.
+    Dirty,
+}
+
+/// The newest committed or own state of a key.
+#[derive(Debug)]
+pub struct Latest {
+    /// The row; `None` when there is none.
+    pub row: Option<RowRef>,
+    /// When its newest version committed; zero when that is the reader's own or lies in the base.
+    pub lsn: Lsn,
+    /// Another transaction has an undecided version of the row.
+    pub blocked_by: Option<TxnId>,
+}
+
+/// Key of the base tree: tree id, big-endian, then the key.
+pub(crate) type BaseKey = SmallVec<[u8; 64]>;
+
+#[inline]
+pub(crate) fn base_key(tree: TreeId, key: &[u8]) -> BaseKey {
+    let mut full = BaseKey::new();
+    full.extend_from_slice(&tree.0.to_be_bytes());
+    full.extend_from_slice(key);
+    full
+}
+
+/// Rows of one database. Shared by `Arc`; all methods may be called from any thread.
+pub struct Store {
+    pub(crate) base: BaseTree,
+    pub(crate) directory: Directory,
+    pub(crate) registry: Arc<Registry>,
+    account: Arc<MemoryAccount>,
+    /// Trees dropped at an LSN whose base rows the next checkpoint past it removes.
+    pub(crate) dropped: Mutex<Vec<(TreeId, Lsn)>>,
+    /// Held by the one running checkpoint.
+    pub(crate) checkpointing: Mutex<()>,
+}
+
+impl Store {
+    /// A store over an opened base tree. Its bytes also count in `memory`.
+    #[must_use]
+    pub fn new(base: BaseTree, memory: &Arc<MemoryAccount>) -> Arc<Store> {
+        let highest = base.root().highest_lsn();
+        Arc::new(Store {
+            base,
+            directory: Directory::new(),
+            registry: Arc::new(Registry::new(highest)),
+            account: MemoryAccount::under(memory),
+            dropped: Mutex::new(Vec::new()),
+            checkpointing: Mutex::new(()),
+        })
+    }
+
+    /// The base tree.
+    #[must_use]
+    pub fn base(&self) -> &BaseTree {
+        &self.base
+    }
+
+    /// Bytes of the delta.
+    #[must_use]
+    pub fn delta_bytes(&self) -> u64 {
+        self.account.bytes()
+    }
+
+    /// Number of keys in the delta; walks the trees.
+    #[must_use]
+    pub fn delta_keys(&self) -> usize {
+        let guard = epoch::pin();
+        self.directory.all(&guard).iter().map(|tree| tree.len()).sum()
+    }
+
+    /// A lower bound of every future snapshot; see [`Store::advance_stable`].
+    #[must_use]
+    pub fn stable(&self) -> Lsn {
+        self.registry.stable()
+    }
+
+    /// Says that everything up to `lsn` is stamped and hardened (a secondary: applied), so that snapshots may be
+    /// taken there. Never goes back.
+    pub fn advance_stable(&self, lsn: Lsn) {
+        self.registry.advance(lsn);
+    }
+
+    /// A snapshot at the stable LSN, or at `at_least` when that is higher (what the transaction has observed).
+    #[must_use]
+    pub fn snapshot(&self, at_least: Lsn) -> Snapshot {
+        self.registry.register(&self.base, at_least)
+    }
+
+    /// LSN of the oldest snapshot in use.
+    #[must_use]
+    pub fn oldest_snapshot(&self) -> Option<Lsn> {
+        self.registry.oldest()
+    }
+
+    /// Number of snapshots and scans in use.
+    #[must_use]
+    pub fn snapshots_active(&self) -> usize {
+        self.registry.active()
+    }
+
+    /// The row under `key` as of the snapshot, or as the own transaction left it.
+    pub fn get(
+        &self,
+        snapshot: &Snapshot,
+        own: Option<&WriteSet>,
+        tree: TreeId,
+        key: &[u8],
+    ) -> Result<Option<RowRef>> {
+        let rule = Rule { lsn: snapshot.lsn(), own: status_of(own), dirty: false };
+        self.read(rule, snapshot.root(), tree, key)
+    }
+
+    /// The newest committed or own state of `key`. Exact when the caller holds the key's lock.
+    pub fn get_latest(&self, own: Option<&WriteSet>, tree: TreeId, key: &[u8]) -> Result<Latest> {
+        let rule = Rule { lsn: Lsn::MAX, own: status_of(own), dirty: false };
+        let (mut lsn, mut blocked_by) = (Lsn::ZERO, None);
+        {
+            let guard = epoch::pin();
+            let seen = self.directory.get(tree, &guard).and_then(|delta| delta.read(key, rule, &guard));
+            if let Some(seen) = seen {
+                (lsn, blocked_by) = (seen.lsn, seen.blocked_by);
+                match seen.version.map(Shown::of) {
+                    Some(Shown::Row(version)) => {
+                        return Ok(Latest { row: Some(RowRef::delta(version)), lsn, blocked_by });
+                    }
+                    Some(Shown::Nothing) => return Ok(Latest { row: None, lsn, blocked_by }),
+                    // A patch fits only a root registered before the chain is read.
+                    Some(Shown::Patch(_)) => {
+                        drop(guard);
+                        let pin = self.registry.pin_root(&self.base);
+                        let row = self.read(rule, pin.root(), tree, key)?;
+                        return Ok(Latest { row, lsn, blocked_by });
+                    }
+                    None => {}
+                }
+            }
+        }
+        // The root is loaded after the delta was found empty: it has whatever was evicted before.
+        let row = self.base.root().get(&base_key(tree, key))?.map(RowRef::base);
+        Ok(Latest { row, lsn, blocked_by })
+    }
+
+    /// The newest version of `key`, committed or not.
+    pub fn get_dirty(&self, own: Option<&WriteSet>, tree: TreeId, key: &[u8]) -> Result<Option<RowRef>> {
+        let pin = self.registry.pin_root(&self.base);
+        let rule = Rule { lsn: Lsn::MAX, own: status_of(own), dirty: true };
+        self.read(rule, pin.root(), tree, key)
+    }
+
+    /// A cursor before the first row of the range, in the direction given.
+    #[must_use]
+    pub fn scan(
+        &self,
+        mode: ReadMode<'_>,
+        own: Option<&WriteSet>,
+        tree: TreeId,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        direction: Direction,
+    ) -> Cursor {
+        let delta = self.tree(tree);
+        let own = own.map(|set| set.status().clone());
+        Cursor::new(self, delta, mode, own, bounds, direction)
+    }
+
+    /// Adds a row that must not exist. The caller holds the key's exclusive lock.
+    pub fn insert(&self, set: &mut WriteSet, tree: TreeId, key: &[u8], row: &[u8]) -> Result<()> {
+        if self.get_latest(Some(set), tree, key)?.row.is_some() {
+            return Err(StoreError::Duplicate);
+        }
+        self.write(set, tree, key, Change::Insert(row))
+    }
+
+    /// Sets a row, whether there was one or not. The caller holds the lock that guards the key.
+    pub fn put(&self, set: &mut WriteSet, tree: TreeId, key: &[u8], row: &[u8]) -> Result<()> {
+        self.write(set, tree, key, Change::Put(row))
+    }
+
+    /// Removes a row. The caller holds the lock that guards the key.
+    pub fn delete(&self, set: &mut WriteSet, tree: TreeId, key: &[u8]) -> Result<()> {
+        self.write(set, tree, key, Change::Delete)
+    }
+
+    /// Writes any change under the transaction's status. The caller holds the lock that guards the key.
+    pub fn write(&self, set: &mut WriteSet, tree: TreeId, key: &[u8], change: Change<'_>) -> Result<()> {
+        let guard = epoch::pin();
+        let index = match set.find_tree(tree) {
+            Some(index) => index,
+            None => {
+                set.trees.push(self.tree(tree));
+                set.trees.len() as u32 - 1
+            }
+        };
+        let delta: *const TreeDelta = Arc::as_ptr(&set.trees[index as usize]);
+        // SAFETY: `set.trees` only grows while the set lives, and holds a reference to the tree.
+        let delta = unsafe { &*delta };
+        delta.write(set, index, key, change, &self.registry, &guard)?;
+        Ok(())
+    }
+
+    /// Applies a change that is committed at `lsn` (redo). Per key in ascending order; older than what is there: nothing.
+    pub fn apply(&self, lsn: Lsn, tree: TreeId, key: &[u8], change: Change<'_>) -> Result<()> {
+        let guard = epoch::pin();
+        match self.directory.get(tree, &guard) {
+            Some(delta) => delta.apply(key, lsn, change, &self.registry, &guard)?,
+            None => self.tree(tree).apply(key, lsn, change, &self.registry, &guard)?,
+        }
+        Ok(())
+    }
+
+    /// Forgets a tree as of `lsn`, the commit of what dropped it. Its rows leave memory now and the base with the
+    /// next checkpoint past `lsn`. Tree ids are not used again.
+    pub fn drop_tree(&self, tree: TreeId, lsn: Lsn) {
+        let guard = epoch::pin();
+        self.dropped.lock().push((tree, lsn));
+        if let Some(delta) = self.directory.remove(tree, &guard) {
+            delta.forget();
+        }
+    }
+
+    /// Starts a checkpoint at the stable LSN.
+    pub fn begin_checkpoint(&self) -> Checkpoint<'_> {
+        Checkpoint::begin(self)
+    }
+
+    /// Evicts from the delta what the base under every root in use covers. Runs after each checkpoint; to be called
+    /// again when an old snapshot that held it up has gone. Returns the number of keys evicted.
+    pub fn evict(&self) -> usize {
+        let Some(covered) = self.registry.covered(self.base.root().checkpoint_lsn()) else { return 0 };
+        let trees = self.directory.all(&epoch::pin());
+        trees.iter().map(|tree| tree.evict(covered, &epoch::pin())).sum()
+    }
+
+    /// Rough number of rows in a range, for choosing plans.
+    pub fn approximate_count(&self, tree: TreeId, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<u64> {
+        let (lower, upper) = crate::scan::base_bounds(tree, bounds);
+        let base = self.base.root().approximate_count(bound_slice(&lower), bound_slice(&upper))?;
+        let guard = epoch::pin();
+        let delta = self.directory.get(tree, &guard).map_or(0, |delta| delta.estimate_net(bounds, &guard));
+        Ok(base.saturating_add_signed(delta))
+    }
+
+    /// The delta of a tree, made when missing.
+    pub(crate) fn tree(&self, tree: TreeId) -> Arc<TreeDelta> {
+        let guard = epoch::pin();
+        self.directory.get_or_insert(tree, &guard, || Arc::new(TreeDelta::new(tree, self.account.clone())))
+    }
+
+    fn read(&self, rule: Rule, root: &BaseRoot, tree: TreeId, key: &[u8]) -> Result<Option<RowRef>> {
+        let mut folds = None;
+        {
+            let guard = epoch::pin();
+            let seen = self.directory.get(tree, &guard).and_then(|delta| delta.read(key, rule, &guard));
+            match seen.and_then(|seen| seen.version).map(Shown::of) {
+                Some(Shown::Row(version)) => return Ok(Some(RowRef::delta(version))),
+                Some(Shown::Nothing) => return Ok(None),
+                Some(Shown::Patch(patch)) => folds = Some(patch),
+                None => {}
+            }
+        }
+        let row = root.get(&base_key(tree, key))?;
+        Ok(match (row, folds) {
+            (Some(row), Some(patch)) => Some(fold(&row, &patch)),
+            (row, _) => row.map(RowRef::base),
+        })
+    }
+}
+
+/// What a version says about the row.
+pub(crate) enum Shown {
+    Row(VersionRef),
+    Patch(VersionRef),
+    Nothing,
+}
+
+impl Shown {
+    /// Call under the guard under which `version` was reached.
+    #[inline]
+    pub(crate) fn of(version: &Version) -> Shown {
+        // SAFETY: reachable under the caller's guard.
+        let share = || unsafe { VersionRef::share(version) };
+        match version.kind() {
+            VersionKind::Insert | VersionKind::Put => Shown::Row(share()),
+            VersionKind::Patch => Shown::Patch(share()),
+            VersionKind::Delete | VersionKind::Gone => Shown::Nothing,
+        }
+    }
+}
+
+pub(crate) fn fold(row: &base::RowRef, patch: &VersionRef) -> RowRef {
+    let mut folded = Vec::new();
+    patch::apply(row, &Patch::from_trusted(patch.bytes()), &mut folded);
+    RowRef::owned(&folded)
+}
+
+pub(crate) fn bound_slice<T: AsRef<[u8]>>(bound: &Bound<T>) -> Bound<&[u8]> {
+    match bound {
+        Bound::Included(key) => Bound::Included(key.as_ref()),
+        Bound::Excluded(key) => Bound::Excluded(key.as_ref()),
+        Bound::Unbounded => Bound::Unbounded,
+    }
+}
+
+fn status_of(own: Option<&WriteSet>) -> *const crate::txn::TxnStatus {
+    own.map_or(std::ptr::null(), |set| Arc::as_ptr(set.status()))
+}
