@@ -1,0 +1,31 @@
+//! What clients ask: batches, procedure calls, transaction requests, bulk loads. One file each.
+
+pub mod bulk;
+pub mod headers;
+pub mod rpc;
+pub mod transaction;
+pub mod tvp;
+
+pub use headers::AllHeaders;
+pub use rpc::{Call, Calls, Parameter, ProcId, Procedure};
+pub use transaction::TransactionRequest;
+
+use crate::bytes::Reader;
+use crate::error::{DecodeError, Result};
+use crate::text;
+
+/// A SQL batch (2.2.6.7): headers, then the text in UTF-16.
+pub fn decode_batch(payload: &[u8], with_headers: bool) -> Result<(AllHeaders, String)> {
+    let mut r = Reader::new(payload);
+    let headers = if with_headers { AllHeaders::decode(&mut r)? } else { AllHeaders::default() };
+    if !r.remaining().is_multiple_of(2) {
+        return Err(DecodeError::Malformed("batch text"));
+    }
+    Ok((headers, text::from_utf16le(r.rest())))
+}
+
+/// Appends a SQL batch.
+pub fn encode_batch(out: &mut Vec<u8>, headers: &AllHeaders, sql: &str) {
+    headers.encode(out);
+    text::put_utf16le(out, sql);
+}

@@ -1,0 +1,108 @@
+//! COLMETADATA (2.2.7.4): the columns of the rows that follow.
+
+use crate::bits::bit_set;
+use crate::bytes::{Reader, put_b_varchar, put_us_varchar};
+use crate::error::{DecodeError, Result};
+use crate::limits::COLUMNS_MAX;
+use crate::token::COLMETADATA;
+use crate::type_info::TypeInfo;
+
+const NO_METADATA: u16 = 0xFFFF;
+
+bit_set! {
+    /// Flags of a column.
+    ColumnFlags: u16 {
+        /// May be NULL.
+        NULLABLE = 0x0001;
+        /// Compared with regard to case.
+        CASE_SENSITIVE = 0x0002;
+        /// Updatable.
+        UPDATEABLE = 0x0004;
+        /// It is not known whether it is updatable.
+        UPDATEABLE_UNKNOWN = 0x0008;
+        /// An identity column.
+        IDENTITY = 0x0010;
+        /// Computed, also: an expression.
+        COMPUTED = 0x0020;
+        /// A column set of sparse columns.
+        SPARSE_COLUMN_SET = 0x0400;
+        /// Encrypted; never sent.
+        ENCRYPTED = 0x0800;
+        /// Added for browsing.
+        HIDDEN = 0x2000;
+        /// Part of the key, for browsing.
+        KEY = 0x4000;
+        /// It is not known whether it may be NULL.
+        NULLABLE_UNKNOWN = 0x8000;
+    }
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// User type; 80 marks a rowversion.
+    pub user_type: u32,
+    /// Flags.
+    pub flags: ColumnFlags,
+    /// Type.
+    pub ty: TypeInfo,
+    /// Table of a text, ntext or image column, part by part; empty for others.
+    pub table: Vec<String>,
+    /// Name; may be empty.
+    pub name: String,
+}
+
+/// Reads what follows the token code.
+pub fn decode(r: &mut Reader<'_>) -> Result<Vec<Column>> {
+    let count = r.u16()?;
+    if count == NO_METADATA {
+        return Ok(Vec::new());
+    }
+    if usize::from(count) > COLUMNS_MAX {
+        return Err(DecodeError::Limit("number of columns"));
+    }
+    (0..count).map(|_| decode_one(r)).collect()
+}
+
+fn decode_one(r: &mut Reader<'_>) -> Result<Column> {
+    let user_type = r.u32()?;
+    let flags = ColumnFlags(r.u16()?);
+    if flags.contains(ColumnFlags::ENCRYPTED) {
+        return Err(DecodeError::Unsupported { what: "encrypted column", code: 0x0800 });
+    }
+    let ty = TypeInfo::decode(r)?;
+    if matches!(ty, TypeInfo::Table(_)) {
+        return Err(DecodeError::Malformed("table as a column"));
+    }
+    let table = if ty.is_lob() {
+        let parts = r.u8()?;
+        (0..parts).map(|_| r.us_varchar()).collect::<Result<_>>()?
+    } else {
+        Vec::new()
+    };
+    Ok(Column { user_type, flags, ty, table, name: r.b_varchar()? })
+}
+
+/// Appends COLMETADATA.
+pub fn put<'c>(out: &mut Vec<u8>, columns: impl ExactSizeIterator<Item = &'c Column>) {
+    out.push(COLMETADATA);
+    out.extend_from_slice(&u16::try_from(columns.len()).expect("at most 4096 columns").to_le_bytes());
+    for column in columns {
+        out.extend_from_slice(&column.user_type.to_le_bytes());
+        out.extend_from_slice(&column.flags.0.to_le_bytes());
+        column.ty.encode(out);
+        if column.ty.is_lob() {
+            out.push(u8::try_from(column.table.len()).expect("a table name has at most four parts"));
+            for part in &column.table {
+                put_us_varchar(out, part);
+            }
+        }
+        put_b_varchar(out, &column.name);
+    }
+}
+
+/// Appends COLMETADATA that says only that the client already has it.
+pub fn put_none(out: &mut Vec<u8>) {
+    out.push(COLMETADATA);
+    out.extend_from_slice(&NO_METADATA.to_le_bytes());
+}

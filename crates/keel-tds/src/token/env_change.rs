@@ -1,0 +1,168 @@
+//! ENVCHANGE (2.2.7.9): what changed about the session.
+
+use crate::bytes::{Reader, put_b_varbyte, put_b_varchar, put_us_varchar, with_u16_length};
+use crate::collation::WireCollation;
+use crate::error::{DecodeError, Result};
+use crate::token::ENVCHANGE;
+
+/// A change. Old values are given where clients look at them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EnvChange {
+    /// 1: current database.
+    Database {
+        /// Now.
+        new: String,
+        /// Before.
+        old: String,
+    },
+    /// 2: language.
+    Language {
+        /// Now.
+        new: String,
+        /// Before.
+        old: String,
+    },
+    /// 4: packet size.
+    PacketSize {
+        /// Now.
+        new: usize,
+        /// Before.
+        old: usize,
+    },
+    /// 7: collation of the database.
+    Collation {
+        /// Now.
+        new: Option<WireCollation>,
+        /// Before.
+        old: Option<WireCollation>,
+    },
+    /// 8: a transaction began; requests name it by this descriptor.
+    BeginTransaction(u64),
+    /// 9: the transaction was committed.
+    CommitTransaction(u64),
+    /// 10: the transaction was rolled back.
+    RollbackTransaction(u64),
+    /// 12: a distributed transaction was left.
+    DefectTransaction(u64),
+    /// 13: the other server that holds the database.
+    MirrorPartner(String),
+    /// 17: the transaction ended by other means.
+    TransactionEnded(u64),
+    /// 18: the session was reset.
+    ResetAck,
+    /// 20: log in elsewhere.
+    Routing {
+        /// Host to log in to.
+        host: String,
+        /// Its port.
+        port: u16,
+    },
+    /// Any other, by its type.
+    Other(u8),
+}
+
+impl EnvChange {
+    pub(crate) fn decode(r: &mut Reader<'_>) -> Result<EnvChange> {
+        let mut r = Reader::new(r.us_varbyte()?);
+        Self::decode_body(&mut r).map_err(|_| DecodeError::Malformed("ENVCHANGE"))
+    }
+
+    fn decode_body(r: &mut Reader<'_>) -> Result<EnvChange> {
+        Ok(match r.u8()? {
+            1 => EnvChange::Database { new: r.b_varchar()?, old: r.b_varchar()? },
+            2 => EnvChange::Language { new: r.b_varchar()?, old: r.b_varchar()? },
+            4 => EnvChange::PacketSize { new: number(r)?, old: number(r)? },
+            7 => EnvChange::Collation { new: collation(r)?, old: collation(r)? },
+            8 => EnvChange::BeginTransaction(descriptor(r)?),
+            9 => EnvChange::CommitTransaction(old_descriptor(r)?),
+            10 => EnvChange::RollbackTransaction(old_descriptor(r)?),
+            12 => EnvChange::DefectTransaction(old_descriptor(r)?),
+            13 => EnvChange::MirrorPartner(r.b_varchar()?),
+            17 => EnvChange::TransactionEnded(old_descriptor(r)?),
+            18 => EnvChange::ResetAck,
+            20 => {
+                r.u16()?;
+                r.u8()?;
+                let port = r.u16()?;
+                EnvChange::Routing { port, host: r.us_varchar()? }
+            }
+            other => EnvChange::Other(other),
+        })
+    }
+
+    /// Appends the token.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        out.push(ENVCHANGE);
+        with_u16_length(out, |out| self.put_body(out));
+    }
+
+    fn put_body(&self, out: &mut Vec<u8>) {
+        match self {
+            EnvChange::Database { new, old } => put_strings(out, 1, new, old),
+            EnvChange::Language { new, old } => put_strings(out, 2, new, old),
+            EnvChange::PacketSize { new, old } => put_strings(out, 4, &new.to_string(), &old.to_string()),
+            EnvChange::Collation { new, old } => {
+                out.push(7);
+                for c in [new, old] {
+                    put_b_varbyte(out, c.map(WireCollation::to_bytes).as_ref().map_or(&[], |b| &b[..]));
+                }
+            }
+            EnvChange::BeginTransaction(d) => {
+                out.push(8);
+                put_b_varbyte(out, &d.to_le_bytes());
+                put_b_varbyte(out, &[]);
+            }
+            EnvChange::CommitTransaction(d) => put_old_descriptor(out, 9, *d),
+            EnvChange::RollbackTransaction(d) => put_old_descriptor(out, 10, *d),
+            EnvChange::DefectTransaction(d) => put_old_descriptor(out, 12, *d),
+            EnvChange::MirrorPartner(name) => put_strings(out, 13, name, ""),
+            EnvChange::TransactionEnded(d) => put_old_descriptor(out, 17, *d),
+            EnvChange::ResetAck => out.extend_from_slice(&[18, 0, 0]),
+            EnvChange::Routing { host, port } => {
+                out.push(20);
+                // The new value: protocol 0 (TCP), port, host.
+                with_u16_length(out, |out| {
+                    out.push(0);
+                    out.extend_from_slice(&port.to_le_bytes());
+                    put_us_varchar(out, host);
+                });
+                out.extend_from_slice(&[0, 0]);
+            }
+            EnvChange::Other(kind) => out.extend_from_slice(&[*kind, 0, 0]),
+        }
+    }
+}
+
+fn put_strings(out: &mut Vec<u8>, kind: u8, new: &str, old: &str) {
+    out.push(kind);
+    put_b_varchar(out, new);
+    put_b_varchar(out, old);
+}
+
+fn put_old_descriptor(out: &mut Vec<u8>, kind: u8, descriptor: u64) {
+    out.push(kind);
+    put_b_varbyte(out, &[]);
+    put_b_varbyte(out, &descriptor.to_le_bytes());
+}
+
+fn number(r: &mut Reader<'_>) -> Result<usize> {
+    r.b_varchar()?.parse().map_err(|_| DecodeError::Malformed("packet size"))
+}
+
+fn collation(r: &mut Reader<'_>) -> Result<Option<WireCollation>> {
+    Ok(r.b_varbyte()?.first_chunk().copied().map(WireCollation::from_bytes))
+}
+
+fn descriptor(r: &mut Reader<'_>) -> Result<u64> {
+    let bytes = r.b_varbyte()?;
+    bytes
+        .first_chunk()
+        .copied()
+        .map(u64::from_le_bytes)
+        .ok_or(DecodeError::Malformed("transaction descriptor"))
+}
+
+fn old_descriptor(r: &mut Reader<'_>) -> Result<u64> {
+    r.b_varbyte()?;
+    descriptor(r)
+}
