@@ -1,4 +1,37 @@
 //! # keel-query: from a parsed query to rows
 //!
-//! (chapter to come)
+//! ```text
+//!   syntax tree ──bind──► logical tree (Rel) ──plan──► physical tree (Node) ──open──► operators ──► RowSink
+//!                 │ names, types, conversions   │ rewrites, join order,          │ slots of one frame
+//!                 │ become slots                │ access paths, closures         │
+//! ```
+//!
+//! A statement compiles once into a [`Plan`] and runs many times. All names, types, conversions and access paths are
+//! decided at compile time. At run time there is one frame of *slots* per execution: operators write column values into
+//! slots, compiled expressions read them, nothing is looked up by name and rows are copied only where an operator
+//! must remember them (sort, hash, spool).
+//!
+//! | module | owns |
+//! | --- | --- |
+//! | [`catalog`] | what the binder knows of a database |
+//! | [`scope`], [`context`] | what the session layer provides while compiling and while running |
+//! | [`bind`] | names and types; the logical tree |
+//! | [`expr`] | bound expressions and their compilation |
+//! | [`errors`] | the product's errors of this layer |
+//!
+//! Deliberately absent: transactions' boundaries, procedural T-SQL, DDL, plan caching (the session layer's), and
+//! anything that knows log positions or sockets.
+
+pub mod bind;
 pub mod catalog;
+pub mod context;
+pub mod errors;
+pub mod expr;
+pub mod meta;
+pub mod scope;
+
+pub use context::{
+    ExecCtx, FunctionInvoker, IsolationLevel, NoRows, RowBuffer, RowSink, RunInfo, SessionInfo, Transactions,
+};
+pub use meta::ColumnMeta;
+pub use scope::BindScope;

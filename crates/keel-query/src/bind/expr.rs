@@ -1,0 +1,625 @@
+//! Binding of expressions and conditions.
+
+use super::merge_types::{assign_to, cast_to, resolve_collation, unify};
+use super::rel::{Aggregate, Rel, Subquery, SubqueryUse};
+use super::window::PendingWindow;
+use super::{BoundQuery, Binder, Scope, same_name};
+use crate::errors::{self, Result};
+use crate::expr::{ArithOp, Cast, CmpOp, Coercibility, Expr, ExprKind, Slot};
+use keel_parser::ast;
+use keel_types::ty::promote;
+use keel_types::{Collation, Decimal, Length, SqlError, SqlType, Value};
+use std::sync::Arc;
+
+/// Where an expression stands, for what it may contain and for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clause {
+    /// Select list.
+    SelectList,
+    /// WHERE and join conditions.
+    Where,
+    /// GROUP BY.
+    GroupBy,
+    /// HAVING.
+    Having,
+    /// ORDER BY.
+    OrderBy,
+    /// SET of UPDATE.
+    Set,
+    /// OUTPUT.
+    Output,
+    /// Anything else (VALUES, DEFAULT, SET @v, IF …).
+    Other,
+}
+
+/// Aggregates and windowed functions met while binding the expressions of one SELECT.
+#[derive(Debug, Default)]
+pub struct Collect {
+    /// Aggregates, without duplicates.
+    pub aggs: Vec<Aggregate>,
+    /// Windowed functions.
+    pub windows: Vec<PendingWindow>,
+    /// GROUPING and GROUPING_ID calls: result slot and arguments.
+    pub groupings: Vec<(Slot, Vec<Expr>)>,
+    /// The WINDOW clause.
+    pub named: Vec<ast::NamedWindow>,
+}
+
+/// Context of one expression.
+pub struct ExprCx<'s, 'p> {
+    /// Names in sight.
+    pub scope: &'s Scope<'p>,
+    /// Place.
+    pub clause: Clause,
+    /// Where aggregates go; `None` where they are not allowed.
+    pub collect: Option<&'s mut Collect>,
+    /// Inside an aggregate's argument.
+    pub in_aggregate: bool,
+    /// `DEFAULT` is replaced by this (DML).
+    pub default: Option<Expr>,
+}
+
+impl<'s, 'p> ExprCx<'s, 'p> {
+    /// A context without aggregates.
+    #[must_use]
+    pub fn new(scope: &'s Scope<'p>, clause: Clause) -> ExprCx<'s, 'p> {
+        ExprCx { scope, clause, collect: None, in_aggregate: false, default: None }
+    }
+    /// A context that collects aggregates and windowed functions.
+    #[must_use]
+    pub fn collecting(scope: &'s Scope<'p>, clause: Clause, collect: &'s mut Collect) -> ExprCx<'s, 'p> {
+        ExprCx { scope, clause, collect: Some(collect), in_aggregate: false, default: None }
+    }
+}
+
+impl Binder<'_> {
+    /// Binds a value.
+    pub fn value(&mut self, e: &ast::Expr, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        if e.is_condition() {
+            return Err(errors::syntax_near("="));
+        }
+        self.expr(e, cx)
+    }
+
+    /// Binds a condition.
+    pub fn condition(&mut self, e: &ast::Expr, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        let bound = self.expr(e, cx)?;
+        if !e.is_condition() {
+            return Err(errors::non_boolean(")"));
+        }
+        Ok(bound)
+    }
+
+    /// Binds a condition and splits it into its conjuncts.
+    pub fn conjuncts(&mut self, e: &ast::Expr, cx: &mut ExprCx<'_, '_>) -> Result<Vec<Expr>> {
+        let mut parts = Vec::new();
+        self.condition(e, cx)?.conjuncts(&mut parts);
+        Ok(parts)
+    }
+
+    fn expr(&mut self, e: &ast::Expr, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        use ast::ExprKind as K;
+        match &e.kind {
+            K::Literal(l) => Ok(self.literal(l)),
+            K::Default => cx.default.clone().ok_or_else(|| errors::syntax_near("DEFAULT")),
+            K::Variable(name) => self.variable(name),
+            K::GlobalVariable(name) => self.session_call(name, Vec::new()),
+            K::Column(c) => self.column(c, cx),
+            K::Pseudo { name, .. } => self.pseudo(name, cx),
+            K::Unary { op, operand } => self.unary(*op, operand, cx),
+            K::Binary { op, left, right } => self.binary(*op, left, right, cx),
+            K::Case { operand, whens, otherwise } => {
+                self.case(operand.as_deref(), whens, otherwise.as_deref(), cx)
+            }
+            K::Iif { condition, then, otherwise } => {
+                let c = self.condition(condition, cx)?;
+                let (a, b) = (self.value(then, cx)?, self.value(otherwise, cx)?);
+                self.make_case(vec![(c, a)], Some(b))
+            }
+            K::Coalesce(list) => self.coalesce(list, cx),
+            K::NullIf(a, b) => self.null_if(a, b, cx),
+            K::Cast { operand, ty, is_try } => self.cast(operand, ty, None, *is_try, cx),
+            K::Convert { ty, operand, style, is_try } => self.cast(operand, ty, style.as_deref(), *is_try, cx),
+            K::Parse { operand, ty, is_try, .. } => self.cast(operand, ty, None, *is_try, cx),
+            K::Trim { side, chars, operand } => self.trim(*side, chars.as_deref(), operand, cx),
+            K::Function(call) => self.function(call, cx),
+            K::StaticMethod { .. } => Err(errors::not_supported("CLR static method")),
+            K::Method { method, .. } => Err(errors::not_supported(method.as_str())),
+            K::Subquery(q) => self.scalar_subquery(q, cx),
+            K::Collate { operand, collation } => {
+                let mut inner = self.value(operand, cx)?;
+                inner.collation = Collation::by_name(&collation.text).ok_or_else(|| {
+                    SqlError::new(448, 16, 1, format!("Invalid collation '{}'.", collation.text))
+                })?;
+                inner.coercibility = Coercibility::Explicit;
+                Ok(inner)
+            }
+            K::AtTimeZone { operand, zone } => self.call_builtin("AT TIME ZONE", &[operand, zone], cx),
+            K::NextValueFor { .. } => Err(errors::not_supported("NEXT VALUE FOR")),
+            K::OdbcLiteral { kind, text } => self.odbc_literal(*kind, text),
+            K::Logical { op, terms } => self.logical(*op, terms, cx),
+            K::Not(inner) => Ok(self.condition(inner, cx)?.not()),
+            K::Compare { op, left, right } => {
+                let (l, r) = (self.value(left, cx)?, self.value(right, cx)?);
+                self.ansi_comparison(compare_op(*op), l, r, left, right)
+            }
+            K::Quantified { op, left, all, query } => self.quantified(compare_op(*op), left, *all, query, cx),
+            K::IsNull { operand, negated } => {
+                let inner = self.value(operand, cx)?;
+                Ok(negate_if(*negated, is_null(inner)))
+            }
+            K::IsDistinctFrom { left, right, negated } => {
+                let (l, r) = (self.value(left, cx)?, self.value(right, cx)?);
+                let equal = self.comparison(CmpOp::Eq, l.clone(), r.clone())?;
+                let both_null = Expr::and(vec![is_null(l.clone()), is_null(r.clone())]);
+                let both = Expr::and(vec![is_null(l).not(), is_null(r).not(), equal]);
+                let same = Expr::condition(ExprKind::Or(vec![both_null, both]));
+                Ok(negate_if(!*negated, same))
+            }
+            K::Between { operand, low, high, negated } => {
+                let (v, l, h) = (self.value(operand, cx)?, self.value(low, cx)?, self.value(high, cx)?);
+                let ge = self.comparison(CmpOp::Ge, v.clone(), l)?;
+                let le = self.comparison(CmpOp::Le, v, h)?;
+                Ok(negate_if(*negated, Expr::and(vec![ge, le])))
+            }
+            K::Like { operand, pattern, escape, negated } => self.like(operand, pattern, escape.as_deref(), *negated, cx),
+            K::InList { operand, list, negated } => self.in_list(operand, list, *negated, cx),
+            K::InQuery { operand, query, negated } => {
+                Ok(negate_if(*negated, self.quantified(CmpOp::Eq, operand, false, query, cx)?))
+            }
+            K::Exists(q) => {
+                let BoundQuery { rel, .. } = self.subquery(q, cx)?;
+                let mut e = Expr::condition(ExprKind::Subquery(Arc::new(Subquery { usage: SubqueryUse::Exists, rel })));
+                e.nullable = false;
+                Ok(e)
+            }
+            K::ColumnUpdated(_) => Err(errors::not_supported("UPDATE()")),
+            K::FullText { .. } => Err(SqlError::new(
+                7601,
+                16,
+                1,
+                "Cannot use a CONTAINS or FREETEXT predicate on table or indexed view because it is not full-text indexed.",
+            )),
+        }
+    }
+
+    /// A literal with the type its spelling gives it.
+    #[must_use]
+    pub fn literal(&self, l: &ast::Literal) -> Expr {
+        let mut e = match l {
+            ast::Literal::Null => Expr::null(),
+            ast::Literal::Int(n) => Expr::int(i64::from(*n)),
+            ast::Literal::Numeric { mantissa, precision, scale } => Expr::constant(
+                Value::Decimal(Decimal::new(*mantissa, *scale)),
+                SqlType::Numeric { precision: *precision, scale: *scale },
+            ),
+            ast::Literal::Float(f) => Expr::constant(Value::Float(*f), SqlType::Float),
+            ast::Literal::Money(m) => Expr::constant(Value::Money(*m), SqlType::Money),
+            ast::Literal::String { value, national } => {
+                let units = if *national { value.encode_utf16().count() } else { value.chars().count() };
+                let cap = if *national { 4000 } else { 8000 };
+                let length = if units > cap { Length::Max } else { Length::Limited(units.max(1) as u16) };
+                let ty = if *national { SqlType::NVarChar(length) } else { SqlType::VarChar(length) };
+                Expr::constant(Value::Str(value.clone()), ty)
+            }
+            ast::Literal::Binary(b) => {
+                let length = if b.len() > 8000 { Length::Max } else { Length::Limited(b.len().max(1) as u16) };
+                Expr::constant(Value::Bytes(b.clone()), SqlType::VarBinary(length))
+            }
+        };
+        e.collation = self.collation();
+        e
+    }
+
+    /// A variable, or a parameter of the inline function being expanded.
+    pub fn variable(&self, name: &str) -> Result<Expr> {
+        if let Some(map) = self.parameters.last() {
+            if let Some(e) = map.get(&name.to_lowercase()) {
+                return Ok(e.clone());
+            }
+        }
+        let info = self.scope.variable(name).ok_or_else(|| errors::undeclared_variable(name))?;
+        Ok(Expr {
+            kind: ExprKind::Var(info.index),
+            ty: info.ty,
+            collation: info.collation,
+            coercibility: Coercibility::Default,
+            nullable: true,
+        })
+    }
+
+    fn column(&mut self, c: &ast::ColumnRef, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        match cx.scope.resolve(c.qualifier.as_ref(), &c.name.text)? {
+            Some(slot) => Ok(self.read(slot)),
+            None => Err(match &c.qualifier {
+                Some(q) if !cx.scope.has_source(q) => errors::multi_part(&format!("{q}.{}", c.name)),
+                _ => errors::invalid_column(&c.name.text),
+            }),
+        }
+    }
+
+    fn pseudo(&mut self, name: &str, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        // The DML binder exposes $action as a column of that name.
+        match cx.scope.resolve(None, name)? {
+            Some(slot) => Ok(self.read(slot)),
+            None => Err(errors::invalid_column(name)),
+        }
+    }
+
+    fn unary(&mut self, op: ast::UnaryOp, operand: &ast::Expr, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        if let (ast::UnaryOp::Minus, ast::ExprKind::Literal(ast::Literal::Numeric { mantissa, scale: 0, .. })) =
+            (op, &operand.kind)
+        {
+            // -2147483648 is an int although its digits alone are not.
+            if *mantissa == 2_147_483_648 {
+                return Ok(Expr::int(-2_147_483_648));
+            }
+        }
+        let inner = self.value(operand, cx)?;
+        match op {
+            ast::UnaryOp::Plus => Ok(inner),
+            ast::UnaryOp::Minus => {
+                if inner.ty.is_string() || !(inner.ty.is_numeric() || inner.ty == SqlType::Null) || inner.ty == SqlType::Bit {
+                    return Err(promote::invalid_operand(inner.ty, "minus"));
+                }
+                let ty = if matches!(inner.ty, SqlType::TinyInt) { SqlType::SmallInt } else { inner.ty };
+                Ok(Expr { ty, nullable: inner.nullable, kind: ExprKind::Neg(Box::new(inner)), ..Expr::null() })
+            }
+            ast::UnaryOp::BitNot => {
+                if !(inner.ty.is_integer() || inner.ty == SqlType::Bit) {
+                    return Err(promote::invalid_operand(inner.ty, "'~'"));
+                }
+                Ok(Expr { ty: inner.ty, nullable: inner.nullable, kind: ExprKind::BitNot(Box::new(inner)), ..Expr::null() })
+            }
+        }
+    }
+
+    fn binary(
+        &mut self,
+        op: ast::BinaryOp,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Expr> {
+        let l = self.value(left, cx)?;
+        let r = self.value(right, cx)?;
+        let op = arith_op(op)?;
+        self.binary_values(op, l, r)
+    }
+
+    /// Arithmetic over bound operands, with NULL concatenation as the session has it.
+    pub fn binary_values(&mut self, op: ArithOp, l: Expr, r: Expr) -> Result<Expr> {
+        let strings = l.ty.is_string() && r.ty.is_string();
+        if op == ArithOp::Add && strings && !self.scope.options().concat_null_yields_null {
+            let empty = |e: Expr, this: &Self| {
+                let blank = this.literal(&ast::Literal::String { value: "".into(), national: false });
+                this.coalesce_values(vec![e, blank])
+            };
+            let (l, r) = (empty(l, self)?, empty(r, self)?);
+            return self.arithmetic(op, l, r);
+        }
+        self.arithmetic(op, l, r)
+    }
+
+    fn case(
+        &mut self,
+        operand: Option<&ast::Expr>,
+        whens: &[(ast::Expr, ast::Expr)],
+        otherwise: Option<&ast::Expr>,
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Expr> {
+        let subject = operand.map(|o| self.value(o, cx)).transpose()?;
+        let mut bound = Vec::with_capacity(whens.len());
+        for (when, then) in whens {
+            let condition = match &subject {
+                Some(s) => {
+                    let w = self.value(when, cx)?;
+                    self.comparison(CmpOp::Eq, s.clone(), w)?
+                }
+                None => self.condition(when, cx)?,
+            };
+            bound.push((condition, self.value(then, cx)?));
+        }
+        let otherwise = otherwise.map(|o| self.value(o, cx)).transpose()?;
+        let all_null = |e: &Expr| e.ty == SqlType::Null;
+        if bound.iter().all(|(_, v)| all_null(v)) && otherwise.as_ref().is_none_or(all_null) {
+            return Err(errors::case_all_null());
+        }
+        self.make_case(bound, otherwise)
+    }
+
+    /// CASE over bound parts.
+    pub fn make_case(&self, whens: Vec<(Expr, Expr)>, otherwise: Option<Expr>) -> Result<Expr> {
+        let (conditions, mut values): (Vec<Expr>, Vec<Expr>) = whens.into_iter().unzip();
+        let nullable = otherwise.as_ref().is_none_or(|o| o.nullable) || values.iter().any(|v| v.nullable);
+        let has_else = otherwise.is_some();
+        values.extend(otherwise);
+        let (mut values, ty, collation, coercibility) = unify(values, "CASE")?;
+        let otherwise = if has_else { values.pop().map(Box::new) } else { None };
+        Ok(Expr {
+            kind: ExprKind::Case(conditions.into_iter().zip(values).collect(), otherwise),
+            ty,
+            collation,
+            coercibility,
+            nullable,
+        })
+    }
+
+    fn coalesce(&mut self, list: &[ast::Expr], cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        let parts = list.iter().map(|e| self.value(e, cx)).collect::<Result<Vec<_>>>()?;
+        self.coalesce_values(parts)
+    }
+
+    /// COALESCE over bound parts: the first that is not NULL.
+    pub fn coalesce_values(&self, mut parts: Vec<Expr>) -> Result<Expr> {
+        let nullable = parts.iter().all(|p| p.nullable);
+        let last = parts.pop().ok_or_else(|| errors::argument_count("coalesce", 2))?;
+        let whens = parts.into_iter().map(|p| (is_null(p.clone()).not(), p)).collect();
+        let mut e = self.make_case(whens, Some(last))?;
+        e.nullable = nullable;
+        Ok(e)
+    }
+
+    fn null_if(&mut self, a: &ast::Expr, b: &ast::Expr, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        let (a, b) = (self.value(a, cx)?, self.value(b, cx)?);
+        let equal = self.comparison(CmpOp::Eq, a.clone(), b)?;
+        let ty = a.ty;
+        let mut e = self.make_case(vec![(equal, Expr { ty, ..Expr::null() })], Some(a))?;
+        e.nullable = true;
+        Ok(e)
+    }
+
+    fn cast(
+        &mut self,
+        operand: &ast::Expr,
+        ty: &ast::TypeName,
+        style: Option<&ast::Expr>,
+        lenient: bool,
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Expr> {
+        let ty = self.type_of(ty, true)?;
+        let input = self.value(operand, cx)?;
+        let style = style.map(|s| self.value(s, cx)).transpose()?;
+        let collation = if input.ty.is_string() { input.collation } else { self.collation() };
+        let coercibility = if input.ty.is_string() { input.coercibility } else { Coercibility::Default };
+        let nullable = input.nullable || lenient;
+        Ok(Expr {
+            kind: ExprKind::Cast(Box::new(Cast { input, style, lenient, explicit: true })),
+            ty,
+            collation,
+            coercibility,
+            nullable,
+        })
+    }
+
+    fn logical(&mut self, op: ast::LogicalOp, terms: &[ast::Expr], cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        let terms = terms.iter().map(|t| self.condition(t, cx)).collect::<Result<Vec<_>>>()?;
+        Ok(match op {
+            ast::LogicalOp::And => Expr::and(terms),
+            ast::LogicalOp::Or => Expr::condition(ExprKind::Or(terms)),
+        })
+    }
+
+    /// `= NULL` finds NULLs when ANSI_NULLS is off.
+    fn ansi_comparison(&self, op: CmpOp, l: Expr, r: Expr, la: &ast::Expr, ra: &ast::Expr) -> Result<Expr> {
+        let null = |e: &ast::Expr| matches!(e.kind, ast::ExprKind::Literal(ast::Literal::Null) | ast::ExprKind::Variable(_));
+        if self.scope.options().ansi_nulls || !matches!(op, CmpOp::Eq | CmpOp::Ne) || !(null(la) || null(ra)) {
+            return self.comparison(op, l, r);
+        }
+        let equal = self.comparison(CmpOp::Eq, l.clone(), r.clone())?;
+        let both_null = Expr::and(vec![is_null(l.clone()), is_null(r.clone())]);
+        let both = Expr::and(vec![is_null(l).not(), is_null(r).not(), equal]);
+        let same = Expr::condition(ExprKind::Or(vec![both_null, both]));
+        Ok(negate_if(op == CmpOp::Ne, same))
+    }
+
+    fn like(
+        &mut self,
+        operand: &ast::Expr,
+        pattern: &ast::Expr,
+        escape: Option<&ast::Expr>,
+        negated: bool,
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Expr> {
+        let v = self.value(operand, cx)?;
+        let p = self.value(pattern, cx)?;
+        let escape = escape.map(|e| self.value(e, cx)).transpose()?;
+        let (collation, coercibility) = resolve_collation(&v, &p, "like")?;
+        let text = |e: Expr| -> Result<Expr> {
+            if e.ty.is_string() { Ok(e) } else { assign_to(e, SqlType::NVarChar(Length::Limited(4000))) }
+        };
+        let nullable = v.nullable || p.nullable;
+        let (v, p) = (text(v)?, text(p)?);
+        let mut e = Expr::condition(ExprKind::Like(Box::new(v), Box::new(p), escape.map(Box::new)));
+        e.collation = collation;
+        e.coercibility = coercibility;
+        e.nullable = nullable;
+        Ok(negate_if(negated, e))
+    }
+
+    fn in_list(
+        &mut self,
+        operand: &ast::Expr,
+        list: &[ast::Expr],
+        negated: bool,
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Expr> {
+        let v = self.value(operand, cx)?;
+        let items = list.iter().map(|e| self.value(e, cx)).collect::<Result<Vec<_>>>()?;
+        if items.len() == 1 {
+            let item = items.into_iter().next().ok_or_else(|| errors::syntax_near(")"))?;
+            return Ok(negate_if(negated, self.comparison(CmpOp::Eq, v, item)?));
+        }
+        // All items of one type after merging with the operand: a set; otherwise a chain of comparisons.
+        let same = items.iter().map(|i| promote::common(v.ty, i.ty)).collect::<Result<Vec<_>>>()?;
+        let uniform = same.windows(2).all(|w| w[0].family() == w[1].family() && w[0].scale() == w[1].scale());
+        if !uniform {
+            let parts = items.into_iter().map(|i| self.comparison(CmpOp::Eq, v.clone(), i)).collect::<Result<Vec<_>>>()?;
+            return Ok(negate_if(negated, Expr::condition(ExprKind::Or(parts))));
+        }
+        let mut left = None;
+        let mut rights = Vec::with_capacity(items.len());
+        let (mut collation, mut coercibility) = (v.collation, v.coercibility);
+        for item in items {
+            let c = self.comparison(CmpOp::Eq, v.clone(), item)?;
+            (collation, coercibility) = (c.collation, c.coercibility);
+            if let ExprKind::Compare(_, l, r) = c.kind {
+                left = Some(*l);
+                rights.push(*r);
+            }
+        }
+        let left = left.ok_or_else(|| errors::syntax_near(")"))?;
+        let mut e = Expr::condition(ExprKind::InList(Box::new(left), rights));
+        e.collation = collation;
+        e.coercibility = coercibility;
+        Ok(negate_if(negated, e))
+    }
+
+    /// Binds a subquery inside an expression.
+    fn subquery(&mut self, q: &ast::Query, cx: &mut ExprCx<'_, '_>) -> Result<BoundQuery> {
+        self.query(q, Some(cx.scope), true)
+    }
+
+    fn scalar_subquery(&mut self, q: &ast::Query, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        let BoundQuery { rel, columns } = self.subquery(q, cx)?;
+        let [column] = columns.as_slice() else { return Err(errors::subquery_one_column()) };
+        let mut e = self.read(column.slot);
+        e.nullable = true;
+        e.kind = ExprKind::Subquery(Arc::new(Subquery { usage: SubqueryUse::Scalar(column.slot), rel }));
+        Ok(e)
+    }
+
+    fn quantified(
+        &mut self,
+        op: CmpOp,
+        left: &ast::Expr,
+        all: bool,
+        q: &ast::Query,
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Expr> {
+        let needle = self.value(left, cx)?;
+        let BoundQuery { rel, columns } = self.subquery(q, cx)?;
+        let [column] = columns.as_slice() else { return Err(errors::subquery_one_column()) };
+        let item = self.read(column.slot);
+        // x op ALL (q) is NOT (x negated-op ANY (q)).
+        let op = if all { op.negate() } else { op };
+        let compared = self.comparison(op, needle, item)?;
+        let (collation, nullable) = (compared.collation, compared.nullable);
+        let ExprKind::Compare(op, needle, item) = compared.kind else { return Err(errors::subquery_one_column()) };
+        let mut e = Expr::condition(ExprKind::Subquery(Arc::new(Subquery {
+            usage: SubqueryUse::Any { op, needle, item },
+            rel,
+        })));
+        e.collation = collation;
+        e.nullable = nullable;
+        Ok(negate_if(all, e))
+    }
+
+    fn odbc_literal(&mut self, kind: ast::OdbcLiteralKind, text: &str) -> Result<Expr> {
+        let ty = match kind {
+            ast::OdbcLiteralKind::Date | ast::OdbcLiteralKind::Timestamp | ast::OdbcLiteralKind::Time => SqlType::DateTime,
+            ast::OdbcLiteralKind::Guid => SqlType::UniqueIdentifier,
+        };
+        let text = self.literal(&ast::Literal::String { value: text.into(), national: false });
+        Ok(cast_to(text, ty))
+    }
+
+    /// A value of the session by name.
+    pub fn session_call(&mut self, name: &str, args: Vec<Expr>) -> Result<Expr> {
+        let types: Vec<SqlType> = args.iter().map(|a| a.ty).collect();
+        let f = self.scope.session_function(name, &types).ok_or_else(|| {
+            if name.starts_with("@@") { errors::undeclared_variable(name) } else { errors::unknown_function(name) }
+        })?;
+        Ok(Expr {
+            kind: ExprKind::Session { id: f.id, name: name.into(), stable: f.stable, args },
+            ty: f.ty,
+            collation: self.collation(),
+            coercibility: Coercibility::Default,
+            nullable: f.nullable,
+        })
+    }
+
+    /// Evaluates TOP, OFFSET and similar counts: bigint (or float for PERCENT).
+    pub fn count_value(&mut self, e: &ast::Expr, scope: &Scope<'_>, percent: bool) -> Result<Expr> {
+        let bound = self.value(e, &mut ExprCx::new(scope, Clause::Other))?;
+        if !bound.ty.is_numeric() && bound.ty != SqlType::Null {
+            return Err(errors::top_not_valid());
+        }
+        if let Some(Value::Int(n)) = bound.as_const() {
+            if *n < 0 {
+                return Err(errors::top_negative());
+            }
+        }
+        Ok(cast_to(bound, if percent { SqlType::Float } else { SqlType::BigInt }))
+    }
+
+    /// Drops a relation's columns: an uncorrelated scalar use over an empty FROM.
+    #[must_use]
+    pub fn one_row() -> Rel {
+        Rel::One
+    }
+}
+
+/// IS NULL.
+#[must_use]
+pub fn is_null(e: Expr) -> Expr {
+    let mut e = Expr::condition(ExprKind::IsNull(Box::new(e)));
+    e.nullable = false;
+    e
+}
+
+/// NOT when asked for.
+#[must_use]
+pub fn negate_if(negated: bool, e: Expr) -> Expr {
+    if negated { e.not() } else { e }
+}
+
+/// The operator of the syntax tree.
+#[must_use]
+pub fn compare_op(op: ast::CompareOp) -> CmpOp {
+    match op {
+        ast::CompareOp::Equal => CmpOp::Eq,
+        ast::CompareOp::NotEqual => CmpOp::Ne,
+        ast::CompareOp::Less => CmpOp::Lt,
+        ast::CompareOp::LessOrEqual => CmpOp::Le,
+        ast::CompareOp::Greater => CmpOp::Gt,
+        ast::CompareOp::GreaterOrEqual => CmpOp::Ge,
+    }
+}
+
+/// The operator of the syntax tree.
+pub fn arith_op(op: ast::BinaryOp) -> Result<ArithOp> {
+    Ok(match op {
+        ast::BinaryOp::Add | ast::BinaryOp::Concat => ArithOp::Add,
+        ast::BinaryOp::Subtract => ArithOp::Sub,
+        ast::BinaryOp::Multiply => ArithOp::Mul,
+        ast::BinaryOp::Divide => ArithOp::Div,
+        ast::BinaryOp::Modulo => ArithOp::Mod,
+        ast::BinaryOp::BitAnd => ArithOp::BitAnd,
+        ast::BinaryOp::BitOr => ArithOp::BitOr,
+        ast::BinaryOp::BitXor => ArithOp::BitXor,
+        ast::BinaryOp::ShiftLeft => return Err(errors::not_supported("<<")),
+        ast::BinaryOp::ShiftRight => return Err(errors::not_supported(">>")),
+    })
+}
+
+/// The name of a function call without schema, when it has none.
+#[must_use]
+pub fn plain_name(name: &ast::ObjectName) -> Option<&str> {
+    name.is_simple().then_some(name.name.as_str())
+}
+
+/// Whether an expression is a column of this name (date parts arrive so).
+#[must_use]
+pub fn bare_word(e: &ast::Expr) -> Option<&str> {
+    match &e.kind {
+        ast::ExprKind::Column(c) if c.qualifier.is_none() => Some(c.name.as_str()),
+        _ => None,
+    }
+}
+
+/// Whether two written names are one.
+#[must_use]
+pub fn names_equal(a: &ast::Ident, b: &str) -> bool {
+    same_name(&a.text, b)
+}

@@ -1,0 +1,616 @@
+//! Binding of FROM: tables, views, functions, derived tables, CTEs, joins, APPLY, PIVOT.
+
+use super::expr::{Clause, ExprCx};
+use super::rel::{AggFunc, Aggregate, Get, Hints, JoinKind, JoinMethod, Rel, SlotInfo, VirtualRef};
+use super::{ArcTable, Binder, BoundQuery, CteEntry, RecursiveFrame, Scope, Source, SourceColumn, parse_error, same_name};
+use crate::catalog::{ModuleDef, ModuleKind};
+use crate::errors::{self, Result};
+use crate::expr::{CmpOp, Expr, Slot};
+use crate::scope::{NameParts, ObjectRef, VirtualTable};
+use keel_parser::ast;
+use keel_types::SqlType;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A bound table source: its tree and the names it exposes.
+pub type BoundSource = (Rel, Vec<Rc<Source>>);
+
+impl Binder<'_> {
+    /// Binds a whole FROM clause: comma means cross join.
+    pub fn from_clause(&mut self, from: &[ast::TableSource], parent: Option<&Scope<'_>>) -> Result<BoundSource> {
+        let mut rel = Rel::One;
+        let mut sources: Vec<Rc<Source>> = Vec::new();
+        for (i, item) in from.iter().enumerate() {
+            let (right, mut exposed) = self.table_source(item, parent, &sources)?;
+            check_exposed(&sources, &exposed)?;
+            rel = if i == 0 { right } else { join(JoinKind::Inner, rel, right, Vec::new()) };
+            sources.append(&mut exposed);
+        }
+        Ok((rel, sources))
+    }
+
+    /// Binds one table source. `left` are the sources an APPLY or lateral function may refer to.
+    pub fn table_source(
+        &mut self,
+        source: &ast::TableSource,
+        parent: Option<&Scope<'_>>,
+        left: &[Rc<Source>],
+    ) -> Result<BoundSource> {
+        use ast::TableSourceKind as K;
+        match &source.kind {
+            K::Named { name, alias, hints, .. } => self.named(name, alias.as_ref(), hints, parent),
+            K::Variable { variable, alias, hints } => {
+                let table = self
+                    .scope
+                    .table_variable(&variable.name)
+                    .ok_or_else(|| errors::undeclared_table_variable(&variable.name))?;
+                let alias = alias.as_ref().map_or(variable.name.as_str(), |a| a.as_str());
+                self.stored(table, alias, None, self.hints(hints, None)?)
+            }
+            K::Function { name, args, alias, columns, .. } => {
+                let outer = Scope::new(left.to_vec(), parent);
+                self.table_function(name, args, alias.as_ref(), columns, &outer)
+            }
+            K::VariableMethod { method, .. } => Err(errors::not_supported(method.as_str())),
+            K::Derived { query, alias, columns } => {
+                let bound = self.query(query, parent, true)?;
+                let alias = alias.as_ref().map_or("", |a| a.as_str());
+                self.derived(bound, alias, columns)
+            }
+            K::Values { rows, alias, columns } => {
+                let outer = Scope::new(left.to_vec(), parent);
+                let bound = self.values_table(rows, &outer)?;
+                let alias = alias.as_ref().map_or("", |a| a.as_str());
+                self.derived(bound, alias, columns)
+            }
+            K::Dml { .. } => Err(errors::not_supported("nested DML")),
+            K::Join { left: l, right: r, kind, hint, on } => {
+                self.join_source(l, r, *kind, *hint, on.as_ref(), parent, left)
+            }
+            K::Pivot { source, aggregate, column, values, alias } => {
+                let input = self.table_source(source, parent, left)?;
+                self.pivot(input, aggregate, column, values, alias, parent)
+            }
+            K::Unpivot { source, value_column, name_column, columns, alias } => {
+                let input = self.table_source(source, parent, left)?;
+                self.unpivot(input, value_column, name_column, columns, alias, parent)
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the parts of one join")]
+    fn join_source(
+        &mut self,
+        l: &ast::TableSource,
+        r: &ast::TableSource,
+        kind: ast::JoinKind,
+        hint: Option<ast::JoinHint>,
+        on: Option<&ast::Expr>,
+        parent: Option<&Scope<'_>>,
+        outer_left: &[Rc<Source>],
+    ) -> Result<BoundSource> {
+        use ast::JoinKind as J;
+        let (left, mut sources) = self.table_source(l, parent, outer_left)?;
+        let lateral = matches!(kind, J::CrossApply | J::OuterApply);
+        let visible: Vec<Rc<Source>> = outer_left.iter().chain(&sources).cloned().collect();
+        let (right, mut right_sources) = if lateral {
+            let scope = Scope::new(visible.clone(), parent);
+            self.table_source(r, Some(&scope), &visible)?
+        } else {
+            self.table_source(r, parent, &visible)?
+        };
+        check_exposed(&sources, &right_sources)?;
+        sources.append(&mut right_sources);
+        let on = match on {
+            Some(on) => {
+                let scope = Scope::new(sources.clone(), parent);
+                self.conjuncts(on, &mut ExprCx::new(&scope, Clause::Where))?
+            }
+            None => Vec::new(),
+        };
+        let hint = hint.map(|h| match h {
+            ast::JoinHint::Hash => JoinMethod::Hash,
+            ast::JoinHint::Merge => JoinMethod::Merge,
+            ast::JoinHint::Loop | ast::JoinHint::Remote => JoinMethod::Loop,
+        });
+        let (kind, left, right) = match kind {
+            J::Inner | J::Cross | J::CrossApply => (JoinKind::Inner, left, right),
+            J::Left | J::OuterApply => (JoinKind::Left, left, right),
+            J::Right => (JoinKind::Left, right, left),
+            J::Full => (JoinKind::Full, left, right),
+        };
+        if matches!(kind, JoinKind::Left | JoinKind::Full) {
+            self.make_nullable(&right);
+        }
+        if kind == JoinKind::Full {
+            self.make_nullable(&left);
+        }
+        Ok((Rel::Join { kind, left: Box::new(left), right: Box::new(right), on, hint }, sources))
+    }
+
+    fn make_nullable(&mut self, rel: &Rel) {
+        for slot in rel.produced() {
+            self.slots[slot as usize].nullable = true;
+        }
+    }
+
+    fn named(
+        &mut self,
+        name: &ast::ObjectName,
+        alias: Option<&ast::Ident>,
+        hints: &[ast::TableHint],
+        parent: Option<&Scope<'_>>,
+    ) -> Result<BoundSource> {
+        let exposed = alias.map_or(name.name.as_str(), |a| a.as_str()).to_owned();
+        if name.is_simple() {
+            if let Some(found) = self.recursive_reference(&name.name.text, &exposed) {
+                return Ok(found);
+            }
+            if let Some(i) = self.ctes.iter().rposition(|c| same_name(&c.cte.name.text, &name.name.text)) {
+                let entry = self.ctes[i].clone();
+                return self.cte(&entry, &exposed, parent);
+            }
+        }
+        let object = self.lookup(name)?;
+        match object {
+            ObjectRef::Table(table) => {
+                let hints = self.hints(hints, Some(&table))?;
+                let schema = alias.is_none().then(|| self.scope.schema_name(table.database, table.schema_id));
+                self.stored(table, &exposed, schema, hints)
+            }
+            ObjectRef::Virtual(table) => Ok(self.virtual_table(table, &exposed, Vec::new(), alias.is_none(), name)),
+            ObjectRef::Module(module) if module.kind == ModuleKind::View => {
+                let bound = self.view(&module)?;
+                let (rel, mut sources) = self.derived(bound, &exposed, &[])?;
+                if let (None, Some(s), Some(source)) = (alias, &name.schema, sources.first_mut()) {
+                    Rc::make_mut(source).schema = Some(s.as_str().to_owned());
+                }
+                Ok((rel, sources))
+            }
+            ObjectRef::Module(_) => Err(errors::invalid_object(&name.to_string())),
+        }
+    }
+
+    /// Resolves an object name or raises 208.
+    pub fn lookup(&self, name: &ast::ObjectName) -> Result<ObjectRef> {
+        self.scope.object(parts(name)).ok_or_else(|| errors::invalid_object(&name.to_string()))
+    }
+
+    fn stored(&mut self, table: ArcTable, alias: &str, schema: Option<String>, hints: Hints) -> Result<BoundSource> {
+        let (get, source) = self.get(table, alias, schema, hints);
+        Ok((Rel::Get(Box::new(get)), vec![Rc::new(source)]))
+    }
+
+    /// Makes a reference to a stored table.
+    pub fn get(&mut self, table: ArcTable, alias: &str, schema: Option<String>, hints: Hints) -> (Get, Source) {
+        let id = self.next_get;
+        self.next_get += 1;
+        if !self.databases.contains(&table.database) {
+            self.databases.push(table.database);
+        }
+        let first_slot = self.slots.len() as Slot;
+        let mut columns = Vec::with_capacity(table.columns.len());
+        for (i, c) in table.columns.iter().enumerate() {
+            let slot = self.new_slot(SlotInfo {
+                name: c.name.clone(),
+                ty: c.ty,
+                collation: c.collation,
+                nullable: c.nullable,
+                origin: Some((id, i)),
+            });
+            columns.push(SourceColumn { name: c.name.clone(), slot });
+        }
+        let get = Get { id, table, alias: alias.to_owned(), first_slot, hints, row_key: None };
+        (get, Source { alias: alias.to_owned(), schema, columns, get: Some(id) })
+    }
+
+    fn virtual_table(
+        &mut self,
+        table: Arc<dyn VirtualTable>,
+        alias: &str,
+        args: Vec<Expr>,
+        qualified: bool,
+        name: &ast::ObjectName,
+    ) -> BoundSource {
+        let first_slot = self.slots.len() as Slot;
+        let mut columns = Vec::new();
+        for c in table.columns() {
+            let slot = self.new_slot(SlotInfo {
+                name: c.name.clone(),
+                ty: c.ty,
+                collation: c.collation,
+                nullable: c.nullable,
+                origin: None,
+            });
+            columns.push(SourceColumn { name: c.name.clone(), slot });
+        }
+        let schema = name.schema.as_ref().filter(|_| qualified).map(|s| s.as_str().to_owned());
+        let source = Source { alias: alias.to_owned(), schema, columns, get: None };
+        let rel = Rel::Virtual { table: VirtualRef(table), alias: alias.to_owned(), args, first_slot };
+        (rel, vec![Rc::new(source)])
+    }
+
+    fn table_function(
+        &mut self,
+        name: &ast::ObjectName,
+        args: &[ast::Expr],
+        alias: Option<&ast::Ident>,
+        columns: &[ast::Ident],
+        outer: &Scope<'_>,
+    ) -> Result<BoundSource> {
+        let exposed = alias.map_or(name.name.as_str(), |a| a.as_str()).to_owned();
+        let object =
+            self.scope.table_function(parts(name)).ok_or_else(|| errors::invalid_object(&name.to_string()))?;
+        let mut cx = ExprCx::new(outer, Clause::Other);
+        match object {
+            ObjectRef::Virtual(table) => {
+                let args = args.iter().map(|a| self.value(a, &mut cx)).collect::<Result<Vec<_>>>()?;
+                let (rel, mut sources) = self.virtual_table(table, &exposed, args, false, name);
+                rename(&mut sources, columns, &exposed)?;
+                Ok((rel, sources))
+            }
+            ObjectRef::Module(module) if module.kind == ModuleKind::InlineTableFunction => {
+                let parameters = self.scope.module_parameters(&module);
+                let mut map = HashMap::new();
+                for (i, p) in parameters.iter().enumerate() {
+                    let value = match args.get(i).map(|a| &a.kind) {
+                        None | Some(ast::ExprKind::Default) => {
+                            Expr::constant(p.default.clone().unwrap_or_default(), p.ty)
+                        }
+                        Some(_) => super::merge_types::assign_to(self.value(&args[i], &mut cx)?, p.ty)?,
+                    };
+                    map.insert(p.name.to_lowercase(), value);
+                }
+                self.parameters.push(map);
+                let bound = self.inline_function(&module);
+                self.parameters.pop();
+                let bound = bound?;
+                self.derived(bound, &exposed, columns)
+            }
+            _ => Err(errors::invalid_object(&name.to_string())),
+        }
+    }
+
+    fn inline_function(&mut self, module: &ModuleDef) -> Result<BoundQuery> {
+        let options = keel_parser::ParseOptions { quoted_identifier: module.quoted_identifier };
+        let batch = keel_parser::parse_batch(&module.text, options).map_err(|e| parse_error(*e))?;
+        let Some(ast::StatementKind::CreateFunction(f)) = batch.statements.into_iter().next().map(|s| s.kind) else {
+            return Err(errors::invalid_object(&module.name));
+        };
+        let ast::FunctionBody::Inline(query) = &f.body else { return Err(errors::invalid_object(&module.name)) };
+        let saved = std::mem::take(&mut self.ctes);
+        let result = self.nested(|b| b.select_statement_query(&query.select, None));
+        self.ctes = saved;
+        result
+    }
+
+    /// Binds a view's query; names inside see neither the statement's CTEs nor its parameters.
+    pub fn view(&mut self, module: &ModuleDef) -> Result<BoundQuery> {
+        let options = keel_parser::ParseOptions { quoted_identifier: module.quoted_identifier };
+        let batch = keel_parser::parse_batch(&module.text, options).map_err(|e| parse_error(*e))?;
+        let Some(ast::StatementKind::CreateView(view)) = batch.statements.into_iter().next().map(|s| s.kind) else {
+            return Err(errors::invalid_object(&module.name));
+        };
+        let saved = std::mem::take(&mut self.ctes);
+        self.parameters.push(HashMap::new());
+        let result = self.nested(|b| b.select_statement_query(&view.query.select, None));
+        self.parameters.pop();
+        self.ctes = saved;
+        let mut bound = result?;
+        rename_columns(&mut bound, &view.columns, &module.name)?;
+        Ok(bound)
+    }
+
+    /// Exposes a bound query under an alias.
+    pub fn derived(&mut self, mut bound: BoundQuery, alias: &str, columns: &[ast::Ident]) -> Result<BoundSource> {
+        rename_columns(&mut bound, columns, alias)?;
+        let mut exposed: Vec<SourceColumn> = Vec::with_capacity(bound.columns.len());
+        let mut extra = Vec::new();
+        for (i, c) in bound.columns.iter().enumerate() {
+            if c.name.is_empty() {
+                return Err(errors::derived_column_unnamed(i + 1, alias));
+            }
+            if exposed.iter().any(|e| same_name(&e.name, &c.name)) {
+                return Err(errors::derived_column_twice(&c.name, alias));
+            }
+            // A slot shown under two names is read through a second slot, so that each name means one column.
+            let slot = if exposed.iter().any(|e| e.slot == c.slot) {
+                let value = self.read(c.slot);
+                let slot = self.slot_for(&c.name, &value);
+                extra.push((slot, value));
+                slot
+            } else {
+                c.slot
+            };
+            exposed.push(SourceColumn { name: c.name.clone(), slot });
+        }
+        let source = Source { alias: alias.to_owned(), schema: None, columns: exposed, get: None };
+        Ok((bound.rel.project(extra), vec![Rc::new(source)]))
+    }
+
+    fn cte(&mut self, entry: &CteEntry, alias: &str, parent: Option<&Scope<'_>>) -> Result<BoundSource> {
+        let hidden = self.ctes.split_off(entry.visible);
+        let cte = entry.cte.clone();
+        let result = self.nested(|b| {
+            if refers_to(&cte.query.body, &cte.name.text) {
+                b.recursive_cte(&cte, parent)
+            } else {
+                b.query(&cte.query, None, true)
+            }
+        });
+        self.ctes.extend(hidden);
+        let bound = result?;
+        self.derived(bound, alias, &cte.columns)
+    }
+
+    fn recursive_reference(&mut self, name: &str, alias: &str) -> Option<BoundSource> {
+        let i = self.recursive.iter().rposition(|r| same_name(&r.name, name))?;
+        self.recursive[i].referenced = true;
+        let id = self.recursive[i].id;
+        let columns = self.recursive[i].columns.clone();
+        let mut exposed = Vec::new();
+        let mut slots = Vec::new();
+        for (name, info) in columns {
+            let slot = self.new_slot(SlotInfo { nullable: true, origin: None, ..info });
+            slots.push(slot);
+            exposed.push(SourceColumn { name, slot });
+        }
+        let source = Source { alias: alias.to_owned(), schema: None, columns: exposed, get: None };
+        Some((Rel::WorkTable { id, slots }, vec![Rc::new(source)]))
+    }
+
+    fn recursive_cte(&mut self, cte: &ast::Cte, _parent: Option<&Scope<'_>>) -> Result<BoundQuery> {
+        let ast::QueryBody::Set { op: ast::SetOp::Union, all: true, terms } = &cte.query.body else {
+            return Err(errors::recursive_cte_no_anchor(&cte.name.text));
+        };
+        let (anchors, steps): (Vec<_>, Vec<_>) = terms.iter().partition(|t| !refers_to(t, &cte.name.text));
+        if anchors.is_empty() {
+            return Err(errors::recursive_cte_no_anchor(&cte.name.text));
+        }
+        let wrap = |terms: Vec<&ast::QueryBody>| {
+            let body = if terms.len() == 1 {
+                terms[0].clone()
+            } else {
+                ast::QueryBody::Set { op: ast::SetOp::Union, all: true, terms: terms.into_iter().cloned().collect() }
+            };
+            ast::Query { body, order_by: Vec::new(), offset: None, for_clause: None, span: cte.query.span }
+        };
+        let mut anchor = self.query(&wrap(anchors), None, true)?;
+        rename_columns(&mut anchor, &cte.columns, &cte.name.text)?;
+        let id = self.next_recursion;
+        self.next_recursion += 1;
+        let columns =
+            anchor.columns.iter().map(|c| (c.name.clone(), self.slots[c.slot as usize].clone())).collect::<Vec<_>>();
+        self.recursive.push(RecursiveFrame { name: cte.name.text.to_string(), id, columns, referenced: false });
+        let step = self.query(&wrap(steps), None, true);
+        self.recursive.pop();
+        let step = step?;
+        if step.columns.len() != anchor.columns.len() {
+            return Err(errors::set_operation_columns());
+        }
+        let mut slots = Vec::new();
+        let mut out = Vec::new();
+        for (a, s) in anchor.columns.iter().zip(&step.columns) {
+            let (at, st) = (self.slots[a.slot as usize].clone(), self.slots[s.slot as usize].ty);
+            if at.ty != st && st != SqlType::Null {
+                return Err(errors::recursive_type_mismatch(&a.name, &cte.name.text));
+            }
+            let slot = self.new_slot(SlotInfo { nullable: true, origin: None, ..at });
+            slots.push(slot);
+            out.push(super::OutputColumn { name: a.name.clone(), slot });
+        }
+        let rel = Rel::Recursive {
+            id,
+            anchor_slots: anchor.columns.iter().map(|c| c.slot).collect(),
+            step_slots: step.columns.iter().map(|c| c.slot).collect(),
+            anchor: Box::new(anchor.rel),
+            step: Box::new(step.rel),
+            slots,
+            limit: self.max_recursion,
+        };
+        Ok(BoundQuery { rel, columns: out })
+    }
+
+    fn pivot(
+        &mut self,
+        (rel, sources): BoundSource,
+        aggregate: &ast::FunctionCall,
+        column: &ast::ColumnRef,
+        values: &[ast::Ident],
+        alias: &ast::Ident,
+        parent: Option<&Scope<'_>>,
+    ) -> Result<BoundSource> {
+        let scope = Scope::new(sources.clone(), parent);
+        let mut cx = ExprCx::new(&scope, Clause::SelectList);
+        let key = ast::Expr { kind: ast::ExprKind::Column(column.clone()), span: ast::Span::default() };
+        let key = self.value(&key, &mut cx)?;
+        let func = super::function::aggregate_function(aggregate.name.name.as_str())
+            .ok_or_else(|| errors::unknown_function(aggregate.name.name.as_str()))?;
+        let arg = aggregate.args.first().map(|a| self.value(a, &mut cx)).transpose()?;
+        let used: Vec<Slot> = key.slots().into_iter().chain(arg.iter().flat_map(|a| a.slots())).collect();
+        let mut groups = Vec::new();
+        let mut columns = Vec::new();
+        for c in sources.iter().flat_map(|s| &s.columns).filter(|c| !used.contains(&c.slot)) {
+            let value = self.read(c.slot);
+            let slot = self.slot_for(&c.name, &value);
+            groups.push((slot, value));
+            columns.push(SourceColumn { name: c.name.clone(), slot });
+        }
+        let mut aggs = Vec::new();
+        for v in values {
+            let literal = self.literal(&ast::Literal::String { value: v.text.clone(), national: true });
+            let literal = super::merge_types::cast_to(literal, key.ty);
+            let matches = self.comparison(CmpOp::Eq, key.clone(), literal)?;
+            let value = arg.clone().unwrap_or_else(|| Expr::int(1));
+            let case = self.make_case(vec![(matches, value)], None)?;
+            let func = if func == AggFunc::CountStar { AggFunc::Count } else { func };
+            let ty = super::function::aggregate_type(func, Some(case.ty))?;
+            let slot = self.typed_slot(&v.text, ty, true);
+            aggs.push(Aggregate { slot, func, arg: Some(case), separator: None, order: vec![], distinct: false, ty });
+            columns.push(SourceColumn { name: v.text.to_string(), slot });
+        }
+        let scalar = groups.is_empty();
+        let rel = Rel::Aggregate { input: Box::new(rel), groups, sets: None, grouping_id: None, aggs, scalar };
+        Ok((rel, vec![Rc::new(Source { alias: alias.text.to_string(), schema: None, columns, get: None })]))
+    }
+
+    fn unpivot(
+        &mut self,
+        (rel, sources): BoundSource,
+        value_column: &ast::Ident,
+        name_column: &ast::Ident,
+        columns: &[ast::ColumnRef],
+        alias: &ast::Ident,
+        parent: Option<&Scope<'_>>,
+    ) -> Result<BoundSource> {
+        let scope = Scope::new(sources.clone(), parent);
+        let mut cx = ExprCx::new(&scope, Clause::SelectList);
+        let mut rows = Vec::new();
+        let mut used = Vec::new();
+        for c in columns {
+            let e = ast::Expr { kind: ast::ExprKind::Column(c.clone()), span: ast::Span::default() };
+            let value = self.value(&e, &mut cx)?;
+            used.extend(value.slots());
+            let name = self.literal(&ast::Literal::String { value: c.name.text.clone(), national: true });
+            rows.push(vec![value, super::merge_types::cast_to(name, SqlType::NVarChar(keel_types::Length::Limited(128)))]);
+        }
+        let Some(first) = rows.first() else { return Err(errors::syntax_near(")")) };
+        let value_slot = self.slot_for(&value_column.text, &first[0].clone());
+        let name_slot = self.slot_for(&name_column.text, &first[1].clone());
+        let values = Rel::Values { rows, slots: vec![value_slot, name_slot] };
+        let present = super::expr::is_null(self.read(value_slot)).not();
+        let rel = join(JoinKind::Inner, rel, values.filter(vec![present]), Vec::new());
+        let mut exposed: Vec<SourceColumn> =
+            sources.iter().flat_map(|s| s.columns.clone()).filter(|c| !used.contains(&c.slot)).collect();
+        exposed.push(SourceColumn { name: value_column.text.to_string(), slot: value_slot });
+        exposed.push(SourceColumn { name: name_column.text.to_string(), slot: name_slot });
+        Ok((rel, vec![Rc::new(Source { alias: alias.text.to_string(), schema: None, columns: exposed, get: None })]))
+    }
+
+    /// Reduces written hints to their meaning.
+    pub fn hints(&self, hints: &[ast::TableHint], table: Option<&ArcTable>) -> Result<Hints> {
+        let mut h = Hints::default();
+        for hint in hints {
+            match hint {
+                ast::TableHint::NoLock | ast::TableHint::ReadUncommitted => h.dirty = true,
+                ast::TableHint::ReadCommittedLock => h.read_committed_lock = true,
+                ast::TableHint::RepeatableRead => h.repeatable = true,
+                ast::TableHint::Serializable | ast::TableHint::HoldLock => h.serializable = true,
+                ast::TableHint::Snapshot => h.snapshot = true,
+                ast::TableHint::ReadPast => h.skip_locked = true,
+                ast::TableHint::TabLock => h.table = true,
+                ast::TableHint::TabLockX => h.table_exclusive = true,
+                ast::TableHint::UpdLock => h.update = true,
+                ast::TableHint::XLock => h.exclusive = true,
+                ast::TableHint::NoWait => h.no_wait = true,
+                ast::TableHint::ForceScan => h.force_scan = true,
+                ast::TableHint::ForceSeek => h.force_seek = true,
+                ast::TableHint::Index(list) => {
+                    for index in list {
+                        if let Some(table) = table {
+                            h.indexes.push(find_index(table, index)?);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(h)
+    }
+}
+
+fn find_index(table: &ArcTable, index: &ast::IndexRef) -> Result<usize> {
+    let found = match index {
+        ast::IndexRef::Name(n) => table.indexes.iter().position(|i| same_name(&i.name, &n.text)),
+        ast::IndexRef::Number(n @ (0 | 1)) => (*n == 0 || table.indexes[0].index_id == 1).then_some(0),
+        ast::IndexRef::Number(n) => table.indexes.iter().position(|i| i.index_id == *n),
+    };
+    found.ok_or_else(|| {
+        let name = match index {
+            ast::IndexRef::Name(n) => n.text.to_string(),
+            ast::IndexRef::Number(n) => n.to_string(),
+        };
+        keel_types::SqlError::new(
+            308,
+            16,
+            1,
+            format!("Index '{name}' on table '{}' (specified in the FROM clause) does not exist.", table.name),
+        )
+    })
+}
+
+/// The parts of a written name.
+#[must_use]
+pub fn parts(name: &ast::ObjectName) -> NameParts<'_> {
+    NameParts {
+        database: name.database.as_ref().map(|d| d.as_str()),
+        schema: name.schema.as_ref().map(|s| s.as_str()),
+        object: name.name.as_str(),
+    }
+}
+
+/// A join without hint.
+#[must_use]
+pub fn join(kind: JoinKind, left: Rel, right: Rel, on: Vec<Expr>) -> Rel {
+    Rel::Join { kind, left: Box::new(left), right: Box::new(right), on, hint: None }
+}
+
+fn check_exposed(left: &[Rc<Source>], right: &[Rc<Source>]) -> Result<()> {
+    for r in right.iter().filter(|r| !r.alias.is_empty()) {
+        for l in left {
+            if same_name(&l.alias, &r.alias) && l.schema == r.schema {
+                return Err(errors::same_exposed_name(&l.alias, &r.alias));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Applies a column list to a query's columns.
+pub fn rename_columns(bound: &mut BoundQuery, columns: &[ast::Ident], alias: &str) -> Result<()> {
+    if columns.is_empty() {
+        return Ok(());
+    }
+    match columns.len().cmp(&bound.columns.len()) {
+        std::cmp::Ordering::Less => return Err(errors::more_columns_than_list(alias)),
+        std::cmp::Ordering::Greater => return Err(errors::fewer_columns_than_list(alias)),
+        std::cmp::Ordering::Equal => {}
+    }
+    for (c, name) in bound.columns.iter_mut().zip(columns) {
+        c.name = name.text.to_string();
+    }
+    Ok(())
+}
+
+fn rename(sources: &mut [Rc<Source>], columns: &[ast::Ident], alias: &str) -> Result<()> {
+    let Some(source) = sources.first_mut() else { return Ok(()) };
+    if columns.is_empty() {
+        return Ok(());
+    }
+    if columns.len() != source.columns.len() {
+        return Err(errors::more_columns_than_list(alias));
+    }
+    for (c, name) in Rc::make_mut(source).columns.iter_mut().zip(columns) {
+        c.name = name.text.to_string();
+    }
+    Ok(())
+}
+
+/// Whether a query body mentions a table of this one-part name in a FROM (directly or in joins and derived tables).
+fn refers_to(body: &ast::QueryBody, name: &str) -> bool {
+    fn source(s: &ast::TableSource, name: &str) -> bool {
+        use ast::TableSourceKind as K;
+        match &s.kind {
+            K::Named { name: n, .. } => n.is_simple() && same_name(&n.name.text, name),
+            K::Derived { query, .. } => refers_to(&query.body, name),
+            K::Join { left, right, .. } => source(left, name) || source(right, name),
+            K::Pivot { source: s, .. } | K::Unpivot { source: s, .. } => source(s, name),
+            _ => false,
+        }
+    }
+    match body {
+        ast::QueryBody::Select(s) => s.from.iter().any(|f| source(f, name)),
+        ast::QueryBody::Set { terms, .. } => terms.iter().any(|t| refers_to(t, name)),
+    }
+}

@@ -1,0 +1,268 @@
+//! Binding of function calls: aggregates, windowed functions, built-ins, session and user-defined functions.
+
+use super::expr::{Clause, ExprCx, bare_word, plain_name};
+use super::from::parts;
+use super::merge_types::{assign_to, cast_to};
+use super::rel::{AggFunc, Aggregate, SortKey};
+use super::Binder;
+use crate::errors::{self, Result};
+use crate::expr::{Coercibility, Expr, ExprKind};
+use keel_parser::ast;
+use keel_types::ty::promote;
+use keel_types::{Length, SqlType};
+use std::sync::Arc;
+
+/// The aggregate of this upper-case name.
+#[must_use]
+pub fn aggregate_function(name: &str) -> Option<AggFunc> {
+    Some(match name.to_ascii_uppercase().as_str() {
+        "COUNT" | "COUNT_BIG" => AggFunc::Count,
+        "SUM" => AggFunc::Sum,
+        "AVG" => AggFunc::Avg,
+        "MIN" => AggFunc::Min,
+        "MAX" => AggFunc::Max,
+        "STDEV" => AggFunc::StDev,
+        "STDEVP" => AggFunc::StDevP,
+        "VAR" => AggFunc::Var,
+        "VARP" => AggFunc::VarP,
+        "STRING_AGG" => AggFunc::StringAgg,
+        "CHECKSUM_AGG" => AggFunc::ChecksumAgg,
+        "APPROX_COUNT_DISTINCT" => AggFunc::ApproxCountDistinct,
+        _ => return None,
+    })
+}
+
+/// Result type of an aggregate over an argument.
+pub fn aggregate_type(func: AggFunc, arg: Option<SqlType>) -> Result<SqlType> {
+    let ty = arg.unwrap_or(SqlType::Int);
+    let name = match func {
+        AggFunc::Sum => "sum",
+        AggFunc::Avg => "avg",
+        AggFunc::StDev => "stdev",
+        AggFunc::StDevP => "stdevp",
+        AggFunc::Var => "var",
+        AggFunc::VarP => "varp",
+        AggFunc::Min => "min",
+        AggFunc::Max => "max",
+        _ => "aggregate",
+    };
+    Ok(match func {
+        AggFunc::CountStar | AggFunc::Count => SqlType::Int,
+        AggFunc::ApproxCountDistinct => SqlType::BigInt,
+        AggFunc::ChecksumAgg => SqlType::Int,
+        AggFunc::Any => ty,
+        AggFunc::Min | AggFunc::Max => {
+            if matches!(ty, SqlType::Bit | SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml) {
+                return Err(promote::invalid_operand(ty, name));
+            }
+            ty
+        }
+        AggFunc::Sum | AggFunc::Avg => match ty {
+            SqlType::TinyInt | SqlType::SmallInt | SqlType::Int => SqlType::Int,
+            SqlType::BigInt => SqlType::BigInt,
+            SqlType::Money | SqlType::SmallMoney => SqlType::Money,
+            SqlType::Real | SqlType::Float => SqlType::Float,
+            SqlType::Decimal { scale, .. } | SqlType::Numeric { scale, .. } => {
+                let scale = if func == AggFunc::Avg { scale.max(6) } else { scale };
+                SqlType::Decimal { precision: 38, scale }
+            }
+            _ => return Err(promote::invalid_operand(ty, name)),
+        },
+        AggFunc::StDev | AggFunc::StDevP | AggFunc::Var | AggFunc::VarP => {
+            if !ty.is_numeric() {
+                return Err(promote::invalid_operand(ty, name));
+            }
+            SqlType::Float
+        }
+        AggFunc::StringAgg => match ty {
+            SqlType::VarChar(Length::Max) | SqlType::NVarChar(Length::Max) => ty,
+            SqlType::VarChar(_) | SqlType::Char(_) => SqlType::VarChar(Length::Limited(8000)),
+            _ => SqlType::NVarChar(Length::Limited(4000)),
+        },
+    })
+}
+
+/// Functions whose first argument is a date part written as a word.
+fn takes_date_part(name: &str) -> bool {
+    matches!(
+        name,
+        "DATEADD" | "DATEDIFF" | "DATEDIFF_BIG" | "DATEPART" | "DATENAME" | "DATETRUNC" | "DATE_BUCKET"
+    )
+}
+
+impl Binder<'_> {
+    /// Binds a call.
+    pub fn function(&mut self, call: &ast::FunctionCall, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        let Some(plain) = plain_name(&call.name) else { return self.user_function(call, cx) };
+        let name = plain.to_ascii_uppercase();
+        if let Some(over) = &call.over {
+            return self.window_call(&name, call, over, cx);
+        }
+        if super::window::is_window_only(&name) {
+            return Err(errors::over_missing(&name));
+        }
+        if let Some(func) = aggregate_function(&name) {
+            return self.aggregate(&name, func, call, cx);
+        }
+        if matches!(name.as_str(), "GROUPING" | "GROUPING_ID") {
+            return self.grouping_call(call, cx);
+        }
+        let args = self.arguments(&name, &call.args, cx)?;
+        self.named_function(&name, args)
+    }
+
+    /// Binds arguments; date parts become string constants.
+    fn arguments(&mut self, name: &str, args: &[ast::Expr], cx: &mut ExprCx<'_, '_>) -> Result<Vec<Expr>> {
+        let mut bound = Vec::with_capacity(args.len());
+        for (i, a) in args.iter().enumerate() {
+            match bare_word(a).filter(|_| i == 0 && takes_date_part(name)) {
+                Some(word) => bound.push(self.literal(&ast::Literal::String { value: word.into(), national: false })),
+                None => bound.push(self.value(a, cx)?),
+            }
+        }
+        Ok(bound)
+    }
+
+    /// A built-in of the type library, else a function of the session.
+    pub fn named_function(&mut self, name: &str, args: Vec<Expr>) -> Result<Expr> {
+        match crate::expr::builtin::resolve(self, name, args)? {
+            Ok(e) => Ok(e),
+            Err(args) => self.session_call(name, args),
+        }
+    }
+
+    /// Calls a built-in by name over syntax.
+    pub fn call_builtin(&mut self, name: &str, args: &[&ast::Expr], cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        let args = args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>()?;
+        self.named_function(name, args)
+    }
+
+    /// `TRIM(side chars FROM e)`.
+    pub fn trim(
+        &mut self,
+        side: ast::TrimSide,
+        chars: Option<&ast::Expr>,
+        operand: &ast::Expr,
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Expr> {
+        let name = match side {
+            ast::TrimSide::Leading => "LTRIM",
+            ast::TrimSide::Trailing => "RTRIM",
+            ast::TrimSide::Both => "TRIM",
+        };
+        let mut args = vec![self.value(operand, cx)?];
+        if let Some(c) = chars {
+            args.push(self.value(c, cx)?);
+        }
+        self.named_function(name, args)
+    }
+
+    fn aggregate(
+        &mut self,
+        name: &str,
+        func: AggFunc,
+        call: &ast::FunctionCall,
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Expr> {
+        if cx.in_aggregate {
+            return Err(errors::aggregate_over_aggregate());
+        }
+        if cx.collect.is_none() {
+            return Err(match cx.clause {
+                Clause::GroupBy => errors::aggregate_in_group_by(),
+                Clause::Set => errors::aggregate_in_set(),
+                Clause::Output => errors::aggregate_in_output(),
+                _ => errors::aggregate_in_where(),
+            });
+        }
+        let func = if call.star { AggFunc::CountStar } else { func };
+        cx.in_aggregate = true;
+        let args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>();
+        let order = call.within_group.iter().flatten().map(|item| {
+            Ok(SortKey { expr: self.value(&item.expr, cx)?, descending: item.descending })
+        });
+        let order = order.collect::<Result<Vec<_>>>();
+        cx.in_aggregate = false;
+        let mut args = args?.into_iter();
+        let arg = args.next();
+        if func != AggFunc::CountStar && arg.is_none() {
+            return Err(errors::argument_count(name, 1));
+        }
+        if arg.as_ref().is_some_and(Expr::has_subquery) {
+            return Err(errors::aggregate_over_aggregate());
+        }
+        let mut ty = aggregate_type(func, arg.as_ref().map(|a| a.ty))?;
+        if name == "COUNT_BIG" {
+            ty = SqlType::BigInt;
+        }
+        let nullable = !matches!(func, AggFunc::CountStar | AggFunc::Count | AggFunc::ApproxCountDistinct);
+        let arg = arg.map(|a| prepare_argument(func, ty, a));
+        let separator = args.next();
+        // DISTINCT changes nothing for MIN and MAX.
+        let distinct = call.distinct && !matches!(func, AggFunc::Min | AggFunc::Max);
+        let slot = self.typed_slot("", ty, nullable);
+        if let Some(a) = arg.as_ref().filter(|a| a.ty.is_string()) {
+            self.slots[slot as usize].collation = a.collation;
+        }
+        let aggregate = Aggregate { slot, func, arg, separator, order: order?, distinct, ty };
+        let Some(collect) = cx.collect.as_mut() else { return Err(errors::aggregate_in_where()) };
+        let print = |a: &Aggregate| format!("{:?}{:?}{:?}{:?}{:?}", a.func, a.arg, a.separator, a.order, a.distinct);
+        let wanted = print(&aggregate);
+        if let Some(same) = collect.aggs.iter().find(|a| a.ty == ty && print(a) == wanted) {
+            return Ok(self.read(same.slot));
+        }
+        collect.aggs.push(aggregate);
+        Ok(self.read(slot))
+    }
+
+    fn grouping_call(&mut self, call: &ast::FunctionCall, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        let args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>()?;
+        let slot = self.typed_slot("", SqlType::Int, false);
+        let Some(collect) = cx.collect.as_mut() else { return Err(errors::aggregate_in_where()) };
+        collect.groupings.push((slot, args));
+        Ok(self.read(slot))
+    }
+
+    fn user_function(&mut self, call: &ast::FunctionCall, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        let Some(info) = self.scope.scalar_function(parts(&call.name)) else {
+            // sys.fn_x() and the like are functions of the session.
+            let full = call.name.to_string();
+            let args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>()?;
+            return self.session_call(&full, args).map_err(|_| errors::no_such_user_function(&full));
+        };
+        let mut args = Vec::with_capacity(info.parameters.len());
+        for (i, p) in info.parameters.iter().enumerate() {
+            let given = call.args.get(i);
+            let value = match given.map(|a| &a.kind) {
+                Some(ast::ExprKind::Default) => Expr::constant(p.default.clone().unwrap_or_default(), p.ty),
+                Some(_) => assign_to(self.value(&call.args[i], cx)?, p.ty)?,
+                None => {
+                    let m = format!("An insufficient number of arguments were supplied for the procedure or function {}.", info.name);
+                    return Err(keel_types::SqlError::new(313, 16, 2, m));
+                }
+            };
+            args.push(value);
+        }
+        if call.args.len() > info.parameters.len() {
+            let m = format!("Procedure or function {} has too many arguments specified.", info.name);
+            return Err(keel_types::SqlError::new(8144, 16, 2, m));
+        }
+        let ty = info.returns;
+        Ok(Expr {
+            kind: ExprKind::Udf(Arc::new(info), args),
+            ty,
+            collation: self.collation(),
+            coercibility: Coercibility::Default,
+            nullable: true,
+        })
+    }
+}
+
+/// Brings an aggregate's argument to the type it is accumulated in.
+fn prepare_argument(func: AggFunc, ty: SqlType, arg: Expr) -> Expr {
+    match func {
+        AggFunc::StDev | AggFunc::StDevP | AggFunc::Var | AggFunc::VarP => cast_to(arg, SqlType::Float),
+        AggFunc::StringAgg if !arg.ty.is_string() => cast_to(arg, ty),
+        _ => arg,
+    }
+}

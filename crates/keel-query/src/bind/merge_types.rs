@@ -1,0 +1,186 @@
+//! Which type and collation come out when two meet, and the conversions that bring them there.
+
+use super::Binder;
+use crate::errors::{self, Result};
+use crate::expr::{ArithOp, Cast, CmpOp, Coercibility, Expr, ExprKind};
+use crate::scope::BindScope;
+use keel_parser::ast;
+use keel_types::ty::parse::{TypeArg, TypeSite, parse_type};
+use keel_types::ty::promote;
+use keel_types::{Collation, SqlType, Value};
+
+/// Resolves a written type name.
+pub fn resolve_type(scope: &dyn BindScope, ty: &ast::TypeName, cast: bool) -> Result<SqlType> {
+    let name = &ty.name.name.text;
+    if let Some(found) = scope.user_type(ty.name.schema.as_ref().map(|s| s.as_str()), name) {
+        return Ok(found);
+    }
+    let args: Vec<TypeArg> = ty
+        .args
+        .iter()
+        .filter_map(|a| match a {
+            ast::TypeArg::Number(n) => Some(TypeArg::Number(*n)),
+            ast::TypeArg::Max => Some(TypeArg::Max),
+            ast::TypeArg::Name(_) => None,
+        })
+        .collect();
+    let site = if cast { TypeSite::cast(ty.span.line) } else { TypeSite::default() };
+    parse_type(name, &args, site)
+}
+
+/// `promote::BinaryOp` of an operator.
+#[must_use]
+pub fn library_op(op: ArithOp) -> promote::BinaryOp {
+    match op {
+        ArithOp::Add => promote::BinaryOp::Add,
+        ArithOp::Sub => promote::BinaryOp::Subtract,
+        ArithOp::Mul => promote::BinaryOp::Multiply,
+        ArithOp::Div => promote::BinaryOp::Divide,
+        ArithOp::Mod => promote::BinaryOp::Modulo,
+        ArithOp::BitAnd => promote::BinaryOp::BitAnd,
+        ArithOp::BitOr => promote::BinaryOp::BitOr,
+        ArithOp::BitXor => promote::BinaryOp::BitXor,
+    }
+}
+
+/// The collation two expressions agree on, for `operation` in the message of a conflict.
+pub fn resolve_collation(left: &Expr, right: &Expr, operation: &str) -> Result<(Collation, Coercibility)> {
+    let (l, r) = (left.ty.is_string(), right.ty.is_string());
+    if !(l && r) || left.collation == right.collation {
+        let strongest = if !r || (l && left.coercibility >= right.coercibility) { left } else { right };
+        return Ok((strongest.collation, left.coercibility.max(right.coercibility)));
+    }
+    match left.coercibility.cmp(&right.coercibility) {
+        std::cmp::Ordering::Greater => Ok((left.collation, left.coercibility)),
+        std::cmp::Ordering::Less => Ok((right.collation, right.coercibility)),
+        std::cmp::Ordering::Equal if left.coercibility == Coercibility::Default => {
+            Ok((left.collation, Coercibility::Default))
+        }
+        std::cmp::Ordering::Equal => {
+            Err(errors::collation_conflict(left.collation.name(), right.collation.name(), operation))
+        }
+    }
+}
+
+/// Converts to `ty` without being asked; a constant NULL just takes the type. No permission check.
+#[must_use]
+pub fn cast_to(mut e: Expr, ty: SqlType) -> Expr {
+    if e.ty == ty {
+        return e;
+    }
+    if matches!(e.kind, ExprKind::Const(Value::Null)) {
+        e.ty = ty;
+        return e;
+    }
+    let (collation, coercibility, nullable) = (e.collation, e.coercibility, e.nullable);
+    Expr {
+        kind: ExprKind::Cast(Box::new(Cast { input: e, style: None, lenient: false, explicit: false })),
+        ty,
+        collation,
+        coercibility,
+        nullable,
+    }
+}
+
+/// Converts for assignment, refusing pairs that need an explicit conversion (257) or cannot meet (206).
+pub fn assign_to(e: Expr, ty: SqlType) -> Result<Expr> {
+    if !promote::implicitly_converts(e.ty, ty) {
+        if may_convert_explicitly(e.ty, ty) {
+            return Err(keel_types::SqlError::new(
+                257,
+                16,
+                3,
+                format!(
+                    "Implicit conversion from data type {} to {} is not allowed. Use the CONVERT function to run this query.",
+                    e.ty.name(),
+                    ty.name()
+                ),
+            ));
+        }
+        return Err(promote::operand_clash(e.ty, ty));
+    }
+    Ok(cast_to(e, ty))
+}
+
+fn may_convert_explicitly(from: SqlType, to: SqlType) -> bool {
+    (from.is_string() && to.is_binary())
+        || (from.is_binary() && to.is_string())
+        || matches!(from, SqlType::SqlVariant | SqlType::Xml)
+        || (from.is_temporal() && matches!(from, SqlType::DateTime | SqlType::SmallDateTime) && to.is_numeric())
+}
+
+/// Brings several expressions to their common type and collation (CASE, COALESCE, IN, UNION, VALUES).
+pub fn unify(parts: Vec<Expr>, operation: &str) -> Result<(Vec<Expr>, SqlType, Collation, Coercibility)> {
+    let mut ty = SqlType::Null;
+    for e in &parts {
+        ty = if e.ty == SqlType::Null { ty } else if ty == SqlType::Null { e.ty } else { promote::common(ty, e.ty)? };
+    }
+    let mut model = Expr::constant(Value::Null, SqlType::Null);
+    for e in parts.iter().filter(|e| e.ty.is_string()) {
+        if model.ty == SqlType::Null {
+            model = Expr { kind: ExprKind::Const(Value::Null), ..e.clone() };
+        } else {
+            let (c, k) = resolve_collation(&model, e, operation)?;
+            model.collation = c;
+            model.coercibility = k;
+        }
+    }
+    let parts = parts.into_iter().map(|e| cast_to(e, ty)).collect();
+    Ok((parts, ty, model.collation, model.coercibility))
+}
+
+impl Binder<'_> {
+    /// `left op right` with conversions and collation decided.
+    pub fn comparison(&self, op: CmpOp, left: Expr, right: Expr) -> Result<Expr> {
+        let name = match op {
+            CmpOp::Eq => "equal to",
+            CmpOp::Ne => "not equal to",
+            CmpOp::Lt => "less than",
+            CmpOp::Le => "less than or equal to",
+            CmpOp::Gt => "greater than",
+            CmpOp::Ge => "greater than or equal to",
+        };
+        let large = |t: SqlType| matches!(t, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml);
+        if (large(left.ty) || large(right.ty)) && left.ty != SqlType::Null && right.ty != SqlType::Null {
+            return Err(promote::incompatible(left.ty, right.ty, name));
+        }
+        let ty = match (left.ty, right.ty) {
+            (SqlType::Null, SqlType::Null) => SqlType::Int,
+            (l, r) => promote::common(l, r)?,
+        };
+        let (collation, coercibility) = resolve_collation(&left, &right, name)?;
+        let (left, right) = (cast_for_compare(left, ty), cast_for_compare(right, ty));
+        let nullable = left.nullable || right.nullable;
+        let mut e = Expr::compare(op, left, right);
+        e.collation = collation;
+        e.coercibility = coercibility;
+        e.nullable = nullable;
+        Ok(e)
+    }
+
+    /// Arithmetic with operand conversions.
+    pub fn arithmetic(&self, op: ArithOp, left: Expr, right: Expr) -> Result<Expr> {
+        let (lt, rt, result) = promote::operand_types(library_op(op), left.ty, right.ty)?;
+        let (collation, coercibility) = resolve_collation(&left, &right, "add")?;
+        let nullable = left.nullable || right.nullable;
+        let (left, right) = (cast_to(left, lt), cast_to(right, rt));
+        Ok(Expr {
+            kind: ExprKind::Arith(op, Box::new(left), Box::new(right)),
+            ty: result,
+            collation,
+            coercibility,
+            nullable,
+        })
+    }
+}
+
+/// Strings need no conversion among themselves to be compared: all are Unicode inside.
+fn cast_for_compare(e: Expr, ty: SqlType) -> Expr {
+    if (ty.is_string() && e.ty.is_string())
+        || (ty.is_integer() && e.ty.is_integer())
+        || (ty.is_binary() && e.ty.is_binary())
+    {
+        return e;
+    }
+    cast_to(e, ty)
+}

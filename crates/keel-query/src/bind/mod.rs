@@ -1,0 +1,270 @@
+//! Binding: from the syntax tree to the logical tree, with every name, type and conversion decided.
+//!
+//! [`Binder`] holds what one statement accumulates (slots, references, dependencies). A [`Scope`] is what a column
+//! name may mean at one place: the sources of the current FROM, then those of the queries around it. CTEs and views
+//! are bound again at every reference, so each reference owns its slots.
+//!
+//! Deliberately absent: access paths and join order (see [`crate::plan`]), and any decision that depends on data.
+
+pub mod expr;
+pub mod from;
+pub mod function;
+pub mod group;
+pub mod merge_types;
+pub mod query;
+pub mod rel;
+pub mod select;
+pub mod values;
+pub mod window;
+
+use crate::errors::{self, Result};
+use crate::expr::{Expr, Slot};
+use crate::scope::BindScope;
+use keel_base::DatabaseId;
+use keel_parser::ast;
+use keel_types::{Collation, SqlType};
+use rel::SlotInfo;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Case-insensitive comparison of identifiers.
+#[must_use]
+pub fn same_name(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a.eq_ignore_ascii_case(b) || a.to_lowercase() == b.to_lowercase()
+}
+
+/// A column visible through a source.
+#[derive(Clone, Debug)]
+pub struct SourceColumn {
+    /// Its name; empty when it has none.
+    pub name: String,
+    /// Its slot.
+    pub slot: Slot,
+}
+
+/// One exposed name in FROM.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The exposed name: alias, or the table's own name.
+    pub alias: String,
+    /// Schema and database written or implied, when there is no alias (so `dbo.t.c` matches).
+    pub schema: Option<String>,
+    /// Columns in order.
+    pub columns: Vec<SourceColumn>,
+    /// The table reference, when it is a stored table.
+    pub get: Option<u32>,
+}
+
+/// What a column name may mean at one place.
+#[derive(Clone, Debug, Default)]
+pub struct Scope<'p> {
+    /// Sources of this query.
+    pub sources: Vec<Rc<Source>>,
+    /// The query around it.
+    pub parent: Option<&'p Scope<'p>>,
+}
+
+impl<'p> Scope<'p> {
+    /// A scope of these sources inside `parent`.
+    #[must_use]
+    pub fn new(sources: Vec<Rc<Source>>, parent: Option<&'p Scope<'p>>) -> Scope<'p> {
+        Scope { sources, parent }
+    }
+
+    /// Finds a column: innermost query first. `Ok(None)` when nothing matches.
+    pub fn resolve(&self, qualifier: Option<&ast::ObjectName>, name: &str) -> Result<Option<Slot>> {
+        let mut found = None;
+        for source in self.sources.iter().filter(|s| qualifier.is_none_or(|q| s.matches(q))) {
+            for column in source.columns.iter().filter(|c| same_name(&c.name, name)) {
+                if found.is_some_and(|slot| slot != column.slot) {
+                    return Err(errors::ambiguous_column(name));
+                }
+                found = Some(column.slot);
+            }
+        }
+        match (found, self.parent) {
+            (None, Some(parent)) => parent.resolve(qualifier, name),
+            (found, _) => Ok(found),
+        }
+    }
+
+    /// Whether `qualifier` names a source here or further out.
+    #[must_use]
+    pub fn has_source(&self, qualifier: &ast::ObjectName) -> bool {
+        self.sources.iter().any(|s| s.matches(qualifier)) || self.parent.is_some_and(|p| p.has_source(qualifier))
+    }
+}
+
+impl Source {
+    /// Whether a qualifier means this source.
+    #[must_use]
+    pub fn matches(&self, qualifier: &ast::ObjectName) -> bool {
+        same_name(&self.alias, &qualifier.name.text)
+            && match (&qualifier.schema, &self.schema) {
+                (None, _) => true,
+                (Some(q), Some(s)) => same_name(q.as_str(), s),
+                (Some(_), None) => false,
+            }
+    }
+}
+
+/// A common table expression in sight.
+#[derive(Clone)]
+struct CteEntry {
+    cte: Rc<ast::Cte>,
+    /// CTEs it may itself refer to: those before it.
+    visible: usize,
+}
+
+/// A recursive CTE being bound: references to it become the work table.
+struct RecursiveFrame {
+    name: String,
+    id: u32,
+    /// Names and slot descriptions of the anchor.
+    columns: Vec<(String, SlotInfo)>,
+    referenced: bool,
+}
+
+/// An output column of a bound query.
+#[derive(Clone, Debug)]
+pub struct OutputColumn {
+    /// Name; empty when it has none.
+    pub name: String,
+    /// Slot that holds its value.
+    pub slot: Slot,
+}
+
+/// A bound query: its tree and the columns it shows.
+#[derive(Clone, Debug)]
+pub struct BoundQuery {
+    /// The tree.
+    pub rel: rel::Rel,
+    /// Visible columns in order.
+    pub columns: Vec<OutputColumn>,
+}
+
+/// Binds one statement.
+pub struct Binder<'a> {
+    /// Surroundings.
+    pub scope: &'a dyn BindScope,
+    /// Everything known of each slot.
+    pub slots: Vec<SlotInfo>,
+    /// Databases of the tables the statement refers to, for plan dependencies.
+    pub databases: Vec<DatabaseId>,
+    /// MAXRECURSION in force.
+    pub max_recursion: u32,
+    next_get: u32,
+    next_recursion: u32,
+    ctes: Vec<CteEntry>,
+    recursive: Vec<RecursiveFrame>,
+    /// Parameters of the inline functions being expanded, innermost last.
+    parameters: Vec<HashMap<String, Expr>>,
+    /// Depth of expanded views, to refuse endless ones.
+    depth: u32,
+}
+
+/// Deepest nesting of views and functions, as in the product.
+const NESTING_MAX: u32 = 32;
+
+impl<'a> Binder<'a> {
+    /// A binder without anything bound yet.
+    #[must_use]
+    pub fn new(scope: &'a dyn BindScope) -> Binder<'a> {
+        Binder {
+            scope,
+            slots: Vec::new(),
+            databases: Vec::new(),
+            max_recursion: 100,
+            next_get: 0,
+            next_recursion: 0,
+            ctes: Vec::new(),
+            recursive: Vec::new(),
+            parameters: Vec::new(),
+            depth: 0,
+        }
+    }
+
+    /// A new slot.
+    pub fn new_slot(&mut self, info: SlotInfo) -> Slot {
+        self.slots.push(info);
+        (self.slots.len() - 1) as Slot
+    }
+
+    /// A new slot for the value of an expression.
+    pub fn slot_for(&mut self, name: &str, e: &Expr) -> Slot {
+        self.new_slot(SlotInfo {
+            name: name.to_owned(),
+            ty: if e.ty == SqlType::Null { SqlType::Int } else { e.ty },
+            collation: e.collation,
+            nullable: e.nullable,
+            origin: None,
+        })
+    }
+
+    /// A slot of the given type.
+    pub fn typed_slot(&mut self, name: &str, ty: SqlType, nullable: bool) -> Slot {
+        let collation = self.collation();
+        self.new_slot(SlotInfo { name: name.to_owned(), ty, collation, nullable, origin: None })
+    }
+
+    /// An expression that reads a slot.
+    #[must_use]
+    pub fn read(&self, slot: Slot) -> Expr {
+        let info = &self.slots[slot as usize];
+        Expr::slot(slot, info.ty, info.collation, info.nullable)
+    }
+
+    /// The current database's collation.
+    #[must_use]
+    pub fn collation(&self) -> Collation {
+        self.scope.options().collation
+    }
+
+    /// Runs `f` with the CTEs of a WITH clause in sight.
+    pub fn with_ctes<T>(
+        &mut self,
+        with: Option<&ast::With>,
+        f: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let before = self.ctes.len();
+        for cte in with.iter().flat_map(|w| &w.ctes) {
+            let visible = self.ctes.len();
+            self.ctes.push(CteEntry { cte: Rc::new(cte.clone()), visible });
+        }
+        let result = f(self);
+        self.ctes.truncate(before);
+        result
+    }
+
+    /// Enters a view, function or CTE body.
+    fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth >= NESTING_MAX {
+            return Err(keel_types::SqlError::new(
+                217,
+                16,
+                1,
+                "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit 32).",
+            ));
+        }
+        self.depth += 1;
+        let result = f(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Converts a written type.
+    pub fn type_of(&self, ty: &ast::TypeName, cast: bool) -> Result<SqlType> {
+        merge_types::resolve_type(self.scope, ty, cast)
+    }
+}
+
+/// Turns a parse error of stored text (views, defaults, checks) into a SQL error.
+pub(crate) fn parse_error(e: keel_parser::ParseError) -> errors::Error {
+    let mut error = keel_types::SqlError::new(e.number, 15, 1, e.message.to_string());
+    error.line = e.line;
+    error
+}
+
+/// Shorthand used across the binder.
+pub(crate) type ArcTable = Arc<crate::catalog::TableDef>;

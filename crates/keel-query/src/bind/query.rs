@@ -1,0 +1,228 @@
+//! Binding of query expressions: set operations, ORDER BY, OFFSET, statements with CTEs.
+
+use super::expr::{Clause, ExprCx};
+use super::merge_types::{cast_to, unify};
+use super::rel::{Rel, SetKind, SortKey};
+use super::{Binder, BoundQuery, OutputColumn, Scope, same_name};
+use crate::errors::{self, Result};
+use crate::expr::{Expr, Slot};
+use crate::scope::VariableInfo;
+use keel_parser::ast;
+use keel_types::{SqlType, Value};
+
+/// What a top-level SELECT does with its rows.
+#[derive(Debug)]
+pub enum Destination {
+    /// Returns them.
+    Client,
+    /// Assigns variables, row by row.
+    Assign(Vec<(VariableInfo, Expr)>),
+    /// SELECT … INTO name.
+    Into(ast::ObjectName),
+}
+
+/// A bound top-level SELECT.
+#[derive(Debug)]
+pub struct BoundSelect {
+    /// The query.
+    pub query: BoundQuery,
+    /// Where its rows go.
+    pub destination: Destination,
+}
+
+impl Binder<'_> {
+    /// Binds a SELECT statement.
+    pub fn select_statement(&mut self, s: &ast::SelectStatement) -> Result<BoundSelect> {
+        self.query_hints(&s.options);
+        self.with_ctes(s.with.as_ref(), |b| {
+            if let ast::QueryBody::Select(select) = &s.query.body {
+                return b.top_select(select, &s.query);
+            }
+            let query = b.query(&s.query, None, false)?;
+            Ok(BoundSelect { query, destination: Destination::Client })
+        })
+    }
+
+    /// Binds the query of a view, function or cursor: a SELECT statement used as a table.
+    pub fn select_statement_query(&mut self, s: &ast::SelectStatement, parent: Option<&Scope<'_>>) -> Result<BoundQuery> {
+        self.query_hints(&s.options);
+        self.with_ctes(s.with.as_ref(), |b| b.query(&s.query, parent, true))
+    }
+
+    /// Takes over the hints that change binding.
+    pub fn query_hints(&mut self, hints: &[ast::QueryHint]) {
+        for hint in hints {
+            if let ast::QueryHint::MaxRecursion(n) = hint {
+                self.max_recursion = u32::try_from(*n).unwrap_or(0);
+            }
+        }
+    }
+
+    /// Binds a query; `nested` when it is not a statement of its own.
+    pub fn query(&mut self, q: &ast::Query, parent: Option<&Scope<'_>>, nested: bool) -> Result<BoundQuery> {
+        let has_top = matches!(&q.body, ast::QueryBody::Select(s) if s.top.is_some());
+        if nested && !q.order_by.is_empty() && q.offset.is_none() && !has_top && q.for_clause.is_none() {
+            return Err(errors::order_by_in_derived());
+        }
+        let bound = match &q.body {
+            ast::QueryBody::Select(s) => self.select(s, q, parent)?,
+            ast::QueryBody::Set { op, all, terms } => {
+                let bound = self.set_operation(*op, *all, terms, parent)?;
+                self.order_set(bound, q, parent)?
+            }
+        };
+        match &q.for_clause {
+            None | Some(ast::ForClause::Browse) => Ok(bound),
+            Some(ast::ForClause::Xml { .. }) => Err(errors::not_supported("FOR XML")),
+            Some(ast::ForClause::Json { .. }) => Err(errors::not_supported("FOR JSON")),
+        }
+    }
+
+    fn query_body(&mut self, body: &ast::QueryBody, parent: Option<&Scope<'_>>) -> Result<BoundQuery> {
+        match body {
+            ast::QueryBody::Select(s) => {
+                let q = ast::Query {
+                    body: body.clone(),
+                    order_by: Vec::new(),
+                    offset: None,
+                    for_clause: None,
+                    span: s.span,
+                };
+                self.select(s, &q, parent)
+            }
+            ast::QueryBody::Set { op, all, terms } => self.set_operation(*op, *all, terms, parent),
+        }
+    }
+
+    fn set_operation(
+        &mut self,
+        op: ast::SetOp,
+        all: bool,
+        terms: &[ast::QueryBody],
+        parent: Option<&Scope<'_>>,
+    ) -> Result<BoundQuery> {
+        let mut terms = terms.iter();
+        let first = terms.next().ok_or_else(|| errors::syntax_near("UNION"))?;
+        let mut left = self.query_body(first, parent)?;
+        for term in terms {
+            let right = self.query_body(term, parent)?;
+            left = self.combine(op, all, left, right)?;
+        }
+        Ok(left)
+    }
+
+    fn combine(&mut self, op: ast::SetOp, all: bool, left: BoundQuery, right: BoundQuery) -> Result<BoundQuery> {
+        if left.columns.len() != right.columns.len() {
+            return Err(errors::set_operation_columns());
+        }
+        let (mut left_exprs, mut right_exprs) = (Vec::new(), Vec::new());
+        let (mut left_slots, mut right_slots, mut slots) = (Vec::new(), Vec::new(), Vec::new());
+        let mut columns = Vec::new();
+        for (l, r) in left.columns.iter().zip(&right.columns) {
+            let (le, re) = (self.typed_column(&left.rel, l.slot), self.typed_column(&right.rel, r.slot));
+            let nullable = le.nullable || re.nullable;
+            let (parts, ty, collation, coercibility) = unify(vec![le, re], "UNION")?;
+            let [le, re]: [Expr; 2] = parts.try_into().map_err(|_| errors::set_operation_columns())?;
+            left_slots.push(self.materialize(&l.name, le, &mut left_exprs));
+            right_slots.push(self.materialize(&r.name, re, &mut right_exprs));
+            let model = Expr { ty, collation, coercibility, nullable, ..Expr::null() };
+            let slot = self.slot_for(&l.name, &model);
+            slots.push(slot);
+            columns.push(OutputColumn { name: l.name.clone(), slot });
+        }
+        let kind = match op {
+            ast::SetOp::Union => SetKind::UnionAll,
+            ast::SetOp::Intersect => SetKind::Intersect,
+            ast::SetOp::Except => SetKind::Except,
+        };
+        let rel = Rel::SetOp {
+            kind,
+            left: Box::new(left.rel.project(left_exprs)),
+            right: Box::new(right.rel.project(right_exprs)),
+            left_slots,
+            right_slots,
+            slots: slots.clone(),
+        };
+        let rel = if op == ast::SetOp::Union && !all { Rel::Distinct { input: Box::new(rel), slots } } else { rel };
+        Ok(BoundQuery { rel, columns })
+    }
+
+    /// A column as an expression; a bare NULL in the select list has no type yet.
+    fn typed_column(&self, rel: &Rel, slot: Slot) -> Expr {
+        let e = self.read(slot);
+        if let Rel::Project { exprs, .. } = rel {
+            if let Some((_, inner)) = exprs.iter().find(|(s, _)| *s == slot) {
+                if inner.ty == SqlType::Null {
+                    return Expr::null();
+                }
+            }
+        }
+        e
+    }
+
+    /// The slot that holds an expression's value, computing it into a new one when it is not a slot already.
+    pub fn materialize(&mut self, name: &str, e: Expr, into: &mut Vec<(Slot, Expr)>) -> Slot {
+        if let Some(slot) = e.as_slot() {
+            return slot;
+        }
+        let slot = self.slot_for(name, &e);
+        into.push((slot, e));
+        slot
+    }
+
+    /// ORDER BY and OFFSET of a set operation: names and positions of its columns, or expressions of them.
+    fn order_set(&mut self, bound: BoundQuery, q: &ast::Query, parent: Option<&Scope<'_>>) -> Result<BoundQuery> {
+        let BoundQuery { mut rel, columns } = bound;
+        let mut keys = Vec::new();
+        for item in &q.order_by {
+            let slot = match self.output_reference(item, &columns)? {
+                Some(slot) => slot,
+                None => return Err(errors::order_by_in_set_operation()),
+            };
+            keys.push(SortKey { expr: self.read(slot), descending: item.descending });
+        }
+        if !keys.is_empty() {
+            rel = Rel::Sort { input: Box::new(rel), keys };
+        }
+        rel = self.offset(rel, q, parent)?;
+        Ok(BoundQuery { rel, columns })
+    }
+
+    /// An ORDER BY item that names an output column or its position.
+    pub fn output_reference(&self, item: &ast::OrderItem, columns: &[OutputColumn]) -> Result<Option<Slot>> {
+        match &item.expr.kind {
+            ast::ExprKind::Literal(ast::Literal::Int(n)) => {
+                let n = i64::from(*n);
+                let index = usize::try_from(n - 1).ok().filter(|i| *i < columns.len());
+                index.map(|i| Some(columns[i].slot)).ok_or_else(|| errors::order_position_out_of_range(n))
+            }
+            ast::ExprKind::Column(c) if c.qualifier.is_none() => {
+                let mut matching = columns.iter().filter(|o| same_name(&o.name, &c.name.text));
+                let first = matching.next().map(|o| o.slot);
+                if matching.any(|o| Some(o.slot) != first) {
+                    return Err(errors::ambiguous_column(&c.name.text));
+                }
+                Ok(first)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Adds OFFSET … FETCH.
+    pub fn offset(&mut self, rel: Rel, q: &ast::Query, parent: Option<&Scope<'_>>) -> Result<Rel> {
+        let Some(offset) = &q.offset else { return Ok(rel) };
+        let empty = Scope::new(Vec::new(), parent);
+        let skip = self.value(&offset.skip, &mut ExprCx::new(&empty, Clause::Other))?;
+        if matches!(skip.as_const(), Some(Value::Int(n)) if *n < 0) {
+            return Err(errors::offset_negative());
+        }
+        let skip = cast_to(skip, SqlType::BigInt);
+        let fetch = offset.fetch.as_ref().map(|f| self.count_value(f, &empty, false)).transpose()?;
+        if let Some(Value::Int(n)) = fetch.as_ref().and_then(|f| f.as_const()) {
+            if *n <= 0 {
+                return Err(errors::fetch_not_positive());
+            }
+        }
+        Ok(Rel::Top { input: Box::new(rel), count: fetch, percent: false, ties: None, offset: Some(skip) })
+    }
+}

@@ -1,0 +1,315 @@
+//! Binding of one SELECT block.
+
+use super::expr::{Clause, Collect, ExprCx};
+use super::query::{BoundSelect, Destination};
+use super::rel::{Rel, SortKey};
+use super::{Binder, BoundQuery, OutputColumn, Scope, Source, same_name};
+use crate::errors::{self, Result};
+use crate::expr::{Expr, Slot};
+use crate::scope::VariableInfo;
+use keel_parser::ast;
+use std::rc::Rc;
+
+/// A select list item after binding.
+struct Item {
+    name: String,
+    expr: Expr,
+}
+
+/// Everything of a SELECT block before its operators are stacked.
+struct Block {
+    rel: Rel,
+    items: Vec<Item>,
+    /// Sort keys; `Err(i)` refers to item i.
+    order: Vec<(std::result::Result<Expr, usize>, bool)>,
+}
+
+impl Binder<'_> {
+    /// Binds a SELECT that is a statement: it may assign variables or fill a table.
+    pub fn top_select(&mut self, s: &ast::Select, q: &ast::Query) -> Result<BoundSelect> {
+        let assigns = s.items.iter().filter(|i| matches!(i, ast::SelectItem::Assign { .. })).count();
+        if assigns > 0 {
+            if assigns != s.items.len() || s.into.is_some() {
+                return Err(errors::mixed_assignment());
+            }
+            return self.assign_select(s, q);
+        }
+        let query = self.query(q, None, false)?;
+        let destination = match &s.into {
+            Some(name) => Destination::Into(name.clone()),
+            None => Destination::Client,
+        };
+        Ok(BoundSelect { query, destination })
+    }
+
+    fn assign_select(&mut self, s: &ast::Select, q: &ast::Query) -> Result<BoundSelect> {
+        let mut targets = Vec::new();
+        let mut plain = s.clone();
+        for (item, out) in s.items.iter().zip(&mut plain.items) {
+            let ast::SelectItem::Assign { variable, op, value } = item else { continue };
+            let info = self
+                .scope
+                .variable(&variable.name)
+                .ok_or_else(|| errors::undeclared_variable(&variable.name))?;
+            targets.push(info);
+            let expr = match op {
+                ast::AssignOp::Set => value.clone(),
+                ast::AssignOp::Compound(op) => {
+                    let span = value.span;
+                    let left = ast::Expr { kind: ast::ExprKind::Variable(variable.name.clone()), span };
+                    let kind = ast::ExprKind::Binary { op: *op, left: Box::new(left), right: Box::new(value.clone()) };
+                    ast::Expr { kind, span }
+                }
+            };
+            *out = ast::SelectItem::Expr { expr, alias: None };
+        }
+        let scope = Scope::default();
+        let block = self.block(&plain, q, None)?;
+        let Block { rel, items, order } = block;
+        let keys = self.sort_keys(order, &items, &[]);
+        let mut rel = rel;
+        let exprs: Vec<Expr> = items.into_iter().map(|i| i.expr).collect();
+        if s.distinct {
+            // The values of one of the distinct rows: order does not matter, so the projection may be early.
+            let mut computed = Vec::new();
+            let slots: Vec<Slot> = exprs.iter().map(|e| self.materialize("", e.clone(), &mut computed)).collect();
+            rel = Rel::Distinct { input: Box::new(rel.project(computed)), slots };
+        }
+        if !keys.is_empty() {
+            rel = Rel::Sort { input: Box::new(rel), keys: keys.clone() };
+        }
+        rel = self.top(rel, s, &keys, &scope)?;
+        rel = self.offset(rel, q, None)?;
+        let mut assigned: Vec<(VariableInfo, Expr)> = Vec::new();
+        for (info, e) in targets.into_iter().zip(exprs) {
+            assigned.push((info, super::merge_types::assign_to(e, info.ty)?));
+        }
+        Ok(BoundSelect { query: BoundQuery { rel, columns: Vec::new() }, destination: Destination::Assign(assigned) })
+    }
+
+    /// Binds a SELECT block with its ORDER BY and OFFSET into a query.
+    pub fn select(&mut self, s: &ast::Select, q: &ast::Query, parent: Option<&Scope<'_>>) -> Result<BoundQuery> {
+        let Block { mut rel, items, order } = self.block(s, q, parent)?;
+        let mut computed = Vec::new();
+        let mut columns = Vec::with_capacity(items.len());
+        for item in &items {
+            let slot = self.materialize(&item.name, item.expr.clone(), &mut computed);
+            columns.push(OutputColumn { name: item.name.clone(), slot });
+        }
+        let mut keys = self.sort_keys(order, &items, &columns);
+        if s.distinct {
+            rel = self.distinct(rel.project(computed), &columns, &mut keys, &items)?;
+            columns.iter_mut().for_each(|_| ());
+        } else if keys.is_empty() || s.top.is_none() {
+            rel = rel.project(computed);
+        } else {
+            rel = rel.project(computed);
+        }
+        if !keys.is_empty() {
+            rel = Rel::Sort { input: Box::new(rel), keys: keys.clone() };
+        }
+        let scope = Scope::new(Vec::new(), parent);
+        rel = self.top(rel, s, &keys, &scope)?;
+        rel = self.offset(rel, q, parent)?;
+        Ok(BoundQuery { rel, columns })
+    }
+
+    fn distinct(
+        &mut self,
+        rel: Rel,
+        columns: &[OutputColumn],
+        keys: &mut [SortKey],
+        items: &[Item],
+    ) -> Result<Rel> {
+        let slots: Vec<Slot> = columns.iter().map(|c| c.slot).collect();
+        for key in keys.iter_mut() {
+            let print = format!("{:?}", key.expr.kind);
+            let position = items.iter().position(|i| format!("{:?}", i.expr.kind) == print);
+            match (key.expr.as_slot().filter(|s| slots.contains(s)), position) {
+                (Some(_), _) => {}
+                (None, Some(i)) => key.expr = self.read(columns[i].slot),
+                (None, None) => return Err(errors::order_by_with_distinct()),
+            }
+        }
+        Ok(Rel::Distinct { input: Box::new(rel), slots })
+    }
+
+    /// FROM, WHERE, GROUP BY, HAVING and window functions, with select list and order bound.
+    fn block(&mut self, s: &ast::Select, q: &ast::Query, parent: Option<&Scope<'_>>) -> Result<Block> {
+        let (mut rel, sources) = self.from_clause(&s.from, parent)?;
+        let scope = Scope::new(sources, parent);
+        if let Some(filter) = &s.filter {
+            let predicates = self.conjuncts(filter, &mut ExprCx::new(&scope, Clause::Where))?;
+            rel = rel.filter(predicates);
+        }
+        let mut collect = Collect { named: s.windows.clone(), ..Collect::default() };
+        let items = self.select_list(s, &scope, &mut collect)?;
+        let order = if s.into.is_some() && q.order_by.is_empty() {
+            Vec::new()
+        } else {
+            self.order_items(&q.order_by, &items, &scope, &mut collect)?
+        };
+        let having = match &s.having {
+            Some(h) => self.conjuncts(h, &mut ExprCx::collecting(&scope, Clause::Having, &mut collect))?,
+            None => Vec::new(),
+        };
+        let mut block = Block { rel, items, order };
+        let grouped = s.group_by.is_some() || !collect.aggs.is_empty() || s.having.is_some();
+        if grouped {
+            let groups = self.group_by(s.group_by.as_ref(), &scope)?;
+            self.apply_groups(&mut block, &mut collect, groups, having)?;
+        }
+        block.rel = self.apply_windows(std::mem::replace(&mut block.rel, Rel::One), collect.windows)?;
+        Ok(block)
+    }
+
+    fn apply_groups(
+        &mut self,
+        block: &mut Block,
+        collect: &mut Collect,
+        groups: super::group::Groups,
+        mut having: Vec<Expr>,
+    ) -> Result<()> {
+        let input = std::mem::replace(&mut block.rel, Rel::One);
+        let visible = input.produced();
+        let aggs = std::mem::take(&mut collect.aggs);
+        let mut rewrite = groups.rewriter(self, &aggs, visible, std::mem::take(&mut collect.groupings));
+        for item in &mut block.items {
+            rewrite.apply(self, &mut item.expr, Clause::SelectList)?;
+        }
+        for (key, _) in &mut block.order {
+            if let Ok(e) = key {
+                rewrite.apply(self, e, Clause::OrderBy)?;
+            }
+        }
+        for h in &mut having {
+            rewrite.apply(self, h, Clause::Having)?;
+        }
+        for w in &mut collect.windows {
+            for e in w.exprs_mut() {
+                rewrite.apply(self, e, Clause::SelectList)?;
+            }
+        }
+        block.rel = rewrite.build(input, aggs).filter(having);
+        Ok(())
+    }
+
+    fn select_list(&mut self, s: &ast::Select, scope: &Scope<'_>, collect: &mut Collect) -> Result<Vec<Item>> {
+        let mut items = Vec::new();
+        for item in &s.items {
+            match item {
+                ast::SelectItem::Star { qualifier, .. } => self.star(qualifier.as_ref(), &scope.sources, &mut items)?,
+                ast::SelectItem::Expr { expr, alias } => {
+                    let mut cx = ExprCx::collecting(scope, Clause::SelectList, collect);
+                    let bound = self.value(expr, &mut cx)?;
+                    let name = match (alias, &expr.kind) {
+                        (Some(a), _) => a.text.to_string(),
+                        (None, ast::ExprKind::Column(c)) => match bound.as_slot() {
+                            // The column's own spelling, as the product reports it.
+                            Some(slot) if same_name(&self.slots[slot as usize].name, &c.name.text) => {
+                                self.slots[slot as usize].name.clone()
+                            }
+                            _ => c.name.text.to_string(),
+                        },
+                        (None, ast::ExprKind::Pseudo { name, .. }) => name.to_string(),
+                        _ => String::new(),
+                    };
+                    items.push(Item { name, expr: bound });
+                }
+                ast::SelectItem::Assign { .. } => return Err(errors::mixed_assignment()),
+            }
+        }
+        Ok(items)
+    }
+
+    fn star(&mut self, qualifier: Option<&ast::ObjectName>, sources: &[Rc<Source>], items: &mut Vec<Item>) -> Result<()> {
+        let mut matched = false;
+        for source in sources.iter().filter(|s| qualifier.is_none_or(|q| s.matches(q))) {
+            matched = true;
+            for c in &source.columns {
+                items.push(Item { name: c.name.clone(), expr: self.read(c.slot) });
+            }
+        }
+        match qualifier {
+            Some(q) if !matched => Err(errors::bad_star_prefix(&q.to_string())),
+            None if !matched => Err(keel_types::SqlError::new(263, 16, 1, "Must specify table to select from.")),
+            _ => Ok(()),
+        }
+    }
+
+    fn order_items(
+        &mut self,
+        order: &[ast::OrderItem],
+        items: &[Item],
+        scope: &Scope<'_>,
+        collect: &mut Collect,
+    ) -> Result<Vec<(std::result::Result<Expr, usize>, bool)>> {
+        let mut keys = Vec::new();
+        for item in order {
+            let key = match self.item_reference(item, items)? {
+                Some(i) => Err(i),
+                None => {
+                    let mut cx = ExprCx::collecting(scope, Clause::OrderBy, collect);
+                    let bound = self.value(&item.expr, &mut cx)?;
+                    if bound.is_constant() && bound.as_const().is_some() {
+                        let m = "A constant expression was encountered in the ORDER BY list, position 1.";
+                        return Err(keel_types::SqlError::new(408, 16, 1, m));
+                    }
+                    Ok(bound)
+                }
+            };
+            keys.push((key, item.descending));
+        }
+        Ok(keys)
+    }
+
+    /// A position or an alias of the select list.
+    fn item_reference(&self, item: &ast::OrderItem, items: &[Item]) -> Result<Option<usize>> {
+        match &item.expr.kind {
+            ast::ExprKind::Literal(ast::Literal::Int(n)) => {
+                let n = i64::from(*n);
+                let index = usize::try_from(n - 1).ok().filter(|i| *i < items.len());
+                index.map(Some).ok_or_else(|| errors::order_position_out_of_range(n))
+            }
+            ast::ExprKind::Column(c) if c.qualifier.is_none() => {
+                let mut matching =
+                    items.iter().enumerate().filter(|(_, o)| !o.name.is_empty() && same_name(&o.name, &c.name.text));
+                let Some((first, found)) = matching.next() else { return Ok(None) };
+                if matching.any(|(_, o)| o.expr.as_slot().is_none() || o.expr.as_slot() != found.expr.as_slot()) {
+                    return Err(errors::ambiguous_column(&c.name.text));
+                }
+                Ok(Some(first))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn sort_keys(
+        &mut self,
+        order: Vec<(std::result::Result<Expr, usize>, bool)>,
+        items: &[Item],
+        columns: &[OutputColumn],
+    ) -> Vec<SortKey> {
+        order
+            .into_iter()
+            .map(|(key, descending)| {
+                let expr = match key {
+                    Ok(e) => e,
+                    Err(i) => columns.get(i).map_or_else(|| items[i].expr.clone(), |c| self.read(c.slot)),
+                };
+                SortKey { expr, descending }
+            })
+            .collect()
+    }
+
+    /// Adds TOP.
+    fn top(&mut self, rel: Rel, s: &ast::Select, keys: &[SortKey], scope: &Scope<'_>) -> Result<Rel> {
+        let Some(top) = &s.top else { return Ok(rel) };
+        let count = self.count_value(&top.count, scope, top.percent)?;
+        if top.with_ties && keys.is_empty() {
+            return Err(errors::with_ties_needs_order());
+        }
+        let ties = top.with_ties.then(|| keys.to_vec());
+        Ok(Rel::Top { input: Box::new(rel), count: Some(count), percent: top.percent, ties, offset: None })
+    }
+}

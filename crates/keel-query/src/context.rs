@@ -1,0 +1,207 @@
+//! What a running plan may ask of its surroundings: [`ExecCtx`] and the traits in it.
+//!
+//! The session layer owns transactions, variables and settings; a plan borrows them for one execution. Statement
+//! atomicity is the plan's (savepoint), transaction boundaries are the session's.
+
+use crate::catalog::{ObjectId, TableDef};
+use crate::errors::{Error, Result};
+use keel_base::DatabaseId;
+use keel_node::Transaction;
+use keel_types::Value;
+
+/// The transactions a statement works in, one per database it touches.
+pub trait Transactions {
+    /// The open transaction of `database`, begun on first use (in the isolation level and mode of the session).
+    fn transaction(&mut self, database: DatabaseId) -> Result<&mut Transaction>;
+}
+
+/// Isolation level of the statement (SET TRANSACTION ISOLATION LEVEL); table hints override it per table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IsolationLevel {
+    /// Dirty reads.
+    ReadUncommitted,
+    /// Row versions as of the statement.
+    #[default]
+    ReadCommitted,
+    /// Shared row locks to the end of the transaction.
+    RepeatableRead,
+    /// Range locks to the end of the transaction.
+    Serializable,
+    /// Row versions as of the transaction.
+    Snapshot,
+}
+
+/// What expressions and DML ask of the session while they run.
+pub trait SessionInfo {
+    /// Isolation level in force.
+    fn isolation(&self) -> IsolationLevel;
+    /// Session id, for messages.
+    fn session_id(&self) -> u32;
+    /// True once the client cancelled or the session was killed; asked every few hundred rows.
+    fn cancelled(&self) -> bool;
+    /// Value of a session function bound through [`crate::BindScope::session_function`].
+    fn call(&self, id: u32, args: &[Value]) -> Result<Value>;
+    /// Start of the statement, local time, 100 ns ticks since 0001-01-01 (GETDATE and friends; one value per statement).
+    fn now_local(&self) -> i64;
+    /// The same instant in UTC.
+    fn now_utc(&self) -> i64;
+    /// RAND(): the next number of the session's sequence, reseeded when `seed` is given.
+    fn rand(&self, seed: Option<i64>) -> f64;
+    /// SET ROWCOUNT, 0 for off.
+    fn row_count_limit(&self) -> u64 {
+        0
+    }
+    /// SET ARITHABORT / ANSI_WARNINGS: false turns overflow, divide by zero and truncation into NULL or silence.
+    fn ansi_warnings(&self) -> bool {
+        true
+    }
+    /// SET LANGUAGE / DATEFORMAT order: "mdy", "dmy", "ymd".
+    fn date_format(&self) -> DateFormat {
+        DateFormat::Mdy
+    }
+    /// SET DATEFIRST, 1..=7.
+    fn date_first(&self) -> u8 {
+        7
+    }
+    /// Reserves `count` identity values of a table and returns the first.
+    fn reserve_identity(&self, table: &TableDef, count: u64) -> Result<i64>;
+    /// An explicit identity value was inserted (IDENTITY_INSERT ON): the counter must not fall behind it.
+    fn note_identity(&self, table: &TableDef, value: i64);
+    /// The table that SET IDENTITY_INSERT … ON names, if any.
+    fn identity_insert(&self) -> Option<(DatabaseId, ObjectId)>;
+    /// The next rowversion of a database.
+    fn next_rowversion(&self, database: DatabaseId) -> u64;
+    /// The next hidden number for a heap row id or uniquifier of a tree; `init` finds the last one in use when the
+    /// counter is not in memory yet.
+    fn next_row_id(
+        &self,
+        database: DatabaseId,
+        tree: keel_base::TreeId,
+        init: &mut dyn FnMut() -> Result<u64>,
+    ) -> Result<u64>;
+}
+
+/// Order of day, month and year in ambiguous date strings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DateFormat {
+    /// us_english.
+    #[default]
+    Mdy,
+    /// British and most of Europe.
+    Dmy,
+    /// ISO-like.
+    Ymd,
+}
+
+/// Runs user-defined functions on behalf of a plan.
+pub trait FunctionInvoker {
+    /// Runs a scalar function. Arguments already have the parameters' types.
+    fn invoke_scalar(
+        &self,
+        ctx: &mut ExecCtx<'_>,
+        database: DatabaseId,
+        function: ObjectId,
+        args: &[Value],
+    ) -> Result<Value>;
+}
+
+/// A DML statement that fires triggers hands its rows over through this.
+pub trait TriggerInvoker {
+    /// Runs the AFTER triggers of a table. Rows hold all columns by declaration order.
+    fn fire(&self, ctx: &mut ExecCtx<'_>, event: TriggerEvent<'_>) -> Result<()>;
+}
+
+/// What happened, for AFTER triggers.
+#[derive(Debug)]
+pub struct TriggerEvent<'a> {
+    /// The table.
+    pub table: &'a TableDef,
+    /// INSERT, UPDATE or DELETE.
+    pub action: DmlAction,
+    /// Rows of the pseudo-table `inserted`.
+    pub inserted: &'a [Vec<Value>],
+    /// Rows of the pseudo-table `deleted`.
+    pub deleted: &'a [Vec<Value>],
+    /// `column_id`s assigned by UPDATE (for UPDATE() and COLUMNS_UPDATED()).
+    pub updated_columns: &'a [i32],
+}
+
+/// The verb of a data change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DmlAction {
+    /// INSERT
+    Insert,
+    /// UPDATE
+    Update,
+    /// DELETE
+    Delete,
+}
+
+impl DmlAction {
+    /// As messages spell it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            DmlAction::Insert => "INSERT",
+            DmlAction::Update => "UPDATE",
+            DmlAction::Delete => "DELETE",
+        }
+    }
+}
+
+/// Everything one execution of a plan borrows.
+pub struct ExecCtx<'a> {
+    /// Variables and parameters by index; SELECT @a = … and UPDATE SET @a = … write them.
+    pub vars: &'a mut [Value],
+    /// Transactions by database.
+    pub txns: &'a mut dyn Transactions,
+    /// Session state.
+    pub session: &'a dyn SessionInfo,
+    /// User-defined functions.
+    pub functions: &'a dyn FunctionInvoker,
+    /// AFTER triggers; `None` where none can exist.
+    pub triggers: Option<&'a dyn TriggerInvoker>,
+}
+
+/// Receives the rows of a result set.
+pub trait RowSink {
+    /// One row, in the order of [`crate::Plan::columns`]. An error stops the plan and becomes its error.
+    fn row(&mut self, values: &[Value]) -> Result<()>;
+    /// An informational message raised while rows flow (8153, 3604).
+    fn message(&mut self, message: &Error) {
+        let _ = message;
+    }
+}
+
+/// A sink for statements that return no rows.
+#[derive(Debug, Default)]
+pub struct NoRows;
+
+impl RowSink for NoRows {
+    fn row(&mut self, _values: &[Value]) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Collects rows; for tests, cursors and INSERT … EXEC.
+#[derive(Debug, Default)]
+pub struct RowBuffer {
+    /// The rows so far.
+    pub rows: Vec<Vec<Value>>,
+}
+
+impl RowSink for RowBuffer {
+    fn row(&mut self, values: &[Value]) -> Result<()> {
+        self.rows.push(values.to_vec());
+        Ok(())
+    }
+}
+
+/// How an execution ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunInfo {
+    /// Rows returned or affected (`@@ROWCOUNT`).
+    pub rows: u64,
+    /// The last identity value generated by INSERT (`SCOPE_IDENTITY()`).
+    pub identity: Option<i64>,
+}

@@ -1,0 +1,195 @@
+//! The binder's and executor's errors, one constructor each, with the product's number, level, state and text.
+
+use keel_types::SqlError;
+
+/// A boxed error, as `keel_types::error::Result` carries it.
+pub type Error = Box<SqlError>;
+/// Result of binding and execution.
+pub type Result<T> = std::result::Result<T, Error>;
+
+macro_rules! errors {
+    ($($(#[$doc:meta])* $name:ident($($arg:ident: $ty:ty),*) = ($number:expr, $severity:expr, $state:expr, $($fmt:tt)*);)*) => {
+        $($(#[$doc])* #[must_use] pub fn $name($($arg: $ty),*) -> Error { SqlError::new($number, $severity, $state, format!($($fmt)*)) })*
+    };
+}
+
+errors! {
+    /// 102
+    syntax_near(what: &str) = (102, 15, 1, "Incorrect syntax near '{what}'.");
+    /// 104
+    order_by_in_set_operation() = (104, 16, 1, "ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or EXCEPT operator.");
+    /// 107
+    bad_star_prefix(prefix: &str) = (107, 15, 1, "The column prefix '{prefix}' does not match with a table name or alias name used in the query.");
+    /// 108
+    order_position_out_of_range(position: i64) = (108, 16, 1, "The ORDER BY position number {position} is out of range of the number of items in the select list.");
+    /// 109
+    insert_more_columns_than_values() = (109, 15, 1, "There are more columns in the INSERT statement than values specified in the VALUES clause. The number of values in the VALUES clause must match the number of columns specified in the INSERT statement.");
+    /// 110
+    insert_fewer_columns_than_values() = (110, 15, 1, "There are fewer columns in the INSERT statement than values specified in the VALUES clause. The number of values in the VALUES clause must match the number of columns specified in the INSERT statement.");
+    /// 116
+    subquery_one_column() = (116, 16, 1, "Only one expression can be specified in the select list when the subquery is not introduced with EXISTS.");
+    /// 120
+    insert_select_fewer() = (120, 15, 1, "The select list for the INSERT statement contains fewer items than the insert list. The number of SELECT values must match the number of INSERT columns.");
+    /// 121
+    insert_select_more() = (121, 15, 1, "The select list for the INSERT statement contains more items than the insert list. The number of SELECT values must match the number of INSERT columns.");
+    /// 130
+    aggregate_over_aggregate() = (130, 16, 1, "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.");
+    /// 137
+    undeclared_variable(name: &str) = (137, 15, 2, "Must declare the scalar variable \"{name}\".");
+    /// 1087
+    undeclared_table_variable(name: &str) = (1087, 15, 2, "Must declare the table variable \"{name}\".");
+    /// 141
+    mixed_assignment() = (141, 15, 1, "A SELECT statement that assigns a value to a variable must not be combined with data-retrieval operations.");
+    /// 144
+    aggregate_in_group_by() = (144, 15, 1, "Cannot use an aggregate or a subquery in an expression used for the group by list of a GROUP BY clause.");
+    /// 145
+    order_by_with_distinct() = (145, 15, 1, "ORDER BY items must appear in the select list if SELECT DISTINCT is specified.");
+    /// 147
+    aggregate_in_where() = (147, 15, 1, "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a HAVING clause or a select list, and the column being aggregated is an outer reference.");
+    /// 157
+    aggregate_in_set() = (157, 15, 1, "An aggregate may not appear in the set list of an UPDATE statement.");
+    /// 158
+    aggregate_in_output() = (158, 15, 1, "An aggregate may not appear in the OUTPUT clause.");
+    /// 174
+    argument_count(function: &str, count: usize) = (174, 15, 1, "The {function} function requires {count} argument(s).");
+    /// 195
+    unknown_function(name: &str) = (195, 15, 10, "'{name}' is not a recognized built-in function name.");
+    /// 205
+    set_operation_columns() = (205, 16, 1, "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number of expressions in their target lists.");
+    /// 206
+    operand_clash(left: &str, right: &str) = (206, 16, 2, "Operand type clash: {left} is incompatible with {right}");
+    /// 207
+    invalid_column(name: &str) = (207, 16, 1, "Invalid column name '{name}'.");
+    /// 208
+    invalid_object(name: &str) = (208, 16, 1, "Invalid object name '{name}'.");
+    /// 209
+    ambiguous_column(name: &str) = (209, 16, 1, "Ambiguous column name '{name}'.");
+    /// 213
+    insert_column_count() = (213, 16, 1, "Column name or number of supplied values does not match table definition.");
+    /// 230
+    no_such_user_function(name: &str) = (4121, 16, 1, "Cannot find either column \"{name}\" or the user-defined function or aggregate \"{name}\", or the name is ambiguous.");
+    /// 264
+    column_set_twice(name: &str) = (264, 16, 1, "The column name '{name}' is specified more than once in the SET clause or column list of an INSERT. A column cannot be assigned more than one value in the same clause. Modify the clause to make sure that a column is updated only once. If this statement updates or inserts columns into a view, column aliasing can conceal the duplication in your code.");
+    /// 271
+    computed_column_modified(name: &str) = (271, 16, 1, "The column \"{name}\" cannot be modified because it is either a computed column or is the result of a UNION operator.");
+    /// 272
+    timestamp_updated() = (272, 16, 1, "Cannot update a timestamp column.");
+    /// 273
+    timestamp_inserted() = (273, 16, 1, "Cannot insert an explicit value into a timestamp column. Use INSERT with a column list to exclude the timestamp column, or insert a DEFAULT into the timestamp column.");
+    /// 306
+    incomparable_text() = (306, 16, 2, "The text, ntext, and image data types cannot be compared or sorted, except when using IS NULL or LIKE operator.");
+    /// 319
+    values_columns_differ() = (10709, 16, 1, "The number of columns for each row in a table value constructor must be the same.");
+    /// 252
+    recursive_cte_no_anchor(name: &str) = (252, 16, 1, "Recursive common table expression '{name}' does not contain a top-level UNION ALL operator.");
+    /// 240
+    recursive_type_mismatch(column: &str, name: &str) = (240, 16, 1, "Types don't match between the anchor and the recursive part in column \"{column}\" of recursive query \"{name}\".");
+    /// 402
+    incompatible_operands(left: &str, right: &str, op: &str) = (402, 16, 1, "The data types {left} and {right} are incompatible in the {op} operator.");
+    /// 404
+    column_not_in_output(name: &str) = (404, 16, 1, "The column reference \"{name}\" is not allowed because it refers to a base table that is not being modified in this statement.");
+    /// 412
+    having_column(name: &str) = (8121, 16, 1, "Column '{name}' is invalid in the HAVING clause because it is not contained in either an aggregate function or the GROUP BY clause.");
+    /// 512
+    subquery_many_rows() = (512, 16, 1, "Subquery returned more than 1 value. This is not permitted when the subquery follows =, !=, <, <= , >, >= or when the subquery is used as an expression.");
+    /// 515
+    null_not_allowed(column: &str, table: &str, verb: &str) = (515, 16, 2, "Cannot insert the value NULL into column '{column}', table '{table}'; column does not allow nulls. {verb} fails.");
+    /// 530
+    max_recursion(limit: u32) = (530, 16, 1, "The statement terminated. The maximum recursion {limit} has been exhausted before statement completion.");
+    /// 544
+    identity_insert_off(table: &str) = (544, 16, 1, "Cannot insert explicit value for identity column in table '{table}' when IDENTITY_INSERT is set to OFF.");
+    /// 545
+    identity_value_missing(table: &str) = (545, 16, 1, "Explicit value must be specified for identity column in table '{table}' either when IDENTITY_INSERT is set to ON or when a replication user is inserting into a NOT FOR REPLICATION identity column.");
+    /// 547
+    constraint_conflict(statement: &str, kind: &str, constraint: &str, database: &str, table: &str, column: &str) = (547, 16, 0, "The {statement} statement conflicted with the {kind} constraint \"{constraint}\". The conflict occurred in database \"{database}\", table \"{table}\"{column}.");
+    /// 8101
+    identity_needs_column_list(table: &str) = (8101, 16, 1, "An explicit value for the identity column in table '{table}' can only be specified when a column list is used and IDENTITY_INSERT is ON.");
+    /// 8102
+    identity_updated(column: &str) = (8102, 16, 1, "Cannot update identity column '{column}'.");
+    /// 701
+    out_of_memory() = (701, 17, 123, "There is insufficient system memory in resource pool 'default' to run this query.");
+    /// 1011
+    same_correlation_name(name: &str) = (1011, 16, 1, "The correlation name '{name}' is specified multiple times in a FROM clause.");
+    /// 1013
+    same_exposed_name(left: &str, right: &str) = (1013, 16, 1, "The objects \"{left}\" and \"{right}\" in the FROM clause have the same exposed names. Use correlation names to distinguish them.");
+    /// 1014
+    top_not_valid() = (1014, 15, 1, "A TOP or FETCH clause contains an invalid value.");
+    /// 127
+    top_negative() = (127, 15, 1, "A TOP N or FETCH rowcount value may not be negative.");
+    /// 1033
+    order_by_in_derived() = (1033, 15, 1, "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and common table expressions, unless TOP, OFFSET or FOR XML is also specified.");
+    /// 1062
+    with_ties_needs_order() = (1062, 15, 1, "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.");
+    /// 10742
+    offset_negative() = (10742, 15, 1, "The offset specified in a OFFSET clause may not be negative.");
+    /// 10744
+    fetch_not_positive() = (10744, 15, 1, "The number of rows provided for a FETCH clause must be greater then zero.");
+    /// 2601
+    duplicate_index_key(table: &str, index: &str, key: &str) = (2601, 14, 1, "Cannot insert duplicate key row in object '{table}' with unique index '{index}'. The duplicate key value is {key}.");
+    /// 2627
+    duplicate_constraint_key(kind: &str, constraint: &str, table: &str, key: &str) = (2627, 14, 1, "Violation of {kind} constraint '{constraint}'. Cannot insert duplicate key in object '{table}'. The duplicate key value is {key}.");
+    /// 2628
+    string_truncated(table: &str, column: &str, value: &str) = (2628, 16, 1, "String or binary data would be truncated in table '{table}', column '{column}'. Truncated value: '{value}'.");
+    /// 3604
+    duplicate_ignored() = (3604, 16, 1, "Duplicate key was ignored.");
+    /// 3980
+    cancelled() = (3617, 0, 1, "The operation was cancelled by the user.");
+    /// 4101
+    aggregate_outer_only() = (4101, 15, 1, "Aggregates on the right side of an APPLY cannot reference columns from the left side.");
+    /// 4104
+    multi_part(name: &str) = (4104, 16, 1, "The multi-part identifier \"{name}\" could not be bound.");
+    /// 4108
+    window_not_allowed() = (4108, 15, 1, "Windowed functions can only appear in the SELECT or ORDER BY clauses.");
+    /// 10753
+    over_missing(function: &str) = (10753, 15, 3, "The function '{function}' must have an OVER clause.");
+    /// 4112
+    over_order_missing(function: &str) = (4112, 15, 1, "The function '{function}' must have an OVER clause with ORDER BY.");
+    /// 4113
+    not_windowed(function: &str) = (4113, 15, 1, "The function '{function}' is not a valid windowing function, and cannot be used with the OVER clause.");
+    /// 8114
+    conversion_failed(from: &str, to: &str) = (8114, 16, 5, "Error converting data type {from} to {to}.");
+    /// 8117
+    aggregate_type(ty: &str, op: &str) = (8117, 16, 1, "Operand data type {ty} is invalid for {op} operator.");
+    /// 8120
+    not_in_group_by(column: &str) = (8120, 16, 1, "Column '{column}' is invalid in the select list because it is not contained in either an aggregate function or the GROUP BY clause.");
+    /// 8127
+    order_by_not_in_group_by(column: &str) = (8127, 16, 1, "Column \"{column}\" is invalid in the ORDER BY clause because it is not contained in either an aggregate function or the GROUP BY clause.");
+    /// 8133
+    case_all_null() = (8133, 16, 1, "At least one of the result expressions in a CASE specification must be an expression other than the NULL constant.");
+    /// 8155
+    derived_column_unnamed(position: usize, table: &str) = (8155, 16, 2, "No column name was specified for column {position} of '{table}'.");
+    /// 8156
+    derived_column_twice(column: &str, table: &str) = (8156, 16, 1, "The column '{column}' was specified multiple times for '{table}'.");
+    /// 8158
+    more_columns_than_list(table: &str) = (8158, 16, 1, "'{table}' has more columns than were specified in the column list.");
+    /// 8159
+    fewer_columns_than_list(table: &str) = (8159, 16, 1, "'{table}' has fewer columns than were specified in the column list.");
+    /// 8622
+    no_plan() = (8622, 16, 1, "Query processor could not produce a query plan because of the hints defined in this query. Resubmit the query without specifying any hints and without using SET FORCEPLAN.");
+    /// 8672
+    merge_twice() = (8672, 16, 1, "The MERGE statement attempted to UPDATE or DELETE the same row more than once. This happens when a target row matches more than one source row. A MERGE statement cannot UPDATE/DELETE the same row of the target table multiple times. Refine the ON clause to ensure a target row matches at most one source row, or use the GROUP BY clause to group the source rows.");
+    /// 4405
+    view_not_updatable_multiple(view: &str) = (4405, 16, 1, "View or function '{view}' is not updatable because the modification affects multiple base tables.");
+    /// 4406
+    view_not_updatable(view: &str) = (4406, 16, 1, "Update or insert of view or function '{view}' failed because it contains a derived or constant field.");
+    /// 40510 family: accepted syntax that this version does not execute
+    not_supported(what: &str) = (40517, 16, 1, "Keyword or statement option '{what}' is not supported in this version of Evenkeel.");
+    /// 468
+    collation_conflict(left: &str, right: &str, op: &str) = (468, 16, 9, "Cannot resolve the collation conflict between \"{left}\" and \"{right}\" in the {op} operation.");
+    /// 4145
+    non_boolean(near: &str) = (4145, 15, 1, "An expression of non-boolean type specified in a context where a condition is expected, near '{near}'.");
+    /// 1205
+    deadlock(session: u32) = (1205, 13, 51, "Transaction (Process ID {session}) was deadlocked on lock resources with another process and has been chosen as the deadlock victim. Rerun the transaction.");
+    /// 1222
+    lock_timeout() = (1222, 16, 51, "Lock request time out period exceeded.");
+    /// 3960
+    snapshot_conflict(table: &str, database: &str) = (3960, 16, 3, "Snapshot isolation transaction aborted due to update conflict. You cannot use snapshot isolation to access table '{table}' directly or indirectly in database '{database}' to update, delete, or insert the row that has been modified or deleted by another transaction. Retry the transaction or change the isolation level for the update/delete statement.");
+    /// 8134
+    divide_by_zero() = (8134, 16, 1, "Divide by zero error encountered.");
+}
+
+/// 8153, the warning some aggregates leave behind.
+#[must_use]
+pub fn null_eliminated() -> Error {
+    SqlError::new(8153, 0, 1, "Warning: Null value is eliminated by an aggregate or other SET operation.")
+}

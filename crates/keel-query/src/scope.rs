@@ -1,0 +1,183 @@
+//! What the binder may ask of its surroundings: [`BindScope`]. The session layer implements it.
+//!
+//! Everything answered here is resolved once, at compile time; a plan carries no names. The answers belong to the
+//! catalog versions the plan remembers (see [`crate::Plan::dependencies`]), variables and temporary tables to the
+//! scope the caller keys its plan cache by.
+
+use crate::catalog::{Catalog, ModuleDef, ObjectId, TableDef};
+use crate::context::ExecCtx;
+use crate::errors::Result;
+use keel_types::{Collation, SqlType, Value};
+use std::sync::Arc;
+
+/// A scalar variable as the compiler sees it: an index into [`ExecCtx::vars`] and its declared type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VariableInfo {
+    /// Index into [`ExecCtx::vars`].
+    pub index: usize,
+    /// Declared type. Values stored under this index always have it.
+    pub ty: SqlType,
+    /// Collation of character types (the database's).
+    pub collation: Collation,
+}
+
+/// Signature of a user-defined scalar function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScalarFunctionInfo {
+    /// Database it lives in.
+    pub database: keel_base::DatabaseId,
+    /// Its object id.
+    pub object_id: ObjectId,
+    /// `schema.name` for messages.
+    pub name: String,
+    /// Parameter types; `None` as default means the parameter is required.
+    pub parameters: Vec<ParameterInfo>,
+    /// RETURNS.
+    pub returns: SqlType,
+}
+
+/// A parameter of a user-defined function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParameterInfo {
+    /// Name with its `@`.
+    pub name: String,
+    /// Declared type.
+    pub ty: SqlType,
+    /// Default used for the keyword DEFAULT.
+    pub default: Option<Value>,
+}
+
+/// A function or `@@variable` whose value only the session knows (`@@ROWCOUNT`, `OBJECT_ID()`, `USER_NAME()`…).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SessionFunction {
+    /// Passed back to [`crate::SessionInfo::call`].
+    pub id: u32,
+    /// Type of its result.
+    pub ty: SqlType,
+    /// Whether it can be NULL.
+    pub nullable: bool,
+    /// True when one statement sees one value (so it may be computed once and used as a seek bound).
+    pub stable: bool,
+}
+
+/// A column of a virtual table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VirtualColumn {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub ty: SqlType,
+    /// NULL allowed.
+    pub nullable: bool,
+    /// Collation.
+    pub collation: Collation,
+}
+
+impl VirtualColumn {
+    /// A nullable column in the default collation.
+    #[must_use]
+    pub fn new(name: impl Into<String>, ty: SqlType) -> VirtualColumn {
+        VirtualColumn { name: name.into(), ty, nullable: true, collation: Collation::default() }
+    }
+}
+
+/// Rows a virtual table hands out, one boxed row at a time, in column order.
+pub type RowSource = Box<dyn Iterator<Item = Result<Vec<Value>>>>;
+
+/// A table that is computed when it is read: a system view, or a table-valued function (`OPENJSON`, a
+/// multi-statement function), registered by the session or server.
+pub trait VirtualTable: Send + Sync {
+    /// Columns in order.
+    fn columns(&self) -> &[VirtualColumn];
+    /// Starts a read. `args` are the function's arguments (empty for a view).
+    fn open(&self, ctx: &mut ExecCtx<'_>, args: &[Value]) -> Result<RowSource>;
+    /// A guess of the number of rows, for the planner.
+    fn row_count_estimate(&self) -> u64 {
+        100
+    }
+}
+
+/// What a name in FROM (or as the target of DML) stands for.
+#[derive(Clone)]
+pub enum ObjectRef {
+    /// A stored table: permanent, temporary or table variable.
+    Table(Arc<TableDef>),
+    /// A view, or an inline table function when it is called with arguments: its text is parsed and bound in place.
+    Module(Arc<ModuleDef>),
+    /// A system view or table function computed by the session or server.
+    Virtual(Arc<dyn VirtualTable>),
+}
+
+/// A name of up to four parts as written; empty parts (`db..t`) are `None`.
+#[derive(Clone, Copy, Debug)]
+pub struct NameParts<'a> {
+    /// Database.
+    pub database: Option<&'a str>,
+    /// Schema.
+    pub schema: Option<&'a str>,
+    /// Object.
+    pub object: &'a str,
+}
+
+/// Compile-time settings of the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BindOptions {
+    /// SET QUOTED_IDENTIFIER.
+    pub quoted_identifier: bool,
+    /// SET ANSI_NULLS.
+    pub ansi_nulls: bool,
+    /// SET CONCAT_NULL_YIELDS_NULL.
+    pub concat_null_yields_null: bool,
+    /// Collation of the current database: of literals, variables and temporary columns.
+    pub collation: Collation,
+}
+
+impl Default for BindOptions {
+    fn default() -> BindOptions {
+        BindOptions {
+            quoted_identifier: true,
+            ansi_nulls: true,
+            concat_null_yields_null: true,
+            collation: Collation::default(),
+        }
+    }
+}
+
+/// The surroundings of a statement being compiled.
+pub trait BindScope {
+    /// Settings.
+    fn options(&self) -> BindOptions {
+        BindOptions::default()
+    }
+    /// Resolves a table, view, temporary table (`#t`), synonym or system view. `None`: error 208.
+    fn object(&self, name: NameParts<'_>) -> Option<ObjectRef>;
+    /// Resolves a table-valued function by name (multi-statement and inline user functions, system functions).
+    fn table_function(&self, name: NameParts<'_>) -> Option<ObjectRef> {
+        self.object(name)
+    }
+    /// The catalog of a database a bound table lives in (for foreign keys and plan versions). Temporary tables'
+    /// databases may answer `None`.
+    fn catalog(&self, database: keel_base::DatabaseId) -> Option<Arc<dyn Catalog>>;
+    /// Name of a database, for messages and SHOWPLAN.
+    fn database_name(&self, database: keel_base::DatabaseId) -> String;
+    /// Name of a schema of a database, for messages and SHOWPLAN.
+    fn schema_name(&self, database: keel_base::DatabaseId, schema_id: i32) -> String;
+    /// A scalar variable or parameter; `name` has its `@`.
+    fn variable(&self, name: &str) -> Option<VariableInfo>;
+    /// A table variable; `name` has its `@`.
+    fn table_variable(&self, name: &str) -> Option<Arc<TableDef>>;
+    /// A user-defined scalar function (always schema-qualified in T-SQL).
+    fn scalar_function(&self, name: NameParts<'_>) -> Option<ScalarFunctionInfo>;
+    /// The parameters of an inline table-valued function given by its module.
+    fn module_parameters(&self, module: &ModuleDef) -> Vec<ParameterInfo> {
+        let _ = module;
+        Vec::new()
+    }
+    /// A session or metadata function or `@@name`. Asked only for names the type library does not know.
+    fn session_function(&self, name: &str, args: &[SqlType]) -> Option<SessionFunction>;
+    /// Type of a user-defined type name (`sysname`, alias types).
+    fn user_type(&self, schema: Option<&str>, name: &str) -> Option<SqlType> {
+        let _ = schema;
+        name.eq_ignore_ascii_case("sysname").then_some(SqlType::NVarChar(keel_types::Length::Limited(128)))
+    }
+}
