@@ -28,10 +28,15 @@ pub mod context;
 pub mod errors;
 pub mod expr;
 pub mod meta;
+pub mod plan;
 pub mod scope;
 
 pub use context::{
     ExecCtx, FunctionInvoker, IsolationLevel, NoRows, RowBuffer, RowSink, RunInfo, SessionInfo, Transactions,
 };
 pub use meta::ColumnMeta;
+pub use plan::{
+    CompiledCondition, CompiledExpr, Dml, Plan, compile_condition, compile_dml, compile_expr, compile_select,
+    compile_select_into,
+};
 pub use scope::BindScope;

@@ -22,7 +22,7 @@ pub struct VariableInfo {
 }
 
 /// Signature of a user-defined scalar function.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct ScalarFunctionInfo {
     /// Database it lives in.
     pub database: keel_base::DatabaseId,
@@ -37,7 +37,7 @@ pub struct ScalarFunctionInfo {
 }
 
 /// A parameter of a user-defined function.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct ParameterInfo {
     /// Name with its `@`.
     pub name: String,

@@ -3,7 +3,7 @@
 use super::merge_types::{assign_to, cast_to, resolve_collation, unify};
 use super::rel::{Aggregate, Rel, Subquery, SubqueryUse};
 use super::window::PendingWindow;
-use super::{BoundQuery, Binder, Scope, same_name};
+use super::{Binder, BoundQuery, Scope, same_name};
 use crate::errors::{self, Result};
 use crate::expr::{ArithOp, Cast, CmpOp, Coercibility, Expr, ExprKind, Slot};
 use keel_parser::ast;
@@ -119,7 +119,9 @@ impl Binder<'_> {
             K::Coalesce(list) => self.coalesce(list, cx),
             K::NullIf(a, b) => self.null_if(a, b, cx),
             K::Cast { operand, ty, is_try } => self.cast(operand, ty, None, *is_try, cx),
-            K::Convert { ty, operand, style, is_try } => self.cast(operand, ty, style.as_deref(), *is_try, cx),
+            K::Convert { ty, operand, style, is_try } => {
+                self.cast(operand, ty, style.as_deref(), *is_try, cx)
+            }
             K::Parse { operand, ty, is_try, .. } => self.cast(operand, ty, None, *is_try, cx),
             K::Trim { side, chars, operand } => self.trim(*side, chars.as_deref(), operand, cx),
             K::Function(call) => self.function(call, cx),
@@ -162,14 +164,19 @@ impl Binder<'_> {
                 let le = self.comparison(CmpOp::Le, v, h)?;
                 Ok(negate_if(*negated, Expr::and(vec![ge, le])))
             }
-            K::Like { operand, pattern, escape, negated } => self.like(operand, pattern, escape.as_deref(), *negated, cx),
+            K::Like { operand, pattern, escape, negated } => {
+                self.like(operand, pattern, escape.as_deref(), *negated, cx)
+            }
             K::InList { operand, list, negated } => self.in_list(operand, list, *negated, cx),
             K::InQuery { operand, query, negated } => {
                 Ok(negate_if(*negated, self.quantified(CmpOp::Eq, operand, false, query, cx)?))
             }
             K::Exists(q) => {
                 let BoundQuery { rel, .. } = self.subquery(q, cx)?;
-                let mut e = Expr::condition(ExprKind::Subquery(Arc::new(Subquery { usage: SubqueryUse::Exists, rel })));
+                let mut e = Expr::condition(ExprKind::Subquery(Arc::new(Subquery {
+                    usage: SubqueryUse::Exists,
+                    rel,
+                })));
                 e.nullable = false;
                 Ok(e)
             }
@@ -203,7 +210,8 @@ impl Binder<'_> {
                 Expr::constant(Value::Str(value.clone()), ty)
             }
             ast::Literal::Binary(b) => {
-                let length = if b.len() > 8000 { Length::Max } else { Length::Limited(b.len().max(1) as u16) };
+                let length =
+                    if b.len() > 8000 { Length::Max } else { Length::Limited(b.len().max(1) as u16) };
                 Expr::constant(Value::Bytes(b.clone()), SqlType::VarBinary(length))
             }
         };
@@ -247,8 +255,10 @@ impl Binder<'_> {
     }
 
     fn unary(&mut self, op: ast::UnaryOp, operand: &ast::Expr, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
-        if let (ast::UnaryOp::Minus, ast::ExprKind::Literal(ast::Literal::Numeric { mantissa, scale: 0, .. })) =
-            (op, &operand.kind)
+        if let (
+            ast::UnaryOp::Minus,
+            ast::ExprKind::Literal(ast::Literal::Numeric { mantissa, scale: 0, .. }),
+        ) = (op, &operand.kind)
         {
             // -2147483648 is an int although its digits alone are not.
             if *mantissa == 2_147_483_648 {
@@ -259,17 +269,30 @@ impl Binder<'_> {
         match op {
             ast::UnaryOp::Plus => Ok(inner),
             ast::UnaryOp::Minus => {
-                if inner.ty.is_string() || !(inner.ty.is_numeric() || inner.ty == SqlType::Null) || inner.ty == SqlType::Bit {
+                if inner.ty.is_string()
+                    || !(inner.ty.is_numeric() || inner.ty == SqlType::Null)
+                    || inner.ty == SqlType::Bit
+                {
                     return Err(promote::invalid_operand(inner.ty, "minus"));
                 }
                 let ty = if matches!(inner.ty, SqlType::TinyInt) { SqlType::SmallInt } else { inner.ty };
-                Ok(Expr { ty, nullable: inner.nullable, kind: ExprKind::Neg(Box::new(inner)), ..Expr::null() })
+                Ok(Expr {
+                    ty,
+                    nullable: inner.nullable,
+                    kind: ExprKind::Neg(Box::new(inner)),
+                    ..Expr::null()
+                })
             }
             ast::UnaryOp::BitNot => {
                 if !(inner.ty.is_integer() || inner.ty == SqlType::Bit) {
                     return Err(promote::invalid_operand(inner.ty, "'~'"));
                 }
-                Ok(Expr { ty: inner.ty, nullable: inner.nullable, kind: ExprKind::BitNot(Box::new(inner)), ..Expr::null() })
+                Ok(Expr {
+                    ty: inner.ty,
+                    nullable: inner.nullable,
+                    kind: ExprKind::BitNot(Box::new(inner)),
+                    ..Expr::null()
+                })
             }
         }
     }
@@ -402,8 +425,11 @@ impl Binder<'_> {
 
     /// `= NULL` finds NULLs when ANSI_NULLS is off.
     fn ansi_comparison(&self, op: CmpOp, l: Expr, r: Expr, la: &ast::Expr, ra: &ast::Expr) -> Result<Expr> {
-        let null = |e: &ast::Expr| matches!(e.kind, ast::ExprKind::Literal(ast::Literal::Null) | ast::ExprKind::Variable(_));
-        if self.scope.options().ansi_nulls || !matches!(op, CmpOp::Eq | CmpOp::Ne) || !(null(la) || null(ra)) {
+        let null = |e: &ast::Expr| {
+            matches!(e.kind, ast::ExprKind::Literal(ast::Literal::Null) | ast::ExprKind::Variable(_))
+        };
+        if self.scope.options().ansi_nulls || !matches!(op, CmpOp::Eq | CmpOp::Ne) || !(null(la) || null(ra))
+        {
             return self.comparison(op, l, r);
         }
         let equal = self.comparison(CmpOp::Eq, l.clone(), r.clone())?;
@@ -454,7 +480,10 @@ impl Binder<'_> {
         let same = items.iter().map(|i| promote::common(v.ty, i.ty)).collect::<Result<Vec<_>>>()?;
         let uniform = same.windows(2).all(|w| w[0].family() == w[1].family() && w[0].scale() == w[1].scale());
         if !uniform {
-            let parts = items.into_iter().map(|i| self.comparison(CmpOp::Eq, v.clone(), i)).collect::<Result<Vec<_>>>()?;
+            let parts = items
+                .into_iter()
+                .map(|i| self.comparison(CmpOp::Eq, v.clone(), i))
+                .collect::<Result<Vec<_>>>()?;
             return Ok(negate_if(negated, Expr::condition(ExprKind::Or(parts))));
         }
         let mut left = None;
@@ -505,7 +534,9 @@ impl Binder<'_> {
         let op = if all { op.negate() } else { op };
         let compared = self.comparison(op, needle, item)?;
         let (collation, nullable) = (compared.collation, compared.nullable);
-        let ExprKind::Compare(op, needle, item) = compared.kind else { return Err(errors::subquery_one_column()) };
+        let ExprKind::Compare(op, needle, item) = compared.kind else {
+            return Err(errors::subquery_one_column());
+        };
         let mut e = Expr::condition(ExprKind::Subquery(Arc::new(Subquery {
             usage: SubqueryUse::Any { op, needle, item },
             rel,
@@ -517,7 +548,9 @@ impl Binder<'_> {
 
     fn odbc_literal(&mut self, kind: ast::OdbcLiteralKind, text: &str) -> Result<Expr> {
         let ty = match kind {
-            ast::OdbcLiteralKind::Date | ast::OdbcLiteralKind::Timestamp | ast::OdbcLiteralKind::Time => SqlType::DateTime,
+            ast::OdbcLiteralKind::Date | ast::OdbcLiteralKind::Timestamp | ast::OdbcLiteralKind::Time => {
+                SqlType::DateTime
+            }
             ast::OdbcLiteralKind::Guid => SqlType::UniqueIdentifier,
         };
         let text = self.literal(&ast::Literal::String { value: text.into(), national: false });
@@ -528,7 +561,11 @@ impl Binder<'_> {
     pub fn session_call(&mut self, name: &str, args: Vec<Expr>) -> Result<Expr> {
         let types: Vec<SqlType> = args.iter().map(|a| a.ty).collect();
         let f = self.scope.session_function(name, &types).ok_or_else(|| {
-            if name.starts_with("@@") { errors::undeclared_variable(name) } else { errors::unknown_function(name) }
+            if name.starts_with("@@") {
+                errors::undeclared_variable(name)
+            } else {
+                errors::unknown_function(name)
+            }
         })?;
         Ok(Expr {
             kind: ExprKind::Session { id: f.id, name: name.into(), stable: f.stable, args },

@@ -2,7 +2,10 @@
 
 use super::expr::{Clause, ExprCx};
 use super::rel::{AggFunc, Aggregate, Get, Hints, JoinKind, JoinMethod, Rel, SlotInfo, VirtualRef};
-use super::{ArcTable, Binder, BoundQuery, CteEntry, RecursiveFrame, Scope, Source, SourceColumn, parse_error, same_name};
+use super::{
+    ArcTable, Binder, BoundQuery, CteEntry, RecursiveFrame, Scope, Source, SourceColumn, parse_error,
+    same_name,
+};
 use crate::catalog::{ModuleDef, ModuleKind};
 use crate::errors::{self, Result};
 use crate::expr::{CmpOp, Expr, Slot};
@@ -18,7 +21,11 @@ pub type BoundSource = (Rel, Vec<Rc<Source>>);
 
 impl Binder<'_> {
     /// Binds a whole FROM clause: comma means cross join.
-    pub fn from_clause(&mut self, from: &[ast::TableSource], parent: Option<&Scope<'_>>) -> Result<BoundSource> {
+    pub fn from_clause(
+        &mut self,
+        from: &[ast::TableSource],
+        parent: Option<&Scope<'_>>,
+    ) -> Result<BoundSource> {
         let mut rel = Rel::One;
         let mut sources: Vec<Rc<Source>> = Vec::new();
         for (i, item) in from.iter().enumerate() {
@@ -159,7 +166,9 @@ impl Binder<'_> {
                 let schema = alias.is_none().then(|| self.scope.schema_name(table.database, table.schema_id));
                 self.stored(table, &exposed, schema, hints)
             }
-            ObjectRef::Virtual(table) => Ok(self.virtual_table(table, &exposed, Vec::new(), alias.is_none(), name)),
+            ObjectRef::Virtual(table) => {
+                Ok(self.virtual_table(table, &exposed, Vec::new(), alias.is_none(), name))
+            }
             ObjectRef::Module(module) if module.kind == ModuleKind::View => {
                 let bound = self.view(&module)?;
                 let (rel, mut sources) = self.derived(bound, &exposed, &[])?;
@@ -177,13 +186,25 @@ impl Binder<'_> {
         self.scope.object(parts(name)).ok_or_else(|| errors::invalid_object(&name.to_string()))
     }
 
-    fn stored(&mut self, table: ArcTable, alias: &str, schema: Option<String>, hints: Hints) -> Result<BoundSource> {
+    fn stored(
+        &mut self,
+        table: ArcTable,
+        alias: &str,
+        schema: Option<String>,
+        hints: Hints,
+    ) -> Result<BoundSource> {
         let (get, source) = self.get(table, alias, schema, hints);
         Ok((Rel::Get(Box::new(get)), vec![Rc::new(source)]))
     }
 
     /// Makes a reference to a stored table.
-    pub fn get(&mut self, table: ArcTable, alias: &str, schema: Option<String>, hints: Hints) -> (Get, Source) {
+    pub fn get(
+        &mut self,
+        table: ArcTable,
+        alias: &str,
+        schema: Option<String>,
+        hints: Hints,
+    ) -> (Get, Source) {
         let id = self.next_get;
         self.next_get += 1;
         if !self.databases.contains(&table.database) {
@@ -240,8 +261,10 @@ impl Binder<'_> {
         outer: &Scope<'_>,
     ) -> Result<BoundSource> {
         let exposed = alias.map_or(name.name.as_str(), |a| a.as_str()).to_owned();
-        let object =
-            self.scope.table_function(parts(name)).ok_or_else(|| errors::invalid_object(&name.to_string()))?;
+        let object = self
+            .scope
+            .table_function(parts(name))
+            .ok_or_else(|| errors::invalid_object(&name.to_string()))?;
         let mut cx = ExprCx::new(outer, Clause::Other);
         match object {
             ObjectRef::Virtual(table) => {
@@ -275,10 +298,13 @@ impl Binder<'_> {
     fn inline_function(&mut self, module: &ModuleDef) -> Result<BoundQuery> {
         let options = keel_parser::ParseOptions { quoted_identifier: module.quoted_identifier };
         let batch = keel_parser::parse_batch(&module.text, options).map_err(|e| parse_error(*e))?;
-        let Some(ast::StatementKind::CreateFunction(f)) = batch.statements.into_iter().next().map(|s| s.kind) else {
+        let Some(ast::StatementKind::CreateFunction(f)) = batch.statements.into_iter().next().map(|s| s.kind)
+        else {
             return Err(errors::invalid_object(&module.name));
         };
-        let ast::FunctionBody::Inline(query) = &f.body else { return Err(errors::invalid_object(&module.name)) };
+        let ast::FunctionBody::Inline(query) = &f.body else {
+            return Err(errors::invalid_object(&module.name));
+        };
         let saved = std::mem::take(&mut self.ctes);
         let result = self.nested(|b| b.select_statement_query(&query.select, None));
         self.ctes = saved;
@@ -289,7 +315,8 @@ impl Binder<'_> {
     pub fn view(&mut self, module: &ModuleDef) -> Result<BoundQuery> {
         let options = keel_parser::ParseOptions { quoted_identifier: module.quoted_identifier };
         let batch = keel_parser::parse_batch(&module.text, options).map_err(|e| parse_error(*e))?;
-        let Some(ast::StatementKind::CreateView(view)) = batch.statements.into_iter().next().map(|s| s.kind) else {
+        let Some(ast::StatementKind::CreateView(view)) = batch.statements.into_iter().next().map(|s| s.kind)
+        else {
             return Err(errors::invalid_object(&module.name));
         };
         let saved = std::mem::take(&mut self.ctes);
@@ -303,7 +330,12 @@ impl Binder<'_> {
     }
 
     /// Exposes a bound query under an alias.
-    pub fn derived(&mut self, mut bound: BoundQuery, alias: &str, columns: &[ast::Ident]) -> Result<BoundSource> {
+    pub fn derived(
+        &mut self,
+        mut bound: BoundQuery,
+        alias: &str,
+        columns: &[ast::Ident],
+    ) -> Result<BoundSource> {
         rename_columns(&mut bound, columns, alias)?;
         let mut exposed: Vec<SourceColumn> = Vec::with_capacity(bound.columns.len());
         let mut extra = Vec::new();
@@ -372,7 +404,11 @@ impl Binder<'_> {
             let body = if terms.len() == 1 {
                 terms[0].clone()
             } else {
-                ast::QueryBody::Set { op: ast::SetOp::Union, all: true, terms: terms.into_iter().cloned().collect() }
+                ast::QueryBody::Set {
+                    op: ast::SetOp::Union,
+                    all: true,
+                    terms: terms.into_iter().cloned().collect(),
+                }
             };
             ast::Query { body, order_by: Vec::new(), offset: None, for_clause: None, span: cte.query.span }
         };
@@ -380,9 +416,17 @@ impl Binder<'_> {
         rename_columns(&mut anchor, &cte.columns, &cte.name.text)?;
         let id = self.next_recursion;
         self.next_recursion += 1;
-        let columns =
-            anchor.columns.iter().map(|c| (c.name.clone(), self.slots[c.slot as usize].clone())).collect::<Vec<_>>();
-        self.recursive.push(RecursiveFrame { name: cte.name.text.to_string(), id, columns, referenced: false });
+        let columns = anchor
+            .columns
+            .iter()
+            .map(|c| (c.name.clone(), self.slots[c.slot as usize].clone()))
+            .collect::<Vec<_>>();
+        self.recursive.push(RecursiveFrame {
+            name: cte.name.text.to_string(),
+            id,
+            columns,
+            referenced: false,
+        });
         let step = self.query(&wrap(steps), None, true);
         self.recursive.pop();
         let step = step?;
@@ -447,11 +491,20 @@ impl Binder<'_> {
             let func = if func == AggFunc::CountStar { AggFunc::Count } else { func };
             let ty = super::function::aggregate_type(func, Some(case.ty))?;
             let slot = self.typed_slot(&v.text, ty, true);
-            aggs.push(Aggregate { slot, func, arg: Some(case), separator: None, order: vec![], distinct: false, ty });
+            aggs.push(Aggregate {
+                slot,
+                func,
+                arg: Some(case),
+                separator: None,
+                order: vec![],
+                distinct: false,
+                ty,
+            });
             columns.push(SourceColumn { name: v.text.to_string(), slot });
         }
         let scalar = groups.is_empty();
-        let rel = Rel::Aggregate { input: Box::new(rel), groups, sets: None, grouping_id: None, aggs, scalar };
+        let rel =
+            Rel::Aggregate { input: Box::new(rel), groups, sets: None, grouping_id: None, aggs, scalar };
         Ok((rel, vec![Rc::new(Source { alias: alias.text.to_string(), schema: None, columns, get: None })]))
     }
 
@@ -473,7 +526,10 @@ impl Binder<'_> {
             let value = self.value(&e, &mut cx)?;
             used.extend(value.slots());
             let name = self.literal(&ast::Literal::String { value: c.name.text.clone(), national: true });
-            rows.push(vec![value, super::merge_types::cast_to(name, SqlType::NVarChar(keel_types::Length::Limited(128)))]);
+            rows.push(vec![
+                value,
+                super::merge_types::cast_to(name, SqlType::NVarChar(keel_types::Length::Limited(128))),
+            ]);
         }
         let Some(first) = rows.first() else { return Err(errors::syntax_near(")")) };
         let value_slot = self.slot_for(&value_column.text, &first[0].clone());
@@ -485,7 +541,15 @@ impl Binder<'_> {
             sources.iter().flat_map(|s| s.columns.clone()).filter(|c| !used.contains(&c.slot)).collect();
         exposed.push(SourceColumn { name: value_column.text.to_string(), slot: value_slot });
         exposed.push(SourceColumn { name: name_column.text.to_string(), slot: name_slot });
-        Ok((rel, vec![Rc::new(Source { alias: alias.text.to_string(), schema: None, columns: exposed, get: None })]))
+        Ok((
+            rel,
+            vec![Rc::new(Source {
+                alias: alias.text.to_string(),
+                schema: None,
+                columns: exposed,
+                get: None,
+            })],
+        ))
     }
 
     /// Reduces written hints to their meaning.
@@ -535,7 +599,10 @@ fn find_index(table: &ArcTable, index: &ast::IndexRef) -> Result<usize> {
             308,
             16,
             1,
-            format!("Index '{name}' on table '{}' (specified in the FROM clause) does not exist.", table.name),
+            format!(
+                "Index '{name}' on table '{}' (specified in the FROM clause) does not exist.",
+                table.name
+            ),
         )
     })
 }

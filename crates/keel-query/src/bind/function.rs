@@ -1,10 +1,10 @@
 //! Binding of function calls: aggregates, windowed functions, built-ins, session and user-defined functions.
 
+use super::Binder;
 use super::expr::{Clause, ExprCx, bare_word, plain_name};
 use super::from::parts;
 use super::merge_types::{assign_to, cast_to};
 use super::rel::{AggFunc, Aggregate, SortKey};
-use super::Binder;
 use crate::errors::{self, Result};
 use crate::expr::{Coercibility, Expr, ExprKind};
 use keel_parser::ast;
@@ -116,7 +116,9 @@ impl Binder<'_> {
         let mut bound = Vec::with_capacity(args.len());
         for (i, a) in args.iter().enumerate() {
             match bare_word(a).filter(|_| i == 0 && takes_date_part(name)) {
-                Some(word) => bound.push(self.literal(&ast::Literal::String { value: word.into(), national: false })),
+                Some(word) => {
+                    bound.push(self.literal(&ast::Literal::String { value: word.into(), national: false }))
+                }
                 None => bound.push(self.value(a, cx)?),
             }
         }
@@ -178,9 +180,11 @@ impl Binder<'_> {
         let func = if call.star { AggFunc::CountStar } else { func };
         cx.in_aggregate = true;
         let args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>();
-        let order = call.within_group.iter().flatten().map(|item| {
-            Ok(SortKey { expr: self.value(&item.expr, cx)?, descending: item.descending })
-        });
+        let order = call
+            .within_group
+            .iter()
+            .flatten()
+            .map(|item| Ok(SortKey { expr: self.value(&item.expr, cx)?, descending: item.descending }));
         let order = order.collect::<Result<Vec<_>>>();
         cx.in_aggregate = false;
         let mut args = args?.into_iter();
@@ -206,7 +210,8 @@ impl Binder<'_> {
         }
         let aggregate = Aggregate { slot, func, arg, separator, order: order?, distinct, ty };
         let Some(collect) = cx.collect.as_mut() else { return Err(errors::aggregate_in_where()) };
-        let print = |a: &Aggregate| format!("{:?}{:?}{:?}{:?}{:?}", a.func, a.arg, a.separator, a.order, a.distinct);
+        let print =
+            |a: &Aggregate| format!("{:?}{:?}{:?}{:?}{:?}", a.func, a.arg, a.separator, a.order, a.distinct);
         let wanted = print(&aggregate);
         if let Some(same) = collect.aggs.iter().find(|a| a.ty == ty && print(a) == wanted) {
             return Ok(self.read(same.slot));
@@ -237,7 +242,10 @@ impl Binder<'_> {
                 Some(ast::ExprKind::Default) => Expr::constant(p.default.clone().unwrap_or_default(), p.ty),
                 Some(_) => assign_to(self.value(&call.args[i], cx)?, p.ty)?,
                 None => {
-                    let m = format!("An insufficient number of arguments were supplied for the procedure or function {}.", info.name);
+                    let m = format!(
+                        "An insufficient number of arguments were supplied for the procedure or function {}.",
+                        info.name
+                    );
                     return Err(keel_types::SqlError::new(313, 16, 2, m));
                 }
             };

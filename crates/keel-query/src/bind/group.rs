@@ -1,9 +1,9 @@
 //! GROUP BY: grouping sets, and rewriting of the expressions above it to what it produces.
 
 use super::Binder;
+use super::Scope;
 use super::expr::{Clause, ExprCx};
 use super::rel::{Aggregate, Rel, SlotSet};
-use super::Scope;
 use crate::errors::{self, Result};
 use crate::expr::{ArithOp, Expr, ExprKind, Slot};
 use keel_parser::ast;
@@ -68,12 +68,22 @@ impl Groups {
         let groupings = groupings
             .into_iter()
             .map(|(slot, args)| {
-                let positions: Vec<usize> = args.iter().filter_map(|a| prints.get(&print(a)).copied()).collect();
+                let positions: Vec<usize> =
+                    args.iter().filter_map(|a| prints.get(&print(a)).copied()).collect();
                 bad_grouping |= positions.len() != args.len();
                 (slot, positions)
             })
             .collect();
-        Rewriter { groups, prints, sets: self.sets, grouping_id, hidden, groupings, bad_grouping, scalar: self.scalar }
+        Rewriter {
+            groups,
+            prints,
+            sets: self.sets,
+            grouping_id,
+            hidden,
+            groupings,
+            bad_grouping,
+            scalar: self.scalar,
+        }
     }
 }
 
@@ -201,16 +211,23 @@ impl Binder<'_> {
         Ok(groups)
     }
 
-    fn group_item(&mut self, item: &ast::GroupItem, scope: &Scope<'_>, groups: &mut Groups) -> Result<Vec<Vec<usize>>> {
+    fn group_item(
+        &mut self,
+        item: &ast::GroupItem,
+        scope: &Scope<'_>,
+        groups: &mut Groups,
+    ) -> Result<Vec<Vec<usize>>> {
         Ok(match item {
             ast::GroupItem::Expr(e) => vec![vec![self.group_expr(e, scope, groups)?]],
             ast::GroupItem::Composite(list) => vec![self.group_list(list, scope, groups)?],
             ast::GroupItem::Rollup(lists) => {
-                let parts = lists.iter().map(|l| self.group_list(l, scope, groups)).collect::<Result<Vec<_>>>()?;
+                let parts =
+                    lists.iter().map(|l| self.group_list(l, scope, groups)).collect::<Result<Vec<_>>>()?;
                 (0..=parts.len()).rev().map(|n| parts[..n].concat()).collect()
             }
             ast::GroupItem::Cube(lists) => {
-                let parts = lists.iter().map(|l| self.group_list(l, scope, groups)).collect::<Result<Vec<_>>>()?;
+                let parts =
+                    lists.iter().map(|l| self.group_list(l, scope, groups)).collect::<Result<Vec<_>>>()?;
                 cube(&parts)
             }
             ast::GroupItem::GroupingSets(items) => {
@@ -223,7 +240,12 @@ impl Binder<'_> {
         })
     }
 
-    fn group_list(&mut self, list: &[ast::Expr], scope: &Scope<'_>, groups: &mut Groups) -> Result<Vec<usize>> {
+    fn group_list(
+        &mut self,
+        list: &[ast::Expr],
+        scope: &Scope<'_>,
+        groups: &mut Groups,
+    ) -> Result<Vec<usize>> {
         list.iter().map(|e| self.group_expr(e, scope, groups)).collect()
     }
 
@@ -232,9 +254,11 @@ impl Binder<'_> {
         if bound.has_subquery() {
             return Err(errors::aggregate_in_group_by());
         }
-        let own = bound.slots().iter().any(|s| scope.sources.iter().flat_map(|x| &x.columns).any(|c| c.slot == *s));
+        let own =
+            bound.slots().iter().any(|s| scope.sources.iter().flat_map(|x| &x.columns).any(|c| c.slot == *s));
         if !own {
-            let m = "Each GROUP BY expression must contain at least one column that is not an outer reference.";
+            let m =
+                "Each GROUP BY expression must contain at least one column that is not an outer reference.";
             return Err(keel_types::SqlError::new(164, 15, 1, m));
         }
         let key = print(&bound);

@@ -19,7 +19,7 @@ pub fn resolve_type(scope: &dyn BindScope, ty: &ast::TypeName, cast: bool) -> Re
         .args
         .iter()
         .filter_map(|a| match a {
-            ast::TypeArg::Number(n) => Some(TypeArg::Number(*n)),
+            ast::TypeArg::Number(n) => Some(TypeArg::Number(i64::from(*n))),
             ast::TypeArg::Max => Some(TypeArg::Max),
             ast::TypeArg::Name(_) => None,
         })
@@ -106,14 +106,22 @@ fn may_convert_explicitly(from: SqlType, to: SqlType) -> bool {
     (from.is_string() && to.is_binary())
         || (from.is_binary() && to.is_string())
         || matches!(from, SqlType::SqlVariant | SqlType::Xml)
-        || (from.is_temporal() && matches!(from, SqlType::DateTime | SqlType::SmallDateTime) && to.is_numeric())
+        || (from.is_temporal()
+            && matches!(from, SqlType::DateTime | SqlType::SmallDateTime)
+            && to.is_numeric())
 }
 
 /// Brings several expressions to their common type and collation (CASE, COALESCE, IN, UNION, VALUES).
 pub fn unify(parts: Vec<Expr>, operation: &str) -> Result<(Vec<Expr>, SqlType, Collation, Coercibility)> {
     let mut ty = SqlType::Null;
     for e in &parts {
-        ty = if e.ty == SqlType::Null { ty } else if ty == SqlType::Null { e.ty } else { promote::common(ty, e.ty)? };
+        ty = if e.ty == SqlType::Null {
+            ty
+        } else if ty == SqlType::Null {
+            e.ty
+        } else {
+            promote::common(ty, e.ty)?
+        };
     }
     let mut model = Expr::constant(Value::Null, SqlType::Null);
     for e in parts.iter().filter(|e| e.ty.is_string()) {

@@ -92,7 +92,8 @@ impl<'p> Scope<'p> {
     /// Whether `qualifier` names a source here or further out.
     #[must_use]
     pub fn has_source(&self, qualifier: &ast::ObjectName) -> bool {
-        self.sources.iter().any(|s| s.matches(qualifier)) || self.parent.is_some_and(|p| p.has_source(qualifier))
+        self.sources.iter().any(|s| s.matches(qualifier))
+            || self.parent.is_some_and(|p| p.has_source(qualifier))
     }
 }
 

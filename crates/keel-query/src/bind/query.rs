@@ -44,7 +44,11 @@ impl Binder<'_> {
     }
 
     /// Binds the query of a view, function or cursor: a SELECT statement used as a table.
-    pub fn select_statement_query(&mut self, s: &ast::SelectStatement, parent: Option<&Scope<'_>>) -> Result<BoundQuery> {
+    pub fn select_statement_query(
+        &mut self,
+        s: &ast::SelectStatement,
+        parent: Option<&Scope<'_>>,
+    ) -> Result<BoundQuery> {
         self.query_hints(&s.options);
         self.with_ctes(s.with.as_ref(), |b| b.query(&s.query, parent, true))
     }
@@ -111,7 +115,13 @@ impl Binder<'_> {
         Ok(left)
     }
 
-    fn combine(&mut self, op: ast::SetOp, all: bool, left: BoundQuery, right: BoundQuery) -> Result<BoundQuery> {
+    fn combine(
+        &mut self,
+        op: ast::SetOp,
+        all: bool,
+        left: BoundQuery,
+        right: BoundQuery,
+    ) -> Result<BoundQuery> {
         if left.columns.len() != right.columns.len() {
             return Err(errors::set_operation_columns());
         }
@@ -143,7 +153,8 @@ impl Binder<'_> {
             right_slots,
             slots: slots.clone(),
         };
-        let rel = if op == ast::SetOp::Union && !all { Rel::Distinct { input: Box::new(rel), slots } } else { rel };
+        let rel =
+            if op == ast::SetOp::Union && !all { Rel::Distinct { input: Box::new(rel), slots } } else { rel };
         Ok(BoundQuery { rel, columns })
     }
 
@@ -171,7 +182,12 @@ impl Binder<'_> {
     }
 
     /// ORDER BY and OFFSET of a set operation: names and positions of its columns, or expressions of them.
-    fn order_set(&mut self, bound: BoundQuery, q: &ast::Query, parent: Option<&Scope<'_>>) -> Result<BoundQuery> {
+    fn order_set(
+        &mut self,
+        bound: BoundQuery,
+        q: &ast::Query,
+        parent: Option<&Scope<'_>>,
+    ) -> Result<BoundQuery> {
         let BoundQuery { mut rel, columns } = bound;
         let mut keys = Vec::new();
         for item in &q.order_by {

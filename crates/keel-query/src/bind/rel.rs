@@ -500,9 +500,14 @@ impl Rel {
             Rel::Virtual { table, first_slot, .. } => {
                 set.extend(*first_slot..first_slot + table.0.columns().len() as Slot);
             }
-            Rel::Values { slots, .. } | Rel::WorkTable { slots, .. } | Rel::Recursive { slots, .. } => set.extend(slots),
+            Rel::Values { slots, .. } | Rel::WorkTable { slots, .. } | Rel::Recursive { slots, .. } => {
+                set.extend(slots)
+            }
             Rel::SetOp { slots, .. } => set.extend(slots),
-            Rel::Filter { input, .. } | Rel::Sort { input, .. } | Rel::Top { input, .. } | Rel::MaxOneRow { input } => {
+            Rel::Filter { input, .. }
+            | Rel::Sort { input, .. }
+            | Rel::Top { input, .. }
+            | Rel::MaxOneRow { input } => {
                 input.add_produced(set);
             }
             Rel::Project { input, exprs } => {

@@ -57,7 +57,11 @@ impl Binder<'_> {
                 ast::AssignOp::Compound(op) => {
                     let span = value.span;
                     let left = ast::Expr { kind: ast::ExprKind::Variable(variable.name.clone()), span };
-                    let kind = ast::ExprKind::Binary { op: *op, left: Box::new(left), right: Box::new(value.clone()) };
+                    let kind = ast::ExprKind::Binary {
+                        op: *op,
+                        left: Box::new(left),
+                        right: Box::new(value.clone()),
+                    };
                     ast::Expr { kind, span }
                 }
             };
@@ -72,7 +76,8 @@ impl Binder<'_> {
         if s.distinct {
             // The values of one of the distinct rows: order does not matter, so the projection may be early.
             let mut computed = Vec::new();
-            let slots: Vec<Slot> = exprs.iter().map(|e| self.materialize("", e.clone(), &mut computed)).collect();
+            let slots: Vec<Slot> =
+                exprs.iter().map(|e| self.materialize("", e.clone(), &mut computed)).collect();
             rel = Rel::Distinct { input: Box::new(rel.project(computed)), slots };
         }
         if !keys.is_empty() {
@@ -84,11 +89,19 @@ impl Binder<'_> {
         for (info, e) in targets.into_iter().zip(exprs) {
             assigned.push((info, super::merge_types::assign_to(e, info.ty)?));
         }
-        Ok(BoundSelect { query: BoundQuery { rel, columns: Vec::new() }, destination: Destination::Assign(assigned) })
+        Ok(BoundSelect {
+            query: BoundQuery { rel, columns: Vec::new() },
+            destination: Destination::Assign(assigned),
+        })
     }
 
     /// Binds a SELECT block with its ORDER BY and OFFSET into a query.
-    pub fn select(&mut self, s: &ast::Select, q: &ast::Query, parent: Option<&Scope<'_>>) -> Result<BoundQuery> {
+    pub fn select(
+        &mut self,
+        s: &ast::Select,
+        q: &ast::Query,
+        parent: Option<&Scope<'_>>,
+    ) -> Result<BoundQuery> {
         let Block { mut rel, items, order } = self.block(s, q, parent)?;
         let mut computed = Vec::new();
         let mut columns = Vec::with_capacity(items.len());
@@ -194,11 +207,18 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn select_list(&mut self, s: &ast::Select, scope: &Scope<'_>, collect: &mut Collect) -> Result<Vec<Item>> {
+    fn select_list(
+        &mut self,
+        s: &ast::Select,
+        scope: &Scope<'_>,
+        collect: &mut Collect,
+    ) -> Result<Vec<Item>> {
         let mut items = Vec::new();
         for item in &s.items {
             match item {
-                ast::SelectItem::Star { qualifier, .. } => self.star(qualifier.as_ref(), &scope.sources, &mut items)?,
+                ast::SelectItem::Star { qualifier, .. } => {
+                    self.star(qualifier.as_ref(), &scope.sources, &mut items)?
+                }
                 ast::SelectItem::Expr { expr, alias } => {
                     let mut cx = ExprCx::collecting(scope, Clause::SelectList, collect);
                     let bound = self.value(expr, &mut cx)?;
@@ -222,7 +242,12 @@ impl Binder<'_> {
         Ok(items)
     }
 
-    fn star(&mut self, qualifier: Option<&ast::ObjectName>, sources: &[Rc<Source>], items: &mut Vec<Item>) -> Result<()> {
+    fn star(
+        &mut self,
+        qualifier: Option<&ast::ObjectName>,
+        sources: &[Rc<Source>],
+        items: &mut Vec<Item>,
+    ) -> Result<()> {
         let mut matched = false;
         for source in sources.iter().filter(|s| qualifier.is_none_or(|q| s.matches(q))) {
             matched = true;
@@ -232,7 +257,9 @@ impl Binder<'_> {
         }
         match qualifier {
             Some(q) if !matched => Err(errors::bad_star_prefix(&q.to_string())),
-            None if !matched => Err(keel_types::SqlError::new(263, 16, 1, "Must specify table to select from.")),
+            None if !matched => {
+                Err(keel_types::SqlError::new(263, 16, 1, "Must specify table to select from."))
+            }
             _ => Ok(()),
         }
     }
@@ -272,10 +299,14 @@ impl Binder<'_> {
                 index.map(Some).ok_or_else(|| errors::order_position_out_of_range(n))
             }
             ast::ExprKind::Column(c) if c.qualifier.is_none() => {
-                let mut matching =
-                    items.iter().enumerate().filter(|(_, o)| !o.name.is_empty() && same_name(&o.name, &c.name.text));
+                let mut matching = items
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, o)| !o.name.is_empty() && same_name(&o.name, &c.name.text));
                 let Some((first, found)) = matching.next() else { return Ok(None) };
-                if matching.any(|(_, o)| o.expr.as_slot().is_none() || o.expr.as_slot() != found.expr.as_slot()) {
+                if matching
+                    .any(|(_, o)| o.expr.as_slot().is_none() || o.expr.as_slot() != found.expr.as_slot())
+                {
                     return Err(errors::ambiguous_column(&c.name.text));
                 }
                 Ok(Some(first))

@@ -27,7 +27,8 @@ impl Binder<'_> {
     pub fn values_of(&mut self, mut rows: Vec<Vec<Expr>>, width: usize) -> Result<BoundQuery> {
         let (mut slots, mut columns) = (Vec::new(), Vec::new());
         for i in 0..width {
-            let column: Vec<Expr> = rows.iter_mut().map(|r| std::mem::replace(&mut r[i], Expr::null())).collect();
+            let column: Vec<Expr> =
+                rows.iter_mut().map(|r| std::mem::replace(&mut r[i], Expr::null())).collect();
             let nullable = column.iter().any(|e| e.nullable);
             let (column, ty, collation, coercibility) = unify(column, "VALUES")?;
             for (row, e) in rows.iter_mut().zip(column) {

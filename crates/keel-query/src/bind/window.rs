@@ -67,9 +67,9 @@ impl Binder<'_> {
         let named = match (&cx.collect, &over.window) {
             (None, _) => return Err(errors::window_not_allowed()),
             (Some(collect), Some(w)) => {
-                Some(collect.named.iter().find(|n| same_name(&n.name.text, &w.text)).cloned().ok_or_else(|| {
-                    keel_types::SqlError::new(5362, 16, 3, format!("Window '{}' is undefined.", w.text))
-                })?)
+                Some(collect.named.iter().find(|n| same_name(&n.name.text, &w.text)).cloned().ok_or_else(
+                    || keel_types::SqlError::new(5362, 16, 3, format!("Window '{}' is undefined.", w.text)),
+                )?)
             }
             _ => None,
         };
@@ -77,7 +77,9 @@ impl Binder<'_> {
         let func = match ranking(name) {
             Some(f) => f,
             None if call.star && matches!(name, "COUNT" | "COUNT_BIG") => WindowFunc::Agg(AggFunc::CountStar),
-            None => WindowFunc::Agg(super::function::aggregate_function(name).ok_or_else(|| errors::not_windowed(name))?),
+            None => WindowFunc::Agg(
+                super::function::aggregate_function(name).ok_or_else(|| errors::not_windowed(name))?,
+            ),
         };
         let mut args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>()?;
         let partition = over.partition_by.iter().map(|e| self.value(e, cx)).collect::<Result<Vec<_>>>()?;
@@ -105,7 +107,11 @@ impl Binder<'_> {
             self.slots[slot as usize].collation = first.collation;
         }
         let ignore_nulls = call.ignore_nulls == Some(true);
-        let window = PendingWindow { partition, order, call: WindowCall { slot, func, args, frame, ty, ignore_nulls } };
+        let window = PendingWindow {
+            partition,
+            order,
+            call: WindowCall { slot, func, args, frame, ty, ignore_nulls },
+        };
         if let Some(collect) = cx.collect.as_mut() {
             collect.windows.push(window);
         }
@@ -142,7 +148,9 @@ impl Binder<'_> {
                 }
                 (ty, nullable)
             }
-            W::Agg(AggFunc::CountStar) => (if name == "COUNT_BIG" { SqlType::BigInt } else { SqlType::Int }, false),
+            W::Agg(AggFunc::CountStar) => {
+                (if name == "COUNT_BIG" { SqlType::BigInt } else { SqlType::Int }, false)
+            }
             W::Agg(f) => {
                 let ty = super::function::aggregate_type(f, args.first().map(|a| a.ty))?;
                 let ty = if name == "COUNT_BIG" { SqlType::BigInt } else { ty };
@@ -158,12 +166,14 @@ impl Binder<'_> {
         ordered: bool,
         cx: &mut ExprCx<'_, '_>,
     ) -> Result<Frame> {
-        let whole = Frame { rows: true, start: FrameEnd::UnboundedPreceding, end: FrameEnd::UnboundedFollowing };
+        let whole =
+            Frame { rows: true, start: FrameEnd::UnboundedPreceding, end: FrameEnd::UnboundedFollowing };
         if !matches!(func, WindowFunc::Agg(_) | WindowFunc::FirstValue | WindowFunc::LastValue) {
             return Ok(whole);
         }
         let Some(frame) = frame else {
-            let running = Frame { rows: false, start: FrameEnd::UnboundedPreceding, end: FrameEnd::Offset(0) };
+            let running =
+                Frame { rows: false, start: FrameEnd::UnboundedPreceding, end: FrameEnd::Offset(0) };
             return Ok(if ordered { running } else { whole });
         };
         let mut end = |b: &ast::FrameBound| -> Result<FrameEnd> {

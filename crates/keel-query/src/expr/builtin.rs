@@ -9,6 +9,10 @@ use keel_types::Value;
 pub type BuiltinFn = fn(&[Value]) -> Result<Value>;
 
 /// Resolves a built-in by upper-case name. The inner `Err` gives the arguments back when the library has none.
-pub fn resolve(_binder: &Binder<'_>, _name: &str, args: Vec<Expr>) -> Result<std::result::Result<Expr, Vec<Expr>>> {
+pub fn resolve(
+    _binder: &Binder<'_>,
+    _name: &str,
+    args: Vec<Expr>,
+) -> Result<std::result::Result<Expr, Vec<Expr>>> {
     Ok(Err(args))
 }

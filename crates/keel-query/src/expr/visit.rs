@@ -207,7 +207,12 @@ impl Rel {
     /// Direct inputs.
     pub fn inputs(&self) -> Vec<&Rel> {
         match self {
-            Rel::One | Rel::Empty(_) | Rel::Get(_) | Rel::Virtual { .. } | Rel::Values { .. } | Rel::WorkTable { .. } => {
+            Rel::One
+            | Rel::Empty(_)
+            | Rel::Get(_)
+            | Rel::Virtual { .. }
+            | Rel::Values { .. }
+            | Rel::WorkTable { .. } => {
                 vec![]
             }
             Rel::Filter { input, .. }
@@ -226,7 +231,12 @@ impl Rel {
     /// Direct inputs, mutably.
     pub fn inputs_mut(&mut self) -> Vec<&mut Rel> {
         match self {
-            Rel::One | Rel::Empty(_) | Rel::Get(_) | Rel::Virtual { .. } | Rel::Values { .. } | Rel::WorkTable { .. } => {
+            Rel::One
+            | Rel::Empty(_)
+            | Rel::Get(_)
+            | Rel::Virtual { .. }
+            | Rel::Values { .. }
+            | Rel::WorkTable { .. } => {
                 vec![]
             }
             Rel::Filter { input, .. }
