@@ -22,8 +22,10 @@
 //! | [`column`] | stored bytes of a column, specified by byte |
 //! | [`key`] | order-preserving key bytes, specified by byte |
 //! | [`collation`] | string order, equality, hashing, `LIKE`, code page 1252 |
+//! | [`cast`] | conversion between types, string forms |
+//! | [`decimal`] | decimal arithmetic |
 //! | [`datetime`] | calendar, date parsing and printing |
-//! | [`error`] | the product's errors |
+//! | [`error`], [`raise`] | the product's errors |
 //!
 //! Invariants: keys order as [`compare`] orders; equal values hash alike; a stored column reads back as the same value;
 //! a value of a type is always in the type's range, rounded to its scale, padded to its length; no function panics on
@@ -31,12 +33,15 @@
 //!
 //! Deliberately absent: sessions, catalogs, rows, and anything that would need one.
 
+pub mod cast;
 pub mod collation;
 pub mod column;
 pub mod compare;
 pub mod datetime;
+pub mod decimal;
 pub mod error;
 pub mod key;
+pub mod raise;
 pub mod ty;
 pub mod value;
 

@@ -1,6 +1,10 @@
 //! Generators shared by the property tests: any type, any value of it.
 
-use crate::datetime::{MAX_DAY, TICKS_PER_DAY, from_three_hundredths, round_to_scale};
+use crate::collation::cp1252;
+use crate::datetime::{
+    DAY_1753, DAY_1900, DAY_2079, MAX_DAY, TICKS_PER_DAY, TICKS_PER_MINUTE, from_three_hundredths,
+    round_to_scale,
+};
 use crate::{Collation, Decimal, Length, SqlType, Value};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -84,18 +88,22 @@ pub fn value_of(ty: SqlType) -> BoxedStrategy<Value> {
         T::Time(s) => {
             (0..TICKS_PER_DAY - 10_000_000).prop_map(move |t| Value::Time(round_to_scale(t, s))).boxed()
         }
-        T::DateTime | T::SmallDateTime => {
-            (0i64..25_920_000 * 3_652_059).prop_map(|n| Value::DateTime(from_three_hundredths(n))).boxed()
-        }
+        T::DateTime => (25_920_000 * i64::from(DAY_1753)..25_920_000 * 3_652_059)
+            .prop_map(|n| Value::DateTime(from_three_hundredths(n)))
+            .boxed(),
+        T::SmallDateTime => (i64::from(DAY_1900) * 1440..i64::from(DAY_2079) * 1440)
+            .prop_map(|n| Value::DateTime(n * TICKS_PER_MINUTE))
+            .boxed(),
         T::DateTime2(s) => {
             (0i64..3_652_058 * TICKS_PER_DAY).prop_map(move |t| Value::DateTime(round_to_scale(t, s))).boxed()
         }
         T::DateTimeOffset(s) => (0i64..3_652_058 * TICKS_PER_DAY, -840i16..=840)
             .prop_map(move |(t, o)| Value::DateTimeOffset(round_to_scale(t, s), o))
             .boxed(),
-        T::Char(n) => padded(text(usize::from(n)), n, |s| s.chars().count()),
+        T::Char(n) => padded(text(usize::from(n)).prop_map(narrow), n, |s| s.chars().count()),
         T::NChar(n) => padded(text(usize::from(n)), n, |s| s.encode_utf16().count()),
-        T::VarChar(_) | T::NVarChar(_) | T::Text | T::NText | T::Xml => text(12).prop_map(Value::str).boxed(),
+        T::VarChar(_) | T::Text => text(12).prop_map(narrow).prop_map(Value::str).boxed(),
+        T::NVarChar(_) | T::NText | T::Xml => text(12).prop_map(Value::str).boxed(),
         T::Binary(n) => binary(usize::from(n), usize::from(n)),
         T::RowVersion => binary(8, 8),
         T::VarBinary(_) | T::Image => binary(0, 6),
@@ -107,6 +115,11 @@ pub fn value_of(ty: SqlType) -> BoxedStrategy<Value> {
         }
         T::Null => Just(Value::Null).boxed(),
     }
+}
+
+/// What the code page of the non-national types can hold.
+fn narrow(s: String) -> String {
+    cp1252::fit(&s).into_owned()
 }
 
 fn padded(

@@ -20,6 +20,7 @@
 //! equality agrees, the relative place of punctuation does not always.
 //! Deliberately absent: contractions, expansions (`ß` is not `ss`), supplementary-character and locale variants.
 
+pub mod cp1252;
 mod weights;
 
 pub use crate::ty::Collation;

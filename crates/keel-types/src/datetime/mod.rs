@@ -4,6 +4,9 @@
 //! calendar. `datetime` has its own grid of 1/300 s, stored here as the nearest tick: `.003` is 33,333 ticks, `.007`
 //! 66,667.
 
+pub mod format;
+pub mod parse;
+
 /// Ticks (100 ns) in a second.
 pub const TICKS_PER_SECOND: i64 = 10_000_000;
 /// Ticks in a minute.
@@ -179,10 +182,8 @@ pub fn round_to_datetime(ticks: i64) -> i64 {
 /// Ticks rounded to whole minutes, as `smalldatetime` does: 30 seconds and more go up.
 #[must_use]
 pub fn round_to_minute(ticks: i64) -> i64 {
-    // 29.998 s and less go down; the product looks at the datetime grid first.
-    let ticks = round_to_datetime(ticks);
-    (ticks + TICKS_PER_MINUTE / 2 + TICKS_PER_SECOND / 1000 - 1).div_euclid(TICKS_PER_MINUTE)
-        * TICKS_PER_MINUTE
+    // The product looks at the datetime grid first: 29.998 s goes down, 29.999 s up.
+    (round_to_datetime(ticks) + TICKS_PER_MINUTE / 2).div_euclid(TICKS_PER_MINUTE) * TICKS_PER_MINUTE
 }
 
 /// Ticks rounded to `scale` fractional digits.

@@ -1,0 +1,294 @@
+//! Conversion to strings: the form in which the product prints every type, and fitting text into a length.
+
+use super::{Cast, Step, mismatch};
+use crate::collation::cp1252;
+use crate::datetime::TICKS_PER_DAY;
+use crate::datetime::format::{self, default_style, to_local};
+use crate::error::Result;
+use crate::raise;
+use crate::ty::{Family, Length, SqlType};
+use crate::value::Value;
+use smol_str::{SmolStr, ToSmolStr, format_smolstr};
+use std::borrow::Cow;
+use std::fmt::Write;
+
+pub(super) fn step(from: SqlType, to: SqlType) -> Option<Step> {
+    use Family as F;
+    let ancient = matches!(to, SqlType::Text | SqlType::NText);
+    Some(match from.family() {
+        F::String | F::NationalString | F::Xml if to.is_national() || to == SqlType::Xml => {
+            national_to_national
+        }
+        F::String if from != SqlType::Xml => narrow_to_narrow,
+        F::NationalString | F::Xml => national_to_narrow,
+        _ if ancient => return None,
+        F::Binary if to == SqlType::Xml || from == SqlType::Image => return None,
+        F::Binary => binary_to_text,
+        _ if to == SqlType::Xml => return None,
+        F::Bit | F::Integer => int_to_text,
+        F::Null | F::Variant => return None,
+        _ => other_to_text,
+    })
+}
+
+/// Fits text that the type's characters can express into its length.
+fn fit(text: &SmolStr, cast: &Cast) -> Result<Value> {
+    let (length, fixed) = match cast.to {
+        SqlType::Char(n) | SqlType::NChar(n) => (usize::from(n), true),
+        SqlType::VarChar(Length::Limited(n)) | SqlType::NVarChar(Length::Limited(n)) => {
+            (usize::from(n), false)
+        }
+        _ => return Ok(Value::Str(text.clone())),
+    };
+    let used = if text.is_ascii() {
+        text.len()
+    } else if cast.to.is_national() {
+        text.encode_utf16().count()
+    } else {
+        text.chars().count()
+    };
+    if used == length || (used < length && !fixed) {
+        return Ok(Value::Str(text.clone()));
+    }
+    if used < length {
+        return Ok(Value::Str(padded(text, length - used)));
+    }
+    let end = cut_at(text, length, cast.to.is_national());
+    if cast.strict_length && text[end..].bytes().any(|b| b != b' ') {
+        return Err(raise::truncated());
+    }
+    Ok(Value::Str(SmolStr::new(&text[..end])))
+}
+
+fn padded(text: &str, blanks: usize) -> SmolStr {
+    let mut whole = String::with_capacity(text.len() + blanks);
+    whole.push_str(text);
+    whole.extend(std::iter::repeat_n(' ', blanks));
+    SmolStr::from(whole)
+}
+
+/// The byte position after `length` units; a pair of surrogates is not cut in two.
+pub(crate) fn cut_at(text: &str, length: usize, national: bool) -> usize {
+    if text.is_ascii() {
+        return length.min(text.len());
+    }
+    let mut used = 0;
+    for (at, c) in text.char_indices() {
+        used += if national { c.len_utf16() } else { 1 };
+        if used > length {
+            return at;
+        }
+    }
+    text.len()
+}
+
+fn narrow_to_narrow(value: &Value, cast: &Cast) -> Result<Value> {
+    match value {
+        Value::Str(s) => fit(s, cast),
+        _ => Err(mismatch(value, cast)),
+    }
+}
+
+fn national_to_national(value: &Value, cast: &Cast) -> Result<Value> {
+    narrow_to_narrow(value, cast)
+}
+
+fn national_to_narrow(value: &Value, cast: &Cast) -> Result<Value> {
+    let Value::Str(s) = value else { return Err(mismatch(value, cast)) };
+    if s.is_ascii() {
+        return fit(s, cast);
+    }
+    match cp1252::fit(s) {
+        Cow::Borrowed(_) => fit(s, cast),
+        Cow::Owned(fitted) => fit(&SmolStr::from(fitted), cast),
+    }
+}
+
+fn int_to_text(value: &Value, cast: &Cast) -> Result<Value> {
+    let text = match value {
+        Value::Int(n) => n.to_smolstr(),
+        Value::Bit(b) => SmolStr::new_static(if *b { "1" } else { "0" }),
+        _ => return Err(mismatch(value, cast)),
+    };
+    if text.len() <= room(cast.to) {
+        return fit(&text, cast);
+    }
+    // Small integers print an asterisk in a narrow string that is too short; the others are an overflow.
+    match cast.from {
+        SqlType::BigInt => Err(raise::overflow(cast.to)),
+        _ if cast.to.is_national() => Err(raise::overflow(cast.to)),
+        _ => fit(&SmolStr::new_static("*"), cast),
+    }
+}
+
+/// Units of text that the type has room for.
+fn room(ty: SqlType) -> usize {
+    match ty.length() {
+        Some(Length::Limited(n)) => usize::from(n),
+        _ => usize::MAX,
+    }
+}
+
+fn other_to_text(value: &Value, cast: &Cast) -> Result<Value> {
+    let text = to_text(value, cast.from, cast.style)?;
+    if text.len() > room(cast.to) {
+        match cast.from.family() {
+            Family::Decimal => return Err(raise::overflow_from(cast.from, cast.to)),
+            Family::Float => return Err(raise::overflow_from(cast.from, cast.to)),
+            Family::Money => return Err(raise::no_space_for(cast.from, cast.to)),
+            Family::Guid => return Err(raise::guid_too_long()),
+            _ => {}
+        }
+    }
+    fit(&text, cast)
+}
+
+/// The string form of a value of type `ty` in a `CONVERT` style ([`Cast::NO_STYLE`] for the type's own).
+pub fn to_text(value: &Value, ty: SqlType, style: i32) -> Result<SmolStr> {
+    Ok(match value {
+        Value::Null => SmolStr::default(),
+        Value::Bit(b) => SmolStr::new_static(if *b { "1" } else { "0" }),
+        Value::Int(n) => n.to_smolstr(),
+        Value::Decimal(d) => d.to_smolstr(),
+        Value::Money(m) => money_text(*m, style),
+        Value::Float(f) => float_text(*f, ty, style),
+        Value::Str(s) => s.clone(),
+        Value::Bytes(b) if style == 1 => SmolStr::from(hex(b, "0x")),
+        Value::Bytes(b) if style == 2 => SmolStr::from(hex(b, "")),
+        Value::Bytes(b) => SmolStr::new(cp1252::decode(b)),
+        Value::Guid(g) => guid_text(g),
+        Value::Variant(v) => to_text(&v.1, v.0, style)?,
+        Value::Date(_) | Value::Time(_) | Value::DateTime(_) | Value::DateTimeOffset(..) => {
+            temporal_text(value, ty, style)?
+        }
+    })
+}
+
+fn temporal_text(value: &Value, ty: SqlType, style: i32) -> Result<SmolStr> {
+    let style = if style == Cast::NO_STYLE { default_style(ty) } else { style };
+    let (ticks, offset) = match value {
+        Value::Date(days) => (i64::from(*days) * TICKS_PER_DAY, 0),
+        Value::Time(t) | Value::DateTime(t) => (*t, 0),
+        Value::DateTimeOffset(t, o) if style == 127 => (*t, 0),
+        Value::DateTimeOffset(t, o) => (to_local(*t, *o), *o),
+        _ => (0, 0),
+    };
+    format::format(ticks, offset, ty, style).map(SmolStr::from)
+}
+
+/// Money with two digits (styles 0 and none), with commas (1), or with four digits (2, 126).
+#[must_use]
+pub fn money_text(ten_thousandths: i64, style: i32) -> SmolStr {
+    let sign = if ten_thousandths < 0 { "-" } else { "" };
+    let n = ten_thousandths.unsigned_abs();
+    if matches!(style, 2 | 126) {
+        return format_smolstr!("{sign}{}.{:04}", n / 10_000, n % 10_000);
+    }
+    let cents = (n + 50) / 100;
+    let sign = if cents == 0 { "" } else { sign };
+    let whole = (cents / 100).to_string();
+    let whole = if style == 1 { with_commas(&whole) } else { whole };
+    format_smolstr!("{sign}{whole}.{:02}", cents % 100)
+}
+
+/// Groups of three digits.
+pub(crate) fn with_commas(digits: &str) -> String {
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A float as `CONVERT` prints it: six significant digits at most (style 0 and none), eight (1) or sixteen (2) in
+/// scientific form, or the shortest form that reads back the same (3, 126).
+#[must_use]
+pub fn float_text(f: f64, ty: SqlType, style: i32) -> SmolStr {
+    match style {
+        1 => SmolStr::from(scientific(f, 7)),
+        2 => SmolStr::from(scientific(f, 15)),
+        3 | 126 => SmolStr::from(match ty {
+            SqlType::Real => scientific(f, 8),
+            _ => scientific(f, 16),
+        }),
+        _ => SmolStr::from(general(f, 6)),
+    }
+}
+
+/// `d.ddde+xxx`
+fn scientific(f: f64, digits: usize) -> String {
+    let text = format!("{f:.digits$e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    format!("{mantissa}e{}{:03}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+}
+
+/// C's `%g` with this many significant digits and the product's three-digit exponent.
+pub(crate) fn general(f: f64, digits: usize) -> String {
+    if f == 0.0 {
+        return "0".to_owned();
+    }
+    let text = scientific(f, digits - 1);
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "+000"));
+    let power: i32 = exponent.parse().unwrap_or(0);
+    if power < -4 || power >= digits as i32 {
+        let mantissa = if mantissa.contains('.') {
+            mantissa.trim_end_matches('0').trim_end_matches('.')
+        } else {
+            mantissa
+        };
+        return format!("{mantissa}e{exponent}");
+    }
+    let places = (digits as i32 - 1 - power).max(0) as usize;
+    let plain = format!("{f:.places$}");
+    if plain.contains('.') { plain.trim_end_matches('0').trim_end_matches('.').to_owned() } else { plain }
+}
+
+/// Hexadecimal digits, upper case.
+pub(crate) fn hex(bytes: &[u8], prefix: &str) -> String {
+    let mut out = String::with_capacity(prefix.len() + 2 * bytes.len());
+    out.push_str(prefix);
+    for b in bytes {
+        let written = write!(out, "{b:02X}");
+        debug_assert!(written.is_ok());
+    }
+    out
+}
+
+/// `6F9619FF-8B86-D011-B42D-00C04FC964FF`
+#[must_use]
+pub(crate) fn guid_text(g: &[u8; 16]) -> SmolStr {
+    const ORDER: [usize; 16] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
+    let mut out = String::with_capacity(36);
+    for (i, at) in ORDER.iter().enumerate() {
+        if matches!(i, 4 | 6 | 8 | 10) {
+            out.push('-');
+        }
+        let written = write!(out, "{:02X}", g[*at]);
+        debug_assert!(written.is_ok());
+    }
+    SmolStr::from(out)
+}
+
+fn binary_to_text(value: &Value, cast: &Cast) -> Result<Value> {
+    let Value::Bytes(bytes) = value else { return Err(mismatch(value, cast)) };
+    let text = match cast.style_or(0) {
+        1 => SmolStr::from(hex(bytes, "0x")),
+        2 => SmolStr::from(hex(bytes, "")),
+        _ if cast.to.is_national() => utf16_text(bytes),
+        _ => SmolStr::new(cp1252::decode(bytes)),
+    };
+    if matches!(cast.style, 1 | 2) && text.len() > room(cast.to) {
+        let whole_bytes = room(cast.to) & !1;
+        return fit(&SmolStr::new(&text[..whole_bytes]), cast);
+    }
+    fit(&text, cast)
+}
+
+fn utf16_text(bytes: &[u8]) -> SmolStr {
+    let units = bytes.chunks(2).map(|c| u16::from_le_bytes([c[0], c.get(1).copied().unwrap_or(0)]));
+    char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+}
