@@ -435,8 +435,7 @@ fn a_failed_flush_wakes_everybody_with_an_error() {
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
-                loop {
-                    let Ok(end) = log.append(&record(1, 300), |_| ()) else { break };
+                while let Ok(end) = log.append(&record(1, 300), |_| ()) {
                     if log.wait_hardened(end).is_err() {
                         break;
                     }
