@@ -10,11 +10,14 @@
 //!   wrote, [`snapshot`] who reads what and what may therefore go.
 //! * [`store`] – delta over base: get, [`scan`], write, [`checkpoint`].
 //!
+//! * [`lock`] – the lock manager of an instance.
+//!
 //! Deliberately absent: the log (it receives and hands out changes with an LSN), SQL types, key encoding.
 
 pub mod base;
 pub mod checkpoint;
 pub mod delta;
+pub mod lock;
 pub mod row;
 pub mod scan;
 pub mod snapshot;
@@ -25,6 +28,7 @@ pub mod version;
 pub use base::Direction;
 pub use checkpoint::{Checkpoint, CheckpointOptions, CheckpointReport};
 pub use delta::{Change, MemoryAccount};
+pub use lock::{LockError, LockManager, LockOwner};
 pub use scan::Cursor;
 pub use snapshot::Snapshot;
 pub use store::{Latest, ReadMode, Store, StoreError};
