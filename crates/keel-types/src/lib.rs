@@ -22,6 +22,7 @@
 //! | [`column`] | stored bytes of a column, specified by byte |
 //! | [`key`] | order-preserving key bytes, specified by byte |
 //! | [`collation`] | string order, equality, hashing, `LIKE`, code page 1252 |
+//! | [`arith`], [`compare`] | operators |
 //! | [`cast`] | conversion between types, string forms |
 //! | [`decimal`] | decimal arithmetic |
 //! | [`datetime`] | calendar, date parsing and printing |
@@ -33,6 +34,7 @@
 //!
 //! Deliberately absent: sessions, catalogs, rows, and anything that would need one.
 
+pub mod arith;
 pub mod cast;
 pub mod collation;
 pub mod column;

@@ -187,7 +187,9 @@ proptest! {
         let wide = SqlType::NVarChar(crate::Length::Max);
         let exact = !matches!(from.family(), Family::Float | Family::Money | Family::Binary | Family::Variant)
             && !matches!(from, SqlType::Text | SqlType::SmallDateTime);
-        prop_assume!(exact);
+        if !exact {
+            return Ok(());
+        }
         if let Ok(printed) = explicit(from, wide).unwrap().with_style(121).apply(&value)
             && let Ok(back) = explicit(wide, from).unwrap().with_style(121).apply(&printed)
             && crate::compare::order(&value, &back, crate::Collation::Bin2).is_ne()

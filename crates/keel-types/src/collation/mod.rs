@@ -21,6 +21,7 @@
 //! Deliberately absent: contractions, expansions (`ß` is not `ss`), supplementary-character and locale variants.
 
 pub mod cp1252;
+pub mod like;
 mod weights;
 
 pub use crate::ty::Collation;

@@ -350,7 +350,11 @@ fn temporal_result(op: BinaryOp, left: SqlType, right: SqlType) -> Result<SqlTyp
     }
     if (classic(left) || !left.is_temporal()) && (classic(right) || !right.is_temporal()) {
         let (low, high) = if left.precedence() >= right.precedence() { (right, left) } else { (left, right) };
-        return if implicitly_converts(low, high) { Ok(high) } else { Err(operand_clash(low, high)) };
+        return match implicitly_converts(low, high) {
+            true if classic(high) => Ok(high),
+            true => Err(incompatible(left, right, op.message_name())),
+            false => Err(operand_clash(low, high)),
+        };
     }
     if left.is_temporal() && right.is_temporal() {
         return Err(if left.family() == right.family() {

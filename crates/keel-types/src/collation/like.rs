@@ -1,0 +1,392 @@
+//! `LIKE`: patterns compiled once, matched under a collation.
+//!
+//! `%` any string, `_` one character, `[…]` one of a set or range, `[^…]` one not in it, an escape character before any of
+//! them for itself. Characters are compared one by one by their sort keys, so case and accents count as the collation
+//! says; a range holds what sorts between its ends. Trailing blanks of the pattern must match; trailing blanks of the
+//! text beyond the pattern are ignored for the non-national types (`Pattern::matches` is told).
+
+use super::{Collation, append_sort_key};
+use crate::error::{Result, SqlError};
+
+/// A compiled pattern.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    parts: Vec<Part>,
+    collation: Collation,
+    /// The literal text before the first wildcard, as written.
+    prefix: String,
+    shape: Shape,
+    ascii_fold: bool,
+}
+
+/// Patterns that need no general matcher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// No wildcard.
+    Exact,
+    /// `text%`
+    Prefix,
+    /// `%`
+    Any,
+    General,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    /// One character, by its sort key.
+    Char(CharKey),
+    /// `_`
+    One,
+    /// `%`
+    Many,
+    /// `[…]`
+    Set { negated: bool, items: Vec<(CharKey, CharKey)> },
+}
+
+/// Sort key of one character, its first sixteen bytes (no character has more): equal characters have equal keys.
+type CharKey = u128;
+
+fn char_key(c: char, collation: Collation) -> CharKey {
+    if c.is_ascii() && collation.ignores_case() {
+        return u128::from(super::weights::ASCII_PRIMARY[c as usize & 0x7F]) << 120;
+    }
+    let mut bytes = Vec::with_capacity(16);
+    if c == ' ' {
+        // As a whole string it would be cut away.
+        super::append_prefix_weights(&mut bytes, " ", collation);
+    } else {
+        append_sort_key(&mut bytes, c.encode_utf8(&mut [0; 4]), collation);
+    }
+    bytes.resize(16, 0);
+    bytes.into_iter().fold(0, |key, b| (key << 8) | u128::from(b))
+}
+
+impl Pattern {
+    /// Compiles a pattern. An escape longer than one character raises 506.
+    pub fn compile(pattern: &str, escape: Option<&str>, collation: Collation) -> Result<Pattern> {
+        let escape = match escape {
+            None => None,
+            Some(e) => {
+                let mut chars = e.chars();
+                match (chars.next(), chars.next()) {
+                    (Some(c), None) => Some(c),
+                    _ => return Err(bad_escape(e)),
+                }
+            }
+        };
+        let mut parts = Vec::with_capacity(pattern.len());
+        let mut prefix = String::new();
+        let mut literal = true;
+        let mut chars = pattern.chars().peekable();
+        while let Some(c) = chars.next() {
+            let part = match c {
+                _ if Some(c) == escape => match chars.next() {
+                    Some(next) => {
+                        prefix.extend(literal.then_some(next));
+                        Part::Char(char_key(next, collation))
+                    }
+                    // A trailing escape character matches nothing.
+                    None => Part::Set { negated: false, items: Vec::new() },
+                },
+                '%' => Part::Many,
+                '_' => Part::One,
+                '[' => set(&mut chars, escape, collation),
+                _ => {
+                    prefix.extend(literal.then_some(c));
+                    Part::Char(char_key(c, collation))
+                }
+            };
+            literal &= matches!(part, Part::Char(_));
+            if part != Part::Many || parts.last() != Some(&Part::Many) {
+                parts.push(part);
+            }
+        }
+        let shape = shape_of(&parts);
+        let ascii_fold = collation.ignores_case() && prefix.is_ascii();
+        Ok(Pattern { parts, collation, prefix, shape, ascii_fold })
+    }
+
+    /// The text every match begins with: what an index seek can use. Case is as written.
+    #[must_use]
+    pub fn literal_prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// Whether the pattern has no wildcard at all.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.shape == Shape::Exact
+    }
+
+    /// Whether the pattern is its literal prefix and one `%`.
+    #[must_use]
+    pub fn is_prefix(&self) -> bool {
+        self.shape == Shape::Prefix
+    }
+
+    /// Whether the text matches.
+    #[must_use]
+    pub fn matches(&self, text: &str) -> bool {
+        match self.shape {
+            Shape::Any => true,
+            Shape::Exact | Shape::Prefix if self.ascii_fold && text.is_ascii() => self.matches_ascii(text),
+            _ => self.matches_general(text) || self.matches_without_blanks(text),
+        }
+    }
+
+    fn matches_ascii(&self, text: &str) -> bool {
+        let (text, prefix) = (text.as_bytes(), self.prefix.as_bytes());
+        let Some((head, tail)) = text.split_at_checked(prefix.len()) else { return false };
+        head.eq_ignore_ascii_case(prefix) && (self.shape == Shape::Prefix || tail.iter().all(|b| *b == b' '))
+    }
+
+    /// Trailing blanks of the text do not have to be matched.
+    fn matches_without_blanks(&self, text: &str) -> bool {
+        let trimmed = text.trim_end_matches(' ');
+        // Every shorter text between the two ends in blanks as well; a pattern's own blanks decide how many it takes.
+        (trimmed.len()..text.len()).any(|end| self.matches_general(&text[..end]))
+    }
+
+    fn matches_general(&self, text: &str) -> bool {
+        self.find(text, 0, true).is_some()
+    }
+
+    /// Greedy matching with one point of return: the last `%`. Gives the end of the match.
+    fn find(&self, text: &str, start: usize, to_end: bool) -> Option<usize> {
+        let (mut at, mut part) = (start, 0);
+        let mut retry: Option<(usize, usize)> = None;
+        loop {
+            if part == self.parts.len() && (!to_end || at == text.len()) {
+                return Some(at);
+            }
+            let next = text[at..].chars().next();
+            match (self.parts.get(part), next) {
+                (Some(Part::Many), _) => {
+                    retry = Some((part + 1, at));
+                    part += 1;
+                }
+                (Some(p), Some(c)) if self.takes(p, c) => {
+                    at += c.len_utf8();
+                    part += 1;
+                }
+                _ => {
+                    let (retry_part, retry_at) = retry?;
+                    let c = text[retry_at..].chars().next()?;
+                    at = retry_at + c.len_utf8();
+                    retry = Some((retry_part, at));
+                    part = retry_part;
+                }
+            }
+        }
+    }
+
+    /// Where the pattern first matches (`PATINDEX`): the byte position, with the wildcards at both ends taken off.
+    #[must_use]
+    pub fn find_in(&self, text: &str) -> Option<usize> {
+        let leading = self.parts.first() == Some(&Part::Many);
+        let trailing = self.parts.last() == Some(&Part::Many);
+        let inner = &self.parts[usize::from(leading)..];
+        let inner = if trailing && !inner.is_empty() { &inner[..inner.len() - 1] } else { inner };
+        let bare = Pattern { parts: inner.to_vec(), shape: Shape::General, ..self.clone() };
+        let starts: &mut dyn Iterator<Item = usize> =
+            if leading { &mut text.char_indices().map(|(i, _)| i) } else { &mut std::iter::once(0) };
+        for start in starts {
+            if bare.find(text, start, !trailing).is_some() {
+                return Some(start);
+            }
+        }
+        (inner.is_empty() && text.is_empty()).then_some(0)
+    }
+
+    fn takes(&self, part: &Part, c: char) -> bool {
+        match part {
+            Part::Char(key) => *key == char_key(c, self.collation),
+            Part::One => true,
+            Part::Many => false,
+            Part::Set { negated, items } => {
+                let key = char_key(c, self.collation);
+                items.iter().any(|(low, high)| *low <= key && key <= *high) != *negated
+            }
+        }
+    }
+}
+
+fn shape_of(parts: &[Part]) -> Shape {
+    let literals = parts.iter().take_while(|p| matches!(p, Part::Char(_))).count();
+    match &parts[literals..] {
+        [] => Shape::Exact,
+        [Part::Many] if literals == 0 => Shape::Any,
+        [Part::Many] => Shape::Prefix,
+        _ => Shape::General,
+    }
+}
+
+/// Reads a set after its bracket. A set without an end matches nothing.
+fn set(
+    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
+    escape: Option<char>,
+    collation: Collation,
+) -> Part {
+    let negated = chars.next_if_eq(&'^').is_some();
+    let mut items = Vec::new();
+    let mut first = true;
+    loop {
+        let c = match chars.next() {
+            None => return Part::Set { negated: false, items: Vec::new() },
+            Some(']') if !first || chars.peek().is_none() => break,
+            Some(c) if Some(c) == escape => chars.next().unwrap_or(c),
+            Some(c) => c,
+        };
+        first = false;
+        let low = char_key(c, collation);
+        let mut ahead = chars.clone();
+        if ahead.next() == Some('-')
+            && let Some(end) = ahead.next()
+            && end != ']'
+        {
+            *chars = ahead;
+            let high = if Some(end) == escape { chars.next().unwrap_or(end) } else { end };
+            items.push((low, char_key(high, collation)));
+        } else {
+            items.push((low, low));
+        }
+    }
+    Part::Set { negated, items }
+}
+
+fn bad_escape(escape: &str) -> Box<SqlError> {
+    let text = format!("The invalid escape character \"{escape}\" was specified in a LIKE predicate.");
+    SqlError::new(506, 16, 1, text)
+}
+
+/// Where `needle` first occurs in `text` at or after byte `start`, under the collation; the position and its length.
+#[must_use]
+pub fn find(text: &str, needle: &str, start: usize, collation: Collation) -> Option<(usize, usize)> {
+    if needle.is_empty() || start > text.len() {
+        return None;
+    }
+    if collation == Collation::Bin2 {
+        return text[start..].find(needle).map(|i| (start + i, needle.len()));
+    }
+    if text.is_ascii() && needle.is_ascii() && collation.ignores_case() {
+        let found = text.as_bytes()[start..]
+            .windows(needle.len())
+            .position(|w| w.eq_ignore_ascii_case(needle.as_bytes()));
+        return found.map(|i| (start + i, needle.len()));
+    }
+    let keys: Vec<CharKey> = needle.chars().map(|c| char_key(c, collation)).collect();
+    for (i, _) in text[start..].char_indices() {
+        let mut rest = text[start + i..].chars();
+        let mut length = 0;
+        let all = keys.iter().all(|key| match rest.next() {
+            Some(c) => {
+                length += c.len_utf8();
+                *key == char_key(c, collation)
+            }
+            None => false,
+        });
+        if all {
+            return Some((start + i, length));
+        }
+    }
+    None
+}
+
+/// Whether two characters are the same under a collation.
+#[must_use]
+pub fn same_char(a: char, b: char, collation: Collation) -> bool {
+    a == b || char_key(a, collation) == char_key(b, collation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn like(text: &str, pattern: &str, escape: Option<&str>) -> bool {
+        Pattern::compile(pattern, escape, Collation::Latin1CiAs).unwrap().matches(text)
+    }
+
+    #[test]
+    fn known_results() {
+        let check = |text: &str, pattern: &str, expect: bool| {
+            assert_eq!(like(text, pattern, None), expect, "{text} {pattern}")
+        };
+        check("Smith", "smith", true);
+        check("Smith", "S%", true);
+        check("Smith", "%IT%", true);
+        check("Smith", "_mith", true);
+        check("Smith", "_ith", false);
+        check("Smith", "[p-t]mith", true);
+        check("Smith", "[^p-t]mith", false);
+        check("Smith", "[abc]%", false);
+        check("abc  ", "abc", true);
+        check("abc", "abc ", false);
+        check("abc ", "abc_", true);
+        check("50%", "50[%]", true);
+        check("a]b", "a]b", true);
+        check("a]b", "a[]]b", true);
+        check("a-b", "a[a-]b", true);
+        check("abc", "[", false);
+        check("é", "e", false);
+        check("É", "é", true);
+        check("", "%", true);
+        check("", "", true);
+        check("x", "", false);
+        check("aXbXc", "a%x%c", true);
+        assert!(like("50%", "50!%", Some("!")));
+        assert!(!like("505", "50!%", Some("!")));
+        assert_eq!(Pattern::compile("a", Some("!!"), Collation::Bin2).unwrap_err().number, 506);
+    }
+
+    #[test]
+    fn positions() {
+        let check = |text: &str, pattern: &str, expect: Option<usize>| {
+            let p = Pattern::compile(pattern, None, Collation::Latin1CiAs).unwrap();
+            assert_eq!(p.find_in(text), expect, "{text} {pattern}");
+        };
+        check("interesting data", "%ter%", Some(2));
+        check("abc123", "%[0-9]%", Some(3));
+        check("abc", "%z%", None);
+        check("abc", "a%", Some(0));
+        check("abc", "b%", None);
+        check("abc", "%c", Some(2));
+        check("abcb", "%b", Some(3));
+        assert_eq!(find("Hello World", "WORLD", 0, Collation::Latin1CiAs), Some((6, 5)));
+        assert_eq!(find("Hello World", "WORLD", 0, Collation::Latin1CsAs), None);
+        assert_eq!(find("dé É", "É", 0, Collation::Latin1CiAs), Some((1, 2)));
+    }
+
+    /// Exponential and obviously right.
+    fn naive(text: &[char], pattern: &[char]) -> bool {
+        match pattern {
+            [] => text.is_empty(),
+            ['%', rest @ ..] => (0..=text.len()).any(|i| naive(&text[i..], rest)),
+            ['_', rest @ ..] => !text.is_empty() && naive(&text[1..], rest),
+            [c, rest @ ..] => text.first() == Some(c) && naive(&text[1..], rest),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+
+        #[test]
+        fn agrees_with_the_naive_matcher(text in "[abé]{0,8}", pattern in "[abé%_]{0,6}") {
+            let chars = |s: &str| s.chars().collect::<Vec<_>>();
+            for collation in [Collation::Latin1CiAs, Collation::Bin2] {
+                let p = Pattern::compile(&pattern, None, collation).unwrap();
+                prop_assert_eq!(p.matches(&text), naive(&chars(&text), &chars(&pattern)), "{} {}", text, pattern);
+            }
+        }
+
+        #[test]
+        fn never_panics(text in any::<String>(), pattern in "[a-c\\[\\]^%_ é\\\\-]{0,8}") {
+            for collation in Collation::ALL {
+                if let Ok(p) = Pattern::compile(&pattern, Some("\\"), collation) {
+                    let _ = p.matches(&text);
+                    let _ = p.find_in(&text);
+                }
+            }
+        }
+    }
+}
