@@ -6,6 +6,7 @@
 //!
 //! Deliberately absent: any way into the server but the wire.
 
+pub mod crash;
 pub mod target;
 pub mod tds;
 pub mod tpcc;

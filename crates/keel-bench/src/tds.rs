@@ -1,1 +1,324 @@
-//! Evenkeel, or any server that speaks TDS, by address.
+//! Evenkeel, or any server that speaks TDS: by address, or a `keel serve` started for the occasion.
+
+use crate::target::Server;
+use anyhow::{Context, Result, bail};
+use keel_tds::client::{Client, ClientEncryption, ClientError, ConnectOptions, trust_any_certificate};
+use keel_tds::login::Login;
+use keel_tds::request::Procedure;
+use keel_tds::request::rpc::{CallFlags, ParameterFlags, encode_call, encode_parameter};
+use keel_tds::token::{Column, ColumnFlags, Done, DoneKind, DoneStatus, Token, column, row};
+use keel_tds::{Data, TypeInfo, WireCollation};
+use keel_workload::{CallError, Cell, Connection, Dialect};
+use std::io::{BufRead, BufReader};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// Where a TDS server is and how to log in.
+#[derive(Clone, Debug)]
+pub struct Address {
+    /// `host:port`.
+    pub address: String,
+    /// Login.
+    pub user: String,
+    /// Its password.
+    pub password: String,
+    /// Database of new sessions.
+    pub database: String,
+}
+
+impl Server for Address {
+    fn name(&self) -> String {
+        "Evenkeel".into()
+    }
+
+    fn connect(&self) -> Result<Box<dyn Connection + Send>> {
+        Ok(Box::new(self.session(&self.database)?))
+    }
+}
+
+impl Address {
+    /// A session in `database`.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses the login.
+    pub fn session(&self, database: &str) -> Result<TdsConnection> {
+        let socket =
+            TcpStream::connect(&self.address).with_context(|| format!("connecting to {}", self.address))?;
+        socket.set_nodelay(true)?;
+        let login = Login {
+            user_name: self.user.clone(),
+            password: self.password.clone(),
+            database: database.into(),
+            app_name: "keel-bench".into(),
+            packet_size: 8192,
+            ..Login::default()
+        };
+        let host = self.address.split(':').next().unwrap_or_default().to_string();
+        let options = ConnectOptions {
+            login,
+            encryption: ClientEncryption::On,
+            tls: Some(trust_any_certificate()?),
+            host,
+        };
+        Ok(TdsConnection { client: Client::connect(socket, &options)? })
+    }
+
+    /// Makes the benchmark's database, dropping an earlier one.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub fn create_database(&self) -> Result<()> {
+        let mut session = self.session("master")?;
+        session.execute(&format!("DROP DATABASE IF EXISTS [{}]", self.database))?;
+        session.execute(&format!("CREATE DATABASE [{}]", self.database))?;
+        Ok(())
+    }
+}
+
+/// A `keel serve` of our own on a free loopback port. Killed when dropped; its directory stays with the caller.
+pub struct Keel {
+    child: Child,
+    address: Address,
+}
+
+impl Keel {
+    /// Starts `binary` on `data` and waits for its ready line. `more` is appended to its command line.
+    ///
+    /// # Errors
+    /// When it does not become ready.
+    pub fn start(binary: &Path, data: &Path, more: &[&str]) -> Result<Keel> {
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let address = Address {
+            address: format!("127.0.0.1:{port}"),
+            user: "sa".into(),
+            password: "Bench-mark-2026".into(),
+            database: "tpcc".into(),
+        };
+        let mut child = Command::new(binary)
+            .arg("serve")
+            .arg("--data")
+            .arg(data)
+            .args(["--listen", &address.address])
+            .args(more)
+            .env("MSSQL_SA_PASSWORD", &address.password)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .with_context(|| format!("starting {}", binary.display()))?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().context("no standard output")?).read_line(&mut line)?;
+        if line.is_empty() {
+            bail!("the server ended before it was ready: {}", child.wait()?);
+        }
+        Ok(Keel { child, address })
+    }
+
+    /// How to reach it.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Kills it as a power cut of the process would: no warning, no clean-up.
+    pub fn kill(&mut self) {
+        // It may be dead already; either way it is gone afterwards.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Process id, for whoever measures it.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Keel {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Server for Keel {
+    fn name(&self) -> String {
+        self.address.name()
+    }
+
+    fn connect(&self) -> Result<Box<dyn Connection + Send>> {
+        self.address.connect()
+    }
+}
+
+/// `keel` beside this program, or in `KEEL_BINARY`.
+///
+/// # Errors
+/// When there is none.
+pub fn keel_binary() -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os("KEEL_BINARY") {
+        return Ok(path.into());
+    }
+    let beside = std::env::current_exe()?.with_file_name("keel");
+    anyhow::ensure!(
+        beside.exists(),
+        "{} is missing; build it with `cargo build --release -p keel`",
+        beside.display()
+    );
+    Ok(beside)
+}
+
+/// A session over TDS.
+pub struct TdsConnection {
+    client: Client<TcpStream>,
+}
+
+fn lost(error: ClientError) -> CallError {
+    CallError::Lost(error.to_string())
+}
+
+impl TdsConnection {
+    /// Reads the response to its end; hands rows to `each`.
+    fn finish(&mut self, mut each: impl FnMut(Vec<Data<'static>>)) -> Result<u64, CallError> {
+        let (mut failed, mut rows) = (None, 0);
+        loop {
+            match self.client.next_token().map_err(lost)? {
+                None => break,
+                Some(Token::Row(values)) => each(values),
+                Some(Token::Done(done)) if done.status.contains(DoneStatus::COUNT) => rows = done.rows,
+                Some(Token::Message(m)) if m.is_error && failed.is_none() => {
+                    let text = format!(
+                        "Msg {}, Level {}, State {}, Line {}: {}",
+                        m.number, m.class, m.state, m.line, m.text
+                    );
+                    failed = Some(match m.number {
+                        1205 | 3960 | 1222 => CallError::Retry(text),
+                        _ => CallError::Refused(text),
+                    });
+                }
+                Some(_) => {}
+            }
+        }
+        failed.map_or(Ok(rows), Err)
+    }
+}
+
+fn data(cell: &Cell) -> (TypeInfo, Data<'static>) {
+    let collation = WireCollation::LATIN1_CI_AS;
+    match cell {
+        Cell::Null => (TypeInfo::IntN(4), Data::Null),
+        Cell::Int(i) => (TypeInfo::IntN(4), Data::Int(*i as i32)),
+        Cell::Decimal(digits, scale) => (
+            TypeInfo::Decimal { numeric: false, precision: 18, scale: *scale },
+            Data::Decimal { negative: *digits < 0, magnitude: digits.unsigned_abs().into(), scale: *scale },
+        ),
+        Cell::Text(s) => (TypeInfo::VarChar(8000, collation), Data::Char(s.clone().into_bytes().into())),
+        Cell::Timestamp(seconds) => {
+            const UNIX_EPOCH_DAYS: i64 = 719_162;
+            let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+            let days = u32::try_from(days + UNIX_EPOCH_DAYS).unwrap_or_default();
+            (TypeInfo::DateTime2N(3), Data::DateTime2 { days, time: second as u64 * 10_000_000 })
+        }
+    }
+}
+
+fn cell(value: Data<'_>) -> Cell {
+    match value {
+        Data::TinyInt(i) => Cell::Int(i.into()),
+        Data::SmallInt(i) => Cell::Int(i.into()),
+        Data::Int(i) => Cell::Int(i.into()),
+        Data::BigInt(i) => Cell::Int(i),
+        Data::Bit(b) => Cell::Int(b.into()),
+        Data::Decimal { negative, magnitude, scale } => {
+            let digits = i64::try_from(magnitude).unwrap_or(i64::MAX);
+            Cell::Decimal(if negative { -digits } else { digits }, scale)
+        }
+        Data::Money(m) => Cell::Decimal(m, 4),
+        Data::Char(bytes) => Cell::Text(String::from_utf8_lossy(&bytes).into_owned()),
+        Data::NChar(bytes) => Cell::Text(keel_tds::text::from_utf16le(&bytes)),
+        _ => Cell::Null,
+    }
+}
+
+impl Connection for TdsConnection {
+    fn execute(&mut self, sql: &str) -> Result<(), CallError> {
+        self.client.batch(sql).map_err(lost)?;
+        self.finish(|_| {}).map(|_| ())
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Cell>>, CallError> {
+        self.client.batch(sql).map_err(lost)?;
+        let mut rows = Vec::new();
+        self.finish(|row| rows.push(row.into_iter().map(cell).collect()))?;
+        Ok(rows)
+    }
+
+    fn call(&mut self, procedure: &str, arguments: &[Cell]) -> Result<Option<Vec<Cell>>, CallError> {
+        self.client
+            .call(|out| {
+                encode_call(out, &Procedure::Name(procedure.into()), CallFlags(0));
+                for argument in arguments {
+                    let (ty, value) = data(argument);
+                    encode_parameter(out, "", ParameterFlags(0), &ty, &value);
+                }
+            })
+            .map_err(lost)?;
+        let mut first = None;
+        self.finish(|row| {
+            first.get_or_insert_with(|| row.into_iter().map(cell).collect());
+        })?;
+        Ok(first)
+    }
+
+    fn bulk(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        rows: &mut dyn Iterator<Item = Vec<Cell>>,
+    ) -> Result<u64, CallError> {
+        let mut rows = rows.peekable();
+        let Some(first) = rows.peek() else { return Ok(0) };
+        // A column's type is that of its first row; the workloads never start one with NULL.
+        let types: Vec<TypeInfo> = first.iter().map(|c| data(c).0).collect();
+        let declared: Vec<String> =
+            columns.iter().zip(&types).map(|(name, ty)| format!("[{name}] {}", sql_type(ty))).collect();
+        let sql = format!("INSERT BULK [{table}] ({}) WITH (TABLOCK)", declared.join(", "));
+        self.client.batch(&sql).map_err(lost)?;
+        self.finish(|_| {})?;
+        let metadata: Vec<Column> = columns
+            .iter()
+            .zip(types)
+            .map(|(name, ty)| Column {
+                user_type: 0,
+                flags: ColumnFlags::NULLABLE,
+                ty,
+                table: Vec::new(),
+                name: (*name).into(),
+            })
+            .collect();
+        self.client
+            .bulk(|out| {
+                column::put(out, metadata.iter());
+                for cells in rows {
+                    let values: Vec<Data<'_>> = cells.iter().map(|c| data(c).1).collect();
+                    row::put_row(out, &metadata, &values);
+                }
+                Done { kind: DoneKind::Done, status: DoneStatus(0), command: 0, rows: 0 }.put(out);
+            })
+            .map_err(lost)?;
+        self.finish(|_| {})
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::TransactSql
+    }
+}
+
+fn sql_type(ty: &TypeInfo) -> String {
+    match ty {
+        TypeInfo::IntN(_) => "int".into(),
+        TypeInfo::Decimal { precision, scale, .. } => format!("decimal({precision},{scale})"),
+        TypeInfo::DateTime2N(scale) => format!("datetime2({scale})"),
+        _ => "varchar(8000)".into(),
+    }
+}
