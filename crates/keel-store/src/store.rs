@@ -372,3 +372,6 @@ pub(crate) fn bound_slice<T: AsRef<[u8]>>(bound: &Bound<T>) -> Bound<&[u8]> {
 fn status_of(own: Option<&WriteSet>) -> *const crate::txn::TxnStatus {
     own.map_or(std::ptr::null(), |set| Arc::as_ptr(set.status()))
 }
+
+#[cfg(test)]
+mod tests;

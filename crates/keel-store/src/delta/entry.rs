@@ -231,9 +231,9 @@ impl Entry {
     /// some snapshot in use falls on.
     fn prune(&self, view: &PruneView, guard: &Guard) -> usize {
         let mut freed = 0;
-        // SAFETY (all derefs below): linked versions live as long as the guard.
         let mut link = &self.head;
         let mut newer: Option<Lsn> = None;
+        // SAFETY: linked versions live as long as the guard.
         while let Some(version) = unsafe { link.load(Ordering::Acquire).as_ref() } {
             let Stamp::Committed(lsn) = version.stamp() else {
                 link = &version.older;

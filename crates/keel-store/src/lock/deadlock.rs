@@ -244,7 +244,7 @@ impl LockManager {
             }
         }
         if let Some(report) = &*self.on_deadlock.read() {
-            found.iter().for_each(|graph| report(graph));
+            found.iter().for_each(report);
         }
     }
 

@@ -46,6 +46,7 @@ pub(super) struct Head {
     pub(super) resource: OwnedResource,
     pub(super) granted: SmallVec<[Grant; 1]>,
     /// Conversions first, then in order of arrival.
+    #[allow(clippy::box_collection, reason = "nearly always absent, and heads should be small")]
     pub(super) queue: Option<Box<VecDeque<Waiter>>>,
 }
 

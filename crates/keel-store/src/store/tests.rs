@@ -1,0 +1,410 @@
+//! The store against a model: histories of random operations, with many snapshots, several open transactions,
+//! savepoints, checkpoints and evictions, must show exactly what a list of maps shows.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::Arc;
+
+use keel_base::env::Disk;
+use keel_base::env::sim::SimDisk;
+use keel_base::{Lsn, TreeId, TxnId};
+use proptest::prelude::*;
+
+use crate::base::{BaseOptions, BaseTree, Direction, PageCache};
+use crate::row::{PatchBuilder, RowBuilder, patch};
+use crate::store::{ReadMode, Store, StoreError};
+use crate::{Change, CheckpointOptions, Mark, MemoryAccount, Snapshot, WriteSet};
+
+const TREE: TreeId = TreeId(7);
+const KEYS: u8 = 10;
+
+type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
+
+pub(crate) fn new_store() -> (Arc<Store>, Arc<MemoryAccount>) {
+    let disk: Arc<dyn Disk> = Arc::new(SimDisk::new());
+    let path = Path::new("/db/base");
+    disk.create_dir_all(Path::new("/db")).unwrap();
+    let cache = PageCache::new(1 << 20);
+    let base = BaseTree::create(&disk, path, &cache, &BaseOptions::default()).unwrap();
+    let memory = MemoryAccount::new();
+    (Store::new(base, &memory), memory)
+}
+
+fn row(a: u8, b: u8) -> Vec<u8> {
+    RowBuilder::build(&[Some(&[a]), Some(&[b, b]), None])
+}
+
+fn key(index: u8) -> Vec<u8> {
+    // Some keys are prefixes of others, some are longer than a node's inline part would be.
+    match index % KEYS {
+        0 => vec![],
+        1 => vec![1],
+        2 => vec![1, 0],
+        3 => vec![1, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+        4 => vec![1, 0, 0, 0, 0, 0, 0, 0, 0, 2],
+        other => vec![other; other as usize * 4],
+    }
+}
+
+struct Open {
+    set: WriteSet,
+    /// What it has changed; `None` = deleted.
+    own: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    marks: Vec<(Mark, BTreeMap<Vec<u8>, Option<Vec<u8>>>)>,
+}
+
+struct World {
+    store: Arc<Store>,
+    committed: Rows,
+    snapshots: Vec<(Snapshot, Rows)>,
+    open: BTreeMap<u8, Open>,
+    locks: BTreeMap<Vec<u8>, u8>,
+    lsn: u64,
+    /// States since the stable LSN, oldest first.
+    unstable: Vec<(Lsn, Rows)>,
+    stable: Rows,
+    transactions: u64,
+}
+
+impl World {
+    fn new() -> World {
+        World {
+            store: new_store().0,
+            committed: Rows::new(),
+            snapshots: Vec::new(),
+            open: BTreeMap::new(),
+            locks: BTreeMap::new(),
+            lsn: 0,
+            unstable: Vec::new(),
+            stable: Rows::new(),
+            transactions: 0,
+        }
+    }
+
+    fn next_lsn(&mut self) -> Lsn {
+        self.lsn += 10;
+        Lsn(self.lsn)
+    }
+
+    fn committed_at(&mut self, lsn: Lsn) {
+        self.unstable.push((lsn, self.committed.clone()));
+    }
+
+    fn step(&mut self, op: u8, who: u8, what: u8) {
+        let (who, at) = (who % 3, key(what));
+        match op % 16 {
+            0..=4 => self.write(who, &at, op, what),
+            5 => self.savepoint(who, what),
+            6 => self.rollback_to(who, what),
+            7 => self.commit(who),
+            8 => self.rollback(who),
+            9 => self.advance(what),
+            10 => self.snapshots.push((self.store.snapshot(Lsn::ZERO), self.stable.clone())),
+            11 if !self.snapshots.is_empty() => {
+                let index = what as usize % self.snapshots.len();
+                self.snapshots.swap_remove(index);
+            }
+            12 => {
+                self.store.begin_checkpoint().run(&CheckpointOptions::default()).unwrap();
+            }
+            13 => {
+                self.store.evict();
+            }
+            14 | 15 => self.redo_patch(&at, what),
+            _ => {}
+        }
+    }
+
+    fn write(&mut self, who: u8, at: &[u8], op: u8, what: u8) {
+        if self.locks.get(at).is_some_and(|holder| *holder != who) {
+            let open = self.open.get_mut(&who);
+            if let Some(open) = open {
+                let refused = self.store.put(&mut open.set, TREE, at, &row(0, 0));
+                // The lock may outlive the version it guarded (savepoint rolled back).
+                if refused.is_ok() {
+                    open.own.insert(at.to_vec(), Some(row(0, 0)));
+                    self.locks.insert(at.to_vec(), who);
+                } else {
+                    assert!(matches!(refused, Err(StoreError::Undecided(_))));
+                }
+            }
+            return;
+        }
+        self.transactions += 1;
+        let id = TxnId(self.transactions);
+        let fresh = || Open { set: WriteSet::new(id), own: BTreeMap::new(), marks: Vec::new() };
+        let open = self.open.entry(who).or_insert_with(fresh);
+        self.locks.insert(at.to_vec(), who);
+        let now = open.own.get(at).cloned().unwrap_or_else(|| self.committed.get(at).cloned());
+        let value = row(what, op);
+        match op % 5 {
+            0 | 1 => {
+                let inserted = self.store.insert(&mut open.set, TREE, at, &value);
+                assert_eq!(inserted.is_err(), now.is_some());
+                if inserted.is_ok() {
+                    open.own.insert(at.to_vec(), Some(value));
+                }
+            }
+            2 | 3 => {
+                self.store.put(&mut open.set, TREE, at, &value).unwrap();
+                open.own.insert(at.to_vec(), Some(value));
+            }
+            _ => {
+                self.store.delete(&mut open.set, TREE, at).unwrap();
+                open.own.insert(at.to_vec(), None);
+            }
+        }
+    }
+
+    fn savepoint(&mut self, who: u8, what: u8) {
+        if let Some(open) = self.open.get_mut(&who) {
+            if what.is_multiple_of(3)
+                && let Some((mark, _)) = open.marks.pop()
+            {
+                open.set.release(mark);
+            } else {
+                open.marks.push((open.set.savepoint(), open.own.clone()));
+            }
+        }
+    }
+
+    fn rollback_to(&mut self, who: u8, what: u8) {
+        if let Some(open) = self.open.get_mut(&who)
+            && !open.marks.is_empty()
+        {
+            let index = what as usize % open.marks.len();
+            let (mark, own) = open.marks[index].clone();
+            open.set.rollback_to(mark);
+            open.own = own;
+            open.marks.truncate(index + 1);
+        }
+    }
+
+    fn commit(&mut self, who: u8) {
+        let Some(open) = self.open.remove(&who) else { return };
+        let lsn = self.next_lsn();
+        open.set.status().commit_at(lsn);
+        open.set.commit();
+        for (at, value) in open.own {
+            match value {
+                Some(value) => self.committed.insert(at, value),
+                None => self.committed.remove(&at),
+            };
+        }
+        self.locks.retain(|_, holder| *holder != who);
+        self.committed_at(lsn);
+    }
+
+    fn rollback(&mut self, who: u8) {
+        if let Some(open) = self.open.remove(&who) {
+            open.set.rollback();
+            self.locks.retain(|_, holder| *holder != who);
+        }
+    }
+
+    fn advance(&mut self, what: u8) {
+        let count = 1 + what as usize % 3;
+        for (lsn, rows) in self.unstable.drain(..count.min(self.unstable.len())) {
+            self.store.advance_stable(lsn);
+            self.stable = rows;
+        }
+    }
+
+    fn redo_patch(&mut self, at: &[u8], what: u8) {
+        if self.locks.contains_key(at) {
+            return;
+        }
+        let Some(old) = self.committed.get(at).cloned() else { return };
+        let new = RowBuilder::build(&[Some(&[what]), crate::row::column(&old, 1), Some(b"patched")]);
+        let mut builder = PatchBuilder::new();
+        let change = patch::diff(&old, &new, &mut builder);
+        let lsn = self.next_lsn();
+        self.store.apply(lsn, TREE, at, Change::Patch(change)).unwrap();
+        self.committed.insert(at.to_vec(), new);
+        self.committed_at(lsn);
+    }
+
+    fn check(&self, bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>)) {
+        for (snapshot, rows) in &self.snapshots {
+            self.check_view(ReadMode::Snapshot(snapshot), None, rows, &bounds);
+            for index in 0..KEYS {
+                let found = self.store.get(snapshot, None, TREE, &key(index)).unwrap();
+                assert_eq!(found.as_deref(), rows.get(&key(index)).map(|v| &v[..]));
+            }
+        }
+        self.check_view(ReadMode::Latest, None, &self.committed, &bounds);
+        for open in self.open.values() {
+            let mut rows = self.committed.clone();
+            for (at, value) in &open.own {
+                match value {
+                    Some(value) => rows.insert(at.clone(), value.clone()),
+                    None => rows.remove(at),
+                };
+            }
+            self.check_view(ReadMode::Latest, Some(&open.set), &rows, &bounds);
+            for index in 0..KEYS {
+                let found = self.store.get_latest(Some(&open.set), TREE, &key(index)).unwrap();
+                assert_eq!(found.row.as_deref(), rows.get(&key(index)).map(|v| &v[..]));
+            }
+        }
+    }
+
+    fn check_view(
+        &self,
+        mode: ReadMode<'_>,
+        own: Option<&WriteSet>,
+        rows: &Rows,
+        bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>),
+    ) {
+        let borrowed = (bounds.0.as_ref().map(Vec::as_slice), bounds.1.as_ref().map(Vec::as_slice));
+        for direction in [Direction::Forward, Direction::Reverse] {
+            let mut expected: Vec<_> = rows.range::<[u8], _>(borrowed).map(|(k, v)| (k.clone(), v.clone())).collect();
+            if direction == Direction::Reverse {
+                expected.reverse();
+            }
+            let mut cursor = self.store.scan(mode, own, TREE, borrowed, direction);
+            let mut found = Vec::new();
+            while cursor.advance().unwrap() {
+                if cursor.has_row() {
+                    found.push((cursor.key().to_vec(), cursor.row().to_vec()));
+                    assert_eq!(cursor.row_ref().as_deref(), Some(cursor.row()));
+                } else {
+                    assert!(cursor.blocked());
+                }
+            }
+            assert_eq!(found, expected);
+        }
+    }
+}
+
+fn some_bounds(low: u8, high: u8) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+    let end = |v: u8| match v % 3 {
+        0 => Bound::Unbounded,
+        1 => Bound::Included(key(v / 3)),
+        _ => Bound::Excluded(key(v / 3)),
+    };
+    let (lower, upper) = (end(low), end(high));
+    let value = |b: &Bound<Vec<u8>>| match b {
+        Bound::Unbounded => None,
+        Bound::Included(k) | Bound::Excluded(k) => Some(k.clone()),
+    };
+    match (value(&lower), value(&upper)) {
+        (Some(a), Some(b)) if a >= b => (lower, Bound::Unbounded),
+        _ => (lower, upper),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn histories_match_the_model(ops in prop::collection::vec((any::<u8>(), any::<u8>(), any::<u8>()), 1..150)) {
+        let mut world = World::new();
+        for (index, (op, who, what)) in ops.iter().enumerate() {
+            world.step(*op, *who, *what);
+            if index % 8 == 7 {
+                world.check(some_bounds(*who, what.wrapping_mul(31)));
+            }
+        }
+        world.check((Bound::Unbounded, Bound::Unbounded));
+        // With nobody left, a checkpoint takes everything out of memory.
+        world.snapshots.clear();
+        world.open.clear();
+        world.advance(2);
+        while !world.unstable.is_empty() {
+            world.advance(2);
+        }
+        world.store.begin_checkpoint().run(&CheckpointOptions::default()).unwrap();
+        prop_assert_eq!(world.store.delta_keys(), 0);
+        prop_assert_eq!(world.store.delta_bytes(), 0);
+        world.check((Bound::Unbounded, Bound::Unbounded));
+    }
+}
+
+fn commit(store: &Store, set: WriteSet, lsn: u64) {
+    set.status().commit_at(Lsn(lsn));
+    set.commit();
+    store.advance_stable(Lsn(lsn));
+}
+
+#[test]
+fn a_hot_row_keeps_few_versions_even_under_an_old_snapshot() {
+    let (store, _) = new_store();
+    let update = |lsn: u64| {
+        let mut set = WriteSet::new(TxnId(lsn));
+        store.put(&mut set, TREE, b"k", &row(lsn as u8, 0)).unwrap();
+        commit(&store, set, lsn);
+    };
+    update(1);
+    let old = store.snapshot(Lsn::ZERO);
+    (2..1000).for_each(update);
+    let guard = crossbeam_epoch::pin();
+    let chain = store.tree(TREE).chain_len(b"k", &guard);
+    assert!(chain <= 4, "{chain} versions");
+    assert_eq!(store.get(&old, None, TREE, b"k").unwrap().as_deref(), Some(&row(1, 0)[..]));
+}
+
+#[test]
+fn writing_a_row_twice_in_one_transaction_keeps_one_version() {
+    let (store, _) = new_store();
+    let mut set = WriteSet::new(TxnId(1));
+    for round in 0..100 {
+        store.put(&mut set, TREE, b"k", &row(round, 0)).unwrap();
+    }
+    assert_eq!(set.len(), 1);
+    let mark = set.savepoint();
+    store.put(&mut set, TREE, b"k", &row(200, 0)).unwrap();
+    store.put(&mut set, TREE, b"k", &row(201, 0)).unwrap();
+    assert_eq!(set.len(), 2);
+    set.rollback_to(mark);
+    let latest = store.get_latest(Some(&set), TREE, b"k").unwrap();
+    assert_eq!(latest.row.as_deref(), Some(&row(99, 0)[..]));
+}
+
+#[test]
+fn dropped_write_sets_settle_by_their_status() {
+    let (store, _) = new_store();
+    let mut set = WriteSet::new(TxnId(1));
+    store.put(&mut set, TREE, b"a", &row(1, 1)).unwrap();
+    set.status().commit_at(Lsn(5));
+    drop(set);
+    let mut set = WriteSet::new(TxnId(2));
+    store.put(&mut set, TREE, b"b", &row(1, 1)).unwrap();
+    drop(set);
+    assert!(store.get_latest(None, TREE, b"a").unwrap().row.is_some());
+    assert!(store.get_latest(None, TREE, b"b").unwrap().row.is_none());
+}
+
+#[test]
+fn a_dropped_tree_leaves_memory_at_once_and_the_base_with_the_next_checkpoint() {
+    let (store, memory) = new_store();
+    let mut set = WriteSet::new(TxnId(1));
+    store.put(&mut set, TREE, b"a", &row(1, 1)).unwrap();
+    commit(&store, set, 5);
+    store.begin_checkpoint().run(&CheckpointOptions::default()).unwrap();
+    let mut set = WriteSet::new(TxnId(2));
+    store.put(&mut set, TREE, b"b", &row(1, 1)).unwrap();
+    commit(&store, set, 6);
+    store.drop_tree(TREE, Lsn(8));
+    assert_eq!(memory.bytes(), 0);
+    store.begin_checkpoint().run(&CheckpointOptions::default()).unwrap();
+    assert_eq!(store.base().root().stats().rows, 1, "the drop is later than the checkpoint");
+    store.advance_stable(Lsn(8));
+    store.begin_checkpoint().run(&CheckpointOptions::default()).unwrap();
+    assert_eq!(store.base().root().stats().rows, 0);
+}
+
+#[test]
+fn the_latest_read_tells_who_is_in_the_way() {
+    let (store, _) = new_store();
+    let mut set = WriteSet::new(TxnId(9));
+    store.put(&mut set, TREE, b"a", &row(1, 1)).unwrap();
+    let latest = store.get_latest(None, TREE, b"a").unwrap();
+    assert!(latest.row.is_none());
+    assert_eq!(latest.blocked_by, Some(TxnId(9)));
+    let mut cursor = store.scan(ReadMode::Latest, None, TREE, (Bound::Unbounded, Bound::Unbounded), Direction::Forward);
+    assert!(cursor.advance().unwrap());
+    assert_eq!(cursor.key(), b"a");
+    assert!(cursor.blocked() && !cursor.has_row());
+    assert_eq!(store.get_dirty(None, TREE, b"a").unwrap().as_deref(), Some(&row(1, 1)[..]));
+}
