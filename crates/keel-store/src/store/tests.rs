@@ -259,7 +259,8 @@ impl World {
     ) {
         let borrowed = (bounds.0.as_ref().map(Vec::as_slice), bounds.1.as_ref().map(Vec::as_slice));
         for direction in [Direction::Forward, Direction::Reverse] {
-            let mut expected: Vec<_> = rows.range::<[u8], _>(borrowed).map(|(k, v)| (k.clone(), v.clone())).collect();
+            let mut expected: Vec<_> =
+                rows.range::<[u8], _>(borrowed).map(|(k, v)| (k.clone(), v.clone())).collect();
             if direction == Direction::Reverse {
                 expected.reverse();
             }
@@ -402,7 +403,8 @@ fn the_latest_read_tells_who_is_in_the_way() {
     let latest = store.get_latest(None, TREE, b"a").unwrap();
     assert!(latest.row.is_none());
     assert_eq!(latest.blocked_by, Some(TxnId(9)));
-    let mut cursor = store.scan(ReadMode::Latest, None, TREE, (Bound::Unbounded, Bound::Unbounded), Direction::Forward);
+    let mut cursor =
+        store.scan(ReadMode::Latest, None, TREE, (Bound::Unbounded, Bound::Unbounded), Direction::Forward);
     assert!(cursor.advance().unwrap());
     assert_eq!(cursor.key(), b"a");
     assert!(cursor.blocked() && !cursor.has_row());
