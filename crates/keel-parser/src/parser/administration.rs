@@ -1,0 +1,205 @@
+//! DBCC, KILL, certificates, master keys, and the classes of objects kept as name and options.
+
+use super::Parser;
+use crate::ast::{
+    CreateCertificate, Dbcc, Expr, GenericStatement, Kill, MasterKey, Opt, OptValue, StatementKind,
+};
+use crate::error::Result;
+use crate::keyword::Kw;
+use crate::lexer::Tok;
+use smol_str::SmolStr;
+
+/// Classes that are parsed as name and rest. Longer names first where one begins another.
+const GENERIC_CLASSES: &[&[&str]] = &[
+    &["RESOURCE", "POOL"],
+    &["RESOURCE", "GOVERNOR"],
+    &["EXTERNAL", "RESOURCE", "POOL"],
+    &["WORKLOAD", "GROUP"],
+    &["WORKLOAD", "CLASSIFIER"],
+    &["SERVER", "CONFIGURATION"],
+    &["SERVER", "AUDIT", "SPECIFICATION"],
+    &["SERVER", "AUDIT"],
+    &["DATABASE", "AUDIT", "SPECIFICATION"],
+    &["DATABASE", "SCOPED", "CREDENTIAL"],
+    &["DATABASE", "ENCRYPTION", "KEY"],
+    &["EVENT", "SESSION"],
+    &["EVENT", "NOTIFICATION"],
+    &["PARTITION", "FUNCTION"],
+    &["PARTITION", "SCHEME"],
+    &["FULLTEXT", "CATALOG"],
+    &["FULLTEXT", "INDEX"],
+    &["FULLTEXT", "STOPLIST"],
+    &["XML", "SCHEMA", "COLLECTION"],
+    &["EXTERNAL", "DATA", "SOURCE"],
+    &["EXTERNAL", "FILE", "FORMAT"],
+    &["EXTERNAL", "TABLE"],
+    &["EXTERNAL", "LIBRARY"],
+    &["EXTERNAL", "LANGUAGE"],
+    &["SYMMETRIC", "KEY"],
+    &["ALL", "SYMMETRIC", "KEYS"],
+    &["ASYMMETRIC", "KEY"],
+    &["COLUMN", "MASTER", "KEY"],
+    &["COLUMN", "ENCRYPTION", "KEY"],
+    &["SERVICE", "MASTER", "KEY"],
+    &["SECURITY", "POLICY"],
+    &["MESSAGE", "TYPE"],
+    &["BROKER", "PRIORITY"],
+    &["REMOTE", "SERVICE", "BINDING"],
+    &["CRYPTOGRAPHIC", "PROVIDER"],
+    &["SENSITIVITY", "CLASSIFICATION"],
+    &["SIGNATURE"],
+    &["CREDENTIAL"],
+    &["CERTIFICATE"],
+    &["ASSEMBLY"],
+    &["AGGREGATE"],
+    &["CONTRACT"],
+    &["QUEUE"],
+    &["SERVICE"],
+    &["ROUTE"],
+    &["RULE"],
+    &["DEFAULT"],
+];
+
+/// Classes of which there is only one, so that no name follows.
+const NAMELESS: [&str; 5] = [
+    "RESOURCE GOVERNOR",
+    "SERVER CONFIGURATION",
+    "DATABASE ENCRYPTION KEY",
+    "SERVICE MASTER KEY",
+    "ALL SYMMETRIC KEYS",
+];
+
+impl Parser<'_> {
+    /// Behind its verb, a statement about one of the [`GENERIC_CLASSES`].
+    pub(super) fn generic(&mut self, verb: &'static str) -> Result<StatementKind> {
+        let Some(words) = GENERIC_CLASSES.iter().copied().find(|words| self.at_words(words)) else {
+            return Err(self.unexpected());
+        };
+        self.at += words.len();
+        let class = SmolStr::from(words.join(" "));
+        if verb == "DROP" {
+            self.if_exists();
+        }
+        let named = !NAMELESS.contains(&class.as_str()) && self.at_ident();
+        let name = if named { Some(self.object_name()?) } else { None };
+        let options = self.rest_of_statement()?;
+        let statement = GenericStatement { verb: SmolStr::new_static(verb), class, name, options };
+        Ok(StatementKind::Generic(Box::new(statement)))
+    }
+
+    // ---- DBCC and KILL ----
+
+    /// Behind DBCC.
+    pub(super) fn dbcc(&mut self) -> Result<Dbcc> {
+        let command = self.upper_word()?;
+        let mut args = Vec::new();
+        if self.eat(Tok::LParen) {
+            if self.tok() != Tok::RParen {
+                args = self.list(Self::dbcc_arg)?;
+            }
+            self.expect(Tok::RParen)?;
+        }
+        let options = if self.eat_kw(Kw::WITH) { self.option_list()? } else { Vec::new() };
+        Ok(Dbcc { command, args, options })
+    }
+
+    /// A value, or a name that may be reserved (`DBCC SQLPERF(LOGSPACE)`, `DBCC INDEXDEFRAG(db, t, primary)`).
+    fn dbcc_arg(&mut self) -> Result<Expr> {
+        if matches!(self.tok(), Tok::Kw(_)) && !self.at_kw(Kw::NULL) {
+            return Ok(Self::word_as_string(self.take_ident()));
+        }
+        self.expr()
+    }
+
+    /// Behind KILL.
+    pub(super) fn kill(&mut self) -> Result<Kill> {
+        if self.at_string() {
+            return Ok(Kill::Other(self.string()?));
+        }
+        if self.at_words(&["QUERY", "NOTIFICATION"]) || self.at_words(&["STATS", "JOB"]) {
+            let start = self.span();
+            self.rest_of_statement()?;
+            return Ok(Kill::Other(SmolStr::new(self.since(start).text(self.text))));
+        }
+        let id = self.simple_value()?;
+        Ok(Kill::Session { id, status_only: self.eat_words(&["WITH", "STATUSONLY"]) })
+    }
+
+    // ---- certificates and keys ----
+
+    /// Behind CREATE CERTIFICATE.
+    pub(super) fn create_certificate(&mut self) -> Result<CreateCertificate> {
+        let name = self.ident()?;
+        let mut certificate = CreateCertificate {
+            name,
+            authorization: None,
+            from: None,
+            private_key: Vec::new(),
+            encryption_password: None,
+            options: Vec::new(),
+            active_for_begin_dialog: None,
+        };
+        if self.eat_kw(Kw::AUTHORIZATION) {
+            certificate.authorization = Some(self.any_word()?);
+        }
+        if self.eat_kw(Kw::FROM) {
+            let executable = self.eat_word("EXECUTABLE");
+            let mut from = self.option()?;
+            if executable {
+                from.name = SmolStr::new_static("EXECUTABLE FILE");
+            }
+            certificate.from = Some(from);
+        }
+        if self.eat_words(&["ENCRYPTION", "BY", "PASSWORD"]) {
+            self.expect(Tok::Eq)?;
+            certificate.encryption_password = Some(self.string()?);
+        }
+        if self.eat_words(&["WITH", "PRIVATE", "KEY"]) {
+            certificate.private_key = self.key_options()?;
+        } else if self.eat_kw(Kw::WITH) {
+            certificate.options = self.option_list()?;
+        }
+        if self.eat_words(&["ACTIVE", "FOR", "BEGIN_DIALOG"]) {
+            self.expect(Tok::Eq)?;
+            certificate.active_for_begin_dialog = Some(self.on_off()?);
+        }
+        Ok(certificate)
+    }
+
+    /// Behind CREATE MASTER KEY.
+    pub(super) fn create_master_key(&mut self) -> Result<StatementKind> {
+        let mut password = None;
+        if self.eat_words(&["ENCRYPTION", "BY", "PASSWORD"]) {
+            self.expect(Tok::Eq)?;
+            password = Some(self.string()?);
+        }
+        Ok(StatementKind::MasterKey(Box::new(MasterKey::Create { password })))
+    }
+
+    /// At MASTER KEY behind OPEN.
+    pub(super) fn open_master_key(&mut self) -> Result<StatementKind> {
+        self.at += 2;
+        self.expect_words(&["DECRYPTION", "BY", "PASSWORD"])?;
+        self.expect(Tok::Eq)?;
+        let password = self.string()?;
+        Ok(StatementKind::MasterKey(Box::new(MasterKey::Open { password })))
+    }
+
+    /// Behind `verb MASTER KEY`.
+    pub(super) fn other_master_key(&mut self, verb: &'static str) -> Result<StatementKind> {
+        let mut options = self.rest_of_statement()?;
+        // `= 'text'` arrives as two options; join them so that a password is found under its name.
+        let mut joined: Vec<Opt> = Vec::new();
+        for option in options.drain(..) {
+            match joined.last_mut() {
+                Some(last) if option.name.starts_with('\'') => {
+                    last.value = OptValue::String(SmolStr::from(crate::lexer::unquote(&option.name)));
+                }
+                _ if option.name == "=" => {}
+                _ => joined.push(option),
+            }
+        }
+        let key = MasterKey::Other { verb: SmolStr::new_static(verb), options: joined };
+        Ok(StatementKind::MasterKey(Box::new(key)))
+    }
+}

@@ -1,0 +1,192 @@
+//! Function calls: arguments, DISTINCT, WITHIN GROUP, OVER.
+
+use super::Parser;
+use crate::ast::{Expr, ExprKind, Frame, FrameBound, FunctionCall, ObjectName, OrderItem, Over, Span};
+use crate::error::Result;
+use crate::keyword::Kw;
+use crate::lexer::Tok;
+
+impl Parser<'_> {
+    /// A call of a one-part name, which may be a function with its own grammar.
+    #[inline(never)]
+    pub(super) fn call(&mut self) -> Result<Expr> {
+        let start = self.span();
+        if self.tok() == Tok::Word
+            && let Some(special) = self.special_function()
+        {
+            return self.nested(special);
+        }
+        let name = self.take_ident();
+        self.call_of(ObjectName::simple(name), start)
+    }
+
+    pub(super) fn call_of(&mut self, name: ObjectName, start: Span) -> Result<Expr> {
+        let call = self.function_call(name)?;
+        Ok(Expr { kind: ExprKind::Function(Box::new(call)), span: self.since(start) })
+    }
+
+    /// From the opening parenthesis to the end of OVER.
+    #[inline(never)]
+    pub(super) fn function_call(&mut self, name: ObjectName) -> Result<FunctionCall> {
+        let mut call = FunctionCall {
+            name,
+            args: Vec::new(),
+            star: false,
+            distinct: false,
+            niladic: false,
+            odbc: self.odbc,
+            within_group: None,
+            ignore_nulls: None,
+            over: None,
+        };
+        self.expect(Tok::LParen)?;
+        if self.tok() == Tok::Star && self.tok_ahead(1) == Tok::RParen {
+            self.bump();
+            call.star = true;
+        } else if self.tok() != Tok::RParen {
+            call.distinct = self.eat_kw(Kw::DISTINCT);
+            if !call.distinct {
+                self.eat_kw(Kw::ALL);
+            }
+            call.args = self.nested(|p| p.function_args())?;
+        }
+        self.expect(Tok::RParen)?;
+        if self.at_words(&["WITHIN", "GROUP"]) {
+            self.at += 2;
+            call.within_group = Some(self.parenthesized(Self::order_by)?);
+        }
+        if self.eat_words(&["IGNORE", "NULLS"]) {
+            call.ignore_nulls = Some(true);
+        } else if self.eat_words(&["RESPECT", "NULLS"]) {
+            call.ignore_nulls = Some(false);
+        }
+        if self.eat_kw(Kw::OVER) {
+            call.over = Some(self.over()?);
+        }
+        Ok(call)
+    }
+
+    /// Arguments of any function; `'key': value` of JSON_OBJECT counts as two.
+    fn function_args(&mut self) -> Result<Vec<Expr>> {
+        let mut args = vec![self.argument()?];
+        while self.eat(Tok::Comma) || self.eat(Tok::Colon) {
+            args.push(self.argument()?);
+        }
+        Ok(args)
+    }
+
+    /// `( )` or `( a, b )`.
+    pub(super) fn call_args(&mut self) -> Result<Vec<Expr>> {
+        self.expect(Tok::LParen)?;
+        let args =
+            if self.tok() == Tok::RParen { Vec::new() } else { self.nested(|p| p.list(Self::argument))? };
+        self.expect(Tok::RParen)?;
+        Ok(args)
+    }
+
+    /// A value or DEFAULT.
+    pub(super) fn argument(&mut self) -> Result<Expr> {
+        if self.at_kw(Kw::DEFAULT) {
+            let span = self.span();
+            self.bump();
+            return Ok(Expr { kind: ExprKind::Default, span });
+        }
+        self.expr()
+    }
+
+    pub(super) fn niladic(&mut self) -> Expr {
+        let start = self.span();
+        let call = FunctionCall {
+            name: ObjectName::simple(self.take_ident()),
+            args: Vec::new(),
+            star: false,
+            distinct: false,
+            niladic: true,
+            odbc: self.odbc,
+            within_group: None,
+            ignore_nulls: None,
+            over: None,
+        };
+        Expr { kind: ExprKind::Function(Box::new(call)), span: start }
+    }
+
+    pub(super) fn static_method(&mut self, ty: ObjectName, start: Span) -> Result<Expr> {
+        self.bump();
+        let method = self.any_word()?;
+        let args = if self.tok() == Tok::LParen { self.call_args()? } else { Vec::new() };
+        Ok(Expr { kind: ExprKind::StaticMethod { ty, method, args }, span: self.since(start) })
+    }
+
+    /// `ORDER BY items`
+    pub(super) fn order_by(&mut self) -> Result<Vec<OrderItem>> {
+        self.expect_kw(Kw::ORDER)?;
+        self.expect_kw(Kw::BY)?;
+        self.list(Self::order_item)
+    }
+
+    fn order_item(&mut self) -> Result<OrderItem> {
+        let expr = self.expr()?;
+        let descending = self.eat_kw(Kw::DESC);
+        if !descending {
+            self.eat_kw(Kw::ASC);
+        }
+        Ok(OrderItem { expr, descending })
+    }
+
+    /// Behind OVER: a window in parentheses or its name.
+    pub(super) fn over(&mut self) -> Result<Over> {
+        if self.at_ident() {
+            return Ok(Over { window: Some(self.ident()?), ..Over::default() });
+        }
+        self.parenthesized(Self::window)
+    }
+
+    fn window(&mut self) -> Result<Over> {
+        let mut over = Over::default();
+        let names_window = self.at_ident()
+            && ["PARTITION", "ROWS", "RANGE"].iter().all(|w| !self.at_word(w) || self.tok() == Tok::Quoted);
+        if names_window {
+            over.window = Some(self.ident()?);
+        }
+        if self.eat_word("PARTITION") {
+            self.expect_kw(Kw::BY)?;
+            over.partition_by = self.list(Self::expr)?;
+        }
+        if self.at_kw(Kw::ORDER) {
+            over.order_by = self.order_by()?;
+        }
+        if let Some(unit) = self.one_of(&["ROWS", "RANGE"]) {
+            over.frame = Some(self.frame(unit == "ROWS")?);
+        }
+        Ok(over)
+    }
+
+    fn frame(&mut self, rows: bool) -> Result<Frame> {
+        if self.eat_kw(Kw::BETWEEN) {
+            let start = self.frame_bound()?;
+            self.expect_kw(Kw::AND)?;
+            return Ok(Frame { rows, start, end: self.frame_bound()? });
+        }
+        Ok(Frame { rows, start: self.frame_bound()?, end: FrameBound::CurrentRow })
+    }
+
+    fn frame_bound(&mut self) -> Result<FrameBound> {
+        if self.eat_kw(Kw::CURRENT) {
+            self.expect_word("ROW")?;
+            return Ok(FrameBound::CurrentRow);
+        }
+        if self.eat_word("UNBOUNDED") {
+            return match self.one_of(&["PRECEDING", "FOLLOWING"]) {
+                Some("PRECEDING") => Ok(FrameBound::UnboundedPreceding),
+                Some(_) => Ok(FrameBound::UnboundedFollowing),
+                None => Err(self.unexpected()),
+            };
+        }
+        let amount = Box::new(self.expr()?);
+        match self.one_of(&["PRECEDING", "FOLLOWING"]) {
+            Some("PRECEDING") => Ok(FrameBound::Preceding(amount)),
+            Some(_) => Ok(FrameBound::Following(amount)),
+            None => Err(self.unexpected()),
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! CREATE, ALTER and DROP by class of object, and the small classes: schemas, types, sequences, synonyms.
+
+use super::Parser;
+use crate::ast::{
+    AlterSchema, CreateSchema, CreateSequence, CreateSynonym, CreateType, CreateTypeKind, Drop, DropClass,
+    ModuleVerb, SequenceOption, StatementKind,
+};
+use crate::error::Result;
+use crate::keyword::Kw;
+use crate::lexer::Tok;
+use smol_str::SmolStr;
+
+impl Parser<'_> {
+    pub(super) fn create(&mut self) -> Result<StatementKind> {
+        let create_at = self.at;
+        self.bump();
+        if self.eat_words(&["OR", "ALTER"]) {
+            return self.module(ModuleVerb::CreateOrAlter, create_at)?.ok_or_else(|| self.unexpected());
+        }
+        if let Some(module) = self.module(ModuleVerb::Create, create_at)? {
+            return Ok(module);
+        }
+        Ok(match self.tok() {
+            Tok::Kw(Kw::TABLE) => {
+                self.bump();
+                StatementKind::CreateTable(Box::new(self.create_table()?))
+            }
+            Tok::Kw(Kw::UNIQUE | Kw::CLUSTERED | Kw::NONCLUSTERED | Kw::INDEX) => {
+                StatementKind::CreateIndex(Box::new(self.create_index()?))
+            }
+            Tok::Kw(Kw::PRIMARY) if self.word_ahead(1, "XML") => {
+                StatementKind::CreateIndex(Box::new(self.create_index()?))
+            }
+            Tok::Kw(Kw::DATABASE) if !self.create_database_subclass() => {
+                self.bump();
+                StatementKind::CreateDatabase(Box::new(self.create_database()?))
+            }
+            Tok::Kw(Kw::SCHEMA) => {
+                self.bump();
+                StatementKind::CreateSchema(Box::new(self.create_schema()?))
+            }
+            Tok::Kw(Kw::STATISTICS) => {
+                self.bump();
+                StatementKind::CreateStatistics(Box::new(self.create_statistics()?))
+            }
+            Tok::Kw(Kw::USER) => {
+                self.bump();
+                StatementKind::CreateUser(Box::new(self.create_user()?))
+            }
+            _ => return self.create_word(),
+        })
+    }
+
+    /// `CREATE DATABASE AUDIT SPECIFICATION`, `… SCOPED CREDENTIAL`, `… ENCRYPTION KEY`.
+    fn create_database_subclass(&self) -> bool {
+        [["AUDIT", "SPECIFICATION"], ["SCOPED", "CREDENTIAL"], ["ENCRYPTION", "KEY"]]
+            .iter()
+            .any(|pair| self.word_ahead(1, pair[0]) && self.word_ahead(2, pair[1]))
+    }
+
+    /// Classes whose names are not reserved.
+    fn create_word(&mut self) -> Result<StatementKind> {
+        let special_index = matches!(self.tok_ahead(1), Tok::Kw(Kw::INDEX))
+            && ["COLUMNSTORE", "XML", "SPATIAL", "FULLTEXT"].iter().any(|w| self.at_word(w));
+        if special_index && self.at_word("FULLTEXT") {
+            return self.generic("CREATE");
+        }
+        if special_index {
+            return Ok(StatementKind::CreateIndex(Box::new(self.create_index()?)));
+        }
+        if self.eat_word("TYPE") {
+            return Ok(StatementKind::CreateType(Box::new(self.create_type()?)));
+        }
+        if self.eat_word("SEQUENCE") {
+            return Ok(StatementKind::CreateSequence(Box::new(self.sequence()?)));
+        }
+        if self.eat_word("SYNONYM") {
+            let name = self.object_name()?;
+            self.expect_kw(Kw::FOR)?;
+            let target = self.object_name()?;
+            return Ok(StatementKind::CreateSynonym(Box::new(CreateSynonym { name, target })));
+        }
+        if self.eat_word("LOGIN") {
+            return Ok(StatementKind::CreateLogin(Box::new(self.create_login()?)));
+        }
+        if let Some((server, application)) = self.role_class() {
+            return Ok(StatementKind::CreateRole(Box::new(self.create_role(server, application)?)));
+        }
+        if self.eat_word("CERTIFICATE") {
+            return Ok(StatementKind::CreateCertificate(Box::new(self.create_certificate()?)));
+        }
+        if self.eat_words(&["MASTER", "KEY"]) {
+            return self.create_master_key();
+        }
+        if self.eat_word("ENDPOINT") {
+            return Ok(StatementKind::Endpoint(Box::new(self.endpoint(true)?)));
+        }
+        if self.eat_words(&["AVAILABILITY", "GROUP"]) {
+            return Ok(StatementKind::AvailabilityGroup(Box::new(self.create_availability_group()?)));
+        }
+        self.generic("CREATE")
+    }
+
+    /// `ROLE`, `SERVER ROLE`, `APPLICATION ROLE`.
+    fn role_class(&mut self) -> Option<(bool, bool)> {
+        if self.eat_word("ROLE") {
+            return Some((false, false));
+        }
+        if self.eat_words(&["SERVER", "ROLE"]) {
+            return Some((true, false));
+        }
+        if self.eat_words(&["APPLICATION", "ROLE"]) { Some((false, true)) } else { None }
+    }
+
+    pub(super) fn alter(&mut self) -> Result<StatementKind> {
+        let alter_at = self.at;
+        self.bump();
+        if let Some(module) = self.module(ModuleVerb::Alter, alter_at)? {
+            return Ok(module);
+        }
+        Ok(match self.tok() {
+            Tok::Kw(Kw::TABLE) => {
+                self.bump();
+                StatementKind::AlterTable(Box::new(self.alter_table()?))
+            }
+            Tok::Kw(Kw::INDEX) => {
+                self.bump();
+                StatementKind::AlterIndex(Box::new(self.alter_index()?))
+            }
+            Tok::Kw(Kw::DATABASE)
+                if !self.create_database_subclass() || self.word_ahead(2, "CONFIGURATION") =>
+            {
+                self.bump();
+                StatementKind::AlterDatabase(Box::new(self.alter_database()?))
+            }
+            Tok::Kw(Kw::SCHEMA) => {
+                self.bump();
+                StatementKind::AlterSchema(Box::new(self.alter_schema()?))
+            }
+            Tok::Kw(Kw::USER) => {
+                self.bump();
+                StatementKind::AlterUser(Box::new(self.alter_user()?))
+            }
+            Tok::Kw(Kw::AUTHORIZATION) => {
+                self.bump();
+                StatementKind::AlterAuthorization(Box::new(self.alter_authorization()?))
+            }
+            _ => return self.alter_word(),
+        })
+    }
+
+    fn alter_word(&mut self) -> Result<StatementKind> {
+        if self.eat_word("SEQUENCE") {
+            return Ok(StatementKind::AlterSequence(Box::new(self.sequence()?)));
+        }
+        if self.eat_word("LOGIN") {
+            return Ok(StatementKind::AlterLogin(Box::new(self.alter_login()?)));
+        }
+        if let Some((server, application)) = self.role_class() {
+            return Ok(StatementKind::AlterRole(Box::new(self.alter_role(server, application)?)));
+        }
+        if self.eat_word("ENDPOINT") {
+            return Ok(StatementKind::Endpoint(Box::new(self.endpoint(false)?)));
+        }
+        if self.eat_words(&["AVAILABILITY", "GROUP"]) {
+            return Ok(StatementKind::AvailabilityGroup(Box::new(self.alter_availability_group()?)));
+        }
+        if self.at_words(&["MASTER", "KEY"]) {
+            self.at += 2;
+            return self.other_master_key("ALTER");
+        }
+        self.generic("ALTER")
+    }
+
+    // ---- DROP ----
+
+    pub(super) fn drop_statement(&mut self) -> Result<StatementKind> {
+        self.bump();
+        if self.eat_kw(Kw::INDEX) {
+            return self.drop_index();
+        }
+        let Some(class) = self.drop_class() else { return self.generic("DROP") };
+        if class == DropClass::AvailabilityGroup {
+            let name = self.ident()?;
+            let action = crate::ast::AvailabilityGroupAction::Drop;
+            let statement = crate::ast::AvailabilityGroupStatement { name, action };
+            return Ok(StatementKind::AvailabilityGroup(Box::new(statement)));
+        }
+        let if_exists = self.if_exists();
+        let names = match class {
+            DropClass::MasterKey => Vec::new(),
+            DropClass::Database => self.list(|p| Ok(crate::ast::ObjectName::simple(p.any_word()?)))?,
+            _ => self.list(Self::object_name)?,
+        };
+        let mut drop = Drop { class, if_exists, names, trigger_target: None };
+        if drop.class == DropClass::Trigger && self.eat_kw(Kw::ON) {
+            drop.trigger_target = Some(self.trigger_target()?);
+        }
+        Ok(StatementKind::Drop(Box::new(drop)))
+    }
+
+    fn drop_class(&mut self) -> Option<DropClass> {
+        let class = match self.tok() {
+            Tok::Kw(Kw::DATABASE) if !self.create_database_subclass() => DropClass::Database,
+            Tok::Kw(Kw::SCHEMA) => DropClass::Schema,
+            Tok::Kw(Kw::TABLE) => DropClass::Table,
+            Tok::Kw(Kw::VIEW) => DropClass::View,
+            Tok::Kw(Kw::PROC | Kw::PROCEDURE) => DropClass::Procedure,
+            Tok::Kw(Kw::FUNCTION) => DropClass::Function,
+            Tok::Kw(Kw::TRIGGER) => DropClass::Trigger,
+            Tok::Kw(Kw::STATISTICS) => DropClass::Statistics,
+            Tok::Kw(Kw::USER) => DropClass::User,
+            Tok::Kw(Kw::RULE) => DropClass::Other(SmolStr::new_static("RULE")),
+            Tok::Kw(Kw::DEFAULT) => DropClass::Other(SmolStr::new_static("DEFAULT")),
+            _ => return self.drop_class_word(),
+        };
+        self.bump();
+        Some(class)
+    }
+
+    fn drop_class_word(&mut self) -> Option<DropClass> {
+        if self.eat_words(&["MASTER", "KEY"]) {
+            return Some(DropClass::MasterKey);
+        }
+        if self.eat_words(&["AVAILABILITY", "GROUP"]) {
+            return Some(DropClass::AvailabilityGroup);
+        }
+        if let Some((server, application)) = self.role_class() {
+            return Some(match (server, application) {
+                (true, _) => DropClass::ServerRole,
+                (_, true) => DropClass::Other(SmolStr::new_static("APPLICATION ROLE")),
+                _ => DropClass::Role,
+            });
+        }
+        let word = self.one_of(&[
+            "TYPE",
+            "SEQUENCE",
+            "SYNONYM",
+            "LOGIN",
+            "CERTIFICATE",
+            "ENDPOINT",
+            "AGGREGATE",
+            "ASSEMBLY",
+        ])?;
+        Some(match word {
+            "TYPE" => DropClass::Type,
+            "SEQUENCE" => DropClass::Sequence,
+            "SYNONYM" => DropClass::Synonym,
+            "LOGIN" => DropClass::Login,
+            "CERTIFICATE" => DropClass::Certificate,
+            "ENDPOINT" => DropClass::Endpoint,
+            other => DropClass::Other(SmolStr::new_static(other)),
+        })
+    }
+
+    // ---- schemas ----
+
+    fn create_schema(&mut self) -> Result<CreateSchema> {
+        let name = if self.at_ident() { Some(self.ident()?) } else { None };
+        let authorization = if self.eat_kw(Kw::AUTHORIZATION) { Some(self.ident()?) } else { None };
+        if name.is_none() && authorization.is_none() {
+            return Err(self.unexpected());
+        }
+        let mut elements = Vec::new();
+        while self.at_schema_element() {
+            elements.push(self.statement()?);
+        }
+        Ok(CreateSchema { name, authorization, elements })
+    }
+
+    /// Only tables and permissions follow inside CREATE SCHEMA without ambiguity; a module opens its own batch.
+    fn at_schema_element(&self) -> bool {
+        match self.tok() {
+            Tok::Kw(Kw::CREATE) => self.tok_ahead(1) == Tok::Kw(Kw::TABLE),
+            Tok::Kw(Kw::GRANT | Kw::REVOKE | Kw::DENY) => true,
+            _ => false,
+        }
+    }
+
+    fn alter_schema(&mut self) -> Result<AlterSchema> {
+        let schema = self.ident()?;
+        self.expect_word("TRANSFER")?;
+        let mut class = None;
+        if self.tok_ahead(1) == Tok::DoubleColon {
+            class = Some(self.upper_word()?);
+            self.bump();
+        }
+        Ok(AlterSchema { schema, class, object: self.object_name()? })
+    }
+
+    // ---- types and sequences ----
+
+    fn create_type(&mut self) -> Result<CreateType> {
+        let name = self.object_name()?;
+        let kind = if self.eat_kw(Kw::FROM) {
+            let base = self.type_name()?;
+            CreateTypeKind::Alias { base, nullable: self.nullability()? }
+        } else if self.eat_kw(Kw::AS) {
+            self.expect_kw(Kw::TABLE)?;
+            let elements = self.table_elements()?;
+            CreateTypeKind::Table { elements, options: self.with_options()? }
+        } else {
+            self.expect_words(&["EXTERNAL", "NAME"])?;
+            CreateTypeKind::External(self.object_name()?)
+        };
+        Ok(CreateType { name, kind })
+    }
+
+    /// Behind CREATE or ALTER SEQUENCE.
+    fn sequence(&mut self) -> Result<CreateSequence> {
+        let name = self.object_name()?;
+        let ty = if self.eat_kw(Kw::AS) { Some(self.type_name()?) } else { None };
+        let mut options = Vec::new();
+        while let Some(option) = self.sequence_option()? {
+            options.push(option);
+        }
+        Ok(CreateSequence { name, ty, options })
+    }
+
+    fn sequence_option(&mut self) -> Result<Option<SequenceOption>> {
+        if self.eat_word("START") {
+            self.expect_kw(Kw::WITH)?;
+            return Ok(Some(SequenceOption::StartWith(self.signed_literal()?)));
+        }
+        if self.eat_word("RESTART") {
+            let with = self.eat_kw(Kw::WITH);
+            return Ok(Some(SequenceOption::Restart(if with { Some(self.signed_literal()?) } else { None })));
+        }
+        if self.eat_word("INCREMENT") {
+            self.expect_kw(Kw::BY)?;
+            return Ok(Some(SequenceOption::IncrementBy(self.signed_literal()?)));
+        }
+        if self.eat_word("NO") {
+            return match self.one_of(&["MINVALUE", "MAXVALUE", "CYCLE", "CACHE"]) {
+                Some("MINVALUE") => Ok(Some(SequenceOption::MinValue(None))),
+                Some("MAXVALUE") => Ok(Some(SequenceOption::MaxValue(None))),
+                Some("CYCLE") => Ok(Some(SequenceOption::Cycle(false))),
+                Some(_) => Ok(Some(SequenceOption::Cache(Some(0)))),
+                None => Err(self.unexpected()),
+            };
+        }
+        Ok(match self.one_of(&["MINVALUE", "MAXVALUE", "CYCLE", "CACHE"]) {
+            Some("MINVALUE") => Some(SequenceOption::MinValue(Some(self.signed_literal()?))),
+            Some("MAXVALUE") => Some(SequenceOption::MaxValue(Some(self.signed_literal()?))),
+            Some("CYCLE") => Some(SequenceOption::Cycle(true)),
+            Some(_) => {
+                let sized = self.tok() == Tok::Int;
+                Some(SequenceOption::Cache(if sized { Some(self.bigint()?) } else { None }))
+            }
+            None => None,
+        })
+    }
+}
