@@ -1,0 +1,109 @@
+//! The seam to the SQL side: what the server needs of an engine and of a session.
+//!
+//! Production has one implementation, on [`keel_sql`]; tests bring their own, so that the network side is tested without
+//! an engine.
+
+use std::sync::Arc;
+
+use keel_sql::{
+    BulkSource, BulkTarget, CancelHandle, Engine, LoginRecord, ResultSink, RpcParam, RpcProcedure, Session,
+    SessionOptions, TransactionRequest,
+};
+use keel_types::error::Result;
+
+/// An instance.
+pub trait Backend: Send + Sync {
+    /// The login of that name.
+    fn login(&self, name: &str) -> Option<LoginRecord>;
+    /// A session of an authenticated login; 4060 when its database cannot be opened.
+    fn session(&self, options: SessionOptions) -> Result<Box<dyn SqlSession>>;
+    /// `@@SERVERNAME`.
+    fn server_name(&self) -> &str;
+}
+
+/// A session, used by one thread at a time. Meanings as in [`keel_sql::Session`].
+pub trait SqlSession {
+    /// `@@SPID`.
+    fn id(&self) -> u16;
+    /// Name of the current database.
+    fn database(&self) -> &str;
+    /// Stops what the session does, from other threads.
+    fn cancel_handle(&self) -> CancelHandle;
+    /// Whether the connection must be closed.
+    fn is_ended(&self) -> bool;
+    /// Whether a transaction is open.
+    fn in_transaction(&self) -> bool;
+    /// Runs a batch.
+    fn execute_batch(&mut self, text: &str, sink: &mut dyn ResultSink);
+    /// Runs a procedure.
+    fn execute_rpc(
+        &mut self,
+        procedure: RpcProcedure<'_>,
+        parameters: Vec<RpcParam>,
+        sink: &mut dyn ResultSink,
+    );
+    /// Runs a transaction manager request.
+    fn transaction_request(&mut self, request: TransactionRequest, sink: &mut dyn ResultSink);
+    /// What a bulk load must look like, after `INSERT BULK`.
+    fn bulk_target(&self) -> Option<&BulkTarget>;
+    /// Loads rows.
+    fn bulk_load(&mut self, rows: &mut dyn BulkSource, sink: &mut dyn ResultSink);
+    /// Resets the session for its next user.
+    fn reset(&mut self, keep_transaction: bool, sink: &mut dyn ResultSink);
+}
+
+/// The engine as a backend.
+pub struct EngineBackend(pub Arc<Engine>);
+
+impl Backend for EngineBackend {
+    fn login(&self, name: &str) -> Option<LoginRecord> {
+        self.0.login(name)
+    }
+    fn session(&self, options: SessionOptions) -> Result<Box<dyn SqlSession>> {
+        Ok(Box::new(self.0.session(options)?))
+    }
+    fn server_name(&self) -> &str {
+        &self.0.options().server_name
+    }
+}
+
+impl SqlSession for Session {
+    fn id(&self) -> u16 {
+        Session::id(self)
+    }
+    fn database(&self) -> &str {
+        Session::database(self)
+    }
+    fn cancel_handle(&self) -> CancelHandle {
+        Session::cancel_handle(self)
+    }
+    fn is_ended(&self) -> bool {
+        Session::is_ended(self)
+    }
+    fn in_transaction(&self) -> bool {
+        Session::transaction_descriptor(self) != 0
+    }
+    fn execute_batch(&mut self, text: &str, sink: &mut dyn ResultSink) {
+        Session::execute_batch(self, text, sink);
+    }
+    fn execute_rpc(
+        &mut self,
+        procedure: RpcProcedure<'_>,
+        parameters: Vec<RpcParam>,
+        sink: &mut dyn ResultSink,
+    ) {
+        Session::execute_rpc(self, procedure, parameters, sink);
+    }
+    fn transaction_request(&mut self, request: TransactionRequest, sink: &mut dyn ResultSink) {
+        Session::transaction_request(self, request, sink);
+    }
+    fn bulk_target(&self) -> Option<&BulkTarget> {
+        Session::bulk_target(self)
+    }
+    fn bulk_load(&mut self, rows: &mut dyn BulkSource, sink: &mut dyn ResultSink) {
+        Session::bulk_load(self, rows, sink);
+    }
+    fn reset(&mut self, keep_transaction: bool, sink: &mut dyn ResultSink) {
+        Session::reset(self, keep_transaction, sink);
+    }
+}

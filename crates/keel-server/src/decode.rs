@@ -1,0 +1,203 @@
+//! The wire to SQL values: parameters, bulk rows, table-valued parameters.
+
+use std::sync::Arc;
+
+use keel_sql::{RpcParam, RpcValue, TvpName};
+use keel_tds::collation::WireCollation;
+use keel_tds::request::rpc::{Parameter, ParameterFlags};
+use keel_tds::type_info::{Fixed, MAX, TypeInfo, code};
+use keel_tds::{Data, text};
+use keel_types::datetime::{DAY_1900, TICKS_PER_DAY, TICKS_PER_MINUTE, from_three_hundredths};
+use keel_types::error::Result;
+use keel_types::{Decimal, Length, SqlError, SqlType, Value};
+use smol_str::SmolStr;
+
+/// A call's parameter as the session takes it.
+pub fn parameter(ordinal: usize, p: Parameter<'_>) -> Result<RpcParam> {
+    let name = small_text(p.name_utf16);
+    let output = p.flags.contains(ParameterFlags::BY_REF);
+    if let Data::Table(table) = p.value {
+        let TypeInfo::Table(type_name) = p.ty else { return Err(bad_parameter(ordinal, &name, &p.ty)) };
+        let [_, schema, table_name] = *type_name;
+        let types: Vec<TypeInfo> = table.columns.into_iter().map(|c| c.ty).collect();
+        let mut rows = Vec::with_capacity(table.rows.len());
+        for row in table.rows {
+            let row = row.into_iter().zip(&types).map(|(data, ty)| value(ty, data).map(|(_, v)| v));
+            rows.push(
+                row.collect::<Option<Vec<_>>>()
+                    .ok_or_else(|| bad_parameter(ordinal, &name, &TypeInfo::Guid))?,
+            );
+        }
+        let type_name = TvpName { schema, name: table_name };
+        return Ok(RpcParam { name, ty: SqlType::Null, value: RpcValue::Table { type_name, rows }, output });
+    }
+    if let TypeInfo::Table(type_name) = &p.ty {
+        let [_, schema, table_name] = &**type_name;
+        let type_name = TvpName { schema: schema.clone(), name: table_name.clone() };
+        return Ok(RpcParam {
+            name,
+            ty: SqlType::Null,
+            value: RpcValue::Table { type_name, rows: Vec::new() },
+            output,
+        });
+    }
+    let (ty, v) = value(&p.ty, p.value).ok_or_else(|| bad_parameter(ordinal, &name, &p.ty))?;
+    let default = p.flags.contains(ParameterFlags::DEFAULT);
+    Ok(RpcParam { name, ty, value: if default { RpcValue::Default } else { RpcValue::Scalar(v) }, output })
+}
+
+fn small_text(utf16: &[u8]) -> SmolStr {
+    if utf16.is_empty() { SmolStr::default() } else { text::from_utf16le(utf16).into() }
+}
+
+fn bad_parameter(ordinal: usize, name: &str, ty: &TypeInfo) -> Box<SqlError> {
+    let mut bytes = Vec::new();
+    ty.encode(&mut bytes);
+    SqlError::new(
+        8009,
+        16,
+        10,
+        format!(
+            "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol stream is incorrect. \
+             Parameter {ordinal} (\"{name}\"): Data type 0x{:02X} is unknown.",
+            bytes[0]
+        ),
+    )
+}
+
+/// A wire value and its SQL type; `None` for what has none (CLR types, tables).
+#[must_use]
+pub fn value(ty: &TypeInfo, data: Data<'_>) -> Option<(SqlType, Value)> {
+    let sql_type = sql_type(ty)?;
+    let v = match data {
+        Data::Null => Value::Null,
+        Data::Bit(v) => Value::Bit(v),
+        Data::TinyInt(v) => Value::Int(v.into()),
+        Data::SmallInt(v) => Value::Int(v.into()),
+        Data::Int(v) => Value::Int(v.into()),
+        Data::BigInt(v) => Value::Int(v),
+        Data::Real(v) => Value::Float(v.into()),
+        Data::Float(v) => Value::Float(v),
+        Data::Money(v) => Value::Money(v),
+        Data::DateTime { days, ticks } => {
+            let day = i64::from(days) + i64::from(DAY_1900);
+            // Out of the calendar: such a value has no meaning, so it is refused like an unknown type.
+            if !(0..=3_652_058).contains(&day) || ticks >= 300 * 86_400 {
+                return None;
+            }
+            Value::DateTime(day * TICKS_PER_DAY + from_three_hundredths(ticks.into()))
+        }
+        Data::SmallDateTime { days, minutes } => {
+            if minutes >= 1440 {
+                return None;
+            }
+            let day = i64::from(days) + i64::from(DAY_1900);
+            Value::DateTime(day * TICKS_PER_DAY + i64::from(minutes) * TICKS_PER_MINUTE)
+        }
+        Data::Date(days) => Value::Date(i32::try_from(days).ok()?),
+        Data::Time(ticks) => Value::Time(i64::try_from(ticks).ok()?),
+        Data::DateTime2 { days, time } => Value::DateTime(ticks(days, time)?),
+        Data::DateTimeOffset { days, time, offset } => Value::DateTimeOffset(ticks(days, time)?, offset),
+        Data::Guid(v) => Value::Guid(v),
+        Data::Decimal { negative, magnitude, scale } => {
+            let mantissa = i128::try_from(magnitude).ok()?;
+            Value::Decimal(Decimal::new(if negative { -mantissa } else { mantissa }, scale))
+        }
+        Data::Char(bytes) => Value::Str(narrow(ty, &bytes)),
+        Data::NChar(bytes) => Value::Str(wide(ty, &bytes)),
+        Data::Binary(bytes) => Value::Bytes(Arc::from(&*bytes)),
+        Data::Variant(inner) => {
+            let (base, v) = value(&inner.0, inner.1)?;
+            Value::Variant(Arc::new((base, v)))
+        }
+        Data::Table(_) => return None,
+    };
+    Some((sql_type, v))
+}
+
+fn ticks(days: u32, time: u64) -> Option<i64> {
+    Some(i64::from(days) * TICKS_PER_DAY + i64::try_from(time).ok()?)
+}
+
+fn narrow(ty: &TypeInfo, bytes: &[u8]) -> SmolStr {
+    let utf8 = match ty {
+        TypeInfo::VarChar(_, c) | TypeInfo::Char(_, c) | TypeInfo::Text(_, c) => c.is_utf8(),
+        _ => false,
+    };
+    if utf8 || bytes.is_ascii() {
+        String::from_utf8_lossy(bytes).into()
+    } else {
+        text::from_cp1252(bytes).into()
+    }
+}
+
+fn wide(ty: &TypeInfo, bytes: &[u8]) -> SmolStr {
+    let bytes = match (ty, bytes) {
+        (TypeInfo::Xml(_), [0xFF, 0xFE, rest @ ..]) => rest,
+        _ => bytes,
+    };
+    // Short ASCII, which most keys and names are, needs no allocation at all.
+    if bytes.len() <= 46 && bytes.chunks_exact(2).all(|u| u[1] == 0 && u[0].is_ascii()) {
+        let mut ascii = [0u8; 23];
+        let units = bytes.len() / 2;
+        for (to, from) in ascii.iter_mut().zip(bytes.chunks_exact(2)) {
+            *to = from[0];
+        }
+        return SmolStr::new(std::str::from_utf8(&ascii[..units]).expect("checked to be ASCII"));
+    }
+    text::from_utf16le(bytes).into()
+}
+
+/// The SQL type of a wire type; `None` for CLR types and tables.
+#[must_use]
+pub fn sql_type(ty: &TypeInfo) -> Option<SqlType> {
+    let limited = |bytes: u16| Length::Limited(bytes.max(1));
+    let national = |bytes: u16| (bytes / 2).max(1);
+    Some(match ty {
+        TypeInfo::Fixed(Fixed::Null) => SqlType::Null,
+        TypeInfo::Fixed(Fixed::Bit) | TypeInfo::BitN => SqlType::Bit,
+        TypeInfo::Fixed(Fixed::Int1) | TypeInfo::IntN(1) => SqlType::TinyInt,
+        TypeInfo::Fixed(Fixed::Int2) | TypeInfo::IntN(2) => SqlType::SmallInt,
+        TypeInfo::Fixed(Fixed::Int4) | TypeInfo::IntN(4) => SqlType::Int,
+        TypeInfo::Fixed(Fixed::Int8) | TypeInfo::IntN(_) => SqlType::BigInt,
+        TypeInfo::Fixed(Fixed::Float4) | TypeInfo::FloatN(4) => SqlType::Real,
+        TypeInfo::Fixed(Fixed::Float8) | TypeInfo::FloatN(_) => SqlType::Float,
+        TypeInfo::Fixed(Fixed::Money4) | TypeInfo::MoneyN(4) => SqlType::SmallMoney,
+        TypeInfo::Fixed(Fixed::Money8) | TypeInfo::MoneyN(_) => SqlType::Money,
+        TypeInfo::Fixed(Fixed::DateTime4) | TypeInfo::DateTimeN(4) => SqlType::SmallDateTime,
+        TypeInfo::Fixed(Fixed::DateTime8) | TypeInfo::DateTimeN(_) => SqlType::DateTime,
+        TypeInfo::Guid => SqlType::UniqueIdentifier,
+        TypeInfo::Decimal { numeric: false, precision, scale } => {
+            SqlType::Decimal { precision: *precision, scale: *scale }
+        }
+        TypeInfo::Decimal { numeric: true, precision, scale } => {
+            SqlType::Numeric { precision: *precision, scale: *scale }
+        }
+        TypeInfo::DateN => SqlType::Date,
+        TypeInfo::TimeN(s) => SqlType::Time(*s),
+        TypeInfo::DateTime2N(s) => SqlType::DateTime2(*s),
+        TypeInfo::DateTimeOffsetN(s) => SqlType::DateTimeOffset(*s),
+        TypeInfo::Binary(n) => SqlType::Binary((*n).max(1)),
+        TypeInfo::VarBinary(MAX) => SqlType::VarBinary(Length::Max),
+        TypeInfo::VarBinary(n) => SqlType::VarBinary(limited(*n)),
+        TypeInfo::Char(n, _) => SqlType::Char((*n).max(1)),
+        TypeInfo::VarChar(MAX, _) => SqlType::VarChar(Length::Max),
+        TypeInfo::VarChar(n, _) => SqlType::VarChar(limited(*n)),
+        TypeInfo::NChar(n, _) => SqlType::NChar(national(*n)),
+        TypeInfo::NVarChar(MAX, _) => SqlType::NVarChar(Length::Max),
+        TypeInfo::NVarChar(n, _) => SqlType::NVarChar(Length::Limited(national(*n))),
+        TypeInfo::Legacy(code::CHAR, n) => SqlType::Char(u16::from(*n).max(1)),
+        TypeInfo::Legacy(code::VARCHAR, n) => SqlType::VarChar(limited((*n).into())),
+        TypeInfo::Legacy(code::BINARY, n) => SqlType::Binary(u16::from(*n).max(1)),
+        TypeInfo::Legacy(_, n) => SqlType::VarBinary(limited((*n).into())),
+        TypeInfo::Text(..) => SqlType::Text,
+        TypeInfo::NText(..) => SqlType::NText,
+        TypeInfo::Image(_) => SqlType::Image,
+        TypeInfo::Variant(_) => SqlType::SqlVariant,
+        TypeInfo::Xml(_) => SqlType::Xml,
+        TypeInfo::Udt(_) | TypeInfo::Table(_) => return None,
+    })
+}
+
+/// The default collation, for callers that describe values without a column.
+pub const DEFAULT_COLLATION: WireCollation = WireCollation::LATIN1_CI_AS;

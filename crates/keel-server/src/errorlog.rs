@@ -1,0 +1,101 @@
+//! The server's error log: a readable file, rotated at each start, repeated on standard error.
+//!
+//! `errorlog` is the current one, `errorlog.1` to `errorlog.6` those before, as administrators of the product know them.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use keel_sql::ServerLog;
+use parking_lot::Mutex;
+use time::OffsetDateTime;
+use time::macros::format_description;
+
+/// Old logs kept.
+const KEPT: u32 = 6;
+/// Size at which a log is rotated without a restart.
+const BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// The error log.
+pub struct ErrorLog {
+    path: PathBuf,
+    open: Mutex<Open>,
+    to_stderr: bool,
+}
+
+struct Open {
+    file: File,
+    bytes: u64,
+}
+
+impl ErrorLog {
+    /// Starts a new log in `dir`, keeping the last ones.
+    pub fn start(dir: &Path, to_stderr: bool) -> std::io::Result<ErrorLog> {
+        fs::create_dir_all(dir)?;
+        let path = dir.join("errorlog");
+        let open = Open { file: rotate(&path)?, bytes: 0 };
+        Ok(ErrorLog { path, open: Mutex::new(open), to_stderr })
+    }
+
+    /// Writes an entry from `source` ("Server", "Logon", "spid51").
+    pub fn entry(&self, source: &str, text: &str) {
+        let now = OffsetDateTime::now_local().unwrap_or_else(|_| OffsetDateTime::now_utc());
+        let format =
+            format_description!("[year]-[month]-[day] [hour]:[minute]:[second].[subsecond digits:2]");
+        let stamp = now.format(format).unwrap_or_default();
+        let mut line = String::new();
+        for part in text.lines() {
+            line.push_str(&format!("{stamp} {source:<11} {part}\n"));
+        }
+        if self.to_stderr {
+            eprint!("{line}");
+        }
+        let mut open = self.open.lock();
+        if open.bytes > BYTES_MAX
+            && let Ok(file) = rotate(&self.path)
+        {
+            *open = Open { file, bytes: 0 };
+        }
+        // A log that cannot be written has nowhere to complain; standard error has the line already.
+        if open.file.write_all(line.as_bytes()).is_ok() {
+            open.bytes += u64::try_from(line.len()).unwrap_or(0);
+        }
+    }
+}
+
+impl ServerLog for ErrorLog {
+    fn write(&self, text: &str) {
+        self.entry("Server", text);
+    }
+}
+
+fn rotate(path: &Path) -> std::io::Result<File> {
+    let numbered = |n: u32| path.with_file_name(format!("errorlog.{n}"));
+    if path.exists() {
+        for n in (1..KEPT).rev() {
+            if numbered(n).exists() {
+                fs::rename(numbered(n), numbered(n + 1))?;
+            }
+        }
+        fs::rename(path, numbered(1))?;
+    }
+    OpenOptions::new().create(true).append(true).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_start_rotates() {
+        let dir = std::env::temp_dir().join(format!("keel-errorlog-{}", std::process::id()));
+        for n in 0..9 {
+            ErrorLog::start(&dir, false).expect("writable").entry("Server", &format!("start {n}"));
+        }
+        let read = |name: &str| fs::read_to_string(dir.join(name)).unwrap_or_default();
+        assert!(read("errorlog").contains("Server      start 8"));
+        assert!(read("errorlog.6").contains("start 2"));
+        assert!(!dir.join("errorlog.7").exists());
+        fs::remove_dir_all(&dir).expect("ours");
+    }
+}

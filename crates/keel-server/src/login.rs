@@ -1,0 +1,304 @@
+//! From the first byte to a session: pre-login, TLS, LOGIN7, password, and the answer clients expect.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use keel_sql::SessionOptions;
+use keel_tds::features;
+use keel_tds::limits::{MESSAGE_BYTES_MAX, PACKET_BYTES_DEFAULT, PACKET_BYTES_MIN, PACKET_BYTES_TLS_MAX};
+use keel_tds::login::{Login, OptionFlags2, OptionFlags3, TDS_7_2, TDS_7_4, TDS_8_0, TypeFlags};
+use keel_tds::outbox::Outbox;
+use keel_tds::packet::PacketType;
+use keel_tds::prelogin::{Encryption, EncryptionPlan, PreLogin, negotiate};
+use keel_tds::token::done::{Done, DoneKind, DoneStatus};
+use keel_tds::token::{EnvChange, LoginAck};
+use keel_tds::wire::{Wire, WireError, server_tls};
+use keel_tds::{DecodeError, WireCollation};
+use keel_types::SqlError;
+
+use crate::backend::SqlSession;
+use crate::link::Link;
+use crate::server::Shared;
+use crate::sink::put_message;
+use crate::version;
+
+/// A connection that is logged in.
+pub struct LoggedIn {
+    /// Its session.
+    pub session: Box<dyn SqlSession>,
+    /// Its outbox, with packet size and process id set.
+    pub outbox: Outbox,
+    /// Login name, for the log.
+    pub user: String,
+}
+
+/// Why there is no session.
+pub enum Refused {
+    /// The connection or protocol failed; the client gets nothing.
+    Wire(WireError),
+    /// The client was told.
+    Told,
+}
+
+impl From<WireError> for Refused {
+    fn from(e: WireError) -> Refused {
+        Refused::Wire(e)
+    }
+}
+
+impl From<DecodeError> for Refused {
+    fn from(e: DecodeError) -> Refused {
+        Refused::Wire(e.into())
+    }
+}
+
+impl From<std::io::Error> for Refused {
+    fn from(e: std::io::Error) -> Refused {
+        Refused::Wire(e.into())
+    }
+}
+
+/// Does all of it. The wire stays locked: nobody else has business here before the login is done.
+pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr) -> Result<LoggedIn, Refused> {
+    let mut wire = link.wire.lock();
+    let strict = wire.opens_with_tls(&mut &link.socket)?;
+    if strict {
+        wire.start_strict(&mut Both(link), server_tls(shared.tls.strict.clone())?)?;
+    }
+    let mut outbox = Outbox::new(PacketType::TabularResult);
+    let plan = pre_login(shared, link, &mut wire, &mut outbox, strict)?;
+
+    let message = wire.read_message(&mut &link.socket)?;
+    if message.kind != PacketType::Login7 {
+        return Err(
+            DecodeError::Unsupported { what: "packet before the login", code: message.kind as u32 }.into()
+        );
+    }
+    let login = Login::decode(message.payload())?;
+    wire.recycle(message);
+    if plan == EncryptionPlan::LoginOnly {
+        wire.drop_tls();
+    }
+    outbox.start(PacketType::TabularResult, keel_tds::Status::empty());
+    let encrypted = wire.is_encrypted();
+    match authenticate(shared, &login, peer, encrypted) {
+        Ok(session) => {
+            outbox.set_spid(session.id());
+            answer(shared, &login, session.as_ref(), encrypted, &mut outbox);
+            let packet_bytes = packet_bytes(shared, &login, encrypted);
+            outbox.finish(&mut wire, &mut &link.socket)?;
+            outbox.set_packet_bytes(packet_bytes);
+            wire.message_bytes_max = MESSAGE_BYTES_MAX;
+            link.set_cancel(session.cancel_handle());
+            Ok(LoggedIn { session, outbox, user: login.user_name })
+        }
+        Err(errors) => {
+            for error in &errors {
+                put_message(outbox.payload(), error, shared.backend.server_name());
+            }
+            Done { kind: DoneKind::Done, status: DoneStatus::ERROR, command: 0, rows: 0 }
+                .put(outbox.payload());
+            outbox.finish(&mut wire, &mut &link.socket)?;
+            wire.close(&mut &link.socket);
+            Err(Refused::Told)
+        }
+    }
+}
+
+fn pre_login(
+    shared: &Shared,
+    link: &Arc<Link>,
+    wire: &mut Wire,
+    outbox: &mut Outbox,
+    strict: bool,
+) -> Result<EncryptionPlan, Refused> {
+    let message = wire.read_message(&mut &link.socket)?;
+    if message.kind != PacketType::PreLogin {
+        return Err(DecodeError::Unsupported { what: "first packet", code: message.kind as u32 }.into());
+    }
+    let hello = PreLogin::decode(message.payload())?;
+    wire.recycle(message);
+    let asked = hello.encryption.unwrap_or(Encryption::NotSupported);
+    let (answer, plan) = if strict {
+        (Encryption::On, EncryptionPlan::Everything)
+    } else {
+        negotiate(asked, shared.config.force_encryption)
+    };
+    let reply = PreLogin {
+        version: (version::MAJOR, version::MINOR, version::BUILD, 0),
+        encryption: Some(answer),
+        instance: hello.instance.map(|_| Vec::new()),
+        mars: hello.mars.map(|_| false),
+        fedauth_required: hello.fedauth_required.map(|_| false),
+        ..PreLogin::default()
+    };
+    outbox.payload().extend(reply.encode());
+    outbox.finish(wire, &mut &link.socket)?;
+    match plan {
+        EncryptionPlan::Refused => Err(Refused::Told),
+        EncryptionPlan::LoginOnly | EncryptionPlan::Everything if !strict => {
+            wire.start_tls(&mut Both(link), server_tls(shared.tls.wrapped.clone())?)?;
+            Ok(plan)
+        }
+        _ => Ok(plan),
+    }
+}
+
+/// Reads and writes one socket, as TLS handshakes need.
+struct Both<'a>(&'a Link);
+
+impl std::io::Read for Both<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        (&self.0.socket).read(buf)
+    }
+}
+
+impl std::io::Write for Both<'_> {
+    fn write(&mut self, buf: &[u8]) -> std::io::Result<usize> {
+        (&self.0.socket).write(buf)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The state an 18456 carries in the error log; clients always see state 1.
+#[derive(Clone, Copy)]
+enum Reason {
+    UnknownLogin = 5,
+    Disabled = 7,
+    PasswordMismatch = 8,
+    MustChangePassword = 18,
+    DatabaseUnavailable = 38,
+    Integrated = 58,
+}
+
+impl Reason {
+    fn text(self, login: &Login) -> String {
+        match self {
+            Reason::UnknownLogin => "Reason: Could not find a login matching the name provided.".to_owned(),
+            Reason::Disabled => "Reason: An error occurred while evaluating the password. The account is disabled.".to_owned(),
+            Reason::PasswordMismatch => {
+                "Reason: Password did not match that for the login provided.".to_owned()
+            }
+            Reason::MustChangePassword => "Reason: Changing the password with the login is not supported.".to_owned(),
+            Reason::DatabaseUnavailable => {
+                format!("Reason: Failed to open the explicitly specified database '{}'.", login.database)
+            }
+            Reason::Integrated => {
+                "Reason: An attempt to login using Windows authentication. Server is configured for SQL Server \
+                 authentication only."
+                    .to_owned()
+            }
+        }
+    }
+}
+
+fn authenticate(
+    shared: &Shared,
+    login: &Login,
+    peer: SocketAddr,
+    encrypted: bool,
+) -> Result<Box<dyn SqlSession>, Vec<Box<SqlError>>> {
+    if login.tds_version < TDS_7_2 && login.tds_version != TDS_8_0 {
+        return Err(vec![SqlError::new(
+            17830,
+            20,
+            1,
+            "The client uses a protocol version before 7.2, which is not supported.",
+        )]);
+    }
+    let failed = |reason: Reason| {
+        let name = &login.user_name;
+        shared.log.entry("Logon", &format!("Error: 18456, Severity: 14, State: {}.", reason as u8));
+        shared.log.entry(
+            "Logon",
+            &format!("Login failed for user '{name}'. {} [CLIENT: {}]", reason.text(login), peer.ip()),
+        );
+        login_failed(name)
+    };
+    if login.flags2.contains(OptionFlags2::INTEGRATED_SECURITY) || !login.sspi.is_empty() {
+        return Err(vec![failed(Reason::Integrated)]);
+    }
+    let Some(record) = shared.backend.login(&login.user_name) else {
+        return Err(vec![failed(Reason::UnknownLogin)]);
+    };
+    if !keel_sql::PasswordHasher::verify(&*shared.passwords, &login.password, &record.password_hash) {
+        return Err(vec![failed(Reason::PasswordMismatch)]);
+    }
+    if record.disabled {
+        failed(Reason::Disabled);
+        let text = format!("Login failed for user '{}'. Reason: The account is disabled.", login.user_name);
+        return Err(vec![SqlError { line: 1, ..*SqlError::new(18470, 14, 1, text) }.into()]);
+    }
+    if login.flags3.contains(OptionFlags3::CHANGE_PASSWORD) {
+        return Err(vec![failed(Reason::MustChangePassword)]);
+    }
+    let options = SessionOptions {
+        login: record.name,
+        sysadmin: record.sysadmin,
+        database: if login.database.is_empty() { record.default_database } else { login.database.clone() },
+        app_name: login.app_name.clone(),
+        host_name: login.host_name.clone(),
+        client_interface: login.library_name.clone(),
+        client_pid: i32::from_le_bytes(login.client_pid.to_le_bytes()),
+        client_address: peer.ip().to_string(),
+        packet_size: i32::try_from(packet_bytes(shared, login, encrypted)).expect("at most 32767"),
+        encrypted,
+        ansi_defaults: login.flags2.contains(OptionFlags2::ODBC),
+        read_only_intent: login.type_flags.contains(TypeFlags::READ_ONLY_INTENT),
+    };
+    shared.backend.session(options).map_err(|mut e| {
+        e.line = e.line.max(1);
+        let about_database = matches!(e.number, 911 | 916 | 927 | 942 | 4060 | 4064);
+        if about_database { vec![e, failed(Reason::DatabaseUnavailable)] } else { vec![e] }
+    })
+}
+
+fn login_failed(user: &str) -> Box<SqlError> {
+    let mut e = SqlError::new(18456, 14, 1, format!("Login failed for user '{user}'."));
+    e.line = 1;
+    e
+}
+
+/// The packet size agreed on: what the client asked for, within the limits.
+fn packet_bytes(shared: &Shared, login: &Login, encrypted: bool) -> usize {
+    let most = if encrypted { PACKET_BYTES_TLS_MAX } else { usize::MAX };
+    match usize::try_from(login.packet_size) {
+        Ok(0) | Err(_) => PACKET_BYTES_DEFAULT,
+        Ok(asked) => {
+            asked.clamp(PACKET_BYTES_MIN, shared.config.max_packet_size.max(PACKET_BYTES_MIN)).min(most)
+        }
+    }
+}
+
+/// The tokens of a successful login, in the product's order.
+fn answer(shared: &Shared, login: &Login, session: &dyn SqlSession, encrypted: bool, outbox: &mut Outbox) {
+    let server = shared.backend.server_name();
+    let database = session.database();
+    let info = |number: i32, state: u8, text: String| {
+        let mut m = SqlError::new(number, 0, state, text);
+        m.line = 1;
+        m
+    };
+    let packet_bytes = packet_bytes(shared, login, encrypted);
+    let out = outbox.payload();
+    EnvChange::Database { new: database.to_owned(), old: "master".to_owned() }.put(out);
+    put_message(out, &info(5701, 2, format!("Changed database context to '{database}'.")), server);
+    EnvChange::Collation { new: Some(WireCollation::LATIN1_CI_AS), old: None }.put(out);
+    EnvChange::Language { new: "us_english".to_owned(), old: String::new() }.put(out);
+    put_message(out, &info(5703, 1, "Changed language setting to us_english.".to_owned()), server);
+    let tds_version = if login.tds_version == TDS_8_0 { TDS_8_0 } else { login.tds_version.min(TDS_7_4) };
+    LoginAck {
+        tds_version,
+        program: version::PROGRAM.to_owned(),
+        version: (version::MAJOR, version::MINOR, version::BUILD),
+    }
+    .put(out);
+    EnvChange::PacketSize { new: packet_bytes, old: PACKET_BYTES_DEFAULT }.put(out);
+    let acknowledged = features::acknowledge(&login.features);
+    if !acknowledged.is_empty() {
+        features::put_ack(out, &acknowledged);
+    }
+    Done { kind: DoneKind::Done, status: DoneStatus::empty(), command: 0, rows: 0 }.put(out);
+}

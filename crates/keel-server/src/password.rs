@@ -1,0 +1,131 @@
+//! Passwords: slow salted hashes for storage, and a memory of recent successes so that pools connect quickly.
+//!
+//! Stored form: version byte 1, 16 bytes of salt, 32 bytes of Argon2id (19 MiB, 2 passes, 1 lane: the recommendation of
+//! the algorithm's RFC for interactive logins on small machines). A login that was verified once is remembered as a MAC
+//! under a key that exists only in this process, over the stored hash and the password: as long as the stored hash stays
+//! the same, the same password is then verified in a microsecond. Nothing can be learnt from the memory of a stopped
+//! server, and changing the password changes the stored hash and so forgets.
+
+use std::collections::HashMap;
+
+use argon2::{Algorithm, Argon2, Params, Version};
+use keel_sql::PasswordHasher;
+use parking_lot::Mutex;
+use ring::hmac;
+
+const VERSION: u8 = 1;
+const SALT_BYTES: usize = 16;
+const HASH_BYTES: usize = 32;
+/// Remembered logins; above this the memory starts anew.
+const REMEMBERED_MAX: usize = 10_000;
+const MEMORY_KIB: u32 = 19 * 1024;
+const PASSES: u32 = 2;
+
+/// Hashes and verifies passwords.
+pub struct Passwords {
+    key: hmac::Key,
+    /// MACs of verified pairs of stored hash and password, by stored hash.
+    verified: Mutex<HashMap<Vec<u8>, hmac::Tag>>,
+    /// One slow hash at a time: many failing logins must not take all memory and cores.
+    slow: Mutex<()>,
+}
+
+impl Default for Passwords {
+    fn default() -> Passwords {
+        Passwords::new()
+    }
+}
+
+impl Passwords {
+    /// With a fresh key.
+    #[must_use]
+    pub fn new() -> Passwords {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).expect("the system has randomness");
+        Passwords {
+            key: hmac::Key::new(hmac::HMAC_SHA256, &key),
+            verified: Mutex::new(HashMap::new()),
+            slow: Mutex::new(()),
+        }
+    }
+
+    fn mac(&self, stored: &[u8], password: &str) -> hmac::Tag {
+        let mut context = hmac::Context::with_key(&self.key);
+        context.update(stored);
+        context.update(password.as_bytes());
+        context.sign()
+    }
+
+    fn slow_hash(&self, password: &str, salt: &[u8]) -> [u8; HASH_BYTES] {
+        let params = Params::new(MEMORY_KIB, PASSES, 1, Some(HASH_BYTES)).expect("the parameters are valid");
+        let mut out = [0; HASH_BYTES];
+        let _one_at_a_time = self.slow.lock();
+        Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+            .hash_password_into(password.as_bytes(), salt, &mut out)
+            .expect("salt and output have valid lengths");
+        out
+    }
+}
+
+impl PasswordHasher for Passwords {
+    fn hash(&self, password: &str) -> Vec<u8> {
+        let mut salt = [0; SALT_BYTES];
+        getrandom::fill(&mut salt).expect("the system has randomness");
+        let hash = self.slow_hash(password, &salt);
+        [&[VERSION][..], &salt, &hash].concat()
+    }
+
+    fn verify(&self, password: &str, stored: &[u8]) -> bool {
+        let Some((&VERSION, rest)) = stored.split_first() else { return false };
+        let Some((salt, expected)) = rest.split_at_checked(SALT_BYTES) else { return false };
+        let mac = self.mac(stored, password);
+        if let Some(known) = self.verified.lock().get(stored)
+            && same(known.as_ref(), mac.as_ref())
+        {
+            return true;
+        }
+        if !same(&self.slow_hash(password, salt), expected) {
+            return false;
+        }
+        let mut verified = self.verified.lock();
+        if verified.len() >= REMEMBERED_MAX {
+            verified.clear();
+        }
+        verified.insert(stored.to_vec(), mac);
+        true
+    }
+}
+
+/// Compares in a time that does not depend on where the difference is.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |differ, (x, y)| differ | (x ^ y)) == 0
+}
+
+/// A password for `sa` that satisfies the usual complexity rules.
+#[must_use]
+pub fn generate() -> String {
+    const ALPHABET: &[u8] = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
+    let mut random = [0u8; 20];
+    getrandom::fill(&mut random).expect("the system has randomness");
+    let body: String =
+        random.iter().map(|b| char::from(ALPHABET[usize::from(*b) % ALPHABET.len()])).collect();
+    // One of each class, whatever chance gave.
+    format!("K{body}e7-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verifies_only_the_password_that_was_hashed() {
+        let passwords = Passwords::new();
+        let stored = passwords.hash("Secret-1");
+        assert!(passwords.verify("Secret-1", &stored));
+        assert!(passwords.verify("Secret-1", &stored), "and again, from memory");
+        assert!(!passwords.verify("secret-1", &stored));
+        assert!(!passwords.verify("", &stored));
+        assert!(!passwords.verify("Secret-1", &[]));
+        assert_ne!(stored, passwords.hash("Secret-1"), "salted");
+    }
+}

@@ -1,0 +1,357 @@
+//! A session's thread: log in, then a request, its response, and the next, until the client goes.
+
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use keel_sql::sink::ResultSink;
+use keel_sql::{RpcParam, RpcProcedure, TransactionRequest as SqlTransactionRequest};
+use keel_tds::outbox::Outbox;
+use keel_tds::packet::{PacketType, Status};
+use keel_tds::request::{self, Calls, Procedure, TransactionRequest, transaction};
+use keel_tds::token::Column;
+use keel_tds::token::done::{Done, DoneKind, DoneStatus};
+use keel_tds::token::{EnvChange, misc};
+use keel_tds::wire::{Message, WireError};
+use keel_tds::{DecodeError, bytes::Reader, text};
+use keel_types::SqlError;
+
+use crate::backend::SqlSession;
+use crate::bulk::WireBulk;
+use crate::decode;
+use crate::link::Link;
+use crate::login::{self, LoggedIn, Refused};
+use crate::server::Shared;
+use crate::sink::{TdsSink, put_message};
+
+/// How long a client may take to log in.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(60);
+/// Errors of this severity end the connection.
+const FATAL_SEVERITY: u8 = 20;
+
+/// The thread's body.
+pub fn run(shared: &Arc<Shared>, link: &Arc<Link>, peer: SocketAddr) {
+    // Both only make waiting shorter or bounded; a socket that refuses them still works.
+    let _ = link.socket.set_nodelay(true);
+    let _ = link.socket.set_read_timeout(Some(LOGIN_TIMEOUT));
+    let logged_in = match login::log_in(shared, link, peer) {
+        Ok(logged_in) => logged_in,
+        Err(Refused::Told | Refused::Wire(WireError::Closed)) => return,
+        Err(Refused::Wire(e)) => {
+            let text =
+                format!("A connection was closed before its login was complete: {e} [CLIENT: {}]", peer.ip());
+            shared.log.entry("Logon", &text);
+            return;
+        }
+    };
+    let _ = link.socket.set_read_timeout(None);
+    let spid = logged_in.session.id();
+    let mut connection = Connection::new(shared, link, logged_in);
+    loop {
+        match connection.serve_one() {
+            Ok(()) => {}
+            Err(End::Client) => break,
+            Err(End::Wire(e)) => {
+                shared.log.entry(&format!("spid{spid}"), &format!("The connection was closed: {e}"));
+                break;
+            }
+        }
+    }
+    link.wire.lock().close(&mut &link.socket);
+}
+
+/// Why the loop ends.
+enum End {
+    /// The client has gone, or was told to.
+    Client,
+    /// The connection or protocol failed.
+    Wire(WireError),
+}
+
+impl From<WireError> for End {
+    fn from(e: WireError) -> End {
+        match e {
+            WireError::Closed => End::Client,
+            WireError::Io(e)
+                if matches!(
+                    e.kind(),
+                    std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe
+                ) =>
+            {
+                End::Client
+            }
+            e => End::Wire(e),
+        }
+    }
+}
+
+impl From<std::io::Error> for End {
+    fn from(e: std::io::Error) -> End {
+        WireError::from(e).into()
+    }
+}
+
+struct Connection<'a> {
+    shared: &'a Arc<Shared>,
+    link: &'a Arc<Link>,
+    session: Box<dyn SqlSession>,
+    outbox: Outbox,
+    /// Room kept from request to request.
+    columns: Vec<Column>,
+    sql: String,
+}
+
+/// What the sink said of a response that is now complete.
+struct Outcome {
+    severity: u8,
+    closed: bool,
+}
+
+impl<'a> Connection<'a> {
+    fn new(shared: &'a Arc<Shared>, link: &'a Arc<Link>, logged_in: LoggedIn) -> Connection<'a> {
+        let LoggedIn { session, outbox, .. } = logged_in;
+        Connection { shared, link, session, outbox, columns: Vec::new(), sql: String::new() }
+    }
+
+    /// One request and its response.
+    fn serve_one(&mut self) -> Result<(), End> {
+        let mut wire = self.link.wire.lock();
+        let header = wire.wait_header(&mut &self.link.socket)?;
+        if header.kind == PacketType::BulkLoad {
+            drop(wire);
+            return self.serve_bulk();
+        }
+        let message = wire.read_message(&mut &self.link.socket)?;
+        self.link.begin_request();
+        if wire.has_input() {
+            // The attention came in the same read as its request.
+            self.link.look_for_attention(&mut wire);
+        }
+        drop(wire);
+
+        self.outbox.start(PacketType::TabularResult, Status::empty());
+        let outcome = if message.kind == PacketType::Attention {
+            self.attention_alone()
+        } else if message.status.contains(Status::IGNORE) {
+            self.plain_done(DoneStatus::ERROR)
+        } else {
+            self.guarded(|c| c.execute(&message))
+        };
+        self.link.wire.lock().recycle(message);
+        self.finish(outcome)
+    }
+
+    /// Sends the rest of the response, answering an attention if one has come.
+    fn finish(&mut self, outcome: Outcome) -> Result<(), End> {
+        let mut wire = self.link.wire.lock();
+        self.link.end_request();
+        if outcome.closed || self.link.is_gone() {
+            return Err(End::Client);
+        }
+        if self.link.attention_pending() {
+            let attention = wire.read_message(&mut &self.link.socket)?;
+            if attention.kind != PacketType::Attention {
+                return Err(End::Wire(DecodeError::Malformed("attention").into()));
+            }
+            wire.recycle(attention);
+            self.link.clear_attention();
+            let status =
+                DoneStatus::ATTENTION.with_if(DoneStatus::IN_TRANSACTION, self.session.in_transaction());
+            Done { kind: DoneKind::Done, status, command: 0, rows: 0 }.put(self.outbox.payload());
+        }
+        self.outbox.finish(&mut wire, &mut &self.link.socket)?;
+        if outcome.severity >= FATAL_SEVERITY || self.session.is_ended() { Err(End::Client) } else { Ok(()) }
+    }
+
+    /// Runs `f`; a panic in it becomes the product's assertion failure and ends this connection only.
+    fn guarded(&mut self, f: impl FnOnce(&mut Self) -> Outcome) -> Outcome {
+        match catch_unwind(AssertUnwindSafe(|| f(self))) {
+            Ok(outcome) => outcome,
+            Err(panic) => {
+                let what = panic
+                    .downcast_ref::<String>()
+                    .map(String::as_str)
+                    .or_else(|| panic.downcast_ref::<&str>().copied())
+                    .unwrap_or("no message");
+                self.shared.log.entry(
+                    &format!("spid{}", self.session.id()),
+                    &format!(
+                        "Error: 3624, Severity: 20, State: 1. A system assertion check has failed: {what}"
+                    ),
+                );
+                let text = "A system assertion check has failed. Check the SQL Server error log for details.";
+                let mut error = SqlError::new(3624, FATAL_SEVERITY, 1, text);
+                error.line = 1;
+                put_message(self.outbox.payload(), &error, self.shared.backend.server_name());
+                self.plain_done(DoneStatus::ERROR);
+                Outcome { severity: FATAL_SEVERITY, closed: false }
+            }
+        }
+    }
+
+    fn plain_done(&mut self, status: DoneStatus) -> Outcome {
+        let status = status.with_if(DoneStatus::IN_TRANSACTION, self.session.in_transaction());
+        Done { kind: DoneKind::Done, status, command: 0, rows: 0 }.put(self.outbox.payload());
+        Outcome { severity: 0, closed: false }
+    }
+
+    /// An attention after the response was complete.
+    fn attention_alone(&mut self) -> Outcome {
+        self.link.clear_attention();
+        self.plain_done(DoneStatus::ATTENTION)
+    }
+
+    fn execute(&mut self, message: &Message) -> Outcome {
+        let Connection { shared, link, session, outbox, columns, sql } = self;
+        let mut sink = TdsSink::new(link, outbox, columns, shared.backend.server_name());
+        let reset = Status::RESET_CONNECTION.0 | Status::RESET_CONNECTION_KEEP_TRANSACTION.0;
+        if message.status.0 & reset != 0 {
+            EnvChange::ResetAck.put(sink.payload());
+            let keep = message.status.contains(Status::RESET_CONNECTION_KEEP_TRANSACTION);
+            session.reset(keep, &mut sink);
+        }
+        if !link.attention_pending() {
+            let done = match message.kind {
+                PacketType::SqlBatch => batch(session.as_mut(), message.payload(), sql, &mut sink),
+                PacketType::Rpc => calls(session.as_mut(), message.payload(), &mut sink),
+                PacketType::TransactionManager => {
+                    transaction_request(session.as_mut(), message.payload(), &mut sink)
+                }
+                kind => Err(DecodeError::Unsupported { what: "request", code: kind as u32 }),
+            };
+            if let Err(e) = done {
+                sink.message(&bad_request(&e));
+            }
+        }
+        if !link.attention_pending() {
+            let status = DoneStatus::empty()
+                .with_if(DoneStatus::ERROR, sink.severity() > 10)
+                .with_if(DoneStatus::IN_TRANSACTION, session.in_transaction());
+            let kind = if message.kind == PacketType::Rpc { DoneKind::Proc } else { DoneKind::Done };
+            sink.end(Done { kind, status, command: 0, rows: 0 });
+        }
+        Outcome { severity: sink.severity(), closed: sink.is_closed() }
+    }
+
+    fn serve_bulk(&mut self) -> Result<(), End> {
+        self.outbox.start(PacketType::TabularResult, Status::empty());
+        let mut failed = false;
+        let outcome = self.guarded(|c| {
+            let Connection { shared, link, session, outbox, columns, .. } = c;
+            let mut rows = WireBulk::new(link);
+            let mut sink = TdsSink::new(link, outbox, columns, shared.backend.server_name());
+            if session.bulk_target().is_some() {
+                session.bulk_load(&mut rows, &mut sink);
+            } else {
+                sink.message(&SqlError::new(
+                    4022,
+                    16,
+                    1,
+                    "Bulk load data was expected but not sent. The batch will be terminated.",
+                ));
+            }
+            rows.drain();
+            failed = rows.failed;
+            let status = DoneStatus::empty()
+                .with_if(DoneStatus::ERROR, sink.severity() > 10)
+                .with_if(DoneStatus::IN_TRANSACTION, session.in_transaction());
+            sink.end(Done { kind: DoneKind::Done, status, command: 0xF0, rows: 0 });
+            Outcome { severity: sink.severity(), closed: sink.is_closed() }
+        });
+        self.finish(outcome)?;
+        if failed { Err(End::Client) } else { Ok(()) }
+    }
+}
+
+fn batch(
+    session: &mut dyn SqlSession,
+    payload: &[u8],
+    sql: &mut String,
+    sink: &mut TdsSink<'_>,
+) -> Result<(), DecodeError> {
+    let mut r = Reader::new(payload);
+    request::AllHeaders::decode(&mut r)?;
+    if !r.remaining().is_multiple_of(2) {
+        return Err(DecodeError::Malformed("batch text"));
+    }
+    sql.clear();
+    text::push_utf16le(sql, r.rest());
+    session.execute_batch(sql, sink);
+    if sql.capacity() > keel_tds::limits::BUFFER_KEEP_BYTES {
+        *sql = String::new();
+    }
+    Ok(())
+}
+
+fn calls(session: &mut dyn SqlSession, payload: &[u8], sink: &mut TdsSink<'_>) -> Result<(), DecodeError> {
+    let mut calls = Calls::decode(payload, true)?;
+    let mut parameters = Vec::new();
+    let mut first = true;
+    while let Some(call) = calls.next_call(std::mem::take(&mut parameters)) {
+        let mut call = call?;
+        if !std::mem::take(&mut first) {
+            sink.end_part();
+        }
+        if call.no_exec {
+            continue;
+        }
+        let decoded: Result<Vec<RpcParam>, _> =
+            call.parameters.drain(..).enumerate().map(|(i, p)| decode::parameter(i + 1, p)).collect();
+        match decoded {
+            Ok(decoded) => {
+                let procedure = match &call.procedure {
+                    Procedure::Id(id) => RpcProcedure::Id(*id as u16),
+                    Procedure::Name(name) => RpcProcedure::Name(name),
+                };
+                session.execute_rpc(procedure, decoded, sink);
+            }
+            Err(e) => {
+                sink.message(&e);
+                misc::put_return_status(sink.payload(), -6);
+            }
+        }
+        parameters = call.parameters;
+    }
+    Ok(())
+}
+
+fn transaction_request(
+    session: &mut dyn SqlSession,
+    payload: &[u8],
+    sink: &mut TdsSink<'_>,
+) -> Result<(), DecodeError> {
+    let next = |b: transaction::Begin| (b.isolation as u8, b.name);
+    let (_, request) = TransactionRequest::decode(payload)?;
+    let request = match request {
+        TransactionRequest::Begin(b) => {
+            SqlTransactionRequest::Begin { isolation: b.isolation as u8, name: b.name }
+        }
+        TransactionRequest::Commit { name, then } => {
+            SqlTransactionRequest::Commit { name, begin_next: then.map(next) }
+        }
+        TransactionRequest::Rollback { name, then } => {
+            SqlTransactionRequest::Rollback { name, begin_next: then.map(next) }
+        }
+        TransactionRequest::Save(name) => SqlTransactionRequest::Save { name },
+        TransactionRequest::Distributed(_) => {
+            sink.message(&SqlError::new(
+                8501,
+                16,
+                3,
+                "MSDTC on server is unavailable. Distributed transactions are not supported.",
+            ));
+            return Ok(());
+        }
+    };
+    session.transaction_request(request, sink);
+    Ok(())
+}
+
+/// A request that could not be understood. Its boundaries were intact, so the connection can go on.
+fn bad_request(e: &DecodeError) -> SqlError {
+    let text = format!("The incoming tabular data stream (TDS) protocol stream is incorrect: {e}.");
+    let mut error = SqlError::new(4002, 16, 1, text);
+    error.line = 1;
+    *error
+}

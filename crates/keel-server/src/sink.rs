@@ -1,0 +1,262 @@
+//! What a session says, as tokens.
+//!
+//! Rows are encoded straight into the outbox; whole packets leave as soon as enough has gathered. The last DONE is held
+//! back until it is known whether more follows. When an attention has come, everything that is not yet sent of this
+//! response is worthless to the client: the sink then swallows what the session still says.
+
+use std::sync::Arc;
+
+use keel_sql::sink::{ColumnMeta, DoneInfo, DoneKind, EnvChange, ResultSink, SinkClosed};
+use keel_tds::outbox::Outbox;
+use keel_tds::token::done::{Done, DoneKind as TokenKind, DoneStatus};
+use keel_tds::token::{self, Column, EnvChange as EnvToken, column, message, misc, return_value};
+use keel_types::{Collation, SqlError, SqlType, Value};
+
+use crate::encode;
+use crate::link::Link;
+
+/// The server's side of one request's response.
+pub struct TdsSink<'a> {
+    link: &'a Arc<Link>,
+    outbox: &'a mut Outbox,
+    columns: &'a mut Vec<Column>,
+    server: &'a str,
+    pending: Option<Done>,
+    /// The client cannot be reached any more.
+    closed: bool,
+    /// Highest severity said.
+    severity: u8,
+    /// Whether an error was said since the last DONE that was written.
+    any: bool,
+}
+
+impl<'a> TdsSink<'a> {
+    /// For one request. `columns` is room that is kept from request to request.
+    pub fn new(
+        link: &'a Arc<Link>,
+        outbox: &'a mut Outbox,
+        columns: &'a mut Vec<Column>,
+        server: &'a str,
+    ) -> TdsSink<'a> {
+        TdsSink { link, outbox, columns, server, pending: None, closed: false, severity: 0, any: false }
+    }
+
+    /// Highest severity said so far.
+    #[must_use]
+    pub fn severity(&self) -> u8 {
+        self.severity
+    }
+    /// Whether the client cannot be reached any more.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+    /// Whether anything has been said at all.
+    #[must_use]
+    pub fn said_anything(&self) -> bool {
+        self.any
+    }
+
+    /// Ends a part of the response after which another follows in any case (a call of several).
+    pub fn end_part(&mut self) {
+        self.write_pending(true);
+    }
+
+    /// Ends the response. `or` is the DONE of a request that ended without one.
+    pub fn end(&mut self, or: Done) {
+        match self.pending.take() {
+            Some(done) => done.put(self.outbox.payload()),
+            None => or.put(self.outbox.payload()),
+        }
+    }
+
+    /// The outbox for tokens the sink does not know.
+    pub fn payload(&mut self) -> &mut Vec<u8> {
+        self.write_pending(true);
+        self.any = true;
+        self.outbox.payload()
+    }
+
+    fn write_pending(&mut self, more: bool) {
+        if let Some(mut done) = self.pending.take() {
+            done.status = done.status.with_if(DoneStatus::MORE, more);
+            done.put(self.outbox.payload());
+        }
+    }
+
+    fn muted(&self) -> bool {
+        self.closed || self.link.attention_pending()
+    }
+
+    /// Sends whole packets.
+    fn send(&mut self, all: bool) -> Result<(), SinkClosed> {
+        let mut wire = self.link.wire.lock();
+        let sent = if all {
+            self.outbox.flush_all(&mut wire, &mut &self.link.socket)
+        } else {
+            self.outbox.flush_full(&mut wire, &mut &self.link.socket)
+        };
+        self.link.look_if_asked(&mut wire);
+        if sent.is_err() || self.link.is_gone() {
+            self.closed = true;
+            return Err(SinkClosed);
+        }
+        Ok(())
+    }
+}
+
+impl ResultSink for TdsSink<'_> {
+    fn columns(&mut self, columns: &[ColumnMeta]) {
+        if self.muted() {
+            return;
+        }
+        self.columns.clear();
+        self.columns.extend(columns.iter().map(encode::wire_column));
+        self.write_pending(true);
+        self.any = true;
+        column::put(self.outbox.payload(), self.columns.iter());
+    }
+
+    fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed> {
+        if self.closed {
+            return Err(SinkClosed);
+        }
+        debug_assert_eq!(row.len(), self.columns.len(), "a row has the columns announced");
+        let mut token = WholeToken::start(self.outbox.payload());
+        put_row(token.out, self.columns, row);
+        token.complete = true;
+        drop(token);
+        if self.outbox.is_full() { self.send(false) } else { Ok(()) }
+    }
+
+    fn done(&mut self, done: DoneInfo) {
+        if self.muted() {
+            return;
+        }
+        self.write_pending(true);
+        self.any = true;
+        self.pending = Some(Done {
+            kind: match done.kind {
+                DoneKind::Done => TokenKind::Done,
+                DoneKind::InProc => TokenKind::InProc,
+                DoneKind::Proc => TokenKind::Proc,
+            },
+            status: DoneStatus::empty()
+                .with_if(DoneStatus::COUNT, done.count.is_some())
+                .with_if(DoneStatus::ERROR, done.error)
+                .with_if(DoneStatus::IN_TRANSACTION, done.in_transaction),
+            command: done.command,
+            rows: done.count.unwrap_or(0),
+        });
+    }
+
+    fn message(&mut self, m: &SqlError) {
+        self.severity = self.severity.max(m.severity);
+        if self.muted() {
+            return;
+        }
+        self.write_pending(true);
+        self.any = true;
+        put_message(self.outbox.payload(), m, self.server);
+        if self.outbox.is_full() {
+            // A client that has gone is noticed by the next row.
+            let _ = self.send(false);
+        }
+    }
+
+    fn return_status(&mut self, status: i32) {
+        if !self.muted() {
+            misc::put_return_status(self.payload(), status);
+        }
+    }
+
+    fn output(&mut self, ordinal: usize, name: &str, ty: &SqlType, value: &Value) {
+        if self.muted() {
+            return;
+        }
+        let ordinal = u16::try_from(ordinal).expect("calls have at most 2110 parameters");
+        let ty = encode::wire_type(*ty, Collation::default(), true);
+        let out = self.payload();
+        return_value::put_head(out, ordinal, name, return_value::OUTPUT);
+        ty.encode(out);
+        encode::put_value(out, &ty, value);
+    }
+
+    fn env_change(&mut self, change: EnvChange) {
+        // Clients must learn these even when the rest of the response is dropped.
+        let change = match change {
+            EnvChange::Database { old, new } => EnvToken::Database { new, old },
+            EnvChange::Language { old, new } => EnvToken::Language { new, old },
+            EnvChange::BeginTransaction(d) => EnvToken::BeginTransaction(d),
+            EnvChange::CommitTransaction(d) => EnvToken::CommitTransaction(d),
+            EnvChange::RollbackTransaction(d) => EnvToken::RollbackTransaction(d),
+        };
+        change.put(self.payload());
+    }
+
+    fn flush(&mut self) {
+        if !self.closed {
+            self.write_pending(true);
+            // A client that has gone is noticed by the next row.
+            let _ = self.send(true);
+        }
+    }
+}
+
+fn put_row(out: &mut Vec<u8>, columns: &[Column], row: &[Value]) {
+    // A bitmap pays when many NULLs are saved; for narrow rows the plain form is smaller or equal.
+    if columns.len() > 8 && row.iter().filter(|v| v.is_null()).count() * 4 > row.len() {
+        let bitmap = token::row::start_nbc_row(out, row.len());
+        for (i, (value, column)) in row.iter().zip(columns).enumerate() {
+            if value.is_null() {
+                token::row::mark_null(out, bitmap, i);
+            } else {
+                encode::put_value(out, &column.ty, value);
+            }
+        }
+    } else {
+        out.push(token::ROW);
+        for (value, column) in row.iter().zip(columns) {
+            encode::put_value(out, &column.ty, value);
+        }
+    }
+}
+
+/// Takes back what was written of a token when its writer panics, so that an error message can still follow.
+struct WholeToken<'a> {
+    out: &'a mut Vec<u8>,
+    start: usize,
+    complete: bool,
+}
+
+impl<'a> WholeToken<'a> {
+    fn start(out: &'a mut Vec<u8>) -> WholeToken<'a> {
+        let start = out.len();
+        WholeToken { out, start, complete: false }
+    }
+}
+
+impl Drop for WholeToken<'_> {
+    fn drop(&mut self) {
+        if !self.complete {
+            self.out.truncate(self.start);
+        }
+    }
+}
+
+/// Appends a message as ERROR or INFO by its severity.
+pub fn put_message(out: &mut Vec<u8>, m: &SqlError, server: &str) {
+    message::put(
+        out,
+        &message::Parts {
+            is_error: m.severity > 10,
+            number: m.number,
+            state: m.state,
+            class: m.severity,
+            text: &m.message,
+            server,
+            procedure: m.procedure.as_deref().unwrap_or(""),
+            line: m.line,
+        },
+    );
+}
