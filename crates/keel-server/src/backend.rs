@@ -6,10 +6,13 @@
 use std::sync::Arc;
 
 use keel_sql::{
-    BulkSource, BulkTarget, CancelHandle, Engine, LoginRecord, ResultSink, RpcParam, RpcProcedure, Session,
-    SessionOptions, TransactionRequest,
+    BulkSource, BulkTarget, Engine, LoginRecord, ResultSink, RpcParam, RpcProcedure, Session, SessionOptions,
+    TransactionRequest,
 };
 use keel_types::error::Result;
+
+/// Stops what a session is doing; may be called from any thread at any time.
+pub type Cancel = Arc<dyn Fn() + Send + Sync>;
 
 /// An instance.
 pub trait Backend: Send + Sync {
@@ -28,7 +31,7 @@ pub trait SqlSession {
     /// Name of the current database.
     fn database(&self) -> &str;
     /// Stops what the session does, from other threads.
-    fn cancel_handle(&self) -> CancelHandle;
+    fn cancel(&self) -> Cancel;
     /// Whether the connection must be closed.
     fn is_ended(&self) -> bool;
     /// Whether a transaction is open.
@@ -74,8 +77,9 @@ impl SqlSession for Session {
     fn database(&self) -> &str {
         Session::database(self)
     }
-    fn cancel_handle(&self) -> CancelHandle {
-        Session::cancel_handle(self)
+    fn cancel(&self) -> Cancel {
+        let handle = Session::cancel_handle(self);
+        Arc::new(move || handle.cancel())
     }
     fn is_ended(&self) -> bool {
         Session::is_ended(self)

@@ -5,9 +5,10 @@ use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use keel_sql::CancelHandle;
 use keel_tds::wire::{Wire, WireError};
 use parking_lot::Mutex;
+
+use crate::backend::Cancel;
 
 /// One connection. The session thread owns it; others look on.
 pub struct Link {
@@ -28,7 +29,7 @@ pub struct Link {
     /// The watcher saw input but could not get at the wire: the session thread should look itself when it next sends.
     look: AtomicBool,
     /// Stops the session's work; set once the login has made a session.
-    cancel: Mutex<Option<CancelHandle>>,
+    cancel: Mutex<Option<Cancel>>,
 }
 
 impl Link {
@@ -48,7 +49,7 @@ impl Link {
     }
 
     /// Gives the handle by which requests are stopped.
-    pub fn set_cancel(&self, handle: CancelHandle) {
+    pub fn set_cancel(&self, handle: Cancel) {
         *self.cancel.lock() = Some(handle);
     }
 
@@ -116,7 +117,7 @@ impl Link {
     /// Stops the running request.
     pub fn cancel(&self) {
         if let Some(handle) = &*self.cancel.lock() {
-            handle.cancel();
+            handle();
         }
     }
 

@@ -1,0 +1,326 @@
+//! The network side from login to logout, with our own client and a toy SQL side.
+
+mod toy;
+
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use keel_server::password::Passwords;
+use keel_server::{Config, ErrorLog, Server};
+use keel_tds::client::{Client, ClientEncryption, ClientError, ConnectOptions, trust_any_certificate};
+use keel_tds::login::{Login, TDS_7_4};
+use keel_tds::request::TransactionRequest;
+use keel_tds::request::rpc::{self, CallFlags, ParameterFlags, ProcId, Procedure};
+use keel_tds::request::transaction::{Begin, IsolationLevel};
+use keel_tds::token::{Column, ColumnFlags, Done, DoneKind, DoneStatus, EnvChange, Token, column, row};
+use keel_tds::type_info::MAX;
+use keel_tds::{Data, TypeInfo, WireCollation};
+
+struct Fixture {
+    server: Option<Server>,
+    dir: PathBuf,
+}
+
+impl Fixture {
+    fn start(name: &str) -> Fixture {
+        Self::start_with(name, |_| {})
+    }
+
+    fn start_with(name: &str, change: impl FnOnce(&mut Config)) -> Fixture {
+        let dir = std::env::temp_dir().join(format!("keel-network-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let mut config = Config { data: dir.clone(), listen: "127.0.0.1:0".into(), ..Config::default() };
+        change(&mut config);
+        let passwords = Arc::new(Passwords::new());
+        let log = Arc::new(ErrorLog::start(&dir.join("log"), false).unwrap());
+        let backend = Arc::new(toy::Toy::new(&passwords));
+        let server = Server::start(config, backend, passwords, log).unwrap();
+        Fixture { server: Some(server), dir }
+    }
+
+    fn connect_as(
+        &self,
+        encryption: ClientEncryption,
+        login: impl FnOnce(&mut Login),
+    ) -> Result<Client<TcpStream>, ClientError> {
+        let io = TcpStream::connect(self.server.as_ref().unwrap().addresses()[0]).unwrap();
+        io.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let mut options = ConnectOptions {
+            login: Login {
+                tds_version: TDS_7_4,
+                packet_size: 4096,
+                user_name: "sa".into(),
+                password: toy::PASSWORD.into(),
+                ..Login::default()
+            },
+            encryption,
+            tls: Some(trust_any_certificate().unwrap()),
+            host: "localhost".into(),
+        };
+        login(&mut options.login);
+        Client::connect(io, &options)
+    }
+
+    fn connect(&self) -> Client<TcpStream> {
+        self.connect_as(ClientEncryption::On, |_| {}).unwrap()
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.dir.join("log/errorlog")).unwrap()
+    }
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        assert!(self.server.take().unwrap().stop(), "every session ends");
+        std::fs::remove_dir_all(&self.dir).unwrap();
+    }
+}
+
+fn tokens(client: &mut Client<TcpStream>) -> Vec<Token<'static>> {
+    std::iter::from_fn(|| client.next_token().unwrap()).collect()
+}
+
+fn rows(tokens: &[Token<'static>]) -> Vec<Vec<Data<'static>>> {
+    tokens.iter().filter_map(|t| if let Token::Row(r) = t { Some(r.clone()) } else { None }).collect()
+}
+
+fn last_done(tokens: &[Token<'static>]) -> Done {
+    match tokens.last() {
+        Some(Token::Done(d)) => *d,
+        other => panic!("a response ends with a DONE, not {other:?}"),
+    }
+}
+
+#[test]
+fn every_kind_of_encryption_logs_in() {
+    let f = Fixture::start("encryption");
+    for (encryption, encrypted) in [
+        (ClientEncryption::None, false),
+        (ClientEncryption::LoginOnly, false),
+        (ClientEncryption::On, true),
+        (ClientEncryption::Strict, true),
+    ] {
+        let mut client = f.connect_as(encryption, |_| {}).unwrap();
+        assert_eq!(client.is_encrypted(), encrypted, "{encryption:?}");
+        assert_eq!(client.database, "master");
+        client.batch("SELECT 1, 'two', NULL").unwrap();
+        let t = tokens(&mut client);
+        assert_eq!(rows(&t).len(), 1);
+        assert_eq!(rows(&t)[0][0], Data::Int(1));
+        assert_eq!(last_done(&t).status, DoneStatus::COUNT);
+    }
+}
+
+#[test]
+fn forced_encryption_refuses_clients_without() {
+    let f = Fixture::start_with("forced", |c| c.force_encryption = true);
+    assert!(f.connect_as(ClientEncryption::None, |_| {}).is_err());
+    assert!(f.connect_as(ClientEncryption::LoginOnly, |_| {}).unwrap().is_encrypted());
+}
+
+#[test]
+fn refused_logins_say_little_and_log_the_reason() {
+    let f = Fixture::start("refused");
+    let refused = |change: fn(&mut Login)| match f.connect_as(ClientEncryption::On, change) {
+        Err(ClientError::Login(messages)) => messages,
+        Ok(_) => panic!("logged in"),
+        Err(e) => panic!("{e}"),
+    };
+    for change in [(|l| l.password = "wrong".into()) as fn(&mut Login), |l| l.user_name = "nobody".into()] {
+        let m = &refused(change)[0];
+        assert_eq!((m.number, m.class, m.state), (18456, 14, 1));
+    }
+    let m = refused(|l| l.database = "nowhere".into());
+    assert_eq!(m.iter().map(|m| m.number).collect::<Vec<_>>(), [4060, 18456]);
+    let log = f.log();
+    for state in [8, 5, 38] {
+        assert!(log.contains(&format!("Error: 18456, Severity: 14, State: {state}.")), "{log}");
+    }
+    assert!(!log.contains("wrong"));
+}
+
+#[test]
+fn large_results_arrive_whole_at_any_packet_size() {
+    let f = Fixture::start("large");
+    for packet_size in [512, 4096, 32767] {
+        for encryption in [ClientEncryption::None, ClientEncryption::On] {
+            let mut client = f.connect_as(encryption, |l| l.packet_size = packet_size).unwrap();
+            client.batch("ROWS 20000").unwrap();
+            let t = tokens(&mut client);
+            let rows = rows(&t);
+            assert_eq!(rows.len(), 20_000);
+            assert!(rows.iter().enumerate().all(|(i, r)| r[0] == Data::Int(i32::try_from(i).unwrap())));
+        }
+    }
+}
+
+#[test]
+fn an_attention_stops_what_runs() {
+    let f = Fixture::start("attention");
+    for encryption in [ClientEncryption::None, ClientEncryption::On] {
+        for sql in ["WAIT", "ROWS 2000000000"] {
+            let mut client = f.connect_as(encryption, |_| {}).unwrap();
+            client.batch(sql).unwrap();
+            client.attention().unwrap();
+            client.drain_attention().unwrap();
+            client.batch("SELECT 5").unwrap();
+            assert_eq!(rows(&tokens(&mut client))[0][0], Data::Int(5));
+            // An attention that comes too late is answered all the same.
+            client.attention().unwrap();
+            client.drain_attention().unwrap();
+            client.batch("SELECT 6").unwrap();
+            assert_eq!(rows(&tokens(&mut client))[0][0], Data::Int(6));
+        }
+    }
+}
+
+#[test]
+fn a_client_that_vanishes_stops_its_request() {
+    let f = Fixture::start("vanish");
+    let mut client = f.connect();
+    client.batch("WAIT").unwrap();
+    drop(client);
+    // Stopping the server waits for every session; it fails if the request goes on.
+}
+
+#[test]
+fn errors_and_panics_end_what_they_should() {
+    let f = Fixture::start("errors");
+    let mut client = f.connect();
+    client.batch("ERROR; SELECT 1").unwrap();
+    let t = tokens(&mut client);
+    let Token::Message(m) = &t[0] else { panic!("{t:?}") };
+    assert_eq!((m.number, m.class, m.state, m.line, m.server.as_str()), (50_000, 16, 3, 2, "TOY"));
+    let Token::Done(d) = &t[1] else { panic!("{t:?}") };
+    assert_eq!(d.status, DoneStatus::ERROR | DoneStatus::MORE);
+
+    client.batch("SELECT 1\nPANIC").unwrap();
+    let t = tokens(&mut client);
+    assert!(t.iter().any(|t| matches!(t, Token::Message(m) if m.number == 3624)));
+    assert!(client.batch("SELECT 1").is_err() || client.next_token().is_err(), "the connection is closed");
+
+    let mut client = f.connect();
+    client.batch("FATAL").unwrap();
+    assert!(tokens(&mut client).iter().any(|t| matches!(t, Token::Message(m) if m.class == 21)));
+    assert!(client.batch("SELECT 1").is_err() || client.next_token().is_err(), "the connection is closed");
+}
+
+#[test]
+fn calls_return_rows_status_and_output() {
+    let f = Fixture::start("calls");
+    let mut client = f.connect();
+    client
+        .call(|out| {
+            for i in 0..2 {
+                if i > 0 {
+                    rpc::encode_separator(out);
+                }
+                rpc::encode_call(out, &Procedure::Id(ProcId::ExecuteSql), CallFlags::empty());
+                rpc::encode_parameter(
+                    out,
+                    "@a",
+                    ParameterFlags::BY_REF,
+                    &TypeInfo::IntN(8),
+                    &Data::BigInt(3),
+                );
+            }
+        })
+        .unwrap();
+    let t = tokens(&mut client);
+    let kinds: Vec<_> = t
+        .iter()
+        .map(|t| match t {
+            Token::Columns(_) => "columns",
+            Token::Row(_) => "row",
+            Token::ReturnStatus(7) => "status",
+            Token::ReturnValue(v) if v.name == "@a" && v.value == Data::Int(99) => "value",
+            Token::Done(d) if d.kind == DoneKind::InProc && d.status.contains(DoneStatus::MORE) => {
+                "in-proc more"
+            }
+            Token::Done(d) if d.kind == DoneKind::Proc && d.status.contains(DoneStatus::MORE) => "proc more",
+            Token::Done(d) if d.kind == DoneKind::Proc => "proc",
+            _ => "other",
+        })
+        .collect();
+    let one = ["columns", "row", "in-proc more", "status", "value"];
+    assert_eq!(kinds, [&one[..], &["proc more"], &one, &["proc"]].concat());
+}
+
+#[test]
+fn transactions_and_resets() {
+    let f = Fixture::start("transactions");
+    let mut client = f.connect();
+    let begin = Begin { isolation: IsolationLevel::Unchanged, name: String::new() };
+    client.transaction(&TransactionRequest::Begin(begin)).unwrap();
+    assert_eq!(tokens(&mut client)[0], Token::EnvChange(EnvChange::BeginTransaction(77)));
+    client.transaction(&TransactionRequest::Distributed(0)).unwrap();
+    let t = tokens(&mut client);
+    assert!(matches!(&t[0], Token::Message(m) if m.number == 8501));
+    assert!(last_done(&t).status.contains(DoneStatus::ERROR | DoneStatus::IN_TRANSACTION));
+    client.batch("USE tempdb").unwrap();
+    tokens(&mut client);
+    assert_eq!(client.database, "tempdb");
+    client.reset_before_next();
+    client.batch("SELECT 1").unwrap();
+    let t = tokens(&mut client);
+    assert_eq!(t[0], Token::EnvChange(EnvChange::ResetAck));
+    assert!(!last_done(&t).status.contains(DoneStatus::IN_TRANSACTION));
+}
+
+#[test]
+fn bulk_loads_stream() {
+    let f = Fixture::start("bulk");
+    let mut client = f.connect();
+    client.batch("INSERT BULK t").unwrap();
+    tokens(&mut client);
+    let column =
+        |ty| Column { user_type: 0, flags: ColumnFlags::NULLABLE, ty, table: Vec::new(), name: "c".into() };
+    let columns = [column(TypeInfo::IntN(4)), column(TypeInfo::NVarChar(MAX, WireCollation::LATIN1_CI_AS))];
+    client
+        .bulk(|out| {
+            column::put(out, columns.iter());
+            for i in 0..5000 {
+                let text = vec![b'x', 0].repeat(usize::try_from(i % 50).unwrap());
+                row::put_row(out, &columns, &[Data::Int(i), Data::NChar(text.into())]);
+            }
+            Done { kind: DoneKind::Done, status: DoneStatus::empty(), command: 0, rows: 0 }.put(out);
+        })
+        .unwrap();
+    assert_eq!(last_done(&tokens(&mut client)).rows, 5000);
+    client.batch("SELECT 1").unwrap();
+    assert_eq!(rows(&tokens(&mut client)).len(), 1);
+}
+
+#[test]
+fn nonsense_hurts_nobody_else() {
+    use std::io::{Read, Write};
+    let f = Fixture::start("nonsense");
+    let mut good = f.connect();
+    let address = f.server.as_ref().unwrap().addresses()[0];
+    let floods: [&[u8]; 5] = [
+        b"GET / HTTP/1.1\r\n\r\n",
+        &[0xFF; 100],
+        &[0x12, 1, 0, 8, 0, 0, 0, 0],
+        &[0x16; 50],
+        &[0x10, 1, 0xFF, 0xFF, 0, 0, 0, 0],
+    ];
+    for bytes in floods {
+        let mut socket = TcpStream::connect(address).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        socket.write_all(bytes).unwrap();
+        socket.shutdown(std::net::Shutdown::Write).unwrap();
+        // Closed, perhaps after an answer.
+        let _ = socket.read_to_end(&mut Vec::new());
+    }
+    // A request that is no request, after a login.
+    let mut bad = f.connect();
+    bad.call(|out| out.extend_from_slice(&[0xFF; 40])).unwrap();
+    assert!(matches!(&tokens(&mut bad)[0], Token::Message(m) if m.number == 4002));
+    for client in [&mut good, &mut bad] {
+        client.batch("SELECT 1").unwrap();
+        assert_eq!(rows(&tokens(client)).len(), 1);
+    }
+}
