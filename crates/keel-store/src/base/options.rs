@@ -1,0 +1,121 @@
+//! What callers say to the base tree and what it reports.
+
+use keel_base::Lsn;
+
+/// How a base file is opened or created.
+#[derive(Clone, Debug)]
+pub struct BaseOptions {
+    /// False for tempdb: nothing is synced, the file is worthless after a restart.
+    pub durable: bool,
+    /// Identity of the database; used by `create`, read back by `open`.
+    pub guid: [u8; 16],
+}
+
+impl Default for BaseOptions {
+    fn default() -> Self {
+        BaseOptions { durable: true, guid: [0; 16] }
+    }
+}
+
+/// Which way a cursor walks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Ascending keys.
+    Forward,
+    /// Descending keys.
+    Reverse,
+}
+
+/// One change of a merge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change<V> {
+    /// The row is now this, whether it existed or not.
+    Put(V),
+    /// The row is gone; no error when it never was.
+    Delete,
+    /// The row is what [`MergeOptions::fold`] makes of the old row (if any) and these bytes.
+    Fold(V),
+}
+
+impl<V> From<Option<V>> for Change<V> {
+    fn from(row: Option<V>) -> Self {
+        row.map_or(Change::Delete, Change::Put)
+    }
+}
+
+/// Paces the bytes a merge writes.
+pub trait Throttle: Sync {
+    /// Called before `bytes` are written; may sleep. False stops the merge with
+    /// [`BaseError::Cancelled`](super::BaseError::Cancelled).
+    fn pace(&self, bytes: u64) -> bool;
+}
+
+/// Writes as fast as the disk takes it.
+pub struct NoThrottle;
+
+impl Throttle for NoThrottle {
+    fn pace(&self, _bytes: u64) -> bool {
+        true
+    }
+}
+
+/// Makes the new row (appended to the empty vector; return false for "no row") from key, old row and the bytes
+/// of a [`Change::Fold`].
+pub type FoldFn<'a> = dyn Fn(&[u8], Option<&[u8]>, &[u8], &mut Vec<u8>) -> bool + Sync + 'a;
+
+/// What a merge publishes beside the rows, and how it goes about it.
+#[derive(Clone, Copy)]
+pub struct MergeOptions<'a> {
+    /// The checkpoint LSN after the last chunk.
+    pub checkpoint_lsn: Lsn,
+    /// Highest LSN of any change in this merge; every chunk publishes it.
+    pub highest_lsn: Lsn,
+    /// New opaque metadata, published with the last chunk; `None` keeps the old.
+    pub meta: Option<&'a [u8]>,
+    /// A chunk is published after about this many bytes of new pages.
+    pub chunk_bytes: usize,
+    /// Paces writes.
+    pub throttle: &'a dyn Throttle,
+    /// Resolves [`Change::Fold`]; arguments are key, old row, patch, output. Without it a `Fold` is an input error.
+    pub fold: Option<&'a FoldFn<'a>>,
+}
+
+impl MergeOptions<'_> {
+    /// Unthrottled, 16 MB chunks, checkpoint at `lsn`.
+    pub fn at(lsn: Lsn) -> MergeOptions<'static> {
+        MergeOptions {
+            checkpoint_lsn: lsn,
+            highest_lsn: lsn,
+            meta: None,
+            chunk_bytes: 16 << 20,
+            throttle: &NoThrottle,
+            fold: None,
+        }
+    }
+}
+
+/// What a merge did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MergeReport {
+    /// Changes consumed.
+    pub changes: u64,
+    /// Chunks published.
+    pub chunks: u64,
+    /// Pages written, bookkeeping included.
+    pub pages_written: u64,
+    /// Pages replaced or dropped.
+    pub pages_freed: u64,
+}
+
+/// Shape of the tree under a root.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BaseStats {
+    /// Rows of all trees.
+    pub rows: u64,
+    /// Levels, leaves included; 0 when empty.
+    pub height: u32,
+    /// Pages of the file when this root was published, free ones included.
+    pub file_pages: u64,
+    /// Pages this root reaches, superblocks and space map included.
+    pub used_pages: u64,
+}

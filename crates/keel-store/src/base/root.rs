@@ -1,0 +1,225 @@
+//! A published root: the immutable picture that readers hold.
+
+use std::ops::{Bound, Deref};
+use std::sync::Arc;
+
+use keel_base::Lsn;
+
+use super::Result;
+use super::cursor::Cursor;
+use super::file::PageFile;
+use super::merge::{TreeRoot, read_large};
+use super::options::{BaseStats, Direction};
+use super::page::Page;
+use super::superblock::Superblock;
+
+/// A row pinned in memory. Dereferences to its bytes.
+#[derive(Clone)]
+pub struct RowRef(Pinned);
+
+#[derive(Clone)]
+enum Pinned {
+    Inside { page: Arc<Page>, start: u16, len: u16 },
+    Large(Arc<[u8]>),
+}
+
+impl Deref for RowRef {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match &self.0 {
+            Pinned::Inside { page, start, len } => &page.bytes()[usize::from(*start)..][..usize::from(*len)],
+            Pinned::Large(row) => row,
+        }
+    }
+}
+
+impl std::fmt::Debug for RowRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "RowRef({} bytes)", self.len())
+    }
+}
+
+impl RowRef {
+    /// Row `index` of a leaf.
+    pub(super) fn of_leaf(file: &PageFile, page: &Arc<Page>, index: usize) -> Result<RowRef> {
+        let (_, value) = page.leaf_row(index);
+        if value.overflow {
+            return Ok(RowRef::large(read_large(file, page, page.value(value))?));
+        }
+        Ok(RowRef(Pinned::Inside { page: page.clone(), start: value.start, len: value.len }))
+    }
+
+    /// Bytes of a page that the caller found to be a row.
+    pub(super) fn inside(page: &Arc<Page>, start: usize, len: usize) -> RowRef {
+        RowRef(Pinned::Inside { page: page.clone(), start: start as u16, len: len as u16 })
+    }
+
+    pub(super) fn large(row: Arc<[u8]>) -> RowRef {
+        RowRef(Pinned::Large(row))
+    }
+}
+
+/// An immutable picture of the whole tree. While it lives, none of its pages is reused.
+pub struct BaseRoot {
+    pub(super) file: Arc<PageFile>,
+    pub(super) tree: TreeRoot,
+    /// The root page itself; none in an empty tree.
+    pub(super) page: Option<Arc<Page>>,
+    pub(super) generation: u64,
+    checkpoint_lsn: Lsn,
+    highest_lsn: Lsn,
+    meta: Vec<u8>,
+    file_pages: u32,
+    used_pages: u32,
+}
+
+impl BaseRoot {
+    /// The root a superblock names; reads the root page.
+    pub(super) fn new(file: &Arc<PageFile>, superblock: &Superblock) -> Result<BaseRoot> {
+        let tree = TreeRoot { at: superblock.root, height: superblock.height, rows: superblock.rows };
+        let page = if tree.at.is_none() {
+            None
+        } else {
+            Some(file.tree_page(tree.at, tree.height.saturating_sub(1))?)
+        };
+        Ok(BaseRoot {
+            file: file.clone(),
+            tree,
+            page,
+            generation: superblock.generation,
+            checkpoint_lsn: superblock.checkpoint_lsn,
+            highest_lsn: superblock.highest_lsn,
+            meta: superblock.meta.clone(),
+            file_pages: superblock.pages,
+            used_pages: superblock.used_pages,
+        })
+    }
+
+    /// The row under `key` (tree id included).
+    pub fn get(&self, key: &[u8]) -> Result<Option<RowRef>> {
+        let Some(leaf) = self.leaf_of(key)? else { return Ok(None) };
+        match leaf.find(key) {
+            Ok(index) => RowRef::of_leaf(&self.file, &leaf, index).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Whether a row is under `key`.
+    pub fn contains(&self, key: &[u8]) -> Result<bool> {
+        Ok(self.leaf_of(key)?.is_some_and(|leaf| leaf.find(key).is_ok()))
+    }
+
+    fn leaf_of(&self, key: &[u8]) -> Result<Option<Arc<Page>>> {
+        let Some(root) = &self.page else { return Ok(None) };
+        let mut level = self.tree.height - 1;
+        if level == 0 {
+            return Ok(Some(root.clone()));
+        }
+        let mut at = root.child(root.child_index(key));
+        loop {
+            level -= 1;
+            let page = self.file.tree_page(at, level)?;
+            if level == 0 {
+                return Ok(Some(page));
+            }
+            at = page.child(page.child_index(key));
+        }
+    }
+
+    /// A cursor before the first row of the range.
+    pub fn scan(self: &Arc<Self>, lower: Bound<&[u8]>, upper: Bound<&[u8]>, direction: Direction) -> Cursor {
+        Cursor::new(self.clone(), lower, upper, direction)
+    }
+
+    /// Number of rows in the range, exact but for the two leaves at its ends, which are only looked into when they
+    /// are cached.
+    pub fn approximate_count(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<u64> {
+        let from = match lower {
+            Bound::Unbounded => 0,
+            Bound::Included(key) => self.rows_before(key, false)?,
+            Bound::Excluded(key) => self.rows_before(key, true)?,
+        };
+        let to = match upper {
+            Bound::Unbounded => self.tree.rows.count,
+            Bound::Included(key) => self.rows_before(key, true)?,
+            Bound::Excluded(key) => self.rows_before(key, false)?,
+        };
+        Ok(to.saturating_sub(from))
+    }
+
+    fn rows_before(&self, key: &[u8], inclusive: bool) -> Result<u64> {
+        let Some(root) = &self.page else { return Ok(0) };
+        let (mut page, mut level, mut rows) = (root.clone(), self.tree.height - 1, 0);
+        while level > 0 {
+            let index = page.child_index(key);
+            rows += (0..index).map(|i| page.child_rows(i).count).sum::<u64>();
+            level -= 1;
+            let child = page.child(index);
+            if level == 0 && !self.file.is_cached(child) {
+                return Ok(rows + page.child_rows(index).count / 2);
+            }
+            page = self.file.tree_page(child, level)?;
+        }
+        Ok(rows
+            + match page.find(key) {
+                Ok(index) => index + usize::from(inclusive),
+                Err(index) => index,
+            } as u64)
+    }
+
+    /// Number of leaf pages in the range, for costing scans and reporting table sizes. Overflow pages are not
+    /// counted.
+    pub fn approximate_leaf_pages(&self, lower: &[u8], upper: Option<&[u8]>) -> Result<u64> {
+        let Some(root) = &self.page else { return Ok(0) };
+        if self.tree.height == 1 {
+            return Ok(1);
+        }
+        self.leaf_pages_under(root, self.tree.height - 1, lower, upper)
+    }
+
+    fn leaf_pages_under(&self, page: &Page, level: u32, lower: &[u8], upper: Option<&[u8]>) -> Result<u64> {
+        let first = page.child_index(lower);
+        let last = upper.map_or(page.len() - 1, |upper| page.child_index(upper));
+        if level == 1 {
+            return Ok((last.saturating_sub(first) + 1) as u64);
+        }
+        let mut pages = 0;
+        for index in first..=last {
+            let child = self.file.tree_page(page.child(index), level - 1)?;
+            pages += self.leaf_pages_under(&child, level - 1, lower, upper)?;
+        }
+        Ok(pages)
+    }
+
+    /// The checkpoint LSN: every change before it is in this root.
+    pub fn checkpoint_lsn(&self) -> Lsn {
+        self.checkpoint_lsn
+    }
+
+    /// No row of this root is newer than this.
+    pub fn highest_lsn(&self) -> Lsn {
+        self.highest_lsn
+    }
+
+    /// The opaque metadata of the layer above.
+    pub fn meta(&self) -> &[u8] {
+        &self.meta
+    }
+
+    /// Number of this publication; grows by one with each.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Shape and size.
+    pub fn stats(&self) -> BaseStats {
+        BaseStats {
+            rows: self.tree.rows.count,
+            height: self.tree.height,
+            file_pages: u64::from(self.file_pages),
+            used_pages: u64::from(self.used_pages),
+        }
+    }
+}

@@ -1,0 +1,424 @@
+//! Which pages of the file are free.
+//!
+//! One bit per page. In memory there are two pictures: **live** pages belong to the newest published root (this is
+//! what the file stores), **busy** pages may not be handed out: live ones, those the merge under way has taken, and
+//! those that older roots held by readers still reach.
+//!
+//! On disk the live picture lies in bitmap pages (one per [`GROUP`] pages, half a gigabyte of file) that are written
+//! copy-on-write like everything else: a publication rewrites only those whose bits changed, and the directory
+//! pages that list them. That bounds what a chunk of a merge pays for its bookkeeping, and opening a file reads
+//! 16 MB of bitmap per terabyte. The alternatives lost: a free list written whole grows with the file's
+//! fragmentation and is paid per chunk; a walk at open reads every inner page before the first transaction.
+//!
+//! A bitmap page's body is one bit per page of its group, bit `i % 8` of byte `i / 8`; `n` in its header is zero. A
+//! directory page's body is up to [`DIRECTORY_REFS`] references (u64), `n` of them.
+//!
+//! A page freed by publication `g` is pending until no root older than `g` is alive; the list is kept in order of
+//! publication. The superblock of `g` is durable by then, because publishing ends with its sync.
+
+use std::collections::VecDeque;
+
+use super::page::{BODY, Extent, PageRef, get_u64};
+
+/// Pages one bitmap page speaks for.
+pub(super) const GROUP: u32 = (BODY * 8) as u32;
+const GROUP_WORDS: usize = BODY / 8;
+/// References one directory page holds.
+pub(super) const DIRECTORY_REFS: usize = BODY / 8;
+/// Superblocks.
+const RESERVED: u32 = 2;
+/// Pages handed out in a row when they are free: a write of one megabyte.
+const RUN_MAX: u32 = 128;
+/// Shorter free runs are left alone while longer ones exist, so that writes stay large.
+const RUN_MIN: u32 = 8;
+/// The file grows by an eighth, within these bounds (256 KB and 64 MB).
+const GROW_MIN: u32 = 32;
+const GROW_MAX: u32 = 8192;
+
+const _: () = assert!(BODY.is_multiple_of(8), "bitmap pages hold whole words");
+
+/// The space map of one file.
+pub(super) struct Space {
+    pages: u32,
+    live: Vec<u64>,
+    busy: Vec<u64>,
+    /// Pages below `pages` whose busy bit is clear, per group.
+    group_free: Vec<u32>,
+    used: u32,
+    run: Extent,
+    /// Where the search for long runs goes on, and the one for any free page.
+    scan_from: u32,
+    scan_small_from: u32,
+    dirty: Vec<bool>,
+    pub bitmaps: Vec<PageRef>,
+    pub directories: Vec<PageRef>,
+    pending: VecDeque<(u64, Vec<Extent>)>,
+}
+
+/// What a chunk has taken and given back; undone when it fails.
+#[derive(Default)]
+pub(super) struct Ledger {
+    pub taken: Vec<u32>,
+    /// Extents taken whole, for large rows.
+    pub taken_extents: Vec<Extent>,
+    /// Pages of the published root that the new root does not have.
+    pub freed: Vec<Extent>,
+    /// Pages taken by this chunk and given back by it.
+    pub wasted: Vec<Extent>,
+}
+
+impl Ledger {
+    pub fn free(&mut self, page: u32) {
+        match self.freed.last_mut() {
+            Some(last) if last.first + last.pages == page => last.pages += 1,
+            _ => self.freed.push(Extent { first: page, pages: 1 }),
+        }
+    }
+
+    /// Everything this chunk has taken.
+    pub fn all_taken(&self) -> impl Iterator<Item = Extent> + '_ {
+        let single = self.taken.iter().map(|&first| Extent { first, pages: 1 });
+        single.chain(self.taken_extents.iter().copied())
+    }
+}
+
+/// Where a publication puts its bookkeeping.
+pub(super) struct Plan {
+    /// (group, new page) of each bitmap page to write.
+    pub bitmaps: Vec<(usize, u32)>,
+    pub directories: Vec<u32>,
+}
+
+impl Space {
+    /// A file that holds nothing but superblocks.
+    pub fn empty() -> Space {
+        let mut space = Space {
+            pages: 0,
+            live: Vec::new(),
+            busy: Vec::new(),
+            group_free: Vec::new(),
+            used: 0,
+            run: Extent { first: 0, pages: 0 },
+            scan_from: RESERVED,
+            scan_small_from: RESERVED,
+            dirty: Vec::new(),
+            bitmaps: Vec::new(),
+            directories: Vec::new(),
+            pending: VecDeque::new(),
+        };
+        space.set_pages(RESERVED);
+        for page in 0..RESERVED {
+            space.set_live(page, true);
+            space.take(page);
+        }
+        space
+    }
+
+    /// The picture that bitmap pages hold; `bodies` in group order. `None` when it contradicts the page count.
+    pub fn load(
+        pages: u32,
+        bodies: &[Vec<u8>],
+        bitmaps: Vec<PageRef>,
+        directories: Vec<PageRef>,
+    ) -> Option<Space> {
+        if pages < RESERVED || bodies.len() != groups(pages) {
+            return None;
+        }
+        let mut space = Space::empty();
+        space.set_pages(pages);
+        for (group, body) in bodies.iter().enumerate() {
+            for word in 0..GROUP_WORDS.min(body.len() / 8) {
+                space.live[group * GROUP_WORDS + word] = get_u64(body, 8 * word);
+            }
+        }
+        let beyond = (pages..groups(pages) as u32 * GROUP).any(|page| bit(&space.live, page));
+        if beyond || (0..RESERVED).any(|page| !bit(&space.live, page)) {
+            return None;
+        }
+        space.busy.clone_from(&space.live);
+        space.used = space.live.iter().map(|word| word.count_ones()).sum();
+        for group in 0..groups(pages) {
+            let busy: u32 =
+                space.busy[group * GROUP_WORDS..][..GROUP_WORDS].iter().map(|w| w.count_ones()).sum();
+            let size = (pages - group as u32 * GROUP).min(GROUP);
+            space.group_free[group] = size.checked_sub(busy)?;
+        }
+        space.dirty.fill(false);
+        (space.bitmaps, space.directories) = (bitmaps, directories);
+        Some(space)
+    }
+
+    pub fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    /// Pages of the published root, bookkeeping and superblocks included.
+    pub fn used(&self) -> u32 {
+        self.used
+    }
+
+    /// Pages that may be handed out now.
+    pub fn free(&self) -> u32 {
+        self.group_free.iter().sum()
+    }
+
+    /// A copy of the live picture, for the checker.
+    pub fn live_picture(&self) -> Vec<u64> {
+        self.live.clone()
+    }
+
+    /// Looks for free runs from the front of the file again, so that its end empties.
+    pub fn rewind(&mut self) {
+        (self.scan_from, self.scan_small_from) = (RESERVED, RESERVED);
+        self.run.pages = 0;
+    }
+
+    /// Hands out one page; `None` when the file has to grow.
+    pub fn alloc(&mut self) -> Option<u32> {
+        if self.run.pages == 0 {
+            self.run = self.find_run()?;
+        }
+        let page = self.run.first;
+        self.run = Extent { first: page + 1, pages: self.run.pages - 1 };
+        self.take(page);
+        Some(page)
+    }
+
+    /// Hands out `pages` pages in a row; `None` when no gap is large enough.
+    pub fn alloc_extent(&mut self, pages: u32) -> Option<Extent> {
+        let mut from = RESERVED;
+        while let Some(first) = self.next_free(from) {
+            let end = self.next_busy(first, pages);
+            if end - first == pages {
+                self.run.pages = 0;
+                (first..end).for_each(|page| self.take(page));
+                return Some(Extent { first, pages });
+            }
+            from = end;
+        }
+        None
+    }
+
+    /// Length to grow to when at least `more` pages are needed; `None` at the format's limit.
+    pub fn growth(&self, more: u32) -> Option<u32> {
+        let step = (self.pages / 8).clamp(GROW_MIN, GROW_MAX).max(more);
+        let target = self.pages.checked_add(step)?;
+        Some(target.div_ceil(GROW_MIN).checked_mul(GROW_MIN)?)
+    }
+
+    /// The file now has room for `pages` pages.
+    pub fn grown(&mut self, pages: u32) {
+        self.run.pages = 0;
+        self.set_pages(pages);
+    }
+
+    /// The length the file can be cut to, if that is worth it: a quarter of it lies free at the end.
+    pub fn excess(&self) -> Option<u32> {
+        let last_busy = self.busy.iter().rposition(|&word| word != 0)?;
+        let end = last_busy as u32 * 64 + 64 - self.busy[last_busy].leading_zeros();
+        let keep = end.div_ceil(GROW_MIN).saturating_mul(GROW_MIN);
+        (keep < self.pages && self.pages - keep >= (self.pages / 4).max(2 * GROW_MIN)).then_some(keep)
+    }
+
+    /// Cuts the picture to `pages`; the pages beyond are free.
+    pub fn cut(&mut self, pages: u32, ledger: &mut Ledger) {
+        for old in self.bitmaps.split_off(groups(pages).min(self.bitmaps.len())) {
+            self.drop_live(old.page, ledger);
+        }
+        self.rewind();
+        self.set_pages(pages);
+    }
+
+    /// Makes pages reusable that no living root reaches; `oldest` is the generation of the oldest one.
+    pub fn reclaim(&mut self, oldest: u64, mut reusable: impl FnMut(u32)) {
+        while self.pending.front().is_some_and(|(generation, _)| *generation <= oldest) {
+            let (_, extents) = self.pending.pop_front().expect("its front was looked at");
+            for page in extents.iter().flat_map(|e| e.first..e.first + e.pages) {
+                reusable(page);
+                self.give_back(page);
+            }
+        }
+    }
+
+    /// Moves the live picture on to what the chunk made, and finds places for the bookkeeping of the new picture,
+    /// which is itself part of it. `grow` is asked when the file is full.
+    pub fn prepare<E>(
+        &mut self,
+        ledger: &mut Ledger,
+        mut grow: impl FnMut(&mut Space) -> Result<(), E>,
+    ) -> Result<Plan, E> {
+        self.apply(ledger);
+        let mut plan = Plan { bitmaps: Vec::new(), directories: Vec::new() };
+        for old in std::mem::take(&mut self.directories) {
+            self.drop_live(old.page, ledger);
+        }
+        let mut planned = vec![false; groups(self.pages)];
+        loop {
+            planned.resize(groups(self.pages), false);
+            let wanted = groups(self.pages).div_ceil(DIRECTORY_REFS);
+            let group =
+                (0..planned.len()).find(|&g| !planned[g] && (self.dirty[g] || g >= self.bitmaps.len()));
+            if group.is_none() && plan.directories.len() == wanted {
+                return Ok(plan);
+            }
+            let page = loop {
+                match self.alloc() {
+                    Some(page) => break page,
+                    None => grow(self)?,
+                }
+            };
+            ledger.taken.push(page);
+            self.set_live(page, true);
+            match group {
+                Some(group) => {
+                    planned.resize(groups(self.pages), false);
+                    planned[group] = true;
+                    plan.bitmaps.push((group, page));
+                    if let Some(old) = self.bitmaps.get(group).copied() {
+                        self.drop_live(old.page, ledger);
+                    }
+                }
+                None => plan.directories.push(page),
+            }
+        }
+    }
+
+    fn drop_live(&mut self, page: u32, ledger: &mut Ledger) {
+        self.set_live(page, false);
+        ledger.free(page);
+    }
+
+    /// The body of a group's bitmap page.
+    pub fn bitmap_body(&self, group: usize) -> Vec<u8> {
+        let words = &self.live[group * GROUP_WORDS..][..GROUP_WORDS];
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// The publication `generation` is durable: what it freed waits for its readers.
+    pub fn published(&mut self, generation: u64, ledger: Ledger) {
+        self.dirty.fill(false);
+        for page in ledger.wasted.iter().flat_map(|e| e.first..e.first + e.pages) {
+            self.give_back(page);
+        }
+        self.pending.push_back((generation, ledger.freed));
+    }
+
+    /// The chunk failed before anything referred to its pages.
+    pub fn undo(&mut self, ledger: &Ledger, bitmaps: Vec<PageRef>, directories: Vec<PageRef>) {
+        for page in ledger.all_taken().flat_map(|e| e.first..e.first + e.pages) {
+            self.set_live(page, false);
+            self.give_back(page);
+        }
+        for page in ledger.freed.iter().flat_map(|e| e.first..e.first + e.pages) {
+            self.set_live(page, true);
+        }
+        (self.bitmaps, self.directories) = (bitmaps, directories);
+        self.run.pages = 0;
+    }
+
+    fn apply(&mut self, ledger: &Ledger) {
+        for page in ledger.all_taken().flat_map(|e| e.first..e.first + e.pages) {
+            self.set_live(page, true);
+        }
+        for page in ledger.freed.iter().chain(&ledger.wasted).flat_map(|e| e.first..e.first + e.pages) {
+            self.set_live(page, false);
+        }
+    }
+
+    fn set_pages(&mut self, pages: u32) {
+        let old = self.pages;
+        let words = groups(pages) * GROUP_WORDS;
+        self.live.resize(words, 0);
+        self.busy.resize(words, 0);
+        self.dirty.resize(groups(pages), true);
+        self.group_free.resize(groups(pages), 0);
+        self.pages = pages;
+        let changed = old.min(pages) / GROUP..groups(pages) as u32;
+        for group in changed {
+            let size = (pages - group * GROUP).min(GROUP);
+            let busy = self.busy[group as usize * GROUP_WORDS..][..GROUP_WORDS].iter();
+            self.group_free[group as usize] = size - busy.map(|w| w.count_ones()).sum::<u32>();
+        }
+    }
+
+    fn set_live(&mut self, page: u32, live: bool) {
+        let mask = 1 << (page % 64);
+        let word = &mut self.live[page as usize / 64];
+        if (*word & mask != 0) == live {
+            return;
+        }
+        *word ^= mask;
+        self.used = if live { self.used + 1 } else { self.used - 1 };
+        self.dirty[(page / GROUP) as usize] = true;
+    }
+
+    fn take(&mut self, page: u32) {
+        assert!(!bit(&self.busy, page), "a page is handed out once");
+        self.busy[page as usize / 64] |= 1 << (page % 64);
+        self.group_free[(page / GROUP) as usize] -= 1;
+    }
+
+    fn give_back(&mut self, page: u32) {
+        assert!(bit(&self.busy, page), "a page is given back once");
+        self.busy[page as usize / 64] &= !(1 << (page % 64));
+        self.group_free[(page / GROUP) as usize] += 1;
+    }
+
+    fn find_run(&mut self) -> Option<Extent> {
+        while let Some(first) = self.next_free(self.scan_from) {
+            let end = self.next_busy(first, RUN_MAX);
+            self.scan_from = end;
+            if end - first >= RUN_MIN {
+                return Some(Extent { first, pages: end - first });
+            }
+        }
+        if self.free() < self.pages / 4 {
+            return None;
+        }
+        let first = self.next_free(self.scan_small_from)?;
+        self.scan_small_from = self.next_busy(first, RUN_MAX);
+        Some(Extent { first, pages: self.scan_small_from - first })
+    }
+
+    /// First page at or after `from` that may be handed out.
+    fn next_free(&self, from: u32) -> Option<u32> {
+        let mut page = from;
+        while page < self.pages {
+            if page.is_multiple_of(GROUP) && self.group_free[(page / GROUP) as usize] == 0 {
+                page = page.checked_add(GROUP)?;
+                continue;
+            }
+            let word = !self.busy[page as usize / 64] >> (page % 64);
+            if word != 0 {
+                let found = page + word.trailing_zeros();
+                return (found < self.pages).then_some(found);
+            }
+            page = (page / 64 + 1) * 64;
+        }
+        None
+    }
+
+    /// First busy page after `from`, or `from + limit`, or the end of the file.
+    fn next_busy(&self, from: u32, limit: u32) -> u32 {
+        let end = from.saturating_add(limit).min(self.pages);
+        let mut page = from;
+        while page < end {
+            let word = self.busy[page as usize / 64] >> (page % 64);
+            if word != 0 {
+                return (page + word.trailing_zeros()).min(end);
+            }
+            page = (page / 64 + 1) * 64;
+        }
+        end
+    }
+}
+
+/// Groups that a file of `pages` pages has.
+pub(super) fn groups(pages: u32) -> usize {
+    pages.div_ceil(GROUP) as usize
+}
+
+/// Whether `page` is set in a picture.
+pub(super) fn bit(words: &[u64], page: u32) -> bool {
+    words.get(page as usize / 64).is_some_and(|word| word >> (page % 64) & 1 != 0)
+}
