@@ -1,55 +1,34 @@
-//! [`Instance`] and [`Database`].
+//! [`Database`]: one log with one store, in one directory.
 //!
-//! For now the rows live in one map in memory; the interface is final, the body is not.
+//! ```text
+//! <dir>/control.keel      who it is; written last when the database is made
+//! <dir>/data.keel         the base tree
+//! <dir>/log/NNNNN.vlf     the log (not in a volatile database)
+//! ```
+//!
+//! The base tree's metadata holds the **redo start**:
+//!
+//! | offset | bytes | field |
+//! | ---: | ---: | --- |
+//! | 0 | 4 | version, 1 |
+//! | 4 | 4 | log id |
+//! | 8 | 8 | redo start: where replay must begin to see every record of streams open at the checkpoint |
 
-use crate::error::DbError;
-use crate::transaction::{Isolation, RowRef, Transaction};
-use keel_base::env::Env;
+use crate::control::{self, Control};
+use crate::error::{DbError, TxnError};
+use crate::housekeeping::{Chore, Pace};
+use crate::instance::Instance;
+use crate::transaction::{Isolation, Transaction};
 use keel_base::{DatabaseId, Lsn};
-use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use keel_log::{Log, LogOptions, LogStats, OpenFrom};
+use keel_redo::{LogSource, RedoOptions, replay};
+use keel_store::base::{BaseOptions, BaseTree};
+use keel_store::{CheckpointOptions, Store, TxnStatus};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// How an instance is set up.
-#[derive(Clone, Debug)]
-pub struct InstanceOptions {
-    /// `max server memory`: row versions and page cache together, in bytes.
-    pub memory_bytes: usize,
-    /// Bytes a second that checkpoints may write (`-k`); 0 = no limit.
-    pub checkpoint_bytes_per_second: u64,
-    /// Threads of recovery.
-    pub redo_workers: usize,
-}
-
-impl Default for InstanceOptions {
-    fn default() -> Self {
-        InstanceOptions { memory_bytes: 1 << 30, checkpoint_bytes_per_second: 0, redo_workers: 2 }
-    }
-}
-
-/// What all databases of a process share.
-pub struct Instance {
-    env: Env,
-    options: InstanceOptions,
-}
-
-impl Instance {
-    /// A new instance.
-    pub fn new(env: Env, options: InstanceOptions) -> Arc<Instance> {
-        Arc::new(Instance { env, options })
-    }
-
-    /// Disk, clock and random source.
-    pub fn env(&self) -> &Env {
-        &self.env
-    }
-
-    /// How it was set up.
-    pub fn options(&self) -> &InstanceOptions {
-        &self.options
-    }
-}
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 /// Whether a database survives a restart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,6 +45,8 @@ pub enum Durability {
 pub struct DbOptions {
     /// Whether it survives a restart.
     pub durability: Durability,
+    /// Sizes and limits of its log; the identity is the database's own.
+    pub log: LogOptions,
 }
 
 /// How far an opening has come.
@@ -82,32 +63,175 @@ pub struct Progress {
 pub struct DbStats {
     /// Transactions committed that wrote something.
     pub commits: u64,
+    /// Transactions rolled back that had written something.
+    pub rollbacks: u64,
+    /// Checkpoints that merged something.
+    pub checkpoints: u64,
+    /// Pages written by them.
+    pub checkpoint_pages: u64,
+    /// Time they took, in nanoseconds.
+    pub checkpoint_nanos: u64,
+    /// Bytes of row versions in memory.
+    pub delta_bytes: u64,
+    /// Pages of the data file.
+    pub data_pages: u64,
+    /// Free pages of the data file.
+    pub data_pages_free: u64,
+    /// Bytes of the log's files.
+    pub log_file_bytes: u64,
+    /// Bytes of log that cannot be given back yet.
+    pub log_used_bytes: u64,
+    /// Counters of the log.
+    pub log: LogStats,
 }
 
-pub(crate) type Rows = BTreeMap<(u32, Vec<u8>), RowRef>;
+/// The positions of a database at one moment. A volatile database has only the last three, all equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DbPositions {
+    /// Nothing of the log before this is kept.
+    pub truncated: Lsn,
+    /// Where a replay would begin.
+    pub redo_start: Lsn,
+    /// Everything before this is in the base tree.
+    pub checkpoint: Lsn,
+    /// Everything before this survives a power cut.
+    pub hardened: Lsn,
+    /// Everything before this was handed to the operating system.
+    pub written: Lsn,
+    /// Everything before this has its place in the log.
+    pub appended: Lsn,
+}
 
-/// One database: a log and a store.
+impl DbPositions {
+    /// The order that always holds.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub fn assert_ordered(&self) {
+        assert!(self.truncated <= self.redo_start, "log that a replay needs was given back: {self:?}");
+        assert!(self.redo_start <= self.checkpoint, "a replay would begin behind the checkpoint: {self:?}");
+        assert!(self.checkpoint <= self.hardened, "the base tree is ahead of the hardened log: {self:?}");
+        assert!(self.hardened <= self.written, "hardened passed written: {self:?}");
+        assert!(self.written <= self.appended, "written passed appended: {self:?}");
+    }
+}
+
+/// What keeps log space from being used again (`sys.databases.log_reuse_wait_desc`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogReuseWait {
+    /// Nothing.
+    Nothing,
+    /// No checkpoint since.
+    Checkpoint,
+    /// The full recovery model wants a log backup first.
+    LogBackup,
+    /// A transaction that streams is open.
+    ActiveTransaction,
+}
+
+/// A streaming transaction, as checkpoints see it.
+struct Stream {
+    /// A position at or before its first record.
+    first: Lsn,
+    /// Where its commit ends, once it has one.
+    committed: Option<Lsn>,
+}
+
+/// One database. Shared by `Arc`.
 pub struct Database {
     id: DatabaseId,
     dir: PathBuf,
     instance: Arc<Instance>,
-    pub(crate) rows: Mutex<Rows>,
+    weak: Weak<Database>,
+    control: Control,
+    store: Arc<Store>,
+    /// `None` in a volatile database.
+    log: Option<Log>,
+    /// Last commit of a volatile database; the lock makes stamp and publication one step.
+    volatile: Mutex<u64>,
+    checkpoint: AtomicU64,
+    redo_start: AtomicU64,
+    /// Log before this is in a backup; `Lsn::MAX` under the simple recovery model, where none is needed.
+    backed_up: AtomicU64,
+    /// Keyed by stream id.
+    streams: Mutex<HashMap<u64, Stream>>,
+    next_stream: AtomicU64,
+    /// Held shared from the append of a commit that drops trees until the store knows of it, so that no checkpoint takes
+    /// an LSN in between and forgets the drop.
+    dropping: RwLock<()>,
+    checkpoint_asked: AtomicBool,
+    closed: AtomicBool,
+    pub(crate) counters: Counters,
+}
+
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub(crate) commits: AtomicU64,
+    pub(crate) rollbacks: AtomicU64,
+    checkpoints: AtomicU64,
+    checkpoint_pages: AtomicU64,
+    checkpoint_nanos: AtomicU64,
+}
+
+const META_VERSION: u32 = 1;
+const META_BYTES: usize = 16;
+
+fn encode_meta(log_id: u32, redo_start: Lsn) -> [u8; META_BYTES] {
+    let mut meta = [0; META_BYTES];
+    meta[0..4].copy_from_slice(&META_VERSION.to_le_bytes());
+    meta[4..8].copy_from_slice(&log_id.to_le_bytes());
+    meta[8..16].copy_from_slice(&redo_start.0.to_le_bytes());
+    meta
+}
+
+/// The redo start; the checkpoint itself when the base was never checkpointed.
+fn decode_meta(meta: &[u8], log_id: u32, checkpoint: Lsn) -> Option<Lsn> {
+    if meta.is_empty() {
+        return Some(checkpoint);
+    }
+    let version = u32::from_le_bytes(meta.get(0..4)?.try_into().ok()?);
+    let owner = u32::from_le_bytes(meta.get(4..8)?.try_into().ok()?);
+    let redo_start = Lsn(u64::from_le_bytes(meta.get(8..16)?.try_into().ok()?));
+    (version == META_VERSION && owner == log_id && redo_start <= checkpoint).then_some(redo_start)
+}
+
+fn data_path(dir: &Path) -> PathBuf {
+    dir.join("data.keel")
+}
+
+fn log_dir(dir: &Path) -> PathBuf {
+    dir.join("log")
 }
 
 impl Database {
-    /// Makes a new, empty database in `dir`.
+    /// Makes a new, empty database in `dir`. What an earlier creation left half-made there is replaced.
     pub fn create(
         instance: &Arc<Instance>,
         id: DatabaseId,
         dir: &Path,
-        _options: &DbOptions,
+        options: &DbOptions,
     ) -> Result<Arc<Database>, DbError> {
-        Ok(Arc::new(Database {
-            id,
-            dir: dir.to_path_buf(),
-            instance: Arc::clone(instance),
-            rows: Mutex::new(Rows::new()),
-        }))
+        let env = instance.env();
+        if options.durability == Durability::Volatile {
+            return Database::open_volatile(instance, id, dir);
+        }
+        if env.disk.exists(&control::path(dir)) {
+            return Err(DbError::Invalid(format!("{} holds a database", dir.display()).into()));
+        }
+        wipe(env, dir)?;
+        env.disk.create_dir_all(&log_dir(dir))?;
+        let control = Control::new(env);
+        let base =
+            BaseTree::create(&env.disk, &data_path(dir), &instance.cache, &BaseOptions { durable: true })?;
+        let log_options = LogOptions { log_id: control.log_id, ..options.log.clone() };
+        let log = Log::create(env, &log_dir(dir), log_options)?;
+        env.disk.sync_dir(dir)?;
+        control.write(env, dir)?;
+        if let Some(parent) = dir.parent() {
+            env.disk.sync_dir(parent)?;
+        }
+        let store = Store::new(base, &instance.memory);
+        Ok(Database::assemble(instance, id, dir, control, store, Some(log), Lsn::ZERO))
     }
 
     /// Opens the database in `dir`, replaying what its log holds after the last checkpoint.
@@ -116,9 +240,91 @@ impl Database {
         id: DatabaseId,
         dir: &Path,
         options: &DbOptions,
-        _progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(Progress),
     ) -> Result<Arc<Database>, DbError> {
-        Database::create(instance, id, dir, options)
+        let env = instance.env();
+        if options.durability == Durability::Volatile {
+            return Database::open_volatile(instance, id, dir);
+        }
+        let control = Control::read(env, dir)?;
+        let base =
+            BaseTree::open(&env.disk, &data_path(dir), &instance.cache, &BaseOptions { durable: true })?;
+        let root = base.root();
+        let checkpoint = root.checkpoint_lsn();
+        let redo_start = decode_meta(root.meta(), control.log_id, checkpoint)
+            .ok_or_else(|| DbError::Corrupt("the base tree's metadata is of another database".into()))?;
+        let from = OpenFrom { must_reach: root.highest_lsn() };
+        drop(root);
+        let log_options = LogOptions { log_id: control.log_id, ..options.log.clone() };
+        let log = Log::open(env, &log_dir(dir), log_options, from)?;
+        let store = Store::new(base, &instance.memory);
+        // No reader comes before the end is reached, so replaced versions need not be kept.
+        store.advance_stable(log.hardened());
+        let redo = RedoOptions { workers: instance.options().redo_workers.max(1), skip_until: checkpoint };
+        let total_bytes = log.hardened().0 - redo_start.0.min(log.hardened().0);
+        let mut report = |lsn: Lsn| {
+            progress(Progress { done_bytes: lsn.0.saturating_sub(redo_start.0), total_bytes });
+        };
+        let mut source = LogSource::new(&log, redo_start)?;
+        replay(&mut source, store.as_ref(), &redo, &mut report)?;
+        Ok(Database::assemble(instance, id, dir, control, store, Some(log), redo_start))
+    }
+
+    fn open_volatile(instance: &Arc<Instance>, id: DatabaseId, dir: &Path) -> Result<Arc<Database>, DbError> {
+        let env = instance.env();
+        wipe(env, dir)?;
+        env.disk.create_dir_all(dir)?;
+        let base =
+            BaseTree::create(&env.disk, &data_path(dir), &instance.cache, &BaseOptions { durable: false })?;
+        let store = Store::new(base, &instance.memory);
+        Ok(Database::assemble(instance, id, dir, Control::new(env), store, None, Lsn::ZERO))
+    }
+
+    fn assemble(
+        instance: &Arc<Instance>,
+        id: DatabaseId,
+        dir: &Path,
+        control: Control,
+        store: Arc<Store>,
+        log: Option<Log>,
+        redo_start: Lsn,
+    ) -> Arc<Database> {
+        let checkpoint = store.base().root().checkpoint_lsn();
+        let mut stream_seed = [0; 4];
+        instance.env().random.fill(&mut stream_seed);
+        let database = Arc::new_cyclic(|weak| Database {
+            id,
+            dir: dir.to_path_buf(),
+            instance: Arc::clone(instance),
+            weak: Weak::clone(weak),
+            control,
+            store,
+            log,
+            volatile: Mutex::new(0),
+            checkpoint: AtomicU64::new(checkpoint.0),
+            redo_start: AtomicU64::new(redo_start.0),
+            backed_up: AtomicU64::new(Lsn::MAX.0),
+            streams: Mutex::new(HashMap::new()),
+            // Unlike those of earlier openings, whose undecided streams may still be in the log.
+            next_stream: AtomicU64::new(u64::from(u32::from_le_bytes(stream_seed)) << 32 | 1),
+            dropping: RwLock::new(()),
+            checkpoint_asked: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            counters: Counters::default(),
+        });
+        if let Some(log) = &database.log {
+            log.truncate_before(database.reusable_before());
+            let (weak, housekeeper) = (Weak::clone(&database.weak), Arc::clone(&instance.housekeeper));
+            log.set_provision_hook(Arc::new(move || housekeeper.ask(&weak, Chore::Provision)));
+        }
+        instance.register(&database);
+        database.positions().assert_ordered();
+        database
+    }
+
+    /// Removes the files of a database that is closed or was never opened.
+    pub fn remove(instance: &Arc<Instance>, dir: &Path) -> Result<(), DbError> {
+        wipe(instance.env(), dir)
     }
 
     /// Begins a transaction.
@@ -141,23 +347,244 @@ impl Database {
         &self.instance
     }
 
-    /// Merges everything hardened so far into the base tree and gives log space back.
-    pub fn checkpoint(&self) -> Result<(), DbError> {
-        Ok(())
+    /// Its identity, shared by all its copies.
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// Its rows. For monitoring and checks; changes go through transactions.
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    /// Its log; `None` in a volatile database.
+    pub fn log(&self) -> Option<&Log> {
+        self.log.as_ref()
+    }
+
+    /// Whether [`Database::close`] was called.
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 
     /// Everything before this survives a power cut.
     pub fn hardened(&self) -> Lsn {
-        Lsn::ZERO
+        self.log.as_ref().map_or_else(|| self.store.stable(), Log::hardened)
+    }
+
+    /// All positions at about this moment.
+    pub fn positions(&self) -> DbPositions {
+        // Read from the hindmost to the foremost, as each only moves forward.
+        let truncated = self.log.as_ref().map(Log::truncated);
+        let redo_start = Lsn(self.redo_start.load(Ordering::Acquire));
+        let checkpoint = Lsn(self.checkpoint.load(Ordering::Acquire));
+        match &self.log {
+            Some(log) => {
+                let p = log.positions();
+                DbPositions {
+                    truncated: truncated.unwrap_or(p.truncated),
+                    redo_start,
+                    checkpoint,
+                    hardened: p.hardened,
+                    written: p.written,
+                    appended: p.appended,
+                }
+            }
+            None => {
+                let end = self.store.stable();
+                DbPositions {
+                    truncated: redo_start,
+                    redo_start,
+                    checkpoint,
+                    hardened: end,
+                    written: end,
+                    appended: end,
+                }
+            }
+        }
     }
 
     /// Figures for monitoring.
     pub fn stats(&self) -> DbStats {
-        DbStats::default()
+        let get = |a: &AtomicU64| a.load(Ordering::Relaxed);
+        let base = self.store.base().root().stats();
+        let positions = self.positions();
+        DbStats {
+            commits: get(&self.counters.commits),
+            rollbacks: get(&self.counters.rollbacks),
+            checkpoints: get(&self.counters.checkpoints),
+            checkpoint_pages: get(&self.counters.checkpoint_pages),
+            checkpoint_nanos: get(&self.counters.checkpoint_nanos),
+            delta_bytes: self.store.delta_bytes(),
+            data_pages: base.file_pages,
+            data_pages_free: base.free_pages,
+            log_file_bytes: self.log.as_ref().map_or(0, Log::file_bytes),
+            log_used_bytes: positions.appended.0 - positions.truncated.0.min(positions.appended.0),
+            log: self.log.as_ref().map(Log::stats).unwrap_or_default(),
+        }
     }
 
-    /// Checkpoints and closes. Later calls on the database fail.
-    pub fn close(&self) -> Result<(), DbError> {
+    /// Under the full recovery model log is kept until it is backed up: everything before `lsn` is. `Lsn::MAX` returns to
+    /// the simple model.
+    pub fn set_backed_up(&self, lsn: Lsn) {
+        self.backed_up.store(lsn.0, Ordering::Release);
+        if let Some(log) = &self.log {
+            log.truncate_before(self.reusable_before());
+        }
+    }
+
+    /// What keeps log space from being used again.
+    pub fn log_reuse_wait(&self) -> LogReuseWait {
+        let positions = self.positions();
+        if Lsn(self.backed_up.load(Ordering::Acquire)) < positions.checkpoint {
+            LogReuseWait::LogBackup
+        } else if positions.redo_start < positions.checkpoint {
+            LogReuseWait::ActiveTransaction
+        } else if positions.checkpoint < positions.hardened {
+            LogReuseWait::Checkpoint
+        } else {
+            LogReuseWait::Nothing
+        }
+    }
+
+    fn reusable_before(&self) -> Lsn {
+        let redo_start = Lsn(self.redo_start.load(Ordering::Acquire));
+        redo_start.min(Lsn(self.backed_up.load(Ordering::Acquire)))
+    }
+
+    /// Merges everything hardened so far into the base tree and gives log space back.
+    pub fn checkpoint(&self) -> Result<(), DbError> {
+        self.checkpoint_asked.store(false, Ordering::Release);
+        if let Some(log) = &self.log {
+            self.store.advance_stable(log.hardened());
+        }
+        let checkpoint = {
+            let _nobody_drops = self.dropping.write();
+            self.store.begin_checkpoint()
+        };
+        let lsn = checkpoint.lsn();
+        let redo_start = self.oldest_stream_needed(lsn);
+        let moved = lsn > Lsn(self.checkpoint.load(Ordering::Acquire));
+        if !moved && redo_start == Lsn(self.redo_start.load(Ordering::Acquire)) {
+            return Ok(());
+        }
+        let clock = self.instance.env().clock.as_ref();
+        let began = clock.now();
+        let pace = Pace {
+            bytes_per_second: self.instance.options().checkpoint_bytes_per_second,
+            clock,
+            began,
+            written: AtomicU64::new(0),
+        };
+        let meta = encode_meta(self.control.log_id, redo_start);
+        let options =
+            CheckpointOptions { meta: Some(&meta), throttle: &pace, ..CheckpointOptions::default() };
+        let report = checkpoint.run(&options)?;
+        assert!(report.lsn == lsn, "the checkpoint stands where it began");
+        self.checkpoint.fetch_max(lsn.0, Ordering::AcqRel);
+        self.redo_start.fetch_max(redo_start.0, Ordering::AcqRel);
+        if let Some(log) = &self.log {
+            log.truncate_before(self.reusable_before());
+        }
+        self.counters.checkpoints.fetch_add(1, Ordering::Relaxed);
+        self.counters.checkpoint_pages.fetch_add(report.merge.pages_written, Ordering::Relaxed);
+        let took = clock.now().saturating_sub(began);
+        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.counters.checkpoint_nanos.fetch_add(took, Ordering::Relaxed);
+        self.positions().assert_ordered();
         Ok(())
     }
+
+    /// Where a replay must begin that has everything up to `checkpoint`: before the first record of each stream that is
+    /// open there, or was and has committed since.
+    fn oldest_stream_needed(&self, checkpoint: Lsn) -> Lsn {
+        let mut streams = self.streams.lock();
+        streams.retain(|_, stream| stream.committed.is_none_or(|end| end > checkpoint));
+        streams.values().map(|stream| stream.first).min().map_or(checkpoint, |first| first.min(checkpoint))
+    }
+
+    pub(crate) fn ask_for_checkpoint(&self) {
+        if self.instance.options().automatic_checkpoints
+            && !self.checkpoint_asked.swap(true, Ordering::AcqRel)
+        {
+            self.instance.housekeeper.ask(&self.weak, Chore::Checkpoint);
+        }
+    }
+
+    pub(crate) fn provision(&self) -> Result<(), DbError> {
+        self.log.as_ref().map_or(Ok(()), |log| log.provision().map_err(DbError::from))
+    }
+
+    /// A new stream id, known to checkpoints before its first record has a place.
+    pub(crate) fn begin_stream(&self) -> u64 {
+        let id = self.next_stream.fetch_add(1, Ordering::Relaxed);
+        let mut streams = self.streams.lock();
+        // Under the lock: a checkpoint that looks later sees it, one that looked before began before this position.
+        let first = self.log.as_ref().map_or(Lsn::ZERO, Log::appended);
+        streams.insert(id, Stream { first, committed: None });
+        id
+    }
+
+    /// The stream committed at `end`, or never happened.
+    pub(crate) fn end_stream(&self, id: u64, end: Option<Lsn>) {
+        let mut streams = self.streams.lock();
+        match (end, streams.get_mut(&id)) {
+            (Some(end), Some(stream)) => stream.committed = Some(end),
+            _ => {
+                streams.remove(&id);
+            }
+        }
+    }
+
+    /// No checkpoint takes its LSN while this is held.
+    pub(crate) fn block_checkpoints(&self) -> RwLockReadGuard<'_, ()> {
+        self.dropping.read()
+    }
+
+    /// Commits in a volatile database: the next number is the commit LSN, visible at once.
+    pub(crate) fn commit_volatile(&self, status: &TxnStatus) -> Lsn {
+        let mut last = self.volatile.lock();
+        *last += 1;
+        let lsn = Lsn(*last);
+        status.commit_at(lsn);
+        self.store.advance_stable(lsn);
+        lsn
+    }
+
+    /// Looks whether the log since the checkpoint has become long enough for another.
+    #[inline]
+    pub(crate) fn note_appended(&self, end: Lsn) {
+        let since = end.0.saturating_sub(self.checkpoint.load(Ordering::Relaxed));
+        if since > self.instance.options().checkpoint_log_bytes
+            && !self.checkpoint_asked.load(Ordering::Relaxed)
+        {
+            self.ask_for_checkpoint();
+        }
+    }
+
+    /// Returns when everything before `lsn` survives a power cut, and lets snapshots see it.
+    pub(crate) fn wait_hardened(&self, lsn: Lsn) -> Result<(), TxnError> {
+        if let Some(log) = &self.log {
+            log.wait_hardened(lsn)?;
+            self.store.advance_stable(log.hardened());
+        }
+        Ok(())
+    }
+
+    /// Checkpoints and closes: later commits that write fail.
+    pub fn close(&self) -> Result<(), DbError> {
+        self.closed.store(true, Ordering::Release);
+        if let Some(log) = &self.log {
+            log.flush()?;
+            self.checkpoint()?;
+        }
+        Ok(())
+    }
+}
+
+fn wipe(env: &keel_base::env::Env, dir: &Path) -> Result<(), DbError> {
+    if env.disk.exists(dir) {
+        env.disk.remove_dir_all(dir)?;
+    }
+    Ok(())
 }

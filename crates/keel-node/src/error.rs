@@ -1,5 +1,9 @@
 //! What can go wrong, sorted by what the caller does next. SQL Server's numbers are attached by the SQL layer.
 
+use keel_log::LogError;
+use keel_redo::RedoError;
+use keel_store::StoreError;
+use keel_store::base::BaseError;
 use std::sync::Arc;
 
 /// Why a transaction's call failed.
@@ -55,4 +59,82 @@ pub enum DbError {
     /// The disk failed or is full.
     #[error("I/O: {0}")]
     Io(Arc<str>),
+}
+
+fn text(error: &impl std::fmt::Display) -> Arc<str> {
+    Arc::from(error.to_string())
+}
+
+impl From<StoreError> for TxnError {
+    fn from(error: StoreError) -> TxnError {
+        match error {
+            StoreError::Duplicate => TxnError::Duplicate,
+            StoreError::Undecided(_) => TxnError::Corrupt(text(&error)),
+            StoreError::Base(base) => base.into(),
+        }
+    }
+}
+
+impl From<BaseError> for TxnError {
+    fn from(error: BaseError) -> TxnError {
+        match error {
+            BaseError::Io { .. } => TxnError::Io(text(&error)),
+            _ => TxnError::Corrupt(text(&error)),
+        }
+    }
+}
+
+impl From<LogError> for TxnError {
+    fn from(error: LogError) -> TxnError {
+        match error {
+            LogError::Full { .. } => TxnError::LogFull(text(&error)),
+            LogError::Poisoned { .. } => TxnError::Poisoned(text(&error)),
+            LogError::Io(_) => TxnError::Io(text(&error)),
+            LogError::Truncated { .. } | LogError::Corrupt { .. } => TxnError::Corrupt(text(&error)),
+        }
+    }
+}
+
+impl From<StoreError> for DbError {
+    fn from(error: StoreError) -> DbError {
+        match error {
+            StoreError::Base(base) => base.into(),
+            StoreError::Duplicate | StoreError::Undecided(_) => DbError::Corrupt(text(&error)),
+        }
+    }
+}
+
+impl From<BaseError> for DbError {
+    fn from(error: BaseError) -> DbError {
+        match error {
+            BaseError::Io { .. } => DbError::Io(text(&error)),
+            _ => DbError::Corrupt(text(&error)),
+        }
+    }
+}
+
+impl From<LogError> for DbError {
+    fn from(error: LogError) -> DbError {
+        match error {
+            LogError::Poisoned { .. } => DbError::Poisoned(text(&error)),
+            LogError::Full { .. } | LogError::Io(_) => DbError::Io(text(&error)),
+            LogError::Truncated { .. } | LogError::Corrupt { .. } => DbError::Corrupt(text(&error)),
+        }
+    }
+}
+
+impl From<RedoError> for DbError {
+    fn from(error: RedoError) -> DbError {
+        match error {
+            RedoError::Log(log) => log.into(),
+            RedoError::Store(store) => store.into(),
+            RedoError::Damaged { .. } => DbError::Corrupt(text(&error)),
+        }
+    }
+}
+
+impl From<std::io::Error> for DbError {
+    fn from(error: std::io::Error) -> DbError {
+        DbError::Io(text(&error))
+    }
 }

@@ -1,14 +1,52 @@
 //! # keel-node: databases as the SQL layers see them
 //!
-//! Log, store and redo put together: an [`Instance`] holds what all databases share, a [`Database`] is one log with one
-//! store, a [`Transaction`] is the only way to read and write rows.
+//! Log, store and redo put together. An [`Instance`] holds what all databases of a process share (lock manager, page cache,
+//! memory account, the housekeeping thread); a [`Database`] is one log with one store; a [`Transaction`] is the only way to
+//! read and write rows.
 //!
-//! (The chapter grows with the body; the interface below is what the layers above code against.)
+//! ## The life of a transaction
+//! ```text
+//! begin ─► read: snapshot at max(hardened, what it has observed)
+//!       ─► write: X lock ► version in the delta under its status ► redo record in its private buffer
+//!       ─► commit: seal the buffer ► log.append ── stamp: status := commit LSN (inside the append)
+//!                  ► locks go ► wait(hardened ≥ commit LSN) ► the caller may reply
+//! ```
+//! * **Locks go at append, replies go at hardened.** Whoever reads a row that is committed but not hardened (a writer,
+//!   under the lock) remembers the LSN in `observed` and waits for it before replying, even when it wrote nothing itself.
+//! * **A large transaction streams**: when its buffer is full the records go to the log early under a stream id, and the
+//!   commit group decides. Its versions are undecided in the delta all the while.
+//! * **A volatile database** (tempdb) has no log: commits take their LSN from a counter.
+//!
+//! ## Positions of a database
+//! `truncated ≤ redo start ≤ checkpoint ≤ hardened ≤ written ≤ appended`, checked by [`database::DbPositions::assert_ordered`]
+//! after each checkpoint and opening. The *redo start* is the checkpoint, or the first record of the oldest transaction that
+//! was streaming then.
+//!
+//! ## Memory
+//! The deltas of all databases share a budget ([`pressure`]). Past the checkpoint mark the fullest database is
+//! checkpointed; past the soft mark a transaction's first write waits a little, the longer the fuller; at the hard mark a
+//! write fails with [`TxnError::OutOfMemory`] before anybody else is hurt.
+//!
+//! ## Deliberately absent
+//! SQL, sessions, sockets, replicas (they come between `append` and `hardened`).
 
+pub mod control;
 pub mod database;
 pub mod error;
+pub mod housekeeping;
+pub mod instance;
+pub mod locks;
+pub mod pressure;
+pub mod read;
 pub mod transaction;
 
-pub use database::{Database, DbOptions, DbStats, Durability, Instance, InstanceOptions, Progress};
+pub use database::{Database, DbOptions, DbPositions, DbStats, Durability, LogReuseWait, Progress};
 pub use error::{DbError, TxnError};
-pub use transaction::{Commit, Cursor, Direction, Isolation, LockMode, Mark, ReadView, RowRef, Transaction};
+pub use instance::{Instance, InstanceOptions};
+pub use keel_store::RowRef;
+pub use locks::Agent;
+pub use read::{Cursor, Direction, ReadView};
+pub use transaction::{Commit, Isolation, LockMode, Mark, Transaction};
+
+#[cfg(test)]
+mod tests;

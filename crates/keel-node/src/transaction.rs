@@ -1,18 +1,43 @@
 //! [`Transaction`]: the only way to rows.
 //!
-//! For now without isolation; the interface is final, the body is not.
+//! What each isolation level does:
+//!
+//! | level | reads | locks kept |
+//! | --- | --- | --- |
+//! | read uncommitted | newest version, whoever wrote it | rows written |
+//! | read committed | snapshot of the statement | rows written |
+//! | snapshot | snapshot of the transaction; writing what another changed since is an error | rows written |
+//! | repeatable read | newest committed version under a shared lock | rows read and written |
+//! | serializable | the same, and the ranges looked through | rows and ranges read, rows written |
+//!
+//! Every write takes the row's exclusive lock, puts a version under the transaction's status into the delta and a record
+//! into the redo buffer, in this order. Entries of secondary indexes are guarded by the lock of their row; they only ask
+//! whether a serializable reader holds their range.
 
+use crate::control::micros;
 use crate::database::Database;
 use crate::error::TxnError;
+use crate::locks::{Agent, txn_resource};
+use crate::pressure::Verdict;
+use crate::read::{Cursor, Direction, Locking, Observed, ReadView, View};
 use keel_base::{Lsn, TreeId, TxnId};
+use keel_redo::record::BufferMark;
+use keel_redo::{Change as Record, GroupKind, RecordBuffer};
+use keel_store::lock::{LockOwner, Mode, Resource, Wait};
 use keel_store::row::Patch;
-use std::collections::VecDeque;
-use std::ops::{Bound, Deref};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use keel_store::store::Latest;
+use keel_store::{Change, ReadMode, RowRef, Snapshot, WriteSet};
+use std::ops::Bound;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-pub use keel_store::base::Direction;
+pub use crate::locks::LockMode;
+
+/// Writes between two looks at the memory in use.
+const WRITES_PER_LOOK: u32 = 64;
+/// Rows longer than this are kept as patches in memory when the patch is much shorter.
+const PATCH_ROW_BYTES_MIN: usize = 2048;
 
 /// Isolation level of a transaction; statements may lock more by themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,62 +55,21 @@ pub enum Isolation {
     Snapshot,
 }
 
-/// Lock modes as the product names them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LockMode {
-    /// Intent shared.
-    IntentShared,
-    /// Intent exclusive.
-    IntentExclusive,
-    /// Shared.
-    Shared,
-    /// Update.
-    Update,
-    /// Shared with intent exclusive.
-    SharedIntentExclusive,
-    /// Exclusive.
-    Exclusive,
-    /// Schema stability.
-    SchemaStability,
-    /// Schema modification.
-    SchemaModification,
-}
-
-/// A row's bytes, shared, not copied.
-#[derive(Clone, Debug)]
-pub struct RowRef(Arc<[u8]>);
-
-impl Deref for RowRef {
-    type Target = [u8];
-    fn deref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-/// What a statement reads: every commit up to one LSN, and the transaction's own writes.
-pub struct ReadView {
-    _private: (),
-}
-
 /// A place in a transaction to roll back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark(usize);
-
-/// Walks keys and rows of a range. Keys are without the tree id.
-pub struct Cursor {
-    rows: VecDeque<(Vec<u8>, RowRef)>,
-    at: Vec<u8>,
+pub struct Mark {
+    store: keel_store::Mark,
+    /// Redo records of the transaction before it, sent early or not.
+    records: u64,
+    buffer: BufferMark,
+    drops: usize,
 }
 
-impl Cursor {
-    /// The next row, or `None` at the end.
-    #[allow(clippy::should_implement_trait)] // lends its key
-    pub fn next(&mut self) -> Result<Option<(&[u8], RowRef)>, TxnError> {
-        Ok(self.rows.pop_front().map(|(key, row)| {
-            self.at = key;
-            (&self.at[..], row)
-        }))
-    }
+/// A transaction whose first records are in the log already.
+struct Stream {
+    id: u64,
+    /// Records sent and not rolled back.
+    records: u64,
 }
 
 /// A transaction of one database. Dropping it rolls it back.
@@ -93,15 +77,46 @@ pub struct Transaction {
     db: Arc<Database>,
     id: TxnId,
     isolation: Isolation,
-    undo: Vec<((u32, Vec<u8>), Option<RowRef>)>,
+    agent: Option<Agent>,
+    wait: Wait,
+    deadlock_priority: i32,
+    /// Made when the first lock is asked for.
+    owner: OnceLock<Arc<LockOwner>>,
+    /// Made by the first write or savepoint.
+    set: Option<WriteSet>,
+    buffer: RecordBuffer,
+    stream: Option<Stream>,
+    dropped_trees: Vec<TreeId>,
+    /// Under SNAPSHOT: what all statements read.
+    snapshot: Option<Snapshot>,
+    observed: Arc<Observed>,
+    writes: u32,
+    log_bytes: u64,
+    /// Whether it holds the lock that stands for itself.
+    announced: bool,
 }
-
-static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 impl Transaction {
     pub(crate) fn new(db: Arc<Database>, isolation: Isolation) -> Transaction {
-        let id = TxnId(NEXT_ID.fetch_add(1, Ordering::Relaxed));
-        Transaction { db, id, isolation, undo: Vec::new() }
+        let id = db.instance().next_txn();
+        Transaction {
+            db,
+            id,
+            isolation,
+            agent: None,
+            wait: Wait::Forever,
+            deadlock_priority: 0,
+            owner: OnceLock::new(),
+            set: None,
+            buffer: RecordBuffer::new(),
+            stream: None,
+            dropped_trees: Vec::new(),
+            snapshot: None,
+            observed: Arc::default(),
+            writes: 0,
+            log_bytes: 0,
+            announced: false,
+        }
     }
 
     /// Its id.
@@ -124,59 +139,123 @@ impl Transaction {
         self.isolation = isolation;
     }
 
+    /// Names the session it works for. Before the first lock; later it has no effect.
+    pub fn set_agent(&mut self, agent: Agent) {
+        self.agent = Some(agent);
+    }
+
     /// How long to wait for locks; `None` = for ever (SET LOCK_TIMEOUT).
-    pub fn set_lock_timeout(&mut self, _timeout: Option<Duration>) {}
+    pub fn set_lock_timeout(&mut self, timeout: Option<Duration>) {
+        self.wait = timeout.map_or(Wait::Forever, Wait::AtMost);
+    }
 
     /// SET DEADLOCK_PRIORITY, -10..=10.
-    pub fn set_deadlock_priority(&mut self, _priority: i8) {}
+    pub fn set_deadlock_priority(&mut self, priority: i8) {
+        self.deadlock_priority = i32::from(priority);
+        if let Some(owner) = self.owner.get() {
+            owner.set_deadlock_priority(self.deadlock_priority);
+        }
+    }
 
     /// Whether something was written.
     pub fn has_writes(&self) -> bool {
-        !self.undo.is_empty()
+        self.set.as_ref().is_some_and(|set| !set.is_empty())
+            || self.stream.is_some()
+            || !self.dropped_trees.is_empty()
+    }
+
+    /// Redo bytes so far (`database_transaction_log_bytes_used`).
+    pub fn log_bytes(&self) -> u64 {
+        self.log_bytes
+    }
+
+    /// Its locks, for resources that have no method here (application locks, metadata).
+    pub fn lock_owner(&self) -> &Arc<LockOwner> {
+        self.owner.get_or_init(|| {
+            let agent = self.agent.clone().unwrap_or_else(|| Agent::anonymous(self.id));
+            let owner = LockOwner::new(self.db.instance().locks(), agent.id, agent.context, agent.cancel);
+            owner.set_deadlock_priority(self.deadlock_priority);
+            Arc::new(owner)
+        })
     }
 
     /// What a statement starting now reads. Under SNAPSHOT always the same point.
     pub fn statement_snapshot(&mut self) -> ReadView {
-        ReadView { _private: () }
+        self.view_as(self.isolation)
+    }
+
+    /// The same for a statement or table that asks for another isolation level than the transaction's (table hints).
+    pub fn view_as(&mut self, isolation: Isolation) -> ReadView {
+        ReadView(match isolation {
+            Isolation::ReadUncommitted => View::Dirty,
+            Isolation::ReadCommitted => View::Snapshot(self.new_snapshot()),
+            Isolation::Snapshot => View::Snapshot(self.own_snapshot()),
+            Isolation::RepeatableRead => View::Locked { ranges: false },
+            Isolation::Serializable => View::Locked { ranges: true },
+        })
+    }
+
+    fn new_snapshot(&self) -> Snapshot {
+        if let Some(log) = self.db.log() {
+            self.db.store().advance_stable(log.hardened());
+        }
+        self.db.store().snapshot(self.observed.get())
+    }
+
+    fn own_snapshot(&mut self) -> Snapshot {
+        if self.snapshot.is_none() {
+            self.snapshot = Some(self.new_snapshot());
+        }
+        self.snapshot.clone().expect("made just now")
     }
 
     /// The row under `key` in `view`.
-    pub fn get(&self, _view: &ReadView, tree: TreeId, key: &[u8]) -> Result<Option<RowRef>, TxnError> {
-        Ok(self.db.rows.lock().get(&(tree.0, key.to_vec())).cloned())
+    #[inline]
+    pub fn get(&self, view: &ReadView, tree: TreeId, key: &[u8]) -> Result<Option<RowRef>, TxnError> {
+        match &view.0 {
+            View::Snapshot(snapshot) => Ok(self.db.store().get(snapshot, self.set.as_ref(), tree, key)?),
+            View::Dirty => Ok(self.db.store().get_dirty(self.set.as_ref(), tree, key)?),
+            View::Locked { .. } => {
+                // The key's lock guards it whether the row exists or not, so no range is needed.
+                self.lock_key(tree, key, Mode::S)?;
+                Ok(self.latest(tree, key)?.row)
+            }
+        }
     }
 
     /// The rows of a range in `view`, own writes included.
     pub fn scan(
         &self,
-        _view: &ReadView,
+        view: &ReadView,
         tree: TreeId,
         lower: Bound<&[u8]>,
         upper: Bound<&[u8]>,
         direction: Direction,
     ) -> Result<Cursor, TxnError> {
-        let rows = self.db.rows.lock();
-        let empty = |b: Bound<&[u8]>, above: bool| match b {
-            Bound::Included(k) => Bound::Included((tree.0, k.to_vec())),
-            Bound::Excluded(k) => Bound::Excluded((tree.0, k.to_vec())),
-            Bound::Unbounded if above => Bound::Excluded((tree.0 + 1, Vec::new())),
-            Bound::Unbounded => Bound::Included((tree.0, Vec::new())),
+        let (mode, locking) = match &view.0 {
+            View::Snapshot(snapshot) => (ReadMode::Snapshot(snapshot), None),
+            View::Dirty => (ReadMode::Dirty, None),
+            View::Locked { ranges } => {
+                if *ranges {
+                    self.lock_interval(tree, (lower, upper), Mode::RangeSS)?;
+                }
+                (ReadMode::Latest, Some(self.locking(tree, Some(Mode::S))))
+            }
         };
-        let range = (empty(lower, false), empty(upper, true));
-        let mut found: VecDeque<_> =
-            rows.range(range).map(|((_, k), row)| (k.clone(), row.clone())).collect();
-        if direction == Direction::Reverse {
-            found.make_contiguous().reverse();
-        }
-        Ok(Cursor { rows: found, at: Vec::new() })
+        let inner = self.db.store().scan(mode, self.set.as_ref(), tree, (lower, upper), direction);
+        Ok(Cursor { inner, locking })
     }
 
     /// Like [`Transaction::get`], but the newest version that is committed or own: for use under a lock.
+    #[inline]
     pub fn get_latest(&mut self, tree: TreeId, key: &[u8]) -> Result<Option<RowRef>, TxnError> {
-        self.get(&ReadView { _private: () }, tree, key)
+        Ok(self.latest(tree, key)?.row)
     }
 
     /// Like [`Transaction::scan`], over the newest versions that are committed or own: finds what to update or delete.
-    /// The caller locks each row, reads it again with [`Transaction::get_latest`] and checks its condition again.
+    /// Rows that other transactions are changing are waited for. The caller locks each row that qualifies, reads it again
+    /// with [`Transaction::get_latest`] and checks its condition again. Under REPEATABLE READ and SERIALIZABLE every row
+    /// read stays locked for update.
     pub fn scan_latest(
         &mut self,
         tree: TreeId,
@@ -184,131 +263,373 @@ impl Transaction {
         upper: Bound<&[u8]>,
         direction: Direction,
     ) -> Result<Cursor, TxnError> {
-        self.scan(&ReadView { _private: () }, tree, lower, upper, direction)
+        let keep = match self.isolation {
+            Isolation::RepeatableRead | Isolation::Serializable => Some(Mode::U),
+            _ => None,
+        };
+        if self.isolation == Isolation::Serializable {
+            self.lock_interval(tree, (lower, upper), Mode::RangeSS)?;
+        }
+        let inner =
+            self.db.store().scan(ReadMode::Latest, self.set.as_ref(), tree, (lower, upper), direction);
+        Ok(Cursor { inner, locking: Some(self.locking(tree, keep)) })
+    }
+
+    fn locking(&self, tree: TreeId, keep: Option<Mode>) -> Locking {
+        Locking {
+            owner: Arc::clone(self.lock_owner()),
+            store: Arc::clone(self.db.store()),
+            observed: Arc::clone(&self.observed),
+            own: self.set.as_ref().map(|_| self.id),
+            database: self.db.id(),
+            tree,
+            wait: self.wait,
+            keep,
+        }
+    }
+
+    fn latest(&self, tree: TreeId, key: &[u8]) -> Result<Latest, TxnError> {
+        let latest = self.db.store().get_latest(self.set.as_ref(), tree, key)?;
+        self.observed.note(latest.lsn);
+        Ok(latest)
+    }
+
+    #[inline]
+    fn lock_key(&self, tree: TreeId, key: &[u8], mode: Mode) -> Result<(), TxnError> {
+        self.lock_owner().lock(&Resource::Key(self.db.id(), tree, key), mode, self.wait)?;
+        Ok(())
+    }
+
+    fn lock_interval(
+        &self,
+        tree: TreeId,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        mode: Mode,
+    ) -> Result<(), TxnError> {
+        self.lock_owner().lock_range(self.db.id(), tree, bounds, mode, self.wait)?;
+        Ok(())
     }
 
     /// Locks a row to the end of the transaction.
-    pub fn lock_row(&mut self, _tree: TreeId, _key: &[u8], _mode: LockMode) -> Result<(), TxnError> {
-        Ok(())
+    pub fn lock_row(&mut self, tree: TreeId, key: &[u8], mode: LockMode) -> Result<(), TxnError> {
+        self.lock_key(tree, key, mode.into())
     }
 
-    /// Gives a row lock back before the end (a scanned row that did not qualify), unless the row was written.
-    pub fn unlock_row(&mut self, _tree: TreeId, _key: &[u8]) {}
+    /// Gives a row lock back before the end (a scanned row that did not qualify). Each call takes back one
+    /// [`Transaction::lock_row`]; the caller must not have written the row.
+    pub fn unlock_row(&mut self, tree: TreeId, key: &[u8]) {
+        if let Some(owner) = self.owner.get() {
+            owner.unlock(&Resource::Key(self.db.id(), tree, key));
+        }
+    }
 
     /// Locks a table to the end of the transaction.
-    pub fn lock_table(&mut self, _object: u32, _mode: LockMode) -> Result<(), TxnError> {
+    pub fn lock_table(&mut self, object: u32, mode: LockMode) -> Result<(), TxnError> {
+        self.lock_owner().lock(&Resource::Object(self.db.id(), object), mode.into(), self.wait)?;
         Ok(())
     }
 
-    /// Locks a key range against inserts by others (serializable), to the end of the transaction.
+    /// Locks a key range against writes by others (serializable), to the end of the transaction. The mode is shared, or
+    /// stronger for exclusive use of the range.
     pub fn lock_range(
         &mut self,
-        _tree: TreeId,
-        _lower: Bound<&[u8]>,
-        _upper: Bound<&[u8]>,
-        _mode: LockMode,
+        tree: TreeId,
+        lower: Bound<&[u8]>,
+        upper: Bound<&[u8]>,
+        mode: LockMode,
     ) -> Result<(), TxnError> {
-        Ok(())
-    }
-
-    fn write(&mut self, tree: TreeId, key: &[u8], row: Option<&[u8]>) {
-        let at = (tree.0, key.to_vec());
-        let mut rows = self.db.rows.lock();
-        let old = match row {
-            Some(row) => rows.insert(at.clone(), RowRef(Arc::from(row))),
-            None => rows.remove(&at),
+        let mode = match mode {
+            LockMode::Exclusive => Mode::RangeXX,
+            LockMode::Update => Mode::RangeSU,
+            _ => Mode::RangeSS,
         };
-        self.undo.push((at, old));
+        self.lock_interval(tree, (lower, upper), mode)
     }
 
     /// Adds a row; [`TxnError::Duplicate`] when the key exists. Locks it.
     pub fn insert(&mut self, tree: TreeId, key: &[u8], row: &[u8]) -> Result<(), TxnError> {
-        if self.db.rows.lock().contains_key(&(tree.0, key.to_vec())) {
+        self.before_write()?;
+        self.lock_key(tree, key, Mode::X)?;
+        if self.latest(tree, key)?.row.is_some() {
             return Err(TxnError::Duplicate);
         }
-        self.write(tree, key, Some(row));
-        Ok(())
+        self.write(tree, key, Change::Insert(row), Record::Put(row))
     }
 
-    /// Replaces a row. `patch` says which columns differ from the newest version; only they are logged. Locks the row.
+    /// Replaces a row that the caller has read under a lock. `patch` says which columns differ from that; only they are
+    /// logged. Locks the row.
     pub fn update(
         &mut self,
         tree: TreeId,
         key: &[u8],
         new_row: &[u8],
-        _patch: Option<Patch<'_>>,
+        patch: Option<Patch<'_>>,
     ) -> Result<(), TxnError> {
-        if !self.db.rows.lock().contains_key(&(tree.0, key.to_vec())) {
-            return Err(TxnError::NotFound);
+        self.before_write()?;
+        self.lock_key(tree, key, Mode::X)?;
+        self.check_conflict(tree, key)?;
+        match patch {
+            Some(patch) if patch.as_bytes().len() < new_row.len() => {
+                let short =
+                    patch.as_bytes().len() * 8 < new_row.len() && new_row.len() >= PATCH_ROW_BYTES_MIN;
+                let change = if short { Change::Patch(patch) } else { Change::Put(new_row) };
+                self.write(tree, key, change, Record::Patch(patch.as_bytes()))
+            }
+            _ => self.write(tree, key, Change::Put(new_row), Record::Put(new_row)),
         }
-        self.write(tree, key, Some(new_row));
-        Ok(())
     }
 
-    /// Removes a row. Locks it.
+    /// Removes a row that the caller has read under a lock. Locks it.
     pub fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<(), TxnError> {
-        if !self.db.rows.lock().contains_key(&(tree.0, key.to_vec())) {
-            return Err(TxnError::NotFound);
-        }
-        self.write(tree, key, None);
-        Ok(())
+        self.before_write()?;
+        self.lock_key(tree, key, Mode::X)?;
+        self.check_conflict(tree, key)?;
+        self.write(tree, key, Change::Delete, Record::Delete)
     }
 
     /// Writes an entry of a secondary index, which the base row's lock guards; takes no lock, checks nothing.
     pub fn put_index(&mut self, tree: TreeId, key: &[u8], row: &[u8]) -> Result<(), TxnError> {
-        self.write(tree, key, Some(row));
-        Ok(())
+        self.before_write()?;
+        self.announce()?;
+        self.write(tree, key, Change::Put(row), Record::Put(row))
     }
 
     /// Removes an entry of a secondary index; takes no lock, checks nothing.
     pub fn delete_index(&mut self, tree: TreeId, key: &[u8]) -> Result<(), TxnError> {
-        self.write(tree, key, None);
+        self.before_write()?;
+        self.announce()?;
+        self.write(tree, key, Change::Delete, Record::Delete)
+    }
+
+    /// Drops a whole tree (DROP, TRUNCATE) when the transaction commits. Its id must never be used again, and nobody may
+    /// be reading or writing it: the caller holds the schema lock.
+    pub fn drop_tree(&mut self, tree: TreeId) -> Result<(), TxnError> {
+        self.before_write()?;
+        self.dropped_trees.push(tree);
+        if self.db.log().is_some() {
+            self.buffer.add(tree, &[], Record::DropTree);
+        }
+        Ok(())
+    }
+
+    /// Under SNAPSHOT a row that another transaction changed after the snapshot must not be written.
+    fn check_conflict(&mut self, tree: TreeId, key: &[u8]) -> Result<(), TxnError> {
+        if self.isolation != Isolation::Snapshot {
+            return Ok(());
+        }
+        let snapshot = self.own_snapshot();
+        if self.latest(tree, key)?.lsn > snapshot.lsn() {
+            return Err(TxnError::SnapshotConflict);
+        }
+        Ok(())
+    }
+
+    /// Takes the lock that stands for this transaction, so that readers of its index entries can wait for it.
+    fn announce(&mut self) -> Result<(), TxnError> {
+        if !self.announced {
+            let id = self.id.0.to_be_bytes();
+            self.lock_owner().lock(&txn_resource(self.db.id(), &id), Mode::X, self.wait)?;
+            self.announced = true;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn before_write(&mut self) -> Result<(), TxnError> {
+        if self.writes.is_multiple_of(WRITES_PER_LOOK) {
+            self.look_at_memory()?;
+        }
+        self.writes = self.writes.wrapping_add(1);
+        Ok(())
+    }
+
+    #[cold]
+    fn look_at_memory(&mut self) -> Result<(), TxnError> {
+        if self.db.is_closed() {
+            return Err(TxnError::Poisoned("the database is closed".into()));
+        }
+        match self.db.instance().judge_memory() {
+            Verdict::Free | Verdict::Checkpoint => Ok(()),
+            Verdict::Delay(time) => {
+                std::thread::sleep(time);
+                Ok(())
+            }
+            Verdict::Refuse => Err(TxnError::OutOfMemory),
+        }
+    }
+
+    fn set(&mut self) -> &mut WriteSet {
+        let id = self.id;
+        self.set.get_or_insert_with(|| WriteSet::new(id))
+    }
+
+    #[inline]
+    fn write(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        change: Change<'_>,
+        record: Record<'_>,
+    ) -> Result<(), TxnError> {
+        let owner = Arc::clone(self.lock_owner());
+        owner.check_write(self.db.id(), tree, key, self.wait)?;
+        let id = self.id;
+        let set = self.set.get_or_insert_with(|| WriteSet::new(id));
+        self.db.store().write(set, tree, key, change)?;
+        // Logged before anything can fail: a version that stays in the set must have its record.
+        if self.db.log().is_some() {
+            let before = self.buffer.len();
+            self.buffer.add(tree, key, record);
+            self.log_bytes += (self.buffer.len() - before) as u64;
+            if self.buffer.len() > self.db.instance().options().stream_bytes {
+                self.send_part()?;
+            }
+        }
+        // A range taken between the first look and the version is seen now; one taken later sees the version.
+        owner.check_write(self.db.id(), tree, key, self.wait)?;
+        Ok(())
+    }
+
+    /// Sends the records gathered so far to the log, under a stream id.
+    fn send_part(&mut self) -> Result<(), TxnError> {
+        let Some(log) = self.db.log() else { return Ok(()) };
+        let stream = self.stream.get_or_insert_with(|| Stream { id: self.db.begin_stream(), records: 0 });
+        let end = log.append(self.buffer.seal(GroupKind::Part, stream.id, 0), |_| ())?;
+        stream.records += u64::from(self.buffer.records());
+        self.buffer.clear(self.db.instance().options().stream_bytes * 2);
+        self.lock_owner().set_log_used(self.log_bytes);
+        self.db.note_appended(end);
         Ok(())
     }
 
     /// A place to roll back to.
     pub fn savepoint(&mut self) -> Mark {
-        Mark(self.undo.len())
+        let sent = self.stream.as_ref().map_or(0, |stream| stream.records);
+        Mark {
+            records: sent + u64::from(self.buffer.records()),
+            buffer: self.buffer.mark(),
+            drops: self.dropped_trees.len(),
+            store: self.set().savepoint(),
+        }
     }
 
     /// Says that nobody will roll back to `mark` any more; saves memory, changes nothing else.
-    pub fn release(&mut self, _mark: Mark) {}
+    pub fn release(&mut self, mark: Mark) {
+        self.set().release(mark.store);
+    }
 
     /// Undoes everything written after `mark`. Locks stay.
     pub fn rollback_to(&mut self, mark: Mark) -> Result<(), TxnError> {
-        let mut rows = self.db.rows.lock();
-        for (key, old) in self.undo.drain(mark.0..).rev() {
-            match old {
-                Some(row) => rows.insert(key, row),
-                None => rows.remove(&key),
-            };
+        self.set().rollback_to(mark.store);
+        self.dropped_trees.truncate(mark.drops);
+        let sent = self.stream.as_ref().map_or(0, |stream| stream.records);
+        if mark.records >= sent {
+            self.buffer.truncate(self.place_of(mark, sent));
+            return Ok(());
+        }
+        self.buffer.clear(self.db.instance().options().stream_bytes * 2);
+        if let (Some(log), Some(stream)) = (self.db.log(), &mut self.stream) {
+            let keep = i64::try_from(mark.records).expect("fewer than 2^63 records");
+            log.append(self.buffer.seal(GroupKind::Rollback, stream.id, keep), |_| ())?;
+            self.buffer.clear(self.db.instance().options().stream_bytes * 2);
+            stream.records = mark.records;
         }
         Ok(())
     }
 
+    /// Where in the buffer a mark lies that is not before what was sent. When the buffer was sent right at the mark, it is
+    /// the buffer's start.
+    fn place_of(&self, mark: Mark, sent: u64) -> BufferMark {
+        if mark.records == sent { BufferMark::START } else { mark.buffer }
+    }
+
     /// Undoes everything and ends the transaction.
     pub fn rollback(mut self) {
-        // In memory nothing can fail.
-        let _ = self.rollback_to(Mark(0));
+        self.abort();
+    }
+
+    fn abort(&mut self) {
+        if self.has_writes() {
+            self.db.counters.rollbacks.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Some(set) = self.set.take() {
+            set.rollback();
+        }
+        if let (Some(log), Some(stream)) = (self.db.log(), self.stream.take()) {
+            self.buffer.clear(0);
+            // Without this record, or without log, the stream has no commit either way.
+            let _ = log.append(self.buffer.seal(GroupKind::Abort, stream.id, 0), |_| ());
+            self.db.end_stream(stream.id, None);
+        }
+        self.dropped_trees.clear();
+        if let Some(owner) = self.owner.get() {
+            owner.release_all();
+        }
     }
 
     /// Gives the transaction its place in the log, makes its writes visible to other writers and releases its locks.
-    /// It is durable, and may be acknowledged, only after [`Commit::wait`].
+    /// It is durable, and may be acknowledged, only after [`Commit::wait`]. After an error nothing was committed.
     pub fn commit(mut self) -> Result<Commit, TxnError> {
-        self.undo.clear();
-        Ok(Commit { lsn: Lsn::ZERO })
+        let lsn = if self.has_writes() {
+            // On an error the drop rolls back.
+            self.append_commit()?
+        } else {
+            self.observed.get()
+        };
+        if let Some(owner) = self.owner.get() {
+            owner.release_all();
+        }
+        if let Some(set) = self.set.take().filter(|set| !set.is_empty()) {
+            set.commit();
+        }
+        self.stream = None;
+        self.dropped_trees.clear();
+        Ok(Commit { db: Arc::clone(&self.db), lsn })
+    }
+
+    fn append_commit(&mut self) -> Result<Lsn, TxnError> {
+        if self.db.is_closed() {
+            return Err(TxnError::Poisoned("the database is closed".into()));
+        }
+        self.set();
+        let set = self.set.as_ref().expect("made just now");
+        let status = set.status();
+        let dropping = (!self.dropped_trees.is_empty()).then(|| self.db.block_checkpoints());
+        let lsn = match self.db.log() {
+            None => self.db.commit_volatile(status),
+            Some(log) => {
+                let (kind, stream) = match &self.stream {
+                    Some(stream) => (GroupKind::Commit, stream.id),
+                    None => (GroupKind::Whole, 0),
+                };
+                let group = self.buffer.seal(kind, stream, micros(self.db.instance().env()));
+                let lsn = log.append(group, |lsn| status.commit_at(lsn))?;
+                self.db.note_appended(lsn);
+                lsn
+            }
+        };
+        for tree in &self.dropped_trees {
+            self.db.store().drop_tree(*tree, lsn);
+        }
+        drop(dropping);
+        if let Some(stream) = &self.stream {
+            self.db.end_stream(stream.id, Some(lsn));
+        }
+        self.db.counters.commits.fetch_add(1, Ordering::Relaxed);
+        Ok(lsn)
     }
 }
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        let _ = self.rollback_to(Mark(0));
+        self.abort();
     }
 }
 
 /// A commit that has its place in the log but may not be durable yet.
 #[must_use = "a commit may be acknowledged only after wait()"]
 pub struct Commit {
+    db: Arc<Database>,
     lsn: Lsn,
 }
 
@@ -318,8 +639,8 @@ impl Commit {
         self.lsn
     }
 
-    /// Returns when it is durable.
+    /// Returns when it is durable. After an error the commit is in doubt: only recovery can tell.
     pub fn wait(self) -> Result<(), TxnError> {
-        Ok(())
+        self.db.wait_hardened(self.lsn)
     }
 }

@@ -126,6 +126,14 @@ pub struct BufferMark {
     records: u32,
 }
 
+impl BufferMark {
+    /// The start of any buffer.
+    pub const START: BufferMark = BufferMark { bytes: 0, records: 0 };
+}
+
+/// What a transaction of ordinary size needs, so that it allocates once.
+const FIRST_BYTES: usize = 4096;
+
 impl RecordBuffer {
     /// An empty buffer.
     pub fn new() -> RecordBuffer {
@@ -167,6 +175,7 @@ impl RecordBuffer {
             Change::DropTree => (KIND_DROP_TREE, &[]),
         };
         if self.bytes.is_empty() {
+            self.bytes.reserve(FIRST_BYTES);
             self.bytes.extend_from_slice(&[0; GROUP_HEADER_BYTES]);
         }
         let key_len = u16::try_from(key.len()).expect("keys are far shorter than 64 KB");
@@ -291,11 +300,11 @@ fn decode_row(record: &[u8]) -> Option<RowRecord<'_>> {
     let key_end = ROW_HEADER_BYTES + usize::from(u16_at(record, 12)?);
     let key = record.get(ROW_HEADER_BYTES..key_end)?;
     let body = record.get(key_end..)?;
-    let change = match record.first()? {
-        &KIND_PUT => Change::Put(body),
-        &KIND_PATCH => Change::Patch(body),
-        &KIND_DELETE if body.is_empty() => Change::Delete,
-        &KIND_DROP_TREE if body.is_empty() && key.is_empty() => Change::DropTree,
+    let change = match *record.first()? {
+        KIND_PUT => Change::Put(body),
+        KIND_PATCH => Change::Patch(body),
+        KIND_DELETE if body.is_empty() => Change::Delete,
+        KIND_DROP_TREE if body.is_empty() && key.is_empty() => Change::DropTree,
         _ => return None,
     };
     Some(RowRecord { tree, key, change })

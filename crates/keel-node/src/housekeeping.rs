@@ -1,0 +1,122 @@
+//! The one background thread of an instance: checkpoints, and log segments made ahead of need.
+//!
+//! It sleeps until somebody asks. Each database has at most one request of each kind pending, so the queue is bounded by
+//! the number of databases. The thread is started by the first request and ends with the instance.
+
+use crate::database::Database;
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// What can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chore {
+    /// Merge the delta into the base tree and truncate the log.
+    Checkpoint,
+    /// Make the next log segment.
+    Provision,
+}
+
+/// The queue between those who ask and the thread.
+pub struct Housekeeper {
+    state: Mutex<State>,
+    asked: Condvar,
+    failures: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<(Weak<Database>, Chore)>,
+    running: bool,
+    stopped: bool,
+}
+
+impl Housekeeper {
+    pub(crate) fn new() -> Arc<Housekeeper> {
+        Arc::new(Housekeeper {
+            state: Mutex::new(State::default()),
+            asked: Condvar::new(),
+            failures: AtomicU64::new(0),
+        })
+    }
+
+    /// Asks for a chore. Several askings while one is pending are one.
+    pub(crate) fn ask(self: &Arc<Self>, database: &Weak<Database>, chore: Chore) {
+        let mut state = self.state.lock();
+        let pending = state.queue.iter().any(|(db, c)| *c == chore && db.ptr_eq(database));
+        if pending || state.stopped {
+            return;
+        }
+        state.queue.push_back((Weak::clone(database), chore));
+        if !state.running {
+            let own = Arc::clone(self);
+            let started =
+                std::thread::Builder::new().name("keel-housekeeping".into()).spawn(move || own.run());
+            // Without a thread the request stays queued; the next asking tries again.
+            state.running = started.is_ok();
+        }
+        self.asked.notify_one();
+    }
+
+    /// Chores that failed. Failures are retried when somebody asks again; a poisoned log refuses commits by itself.
+    pub fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn stop(&self) {
+        let mut state = self.state.lock();
+        state.stopped = true;
+        state.queue.clear();
+        self.asked.notify_all();
+    }
+
+    fn run(&self) {
+        loop {
+            let (database, chore) = {
+                let mut state = self.state.lock();
+                loop {
+                    if state.stopped {
+                        return;
+                    }
+                    if let Some(next) = state.queue.pop_front() {
+                        break next;
+                    }
+                    self.asked.wait(&mut state);
+                }
+            };
+            let Some(database) = database.upgrade() else { continue };
+            let done = match chore {
+                Chore::Checkpoint => database.checkpoint(),
+                Chore::Provision => database.provision(),
+            };
+            if done.is_err() {
+                self.failures.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// Paces a checkpoint's writes to a number of bytes per second (`-k`), and stops it when the database closes.
+pub(crate) struct Pace<'a> {
+    pub(crate) bytes_per_second: u64,
+    pub(crate) clock: &'a dyn keel_base::env::Clock,
+    pub(crate) began: Duration,
+    pub(crate) written: AtomicU64,
+}
+
+impl keel_store::base::Throttle for Pace<'_> {
+    fn pace(&self, bytes: u64) -> bool {
+        if self.bytes_per_second == 0 {
+            return true;
+        }
+        let written = self.written.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let due = Duration::from_secs_f64(written as f64 / self.bytes_per_second as f64);
+        let passed = self.clock.now().saturating_sub(self.began);
+        if let Some(early) = due.checked_sub(passed) {
+            std::thread::sleep(early.min(Duration::from_secs(1)));
+        }
+        true
+    }
+}

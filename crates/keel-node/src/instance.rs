@@ -1,0 +1,138 @@
+//! [`Instance`]: what all databases of a process share.
+
+use crate::database::Database;
+use crate::housekeeping::Housekeeper;
+use crate::pressure::{Pressure, Verdict};
+use keel_base::TxnId;
+use keel_base::env::Env;
+use keel_store::MemoryAccount;
+use keel_store::base::PageCache;
+use keel_store::lock::LockManager;
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+/// How an instance is set up.
+#[derive(Clone, Debug)]
+pub struct InstanceOptions {
+    /// `max server memory`: row versions and page cache together, in bytes.
+    pub memory_bytes: usize,
+    /// Bytes a second that checkpoints may write (`-k`); 0 = no limit.
+    pub checkpoint_bytes_per_second: u64,
+    /// Threads of recovery.
+    pub redo_workers: usize,
+    /// A database is checkpointed when this much log would have to be replayed (from the target recovery time).
+    pub checkpoint_log_bytes: u64,
+    /// A transaction's records go to the log early when there are more bytes of them than this.
+    pub stream_bytes: usize,
+    /// Whether checkpoints start by themselves, on a thread of the instance.
+    pub automatic_checkpoints: bool,
+}
+
+impl Default for InstanceOptions {
+    fn default() -> Self {
+        InstanceOptions {
+            memory_bytes: 1 << 30,
+            checkpoint_bytes_per_second: 0,
+            redo_workers: 2,
+            checkpoint_log_bytes: 1 << 30,
+            stream_bytes: 1 << 20,
+            automatic_checkpoints: true,
+        }
+    }
+}
+
+/// What all databases of a process share.
+pub struct Instance {
+    env: Env,
+    options: InstanceOptions,
+    locks: Arc<LockManager>,
+    pub(crate) cache: Arc<PageCache>,
+    pub(crate) memory: Arc<MemoryAccount>,
+    pub(crate) pressure: Pressure,
+    pub(crate) housekeeper: Arc<Housekeeper>,
+    databases: Mutex<Vec<Weak<Database>>>,
+    next_txn: AtomicU64,
+}
+
+impl Instance {
+    /// A new instance.
+    pub fn new(env: Env, options: InstanceOptions) -> Arc<Instance> {
+        // Half for row versions, half for pages.
+        let budget = options.memory_bytes / 2;
+        Arc::new(Instance {
+            locks: LockManager::new(),
+            cache: PageCache::new(budget),
+            memory: MemoryAccount::new(),
+            pressure: Pressure::new(budget as u64),
+            housekeeper: Housekeeper::new(),
+            databases: Mutex::new(Vec::new()),
+            next_txn: AtomicU64::new(1),
+            env,
+            options,
+        })
+    }
+
+    /// Disk, clock and random source.
+    pub fn env(&self) -> &Env {
+        &self.env
+    }
+
+    /// How it was set up.
+    pub fn options(&self) -> &InstanceOptions {
+        &self.options
+    }
+
+    /// All locks.
+    pub fn locks(&self) -> &Arc<LockManager> {
+        &self.locks
+    }
+
+    /// Row versions in memory, in bytes, over all databases.
+    pub fn delta_bytes(&self) -> u64 {
+        self.memory.bytes()
+    }
+
+    /// The memory marks and their counters.
+    pub fn pressure(&self) -> &Pressure {
+        &self.pressure
+    }
+
+    /// The page cache of all databases.
+    pub fn page_cache(&self) -> &Arc<PageCache> {
+        &self.cache
+    }
+
+    /// The databases that are open.
+    pub fn databases(&self) -> Vec<Arc<Database>> {
+        self.databases.lock().iter().filter_map(Weak::upgrade).filter(|db| !db.is_closed()).collect()
+    }
+
+    pub(crate) fn register(&self, database: &Arc<Database>) {
+        let mut databases = self.databases.lock();
+        databases.retain(|db| db.strong_count() > 0);
+        databases.push(Arc::downgrade(database));
+    }
+
+    pub(crate) fn next_txn(&self) -> TxnId {
+        TxnId(self.next_txn.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Looks at the memory in use; asks for a checkpoint of the fullest database when it is time.
+    pub(crate) fn judge_memory(&self) -> Verdict {
+        let verdict = self.pressure.judge(self.memory.bytes());
+        if verdict != Verdict::Free {
+            let fullest = self.databases().into_iter().max_by_key(|db| db.store().delta_bytes());
+            if let Some(db) = fullest {
+                db.ask_for_checkpoint();
+            }
+        }
+        verdict
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        self.housekeeper.stop();
+    }
+}

@@ -1,0 +1,99 @@
+//! Memory of the deltas: when to checkpoint, when to slow down, when to refuse.
+//!
+//! ```text
+//! 0 ────────────── checkpoint ───────── soft ──────────── hard
+//!    nothing        checkpoint the       writers wait       writes fail
+//!                   fullest database     50 us … 20 ms
+//! ```
+//! The delay grows with the square of the way from soft to hard, so writers feel a slope and no step. It is taken before
+//! a transaction's first write, when it holds no row locks that others wait for.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+const DELAY_MIN: Duration = Duration::from_micros(50);
+const DELAY_MAX: Duration = Duration::from_millis(20);
+
+/// The marks, in bytes, and counters of how often they were met.
+#[derive(Debug)]
+pub struct Pressure {
+    /// Past this a checkpoint begins.
+    pub checkpoint_bytes: u64,
+    /// Past this writers are slowed.
+    pub soft_bytes: u64,
+    /// Past this writes are refused.
+    pub hard_bytes: u64,
+    delays: AtomicU64,
+    delay_nanos: AtomicU64,
+    refusals: AtomicU64,
+}
+
+/// What a writer must do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Go on.
+    Free,
+    /// Go on; somebody should start a checkpoint.
+    Checkpoint,
+    /// Wait this long first.
+    Delay(Duration),
+    /// Give up.
+    Refuse,
+}
+
+impl Pressure {
+    /// Marks for a delta budget.
+    pub fn new(budget_bytes: u64) -> Pressure {
+        Pressure {
+            checkpoint_bytes: budget_bytes / 2,
+            soft_bytes: budget_bytes / 4 * 3,
+            hard_bytes: budget_bytes,
+            delays: AtomicU64::new(0),
+            delay_nanos: AtomicU64::new(0),
+            refusals: AtomicU64::new(0),
+        }
+    }
+
+    /// What a writer must do when the deltas hold `used` bytes.
+    pub fn judge(&self, used: u64) -> Verdict {
+        if used >= self.hard_bytes {
+            self.refusals.fetch_add(1, Ordering::Relaxed);
+            return Verdict::Refuse;
+        }
+        if used <= self.soft_bytes {
+            return if used > self.checkpoint_bytes { Verdict::Checkpoint } else { Verdict::Free };
+        }
+        let way = (used - self.soft_bytes) as f64 / (self.hard_bytes - self.soft_bytes).max(1) as f64;
+        let delay = DELAY_MIN + (DELAY_MAX - DELAY_MIN).mul_f64(way * way);
+        self.delays.fetch_add(1, Ordering::Relaxed);
+        self.delay_nanos.fetch_add(u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        Verdict::Delay(delay)
+    }
+
+    /// How often writers were delayed, for how many nanoseconds in all, and how often refused.
+    pub fn counts(&self) -> (u64, u64, u64) {
+        let get = |a: &AtomicU64| a.load(Ordering::Relaxed);
+        (get(&self.delays), get(&self.delay_nanos), get(&self.refusals))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slope_has_no_step() {
+        let pressure = Pressure::new(1000);
+        assert_eq!(pressure.judge(500), Verdict::Free);
+        assert_eq!(pressure.judge(501), Verdict::Checkpoint);
+        let mut last = Duration::ZERO;
+        for used in 751..1000 {
+            let Verdict::Delay(delay) = pressure.judge(used) else { panic!("{used} is past the soft mark") };
+            assert!(delay >= last && delay <= DELAY_MAX);
+            assert!(delay - last < Duration::from_micros(400), "a step at {used}");
+            last = delay;
+        }
+        assert_eq!(pressure.judge(1000), Verdict::Refuse);
+        assert_eq!(pressure.counts().2, 1);
+    }
+}

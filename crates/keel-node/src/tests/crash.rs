@@ -1,0 +1,311 @@
+//! Crash at any operation: exactly the acknowledged commits survive, and perhaps some that were in doubt.
+
+use super::*;
+use crate::{Commit, LogReuseWait};
+use keel_base::env::Disk;
+use keel_base::env::sim::{SplitMix, Tear};
+use keel_store::row::PatchBuilder;
+use keel_store::row::patch::diff;
+
+const TREES: [TreeId; 2] = [TreeId(10), TreeId(11)];
+
+/// Every state that a prefix of the appended commits leads to, and how many of them are acknowledged.
+struct Ledger {
+    states: Vec<Model>,
+    acknowledged: usize,
+}
+
+struct Worker {
+    db: Arc<Database>,
+    dice: SplitMix,
+    ledger: Ledger,
+    waiting: Vec<(usize, Commit)>,
+    checkpoints: bool,
+}
+
+impl Worker {
+    /// One transaction; `None` when something failed, as it may on this disk.
+    fn step(&mut self) -> Option<()> {
+        let mut model = self.ledger.states.last().unwrap().clone();
+        let mut txn = self.db.begin(Isolation::ReadCommitted);
+        let long = self.dice.below(5) == 0;
+        for _ in 0..if long { 40 } else { self.dice.below(6) } {
+            let before = model.clone();
+            let mark = txn.savepoint();
+            for _ in 0..self.dice.below(4) {
+                change(&mut txn, &mut self.dice, &mut model).ok()?;
+            }
+            if self.dice.below(5) == 0 {
+                txn.rollback_to(mark).ok()?;
+                model = before;
+            } else {
+                txn.release(mark);
+            }
+        }
+        if self.dice.below(6) == 0 {
+            txn.rollback();
+            return Some(());
+        }
+        let writes = txn.has_writes();
+        let commit = txn.commit().ok()?;
+        if writes {
+            self.ledger.states.push(model);
+        }
+        self.waiting.push((self.ledger.states.len() - 1, commit));
+        if self.dice.coin() {
+            for (state, commit) in self.waiting.drain(..) {
+                commit.wait().ok()?;
+                self.ledger.acknowledged = self.ledger.acknowledged.max(state);
+            }
+        }
+        if self.checkpoints && self.dice.below(4) == 0 {
+            self.db.checkpoint().ok()?;
+        }
+        Some(())
+    }
+}
+
+fn change(txn: &mut Transaction, dice: &mut SplitMix, model: &mut Model) -> Result<(), crate::TxnError> {
+    let tree = TREES[dice.below(2) as usize];
+    let key = vec![dice.below(8) as u8; 1 + dice.below(2) as usize];
+    let part = [dice.next() as u8; 30];
+    let old = txn.get_latest(tree, &key)?;
+    let expected = model.get(&(tree.0, key.clone()));
+    assert_eq!(old.as_deref(), expected.map(Vec::as_slice), "a transaction sees what it wrote");
+    match old {
+        None => {
+            let new = row([&part[..dice.below(30) as usize], b"b", b"c"]);
+            txn.insert(tree, &key, &new)?;
+            model.insert((tree.0, key), new);
+        }
+        Some(_) if dice.below(3) == 0 => {
+            txn.delete(tree, &key)?;
+            model.remove(&(tree.0, key));
+        }
+        Some(old) => {
+            let mut columns = [0, 1, 2].map(|i| keel_store::row::column(&old, i).unwrap().to_vec());
+            columns[dice.below(3) as usize] = part[..dice.below(30) as usize].to_vec();
+            let new = row([&columns[0], &columns[1], &columns[2]]);
+            let mut builder = PatchBuilder::new();
+            let patch = diff(&old, &new, &mut builder);
+            txn.update(tree, &key, &new, dice.coin().then_some(patch))?;
+            model.insert((tree.0, key), new);
+        }
+    }
+    Ok(())
+}
+
+fn work(disk: &Arc<SimDisk>, seed: u64, steps: usize, checkpoints: bool) -> Ledger {
+    let ledger = Ledger { states: vec![Model::new()], acknowledged: 0 };
+    let Ok(db) = create(disk, seed) else { return ledger };
+    let mut worker = Worker { db, dice: SplitMix(seed), ledger, waiting: Vec::new(), checkpoints };
+    for _ in 0..steps {
+        if worker.step().is_none() {
+            break;
+        }
+    }
+    worker.ledger
+}
+
+fn check(disk: &Arc<SimDisk>, ledger: &Ledger, what: &str) {
+    for tear in [Tear::LoseAll, Tear::KeepAll, Tear::Random(1), Tear::Random(2)] {
+        let after = disk.crash(tear);
+        let db = match open(&after, 900) {
+            Ok(db) => db,
+            Err(error) => {
+                assert_eq!(ledger.acknowledged, 0, "{what} {tear:?}: {error}");
+                // Half-made: making it again must work.
+                if matches!(error, DbError::Invalid(_)) {
+                    create(&after, 901).unwrap();
+                }
+                continue;
+            }
+        };
+        let found = everything(&mut db.begin(Isolation::ReadCommitted), &TREES);
+        let possible = &ledger.states[ledger.acknowledged..];
+        assert!(possible.contains(&found), "{what} {tear:?}: an impossible state");
+        db.positions().assert_ordered();
+        // It goes on, survives a crash again, and a clean end.
+        put(&db, b"after", "crash");
+        let mut expected = found;
+        expected.insert((TREE.0, b"after".to_vec()), simple("crash"));
+        let again = open(&after.crash(Tear::LoseAll), 902).unwrap();
+        assert_eq!(everything(&mut again.begin(Isolation::Snapshot), &TREES), expected, "{what} {tear:?}");
+        db.close().unwrap();
+        let closed = open(&after.crash(Tear::LoseAll), 903).unwrap();
+        assert_eq!(
+            everything(&mut closed.begin(Isolation::Serializable), &TREES),
+            expected,
+            "{what} {tear:?}"
+        );
+    }
+}
+
+#[test]
+fn without_faults_a_restart_finds_everything() {
+    for seed in 0..20 {
+        let disk = SimDisk::new();
+        let ledger = work(&disk, seed, 60, true);
+        assert!(ledger.states.len() > 20);
+        check(&disk, &ledger, &format!("seed {seed}"));
+    }
+}
+
+#[test]
+fn the_nth_failure_loses_nothing_acknowledged() {
+    for seed in 0..2 {
+        for n in (1..).step_by(1 + seed as usize) {
+            let disk = SimDisk::new();
+            disk.fail_nth(n);
+            let ledger = work(&disk, seed, 14, false);
+            let passed = disk.fault_pending();
+            disk.heal();
+            check(&disk, &ledger, &format!("seed {seed} failure {n}"));
+            if passed {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_power_cut_at_any_operation_loses_nothing_acknowledged() {
+    for seed in 100..102 {
+        for n in 1.. {
+            let disk = SimDisk::new();
+            disk.cut_power_at(n);
+            let ledger = work(&disk, seed, 14, false);
+            check(&disk, &ledger, &format!("seed {seed} cut {n}"));
+            if disk.counts().operations < n {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_power_cut_during_recovery_loses_nothing() {
+    let disk = SimDisk::new();
+    let ledger = work(&disk, 7, 40, false);
+    for n in 1.. {
+        let during = disk.crash(Tear::Random(9));
+        during.cut_power_at(n);
+        let opened = open(&during, 5);
+        drop(opened);
+        let done = during.counts().operations < n;
+        let after = open(&during.crash(Tear::Random(n)), 6).unwrap();
+        let found = everything(&mut after.begin(Isolation::ReadCommitted), &TREES);
+        assert!(ledger.states[ledger.acknowledged..].contains(&found), "cut {n}");
+        if done {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_gives_log_back_and_shortens_recovery() {
+    let disk = SimDisk::new();
+    let db = create(&disk, 1).unwrap();
+    let big = "x".repeat(9000);
+    for n in 0..100u8 {
+        put(&db, &[n], &big);
+    }
+    assert_eq!(db.log_reuse_wait(), LogReuseWait::Checkpoint);
+    let used = db.stats().log_used_bytes;
+    db.checkpoint().unwrap();
+    assert_eq!(db.log_reuse_wait(), LogReuseWait::Nothing);
+    assert!(db.stats().log_used_bytes < used / 4);
+    let mut replayed = 0;
+    let again = Database::open(
+        &instance(&disk.crash(Tear::LoseAll), 2),
+        DatabaseId(5),
+        Path::new(DIR),
+        &db_options(),
+        &mut |p| replayed = p.done_bytes,
+    )
+    .unwrap();
+    assert_eq!(replayed, 0);
+    assert_eq!(everything(&mut again.begin(Isolation::ReadCommitted), &[TREE]).len(), 100);
+}
+
+#[test]
+fn the_full_recovery_model_keeps_log_until_it_is_backed_up() {
+    let db = fresh();
+    db.set_backed_up(keel_base::Lsn::ZERO);
+    for n in 0..40u8 {
+        put(&db, &[n], &"y".repeat(9000));
+    }
+    db.checkpoint().unwrap();
+    assert_eq!(db.log_reuse_wait(), LogReuseWait::LogBackup);
+    assert_eq!(db.positions().truncated, keel_base::Lsn::ZERO);
+    db.set_backed_up(db.hardened());
+    assert!(db.positions().truncated > keel_base::Lsn::ZERO);
+}
+
+#[test]
+fn a_stream_that_is_open_at_a_checkpoint_survives_it() {
+    let disk = SimDisk::new();
+    let db = create(&disk, 1).unwrap();
+    put(&db, b"small", "before");
+    let mut long = db.begin(Isolation::ReadCommitted);
+    for n in 0..50u8 {
+        long.insert(TREE, &[n], &simple("long")).unwrap();
+    }
+    put(&db, b"other", "between");
+    db.checkpoint().unwrap();
+    assert_eq!(db.log_reuse_wait(), LogReuseWait::ActiveTransaction);
+    for n in 50..60u8 {
+        long.insert(TREE, &[n], &simple("long")).unwrap();
+    }
+    let undecided = open(&disk.crash(Tear::KeepAll), 2).unwrap();
+    assert_eq!(everything(&mut undecided.begin(Isolation::ReadCommitted), &[TREE]).len(), 2);
+    long.commit().unwrap().wait().unwrap();
+    let decided = open(&disk.crash(Tear::LoseAll), 3).unwrap();
+    assert_eq!(everything(&mut decided.begin(Isolation::ReadCommitted), &[TREE]).len(), 62);
+    db.checkpoint().unwrap();
+    assert_eq!(db.log_reuse_wait(), LogReuseWait::Nothing);
+    let merged = open(&disk.crash(Tear::LoseAll), 4).unwrap();
+    assert_eq!(everything(&mut merged.begin(Isolation::ReadCommitted), &[TREE]).len(), 62);
+}
+
+#[test]
+fn a_dropped_tree_stays_dropped() {
+    let disk = SimDisk::new();
+    let db = create(&disk, 1).unwrap();
+    put(&db, b"k", "v");
+    db.checkpoint().unwrap();
+    put(&db, b"l", "w");
+    let mut undone = db.begin(Isolation::ReadCommitted);
+    undone.drop_tree(TREE).unwrap();
+    undone.rollback();
+    assert_eq!(everything(&mut db.begin(Isolation::ReadCommitted), &[TREE]).len(), 2);
+    let mut txn = db.begin(Isolation::ReadCommitted);
+    txn.drop_tree(TREE).unwrap();
+    txn.insert(TREES[1], b"new", &simple("n")).unwrap();
+    txn.commit().unwrap().wait().unwrap();
+    for checkpoint in [false, true] {
+        if checkpoint {
+            db.checkpoint().unwrap();
+        }
+        let again = open(&disk.crash(Tear::LoseAll), 2).unwrap();
+        again.checkpoint().unwrap();
+        let found = everything(&mut again.begin(Isolation::ReadCommitted), &TREES);
+        assert_eq!(found.len(), 1, "after checkpoint: {checkpoint}");
+    }
+}
+
+#[test]
+fn tempdb_is_empty_after_a_restart() {
+    let disk = SimDisk::new();
+    let volatile = DbOptions { durability: Durability::Volatile, ..DbOptions::default() };
+    let instance = instance(&disk, 1);
+    let path = Path::new("data/tempdb");
+    let db = Database::create(&instance, DatabaseId(2), path, &volatile).unwrap();
+    put(&db, b"k", "v");
+    db.checkpoint().unwrap();
+    put(&db, b"l", "w");
+    assert_eq!(everything(&mut db.begin(Isolation::ReadCommitted), &[TREE]).len(), 2);
+    assert!(!disk.exists(&path.join("log")));
+    let again = Database::open(&instance, DatabaseId(2), path, &volatile, &mut |_| ()).unwrap();
+    assert!(everything(&mut again.begin(Isolation::ReadCommitted), &[TREE]).is_empty());
+}
