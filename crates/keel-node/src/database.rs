@@ -195,6 +195,10 @@ fn decode_meta(meta: &[u8], log_id: u32, checkpoint: Lsn) -> Option<Lsn> {
     (version == META_VERSION && owner == log_id && redo_start <= checkpoint).then_some(redo_start)
 }
 
+fn base_options(durable: bool, control: &Control) -> BaseOptions {
+    BaseOptions { durable, guid: control.family }
+}
+
 fn data_path(dir: &Path) -> PathBuf {
     dir.join("data.keel")
 }
@@ -222,7 +226,7 @@ impl Database {
         env.disk.create_dir_all(&log_dir(dir))?;
         let control = Control::new(env);
         let base =
-            BaseTree::create(&env.disk, &data_path(dir), &instance.cache, &BaseOptions { durable: true })?;
+            BaseTree::create(&env.disk, &data_path(dir), &instance.cache, &base_options(true, &control))?;
         let log_options = LogOptions { log_id: control.log_id, ..options.log.clone() };
         let log = Log::create(env, &log_dir(dir), log_options)?;
         env.disk.sync_dir(dir)?;
@@ -248,7 +252,7 @@ impl Database {
         }
         let control = Control::read(env, dir)?;
         let base =
-            BaseTree::open(&env.disk, &data_path(dir), &instance.cache, &BaseOptions { durable: true })?;
+            BaseTree::open(&env.disk, &data_path(dir), &instance.cache, &base_options(true, &control))?;
         let root = base.root();
         let checkpoint = root.checkpoint_lsn();
         let redo_start = decode_meta(root.meta(), control.log_id, checkpoint)
@@ -274,10 +278,11 @@ impl Database {
         let env = instance.env();
         wipe(env, dir)?;
         env.disk.create_dir_all(dir)?;
+        let control = Control::new(env);
         let base =
-            BaseTree::create(&env.disk, &data_path(dir), &instance.cache, &BaseOptions { durable: false })?;
+            BaseTree::create(&env.disk, &data_path(dir), &instance.cache, &base_options(false, &control))?;
         let store = Store::new(base, &instance.memory);
-        Ok(Database::assemble(instance, id, dir, Control::new(env), store, None, Lsn::ZERO))
+        Ok(Database::assemble(instance, id, dir, control, store, None, Lsn::ZERO))
     }
 
     fn assemble(
@@ -417,7 +422,7 @@ impl Database {
             checkpoint_nanos: get(&self.counters.checkpoint_nanos),
             delta_bytes: self.store.delta_bytes(),
             data_pages: base.file_pages,
-            data_pages_free: base.free_pages,
+            data_pages_free: base.file_pages.saturating_sub(base.used_pages),
             log_file_bytes: self.log.as_ref().map_or(0, Log::file_bytes),
             log_used_bytes: positions.appended.0 - positions.truncated.0.min(positions.appended.0),
             log: self.log.as_ref().map(Log::stats).unwrap_or_default(),

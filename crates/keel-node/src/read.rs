@@ -148,6 +148,7 @@ impl Cursor {
     ///
     /// # Panics
     /// If the cursor takes locks.
+    #[allow(clippy::type_complexity)] // a pair, as the pair it is
     #[inline]
     pub fn next_lent(&mut self) -> Result<Option<(&[u8], &[u8])>, TxnError> {
         assert!(self.locking.is_none(), "rows read under locks are not lent");
