@@ -60,7 +60,7 @@ pub enum ExprKind {
     Column(ColumnRef),
     /// `$IDENTITY`, `$ROWGUID`, `$action`, `$node_id`, …: upper case with the sign, optionally qualified.
     Pseudo {
-        qualifier: Option<ObjectName>,
+        qualifier: Option<Box<ObjectName>>,
         name: SmolStr,
     },
     Unary {
@@ -88,12 +88,12 @@ pub enum ExprKind {
     /// `CAST(e AS t)`, `TRY_CAST`.
     Cast {
         operand: Box<Expr>,
-        ty: TypeName,
+        ty: Box<TypeName>,
         is_try: bool,
     },
     /// `CONVERT(t, e [, style])`, `TRY_CONVERT`.
     Convert {
-        ty: TypeName,
+        ty: Box<TypeName>,
         operand: Box<Expr>,
         style: Option<Box<Expr>>,
         is_try: bool,
@@ -101,7 +101,7 @@ pub enum ExprKind {
     /// `PARSE(e AS t [USING culture])`, `TRY_PARSE`.
     Parse {
         operand: Box<Expr>,
-        ty: TypeName,
+        ty: Box<TypeName>,
         culture: Option<Box<Expr>>,
         is_try: bool,
     },
@@ -114,7 +114,7 @@ pub enum ExprKind {
     Function(Box<FunctionCall>),
     /// `type::Method(args)`
     StaticMethod {
-        ty: ObjectName,
+        ty: Box<ObjectName>,
         method: Ident,
         args: Vec<Expr>,
     },
@@ -135,7 +135,7 @@ pub enum ExprKind {
         zone: Box<Expr>,
     },
     NextValueFor {
-        sequence: ObjectName,
+        sequence: Box<ObjectName>,
         order_by: Option<Vec<OrderItem>>,
     },
     /// `{d '…'}`, `{t '…'}`, `{ts '…'}`, `{guid '…'}`
@@ -232,7 +232,7 @@ impl Expr {
 /// `[qualifier.]name`; the qualifier is an alias or a table name of up to four parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnRef {
-    pub qualifier: Option<ObjectName>,
+    pub qualifier: Option<Box<ObjectName>>,
     pub name: Ident,
 }
 

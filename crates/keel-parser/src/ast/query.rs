@@ -201,8 +201,8 @@ pub enum TableSourceKind {
         name: ObjectName,
         alias: Option<Ident>,
         hints: Vec<TableHint>,
-        sample: Option<TableSample>,
-        system_time: Option<SystemTime>,
+        sample: Option<Box<TableSample>>,
+        system_time: Option<Box<SystemTime>>,
     },
     Variable {
         variable: Variable,

@@ -11,6 +11,7 @@ use crate::lexer::Tok;
 use smol_str::{SmolStr, StrExt as _};
 
 impl Parser<'_> {
+    #[inline(never)]
     pub(super) fn backup(&mut self) -> Result<StatementKind> {
         self.bump();
         if self.eat_word("CERTIFICATE") {
@@ -92,6 +93,7 @@ impl Parser<'_> {
         Ok(Opt { name: self.ident_or_string()?.text, value: OptValue::None, span })
     }
 
+    #[inline(never)]
     pub(super) fn restore(&mut self) -> Result<StatementKind> {
         self.bump();
         if self.eat_words(&["MASTER", "KEY"]) {

@@ -31,6 +31,7 @@ impl Parser<'_> {
 
     // ---- INSERT ----
 
+    #[inline(never)]
     pub(super) fn insert(&mut self, with: Option<With>) -> Result<Insert> {
         self.expect_kw(Kw::INSERT)?;
         let top = self.top()?;
@@ -108,6 +109,7 @@ impl Parser<'_> {
 
     // ---- UPDATE ----
 
+    #[inline(never)]
     pub(super) fn update(&mut self, with: Option<With>) -> Result<Update> {
         self.expect_kw(Kw::UPDATE)?;
         let top = self.top()?;
@@ -170,8 +172,10 @@ impl Parser<'_> {
     /// `column.WRITE(e, offset, length)`; `column` arrived with WRITE as its last part.
     fn update_write(&mut self, column: ColumnRef) -> Result<UpdateSet> {
         let Some(name) = column.qualifier else { return Err(self.unexpected()) };
-        let column =
-            ColumnRef { qualifier: name.schema.map(crate::ast::ObjectName::simple), name: name.name };
+        let column = ColumnRef {
+            qualifier: name.schema.map(crate::ast::ObjectName::simple).map(Box::new),
+            name: name.name,
+        };
         self.parenthesized(|p| {
             let value = p.expr()?;
             p.expect(Tok::Comma)?;
@@ -194,6 +198,7 @@ impl Parser<'_> {
 
     // ---- DELETE ----
 
+    #[inline(never)]
     pub(super) fn delete(&mut self, with: Option<With>) -> Result<Delete> {
         self.expect_kw(Kw::DELETE)?;
         let top = self.top()?;
@@ -209,6 +214,7 @@ impl Parser<'_> {
 
     // ---- MERGE ----
 
+    #[inline(never)]
     pub(super) fn merge(&mut self, with: Option<With>) -> Result<Merge> {
         self.expect_kw(Kw::MERGE)?;
         let top = self.top()?;
@@ -278,6 +284,7 @@ impl Parser<'_> {
 
     // ---- the rest ----
 
+    #[inline(never)]
     pub(super) fn truncate(&mut self) -> Result<Truncate> {
         self.expect_kw(Kw::TRUNCATE)?;
         self.expect_kw(Kw::TABLE)?;
@@ -290,6 +297,7 @@ impl Parser<'_> {
         Ok(Truncate { table, partitions })
     }
 
+    #[inline(never)]
     pub(super) fn bulk_insert(&mut self) -> Result<BulkInsert> {
         self.expect_kw(Kw::BULK)?;
         self.expect_kw(Kw::INSERT)?;
@@ -300,6 +308,7 @@ impl Parser<'_> {
         Ok(BulkInsert { table, file, options })
     }
 
+    #[inline(never)]
     pub(super) fn insert_bulk(&mut self) -> Result<InsertBulk> {
         self.expect_kw(Kw::INSERT)?;
         self.expect_kw(Kw::BULK)?;
@@ -330,6 +339,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
+    #[inline(never)]
     pub(super) fn update_statistics(&mut self) -> Result<UpdateStatistics> {
         self.expect_kw(Kw::UPDATE)?;
         self.expect_kw(Kw::STATISTICS)?;

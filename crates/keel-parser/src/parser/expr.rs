@@ -136,6 +136,7 @@ impl Parser<'_> {
         Some(op)
     }
 
+    #[inline(never)]
     fn comparison(&mut self, op: CompareOp, left: Expr) -> Result<Expr> {
         let start = left.span;
         let left = Box::new(left);
@@ -149,6 +150,7 @@ impl Parser<'_> {
         Ok(Expr { kind, span: self.since(start) })
     }
 
+    #[inline(never)]
     fn is_predicate(&mut self, operand: Box<Expr>) -> Result<ExprKind> {
         self.bump();
         let negated = self.eat_kw(Kw::NOT);
@@ -161,6 +163,7 @@ impl Parser<'_> {
         Ok(ExprKind::IsNull { operand, negated })
     }
 
+    #[inline(never)]
     fn like(&mut self, operand: Box<Expr>, negated: bool) -> Result<ExprKind> {
         self.bump();
         let pattern = Box::new(self.binary(ADDITIVE, false)?);
@@ -176,6 +179,7 @@ impl Parser<'_> {
         Ok(ExprKind::Like { operand, pattern, escape, negated })
     }
 
+    #[inline(never)]
     fn between(&mut self, operand: Box<Expr>, negated: bool) -> Result<ExprKind> {
         self.bump();
         let low = Box::new(self.binary(ADDITIVE, false)?);
@@ -184,6 +188,7 @@ impl Parser<'_> {
         Ok(ExprKind::Between { operand, low, high, negated })
     }
 
+    #[inline(never)]
     fn in_predicate(&mut self, operand: Box<Expr>, negated: bool) -> Result<ExprKind> {
         self.bump();
         self.expect(Tok::LParen)?;
@@ -314,6 +319,7 @@ impl Parser<'_> {
     }
 
     /// `@x` and `@x.method(…)`.
+    #[inline(never)]
     fn variable_primary(&mut self) -> Result<Expr> {
         let variable = self.variable()?;
         let span = variable.span;
@@ -366,6 +372,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn column(&mut self) -> Expr {
         let name = self.take_ident();
         let span = name.span;
@@ -381,7 +388,7 @@ impl Parser<'_> {
             match self.tok() {
                 Tok::Dot => parts.push(None),
                 Tok::Pseudo | Tok::Kw(Kw::IDENTITYCOL | Kw::ROWGUIDCOL) => {
-                    let qualifier = Some(self.name_of(parts, start)?);
+                    let qualifier = Some(Box::new(self.name_of(parts, start)?));
                     let name = self.pseudo_name();
                     return Ok(Expr { kind: ExprKind::Pseudo { qualifier, name }, span: self.since(start) });
                 }
@@ -405,7 +412,8 @@ impl Parser<'_> {
             }
             _ => {
                 let Some(Some(name)) = parts.pop() else { return Err(self.unexpected()) };
-                let qualifier = if parts.is_empty() { None } else { Some(self.name_of(parts, start)?) };
+                let qualifier =
+                    if parts.is_empty() { None } else { Some(Box::new(self.name_of(parts, start)?)) };
                 Ok(Expr { kind: ExprKind::Column(ColumnRef { qualifier, name }), span: self.since(start) })
             }
         }
@@ -422,6 +430,7 @@ impl Parser<'_> {
     }
 
     /// Primaries that begin with a reserved word.
+    #[inline(never)]
     fn keyword_primary(&mut self, allow: bool) -> Result<Expr> {
         let Tok::Kw(kw) = self.tok() else { return Err(self.unexpected()) };
         match kw {
@@ -455,6 +464,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn exists(&mut self) -> Result<Expr> {
         let start = self.span();
         self.bump();

@@ -67,6 +67,7 @@ impl Parser<'_> {
     }
 
     /// Arguments of any function; `'key': value` of JSON_OBJECT counts as two.
+    #[inline(never)]
     fn function_args(&mut self) -> Result<Vec<Expr>> {
         let mut args = vec![self.argument()?];
         while self.eat(Tok::Comma) || self.eat(Tok::Colon) {
@@ -94,6 +95,7 @@ impl Parser<'_> {
         self.expr()
     }
 
+    #[inline(never)]
     pub(super) fn niladic(&mut self) -> Expr {
         let start = self.span();
         let call = FunctionCall {
@@ -114,10 +116,11 @@ impl Parser<'_> {
         self.bump();
         let method = self.any_word()?;
         let args = if self.tok() == Tok::LParen { self.call_args()? } else { Vec::new() };
-        Ok(Expr { kind: ExprKind::StaticMethod { ty, method, args }, span: self.since(start) })
+        Ok(Expr { kind: ExprKind::StaticMethod { ty: Box::new(ty), method, args }, span: self.since(start) })
     }
 
     /// `ORDER BY items`
+    #[inline(never)]
     pub(super) fn order_by(&mut self) -> Result<Vec<OrderItem>> {
         self.expect_kw(Kw::ORDER)?;
         self.expect_kw(Kw::BY)?;
@@ -134,6 +137,7 @@ impl Parser<'_> {
     }
 
     /// Behind OVER: a window in parentheses or its name.
+    #[inline(never)]
     pub(super) fn over(&mut self) -> Result<Over> {
         if self.at_ident() {
             return Ok(Over { window: Some(self.ident()?), ..Over::default() });

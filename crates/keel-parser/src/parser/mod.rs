@@ -4,6 +4,9 @@
 //! tokens, so parsing is linear in the length of the text. Every construct that nests goes through
 //! [`Parser::nested`], which bounds the depth of the recursion and of the tree that comes out (error 191).
 //!
+//! The functions that recursion passes through keep small frames: what they only sometimes need is out of line
+//! (`#[inline(never)]`), or the optimiser would add up the frames of everything a statement may begin with.
+//!
 //! The grammar is split by subject, one file each; this file holds what they share: tokens, names, types, errors.
 
 mod administration;
@@ -35,7 +38,7 @@ use crate::lexer::{self, Tok, Token};
 use smol_str::{SmolStr, StrExt as _};
 
 /// Deepest nesting of expressions, subqueries and statements together. Chosen so that the deepest text that passes
-/// parses, and its tree drops, within half a megabyte of stack.
+/// parses within the two megabytes of stack that a thread has by default, also without optimisation.
 pub(crate) const DEPTH_MAX: u32 = 256;
 
 /// Tallest expression tree. A chain of operators (`a + b + c …`) makes a tree as tall as it is long without any

@@ -11,6 +11,7 @@ use crate::lexer::Tok;
 use smol_str::SmolStr;
 
 impl Parser<'_> {
+    #[inline(never)]
     pub(super) fn create(&mut self) -> Result<StatementKind> {
         let create_at = self.at;
         self.bump();
@@ -112,6 +113,7 @@ impl Parser<'_> {
         if self.eat_words(&["APPLICATION", "ROLE"]) { Some((false, true)) } else { None }
     }
 
+    #[inline(never)]
     pub(super) fn alter(&mut self) -> Result<StatementKind> {
         let alter_at = self.at;
         self.bump();
@@ -174,6 +176,7 @@ impl Parser<'_> {
 
     // ---- DROP ----
 
+    #[inline(never)]
     pub(super) fn drop_statement(&mut self) -> Result<StatementKind> {
         self.bump();
         if self.eat_kw(Kw::INDEX) {

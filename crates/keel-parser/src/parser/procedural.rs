@@ -14,6 +14,7 @@ use smol_str::SmolStr;
 impl Parser<'_> {
     // ---- DECLARE ----
 
+    #[inline(never)]
     pub(super) fn declare(&mut self) -> Result<StatementKind> {
         self.expect_kw(Kw::DECLARE)?;
         if self.at_ident() {
@@ -40,6 +41,7 @@ impl Parser<'_> {
     // ---- blocks ----
 
     /// Behind BEGIN: a transaction, TRY, or a block.
+    #[inline(never)]
     pub(super) fn begin(&mut self) -> Result<StatementKind> {
         self.expect_kw(Kw::BEGIN)?;
         match self.tok() {
@@ -65,6 +67,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn try_catch(&mut self) -> Result<StatementKind> {
         self.bump();
         let body = self.statements_until(|p| p.at_kw(Kw::END))?;
@@ -78,6 +81,7 @@ impl Parser<'_> {
         Ok(StatementKind::TryCatch(Box::new(TryCatch { body, handler })))
     }
 
+    #[inline(never)]
     pub(super) fn if_statement(&mut self) -> Result<StatementKind> {
         self.expect_kw(Kw::IF)?;
         let condition = self.condition()?;
@@ -96,6 +100,7 @@ impl Parser<'_> {
         Ok(StatementKind::If(Box::new(If { condition, then, otherwise })))
     }
 
+    #[inline(never)]
     pub(super) fn while_statement(&mut self) -> Result<StatementKind> {
         self.expect_kw(Kw::WHILE)?;
         let condition = self.condition()?;
@@ -111,6 +116,7 @@ impl Parser<'_> {
     }
 
     /// RETURN takes a value only if one can begin here.
+    #[inline(never)]
     pub(super) fn return_statement(&mut self) -> Result<StatementKind> {
         self.expect_kw(Kw::RETURN)?;
         let begins = match self.tok() {
@@ -183,6 +189,7 @@ impl Parser<'_> {
         Ok(end)
     }
 
+    #[inline(never)]
     pub(super) fn save_transaction(&mut self) -> Result<StatementKind> {
         self.expect_kw(Kw::SAVE)?;
         if !self.eat_kw(Kw::TRAN) {
@@ -204,6 +211,7 @@ impl Parser<'_> {
 
     // ---- messages and waiting ----
 
+    #[inline(never)]
     pub(super) fn raiserror(&mut self) -> Result<StatementKind> {
         self.expect_kw(Kw::RAISERROR)?;
         let mut raise;
@@ -257,6 +265,7 @@ impl Parser<'_> {
         })
     }
 
+    #[inline(never)]
     pub(super) fn throw(&mut self) -> Result<StatementKind> {
         self.bump();
         if !matches!(self.tok(), Tok::Int | Tok::Decimal | Tok::Variable) {
@@ -270,6 +279,7 @@ impl Parser<'_> {
         Ok(StatementKind::Throw(Some(Box::new(Throw { number, message, state }))))
     }
 
+    #[inline(never)]
     pub(super) fn waitfor(&mut self) -> Result<StatementKind> {
         self.expect_kw(Kw::WAITFOR)?;
         match self.one_of(&["DELAY", "TIME"]) {
@@ -282,6 +292,7 @@ impl Parser<'_> {
     // ---- EXECUTE ----
 
     /// `EXEC …`, or EXECUTE AS as a statement.
+    #[inline(never)]
     pub(super) fn exec_statement(&mut self) -> Result<StatementKind> {
         if self.tok_ahead(1) == Tok::Kw(Kw::AS) {
             self.at += 2;

@@ -26,6 +26,7 @@ impl Parser<'_> {
     }
 
     /// `WITH [XMLNAMESPACES (…) ,] name [(columns)] AS (query), …`
+    #[inline(never)]
     pub(super) fn with_clause(&mut self) -> Result<With> {
         self.expect_kw(Kw::WITH)?;
         if self.at_word("XMLNAMESPACES") {
@@ -73,6 +74,7 @@ impl Parser<'_> {
         self.query_tail(body, start)
     }
 
+    #[inline(never)]
     fn query_tail(&mut self, body: QueryBody, start: crate::ast::Span) -> Result<Query> {
         let order_by = if self.at_kw(Kw::ORDER) { self.order_by()? } else { Vec::new() };
         let offset = if !order_by.is_empty() && self.at_word("OFFSET") { Some(self.offset()?) } else { None };
@@ -124,6 +126,7 @@ impl Parser<'_> {
         Ok(QueryBody::Select(Box::new(self.select_block()?)))
     }
 
+    #[inline(never)]
     fn select_block(&mut self) -> Result<Select> {
         let start = self.span();
         self.expect_kw(Kw::SELECT)?;
@@ -144,6 +147,7 @@ impl Parser<'_> {
     }
 
     /// `INTO t [ON filegroup]`
+    #[inline(never)]
     fn into_target(&mut self) -> Result<ObjectName> {
         let name = self.object_name()?;
         if self.eat_kw(Kw::ON) {
@@ -156,6 +160,7 @@ impl Parser<'_> {
         if self.eat_kw(Kw::FROM) { self.list(Self::table_source) } else { Ok(Vec::new()) }
     }
 
+    #[inline(never)]
     pub(super) fn top(&mut self) -> Result<Option<Top>> {
         if !self.eat_kw(Kw::TOP) {
             return Ok(None);
@@ -170,6 +175,7 @@ impl Parser<'_> {
         Ok(Some(Top { count, percent, with_ties }))
     }
 
+    #[inline(never)]
     pub(super) fn select_item(&mut self) -> Result<SelectItem> {
         let start = self.span();
         if let Some(qualifier) = self.star()? {
@@ -196,6 +202,7 @@ impl Parser<'_> {
 
     /// `*`, `t.*`, `a.b.*`: `None` if something else follows.
     #[allow(clippy::option_option, reason = "outer: is it a star; inner: its qualifier")]
+    #[inline(never)]
     fn star(&mut self) -> Result<Option<Option<ObjectName>>> {
         if self.eat(Tok::Star) {
             return Ok(Some(None));
@@ -241,6 +248,7 @@ impl Parser<'_> {
         Ok(if follows { Some(self.take_ident()) } else { None })
     }
 
+    #[inline(never)]
     fn group_by(&mut self) -> Result<GroupBy> {
         self.bump();
         self.expect_kw(Kw::BY)?;
@@ -296,6 +304,7 @@ impl Parser<'_> {
         Ok(items)
     }
 
+    #[inline(never)]
     fn windows(&mut self) -> Result<Vec<NamedWindow>> {
         let follows = self.at_word("WINDOW")
             && matches!(self.tok_ahead(1), Tok::Word | Tok::Quoted)
@@ -311,6 +320,7 @@ impl Parser<'_> {
         })
     }
 
+    #[inline(never)]
     fn offset(&mut self) -> Result<Offset> {
         self.bump();
         let skip = self.expr()?;
@@ -333,6 +343,7 @@ impl Parser<'_> {
 
     // ---- FOR ----
 
+    #[inline(never)]
     fn for_clause(&mut self) -> Result<Option<ForClause>> {
         if !self.at_kw(Kw::FOR) {
             return Ok(None);
@@ -408,6 +419,7 @@ impl Parser<'_> {
 
     // ---- OPTION ----
 
+    #[inline(never)]
     pub(super) fn option_clause(&mut self) -> Result<Vec<QueryHint>> {
         if !self.eat_kw(Kw::OPTION) {
             return Ok(Vec::new());

@@ -165,6 +165,7 @@ impl Parser<'_> {
     // ---- permissions ----
 
     /// GRANT, DENY, REVOKE.
+    #[inline(never)]
     pub(super) fn permission(&mut self) -> Result<StatementKind> {
         let verb = match self.bump().tok {
             Tok::Kw(Kw::GRANT) => PermissionVerb::Grant,

@@ -24,6 +24,7 @@ const VALUE_OPTIONS: [&str; 11] = [
 ];
 
 impl Parser<'_> {
+    #[inline(never)]
     pub(super) fn set_statement(&mut self) -> Result<StatementKind> {
         self.expect_kw(Kw::SET)?;
         if self.tok() == Tok::Variable {

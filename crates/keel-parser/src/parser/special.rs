@@ -24,6 +24,7 @@ impl<'a> Parser<'a> {
         known.iter().find(|(name, _)| raw.eq_ignore_ascii_case(name)).map(|(_, f)| *f)
     }
 
+    #[inline(never)]
     pub(super) fn case(&mut self) -> Result<Expr> {
         let start = self.span();
         self.bump();
@@ -42,6 +43,7 @@ impl<'a> Parser<'a> {
         Ok(Expr { kind: ExprKind::Case { operand, whens, otherwise }, span: self.since(start) })
     }
 
+    #[inline(never)]
     fn cast(&mut self) -> Result<Expr> {
         let start = self.span();
         let is_try = self.at_word("TRY_CAST");
@@ -49,7 +51,7 @@ impl<'a> Parser<'a> {
         self.expect(Tok::LParen)?;
         let operand = Box::new(self.expr()?);
         self.expect_kw(Kw::AS)?;
-        let ty = self.type_name()?;
+        let ty = Box::new(self.type_name()?);
         self.expect(Tok::RParen)?;
         Ok(Expr { kind: ExprKind::Cast { operand, ty, is_try }, span: self.since(start) })
     }
@@ -61,12 +63,13 @@ impl<'a> Parser<'a> {
         self.expect(Tok::LParen)?;
         let operand = Box::new(self.expr()?);
         self.expect_kw(Kw::AS)?;
-        let ty = self.type_name()?;
+        let ty = Box::new(self.type_name()?);
         let culture = if self.eat_word("USING") { Some(Box::new(self.expr()?)) } else { None };
         self.expect(Tok::RParen)?;
         Ok(Expr { kind: ExprKind::Parse { operand, ty, culture, is_try }, span: self.since(start) })
     }
 
+    #[inline(never)]
     pub(super) fn convert(&mut self) -> Result<Expr> {
         if self.odbc {
             return self.odbc_convert();
@@ -74,7 +77,7 @@ impl<'a> Parser<'a> {
         let start = self.span();
         let is_try = self.bump().tok == Tok::Kw(Kw::TRY_CONVERT);
         self.expect(Tok::LParen)?;
-        let ty = self.type_name()?;
+        let ty = Box::new(self.type_name()?);
         self.expect(Tok::Comma)?;
         let operand = Box::new(self.expr()?);
         let style = if self.eat(Tok::Comma) { Some(Box::new(self.expr()?)) } else { None };
@@ -89,6 +92,7 @@ impl<'a> Parser<'a> {
         self.call_of(name, start)
     }
 
+    #[inline(never)]
     pub(super) fn coalesce(&mut self) -> Result<Expr> {
         let start = self.span();
         self.bump();
@@ -99,6 +103,7 @@ impl<'a> Parser<'a> {
         Ok(Expr { kind: ExprKind::Coalesce(args), span: self.since(start) })
     }
 
+    #[inline(never)]
     pub(super) fn nullif(&mut self) -> Result<Expr> {
         let start = self.span();
         self.bump();
@@ -110,6 +115,7 @@ impl<'a> Parser<'a> {
         Ok(Expr { kind: ExprKind::NullIf(left, right), span: self.since(start) })
     }
 
+    #[inline(never)]
     fn iif(&mut self) -> Result<Expr> {
         let start = self.span();
         self.bump();
@@ -124,6 +130,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `TRIM([LEADING|TRAILING|BOTH] [chars FROM] e)`; plain `TRIM(e)` is an ordinary call.
+    #[inline(never)]
     fn trim(&mut self) -> Result<Expr> {
         let start = self.span();
         let name = ObjectName::simple(self.take_ident());
@@ -148,11 +155,12 @@ impl<'a> Parser<'a> {
     }
 
     /// `NEXT VALUE FOR s [OVER (ORDER BY …)]`
+    #[inline(never)]
     pub(super) fn next_value_for(&mut self) -> Result<Expr> {
         let start = self.span();
         self.at += 2;
         self.expect_kw(Kw::FOR)?;
-        let sequence = self.object_name()?;
+        let sequence = Box::new(self.object_name()?);
         let order_by = if self.eat_kw(Kw::OVER) { Some(self.parenthesized(Self::order_by)?) } else { None };
         Ok(Expr { kind: ExprKind::NextValueFor { sequence, order_by }, span: self.since(start) })
     }
@@ -165,6 +173,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `CONTAINS(column | (columns) | *, search [, LANGUAGE l])`
+    #[inline(never)]
     pub(super) fn full_text(&mut self) -> Result<Expr> {
         let start = self.span();
         let contains = self.bump().tok == Tok::Kw(Kw::CONTAINS);
@@ -187,6 +196,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A column name with its qualifier.
+    #[inline(never)]
     pub(super) fn column_ref(&mut self) -> Result<ColumnRef> {
         let start = self.span();
         let mut parts = vec![Some(self.ident()?)];
@@ -195,11 +205,12 @@ impl<'a> Parser<'a> {
             parts.push(if self.tok() == Tok::Dot { None } else { Some(self.any_word()?) });
         }
         let Some(Some(name)) = parts.pop() else { return Err(self.unexpected()) };
-        let qualifier = if parts.is_empty() { None } else { Some(self.name_of(parts, start)?) };
+        let qualifier = if parts.is_empty() { None } else { Some(Box::new(self.name_of(parts, start)?)) };
         Ok(ColumnRef { qualifier, name })
     }
 
     /// `{fn f(…)}`, `{d '…'}`, `{t '…'}`, `{ts '…'}`, `{guid '…'}`
+    #[inline(never)]
     pub(super) fn odbc_escape(&mut self) -> Result<Expr> {
         let start = self.span();
         self.bump();

@@ -54,18 +54,8 @@ impl Parser<'_> {
         match kw {
             Kw::SELECT => self.select(),
             Kw::WITH => self.with_statement(),
-            Kw::INSERT if self.tok_ahead(1) == Tok::Kw(Kw::BULK) => {
-                Ok(StatementKind::InsertBulk(Box::new(self.insert_bulk()?)))
-            }
-            Kw::INSERT => Ok(StatementKind::Insert(Box::new(self.insert(None)?))),
-            Kw::UPDATE if self.tok_ahead(1) == Tok::Kw(Kw::STATISTICS) => {
-                Ok(StatementKind::UpdateStatistics(Box::new(self.update_statistics()?)))
-            }
-            Kw::UPDATE => Ok(StatementKind::Update(Box::new(self.update(None)?))),
-            Kw::DELETE => Ok(StatementKind::Delete(Box::new(self.delete(None)?))),
+            Kw::INSERT | Kw::UPDATE | Kw::DELETE | Kw::TRUNCATE | Kw::BULK => self.dml_statement(kw),
             Kw::MERGE => self.merge_statement(None),
-            Kw::TRUNCATE => Ok(StatementKind::Truncate(Box::new(self.truncate()?))),
-            Kw::BULK => Ok(StatementKind::BulkInsert(Box::new(self.bulk_insert()?))),
             Kw::CREATE => self.create(),
             Kw::ALTER => self.alter(),
             Kw::DROP => self.drop_statement(),
@@ -86,7 +76,26 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
+    fn dml_statement(&mut self, kw: Kw) -> Result<StatementKind> {
+        let next = self.tok_ahead(1);
+        Ok(match kw {
+            Kw::INSERT if next == Tok::Kw(Kw::BULK) => {
+                StatementKind::InsertBulk(Box::new(self.insert_bulk()?))
+            }
+            Kw::INSERT => StatementKind::Insert(Box::new(self.insert(None)?)),
+            Kw::UPDATE if next == Tok::Kw(Kw::STATISTICS) => {
+                StatementKind::UpdateStatistics(Box::new(self.update_statistics()?))
+            }
+            Kw::UPDATE => StatementKind::Update(Box::new(self.update(None)?)),
+            Kw::DELETE => StatementKind::Delete(Box::new(self.delete(None)?)),
+            Kw::TRUNCATE => StatementKind::Truncate(Box::new(self.truncate()?)),
+            _ => StatementKind::BulkInsert(Box::new(self.bulk_insert()?)),
+        })
+    }
+
     /// Statements of a few tokens.
+    #[inline(never)]
     fn short_statement(&mut self, kw: Kw) -> Result<StatementKind> {
         let start = self.at;
         self.bump();
@@ -147,6 +156,7 @@ impl Parser<'_> {
     }
 
     /// Statements whose first word is not reserved, and the call without EXEC.
+    #[inline(never)]
     fn word_statement(&mut self) -> Result<StatementKind> {
         if self.at_word("THROW") && !matches!(self.tok_ahead(1), Tok::Dot) {
             return self.throw();
@@ -169,6 +179,7 @@ impl Parser<'_> {
     }
 
     /// A procedure call as the first statement of a batch needs no EXEC.
+    #[inline(never)]
     fn bare_call(&mut self) -> Result<StatementKind> {
         let start = self.span();
         let name_at = self.at;
@@ -182,6 +193,7 @@ impl Parser<'_> {
     }
 
     /// `{call p(…)}`, `{? = call p(…)}`
+    #[inline(never)]
     fn odbc_call(&mut self) -> Result<StatementKind> {
         let start = self.span();
         self.expect(Tok::LBrace)?;
@@ -208,6 +220,7 @@ impl Parser<'_> {
         Ok(StatementKind::Execute(Box::new(execute)))
     }
 
+    #[inline(never)]
     fn select(&mut self) -> Result<StatementKind> {
         let select = self.select_statement()?;
         self.check_into(&select.query.body)?;
@@ -226,6 +239,7 @@ impl Parser<'_> {
     }
 
     /// WITH and the statement that uses its tables. What came before must have ended with a semicolon.
+    #[inline(never)]
     fn with_statement(&mut self) -> Result<StatementKind> {
         if self.at > 0 && !self.may_begin_with() {
             let token = self.token();
@@ -262,6 +276,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn merge_statement(&mut self, with: Option<crate::ast::With>) -> Result<StatementKind> {
         let merge = self.merge(with)?;
         if self.tok() != Tok::Semi {

@@ -27,6 +27,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
+    #[inline(never)]
     fn join_with(
         &mut self,
         left: TableSource,
@@ -167,6 +168,7 @@ impl Parser<'_> {
         Ok(TableSource { kind, span: self.since(start) })
     }
 
+    #[inline(never)]
     fn inside_two_parentheses(&mut self, start: Span) -> Result<TableSource> {
         let inner = self.parenthesized_source()?;
         if !self.at_set_operator() {
@@ -193,6 +195,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
+    #[inline(never)]
     fn dml_source(&mut self) -> Result<crate::ast::Statement> {
         let start = self.span();
         let kind = match self.tok() {
@@ -205,6 +208,7 @@ impl Parser<'_> {
     }
 
     /// Gives the alias and columns that follow to a derived source; it must have one, a parenthesised join must not.
+    #[inline(never)]
     fn with_alias(&mut self, mut source: TableSource) -> Result<TableSource> {
         let start = source.span;
         if let TableSourceKind::Derived { alias, columns, .. }
@@ -256,16 +260,17 @@ impl Parser<'_> {
         Ok((alias, columns))
     }
 
+    #[inline(never)]
     fn named_source(&mut self, start: Span) -> Result<TableSourceKind> {
         let name = self.object_name()?;
         if self.tok() == Tok::LParen && !self.at_old_hints() {
             return self.function_source(name);
         }
-        let system_time = self.system_time()?;
-        let mut sample = self.table_sample()?;
+        let system_time = self.system_time()?.map(Box::new);
+        let mut sample = self.table_sample()?.map(Box::new);
         let alias = self.table_alias()?;
         if sample.is_none() {
-            sample = self.table_sample()?;
+            sample = self.table_sample()?.map(Box::new);
         }
         let hints = self.table_hints()?;
         let _ = start;
@@ -294,6 +299,7 @@ impl Parser<'_> {
     }
 
     /// OPENQUERY and its kin; their arguments are not read (`BULK 'file', SINGLE_CLOB` has its own grammar).
+    #[inline(never)]
     fn rowset_function(&mut self) -> Result<TableSourceKind> {
         let name = ObjectName::simple(self.take_ident());
         let mut args = Vec::new();
@@ -315,6 +321,7 @@ impl Parser<'_> {
         Ok(TableSourceKind::Function { name, args, schema, alias, columns })
     }
 
+    #[inline(never)]
     fn variable_source(&mut self) -> Result<TableSourceKind> {
         let variable = self.variable()?;
         if self.eat(Tok::Dot) {
@@ -379,6 +386,7 @@ impl Parser<'_> {
     // ---- PIVOT ----
 
     /// `(aggregate FOR column IN ([a], [b])) AS alias`
+    #[inline(never)]
     fn pivot(&mut self, source: TableSource) -> Result<TableSourceKind> {
         self.expect(Tok::LParen)?;
         let name = self.object_name()?;
@@ -394,6 +402,7 @@ impl Parser<'_> {
     }
 
     /// `(value FOR name IN (a, b)) AS alias`
+    #[inline(never)]
     fn unpivot(&mut self, source: TableSource) -> Result<TableSourceKind> {
         self.expect(Tok::LParen)?;
         let value_column = self.ident()?;
@@ -410,6 +419,7 @@ impl Parser<'_> {
     // ---- hints ----
 
     /// `WITH ( hints )` or the old `( hints )`.
+    #[inline(never)]
     pub(super) fn table_hints(&mut self) -> Result<Vec<TableHint>> {
         let mut hints = Vec::new();
         loop {
