@@ -237,7 +237,7 @@ impl Binder<'_> {
     }
 
     fn column(&mut self, c: &ast::ColumnRef, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
-        match cx.scope.resolve(c.qualifier.as_ref(), &c.name.text)? {
+        match cx.scope.resolve(c.qualifier.as_deref(), &c.name.text)? {
             Some(slot) => Ok(self.read(slot)),
             None => Err(match &c.qualifier {
                 Some(q) if !cx.scope.has_source(q) => errors::multi_part(&format!("{q}.{}", c.name)),
