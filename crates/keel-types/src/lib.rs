@@ -24,6 +24,7 @@
 //! | [`collation`] | string order, equality, hashing, `LIKE`, code page 1252 |
 //! | [`arith`], [`compare`] | operators |
 //! | [`cast`] | conversion between types, string forms |
+//! | [`functions`] | scalar built-ins |
 //! | [`decimal`] | decimal arithmetic |
 //! | [`datetime`] | calendar, date parsing and printing |
 //! | [`error`], [`raise`] | the product's errors |
@@ -42,6 +43,7 @@ pub mod compare;
 pub mod datetime;
 pub mod decimal;
 pub mod error;
+pub mod functions;
 pub mod key;
 pub mod raise;
 pub mod ty;
