@@ -20,7 +20,6 @@ struct Worker {
     dice: SplitMix,
     ledger: Ledger,
     waiting: Vec<(usize, Commit)>,
-    checkpoints: bool,
 }
 
 impl Worker {
@@ -58,7 +57,7 @@ impl Worker {
                 self.ledger.acknowledged = self.ledger.acknowledged.max(state);
             }
         }
-        if self.checkpoints && self.dice.below(4) == 0 {
+        if self.dice.below(4) == 0 {
             self.db.checkpoint().ok()?;
         }
         Some(())
@@ -95,10 +94,10 @@ fn change(txn: &mut Transaction, dice: &mut SplitMix, model: &mut Model) -> Resu
     Ok(())
 }
 
-fn work(disk: &Arc<SimDisk>, seed: u64, steps: usize, checkpoints: bool) -> Ledger {
+fn work(disk: &Arc<SimDisk>, seed: u64, steps: usize) -> Ledger {
     let ledger = Ledger { states: vec![Model::new()], acknowledged: 0 };
     let Ok(db) = create(disk, seed) else { return ledger };
-    let mut worker = Worker { db, dice: SplitMix(seed), ledger, waiting: Vec::new(), checkpoints };
+    let mut worker = Worker { db, dice: SplitMix(seed), ledger, waiting: Vec::new() };
     for _ in 0..steps {
         if worker.step().is_none() {
             break;
@@ -145,7 +144,7 @@ fn check(disk: &Arc<SimDisk>, ledger: &Ledger, what: &str) {
 fn without_faults_a_restart_finds_everything() {
     for seed in 0..20 {
         let disk = SimDisk::new();
-        let ledger = work(&disk, seed, 60, true);
+        let ledger = work(&disk, seed, 60);
         assert!(ledger.states.len() > 20);
         check(&disk, &ledger, &format!("seed {seed}"));
     }
@@ -157,7 +156,7 @@ fn the_nth_failure_loses_nothing_acknowledged() {
         for n in (1..).step_by(1 + seed as usize) {
             let disk = SimDisk::new();
             disk.fail_nth(n);
-            let ledger = work(&disk, seed, 14, false);
+            let ledger = work(&disk, seed, 14);
             let passed = disk.fault_pending();
             disk.heal();
             check(&disk, &ledger, &format!("seed {seed} failure {n}"));
@@ -174,7 +173,7 @@ fn a_power_cut_at_any_operation_loses_nothing_acknowledged() {
         for n in 1.. {
             let disk = SimDisk::new();
             disk.cut_power_at(n);
-            let ledger = work(&disk, seed, 14, false);
+            let ledger = work(&disk, seed, 14);
             check(&disk, &ledger, &format!("seed {seed} cut {n}"));
             if disk.counts().operations < n {
                 break;
@@ -186,12 +185,14 @@ fn a_power_cut_at_any_operation_loses_nothing_acknowledged() {
 #[test]
 fn a_power_cut_during_recovery_loses_nothing() {
     let disk = SimDisk::new();
-    let ledger = work(&disk, 7, 40, false);
+    let ledger = work(&disk, 7, 40);
     for n in 1.. {
         let during = disk.crash(Tear::Random(9));
         during.cut_power_at(n);
         let opened = open(&during, 5);
-        drop(opened);
+        if let Ok(db) = &opened {
+            let _ = db.close();
+        }
         let done = during.counts().operations < n;
         let after = open(&during.crash(Tear::Random(n)), 6).unwrap();
         let found = everything(&mut after.begin(Isolation::ReadCommitted), &TREES);
