@@ -22,13 +22,14 @@ use crate::transaction::{Isolation, Transaction};
 use keel_base::{DatabaseId, Lsn};
 use keel_log::{Log, LogOptions, LogStats, OpenFrom};
 use keel_redo::{LogSource, RedoOptions, replay};
-use keel_store::base::{BaseOptions, BaseTree};
+use keel_store::base::{BaseOptions, BaseTree, PAGE_SIZE};
 use keel_store::{CheckpointOptions, Store, TxnStatus};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 /// Whether a database survives a restart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -160,6 +161,8 @@ pub struct Database {
     /// an LSN in between and forgets the drop.
     dropping: RwLock<()>,
     checkpoint_asked: AtomicBool,
+    /// End of the last checkpoint, on the monotonic clock.
+    last_checkpoint_nanos: AtomicU64,
     closed: AtomicBool,
     pub(crate) counters: Counters,
 }
@@ -173,6 +176,10 @@ pub(crate) struct Counters {
     checkpoint_nanos: AtomicU64,
 }
 
+/// A chunk of a checkpoint is written and synced at once; small, so that a commit's sync never waits long behind it.
+const CHECKPOINT_CHUNK_BYTES: usize = 4 << 20;
+/// Bytes of pages that a merge is expected to write per byte of delta, at worst.
+const MERGE_AMPLIFICATION: u64 = 16;
 const META_VERSION: u32 = 1;
 const META_BYTES: usize = 16;
 
@@ -314,6 +321,9 @@ impl Database {
             next_stream: AtomicU64::new(u64::from(u32::from_le_bytes(stream_seed)) << 32 | 1),
             dropping: RwLock::new(()),
             checkpoint_asked: AtomicBool::new(false),
+            last_checkpoint_nanos: AtomicU64::new(
+                u64::try_from(instance.env().clock.now().as_nanos()).unwrap_or(u64::MAX),
+            ),
             closed: AtomicBool::new(false),
             counters: Counters::default(),
         });
@@ -457,8 +467,33 @@ impl Database {
         redo_start.min(Lsn(self.backed_up.load(Ordering::Acquire)))
     }
 
-    /// Merges everything hardened so far into the base tree and gives log space back.
+    /// Merges everything hardened so far into the base tree and gives log space back, as fast as the limit allows.
     pub fn checkpoint(&self) -> Result<(), DbError> {
+        self.run_checkpoint(false)
+    }
+
+    /// The same, spread over time.
+    pub(crate) fn checkpoint_in_background(&self) -> Result<(), DbError> {
+        self.run_checkpoint(true)
+    }
+
+    /// Bytes a second that a checkpoint may write: the limit of the instance, and for one in the background what spreads
+    /// it over half the time since the last. The second value says whether the rate is only a wish.
+    fn checkpoint_rate(&self, background: bool, now: Duration) -> (u64, bool) {
+        let limit = self.instance.options().checkpoint_bytes_per_second;
+        if !background {
+            return (limit, false);
+        }
+        let delta = self.store.delta_bytes();
+        let file = self.store.base().root().stats().used_pages * PAGE_SIZE as u64;
+        // A changed row costs a page at worst, the whole file at most.
+        let expected = (delta * MERGE_AMPLIFICATION).min(file + delta);
+        let last = Duration::from_nanos(self.last_checkpoint_nanos.load(Ordering::Relaxed));
+        let wish = (expected as f64 / (now.saturating_sub(last) / 2).as_secs_f64().max(0.001)) as u64;
+        if limit == 0 || wish < limit { (wish.max(1), true) } else { (limit, false) }
+    }
+
+    fn run_checkpoint(&self, background: bool) -> Result<(), DbError> {
         self.checkpoint_asked.store(false, Ordering::Release);
         if let Some(log) = &self.log {
             self.store.advance_stable(log.hardened());
@@ -475,15 +510,11 @@ impl Database {
         }
         let clock = self.instance.env().clock.as_ref();
         let began = clock.now();
-        let pace = Pace {
-            bytes_per_second: self.instance.options().checkpoint_bytes_per_second,
-            clock,
-            began,
-            written: AtomicU64::new(0),
-        };
+        let (bytes_per_second, yields) = self.checkpoint_rate(background, began);
+        let pace = Pace { database: self, bytes_per_second, yields, began, written: AtomicU64::new(0) };
         let meta = encode_meta(self.control.log_id, redo_start);
         let options =
-            CheckpointOptions { meta: Some(&meta), throttle: &pace, ..CheckpointOptions::default() };
+            CheckpointOptions { meta: Some(&meta), throttle: &pace, chunk_bytes: CHECKPOINT_CHUNK_BYTES };
         let report = checkpoint.run(&options)?;
         assert!(report.lsn == lsn, "the checkpoint stands where it began");
         self.checkpoint.fetch_max(lsn.0, Ordering::AcqRel);
@@ -496,6 +527,8 @@ impl Database {
         let took = clock.now().saturating_sub(began);
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         self.counters.checkpoint_nanos.fetch_add(took, Ordering::Relaxed);
+        let now = u64::try_from(clock.now().as_nanos()).unwrap_or(u64::MAX);
+        self.last_checkpoint_nanos.store(now, Ordering::Relaxed);
         self.positions().assert_ordered();
         Ok(())
     }

@@ -73,6 +73,7 @@ impl Housekeeper {
     }
 
     fn run(&self) {
+        keel_base::env::real::run_in_background();
         loop {
             let (database, chore) = {
                 let mut state = self.state.lock();
@@ -88,7 +89,7 @@ impl Housekeeper {
             };
             let Some(database) = database.upgrade() else { continue };
             let done = match chore {
-                Chore::Checkpoint => database.checkpoint(),
+                Chore::Checkpoint => database.checkpoint_in_background(),
                 Chore::Provision => database.provision(),
             };
             if done.is_err() {
@@ -98,25 +99,38 @@ impl Housekeeper {
     }
 }
 
-/// Paces a checkpoint's writes to a number of bytes per second (`-k`), and stops it when the database closes.
+/// Paces a checkpoint's writes.
+///
+/// With a limit (`-k`) they never exceed it. Without one, a checkpoint that nobody waits for is spread over half the time
+/// since the last one, so that commits see a slope and no burst; when memory runs short it stops holding back.
 pub(crate) struct Pace<'a> {
+    pub(crate) database: &'a Database,
+    /// 0 = as fast as the disk takes it.
     pub(crate) bytes_per_second: u64,
-    pub(crate) clock: &'a dyn keel_base::env::Clock,
+    /// Whether the rate may be given up when memory runs short.
+    pub(crate) yields: bool,
     pub(crate) began: Duration,
     pub(crate) written: AtomicU64,
 }
 
+/// The longest sleep between two looks at the circumstances.
+const NAP_MAX: Duration = Duration::from_millis(50);
+
 impl keel_store::base::Throttle for Pace<'_> {
     fn pace(&self, bytes: u64) -> bool {
+        let written = self.written.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if self.bytes_per_second == 0 {
             return true;
         }
-        let written = self.written.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        let due = Duration::from_secs_f64(written as f64 / self.bytes_per_second as f64);
-        let passed = self.clock.now().saturating_sub(self.began);
-        if let Some(early) = due.checked_sub(passed) {
-            std::thread::sleep(early.min(Duration::from_secs(1)));
+        let instance = self.database.instance();
+        let due = self.began + Duration::from_secs_f64(written as f64 / self.bytes_per_second as f64);
+        loop {
+            let hurry = self.yields && instance.delta_bytes() > instance.pressure().soft_bytes;
+            let early = due.saturating_sub(instance.env().clock.now());
+            if early.is_zero() || hurry || self.database.is_closed() {
+                return true;
+            }
+            std::thread::sleep(early.min(NAP_MAX));
         }
-        true
     }
 }

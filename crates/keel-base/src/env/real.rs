@@ -167,6 +167,16 @@ impl Random for RealRandom {
     }
 }
 
+/// Asks the scheduler to let the calling thread run behind the others: it gets what they leave, and a small share when
+/// they leave nothing. Best effort.
+pub fn run_in_background() {
+    const NICE: libc::c_int = 5;
+    // SAFETY: both calls only pass numbers; 0 names the calling thread.
+    unsafe {
+        libc::setpriority(libc::PRIO_PROCESS, 0, NICE);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
