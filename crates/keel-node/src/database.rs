@@ -474,6 +474,9 @@ impl Database {
 
     /// The same, spread over time.
     pub(crate) fn checkpoint_in_background(&self) -> Result<(), DbError> {
+        if self.is_closed() {
+            return Ok(());
+        }
         self.run_checkpoint(true)
     }
 
@@ -506,6 +509,9 @@ impl Database {
         let redo_start = self.oldest_stream_needed(lsn);
         let moved = lsn > Lsn(self.checkpoint.load(Ordering::Acquire));
         if !moved && redo_start == Lsn(self.redo_start.load(Ordering::Acquire)) {
+            drop(checkpoint);
+            // Nothing to merge, but a reader that held up the eviction may have gone.
+            self.store.evict();
             return Ok(());
         }
         let clock = self.instance.env().clock.as_ref();
@@ -550,7 +556,11 @@ impl Database {
     }
 
     pub(crate) fn provision(&self) -> Result<(), DbError> {
-        self.log.as_ref().map_or(Ok(()), |log| log.provision().map_err(DbError::from))
+        match &self.log {
+            // The directory of a closed database may belong to another one by now.
+            Some(log) if !self.is_closed() => Ok(log.provision()?),
+            _ => Ok(()),
+        }
     }
 
     /// A new stream id, known to checkpoints before its first record has a place.

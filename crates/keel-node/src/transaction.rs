@@ -471,7 +471,7 @@ impl Transaction {
         change: Change<'_>,
         record: Record<'_>,
     ) -> Result<(), TxnError> {
-        let owner = Arc::clone(self.lock_owner());
+        let owner = self.owner.get().expect("every write has taken a lock before");
         owner.check_write(self.db.id(), tree, key, self.wait)?;
         let id = self.id;
         let set = self.set.get_or_insert_with(|| WriteSet::new(id));
@@ -486,6 +486,7 @@ impl Transaction {
             }
         }
         // A range taken between the first look and the version is seen now; one taken later sees the version.
+        let owner = self.owner.get().expect("every write has taken a lock before");
         owner.check_write(self.db.id(), tree, key, self.wait)?;
         Ok(())
     }

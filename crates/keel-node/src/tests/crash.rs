@@ -310,3 +310,93 @@ fn tempdb_is_empty_after_a_restart() {
     let again = Database::open(&instance, DatabaseId(2), path, &volatile, &mut |_| ()).unwrap();
     assert!(everything(&mut again.begin(Isolation::ReadCommitted), &[TREE]).is_empty());
 }
+
+#[test]
+fn any_number_of_redo_workers_recovers_the_same() {
+    let disk = SimDisk::new();
+    let ledger = work(&disk, 21, 80);
+    for redo_workers in 1..5 {
+        let options =
+            InstanceOptions { redo_workers, automatic_checkpoints: false, ..InstanceOptions::default() };
+        let after = disk.crash(Tear::KeepAll);
+        let instance = Instance::new(env(&after, 3), options);
+        let db =
+            Database::open(&instance, DatabaseId(5), Path::new(DIR), &db_options(), &mut |_| ()).unwrap();
+        let found = everything(&mut db.begin(Isolation::ReadCommitted), &TREES);
+        assert_eq!(Some(&found), ledger.states.last(), "{redo_workers} workers");
+    }
+}
+
+#[test]
+fn a_full_disk_stops_writers_and_a_checkpoint_lets_them_go_on() {
+    let disk = SimDisk::new();
+    let db = create(&disk, 1).unwrap();
+    for n in 0..20u8 {
+        put(&db, &[n], "small");
+    }
+    disk.set_capacity(disk.used() + 400_000);
+    let big = simple(&"x".repeat(8000));
+    let mut done = 0;
+    let refused = loop {
+        let mut txn = db.begin(Isolation::ReadCommitted);
+        let wrote = match txn.get_latest(TREE, b"big").unwrap() {
+            None => txn.insert(TREE, b"big", &big),
+            Some(_) => txn.update(TREE, b"big", &big, None),
+        };
+        match wrote.and_then(|()| txn.commit()).and_then(Commit::wait) {
+            Ok(()) => done += 1,
+            Err(error) => break error,
+        }
+        assert!(done < 10_000, "the disk never fills");
+    };
+    assert!(matches!(refused, crate::TxnError::LogFull(_)), "{refused}");
+    let rows = everything(&mut db.begin(Isolation::ReadCommitted), &[TREE]);
+    assert_eq!(rows.len(), 21);
+    db.checkpoint().unwrap();
+    put(&db, b"again", "works");
+    let again = open(&disk.crash(Tear::LoseAll), 2).unwrap();
+    assert_eq!(everything(&mut again.begin(Isolation::ReadCommitted), &[TREE]).len(), 22);
+}
+
+#[test]
+fn a_flipped_byte_in_any_file_is_an_error_or_harmless() {
+    let disk = SimDisk::new();
+    let ledger = work(&disk, 31, 30);
+    let expected = ledger.states.last().unwrap();
+    let whole = disk.crash(Tear::KeepAll);
+    open(&whole, 1).unwrap().close().unwrap();
+    for path in files(&whole) {
+        let len = whole.contents(&path).unwrap().len() as u64;
+        for at in (0..len).step_by(usize::try_from(len / 150 + 1).unwrap()) {
+            let bad = whole.crash(Tear::KeepAll);
+            bad.flip(&path, at, 0x20);
+            let Ok(db) = open(&bad, 2) else { continue };
+            let mut txn = db.begin(Isolation::ReadCommitted);
+            let view = txn.statement_snapshot();
+            let mut found = Model::new();
+            let mut failed = false;
+            for tree in TREES {
+                let mut cursor =
+                    txn.scan(&view, tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward).unwrap();
+                loop {
+                    match cursor.next() {
+                        Ok(Some((key, row))) => found.insert((tree.0, key.to_vec()), row.to_vec()),
+                        Ok(None) => break,
+                        Err(_) => {
+                            failed = true;
+                            break;
+                        }
+                    };
+                }
+            }
+            assert!(failed || found == *expected, "{} at {at}: wrong rows without an error", path.display());
+        }
+    }
+}
+
+fn files(disk: &Arc<SimDisk>) -> Vec<std::path::PathBuf> {
+    let dir = Path::new(DIR);
+    let mut files = disk.list(&dir.join("log")).unwrap();
+    files.extend([dir.join("data.keel"), dir.join("control.keel")]);
+    files
+}
