@@ -188,7 +188,7 @@ impl TreeDelta {
     /// Removes the entries that the base covers up to `covered`.
     pub(crate) fn evict(&self, covered: Lsn, guard: &Guard) -> usize {
         let mut evicted = 0;
-        self.map.sweep(guard, &mut |entry| {
+        self.map.sweep(&mut |entry| {
             let Some(bytes) = entry.evict(covered, guard) else { return false };
             self.account.add(-(bytes as isize));
             evicted += 1;
@@ -216,7 +216,7 @@ impl TreeDelta {
         if !more || sample.is_empty() {
             return net;
         }
-        let keys = self.map.estimate(bounds.0, bounds.1).max(sample.len());
+        let keys = self.map.estimate(bounds.0, bounds.1, guard).max(sample.len());
         (net as f64 * keys as f64 / sample.len() as f64) as i64
     }
 

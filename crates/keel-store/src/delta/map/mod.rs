@@ -1,0 +1,442 @@
+//! The ordered map from key to [`Entry`] of one tree: a B+tree whose readers take no locks.
+//!
+//! * **Descent** couples versions: a child's version is read, then the parent's is validated, so a reader that
+//!   arrives at a leaf came by links that all held. Any doubt starts again at the root.
+//! * **Insertion** locks the leaf only. A full node met on the way down is split first, under its own lock and its
+//!   parent's, which then has room.
+//! * **Removal** happens in sweeps (eviction, one at a time per store): a leaf is compacted under its lock; an empty
+//!   one is unlinked together with the inner nodes above that lead nowhere else. If somebody is in the way, it stays
+//!   until the next sweep. Node ranges only ever grow by that, and a prefix is checked on every visit, so a node may
+//!   meet keys that it was not made for.
+//! * **Walking** goes leaf by leaf, each found by a descent to the separator met beside the last one.
+//!
+//! Entries, separators and nodes that leave the tree go to the epoch collector.
+
+mod node;
+
+use std::ops::Bound;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use crossbeam_epoch::Guard;
+
+use super::entry::Entry;
+use node::{Attempt, Locked, Node, Restart, SearchKey};
+
+/// Key order over entries.
+pub(crate) struct Map {
+    root: AtomicPtr<Node>,
+    /// Number of entries.
+    len: AtomicUsize,
+}
+
+/// One step of a descent.
+struct Step<'g> {
+    node: &'g Node,
+    version: u64,
+    /// Child taken; unused in a leaf.
+    index: usize,
+}
+
+/// Where a walk continues.
+enum Fence<'g> {
+    /// At this separator.
+    At(&'g [u8]),
+    /// Nowhere: that was the last leaf.
+    End,
+}
+
+/// Where a walk looks for its next leaf.
+#[derive(Clone, Copy)]
+enum Seek<'k> {
+    First,
+    Last,
+    /// The leaf that `key` belongs to.
+    To(&'k [u8]),
+    /// The leaf of the keys just below `key`.
+    Before(&'k [u8]),
+}
+
+impl Map {
+    pub(crate) fn new() -> Map {
+        Map { root: AtomicPtr::new(Node::new_leaf()), len: AtomicUsize::new(0) }
+    }
+
+    /// The entry under `key`.
+    #[inline]
+    pub(crate) fn get<'g>(&self, key: &[u8], guard: &'g Guard) -> Option<&'g Entry> {
+        let key = SearchKey::new(key);
+        loop {
+            if let Ok(found) = self.try_get(&key, guard) {
+                return found;
+            }
+        }
+    }
+
+    #[inline]
+    fn try_get<'g>(&self, key: &SearchKey<'_>, guard: &'g Guard) -> Attempt<Option<&'g Entry>> {
+        let (mut node, mut version) = self.enter(guard)?;
+        while !node.is_leaf() {
+            (node, version) = descend(node, version, node.upper_bound(key), guard)?;
+        }
+        let (index, found) = node.lower_bound(key);
+        let entry = if found { node.key(index) } else { std::ptr::null_mut() };
+        node.validate(version)?;
+        // SAFETY: in the tree when validated, so freed after the guard.
+        Ok(unsafe { entry.as_ref() })
+    }
+
+    /// The entry under `key`, and whether it was just made.
+    pub(crate) fn get_or_insert<'g>(&self, key: &[u8], guard: &'g Guard) -> (&'g Entry, bool) {
+        let key = SearchKey::new(key);
+        let mut made = None;
+        loop {
+            if let Ok((entry, inserted)) = self.try_insert(&key, &mut made, guard) {
+                if let (Some(unused), false) = (made, inserted) {
+                    // SAFETY: made here and never put into the tree.
+                    unsafe { Entry::free(unused) };
+                }
+                return (entry, inserted);
+            }
+        }
+    }
+
+    fn try_insert<'g>(
+        &self,
+        key: &SearchKey<'_>,
+        made: &mut Option<NonNull<Entry>>,
+        guard: &'g Guard,
+    ) -> Attempt<(&'g Entry, bool)> {
+        let (mut node, mut version) = self.enter(guard)?;
+        let mut parent = None;
+        while !node.is_leaf() {
+            let index = node.upper_bound(key);
+            if node.is_full() {
+                return Err(self.split(parent, (node, version), index));
+            }
+            parent = Some((node, version));
+            (node, version) = descend(node, version, index, guard)?;
+        }
+        let (index, found) = node.lower_bound(key);
+        if found {
+            let entry = node.key(index);
+            node.validate(version)?;
+            // SAFETY: in the tree when validated, so freed after the guard.
+            return Ok((unsafe { &*entry }, false));
+        }
+        if node.is_full() {
+            return Err(self.split(parent, (node, version), index));
+        }
+        let entry = *made.get_or_insert_with(|| Entry::allocate(key.bytes));
+        let locked = node.lock(version)?;
+        locked.insert_entry(key, index, entry.as_ptr());
+        self.len.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: in the tree now.
+        Ok((unsafe { entry.as_ref() }, true))
+    }
+
+    /// Splits a full node if it still is as it was read; the descent begins again in any case.
+    fn split(&self, parent: Option<(&Node, u64)>, (node, version): (&Node, u64), at: usize) -> Restart {
+        let attempt = || -> Attempt<()> {
+            let parent = parent.map(|(parent, version)| parent.lock(version)).transpose()?;
+            let node = node.lock(version)?;
+            if !node.is_full() {
+                return Err(Restart);
+            }
+            match parent {
+                Some(parent) => {
+                    let (separator, right) = node.split(at);
+                    parent.insert_child(separator, right);
+                }
+                None => self.split_root(&node, at)?,
+            }
+            Ok(())
+        };
+        let _ = attempt();
+        Restart
+    }
+
+    fn split_root(&self, node: &Locked<'_>, at: usize) -> Attempt<()> {
+        let address = std::ptr::from_ref::<Node>(node).cast_mut();
+        if self.root.load(Ordering::Acquire) != address {
+            return Err(Restart);
+        }
+        let (separator, right) = node.split(at);
+        let root = Node::new_inner(node.level() + 1, address);
+        // SAFETY: just made, seen by nobody.
+        let new_root = unsafe { &*root };
+        new_root.lock(0)?.insert_child(separator, right);
+        self.root.store(root, Ordering::Release);
+        Ok(())
+    }
+
+    /// Appends up to `max` entries of the range to `out`, in ascending order, or descending when `reverse`.
+    /// True when there may be more.
+    pub(crate) fn batch<'g>(
+        &self,
+        lower: Bound<&[u8]>,
+        upper: Bound<&[u8]>,
+        reverse: bool,
+        max: usize,
+        out: &mut Vec<&'g Entry>,
+        guard: &'g Guard,
+    ) -> bool {
+        let mut seek = match if reverse { upper } else { lower } {
+            Bound::Unbounded if reverse => Seek::Last,
+            Bound::Unbounded => Seek::First,
+            Bound::Excluded(key) if reverse => Seek::Before(key),
+            Bound::Included(key) | Bound::Excluded(key) => Seek::To(key),
+        };
+        let start = out.len();
+        loop {
+            let before = out.len();
+            let Ok((more, fence)) =
+                self.try_collect(seek, (lower, upper), reverse, max - (before - start), out, guard)
+            else {
+                out.truncate(before);
+                continue;
+            };
+            if out.len() - start == max || !more {
+                return more;
+            }
+            seek = match fence {
+                Fence::At(key) if reverse => Seek::Before(key),
+                Fence::At(key) => Seek::To(key),
+                Fence::End => return false,
+            };
+        }
+    }
+
+    /// Takes what one leaf has of the range. False when the range ends in it; else the fence to go on from.
+    fn try_collect<'g>(
+        &self,
+        seek: Seek<'_>,
+        (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
+        reverse: bool,
+        max: usize,
+        out: &mut Vec<&'g Entry>,
+        guard: &'g Guard,
+    ) -> Attempt<(bool, Fence<'g>)> {
+        let (leaf, version, fence) = self.find_leaf(seek, reverse, guard)?;
+        let count = leaf.count();
+        let first = match lower {
+            Bound::Unbounded => 0,
+            Bound::Included(key) => leaf.lower_bound(&SearchKey::new(key)).0,
+            Bound::Excluded(key) => leaf.upper_bound(&SearchKey::new(key)),
+        };
+        let end = match upper {
+            Bound::Unbounded => count,
+            Bound::Included(key) => leaf.upper_bound(&SearchKey::new(key)),
+            Bound::Excluded(key) => leaf.lower_bound(&SearchKey::new(key)).0,
+        };
+        let in_range = end.saturating_sub(first);
+        for step in 0..in_range.min(max) {
+            let entry = leaf.key(if reverse { end - 1 - step } else { first + step });
+            if entry.is_null() {
+                return Err(Restart);
+            }
+            // SAFETY: was in the tree after the guard was taken; used only after validation.
+            out.push(unsafe { &*entry });
+        }
+        leaf.validate(version)?;
+        // The range ends here when the leaf holds keys past its far end.
+        let ends_here = if reverse { first > 0 } else { end < count };
+        Ok((in_range > max || !ends_here, fence))
+    }
+
+    /// A leaf, its version, and the separator beside it in walking order.
+    fn find_leaf<'g>(
+        &self,
+        seek: Seek<'_>,
+        reverse: bool,
+        guard: &'g Guard,
+    ) -> Attempt<(&'g Node, u64, Fence<'g>)> {
+        let (mut node, mut version) = self.enter(guard)?;
+        let mut fence = Fence::End;
+        while !node.is_leaf() {
+            let index = match seek {
+                Seek::First => 0,
+                Seek::Last => node.count(),
+                Seek::To(key) => node.upper_bound(&SearchKey::new(key)),
+                Seek::Before(key) => node.lower_bound(&SearchKey::new(key)).0,
+            };
+            let beside =
+                if reverse { index.checked_sub(1) } else { Some(index).filter(|i| *i < node.count()) };
+            if let Some(beside) = beside {
+                let separator = node.key(beside);
+                node.validate(version)?;
+                // SAFETY: in the tree when validated, so freed after the guard.
+                fence = Fence::At(unsafe { (*separator).key() });
+            }
+            (node, version) = descend(node, version, index, guard)?;
+        }
+        Ok((node, version, fence))
+    }
+
+    /// Visits all entries in order and removes those for which `remove` says so. `remove` runs under the lock of the
+    /// leaf and must not come back here.
+    pub(crate) fn sweep(&self, remove: &mut dyn FnMut(&Entry) -> bool) {
+        let mut next: Option<Vec<u8>> = None;
+        loop {
+            // A guard per leaf, so that a long sweep does not hold up the collector.
+            let guard = crossbeam_epoch::pin();
+            let seek = next.as_deref().map_or(Seek::First, Seek::To);
+            let Ok(fence) = self.try_sweep_leaf(seek, remove, &guard) else { continue };
+            match fence {
+                Fence::At(key) => next = Some(key.to_vec()),
+                Fence::End => return,
+            }
+        }
+    }
+
+    fn try_sweep_leaf<'g>(
+        &self,
+        seek: Seek<'_>,
+        remove: &mut dyn FnMut(&Entry) -> bool,
+        guard: &'g Guard,
+    ) -> Attempt<Fence<'g>> {
+        let (leaf, version, fence) = self.find_leaf(seek, false, guard)?;
+        if leaf.count() > 0 {
+            let locked = leaf.lock(version)?;
+            locked.retain(|entry| {
+                // SAFETY: in the tree, and the leaf is locked.
+                let gone = remove(unsafe { &*entry });
+                if gone {
+                    self.len.fetch_sub(1, Ordering::Relaxed);
+                    // SAFETY: leaves the tree here, once.
+                    unsafe { retire_entry(entry, guard) };
+                }
+                !gone
+            });
+        }
+        if leaf.count() == 0 {
+            // Not now if somebody is in the way.
+            let _ = self.unlink_empty(seek, guard);
+        }
+        Ok(fence)
+    }
+
+    /// Unlinks the empty leaf that `seek` leads to, with the inner nodes above it that have no other child.
+    fn unlink_empty(&self, seek: Seek<'_>, guard: &Guard) -> Attempt<()> {
+        let mut path = Vec::with_capacity(8);
+        let (mut node, mut version) = self.enter(guard)?;
+        while !node.is_leaf() {
+            let index = match seek {
+                Seek::To(key) => node.upper_bound(&SearchKey::new(key)),
+                _ => 0,
+            };
+            path.push(Step { node, version, index });
+            (node, version) = descend(node, version, index, guard)?;
+        }
+        path.push(Step { node, version, index: 0 });
+        if node.count() != 0 {
+            return Err(Restart);
+        }
+        // The lowest node on the way that has another child keeps its place.
+        let stem = path[..path.len() - 1].iter().rposition(|step| step.node.count() > 0).ok_or(Restart)?;
+        let stem_locked = path[stem].node.lock(path[stem].version)?;
+        let mut gone = Vec::with_capacity(path.len());
+        for step in &path[stem + 1..] {
+            gone.push(step.node.lock(step.version)?);
+        }
+        let separator = stem_locked.remove_child(path[stem].index);
+        // SAFETY: separator and nodes leave the tree here, once.
+        unsafe {
+            retire_entry(separator, guard);
+            for locked in gone {
+                let address = std::ptr::from_ref::<Node>(&locked).cast_mut() as usize;
+                locked.make_obsolete();
+                guard.defer_unchecked(move || Node::free(address as *mut Node));
+            }
+        }
+        Ok(())
+    }
+
+    /// Number of entries.
+    pub(crate) fn len(&self) -> usize {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    /// Rough number of entries in a range, from the positions of its ends on the way down.
+    pub(crate) fn estimate(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>, guard: &Guard) -> usize {
+        let position = |bound: Bound<&[u8]>, unbounded: f64| match bound {
+            Bound::Unbounded => unbounded,
+            Bound::Included(key) | Bound::Excluded(key) => {
+                let key = SearchKey::new(key);
+                loop {
+                    if let Ok(position) = self.try_position(&key, guard) {
+                        return position;
+                    }
+                }
+            }
+        };
+        let share = (position(upper, 1.0) - position(lower, 0.0)).max(0.0);
+        (share * self.len() as f64) as usize
+    }
+
+    fn try_position(&self, key: &SearchKey<'_>, guard: &Guard) -> Attempt<f64> {
+        let (mut node, mut version) = self.enter(guard)?;
+        let (mut position, mut width) = (0.0, 1.0);
+        while !node.is_leaf() {
+            let index = node.upper_bound(key);
+            width /= (node.count() + 1) as f64;
+            position += width * index as f64;
+            (node, version) = descend(node, version, index, guard)?;
+        }
+        let share = node.lower_bound(key).0 as f64 / node.count().max(1) as f64;
+        node.validate(version)?;
+        Ok(position + width * share)
+    }
+
+    #[inline]
+    fn enter<'g>(&self, _guard: &'g Guard) -> Attempt<(&'g Node, u64)> {
+        let root = self.root.load(Ordering::Acquire);
+        // SAFETY: a node that was the root stays in the tree, or goes to the collector after the guard.
+        let node = unsafe { &*root };
+        let version = node.read_version()?;
+        if self.root.load(Ordering::Acquire) == root { Ok((node, version)) } else { Err(Restart) }
+    }
+}
+
+/// From a node to a child, both as of one moment.
+#[inline]
+fn descend<'g>(node: &'g Node, version: u64, index: usize, _guard: &'g Guard) -> Attempt<(&'g Node, u64)> {
+    let child = node.child(index);
+    node.validate(version)?;
+    // SAFETY: a child when validated, so freed after the guard.
+    let child = unsafe { &*child };
+    let child_version = child.read_version()?;
+    node.validate(version)?;
+    Ok((child, child_version))
+}
+
+/// # Safety
+/// The entry (or separator) has left the tree; called once.
+unsafe fn retire_entry(entry: *mut Entry, guard: &Guard) {
+    let address = entry as usize;
+    // SAFETY: non-null as it was in the tree; freed after all guards that may have seen it.
+    unsafe { guard.defer_unchecked(move || Entry::free(NonNull::new_unchecked(address as *mut Entry))) }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        fn free(node: *mut Node) {
+            // SAFETY: the map is unreachable, and so is everything in its tree.
+            unsafe {
+                for index in 0..(*node).count() {
+                    Entry::free(NonNull::new_unchecked((*node).key(index)));
+                }
+                if !(*node).is_leaf() {
+                    for index in 0..=(*node).count() {
+                        free((*node).child(index));
+                    }
+                }
+                Node::free(node);
+            }
+        }
+        free(*self.root.get_mut());
+    }
+}
+
+#[cfg(test)]
+mod tests;
