@@ -19,7 +19,7 @@ mod temporal;
 mod text;
 
 pub use number::parse_integer;
-pub(crate) use text::cut_at;
+pub(crate) use text::{cut_at, with_commas};
 pub use text::{float_text, money_text, to_text};
 
 use crate::datetime::parse::DateOrder;

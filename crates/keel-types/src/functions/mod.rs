@@ -17,6 +17,12 @@
 
 mod date;
 mod date_parts;
+mod format;
+mod format_culture;
+mod format_moment;
+mod hash;
+mod json;
+mod json_path;
 mod logic;
 mod math;
 mod patterns;
@@ -242,6 +248,9 @@ pub fn all() -> impl Iterator<Item = &'static FunctionDef> {
         date::FUNCTIONS,
         math::FUNCTIONS,
         logic::FUNCTIONS,
+        format::FUNCTIONS,
+        hash::FUNCTIONS,
+        json::FUNCTIONS,
     ]
     .into_iter()
     .flatten()

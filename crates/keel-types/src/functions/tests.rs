@@ -311,6 +311,103 @@ fn choices() {
 }
 
 #[test]
+fn formats() {
+    check_all(&[
+        ("FORMAT(1234567.891, 'N')", "1,234,567.89"),
+        ("FORMAT(1234567.891, 'N1')", "1,234,567.9"),
+        ("FORMAT(-1234.5, 'C')", "-$1,234.50"),
+        ("FORMAT(1234.5, 'C', 'de-DE')", "1.234,50 €"),
+        ("FORMAT(1234.5, 'C', 'en-GB')", "£1,234.50"),
+        ("FORMAT(1234.5, 'F0')", "1235"),
+        ("FORMAT(0.125, 'P')", "12.50%"),
+        ("FORMAT(42, 'D6')", "000042"),
+        ("FORMAT(255, 'X')", "FF"),
+        ("FORMAT(-1, 'x8')", "ffffffff"),
+        ("FORMAT(12345.678e0, 'E2')", "1.23E+004"),
+        ("FORMAT(1.5e0, 'G')", "1.5"),
+        ("FORMAT(1234567, '#,##0')", "1,234,567"),
+        ("FORMAT(0, '#,##0.00')", "0.00"),
+        ("FORMAT(5, '000')", "005"),
+        ("FORMAT(1234.5, '#,##0.##')", "1,234.5"),
+        ("FORMAT(0.5, '#.#')", ".5"),
+        ("FORMAT(0.256, '0.0%')", "25.6%"),
+        ("FORMAT(1234567, '0,,.0')", "1.2"),
+        ("FORMAT(-5, '0;(0);zero')", "(5)"),
+        ("FORMAT(0, '0;(0);zero')", "zero"),
+        ("FORMAT(5551234567::bigint, '(###) ###-####')", "(555) 123-4567"),
+        ("FORMAT(5, '''n=''0')", "n=5"),
+        (
+            "FORMAT('2026-01-05 14:03:09.123'::datetime2, 'yyyy-MM-dd HH:mm:ss.fff')",
+            "2026-01-05 14:03:09.123",
+        ),
+        ("FORMAT('2026-01-05 14:03'::datetime, 'd')", "1/5/2026"),
+        ("FORMAT('2026-01-05 14:03'::datetime, 'D')", "Monday, January 5, 2026"),
+        ("FORMAT('2026-01-05 14:03'::datetime, 'g')", "1/5/2026 2:03 PM"),
+        ("FORMAT('2026-01-05 14:03'::datetime, 'd', 'de-DE')", "05.01.2026"),
+        ("FORMAT('2026-01-05 14:03'::datetime, 'dddd, d. MMMM', 'de-DE')", "Montag, 5. Januar"),
+        ("FORMAT('2026-01-05'::date, 'MMM yy')", "Jan 26"),
+        ("FORMAT('2026-01-05 14:03 +02:00'::datetimeoffset, 'HH:mm zzz')", "14:03 +02:00"),
+        ("FORMAT('14:03'::time(0), 'hh\\:mm')", "14:03"),
+        ("FORMAT('14:03'::time(0), 'hh:mm')", "NULL"),
+        ("FORMAT('2026-01-05'::date, 'd', 'xx-YY')", "9818"),
+        ("FORMAT('abc', 'N')", "8116"),
+    ]);
+}
+
+#[test]
+fn digests() {
+    check_all(&[
+        ("HASHBYTES('MD5', 'abc')", "0x900150983CD24FB0D6963F7D28E17F72"),
+        ("HASHBYTES('sha1', 'abc')", "0xA9993E364706816ABA3E25717850C26C9CD0D89D"),
+        (
+            "HASHBYTES('SHA2_256', 'abc')",
+            "0xBA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD",
+        ),
+        ("HASHBYTES('nonsense', 'abc')", "NULL"),
+        ("CHECKSUM(5)", "5"),
+        ("BINARY_CHECKSUM('abc')", "26435"),
+        ("BASE64_ENCODE(0xFBEF)", "++8="),
+        ("BASE64_ENCODE(0xFBEF, 1)", "--8"),
+        ("BASE64_DECODE('++8=')", "0xFBEF"),
+        ("BASE64_DECODE('?')", "9803"),
+    ]);
+    assert_eq!(shown("CHECKSUM('abc')"), shown("CHECKSUM('ABC ')"));
+    assert_ne!(shown("NEWID()"), shown("NEWID()"));
+    let (a, b) = (call("NEWSEQUENTIALID()").unwrap().0, call("NEWSEQUENTIALID()").unwrap().0);
+    assert!(crate::compare::order(&a, &b, Collation::default()).is_lt());
+}
+
+#[test]
+fn json() {
+    check_all(&[
+        (r#"ISJSON('{"a":1}')"#, "1"),
+        ("ISJSON('5')", "0"),
+        ("ISJSON('5', VALUE)", "1"),
+        ("ISJSON('[1,')", "0"),
+        ("ISJSON(NULL)", "NULL"),
+        (r#"JSON_VALUE('{"a":{"b":[1,"x\ny"]}}', '$.a.b[0]')"#, "1"),
+        (r#"JSON_VALUE('{"a":true}', '$.a')"#, "true"),
+        (r#"JSON_VALUE('{"a":null}', '$.a')"#, "NULL"),
+        (r#"JSON_VALUE('{"a":[]}', '$.a')"#, "NULL"),
+        (r#"JSON_VALUE('{"a":[]}', 'strict $.a')"#, "13623"),
+        (r#"JSON_VALUE('{"a":[]}', 'strict $.b')"#, "13608"),
+        (r#"JSON_VALUE('{"a":[', '$.b')"#, "13609"),
+        (r#"JSON_VALUE('{"a":1}', 'b')"#, "13607"),
+        (r#"JSON_QUERY('{"a": [1, 2]}', '$.a')"#, "[1, 2]"),
+        (r#"JSON_QUERY('{"a": [1, 2]}')"#, r#"{"a": [1, 2]}"#),
+        (r#"JSON_QUERY('{"a": 1}', '$.a')"#, "NULL"),
+        (r#"JSON_QUERY('{"a": 1}', 'strict $.a')"#, "13624"),
+        (r#"JSON_PATH_EXISTS('{"a": 1}', '$.a')"#, "1"),
+        (r#"JSON_MODIFY('{"a": 1}', '$.a', 'x')"#, r#"{"a": "x"}"#),
+        (r#"JSON_MODIFY('{"a": 1}', '$.b', 2)"#, r#"{"a": 1,"b":2}"#),
+        (r#"JSON_MODIFY('{}', '$.b', 2)"#, r#"{"b":2}"#),
+        (r#"JSON_MODIFY('{"a": 1, "b": 2}', '$.a', NULL)"#, r#"{"b": 2}"#),
+        (r#"JSON_MODIFY('{"a": 1, "b": 2}', '$.b', NULL)"#, r#"{"a": 1}"#),
+        (r#"JSON_MODIFY('{"a": [1]}', 'append $.a', 2)"#, r#"{"a": [1,2]}"#),
+    ]);
+}
+
+#[test]
 fn names_are_unique_and_found() {
     let mut names: Vec<&str> = all().map(|f| f.name).collect();
     names.sort_unstable();
