@@ -1,5 +1,7 @@
 //! Deep nesting is refused, never fatal.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use keel_parser::{ParseOptions, parse_batch};
 
 #[test]

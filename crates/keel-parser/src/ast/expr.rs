@@ -3,12 +3,19 @@
 
 use super::{Ident, ObjectName, OrderItem, Over, Query, Span, TypeName, Variable};
 use smol_str::SmolStr;
+use std::fmt;
 use std::sync::Arc;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Expr {
     pub kind: ExprKind,
     pub span: Span,
+}
+
+impl fmt::Debug for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.kind, f)
+    }
 }
 
 /// A literal with the type that its spelling gives it.

@@ -6,6 +6,7 @@
 //!
 //! Deliberately absent: types of expressions, resolved objects, anything that needs a catalog.
 #![allow(missing_docs, reason = "the names of the nodes and fields are the documentation")]
+#![allow(clippy::large_enum_variant, reason = "trees are built once; what nests deeply is boxed")]
 
 pub mod admin;
 pub mod ddl;
@@ -25,7 +26,7 @@ use smol_str::SmolStr;
 use std::fmt;
 
 /// Where a node stands: byte range in the batch text and the line of its first token, from 1.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Span {
     pub start: u32,
     pub end: u32,
@@ -39,6 +40,13 @@ impl PartialEq for Span {
     }
 }
 impl Eq for Span {}
+
+/// The trees print compactly, for golden files and failed assertions: a span is its line, a name itself.
+impl fmt::Debug for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "L{}", self.line)
+    }
+}
 
 impl Span {
     /// The text that the span covers.
@@ -54,7 +62,7 @@ impl Span {
 }
 
 /// A name as written, without its quotes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Ident {
     pub text: SmolStr,
     /// Written in brackets or double quotes.
@@ -79,6 +87,12 @@ impl Ident {
     }
 }
 
+impl fmt::Debug for Ident {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.quoted { write!(f, "[{}]", self.text) } else { f.write_str(&self.text) }
+    }
+}
+
 impl fmt::Display for Ident {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -88,7 +102,7 @@ impl fmt::Display for Ident {
 /// `[server.][database.][schema.]name`; a part left empty (`db..t`) is `None`.
 ///
 /// Temporary objects are plain names that start with `#` or `##`. Table variables are not `ObjectName`s.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ObjectName {
     pub server: Option<Ident>,
     pub database: Option<Ident>,
@@ -121,6 +135,22 @@ impl ObjectName {
     }
 }
 
+impl fmt::Debug for ObjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = false;
+        for part in [&self.server, &self.database, &self.schema] {
+            if let Some(part) = part {
+                write!(f, "{part:?}")?;
+            }
+            if part.is_some() || shown {
+                shown = true;
+                f.write_str(".")?;
+            }
+        }
+        write!(f, "{:?}", self.name)
+    }
+}
+
 /// As error messages show it: parts joined by dots, no quotes (`db..t`).
 impl fmt::Display for ObjectName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -138,10 +168,16 @@ impl fmt::Display for ObjectName {
 }
 
 /// A variable or parameter; `name` begins with `@`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Variable {
     pub name: SmolStr,
     pub span: Span,
+}
+
+impl fmt::Debug for Variable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
 }
 
 /// A type as written. Synonyms of several words are replaced by their one-word name (`double precision` → `float`,

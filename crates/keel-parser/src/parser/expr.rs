@@ -308,6 +308,8 @@ impl Parser<'_> {
                 self.bump();
                 ExprKind::GlobalVariable(SmolStr::new(self.raw(token)))
             }
+            // `$PARTITION.function(…)` is a call in a schema of that name.
+            Tok::Pseudo if self.tok_ahead(1) == Tok::Dot => return self.qualified(),
             Tok::Pseudo => {
                 self.bump();
                 ExprKind::Pseudo { qualifier: None, name: self.raw(token).to_uppercase_smolstr() }

@@ -213,7 +213,9 @@ impl<'a> Parser<'a> {
     }
 
     fn error(&self, number: i32, message: impl Into<String>) -> Box<ParseError> {
-        ParseError::new(number, self.token().line, message)
+        // At the end of the text the last token has the line.
+        let at = if self.at_end() { self.at.saturating_sub(1) } else { self.at };
+        ParseError::new(number, self.tokens[at].line, message)
     }
 
     /// Runs `f` one level deeper.

@@ -136,7 +136,7 @@ impl Parser<'_> {
         }
         let top = self.top()?;
         let items = self.list(Self::select_item)?;
-        let into = if self.eat_kw(Kw::INTO) { Some(self.into_target()?) } else { None };
+        let into = if self.eat_kw(Kw::INTO) { Some(self.select_into()?) } else { None };
         let from = self.optional_from()?;
         let filter = if self.eat_kw(Kw::WHERE) { Some(self.condition()?) } else { None };
         let group_by = if self.at_kw(Kw::GROUP) { Some(self.group_by()?) } else { None };
@@ -148,7 +148,7 @@ impl Parser<'_> {
 
     /// `INTO t [ON filegroup]`
     #[inline(never)]
-    fn into_target(&mut self) -> Result<ObjectName> {
+    fn select_into(&mut self) -> Result<ObjectName> {
         let name = self.object_name()?;
         if self.eat_kw(Kw::ON) {
             self.any_word()?;

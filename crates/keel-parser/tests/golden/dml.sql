@@ -1,0 +1,43 @@
+INSERT INTO t (a, b) VALUES (1, DEFAULT), (@x, 'y')
+GO
+INSERT dbo.t WITH (TABLOCK) OUTPUT inserted.id, inserted.* INTO @ids (id, x) OUTPUT inserted.id AS new_id DEFAULT VALUES
+GO
+INSERT t SELECT * FROM s UNION ALL SELECT 1
+GO
+INSERT INTO #t (a) EXEC dbo.p @x = 1, @y = @z OUTPUT
+GO
+INSERT TOP (5) INTO @t EXECUTE ('select 1')
+GO
+INSERT INTO t (a) (SELECT 1)
+GO
+WITH c AS (SELECT 1 AS a) INSERT INTO t SELECT a FROM c OPTION (RECOMPILE)
+GO
+INSERT INTO log SELECT * FROM (DELETE FROM t OUTPUT deleted.id, deleted.v) AS d (id, v)
+GO
+UPDATE TOP (1) t WITH (ROWLOCK) SET a = 1, t.b += 2, c = DEFAULT, @v = 3, @w = d = d + 1, @u = e += 5, f.WRITE('x', 0, NULL) OUTPUT deleted.a, inserted.a INTO @o FROM dbo.t AS t JOIN s ON s.id = t.id WHERE t.id = 1 OPTION (MAXDOP 1)
+GO
+UPDATE t SET a = 1 WHERE CURRENT OF c
+GO
+DELETE TOP (10) PERCENT FROM t OUTPUT deleted.* WHERE a = 1
+GO
+DELETE t FROM dbo.t INNER JOIN s ON s.id = t.id WHERE s.x = 1
+GO
+DELETE FROM @t
+GO
+MERGE INTO dbo.t WITH (HOLDLOCK) AS tgt USING (VALUES (1, 'a')) AS src (id, v) ON tgt.id = src.id
+WHEN MATCHED AND tgt.v <> src.v THEN UPDATE SET v = src.v
+WHEN NOT MATCHED THEN INSERT (id, v) VALUES (src.id, src.v)
+WHEN NOT MATCHED BY SOURCE THEN DELETE
+OUTPUT $action, inserted.id, deleted.id;
+GO
+MERGE t USING s ON t.id = s.id WHEN NOT MATCHED BY TARGET THEN INSERT DEFAULT VALUES
+GO
+TRUNCATE TABLE dbo.t
+GO
+BULK INSERT t FROM 'c:\data.csv' WITH (FIELDTERMINATOR = ',', ROWTERMINATOR = '\n', FIRSTROW = 2, TABLOCK)
+GO
+INSERT BULK [dbo].[t] ([id] int, [name] nvarchar(50) collate SQL_Latin1_General_CP1_CI_AS, [d] decimal(10, 2)) WITH (TABLOCK, KEEP_NULLS, ROWS_PER_BATCH = 100)
+GO
+UPDATE STATISTICS dbo.t ix WITH FULLSCAN, NORECOMPUTE
+GO
+UPDATE STATISTICS t (a, b) WITH SAMPLE 50 PERCENT

@@ -1,0 +1,5 @@
+SELECT 1
+GO
+SELECT 1 /* open
+GO
+SELECT 2
