@@ -12,7 +12,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// TLS settings for the two ways clients start it.
 pub struct TlsConfigs {
-    /// 7.x: handshake inside pre-login packets; no application protocol.
+    /// 7.x: handshake inside pre-login packets; no application protocol. TLS 1.2 only, as the product: the last flight of
+    /// a 1.3 handshake comes in ways that clients of 7.x were never tried with.
     pub wrapped: Arc<ServerConfig>,
     /// 8.0: TLS first, application protocol `tds/8.0`.
     pub strict: Arc<ServerConfig>,
@@ -64,8 +65,8 @@ impl CertificateFiles {
             .flatten()
             .with_context(|| format!("{} holds no private key", self.key.display()))?;
         Ok(TlsConfigs {
-            wrapped: config(chain.clone(), key.clone_key(), None)?,
-            strict: config(chain, key, Some(b"tds/8.0"))?,
+            wrapped: config(chain.clone(), key.clone_key(), None, &[&rustls::version::TLS12])?,
+            strict: config(chain, key, Some(b"tds/8.0"), rustls::ALL_VERSIONS)?,
         })
     }
 }
@@ -74,10 +75,11 @@ fn config(
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
     protocol: Option<&[u8]>,
+    versions: &[&'static rustls::SupportedProtocolVersion],
 ) -> Result<Arc<ServerConfig>> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
+        .with_protocol_versions(versions)?
         .with_no_client_auth()
         .with_single_cert(chain, key)
         .context("the certificate and its key do not fit")?;

@@ -10,7 +10,7 @@ use rustls::{DigitallySignedStruct, SignatureScheme};
 
 use crate::error::DecodeError;
 use crate::limits::{MESSAGE_BYTES_MAX, PACKET_BYTES_MAX, PACKET_BYTES_MIN};
-use crate::login::Login;
+use crate::login::{Login, TDS_7_4, TDS_8_0};
 use crate::outbox::Outbox;
 use crate::packet::{PacketType, Status};
 use crate::prelogin::{Encryption, EncryptionPlan, PreLogin, negotiate};
@@ -34,7 +34,7 @@ pub enum ClientEncryption {
 /// How to connect.
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
-    /// The login message.
+    /// The login message. Version 0 takes the one that fits the encryption.
     pub login: Login,
     /// Encryption wanted.
     pub encryption: ClientEncryption,
@@ -117,7 +117,12 @@ impl<S: Read + Write> Client<S> {
             database: String::new(),
             login_messages: Vec::new(),
         };
-        client.send(PacketType::Login7, |out| out.extend(options.login.encode()))?;
+        let mut login = options.login.clone();
+        if login.tds_version == 0 {
+            login.tds_version =
+                if options.encryption == ClientEncryption::Strict { TDS_8_0 } else { TDS_7_4 };
+        }
+        client.send(PacketType::Login7, |out| out.extend(login.encode()))?;
         if plan == EncryptionPlan::LoginOnly {
             client.wire.drop_tls();
         }

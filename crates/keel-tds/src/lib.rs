@@ -39,6 +39,7 @@ mod bits;
 pub mod bytes;
 pub mod client;
 pub mod collation;
+pub mod display;
 pub mod error;
 pub mod features;
 pub mod limits;

@@ -22,6 +22,8 @@ use crate::packet::{Header, PacketType, Status};
 
 /// Room for records read under TLS: one whole record of the largest size and some of the next.
 const CIPHER_BYTES: usize = 18 * 1024;
+/// First bytes of TLS records, none of which is a packet type a client may send during a handshake.
+const TLS_RECORDS: std::ops::RangeInclusive<u8> = 0x14..=0x17;
 /// First byte of a TLS record that carries a handshake message: how a strict client opens.
 const TLS_HANDSHAKE_RECORD: u8 = 0x16;
 
@@ -325,11 +327,18 @@ impl Wire {
         Ok(self.input[0] == TLS_HANDSHAKE_RECORD)
     }
 
+    fn next_is_bare_record(&mut self, io: &mut impl Read) -> Result<bool> {
+        while self.tail == self.scan {
+            self.read_some(io)?;
+        }
+        Ok(TLS_RECORDS.contains(&self.input[self.scan]))
+    }
+
     /// TLS first: does the whole handshake, then everything is encrypted.
     pub fn start_strict(&mut self, io: &mut (impl Read + Write), tls: rustls::Connection) -> Result<()> {
         self.tls = Some(Box::new(tls));
-        let early = self.input[..self.tail].to_vec();
-        self.tail = 0;
+        let early = self.input[self.scan..self.tail].to_vec();
+        (self.scan, self.tail) = (0, 0);
         let mut fed = self.decrypt(&early);
         loop {
             let tls = self.tls.as_mut().expect("set above");
@@ -355,6 +364,10 @@ impl Wire {
             send_wrapped(io, &flight)?;
             if !tls.is_handshaking() {
                 break;
+            }
+            if self.next_is_bare_record(io)? {
+                // Some clients send their last flight bare already.
+                return self.start_strict(io, tls);
             }
             let message = self.read_message(io)?;
             if message.kind != PacketType::PreLogin {

@@ -1,2 +1,41 @@
-//! The `keel` binary.
-fn main() {}
+//! The `keel` binary: `serve` runs a server, `sql` talks to one.
+//!
+//! Both are thin: `serve` hands its configuration to [`keel_server::instance`], `sql` is a client like any other and
+//! knows the server only through the wire.
+
+mod serve;
+mod sql;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Evenkeel: a database server for SQL Server's clients.
+#[derive(Parser)]
+#[command(name = "keel", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Serve(serve::Serve),
+    Sql(Box<sql::Sql>),
+}
+
+fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Serve(serve) => serve.run(),
+        Command::Sql(sql) => sql.run(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        super::Cli::command().debug_assert();
+    }
+}

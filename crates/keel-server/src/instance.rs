@@ -1,0 +1,174 @@
+//! An instance from its data directory: lock, error log, engine, `sa`, network; and the way back.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail};
+use keel_base::env::Env;
+use keel_sql::{Engine, EngineOptions, LoginRecord, PasswordHasher};
+
+use crate::backend::EngineBackend;
+use crate::config::Config;
+use crate::errorlog::ErrorLog;
+use crate::password::{self, Passwords};
+use crate::server::Server;
+
+/// Variable with the password that `sa` gets on the first start.
+const SA_PASSWORD_VARIABLE: &str = "MSSQL_SA_PASSWORD";
+
+/// A running instance.
+pub struct Instance {
+    engine: Arc<Engine>,
+    server: Server,
+    log: Arc<ErrorLog>,
+    /// Held until the instance has stopped.
+    _lock: DirectoryLock,
+}
+
+impl Instance {
+    /// Opens the databases and starts to accept connections.
+    pub fn start(config: Config) -> Result<Instance> {
+        let lock = DirectoryLock::take(&config.data)?;
+        let log = ErrorLog::start(&config.data.join("log"), config.log_to_stderr)
+            .context("cannot write the error log")?;
+        let log = Arc::new(log);
+        let started = Self::start_locked(config, lock, Arc::clone(&log));
+        if let Err(e) = &started {
+            log.entry("Server", &format!("The server could not be started: {e:#}"));
+        }
+        started
+    }
+
+    fn start_locked(config: Config, lock: DirectoryLock, log: Arc<ErrorLog>) -> Result<Instance> {
+        log.entry("Server", &format!("Evenkeel {} ({})", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH));
+        log.entry("Server", &format!("Server process ID is {}.", std::process::id()));
+        log.entry("Server", &format!("Data directory is {}.", config.data.display()));
+        let memory = config.max_server_memory_bytes();
+        log.entry("Server", &format!("Max server memory is {} MB.", memory >> 20));
+        for flag in &config.trace_flags {
+            log.entry("Server", &format!("Trace flag {flag} is set from the start."));
+        }
+        let passwords = Arc::new(Passwords::new());
+        let env = Env::real();
+        let engine = Engine::open(EngineOptions {
+            data_dir: config.data.clone(),
+            disk: env.disk,
+            clock: env.clock,
+            random: env.random,
+            server_name: config.server_name(),
+            max_server_memory: memory,
+            hasher: Arc::clone(&passwords) as Arc<dyn PasswordHasher>,
+            log: Arc::clone(&log) as _,
+        })
+        .map_err(|e| anyhow!("the databases could not be opened: {e}"))?;
+        ensure_sa(&engine, &passwords, &log)?;
+        let backend = Arc::new(EngineBackend(Arc::clone(&engine)));
+        let server = Server::start(config, backend, passwords, Arc::clone(&log))?;
+        for address in server.addresses() {
+            log.entry("Server", &format!("Server is listening on {address}."));
+        }
+        log.entry("Server", "The server is now ready for client connections.");
+        Ok(Instance { engine, server, log, _lock: lock })
+    }
+
+    /// Addresses bound.
+    #[must_use]
+    pub fn addresses(&self) -> &[SocketAddr] {
+        self.server.addresses()
+    }
+
+    /// Ends all sessions, checkpoints, closes the databases.
+    pub fn stop(self) -> Result<()> {
+        self.log.entry("Server", "The server is shutting down.");
+        if !self.server.stop() {
+            self.log.entry("Server", "Some sessions did not end in time.");
+        }
+        self.engine.shutdown();
+        self.log.entry("Server", "The server has shut down.");
+        Ok(())
+    }
+}
+
+fn ensure_sa(engine: &Engine, passwords: &Passwords, log: &ErrorLog) -> Result<()> {
+    if engine.login("sa").is_some() {
+        return Ok(());
+    }
+    let given = std::env::var(SA_PASSWORD_VARIABLE).ok().filter(|p| !p.is_empty());
+    if given.as_ref().is_some_and(|p| p.chars().count() < 8) {
+        bail!("{SA_PASSWORD_VARIABLE} must have at least 8 characters");
+    }
+    let chosen = given.clone().unwrap_or_else(password::generate);
+    let sa = LoginRecord {
+        principal_id: 1,
+        name: "sa".to_owned(),
+        sid: vec![1],
+        password_hash: passwords.hash(&chosen),
+        disabled: false,
+        default_database: "master".to_owned(),
+        default_language: "us_english".to_owned(),
+        sysadmin: true,
+    };
+    engine.put_login(sa).map_err(|e| anyhow!("the login sa could not be made: {e}"))?;
+    if given.is_some() {
+        log.entry("Server", &format!("The login sa was made with the password in {SA_PASSWORD_VARIABLE}."));
+    } else {
+        // To the terminal only: the log file stays, and is read by more people.
+        eprintln!("keel: the login sa was made with the password {chosen} (shown only this once)");
+        log.entry("Server", "The login sa was made with a generated password.");
+    }
+    Ok(())
+}
+
+/// Keeps a second server out of the directory. The lock is the operating system's and goes with the process.
+struct DirectoryLock {
+    _file: File,
+}
+
+impl DirectoryLock {
+    fn take(dir: &Path) -> Result<DirectoryLock> {
+        let path = dir.join("keel.lock");
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .with_context(|| format!("cannot open {}", path.display()))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(std::fs::TryLockError::WouldBlock) => {
+                let mut pid = String::new();
+                // Only for the message.
+                let _ = file.read_to_string(&mut pid);
+                bail!("{} is in use by another server (process {})", dir.display(), pid.trim());
+            }
+            Err(std::fs::TryLockError::Error(e)) => {
+                return Err(e).with_context(|| format!("cannot lock {}", path.display()));
+            }
+        }
+        file.set_len(0)?;
+        file.rewind()?;
+        writeln!(file, "{}", std::process::id())?;
+        Ok(DirectoryLock { _file: file })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_directory_one_server() {
+        let dir = std::env::temp_dir().join(format!("keel-lock-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).expect("a temporary directory");
+        let first = DirectoryLock::take(&dir).expect("free");
+        let second = DirectoryLock::take(&dir).err().expect("taken").to_string();
+        assert!(second.contains(&std::process::id().to_string()), "{second}");
+        drop(first);
+        DirectoryLock::take(&dir).expect("free again");
+        std::fs::remove_dir_all(&dir).expect("ours");
+    }
+}

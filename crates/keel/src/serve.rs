@@ -1,0 +1,127 @@
+//! `keel serve`.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use keel_server::Config;
+use keel_server::instance::Instance;
+
+/// Run a server: opens (or makes) the databases in a directory and answers SQL Server clients.
+///
+/// On the first start it makes the system databases, a self-signed certificate, and the login `sa` with the password in
+/// MSSQL_SA_PASSWORD, or with one it makes up and prints once. It prints one line on standard output when it is ready
+/// for connections, and stops cleanly (with a checkpoint) on SIGTERM or Ctrl-C; a second signal stops it at once.
+/// Its messages go to standard error and to log/errorlog in the data directory.
+#[derive(Args)]
+pub struct Serve {
+    /// Directory of databases, certificate and log; made when missing [default: keel-data]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Address and port to listen on; port 0 takes a free one [default: 127.0.0.1:1433]
+    #[arg(long, value_name = "ADDR:PORT")]
+    listen: Option<String>,
+    /// Configuration file (TOML); options given here override it
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Memory for row versions and page cache together, in MB [default: three quarters of the machine's]
+    #[arg(long, value_name = "MB")]
+    max_server_memory: Option<u64>,
+    /// Checkpoints write no more than this many MB per second [default: no limit]
+    #[arg(short = 'k', value_name = "MBPS")]
+    checkpoint_throttle: Option<u32>,
+    /// Set a trace flag from the start; may be repeated
+    #[arg(short = 'T', value_name = "FLAG")]
+    trace_flag: Vec<u32>,
+    /// @@SERVERNAME [default: the machine's name]
+    #[arg(long, value_name = "NAME")]
+    server_name: Option<String>,
+    /// Refuse clients that do not encrypt
+    #[arg(long)]
+    force_encryption: bool,
+    /// Certificate chain (PEM) to use instead of the self-signed one
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_certificate: Option<PathBuf>,
+    /// Private key (PEM) of that certificate
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
+    /// Keep messages off standard error; the error log has them
+    #[arg(long)]
+    quiet: bool,
+}
+
+impl Serve {
+    /// Runs until told to stop.
+    pub fn run(self) -> ExitCode {
+        match self.serve() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(e) => {
+                eprintln!("keel: {e:#}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    fn serve(self) -> Result<()> {
+        // Before any thread is made, so that all of them leave the signals to this one.
+        let signals = Signals::block();
+        let instance = Instance::start(self.config()?)?;
+        let addresses: Vec<String> = instance.addresses().iter().map(ToString::to_string).collect();
+        println!("keel: ready for connections on {}", addresses.join(", "));
+        // Whoever started us may have closed its end; the server runs on.
+        let _ = std::io::stdout().flush();
+        signals.wait();
+        std::thread::spawn(move || {
+            signals.wait();
+            std::process::exit(1);
+        });
+        instance.stop()
+    }
+
+    fn config(self) -> Result<Config> {
+        let mut config = match &self.config {
+            Some(path) => Config::load(path)?,
+            None => Config::default(),
+        };
+        config.data = self.data.unwrap_or(config.data);
+        config.listen = self.listen.unwrap_or(config.listen);
+        config.max_server_memory = self.max_server_memory.unwrap_or(config.max_server_memory);
+        config.checkpoint_throttle = self.checkpoint_throttle.unwrap_or(config.checkpoint_throttle);
+        config.server_name = self.server_name.unwrap_or(config.server_name);
+        config.trace_flags.extend(self.trace_flag);
+        config.force_encryption |= self.force_encryption;
+        config.tls_certificate = self.tls_certificate.or(config.tls_certificate);
+        config.tls_key = self.tls_key.or(config.tls_key);
+        config.log_to_stderr &= !self.quiet;
+        std::fs::create_dir_all(&config.data)
+            .with_context(|| format!("cannot make the data directory {}", config.data.display()))?;
+        Ok(config)
+    }
+}
+
+/// SIGTERM and SIGINT, blocked in all threads and waited for in one.
+#[derive(Clone, Copy)]
+struct Signals(libc::sigset_t);
+
+impl Signals {
+    fn block() -> Signals {
+        // SAFETY: a zeroed set is a valid argument of sigemptyset, which initialises it; the other calls take pointers to
+        // that set only.
+        unsafe {
+            let mut set = std::mem::zeroed();
+            libc::sigemptyset(&mut set);
+            libc::sigaddset(&mut set, libc::SIGTERM);
+            libc::sigaddset(&mut set, libc::SIGINT);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+            Signals(set)
+        }
+    }
+
+    fn wait(&self) {
+        let mut signal = 0;
+        // SAFETY: the set is initialised and `signal` is writable.
+        unsafe { libc::sigwait(&self.0, &mut signal) };
+    }
+}
