@@ -20,6 +20,8 @@ const TREE: TreeId = TreeId(7);
 const KEYS: u8 = 10;
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
+/// `None` = deleted.
+type Changes = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
 pub(crate) fn new_store() -> (Arc<Store>, Arc<MemoryAccount>) {
     let disk: Arc<dyn Disk> = Arc::new(SimDisk::new());
@@ -49,9 +51,9 @@ fn key(index: u8) -> Vec<u8> {
 
 struct Open {
     set: WriteSet,
-    /// What it has changed; `None` = deleted.
-    own: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
-    marks: Vec<(Mark, BTreeMap<Vec<u8>, Option<Vec<u8>>>)>,
+    /// What it has changed.
+    own: Changes,
+    marks: Vec<(Mark, Changes)>,
 }
 
 struct World {
