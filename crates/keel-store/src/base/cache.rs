@@ -23,6 +23,9 @@ use super::page::Page;
 
 /// Shards; enough that sessions on tens of cores rarely meet.
 const SHARDS: usize = 64;
+/// Parents may keep inner pages for as much as an eighth of the cache. Inner pages are a 250th of a file and the last
+/// to be evicted anyway, so the bound only matters for files many times larger than memory.
+const KEPT_SHARE: usize = 8;
 /// Smallest room of a shard, in pages: below this the queues mean nothing.
 const SHARD_PAGES_MIN: usize = 8;
 /// Uses after which another use is no longer counted.
@@ -37,6 +40,8 @@ pub struct PageCache {
     files: AtomicU32,
     evictions: AtomicU64,
     life: Mutex<LifeSample>,
+    /// Inner pages that parents keep, whether the cache still has them or not.
+    kept: Arc<AtomicUsize>,
 }
 
 /// Counters since the cache was made.
@@ -116,6 +121,7 @@ impl PageCache {
             files: AtomicU32::new(0),
             evictions: AtomicU64::new(0),
             life: Mutex::default(),
+            kept: Arc::default(),
         })
     }
 
@@ -162,6 +168,12 @@ impl PageCache {
         if life.rate < 0.01 { up } else { ((stats.pages as f64 / life.rate) as u64).min(up) }
     }
 
+    /// The account of inner pages that parents keep, or none when it has reached its share of the cache.
+    pub(super) fn keeping(&self) -> Option<&Arc<AtomicUsize>> {
+        let share = self.shard_pages_max.load(Relaxed) * SHARDS / KEPT_SHARE;
+        (self.kept.load(Relaxed) < share).then_some(&self.kept)
+    }
+
     /// A number for a newly opened file.
     pub(super) fn register_file(&self) -> u32 {
         self.files.fetch_add(1, Relaxed)
@@ -178,6 +190,7 @@ impl PageCache {
             shard.misses.fetch_add(1, Relaxed);
             return None;
         };
+        slot.page.prefetch();
         let page = slot.page.clone();
         drop(state);
         shard.hits.fetch_add(1, Relaxed);

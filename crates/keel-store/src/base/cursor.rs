@@ -10,7 +10,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::Result;
-use super::file::RUN_PAGES_MAX;
+use super::file::{Found, RUN_PAGES_MAX};
 use super::merge::read_large;
 use super::options::Direction;
 use super::page::{Page, PageRef};
@@ -221,8 +221,16 @@ impl Cursor {
             if level == 0 {
                 self.read_ahead(&page, index);
             }
+            let next = if level == 0 {
+                self.root.file.tree_page(child, 0)?
+            } else {
+                match self.root.file.inner_child(&page, index, level + 1)? {
+                    Found::Kept(child) => child.clone(),
+                    Found::Own(child) => child,
+                }
+            };
             self.path.push((page, index));
-            page = self.root.file.tree_page(child, level)?;
+            page = next;
         }
         self.enter(page);
         Ok(())

@@ -12,6 +12,13 @@ use super::{BaseError, PAGE_SIZE, Result};
 /// Pages read in one request when a large value or a scan wants many.
 pub(super) const RUN_PAGES_MAX: u32 = 128;
 
+/// A page on the way down.
+pub(super) enum Found<'p> {
+    /// Held by its parent.
+    Kept(&'p Arc<Page>),
+    Own(Arc<Page>),
+}
+
 /// One open base file and its place in the cache.
 pub(super) struct PageFile {
     file: Arc<dyn File>,
@@ -62,6 +69,19 @@ impl PageFile {
         let page = self.read_tree_page(at, level)?;
         self.cache.insert(self.cache_id, &page, false);
         Ok(page)
+    }
+
+    /// Child `index` of `parent`, an inner page of `level`; kept there when it is an inner page itself.
+    #[inline]
+    pub fn inner_child<'p>(&self, parent: &'p Arc<Page>, index: usize, level: u32) -> Result<Found<'p>> {
+        if let Some(child) = parent.known_child(index) {
+            return Ok(Found::Kept(child));
+        }
+        let child = self.tree_page(parent.child(index), level - 1)?;
+        Ok(match self.cache.keeping() {
+            Some(account) => Found::Kept(parent.keep_child(index, child, account)),
+            None => Found::Own(child),
+        })
     }
 
     /// A page of the tree for the merge, which leaves the cache as it is; true when it came from the cache.

@@ -64,13 +64,9 @@ pub(super) struct LeafSink {
 }
 
 impl LeafSink {
-    pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
-    }
-
-    /// Whether what is held should be joined with a neighbour.
-    pub fn is_underfull(&self) -> bool {
-        self.shrunk && self.bytes < UNDERFULL
+    /// Whether rows are held that should be joined with a neighbour's.
+    pub fn wants_neighbour(&self) -> bool {
+        self.shrunk && self.bytes < UNDERFULL && !self.cells.is_empty()
     }
 
     pub fn bytes(&self) -> usize {

@@ -125,7 +125,7 @@ impl Rewrite<'_, '_> {
                 self.free_tree(entry, 0)?;
                 continue;
             }
-            if touch == Touch::Not && !(self.sink.is_underfull() && !self.sink.is_empty()) {
+            if touch == Touch::Not && !self.sink.wants_neighbour() {
                 self.sink.finish(self.out, &mut new)?;
                 new.push(entry.clone());
                 continue;
@@ -139,12 +139,11 @@ impl Rewrite<'_, '_> {
                 let source = self.sink.source(&page, cached);
                 self.sink.keep(source, 0..page.len());
             }
-            if !self.sink.is_underfull() {
+            if !self.sink.wants_neighbour() {
                 self.sink.finish(self.out, &mut new)?;
             }
         }
-        if self.sink.is_underfull()
-            && !self.sink.is_empty()
+        if self.sink.wants_neighbour()
             && let Some(left) = new.pop()
         {
             let (page, cached) = read_leaf(self.out, left.child)?;

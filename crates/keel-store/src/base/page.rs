@@ -45,8 +45,8 @@
 //! verified on reading, only by the checker: a page that passes (1) was written by us.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU8;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use super::PAGE_SIZE;
 
@@ -143,19 +143,73 @@ impl Rows {
 pub(super) type Reason = &'static str;
 
 /// An immutable page in memory.
+///
+/// The field order is kept: what every visit touches lies beside the reference counts.
+#[repr(C)]
 pub(super) struct Page {
     /// How often the cache saw it lately (0..=3); belongs to the cache.
     pub frequency: AtomicU8,
     bytes: [u8; PAGE_SIZE],
+    /// Of pages of level 2 and above: child pages already found, so that a search passes the upper levels without
+    /// asking the cache. They live as long as this page.
+    children: OnceLock<Children>,
+}
+
+/// Child pages found so far, and the account they are counted in.
+pub(super) struct Children {
+    found: Box<[OnceLock<Arc<Page>>]>,
+    account: Arc<AtomicUsize>,
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        let found = self.found.iter().filter(|child| child.get().is_some()).count();
+        self.account.fetch_sub(found, Relaxed);
+    }
 }
 
 impl Page {
     /// A page whose bytes `fill` provides and that has not been verified.
     pub fn with_bytes<E>(fill: impl FnOnce(&mut [u8; PAGE_SIZE]) -> Result<(), E>) -> Result<Arc<Page>, E> {
-        // SAFETY: a Page consists of bytes only, and all-zero bytes are valid for each of its fields.
-        let mut page = unsafe { Arc::<Page>::new_zeroed().assume_init() };
-        fill(&mut Arc::get_mut(&mut page).expect("the Arc was made a line ago and not cloned").bytes)?;
+        let mut page = Arc::<Page>::new_zeroed();
+        let place = Arc::get_mut(&mut page).expect("the Arc was made a line ago and not cloned").as_mut_ptr();
+        // SAFETY: `place` points at the Arc's own, unshared memory, which is large enough and aligned for a Page;
+        // the write stays inside it. Nothing is read, and no old value needs dropping, because none was there.
+        unsafe { (&raw mut (*place).children).write(OnceLock::new()) };
+        // SAFETY: the other fields are an atomic byte and bytes, for which the zeros they were made of are valid.
+        let mut page = unsafe { page.assume_init() };
+        fill(&mut Arc::get_mut(&mut page).expect("still not cloned").bytes)?;
         Ok(page)
+    }
+
+    /// A child found earlier.
+    #[inline]
+    pub fn known_child(&self, index: usize) -> Option<&Arc<Page>> {
+        self.children.get()?.found[index].get()
+    }
+
+    /// Keeps a child for later searches, counting it in `account`.
+    pub fn keep_child(&self, index: usize, child: Arc<Page>, account: &Arc<AtomicUsize>) -> &Arc<Page> {
+        let children = self.children.get_or_init(|| Children {
+            found: (0..self.len()).map(|_| OnceLock::new()).collect(),
+            account: account.clone(),
+        });
+        children.found[index].get_or_init(|| {
+            account.fetch_add(1, Relaxed);
+            child
+        })
+    }
+
+    /// Asks the processor for the lines that a search reads first, all at once instead of one after the other.
+    #[inline]
+    pub fn prefetch(&self) {
+        #[cfg(target_arch = "x86_64")]
+        for line in 0..6 {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let address = std::ptr::from_ref(self).cast::<i8>().wrapping_add(64 * line);
+            // SAFETY: a prefetch is a hint; it reads nothing and faults on no address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
+        }
     }
 
     pub fn bytes(&self) -> &[u8; PAGE_SIZE] {

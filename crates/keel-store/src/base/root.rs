@@ -7,7 +7,7 @@ use keel_base::Lsn;
 
 use super::Result;
 use super::cursor::Cursor;
-use super::file::PageFile;
+use super::file::{Found, PageFile};
 use super::merge::{TreeRoot, read_large};
 use super::options::{BaseStats, Direction};
 use super::page::Page;
@@ -112,20 +112,28 @@ impl BaseRoot {
     }
 
     fn leaf_of(&self, key: &[u8]) -> Result<Option<Arc<Page>>> {
-        let Some(root) = &self.page else { return Ok(None) };
+        let Some(mut page) = self.page.as_ref() else { return Ok(None) };
         let mut level = self.tree.height - 1;
         if level == 0 {
-            return Ok(Some(root.clone()));
+            return Ok(Some(page.clone()));
         }
-        let mut at = root.child(root.child_index(key));
-        loop {
-            level -= 1;
-            let page = self.file.tree_page(at, level)?;
-            if level == 0 {
-                return Ok(Some(page));
+        while level > 1 {
+            match self.file.inner_child(page, page.child_index(key), level)? {
+                Found::Kept(child) => page = child,
+                Found::Own(child) => return self.leaf_below(child, level - 1, key).map(Some),
             }
-            at = page.child(page.child_index(key));
+            level -= 1;
         }
+        self.file.tree_page(page.child(page.child_index(key)), 0).map(Some)
+    }
+
+    /// The rest of a search below a page that its parent does not keep.
+    fn leaf_below(&self, mut page: Arc<Page>, mut level: u32, key: &[u8]) -> Result<Arc<Page>> {
+        while level > 0 {
+            level -= 1;
+            page = self.file.tree_page(page.child(page.child_index(key)), level)?;
+        }
+        Ok(page)
     }
 
     /// A cursor before the first row of the range.

@@ -203,7 +203,7 @@ impl Space {
     pub fn growth(&self, more: u32) -> Option<u32> {
         let step = (self.pages / 8).clamp(GROW_MIN, GROW_MAX).max(more);
         let target = self.pages.checked_add(step)?;
-        Some(target.div_ceil(GROW_MIN).checked_mul(GROW_MIN)?)
+        target.div_ceil(GROW_MIN).checked_mul(GROW_MIN)
     }
 
     /// The file now has room for `pages` pages.
