@@ -29,9 +29,11 @@ mod patterns;
 mod rand;
 mod string;
 mod string_more;
+mod zones;
 
 pub use date_parts::DatePart;
 pub use rand::RandState;
+pub use zones::{ZONES, Zone};
 
 use crate::cast::{self, Cast};
 use crate::collation::Collation;
@@ -251,6 +253,7 @@ pub fn all() -> impl Iterator<Item = &'static FunctionDef> {
         format::FUNCTIONS,
         hash::FUNCTIONS,
         json::FUNCTIONS,
+        zones::FUNCTIONS,
     ]
     .into_iter()
     .flatten()

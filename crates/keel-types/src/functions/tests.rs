@@ -408,6 +408,42 @@ fn json() {
 }
 
 #[test]
+fn time_zones() {
+    check_all(&[
+        (
+            "AT TIME ZONE('2026-07-01 12:00'::datetime2(0), 'Central European Standard Time')",
+            "2026-07-01 12:00:00 +02:00",
+        ),
+        (
+            "AT TIME ZONE('2026-01-01 12:00'::datetime2(0), 'central european standard time')",
+            "2026-01-01 12:00:00 +01:00",
+        ),
+        (
+            "AT TIME ZONE('2022-03-27 02:01'::datetime2(0), 'W. Europe Standard Time')",
+            "2022-03-27 03:01:00 +02:00",
+        ),
+        (
+            "AT TIME ZONE('2022-10-30 02:00'::datetime2(0), 'W. Europe Standard Time')",
+            "2022-10-30 02:00:00 +02:00",
+        ),
+        (
+            "AT TIME ZONE('2022-10-30 03:00'::datetime2(0), 'W. Europe Standard Time')",
+            "2022-10-30 03:00:00 +01:00",
+        ),
+        (
+            "AT TIME ZONE('2026-07-01 12:00 +00:00'::datetimeoffset(0), 'Pacific Standard Time')",
+            "2026-07-01 05:00:00 -07:00",
+        ),
+        (
+            "AT TIME ZONE('2026-01-15 12:00 +00:00'::datetimeoffset(0), 'AUS Eastern Standard Time')",
+            "2026-01-15 23:00:00 +11:00",
+        ),
+        ("AT TIME ZONE('2026-07-01 12:00'::datetime, 'UTC')", "2026-07-01 12:00:00.000 +00:00"),
+        ("AT TIME ZONE('2026-07-01 12:00'::datetime, 'Mars')", "9820"),
+    ]);
+}
+
+#[test]
 fn names_are_unique_and_found() {
     let mut names: Vec<&str> = all().map(|f| f.name).collect();
     names.sort_unstable();
