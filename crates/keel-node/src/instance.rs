@@ -49,6 +49,8 @@ pub struct Instance {
     locks: Arc<LockManager>,
     pub(crate) cache: Arc<PageCache>,
     pub(crate) memory: Arc<MemoryAccount>,
+    /// Locks and undo lists of transactions with many writes, in bytes.
+    overhead: AtomicU64,
     pub(crate) pressure: Pressure,
     pub(crate) housekeeper: Arc<Housekeeper>,
     databases: Mutex<Vec<Weak<Database>>>,
@@ -64,6 +66,7 @@ impl Instance {
             locks: LockManager::new(),
             cache: PageCache::new(budget),
             memory: MemoryAccount::new(),
+            overhead: AtomicU64::new(0),
             pressure: Pressure::new(budget as u64),
             housekeeper: Housekeeper::new(),
             databases: Mutex::new(Vec::new()),
@@ -88,9 +91,19 @@ impl Instance {
         &self.locks
     }
 
-    /// Row versions in memory, in bytes, over all databases.
+    /// Row versions in memory, with the locks and undo lists of large transactions, in bytes, over all databases.
     pub fn delta_bytes(&self) -> u64 {
-        self.memory.bytes()
+        self.memory.bytes() + self.overhead.load(Ordering::Relaxed)
+    }
+
+    /// Counts what a large transaction holds beside its versions.
+    pub(crate) fn charge(&self, bytes: u64) {
+        self.overhead.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Takes back what was charged.
+    pub(crate) fn discharge(&self, bytes: u64) {
+        self.overhead.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// The memory marks and their counters.
@@ -119,8 +132,8 @@ impl Instance {
     }
 
     /// Looks at the memory in use; asks for a checkpoint of the fullest database when it is time.
-    pub(crate) fn judge_memory(&self) -> Verdict {
-        let verdict = self.pressure.judge(self.memory.bytes());
+    pub(crate) fn judge_memory(&self, own: u64) -> Verdict {
+        let verdict = self.pressure.judge(self.delta_bytes(), own);
         if verdict != Verdict::Free {
             let fullest = self.databases().into_iter().max_by_key(|db| db.store().delta_bytes());
             if let Some(db) = fullest {

@@ -6,7 +6,10 @@
 //!                   fullest database     50 us … 20 ms
 //! ```
 //! The delay grows with the square of the way from soft to hard, so writers feel a slope and no step. It is taken before
-//! a transaction's first write, when it holds no row locks that others wait for.
+//! a transaction's first write, when it holds no row locks that others wait for, and every so many writes after that.
+//!
+//! A transaction that alone takes an eighth of the budget is refused a little before the hard mark: the one that is too
+//! large fails, not whoever comes next.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -54,9 +57,12 @@ impl Pressure {
         }
     }
 
-    /// What a writer must do when the deltas hold `used` bytes.
-    pub fn judge(&self, used: u64) -> Verdict {
-        if used >= self.hard_bytes {
+    /// What a writer must do when the deltas hold `used` bytes, `own` of them its own.
+    pub fn judge(&self, used: u64, own: u64) -> Verdict {
+        let large = own > self.hard_bytes / 8;
+        let limit =
+            if large { self.hard_bytes - (self.hard_bytes - self.soft_bytes) / 4 } else { self.hard_bytes };
+        if used >= limit {
             self.refusals.fetch_add(1, Ordering::Relaxed);
             return Verdict::Refuse;
         }
@@ -84,16 +90,19 @@ mod tests {
     #[test]
     fn the_slope_has_no_step() {
         let pressure = Pressure::new(1000);
-        assert_eq!(pressure.judge(500), Verdict::Free);
-        assert_eq!(pressure.judge(501), Verdict::Checkpoint);
+        assert_eq!(pressure.judge(500, 0), Verdict::Free);
+        assert_eq!(pressure.judge(501, 0), Verdict::Checkpoint);
         let mut last = Duration::ZERO;
         for used in 751..1000 {
-            let Verdict::Delay(delay) = pressure.judge(used) else { panic!("{used} is past the soft mark") };
+            let Verdict::Delay(delay) = pressure.judge(used, 125) else {
+                panic!("{used} is past the soft mark")
+            };
             assert!(delay >= last && delay <= DELAY_MAX);
             assert!(delay - last < Duration::from_micros(400), "a step at {used}");
             last = delay;
         }
-        assert_eq!(pressure.judge(1000), Verdict::Refuse);
-        assert_eq!(pressure.counts().2, 1);
+        assert_eq!(pressure.judge(1000, 0), Verdict::Refuse);
+        assert_eq!(pressure.judge(950, 126), Verdict::Refuse);
+        assert_eq!(pressure.counts().2, 2);
     }
 }

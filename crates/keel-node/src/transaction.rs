@@ -36,6 +36,8 @@ pub use crate::locks::LockMode;
 
 /// Writes between two looks at the memory in use.
 const WRITES_PER_LOOK: u32 = 64;
+/// What a write costs beside its version: the row's lock and its place in the undo list.
+const OVERHEAD_BYTES: u64 = 192;
 /// Rows longer than this are kept as patches in memory when the patch is much shorter.
 const PATCH_ROW_BYTES_MIN: usize = 2048;
 
@@ -91,6 +93,8 @@ pub struct Transaction {
     snapshot: Option<Snapshot>,
     observed: Arc<Observed>,
     writes: u32,
+    /// Bytes charged to the instance for locks and undo.
+    charged: u64,
     log_bytes: u64,
     /// Whether it holds the lock that stands for itself.
     announced: bool,
@@ -114,6 +118,7 @@ impl Transaction {
             snapshot: None,
             observed: Arc::default(),
             writes: 0,
+            charged: 0,
             log_bytes: 0,
             announced: false,
         }
@@ -448,7 +453,13 @@ impl Transaction {
         if self.db.is_closed() {
             return Err(TxnError::Poisoned("the database is closed".into()));
         }
-        match self.db.instance().judge_memory() {
+        if self.writes > 0 {
+            let bytes = u64::from(WRITES_PER_LOOK) * OVERHEAD_BYTES;
+            self.db.instance().charge(bytes);
+            self.charged += bytes;
+        }
+        let own = self.charged + self.set.as_ref().map_or(0, WriteSet::bytes_written);
+        match self.db.instance().judge_memory(own) {
             Verdict::Free | Verdict::Checkpoint => Ok(()),
             Verdict::Delay(time) => {
                 std::thread::sleep(time);
@@ -624,6 +635,9 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         self.abort();
+        if self.charged > 0 {
+            self.db.instance().discharge(self.charged);
+        }
     }
 }
 
