@@ -12,7 +12,7 @@
 //!   cast::resolve(from, to, style)  → CastFn   ──► f(&Value)         → Result<Value>
 //!   compare::resolve(a, b, collation) → fn     ──► f(&Value, &Value) → Ordering
 //!   functions::lookup(name)         → def      ──► eval(&mut FnCtx, &[Value])
-//!   aggregate::resolve(name, type)  → def      ──► init / step / merge / finish
+//!   aggregate::resolve(function, type) → def      ──► init / step / merge / finish
 //! ```
 //!
 //! | module | owns |
@@ -24,7 +24,7 @@
 //! | [`collation`] | string order, equality, hashing, `LIKE`, code page 1252 |
 //! | [`arith`], [`compare`] | operators |
 //! | [`cast`] | conversion between types, string forms |
-//! | [`functions`] | scalar built-ins |
+//! | [`functions`], [`aggregate`] | built-in functions |
 //! | [`decimal`] | decimal arithmetic |
 //! | [`datetime`] | calendar, date parsing and printing |
 //! | [`error`], [`raise`] | the product's errors |
@@ -35,6 +35,7 @@
 //!
 //! Deliberately absent: sessions, catalogs, rows, and anything that would need one.
 
+pub mod aggregate;
 pub mod arith;
 pub mod cast;
 pub mod collation;
