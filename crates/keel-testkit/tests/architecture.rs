@@ -11,7 +11,8 @@ fn root() -> PathBuf {
 fn allowed() -> BTreeMap<String, BTreeSet<String>> {
     let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let table = text.split("<!-- edges -->").nth(1).unwrap().split("<!-- /edges -->").next().unwrap();
-    let names = |cell: &str| -> BTreeSet<String> { cell.split('`').skip(1).step_by(2).map(str::to_string).collect() };
+    let names =
+        |cell: &str| -> BTreeSet<String> { cell.split('`').skip(1).step_by(2).map(str::to_string).collect() };
     table
         .lines()
         .filter(|l| l.starts_with("| `"))
@@ -29,7 +30,8 @@ fn actual() -> BTreeMap<String, BTreeSet<String>> {
         .map(|entry| {
             let dir = entry.unwrap().path();
             let manifest = std::fs::read_to_string(dir.join("Cargo.toml")).unwrap();
-            let section = manifest.split("\n[dependencies]").nth(1).unwrap_or("").split("\n[").next().unwrap();
+            let section =
+                manifest.split("\n[dependencies]").nth(1).unwrap_or("").split("\n[").next().unwrap();
             let edges = section
                 .lines()
                 .filter(|l| l.starts_with("keel-"))
@@ -59,8 +61,11 @@ fn edges_point_downward_only() {
     // A topological order exists exactly when no edge closes a circle.
     let mut left = allowed();
     while !left.is_empty() {
-        let free: Vec<String> =
-            left.iter().filter(|(_, d)| d.iter().all(|d| !left.contains_key(d))).map(|(n, _)| n.clone()).collect();
+        let free: Vec<String> = left
+            .iter()
+            .filter(|(_, d)| d.iter().all(|d| !left.contains_key(d)))
+            .map(|(n, _)| n.clone())
+            .collect();
         assert!(!free.is_empty(), "ARCHITECTURE.md's edges form a circle among {:?}", left.keys());
         free.iter().for_each(|n| drop(left.remove(n)));
     }

@@ -1,0 +1,147 @@
+//! What a session answered, as text.
+//!
+//! ```text
+//! > select a, b from t          the batch
+//! a | b                         a result set: names, rule, rows
+//! --+-----
+//! 1 | NULL
+//! (1 row)
+//! (3 rows affected)             a count without a result set
+//! Msg 208, Level 16, State 1, Line 1: Invalid object name 'u'.
+//! hello                         PRINT and other messages of severity 0
+//! ```
+
+use std::fmt::Write as _;
+
+/// Collects the answer of one batch.
+#[derive(Debug, Default)]
+pub struct Transcript {
+    text: String,
+    table: Option<Table>,
+}
+
+#[derive(Debug)]
+struct Table {
+    names: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+/// A message of the server.
+#[derive(Clone, Debug)]
+pub struct Message<'a> {
+    /// Number; 0 for PRINT.
+    pub number: i32,
+    /// Severity.
+    pub severity: u8,
+    /// State.
+    pub state: u8,
+    /// Line, from 1.
+    pub line: u32,
+    /// Procedure it came from.
+    pub procedure: Option<&'a str>,
+    /// Text.
+    pub text: &'a str,
+}
+
+impl Transcript {
+    /// A result set begins.
+    pub fn columns(&mut self, names: impl IntoIterator<Item = String>) {
+        self.end_table(None);
+        self.table = Some(Table { names: names.into_iter().collect(), rows: Vec::new() });
+    }
+
+    /// A row of it, values as text.
+    pub fn row(&mut self, values: impl IntoIterator<Item = String>) {
+        if let Some(table) = &mut self.table {
+            table.rows.push(values.into_iter().collect());
+        }
+    }
+
+    /// A statement is complete.
+    pub fn done(&mut self, count: Option<u64>) {
+        if self.table.is_some() {
+            return self.end_table(count);
+        }
+        match count {
+            Some(1) => self.line("(1 row affected)"),
+            Some(n) => self.line(&format!("({n} rows affected)")),
+            None => {}
+        }
+    }
+
+    /// An error or information.
+    pub fn message(&mut self, message: &Message<'_>) {
+        self.end_table(None);
+        if message.severity == 0 && message.number == 0 {
+            return self.line(message.text);
+        }
+        let procedure = message.procedure.map(|p| format!(", Procedure {p}")).unwrap_or_default();
+        let Message { number, severity, state, line, text, .. } = message;
+        self.line(&format!("Msg {number}, Level {severity}, State {state}{procedure}, Line {line}: {text}"));
+    }
+
+    /// Any other line.
+    pub fn line(&mut self, line: &str) {
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    fn end_table(&mut self, count: Option<u64>) {
+        let Some(table) = self.table.take() else { return };
+        let columns = table.names.len();
+        let width = |c: usize| {
+            let cells = table.rows.iter().filter_map(|r| r.get(c)).map(|v| v.chars().count());
+            cells.chain([table.names[c].chars().count()]).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let format_row = |cells: &[String]| -> String {
+            let padded = cells.iter().zip(&widths).map(|(v, w)| format!("{v:<w$}"));
+            padded.collect::<Vec<_>>().join(" | ").trim_end().to_owned()
+        };
+        self.line(&format_row(&table.names));
+        self.line(&widths.iter().map(|w| "-".repeat(*w)).collect::<Vec<_>>().join("-+-"));
+        for row in &table.rows {
+            self.line(&format_row(row));
+        }
+        let shown = table.rows.len() as u64;
+        let rows = if shown == 1 { "row" } else { "rows" };
+        let mut last = format!("({shown} {rows})");
+        if let Some(count) = count.filter(|c| *c != shown) {
+            let _ = write!(last, " (count {count})");
+        }
+        self.line(&last);
+    }
+
+    /// The text so far.
+    #[must_use]
+    pub fn finish(mut self) -> String {
+        self.end_table(None);
+        self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_counts_and_messages() {
+        let mut t = Transcript::default();
+        t.columns(["a".into(), String::new()]);
+        t.row(["1".into(), "NULL".into()]);
+        t.done(Some(1));
+        t.done(Some(3));
+        t.message(&Message { number: 0, severity: 0, state: 1, line: 1, procedure: None, text: "hello" });
+        t.message(&Message {
+            number: 208,
+            severity: 16,
+            state: 1,
+            line: 2,
+            procedure: Some("p"),
+            text: "Bad.",
+        });
+        let expect = "a |\n--+-----\n1 | NULL\n(1 row)\n(3 rows affected)\nhello\n\
+                      Msg 208, Level 16, State 1, Procedure p, Line 2: Bad.\n";
+        assert_eq!(t.finish(), expect);
+    }
+}
