@@ -158,6 +158,8 @@ impl Printer {
         let (minute, second) = (c.minute, c.second);
         let written = match clock {
             Clock::None => Ok(()),
+            // A time alone is not padded to the width it has after a date.
+            Clock::Minutes12 if !self.shape.date => write!(self.out, "{twelve}:{minute:02}{half}"),
             Clock::Minutes12 => write!(self.out, "{twelve:2}:{minute:02}{half}"),
             Clock::Seconds => write!(self.out, "{:02}:{minute:02}:{second:02}", c.hour),
             Clock::Seconds12 => write!(self.out, "{twelve:2}:{minute:02}:{second:02} {half}"),
@@ -263,6 +265,7 @@ mod tests {
         check(121, SqlType::Date, "2026-01-05");
         check(0, SqlType::Date, "Jan  5 2026");
         check(114, SqlType::Time(7), "14:03:09.1233333");
+        check(0, SqlType::Time(7), "2:03PM");
         check(121, SqlType::DateTimeOffset(3), "2026-01-05 14:03:09.123 +01:00");
         check(126, SqlType::DateTimeOffset(3), "2026-01-05T14:03:09.123+01:00");
     }

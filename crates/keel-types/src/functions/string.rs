@@ -58,12 +58,11 @@ pub(super) fn slice(s: &str, start: usize, length: usize, national: bool) -> &st
     &rest[..unit_position(rest, length, national)]
 }
 
+/// A binary is counted as the string it converts to, so its trailing blanks (0x20) do not count either.
 fn resolve_len(r: &Request<'_>) -> Result<Call> {
-    let param = r.text_or_binary(0)?;
+    let param = r.text(0)?;
     let result = if param.is_large() { SqlType::BigInt } else { SqlType::Int };
-    let routine: super::Routine = if param.is_binary() {
-        |_, _, a| Ok(Value::Int(a[0].as_bytes().map_or(0, <[u8]>::len) as i64))
-    } else if param.is_national() {
+    let routine: super::Routine = if param.is_national() {
         |_, _, a| Ok(Value::Int(units(str_at(a, 0).trim_end_matches(' '), true) as i64))
     } else {
         |_, _, a| Ok(Value::Int(units(str_at(a, 0).trim_end_matches(' '), false) as i64))

@@ -127,6 +127,8 @@ fn strings() {
         ("LEN(N'é ')", "1"),
         ("LEN(12345)", "5"),
         ("LEN(NULL)", "NULL"),
+        ("LEN(0x2020)", "0"),
+        ("LEN(0x0001)", "2"),
         ("DATALENGTH('abc  ')", "5"),
         ("DATALENGTH(N'abc')", "6"),
         ("DATALENGTH(12)", "4"),
