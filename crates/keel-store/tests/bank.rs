@@ -11,7 +11,9 @@ use keel_base::env::Disk;
 use keel_base::env::sim::SimDisk;
 use keel_base::{DatabaseId, Lsn, TreeId, TxnId};
 use keel_store::base::{BaseOptions, BaseTree, PageCache};
-use keel_store::lock::{CancelToken, LockError, LockManager, LockOwner, Mode, OwnerDescription, Resource, Wait};
+use keel_store::lock::{
+    CancelToken, LockError, LockManager, LockOwner, Mode, OwnerDescription, Resource, Wait,
+};
 use keel_store::row::{RowBuilder, column};
 use keel_store::{CheckpointOptions, Direction, MemoryAccount, ReadMode, Store, WriteSet};
 use parking_lot::Mutex;
@@ -197,8 +199,10 @@ fn money_is_neither_made_nor_lost() {
     let bank = Bank::open();
     thread::scope(|scope| {
         let bank = &bank;
-        let writers: Vec<_> = (1..3).map(|session| scope.spawn(move || bank.writer(session, 15_000))).collect();
-        let readers = [Direction::Forward, Direction::Reverse].map(|way| scope.spawn(move || bank.reader(way)));
+        let writers: Vec<_> =
+            (1..3).map(|session| scope.spawn(move || bank.writer(session, 15_000))).collect();
+        let readers =
+            [Direction::Forward, Direction::Reverse].map(|way| scope.spawn(move || bank.reader(way)));
         let checkpoints = scope.spawn(move || bank.checkpointer());
         let written = writers.into_iter().map(thread::ScopedJoinHandle::join).collect::<Vec<_>>();
         bank.stop.store(true, Ordering::Relaxed);
