@@ -1,0 +1,105 @@
+//! Server configuration: the options of `sp_configure`, as stored in master and shown in `sys.configurations`.
+
+/// One option as shipped.
+#[derive(Clone, Copy, Debug)]
+pub struct ConfigurationOption {
+    /// `configuration_id`.
+    pub id: i32,
+    /// Name.
+    pub name: &'static str,
+    /// Least value.
+    pub minimum: i64,
+    /// Greatest value.
+    pub maximum: i64,
+    /// Value at first start.
+    pub default: i64,
+    /// Takes effect with RECONFIGURE, not only at restart.
+    pub dynamic: bool,
+    /// Shown only with `show advanced options`.
+    pub advanced: bool,
+}
+
+const fn option(
+    id: i32,
+    name: &'static str,
+    minimum: i64,
+    maximum: i64,
+    default: i64,
+    dynamic: bool,
+    advanced: bool,
+) -> ConfigurationOption {
+    ConfigurationOption { id, name, minimum, maximum, default, dynamic, advanced }
+}
+
+/// Every option, by name.
+pub const OPTIONS: &[ConfigurationOption] = &[
+    option(16391, "Ad Hoc Distributed Queries", 0, 1, 0, true, true),
+    option(1550, "affinity I/O mask", i32::MIN as i64, i32::MAX as i64, 0, false, true),
+    option(1535, "affinity mask", i32::MIN as i64, i32::MAX as i64, 0, true, true),
+    option(16384, "Agent XPs", 0, 1, 0, true, true),
+    option(102, "allow updates", 0, 1, 0, true, false),
+    option(1579, "backup compression default", 0, 1, 0, true, false),
+    option(1569, "blocked process threshold (s)", 0, 86_400, 0, true, true),
+    option(544, "c2 audit mode", 0, 1, 0, false, true),
+    option(1562, "clr enabled", 0, 1, 0, true, false),
+    option(1577, "common criteria compliance enabled", 0, 1, 0, false, true),
+    option(16393, "contained database authentication", 0, 1, 0, true, false),
+    option(1538, "cost threshold for parallelism", 0, 32_767, 5, true, true),
+    option(400, "cross db ownership chaining", 0, 1, 0, true, false),
+    option(1531, "cursor threshold", -1, i32::MAX as i64, -1, true, true),
+    option(16386, "Database Mail XPs", 0, 1, 0, true, true),
+    option(1126, "default full-text language", 0, i32::MAX as i64, 1033, true, true),
+    option(124, "default language", 0, 9999, 0, true, false),
+    option(1568, "default trace enabled", 0, 1, 1, true, true),
+    option(114, "disallow results from triggers", 0, 1, 0, true, true),
+    option(1580, "filestream access level", 0, 2, 0, true, false),
+    option(109, "fill factor (%)", 0, 100, 0, false, true),
+    option(1505, "index create memory (KB)", 704, i32::MAX as i64, 0, true, true),
+    option(1570, "in-doubt xact resolution", 0, 2, 0, true, true),
+    option(1517, "lightweight pooling", 0, 1, 0, false, true),
+    option(106, "locks", 5000, i32::MAX as i64, 0, false, true),
+    option(1539, "max degree of parallelism", 0, 32_767, 0, true, true),
+    option(1544, "max server memory (MB)", 128, i32::MAX as i64, i32::MAX as i64, true, true),
+    option(1536, "max text repl size (B)", -1, i32::MAX as i64, 65_536, true, false),
+    option(503, "max worker threads", 128, 65_535, 0, true, true),
+    option(1537, "media retention", 0, 365, 0, true, true),
+    option(1540, "min memory per query (KB)", 512, i32::MAX as i64, 1024, true, true),
+    option(1543, "min server memory (MB)", 0, i32::MAX as i64, 0, true, true),
+    option(115, "nested triggers", 0, 1, 1, true, false),
+    option(505, "network packet size (B)", 512, 32_767, 4096, true, true),
+    option(16388, "Ole Automation Procedures", 0, 1, 0, true, true),
+    option(107, "open objects", 0, i32::MAX as i64, 0, false, true),
+    option(1581, "optimize for ad hoc workloads", 0, 1, 0, true, true),
+    option(1557, "PH timeout (s)", 1, 3600, 60, true, true),
+    option(1541, "query governor cost limit", 0, i32::MAX as i64, 0, true, true),
+    option(1542, "query wait (s)", -1, i32::MAX as i64, -1, true, true),
+    option(101, "recovery interval (min)", 0, 32_767, 0, true, true),
+    option(117, "remote access", 0, 1, 1, false, false),
+    option(1576, "remote admin connections", 0, 1, 0, true, false),
+    option(1519, "remote login timeout (s)", 0, i32::MAX as i64, 10, true, false),
+    option(542, "remote proc trans", 0, 1, 0, true, false),
+    option(1520, "remote query timeout (s)", 0, i32::MAX as i64, 600, true, false),
+    option(1547, "scan for startup procs", 0, 1, 0, false, true),
+    option(116, "server trigger recursion", 0, 1, 1, true, false),
+    option(1532, "set working set size", 0, 1, 0, false, true),
+    option(518, "show advanced options", 0, 1, 0, true, false),
+    option(16387, "SMO and DMO XPs", 0, 1, 1, true, true),
+    option(1555, "transform noise words", 0, 1, 0, true, true),
+    option(1127, "two digit year cutoff", 1753, 9999, 2049, true, true),
+    option(103, "user connections", 0, 32_767, 0, false, true),
+    option(1534, "user options", 0, 32_767, 0, true, false),
+    option(16390, "xp_cmdshell", 0, 1, 0, true, true),
+];
+
+/// The option whose name is, or begins with, `name`.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static ConfigurationOption> {
+    let exact = OPTIONS.iter().find(|o| o.name.eq_ignore_ascii_case(name));
+    exact.or_else(|| {
+        let mut matches = OPTIONS.iter().filter(|o| {
+            o.name.len() >= name.len() && o.name.is_char_boundary(name.len()) && o.name[..name.len()].eq_ignore_ascii_case(name)
+        });
+        let first = matches.next()?;
+        if matches.next().is_some() { None } else { Some(first) }
+    })
+}

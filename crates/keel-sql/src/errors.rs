@@ -1,0 +1,256 @@
+//! The product's errors that this layer raises: number, severity, state and text, one function each.
+
+use keel_types::SqlError;
+
+type E = Box<SqlError>;
+
+macro_rules! errors {
+    ($($(#[$doc:meta])* $name:ident($($arg:ident),*) = $number:literal, $severity:literal, $state:literal, $text:literal;)*) => {
+        $(
+            $(#[$doc])*
+            #[must_use]
+            pub fn $name($($arg: impl std::fmt::Display),*) -> E {
+                SqlError::new($number, $severity, $state, format!($text))
+            }
+        )*
+    };
+}
+
+errors! {
+    /// Unknown table, view or other rowset.
+    invalid_object_name(name) = 208, 16, 1, "Invalid object name '{name}'.";
+    /// Unknown procedure.
+    no_procedure(name) = 2812, 16, 62, "Could not find stored procedure '{name}'.";
+    /// Unknown database in USE.
+    no_database(name) = 911, 16, 1, "Database '{name}' does not exist. Make sure that the name is entered correctly.";
+    /// Login's database cannot be opened.
+    cannot_open_database(name) = 4060, 11, 1, "Cannot open database \"{name}\" requested by the login. The login failed.";
+    /// CREATE over an existing object.
+    object_exists(name) = 2714, 16, 6, "There is already an object named '{name}' in the database.";
+    /// DROP of what is not there.
+    cannot_drop_missing(kind, name) = 3701, 11, 5, "Cannot drop the {kind} '{name}', because it does not exist or you do not have permission.";
+    /// DROP of the wrong kind.
+    wrong_drop_kind(statement, name, other) = 3705, 16, 1, "Cannot use {statement} with '{name}' because '{name}' is a {other}. Use {other}.";
+    /// DROP TABLE referenced by a foreign key.
+    referenced_by_foreign_key(name) = 3726, 16, 1, "Could not drop object '{name}' because it is referenced by a FOREIGN KEY constraint.";
+    /// CREATE DATABASE over an existing one.
+    database_exists(name) = 1801, 16, 3, "Database '{name}' already exists. Choose a different database name.";
+    /// DROP DATABASE in use.
+    database_in_use(name) = 3702, 16, 4, "Cannot drop database \"{name}\" because it is currently in use.";
+    /// DROP of a system database.
+    cannot_drop_system(name) = 3708, 16, 4, "Cannot drop the database '{name}' because it is a system database.";
+    /// Undeclared variable.
+    undeclared_variable(name) = 137, 15, 2, "Must declare the scalar variable \"{name}\".";
+    /// Undeclared table variable.
+    undeclared_table_variable(name) = 1087, 15, 2, "Must declare the table variable \"{name}\".";
+    /// Duplicate DECLARE.
+    variable_declared(name) = 134, 15, 2, "The variable name '{name}' has already been declared. Variable names must be unique within a query batch or stored procedure.";
+    /// GOTO without label.
+    no_label(name) = 133, 15, 1, "A GOTO statement references the label '{name}' but the label has not been declared.";
+    /// Label twice.
+    label_declared(name) = 132, 15, 1, "The label '{name}' has already been declared. Label names must be unique within a query batch or stored procedure.";
+    /// BREAK outside WHILE.
+    break_outside() = 135, 15, 1, "Cannot use a BREAK statement outside the scope of a WHILE statement.";
+    /// CONTINUE outside WHILE.
+    continue_outside() = 136, 15, 1, "Cannot use a CONTINUE statement outside the scope of a WHILE statement.";
+    /// RETURN value in a batch.
+    return_value_in_batch() = 178, 15, 1, "A RETURN statement with a return value cannot be used in this context.";
+    /// THROW without parameters outside CATCH.
+    throw_outside_catch() = 10704, 15, 1, "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW statement inside a CATCH block, or add error parameters to the THROW statement.";
+    /// THROW number out of range.
+    throw_number(number) = 35100, 16, 10, "Error number {number} in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647.";
+    /// COMMIT without BEGIN.
+    commit_without_begin() = 3902, 16, 1, "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.";
+    /// ROLLBACK without BEGIN.
+    rollback_without_begin() = 3903, 16, 1, "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.";
+    /// ROLLBACK of an unknown name.
+    no_such_transaction(name) = 6401, 16, 1, "Cannot roll back {name}. No transaction or savepoint of that name was found.";
+    /// SAVE without a transaction.
+    save_without_transaction() = 628, 16, 0, "Cannot issue SAVE TRANSACTION when there is no active transaction.";
+    /// Write in a doomed transaction.
+    transaction_doomed() = 3930, 16, 1, "The current transaction cannot be committed and cannot support operations that write to the log file. Roll back the transaction.";
+    /// Savepoint in a doomed transaction.
+    doomed_savepoint() = 3931, 16, 1, "The current transaction cannot be committed and cannot be rolled back to a savepoint. Roll back the entire transaction.";
+    /// Batch ended with a doomed transaction.
+    doomed_at_end() = 3998, 16, 1, "Uncommittable transaction is detected at the end of the batch. The transaction is rolled back.";
+    /// Transaction count mismatch at the end of EXECUTE.
+    count_mismatch(before, after) = 266, 16, 2, "Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. Previous count = {before}, current count = {after}.";
+    /// ROLLBACK inside INSERT EXEC.
+    rollback_in_insert_exec() = 3915, 16, 0, "Cannot use the ROLLBACK statement within an INSERT-EXEC statement.";
+    /// Nested INSERT EXEC.
+    nested_insert_exec() = 8164, 16, 1, "An INSERT EXEC statement cannot be nested.";
+    /// Wrong column count in INSERT EXEC.
+    insert_exec_columns() = 213, 16, 7, "Column name or number of supplied values does not match table definition.";
+    /// Too many nested calls.
+    nesting_level() = 217, 16, 1, "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit 32).";
+    /// Procedure called without a parameter.
+    parameter_missing(procedure, parameter) = 201, 16, 4, "Procedure or function '{procedure}' expects parameter '{parameter}', which was not supplied.";
+    /// Procedure called with an unknown parameter.
+    no_such_parameter(parameter, procedure) = 8145, 16, 2, "{parameter} is not a parameter for procedure {procedure}.";
+    /// Too many arguments.
+    too_many_arguments(procedure) = 8144, 16, 2, "Procedure or function {procedure} has too many arguments specified.";
+    /// Named before positional.
+    positional_after_named(position) = 119, 15, 1, "Must pass parameter number {position} and subsequent parameters as '@name = value'. After the form '@name = value' has been used, all subsequent parameters must be passed in the form '@name = value'.";
+    /// OUTPUT for a parameter that is not.
+    not_output(parameter) = 8162, 16, 2, "The formal parameter \"{parameter}\" was not declared as an OUTPUT parameter, but the actual parameter passed in requested output.";
+    /// Parameter supplied twice.
+    parameter_twice(parameter) = 8143, 16, 1, "Parameter '{parameter}' was supplied multiple times.";
+    /// Unknown prepared handle.
+    no_prepared(handle) = 8179, 16, 2, "Could not find prepared statement with handle {handle}.";
+    /// Lock time-out.
+    lock_timeout() = 1222, 16, 51, "Lock request time out period exceeded.";
+    /// Deadlock victim.
+    deadlock(spid) = 1205, 13, 51, "Transaction (Process ID {spid}) was deadlocked on lock resources with another process and has been chosen as the deadlock victim. Rerun the transaction.";
+    /// Snapshot write conflict.
+    snapshot_conflict(table, database) = 3960, 16, 2, "Snapshot isolation transaction aborted due to update conflict. You cannot use snapshot isolation to access table '{table}' directly or indirectly in database '{database}' to update, delete, or insert the row that has been modified or deleted by another transaction. Retry the transaction or change the isolation level for the update/delete statement.";
+    /// SNAPSHOT not allowed.
+    snapshot_not_allowed(database) = 3952, 16, 1, "Snapshot isolation transaction failed accessing database '{database}' because snapshot isolation is not allowed in this database. Use ALTER DATABASE to allow snapshot isolation.";
+    /// Write to a read-only database.
+    database_read_only(database) = 3906, 16, 1, "Failed to update database \"{database}\" because the database is read-only.";
+    /// Column given twice.
+    duplicate_column(table, column) = 2705, 16, 3, "Column names in each table must be unique. Column name '{column}' in table '{table}' is specified more than once.";
+    /// Second primary key.
+    second_primary_key(table) = 1779, 16, 0, "Table '{table}' already has a primary key defined on it.";
+    /// Second primary key inside CREATE TABLE.
+    two_primary_keys(table) = 8110, 16, 0, "Cannot add multiple PRIMARY KEY constraints to table '{table}'.";
+    /// Primary key on a nullable column.
+    nullable_primary_key(table) = 8111, 16, 1, "Cannot define PRIMARY KEY constraint on nullable column in table '{table}'.";
+    /// Constraint could not be created; follows another error.
+    constraint_not_created() = 1750, 16, 1, "Could not create constraint or index. See previous errors.";
+    /// Constraint could not be dropped; follows another error.
+    constraint_not_dropped() = 3727, 16, 0, "Could not drop constraint. See previous errors.";
+    /// Unknown column of a constraint or index.
+    no_column_in_table(column) = 1911, 16, 1, "Column name '{column}' does not exist in the target table or view.";
+    /// Index exists.
+    index_exists(table, index) = 1913, 16, 1, "The operation failed because an index or statistics with name '{index}' already exists on table '{table}'.";
+    /// Second clustered index.
+    second_clustered(table, index) = 1902, 16, 3, "Cannot create more than one clustered index on table '{table}'. Drop the existing clustered index '{index}' before creating another.";
+    /// Index on what is not there.
+    no_table_for_index(table) = 1088, 16, 12, "Cannot find the object \"{table}\" because it does not exist or you do not have permissions.";
+    /// Duplicate key during CREATE UNIQUE INDEX.
+    duplicate_in_index(table, index, key) = 1505, 16, 1, "The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object name '{table}' and the index name '{index}'. The duplicate key value is ({key}).";
+    /// No such constraint.
+    not_a_constraint(name) = 3728, 16, 1, "'{name}' is not a constraint.";
+    /// DROP INDEX that backs a constraint.
+    index_of_constraint(index, kind) = 3723, 16, 4, "An explicit DROP INDEX is not allowed on index '{index}'. It is being used for {kind} constraint enforcement.";
+    /// ALTER TABLE on what is not there.
+    cannot_find_object(name) = 4902, 16, 1, "Cannot find the object \"{name}\" because it does not exist or you do not have permissions.";
+    /// ALTER TABLE names an unknown column.
+    alter_unknown_column(statement, column, table) = 4924, 16, 1, "{statement} failed because column '{column}' does not exist in table '{table}'.";
+    /// ALTER TABLE ADD without default.
+    add_not_null(column, table) = 4901, 16, 1, "ALTER TABLE only allows columns to be added that can contain nulls, or have a DEFAULT definition specified, or the column being added is an identity or timestamp column, or alternatively if none of the previous conditions are satisfied the table must be empty to allow addition of this column. Column '{column}' cannot be added to non-empty table '{table}' because it does not satisfy these conditions.";
+    /// An object depends on the column.
+    column_dependency(kind, name, column) = 5074, 16, 1, "The {kind} '{name}' is dependent on column '{column}'.";
+    /// ALTER TABLE on a column with dependents.
+    alter_dependents(statement, column) = 4922, 16, 9, "{statement} {column} failed because one or more objects access this column.";
+    /// Dropping the last column.
+    last_column(table) = 4923, 16, 1, "ALTER TABLE DROP COLUMN failed because '{table}' has only one data column. A table must have at least one data column.";
+    /// TRUNCATE of a referenced table.
+    truncate_referenced(table) = 4712, 16, 1, "Cannot truncate table '{table}' because it is being referenced by a FOREIGN KEY constraint.";
+    /// TRUNCATE of what is not there.
+    cannot_truncate(table) = 4701, 16, 1, "Cannot find the object \"{table}\" because it does not exist or you do not have permissions.";
+    /// Unknown schema.
+    no_schema(name) = 2760, 16, 1, "The specified schema name \"{name}\" either does not exist or you do not have permission to use it.";
+    /// Schema still used.
+    schema_in_use(schema, object) = 3729, 16, 1, "Cannot drop schema '{schema}' because it is being referenced by object '{object}'.";
+    /// Type still used.
+    type_in_use(name, object) = 3732, 16, 1, "Cannot drop type '{name}' because it is being referenced by object '{object}'. There may be other objects that reference this type.";
+    /// Type exists.
+    type_exists(name) = 219, 16, 1, "The type '{name}' already exists, or you do not have permission to create it.";
+    /// Unknown type of a column, parameter or variable.
+    no_type(number, name) = 2715, 16, 6, "Column, parameter, or variable #{number}: Cannot find data type {name}.";
+    /// Statement not allowed in a transaction.
+    not_in_transaction(statement) = 226, 16, 6, "{statement} statement not allowed within multi-statement transaction.";
+    /// ALTER DATABASE in a transaction.
+    not_in_user_transaction(statement) = 574, 16, 0, "{statement} cannot be used inside a user transaction.";
+    /// Foreign key without matching key.
+    no_candidate_key(table, foreign_key) = 1776, 16, 0, "There are no primary or candidate keys in the referenced table '{table}' that match the referencing column list in the foreign key '{foreign_key}'.";
+    /// Foreign key to an unknown table.
+    foreign_key_no_table(foreign_key, table) = 1767, 16, 0, "Foreign key '{foreign_key}' references invalid table '{table}'.";
+    /// Foreign key to an unknown column.
+    foreign_key_no_column(foreign_key, column, table) = 1770, 16, 0, "Foreign key '{foreign_key}' references invalid column '{column}' in referenced table '{table}'.";
+    /// Foreign key from an unknown column.
+    foreign_key_own_column(foreign_key, column, table) = 1769, 16, 1, "Foreign key '{foreign_key}' references invalid column '{column}' in referencing table '{table}'.";
+    /// Foreign key types differ.
+    foreign_key_types(column, table, other, foreign_key) = 1778, 16, 0, "Column '{table}' is not the same data type as referencing column '{column}.{other}' in foreign key '{foreign_key}'.";
+    /// Existing rows violate a new constraint.
+    constraint_violated(statement, kind, name, database, table, column) = 547, 16, 0, "The {statement} statement conflicted with the {kind} constraint \"{name}\". The conflict occurred in database \"{database}\", table \"{table}\"{column}.";
+    /// Two identity columns.
+    two_identities(table) = 2744, 16, 2, "Multiple identity columns specified for table '{table}'. Only one identity column per table is allowed.";
+    /// Identity of a wrong type.
+    identity_type(column) = 2749, 16, 2, "Identity column '{column}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, unencrypted, and constrained to be nonnullable.";
+    /// IDENTITY_INSERT already on for another table.
+    identity_insert_on(table, database, schema, wanted) = 8107, 16, 1, "IDENTITY_INSERT is already ON for table '{database}.{schema}.{table}'. Cannot perform SET operation for table '{wanted}'.";
+    /// No such object for a procedure or function.
+    object_missing(name, database) = 15009, 16, 1, "The object '{name}' does not exist in database '{database}' or is invalid for this operation.";
+    /// RAISERROR message number unknown.
+    no_user_message(number, severity) = 18054, 16, 1, "Error {number}, severity {severity}, state 1 was raised, but no message with that error number was found in sys.messages. If error is larger than 50000, make sure the user-defined message is added using sp_addmessage.";
+    /// RAISERROR severity needs WITH LOG.
+    severity_needs_log() = 2754, 16, 1, "Error severity levels greater than 18 can only be specified by members of the sysadmin role, using the WITH LOG option.";
+    /// RAISERROR substitution of a wrong type.
+    raiserror_parameter(position) = 2786, 16, 1, "The data type of substitution parameter {position} does not match the expected type of the format specification.";
+    /// Cursor already there.
+    cursor_exists(name) = 16915, 16, 1, "A cursor with the name '{name}' already exists.";
+    /// Unknown cursor.
+    no_cursor(name) = 16916, 16, 1, "A cursor with the name '{name}' does not exist.";
+    /// Cursor not open.
+    cursor_not_open() = 16917, 16, 1, "Cursor is not open.";
+    /// Cursor open already.
+    cursor_open() = 16905, 16, 1, "The cursor is already open.";
+    /// FETCH direction on a forward-only cursor.
+    fetch_forward_only(direction) = 16911, 16, 1, "fetch: The fetch type {direction} cannot be used with forward only cursors.";
+    /// FETCH INTO with the wrong number of variables.
+    fetch_variables() = 16924, 16, 1, "Cursorfetch: The number of variables declared in the INTO list must match that of selected columns.";
+    /// Cursor variable without a cursor.
+    cursor_unallocated(name) = 16950, 16, 2, "The variable '{name}' does not currently have a cursor allocated to it.";
+    /// Positioned update on nothing.
+    cursor_no_row() = 16931, 16, 1, "There are no rows in the current fetch buffer.";
+    /// Positioned update through a read-only cursor.
+    cursor_read_only() = 16929, 16, 1, "The cursor is READ ONLY.";
+    /// Cancelled statement.
+    cancelled() = 3617, 16, 1, "The query was cancelled.";
+    /// Unknown SET language and the like.
+    unknown_option(name) = 195, 15, 5, "'{name}' is not a recognized SET option.";
+    /// sp_configure: unknown option.
+    no_configuration(name) = 15123, 16, 1, "The configuration option '{name}' does not exist, or it may be an advanced option.";
+    /// sp_configure: out of range.
+    configuration_range(value, name) = 15129, 16, 1, "'{value}' is not a valid value for configuration option '{name}'.";
+    /// Kill of what is not there.
+    no_process(id) = 6106, 16, 2, "Process ID {id} is not an active process ID.";
+    /// Kill of oneself.
+    kill_self() = 6104, 16, 1, "Cannot use KILL to kill your own process.";
+    /// Session killed.
+    killed() = 596, 21, 1, "Cannot continue the execution because the session is in the kill state.";
+    /// Multi-part name with an unknown server.
+    no_linked_server(name) = 7202, 11, 2, "Could not find server '{name}' in sys.servers. Verify that the correct server name was specified. If necessary, execute the stored procedure sp_addlinkedserver to add the server to sys.servers.";
+    /// Something of T-SQL that is not built yet.
+    not_supported(what) = 40517, 16, 1, "{what} is not supported in this version of Evenkeel.";
+    /// The database's log or files refuse work.
+    database_unavailable(name, detail) = 9001, 21, 4, "The log for database '{name}' is not available. {detail}";
+    /// Corruption found in data.
+    corruption(detail) = 824, 24, 2, "Evenkeel detected a logical consistency-based I/O error: {detail}. This is a severe system-level error condition that threatens database integrity and must be corrected immediately.";
+    /// Memory is out.
+    out_of_memory() = 701, 17, 123, "There is insufficient system memory in resource pool 'default' to run this query.";
+    /// Log is full.
+    log_full(name) = 9002, 17, 2, "The transaction log for database '{name}' is full due to 'ACTIVE_TRANSACTION'.";
+    /// Unique key violated by existing definitions of catalog metadata.
+    catalog_corrupt(detail) = 211, 23, 51, "Possible schema corruption. Run DBCC CHECKCATALOG. {detail}";
+    /// Invalid USE inside procedures.
+    option_of_set(name, value) = 1004, 15, 1, "Invalid value '{value}' for SET option {name}.";
+    /// Metadata changed under a snapshot transaction.
+    snapshot_metadata(database) = 3961, 16, 1, "Snapshot isolation transaction failed in database '{database}' because the object accessed by the statement has been modified by a DDL statement in another concurrent transaction since the start of this transaction. It is disallowed because the metadata is not versioned. A concurrent update to metadata can lead to inconsistency if mixed with snapshot isolation.";
+    /// Only members of sysadmin may.
+    no_permission(what) = 15247, 16, 1, "User does not have permission to perform this action. {what}";
+}
+
+/// Sets line and procedure where they are not yet known.
+#[must_use]
+pub fn located(mut error: E, line: u32, procedure: Option<&str>) -> E {
+    if error.line == 0 {
+        error.line = line;
+        if error.procedure.is_none() {
+            error.procedure = procedure.map(str::to_owned);
+        }
+    }
+    error
+}
