@@ -1,0 +1,443 @@
+//! Batches and modules as they run: a flat list of instructions.
+//!
+//! ```text
+//!   text ──parse──► tree ──lower──► Program { instructions, variables }   shared by all sessions (plan cache)
+//!                                      │
+//!                                      └─ Unit: one query or expression; compiled by keel-query when first executed
+//!                                               and again when what it was compiled against has changed
+//! ```
+//!
+//! Lowering decides everything that does not need a catalog: control flow becomes jumps, variables become slots, GOTO
+//! targets are resolved, TRY blocks become handler pushes with a known depth. Names of tables are *not* looked up
+//! (deferred name resolution): a procedure may create the table it then uses.
+//!
+//! Deliberately absent: execution (`run`), catalogs, anything of one session.
+
+mod lower;
+mod unit;
+
+pub use lower::{ModuleShape, lower_batch, lower_module};
+pub use unit::{Compiled, Dependencies, Unit, UnitSource};
+
+use keel_base::DatabaseId;
+use keel_parser::ast;
+use keel_query::catalog::ObjectId;
+use keel_types::{SqlType, Value};
+use smol_str::SmolStr;
+use std::sync::Arc;
+
+/// A place in the instruction list.
+pub type Label = u32;
+/// Index of a scalar variable in a frame.
+pub type Slot = u32;
+
+/// A scalar variable or parameter.
+#[derive(Clone, Debug)]
+pub struct VariableDef {
+    /// Name with its `@`, folded.
+    pub name: SmolStr,
+    /// Declared type.
+    pub ty: SqlType,
+}
+
+/// A parameter of a module or parameterised batch. The first variables of a program are its parameters.
+#[derive(Clone, Debug)]
+pub struct ParameterDef {
+    /// Name with its `@`, as declared.
+    pub name: SmolStr,
+    /// Declared type (`SqlType::Null` for table and cursor parameters).
+    pub ty: SqlType,
+    /// Default, evaluated at call.
+    pub default: Option<Value>,
+    /// OUTPUT.
+    pub output: bool,
+    /// Index into the table variables when it is a table-valued parameter, with its type's name.
+    pub table: Option<(usize, ast::ObjectName)>,
+    /// A cursor parameter.
+    pub cursor: bool,
+}
+
+/// A table variable.
+#[derive(Clone, Debug)]
+pub struct TableVariableDef {
+    /// Name with its `@`, folded.
+    pub name: SmolStr,
+    /// Its columns and constraints, or the table type it has.
+    pub shape: TableShape,
+}
+
+/// What a table variable looks like.
+#[derive(Clone, Debug)]
+pub enum TableShape {
+    /// `TABLE (…)`
+    Elements(Vec<ast::TableElement>),
+    /// A table type.
+    Type(ast::ObjectName),
+}
+
+/// Where a program comes from: for error attribution and name resolution.
+#[derive(Clone, Debug)]
+pub struct ModuleIdentity {
+    /// Database of the module; of the batch, the one it was compiled in.
+    pub database: DatabaseId,
+    /// Object id; 0 for batches.
+    pub object_id: ObjectId,
+    /// Schema in which one-part names are looked for first.
+    pub schema_id: i32,
+    /// Name in messages; `None` for batches.
+    pub name: Option<SmolStr>,
+    /// What kind of program.
+    pub kind: ProgramKind,
+}
+
+/// Kinds of programs differ in what a client sees of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgramKind {
+    /// A batch from the client.
+    Batch,
+    /// EXEC('…') and sp_executesql.
+    Dynamic,
+    /// A stored procedure.
+    Procedure,
+    /// A scalar function.
+    Function,
+    /// A multi-statement table function.
+    TableFunction,
+    /// A trigger.
+    Trigger,
+}
+
+/// A batch or module ready to run.
+#[derive(Debug)]
+pub struct Program {
+    /// Unique in the process: the key of per-session state about it.
+    pub id: u64,
+    /// Where it comes from.
+    pub identity: ModuleIdentity,
+    /// Its text.
+    pub text: Arc<str>,
+    /// Parameters, the first of `variables`.
+    pub parameters: Vec<ParameterDef>,
+    /// Scalar variables.
+    pub variables: Vec<VariableDef>,
+    /// Table variables.
+    pub tables: Vec<TableVariableDef>,
+    /// Cursor variables, by folded name.
+    pub cursors: Vec<SmolStr>,
+    /// Instructions; the last one is a `Return`.
+    pub code: Vec<Instruction>,
+    /// SET QUOTED_IDENTIFIER when it was parsed.
+    pub quoted_identifier: bool,
+    /// SET ANSI_NULLS when it was made.
+    pub ansi_nulls: bool,
+    /// RETURNS of a scalar function.
+    pub returns: Option<SqlType>,
+}
+
+impl Program {
+    /// The slot of a variable by name.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<(Slot, &VariableDef)> {
+        let at = self.variables.iter().position(|v| v.name.eq_ignore_ascii_case(name))?;
+        Some((at as Slot, &self.variables[at]))
+    }
+    /// The index of a table variable by name.
+    #[must_use]
+    pub fn table(&self, name: &str) -> Option<usize> {
+        self.tables.iter().position(|v| v.name.eq_ignore_ascii_case(name))
+    }
+}
+
+/// One step.
+#[derive(Debug)]
+pub struct Instruction {
+    /// What to do.
+    pub op: Op,
+    /// Line that errors report.
+    pub line: u32,
+}
+
+/// The steps.
+#[derive(Debug)]
+pub enum Op {
+    /// Goes on elsewhere, leaving TRY and CATCH blocks down to `depth`.
+    Jump {
+        /// Where.
+        target: Label,
+        /// How many handlers stay.
+        depth: u16,
+    },
+    /// Goes on elsewhere when the condition is not true.
+    JumpUnless {
+        /// IF or WHILE condition.
+        condition: Unit,
+        /// Where.
+        target: Label,
+    },
+    /// A TRY block begins.
+    EnterTry {
+        /// Its CATCH block.
+        handler: Label,
+    },
+    /// The innermost TRY or CATCH block ends.
+    LeaveTry,
+    /// The end of the program or RETURN.
+    Return(Option<Unit>),
+    /// SET @v = …, DECLARE @v … = …
+    Assign {
+        /// Which.
+        slot: Slot,
+        /// What, converted to the variable's type.
+        value: Unit,
+    },
+    /// A SELECT that returns rows or assigns variables.
+    Select {
+        /// The query.
+        query: Unit,
+        /// Assigns variables and returns no rows.
+        assigns: bool,
+    },
+    /// SELECT … INTO
+    SelectInto(Box<ast::SelectStatement>),
+    /// INSERT, UPDATE, DELETE, MERGE
+    Dml {
+        /// The statement.
+        statement: Unit,
+        /// Its command number.
+        command: u16,
+    },
+    /// INSERT … EXEC
+    InsertExec {
+        /// INSERT … SELECT * FROM the captured rows.
+        insert: Unit,
+        /// What to run.
+        call: Box<Call>,
+    },
+    /// A positioned UPDATE or DELETE.
+    Positioned(Box<Positioned>),
+    /// EXEC of a procedure.
+    Call(Box<Call>),
+    /// EXEC (string)
+    ExecText {
+        /// The text.
+        text: Unit,
+    },
+    /// PRINT
+    Print(Unit),
+    /// RAISERROR
+    RaisError(Box<RaisErrorOp>),
+    /// THROW; `None` rethrows.
+    Throw(Option<Box<(Unit, Unit, Unit)>>),
+    /// WAITFOR; true for TIME.
+    WaitFor(Unit, bool),
+    /// BEGIN TRANSACTION
+    Begin(Option<NameSource>),
+    /// COMMIT
+    Commit(Option<NameSource>),
+    /// ROLLBACK
+    Rollback(Option<NameSource>),
+    /// SAVE TRANSACTION
+    Save(NameSource),
+    /// DECLARE CURSOR or SET @c = CURSOR
+    DeclareCursor(Box<CursorOp>),
+    /// OPEN
+    OpenCursor(CursorName),
+    /// CLOSE
+    CloseCursor(CursorName),
+    /// DEALLOCATE
+    DeallocateCursor(CursorName),
+    /// FETCH
+    Fetch(Box<FetchOp>),
+    /// `SET @a = @b` of cursor variables.
+    CopyCursor {
+        /// Target, index of a cursor variable.
+        to: usize,
+        /// Source.
+        from: CursorName,
+    },
+    /// USE
+    Use(SmolStr),
+    /// SET of session options.
+    Set(Box<SetOp>),
+    /// Everything that changes definitions or administers: interpreted from the tree.
+    Statement(Box<ast::Statement>),
+}
+
+/// A transaction name: known or in a variable.
+#[derive(Clone, Debug)]
+pub enum NameSource {
+    /// As written.
+    Literal(SmolStr),
+    /// In a variable.
+    Slot(Slot),
+}
+
+/// A call of a procedure.
+#[derive(Debug)]
+pub struct Call {
+    /// `@rc =`
+    pub status: Option<Slot>,
+    /// Whom.
+    pub target: CallTarget,
+    /// Arguments in order.
+    pub args: Vec<CallArg>,
+    /// `WITH RECOMPILE`
+    pub recompile: bool,
+}
+
+/// Whom to call.
+#[derive(Debug)]
+pub enum CallTarget {
+    /// By name.
+    Name(ast::ObjectName),
+    /// The name is in a variable.
+    Slot(Slot),
+    /// EXEC (string), for INSERT … EXEC.
+    Text(Unit),
+}
+
+/// An argument.
+#[derive(Debug)]
+pub struct CallArg {
+    /// `@name =`
+    pub name: Option<SmolStr>,
+    /// What.
+    pub value: ArgValue,
+    /// OUTPUT
+    pub output: bool,
+}
+
+/// What an argument is.
+#[derive(Debug)]
+pub enum ArgValue {
+    /// DEFAULT
+    Default,
+    /// A constant.
+    Constant(Value, SqlType),
+    /// A variable.
+    Slot(Slot),
+    /// A table variable.
+    Table(usize),
+    /// A cursor variable.
+    Cursor(usize),
+    /// `@@name` and other expressions.
+    Expr(Unit),
+}
+
+/// RAISERROR
+#[derive(Debug)]
+pub struct RaisErrorOp {
+    /// Text or number.
+    pub message: Unit,
+    /// Severity.
+    pub severity: Unit,
+    /// State.
+    pub state: Unit,
+    /// Substitutions.
+    pub args: Vec<Unit>,
+    /// WITH LOG
+    pub log: bool,
+    /// WITH NOWAIT
+    pub no_wait: bool,
+    /// WITH SETERROR
+    pub set_error: bool,
+}
+
+/// A cursor by name or variable.
+#[derive(Clone, Debug)]
+pub enum CursorName {
+    /// A named cursor.
+    Named {
+        /// GLOBAL was written.
+        global: bool,
+        /// Folded.
+        name: SmolStr,
+    },
+    /// Index of a cursor variable.
+    Variable(usize),
+}
+
+/// DECLARE CURSOR
+#[derive(Debug)]
+pub struct CursorOp {
+    /// Its name or variable.
+    pub name: CursorName,
+    /// Definition.
+    pub definition: ast::CursorDefinition,
+    /// Its query, with the hidden key columns when it can be updated through.
+    pub query: Unit,
+}
+
+/// FETCH
+#[derive(Debug)]
+pub struct FetchOp {
+    /// From.
+    pub cursor: CursorName,
+    /// Which row.
+    pub direction: FetchDirection,
+    /// INTO
+    pub into: Vec<Slot>,
+}
+
+/// Which row.
+#[derive(Debug)]
+pub enum FetchDirection {
+    /// NEXT
+    Next,
+    /// PRIOR
+    Prior,
+    /// FIRST
+    First,
+    /// LAST
+    Last,
+    /// ABSOLUTE n
+    Absolute(Unit),
+    /// RELATIVE n
+    Relative(Unit),
+}
+
+/// UPDATE or DELETE … WHERE CURRENT OF.
+#[derive(Debug)]
+pub struct Positioned {
+    /// The cursor.
+    pub cursor: CursorName,
+    /// The statement as written.
+    pub statement: ast::Statement,
+    /// Command number.
+    pub command: u16,
+}
+
+/// SET of session options.
+#[derive(Debug)]
+pub enum SetOp {
+    /// ON/OFF switches.
+    Switches {
+        /// Upper case.
+        names: Vec<SmolStr>,
+        /// ON
+        on: bool,
+    },
+    /// STATISTICS
+    Statistics {
+        /// IO, TIME…
+        names: Vec<SmolStr>,
+        /// ON
+        on: bool,
+    },
+    /// TRANSACTION ISOLATION LEVEL
+    Isolation(ast::Isolation),
+    /// IDENTITY_INSERT
+    IdentityInsert {
+        /// Table.
+        table: ast::ObjectName,
+        /// ON
+        on: bool,
+    },
+    /// Options with a value.
+    Value {
+        /// Upper case.
+        name: SmolStr,
+        /// Value.
+        value: Unit,
+    },
+}

@@ -1,0 +1,75 @@
+//! One query or expression of a program, compiled when it is first executed.
+
+use keel_base::DatabaseId;
+use keel_parser::ast;
+use keel_query::catalog::ObjectId;
+use keel_types::SqlType;
+use std::sync::Arc;
+
+/// What is compiled.
+#[derive(Debug)]
+pub enum UnitSource {
+    /// A value, converted to a type when one is given.
+    Expr(ast::Expr, Option<SqlType>),
+    /// A condition.
+    Condition(ast::Expr),
+    /// A SELECT, INSERT, UPDATE, DELETE or MERGE.
+    Statement(ast::Statement),
+}
+
+/// What a compiled unit was compiled against. It is good as long as all of it is still so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dependencies {
+    /// Catalog versions.
+    pub catalogs: Vec<(DatabaseId, u64)>,
+    /// Temporary tables and table variables by name, with the id of what the name stood for.
+    pub temporary: Vec<(smol_str::SmolStr, ObjectId)>,
+}
+
+/// A unit with its compiled form.
+#[derive(Debug)]
+pub struct Unit {
+    /// What is compiled.
+    pub source: UnitSource,
+    cache: arc_swap::ArcSwapOption<Compiled>,
+}
+
+/// The compiled form.
+#[derive(Debug)]
+pub struct Compiled {
+    /// What can be executed.
+    pub code: CompiledCode,
+    /// What it depends on.
+    pub dependencies: Dependencies,
+}
+
+/// Executable forms.
+#[derive(Debug)]
+pub enum CompiledCode {
+    /// A value or condition.
+    Scalar(keel_query::ScalarExpr),
+    /// A query or data change.
+    Plan(Arc<keel_query::Plan>),
+}
+
+impl Unit {
+    /// Not yet compiled.
+    #[must_use]
+    pub fn new(source: UnitSource) -> Unit {
+        Unit { source, cache: arc_swap::ArcSwapOption::empty() }
+    }
+    /// A value.
+    #[must_use]
+    pub fn expr(expr: ast::Expr, ty: Option<SqlType>) -> Unit {
+        Unit::new(UnitSource::Expr(expr, ty))
+    }
+    /// What was compiled last.
+    #[must_use]
+    pub fn cached(&self) -> arc_swap::Guard<Option<Arc<Compiled>>> {
+        self.cache.load()
+    }
+    /// Keeps a compiled form for the next execution, by whichever session.
+    pub fn keep(&self, compiled: Arc<Compiled>) {
+        self.cache.store(Some(compiled));
+    }
+}
