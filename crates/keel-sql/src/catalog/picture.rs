@@ -15,11 +15,7 @@ use std::sync::Arc;
 /// A name as compared: identifiers do not distinguish case.
 #[must_use]
 pub fn fold(name: &str) -> SmolStr {
-    if name.bytes().any(|b| b.is_ascii_uppercase() || !b.is_ascii()) {
-        SmolStr::new(name.to_lowercase())
-    } else {
-        SmolStr::new(name)
-    }
+    keel_types::collation::fold_identifier(name)
 }
 
 type NameKey = (i32, SmolStr);
