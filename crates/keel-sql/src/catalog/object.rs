@@ -99,6 +99,8 @@ pub mod object_class {
     pub const TYPE: u8 = 7;
     /// Reserved ends of counters: identity values by table id, see `engine::counters`.
     pub const COUNTER: u8 = 32;
+    /// Reserved ends of sequences by object id.
+    pub const SEQUENCE_VALUE: u8 = 33;
     /// In master: databases of the instance.
     pub const DATABASE: u8 = 40;
     /// In master: logins.

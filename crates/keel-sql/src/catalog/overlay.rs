@@ -42,6 +42,12 @@ impl Overlay {
         &self.picture
     }
 
+    /// Whether others have changed nothing since the picture was made.
+    #[must_use]
+    pub fn is_based_on(&self, published_version: u64) -> bool {
+        self.base_version == published_version
+    }
+
     /// What the transaction saw last.
     #[must_use]
     pub fn current(&self) -> &Arc<Picture> {

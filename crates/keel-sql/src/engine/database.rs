@@ -1,0 +1,379 @@
+//! One database of the instance: its store, its published catalog, its counters.
+
+use crate::catalog::{
+    CatalogKey, CatalogObject, CatalogOp, FIRST_USER_OBJECT, FIRST_USER_TREE, Picture, SYSTEM_TREE, decode, encode,
+    object_class,
+};
+use crate::errors;
+use crate::map::{db_error, txn_error};
+use arc_swap::ArcSwap;
+use hashbrown::HashMap;
+use keel_base::{DatabaseId, TreeId};
+use keel_node::{Database, Direction, Isolation, Transaction};
+use keel_query::catalog::{Catalog, ObjectId};
+use keel_store::row;
+use keel_types::error::Result;
+use parking_lot::{Condvar, Mutex, RwLock};
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
+
+/// Identity values and the like are reserved in the log this many at a time; a crash loses at most so many numbers.
+const RESERVE: i64 = 1000;
+
+/// A database of the instance.
+pub struct DatabaseEntry {
+    /// Id.
+    pub id: DatabaseId,
+    /// Log and store.
+    pub store: Arc<Database>,
+    name: RwLock<Arc<str>>,
+    picture: ArcSwap<Picture>,
+    version: AtomicU64,
+    /// Between publication and hardening of a DDL commit nobody may compile against the new picture.
+    pending: Mutex<u32>,
+    settled: Condvar,
+    next_object: AtomicI32,
+    next_tree: AtomicU32,
+    counters: RwLock<HashMap<(u8, i32), Arc<Counter>, foldhash::fast::RandomState>>,
+    row_ids: RwLock<HashMap<TreeId, Arc<AtomicU64>, foldhash::fast::RandomState>>,
+    rowversion: AtomicU64,
+    /// Sessions whose current database this is.
+    pub users: AtomicU32,
+    dropped: AtomicBool,
+}
+
+/// A durable counter: identity column, sequence, rowversion. Values are handed out from memory; the end of the
+/// reserved block is a row of the system tree.
+pub struct Counter {
+    /// Last value handed out, and whether one ever was.
+    state: Mutex<CounterState>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct CounterState {
+    last: Option<i64>,
+    /// The stored row says values up to here may have been used.
+    reserved: i64,
+}
+
+impl DatabaseEntry {
+    /// Reads the catalog of an open database.
+    pub fn load(id: DatabaseId, name: &str, store: Arc<Database>) -> Result<Arc<DatabaseEntry>> {
+        let mut picture = Picture::empty(id);
+        let mut counters = HashMap::default();
+        let mut txn = store.begin(Isolation::ReadCommitted);
+        let view = txn.statement_snapshot();
+        let mut cursor = txn
+            .scan(&view, SYSTEM_TREE, Bound::Unbounded, Bound::Unbounded, Direction::Forward)
+            .map_err(|e| txn_error(e, name, 0))?;
+        while let Some((key, bytes)) = cursor.next().map_err(|e| txn_error(e, name, 0))? {
+            let (class, id) = parse_key(key)?;
+            let json = row::column(&bytes, 0).unwrap_or_default();
+            if class == object_class::COUNTER || class == object_class::SEQUENCE_VALUE {
+                let reserved = json.try_into().map(i64::from_le_bytes).unwrap_or(0);
+                let state = CounterState { last: Some(reserved), reserved };
+                counters.insert((class, id), Arc::new(Counter { state: Mutex::new(state) }));
+            } else if let Some(object) = decode(class, json).map_err(errors::catalog_corrupt)? {
+                picture.put(object);
+            }
+        }
+        drop(cursor);
+        txn.rollback();
+        let next_object = picture.max_object_id().max(FIRST_USER_OBJECT) + 1;
+        let next_tree = picture.max_tree().max(FIRST_USER_TREE) + 1;
+        let tree_mark: Option<Arc<Counter>> = counters.get(&(object_class::COUNTER, TREE_COUNTER)).cloned();
+        let next_tree = match tree_mark.and_then(|c| c.state.lock().last) {
+            Some(used) => next_tree.max(used as u32 + 1),
+            None => next_tree,
+        };
+        let rowversion: Option<Arc<Counter>> = counters.get(&(object_class::COUNTER, ROWVERSION_COUNTER)).cloned();
+        let rowversion = rowversion.and_then(|c| c.state.lock().last).unwrap_or(2000) as u64;
+        Ok(Arc::new(DatabaseEntry {
+            id,
+            store,
+            name: RwLock::new(name.into()),
+            version: AtomicU64::new(picture.version()),
+            picture: ArcSwap::from_pointee(picture),
+            pending: Mutex::new(0),
+            settled: Condvar::new(),
+            next_object: AtomicI32::new(next_object),
+            next_tree: AtomicU32::new(next_tree),
+            counters: RwLock::new(counters),
+            row_ids: RwLock::default(),
+            rowversion: AtomicU64::new(rowversion),
+            users: AtomicU32::new(0),
+            dropped: AtomicBool::new(false),
+        }))
+    }
+
+    /// Name.
+    #[must_use]
+    pub fn name(&self) -> Arc<str> {
+        Arc::clone(&self.name.read())
+    }
+
+    /// ALTER DATABASE … MODIFY NAME
+    pub fn rename(&self, name: &str) {
+        *self.name.write() = name.into();
+    }
+
+    /// The version of the published catalog: one load, for plan validation.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// The published catalog, once its commit is hardened.
+    #[must_use]
+    pub fn picture(&self) -> Arc<Picture> {
+        let mut pending = self.pending.lock();
+        while *pending > 0 {
+            self.settled.wait(&mut pending);
+        }
+        drop(pending);
+        self.picture.load_full()
+    }
+
+    /// DROP DATABASE has taken it away.
+    #[must_use]
+    pub fn is_dropped(&self) -> bool {
+        self.dropped.load(Ordering::Acquire)
+    }
+
+    /// DROP DATABASE takes it away.
+    pub fn mark_dropped(&self) {
+        self.dropped.store(true, Ordering::Release);
+    }
+
+    /// A new object id.
+    pub fn allocate_object(&self) -> ObjectId {
+        self.next_object.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A new tree. The highest one ever given out is remembered, so that rows of a dropped tree never come back.
+    pub fn allocate_tree(&self) -> Result<TreeId> {
+        let tree = self.next_tree.fetch_add(1, Ordering::Relaxed);
+        if self.id != super::TEMPDB {
+            let counter = self.counter(object_class::COUNTER, TREE_COUNTER);
+            let mut state = counter.state.lock();
+            if state.last.is_none_or(|r| r < i64::from(tree)) {
+                state.last = Some(i64::from(tree));
+            }
+            self.reserve(&mut state, object_class::COUNTER, TREE_COUNTER, i64::from(tree), 64)?;
+        }
+        Ok(TreeId(tree))
+    }
+
+    fn counter(&self, class: u8, id: i32) -> Arc<Counter> {
+        if let Some(c) = self.counters.read().get(&(class, id)) {
+            return Arc::clone(c);
+        }
+        let fresh = || Arc::new(Counter { state: Mutex::new(CounterState { last: None, reserved: i64::MIN }) });
+        Arc::clone(self.counters.write().entry((class, id)).or_insert_with(fresh))
+    }
+
+    /// Writes the end of a counter's reserved block when `value` is past it, `step` further on. The row goes into the
+    /// log before any transaction that uses the value can, so nobody needs to wait for it here.
+    fn reserve(&self, state: &mut CounterState, class: u8, id: i32, value: i64, step: i64) -> Result<()> {
+        let covered = if step < 0 { value >= state.reserved } else { value <= state.reserved };
+        if self.id == super::TEMPDB || (covered && state.reserved != i64::MIN) {
+            return Ok(());
+        }
+        state.reserved = value.saturating_add(step);
+        self.write_counter(class, id, state.reserved)
+    }
+
+    fn write_counter(&self, class: u8, id: i32, value: i64) -> Result<()> {
+        let name = self.name();
+        let mut txn = self.store.begin(Isolation::ReadCommitted);
+        let row = row::RowBuilder::build(&[Some(&value.to_le_bytes())]);
+        let key = CatalogKey { class, id }.bytes();
+        txn.put_index(SYSTEM_TREE, &key, &row).map_err(|e| txn_error(e, &name, 0))?;
+        let _ = txn.commit().map_err(|e| txn_error(e, &name, 0))?;
+        Ok(())
+    }
+
+    /// Reserves `count` identity values of a table and returns the first.
+    pub fn reserve_identity(&self, table: ObjectId, seed: i64, increment: i64, count: u64) -> Result<i64> {
+        self.advance(object_class::COUNTER, table, seed, increment, count)
+    }
+
+    fn advance(&self, class: u8, id: i32, seed: i64, increment: i64, count: u64) -> Result<i64> {
+        let counter = self.counter(class, id);
+        let mut state = counter.state.lock();
+        let first = state.last.map_or(seed, |last| last.saturating_add(increment));
+        let last = first.saturating_add(increment.saturating_mul(count.saturating_sub(1) as i64));
+        self.reserve(&mut state, class, id, last, RESERVE.saturating_mul(increment))?;
+        state.last = Some(last);
+        Ok(first)
+    }
+
+    /// An explicit identity value was inserted.
+    pub fn note_identity(&self, table: ObjectId, increment: i64, value: i64) -> Result<()> {
+        let counter = self.counter(object_class::COUNTER, table);
+        let mut state = counter.state.lock();
+        let ahead = state.last.is_none_or(|last| if increment < 0 { value < last } else { value > last });
+        if ahead {
+            self.reserve(&mut state, object_class::COUNTER, table, value, RESERVE.saturating_mul(increment))?;
+            state.last = Some(value);
+        }
+        Ok(())
+    }
+
+    /// IDENT_CURRENT and DBCC CHECKIDENT: the last value handed out.
+    #[must_use]
+    pub fn current_identity(&self, table: ObjectId) -> Option<i64> {
+        self.counters.read().get(&(object_class::COUNTER, table)).and_then(|c| c.state.lock().last)
+    }
+
+    /// DBCC CHECKIDENT (RESEED), TRUNCATE TABLE (`None`: the next value is the seed again).
+    pub fn reset_identity(&self, table: ObjectId, last: Option<i64>) -> Result<()> {
+        let counter = self.counter(object_class::COUNTER, table);
+        let mut state = counter.state.lock();
+        *state = CounterState { last, reserved: i64::MIN };
+        match last {
+            Some(value) => self.reserve(&mut state, object_class::COUNTER, table, value, 0),
+            None => Ok(()),
+        }
+    }
+
+    /// The next value of a sequence that neither cycles nor is at its end; those are the caller's.
+    pub fn sequence_advance(&self, sequence: ObjectId, start: i64, increment: i64, count: u64) -> Result<i64> {
+        self.advance(object_class::SEQUENCE_VALUE, sequence, start, increment, count)
+    }
+
+    /// The last value of a sequence.
+    #[must_use]
+    pub fn sequence_current(&self, sequence: ObjectId) -> Option<i64> {
+        self.counters.read().get(&(object_class::SEQUENCE_VALUE, sequence)).and_then(|c| c.state.lock().last)
+    }
+
+    /// ALTER SEQUENCE … RESTART: the next value is `next`.
+    pub fn sequence_restart(&self, sequence: ObjectId, next: i64, increment: i64) -> Result<()> {
+        let counter = self.counter(object_class::SEQUENCE_VALUE, sequence);
+        let mut state = counter.state.lock();
+        let last = next.saturating_sub(increment);
+        *state = CounterState { last: Some(last), reserved: last };
+        self.write_counter(object_class::SEQUENCE_VALUE, sequence, last)
+    }
+
+    /// The next rowversion (`@@DBTS` + 1).
+    pub fn next_rowversion(&self) -> u64 {
+        let value = self.rowversion.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.id != super::TEMPDB {
+            let counter = self.counter(object_class::COUNTER, ROWVERSION_COUNTER);
+            let mut state = counter.state.lock();
+            // A failure to reserve also stops the transaction that wants the value, when it commits.
+            let _ = self.reserve(&mut state, object_class::COUNTER, ROWVERSION_COUNTER, value as i64, RESERVE * 10);
+        }
+        value
+    }
+
+    /// `@@DBTS`
+    #[must_use]
+    pub fn current_rowversion(&self) -> u64 {
+        self.rowversion.load(Ordering::Relaxed)
+    }
+
+    /// The next hidden number for rows of a tree. `init` finds the last one in use.
+    pub fn next_row_id(&self, tree: TreeId, init: &mut dyn FnMut() -> Result<u64>) -> Result<u64> {
+        if let Some(next) = self.row_ids.read().get(&tree) {
+            return Ok(next.fetch_add(1, Ordering::Relaxed) + 1);
+        }
+        let last = init()?;
+        let mut ids = self.row_ids.write();
+        let counter = ids.entry(tree).or_insert_with(|| Arc::new(AtomicU64::new(last)));
+        Ok(counter.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// Forgets a tree that is no more.
+    pub fn forget_tree(&self, tree: TreeId) {
+        self.row_ids.write().remove(&tree);
+    }
+
+    /// Writes catalog changes as rows of the system tree.
+    pub fn write_ops(&self, txn: &mut Transaction, ops: &[CatalogOp]) -> Result<()> {
+        let name = self.name();
+        for op in ops {
+            match op {
+                CatalogOp::Put(object) => {
+                    let json = encode(object);
+                    let row = row::RowBuilder::build(&[Some(&json)]);
+                    txn.put_index(SYSTEM_TREE, &object.key().bytes(), &row)
+                }
+                CatalogOp::Remove(key) => txn.delete_index(SYSTEM_TREE, &key.bytes()),
+            }
+            .map_err(|e| txn_error(e, &name, 0))?;
+        }
+        Ok(())
+    }
+
+    /// Makes changes visible. Until [`DatabaseEntry::settle`] nobody compiles against them.
+    pub fn publish(&self, ops: &[CatalogOp]) {
+        let mut pending = self.pending.lock();
+        *pending += 1;
+        let old = self.picture.load_full();
+        let mut next = (*old).clone();
+        for op in ops {
+            crate::catalog::apply_op(&mut next, op);
+        }
+        let version = old.version() + 1;
+        self.picture.store(Arc::new(next.at_version(version)));
+        self.version.store(version, Ordering::Release);
+    }
+
+    /// The commit whose changes were published is hardened (or has failed, in which case the database has stopped).
+    pub fn settle(&self) {
+        *self.pending.lock() -= 1;
+        self.settled.notify_all();
+    }
+
+    /// Writes the exact values of all counters, so that a clean restart leaves no gaps.
+    pub fn save_counters(&self) -> Result<()> {
+        if self.id == super::TEMPDB {
+            return Ok(());
+        }
+        let counters: Vec<_> = self.counters.read().iter().map(|(k, c)| (*k, Arc::clone(c))).collect();
+        for ((class, id), counter) in counters {
+            let mut state = counter.state.lock();
+            if let Some(last) = state.last.filter(|last| *last != state.reserved) {
+                state.reserved = last;
+                self.write_counter(class, id, last)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes it for good: counters saved, checkpoint taken.
+    pub fn close(&self) -> Result<()> {
+        self.save_counters()?;
+        self.store.close().map_err(|e| db_error(e, &self.name()))
+    }
+
+    /// Writes one object outside any session, in its own transaction.
+    pub fn put_now(&self, object: CatalogObject) -> Result<()> {
+        let name = self.name();
+        let ops = [CatalogOp::Put(object)];
+        let mut txn = self.store.begin(Isolation::ReadCommitted);
+        self.write_ops(&mut txn, &ops)?;
+        self.publish(&ops);
+        let done = txn.commit().and_then(keel_node::Commit::wait).map_err(|e| txn_error(e, &name, 0));
+        self.settle();
+        done
+    }
+}
+
+/// Counter id of the highest tree given out.
+const TREE_COUNTER: i32 = -1;
+/// Counter id of the rowversion.
+const ROWVERSION_COUNTER: i32 = -2;
+
+fn parse_key(key: &[u8]) -> Result<(u8, i32)> {
+    match key {
+        [class, id @ ..] if id.len() == 4 => {
+            Ok((*class, i32::from_be_bytes(id.try_into().expect("length was checked"))))
+        }
+        _ => Err(errors::catalog_corrupt("A key of the system tree has the wrong length.")),
+    }
+}

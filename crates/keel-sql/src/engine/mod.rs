@@ -1,0 +1,340 @@
+//! One server instance as SQL sees it: its databases, logins, configuration, sessions and caches.
+//!
+//! ```text
+//!   data directory/  master/  tempdb/  model/  msdb/  db5/ …
+//! ```
+//!
+//! Every database is a directory with its own log and data file. `master`'s system tree also holds one row per database
+//! (id, name, directory), per login and per changed configuration value, so the list of databases is as durable as
+//! anything else. `tempdb` is volatile: emptied at every start.
+
+mod database;
+mod registry;
+mod server;
+
+pub use database::DatabaseEntry;
+pub use registry::{SessionShared, Sessions, Status};
+pub use server::{LoginRecord, StoredDatabase};
+
+use crate::cache::ProgramCache;
+use crate::catalog::{CatalogObject, DatabaseSettings};
+use crate::errors;
+use crate::map::db_error;
+use crate::session::{Session, SessionOptions};
+use hashbrown::HashMap;
+use keel_base::DatabaseId;
+use keel_base::env::Env;
+use keel_node::{Database, DbOptions, Durability, Instance, InstanceOptions};
+use keel_types::error::Result;
+use parking_lot::{Mutex, RwLock};
+use smol_str::SmolStr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// `master`
+pub const MASTER: DatabaseId = DatabaseId(1);
+/// `tempdb`
+pub const TEMPDB: DatabaseId = DatabaseId(2);
+/// `model`
+pub const MODEL: DatabaseId = DatabaseId(3);
+/// `msdb`
+pub const MSDB: DatabaseId = DatabaseId(4);
+/// Table variables: their rows live in tempdb but in transactions of their own, so that ROLLBACK does not touch them.
+pub const TABLE_VARIABLES: DatabaseId = DatabaseId(u32::MAX);
+const FIRST_USER_DATABASE: u32 = 5;
+
+/// Turns passwords into stored hashes; the algorithm is the server's business.
+pub trait PasswordHasher: Send + Sync {
+    /// A salted, slow hash.
+    fn hash(&self, password: &str) -> Vec<u8>;
+    /// Whether `password` made `stored`.
+    fn verify(&self, password: &str, stored: &[u8]) -> bool;
+}
+
+/// Where lines of the server's error log go (deadlock graphs, RAISERROR WITH LOG, database start-up).
+pub trait ServerLog: Send + Sync {
+    /// One entry, may have several lines.
+    fn write(&self, text: &str);
+}
+
+/// What an instance is made of.
+#[derive(Clone)]
+pub struct EngineOptions {
+    /// Directory of all databases.
+    pub data_dir: PathBuf,
+    /// Files, time, random bytes.
+    pub env: Env,
+    /// `@@SERVERNAME`.
+    pub server_name: String,
+    /// Memory, checkpoint throttle, redo workers.
+    pub instance: InstanceOptions,
+    /// Password hashing.
+    pub hasher: Arc<dyn PasswordHasher>,
+    /// Error log.
+    pub log: Arc<dyn ServerLog>,
+}
+
+#[derive(Default)]
+struct Databases {
+    by_name: HashMap<SmolStr, Arc<DatabaseEntry>>,
+    by_id: HashMap<DatabaseId, Arc<DatabaseEntry>>,
+}
+
+/// One server instance. Shared by all sessions.
+pub struct Engine {
+    options: EngineOptions,
+    instance: Arc<Instance>,
+    databases: RwLock<Databases>,
+    /// Serialises CREATE, ALTER and DROP DATABASE.
+    admin: Mutex<()>,
+    /// Sessions.
+    pub sessions: Sessions,
+    /// Compiled batches and modules.
+    pub programs: ProgramCache,
+    configuration: RwLock<HashMap<i32, ConfigurationValue>>,
+    stamp: AtomicU64,
+    started: i64,
+    trace_flags: RwLock<Vec<i32>>,
+}
+
+/// A configured and a running value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConfigurationValue {
+    /// As set by `sp_configure`.
+    pub configured: i64,
+    /// As in force since RECONFIGURE.
+    pub running: i64,
+}
+
+impl Engine {
+    /// Opens every database under the data directory, creating the system databases on first start.
+    pub fn open(options: EngineOptions) -> Result<Arc<Engine>> {
+        let io = |e: std::io::Error| db_error(keel_node::DbError::Io(e.to_string().into()), "master");
+        options.env.disk.create_dir_all(&options.data_dir).map_err(io)?;
+        let instance = Instance::new(options.env.clone(), options.instance.clone());
+        let engine = Engine {
+            instance,
+            databases: RwLock::default(),
+            admin: Mutex::new(()),
+            sessions: Sessions::default(),
+            programs: ProgramCache::default(),
+            configuration: RwLock::default(),
+            stamp: AtomicU64::new(1),
+            started: crate::clock::utc_ticks(&*options.env.clock),
+            trace_flags: RwLock::default(),
+            options,
+        };
+        engine.open_databases()?;
+        Ok(Arc::new(engine))
+    }
+
+    fn open_databases(&self) -> Result<()> {
+        let first_start = !self.options.env.disk.exists(&self.options.data_dir.join("master"));
+        let master = self.open_or_create(MASTER, "master", "master", first_start, Durability::Durable)?;
+        self.add(&master);
+        self.load_configuration(&master)?;
+        let tempdb = self.open_or_create(TEMPDB, "tempdb", "tempdb", true, Durability::Volatile)?;
+        self.add(&tempdb);
+        for (id, name) in [(MODEL, "model"), (MSDB, "msdb")] {
+            let missing = !self.options.env.disk.exists(&self.options.data_dir.join(name));
+            let entry = self.open_or_create(id, name, name, missing, Durability::Durable)?;
+            self.add(&entry);
+        }
+        for stored in server::stored_databases(&master)? {
+            self.options.log.write(&format!("Starting up database '{}'.", stored.name));
+            match self.open_or_create(DatabaseId(stored.id), &stored.name, &stored.directory, false, Durability::Durable) {
+                Ok(entry) => self.add(&entry),
+                Err(e) => self.options.log.write(&format!("Database '{}' cannot be opened. {}", stored.name, e.message)),
+            }
+        }
+        Ok(())
+    }
+
+    fn open_or_create(
+        &self,
+        id: DatabaseId,
+        name: &str,
+        directory: &str,
+        create: bool,
+        durability: Durability,
+    ) -> Result<Arc<DatabaseEntry>> {
+        let dir = self.options.data_dir.join(directory);
+        let options = DbOptions { durability, ..DbOptions::default() };
+        // A volatile database is emptied by opening it.
+        let store = if create && !(durability == Durability::Volatile && self.options.env.disk.exists(&dir)) {
+            Database::create(&self.instance, id, &dir, &options)
+        } else {
+            Database::open(&self.instance, id, &dir, &options, &mut |_| {})
+        };
+        let store = store.map_err(|e| db_error(e, name))?;
+        let entry = DatabaseEntry::load(id, name, store)?;
+        if create {
+            let settings = DatabaseSettings {
+                created: self.now_local(),
+                recovery: if id.0 < FIRST_USER_DATABASE && id != MODEL { "SIMPLE" } else { "FULL" }.to_owned(),
+                allow_snapshot: id == MASTER || id == MSDB,
+                ..DatabaseSettings::default()
+            };
+            entry.put_now(CatalogObject::Settings(Arc::new(settings)))?;
+        }
+        Ok(entry)
+    }
+
+    fn add(&self, entry: &Arc<DatabaseEntry>) {
+        let mut databases = self.databases.write();
+        databases.by_name.insert(crate::catalog::fold(&entry.name()), Arc::clone(entry));
+        databases.by_id.insert(entry.id, Arc::clone(entry));
+    }
+
+    /// What it was opened with.
+    #[must_use]
+    pub fn options(&self) -> &EngineOptions {
+        &self.options
+    }
+
+    /// The store's instance.
+    #[must_use]
+    pub fn instance(&self) -> &Arc<Instance> {
+        &self.instance
+    }
+
+    /// A database by name.
+    #[must_use]
+    pub fn database(&self, name: &str) -> Option<Arc<DatabaseEntry>> {
+        self.databases.read().by_name.get(&crate::catalog::fold(name)).cloned()
+    }
+
+    /// A database by id; table variables answer as tempdb.
+    #[must_use]
+    pub fn database_by_id(&self, id: DatabaseId) -> Option<Arc<DatabaseEntry>> {
+        let id = if id == TABLE_VARIABLES { TEMPDB } else { id };
+        self.databases.read().by_id.get(&id).cloned()
+    }
+
+    /// All databases by id.
+    #[must_use]
+    pub fn databases(&self) -> Vec<Arc<DatabaseEntry>> {
+        let mut all: Vec<_> = self.databases.read().by_id.values().cloned().collect();
+        all.sort_by_key(|d| d.id);
+        all
+    }
+
+    /// CREATE DATABASE
+    pub fn create_database(&self, name: &str, settings: DatabaseSettings) -> Result<Arc<DatabaseEntry>> {
+        let _admin = self.admin.lock();
+        if self.database(name).is_some() {
+            return Err(errors::database_exists(name));
+        }
+        let used: Vec<u32> = self.databases.read().by_id.keys().map(|id| id.0).collect();
+        let id = (FIRST_USER_DATABASE..).find(|id| !used.contains(id)).expect("ids do not run out");
+        // The directory's name is never reused, so that what is left of a dropped database cannot be taken for a new one.
+        let directory = format!("db{id}-{:x}", self.now_utc());
+        let entry = self.open_or_create(DatabaseId(id), name, &directory, true, Durability::Durable)?;
+        let settings = DatabaseSettings { created: self.now_local(), ..settings };
+        entry.put_now(CatalogObject::Settings(Arc::new(settings)))?;
+        let master = self.database_by_id(MASTER).expect("master is always open");
+        server::store_database(&master, &StoredDatabase { id, name: name.to_owned(), directory })?;
+        self.add(&entry);
+        Ok(entry)
+    }
+
+    /// ALTER DATABASE … MODIFY NAME
+    pub fn rename_database(&self, entry: &Arc<DatabaseEntry>, name: &str) -> Result<()> {
+        let _admin = self.admin.lock();
+        if self.database(name).is_some() {
+            return Err(errors::database_exists(name));
+        }
+        let directory = entry.store.dir().file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
+        let master = self.database_by_id(MASTER).expect("master is always open");
+        server::store_database(&master, &StoredDatabase { id: entry.id.0, name: name.to_owned(), directory })?;
+        let mut databases = self.databases.write();
+        databases.by_name.remove(&crate::catalog::fold(&entry.name()));
+        entry.rename(name);
+        databases.by_name.insert(crate::catalog::fold(name), Arc::clone(entry));
+        Ok(())
+    }
+
+    /// DROP DATABASE
+    pub fn drop_database(&self, name: &str) -> Result<()> {
+        let _admin = self.admin.lock();
+        let entry = self.database(name).ok_or_else(|| errors::cannot_drop_missing("database", name))?;
+        if entry.id.0 < FIRST_USER_DATABASE {
+            return Err(errors::cannot_drop_system(name));
+        }
+        if entry.users.load(Ordering::Acquire) > 0 {
+            return Err(errors::database_in_use(name));
+        }
+        let master = self.database_by_id(MASTER).expect("master is always open");
+        server::forget_database(&master, entry.id.0)?;
+        {
+            let mut databases = self.databases.write();
+            databases.by_name.remove(&crate::catalog::fold(name));
+            databases.by_id.remove(&entry.id);
+        }
+        entry.mark_dropped();
+        self.programs.clear();
+        let dir = entry.store.dir().to_path_buf();
+        // The database is gone from the list; files that cannot be removed are only disk space.
+        let _ = entry.store.close();
+        if let Err(e) = self.options.env.disk.remove_dir_all(&dir) {
+            self.options.log.write(&format!("Files of dropped database '{name}' could not be removed: {e}"));
+        }
+        Ok(())
+    }
+
+    /// A number no other call of this process gets: versions of private catalogs, transaction descriptors.
+    pub fn stamp(&self) -> u64 {
+        self.stamp.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Local time, 100 ns ticks since 0001-01-01.
+    #[must_use]
+    pub fn now_local(&self) -> i64 {
+        crate::clock::local_ticks(&*self.options.env.clock)
+    }
+
+    /// UTC, 100 ns ticks since 0001-01-01.
+    #[must_use]
+    pub fn now_utc(&self) -> i64 {
+        crate::clock::utc_ticks(&*self.options.env.clock)
+    }
+
+    /// When the instance started, UTC ticks.
+    #[must_use]
+    pub fn started(&self) -> i64 {
+        self.started
+    }
+
+    /// DBCC TRACEON/TRACEOFF (…, -1)
+    pub fn set_trace_flag(&self, flag: i32, on: bool) {
+        let mut flags = self.trace_flags.write();
+        flags.retain(|f| *f != flag);
+        if on {
+            flags.push(flag);
+            flags.sort_unstable();
+        }
+    }
+
+    /// Global trace flags that are on.
+    #[must_use]
+    pub fn trace_flags(&self) -> Vec<i32> {
+        self.trace_flags.read().clone()
+    }
+
+    /// A session for an authenticated login. Fails with 4060 when its database cannot be opened, 18456-family errors
+    /// are the server's.
+    pub fn session(self: &Arc<Engine>, options: SessionOptions) -> Result<Session> {
+        Session::open(Arc::clone(self), options)
+    }
+
+    /// Ends all work, checkpoints and closes every database.
+    pub fn shutdown(&self) {
+        self.sessions.cancel_all();
+        for entry in self.databases().into_iter().rev() {
+            if let Err(e) = entry.close() {
+                self.options.log.write(&format!("Database '{}' did not close cleanly. {}", entry.name(), e.message));
+            }
+        }
+    }
+}

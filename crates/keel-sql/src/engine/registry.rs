@@ -1,0 +1,133 @@
+//! All sessions of the instance, as other threads may see and stop them.
+
+use crate::catalog::Picture;
+use hashbrown::HashMap;
+use keel_base::DatabaseId;
+use parking_lot::{Mutex, RwLock};
+use smol_str::SmolStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+
+/// The first id of a user session.
+pub const FIRST_USER_SESSION: u32 = 51;
+
+/// `dm_exec_sessions.status`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Status {
+    /// Waits for the client.
+    #[default]
+    Sleeping,
+    /// Runs a request.
+    Running,
+}
+
+/// What other threads may know of a session.
+pub struct SessionShared {
+    /// `@@SPID`
+    pub id: u32,
+    /// Connection facts.
+    pub login: crate::session::SessionOptions,
+    /// When it connected, local ticks.
+    pub connected: i64,
+    /// Set by attention, KILL and shutdown; cleared when a request starts.
+    pub cancelled: Arc<AtomicBool>,
+    /// Set by KILL: never cleared.
+    pub killed: AtomicBool,
+    /// Current database.
+    pub database: AtomicU32,
+    /// `@@TRANCOUNT`
+    pub transactions: AtomicU32,
+    /// When the running or last request started, local ticks.
+    pub request_started: AtomicI64,
+    /// When the last request ended, local ticks.
+    pub request_ended: AtomicI64,
+    /// Requests so far.
+    pub requests: AtomicU64,
+    /// Running now.
+    pub running: AtomicBool,
+    /// Rows returned so far.
+    pub rows: AtomicU64,
+    /// Last statement text (DBCC INPUTBUFFER, dm_exec_sql_text).
+    pub text: Mutex<Arc<str>>,
+    /// SESSION_CONTEXT.
+    pub context: Mutex<HashMap<SmolStr, (keel_types::Value, bool)>>,
+    /// CONTEXT_INFO.
+    pub context_info: Mutex<Vec<u8>>,
+    /// Catalogs as changed by the session's open transaction, for its own system view reads.
+    pub private_pictures: Mutex<Vec<(DatabaseId, Arc<Picture>)>>,
+    /// Application locks held, by resource: count of session-owned and transaction-owned acquisitions.
+    pub app_locks: Mutex<Vec<(SmolStr, bool)>>,
+    /// What the engine's lock waits look at besides `cancelled`.
+    pub waiting: AtomicBool,
+}
+
+/// The sessions of the instance.
+#[derive(Default)]
+pub struct Sessions {
+    by_id: RwLock<HashMap<u32, Arc<SessionShared>>>,
+}
+
+impl Sessions {
+    /// Registers a session under a free id.
+    pub fn register(&self, login: crate::session::SessionOptions, now: i64) -> Arc<SessionShared> {
+        let mut by_id = self.by_id.write();
+        let id = (FIRST_USER_SESSION..).find(|id| !by_id.contains_key(id)).expect("ids do not run out");
+        let session = Arc::new(SessionShared {
+            id,
+            login,
+            connected: now,
+            cancelled: Arc::default(),
+            killed: AtomicBool::new(false),
+            database: AtomicU32::new(0),
+            transactions: AtomicU32::new(0),
+            request_started: AtomicI64::new(now),
+            request_ended: AtomicI64::new(now),
+            requests: AtomicU64::new(0),
+            running: AtomicBool::new(false),
+            rows: AtomicU64::new(0),
+            text: Mutex::new("".into()),
+            context: Mutex::default(),
+            context_info: Mutex::default(),
+            private_pictures: Mutex::default(),
+            app_locks: Mutex::default(),
+            waiting: AtomicBool::new(false),
+        });
+        by_id.insert(id, Arc::clone(&session));
+        session
+    }
+
+    /// Forgets a session.
+    pub fn remove(&self, id: u32) {
+        self.by_id.write().remove(&id);
+    }
+
+    /// A session by id.
+    #[must_use]
+    pub fn get(&self, id: u32) -> Option<Arc<SessionShared>> {
+        self.by_id.read().get(&id).cloned()
+    }
+
+    /// All sessions by id.
+    #[must_use]
+    pub fn all(&self) -> Vec<Arc<SessionShared>> {
+        let mut all: Vec<_> = self.by_id.read().values().cloned().collect();
+        all.sort_by_key(|s| s.id);
+        all
+    }
+
+    /// KILL: false when there is no such session.
+    pub fn kill(&self, id: u32) -> bool {
+        let Some(session) = self.get(id) else { return false };
+        session.killed.store(true, Ordering::Release);
+        session.cancelled.store(true, Ordering::Release);
+        true
+    }
+
+    /// Shutdown: every running request is told to stop.
+    pub fn cancel_all(&self) {
+        for session in self.all() {
+            session.killed.store(true, Ordering::Release);
+            session.cancelled.store(true, Ordering::Release);
+        }
+    }
+}

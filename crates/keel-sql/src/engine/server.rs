@@ -1,0 +1,172 @@
+//! What the instance itself keeps in master: its databases, logins and configuration.
+
+use super::{ConfigurationValue, DatabaseEntry, Engine, MASTER};
+use crate::catalog::{CatalogKey, SYSTEM_TREE, fold, object_class};
+use crate::config;
+use crate::errors;
+use crate::map::txn_error;
+use keel_node::{Direction, Isolation};
+use keel_store::row;
+use keel_types::error::Result;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// A database as master remembers it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredDatabase {
+    /// `database_id`.
+    pub id: u32,
+    /// Name.
+    pub name: String,
+    /// Directory below the data directory.
+    pub directory: String,
+}
+
+/// A login as stored in master.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoginRecord {
+    /// `principal_id`; 1 is sa.
+    pub principal_id: i32,
+    /// Name.
+    pub name: String,
+    /// 16 bytes (1 byte for sa).
+    pub sid: Vec<u8>,
+    /// What [`super::PasswordHasher::hash`] made.
+    pub password_hash: Vec<u8>,
+    /// ALTER LOGIN … DISABLE.
+    pub disabled: bool,
+    /// DEFAULT_DATABASE.
+    pub default_database: String,
+    /// DEFAULT_LANGUAGE.
+    pub default_language: String,
+    /// Member of sysadmin.
+    pub sysadmin: bool,
+    /// Create date, ticks.
+    #[serde(default)]
+    pub created: i64,
+}
+
+fn read_class<T: DeserializeOwned>(master: &DatabaseEntry, class: u8) -> Result<Vec<T>> {
+    let mut txn = master.store.begin(Isolation::ReadCommitted);
+    let view = txn.statement_snapshot();
+    let (low, high) = ([class], [class + 1]);
+    let bounds = (Bound::Included(&low[..]), Bound::Excluded(&high[..]));
+    let mut cursor = txn
+        .scan(&view, SYSTEM_TREE, bounds.0, bounds.1, Direction::Forward)
+        .map_err(|e| txn_error(e, "master", 0))?;
+    let mut out = Vec::new();
+    while let Some((_, bytes)) = cursor.next().map_err(|e| txn_error(e, "master", 0))? {
+        let json = row::column(&bytes, 0).unwrap_or_default();
+        out.push(serde_json::from_slice(json).map_err(errors::catalog_corrupt)?);
+    }
+    Ok(out)
+}
+
+fn write_row<T: Serialize>(master: &DatabaseEntry, key: CatalogKey, value: Option<&T>) -> Result<()> {
+    let fail = |e| txn_error(e, "master", 0);
+    let mut txn = master.store.begin(Isolation::ReadCommitted);
+    match value {
+        Some(value) => {
+            let json = serde_json::to_vec(value).expect("plain structures become JSON");
+            txn.put_index(SYSTEM_TREE, &key.bytes(), &row::RowBuilder::build(&[Some(&json)])).map_err(fail)?;
+        }
+        None => txn.delete_index(SYSTEM_TREE, &key.bytes()).map_err(fail)?,
+    }
+    txn.commit().and_then(keel_node::Commit::wait).map_err(fail)
+}
+
+pub(super) fn stored_databases(master: &DatabaseEntry) -> Result<Vec<StoredDatabase>> {
+    read_class(master, object_class::DATABASE)
+}
+
+pub(super) fn store_database(master: &DatabaseEntry, database: &StoredDatabase) -> Result<()> {
+    let key = CatalogKey { class: object_class::DATABASE, id: database.id as i32 };
+    write_row(master, key, Some(database))
+}
+
+pub(super) fn forget_database(master: &DatabaseEntry, id: u32) -> Result<()> {
+    write_row::<StoredDatabase>(master, CatalogKey { class: object_class::DATABASE, id: id as i32 }, None)
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredConfiguration {
+    id: i32,
+    configured: i64,
+}
+
+impl Engine {
+    fn master(&self) -> Arc<DatabaseEntry> {
+        self.database_by_id(MASTER).expect("master is always open")
+    }
+
+    /// All logins by id.
+    pub fn logins(&self) -> Result<Vec<LoginRecord>> {
+        read_class(&self.master(), object_class::LOGIN)
+    }
+
+    /// The login of that name (names compare without case).
+    #[must_use]
+    pub fn login(&self, name: &str) -> Option<LoginRecord> {
+        let name = fold(name);
+        self.logins().ok()?.into_iter().find(|l| fold(&l.name) == name)
+    }
+
+    /// Adds or replaces a login by its principal id; 0 gets the next free one.
+    pub fn put_login(&self, mut login: LoginRecord) -> Result<()> {
+        if login.principal_id == 0 {
+            let used = self.logins()?.iter().map(|l| l.principal_id).max().unwrap_or(0);
+            login.principal_id = used.max(256) + 1;
+        }
+        if login.created == 0 {
+            login.created = self.now_local();
+        }
+        let key = CatalogKey { class: object_class::LOGIN, id: login.principal_id };
+        write_row(&self.master(), key, Some(&login))
+    }
+
+    /// DROP LOGIN
+    pub fn drop_login(&self, principal_id: i32) -> Result<()> {
+        let key = CatalogKey { class: object_class::LOGIN, id: principal_id };
+        write_row::<LoginRecord>(&self.master(), key, None)
+    }
+
+    pub(super) fn load_configuration(&self, master: &DatabaseEntry) -> Result<()> {
+        let mut values = self.configuration.write();
+        for option in config::OPTIONS {
+            let default = ConfigurationValue { configured: option.default, running: option.default };
+            values.insert(option.id, default);
+        }
+        for stored in read_class::<StoredConfiguration>(master, object_class::CONFIGURATION)? {
+            let value = ConfigurationValue { configured: stored.configured, running: stored.configured };
+            values.insert(stored.id, value);
+        }
+        Ok(())
+    }
+
+    /// A configuration value.
+    #[must_use]
+    pub fn configuration(&self, id: i32) -> ConfigurationValue {
+        self.configuration.read().get(&id).copied().unwrap_or(ConfigurationValue { configured: 0, running: 0 })
+    }
+
+    /// `sp_configure name, value`
+    pub fn configure(&self, option: &config::ConfigurationOption, value: i64) -> Result<()> {
+        if value < option.minimum && value != option.default || value > option.maximum {
+            return Err(errors::configuration_range(value, option.name));
+        }
+        let key = CatalogKey { class: object_class::CONFIGURATION, id: option.id };
+        write_row(&self.master(), key, Some(&StoredConfiguration { id: option.id, configured: value }))?;
+        self.configuration.write().entry(option.id).and_modify(|v| v.configured = value);
+        Ok(())
+    }
+
+    /// RECONFIGURE
+    pub fn reconfigure(&self) {
+        let mut values = self.configuration.write();
+        for option in config::OPTIONS.iter().filter(|o| o.dynamic) {
+            values.entry(option.id).and_modify(|v| v.running = v.configured);
+        }
+    }
+}

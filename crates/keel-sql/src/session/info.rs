@@ -1,0 +1,352 @@
+//! What a session knows besides its transactions: options, counters, names, errors being handled.
+//!
+//! Everything is behind cells, because plans ask while statements run (`SessionInfo`) and functions and triggers run
+//! statements of their own inside. One thread at a time; nothing here is ever shared between threads.
+
+use super::options::{SetOptions, Switches};
+use super::temp::TempTables;
+use crate::catalog::{CatalogOp, Overlay, Picture};
+use crate::cursor::Cursors;
+use crate::engine::{DatabaseEntry, Engine, SessionShared, TABLE_VARIABLES, TEMPDB};
+use crate::errors;
+use crate::functions;
+use crate::program::{Compiled, ModuleIdentity};
+use keel_base::{DatabaseId, TreeId};
+use keel_query::catalog::{Catalog, ObjectId, TableDef};
+use keel_query::{DateFormat, IsolationLevel, SessionInfo};
+use keel_types::error::Result;
+use keel_types::{SqlError, Value};
+use smol_str::SmolStr;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Rows that a later statement selects from: the output of INSERT … EXEC's procedure, of a trigger's statement, of a
+/// client's bulk load.
+#[derive(Clone, Debug, Default)]
+pub struct RowSet {
+    /// Columns.
+    pub columns: Vec<keel_query::VirtualColumn>,
+    /// Rows; taken by the first reader when `once`.
+    pub rows: Arc<Vec<Vec<Value>>>,
+}
+
+/// `inserted` and `deleted` of a trigger being run.
+#[derive(Clone, Debug)]
+pub struct TriggerRows {
+    /// The table.
+    pub table: Arc<TableDef>,
+    /// New rows.
+    pub inserted: Arc<Vec<Vec<Value>>>,
+    /// Old rows.
+    pub deleted: Arc<Vec<Vec<Value>>>,
+    /// `column_id`s that UPDATE assigned.
+    pub updated: Vec<i32>,
+    /// The trigger.
+    pub trigger: ObjectId,
+}
+
+/// The open transaction as T-SQL sees it.
+#[derive(Debug, Default)]
+pub struct TransactionState {
+    /// `@@TRANCOUNT`
+    pub count: u32,
+    /// Name of the outermost BEGIN TRANSACTION.
+    pub name: SmolStr,
+    /// Descriptor told to clients.
+    pub descriptor: u64,
+    /// Nothing but ROLLBACK is left.
+    pub doomed: bool,
+}
+
+/// A session's state. See the module's chapter.
+pub struct Info {
+    /// The instance.
+    pub engine: Arc<Engine>,
+    /// What others may see of it.
+    pub shared: Arc<SessionShared>,
+    /// SET options.
+    pub options: RefCell<SetOptions>,
+    /// Current database.
+    pub database: RefCell<Arc<DatabaseEntry>>,
+    /// The open transaction.
+    pub transaction: RefCell<TransactionState>,
+    /// `@@ROWCOUNT`
+    pub row_count: Cell<u64>,
+    /// `@@ERROR`
+    pub error: Cell<i32>,
+    /// `@@IDENTITY`
+    pub identity: Cell<Option<i64>>,
+    /// `SCOPE_IDENTITY()`
+    pub scope_identity: Cell<Option<i64>>,
+    /// `@@FETCH_STATUS`
+    pub fetch_status: Cell<i32>,
+    /// Modules being run, outermost first.
+    pub modules: RefCell<Vec<ModuleIdentity>>,
+    /// Errors being handled by CATCH blocks, outermost first.
+    pub caught: RefCell<Vec<Rc<SqlError>>>,
+    /// Temporary tables.
+    pub temp: RefCell<TempTables>,
+    /// Catalog changes of the open transaction.
+    pub overlays: RefCell<Vec<(Arc<DatabaseEntry>, Overlay)>>,
+    /// Rows for statements that select from captured rows, innermost last.
+    pub captured: RefCell<Vec<RowSet>>,
+    /// Triggers being run, innermost last.
+    pub triggers: RefCell<Vec<TriggerRows>>,
+    /// Messages raised where no sink is at hand (functions, triggers); flushed by the statement.
+    pub pending: RefCell<Vec<SqlError>>,
+    /// Cursors.
+    pub cursors: RefCell<Cursors>,
+    /// SET IDENTITY_INSERT
+    pub identity_insert: Cell<Option<(DatabaseId, ObjectId)>>,
+    /// Compiled units that mention temporary tables, which other sessions could not use.
+    pub private_units: RefCell<hashbrown::HashMap<(u64, usize), Arc<Compiled>>>,
+    /// Prepared statements by handle.
+    pub prepared: RefCell<super::prepared::Prepared>,
+    /// Trees of temporary tables and table variables that are no more, to be emptied.
+    pub garbage: RefCell<Vec<TreeId>>,
+    /// EXECUTE AS: the login in force, innermost last.
+    pub impersonated: RefCell<Vec<SmolStr>>,
+    now: Cell<Option<(i64, i64)>>,
+    random: Cell<u64>,
+}
+
+impl Info {
+    /// A fresh session's.
+    pub fn new(engine: Arc<Engine>, shared: Arc<SessionShared>, database: Arc<DatabaseEntry>) -> Info {
+        let options = SetOptions::new(shared.login.ansi_defaults);
+        let mut seed = [0; 8];
+        engine.options().env.random.fill(&mut seed);
+        shared.database.store(database.id.0, Ordering::Relaxed);
+        database.users.fetch_add(1, Ordering::AcqRel);
+        Info {
+            engine,
+            shared,
+            options: RefCell::new(options),
+            database: RefCell::new(database),
+            transaction: RefCell::default(),
+            row_count: Cell::new(0),
+            error: Cell::new(0),
+            identity: Cell::new(None),
+            scope_identity: Cell::new(None),
+            fetch_status: Cell::new(0),
+            modules: RefCell::default(),
+            caught: RefCell::default(),
+            temp: RefCell::default(),
+            overlays: RefCell::default(),
+            captured: RefCell::default(),
+            triggers: RefCell::default(),
+            pending: RefCell::default(),
+            cursors: RefCell::default(),
+            identity_insert: Cell::new(None),
+            private_units: RefCell::default(),
+            prepared: RefCell::default(),
+            garbage: RefCell::default(),
+            impersonated: RefCell::default(),
+            now: Cell::new(None),
+            random: Cell::new(u64::from_le_bytes(seed) | 1),
+        }
+    }
+
+    /// Whether a switch is on.
+    #[must_use]
+    pub fn on(&self, switch: Switches) -> bool {
+        self.options.borrow().on(switch)
+    }
+
+    /// Begins a statement: times are read anew.
+    pub fn begin_statement(&self) {
+        self.now.set(None);
+    }
+
+    fn times(&self) -> (i64, i64) {
+        if let Some(times) = self.now.get() {
+            return times;
+        }
+        let utc = self.engine.now_utc();
+        let times = (utc + i64::from(crate::clock::offset_minutes()) * crate::clock::TICKS_PER_MINUTE, utc);
+        self.now.set(Some(times));
+        times
+    }
+
+    /// The current database.
+    #[must_use]
+    pub fn current_database(&self) -> Arc<DatabaseEntry> {
+        Arc::clone(&self.database.borrow())
+    }
+
+    /// A database as the session's transaction sees its catalog.
+    #[must_use]
+    pub fn picture(&self, entry: &Arc<DatabaseEntry>) -> Arc<Picture> {
+        let mut overlays = self.overlays.borrow_mut();
+        match overlays.iter_mut().find(|(e, o)| e.id == entry.id && !o.is_empty()) {
+            Some((_, overlay)) => Arc::clone(overlay.picture(&entry.picture(), self.engine.stamp())),
+            None => entry.picture(),
+        }
+    }
+
+    /// The version of [`Info::picture`] without making it.
+    #[must_use]
+    pub fn catalog_version(&self, database: DatabaseId) -> u64 {
+        let overlays = self.overlays.borrow();
+        if let Some((entry, overlay)) = overlays.iter().find(|(e, o)| e.id == database && !o.is_empty()) {
+            if overlay.is_based_on(entry.version()) {
+                return overlay.current().version();
+            }
+            return 0;
+        }
+        drop(overlays);
+        let current = self.database.borrow();
+        if current.id == database {
+            return current.version();
+        }
+        self.engine.database_by_id(database).map_or(0, |e| e.version())
+    }
+
+    /// Changes the catalog within the open transaction. The rows of the system tree are the caller's.
+    pub fn change_catalog(&self, entry: &Arc<DatabaseEntry>, op: CatalogOp) {
+        let mut overlays = self.overlays.borrow_mut();
+        let at = overlays.iter().position(|(e, _)| e.id == entry.id).unwrap_or_else(|| {
+            overlays.push((Arc::clone(entry), Overlay::new(&entry.picture())));
+            overlays.len() - 1
+        });
+        let overlay = &mut overlays[at].1;
+        overlay.picture(&entry.picture(), self.engine.stamp());
+        overlay.apply(op, self.engine.stamp());
+        let picture = Arc::clone(overlay.current());
+        let mut private = self.shared.private_pictures.lock();
+        private.retain(|(d, _)| *d != entry.id);
+        private.push((entry.id, picture));
+    }
+
+    /// Forgets uncommitted catalog changes.
+    pub fn forget_catalog_changes(&self) {
+        self.overlays.borrow_mut().clear();
+        self.shared.private_pictures.lock().clear();
+    }
+
+    /// The innermost module, if any.
+    #[must_use]
+    pub fn module(&self) -> Option<ModuleIdentity> {
+        self.modules.borrow().last().cloned()
+    }
+
+    /// `@@NESTLEVEL`
+    #[must_use]
+    pub fn nest_level(&self) -> u32 {
+        self.modules.borrow().len() as u32
+    }
+
+    /// The login in force.
+    #[must_use]
+    pub fn login(&self) -> SmolStr {
+        self.impersonated.borrow().last().cloned().unwrap_or_else(|| SmolStr::new(&self.shared.login.login))
+    }
+
+    /// A table by id, temporary ones included.
+    #[must_use]
+    pub fn table_by_id(&self, database: DatabaseId, id: ObjectId) -> Option<Arc<TableDef>> {
+        if database == TEMPDB {
+            if let Some(t) = self.temp.borrow().by_id(id) {
+                return Some(Arc::clone(t));
+            }
+        }
+        let entry = self.engine.database_by_id(database)?;
+        self.picture(&entry).table_by_id(id)
+    }
+
+    fn entry(&self, database: DatabaseId) -> Result<Arc<DatabaseEntry>> {
+        let current = self.database.borrow();
+        if current.id == database {
+            return Ok(Arc::clone(&current));
+        }
+        drop(current);
+        self.engine.database_by_id(database).ok_or_else(|| errors::no_database(database.0))
+    }
+}
+
+impl Drop for Info {
+    fn drop(&mut self) {
+        self.database.borrow().users.fetch_sub(1, Ordering::AcqRel);
+        self.engine.sessions.remove(self.shared.id);
+    }
+}
+
+impl SessionInfo for Info {
+    fn isolation(&self) -> IsolationLevel {
+        self.options.borrow().isolation
+    }
+    fn session_id(&self) -> u32 {
+        self.shared.id
+    }
+    fn cancelled(&self) -> bool {
+        self.shared.cancelled.load(Ordering::Relaxed)
+    }
+    fn call(&self, id: u32, args: &[Value]) -> Result<Value> {
+        functions::call(self, id, args)
+    }
+    fn now_local(&self) -> i64 {
+        self.times().0
+    }
+    fn now_utc(&self) -> i64 {
+        self.times().1
+    }
+    fn rand(&self, seed: Option<i64>) -> f64 {
+        if let Some(seed) = seed {
+            self.random.set((seed as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        }
+        let mut x = self.random.get();
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.random.set(x);
+        (x >> 11) as f64 / (1u64 << 53) as f64
+    }
+    fn row_count_limit(&self) -> u64 {
+        self.options.borrow().row_count
+    }
+    fn ansi_warnings(&self) -> bool {
+        let options = self.options.borrow();
+        options.on(Switches::ANSI_WARNINGS) || options.on(Switches::ARITHABORT)
+    }
+    fn date_format(&self) -> DateFormat {
+        self.options.borrow().date_format
+    }
+    fn date_first(&self) -> u8 {
+        self.options.borrow().date_first
+    }
+    fn reserve_identity(&self, table: &TableDef, count: u64) -> Result<i64> {
+        let (seed, increment) = identity_of(table);
+        self.entry(table.database)?.reserve_identity(table.object_id, seed, increment, count)
+    }
+    fn note_identity(&self, table: &TableDef, value: i64) {
+        let (_, increment) = identity_of(table);
+        if let Ok(entry) = self.entry(table.database) {
+            // A log that takes no more refuses the statement's own commit too.
+            let _ = entry.note_identity(table.object_id, increment, value);
+        }
+    }
+    fn identity_insert(&self) -> Option<(DatabaseId, ObjectId)> {
+        self.identity_insert.get()
+    }
+    fn next_rowversion(&self, database: DatabaseId) -> u64 {
+        self.entry(database).map_or(0, |e| e.next_rowversion())
+    }
+    fn next_row_id(
+        &self,
+        database: DatabaseId,
+        tree: TreeId,
+        init: &mut dyn FnMut() -> Result<u64>,
+    ) -> Result<u64> {
+        let database = if database == TABLE_VARIABLES { TEMPDB } else { database };
+        self.entry(database)?.next_row_id(tree, init)
+    }
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+}
+
+fn identity_of(table: &TableDef) -> (i64, i64) {
+    table.columns.iter().find_map(|c| c.identity).unwrap_or((1, 1))
+}

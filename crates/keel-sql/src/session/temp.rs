@@ -1,0 +1,97 @@
+//! Temporary tables and procedures of a session, by nesting level.
+//!
+//! A local temporary table belongs to the level that made it: the batch's (it lives until the session ends) or a
+//! procedure's (it goes with it). Inner levels see outer tables. The definitions are not in tempdb's catalog: nobody else
+//! can name them, and making one costs no catalog change.
+
+use crate::catalog::fold;
+use keel_query::catalog::{ObjectId, TableDef};
+use smol_str::SmolStr;
+use std::sync::Arc;
+
+/// A temporary table.
+#[derive(Clone, Debug)]
+pub struct TempTable {
+    /// Folded name.
+    pub name: SmolStr,
+    /// Nesting level that made it.
+    pub level: u32,
+    /// Definition, in tempdb.
+    pub table: Arc<TableDef>,
+}
+
+/// The temporary tables of a session, oldest first.
+#[derive(Debug, Default)]
+pub struct TempTables {
+    tables: Vec<TempTable>,
+}
+
+impl TempTables {
+    /// The innermost table of that name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&Arc<TableDef>> {
+        if self.tables.is_empty() {
+            return None;
+        }
+        let name = fold(name);
+        self.tables.iter().rev().find(|t| t.name == name).map(|t| &t.table)
+    }
+
+    /// Whether this level has one of that name.
+    #[must_use]
+    pub fn exists_at(&self, name: &str, level: u32) -> bool {
+        let name = fold(name);
+        self.tables.iter().any(|t| t.name == name && t.level == level)
+    }
+
+    /// By id.
+    #[must_use]
+    pub fn by_id(&self, id: ObjectId) -> Option<&Arc<TableDef>> {
+        self.tables.iter().find(|t| t.table.object_id == id).map(|t| &t.table)
+    }
+
+    /// Adds one.
+    pub fn add(&mut self, level: u32, table: Arc<TableDef>) {
+        self.tables.push(TempTable { name: fold(&table.name), level, table });
+    }
+
+    /// Replaces a definition (ALTER TABLE, CREATE INDEX).
+    pub fn replace(&mut self, table: Arc<TableDef>) {
+        if let Some(t) = self.tables.iter_mut().find(|t| t.table.object_id == table.object_id) {
+            t.table = table;
+        }
+    }
+
+    /// Takes one out.
+    pub fn remove(&mut self, id: ObjectId) -> Option<Arc<TableDef>> {
+        let at = self.tables.iter().position(|t| t.table.object_id == id)?;
+        Some(self.tables.remove(at).table)
+    }
+
+    /// Takes out those of `level` and deeper.
+    pub fn leave_level(&mut self, level: u32) -> Vec<Arc<TableDef>> {
+        if self.tables.iter().all(|t| t.level < level) {
+            return Vec::new();
+        }
+        let (gone, kept) = std::mem::take(&mut self.tables).into_iter().partition(|t| t.level >= level);
+        self.tables = kept;
+        let gone: Vec<TempTable> = gone;
+        gone.into_iter().map(|t| t.table).collect()
+    }
+
+    /// The present state, for rollback of CREATE and DROP TABLE.
+    #[must_use]
+    pub fn snapshot(&self) -> Vec<TempTable> {
+        self.tables.clone()
+    }
+
+    /// Goes back to a snapshot.
+    pub fn restore(&mut self, snapshot: Vec<TempTable>) {
+        self.tables = snapshot;
+    }
+
+    /// All.
+    pub fn iter(&self) -> impl Iterator<Item = &TempTable> {
+        self.tables.iter()
+    }
+}

@@ -1,0 +1,184 @@
+//! The store's transactions of a session: one per database its open transaction has touched.
+
+use crate::engine::{DatabaseEntry, Engine, TABLE_VARIABLES, TEMPDB};
+use crate::errors;
+use crate::map::txn_error;
+use keel_base::DatabaseId;
+use keel_node::{Isolation, Mark, Transaction};
+use keel_query::catalog::Catalog;
+use keel_query::{IsolationLevel, Transactions};
+use keel_types::error::Result;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Transactions begun so far.
+pub struct TxnSet {
+    engine: Arc<Engine>,
+    session: u32,
+    isolation: IsolationLevel,
+    lock_timeout_ms: i32,
+    deadlock_priority: i8,
+    open: Vec<Open>,
+}
+
+struct Open {
+    database: DatabaseId,
+    entry: Arc<DatabaseEntry>,
+    /// Catalog version when it began: a SNAPSHOT transaction may not see a later one (3961).
+    version: u64,
+    txn: Transaction,
+}
+
+/// A savepoint over all databases. A database first touched after it is rolled back to its beginning.
+#[derive(Clone, Debug, Default)]
+pub struct Marks(Vec<(DatabaseId, Mark)>);
+
+impl TxnSet {
+    /// None begun.
+    #[must_use]
+    pub fn new(engine: Arc<Engine>, session: u32) -> TxnSet {
+        TxnSet {
+            engine,
+            session,
+            isolation: IsolationLevel::ReadCommitted,
+            lock_timeout_ms: -1,
+            deadlock_priority: 0,
+            open: Vec::new(),
+        }
+    }
+
+    /// Settings for the transactions open and to come.
+    pub fn configure(&mut self, isolation: IsolationLevel, lock_timeout_ms: i32, deadlock_priority: i8) {
+        self.isolation = isolation;
+        self.lock_timeout_ms = lock_timeout_ms;
+        self.deadlock_priority = deadlock_priority;
+        for open in &mut self.open {
+            apply(&mut open.txn, isolation, lock_timeout_ms, deadlock_priority);
+        }
+    }
+
+    /// Whether nothing is open besides table variables.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.open.iter().all(|o| o.database == TABLE_VARIABLES)
+    }
+
+    /// Whether something was written.
+    #[must_use]
+    pub fn has_writes(&self) -> bool {
+        self.open.iter().any(|o| o.database != TABLE_VARIABLES && o.txn.has_writes())
+    }
+
+    /// The open transaction's catalog version of a database, if it has touched it.
+    #[must_use]
+    pub fn version_at_begin(&self, database: DatabaseId) -> Option<u64> {
+        self.open.iter().find(|o| o.database == database).map(|o| o.version)
+    }
+
+    fn begin(&mut self, database: DatabaseId) -> Result<usize> {
+        let Some(entry) = self.engine.database_by_id(database) else {
+            return Err(errors::no_database(database.0));
+        };
+        let version = entry.version();
+        let snapshot = self.isolation == IsolationLevel::Snapshot && database != TABLE_VARIABLES;
+        if snapshot && database != TEMPDB && !entry.picture().settings().allow_snapshot {
+            return Err(errors::snapshot_not_allowed(entry.name()));
+        }
+        let level = if database == TABLE_VARIABLES { IsolationLevel::ReadCommitted } else { self.isolation };
+        let mut txn = entry.store.begin(node_isolation(level));
+        apply(&mut txn, level, self.lock_timeout_ms, self.deadlock_priority);
+        self.open.push(Open { database, entry, version, txn });
+        Ok(self.open.len() - 1)
+    }
+
+    /// A savepoint.
+    pub fn mark(&mut self) -> Marks {
+        Marks(self.open.iter_mut().map(|o| (o.database, o.txn.savepoint())).collect())
+    }
+
+    /// Undoes what was written after a savepoint; table variables keep theirs.
+    pub fn rollback_to(&mut self, marks: &Marks) -> Result<()> {
+        let mut index = 0;
+        while index < self.open.len() {
+            let open = &mut self.open[index];
+            if open.database == TABLE_VARIABLES {
+                index += 1;
+                continue;
+            }
+            match marks.0.iter().find(|(d, _)| *d == open.database) {
+                Some((_, mark)) => {
+                    let name = open.entry.name();
+                    open.txn.rollback_to(*mark).map_err(|e| txn_error(e, &name, self.session))?;
+                    index += 1;
+                }
+                None => self.open.remove(index).txn.rollback(),
+            }
+        }
+        Ok(())
+    }
+
+    /// Undoes everything; table variables keep theirs.
+    pub fn rollback(&mut self) {
+        for index in (0..self.open.len()).rev() {
+            if self.open[index].database != TABLE_VARIABLES {
+                self.open.swap_remove(index).txn.rollback();
+            }
+        }
+    }
+
+    /// Commits everything: all get their place in the log, then all are waited for.
+    pub fn commit(&mut self) -> Result<()> {
+        let mut waiting: smallvec::SmallVec<[_; 2]> = smallvec::SmallVec::new();
+        let mut failed = None;
+        while let Some(open) = self.open.pop() {
+            if failed.is_some() {
+                open.txn.rollback();
+                continue;
+            }
+            match open.txn.commit() {
+                Ok(commit) => waiting.push((commit, open.entry)),
+                Err(e) => failed = Some(txn_error(e, &open.entry.name(), self.session)),
+            }
+        }
+        for (commit, entry) in waiting {
+            if let Err(e) = commit.wait() {
+                failed.get_or_insert(txn_error(e, &entry.name(), self.session));
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Ends the table variables' transaction of a statement: they keep what it wrote, or what it had before it failed.
+    pub fn end_statement(&mut self) -> Result<()> {
+        let Some(index) = self.open.iter().position(|o| o.database == TABLE_VARIABLES) else { return Ok(()) };
+        let open = self.open.swap_remove(index);
+        let fail = |e| txn_error(e, "tempdb", self.session);
+        open.txn.commit().and_then(keel_node::Commit::wait).map_err(fail)
+    }
+}
+
+impl Transactions for TxnSet {
+    fn transaction(&mut self, database: DatabaseId) -> Result<&mut Transaction> {
+        let index = match self.open.iter().position(|o| o.database == database) {
+            Some(index) => index,
+            None => self.begin(database)?,
+        };
+        Ok(&mut self.open[index].txn)
+    }
+}
+
+fn apply(txn: &mut Transaction, isolation: IsolationLevel, lock_timeout_ms: i32, deadlock_priority: i8) {
+    txn.set_isolation(node_isolation(isolation));
+    txn.set_lock_timeout(u64::try_from(lock_timeout_ms).ok().map(Duration::from_millis));
+    txn.set_deadlock_priority(deadlock_priority);
+}
+
+fn node_isolation(level: IsolationLevel) -> Isolation {
+    match level {
+        IsolationLevel::ReadUncommitted => Isolation::ReadUncommitted,
+        IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
+        IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
+        IsolationLevel::Serializable => Isolation::Serializable,
+        IsolationLevel::Snapshot => Isolation::Snapshot,
+    }
+}
