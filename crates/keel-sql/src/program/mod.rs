@@ -13,7 +13,7 @@
 //!
 //! Deliberately absent: execution (`run`), catalogs, anything of one session.
 
-mod lower;
+pub mod lower;
 mod unit;
 
 pub use lower::{ModuleShape, lower_batch, lower_module};

@@ -1,0 +1,333 @@
+//! What names mean to a statement of this session: [`BindScope`] for keel-query.
+
+use super::info::Info;
+use super::options::Switches;
+use crate::catalog::{DBO, Named, Picture, fold};
+use crate::engine::{DatabaseEntry, TABLE_VARIABLES, TEMPDB};
+use crate::errors;
+use crate::functions;
+use crate::modules;
+use crate::program::lower::{CAPTURED_ROWS, TypeLookup};
+use crate::program::{Dependencies, ModuleIdentity, Program};
+use crate::views;
+use keel_base::DatabaseId;
+use keel_parser::ast;
+use keel_query::catalog::{Catalog, ModuleDef, ModuleKind, TableDef};
+use keel_query::scope::{
+    BindOptions, BindScope, NameParts, ObjectRef, ParameterInfo, ScalarFunctionInfo, SessionFunction, VariableInfo,
+};
+use keel_types::error::Result;
+use keel_types::ty::parse::{TypeArg, TypeSite, parse_type};
+use keel_types::{Collation, SqlType, Value};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// Table variables of a frame, made when first mentioned.
+pub type FrameTables = RefCell<Vec<Option<Arc<TableDef>>>>;
+
+/// The surroundings of one statement being compiled.
+pub struct Scope<'a> {
+    /// The session.
+    pub info: &'a Info,
+    /// The program, when variables can be seen.
+    pub program: Option<&'a Program>,
+    /// Its frame's table variables.
+    pub tables: Option<&'a FrameTables>,
+    /// Where one-part names are looked for.
+    pub identity: ModuleIdentity,
+    /// What the names found so far stand for.
+    pub found: RefCell<Dependencies>,
+}
+
+impl<'a> Scope<'a> {
+    /// For a statement of a program.
+    #[must_use]
+    pub fn new(info: &'a Info, program: &'a Program, tables: &'a FrameTables) -> Scope<'a> {
+        Scope {
+            info,
+            program: Some(program),
+            tables: Some(tables),
+            identity: program.identity.clone(),
+            found: RefCell::default(),
+        }
+    }
+
+    /// For an expression that no program surrounds: defaults, checks, parameters of a call.
+    #[must_use]
+    pub fn bare(info: &'a Info, database: DatabaseId) -> Scope<'a> {
+        let identity = ModuleIdentity {
+            database,
+            object_id: 0,
+            schema_id: DBO,
+            name: None,
+            kind: crate::program::ProgramKind::Batch,
+        };
+        Scope { info, program: None, tables: None, identity, found: RefCell::default() }
+    }
+
+    fn note_temporary(&self, name: &str, table: &TableDef) {
+        self.found.borrow_mut().temporary.push((fold(name), table.object_id));
+    }
+
+    fn entry(&self, name: Option<&str>) -> Option<Arc<DatabaseEntry>> {
+        match name {
+            Some(name) if !name.is_empty() => self.info.engine.database(name),
+            _ => self.info.engine.database_by_id(self.identity.database),
+        }
+    }
+
+    /// Resolves a name to whatever has it.
+    #[must_use]
+    pub fn resolve(&self, name: NameParts<'_>) -> Option<(Arc<DatabaseEntry>, Named)> {
+        let entry = self.entry(name.database)?;
+        let picture = self.info.picture(&entry);
+        let named = match name.schema {
+            Some(schema) if !schema.is_empty() => picture.named(picture.schema_id(schema)?, name.object),
+            _ => {
+                let own = if entry.id == self.identity.database { self.identity.schema_id } else { DBO };
+                picture.named(own, name.object).or_else(|| picture.named(DBO, name.object))
+            }
+        }?;
+        match named {
+            Named::Synonym(synonym) => self.follow(&entry, &picture, &synonym.target),
+            other => Some((entry, other)),
+        }
+    }
+
+    fn follow(
+        &self,
+        entry: &Arc<DatabaseEntry>,
+        picture: &Picture,
+        target: &[String],
+    ) -> Option<(Arc<DatabaseEntry>, Named)> {
+        let part = |back: usize| target.len().checked_sub(back).map(|i| target[i].as_str()).filter(|s| !s.is_empty());
+        let object = part(1)?;
+        let other = part(3).and_then(|d| self.info.engine.database(d));
+        let (entry, picture) = match other {
+            Some(other) if other.id != entry.id => {
+                let picture = self.info.picture(&other);
+                (other, picture)
+            }
+            _ => (Arc::clone(entry), Arc::new(picture.clone())),
+        };
+        let schema = part(2).map_or(Some(DBO), |s| picture.schema_id(s))?;
+        match picture.named(schema, object)? {
+            Named::Synonym(_) => None,
+            named => Some((entry, named)),
+        }
+    }
+
+    fn temporary(&self, name: &str) -> Option<ObjectRef> {
+        let table = if name.starts_with("##") {
+            let tempdb = self.info.engine.database_by_id(TEMPDB)?;
+            self.info.picture(&tempdb).table(DBO, name)?
+        } else {
+            Arc::clone(self.info.temp.borrow().find(name)?)
+        };
+        self.note_temporary(name, &table);
+        Some(ObjectRef::Table(table))
+    }
+
+    fn own_rows(&self, name: &str) -> Option<ObjectRef> {
+        if name == CAPTURED_ROWS {
+            return views::captured(self.info).map(ObjectRef::Virtual);
+        }
+        if self.identity.kind == crate::program::ProgramKind::Trigger {
+            if name.eq_ignore_ascii_case("inserted") {
+                return views::trigger_rows(self.info, true).map(ObjectRef::Virtual);
+            }
+            if name.eq_ignore_ascii_case("deleted") {
+                return views::trigger_rows(self.info, false).map(ObjectRef::Virtual);
+            }
+        }
+        None
+    }
+
+    fn system_view(&self, name: NameParts<'_>) -> Option<ObjectRef> {
+        let entry = self.entry(name.database)?;
+        views::find(name.schema, name.object)
+            .map(|view| ObjectRef::Virtual(views::bind(view, &self.info.engine, entry.id)))
+    }
+
+    /// The database and module of a scalar or table function.
+    fn function(&self, name: NameParts<'_>) -> Option<(Arc<DatabaseEntry>, Arc<ModuleDef>)> {
+        match self.resolve(name)? {
+            (entry, Named::Module(module)) => Some((entry, module)),
+            _ => None,
+        }
+    }
+}
+
+impl BindScope for Scope<'_> {
+    fn options(&self) -> BindOptions {
+        let options = self.info.options.borrow();
+        let (quoted_identifier, ansi_nulls) = match self.program {
+            Some(p) => (p.quoted_identifier, p.ansi_nulls),
+            None => (true, true),
+        };
+        BindOptions {
+            quoted_identifier,
+            ansi_nulls,
+            concat_null_yields_null: options.on(Switches::CONCAT_NULL),
+            collation: Collation::default(),
+        }
+    }
+
+    fn object(&self, name: NameParts<'_>) -> Option<ObjectRef> {
+        if name.object.starts_with('#') {
+            return self.own_rows(name.object).or_else(|| self.temporary(name.object));
+        }
+        if name.schema.is_none() && name.database.is_none() {
+            if let Some(rows) = self.own_rows(name.object) {
+                return Some(rows);
+            }
+        }
+        match self.resolve(name) {
+            Some((_, Named::Table(table))) => Some(ObjectRef::Table(table)),
+            Some((_, Named::Module(module))) if module.kind == ModuleKind::View => Some(ObjectRef::Module(module)),
+            _ => self.system_view(name),
+        }
+    }
+
+    fn table_function(&self, name: NameParts<'_>) -> Option<ObjectRef> {
+        match self.function(name) {
+            Some((_, module)) if module.kind == ModuleKind::InlineTableFunction => Some(ObjectRef::Module(module)),
+            Some((entry, module)) if module.kind == ModuleKind::TableFunction => {
+                modules::table_function(self.info, &entry, &module).map(ObjectRef::Virtual)
+            }
+            _ => self.system_view(name),
+        }
+    }
+
+    fn catalog(&self, database: DatabaseId) -> Option<Arc<dyn Catalog>> {
+        if database == TABLE_VARIABLES {
+            return None;
+        }
+        let entry = self.info.engine.database_by_id(database)?;
+        Some(self.info.picture(&entry))
+    }
+
+    fn database_name(&self, database: DatabaseId) -> String {
+        self.info.engine.database_by_id(database).map_or_else(String::new, |d| d.name().to_string())
+    }
+
+    fn schema_name(&self, database: DatabaseId, schema_id: i32) -> String {
+        let entry = self.info.engine.database_by_id(database);
+        entry.and_then(|e| self.info.picture(&e).schema_name(schema_id)).unwrap_or_else(|| "dbo".to_owned())
+    }
+
+    fn variable(&self, name: &str) -> Option<VariableInfo> {
+        let (slot, def) = self.program?.variable(name)?;
+        Some(VariableInfo { index: slot as usize, ty: def.ty, collation: Collation::default() })
+    }
+
+    fn table_variable(&self, name: &str) -> Option<Arc<TableDef>> {
+        let program = self.program?;
+        let index = program.table(name)?;
+        let tables = self.tables?;
+        let existing = tables.borrow().get(index).cloned().flatten();
+        let table = match existing {
+            Some(table) => table,
+            None => {
+                let table = crate::ddl::table_variable(self.info, program, index).ok()?;
+                let mut tables = tables.borrow_mut();
+                if tables.len() <= index {
+                    tables.resize(index + 1, None);
+                }
+                tables[index] = Some(Arc::clone(&table));
+                table
+            }
+        };
+        self.note_temporary(name, &table);
+        Some(table)
+    }
+
+    fn scalar_function(&self, name: NameParts<'_>) -> Option<ScalarFunctionInfo> {
+        let (entry, module) = self.function(name)?;
+        if module.kind != ModuleKind::ScalarFunction {
+            return None;
+        }
+        let program = modules::program(self.info, &entry, &module).ok()?;
+        let schema = self.info.picture(&entry).schema_name(module.schema_id).unwrap_or_default();
+        Some(ScalarFunctionInfo {
+            database: entry.id,
+            object_id: module.object_id,
+            name: format!("{schema}.{}", module.name),
+            parameters: parameters(&program),
+            returns: program.returns?,
+        })
+    }
+
+    fn module_parameters(&self, module: &ModuleDef) -> Vec<ParameterInfo> {
+        modules::inline_parameters(self, module)
+    }
+
+    fn session_function(&self, name: &str, args: &[SqlType]) -> Option<SessionFunction> {
+        functions::bind(name, args)
+    }
+
+    fn user_type(&self, schema: Option<&str>, name: &str) -> Option<SqlType> {
+        if name.eq_ignore_ascii_case("sysname") {
+            return Some(SqlType::SYSNAME);
+        }
+        let entry = self.entry(None)?;
+        let picture = self.info.picture(&entry);
+        let schema = schema.map_or(Some(DBO), |s| picture.schema_id(s))?;
+        picture.user_type(schema, name).filter(|t| t.table.is_none()).map(|t| t.base)
+    }
+}
+
+/// Parameters of a program as keel-query wants them.
+#[must_use]
+pub fn parameters(program: &Program) -> Vec<ParameterInfo> {
+    let info = |p: &crate::program::ParameterDef| ParameterInfo {
+        name: p.name.to_string(),
+        ty: p.ty,
+        default: p.default.clone(),
+    };
+    program.parameters.iter().map(info).collect()
+}
+
+impl TypeLookup for Scope<'_> {
+    fn scalar(&self, ty: &ast::TypeName) -> Result<SqlType> {
+        let schema = ty.name.schema.as_ref().map(|s| s.text.as_str());
+        let mut args = Vec::with_capacity(ty.args.len());
+        for arg in &ty.args {
+            match arg {
+                ast::TypeArg::Number(n) => args.push(TypeArg::Number(i64::from(*n))),
+                ast::TypeArg::Max => args.push(TypeArg::Max),
+                ast::TypeArg::Name(_) => {}
+            }
+        }
+        if schema.is_none_or(|s| s.eq_ignore_ascii_case("sys")) {
+            let site = TypeSite { line: ty.span.line, ..TypeSite::default() };
+            match parse_type(&ty.name.name.text, &args, site) {
+                Err(e) if e.number == 2715 => {}
+                other => return other,
+            }
+        }
+        self.user_type(schema, &ty.name.name.text).ok_or_else(|| errors::no_type(1, &ty.name))
+    }
+
+    fn is_table_type(&self, name: &ast::ObjectName) -> bool {
+        self.table_type(name).is_some()
+    }
+
+    fn constant(&self, expr: &ast::Expr, ty: SqlType) -> Result<Value> {
+        crate::run::constant(self, expr, ty)
+    }
+}
+
+impl Scope<'_> {
+    /// The definition of a table type.
+    #[must_use]
+    pub fn table_type(&self, name: &ast::ObjectName) -> Option<Arc<keel_query::catalog::TypeDef>> {
+        let entry = self.entry(name.database.as_ref().map(|d| d.text.as_str()))?;
+        let picture = self.info.picture(&entry);
+        let schema = match &name.schema {
+            Some(s) => picture.schema_id(&s.text)?,
+            None => DBO,
+        };
+        picture.user_type(schema, &name.name.text).filter(|t| t.table.is_some())
+    }
+}
