@@ -33,6 +33,10 @@ pub enum IsolationLevel {
 
 /// What expressions and DML ask of the session while they run.
 pub trait SessionInfo {
+    /// The session layer's own type behind this trait, for the functions and virtual tables it registers with plans.
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        None
+    }
     /// Isolation level in force.
     fn isolation(&self) -> IsolationLevel;
     /// Session id, for messages.
