@@ -27,7 +27,6 @@ pub struct Dependencies {
 }
 
 /// A unit with its compiled form.
-#[derive(Debug)]
 pub struct Unit {
     /// What is compiled.
     pub source: UnitSource,
@@ -35,21 +34,25 @@ pub struct Unit {
 }
 
 /// The compiled form.
-#[derive(Debug)]
 pub struct Compiled {
     /// What can be executed.
     pub code: CompiledCode,
     /// What it depends on.
     pub dependencies: Dependencies,
+    /// The columns it returns, as the client is told.
+    pub columns: Vec<crate::sink::ColumnMeta>,
+    /// Tables it changes: locked, and the catalog checked again, before it runs.
+    pub targets: Vec<(DatabaseId, ObjectId)>,
 }
 
 /// Executable forms.
-#[derive(Debug)]
 pub enum CompiledCode {
-    /// A value or condition.
-    Scalar(keel_query::ScalarExpr),
+    /// A value.
+    Expr(keel_query::CompiledExpr),
+    /// A condition.
+    Condition(keel_query::CompiledCondition),
     /// A query or data change.
-    Plan(Arc<keel_query::Plan>),
+    Plan(keel_query::Plan),
 }
 
 impl Unit {
@@ -71,5 +74,11 @@ impl Unit {
     /// Keeps a compiled form for the next execution, by whichever session.
     pub fn keep(&self, compiled: Arc<Compiled>) {
         self.cache.store(Some(compiled));
+    }
+}
+
+impl std::fmt::Debug for Unit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.source.fmt(f)
     }
 }

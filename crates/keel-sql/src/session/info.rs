@@ -88,6 +88,10 @@ pub struct Info {
     pub caught: RefCell<Vec<Rc<SqlError>>>,
     /// Temporary tables.
     pub temp: RefCell<TempTables>,
+    /// Temporary tables when the open transaction first changed them.
+    pub temp_at_begin: RefCell<Option<Vec<super::temp::TempTable>>>,
+    /// SAVE TRANSACTION, oldest first.
+    pub savepoints: RefCell<Vec<crate::run::Savepoint>>,
     /// Catalog changes of the open transaction.
     pub overlays: RefCell<Vec<(Arc<DatabaseEntry>, Overlay)>>,
     /// Rows for statements that select from captured rows, innermost last.
@@ -134,6 +138,8 @@ impl Info {
             modules: RefCell::default(),
             caught: RefCell::default(),
             temp: RefCell::default(),
+            temp_at_begin: RefCell::default(),
+            savepoints: RefCell::default(),
             overlays: RefCell::default(),
             captured: RefCell::default(),
             triggers: RefCell::default(),

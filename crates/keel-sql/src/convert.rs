@@ -1,0 +1,77 @@
+//! Conversions this layer needs: arguments to parameters, values to text.
+
+use keel_types::error::Result;
+use keel_types::{SqlType, Value};
+
+/// Converts a value as an assignment does.
+pub fn assign(value: Value, from: SqlType, to: SqlType) -> Result<Value> {
+    if from == to || matches!(value, Value::Null) || to == SqlType::Null {
+        return Ok(value);
+    }
+    keel_types::cast::resolve(from, to, None)?.apply(&value)
+}
+
+/// A value as text, as PRINT and messages show it.
+#[must_use]
+pub fn display(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Bit(b) => u8::from(*b).to_string(),
+        Value::Int(n) => n.to_string(),
+        Value::Str(s) => s.to_string(),
+        Value::Bytes(b) => {
+            let hex: String = b.iter().map(|b| format!("{b:02X}")).collect();
+            format!("0x{hex}")
+        }
+        Value::Decimal(d) => {
+            let digits = d.mantissa().unsigned_abs().to_string();
+            let scale = d.scale as usize;
+            let sign = if d.mantissa() < 0 { "-" } else { "" };
+            if scale == 0 {
+                return format!("{sign}{digits}");
+            }
+            let padded = format!("{digits:0>width$}", width = scale + 1);
+            let (whole, fraction) = padded.split_at(padded.len() - scale);
+            format!("{sign}{whole}.{fraction}")
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+/// A value as text by its type's own rules.
+#[must_use]
+pub fn display_typed(value: &Value, ty: SqlType) -> String {
+    let to = SqlType::NVarChar(keel_types::Length::Limited(4000));
+    match assign(value.clone(), ty, to) {
+        Ok(Value::Str(s)) => s.to_string(),
+        _ => display(value),
+    }
+}
+
+/// A time of day or span in 100 ns ticks, from `hh:mm[:ss[.fff]]` or a date and time.
+#[must_use]
+pub fn to_time(value: &Value) -> Option<i64> {
+    const DAY: i64 = 864_000_000_000;
+    match value {
+        Value::Time(t) => Some(*t),
+        Value::DateTime(t) => Some(t.rem_euclid(DAY)),
+        Value::Str(s) => parse_time(s.trim()),
+        _ => None,
+    }
+}
+
+fn parse_time(text: &str) -> Option<i64> {
+    let mut parts = text.split(':');
+    let hours: i64 = parts.next()?.parse().ok()?;
+    let minutes: i64 = parts.next()?.parse().ok()?;
+    let (seconds, fraction) = match parts.next() {
+        None => (0, 0),
+        Some(rest) => {
+            let (seconds, fraction) = rest.split_once('.').unwrap_or((rest, ""));
+            let padded: String = fraction.chars().chain("0000000".chars()).take(7).collect();
+            (seconds.parse().ok()?, padded.parse().ok()?)
+        }
+    };
+    let valid = hours < 24 && minutes < 60 && seconds < 60 && parts.next().is_none();
+    valid.then_some(((hours * 60 + minutes) * 60 + seconds) * 10_000_000 + fraction)
+}

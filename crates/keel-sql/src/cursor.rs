@@ -1,0 +1,153 @@
+//! Cursors of a session.
+//!
+//! Every cursor keeps the rows its query gave when it was opened: static semantics, which keyset and dynamic cursors are
+//! allowed to show for rows nobody changes meanwhile.
+
+use crate::errors;
+use crate::program::{Compiled, FetchDirection, Program};
+use crate::sink::ColumnMeta;
+use keel_parser::ast;
+use keel_types::Value;
+use keel_types::error::Result;
+use smol_str::SmolStr;
+use std::sync::Arc;
+
+/// A row of an open cursor.
+#[derive(Clone, Debug)]
+pub struct CursorRow {
+    /// Values of the query's columns.
+    pub values: Vec<Value>,
+}
+
+impl CursorRow {
+    /// A row.
+    #[must_use]
+    pub fn new(values: Vec<Value>) -> CursorRow {
+        CursorRow { values }
+    }
+}
+
+/// A cursor.
+pub struct Cursor {
+    /// Folded name; empty for one that only variables name.
+    pub name: SmolStr,
+    /// Level it ends with; 0 for GLOBAL.
+    pub level: u32,
+    /// All directions of FETCH.
+    pub scroll: bool,
+    /// The query.
+    pub compiled: Arc<Compiled>,
+    /// Variables as they were when it was declared.
+    pub vars: Vec<Value>,
+    /// Columns.
+    pub columns: Vec<ColumnMeta>,
+    /// Rows, when open.
+    pub rows: Vec<CursorRow>,
+    /// 0 before the first row, n + 1 after the last.
+    pub position: usize,
+    /// OPEN was done.
+    pub open: bool,
+    /// No positioned update.
+    pub read_only: bool,
+    /// Program that declared it.
+    pub program: Arc<Program>,
+    /// Definition.
+    pub definition: ast::CursorDefinition,
+}
+
+impl Cursor {
+    /// Moves and gives the row there.
+    pub fn move_to(&mut self, direction: &FetchDirection, argument: i64) -> Option<&CursorRow> {
+        let (len, at) = (self.rows.len() as i64, self.position as i64);
+        let to = match direction {
+            FetchDirection::Next => at + 1,
+            FetchDirection::Prior => at - 1,
+            FetchDirection::First => 1,
+            FetchDirection::Last => len,
+            FetchDirection::Absolute(_) if argument < 0 => len + 1 + argument,
+            FetchDirection::Absolute(_) => argument,
+            FetchDirection::Relative(_) => at + argument,
+        };
+        self.position = to.clamp(0, len + 1) as usize;
+        self.rows.get(self.position.checked_sub(1)?)
+    }
+}
+
+/// Whether a definition allows all directions of FETCH.
+#[must_use]
+pub fn scrollable(definition: &ast::CursorDefinition) -> bool {
+    match definition.scroll {
+        Some(scroll) => scroll,
+        None => matches!(
+            definition.kind,
+            Some(ast::CursorKind::Static | ast::CursorKind::Keyset | ast::CursorKind::Dynamic)
+        ),
+    }
+}
+
+/// The cursors of a session.
+#[derive(Default)]
+pub struct Cursors {
+    all: Vec<(u64, Cursor)>,
+    next: u64,
+    /// `@@CURSOR_ROWS`
+    pub last_count: i64,
+}
+
+impl Cursors {
+    /// Adds one.
+    pub fn declare(&mut self, cursor: Cursor) -> Result<u64> {
+        let taken = |c: &Cursor| c.name == cursor.name && c.level == cursor.level;
+        if !cursor.name.is_empty() && self.all.iter().any(|(_, c)| taken(c)) {
+            return Err(errors::cursor_exists(&cursor.name));
+        }
+        self.next += 1;
+        self.all.push((self.next, cursor));
+        Ok(self.next)
+    }
+
+    /// A cursor by name: a local one of this level first, unless GLOBAL was written.
+    #[must_use]
+    pub fn find(&self, name: &str, level: u32, global: bool) -> Option<u64> {
+        let by_level = |l: u32| self.all.iter().find(|(_, c)| c.name == name && c.level == l).map(|(id, _)| *id);
+        if global { by_level(0) } else { by_level(level).or_else(|| by_level(0)) }
+    }
+
+    /// By id.
+    #[must_use]
+    pub fn get(&self, id: u64) -> Option<&Cursor> {
+        self.all.iter().find(|(i, _)| *i == id).map(|(_, c)| c)
+    }
+
+    /// By id.
+    pub fn get_mut(&mut self, id: u64) -> Option<&mut Cursor> {
+        self.all.iter_mut().find(|(i, _)| *i == id).map(|(_, c)| c)
+    }
+
+    /// DEALLOCATE
+    pub fn remove(&mut self, id: u64) {
+        self.all.retain(|(i, _)| *i != id);
+    }
+
+    /// Local cursors end with their level.
+    pub fn leave_level(&mut self, level: u32) {
+        if !self.all.is_empty() {
+            self.all.retain(|(_, c)| c.level < level.max(1) || c.level == 0);
+        }
+    }
+
+    /// Closes and forgets all.
+    pub fn clear(&mut self) {
+        self.all.clear();
+    }
+
+    /// CURSOR_STATUS
+    #[must_use]
+    pub fn status(&self, id: Option<u64>) -> i64 {
+        match id.and_then(|id| self.get(id)) {
+            None => -3,
+            Some(c) if !c.open => -1,
+            Some(c) => i64::from(!c.rows.is_empty()),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Statements that change definitions.
+//!
+//! Every change goes the same way: the new definition becomes a [`CatalogOp`], is written as a row of the database's
+//! system tree through the session's transaction, and joins the transaction's overlay, so that the rest of the transaction
+//! sees it and nobody else does until commit. The object is locked (Sch-M) before it is looked at.
+//!
+//! Temporary tables and table variables never touch a catalog: they live in the session (see `session::temp`).
+
+mod administer;
+mod alter;
+mod database;
+mod dbcc;
+mod drop;
+mod index;
+mod module;
+mod object;
+mod security;
+mod storage;
+mod table;
+
+pub use storage::read_all;
+pub use table::{create_for_select_into, table_variable};
+
+use crate::catalog::{CatalogObject, CatalogOp, DBO, Named};
+use crate::engine::{DatabaseEntry, TEMPDB};
+use crate::errors;
+use crate::map::txn_error;
+use crate::run::Runner;
+use crate::session::scope::Scope;
+use keel_base::DatabaseId;
+use keel_node::LockMode;
+use keel_parser::ast;
+use keel_query::catalog::{Catalog, ObjectId, TableDef};
+use keel_query::scope::{BindScope, NameParts, ObjectRef};
+use keel_types::error::Result;
+use std::sync::Arc;
+
+/// Where a new object goes.
+pub(crate) struct Place {
+    /// Database.
+    pub entry: Arc<DatabaseEntry>,
+    /// Schema.
+    pub schema_id: i32,
+    /// Name.
+    pub name: String,
+}
+
+/// A name's parts as the binder takes them.
+pub(crate) fn parts(name: &ast::ObjectName) -> NameParts<'_> {
+    NameParts {
+        database: name.database.as_ref().map(|i| i.text.as_str()),
+        schema: name.schema.as_ref().map(|i| i.text.as_str()),
+        object: &name.name.text,
+    }
+}
+
+/// The stored table of that name: permanent or temporary.
+pub fn find_table(scope: &Scope<'_>, name: &ast::ObjectName) -> Option<Arc<TableDef>> {
+    match scope.object(parts(name))? {
+        ObjectRef::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
+impl Runner<'_> {
+    /// A scope for the statements of a program, by its identity only.
+    pub(crate) fn ddl_scope(&self, program: &crate::program::Program) -> Scope<'_> {
+        let mut scope = Scope::bare(self.info, self.info.current_database().id);
+        if program.identity.object_id != 0 {
+            scope.identity = program.identity.clone();
+        }
+        scope
+    }
+
+    /// Where an object of that name would be made.
+    pub(crate) fn place(&self, program: &crate::program::Program, name: &ast::ObjectName) -> Result<Place> {
+        if let Some(server) = &name.server {
+            return Err(errors::no_linked_server(&server.text));
+        }
+        let entry = match &name.database {
+            Some(d) => self.info.engine.database(&d.text).ok_or_else(|| errors::no_database(&d.text))?,
+            None if program.identity.object_id != 0 => self
+                .info
+                .engine
+                .database_by_id(program.identity.database)
+                .ok_or_else(|| errors::no_database(program.identity.database.0))?,
+            None => self.info.current_database(),
+        };
+        if entry.picture().settings().read_only {
+            return Err(errors::database_read_only(entry.name()));
+        }
+        let schema_id = match &name.schema {
+            None => DBO,
+            Some(s) => {
+                let picture = self.info.picture(&entry);
+                picture.schema_id(&s.text).ok_or_else(|| errors::no_schema(&s.text))?
+            }
+        };
+        Ok(Place { entry, schema_id, name: name.name.text.to_string() })
+    }
+
+    /// Error 2714 when the name is taken.
+    pub(crate) fn check_free(&self, place: &Place) -> Result<()> {
+        match self.info.picture(&place.entry).named(place.schema_id, &place.name) {
+            Some(_) => Err(errors::object_exists(&place.name)),
+            None => Ok(()),
+        }
+    }
+
+    /// Locks an object against everybody else, to the end of the transaction.
+    pub(crate) fn lock_schema(&mut self, database: DatabaseId, object: ObjectId) -> Result<()> {
+        if database == TEMPDB {
+            return Ok(());
+        }
+        let session = self.info.shared.id;
+        let txn = self.txns_dyn().transaction(database)?;
+        txn.lock_table(object as u32, LockMode::SchemaModification).map_err(|e| txn_error(e, "", session))
+    }
+
+    /// Locks a name, so that two sessions do not make it at the same time.
+    pub(crate) fn lock_name(&mut self, place: &Place) -> Result<()> {
+        use std::hash::{BuildHasher, Hash, Hasher};
+        let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+        (place.schema_id, crate::catalog::fold(&place.name)).hash(&mut hasher);
+        // Names share the numbers of objects; a collision only means waiting for a stranger.
+        let number = (hasher.finish() as u32) | 0x8000_0000;
+        let session = self.info.shared.id;
+        let txn = self.txns_dyn().transaction(place.entry.id)?;
+        txn.lock_table(number, LockMode::Exclusive).map_err(|e| txn_error(e, "", session))
+    }
+
+    /// Makes or replaces a definition.
+    pub(crate) fn put(&mut self, entry: &Arc<DatabaseEntry>, object: CatalogObject) -> Result<()> {
+        self.change(entry, CatalogOp::Put(object))
+    }
+
+    /// Writes a change of the catalog and shows it to the rest of the transaction.
+    pub(crate) fn change(&mut self, entry: &Arc<DatabaseEntry>, op: CatalogOp) -> Result<()> {
+        let txn = self.txns_dyn().transaction(entry.id)?;
+        entry.write_ops(txn, std::slice::from_ref(&op))?;
+        self.info.change_catalog(entry, op);
+        Ok(())
+    }
+
+    /// Replaces a table's definition, wherever it lives.
+    pub(crate) fn replace_table(&mut self, table: TableDef) -> Result<Arc<TableDef>> {
+        let table = Arc::new(TableDef { modified: self.info.engine.now_local(), ..table });
+        if self.info.temp.borrow().by_id(table.object_id).is_some() {
+            self.before_temp_change();
+            self.info.temp.borrow_mut().replace(Arc::clone(&table));
+            return Ok(table);
+        }
+        let entry = self
+            .info
+            .engine
+            .database_by_id(table.database)
+            .ok_or_else(|| errors::no_database(table.database.0))?;
+        self.put(&entry, CatalogObject::Table(Arc::clone(&table)))?;
+        Ok(table)
+    }
+
+    /// Remembers the temporary tables, once per transaction, so that ROLLBACK brings them back.
+    pub(crate) fn before_temp_change(&self) {
+        if self.info.transaction.borrow().count > 0 {
+            let mut at_begin = self.info.temp_at_begin.borrow_mut();
+            if at_begin.is_none() {
+                *at_begin = Some(self.info.temp.borrow().snapshot());
+            }
+        }
+    }
+
+    /// Allocates an object id where a table lives.
+    pub(crate) fn entry_of(&self, database: DatabaseId) -> Result<Arc<DatabaseEntry>> {
+        self.info.engine.database_by_id(database).ok_or_else(|| errors::no_database(database.0))
+    }
+
+    /// What a name stands for, or `None`.
+    pub(crate) fn named(
+        &self,
+        program: &crate::program::Program,
+        name: &ast::ObjectName,
+    ) -> Option<(Arc<DatabaseEntry>, Named)> {
+        self.ddl_scope(program).resolve_unfollowed(parts(name))
+    }
+}

@@ -1,0 +1,708 @@
+//! CREATE TABLE, and the definitions of temporary tables, table variables and SELECT INTO.
+
+use super::{Place, find_table};
+use crate::catalog::{CatalogObject, DBO, fold};
+use crate::engine::{DatabaseEntry, TABLE_VARIABLES, TEMPDB};
+use crate::errors;
+use crate::program::lower::TypeLookup;
+use crate::program::{Program, TableShape};
+use crate::run::{Frame, Runner};
+use crate::session::info::{Info, RowSet};
+use crate::session::options::Switches;
+use crate::session::scope::Scope;
+use keel_base::TreeId;
+use keel_parser::ast::{self, ConstraintKind, TableElement};
+use keel_query::VirtualColumn;
+use keel_query::catalog::{
+    Catalog, CheckDef, ColumnDef, ComputedDef, DefaultDef, ForeignKeyDef, IndexColumn, IndexDef, IndexKind, ObjectId,
+    ReferentialAction, TableDef,
+};
+use keel_types::error::Result;
+use keel_types::{Collation, SqlType};
+use std::sync::Arc;
+
+/// Builds a table's definition, element by element.
+pub(super) struct TableBuilder<'a> {
+    pub(super) scope: &'a Scope<'a>,
+    pub(super) entry: &'a DatabaseEntry,
+    /// Text the elements' spans point into.
+    pub(super) text: &'a str,
+    pub(super) table: TableDef,
+    /// Columns with neither NULL nor NOT NULL are nullable.
+    pub(super) null_default: bool,
+    /// Names of constraints are made up and never checked (temporary tables, table variables).
+    pub(super) private: bool,
+}
+
+impl<'a> TableBuilder<'a> {
+    pub(super) fn new(
+        scope: &'a Scope<'a>,
+        entry: &'a DatabaseEntry,
+        text: &'a str,
+        schema_id: i32,
+        name: &str,
+    ) -> TableBuilder<'a> {
+        let now = scope.info.engine.now_local();
+        let options = scope.info.options.borrow();
+        TableBuilder {
+            scope,
+            entry,
+            text,
+            table: TableDef {
+                database: entry.id,
+                object_id: entry.allocate_object(),
+                schema_id,
+                name: name.to_owned(),
+                columns: Vec::new(),
+                indexes: Vec::new(),
+                checks: Vec::new(),
+                foreign_keys: Vec::new(),
+                next_column_id: 1,
+                next_ordinal: 0,
+                created: now,
+                modified: now,
+            },
+            null_default: options.on(Switches::NULL_DEFAULT_ON) || !options.on(Switches::NULL_DEFAULT_OFF),
+            private: false,
+        }
+    }
+
+    fn object_id(&self) -> ObjectId {
+        self.entry.allocate_object()
+    }
+
+    fn tree(&self) -> Result<TreeId> {
+        self.entry.allocate_tree()
+    }
+
+    fn constraint_name(&self, given: Option<&ast::Ident>, prefix: &str, column: &str, id: ObjectId) -> String {
+        match given {
+            Some(name) => name.text.to_string(),
+            None => {
+                let table: String = self.table.name.chars().take(8).collect();
+                let column: String = column.chars().take(5).collect();
+                let middle = if column.is_empty() { String::new() } else { format!("{column}__") };
+                format!("{prefix}__{table}__{middle}{id:08X}")
+            }
+        }
+    }
+
+    pub(super) fn all(mut self, elements: &[TableElement]) -> Result<TableDef> {
+        for element in elements {
+            if let TableElement::Column(c) = element {
+                self.column(c)?;
+            }
+        }
+        // Keys first: the clustered one decides whether the table is a heap, and checks may name any column.
+        for element in elements {
+            self.keys_of(element)?;
+        }
+        if !self.table.indexes.iter().any(|i| i.kind == IndexKind::Clustered) {
+            let tree = self.tree()?;
+            self.table.indexes.insert(0, heap(tree));
+        }
+        self.order_indexes();
+        for element in elements {
+            self.rest_of(element)?;
+        }
+        Ok(self.table)
+    }
+
+    /// The clustered index or heap first, the others in index_id order.
+    pub(super) fn order_indexes(&mut self) {
+        self.table.indexes.sort_by_key(|i| (i.kind == IndexKind::Nonclustered, i.index_id));
+    }
+
+    pub(super) fn column(&mut self, c: &ast::ColumnDefinition) -> Result<()> {
+        let name = c.name.text.to_string();
+        if self.table.columns.iter().any(|o| fold(&o.name) == fold(&name)) {
+            return Err(errors::duplicate_column(&self.table.name, &name));
+        }
+        let column_id = self.table.next_column_id;
+        let ordinal = self.table.next_ordinal;
+        let collation = match &c.collation {
+            Some(name) => Collation::by_name(&name.text).ok_or_else(|| unknown_collation(&name.text))?,
+            None => Collation::default(),
+        };
+        let mut def = ColumnDef {
+            column_id,
+            ordinal,
+            name,
+            ty: SqlType::Int,
+            collation,
+            nullable: c.nullable.unwrap_or(self.null_default),
+            identity: None,
+            default: None,
+            computed: None,
+            missing_value: None,
+        };
+        match &c.kind {
+            ast::ColumnKind::Typed(ty) => {
+                def.ty = self.scope.scalar(ty).map_err(|e| {
+                    if e.number == 2715 { errors::no_type(column_id, &ty.name) } else { e }
+                })?;
+                if c.nullable.is_none() && def.ty == SqlType::RowVersion {
+                    def.nullable = false;
+                }
+                if c.nullable.is_none() && !self.alias_nullable(ty) {
+                    def.nullable = false;
+                }
+            }
+            ast::ColumnKind::Timestamp => {
+                def.ty = SqlType::RowVersion;
+                def.nullable = c.nullable.unwrap_or(false);
+            }
+            ast::ColumnKind::Computed { expr, persisted } => {
+                let (ty, nullable) = self.computed_type(expr)?;
+                def.ty = ty;
+                def.nullable = c.nullable.unwrap_or(nullable);
+                let text = self.expression_text(expr);
+                def.computed = Some(ComputedDef { text, persisted: *persisted });
+            }
+        }
+        if let Some(identity) = &c.identity {
+            if self.table.columns.iter().any(|c| c.identity.is_some()) {
+                return Err(errors::two_identities(&self.table.name));
+            }
+            if !identity_type(def.ty) || c.nullable == Some(true) {
+                return Err(errors::identity_type(&def.name));
+            }
+            let seed = identity.seed.as_i64().unwrap_or(1);
+            let increment = identity.increment.as_i64().filter(|n| *n != 0).unwrap_or(1);
+            def.identity = Some((seed, increment));
+            def.nullable = false;
+        }
+        for constraint in &c.constraints {
+            if let ConstraintKind::Default { value, .. } = &constraint.kind {
+                def.default = Some(self.default(constraint.name.as_ref(), value, &def.name));
+            }
+        }
+        self.table.columns.push(def);
+        self.table.next_column_id += 1;
+        self.table.next_ordinal += 1;
+        Ok(())
+    }
+
+    fn alias_nullable(&self, ty: &ast::TypeName) -> bool {
+        let picture = self.scope.info.picture(&self.scope.info.current_database());
+        let schema = match &ty.name.schema {
+            Some(s) => picture.schema_id(&s.text),
+            None => Some(DBO),
+        };
+        match schema.and_then(|s| picture.user_type(s, &ty.name.name.text)) {
+            Some(alias) => alias.nullable,
+            None => !ty.name.name.is("sysname"),
+        }
+    }
+
+    pub(super) fn default(&self, name: Option<&ast::Ident>, value: &ast::Expr, column: &str) -> DefaultDef {
+        let object_id = self.object_id();
+        let name = self.constraint_name(name, "DF", column, object_id);
+        DefaultDef { object_id, name, text: self.expression_text(value) }
+    }
+
+    pub(super) fn expression_text(&self, e: &ast::Expr) -> String {
+        let text = e.span.text(self.text).trim();
+        match &e.kind {
+            ast::ExprKind::Literal(ast::Literal::Int(_) | ast::Literal::Numeric { .. } | ast::Literal::Float(_)) => {
+                format!("(({text}))")
+            }
+            _ if text.starts_with('(') && encloses(text) => text.to_owned(),
+            _ => format!("({text})"),
+        }
+    }
+
+    /// Type of an expression over the columns so far.
+    fn computed_type(&self, e: &ast::Expr) -> Result<(SqlType, bool)> {
+        let column = |c: &ColumnDef| VirtualColumn {
+            name: c.name.clone(),
+            ty: c.ty,
+            nullable: c.nullable,
+            collation: c.collation,
+        };
+        let rows = RowSet { columns: self.table.columns.iter().map(column).collect(), rows: Arc::default() };
+        let info = self.scope.info;
+        info.captured.borrow_mut().push(rows);
+        let text = format!(
+            "SELECT {} FROM [{}]",
+            self.expression_text(e),
+            crate::program::lower::CAPTURED_ROWS
+        );
+        let outcome = type_of_query(self.scope, &text);
+        info.captured.borrow_mut().pop();
+        outcome
+    }
+
+    fn find_column(&self, name: &ast::Ident) -> Result<usize> {
+        let key = fold(&name.text);
+        let at = self.table.columns.iter().position(|c| fold(&c.name) == key);
+        at.ok_or_else(|| errors::no_column_in_table(&name.text))
+    }
+
+    fn keys_of(&mut self, element: &TableElement) -> Result<()> {
+        match element {
+            TableElement::Column(c) => {
+                for constraint in &c.constraints {
+                    self.key(constraint, Some(&c.name))?;
+                }
+                if let Some(index) = &c.index {
+                    self.inline_index(index, Some(&c.name))?;
+                }
+            }
+            TableElement::Constraint(c) => self.key(c, None)?,
+            TableElement::Index(i) => self.inline_index(i, None)?,
+            TableElement::Period { .. } => return Err(errors::not_supported("PERIOD FOR SYSTEM_TIME")),
+        }
+        Ok(())
+    }
+
+    pub(super) fn rest_of(&mut self, element: &TableElement) -> Result<()> {
+        match element {
+            TableElement::Column(c) => {
+                for constraint in &c.constraints {
+                    self.check_or_reference(constraint, Some(&c.name))?;
+                }
+            }
+            TableElement::Constraint(c) => self.check_or_reference(c, None)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn index_columns(
+        &self,
+        columns: &[ast::IndexColumnRef],
+        own: Option<&ast::Ident>,
+    ) -> Result<Vec<IndexColumn>> {
+        if let (true, Some(own)) = (columns.is_empty(), own) {
+            let column = &self.table.columns[self.find_column(own)?];
+            return Ok(vec![IndexColumn { column_id: column.column_id, descending: false }]);
+        }
+        let mut key = Vec::with_capacity(columns.len());
+        for c in columns {
+            let column = &self.table.columns[self.find_column(&c.name)?];
+            if key.iter().any(|k: &IndexColumn| k.column_id == column.column_id) {
+                return Err(keel_types::SqlError::new(1909, 16, 1, format!(
+                    "Cannot use duplicate column names in index. Column name '{}' listed more than once.", column.name)));
+            }
+            key.push(IndexColumn { column_id: column.column_id, descending: c.descending });
+        }
+        Ok(key)
+    }
+
+    pub(super) fn next_index_id(&self) -> i32 {
+        self.table.indexes.iter().map(|i| i.index_id).max().unwrap_or(1).max(1) + 1
+    }
+
+    /// A PRIMARY KEY or UNIQUE constraint.
+    pub(super) fn key(&mut self, constraint: &ast::TableConstraint, own: Option<&ast::Ident>) -> Result<()> {
+        let ConstraintKind::Key { primary, clustered, columns, options, .. } = &constraint.kind else {
+            return Ok(());
+        };
+        let key = self.index_columns(columns, own)?;
+        if *primary {
+            if self.table.indexes.iter().any(|i| i.is_primary_key) {
+                return Err(errors::two_primary_keys(&self.table.name));
+            }
+            for k in &key {
+                let column = self.table.columns.iter_mut().find(|c| c.column_id == k.column_id);
+                column.expect("key columns are columns").nullable = false;
+            }
+        }
+        let has_clustered = self.table.indexes.iter().any(|i| i.kind == IndexKind::Clustered);
+        let clustered = clustered.unwrap_or(*primary && !has_clustered && !self.clusters_later());
+        if clustered && has_clustered {
+            let other = self.table.indexes.iter().find(|i| i.kind == IndexKind::Clustered);
+            return Err(errors::second_clustered(&self.table.name, &other.expect("looked at above").name));
+        }
+        let object_id = self.object_id();
+        let name = self.constraint_name(
+            constraint.name.as_ref(),
+            if *primary { "PK" } else { "UQ" },
+            "",
+            object_id,
+        );
+        let index = IndexDef {
+            index_id: if clustered { 1 } else { self.next_index_id() },
+            tree: self.tree()?,
+            name,
+            kind: if clustered { IndexKind::Clustered } else { IndexKind::Nonclustered },
+            unique: true,
+            is_primary_key: *primary,
+            is_unique_constraint: !*primary,
+            constraint_id: object_id,
+            key,
+            included: Vec::new(),
+            filter: None,
+            disabled: false,
+            ignore_dup_key: option_on(options, "IGNORE_DUP_KEY"),
+        };
+        self.table.indexes.push(index);
+        Ok(())
+    }
+
+    fn clusters_later(&self) -> bool {
+        false
+    }
+
+    fn inline_index(&mut self, index: &ast::InlineIndex, own: Option<&ast::Ident>) -> Result<()> {
+        let key = self.index_columns(&index.columns, own)?;
+        let included = index
+            .include
+            .iter()
+            .map(|c| self.find_column(c).map(|i| self.table.columns[i].column_id))
+            .collect::<Result<Vec<_>>>()?;
+        let clustered = index.clustered.unwrap_or(false) && !index.columnstore;
+        let filter = index.filter.as_ref().map(|f| self.expression_text(f));
+        let def = IndexDef {
+            index_id: if clustered { 1 } else { self.next_index_id() },
+            tree: self.tree()?,
+            name: index.name.text.to_string(),
+            kind: if clustered { IndexKind::Clustered } else { IndexKind::Nonclustered },
+            unique: index.unique,
+            is_primary_key: false,
+            is_unique_constraint: false,
+            constraint_id: 0,
+            key,
+            included,
+            filter,
+            disabled: false,
+            ignore_dup_key: option_on(&index.options, "IGNORE_DUP_KEY"),
+        };
+        self.table.indexes.push(def);
+        Ok(())
+    }
+
+    pub(super) fn check_or_reference(
+        &mut self,
+        constraint: &ast::TableConstraint,
+        own: Option<&ast::Ident>,
+    ) -> Result<()> {
+        match &constraint.kind {
+            ConstraintKind::Check { condition, .. } => {
+                let object_id = self.object_id();
+                let column = own.map_or("", |c| c.text.as_str());
+                let name = self.constraint_name(constraint.name.as_ref(), "CK", column, object_id);
+                let text = self.expression_text(condition);
+                self.table.checks.push(CheckDef { object_id, name, text, disabled: false });
+                Ok(())
+            }
+            ConstraintKind::ForeignKey { columns, table, referenced, on_delete, on_update, .. } => {
+                if self.private {
+                    // Temporary tables parse foreign keys and do without them.
+                    return Ok(());
+                }
+                let columns: Vec<ast::Ident> = match own {
+                    Some(own) if columns.is_empty() => vec![own.clone()],
+                    _ => columns.clone(),
+                };
+                let actions = (on_delete.as_ref(), on_update.as_ref());
+                self.foreign_key(constraint.name.as_ref(), &columns, table, referenced, actions)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn foreign_key(
+        &mut self,
+        name: Option<&ast::Ident>,
+        columns: &[ast::Ident],
+        referenced_name: &ast::ObjectName,
+        referenced: &[ast::Ident],
+        actions: (Option<&ast::ReferentialAction>, Option<&ast::ReferentialAction>),
+    ) -> Result<()> {
+        let object_id = self.object_id();
+        let first = columns.first().map_or("", |c| c.text.as_str());
+        let name = self.constraint_name(name, "FK", first, object_id);
+        let own_table = fold(&referenced_name.name.text) == fold(&self.table.name)
+            && referenced_name.schema.as_ref().is_none_or(|s| self.is_own_schema(&s.text));
+        let other = match find_table(self.scope, referenced_name) {
+            Some(t) => t,
+            None if own_table => Arc::new(self.table.clone()),
+            None => return Err(errors::foreign_key_no_table(&name, referenced_name)),
+        };
+        let mut own_ids = Vec::new();
+        for c in columns {
+            let at = self.find_column(c).map_err(|_| {
+                errors::foreign_key_own_column(&name, &c.text, &self.table.name)
+            })?;
+            own_ids.push(self.table.columns[at].column_id);
+        }
+        let referenced_columns = referenced_columns(&other, referenced, &name)?;
+        if referenced_columns.len() != own_ids.len() {
+            return Err(keel_types::SqlError::new(8139, 16, 0, format!(
+                "Number of referencing columns in foreign key differs from number of referenced columns, table '{}'.", self.table.name)));
+        }
+        let matches = |i: &&IndexDef| {
+            i.unique && i.filter.is_none() && i.key.len() == referenced_columns.len()
+                && i.key.iter().all(|k| referenced_columns.contains(&k.column_id))
+        };
+        if !other.indexes.iter().any(|i| matches(&i)) {
+            return Err(errors::no_candidate_key(referenced_name, &name));
+        }
+        self.table.foreign_keys.push(ForeignKeyDef {
+            object_id,
+            name,
+            columns: own_ids,
+            referenced_table: other.object_id,
+            referenced_columns,
+            on_delete: action(actions.0),
+            on_update: action(actions.1),
+            disabled: false,
+        });
+        Ok(())
+    }
+
+    fn is_own_schema(&self, schema: &str) -> bool {
+        let picture = self.scope.info.picture(&self.scope.info.current_database());
+        picture.schema_id(schema) == Some(self.table.schema_id)
+    }
+}
+
+fn referenced_columns(other: &TableDef, referenced: &[ast::Ident], name: &str) -> Result<Vec<i32>> {
+    if referenced.is_empty() {
+        let primary = other.indexes.iter().find(|i| i.is_primary_key);
+        let primary = primary.ok_or_else(|| {
+            keel_types::SqlError::new(1773, 16, 0, format!(
+                "Foreign key '{name}' has implicit reference to object '{}' which does not have a primary key defined on it.", other.name))
+        })?;
+        return Ok(primary.key.iter().map(|k| k.column_id).collect());
+    }
+    referenced
+        .iter()
+        .map(|c| {
+            let found = other.columns.iter().find(|o| fold(&o.name) == fold(&c.text));
+            found.map(|o| o.column_id).ok_or_else(|| errors::foreign_key_no_column(name, &c.text, &other.name))
+        })
+        .collect()
+}
+
+fn action(a: Option<&ast::ReferentialAction>) -> ReferentialAction {
+    match a {
+        None | Some(ast::ReferentialAction::NoAction) => ReferentialAction::NoAction,
+        Some(ast::ReferentialAction::Cascade) => ReferentialAction::Cascade,
+        Some(ast::ReferentialAction::SetNull) => ReferentialAction::SetNull,
+        Some(ast::ReferentialAction::SetDefault) => ReferentialAction::SetDefault,
+    }
+}
+
+/// Whether a list of options turns one on.
+pub(super) fn option_on(options: &[ast::Opt], name: &str) -> bool {
+    options.iter().any(|o| o.name == name && matches!(o.value, ast::OptValue::On))
+}
+
+fn unknown_collation(name: &str) -> Box<keel_types::SqlError> {
+    keel_types::SqlError::new(448, 16, 3, format!("Invalid collation '{name}'."))
+}
+
+fn identity_type(ty: SqlType) -> bool {
+    matches!(
+        ty,
+        SqlType::TinyInt
+            | SqlType::SmallInt
+            | SqlType::Int
+            | SqlType::BigInt
+            | SqlType::Decimal { scale: 0, .. }
+            | SqlType::Numeric { scale: 0, .. }
+    )
+}
+
+/// Whether the first parenthesis closes at the end.
+fn encloses(text: &str) -> bool {
+    let mut depth = 0;
+    let mut quoted = false;
+    for (i, b) in text.bytes().enumerate() {
+        match b {
+            b'\'' => quoted = !quoted,
+            b'(' if !quoted => depth += 1,
+            b')' if !quoted => {
+                depth -= 1;
+                if depth == 0 {
+                    return i + 1 == text.len();
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// A heap.
+pub(super) fn heap(tree: TreeId) -> IndexDef {
+    IndexDef {
+        index_id: 0,
+        tree,
+        name: String::new(),
+        kind: IndexKind::Heap,
+        unique: false,
+        is_primary_key: false,
+        is_unique_constraint: false,
+        constraint_id: 0,
+        key: Vec::new(),
+        included: Vec::new(),
+        filter: None,
+        disabled: false,
+        ignore_dup_key: false,
+    }
+}
+
+/// Type and nullability of a query's first column.
+fn type_of_query(scope: &Scope<'_>, text: &str) -> Result<(SqlType, bool)> {
+    let batch = keel_parser::parse_batch(text, keel_parser::ParseOptions::default())
+        .map_err(crate::run::parse_error)?;
+    let Some(ast::StatementKind::Select(select)) = batch.statements.into_iter().next().map(|s| s.kind) else {
+        return Err(errors::not_supported("This expression"));
+    };
+    let plan = keel_query::compile_select(scope, &select)?;
+    let column = &plan.columns()[0];
+    Ok((column.ty, column.nullable))
+}
+
+impl Runner<'_> {
+    pub(super) fn create_table(&mut self, program: &Program, c: &ast::CreateTable) -> Result<()> {
+        if c.name.is_temporary() && !c.name.is_global_temporary() {
+            return self.create_temporary(program, c);
+        }
+        let mut place = self.place(program, &c.name)?;
+        if c.name.is_global_temporary() {
+            place = Place { entry: self.entry_of(TEMPDB)?, schema_id: DBO, name: place.name };
+        }
+        self.lock_name(&place)?;
+        self.check_free(&place)?;
+        let table = {
+            let scope = self.ddl_scope(program);
+            let builder =
+                TableBuilder::new(&scope, &place.entry, &program.text, place.schema_id, &place.name);
+            builder.all(&c.elements)?
+        };
+        self.check_constraint_names(&place, &table)?;
+        self.put(&place.entry, CatalogObject::Table(Arc::new(table)))
+    }
+
+    fn check_constraint_names(&self, place: &Place, table: &TableDef) -> Result<()> {
+        let picture = self.info.picture(&place.entry);
+        for name in super::storage::constraint_names(table) {
+            if picture.named(place.schema_id, &name).is_some() {
+                self.info.pending.borrow_mut().push(*errors::object_exists(&name));
+                return Err(errors::constraint_not_created());
+            }
+        }
+        Ok(())
+    }
+
+    fn create_temporary(&mut self, program: &Program, c: &ast::CreateTable) -> Result<()> {
+        let name = &c.name.name.text;
+        let level = self.info.nest_level();
+        if self.info.temp.borrow().exists_at(name, level) {
+            return Err(errors::object_exists(name));
+        }
+        let tempdb = self.entry_of(TEMPDB)?;
+        let table = {
+            let scope = self.ddl_scope(program);
+            let mut builder = TableBuilder::new(&scope, &tempdb, &program.text, DBO, name);
+            builder.private = true;
+            // The product gives negative ids to them.
+            builder.table.object_id = -builder.table.object_id;
+            builder.all(&c.elements)?
+        };
+        self.before_temp_change();
+        self.info.temp.borrow_mut().add(level, Arc::new(table));
+        Ok(())
+    }
+}
+
+/// The definition of a table variable of a program, with fresh storage.
+pub fn table_variable(info: &Info, program: &Program, index: usize) -> Result<Arc<TableDef>> {
+    let def = &program.tables[index];
+    let mut scope = Scope::bare(info, program.identity.database);
+    scope.identity = program.identity.clone();
+    let tempdb = info.engine.database_by_id(TEMPDB).ok_or_else(|| errors::no_database("tempdb"))?;
+    let mut table = match &def.shape {
+        TableShape::Elements(elements) => {
+            let mut builder = TableBuilder::new(&scope, &tempdb, &program.text, DBO, &def.name);
+            builder.private = true;
+            builder.all(elements)?
+        }
+        TableShape::Type(name) => {
+            let ty = scope.table_type(name).ok_or_else(|| errors::no_type(index + 1, name))?;
+            let table = ty.table.as_deref().expect("a table type has a table");
+            let mut table = table.clone();
+            table.object_id = tempdb.allocate_object();
+            table.name = def.name.to_string();
+            for index in &mut table.indexes {
+                index.tree = tempdb.allocate_tree()?;
+            }
+            table
+        }
+    };
+    table.object_id = -table.object_id.abs();
+    table.database = TABLE_VARIABLES;
+    Ok(Arc::new(table))
+}
+
+/// Makes the table of SELECT … INTO.
+pub fn create_for_select_into(
+    runner: &mut Runner<'_>,
+    program: &Arc<Program>,
+    _frame: &Frame,
+    name: &ast::ObjectName,
+    columns: &[keel_query::ColumnMeta],
+) -> Result<Arc<TableDef>> {
+    let temporary = name.is_temporary();
+    let place = if temporary {
+        Place { entry: runner.entry_of(TEMPDB)?, schema_id: DBO, name: name.name.text.to_string() }
+    } else {
+        runner.place(program, name)?
+    };
+    let local = temporary && !name.is_global_temporary();
+    let level = runner.info.nest_level();
+    if local {
+        if runner.info.temp.borrow().exists_at(&place.name, level) {
+            return Err(errors::object_exists(&place.name));
+        }
+    } else {
+        runner.lock_name(&place)?;
+        runner.check_free(&place)?;
+    }
+    let mut table = {
+        let scope = runner.ddl_scope(program);
+        let mut table =
+            TableBuilder::new(&scope, &place.entry, &program.text, place.schema_id, &place.name).table;
+        for c in columns {
+            if c.name.is_empty() {
+                return Err(keel_types::SqlError::new(1038, 15, 5,
+                    "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a name. For other statements, look for empty alias names. Aliases defined as \"\" or [] are not allowed. Change the alias to a valid name."));
+            }
+            if table.columns.iter().any(|o| fold(&o.name) == fold(&c.name)) {
+                return Err(errors::duplicate_column(&place.name, &c.name));
+            }
+            let ty = if c.ty == SqlType::Null { SqlType::Int } else { c.ty };
+            table.columns.push(ColumnDef {
+                column_id: table.next_column_id,
+                ordinal: table.next_ordinal,
+                name: c.name.clone(),
+                ty,
+                collation: c.collation,
+                nullable: c.nullable,
+                identity: c.identity.then_some((1, 1)),
+                default: None,
+                computed: None,
+                missing_value: None,
+            });
+            table.next_column_id += 1;
+            table.next_ordinal += 1;
+        }
+        table
+    };
+    table.indexes.push(heap(place.entry.allocate_tree()?));
+    if local {
+        table.object_id = -table.object_id;
+        let table = Arc::new(table);
+        runner.before_temp_change();
+        runner.info.temp.borrow_mut().add(level, Arc::clone(&table));
+        return Ok(table);
+    }
+    let table = Arc::new(table);
+    runner.put(&place.entry, CatalogObject::Table(Arc::clone(&table)))?;
+    Ok(table)
+}

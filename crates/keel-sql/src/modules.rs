@@ -1,0 +1,254 @@
+//! Procedures, functions and triggers: from stored text to programs, and running them inside statements.
+
+use crate::catalog::fold;
+use crate::engine::DatabaseEntry;
+use crate::errors;
+use crate::program::lower::TextOptions;
+use crate::program::{ModuleIdentity, ModuleShape, Program, ProgramKind, lower_module};
+use crate::run::{Frame, Halt, NEST_LEVEL_MAX, Nowhere, Runner, parse_error};
+use crate::session::info::{Info, TriggerRows};
+use crate::session::scope::Scope;
+use keel_base::DatabaseId;
+use keel_parser::ast::{self, StatementKind};
+use keel_query::catalog::{Catalog, ModuleDef, ModuleKind, ObjectId, TableDef};
+use keel_query::context::{DmlAction, TriggerEvent, TriggerInvoker};
+use keel_query::scope::{BindScope, ParameterInfo, RowSource, VirtualColumn, VirtualTable};
+use keel_query::{ExecCtx, FunctionInvoker};
+use keel_types::error::Result;
+use keel_types::{SqlType, Value};
+use std::sync::Arc;
+
+/// Parses a module's text down to its CREATE statement.
+pub fn parse(module: &ModuleDef) -> Result<ast::Statement> {
+    let options = keel_parser::ParseOptions { quoted_identifier: module.quoted_identifier };
+    let batch = keel_parser::parse_batch(&module.text, options).map_err(parse_error)?;
+    batch.statements.into_iter().next().ok_or_else(|| errors::no_procedure(&module.name))
+}
+
+/// The program of a module, from the cache when it is there.
+pub fn program(info: &Info, entry: &Arc<DatabaseEntry>, module: &Arc<ModuleDef>) -> Result<Arc<Program>> {
+    if let Some(program) = info.engine.programs.module(entry.id, module) {
+        return Ok(program);
+    }
+    let program = Arc::new(lower(info, entry.id, module)?);
+    info.engine.programs.keep_module(entry.id, module, Arc::clone(&program));
+    Ok(program)
+}
+
+/// Lowers a module's text; also the check that CREATE and ALTER make.
+pub fn lower(info: &Info, database: DatabaseId, module: &ModuleDef) -> Result<Program> {
+    let statement = parse(module)?;
+    let kind = match module.kind {
+        ModuleKind::ScalarFunction => ProgramKind::Function,
+        ModuleKind::TableFunction | ModuleKind::InlineTableFunction => ProgramKind::TableFunction,
+        ModuleKind::Trigger => ProgramKind::Trigger,
+        ModuleKind::Procedure | ModuleKind::View => ProgramKind::Procedure,
+    };
+    let identity = ModuleIdentity {
+        database,
+        object_id: module.object_id,
+        schema_id: module.schema_id,
+        name: Some(module.name.as_str().into()),
+        kind,
+    };
+    let mut scope = Scope::bare(info, database);
+    scope.identity = identity.clone();
+    let options =
+        TextOptions { quoted_identifier: module.quoted_identifier, ansi_nulls: module.ansi_nulls };
+    let text: Arc<str> = module.text.as_str().into();
+    let none: &[ast::Statement] = &[];
+    let shape = match &statement.kind {
+        StatementKind::CreateProcedure(p) => ModuleShape {
+            parameters: &p.parameters,
+            body: match &p.body {
+                ast::ModuleBody::Statements(body) => body,
+                ast::ModuleBody::External(_) => return Err(errors::not_supported("EXTERNAL NAME")),
+            },
+            returns: None,
+            returns_table: None,
+        },
+        StatementKind::CreateFunction(f) => {
+            let body = match &f.body {
+                ast::FunctionBody::Statements(body) => body.as_slice(),
+                ast::FunctionBody::Inline(_) => none,
+                ast::FunctionBody::External(_) => return Err(errors::not_supported("EXTERNAL NAME")),
+            };
+            let (returns, returns_table) = match &f.returns {
+                ast::FunctionReturns::Scalar(ty) => {
+                    use crate::program::lower::TypeLookup as _;
+                    (Some(scope.scalar(ty)?), None)
+                }
+                ast::FunctionReturns::Inline => (None, None),
+                ast::FunctionReturns::Table { variable, elements } => {
+                    (None, Some((variable, elements.as_slice())))
+                }
+            };
+            ModuleShape { parameters: &f.parameters, body, returns, returns_table }
+        }
+        StatementKind::CreateTrigger(t) => {
+            ModuleShape { parameters: &[], body: &t.body, returns: None, returns_table: None }
+        }
+        _ => ModuleShape { parameters: &[], body: none, returns: None, returns_table: None },
+    };
+    lower_module(identity, text, &shape, options, &scope)
+}
+
+/// Parameters of an inline table function.
+pub fn inline_parameters(scope: &Scope<'_>, module: &ModuleDef) -> Vec<ParameterInfo> {
+    let database = scope.identity.database;
+    match lower(scope.info, database, module) {
+        Ok(program) => crate::session::scope::parameters(&program),
+        Err(_) => Vec::new(),
+    }
+}
+
+fn info_of<'a>(ctx: &ExecCtx<'a>) -> &'a Info {
+    ctx.session.as_any().and_then(|any| any.downcast_ref()).expect("plans of this layer run with its own session")
+}
+
+/// Runs a function's program inside a statement.
+fn invoke(ctx: &mut ExecCtx<'_>, program: &Arc<Program>, args: &[Value], frame: &mut Frame) -> Result<()> {
+    let info = info_of(ctx);
+    if info.nest_level() >= NEST_LEVEL_MAX {
+        return Err(errors::nesting_level());
+    }
+    for (i, value) in args.iter().enumerate() {
+        frame.vars[i] = value.clone();
+    }
+    let (error, row_count) = (info.error.get(), info.row_count.get());
+    info.modules.borrow_mut().push(program.identity.clone());
+    let mut nowhere = Nowhere { info };
+    let mut runner = Runner::nested(info, ctx.txns, &mut nowhere);
+    let outcome = runner.run(program, frame);
+    info.modules.borrow_mut().pop();
+    info.error.set(error);
+    info.row_count.set(row_count);
+    match outcome {
+        Ok(_) => Ok(()),
+        Err(Halt::Raised(e)) => Err(e),
+        Err(Halt::Batch) => Err(errors::cancelled()),
+    }
+}
+
+/// Runs scalar functions for plans.
+pub struct Functions;
+
+impl FunctionInvoker for Functions {
+    fn invoke_scalar(
+        &self,
+        ctx: &mut ExecCtx<'_>,
+        database: DatabaseId,
+        function: ObjectId,
+        args: &[Value],
+    ) -> Result<Value> {
+        let info = info_of(ctx);
+        let entry = info.engine.database_by_id(database).ok_or_else(|| errors::no_database(database.0))?;
+        let module = info.picture(&entry).module_by_id(function).cloned();
+        let module = module.ok_or_else(|| errors::invalid_object_name(function))?;
+        let program = program(info, &entry, &module)?;
+        let mut frame = Frame::new(&program, info.nest_level() + 1);
+        invoke(ctx, &program, args, &mut frame)?;
+        drop_tables(info, &frame);
+        Ok(std::mem::take(&mut frame.result))
+    }
+}
+
+fn drop_tables(info: &Info, frame: &Frame) {
+    for table in frame.tables.borrow().iter().flatten() {
+        info.drop_temporary_storage(table);
+    }
+}
+
+/// A multi-statement table function as a table.
+struct TableFunction {
+    program: Arc<Program>,
+    columns: Vec<VirtualColumn>,
+}
+
+/// A multi-statement table function for the binder.
+pub fn table_function(
+    info: &Info,
+    entry: &Arc<DatabaseEntry>,
+    module: &Arc<ModuleDef>,
+) -> Option<Arc<dyn VirtualTable>> {
+    let program = program(info, entry, module).ok()?;
+    let table = crate::ddl::table_variable(info, &program, 0).ok()?;
+    let column = |c: &keel_query::catalog::ColumnDef| VirtualColumn {
+        name: c.name.clone(),
+        ty: c.ty,
+        nullable: c.nullable,
+        collation: c.collation,
+    };
+    let columns = table.columns.iter().map(column).collect();
+    Some(Arc::new(TableFunction { program, columns }))
+}
+
+impl VirtualTable for TableFunction {
+    fn columns(&self) -> &[VirtualColumn] {
+        &self.columns
+    }
+
+    fn open(&self, ctx: &mut ExecCtx<'_>, args: &[Value]) -> Result<RowSource> {
+        let info = info_of(ctx);
+        let mut args = args.to_vec();
+        for (i, parameter) in self.program.parameters.iter().enumerate() {
+            if i >= args.len() {
+                args.push(parameter.default.clone().unwrap_or(Value::Null));
+            }
+        }
+        let mut frame = Frame::new(&self.program, info.nest_level() + 1);
+        let table = crate::ddl::table_variable(info, &self.program, 0)?;
+        frame.tables.borrow_mut().push(Some(Arc::clone(&table)));
+        invoke(ctx, &self.program, &args, &mut frame)?;
+        let rows = crate::ddl::read_all(ctx, &table)?;
+        drop_tables(info, &frame);
+        Ok(Box::new(rows.into_iter().map(Ok)))
+    }
+}
+
+/// Runs AFTER triggers for plans.
+pub struct Triggers;
+
+impl TriggerInvoker for Triggers {
+    fn fire(&self, ctx: &mut ExecCtx<'_>, event: TriggerEvent<'_>) -> Result<()> {
+        let info = info_of(ctx);
+        let Some(entry) = info.engine.database_by_id(event.table.database) else { return Ok(()) };
+        let triggers = info.picture(&entry).triggers(event.table.object_id);
+        for module in triggers.iter().filter(|m| fires(m, event.action)) {
+            let running = info.triggers.borrow().iter().any(|t| t.trigger == module.object_id);
+            if running {
+                // RECURSIVE_TRIGGERS is off: a trigger does not fire itself.
+                continue;
+            }
+            let program = program(info, &entry, module)?;
+            info.triggers.borrow_mut().push(TriggerRows {
+                table: Arc::new(event.table.clone()),
+                inserted: Arc::new(event.inserted.to_vec()),
+                deleted: Arc::new(event.deleted.to_vec()),
+                updated: event.updated_columns.to_vec(),
+                trigger: module.object_id,
+            });
+            let identity = info.scope_identity.get();
+            let mut frame = Frame::new(&program, info.nest_level() + 1);
+            info.row_count.set(event.inserted.len().max(event.deleted.len()) as u64);
+            let outcome = invoke(ctx, &program, &[], &mut frame);
+            info.triggers.borrow_mut().pop();
+            info.scope_identity.set(identity);
+            drop_tables(info, &frame);
+            outcome?;
+        }
+        Ok(())
+    }
+}
+
+fn fires(module: &ModuleDef, action: DmlAction) -> bool {
+    module.trigger.is_some_and(|t| {
+        let event = match action {
+            DmlAction::Insert => t.on_insert,
+            DmlAction::Update => t.on_update,
+            DmlAction::Delete => t.on_delete,
+        };
+        event && !t.instead_of && !t.disabled
+    })
+}
+

@@ -1,0 +1,428 @@
+//! EXECUTE: procedures, system procedures and dynamic batches.
+
+use super::{Frame, Halt, NEST_LEVEL_MAX, Runner};
+use crate::cache::BatchKey;
+use crate::catalog::Named;
+use crate::convert;
+use crate::engine::DatabaseEntry;
+use crate::errors;
+use crate::modules;
+use crate::procs;
+use crate::program::lower::TextOptions;
+use crate::program::{
+    ArgValue, Call, CallTarget, ModuleIdentity, ParameterDef, Program, ProgramKind, Unit, lower_batch,
+};
+use crate::session::options::Switches;
+use crate::session::scope::Scope;
+use crate::sink::command;
+use keel_parser::ast;
+use keel_query::catalog::{ModuleKind, TableDef};
+use keel_query::scope::NameParts;
+use keel_types::error::Result;
+use keel_types::{SqlType, Value};
+use smol_str::SmolStr;
+use std::sync::Arc;
+
+/// An actual parameter of a call.
+#[derive(Clone, Debug)]
+pub struct Argument {
+    /// Name with its `@`; empty when positional.
+    pub name: SmolStr,
+    /// Value; `None` is DEFAULT.
+    pub value: Option<Value>,
+    /// Type of the value.
+    pub ty: SqlType,
+    /// OUTPUT was written.
+    pub output: bool,
+    /// A table variable of the caller.
+    pub table: Option<Arc<TableDef>>,
+    /// A cursor.
+    pub cursor: Option<u64>,
+}
+
+/// What a call gave back.
+#[derive(Debug, Default)]
+pub struct Returned {
+    /// RETURN status.
+    pub status: i32,
+    /// Values of OUTPUT arguments by position in the argument list, with their types.
+    pub outputs: Vec<(usize, Value, SqlType)>,
+    /// Cursors of OUTPUT arguments.
+    pub cursors: Vec<(usize, Option<u64>)>,
+}
+
+impl Runner<'_> {
+    pub(super) fn call(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        call: &Call,
+    ) -> std::result::Result<(), Halt> {
+        self.info.begin_statement();
+        let name = match &call.target {
+            CallTarget::Name(name) => name.clone(),
+            CallTarget::Slot(slot) => {
+                let text = frame.vars[*slot as usize].as_str().unwrap_or("").to_owned();
+                procedure_name(&text)?
+            }
+            CallTarget::Text(text) => return self.exec_text(program, frame, text),
+        };
+        let mut args = Vec::with_capacity(call.args.len());
+        for arg in &call.args {
+            args.push(self.argument(program, frame, arg)?);
+        }
+        let returned = self.call_named(&program.identity, &name, &args)?;
+        for (at, value, ty) in returned.outputs {
+            if let ArgValue::Slot(slot) = call.args[at].value {
+                let to = program.variables[slot as usize].ty;
+                frame.set(slot, convert::assign(value, ty, to)?);
+            }
+        }
+        for (at, cursor) in returned.cursors {
+            if let ArgValue::Cursor(index) = call.args[at].value {
+                frame.cursors[index] = cursor;
+            }
+        }
+        if let Some(slot) = call.status {
+            let to = program.variables[slot as usize].ty;
+            frame.set(slot, convert::assign(Value::Int(i64::from(returned.status)), SqlType::Int, to)?);
+        }
+        if !self.in_proc {
+            self.sink.return_status(returned.status);
+            let mut done = self.done_info(None, command::EXECUTE, false);
+            done.kind = crate::sink::DoneKind::Proc;
+            self.flush_pending();
+            self.sink.done(done);
+        }
+        Ok(())
+    }
+
+    fn argument(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        arg: &crate::program::CallArg,
+    ) -> Result<Argument> {
+        let mut out = Argument {
+            name: arg.name.clone().unwrap_or_default(),
+            value: None,
+            ty: SqlType::Null,
+            output: arg.output,
+            table: None,
+            cursor: None,
+        };
+        match &arg.value {
+            ArgValue::Default => {}
+            ArgValue::Constant(value, ty) => {
+                out.value = Some(value.clone());
+                out.ty = *ty;
+            }
+            ArgValue::Slot(slot) => {
+                out.value = Some(frame.vars[*slot as usize].clone());
+                out.ty = program.variables[*slot as usize].ty;
+            }
+            ArgValue::Table(index) => {
+                use keel_query::BindScope as _;
+                let name = program.tables[*index].name.clone();
+                out.table = self.scope(program, frame).table_variable(&name);
+            }
+            ArgValue::Cursor(index) => out.cursor = frame.cursors[*index],
+            ArgValue::Expr(unit) => {
+                let (value, ty) = self.eval_typed(program, frame, unit)?;
+                out.value = Some(value);
+                out.ty = ty;
+            }
+        }
+        Ok(out)
+    }
+
+    /// Calls a procedure by name. `from` is who calls: its database and schema are where the name is looked for.
+    pub fn call_named(
+        &mut self,
+        from: &ModuleIdentity,
+        name: &ast::ObjectName,
+        args: &[Argument],
+    ) -> std::result::Result<Returned, Halt> {
+        if let Some(server) = &name.server {
+            return Err(errors::no_linked_server(&server.text).into());
+        }
+        if let Some(procedure) = procs::find(name) {
+            return procs::run(self, procedure, args);
+        }
+        let (entry, program) = self.resolve_procedure(from, name)?;
+        self.call_program(&entry, &program, args)
+    }
+
+    fn resolve_procedure(
+        &mut self,
+        from: &ModuleIdentity,
+        name: &ast::ObjectName,
+    ) -> Result<(Arc<DatabaseEntry>, Arc<Program>)> {
+        let mut scope = Scope::bare(self.info, from.database);
+        scope.identity.schema_id = from.schema_id;
+        let parts = NameParts {
+            database: name.database.as_ref().map(|i| i.text.as_str()),
+            schema: name.schema.as_ref().map(|i| i.text.as_str()),
+            object: &name.name.text,
+        };
+        match scope.resolve(parts) {
+            Some((entry, Named::Module(module))) if module.kind == ModuleKind::Procedure => {
+                let program = modules::program(self.info, &entry, &module)?;
+                Ok((entry, program))
+            }
+            _ => Err(errors::no_procedure(name)),
+        }
+    }
+
+    /// Calls a procedure.
+    pub fn call_program(
+        &mut self,
+        _entry: &Arc<DatabaseEntry>,
+        program: &Arc<Program>,
+        args: &[Argument],
+    ) -> std::result::Result<Returned, Halt> {
+        if self.info.nest_level() >= NEST_LEVEL_MAX {
+            return Err(errors::nesting_level().into());
+        }
+        let mut frame = Frame::new(program, self.info.nest_level() + 1);
+        let name = program.identity.name.clone().unwrap_or_default();
+        let bound = bind_arguments(&program.parameters, &name, args, &mut frame)?;
+        let status = self.enter(program, &mut frame)?;
+        let mut returned = Returned { status, ..Returned::default() };
+        for (at, parameter) in bound {
+            let def = &program.parameters[parameter];
+            if def.cursor {
+                let index = program.cursors.iter().position(|c| *c == crate::catalog::fold(&def.name));
+                returned.cursors.push((at, index.and_then(|i| frame.cursors[i])));
+            } else {
+                returned.outputs.push((at, frame.vars[parameter].clone(), def.ty));
+            }
+        }
+        Ok(returned)
+    }
+
+    /// Runs a module's program one level deeper: its temporary tables, SET options and scope identity end with it.
+    fn enter(&mut self, program: &Arc<Program>, frame: &mut Frame) -> std::result::Result<i32, Halt> {
+        let info = self.info;
+        let before = info.transaction.borrow().count;
+        let options = info.options.borrow().clone();
+        let scope_identity = info.scope_identity.replace(None);
+        let in_proc = std::mem::replace(&mut self.in_proc, true);
+        let database = info.current_database();
+        info.modules.borrow_mut().push(program.identity.clone());
+        if database.id != program.identity.database && program.identity.kind == ProgramKind::Procedure {
+            if let Some(own) = info.engine.database_by_id(program.identity.database) {
+                info.database.replace(own);
+            }
+        }
+        let outcome = self.run(program, frame);
+        info.modules.borrow_mut().pop();
+        if info.current_database().id != database.id && program.identity.kind == ProgramKind::Procedure {
+            info.database.replace(database);
+        }
+        self.in_proc = in_proc;
+        self.leave_level(frame);
+        info.scope_identity.set(scope_identity);
+        if *info.options.borrow() != options {
+            let isolation = options.isolation != info.options.borrow().isolation;
+            *info.options.borrow_mut() = options;
+            if isolation {
+                self.configure_txns();
+            }
+        }
+        let status = outcome?;
+        let after = info.transaction.borrow().count;
+        if before != after && program.identity.kind == ProgramKind::Procedure && !self.raise_all {
+            let mut e = errors::count_mismatch(before, after);
+            e.procedure = program.identity.name.as_deref().map(str::to_owned);
+            if self.try_depth > 0 {
+                return Err(Halt::Raised(e));
+            }
+            self.report(&e);
+            info.error.set(266);
+        }
+        Ok(status)
+    }
+
+    /// Drops what belonged to a level that has ended.
+    pub(super) fn leave_level(&mut self, frame: &Frame) {
+        let gone = self.info.temp.borrow_mut().leave_level(frame.level.max(1));
+        for table in gone {
+            self.info.drop_temporary_storage(&table);
+        }
+        self.info.cursors.borrow_mut().leave_level(frame.level);
+        let tables = frame.tables.borrow();
+        for table in tables.iter().skip(frame.borrowed_tables).flatten() {
+            self.info.drop_temporary_storage(table);
+        }
+    }
+
+    pub(super) fn exec_text(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        text: &Unit,
+    ) -> std::result::Result<(), Halt> {
+        self.info.begin_statement();
+        let value = self.eval(program, frame, text)?;
+        let text: Arc<str> = convert::display(&value).into();
+        self.run_dynamic(text, "".into(), &[], &[])?;
+        Ok(())
+    }
+
+    /// Runs a text in a scope of its own: EXEC('…') and sp_executesql.
+    pub fn run_dynamic(
+        &mut self,
+        text: Arc<str>,
+        declarations: Arc<str>,
+        parameters: &[ast::Parameter],
+        args: &[Argument],
+    ) -> std::result::Result<Returned, Halt> {
+        if self.info.nest_level() >= NEST_LEVEL_MAX {
+            return Err(errors::nesting_level().into());
+        }
+        let program = self.batch_program(&text, &declarations, parameters, true)?;
+        let mut frame = Frame::new(&program, self.info.nest_level() + 1);
+        let bound = bind_arguments(&program.parameters, "", args, &mut frame)?;
+        let status = self.enter(&program, &mut frame)?;
+        let mut returned = Returned { status, ..Returned::default() };
+        for (at, parameter) in bound {
+            returned.outputs.push((at, frame.vars[parameter].clone(), program.parameters[parameter].ty));
+        }
+        Ok(returned)
+    }
+
+    /// The program of a batch, from the cache when it is there. Declarations are parsed when `parameters` is empty.
+    pub fn batch_program(
+        &mut self,
+        text: &Arc<str>,
+        declarations: &Arc<str>,
+        parameters: &[ast::Parameter],
+        dynamic: bool,
+    ) -> Result<Arc<Program>> {
+        let info = self.info;
+        let database = info.current_database().id;
+        let switches = info.options.borrow().switches.0 & Switches::PLAN_AFFECTING.0;
+        let key = BatchKey {
+            text: Arc::clone(text),
+            parameters: Arc::clone(declarations),
+            database,
+            switches,
+            dynamic,
+        };
+        if let Some(program) = info.engine.programs.batch(&key) {
+            return Ok(program);
+        }
+        let options = {
+            let options = info.options.borrow();
+            TextOptions {
+                quoted_identifier: options.on(Switches::QUOTED_IDENTIFIER),
+                ansi_nulls: options.on(Switches::ANSI_NULLS),
+            }
+        };
+        let parse = keel_parser::ParseOptions { quoted_identifier: options.quoted_identifier };
+        let batch = keel_parser::parse_batch(text, parse).map_err(parse_error)?;
+        let parsed;
+        let parameters = if parameters.is_empty() && !declarations.trim().is_empty() {
+            parsed = keel_parser::parse_parameters(declarations).map_err(parse_error)?;
+            &parsed
+        } else {
+            parameters
+        };
+        let identity = ModuleIdentity {
+            database,
+            object_id: 0,
+            schema_id: crate::catalog::DBO,
+            name: None,
+            kind: if dynamic { ProgramKind::Dynamic } else { ProgramKind::Batch },
+        };
+        let scope = Scope::bare(info, database);
+        let program = lower_batch(identity, Arc::clone(text), &batch, parameters, options, &scope)?;
+        let program = Arc::new(program);
+        // Types may have been looked up in the catalog; a text that names one of the user's is compiled each time.
+        if scope.found.borrow().catalogs.is_empty() {
+            info.engine.programs.keep_batch(key, Arc::clone(&program));
+        }
+        Ok(program)
+    }
+}
+
+/// A parse error as the client sees it.
+#[must_use]
+pub fn parse_error(e: Box<keel_parser::ParseError>) -> Box<keel_types::SqlError> {
+    let mut out = keel_types::SqlError::new(e.number, e.severity, e.state, e.message);
+    out.line = e.line;
+    out
+}
+
+/// A procedure's name from a string.
+pub fn procedure_name(text: &str) -> Result<ast::ObjectName> {
+    let ty = keel_parser::parse_type(text).map_err(|_| errors::no_procedure(text))?;
+    Ok(ty.name)
+}
+
+/// Puts arguments into a frame; gives, for each OUTPUT argument, its position and the parameter's.
+fn bind_arguments(
+    parameters: &[ParameterDef],
+    procedure: &str,
+    args: &[Argument],
+    frame: &mut Frame,
+) -> Result<Vec<(usize, usize)>> {
+    let mut outputs = Vec::new();
+    let mut given = smallvec::SmallVec::<[bool; 16]>::from_elem(false, parameters.len());
+    for (at, arg) in args.iter().enumerate() {
+        let parameter = if arg.name.is_empty() {
+            if at >= parameters.len() {
+                return Err(errors::too_many_arguments(procedure));
+            }
+            at
+        } else {
+            parameters
+                .iter()
+                .position(|p| p.name.eq_ignore_ascii_case(&arg.name))
+                .ok_or_else(|| errors::no_such_parameter(&arg.name, procedure))?
+        };
+        let def = &parameters[parameter];
+        if std::mem::replace(&mut given[parameter], true) {
+            return Err(errors::parameter_twice(&def.name));
+        }
+        if let Some((index, _)) = &def.table {
+            let mut tables = frame.tables.borrow_mut();
+            if tables.len() <= *index {
+                tables.resize(*index + 1, None);
+            }
+            tables[*index] = arg.table.clone();
+            frame.borrowed_tables = frame.borrowed_tables.max(*index + 1);
+            continue;
+        }
+        if def.cursor {
+            outputs.push((at, parameter));
+            continue;
+        }
+        match &arg.value {
+            Some(value) => frame.vars[parameter] = convert::assign(value.clone(), arg.ty, def.ty)?,
+            None => given[parameter] = false,
+        }
+        if arg.output {
+            if !def.output && !procedure.is_empty() {
+                return Err(errors::not_output(&def.name));
+            }
+            outputs.push((at, parameter));
+        }
+    }
+    for (i, def) in parameters.iter().enumerate() {
+        if given[i] || def.table.is_some() || def.cursor {
+            continue;
+        }
+        match &def.default {
+            Some(value) => frame.vars[i] = value.clone(),
+            None if procedure.is_empty() => {
+                let text = format!(
+                    "The parameterized query '' expects the parameter '{}', which was not supplied.", def.name);
+                return Err(keel_types::SqlError::new(8178, 16, 1, text));
+            }
+            None => return Err(errors::parameter_missing(procedure, &def.name)),
+        }
+    }
+    Ok(outputs)
+}

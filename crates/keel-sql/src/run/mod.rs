@@ -1,0 +1,376 @@
+//! The interpreter: runs programs, decides what an error means, tells the client.
+//!
+//! ```text
+//!   Runner::run(program, frame)
+//!     loop: step ── ok ──► next instruction
+//!             └─ error ──► handler in this frame?  ──► CATCH block
+//!                          handler further out?    ──► leave this frame with the error (Halt::Raised)
+//!                          neither                 ──► report; by the error's reach: next statement, end of this
+//!                                                       program, or end of the batch with the transaction rolled back
+//! ```
+//!
+//! A [`Runner`] borrows the session for one request. Functions and triggers get runners of their own that borrow the
+//! outer statement's transactions; they never begin or end one.
+
+mod call;
+mod cursor;
+mod query;
+mod raise;
+mod reach;
+mod rpc;
+mod step;
+mod transaction;
+
+pub use call::Argument;
+pub use query::Capture;
+pub use rpc::run_rpc;
+pub use step::use_database;
+pub use transaction::{Savepoint, commit_work};
+
+use crate::errors;
+use crate::program::{Op, Program, Slot};
+use crate::session::info::Info;
+use crate::session::options::Switches;
+use crate::session::scope::{FrameTables, Scope};
+use crate::session::txns::TxnSet;
+use crate::sink::{DoneInfo, DoneKind, ResultSink};
+use keel_parser::ast;
+use keel_query::{ExecCtx, Transactions};
+use keel_types::error::Result;
+use keel_types::{SqlError, SqlType, Value};
+use reach::{Origin, Reach};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Deepest nesting of procedures, functions and triggers (error 217).
+pub const NEST_LEVEL_MAX: u32 = 32;
+
+/// Why a program ended before its end.
+#[derive(Debug)]
+pub enum Halt {
+    /// An error that an outer frame's TRY block, or the statement that invoked a function, has to deal with.
+    Raised(Box<SqlError>),
+    /// The batch is over; everything has been reported.
+    Batch,
+}
+
+/// The transactions a runner works in.
+pub enum Txns<'a> {
+    /// The session's: transactions may be begun and ended.
+    Own(&'a mut TxnSet),
+    /// Those of the statement that called this function or trigger.
+    Lent(&'a mut dyn Transactions),
+}
+
+impl Txns<'_> {
+    fn as_dyn(&mut self) -> &mut dyn Transactions {
+        match self {
+            Txns::Own(set) => *set,
+            Txns::Lent(lent) => *lent,
+        }
+    }
+}
+
+/// One activation of a program.
+pub struct Frame {
+    /// Scalar variables.
+    pub vars: Vec<Value>,
+    /// Table variables, made when first used.
+    pub tables: FrameTables,
+    /// Cursor variables: ids of cursors.
+    pub cursors: Vec<Option<u64>>,
+    /// Table variables that belong to the caller (table-valued parameters).
+    pub borrowed_tables: usize,
+    /// What a scalar function returns.
+    pub result: Value,
+    /// Nesting level.
+    pub level: u32,
+    handlers: smallvec::SmallVec<[Handler; 2]>,
+}
+
+struct Handler {
+    catch: u32,
+    /// In its CATCH block: errors go further out.
+    catching: bool,
+}
+
+impl Frame {
+    /// A frame with all variables NULL.
+    #[must_use]
+    pub fn new(program: &Program, level: u32) -> Frame {
+        Frame {
+            vars: vec![Value::Null; program.variables.len()],
+            tables: FrameTables::default(),
+            cursors: vec![None; program.cursors.len()],
+            borrowed_tables: 0,
+            result: Value::Null,
+            level,
+            handlers: smallvec::SmallVec::new(),
+        }
+    }
+    /// Sets a variable to a value that already has its type.
+    pub fn set(&mut self, slot: Slot, value: Value) {
+        self.vars[slot as usize] = value;
+    }
+}
+
+/// Runs programs for one request, function or trigger.
+pub struct Runner<'a> {
+    /// The session.
+    pub info: &'a Info,
+    /// Its transactions.
+    pub txns: Txns<'a>,
+    /// The client.
+    pub sink: &'a mut dyn ResultSink,
+    /// TRY blocks that would catch an error, over all frames of this runner.
+    try_depth: u32,
+    /// Statements are a procedure's or a remote call's: their tokens say so.
+    in_proc: bool,
+    /// Every error is the caller's (functions, triggers).
+    raise_all: bool,
+    /// Inside INSERT … EXEC.
+    capturing: bool,
+}
+
+enum Next {
+    Following,
+    Jump(u32),
+    Return(i32),
+}
+
+impl<'a> Runner<'a> {
+    /// For a client's request.
+    pub fn new(info: &'a Info, txns: &'a mut TxnSet, sink: &'a mut dyn ResultSink) -> Runner<'a> {
+        Runner {
+            info,
+            txns: Txns::Own(txns),
+            sink,
+            try_depth: 0,
+            in_proc: false,
+            raise_all: false,
+            capturing: false,
+        }
+    }
+
+    /// For a function or trigger inside a statement.
+    pub fn nested(info: &'a Info, txns: &'a mut dyn Transactions, sink: &'a mut dyn ResultSink) -> Runner<'a> {
+        Runner {
+            info,
+            txns: Txns::Lent(txns),
+            sink,
+            try_depth: 0,
+            in_proc: true,
+            raise_all: true,
+            capturing: false,
+        }
+    }
+
+    /// Runs a program to its end and gives its return status.
+    pub fn run(&mut self, program: &Arc<Program>, frame: &mut Frame) -> std::result::Result<i32, Halt> {
+        let tries = self.try_depth;
+        let caught = self.info.caught.borrow().len();
+        let outcome = self.interpret(program, frame);
+        self.try_depth = tries;
+        self.info.caught.borrow_mut().truncate(caught);
+        outcome
+    }
+
+    fn interpret(&mut self, program: &Arc<Program>, frame: &mut Frame) -> std::result::Result<i32, Halt> {
+        let mut pc = 0u32;
+        loop {
+            let instruction = &program.code[pc as usize];
+            match self.step(program, frame, &instruction.op) {
+                Ok(Next::Following) => pc += 1,
+                Ok(Next::Jump(to)) => pc = to,
+                Ok(Next::Return(status)) => return Ok(status),
+                Err(Halt::Batch) => return Err(Halt::Batch),
+                Err(Halt::Raised(e)) => {
+                    let name = program.identity.name.as_deref();
+                    let e = errors::located(e, instruction.line, name);
+                    match self.handle(frame, e, &instruction.op)? {
+                        After::Catch(at) => pc = at,
+                        After::Next => pc += 1,
+                        After::Leave(status) => return Ok(status),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Decides what an error does. See the module's picture.
+    fn handle(&mut self, frame: &mut Frame, e: Box<SqlError>, op: &Op) -> std::result::Result<After, Halt> {
+        let origin = match op {
+            Op::RaisError(_) => Origin::RaisError,
+            Op::Throw(_) => Origin::Throw,
+            _ => Origin::Statement,
+        };
+        let reach = Reach::of(&e, self.info.on(Switches::XACT_ABORT), origin);
+        self.info.error.set(e.number);
+        self.info.row_count.set(0);
+        if self.info.cancelled() || reach == Reach::Session {
+            return self.end_batch(e, reach);
+        }
+        if self.raise_all && !self.catches(frame) {
+            return Err(Halt::Raised(e));
+        }
+        if self.try_depth > 0 && e.severity < 20 {
+            self.statement_failed(reach, &e);
+            while let Some(handler) = frame.handlers.last_mut() {
+                if handler.catching {
+                    frame.handlers.pop();
+                    self.info.caught.borrow_mut().pop();
+                    continue;
+                }
+                handler.catching = true;
+                let catch = handler.catch;
+                self.try_depth -= 1;
+                self.info.caught.borrow_mut().push(Rc::from(e));
+                return Ok(After::Catch(catch));
+            }
+            return Err(Halt::Raised(e));
+        }
+        match reach {
+            Reach::Batch | Reach::Transaction | Reach::Session => self.end_batch(e, reach),
+            Reach::Statement => {
+                self.report(&e);
+                self.statement_failed(reach, &e);
+                self.done_error();
+                Ok(After::Next)
+            }
+            Reach::Program => {
+                self.report(&e);
+                self.statement_failed(reach, &e);
+                self.done_error();
+                if frame.level <= 1 && !self.in_proc {
+                    return Err(Halt::Batch);
+                }
+                Ok(After::Leave(failure_status(&e)))
+            }
+        }
+    }
+
+    fn catches(&self, frame: &Frame) -> bool {
+        frame.handlers.iter().any(|h| !h.catching)
+    }
+
+    /// Reports an error that ends the batch; the transaction goes with it.
+    fn end_batch(&mut self, e: Box<SqlError>, reach: Reach) -> std::result::Result<After, Halt> {
+        if self.raise_all {
+            return Err(Halt::Raised(e));
+        }
+        let cancelled = self.info.cancelled();
+        if !cancelled {
+            self.report(&e);
+        }
+        let keeps = cancelled && !self.info.on(Switches::XACT_ABORT) || reach == Reach::Batch;
+        if keeps && self.info.transaction.borrow().count > 0 {
+            self.statement_failed(Reach::Statement, &e);
+        } else {
+            self.rollback_everything();
+        }
+        if !cancelled {
+            self.done_error();
+        }
+        Err(Halt::Batch)
+    }
+
+    /// Sends an error or message to the client.
+    pub fn report(&mut self, e: &SqlError) {
+        self.flush_pending();
+        self.sink.message(e);
+    }
+
+    /// Sends what functions and triggers had to say.
+    pub fn flush_pending(&mut self) {
+        if self.info.pending.borrow().is_empty() {
+            return;
+        }
+        let pending = std::mem::take(&mut *self.info.pending.borrow_mut());
+        for message in &pending {
+            self.sink.message(message);
+        }
+    }
+
+    /// A statement is complete.
+    fn done(&mut self, count: Option<u64>, command: u16) {
+        self.flush_pending();
+        let nocount = self.info.on(Switches::NOCOUNT);
+        let is_select = command == crate::sink::command::SELECT;
+        if nocount && !is_select {
+            return;
+        }
+        let done = self.done_info(if nocount { None } else { count }, command, false);
+        self.sink.done(done);
+    }
+
+    fn done_info(&self, count: Option<u64>, command: u16, error: bool) -> DoneInfo {
+        DoneInfo {
+            kind: if self.in_proc { DoneKind::InProc } else { DoneKind::Done },
+            count,
+            command,
+            error,
+            in_transaction: self.info.transaction.borrow().count > 0,
+            attention: false,
+        }
+    }
+
+    fn done_error(&mut self) {
+        let done = self.done_info(None, crate::sink::command::OTHER, true);
+        self.sink.done(done);
+    }
+
+    fn scope<'s>(&'s self, program: &'s Program, frame: &'s Frame) -> Scope<'s> {
+        Scope::new(self.info, program, &frame.tables)
+    }
+
+    fn context<'c>(&'c mut self, vars: &'c mut [Value]) -> ExecCtx<'c> {
+        ExecCtx {
+            vars,
+            txns: self.txns.as_dyn(),
+            session: self.info,
+            functions: &crate::modules::Functions,
+            triggers: Some(&crate::modules::Triggers),
+        }
+    }
+}
+
+enum After {
+    Catch(u32),
+    Next,
+    Leave(i32),
+}
+
+/// The return status of a procedure that an error ended.
+fn failure_status(e: &SqlError) -> i32 {
+    10 - i32::from(e.severity.max(11))
+}
+
+impl From<Box<SqlError>> for Halt {
+    fn from(e: Box<SqlError>) -> Halt {
+        Halt::Raised(e)
+    }
+}
+
+/// The value of an expression without variables, tables or a session transaction: defaults of parameters.
+pub fn constant(scope: &Scope<'_>, e: &ast::Expr, ty: SqlType) -> Result<Value> {
+    // A bare word is a string here: `@p varchar(10) = abc`.
+    let compiled = match &e.kind {
+        ast::ExprKind::Column(c) if c.qualifier.is_none() => {
+            let text = ast::Literal::String { value: c.name.text.clone(), national: false };
+            let literal = ast::Expr { kind: ast::ExprKind::Literal(text), span: e.span };
+            keel_query::compile_expr(scope, &literal, Some(ty))?
+        }
+        _ => keel_query::compile_expr(scope, e, Some(ty))?,
+    };
+    let mut txns = TxnSet::new(Arc::clone(&scope.info.engine), scope.info.shared.id);
+    let mut ctx = ExecCtx {
+        vars: &mut [],
+        txns: &mut txns,
+        session: scope.info,
+        functions: &crate::modules::Functions,
+        triggers: None,
+    };
+    compiled.eval(&mut ctx)
+}
+
+use keel_query::SessionInfo as _;

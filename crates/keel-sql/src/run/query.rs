@@ -1,0 +1,469 @@
+//! Queries and data changes: compiling on demand, running, telling the client.
+
+use super::{Frame, Halt, Runner, Txns};
+use crate::errors;
+use crate::program::lower::CAPTURED_ROWS;
+use crate::program::{Call, Compiled, CompiledCode, Dependencies, Program, Unit, UnitSource};
+use crate::session::info::{Info, RowSet};
+use crate::session::options::Switches;
+use crate::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed, command};
+use keel_base::DatabaseId;
+use keel_node::LockMode;
+use keel_parser::ast::{self, StatementKind};
+use keel_query::catalog::ObjectId;
+use keel_query::plan::Dml;
+use keel_query::{RowSink, SessionInfo as _, VirtualColumn};
+use keel_types::error::Result;
+use keel_types::{SqlError, SqlType, Value};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Runner<'_> {
+    /// The compiled form of a unit, compiled now when there is none or when what it depends on has changed.
+    pub(super) fn unit(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<Arc<Compiled>> {
+        let cached = unit.cached();
+        if let Some(compiled) = &*cached {
+            if self.is_current(program, frame, &compiled.dependencies) {
+                return Ok(Arc::clone(compiled));
+            }
+        }
+        let key = (program.id, std::ptr::from_ref(unit) as usize);
+        let private = self.info.private_units.borrow().get(&key).cloned();
+        if let Some(compiled) = private {
+            if self.is_current(program, frame, &compiled.dependencies) {
+                return Ok(compiled);
+            }
+        }
+        let compiled = Arc::new(self.compile(program, frame, unit)?);
+        if compiled.dependencies.is_shareable() {
+            unit.keep(Arc::clone(&compiled));
+        } else {
+            self.info.private_units.borrow_mut().insert(key, Arc::clone(&compiled));
+        }
+        Ok(compiled)
+    }
+
+    fn is_current(&self, program: &Program, frame: &Frame, dependencies: &Dependencies) -> bool {
+        dependencies.catalogs.iter().all(|(d, version)| self.info.catalog_version(*d) == *version)
+            && dependencies.temporary.iter().all(|(name, id)| self.temporary_id(program, frame, name) == Some(*id))
+    }
+
+    fn temporary_id(&self, program: &Program, frame: &Frame, name: &str) -> Option<ObjectId> {
+        if name.starts_with('@') {
+            let index = program.table(name)?;
+            return frame.tables.borrow().get(index)?.as_ref().map(|t| t.object_id);
+        }
+        if name == CAPTURED_ROWS {
+            // Captured rows differ in shape from call to call.
+            return None;
+        }
+        if name.starts_with("##") {
+            let tempdb = self.info.engine.database_by_id(crate::engine::TEMPDB)?;
+            use keel_query::catalog::Catalog as _;
+            return self.info.picture(&tempdb).table(crate::catalog::DBO, name).map(|t| t.object_id);
+        }
+        self.info.temp.borrow().find(name).map(|t| t.object_id)
+    }
+
+    fn compile(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<Compiled> {
+        let scope = self.scope(program, frame);
+        let mut columns = Vec::new();
+        let mut targets = Vec::new();
+        let code = match &unit.source {
+            UnitSource::Expr(e, ty) => CompiledCode::Expr(keel_query::compile_expr(&scope, e, *ty)?),
+            UnitSource::Condition(e) => CompiledCode::Condition(keel_query::compile_condition(&scope, e)?),
+            UnitSource::Statement(s) => {
+                let plan = match &s.kind {
+                    StatementKind::Select(select) => keel_query::compile_select(&scope, select)?,
+                    StatementKind::Insert(i) => keel_query::compile_dml(&scope, Dml::Insert(i))?,
+                    StatementKind::Update(u) => keel_query::compile_dml(&scope, Dml::Update(u))?,
+                    StatementKind::Delete(d) => keel_query::compile_dml(&scope, Dml::Delete(d))?,
+                    StatementKind::Merge(m) => keel_query::compile_dml(&scope, Dml::Merge(m))?,
+                    _ => return Err(errors::not_supported("This statement")),
+                };
+                columns = plan.columns().iter().map(column_meta).collect();
+                targets.extend(target_of(&s.kind).and_then(|name| {
+                    let table = crate::ddl::find_table(&scope, name)?;
+                    Some((table.database, table.object_id))
+                }));
+                CompiledCode::Plan(plan)
+            }
+        };
+        if let Some((database, _)) = targets.first() {
+            self.check_database_writable(*database)?;
+        }
+        let dependencies = scope.found.into_inner();
+        Ok(Compiled { code, dependencies, columns, targets })
+    }
+
+    fn check_database_writable(&self, database: DatabaseId) -> Result<()> {
+        let Some(entry) = self.info.engine.database_by_id(database) else { return Ok(()) };
+        if entry.picture().settings().read_only {
+            return Err(errors::database_read_only(entry.name()));
+        }
+        Ok(())
+    }
+
+    /// Compiles, takes the locks that keep DDL away from the tables to be changed, and compiles again if DDL was faster.
+    fn locked_unit(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<Arc<Compiled>> {
+        loop {
+            let compiled = self.unit(program, frame, unit)?;
+            for (database, object) in &compiled.targets {
+                let session = self.info.shared.id;
+                let txn = self.txns.as_dyn().transaction(*database)?;
+                txn.lock_table(*object as u32, LockMode::IntentExclusive)
+                    .map_err(|e| crate::map::txn_error(e, "", session))?;
+            }
+            if self.is_current(program, frame, &compiled.dependencies)
+                || compiled.dependencies.temporary.iter().any(|(name, _)| name == CAPTURED_ROWS)
+            {
+                return Ok(compiled);
+            }
+        }
+    }
+
+    pub(super) fn select(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        query: &Unit,
+        assigns: bool,
+    ) -> std::result::Result<(), Halt> {
+        self.info.begin_statement();
+        self.begin_implicit()?;
+        let compiled = self.unit(program, frame, query)?;
+        let CompiledCode::Plan(plan) = &compiled.code else { unreachable!("a query compiles to a plan") };
+        if self.explains(plan)? {
+            return Ok(());
+        }
+        if !assigns {
+            self.sink.columns(&compiled.columns);
+        }
+        if self.info.on(Switches::FMTONLY) {
+            self.succeed(0);
+            self.done(Some(0), command::SELECT);
+            return Ok(());
+        }
+        let run = self.run_plan(plan, frame)?;
+        self.statement_succeeded()?;
+        self.info.error.set(0);
+        self.info.row_count.set(run.rows);
+        self.info.shared.rows.fetch_add(run.rows, Ordering::Relaxed);
+        self.done((!assigns).then_some(run.rows), command::SELECT);
+        Ok(())
+    }
+
+    fn run_plan(&mut self, plan: &keel_query::Plan, frame: &mut Frame) -> Result<keel_query::RunInfo> {
+        let Runner { info, txns, sink, .. } = self;
+        let mut ctx = keel_query::ExecCtx {
+            vars: &mut frame.vars,
+            txns: match txns {
+                Txns::Own(set) => *set,
+                Txns::Lent(lent) => *lent,
+            },
+            session: *info,
+            functions: &crate::modules::Functions,
+            triggers: Some(&crate::modules::Triggers),
+        };
+        plan.run(&mut ctx, &mut Rows { sink: *sink })
+    }
+
+    /// SHOWPLAN: the plan is the result.
+    fn explains(&mut self, plan: &keel_query::Plan) -> Result<bool> {
+        let showplan = {
+            let options = self.info.options.borrow();
+            options.on(Switches::SHOWPLAN_TEXT)
+                || options.on(Switches::SHOWPLAN_ALL)
+                || options.on(Switches::SHOWPLAN_XML)
+        };
+        if !showplan {
+            return Ok(self.info.on(Switches::NOEXEC) || self.info.on(Switches::PARSEONLY));
+        }
+        let ty = SqlType::NVarChar(keel_types::Length::Limited(4000));
+        self.sink.columns(&[ColumnMeta::new("StmtText", ty)]);
+        let lines = plan.explain();
+        for line in &lines {
+            self.sink.row(&[Value::str(line.as_str())]).map_err(|_| errors::cancelled())?;
+        }
+        self.done(Some(lines.len() as u64), command::SELECT);
+        Ok(true)
+    }
+
+    pub(super) fn dml(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        statement: &Unit,
+        command: u16,
+    ) -> std::result::Result<(), Halt> {
+        self.info.begin_statement();
+        self.check_writable()?;
+        self.begin_implicit()?;
+        let compiled = self.locked_unit(program, frame, statement)?;
+        let CompiledCode::Plan(plan) = &compiled.code else { unreachable!("a data change compiles to a plan") };
+        if self.explains(plan)? {
+            return Ok(());
+        }
+        if plan.returns_rows() {
+            self.sink.columns(&compiled.columns);
+        }
+        let run = self.run_plan(plan, frame)?;
+        self.statement_succeeded()?;
+        self.note_dml(&run);
+        self.done(Some(run.rows), command);
+        Ok(())
+    }
+
+    fn note_dml(&mut self, run: &keel_query::RunInfo) {
+        self.info.error.set(0);
+        self.info.row_count.set(run.rows);
+        if run.identity.is_some() {
+            self.info.identity.set(run.identity);
+            self.info.scope_identity.set(run.identity);
+        }
+    }
+
+    pub(super) fn select_into(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        select: &ast::SelectStatement,
+    ) -> std::result::Result<(), Halt> {
+        self.info.begin_statement();
+        self.check_writable()?;
+        self.begin_implicit()?;
+        let savepoint = self.savepoint("".into());
+        let outcome = self.select_into_new(program, frame, select);
+        match outcome {
+            Ok(run) => {
+                self.statement_succeeded()?;
+                self.info.error.set(0);
+                self.info.row_count.set(run.rows);
+                self.done(Some(run.rows), command::SELECT_INTO);
+                Ok(())
+            }
+            Err(e) => {
+                if let Some(savepoint) = savepoint {
+                    self.rollback_to(&savepoint)?;
+                }
+                Err(e.into())
+            }
+        }
+    }
+
+    fn select_into_new(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        select: &ast::SelectStatement,
+    ) -> Result<keel_query::RunInfo> {
+        let plan = keel_query::compile_select(&self.scope(program, frame), select)?;
+        let name = plan.into_target().cloned().ok_or_else(|| errors::not_supported("SELECT INTO here"))?;
+        let table = crate::ddl::create_for_select_into(self, program, frame, &name, plan.columns())?;
+        let plan = keel_query::compile_select_into(&self.scope(program, frame), select, table)?;
+        self.run_plan(&plan, frame)
+    }
+
+    pub(super) fn insert_exec(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        insert: &Unit,
+        call: &Call,
+    ) -> std::result::Result<(), Halt> {
+        self.info.begin_statement();
+        self.check_writable()?;
+        if self.capturing {
+            return Err(errors::nested_insert_exec().into());
+        }
+        self.begin_implicit()?;
+        // The statement is one transaction, whatever the procedure does.
+        let own = self.info.transaction.borrow().count == 0;
+        if own {
+            self.begin_named("".into())?;
+        }
+        let outcome = self.capture(program, frame, call).and_then(|rows| {
+            self.insert_captured(program, frame, insert, rows).map_err(Halt::from)
+        });
+        match outcome {
+            Ok(run) => {
+                if own {
+                    self.commit_one()?;
+                }
+                self.note_dml(&run);
+                self.done(Some(run.rows), command::INSERT);
+                Ok(())
+            }
+            Err(halt) => {
+                if own && self.info.transaction.borrow().count > 0 {
+                    self.rollback_everything();
+                }
+                Err(halt)
+            }
+        }
+    }
+
+    fn capture(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        call: &Call,
+    ) -> std::result::Result<RowSet, Halt> {
+        let mut capture = Capture { outer: self.sink, columns: None, rows: Vec::new(), mismatch: false };
+        let mut inner = Runner {
+            info: self.info,
+            txns: match &mut self.txns {
+                Txns::Own(set) => Txns::Own(set),
+                Txns::Lent(lent) => Txns::Lent(*lent),
+            },
+            sink: &mut capture,
+            try_depth: self.try_depth,
+            in_proc: true,
+            raise_all: self.raise_all,
+            capturing: true,
+        };
+        inner.call(program, frame, call)?;
+        if capture.mismatch {
+            return Err(errors::insert_exec_columns().into());
+        }
+        let column = |c: &ColumnMeta| VirtualColumn::new(c.name.as_str(), c.ty);
+        let columns = capture.columns.as_deref().unwrap_or_default().iter().map(column).collect();
+        Ok(RowSet { columns, rows: Arc::new(capture.rows) })
+    }
+
+    /// Runs an INSERT that selects from captured rows.
+    pub fn insert_captured(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        insert: &Unit,
+        rows: RowSet,
+    ) -> Result<keel_query::RunInfo> {
+        if rows.columns.is_empty() {
+            return Ok(keel_query::RunInfo::default());
+        }
+        self.info.captured.borrow_mut().push(rows);
+        let outcome = self.locked_unit(program, frame, insert).and_then(|compiled| match &compiled.code {
+            CompiledCode::Plan(plan) => self.run_plan(plan, frame),
+            _ => unreachable!("an INSERT compiles to a plan"),
+        });
+        self.info.captured.borrow_mut().pop();
+        outcome
+    }
+}
+
+impl Dependencies {
+    /// Whether other sessions can use what was compiled against these.
+    #[must_use]
+    pub fn is_shareable(&self) -> bool {
+        self.temporary.is_empty() && self.catalogs.iter().all(|(_, version)| version >> 63 == 0)
+    }
+}
+
+/// The client's view of a column.
+#[must_use]
+pub fn column_meta(c: &keel_query::ColumnMeta) -> ColumnMeta {
+    ColumnMeta {
+        name: c.name.as_str().into(),
+        ty: c.ty,
+        collation: c.collation,
+        nullable: c.nullable,
+        updatable: c.updatable,
+        identity: c.identity,
+        computed: c.computed,
+    }
+}
+
+/// Hands a plan's rows to the client.
+struct Rows<'a> {
+    sink: &'a mut dyn ResultSink,
+}
+
+impl RowSink for Rows<'_> {
+    fn row(&mut self, values: &[Value]) -> Result<()> {
+        self.sink.row(values).map_err(|SinkClosed| errors::cancelled())
+    }
+    fn message(&mut self, message: &Box<SqlError>) {
+        self.sink.message(message);
+    }
+}
+
+/// The table a data change names as its target; an alias is looked up in FROM.
+fn target_of(statement: &StatementKind) -> Option<&ast::ObjectName> {
+    let (target, from): (_, &[ast::TableSource]) = match statement {
+        StatementKind::Insert(i) => (&i.target, &[]),
+        StatementKind::Update(u) => (&u.target, &u.from),
+        StatementKind::Delete(d) => (&d.target, &d.from),
+        StatementKind::Merge(m) => (&m.target, &[]),
+        _ => return None,
+    };
+    let ast::TableRef::Named(name) = &target.table else { return None };
+    if name.is_simple() {
+        if let Some(aliased) = from.iter().find_map(|s| aliased(s, &name.name.text)) {
+            return Some(aliased);
+        }
+    }
+    Some(name)
+}
+
+fn aliased<'a>(source: &'a ast::TableSource, alias: &str) -> Option<&'a ast::ObjectName> {
+    match &source.kind {
+        ast::TableSourceKind::Named { name, alias: Some(a), .. } if a.is(alias) => Some(name),
+        ast::TableSourceKind::Join { left, right, .. } => aliased(left, alias).or_else(|| aliased(right, alias)),
+        _ => None,
+    }
+}
+
+/// Collects the rows of INSERT … EXEC; everything else passes through.
+pub struct Capture<'a> {
+    /// The client.
+    pub outer: &'a mut dyn ResultSink,
+    /// Columns of the first result set.
+    pub columns: Option<Vec<ColumnMeta>>,
+    /// Rows of all.
+    pub rows: Vec<Vec<Value>>,
+    /// A later result set had another number of columns.
+    pub mismatch: bool,
+}
+
+impl ResultSink for Capture<'_> {
+    fn columns(&mut self, columns: &[ColumnMeta]) {
+        match &self.columns {
+            None => self.columns = Some(columns.to_vec()),
+            Some(first) => self.mismatch |= first.len() != columns.len(),
+        }
+    }
+    fn row(&mut self, row: &[Value]) -> std::result::Result<(), SinkClosed> {
+        self.rows.push(row.to_vec());
+        Ok(())
+    }
+    fn done(&mut self, _done: DoneInfo) {}
+    fn message(&mut self, message: &SqlError) {
+        self.outer.message(message);
+    }
+    fn return_status(&mut self, _status: i32) {}
+    fn output(&mut self, _ordinal: usize, _name: &str, _ty: &SqlType, _value: &Value) {}
+    fn env_change(&mut self, change: EnvChange) {
+        self.outer.env_change(change);
+    }
+}
+
+/// A sink for statements whose results nobody sees; errors are kept as pending messages of the session.
+pub struct Nowhere<'a> {
+    /// The session.
+    pub info: &'a Info,
+}
+
+impl ResultSink for Nowhere<'_> {
+    fn columns(&mut self, _columns: &[ColumnMeta]) {}
+    fn row(&mut self, _row: &[Value]) -> std::result::Result<(), SinkClosed> {
+        Ok(())
+    }
+    fn done(&mut self, _done: DoneInfo) {}
+    fn message(&mut self, message: &SqlError) {
+        self.info.pending.borrow_mut().push(message.clone());
+    }
+    fn return_status(&mut self, _status: i32) {}
+    fn output(&mut self, _ordinal: usize, _name: &str, _ty: &SqlType, _value: &Value) {}
+    fn env_change(&mut self, _change: EnvChange) {}
+}

@@ -1,0 +1,252 @@
+//! PRINT, RAISERROR, THROW.
+
+use super::{Frame, Halt, Runner};
+use crate::convert;
+use crate::errors;
+use crate::program::{Program, RaisErrorOp, Unit};
+use keel_types::error::Result;
+use keel_types::{SqlError, Value};
+use std::sync::Arc;
+
+/// Longest text of PRINT and RAISERROR.
+const MESSAGE_MAX: usize = 2047;
+
+impl Runner<'_> {
+    pub(super) fn print(&mut self, program: &Arc<Program>, frame: &mut Frame, unit: &Unit) -> Result<()> {
+        self.info.begin_statement();
+        let (value, ty) = self.eval_typed(program, frame, unit)?;
+        let text: String = convert::display_typed(&value, ty).chars().take(4000).collect();
+        // PRINT NULL prints a blank.
+        let text = if text.is_empty() { " ".to_owned() } else { text };
+        let mut message = SqlError::new(0, 0, 1, text);
+        message.line = self.line_of(program, unit);
+        message.procedure = program.identity.name.as_deref().map(str::to_owned);
+        self.report(&message);
+        self.succeed(0);
+        Ok(())
+    }
+
+    fn line_of(&self, _program: &Program, unit: &Unit) -> u32 {
+        match &unit.source {
+            crate::program::UnitSource::Expr(e, _) | crate::program::UnitSource::Condition(e) => e.span.line,
+            crate::program::UnitSource::Statement(s) => s.span.line,
+        }
+    }
+
+    pub(super) fn raise_error(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        r: &RaisErrorOp,
+    ) -> std::result::Result<(), Halt> {
+        self.info.begin_statement();
+        let message = self.eval(program, frame, &r.message)?;
+        let severity = integer(&self.eval(program, frame, &r.severity)?);
+        let state = integer(&self.eval(program, frame, &r.state)?);
+        let mut args = Vec::with_capacity(r.args.len());
+        for arg in &r.args {
+            args.push(self.eval(program, frame, arg)?);
+        }
+        let severity = severity.clamp(0, 25) as u8;
+        if severity > 18 && !r.log {
+            return Err(errors::severity_needs_log().into());
+        }
+        let (number, template) = match &message {
+            Value::Int(n) => match self.info.engine.user_message(*n as i32) {
+                Some(text) => (*n as i32, text),
+                None => return Err(errors::no_user_message(*n, severity).into()),
+            },
+            other => (50000, convert::display(other)),
+        };
+        let text = format_message(&template, &args)?;
+        let state = if state < 0 { 1 } else { state.min(255) as u8 };
+        let mut e = SqlError::new(number, severity, state, text);
+        e.line = self.line_of(program, &r.message);
+        e.procedure = program.identity.name.as_deref().map(str::to_owned);
+        if r.log {
+            let log = &self.info.engine.options().log;
+            log.write(&format!("Error: {}, Severity: {}, State: {}.", e.number, e.severity, e.state));
+            log.write(&e.message);
+        }
+        if severity > 10 {
+            return Err(Halt::Raised(e));
+        }
+        self.report(&e);
+        if r.no_wait {
+            self.sink.flush();
+        }
+        self.succeed(0);
+        if r.set_error {
+            self.info.error.set(e.number);
+        }
+        Ok(())
+    }
+
+    pub(super) fn throw(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        new: Option<&(Unit, Unit, Unit)>,
+    ) -> std::result::Result<(), Halt> {
+        self.info.begin_statement();
+        let Some((number, message, state)) = new else {
+            let caught = self.info.caught.borrow().last().cloned();
+            return match caught {
+                Some(e) => Err(Halt::Raised(Box::new((*e).clone()))),
+                None => Err(errors::throw_outside_catch().into()),
+            };
+        };
+        let number = integer(&self.eval(program, frame, number)?);
+        let line = self.line_of(program, message);
+        let message = self.eval(program, frame, message)?;
+        let state = integer(&self.eval(program, frame, state)?);
+        if !(50000..=i64::from(i32::MAX)).contains(&number) {
+            return Err(errors::throw_number(number).into());
+        }
+        let text: String = convert::display(&message).chars().take(MESSAGE_MAX + 1).collect();
+        let mut e = SqlError::new(number as i32, 16, state.clamp(0, 255) as u8, text);
+        e.line = line;
+        e.procedure = program.identity.name.as_deref().map(str::to_owned);
+        Err(Halt::Raised(e))
+    }
+}
+
+fn integer(value: &Value) -> i64 {
+    match value {
+        Value::Int(n) => *n,
+        Value::Bit(b) => i64::from(*b),
+        _ => 0,
+    }
+}
+
+/// Fills a message's printf-like places: `%[flags][width][.precision][{h|l}]type` with d, i, o, s, u, x, X.
+pub fn format_message(template: &str, args: &[Value]) -> Result<String> {
+    let mut out = String::with_capacity(template.len());
+    let mut chars = template.chars().peekable();
+    let mut next = 0;
+    while let Some(c) = chars.next() {
+        if c != '%' {
+            out.push(c);
+            continue;
+        }
+        if chars.peek() == Some(&'%') {
+            chars.next();
+            out.push('%');
+            continue;
+        }
+        let mut take = |next: &mut usize| {
+            *next += 1;
+            args.get(*next - 1).cloned().unwrap_or(Value::Null)
+        };
+        let place = Place::parse(&mut chars, &mut || take(&mut next));
+        let value = args.get(next).cloned();
+        next += 1;
+        match value {
+            Some(value) => out.push_str(&place.render(&value, next)?),
+            None => out.push_str("(null)"),
+        }
+    }
+    if out.chars().count() > MESSAGE_MAX {
+        out = out.chars().take(MESSAGE_MAX - 3).chain("...".chars()).collect();
+    }
+    Ok(out)
+}
+
+#[derive(Default)]
+struct Place {
+    left: bool,
+    plus: bool,
+    zero: bool,
+    alternate: bool,
+    blank: bool,
+    width: usize,
+    precision: Option<usize>,
+    kind: char,
+}
+
+impl Place {
+    fn parse(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, star: &mut dyn FnMut() -> Value) -> Place {
+        let mut place = Place::default();
+        while let Some(c) = chars.peek() {
+            match c {
+                '-' => place.left = true,
+                '+' => place.plus = true,
+                '0' => place.zero = true,
+                '#' => place.alternate = true,
+                ' ' => place.blank = true,
+                _ => break,
+            }
+            chars.next();
+        }
+        place.width = number(chars, star).unwrap_or(0);
+        if chars.peek() == Some(&'.') {
+            chars.next();
+            place.precision = Some(number(chars, star).unwrap_or(0));
+        }
+        while matches!(chars.peek(), Some('h' | 'l' | 'I' | '6' | '4')) {
+            chars.next();
+        }
+        place.kind = chars.next().unwrap_or('s');
+        place
+    }
+
+    fn render(&self, value: &Value, position: usize) -> Result<String> {
+        let body = match (self.kind, value) {
+            (_, Value::Null) => "(null)".to_owned(),
+            ('d' | 'i', Value::Int(n)) => {
+                let sign = if self.plus && *n >= 0 { "+" } else if self.blank && *n >= 0 { " " } else { "" };
+                format!("{sign}{n}")
+            }
+            ('u', Value::Int(n)) => format!("{}", *n as u32),
+            ('o', Value::Int(n)) => format!("{}{:o}", if self.alternate { "0" } else { "" }, *n as u32),
+            ('x', Value::Int(n)) => format!("{}{:x}", if self.alternate { "0x" } else { "" }, *n as u32),
+            ('X', Value::Int(n)) => format!("{}{:X}", if self.alternate { "0X" } else { "" }, *n as u32),
+            ('s', Value::Str(s)) => match self.precision {
+                Some(p) => s.chars().take(p).collect(),
+                None => s.to_string(),
+            },
+            _ => return Err(errors::raiserror_parameter(position)),
+        };
+        let missing = self.width.saturating_sub(body.chars().count());
+        Ok(if self.left {
+            body + &" ".repeat(missing)
+        } else if self.zero && self.kind != 's' {
+            "0".repeat(missing) + &body
+        } else {
+            " ".repeat(missing) + &body
+        })
+    }
+}
+
+fn number(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, star: &mut dyn FnMut() -> Value) -> Option<usize> {
+    if chars.peek() == Some(&'*') {
+        chars.next();
+        return Some(integer(&star()).max(0) as usize);
+    }
+    let mut out = None;
+    while let Some(d) = chars.peek().and_then(|c| c.to_digit(10)) {
+        chars.next();
+        out = Some(out.unwrap_or(0) * 10 + d as usize);
+    }
+    out.map(|n: usize| n.min(4000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(template: &str, args: &[Value], expect: &str) {
+        assert_eq!(format_message(template, args).expect("formats"), expect);
+    }
+
+    #[test]
+    fn places() {
+        check("plain 100%%", &[], "plain 100%");
+        check("<%d> <%5d> <%-5d> <%05d>", &[1, 2, 3, 4].map(Value::Int), "<1> <    2> <3    > <00004>");
+        check("<%s> <%.3s> <%7.3s>", &["ab", "abcdef", "abcdef"].map(Value::str), "<ab> <abc> <    abc>");
+        check("%x %X %#x %o", &[255, 255, 255, 8].map(Value::Int), "ff FF 0xff 10");
+        check("%*d", &[Value::Int(4), Value::Int(7)], "   7");
+        check("%s %s", &[Value::str("one")], "one (null)");
+        assert_eq!(format_message("%d", &[Value::str("x")]).expect_err("wrong type").number, 2786);
+    }
+}

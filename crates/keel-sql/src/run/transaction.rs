@@ -1,0 +1,313 @@
+//! BEGIN, COMMIT, ROLLBACK, SAVE, and what the end of a statement does to the transaction.
+
+use super::reach::Reach;
+use super::{Frame, Runner, Txns};
+use crate::catalog::CatalogOp;
+use crate::errors;
+use crate::program::NameSource;
+use crate::session::info::Info;
+use crate::session::options::Switches;
+use crate::session::temp::TempTable;
+use crate::session::txns::{Marks, TxnSet};
+use crate::sink::{EnvChange, command};
+use keel_types::SqlError;
+use keel_types::error::Result;
+use smol_str::SmolStr;
+use std::sync::atomic::Ordering;
+
+/// A named savepoint, with all that a rollback to it undoes.
+#[derive(Clone, Debug)]
+pub struct Savepoint {
+    name: SmolStr,
+    marks: Marks,
+    overlays: Vec<(keel_base::DatabaseId, usize)>,
+    temp: Vec<TempTable>,
+}
+
+impl Runner<'_> {
+    fn transaction_name(&self, frame: &Frame, name: Option<&NameSource>) -> SmolStr {
+        match name {
+            None => SmolStr::default(),
+            Some(NameSource::Literal(n)) => n.clone(),
+            Some(NameSource::Slot(s)) => frame.vars[*s as usize].as_str().unwrap_or("").into(),
+        }
+    }
+
+    pub(super) fn begin(&mut self, frame: &Frame, name: Option<&NameSource>) -> Result<()> {
+        let name = self.transaction_name(frame, name);
+        self.begin_named(name)?;
+        self.succeed_in_transaction();
+        self.done(None, command::BEGIN_TRANSACTION);
+        Ok(())
+    }
+
+    fn succeed_in_transaction(&mut self) {
+        self.info.error.set(0);
+        self.info.row_count.set(0);
+    }
+
+    /// BEGIN TRANSACTION from a statement, a transaction manager request or implicit transactions.
+    pub fn begin_named(&mut self, name: SmolStr) -> Result<()> {
+        let stamp = self.info.engine.stamp();
+        let mut state = self.info.transaction.borrow_mut();
+        if state.count == 0 {
+            state.name = name;
+            state.descriptor = stamp;
+            state.doomed = false;
+            let descriptor = state.descriptor;
+            state.count = 1;
+            drop(state);
+            // What an expression outside a transaction left open must not become part of this one.
+            if let Txns::Own(set) = &mut self.txns {
+                set.rollback();
+            }
+            self.note_count();
+            self.sink.env_change(EnvChange::BeginTransaction(descriptor));
+        } else {
+            state.count += 1;
+            drop(state);
+            self.note_count();
+        }
+        Ok(())
+    }
+
+    fn note_count(&self) {
+        let count = self.info.transaction.borrow().count;
+        self.info.shared.transactions.store(count, Ordering::Relaxed);
+    }
+
+    /// Begins a transaction before a statement that needs one, when IMPLICIT_TRANSACTIONS is on.
+    pub(super) fn begin_implicit(&mut self) -> Result<()> {
+        if self.info.on(Switches::IMPLICIT) && self.info.transaction.borrow().count == 0 && !self.raise_all {
+            self.begin_named(SmolStr::default())?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn commit_op(&mut self, _frame: &Frame, _name: Option<&NameSource>) -> Result<()> {
+        self.commit_one()?;
+        self.succeed_in_transaction();
+        self.done(None, command::COMMIT);
+        Ok(())
+    }
+
+    /// COMMIT TRANSACTION
+    pub fn commit_one(&mut self) -> Result<()> {
+        let (count, doomed, descriptor) = {
+            let state = self.info.transaction.borrow();
+            (state.count, state.doomed, state.descriptor)
+        };
+        if count == 0 {
+            return Err(errors::commit_without_begin());
+        }
+        if doomed {
+            return Err(errors::transaction_doomed());
+        }
+        if count > 1 {
+            self.info.transaction.borrow_mut().count -= 1;
+            self.note_count();
+            return Ok(());
+        }
+        let done = match &mut self.txns {
+            Txns::Own(set) => commit_work(self.info, set),
+            Txns::Lent(_) => return Err(errors::not_supported("COMMIT inside a function or trigger")),
+        };
+        self.transaction_over();
+        let change = match done {
+            Ok(()) => EnvChange::CommitTransaction(descriptor),
+            Err(_) => EnvChange::RollbackTransaction(descriptor),
+        };
+        self.sink.env_change(change);
+        done
+    }
+
+    fn transaction_over(&mut self) {
+        {
+            let mut state = self.info.transaction.borrow_mut();
+            state.count = 0;
+            state.doomed = false;
+            state.name = SmolStr::default();
+        }
+        self.info.savepoints.borrow_mut().clear();
+        self.info.shared.app_locks.lock().retain(|(_, session)| *session);
+        self.note_count();
+    }
+
+    pub(super) fn rollback_op(&mut self, frame: &Frame, name: Option<&NameSource>) -> Result<()> {
+        let name = self.transaction_name(frame, name);
+        self.rollback_named(&name)?;
+        self.succeed_in_transaction();
+        self.done(None, command::ROLLBACK);
+        Ok(())
+    }
+
+    /// ROLLBACK TRANSACTION, whole or to a savepoint.
+    pub fn rollback_named(&mut self, name: &str) -> Result<()> {
+        if self.capturing {
+            return Err(errors::rollback_in_insert_exec());
+        }
+        if let Txns::Lent(_) = self.txns {
+            // A trigger's ROLLBACK takes effect when control is back at the statement; nothing of the transaction is left then.
+            self.info.transaction.borrow_mut().doomed = true;
+            return Err(SqlError::new(3609, 16, 1, "The transaction ended in the trigger. The batch has been aborted."));
+        }
+        let (count, doomed, outer) = {
+            let state = self.info.transaction.borrow();
+            (state.count, state.doomed, state.name.clone())
+        };
+        if count == 0 {
+            return Err(errors::rollback_without_begin());
+        }
+        if name.is_empty() || crate::catalog::fold(name) == crate::catalog::fold(&outer) && !outer.is_empty() {
+            self.rollback_everything();
+            return Ok(());
+        }
+        let found = {
+            let savepoints = self.info.savepoints.borrow();
+            savepoints.iter().rposition(|s| crate::catalog::fold(&s.name) == crate::catalog::fold(name))
+        };
+        let Some(at) = found else { return Err(errors::no_such_transaction(name)) };
+        if doomed {
+            return Err(errors::doomed_savepoint());
+        }
+        let savepoint = {
+            let mut savepoints = self.info.savepoints.borrow_mut();
+            savepoints.truncate(at + 1);
+            savepoints[at].clone()
+        };
+        self.rollback_to(&savepoint)
+    }
+
+    pub(super) fn save(&mut self, frame: &Frame, name: &NameSource) -> Result<()> {
+        let name = self.transaction_name(frame, Some(name));
+        self.save_named(name)?;
+        self.succeed_in_transaction();
+        self.done(None, command::OTHER);
+        Ok(())
+    }
+
+    /// SAVE TRANSACTION
+    pub fn save_named(&mut self, name: SmolStr) -> Result<()> {
+        {
+            let state = self.info.transaction.borrow();
+            if state.count == 0 {
+                return Err(errors::save_without_transaction());
+            }
+            if state.doomed {
+                return Err(errors::doomed_savepoint());
+            }
+        }
+        if let Some(savepoint) = self.savepoint(name) {
+            self.info.savepoints.borrow_mut().push(savepoint);
+        }
+        Ok(())
+    }
+
+    /// A place to come back to: rows, catalog and temporary tables. `None` inside functions and triggers.
+    pub fn savepoint(&mut self, name: SmolStr) -> Option<Savepoint> {
+        let Txns::Own(set) = &mut self.txns else { return None };
+        Some(Savepoint {
+            name,
+            marks: set.mark(),
+            overlays: self.info.overlays.borrow().iter().map(|(e, o)| (e.id, o.len())).collect(),
+            temp: self.info.temp.borrow().snapshot(),
+        })
+    }
+
+    /// Goes back to it.
+    pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
+        if let Txns::Own(set) = &mut self.txns {
+            set.rollback_to(&savepoint.marks)?;
+        }
+        for (entry, overlay) in self.info.overlays.borrow_mut().iter_mut() {
+            let len = savepoint.overlays.iter().find(|(d, _)| *d == entry.id).map_or(0, |(_, len)| *len);
+            overlay.truncate(len, &entry.picture(), self.info.engine.stamp());
+        }
+        self.info.temp.borrow_mut().restore(savepoint.temp.clone());
+        Ok(())
+    }
+
+    /// Rolls back whatever is open, whatever its nesting.
+    pub fn rollback_everything(&mut self) {
+        let (count, descriptor) = {
+            let state = self.info.transaction.borrow();
+            (state.count, state.descriptor)
+        };
+        if let Txns::Own(set) = &mut self.txns {
+            set.rollback();
+            // The statement's table variables keep what they have.
+            let _ = set.end_statement();
+        } else {
+            return;
+        }
+        self.info.forget_catalog_changes();
+        if let Some(temp) = self.info.temp_at_begin.borrow_mut().take() {
+            self.info.temp.borrow_mut().restore(temp);
+        }
+        self.transaction_over();
+        if count > 0 {
+            self.sink.env_change(EnvChange::RollbackTransaction(descriptor));
+        }
+    }
+
+    /// A statement went well: outside a transaction its work is committed.
+    pub(super) fn statement_succeeded(&mut self) -> Result<()> {
+        let count = self.info.transaction.borrow().count;
+        let Txns::Own(set) = &mut self.txns else { return Ok(()) };
+        set.end_statement()?;
+        if count == 0 {
+            commit_work(self.info, set)?;
+        }
+        Ok(())
+    }
+
+    /// A statement failed: outside a transaction its work is undone; inside, the transaction may be doomed.
+    pub(super) fn statement_failed(&mut self, reach: Reach, e: &SqlError) {
+        let count = self.info.transaction.borrow().count;
+        let Txns::Own(set) = &mut self.txns else { return };
+        // The table variables of a failed statement were restored by its plan.
+        let _ = set.end_statement();
+        if count == 0 {
+            set.rollback();
+            self.info.forget_catalog_changes();
+            return;
+        }
+        if matches!(reach, Reach::Transaction | Reach::Session) {
+            self.info.transaction.borrow_mut().doomed = true;
+            if e.number == 1205 {
+                // The others of the deadlock go on at once; nothing can be committed any more anyway.
+                set.rollback();
+                self.info.forget_catalog_changes();
+            }
+        }
+    }
+
+    /// Refuses writes in a doomed transaction.
+    pub(super) fn check_writable(&self) -> Result<()> {
+        if self.info.transaction.borrow().doomed && !self.raise_all {
+            return Err(errors::transaction_doomed());
+        }
+        Ok(())
+    }
+}
+
+/// Commits all databases of the session: catalog changes are published with it.
+pub fn commit_work(info: &Info, set: &mut TxnSet) -> Result<()> {
+    let overlays = std::mem::take(&mut *info.overlays.borrow_mut());
+    info.shared.private_pictures.lock().clear();
+    let mut published = Vec::new();
+    for (entry, overlay) in overlays {
+        if overlay.is_empty() {
+            continue;
+        }
+        let ops: Vec<CatalogOp> = overlay.into_ops();
+        entry.publish(&ops);
+        published.push(entry);
+    }
+    let done = set.commit();
+    for entry in published {
+        entry.settle();
+    }
+    info.temp_at_begin.borrow_mut().take();
+    done
+}
