@@ -1,11 +1,54 @@
 //! # keel-sql: everything of a SQL session above a single query
 //!
-//! (chapter to come)
+//! ```text
+//!   Session::execute_batch ──► ProgramCache ──miss──► parse, lower ──► Program (instructions, variable slots)
+//!                                   │
+//!                                   ▼
+//!                                Runner ──► Unit: compiled by keel-query when first run, checked by catalog version
+//!                                   │              │
+//!                    Info (options, counters)   TxnSet (keel-node transactions, one per database)
+//!                                   │
+//!                                   ▼
+//!                               ResultSink (columns, rows, messages, done …)
+//! ```
+//!
+//! | module | owns |
+//! | --- | --- |
+//! | [`engine`] | the instance: databases, logins, configuration, sessions |
+//! | [`catalog`] | objects of a database: stored, pictured, changed, published |
+//! | [`session`] | one client: [`Session`], its state and its transactions |
+//! | [`program`] | batches and modules as instructions |
+//! | [`run`] | the interpreter: control flow, errors, transactions, calls, cursors |
+//! | [`ddl`] | statements that change definitions or administer |
+//! | [`modules`] | procedures, functions, triggers |
+//! | [`functions`], [`views`], [`procs`] | tables of session functions, system views, system procedures |
+//! | [`sink`] | what a client is told |
+//!
+//! Invariants: a writer holds an intent lock on its table and has compared catalog versions after it got it; a catalog
+//! version is compiled against only once its commit is hardened; nothing of one session is reachable from another except
+//! through [`engine::SessionShared`].
+//!
+//! Deliberately absent: the wire, sockets and authentication (keel-server), plans and operators (keel-query), rows, locks
+//! and the log (keel-node and below).
 
+pub mod cache;
 pub mod catalog;
+pub mod clock;
+pub mod config;
+pub mod convert;
+pub mod cursor;
+pub mod ddl;
 pub mod engine;
+pub mod errors;
+pub mod functions;
+pub mod map;
+pub mod modules;
+pub mod procs;
+pub mod program;
+pub mod run;
 pub mod session;
 pub mod sink;
+pub mod views;
 
 pub use engine::{Engine, EngineOptions, LoginRecord, PasswordHasher, ServerLog};
 pub use session::{BulkSource, BulkTarget, CancelHandle, Session, SessionOptions};

@@ -96,6 +96,9 @@ pub struct Engine {
     stamp: AtomicU64,
     started: i64,
     trace_flags: RwLock<Vec<i32>>,
+    messages: RwLock<HashMap<i32, String>>,
+    app_locks: Mutex<()>,
+    requests: AtomicU64,
 }
 
 /// A configured and a running value.
@@ -123,6 +126,9 @@ impl Engine {
             stamp: AtomicU64::new(1),
             started: crate::clock::utc_ticks(&*options.env.clock),
             trace_flags: RwLock::default(),
+            messages: RwLock::default(),
+            app_locks: Mutex::new(()),
+            requests: AtomicU64::new(0),
             options,
         };
         engine.open_databases()?;
@@ -320,6 +326,48 @@ impl Engine {
     #[must_use]
     pub fn trace_flags(&self) -> Vec<i32> {
         self.trace_flags.read().clone()
+    }
+
+    /// A message of `sp_addmessage`.
+    #[must_use]
+    pub fn user_message(&self, number: i32) -> Option<String> {
+        self.messages.read().get(&number).cloned()
+    }
+
+    /// Adds, replaces or drops one.
+    pub fn set_user_message(&self, number: i32, text: Option<String>) {
+        let mut messages = self.messages.write();
+        match text {
+            Some(text) => messages.insert(number, text),
+            None => messages.remove(&number),
+        };
+    }
+
+    /// Takes an application lock when no other session holds one that conflicts. Keys begin with `S:` or `X:`.
+    pub fn take_app_lock(&self, info: &crate::session::info::Info, key: &SmolStr, session_owned: bool) -> bool {
+        let _one_at_a_time = self.app_locks.lock();
+        for other in self.sessions.all() {
+            if other.id == info.shared.id {
+                continue;
+            }
+            let conflict = |held: &SmolStr| held[2..] == key[2..] && (held.starts_with('X') || key.starts_with('X'));
+            if other.app_locks.lock().iter().any(|(held, _)| conflict(held)) {
+                return false;
+            }
+        }
+        info.shared.app_locks.lock().push((key.clone(), session_owned));
+        true
+    }
+
+    /// Batch Requests/sec.
+    pub fn count_request(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Batches and remote calls since start-up.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
     }
 
     /// A session for an authenticated login. Fails with 4060 when its database cannot be opened, 18456-family errors

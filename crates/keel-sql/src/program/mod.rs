@@ -135,6 +135,24 @@ pub struct Program {
 }
 
 impl Program {
+    /// A program without code, as the surroundings of a single statement.
+    #[must_use]
+    pub fn bare(identity: ModuleIdentity) -> Program {
+        Program {
+            id: 0,
+            identity,
+            text: "".into(),
+            parameters: Vec::new(),
+            variables: Vec::new(),
+            tables: Vec::new(),
+            cursors: Vec::new(),
+            code: Vec::new(),
+            quoted_identifier: true,
+            ansi_nulls: true,
+            returns: None,
+        }
+    }
+
     /// The slot of a variable by name.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<(Slot, &VariableDef)> {

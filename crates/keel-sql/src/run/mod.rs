@@ -21,14 +21,15 @@ mod rpc;
 mod step;
 mod transaction;
 
-pub use call::Argument;
-pub use query::Capture;
+pub use call::{Argument, Returned, parse_error, procedure_name};
+pub use query::{Capture, Nowhere};
+pub use raise::format_message;
 pub use rpc::run_rpc;
 pub use step::use_database;
 pub use transaction::{Savepoint, commit_work};
 
 use crate::errors;
-use crate::program::{Op, Program, Slot};
+use crate::program::{Op, Program, Slot, Unit};
 use crate::session::info::Info;
 use crate::session::options::Switches;
 use crate::session::scope::{FrameTables, Scope};
@@ -319,6 +320,86 @@ impl<'a> Runner<'a> {
         self.sink.done(done);
     }
 
+    /// A request that produced nothing else still ends with a token.
+    pub fn final_done(&mut self, error: bool) {
+        self.flush_pending();
+        let mut done = self.done_info(None, crate::sink::command::OTHER, error);
+        done.kind = DoneKind::Done;
+        self.sink.done(done);
+    }
+
+    /// A statement outside the instruction loop is complete.
+    pub fn done_statement(&mut self, count: Option<u64>, command: u16) {
+        self.done(count, command);
+    }
+
+    /// The batch is over: its cursors stay, its table variables go.
+    pub fn end_of_batch(&mut self, frame: &Frame) {
+        let tables = frame.tables.borrow();
+        for table in tables.iter().flatten() {
+            self.info.drop_temporary_storage(table);
+        }
+        if let Txns::Own(set) = &mut self.txns {
+            if self.info.transaction.borrow().count == 0 {
+                set.rollback();
+            }
+        }
+    }
+
+    /// The isolation level of a transaction manager request.
+    pub fn set_isolation_by_number(&mut self, level: u8) {
+        use keel_query::IsolationLevel as L;
+        let level = match level {
+            1 => L::ReadUncommitted,
+            2 => L::ReadCommitted,
+            3 => L::RepeatableRead,
+            4 => L::Serializable,
+            5 => L::Snapshot,
+            _ => return,
+        };
+        self.info.options.borrow_mut().isolation = level;
+        self.configure_txns();
+    }
+
+    /// The transactions, whoever owns them.
+    pub(crate) fn txns_dyn(&mut self) -> &mut dyn Transactions {
+        self.txns.as_dyn()
+    }
+
+    /// A context over variables that belong to no frame.
+    pub(crate) fn context_with<'c>(&'c mut self, vars: &'c mut [Value]) -> ExecCtx<'c> {
+        self.context(vars)
+    }
+
+    /// The value of an expression that is not kept.
+    pub(crate) fn eval_once(&mut self, program: &Arc<Program>, frame: &mut Frame, unit: &Unit) -> Result<Value> {
+        self.eval(program, frame, unit)
+    }
+
+    /// Ends the table variables' part of a statement.
+    pub(crate) fn end_table_statement(&mut self) -> Result<()> {
+        match &mut self.txns {
+            Txns::Own(set) => set.end_statement(),
+            Txns::Lent(_) => Ok(()),
+        }
+    }
+
+    /// Does something as one statement: committed outside a transaction, undone when it fails.
+    pub(crate) fn in_statement(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        self.check_writable()?;
+        self.begin_implicit()?;
+        let savepoint = self.savepoint("".into());
+        match work(self) {
+            Ok(()) => self.statement_succeeded(),
+            Err(e) => {
+                if let Some(savepoint) = savepoint {
+                    self.rollback_to(&savepoint)?;
+                }
+                Err(e)
+            }
+        }
+    }
+
     fn scope<'s>(&'s self, program: &'s Program, frame: &'s Frame) -> Scope<'s> {
         Scope::new(self.info, program, &frame.tables)
     }
@@ -362,7 +443,11 @@ pub fn constant(scope: &Scope<'_>, e: &ast::Expr, ty: SqlType) -> Result<Value> 
         }
         _ => keel_query::compile_expr(scope, e, Some(ty))?,
     };
-    let mut txns = TxnSet::new(Arc::clone(&scope.info.engine), scope.info.shared.id);
+    let mut txns = TxnSet::new(
+        Arc::clone(&scope.info.engine),
+        scope.info.shared.id,
+        Arc::clone(&scope.info.shared.cancelled),
+    );
     let mut ctx = ExecCtx {
         vars: &mut [],
         txns: &mut txns,

@@ -109,7 +109,9 @@ pub struct Info {
     /// Prepared statements by handle.
     pub prepared: RefCell<super::prepared::Prepared>,
     /// Trees of temporary tables and table variables that are no more, to be emptied.
-    pub garbage: RefCell<Vec<TreeId>>,
+    pub garbage: RefCell<Vec<(DatabaseId, TreeId)>>,
+    /// INSERT BULK: what follows.
+    pub bulk: RefCell<Option<super::bulk::PendingBulk>>,
     /// EXECUTE AS: the login in force, innermost last.
     pub impersonated: RefCell<Vec<SmolStr>>,
     now: Cell<Option<(i64, i64)>>,
@@ -149,6 +151,7 @@ impl Info {
             private_units: RefCell::default(),
             prepared: RefCell::default(),
             garbage: RefCell::default(),
+            bulk: RefCell::default(),
             impersonated: RefCell::default(),
             now: Cell::new(None),
             random: Cell::new(u64::from_le_bytes(seed) | 1),
@@ -260,6 +263,22 @@ impl Info {
         }
         let entry = self.engine.database_by_id(database)?;
         self.picture(&entry).table_by_id(id)
+    }
+
+    /// Empties the trees of dropped objects, once the transaction that dropped them is over.
+    pub fn collect_garbage(&self) {
+        if self.garbage.borrow().is_empty() || self.transaction.borrow().count > 0 {
+            return;
+        }
+        for (database, tree) in std::mem::take(&mut *self.garbage.borrow_mut()) {
+            let used = self.engine.database_by_id(database).is_some_and(|entry| {
+                entry.picture().tables().any(|t| t.indexes.iter().any(|i| i.tree == tree))
+            });
+            // A rolled back DROP leaves its trees in use.
+            if !used {
+                self.empty_tree(database, tree);
+            }
+        }
     }
 
     fn entry(&self, database: DatabaseId) -> Result<Arc<DatabaseEntry>> {

@@ -65,6 +65,13 @@ impl<'a> Scope<'a> {
         Scope { info, program: None, tables: None, identity, found: RefCell::default() }
     }
 
+    fn note_catalog(&self, database: DatabaseId) {
+        let mut found = self.found.borrow_mut();
+        if !found.catalogs.iter().any(|(d, _)| *d == database) {
+            found.catalogs.push((database, self.info.catalog_version(database)));
+        }
+    }
+
     fn note_temporary(&self, name: &str, table: &TableDef) {
         self.found.borrow_mut().temporary.push((fold(name), table.object_id));
     }
@@ -80,6 +87,7 @@ impl<'a> Scope<'a> {
     #[must_use]
     pub fn resolve(&self, name: NameParts<'_>) -> Option<(Arc<DatabaseEntry>, Named)> {
         let entry = self.entry(name.database)?;
+        self.note_catalog(entry.id);
         let picture = self.info.picture(&entry);
         let named = match name.schema {
             Some(schema) if !schema.is_empty() => picture.named(picture.schema_id(schema)?, name.object),
@@ -92,6 +100,19 @@ impl<'a> Scope<'a> {
             Named::Synonym(synonym) => self.follow(&entry, &picture, &synonym.target),
             other => Some((entry, other)),
         }
+    }
+
+    /// Resolves a name; a synonym stands for itself.
+    #[must_use]
+    pub fn resolve_unfollowed(&self, name: NameParts<'_>) -> Option<(Arc<DatabaseEntry>, Named)> {
+        let entry = self.entry(name.database)?;
+        let picture = self.info.picture(&entry);
+        let schema = match name.schema {
+            Some(schema) if !schema.is_empty() => picture.schema_id(schema)?,
+            _ => self.identity.schema_id,
+        };
+        let named = picture.named(schema, name.object).or_else(|| picture.named(DBO, name.object))?;
+        Some((entry, named))
     }
 
     fn follow(
@@ -130,6 +151,7 @@ impl<'a> Scope<'a> {
 
     fn own_rows(&self, name: &str) -> Option<ObjectRef> {
         if name == CAPTURED_ROWS {
+            self.found.borrow_mut().temporary.push((name.into(), 0));
             return views::captured(self.info).map(ObjectRef::Virtual);
         }
         if self.identity.kind == crate::program::ProgramKind::Trigger {
@@ -271,6 +293,7 @@ impl BindScope for Scope<'_> {
             return Some(SqlType::SYSNAME);
         }
         let entry = self.entry(None)?;
+        self.note_catalog(entry.id);
         let picture = self.info.picture(&entry);
         let schema = schema.map_or(Some(DBO), |s| picture.schema_id(s))?;
         picture.user_type(schema, name).filter(|t| t.table.is_none()).map(|t| t.base)

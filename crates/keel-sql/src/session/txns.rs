@@ -9,6 +9,7 @@ use keel_query::catalog::Catalog;
 use keel_query::{IsolationLevel, Transactions};
 use keel_types::error::Result;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Transactions begun so far.
@@ -18,6 +19,7 @@ pub struct TxnSet {
     isolation: IsolationLevel,
     lock_timeout_ms: i32,
     deadlock_priority: i8,
+    cancelled: Arc<AtomicBool>,
     open: Vec<Open>,
 }
 
@@ -36,13 +38,14 @@ pub struct Marks(Vec<(DatabaseId, Mark)>);
 impl TxnSet {
     /// None begun.
     #[must_use]
-    pub fn new(engine: Arc<Engine>, session: u32) -> TxnSet {
+    pub fn new(engine: Arc<Engine>, session: u32, cancelled: Arc<AtomicBool>) -> TxnSet {
         TxnSet {
             engine,
             session,
             isolation: IsolationLevel::ReadCommitted,
             lock_timeout_ms: -1,
             deadlock_priority: 0,
+            cancelled,
             open: Vec::new(),
         }
     }

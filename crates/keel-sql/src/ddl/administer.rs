@@ -1,0 +1,132 @@
+//! Which statement goes where, and what all of them have in common.
+
+use crate::errors;
+use crate::program::Program;
+use crate::run::{Frame, Halt, Runner};
+use crate::sink::command;
+use keel_parser::ast::{Statement, StatementKind};
+use keel_types::error::Result;
+use std::sync::Arc;
+
+impl Runner<'_> {
+    /// Runs a statement that is interpreted from its tree.
+    pub(crate) fn administer(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        statement: &Statement,
+    ) -> std::result::Result<(), Halt> {
+        if self.outside_transactions(program, frame, statement)? {
+            self.statement_done(command::OTHER)?;
+            return Ok(());
+        }
+        self.check_writable()?;
+        self.begin_implicit()?;
+        let savepoint = self.savepoint("".into());
+        match self.define(program, frame, statement) {
+            Ok(command) => {
+                self.statement_done(command)?;
+                Ok(())
+            }
+            Err(e) => {
+                if let Some(savepoint) = savepoint {
+                    self.rollback_to(&savepoint)?;
+                }
+                Err(e.into())
+            }
+        }
+    }
+
+    fn statement_done(&mut self, command: u16) -> Result<()> {
+        self.statement_succeeded()?;
+        self.info.error.set(0);
+        self.info.row_count.set(0);
+        self.done_statement(None, command);
+        Ok(())
+    }
+
+    /// Statements that act on the instance rather than through the session's transaction. True when it was one.
+    fn outside_transactions(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        statement: &Statement,
+    ) -> Result<bool> {
+        match &statement.kind {
+            StatementKind::CreateDatabase(c) => self.create_database(c)?,
+            StatementKind::AlterDatabase(a) => self.alter_database(a)?,
+            StatementKind::Drop(d) if d.class == keel_parser::ast::DropClass::Database => self.drop_databases(d)?,
+            StatementKind::Dbcc(d) => self.dbcc(program, frame, d)?,
+            StatementKind::Kill(k) => self.kill(program, frame, k)?,
+            StatementKind::Checkpoint(_) => {
+                let entry = self.info.current_database();
+                entry.save_counters()?;
+                entry.store.checkpoint().map_err(|e| crate::map::db_error(e, &entry.name()))?;
+            }
+            StatementKind::Reconfigure { .. } => self.info.engine.reconfigure(),
+            StatementKind::CreateLogin(c) => self.create_login(c)?,
+            StatementKind::AlterLogin(a) => self.alter_login(a)?,
+            StatementKind::Drop(d) if d.class == keel_parser::ast::DropClass::Login => self.drop_logins(d)?,
+            StatementKind::ExecuteAs(e) => self.execute_as(program, frame, e)?,
+            StatementKind::Revert(_) => {
+                self.info.impersonated.borrow_mut().pop();
+            }
+            StatementKind::InsertBulk(b) => self.announce_bulk(program, b)?,
+            // Statistics are gathered by sampling when a plan is made; these are accepted for what they are.
+            StatementKind::UpdateStatistics(_) | StatementKind::CreateStatistics(_) => {}
+            StatementKind::CreateUser(_)
+            | StatementKind::AlterUser(_)
+            | StatementKind::CreateRole(_)
+            | StatementKind::AlterRole(_)
+            | StatementKind::Permission(_)
+            | StatementKind::AlterAuthorization(_) => {}
+            StatementKind::Shutdown { .. } => return Err(errors::not_supported("SHUTDOWN")),
+            StatementKind::Backup(_) => return Err(errors::not_supported("BACKUP")),
+            StatementKind::Restore(_) => return Err(errors::not_supported("RESTORE")),
+            StatementKind::BulkInsert(_) => return Err(errors::not_supported("BULK INSERT")),
+            StatementKind::AvailabilityGroup(_) | StatementKind::Endpoint(_) => {
+                return Err(errors::not_supported("This statement"));
+            }
+            StatementKind::CreateCertificate(_)
+            | StatementKind::BackupCertificate(_)
+            | StatementKind::MasterKey(_) => return Err(errors::not_supported("This statement")),
+            StatementKind::Generic(g) => {
+                return Err(errors::not_supported(format!("{} {}", g.verb, g.class)));
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn define(&mut self, program: &Arc<Program>, frame: &mut Frame, statement: &Statement) -> Result<u16> {
+        let mut code = command::OTHER;
+        match &statement.kind {
+            StatementKind::CreateTable(c) => {
+                self.create_table(program, c)?;
+                code = command::CREATE_TABLE;
+            }
+            StatementKind::AlterTable(a) => self.alter_table(program, frame, a)?,
+            StatementKind::CreateIndex(c) => self.create_index(program, c)?,
+            StatementKind::AlterIndex(a) => self.alter_index(program, a)?,
+            StatementKind::DropIndex(d) => self.drop_index(program, d)?,
+            StatementKind::Truncate(t) => self.truncate(program, &t.table)?,
+            StatementKind::CreateSchema(c) => self.create_schema(program, frame, c)?,
+            StatementKind::AlterSchema(a) => self.alter_schema(program, a)?,
+            StatementKind::CreateView(_)
+            | StatementKind::CreateProcedure(_)
+            | StatementKind::CreateFunction(_)
+            | StatementKind::CreateTrigger(_) => self.create_module(program, statement)?,
+            StatementKind::EnableTrigger(e) => self.enable_trigger(program, e)?,
+            StatementKind::CreateType(c) => self.create_type(program, c)?,
+            StatementKind::CreateSequence(c) => self.create_sequence(program, c, false)?,
+            StatementKind::AlterSequence(c) => self.create_sequence(program, c, true)?,
+            StatementKind::CreateSynonym(c) => self.create_synonym(program, c)?,
+            StatementKind::Drop(d) => {
+                self.drop_objects(program, d)?;
+                code = command::DROP_TABLE;
+            }
+            _ => return Err(errors::not_supported("This statement")),
+        }
+        Ok(code)
+    }
+}

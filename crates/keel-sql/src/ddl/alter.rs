@@ -1,0 +1,610 @@
+//! ALTER TABLE.
+//!
+//! Adding and dropping columns changes only the definition: a row stored before keeps its ordinals, and shows
+//! `missing_value` for columns it does not have. Changing a column's type rewrites the table into new trees.
+
+use super::storage;
+use super::table::TableBuilder;
+use crate::catalog::fold;
+use crate::errors;
+use crate::program::Program;
+use crate::program::lower::TypeLookup as _;
+use crate::run::{Frame, Runner};
+use crate::session::scope::Scope;
+use keel_parser::ast::{self, AlterTableAction, ConstraintKind, TableElement};
+use keel_query::catalog::{Catalog as _, ColumnDef, DefaultDef, IndexKind, TableDef};
+use keel_query::CompiledCondition;
+use keel_types::error::Result;
+use keel_types::{Collation, SqlError, SqlType, Value, column};
+use std::sync::Arc;
+
+impl Runner<'_> {
+    pub(super) fn alter_table(&mut self, program: &Arc<Program>, frame: &mut Frame, a: &ast::AlterTable) -> Result<()> {
+        let found = super::find_table(&self.ddl_scope(program), &a.table);
+        let table = found.ok_or_else(|| errors::cannot_find_object(&a.table))?;
+        self.lock_schema(table.database, table.object_id)?;
+        let table = super::find_table(&self.ddl_scope(program), &a.table)
+            .ok_or_else(|| errors::cannot_find_object(&a.table))?;
+        match &a.action {
+            AlterTableAction::Add { check, elements } => {
+                self.alter_add(program, frame, &table, elements, check.unwrap_or(true))
+            }
+            AlterTableAction::AlterColumn { column, action } => self.alter_column(program, &table, column, action),
+            AlterTableAction::Drop(items) => self.alter_drop(table, items),
+            AlterTableAction::CheckConstraint { validate, enable, names } => {
+                self.switch_constraints(&table, names, *enable, validate.unwrap_or(false))
+            }
+            AlterTableAction::Trigger { enable, names } => {
+                let names: Vec<&str> = names.iter().map(|n| n.text.as_str()).collect();
+                let entry = self.entry_of(table.database)?;
+                self.switch_triggers(&entry, table.object_id, &names, *enable)
+            }
+            // Trees are rewritten by every checkpoint; options of storage are accepted.
+            AlterTableAction::Rebuild { .. } | AlterTableAction::Set { .. } => Ok(()),
+            AlterTableAction::Switch { .. } => Err(errors::not_supported("ALTER TABLE … SWITCH")),
+        }
+    }
+
+    fn alter_add(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        table: &Arc<TableDef>,
+        elements: &[TableElement],
+        validate: bool,
+    ) -> Result<()> {
+        let entry = self.entry_of(table.database)?;
+        let before = table.columns.len();
+        let old_indexes: Vec<i32> = table.indexes.iter().map(|i| i.index_id).collect();
+        let mut fresh = {
+            let scope = self.ddl_scope(program);
+            let mut builder = TableBuilder::new(&scope, &entry, &program.text, table.schema_id, &table.name);
+            builder.table = (**table).clone();
+            builder.private = table.object_id < 0;
+            for element in elements {
+                if let TableElement::Column(c) = element {
+                    builder.column(c)?;
+                }
+            }
+            for element in elements {
+                match element {
+                    TableElement::Column(c) => {
+                        for constraint in &c.constraints {
+                            self.one_primary_key(table, constraint)?;
+                            builder.key(constraint, Some(&c.name))?;
+                        }
+                    }
+                    TableElement::Constraint(c) => {
+                        self.one_primary_key(table, c)?;
+                        self.nullable_key(table, c)?;
+                        builder.key(c, None)?;
+                        if let ConstraintKind::Default { value, column: Some(column), .. } = &c.kind {
+                            let def = builder.default(c.name.as_ref(), value, &column.text);
+                            set_default(&mut builder.table, column, def)?;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            for element in elements {
+                builder.rest_of(element)?;
+            }
+            builder.table
+        };
+        self.taken_constraint_names(table, &fresh)?;
+        self.fill_missing(program, frame, &mut fresh, before, elements)?;
+        let keys: Vec<_> = fresh.indexes.iter().filter(|i| !old_indexes.contains(&i.index_id)).cloned().collect();
+        let clustered = keys.iter().find(|k| k.kind == IndexKind::Clustered).cloned();
+        if let Some(clustered) = clustered {
+            fresh.indexes.retain(|i| i.kind == IndexKind::Nonclustered);
+            let mut old = (**table).clone();
+            old.columns.clone_from(&fresh.columns);
+            self.cluster(&old, fresh.clone(), clustered)?;
+        } else {
+            for key in &keys {
+                self.build_index(&fresh, key)?;
+            }
+            self.replace_table(fresh.clone())?;
+        }
+        if validate {
+            let checks: Vec<_> = fresh.checks[table.checks.len()..].to_vec();
+            for check in &checks {
+                self.validate_check(&fresh, &check.name, &check.text)?;
+            }
+            let keys: Vec<_> = fresh.foreign_keys[table.foreign_keys.len()..].to_vec();
+            for key in &keys {
+                self.validate_foreign_key(&fresh, key)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn one_primary_key(&self, table: &TableDef, c: &ast::TableConstraint) -> Result<()> {
+        let primary = matches!(c.kind, ConstraintKind::Key { primary: true, .. });
+        if primary && table.indexes.iter().any(|i| i.is_primary_key) {
+            self.info.pending.borrow_mut().push(*errors::second_primary_key(&table.name));
+            return Err(errors::constraint_not_created());
+        }
+        Ok(())
+    }
+
+    fn nullable_key(&self, table: &TableDef, c: &ast::TableConstraint) -> Result<()> {
+        let ConstraintKind::Key { primary: true, columns, .. } = &c.kind else { return Ok(()) };
+        let nullable = |name: &str| table.columns.iter().any(|o| fold(&o.name) == fold(name) && o.nullable);
+        if columns.iter().any(|c| nullable(&c.name.text)) {
+            self.info.pending.borrow_mut().push(*errors::nullable_primary_key(&table.name));
+            return Err(errors::constraint_not_created());
+        }
+        Ok(())
+    }
+
+    fn taken_constraint_names(&self, old: &TableDef, new: &TableDef) -> Result<()> {
+        if old.object_id < 0 {
+            return Ok(());
+        }
+        let had = storage::constraint_names(old);
+        let entry = self.entry_of(old.database)?;
+        let picture = self.info.picture(&entry);
+        for name in storage::constraint_names(new) {
+            if !had.contains(&name) && picture.named(old.schema_id, &name).is_some() {
+                self.info.pending.borrow_mut().push(*errors::object_exists(&name));
+                return Err(errors::constraint_not_created());
+            }
+        }
+        Ok(())
+    }
+
+    /// What rows stored before show for new columns.
+    fn fill_missing(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        table: &mut TableDef,
+        first_new: usize,
+        elements: &[TableElement],
+    ) -> Result<()> {
+        let empty = self.is_empty_table(table)?;
+        let mut rewrite = false;
+        for at in first_new..table.columns.len() {
+            let c = table.columns[at].clone();
+            if c.computed.is_some() || empty {
+                continue;
+            }
+            if c.identity.is_some() || c.ty == SqlType::RowVersion {
+                rewrite = true;
+                continue;
+            }
+            let with_values = elements.iter().any(|e| default_with_values(e, &c.name));
+            let value = match &c.default {
+                Some(default) if !c.nullable || with_values => {
+                    let e = keel_parser::parse_expr(&default.text).map_err(crate::run::parse_error)?;
+                    self.value(program, frame, &e, Some(c.ty))?
+                }
+                _ => Value::Null,
+            };
+            if matches!(value, Value::Null) {
+                if !c.nullable {
+                    return Err(errors::add_not_null(&c.name, &table.name));
+                }
+                continue;
+            }
+            let mut bytes = Vec::new();
+            column::encode(&value, &c.ty, &mut bytes);
+            table.columns[at].missing_value = Some(bytes);
+        }
+        if rewrite { self.number_rows(table, first_new) } else { Ok(()) }
+    }
+
+    pub(super) fn is_empty_table(&mut self, table: &TableDef) -> Result<bool> {
+        let txn = self.txns_dyn().transaction(table.database)?;
+        let tree = table.indexes[0].tree;
+        let fail = |e| crate::map::txn_error(e, "", 0);
+        let unbounded = std::ops::Bound::Unbounded;
+        let mut cursor = txn.scan_latest(tree, unbounded, unbounded, keel_node::Direction::Forward).map_err(fail)?;
+        Ok(cursor.next().map_err(fail)?.is_none())
+    }
+
+    /// Gives the existing rows values for a new IDENTITY or rowversion column, in place.
+    fn number_rows(&mut self, table: &TableDef, first_new: usize) -> Result<()> {
+        let entry = self.entry_of(table.database)?;
+        let txn = self.txns_dyn().transaction(table.database)?;
+        let mut rows = Vec::new();
+        storage::for_each_row(txn, table, &mut |key, bytes| {
+            rows.push((key.to_vec(), storage::decode_row(table, bytes)));
+            Ok(())
+        })?;
+        for (key, mut values) in rows {
+            for at in first_new..table.columns.len() {
+                let c = &table.columns[at];
+                if let Some((seed, increment)) = c.identity {
+                    values[at] = Value::Int(entry.reserve_identity(table.object_id, seed, increment, 1)?);
+                } else if c.ty == SqlType::RowVersion {
+                    values[at] = Value::bytes(entry.next_rowversion().to_be_bytes().to_vec());
+                }
+            }
+            let row = super::index::encode_row(table, &values);
+            let session = self.info.shared.id;
+            let txn = self.txns_dyn().transaction(table.database)?;
+            txn.update(table.indexes[0].tree, &key, &row, None)
+                .map_err(|e| crate::map::txn_error(e, "", session))?;
+        }
+        Ok(())
+    }
+
+    fn alter_column(
+        &mut self,
+        program: &Program,
+        table: &TableDef,
+        name: &ast::Ident,
+        action: &ast::AlterColumn,
+    ) -> Result<()> {
+        let at = table.columns.iter().position(|c| fold(&c.name) == fold(&name.text));
+        let at = at.ok_or_else(|| errors::alter_unknown_column("ALTER TABLE ALTER COLUMN", &name.text, &table.name))?;
+        let ast::AlterColumn::Type { ty, collation, nullable, .. } = action else { return Ok(()) };
+        let old = &table.columns[at];
+        let mut new = table.clone();
+        let c = &mut new.columns[at];
+        c.ty = self.ddl_scope(program).scalar(ty)?;
+        c.nullable = nullable.unwrap_or(true);
+        if let Some(collation) = collation {
+            c.collation = Collation::by_name(&collation.text)
+                .ok_or_else(|| SqlError::new(448, 16, 3, format!("Invalid collation '{}'.", collation.text)))?;
+        }
+        let changed = c.ty != old.ty || c.collation != old.collation;
+        let widens = widened(old.ty, c.ty) && c.collation == old.collation;
+        let c = c.clone();
+        if changed && !widens {
+            let users = table.indexes.iter().filter(|i| uses(i, old.column_id));
+            if let Some(index) = users.into_iter().next() {
+                let kind = if index.constraint_id != 0 { "object" } else { "index" };
+                self.info.pending.borrow_mut().push(*errors::column_dependency(kind, &index.name, &old.name));
+                return Err(errors::alter_dependents("ALTER TABLE ALTER COLUMN", &old.name));
+            }
+        }
+        if !c.nullable && old.nullable {
+            self.refuse_nulls(table, at)?;
+        }
+        if widens || !changed {
+            return self.replace_table(new).map(|_| ());
+        }
+        self.rewrite_column(table, new, at)
+    }
+
+    fn refuse_nulls(&mut self, table: &TableDef, at: usize) -> Result<()> {
+        let txn = self.txns_dyn().transaction(table.database)?;
+        let mut found = false;
+        storage::for_each_row(txn, table, &mut |_, bytes| {
+            found |= matches!(storage::decode_row(table, bytes)[at], Value::Null);
+            Ok(())
+        })?;
+        if !found {
+            return Ok(());
+        }
+        let entry = self.entry_of(table.database)?;
+        Err(SqlError::new(515, 16, 2, format!(
+            "Cannot insert the value NULL into column '{}', table '{}.dbo.{}'; column does not allow nulls. UPDATE fails.",
+            table.columns[at].name, entry.name(), table.name)))
+    }
+
+    /// Converts a column's values into new trees.
+    fn rewrite_column(&mut self, old: &TableDef, mut new: TableDef, at: usize) -> Result<()> {
+        let entry = self.entry_of(old.database)?;
+        let session = self.info.shared.id;
+        let (from, to) = (old.columns[at].ty, new.columns[at].ty);
+        new.columns[at].missing_value = None;
+        new.indexes[0].tree = entry.allocate_tree()?;
+        let txn = self.txns_dyn().transaction(old.database)?;
+        let mut rows = Vec::new();
+        storage::for_each_row(txn, old, &mut |key, bytes| {
+            rows.push((key.to_vec(), storage::decode_row(old, bytes)));
+            Ok(())
+        })?;
+        for (key, mut values) in rows {
+            let value = std::mem::take(&mut values[at]);
+            values[at] = crate::convert::store(value, from, to)?;
+            let row = super::index::encode_row(&new, &values);
+            let txn = self.txns_dyn().transaction(new.database)?;
+            txn.put_index(new.indexes[0].tree, &key, &row).map_err(|e| crate::map::txn_error(e, "", session))?;
+        }
+        self.info.garbage.borrow_mut().push((entry.id, old.indexes[0].tree));
+        self.replace_table(new).map(|_| ())
+    }
+
+    fn alter_drop(&mut self, mut table: Arc<TableDef>, items: &[ast::AlterTableDrop]) -> Result<()> {
+        for item in items {
+            if item.period {
+                return Err(errors::not_supported("PERIOD FOR SYSTEM_TIME"));
+            }
+            if item.column {
+                self.drop_column(&table, item)?;
+            } else {
+                self.drop_constraint(&table, item)?;
+            }
+            let current = self.info.table_by_id(table.database, table.object_id);
+            table = current.ok_or_else(|| errors::cannot_find_object(&table.name))?;
+        }
+        Ok(())
+    }
+
+    fn drop_column(&mut self, table: &TableDef, item: &ast::AlterTableDrop) -> Result<()> {
+        let name = &item.name.text;
+        let Some(at) = table.columns.iter().position(|c| fold(&c.name) == fold(name)) else {
+            if item.if_exists {
+                return Ok(());
+            }
+            return Err(errors::alter_unknown_column("ALTER TABLE DROP COLUMN", name, &table.name));
+        };
+        let c = &table.columns[at];
+        let mut dependents: Vec<(&str, String)> = Vec::new();
+        for index in table.indexes.iter().filter(|i| uses(i, c.column_id)) {
+            let kind = if index.constraint_id != 0 { "object" } else { "index" };
+            dependents.push((kind, index.name.clone()));
+        }
+        dependents.extend(c.default.iter().map(|d| ("object", d.name.clone())));
+        let mentions = |text: &str| mentions_column(text, &c.name);
+        dependents.extend(table.checks.iter().filter(|k| mentions(&k.text)).map(|k| ("object", k.name.clone())));
+        let keys = table.foreign_keys.iter().filter(|k| k.columns.contains(&c.column_id));
+        dependents.extend(keys.map(|k| ("object", k.name.clone())));
+        let computed = |o: &&ColumnDef| o.computed.as_ref().is_some_and(|e| mentions(&e.text));
+        dependents.extend(table.columns.iter().filter(computed).map(|o| ("column", o.name.clone())));
+        if !dependents.is_empty() {
+            for (kind, dependent) in dependents {
+                self.info.pending.borrow_mut().push(*errors::column_dependency(kind, dependent, &c.name));
+            }
+            return Err(errors::alter_dependents("ALTER TABLE DROP COLUMN", &c.name));
+        }
+        if table.columns.len() == 1 {
+            return Err(errors::last_column(&table.name));
+        }
+        let mut new = table.clone();
+        new.columns.remove(at);
+        self.replace_table(new).map(|_| ())
+    }
+
+    fn drop_constraint(&mut self, table: &TableDef, item: &ast::AlterTableDrop) -> Result<()> {
+        let name = fold(&item.name.text);
+        let mut new = table.clone();
+        if let Some(at) = table.indexes.iter().position(|i| i.constraint_id != 0 && fold(&i.name) == name) {
+            let index = &table.indexes[at];
+            let entry = self.entry_of(table.database)?;
+            let key: Vec<i32> = index.key.iter().map(|k| k.column_id).collect();
+            for (other, fk) in self.info.picture(&entry).referencing(table.object_id) {
+                if fk.referenced_columns.iter().all(|c| key.contains(c)) && key.len() == fk.referenced_columns.len() {
+                    let text = format!(
+                        "The constraint '{}' is being referenced by table '{}', foreign key constraint '{}'.",
+                        index.name, other.name, fk.name);
+                    self.info.pending.borrow_mut().push(*SqlError::new(3725, 16, 0, text));
+                    return Err(errors::constraint_not_dropped());
+                }
+            }
+            return self.remove_index(table, at);
+        }
+        if let Some(at) = new.checks.iter().position(|c| fold(&c.name) == name) {
+            new.checks.remove(at);
+        } else if let Some(at) = new.foreign_keys.iter().position(|k| fold(&k.name) == name) {
+            new.foreign_keys.remove(at);
+        } else if let Some(c) = new.columns.iter_mut().find(|c| c.default.as_ref().is_some_and(|d| fold(&d.name) == name)) {
+            c.default = None;
+        } else {
+            if item.if_exists {
+                return Ok(());
+            }
+            self.info.pending.borrow_mut().push(*errors::not_a_constraint(&item.name.text));
+            return Err(errors::constraint_not_dropped());
+        }
+        self.replace_table(new).map(|_| ())
+    }
+
+    fn switch_constraints(
+        &mut self,
+        table: &TableDef,
+        names: &[ast::Ident],
+        enable: bool,
+        validate: bool,
+    ) -> Result<()> {
+        let chosen = |name: &str| names.is_empty() || names.iter().any(|n| fold(&n.text) == fold(name));
+        let mut new = table.clone();
+        let mut any = names.is_empty();
+        for check in new.checks.iter_mut().filter(|c| chosen(&c.name)) {
+            check.disabled = !enable;
+            any = true;
+        }
+        for key in new.foreign_keys.iter_mut().filter(|k| chosen(&k.name)) {
+            key.disabled = !enable;
+            any = true;
+        }
+        if !any {
+            let name = names.first().map_or("", |n| n.text.as_str());
+            return Err(SqlError::new(4917, 16, 0, format!("Constraint '{name}' does not exist.")));
+        }
+        self.replace_table(new.clone())?;
+        if enable && validate {
+            for check in new.checks.iter().filter(|c| chosen(&c.name)) {
+                self.validate_check(&new, &check.name, &check.text)?;
+            }
+            for key in new.foreign_keys.iter().filter(|k| chosen(&k.name)) {
+                self.validate_foreign_key(&new, key)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Error 547 when a row does not satisfy a condition.
+    fn validate_check(&mut self, table: &TableDef, name: &str, text: &str) -> Result<()> {
+        let violated = self.row_condition(table, &format!("NOT ({text})"))?;
+        let txn = self.txns_dyn().transaction(table.database)?;
+        let mut rows = Vec::new();
+        storage::for_each_row(txn, table, &mut |_, bytes| {
+            rows.push(storage::decode_row(table, bytes));
+            Ok(())
+        })?;
+        for values in rows {
+            if self.row_matches(table, &violated, &values)? {
+                return Err(self.violation(table, "CHECK", name));
+            }
+        }
+        Ok(())
+    }
+
+    fn violation(&self, table: &TableDef, kind: &str, name: &str) -> Box<SqlError> {
+        let entry = self.info.engine.database_by_id(table.database);
+        let database = entry.as_ref().map(|e| e.name().to_string()).unwrap_or_default();
+        let schema = entry.and_then(|e| self.info.picture(&e).schema_name(table.schema_id));
+        let full = format!("{}.{}", schema.unwrap_or_else(|| "dbo".to_owned()), table.name);
+        errors::constraint_violated("ALTER TABLE", kind, name, database, full, "")
+    }
+
+    /// Error 547 when a row refers to nothing.
+    fn validate_foreign_key(&mut self, table: &TableDef, key: &keel_query::catalog::ForeignKeyDef) -> Result<()> {
+        let Some(other) = self.info.table_by_id(table.database, key.referenced_table) else { return Ok(()) };
+        let position = |t: &TableDef, id: i32| t.columns.iter().position(|c| c.column_id == id);
+        let own: Vec<usize> = key.columns.iter().filter_map(|id| position(table, *id)).collect();
+        let theirs: Vec<usize> = key.referenced_columns.iter().filter_map(|id| position(&other, *id)).collect();
+        let encode = |t: &TableDef, at: &[usize], values: &[Value]| {
+            let mut out = Vec::new();
+            for i in at {
+                let c = &t.columns[*i];
+                let column = keel_types::key::KeyColumn::ascending(c.ty, c.collation);
+                keel_types::key::append(&mut out, &values[*i], &column);
+            }
+            out
+        };
+        let mut present = hashbrown::HashSet::new();
+        let txn = self.txns_dyn().transaction(other.database)?;
+        storage::for_each_row(txn, &other, &mut |_, bytes| {
+            present.insert(encode(&other, &theirs, &storage::decode_row(&other, bytes)));
+            Ok(())
+        })?;
+        let mut orphan = false;
+        storage::for_each_row(txn, table, &mut |_, bytes| {
+            let values = storage::decode_row(table, bytes);
+            let null = own.iter().any(|i| matches!(values[*i], Value::Null));
+            orphan |= !null && !present.contains(&encode(table, &own, &values));
+            Ok(())
+        })?;
+        if orphan { Err(self.violation(&other, "FOREIGN KEY", &key.name)) } else { Ok(()) }
+    }
+
+    /// Compiles a condition over a table's columns, which become variables.
+    pub(super) fn row_condition(&self, table: &TableDef, text: &str) -> Result<CompiledCondition> {
+        let e = keel_parser::parse_expr(text).map_err(crate::run::parse_error)?;
+        let scope = Scope::bare(self.info, table.database);
+        let e = columns_to_variables(e, table)?;
+        let program = row_program(table);
+        let scope = Scope { program: Some(&program), ..scope };
+        keel_query::compile_condition(&scope, &e)
+    }
+
+    /// Whether a row satisfies a condition.
+    pub(super) fn row_matches(
+        &mut self,
+        _table: &TableDef,
+        condition: &CompiledCondition,
+        values: &[Value],
+    ) -> Result<bool> {
+        let mut vars = values.to_vec();
+        condition.test(&mut self.context_with(&mut vars))
+    }
+}
+
+/// Whether an index stores or orders by a column.
+fn uses(index: &keel_query::catalog::IndexDef, column: i32) -> bool {
+    index.key.iter().any(|k| k.column_id == column) || index.included.contains(&column)
+}
+
+fn mentions_column(text: &str, name: &str) -> bool {
+    let word = fold(name);
+    fold(text).split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '#' || c == '@' || c == '$')).any(|w| w == word)
+}
+
+fn set_default(table: &mut TableDef, column: &ast::Ident, def: DefaultDef) -> Result<()> {
+    let name = table.name.clone();
+    let c = table.columns.iter_mut().find(|c| fold(&c.name) == fold(&column.text));
+    let c = c.ok_or_else(|| errors::alter_unknown_column("ALTER TABLE ADD CONSTRAINT", &column.text, &name))?;
+    if c.default.is_some() {
+        return Err(SqlError::new(1781, 16, 1, "Column already has a DEFAULT bound to it."));
+    }
+    c.default = Some(def);
+    Ok(())
+}
+
+fn default_with_values(element: &TableElement, column: &str) -> bool {
+    let TableElement::Column(c) = element else { return false };
+    fold(&c.name.text) == fold(column)
+        && c.constraints.iter().any(|k| matches!(k.kind, ConstraintKind::Default { with_values: true, .. }))
+}
+
+/// Whether values of one type are stored alike under the other.
+fn widened(from: SqlType, to: SqlType) -> bool {
+    use keel_types::Length::{Limited, Max};
+    match (from, to) {
+        (a, b) if a == b => true,
+        (SqlType::VarChar(Limited(a)), SqlType::VarChar(Limited(b)))
+        | (SqlType::NVarChar(Limited(a)), SqlType::NVarChar(Limited(b)))
+        | (SqlType::VarBinary(Limited(a)), SqlType::VarBinary(Limited(b))) => a <= b,
+        (SqlType::VarChar(_), SqlType::VarChar(Max))
+        | (SqlType::NVarChar(_), SqlType::NVarChar(Max))
+        | (SqlType::VarBinary(_), SqlType::VarBinary(Max)) => true,
+        _ => false,
+    }
+}
+
+/// A program whose variables are a table's columns, named `@` and the column's position.
+fn row_program(table: &TableDef) -> Program {
+    let variables = table.columns.iter().enumerate();
+    Program {
+        id: 0,
+        identity: crate::program::ModuleIdentity {
+            database: table.database,
+            object_id: 0,
+            schema_id: table.schema_id,
+            name: None,
+            kind: crate::program::ProgramKind::Batch,
+        },
+        text: "".into(),
+        parameters: Vec::new(),
+        variables: variables
+            .map(|(i, c)| crate::program::VariableDef { name: format!("@{i}").into(), ty: c.ty })
+            .collect(),
+        tables: Vec::new(),
+        cursors: Vec::new(),
+        code: Vec::new(),
+        quoted_identifier: true,
+        ansi_nulls: true,
+        returns: None,
+    }
+}
+
+/// Rewrites `[a] > [b]` to `@0 > @1`.
+fn columns_to_variables(e: ast::Expr, table: &TableDef) -> Result<ast::Expr> {
+    let text = keel_parser::to_text::to_text(&e);
+    let mut out = String::with_capacity(text.len());
+    // The text form quotes every column reference in brackets and nothing else, strings apart.
+    let mut chars = text.chars().peekable();
+    let mut quoted = false;
+    while let Some(c) = chars.next() {
+        if c == '\'' {
+            quoted = !quoted;
+        }
+        if c != '[' || quoted {
+            out.push(c);
+            continue;
+        }
+        let mut name = String::new();
+        while let Some(c) = chars.next() {
+            if c == ']' {
+                if chars.peek() == Some(&']') {
+                    chars.next();
+                } else {
+                    break;
+                }
+            }
+            name.push(c);
+        }
+        match table.columns.iter().position(|o| fold(&o.name) == fold(&name)) {
+            Some(at) => out.push_str(&format!("@{at}")),
+            None => out.push_str(&format!("[{name}]")),
+        }
+    }
+    keel_parser::parse_expr(&out).map_err(crate::run::parse_error)
+}

@@ -1,0 +1,230 @@
+//! CREATE, ALTER and DROP DATABASE.
+
+use crate::catalog::{CatalogObject, DatabaseSettings};
+use crate::engine::DatabaseEntry;
+use crate::errors;
+use crate::run::Runner;
+use keel_parser::ast::{self, AlterDatabaseAction};
+use keel_types::error::Result;
+use keel_types::{Collation, SqlError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Boolean options that are remembered and reported, and otherwise have no effect here: what they switch is either always
+/// on, always off, or concerns something that does not exist in this engine.
+const FLAGS: &[&str] = &[
+    "ANSI_NULL_DEFAULT",
+    "ANSI_NULLS",
+    "ANSI_PADDING",
+    "ANSI_WARNINGS",
+    "ARITHABORT",
+    "AUTO_CLOSE",
+    "AUTO_CREATE_STATISTICS",
+    "AUTO_SHRINK",
+    "AUTO_UPDATE_STATISTICS",
+    "AUTO_UPDATE_STATISTICS_ASYNC",
+    "CONCAT_NULL_YIELDS_NULL",
+    "CURSOR_CLOSE_ON_COMMIT",
+    "DATE_CORRELATION_OPTIMIZATION",
+    "DB_CHAINING",
+    "DELAYED_DURABILITY",
+    "ENCRYPTION",
+    "HONOR_BROKER_PRIORITY",
+    "MIXED_PAGE_ALLOCATION",
+    "NESTED_TRIGGERS",
+    "NUMERIC_ROUNDABORT",
+    "QUERY_STORE",
+    "QUOTED_IDENTIFIER",
+    "RECURSIVE_TRIGGERS",
+    "TEMPORAL_HISTORY_RETENTION",
+    "TRUSTWORTHY",
+    "ACCELERATED_DATABASE_RECOVERY",
+    "CHANGE_TRACKING",
+    "PAGE_VERIFY",
+    "PARAMETERIZATION",
+    "CURSOR_DEFAULT",
+    "ENABLE_BROKER",
+    "DISABLE_BROKER",
+    "NEW_BROKER",
+    "ERROR_BROKER_CONVERSATIONS",
+    "TORN_PAGE_DETECTION",
+    "CONTAINMENT",
+    "DEFAULT_LANGUAGE",
+    "DEFAULT_FULLTEXT_LANGUAGE",
+    "TWO_DIGIT_YEAR_CUTOFF",
+    "TRANSFORM_NOISE_WORDS",
+    "MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT",
+    "FILESTREAM",
+    "VARDECIMAL_STORAGE_FORMAT",
+    "LEDGER",
+    "DATA_RETENTION",
+    "AUTOMATIC_TUNING",
+];
+
+impl Runner<'_> {
+    fn no_transaction(&self, statement: &str) -> Result<()> {
+        if self.info.transaction.borrow().count > 0 {
+            return Err(errors::not_in_transaction(statement));
+        }
+        Ok(())
+    }
+
+    pub(super) fn create_database(&mut self, c: &ast::CreateDatabase) -> Result<()> {
+        self.no_transaction("CREATE DATABASE")?;
+        if c.snapshot_of.is_some() {
+            return Err(errors::not_supported("A database snapshot"));
+        }
+        if c.attach.is_some() {
+            return Err(errors::not_supported("CREATE DATABASE … FOR ATTACH"));
+        }
+        let mut settings = DatabaseSettings::default();
+        if let Some(model) = self.info.engine.database_by_id(crate::engine::MODEL) {
+            settings = (**model.picture().settings()).clone();
+        }
+        if let Some(collation) = &c.collation {
+            check_collation(&collation.text)?;
+            settings.collation = collation.text.to_string();
+        }
+        // File sizes and places are accepted: a database is one directory, its files grow by themselves.
+        for option in &c.options {
+            set_option(&mut settings, option)?;
+        }
+        self.info.engine.create_database(&c.name.text, settings)?;
+        Ok(())
+    }
+
+    pub(super) fn drop_databases(&mut self, d: &ast::Drop) -> Result<()> {
+        self.no_transaction("DROP DATABASE")?;
+        for name in &d.names {
+            let name = &name.name.text;
+            if d.if_exists && self.info.engine.database(name).is_none() {
+                continue;
+            }
+            self.info.engine.drop_database(name)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn alter_database(&mut self, a: &ast::AlterDatabase) -> Result<()> {
+        self.no_transaction("ALTER DATABASE")?;
+        let entry = match &a.name {
+            None => self.info.current_database(),
+            Some(name) => self.info.engine.database(&name.text).ok_or_else(|| {
+                SqlError::new(5011, 14, 5, format!(
+                    "User does not have permission to alter database '{}', the database does not exist, or the database is not in a state that allows access checks.", name.text))
+            })?,
+        };
+        match &a.action {
+            AlterDatabaseAction::Set { options, termination } => {
+                let mut settings = (**entry.picture().settings()).clone();
+                for option in options {
+                    set_option(&mut settings, option)?;
+                }
+                if settings.user_access == "SINGLE_USER" || settings.offline {
+                    self.make_exclusive(&entry, termination.as_ref())?;
+                }
+                entry.put_now(CatalogObject::Settings(Arc::new(settings)))
+            }
+            AlterDatabaseAction::Collate(name) => {
+                check_collation(&name.text)?;
+                let mut settings = (**entry.picture().settings()).clone();
+                settings.collation = name.text.to_string();
+                entry.put_now(CatalogObject::Settings(Arc::new(settings)))
+            }
+            AlterDatabaseAction::ModifyName(name) => {
+                self.info.engine.rename_database(&entry, &name.text)?;
+                let text = format!("The database name '{}' has been set.", name.text);
+                self.report(&SqlError::new(5043, 0, 1, text));
+                Ok(())
+            }
+            // Files and their sizes are the engine's business; scoped configuration is accepted.
+            AlterDatabaseAction::File { .. }
+            | AlterDatabaseAction::ScopedConfiguration { .. }
+            | AlterDatabaseAction::Modify { .. } => Ok(()),
+            AlterDatabaseAction::SetHadr(_)
+            | AlterDatabaseAction::SetPartner { .. }
+            | AlterDatabaseAction::SetWitness { .. } => Err(errors::not_supported("This ALTER DATABASE")),
+        }
+    }
+
+    /// Waits until no other session uses the database, or ends those that do.
+    fn make_exclusive(&self, entry: &Arc<DatabaseEntry>, termination: Option<&ast::Termination>) -> Result<()> {
+        let me = self.info.shared.id;
+        let others = || {
+            self.info
+                .engine
+                .sessions
+                .all()
+                .into_iter()
+                .filter(|s| s.id != me && s.database.load(Ordering::Relaxed) == entry.id.0)
+                .collect::<Vec<_>>()
+        };
+        match termination {
+            Some(ast::Termination::NoWait) if !others().is_empty() => {
+                return Err(SqlError::new(5070, 16, 2, format!(
+                    "Database state cannot be changed while other users are using the database '{}'.", entry.name())));
+            }
+            Some(ast::Termination::RollbackImmediate | ast::Termination::RollbackAfter { .. }) => {
+                for other in others() {
+                    self.info.engine.sessions.kill(other.id);
+                }
+                return Ok(());
+            }
+            _ => {}
+        }
+        while !others().is_empty() {
+            use keel_query::SessionInfo as _;
+            if self.info.cancelled() {
+                return Err(errors::cancelled());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    }
+}
+
+fn check_collation(name: &str) -> Result<()> {
+    match Collation::by_name(name) {
+        Some(_) => Ok(()),
+        None => Err(SqlError::new(448, 16, 3, format!("Invalid collation '{name}'."))),
+    }
+}
+
+fn set_option(settings: &mut DatabaseSettings, option: &ast::Opt) -> Result<()> {
+    let on = match &option.value {
+        ast::OptValue::Off => false,
+        ast::OptValue::Word(w) => !w.is("OFF"),
+        _ => true,
+    };
+    let word = option.value.text().unwrap_or("").to_ascii_uppercase();
+    let number = option.value.number();
+    match option.name.as_str() {
+        "RECOVERY" => settings.recovery = word,
+        "READ_COMMITTED_SNAPSHOT" => settings.read_committed_snapshot = on,
+        "ALLOW_SNAPSHOT_ISOLATION" => settings.allow_snapshot = on,
+        "READ_ONLY" => settings.read_only = true,
+        "READ_WRITE" => settings.read_only = false,
+        "SINGLE_USER" | "RESTRICTED_USER" | "MULTI_USER" => settings.user_access = option.name.to_string(),
+        "ONLINE" => settings.offline = false,
+        "OFFLINE" => settings.offline = true,
+        "COMPATIBILITY_LEVEL" => {
+            let level = number.and_then(|n| u8::try_from(n).ok()).filter(|n| (100..=170).contains(n) && n % 10 == 0);
+            settings.compatibility = level.ok_or_else(|| {
+                SqlError::new(15048, 16, 1, "Valid values of the database compatibility level are 100, 110, 120, 130, 140, 150, or 160.")
+            })?;
+        }
+        "TARGET_RECOVERY_TIME" => {
+            let unit = if let ast::OptValue::Measure(_, unit) = &option.value { unit.as_str() } else { "SECONDS" };
+            let factor = if unit.starts_with("MINUTE") { 60 } else { 1 };
+            settings.target_recovery_seconds = (number.unwrap_or(60).max(0) * factor) as u32;
+        }
+        name if FLAGS.contains(&name) || name.split(' ').next().is_some_and(|n| FLAGS.contains(&n)) => {
+            settings.flags.insert(name.to_owned(), on);
+        }
+        name => {
+            return Err(SqlError::new(5058, 16, 1, format!("Option '{name}' cannot be set in database.")));
+        }
+    }
+    Ok(())
+}

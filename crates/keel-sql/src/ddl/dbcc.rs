@@ -1,0 +1,243 @@
+//! DBCC.
+
+use super::storage;
+use crate::errors;
+use crate::program::Program;
+use crate::run::{Frame, Runner};
+use crate::sink::{ColumnMeta, command};
+use keel_parser::ast;
+use keel_query::catalog::TableDef;
+use keel_types::error::Result;
+use keel_types::{Length, SqlError, SqlType, Value};
+use std::sync::Arc;
+
+const DONE: &str =
+    "DBCC execution completed. If DBCC printed error messages, contact your system administrator.";
+
+impl Runner<'_> {
+    pub(super) fn dbcc(&mut self, program: &Arc<Program>, frame: &mut Frame, d: &ast::Dbcc) -> Result<()> {
+        let quiet = d.options.iter().any(|o| o.name == "NO_INFOMSGS");
+        match d.command.as_str() {
+            "CHECKDB" | "CHECKTABLE" | "CHECKALLOC" | "CHECKCATALOG" | "CHECKFILEGROUP" | "CHECKCONSTRAINTS" => {
+                self.check_database(d, quiet)?;
+            }
+            "SQLPERF" => self.sqlperf()?,
+            "OPENTRAN" => self.dbcc_message("No active open transactions."),
+            "INPUTBUFFER" => self.input_buffer(program, frame, d)?,
+            "TRACEON" | "TRACEOFF" => {
+                let on = d.command == "TRACEON";
+                for arg in &d.args {
+                    if let Value::Int(flag) = self.value(program, frame, arg, Some(SqlType::Int))? {
+                        if flag > 0 {
+                            self.info.engine.set_trace_flag(flag as i32, on);
+                        }
+                    }
+                }
+            }
+            "TRACESTATUS" => self.trace_status()?,
+            "CHECKIDENT" => return self.check_ident(program, frame, d),
+            "FREEPROCCACHE" => self.info.engine.programs.clear(),
+            "USEROPTIONS" => self.user_options()?,
+            // Nothing to drop, shrink or refresh: the page cache is warm state only, files shrink by themselves.
+            "DROPCLEANBUFFERS" | "FREESYSTEMCACHE" | "FREESESSIONCACHE" | "SHRINKDATABASE" | "SHRINKFILE"
+            | "UPDATEUSAGE" | "CLEANTABLE" | "DBREINDEX" | "INDEXDEFRAG" | "SHOW_STATISTICS" | "FLUSHAUTHCACHE"
+            | "LOGINFO" | "HELP" | "PROCCACHE" | "SHOWCONTIG" | "MEMORYSTATUS" | "STACKDUMP" | "DBINFO" => {}
+            other => {
+                return Err(SqlError::new(2526, 16, 3, format!("Incorrect DBCC statement. Check the documentation for the correct DBCC syntax and options. '{other}'")));
+            }
+        }
+        if !quiet {
+            self.dbcc_message(DONE);
+        }
+        Ok(())
+    }
+
+    fn dbcc_message(&mut self, text: &str) {
+        self.report(&SqlError::new(2528, 0, 1, text));
+    }
+
+    pub(crate) fn result_set(&mut self, columns: &[(&str, SqlType)], rows: &[Vec<Value>]) -> Result<()> {
+        let columns: Vec<_> = columns.iter().map(|(n, ty)| ColumnMeta::new(*n, *ty)).collect();
+        self.sink.columns(&columns);
+        for row in rows {
+            self.sink.row(row).map_err(|_| errors::cancelled())?;
+        }
+        self.done_statement(Some(rows.len() as u64), command::SELECT);
+        Ok(())
+    }
+
+    /// Reads every row of every index of a table and compares indexes with rows.
+    fn check_database(&mut self, d: &ast::Dbcc, quiet: bool) -> Result<()> {
+        let entry = match d.args.first().map(|a| &a.kind) {
+            Some(ast::ExprKind::Column(c)) if d.command != "CHECKTABLE" => {
+                self.info.engine.database(&c.name.text).ok_or_else(|| errors::no_database(&c.name.text))?
+            }
+            Some(ast::ExprKind::Literal(ast::Literal::String { value, .. })) if d.command != "CHECKTABLE" => {
+                self.info.engine.database(value).ok_or_else(|| errors::no_database(value))?
+            }
+            _ => self.info.current_database(),
+        };
+        let picture = self.info.picture(&entry);
+        let mut found = 0;
+        for table in picture.tables() {
+            let (rows, problems) = self.check_table(table)?;
+            if !quiet {
+                let text = format!("There are {rows} rows in {} pages for object \"{}\".", rows / 100 + 1, table.name);
+                self.report(&SqlError::new(2593, 10, 1, text));
+            }
+            for problem in &problems {
+                self.report(&SqlError::new(8951, 16, 1, problem.clone()));
+            }
+            found += problems.len();
+        }
+        if !quiet || found > 0 {
+            let text = format!(
+                "CHECKDB found 0 allocation errors and {found} consistency errors in database '{}'.", entry.name());
+            self.report(&SqlError::new(8989, 10, 1, text));
+        }
+        Ok(())
+    }
+
+    fn check_table(&mut self, table: &Arc<TableDef>) -> Result<(u64, Vec<String>)> {
+        let txn = self.txns_dyn().transaction(table.database)?;
+        let mut rows = 0u64;
+        let mut problems = Vec::new();
+        storage::for_each_row(txn, table, &mut |_, bytes| {
+            rows += 1;
+            if !keel_store::row::validate(bytes) {
+                problems.push(format!("Table error: row {rows} of table '{}' cannot be read.", table.name));
+            }
+            Ok(())
+        })?;
+        for index in table.indexes.iter().skip(1).filter(|i| i.filter.is_none() && !i.disabled) {
+            let entries = super::index::count_entries(self.txns_dyn().transaction(table.database)?, index)?;
+            if entries != rows {
+                problems.push(format!(
+                    "Table error: index '{}' of table '{}' has {entries} entries for {rows} rows.", index.name, table.name));
+            }
+        }
+        Ok((rows, problems))
+    }
+
+    fn sqlperf(&mut self) -> Result<()> {
+        let rows: Vec<Vec<Value>> = self
+            .info
+            .engine
+            .databases()
+            .iter()
+            .map(|e| vec![Value::str(&*e.name()), Value::Float(8.0), Value::Float(10.0), Value::Int(0)])
+            .collect();
+        let columns = [
+            ("Database Name", SqlType::SYSNAME),
+            ("Log Size (MB)", SqlType::Real),
+            ("Log Space Used (%)", SqlType::Real),
+            ("Status", SqlType::Int),
+        ];
+        self.result_set(&columns, &rows)
+    }
+
+    fn input_buffer(&mut self, program: &Arc<Program>, frame: &mut Frame, d: &ast::Dbcc) -> Result<()> {
+        let id = match d.args.first() {
+            Some(arg) => self.value(program, frame, arg, Some(SqlType::Int))?,
+            None => Value::Int(i64::from(self.info.shared.id)),
+        };
+        let session = match id {
+            Value::Int(n) => u32::try_from(n).ok().and_then(|n| self.info.engine.sessions.get(n)),
+            _ => None,
+        };
+        let Some(session) = session else { return Err(SqlError::new(7955, 16, 2, "Invalid SPID specified.")) };
+        let text = session.text.lock().to_string();
+        let columns = [
+            ("EventType", SqlType::NVarChar(Length::Limited(30))),
+            ("Parameters", SqlType::SmallInt),
+            ("EventInfo", SqlType::NVarChar(Length::Limited(4000))),
+        ];
+        self.result_set(&columns, &[vec![Value::str("Language Event"), Value::Int(0), Value::str(text)]])
+    }
+
+    fn trace_status(&mut self) -> Result<()> {
+        let flags = self.info.engine.trace_flags();
+        let row = |f: &i32| vec![Value::Int(i64::from(*f)), Value::Int(1), Value::Int(1), Value::Int(0)];
+        let rows: Vec<_> = flags.iter().map(row).collect();
+        let columns = [
+            ("TraceFlag", SqlType::SmallInt),
+            ("Status", SqlType::SmallInt),
+            ("Global", SqlType::SmallInt),
+            ("Session", SqlType::SmallInt),
+        ];
+        self.result_set(&columns, &rows)
+    }
+
+    fn user_options(&mut self) -> Result<()> {
+        use crate::session::options::Switches;
+        let options = self.info.options.borrow().clone();
+        let mut rows = vec![
+            vec![Value::str("textsize"), Value::str(options.text_size.to_string())],
+            vec![Value::str("language"), Value::str(options.language.as_str())],
+            vec![Value::str("dateformat"), Value::str(format!("{:?}", options.date_format).to_lowercase())],
+            vec![Value::str("datefirst"), Value::str(options.date_first.to_string())],
+            vec![Value::str("lock_timeout"), Value::str(options.lock_timeout_ms.to_string())],
+        ];
+        for (name, switch) in [
+            ("quoted_identifier", Switches::QUOTED_IDENTIFIER),
+            ("arithabort", Switches::ARITHABORT),
+            ("nocount", Switches::NOCOUNT),
+            ("xact_abort", Switches::XACT_ABORT),
+            ("ansi_null_dflt_on", Switches::NULL_DEFAULT_ON),
+            ("ansi_warnings", Switches::ANSI_WARNINGS),
+            ("ansi_padding", Switches::ANSI_PADDING),
+            ("ansi_nulls", Switches::ANSI_NULLS),
+            ("concat_null_yields_null", Switches::CONCAT_NULL),
+        ] {
+            if options.on(switch) {
+                rows.push(vec![Value::str(name), Value::str("SET")]);
+            }
+        }
+        let level = crate::functions::isolation_name(options.isolation);
+        rows.push(vec![Value::str("isolation level"), Value::str(level)]);
+        let columns = [("Set Option", SqlType::SYSNAME), ("Value", SqlType::SYSNAME)];
+        self.result_set(&columns, &rows)
+    }
+
+    fn check_ident(&mut self, program: &Arc<Program>, frame: &mut Frame, d: &ast::Dbcc) -> Result<()> {
+        let name = match d.args.first().map(|a| &a.kind) {
+            Some(ast::ExprKind::Literal(ast::Literal::String { value, .. })) => value.to_string(),
+            Some(ast::ExprKind::Column(c)) => match &c.qualifier {
+                Some(q) => format!("{q}.{}", c.name.text),
+                None => c.name.text.to_string(),
+            },
+            _ => return Err(SqlError::new(2501, 16, 45, "Cannot find a table or object with the name \"\". Check the system catalog.")),
+        };
+        let object = crate::run::procedure_name(&name)?;
+        let table = super::find_table(&self.ddl_scope(program), &object).ok_or_else(|| {
+            SqlError::new(2501, 16, 45, format!(
+                "Cannot find a table or object with the name \"{name}\". Check the system catalog."))
+        })?;
+        let Some((seed, increment)) = table.columns.iter().find_map(|c| c.identity) else {
+            return Err(SqlError::new(7997, 16, 1, format!("'{name}' does not contain an identity column.")));
+        };
+        let entry = self.entry_of(table.database)?;
+        let current = entry.current_identity(table.object_id);
+        let reseed = d.args.get(1).is_some_and(|a| matches!(&a.kind, ast::ExprKind::Column(c) if c.name.is("RESEED")));
+        let shown = current.map_or("NULL".to_owned(), |n| n.to_string());
+        match d.args.get(2) {
+            Some(value) if reseed => {
+                let value = self.value(program, frame, value, Some(SqlType::BigInt))?;
+                let Value::Int(n) = value else { return Err(errors::not_supported("This value")) };
+                // In a table that never had rows the next value is the new seed itself.
+                let last = if current.is_none() { n.saturating_sub(increment) } else { n };
+                entry.reset_identity(table.object_id, Some(last))?;
+                let text = format!("Checking identity information: current identity value '{shown}'.");
+                self.report(&SqlError::new(7998, 10, 1, text));
+            }
+            _ => {
+                let text = format!(
+                    "Checking identity information: current identity value '{shown}', current column value '{shown}'.");
+                self.report(&SqlError::new(7998, 10, 1, text));
+            }
+        }
+        let _ = seed;
+        self.dbcc_message(DONE);
+        Ok(())
+    }
+}

@@ -1,0 +1,190 @@
+//! DROP and TRUNCATE.
+
+use super::parts;
+use crate::catalog::{CatalogKey, CatalogOp, Named, object_class};
+use crate::engine::{DatabaseEntry, TEMPDB};
+use crate::errors;
+use crate::program::Program;
+use crate::run::Runner;
+use keel_parser::ast::{self, DropClass};
+use keel_query::catalog::{Catalog, ModuleKind, TableDef};
+use keel_query::scope::BindScope as _;
+use keel_types::error::Result;
+use std::sync::Arc;
+
+impl Runner<'_> {
+    pub(super) fn drop_objects(&mut self, program: &Program, d: &ast::Drop) -> Result<()> {
+        for name in &d.names {
+            match &d.class {
+                DropClass::Table if name.is_temporary() && !name.is_global_temporary() => {
+                    self.drop_temporary(name, d.if_exists)?;
+                }
+                DropClass::Table => self.drop_table(program, name, d.if_exists)?,
+                DropClass::View => self.drop_module(program, name, d.if_exists, "view", &[ModuleKind::View])?,
+                DropClass::Procedure => {
+                    self.drop_module(program, name, d.if_exists, "procedure", &[ModuleKind::Procedure])?;
+                }
+                DropClass::Function => {
+                    let kinds =
+                        [ModuleKind::ScalarFunction, ModuleKind::InlineTableFunction, ModuleKind::TableFunction];
+                    self.drop_module(program, name, d.if_exists, "function", &kinds)?;
+                }
+                DropClass::Trigger => {
+                    self.drop_module(program, name, d.if_exists, "trigger", &[ModuleKind::Trigger])?;
+                }
+                DropClass::Schema => self.drop_schema(name, d.if_exists)?,
+                DropClass::Type => self.drop_type(program, name, d.if_exists)?,
+                DropClass::Sequence | DropClass::Synonym => self.drop_other(program, name, d)?,
+                // Accepted: statistics, users and roles have no storage of their own here.
+                DropClass::Statistics | DropClass::User | DropClass::Role | DropClass::ServerRole => {}
+                _ => return Err(errors::not_supported("This DROP")),
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_temporary(&mut self, name: &ast::ObjectName, if_exists: bool) -> Result<()> {
+        let found = self.info.temp.borrow().find(&name.name.text).cloned();
+        let Some(table) = found else {
+            return if if_exists { Ok(()) } else { Err(errors::cannot_drop_missing("table", name)) };
+        };
+        self.before_temp_change();
+        self.info.temp.borrow_mut().remove(table.object_id);
+        if self.info.transaction.borrow().count == 0 {
+            self.info.drop_temporary_storage(&table);
+        }
+        Ok(())
+    }
+
+    fn drop_table(&mut self, program: &Program, name: &ast::ObjectName, if_exists: bool) -> Result<()> {
+        let (entry, table) = match self.find_for_drop(program, name) {
+            Some((entry, Named::Table(table))) => (entry, table),
+            Some((_, Named::Module(m))) if m.kind == ModuleKind::View => {
+                return Err(errors::wrong_drop_kind("DROP TABLE", name, "view"));
+            }
+            _ if if_exists => return Ok(()),
+            _ => return Err(errors::cannot_drop_missing("table", name)),
+        };
+        self.lock_schema(entry.id, table.object_id)?;
+        let picture = self.info.picture(&entry);
+        if picture.referencing(table.object_id).iter().any(|(t, _)| t.object_id != table.object_id) {
+            return Err(errors::referenced_by_foreign_key(name));
+        }
+        for trigger in picture.triggers(table.object_id) {
+            self.change(&entry, CatalogOp::Remove(CatalogKey { class: object_class::MODULE, id: trigger.object_id }))?;
+        }
+        self.change(&entry, CatalogOp::Remove(CatalogKey { class: object_class::TABLE, id: table.object_id }))?;
+        self.discard_trees(&entry, &table);
+        Ok(())
+    }
+
+    fn find_for_drop(&self, program: &Program, name: &ast::ObjectName) -> Option<(Arc<DatabaseEntry>, Named)> {
+        if name.is_global_temporary() {
+            let tempdb = self.entry_of(TEMPDB).ok()?;
+            let named = self.info.picture(&tempdb).named(crate::catalog::DBO, &name.name.text)?;
+            return Some((tempdb, named));
+        }
+        self.named(program, name)
+    }
+
+    /// The trees of a table go once the transaction has committed.
+    pub(super) fn discard_trees(&mut self, entry: &Arc<DatabaseEntry>, table: &TableDef) {
+        let mut garbage = self.info.garbage.borrow_mut();
+        garbage.extend(table.indexes.iter().map(|i| (entry.id, i.tree)));
+    }
+
+    fn drop_module(
+        &mut self,
+        program: &Program,
+        name: &ast::ObjectName,
+        if_exists: bool,
+        kind: &str,
+        kinds: &[ModuleKind],
+    ) -> Result<()> {
+        match self.named(program, name) {
+            Some((entry, Named::Module(module))) if kinds.contains(&module.kind) => {
+                self.lock_schema(entry.id, module.object_id)?;
+                let key = CatalogKey { class: object_class::MODULE, id: module.object_id };
+                self.change(&entry, CatalogOp::Remove(key))?;
+                for trigger in self.info.picture(&entry).triggers(module.object_id) {
+                    let key = CatalogKey { class: object_class::MODULE, id: trigger.object_id };
+                    self.change(&entry, CatalogOp::Remove(key))?;
+                }
+                Ok(())
+            }
+            Some((_, Named::Table(_))) => {
+                Err(errors::wrong_drop_kind(format!("DROP {}", kind.to_uppercase()), name, "table"))
+            }
+            _ if if_exists => Ok(()),
+            _ => Err(errors::cannot_drop_missing(kind, name)),
+        }
+    }
+
+    fn drop_schema(&mut self, name: &ast::ObjectName, if_exists: bool) -> Result<()> {
+        let entry = self.info.current_database();
+        let picture = self.info.picture(&entry);
+        let Some(id) = picture.schema_id(&name.name.text) else {
+            return if if_exists { Ok(()) } else { Err(errors::cannot_drop_missing("schema", name)) };
+        };
+        if let Some(object) = picture.objects().find(|o| o.schema_id == id) {
+            return Err(errors::schema_in_use(name, object.name));
+        }
+        self.change(&entry, CatalogOp::Remove(CatalogKey { class: object_class::SCHEMA, id }))
+    }
+
+    fn drop_type(&mut self, program: &Program, name: &ast::ObjectName, if_exists: bool) -> Result<()> {
+        let place = self.place(program, name)?;
+        let picture = self.info.picture(&place.entry);
+        let Some(ty) = picture.user_type(place.schema_id, &place.name) else {
+            return if if_exists { Ok(()) } else { Err(errors::cannot_drop_missing("type", name)) };
+        };
+        let key = CatalogKey { class: object_class::TYPE, id: ty.user_type_id };
+        self.change(&place.entry, CatalogOp::Remove(key))
+    }
+
+    fn drop_other(&mut self, program: &Program, name: &ast::ObjectName, d: &ast::Drop) -> Result<()> {
+        let sequence = d.class == DropClass::Sequence;
+        let (entry, key) = match self.named(program, name) {
+            Some((entry, Named::Sequence(s))) if sequence => {
+                (entry, CatalogKey { class: object_class::SEQUENCE, id: s.object_id })
+            }
+            Some((entry, Named::Synonym(s))) if !sequence => {
+                (entry, CatalogKey { class: object_class::SYNONYM, id: s.object_id })
+            }
+            _ if d.if_exists => return Ok(()),
+            _ => {
+                let kind = if sequence { "sequence object" } else { "synonym" };
+                return Err(errors::cannot_drop_missing(kind, name));
+            }
+        };
+        self.change(&entry, CatalogOp::Remove(key))
+    }
+
+    /// TRUNCATE TABLE: the table gets new, empty trees; the old ones go at commit.
+    pub(super) fn truncate(&mut self, program: &Program, name: &ast::ObjectName) -> Result<()> {
+        let found = {
+            let scope = self.ddl_scope(program);
+            match scope.object(parts(name)) {
+                Some(keel_query::scope::ObjectRef::Table(table)) => Some(table),
+                _ => None,
+            }
+        };
+        let table = found.ok_or_else(|| errors::cannot_truncate(name))?;
+        self.lock_schema(table.database, table.object_id)?;
+        let entry = self.entry_of(table.database)?;
+        let picture = self.info.picture(&entry);
+        if picture.referencing(table.object_id).iter().any(|(t, _)| t.object_id != table.object_id) {
+            return Err(errors::truncate_referenced(name));
+        }
+        let mut new = (*table).clone();
+        for index in &mut new.indexes {
+            index.tree = entry.allocate_tree()?;
+        }
+        self.discard_trees(&entry, &table);
+        self.replace_table(new)?;
+        if table.columns.iter().any(|c| c.identity.is_some()) {
+            entry.reset_identity(table.object_id, None)?;
+        }
+        Ok(())
+    }
+}

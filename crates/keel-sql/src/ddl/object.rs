@@ -1,0 +1,200 @@
+//! Schemas, types, sequences, synonyms.
+
+use super::table::TableBuilder;
+use crate::catalog::{CatalogObject, SchemaDef};
+use crate::engine::TEMPDB;
+use crate::errors;
+use crate::program::Program;
+use crate::program::lower::TypeLookup as _;
+use crate::run::{Frame, Halt, Runner};
+use keel_parser::ast;
+use keel_query::catalog::{Catalog as _, SequenceDef, SynonymDef, TypeDef};
+use keel_types::error::Result;
+use keel_types::{SqlError, SqlType};
+use std::sync::Arc;
+
+impl Runner<'_> {
+    pub(super) fn create_schema(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        c: &ast::CreateSchema,
+    ) -> Result<()> {
+        let entry = self.info.current_database();
+        let name = c.name.as_ref().or(c.authorization.as_ref()).map(|n| n.text.to_string()).unwrap_or_default();
+        let picture = self.info.picture(&entry);
+        if picture.schema_id(&name).is_some() {
+            return Err(errors::object_exists(&name));
+        }
+        let schema_id = picture.schemas().map(|s| s.schema_id).max().unwrap_or(4).max(4) + 1;
+        let schema = SchemaDef { schema_id, name, owner: 1 };
+        self.put(&entry, CatalogObject::Schema(Arc::new(schema)))?;
+        for element in &c.elements {
+            match self.administer(program, frame, element) {
+                Ok(()) => {}
+                Err(Halt::Raised(e)) => return Err(e),
+                Err(Halt::Batch) => return Err(errors::cancelled()),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn alter_schema(&mut self, program: &Program, a: &ast::AlterSchema) -> Result<()> {
+        use crate::catalog::{CatalogKey, CatalogOp, Named, object_class};
+        let entry = self.info.current_database();
+        let schema_id = self
+            .info
+            .picture(&entry)
+            .schema_id(&a.schema.text)
+            .ok_or_else(|| errors::no_schema(&a.schema.text))?;
+        let object = match self.named(program, &a.object) {
+            Some((_, Named::Table(t))) => {
+                self.lock_schema(entry.id, t.object_id)?;
+                let key = CatalogKey { class: object_class::TABLE, id: t.object_id };
+                self.change(&entry, CatalogOp::Remove(key))?;
+                let mut t = (*t).clone();
+                t.schema_id = schema_id;
+                CatalogObject::Table(Arc::new(t))
+            }
+            Some((_, Named::Module(m))) => {
+                let mut m = (*m).clone();
+                m.schema_id = schema_id;
+                CatalogObject::Module(Arc::new(m))
+            }
+            _ => {
+                return Err(SqlError::new(15151, 16, 1, format!(
+                    "Cannot find the object '{}', because it does not exist or you do not have permission.", a.object)));
+            }
+        };
+        self.put(&entry, object)
+    }
+
+    pub(super) fn create_type(&mut self, program: &Program, c: &ast::CreateType) -> Result<()> {
+        let place = self.place(program, &c.name)?;
+        self.lock_name(&place)?;
+        let picture = self.info.picture(&place.entry);
+        if picture.user_type(place.schema_id, &place.name).is_some() {
+            return Err(errors::type_exists(&c.name));
+        }
+        let user_type_id = picture.types().map(|t| t.user_type_id).max().unwrap_or(256).max(256) + 1;
+        let mut def = TypeDef {
+            user_type_id,
+            schema_id: place.schema_id,
+            name: place.name.clone(),
+            base: SqlType::Null,
+            nullable: true,
+            table: None,
+        };
+        match &c.kind {
+            ast::CreateTypeKind::Alias { base, nullable } => {
+                def.base = self.ddl_scope(program).scalar(base)?;
+                def.nullable = nullable.unwrap_or(true);
+            }
+            ast::CreateTypeKind::Table { elements, .. } => {
+                let tempdb = self.entry_of(TEMPDB)?;
+                let scope = self.ddl_scope(program);
+                let mut builder =
+                    TableBuilder::new(&scope, &tempdb, &program.text, place.schema_id, &place.name);
+                builder.private = true;
+                def.table = Some(Box::new(builder.all(elements)?));
+            }
+            ast::CreateTypeKind::External(_) => return Err(errors::not_supported("EXTERNAL NAME")),
+        }
+        self.put(&place.entry, CatalogObject::Type(Arc::new(def)))
+    }
+
+    pub(super) fn create_sequence(
+        &mut self,
+        program: &Program,
+        c: &ast::CreateSequence,
+        alter: bool,
+    ) -> Result<()> {
+        let place = self.place(program, &c.name)?;
+        self.lock_name(&place)?;
+        let existing = self.info.picture(&place.entry).sequence(place.schema_id, &place.name);
+        let now = self.info.engine.now_local();
+        let mut def = match (existing, alter) {
+            (Some(old), true) => (*old).clone(),
+            (None, true) => return Err(errors::invalid_object_name(&c.name)),
+            (Some(_), false) => return Err(errors::object_exists(&place.name)),
+            (None, false) => {
+                self.check_free(&place)?;
+                let ty = match &c.ty {
+                    Some(ty) => self.ddl_scope(program).scalar(ty)?,
+                    None => SqlType::BigInt,
+                };
+                let (minimum, maximum) = integer_range(ty);
+                SequenceDef {
+                    object_id: place.entry.allocate_object(),
+                    schema_id: place.schema_id,
+                    name: place.name.clone(),
+                    ty,
+                    start: i64::MIN,
+                    increment: 1,
+                    minimum,
+                    maximum,
+                    cycle: false,
+                    created: now,
+                    modified: now,
+                }
+            }
+        };
+        let mut restart = None;
+        for option in &c.options {
+            match option {
+                ast::SequenceOption::StartWith(n) => def.start = n.as_i64().unwrap_or(1),
+                ast::SequenceOption::Restart(n) => {
+                    restart = Some(n.as_ref().and_then(ast::Literal::as_i64).unwrap_or(def.start));
+                }
+                ast::SequenceOption::IncrementBy(n) => def.increment = n.as_i64().filter(|n| *n != 0).unwrap_or(1),
+                ast::SequenceOption::MinValue(n) => {
+                    def.minimum = n.as_ref().and_then(ast::Literal::as_i64).unwrap_or(integer_range(def.ty).0);
+                }
+                ast::SequenceOption::MaxValue(n) => {
+                    def.maximum = n.as_ref().and_then(ast::Literal::as_i64).unwrap_or(integer_range(def.ty).1);
+                }
+                ast::SequenceOption::Cycle(cycle) => def.cycle = *cycle,
+                ast::SequenceOption::Cache(_) => {}
+            }
+        }
+        if def.start == i64::MIN && !alter {
+            def.start = if def.increment < 0 { def.maximum } else { def.minimum };
+        }
+        if let Some(next) = restart {
+            place.entry.sequence_restart(def.object_id, next, def.increment)?;
+        }
+        def.modified = now;
+        self.put(&place.entry, CatalogObject::Sequence(Arc::new(def)))
+    }
+
+    pub(super) fn create_synonym(&mut self, program: &Program, c: &ast::CreateSynonym) -> Result<()> {
+        let place = self.place(program, &c.name)?;
+        self.lock_name(&place)?;
+        self.check_free(&place)?;
+        let t = &c.target;
+        let mut target: Vec<String> = Vec::new();
+        for part in [&t.server, &t.database, &t.schema] {
+            if part.is_some() || !target.is_empty() {
+                target.push(part.as_ref().map(|p| p.text.to_string()).unwrap_or_default());
+            }
+        }
+        target.push(t.name.text.to_string());
+        let def = SynonymDef {
+            object_id: place.entry.allocate_object(),
+            schema_id: place.schema_id,
+            name: place.name.clone(),
+            target,
+            created: self.info.engine.now_local(),
+        };
+        self.put(&place.entry, CatalogObject::Synonym(Arc::new(def)))
+    }
+}
+
+fn integer_range(ty: SqlType) -> (i64, i64) {
+    match ty {
+        SqlType::TinyInt => (0, 255),
+        SqlType::SmallInt => (i64::from(i16::MIN), i64::from(i16::MAX)),
+        SqlType::Int => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        _ => (i64::MIN, i64::MAX),
+    }
+}

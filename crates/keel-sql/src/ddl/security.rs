@@ -1,0 +1,133 @@
+//! Logins, EXECUTE AS, KILL.
+
+use crate::engine::LoginRecord;
+use crate::errors;
+use crate::program::{Program, Unit};
+use crate::run::{Frame, Runner};
+use keel_parser::ast::{self, AlterLoginAction, LoginSource, Password};
+use keel_types::error::Result;
+use keel_types::{SqlError, SqlType, Value};
+use std::sync::Arc;
+
+impl Runner<'_> {
+    fn hash(&self, password: &Password) -> Vec<u8> {
+        match password {
+            Password::Plain(text) => self.info.engine.options().hasher.hash(text),
+            Password::Hashed(bytes) => bytes.to_vec(),
+        }
+    }
+
+    fn sysadmin(&self) -> Result<()> {
+        if self.info.shared.login.sysadmin { Ok(()) } else { Err(errors::no_permission("")) }
+    }
+
+    pub(super) fn create_login(&mut self, c: &ast::CreateLogin) -> Result<()> {
+        self.sysadmin()?;
+        if self.info.engine.login(&c.name.text).is_some() {
+            return Err(SqlError::new(15025, 16, 1, format!("The server principal '{}' already exists.", c.name.text)));
+        }
+        let LoginSource::Password { password, .. } = &c.source else {
+            return Err(errors::not_supported("A login without password"));
+        };
+        let mut sid = [0; 16];
+        self.info.engine.options().env.random.fill(&mut sid);
+        let mut login = LoginRecord {
+            principal_id: 0,
+            name: c.name.text.to_string(),
+            sid: sid.to_vec(),
+            password_hash: self.hash(password),
+            disabled: false,
+            default_database: "master".to_owned(),
+            default_language: "us_english".to_owned(),
+            sysadmin: false,
+            created: 0,
+        };
+        apply(&mut login, &c.options);
+        self.info.engine.put_login(login)
+    }
+
+    pub(super) fn alter_login(&mut self, a: &ast::AlterLogin) -> Result<()> {
+        let own = crate::catalog::fold(&self.info.login()) == crate::catalog::fold(&a.name.text);
+        if !own {
+            self.sysadmin()?;
+        }
+        let mut login = self.info.engine.login(&a.name.text).ok_or_else(|| missing(&a.name.text))?;
+        match &a.action {
+            AlterLoginAction::Enable(on) => login.disabled = !on,
+            AlterLoginAction::Set { password, options, .. } => {
+                if let Some(password) = password {
+                    login.password_hash = self.hash(password);
+                }
+                apply(&mut login, options);
+            }
+        }
+        self.info.engine.put_login(login)
+    }
+
+    pub(super) fn drop_logins(&mut self, d: &ast::Drop) -> Result<()> {
+        self.sysadmin()?;
+        for name in &d.names {
+            match self.info.engine.login(&name.name.text) {
+                Some(login) => self.info.engine.drop_login(login.principal_id)?,
+                None if d.if_exists => {}
+                None => return Err(missing(&name.name.text)),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn execute_as(&mut self, program: &Arc<Program>, frame: &mut Frame, e: &ast::ExecuteAs) -> Result<()> {
+        let name = match &e.name {
+            Some(name) => self.value(program, frame, name, None)?.as_str().unwrap_or("").to_owned(),
+            None => self.info.login().to_string(),
+        };
+        self.info.impersonated.borrow_mut().push(name.into());
+        Ok(())
+    }
+
+    pub(super) fn kill(&mut self, program: &Arc<Program>, frame: &mut Frame, k: &ast::Kill) -> Result<()> {
+        let ast::Kill::Session { id, status_only } = k else { return Err(errors::not_supported("This KILL")) };
+        let id = match self.value(program, frame, id, Some(SqlType::Int))? {
+            Value::Int(n) => n,
+            _ => 0,
+        };
+        if id == i64::from(self.info.shared.id) {
+            return Err(errors::kill_self());
+        }
+        let known = u32::try_from(id).ok().filter(|id| self.info.engine.sessions.get(*id).is_some());
+        let Some(known) = known else { return Err(errors::no_process(id)) };
+        if !status_only {
+            self.info.engine.sessions.kill(known);
+        }
+        Ok(())
+    }
+
+    /// The value of an expression of a statement that is interpreted from its tree.
+    pub(crate) fn value(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        e: &ast::Expr,
+        ty: Option<SqlType>,
+    ) -> Result<Value> {
+        self.eval_once(program, frame, &Unit::expr(e.clone(), ty))
+    }
+}
+
+fn apply(login: &mut LoginRecord, options: &[ast::Opt]) {
+    for option in options {
+        let text = option.value.text().unwrap_or("").to_owned();
+        match option.name.as_str() {
+            "DEFAULT_DATABASE" => login.default_database = text,
+            "DEFAULT_LANGUAGE" => login.default_language = text,
+            "NAME" => login.name = text,
+            "SID" => {}
+            _ => {}
+        }
+    }
+}
+
+fn missing(name: &str) -> Box<SqlError> {
+    SqlError::new(15151, 16, 1, format!(
+        "Cannot alter the login '{name}', because it does not exist or you do not have permission."))
+}

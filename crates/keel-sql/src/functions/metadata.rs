@@ -1,0 +1,442 @@
+//! Functions about databases and their objects.
+
+use super::{int, number, string, text};
+use crate::catalog::{DBO, Named, Picture, fold};
+use crate::engine::{DatabaseEntry, TEMPDB};
+use crate::session::info::Info;
+use crate::session::scope::Scope;
+use keel_base::DatabaseId;
+use keel_query::catalog::{Catalog as _, ColumnDef, IndexKind, ModuleKind, ObjectId, TableDef};
+use keel_query::scope::NameParts;
+use keel_types::error::Result;
+use keel_types::{Decimal, SqlType, Value};
+use std::sync::Arc;
+
+fn current(info: &Info) -> Arc<Picture> {
+    info.picture(&info.current_database())
+}
+
+fn in_database(info: &Info, id: Option<i64>) -> Option<(Arc<DatabaseEntry>, Arc<Picture>)> {
+    let entry = match id {
+        None => info.current_database(),
+        Some(id) => info.engine.database_by_id(DatabaseId(u32::try_from(id).ok()?))?,
+    };
+    let picture = info.picture(&entry);
+    Some((entry, picture))
+}
+
+/// Splits `[a].b."c"` into parts, innermost last.
+#[must_use]
+pub fn split_name(name: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut chars = name.trim().chars().peekable();
+    while let Some(c) = chars.next() {
+        let close = match c {
+            '[' => ']',
+            '"' => '"',
+            '.' => {
+                parts.push(String::new());
+                continue;
+            }
+            c => {
+                parts.last_mut().expect("never empty").push(c);
+                continue;
+            }
+        };
+        while let Some(c) = chars.next() {
+            if c == close {
+                if chars.peek() != Some(&close) {
+                    break;
+                }
+                chars.next();
+            }
+            parts.last_mut().expect("never empty").push(c);
+        }
+    }
+    parts
+}
+
+/// What a name in a string stands for.
+pub fn find(info: &Info, name: &str) -> Option<(Arc<DatabaseEntry>, Named)> {
+    let parts = split_name(name);
+    let part = |back: usize| parts.len().checked_sub(back).map(|i| parts[i].as_str()).filter(|s| !s.is_empty());
+    let object = part(1)?;
+    if object.starts_with('#') && !object.starts_with("##") {
+        let table = info.temp.borrow().find(object).cloned()?;
+        return Some((info.engine.database_by_id(TEMPDB)?, Named::Table(table)));
+    }
+    let mut scope = Scope::bare(info, info.current_database().id);
+    if let Some(module) = info.module() {
+        scope.identity.schema_id = module.schema_id;
+    }
+    scope.resolve_unfollowed(NameParts { database: part(3), schema: part(2), object })
+}
+
+fn id_of(named: &Named) -> ObjectId {
+    match named {
+        Named::Table(t) => t.object_id,
+        Named::Module(m) => m.object_id,
+        Named::Synonym(s) => s.object_id,
+        Named::Sequence(s) => s.object_id,
+        Named::Constraint(_, id) => *id,
+    }
+}
+
+pub(super) fn object_id(info: &Info, args: &[Value]) -> Result<Value> {
+    let Some(name) = text(args, 0) else { return Ok(Value::Null) };
+    let Some((entry, named)) = find(info, name) else {
+        let parts = split_name(name);
+        let schema = parts.len().checked_sub(2).map(|i| parts[i].as_str()).filter(|s| !s.is_empty());
+        let object = parts.last().map_or("", String::as_str);
+        return Ok(int(crate::views::object_id(schema, object).map(i64::from)));
+    };
+    let id = id_of(&named);
+    if let Some(kind) = text(args, 1) {
+        let picture = info.picture(&entry);
+        let actual = picture.objects().find(|o| o.object_id == id).map(|o| o.kind.trim());
+        let matches = actual.map_or(id < 0 && kind.eq_ignore_ascii_case("U"), |a| a.eq_ignore_ascii_case(kind.trim()));
+        if !matches {
+            return Ok(Value::Null);
+        }
+    }
+    Ok(Value::Int(i64::from(id)))
+}
+
+struct Found {
+    name: String,
+    schema_id: i32,
+    kind: &'static str,
+    parent: ObjectId,
+}
+
+fn object(info: &Info, id: Option<i64>, database: Option<i64>) -> Option<(Arc<Picture>, Found)> {
+    let id = i32::try_from(id?).ok()?;
+    let (entry, picture) = in_database(info, database)?;
+    if id < 0 {
+        if let Some(t) = info.temp.borrow().by_id(id) {
+            let found = Found { name: t.name.clone(), schema_id: DBO, kind: "U", parent: 0 };
+            return Some((picture, found));
+        }
+        let view = crate::views::by_object_id(id)?;
+        let found = Found { name: view.name.to_owned(), schema_id: crate::catalog::SYS, kind: "V", parent: 0 };
+        return Some((picture, found));
+    }
+    let _ = entry;
+    let found = picture.objects().find(|o| o.object_id == id).map(|o| Found {
+        name: o.name.to_owned(),
+        schema_id: o.schema_id,
+        kind: o.kind.trim(),
+        parent: o.parent,
+    })?;
+    Some((picture, found))
+}
+
+pub(super) fn object_name(info: &Info, args: &[Value]) -> Result<Value> {
+    Ok(string(object(info, number(args, 0), number(args, 1)).map(|(_, o)| o.name)))
+}
+
+pub(super) fn object_schema_name(info: &Info, args: &[Value]) -> Result<Value> {
+    let found = object(info, number(args, 0), number(args, 1));
+    Ok(string(found.and_then(|(p, o)| p.schema_name(o.schema_id))))
+}
+
+pub(super) fn object_definition(info: &Info, args: &[Value]) -> Result<Value> {
+    let picture = current(info);
+    let Some(id) = number(args, 0).and_then(|n| i32::try_from(n).ok()) else { return Ok(Value::Null) };
+    if let Some(m) = picture.module_by_id(id) {
+        return Ok(Value::str(m.text.as_str()));
+    }
+    for t in picture.tables() {
+        if let Some(c) = t.checks.iter().find(|c| c.object_id == id) {
+            return Ok(Value::str(c.text.as_str()));
+        }
+        if let Some(d) = t.columns.iter().filter_map(|c| c.default.as_ref()).find(|d| d.object_id == id) {
+            return Ok(Value::str(d.text.as_str()));
+        }
+    }
+    Ok(Value::Null)
+}
+
+pub(super) fn object_property(info: &Info, args: &[Value]) -> Result<Value> {
+    let Some((picture, o)) = object(info, number(args, 0), None) else { return Ok(Value::Null) };
+    let id = number(args, 0).unwrap_or(0) as i32;
+    let table = info.table_by_id(info.current_database().id, id);
+    let module = picture.module_by_id(id);
+    let is = |kinds: &[&str]| Value::Int(i64::from(kinds.contains(&o.kind)));
+    let flag = |b: bool| Value::Int(i64::from(b));
+    let property = text(args, 1).unwrap_or("").to_ascii_lowercase();
+    Ok(match property.as_str() {
+        "istable" => is(&["U", "S", "TT", "IT"]),
+        "isusertable" => is(&["U"]),
+        "isview" => is(&["V"]),
+        "isprocedure" => is(&["P", "PC", "X"]),
+        "isscalarfunction" => is(&["FN"]),
+        "isinlinefunction" => is(&["IF"]),
+        "istablefunction" => is(&["IF", "TF"]),
+        "istrigger" => is(&["TR"]),
+        "isprimarykey" => is(&["PK"]),
+        "isuniquecnst" => is(&["UQ"]),
+        "isforeignkey" => is(&["F"]),
+        "ischeckcnst" => is(&["C"]),
+        "isdefaultcnst" => is(&["D"]),
+        "isconstraint" => is(&["PK", "UQ", "F", "C", "D"]),
+        "ismsshipped" | "issystemtable" => flag(id < 0 && table.is_none()),
+        "schemaid" => Value::Int(i64::from(o.schema_id)),
+        "ownerid" => Value::Int(1),
+        "basetype" => Value::str(o.kind),
+        "isencrypted" | "isquotedidenton" | "isansinullson" if module.is_none() && property == "isencrypted" => flag(false),
+        "execisquotedidenton" | "isquotedidenton" => module.map_or(Value::Null, |m| flag(m.quoted_identifier)),
+        "execisansinullson" | "isansinullson" => module.map_or(Value::Null, |m| flag(m.ansi_nulls)),
+        "execisinserttrigger" => module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(t.on_insert)),
+        "execisupdatetrigger" => module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(t.on_update)),
+        "execisdeletetrigger" => module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(t.on_delete)),
+        "execisinsteadoftrigger" => module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(t.instead_of)),
+        "execistriggerdisabled" => module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(t.disabled)),
+        _ => match &table {
+            Some(t) => table_property(t, &property, &picture),
+            None => {
+                let _ = o.parent;
+                Value::Null
+            }
+        },
+    })
+}
+
+fn table_property(t: &TableDef, property: &str, picture: &Picture) -> Value {
+    let flag = |b: bool| Value::Int(i64::from(b));
+    match property {
+        "tablehasidentity" => flag(t.columns.iter().any(|c| c.identity.is_some())),
+        "tablehasprimarykey" => flag(t.indexes.iter().any(|i| i.is_primary_key)),
+        "tablehasclustindex" => flag(t.indexes.iter().any(|i| i.kind == IndexKind::Clustered)),
+        "tablehasnonclustindex" => flag(t.indexes.iter().any(|i| i.kind == IndexKind::Nonclustered)),
+        "tablehasindex" => flag(t.indexes.iter().any(|i| i.kind != IndexKind::Heap)),
+        "tablehasuniquecnst" => flag(t.indexes.iter().any(|i| i.is_unique_constraint)),
+        "tablehasforeignkey" => flag(!t.foreign_keys.is_empty()),
+        "tablehasforeignref" => flag(!picture.referencing(t.object_id).is_empty()),
+        "tablehascheckcnst" => flag(!t.checks.is_empty()),
+        "tablehasdefaultcnst" => flag(t.columns.iter().any(|c| c.default.is_some())),
+        "tablehastimestamp" => flag(t.columns.iter().any(|c| c.ty == SqlType::RowVersion)),
+        "tablehasinserttrigger" => flag(picture.triggers(t.object_id).iter().any(|m| m.trigger.is_some_and(|t| t.on_insert))),
+        "tablehasupdatetrigger" => flag(picture.triggers(t.object_id).iter().any(|m| m.trigger.is_some_and(|t| t.on_update))),
+        "tablehasdeletetrigger" => flag(picture.triggers(t.object_id).iter().any(|m| m.trigger.is_some_and(|t| t.on_delete))),
+        "tabletemporaltype" | "tableisfake" | "tableismemoryoptimized" | "tabletextinrowlimit"
+        | "tablefulltextcatalogid" | "isindexed" | "isreplicated" => Value::Int(0),
+        _ => Value::Null,
+    }
+}
+
+pub(super) fn db_id(info: &Info, args: &[Value]) -> Result<Value> {
+    if args.is_empty() {
+        return Ok(Value::Int(i64::from(info.current_database().id.0)));
+    }
+    Ok(int(text(args, 0).and_then(|n| info.engine.database(n)).map(|e| i64::from(e.id.0))))
+}
+
+pub(super) fn db_name(info: &Info, args: &[Value]) -> Result<Value> {
+    let id = number(args, 0).filter(|_| !args.is_empty());
+    if !args.is_empty() && id.is_none() {
+        return Ok(Value::Null);
+    }
+    Ok(string(in_database(info, id.filter(|id| *id != 0)).map(|(e, _)| e.name().to_string())))
+}
+
+pub(super) fn original_db_name(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::str(info.shared.login.database.as_str()))
+}
+
+pub(super) fn schema_id(info: &Info, args: &[Value]) -> Result<Value> {
+    if args.is_empty() {
+        return Ok(Value::Int(i64::from(DBO)));
+    }
+    Ok(int(text(args, 0).and_then(|n| current(info).schema_id(n)).map(i64::from)))
+}
+
+pub(super) fn schema_name(info: &Info, args: &[Value]) -> Result<Value> {
+    if args.is_empty() {
+        return Ok(Value::str("dbo"));
+    }
+    Ok(string(number(args, 0).and_then(|n| current(info).schema_name(n as i32))))
+}
+
+/// `user_type_id` of a type by name.
+#[must_use]
+pub fn type_number(picture: &Picture, name: &str) -> Option<i32> {
+    let parts = split_name(name);
+    let last = parts.last()?;
+    let system = keel_types::ty::catalog::system_types().iter().find(|t| t.name.eq_ignore_ascii_case(last));
+    if let (1, Some(system)) = (parts.len(), system) {
+        return Some(system.user_type_id);
+    }
+    let schema = if parts.len() > 1 { picture.schema_id(&parts[parts.len() - 2])? } else { DBO };
+    picture.user_type(schema, last).map(|t| t.user_type_id)
+}
+
+pub(super) fn type_id(info: &Info, args: &[Value]) -> Result<Value> {
+    Ok(int(text(args, 0).and_then(|n| type_number(&current(info), n)).map(i64::from)))
+}
+
+pub(super) fn type_name(info: &Info, args: &[Value]) -> Result<Value> {
+    let Some(id) = number(args, 0) else { return Ok(Value::Null) };
+    let system = keel_types::ty::catalog::system_types().iter().find(|t| i64::from(t.user_type_id) == id);
+    if let Some(system) = system {
+        return Ok(Value::str(system.name));
+    }
+    Ok(string(current(info).type_by_id(id as i32).map(|t| t.name.clone())))
+}
+
+pub(super) fn type_property(info: &Info, args: &[Value]) -> Result<Value> {
+    let name = text(args, 0).unwrap_or("");
+    let known = type_number(&current(info), name).is_some();
+    let ty = keel_types::ty::parse::parse_type(name, &[], keel_types::ty::parse::TypeSite::default()).ok();
+    Ok(match (text(args, 1).unwrap_or("").to_ascii_lowercase().as_str(), ty) {
+        (_, None) if !known => Value::Null,
+        ("precision", Some(ty)) => Value::Int(i64::from(crate::views::facts(ty).precision)),
+        ("scale", Some(ty)) => Value::Int(i64::from(crate::views::facts(ty).scale)),
+        ("allowsnull", _) => Value::Int(1),
+        ("usesansitrim", _) => Value::Int(1),
+        ("ownerid", _) => Value::Int(1),
+        _ => Value::Null,
+    })
+}
+
+fn table(info: &Info, id: Option<i64>) -> Option<Arc<TableDef>> {
+    let id = i32::try_from(id?).ok()?;
+    if let Some(t) = info.temp.borrow().by_id(id) {
+        return Some(Arc::clone(t));
+    }
+    current(info).table_by_id(id)
+}
+
+pub(super) fn col_name(info: &Info, args: &[Value]) -> Result<Value> {
+    let id = number(args, 1).unwrap_or(0);
+    let found = table(info, number(args, 0));
+    Ok(string(found.and_then(|t| t.columns.iter().find(|c| i64::from(c.column_id) == id).map(|c| c.name.clone()))))
+}
+
+fn named_table(info: &Info, name: &str) -> Option<Arc<TableDef>> {
+    match find(info, name)?.1 {
+        Named::Table(t) => Some(t),
+        _ => None,
+    }
+}
+
+pub(super) fn col_length(info: &Info, args: &[Value]) -> Result<Value> {
+    let column = fold(text(args, 1).unwrap_or(""));
+    let found = text(args, 0).and_then(|n| named_table(info, n));
+    Ok(int(found.and_then(|t| {
+        t.columns.iter().find(|c| fold(&c.name) == column).map(|c| i64::from(crate::views::facts(c.ty).max_length))
+    })))
+}
+
+pub(super) fn column_property(info: &Info, args: &[Value]) -> Result<Value> {
+    let Some(t) = table(info, number(args, 0)) else { return parameter_property(info, args) };
+    let name = fold(text(args, 1).unwrap_or(""));
+    let Some(c) = t.columns.iter().find(|c| fold(&c.name) == name) else { return Ok(Value::Null) };
+    Ok(one_column_property(&t, c, &text(args, 2).unwrap_or("").to_ascii_lowercase()))
+}
+
+fn one_column_property(t: &TableDef, c: &ColumnDef, property: &str) -> Value {
+    let flag = |b: bool| Value::Int(i64::from(b));
+    let facts = crate::views::facts(c.ty);
+    match property {
+        "allowsnull" => flag(c.nullable),
+        "columnid" => Value::Int(i64::from(c.column_id)),
+        "isidentity" => flag(c.identity.is_some()),
+        "iscomputed" => flag(c.computed.is_some()),
+        "isdeterministic" => c.computed.as_ref().map_or(Value::Null, |_| flag(true)),
+        "ispersisted" => flag(c.computed.as_ref().is_some_and(|x| x.persisted)),
+        "isindexable" => flag(facts.max_length != -1),
+        "isrowguidcol" | "issparse" | "iscolumnset" | "isfulltextindexed" | "ishidden" | "isidnotforrepl"
+        | "generatedalwaystype" | "isxmlindexable" | "isoutparam" | "systemdataaccess" | "userdataaccess" => flag(false),
+        "isprimarykey" => flag(t.indexes.iter().any(|i| i.is_primary_key && i.key.iter().any(|k| k.column_id == c.column_id))),
+        "precision" => Value::Int(i64::from(facts.precision)),
+        "scale" => Value::Int(i64::from(facts.scale)),
+        "charmaxlen" => facts.characters.map_or(Value::Null, |n| Value::Int(i64::from(n))),
+        "usesansitrim" => flag(true),
+        "ordinal" => Value::Int(t.columns.iter().position(|o| o.column_id == c.column_id).map_or(0, |i| i as i64 + 1)),
+        _ => Value::Null,
+    }
+}
+
+fn parameter_property(_: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Null)
+}
+
+pub(super) fn index_col(info: &Info, args: &[Value]) -> Result<Value> {
+    let found = text(args, 0).and_then(|n| named_table(info, n));
+    let (index, position) = (number(args, 1).unwrap_or(0), number(args, 2).unwrap_or(0));
+    Ok(string(found.and_then(|t| {
+        let index = t.indexes.iter().find(|i| i64::from(i.index_id) == index)?;
+        let key = index.key.get(usize::try_from(position).ok()?.checked_sub(1)?)?;
+        t.columns.iter().find(|c| c.column_id == key.column_id).map(|c| c.name.clone())
+    })))
+}
+
+pub(super) fn index_property(info: &Info, args: &[Value]) -> Result<Value> {
+    let Some(t) = table(info, number(args, 0)) else { return Ok(Value::Null) };
+    let name = fold(text(args, 1).unwrap_or(""));
+    let Some(i) = t.indexes.iter().find(|i| fold(&i.name) == name) else { return Ok(Value::Null) };
+    let flag = |b: bool| Value::Int(i64::from(b));
+    Ok(match text(args, 2).unwrap_or("").to_ascii_lowercase().as_str() {
+        "indexid" => Value::Int(i64::from(i.index_id)),
+        "isunique" => flag(i.unique),
+        "isclustered" => flag(i.kind == IndexKind::Clustered),
+        "isdisabled" => flag(i.disabled),
+        "isstatistics" | "isautostatistics" | "ishypothetical" | "isfulltextkey" | "ispadindex" | "iscolumnstore" => flag(false),
+        "indexfillfactor" => Value::Int(0),
+        "indexdepth" => Value::Int(1),
+        _ => Value::Null,
+    })
+}
+
+pub(super) fn index_key_property(info: &Info, args: &[Value]) -> Result<Value> {
+    let Some(t) = table(info, number(args, 0)) else { return Ok(Value::Null) };
+    let index = number(args, 1).unwrap_or(0);
+    let at = number(args, 2).and_then(|n| usize::try_from(n - 1).ok());
+    let key = t.indexes.iter().find(|i| i64::from(i.index_id) == index).and_then(|i| i.key.get(at?));
+    Ok(match (text(args, 3).unwrap_or("").to_ascii_lowercase().as_str(), key) {
+        ("columnid", Some(k)) => Value::Int(i64::from(k.column_id)),
+        ("isdescending", Some(k)) => Value::Int(i64::from(k.descending)),
+        _ => Value::Null,
+    })
+}
+
+fn number38(n: Option<i64>) -> Value {
+    n.map_or(Value::Null, |n| Value::Decimal(Decimal::new(i128::from(n), 0)))
+}
+
+pub(super) fn ident_current(info: &Info, args: &[Value]) -> Result<Value> {
+    let Some(t) = text(args, 0).and_then(|n| named_table(info, n)) else { return Ok(Value::Null) };
+    let Some((seed, _)) = t.columns.iter().find_map(|c| c.identity) else { return Ok(Value::Null) };
+    let entry = info.engine.database_by_id(t.database);
+    Ok(number38(entry.map(|e| e.current_identity(t.object_id).unwrap_or(seed))))
+}
+
+pub(super) fn ident_seed(info: &Info, args: &[Value]) -> Result<Value> {
+    let found = text(args, 0).and_then(|n| named_table(info, n));
+    Ok(number38(found.and_then(|t| t.columns.iter().find_map(|c| c.identity)).map(|i| i.0)))
+}
+
+pub(super) fn ident_incr(info: &Info, args: &[Value]) -> Result<Value> {
+    let found = text(args, 0).and_then(|n| named_table(info, n));
+    Ok(number38(found.and_then(|t| t.columns.iter().find_map(|c| c.identity)).map(|i| i.1)))
+}
+
+pub(super) fn file_name(info: &Info, args: &[Value]) -> Result<Value> {
+    let name = info.current_database().name();
+    Ok(match number(args, 0) {
+        Some(1) => Value::str(&*name),
+        Some(2) => Value::str(format!("{name}_log")),
+        _ => Value::Null,
+    })
+}
+
+pub(super) fn filegroup_name(_: &Info, args: &[Value]) -> Result<Value> {
+    Ok(if number(args, 0) == Some(1) { Value::str("PRIMARY") } else { Value::Null })
+}
+
+/// Whether a module is a function.
+#[must_use]
+pub fn is_function(kind: ModuleKind) -> bool {
+    matches!(kind, ModuleKind::ScalarFunction | ModuleKind::InlineTableFunction | ModuleKind::TableFunction)
+}

@@ -1,0 +1,246 @@
+//! Functions and `@@variables` whose values only the session knows.
+//!
+//! One table, [`ALL`]: name, number of arguments, result type, and the function itself. The index in the table is the id
+//! that plans carry. Adding one is adding a line.
+
+mod metadata;
+mod security;
+mod server;
+mod session;
+
+pub use metadata::{find as find_named, split_name};
+
+use crate::session::info::Info;
+use keel_query::IsolationLevel;
+use keel_query::scope::SessionFunction;
+use keel_types::error::Result;
+use keel_types::{Length, SqlType, Value};
+
+/// The code of a function.
+pub type Eval = fn(&Info, &[Value]) -> Result<Value>;
+
+/// One function.
+pub struct Function {
+    /// Upper-case name.
+    pub name: &'static str,
+    /// Least number of arguments.
+    pub least: usize,
+    /// Greatest number of arguments.
+    pub most: usize,
+    /// Result.
+    pub ty: SqlType,
+    /// One value per statement.
+    pub stable: bool,
+    /// What it computes.
+    pub eval: Eval,
+}
+
+const fn f(name: &'static str, least: usize, most: usize, ty: SqlType, eval: Eval) -> Function {
+    Function { name, least, most, ty, stable: true, eval }
+}
+
+/// Changes within a statement.
+const fn volatile(name: &'static str, most: usize, ty: SqlType, eval: Eval) -> Function {
+    Function { name, least: 0, most, ty, stable: false, eval }
+}
+
+const INT: SqlType = SqlType::Int;
+const BIG: SqlType = SqlType::BigInt;
+const NAME: SqlType = SqlType::SYSNAME;
+const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
+const VARIANT: SqlType = SqlType::SqlVariant;
+const NUMBER38: SqlType = SqlType::Numeric { precision: 38, scale: 0 };
+
+/// Every function.
+pub static ALL: &[Function] = &[
+    // Session.
+    f("@@ROWCOUNT", 0, 0, INT, session::row_count),
+    f("ROWCOUNT_BIG", 0, 0, BIG, session::row_count),
+    f("@@ERROR", 0, 0, INT, session::error),
+    f("@@TRANCOUNT", 0, 0, INT, session::tran_count),
+    f("XACT_STATE", 0, 0, SqlType::SmallInt, session::xact_state),
+    f("@@IDENTITY", 0, 0, NUMBER38, session::identity),
+    f("SCOPE_IDENTITY", 0, 0, NUMBER38, session::scope_identity),
+    f("IDENT_CURRENT", 1, 1, NUMBER38, metadata::ident_current),
+    f("IDENT_SEED", 1, 1, NUMBER38, metadata::ident_seed),
+    f("IDENT_INCR", 1, 1, NUMBER38, metadata::ident_incr),
+    f("@@FETCH_STATUS", 0, 0, INT, session::fetch_status),
+    f("@@CURSOR_ROWS", 0, 0, INT, session::cursor_rows),
+    f("CURSOR_STATUS", 2, 2, SqlType::SmallInt, session::cursor_status),
+    f("@@NESTLEVEL", 0, 0, INT, session::nest_level),
+    f("@@SPID", 0, 0, SqlType::SmallInt, session::spid),
+    f("@@PROCID", 0, 0, INT, session::proc_id),
+    f("@@OPTIONS", 0, 0, INT, session::options),
+    f("@@LOCK_TIMEOUT", 0, 0, INT, session::lock_timeout),
+    f("@@TEXTSIZE", 0, 0, INT, session::text_size),
+    f("@@DATEFIRST", 0, 0, SqlType::TinyInt, session::date_first),
+    f("@@LANGUAGE", 0, 0, NAME, session::language),
+    f("@@LANGID", 0, 0, SqlType::SmallInt, session::lang_id),
+    f("ERROR_NUMBER", 0, 0, INT, session::error_number),
+    f("ERROR_MESSAGE", 0, 0, TEXT, session::error_message),
+    f("ERROR_SEVERITY", 0, 0, INT, session::error_severity),
+    f("ERROR_STATE", 0, 0, INT, session::error_state),
+    f("ERROR_LINE", 0, 0, INT, session::error_line),
+    f("ERROR_PROCEDURE", 0, 0, NAME, session::error_procedure),
+    f("SESSION_CONTEXT", 1, 1, VARIANT, session::session_context),
+    f("CONTEXT_INFO", 0, 0, SqlType::VarBinary(Length::Limited(128)), session::context_info),
+    f("SESSIONPROPERTY", 1, 1, VARIANT, session::session_property),
+    f("CURRENT_TRANSACTION_ID", 0, 0, BIG, session::transaction_id),
+    f("FORMATMESSAGE", 1, 21, TEXT, session::format_message),
+    f("COLUMNS_UPDATED", 0, 0, SqlType::VarBinary(Length::Limited(128)), session::columns_updated),
+    f("TRIGGER_NESTLEVEL", 0, 3, INT, session::trigger_nest_level),
+    f("CONNECTIONPROPERTY", 1, 1, VARIANT, session::connection_property),
+    f("GETANSINULL", 0, 1, SqlType::SmallInt, session::get_ansi_null),
+    f("APPLOCK_MODE", 3, 3, TEXT, session::applock_mode),
+    f("APPLOCK_TEST", 4, 4, SqlType::SmallInt, session::applock_test),
+    // Security.
+    f("SUSER_SNAME", 0, 1, NAME, security::login_name),
+    f("SUSER_NAME", 0, 1, NAME, security::login_name),
+    f("SYSTEM_USER", 0, 0, NAME, security::login_name),
+    f("ORIGINAL_LOGIN", 0, 0, NAME, security::original_login),
+    f("SUSER_ID", 0, 1, INT, security::login_id),
+    f("SUSER_SID", 0, 2, SqlType::VarBinary(Length::Limited(85)), security::login_sid),
+    f("USER_NAME", 0, 1, NAME, security::user_name),
+    f("USER", 0, 0, NAME, security::user_name),
+    f("CURRENT_USER", 0, 0, NAME, security::user_name),
+    f("SESSION_USER", 0, 0, NAME, security::user_name),
+    f("USER_ID", 0, 1, INT, security::user_id),
+    f("DATABASE_PRINCIPAL_ID", 0, 1, INT, security::user_id),
+    f("IS_SRVROLEMEMBER", 1, 2, INT, security::is_server_role_member),
+    f("IS_MEMBER", 1, 1, INT, security::is_member),
+    f("IS_ROLEMEMBER", 1, 2, INT, security::is_member),
+    f("HAS_PERMS_BY_NAME", 3, 5, INT, security::has_perms),
+    f("HAS_DBACCESS", 1, 1, INT, security::has_db_access),
+    f("PERMISSIONS", 0, 2, INT, security::permissions),
+    f("PWDCOMPARE", 2, 3, INT, security::password_compare),
+    f("HOST_NAME", 0, 0, NAME, security::host_name),
+    f("HOST_ID", 0, 0, SqlType::NVarChar(Length::Limited(10)), security::host_id),
+    f("APP_NAME", 0, 0, NAME, security::app_name),
+    f("PROGRAM_NAME", 0, 0, NAME, security::app_name),
+    // Server.
+    f("@@VERSION", 0, 0, SqlType::NVarChar(Length::Limited(300)), server::version),
+    f("@@SERVERNAME", 0, 0, NAME, server::server_name),
+    f("@@SERVICENAME", 0, 0, NAME, server::service_name),
+    f("@@MICROSOFTVERSION", 0, 0, INT, server::microsoft_version),
+    f("@@MAX_CONNECTIONS", 0, 0, INT, server::max_connections),
+    f("@@MAX_PRECISION", 0, 0, SqlType::TinyInt, server::max_precision),
+    f("@@CONNECTIONS", 0, 0, INT, server::connections),
+    f("@@CPU_BUSY", 0, 0, INT, server::zero),
+    f("@@IO_BUSY", 0, 0, INT, server::zero),
+    f("@@IDLE", 0, 0, INT, server::zero),
+    f("@@PACK_RECEIVED", 0, 0, INT, server::zero),
+    f("@@PACK_SENT", 0, 0, INT, server::zero),
+    f("@@PACKET_ERRORS", 0, 0, INT, server::zero),
+    f("@@TOTAL_ERRORS", 0, 0, INT, server::zero),
+    f("@@TOTAL_READ", 0, 0, INT, server::zero),
+    f("@@TOTAL_WRITE", 0, 0, INT, server::zero),
+    f("@@TIMETICKS", 0, 0, INT, server::time_ticks),
+    f("@@REMSERVER", 0, 0, NAME, server::null),
+    f("@@DBTS", 0, 0, SqlType::VarBinary(Length::Limited(8)), server::dbts),
+    f("MIN_ACTIVE_ROWVERSION", 0, 0, SqlType::Binary(8), server::min_active_rowversion),
+    f("SERVERPROPERTY", 1, 1, VARIANT, server::server_property),
+    f("DATABASEPROPERTYEX", 2, 2, VARIANT, server::database_property),
+    f("DATABASEPROPERTY", 2, 2, INT, server::database_property_int),
+    f("COLLATIONPROPERTY", 2, 2, VARIANT, server::collation_property),
+    f("FULLTEXTSERVICEPROPERTY", 1, 1, INT, server::zero),
+    // Metadata.
+    f("DB_ID", 0, 1, SqlType::SmallInt, metadata::db_id),
+    f("DB_NAME", 0, 1, NAME, metadata::db_name),
+    f("ORIGINAL_DB_NAME", 0, 0, NAME, metadata::original_db_name),
+    f("OBJECT_ID", 1, 2, INT, metadata::object_id),
+    f("OBJECT_NAME", 1, 2, NAME, metadata::object_name),
+    f("OBJECT_SCHEMA_NAME", 1, 2, NAME, metadata::object_schema_name),
+    f("OBJECT_DEFINITION", 1, 1, SqlType::NVarChar(Length::Max), metadata::object_definition),
+    f("OBJECTPROPERTY", 2, 2, INT, metadata::object_property),
+    f("OBJECTPROPERTYEX", 2, 2, VARIANT, metadata::object_property),
+    f("SCHEMA_ID", 0, 1, INT, metadata::schema_id),
+    f("SCHEMA_NAME", 0, 1, NAME, metadata::schema_name),
+    f("TYPE_ID", 1, 1, INT, metadata::type_id),
+    f("TYPE_NAME", 1, 1, NAME, metadata::type_name),
+    f("TYPEPROPERTY", 2, 2, INT, metadata::type_property),
+    f("COL_NAME", 2, 2, NAME, metadata::col_name),
+    f("COL_LENGTH", 2, 2, SqlType::SmallInt, metadata::col_length),
+    f("COLUMNPROPERTY", 3, 3, INT, metadata::column_property),
+    f("INDEX_COL", 3, 3, NAME, metadata::index_col),
+    f("INDEXPROPERTY", 3, 3, INT, metadata::index_property),
+    f("INDEXKEY_PROPERTY", 4, 4, INT, metadata::index_key_property),
+    f("STATS_DATE", 2, 2, SqlType::DateTime, server::null),
+    f("FILE_ID", 1, 1, SqlType::SmallInt, server::one),
+    f("FILE_NAME", 1, 1, NAME, metadata::file_name),
+    f("FILEGROUP_NAME", 1, 1, NAME, metadata::filegroup_name),
+    f("FILEGROUP_ID", 1, 1, INT, server::one),
+    volatile("NEWSEQUENTIALID", 0, SqlType::UniqueIdentifier, server::new_sequential_id),
+];
+
+/// Finds a function for the binder.
+#[must_use]
+pub fn bind(name: &str, args: &[SqlType]) -> Option<SessionFunction> {
+    let upper = name.to_ascii_uppercase();
+    let id = ALL.iter().position(|f| f.name == upper)?;
+    let function = &ALL[id];
+    if args.len() < function.least || args.len() > function.most {
+        return None;
+    }
+    Some(SessionFunction { id: id as u32, ty: function.ty, nullable: true, stable: function.stable })
+}
+
+/// Calls a function by the id that [`bind`] gave.
+pub fn call(info: &Info, id: u32, args: &[Value]) -> Result<Value> {
+    (ALL[id as usize].eval)(info, args)
+}
+
+/// As DBCC USEROPTIONS shows it.
+#[must_use]
+pub fn isolation_name(level: IsolationLevel) -> &'static str {
+    match level {
+        IsolationLevel::ReadUncommitted => "read uncommitted",
+        IsolationLevel::ReadCommitted => "read committed",
+        IsolationLevel::RepeatableRead => "repeatable read",
+        IsolationLevel::Serializable => "serializable",
+        IsolationLevel::Snapshot => "snapshot",
+    }
+}
+
+/// A string argument; `None` for NULL and other types.
+fn text(args: &[Value], at: usize) -> Option<&str> {
+    args.get(at).and_then(Value::as_str)
+}
+
+/// A number argument.
+fn number(args: &[Value], at: usize) -> Option<i64> {
+    match args.get(at)? {
+        Value::Int(n) => Some(*n),
+        Value::Bit(b) => Some(i64::from(*b)),
+        Value::Decimal(d) if d.scale == 0 => i64::try_from(d.mantissa()).ok(),
+        Value::Str(s) => s.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// A number or NULL.
+fn int(n: Option<i64>) -> Value {
+    n.map_or(Value::Null, Value::Int)
+}
+
+/// A string or NULL.
+fn string(s: Option<impl Into<smol_str::SmolStr>>) -> Value {
+    s.map_or(Value::Null, |s| Value::str(s))
+}
+
+/// A sql_variant.
+fn variant(ty: SqlType, value: Value) -> Value {
+    match value {
+        Value::Null => Value::Null,
+        value => Value::Variant(std::sync::Arc::new((ty, value))),
+    }
+}
+
+/// A sql_variant of type int.
+fn variant_int(n: i64) -> Value {
+    variant(INT, Value::Int(n))
+}
+
+/// A sql_variant of type nvarchar.
+fn variant_text(s: impl Into<smol_str::SmolStr>) -> Value {
+    variant(SqlType::NVarChar(Length::Limited(128)), Value::str(s))
+}

@@ -1,0 +1,160 @@
+//! Functions about the instance and its databases.
+
+use super::{text, variant, variant_int, variant_text};
+use crate::session::info::Info;
+use keel_types::error::Result;
+use keel_types::{SqlType, Value};
+
+/// The version clients see: what they know how to talk to.
+pub const PRODUCT_VERSION: &str = "16.0.1000.6";
+
+pub(super) fn version(_: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::str(format!(
+        "Microsoft SQL Server 2022 (RTM) - {PRODUCT_VERSION} (X64) compatible \n\tEvenkeel {} \n\tDeveloper Edition (64-bit) on Linux",
+        env!("CARGO_PKG_VERSION"))))
+}
+
+pub(super) fn server_name(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::str(info.engine.options().server_name.as_str()))
+}
+
+pub(super) fn service_name(_: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::str("MSSQLSERVER"))
+}
+
+pub(super) fn microsoft_version(_: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(0x1000_03E8))
+}
+
+pub(super) fn max_connections(_: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(32_767))
+}
+
+pub(super) fn max_precision(_: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(38))
+}
+
+pub(super) fn connections(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(info.engine.sessions.all().len() as i64))
+}
+
+pub(super) fn time_ticks(_: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(31_250))
+}
+
+pub(super) fn zero(_: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(0))
+}
+
+pub(super) fn one(_: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(1))
+}
+
+pub(super) fn null(_: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Null)
+}
+
+pub(super) fn dbts(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::bytes(info.current_database().current_rowversion().to_be_bytes().to_vec()))
+}
+
+pub(super) fn min_active_rowversion(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::bytes((info.current_database().current_rowversion() + 1).to_be_bytes().to_vec()))
+}
+
+pub(super) fn new_sequential_id(info: &Info, _: &[Value]) -> Result<Value> {
+    let mut id = [0; 16];
+    info.engine.options().env.random.fill(&mut id[8..]);
+    id[..8].copy_from_slice(&info.engine.stamp().to_be_bytes());
+    Ok(Value::Guid(id))
+}
+
+pub(super) fn server_property(info: &Info, args: &[Value]) -> Result<Value> {
+    let name = info.engine.options().server_name.as_str();
+    Ok(match text(args, 0).unwrap_or("").to_ascii_lowercase().as_str() {
+        "productversion" | "resourceversion" => variant_text(PRODUCT_VERSION),
+        "productlevel" => variant_text("RTM"),
+        "productmajorversion" => variant_text("16"),
+        "productminorversion" => variant_text("0"),
+        "productbuild" => variant_text("1000"),
+        "productupdatelevel" | "productupdatereference" | "productbuildtype" => Value::Null,
+        "edition" => variant_text("Developer Edition (64-bit)"),
+        "editionid" => variant(SqlType::BigInt, Value::Int(-2_117_995_310)),
+        "engineedition" => variant_int(3),
+        "servername" => variant_text(name),
+        "machinename" | "computernamephysicalnetbios" => variant_text(name.split('\\').next().unwrap_or(name)),
+        "instancename" => name.split_once('\\').map_or(Value::Null, |(_, i)| variant_text(i)),
+        "collation" => variant_text("SQL_Latin1_General_CP1_CI_AS"),
+        "collationid" => variant_int(872_468_488),
+        "comparisonstyle" => variant_int(196_609),
+        "lcid" => variant_int(1033),
+        "sqlcharset" => variant(SqlType::TinyInt, Value::Int(1)),
+        "sqlcharsetname" => variant_text("iso_1"),
+        "sqlsortorder" => variant(SqlType::TinyInt, Value::Int(52)),
+        "sqlsortordername" => variant_text("nocase_iso"),
+        "licensetype" => variant_text("DISABLED"),
+        "processid" => variant_int(i64::from(std::process::id())),
+        "isclustered" | "issingleuser" | "isfulltextinstalled" | "ispolybaseinstalled" | "islocaldb"
+        | "isxtpsupported" | "isadvancedanalyticsinstalled" | "isbigdatacluster" | "istempdbmetadatamemoryoptimized"
+        | "isexternalauthenticationonly" | "isexternalgovernanceenabled" | "isserversuspendedforsnapshotbackup"
+        | "filestreamconfiguredlevel" | "filestreameffectivelevel" => variant_int(0),
+        "isintegratedsecurityonly" => variant_int(0),
+        "ishadrenabled" => variant_int(1),
+        "hadrmanagerstatus" => variant_int(1),
+        "instancedefaultdatapath" | "instancedefaultlogpath" | "instancedefaultbackuppath" => {
+            variant_text(info.engine.options().data_dir.display().to_string())
+        }
+        "buildclrversion" => variant_text("v4.0.30319"),
+        "pathseparator" => variant_text("/"),
+        _ => Value::Null,
+    })
+}
+
+pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
+    let Some(entry) = text(args, 0).and_then(|n| info.engine.database(n)) else { return Ok(Value::Null) };
+    let settings = std::sync::Arc::clone(entry.picture().settings());
+    let flag = |name: &str| variant_int(i64::from(settings.flags.get(name).copied().unwrap_or(false)));
+    Ok(match text(args, 1).unwrap_or("").to_ascii_lowercase().as_str() {
+        "collation" => variant_text(settings.collation.as_str()),
+        "status" => variant_text(if settings.offline { "OFFLINE" } else { "ONLINE" }),
+        "updateability" => variant_text(if settings.read_only { "READ_ONLY" } else { "READ_WRITE" }),
+        "useraccess" => variant_text(settings.user_access.as_str()),
+        "recovery" => variant_text(settings.recovery.as_str()),
+        "version" => variant_int(957),
+        "comparisonstyle" => variant_int(196_609),
+        "lcid" => variant_int(1033),
+        "sqlsortorder" => variant_int(52),
+        "maxsizeinbytes" => Value::Null,
+        "edition" | "serviceobjective" => Value::Null,
+        "isautocreatestatistics" | "isautoupdatestatistics" => variant_int(1),
+        "isautoclose" => flag("AUTO_CLOSE"),
+        "isautoshrink" => flag("AUTO_SHRINK"),
+        "isansinulldefault" => flag("ANSI_NULL_DEFAULT"),
+        "isansinullsenabled" => flag("ANSI_NULLS"),
+        "isquotedidentifiersenabled" => flag("QUOTED_IDENTIFIER"),
+        "isinstandby" | "ismergepublished" | "ispublished" | "issubscribed" | "issyncwithbackup"
+        | "isfulltextenabled" | "isrecursivetriggersenabled" | "istornpagedetectionenabled"
+        | "isparameterizationforced" | "isclone" | "isverifiedclone" | "isxtpsupported" => variant_int(0),
+        _ => Value::Null,
+    })
+}
+
+pub(super) fn database_property_int(info: &Info, args: &[Value]) -> Result<Value> {
+    Ok(match database_property(info, args)? {
+        Value::Variant(v) => v.1.clone(),
+        _ => Value::Null,
+    })
+}
+
+pub(super) fn collation_property(_: &Info, args: &[Value]) -> Result<Value> {
+    if text(args, 0).and_then(keel_types::Collation::by_name).is_none() {
+        return Ok(Value::Null);
+    }
+    Ok(match text(args, 1).unwrap_or("").to_ascii_lowercase().as_str() {
+        "codepage" => variant_int(1252),
+        "lcid" => variant_int(1033),
+        "comparisonstyle" => variant_int(196_609),
+        "version" => variant_int(0),
+        _ => Value::Null,
+    })
+}

@@ -1,0 +1,206 @@
+//! Functions about the session itself.
+
+use super::{int, string, text, variant_int, variant_text};
+use crate::run::format_message as fill;
+use crate::session::info::Info;
+use crate::session::options::Switches;
+use keel_types::error::Result;
+use keel_types::{Decimal, SqlError, Value};
+use std::rc::Rc;
+
+pub(super) fn row_count(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(info.row_count.get() as i64))
+}
+
+pub(super) fn error(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(i64::from(info.error.get())))
+}
+
+pub(super) fn tran_count(info: &Info, _: &[Value]) -> Result<Value> {
+    // A trigger runs inside its statement's transaction, also when nobody began one.
+    let count = info.transaction.borrow().count.max(u32::from(!info.triggers.borrow().is_empty()));
+    Ok(Value::Int(i64::from(count)))
+}
+
+pub(super) fn xact_state(info: &Info, _: &[Value]) -> Result<Value> {
+    let state = info.transaction.borrow();
+    Ok(Value::Int(match (state.count, state.doomed) {
+        (0, _) => 0,
+        (_, true) => -1,
+        _ => 1,
+    }))
+}
+
+fn number38(n: Option<i64>) -> Value {
+    n.map_or(Value::Null, |n| Value::Decimal(Decimal::new(i128::from(n), 0)))
+}
+
+pub(super) fn identity(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(number38(info.identity.get()))
+}
+
+pub(super) fn scope_identity(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(number38(info.scope_identity.get()))
+}
+
+pub(super) fn fetch_status(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(i64::from(info.fetch_status.get())))
+}
+
+pub(super) fn cursor_rows(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(info.cursors.borrow().last_count))
+}
+
+pub(super) fn cursor_status(info: &Info, args: &[Value]) -> Result<Value> {
+    let cursors = info.cursors.borrow();
+    let name = crate::catalog::fold(text(args, 1).unwrap_or(""));
+    let global = text(args, 0).is_some_and(|s| s.eq_ignore_ascii_case("global"));
+    Ok(Value::Int(cursors.status(cursors.find(&name, info.nest_level(), global))))
+}
+
+pub(super) fn nest_level(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(i64::from(info.nest_level())))
+}
+
+pub(super) fn spid(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(i64::from(info.shared.id)))
+}
+
+pub(super) fn proc_id(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(info.module().map_or(0, |m| i64::from(m.object_id))))
+}
+
+pub(super) fn options(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(info.options.borrow().switches.at_at_options()))
+}
+
+pub(super) fn lock_timeout(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(i64::from(info.options.borrow().lock_timeout_ms)))
+}
+
+pub(super) fn text_size(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(i64::from(info.options.borrow().text_size)))
+}
+
+pub(super) fn date_first(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(i64::from(info.options.borrow().date_first)))
+}
+
+pub(super) fn language(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::str(info.options.borrow().language.clone()))
+}
+
+pub(super) fn lang_id(_: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(0))
+}
+
+fn caught<T>(info: &Info, get: impl FnOnce(&Rc<SqlError>) -> T) -> Option<T> {
+    info.caught.borrow().last().map(get)
+}
+
+pub(super) fn error_number(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(int(caught(info, |e| i64::from(e.number))))
+}
+
+pub(super) fn error_message(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(string(caught(info, |e| e.message.clone())))
+}
+
+pub(super) fn error_severity(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(int(caught(info, |e| i64::from(e.severity))))
+}
+
+pub(super) fn error_state(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(int(caught(info, |e| i64::from(e.state))))
+}
+
+pub(super) fn error_line(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(int(caught(info, |e| i64::from(e.line))))
+}
+
+pub(super) fn error_procedure(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(string(caught(info, |e| e.procedure.clone()).flatten()))
+}
+
+pub(super) fn session_context(info: &Info, args: &[Value]) -> Result<Value> {
+    let key = crate::catalog::fold(text(args, 0).unwrap_or(""));
+    Ok(info.shared.context.lock().get(&key).map_or(Value::Null, |(v, _)| v.clone()))
+}
+
+pub(super) fn context_info(info: &Info, _: &[Value]) -> Result<Value> {
+    let bytes = info.shared.context_info.lock();
+    Ok(if bytes.is_empty() { Value::Null } else { Value::bytes(bytes.clone()) })
+}
+
+pub(super) fn session_property(info: &Info, args: &[Value]) -> Result<Value> {
+    let name = text(args, 0).unwrap_or("").to_ascii_uppercase();
+    let known = ["ANSI_NULLS", "ANSI_PADDING", "ANSI_WARNINGS", "ARITHABORT", "CONCAT_NULL_YIELDS_NULL",
+        "NUMERIC_ROUNDABORT", "QUOTED_IDENTIFIER"];
+    if !known.contains(&name.as_str()) {
+        return Ok(Value::Null);
+    }
+    Ok(Switches::by_name(&name).map_or(Value::Null, |s| variant_int(i64::from(info.on(s)))))
+}
+
+pub(super) fn transaction_id(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(info.transaction.borrow().descriptor as i64))
+}
+
+pub(super) fn format_message(info: &Info, args: &[Value]) -> Result<Value> {
+    let template = match &args[0] {
+        Value::Int(n) => match info.engine.user_message(*n as i32) {
+            Some(text) => text,
+            None => return Ok(Value::Null),
+        },
+        other => crate::convert::display(other),
+    };
+    Ok(Value::str(fill(&template, &args[1..])?))
+}
+
+pub(super) fn columns_updated(info: &Info, _: &[Value]) -> Result<Value> {
+    let triggers = info.triggers.borrow();
+    let Some(rows) = triggers.last() else { return Ok(Value::Null) };
+    let bytes = (rows.table.next_column_id as usize).div_ceil(8);
+    let mut mask = vec![0u8; bytes.max(1)];
+    let all: Vec<i32> = if rows.updated.is_empty() && rows.deleted.is_empty() {
+        rows.table.columns.iter().map(|c| c.column_id).collect()
+    } else {
+        rows.updated.clone()
+    };
+    for id in all {
+        mask[(id as usize - 1) / 8] |= 1 << ((id - 1) % 8);
+    }
+    Ok(Value::bytes(mask))
+}
+
+pub(super) fn trigger_nest_level(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(info.triggers.borrow().len() as i64))
+}
+
+pub(super) fn connection_property(info: &Info, args: &[Value]) -> Result<Value> {
+    let login = &info.shared.login;
+    Ok(match text(args, 0).unwrap_or("").to_ascii_lowercase().as_str() {
+        "net_transport" => variant_text("TCP"),
+        "protocol_type" => variant_text("TSQL"),
+        "auth_scheme" => variant_text("SQL"),
+        "local_net_address" => variant_text("127.0.0.1"),
+        "local_tcp_port" => variant_int(1433),
+        "client_net_address" => variant_text(login.client_address.as_str()),
+        "physical_net_transport" => variant_text("TCP"),
+        _ => Value::Null,
+    })
+}
+
+pub(super) fn get_ansi_null(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(i64::from(info.on(Switches::NULL_DEFAULT_ON))))
+}
+
+pub(super) fn applock_mode(info: &Info, args: &[Value]) -> Result<Value> {
+    let resource = text(args, 1).unwrap_or("");
+    let held = info.shared.app_locks.lock().iter().any(|(r, _)| r == resource);
+    Ok(Value::str(if held { "Exclusive" } else { "NoLock" }))
+}
+
+pub(super) fn applock_test(_: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(1))
+}

@@ -1,0 +1,119 @@
+//! System procedures.
+//!
+//! One table, [`ALL`]: name and code. A procedure gets its arguments as given and answers with a return status; rows and
+//! messages go to the client through the runner. Adding one is adding a line.
+
+mod execute;
+mod prepared;
+mod server;
+mod sessions;
+
+pub use execute::run_sql;
+
+use crate::run::{Argument, Halt, Returned, Runner};
+use keel_parser::ast;
+use keel_types::{SqlType, Value};
+
+/// The outcome of a system procedure.
+pub type Outcome = std::result::Result<Returned, Halt>;
+
+/// One system procedure.
+pub struct Procedure {
+    /// Lower-case name.
+    pub name: &'static str,
+    /// What it does.
+    pub run: fn(&mut Runner<'_>, &[Argument]) -> Outcome,
+}
+
+const fn p(name: &'static str, run: fn(&mut Runner<'_>, &[Argument]) -> Outcome) -> Procedure {
+    Procedure { name, run }
+}
+
+/// Every system procedure.
+pub static ALL: &[Procedure] = &[
+    p("sp_executesql", execute::sp_executesql),
+    p("sp_prepare", prepared::sp_prepare),
+    p("sp_prepexec", prepared::sp_prepexec),
+    p("sp_prepexecrpc", prepared::sp_prepexec),
+    p("sp_execute", prepared::sp_execute),
+    p("sp_unprepare", prepared::sp_unprepare),
+    p("sp_reset_connection", sessions::sp_reset_connection),
+    p("sp_set_session_context", sessions::sp_set_session_context),
+    p("sp_getapplock", sessions::sp_getapplock),
+    p("sp_releaseapplock", sessions::sp_releaseapplock),
+    p("sp_who", sessions::sp_who),
+    p("sp_who2", sessions::sp_who),
+    p("sp_configure", server::sp_configure),
+    p("sp_rename", server::sp_rename),
+    p("sp_recompile", server::nothing),
+    p("sp_updatestats", server::nothing),
+    p("sp_addmessage", server::sp_addmessage),
+    p("sp_dropmessage", server::sp_dropmessage),
+    p("sp_datatype_info", server::nothing),
+    p("sp_addextendedproperty", server::nothing),
+    p("sp_updateextendedproperty", server::nothing),
+    p("sp_dropextendedproperty", server::nothing),
+    p("sp_addrolemember", server::nothing),
+    p("sp_droprolemember", server::nothing),
+    p("sp_addsrvrolemember", server::sp_addsrvrolemember),
+    p("sp_dropsrvrolemember", server::sp_dropsrvrolemember),
+    p("sp_dboption", server::nothing),
+    p("sp_indexoption", server::nothing),
+    p("sp_tableoption", server::nothing),
+    p("sp_changedbowner", server::nothing),
+    p("sp_helptext", server::sp_helptext),
+    p("sp_describe_first_result_set", execute::sp_describe_first_result_set),
+    p("xp_msver", server::xp_msver),
+];
+
+/// The system procedure of that name: `sp_x`, `sys.sp_x`, `master..sp_x`, `master.dbo.sp_x`.
+#[must_use]
+pub fn find(name: &ast::ObjectName) -> Option<&'static Procedure> {
+    let text = name.name.text.as_str();
+    let prefix = text.get(..3)?;
+    if !prefix.eq_ignore_ascii_case("sp_") && !prefix.eq_ignore_ascii_case("xp_") {
+        return None;
+    }
+    let schema_fits = name.schema.as_ref().is_none_or(|s| s.is("sys") || s.is("dbo"));
+    schema_fits.then(|| ALL.iter().find(|p| p.name.eq_ignore_ascii_case(text))).flatten()
+}
+
+/// Calls one.
+pub fn run(runner: &mut Runner<'_>, procedure: &Procedure, args: &[Argument]) -> Outcome {
+    (procedure.run)(runner, args)
+}
+
+/// An argument by name or position.
+pub(crate) fn argument<'a>(args: &'a [Argument], name: &str, position: usize) -> Option<&'a Argument> {
+    let named = args.iter().find(|a| a.name.trim_start_matches('@').eq_ignore_ascii_case(name));
+    named.or_else(|| args.get(position).filter(|a| a.name.is_empty()))
+}
+
+/// A string argument.
+pub(crate) fn string(args: &[Argument], name: &str, position: usize) -> Option<String> {
+    match argument(args, name, position)?.value.as_ref()? {
+        Value::Str(s) => Some(s.to_string()),
+        Value::Null => None,
+        other => Some(crate::convert::display(other)),
+    }
+}
+
+/// A number argument.
+pub(crate) fn number(args: &[Argument], name: &str, position: usize) -> Option<i64> {
+    match argument(args, name, position)?.value.as_ref()? {
+        Value::Int(n) => Some(*n),
+        Value::Bit(b) => Some(i64::from(*b)),
+        Value::Str(s) => s.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// Return status 0 and nothing else.
+pub(crate) fn ok() -> Outcome {
+    Ok(Returned::default())
+}
+
+/// A value for an OUTPUT argument.
+pub(crate) fn output(at: usize, value: Value, ty: SqlType) -> Returned {
+    Returned { outputs: vec![(at, value, ty)], ..Returned::default() }
+}

@@ -1,0 +1,50 @@
+//! Prepared statements by handle.
+
+use super::{Outcome, execute, number, ok, output, string};
+use crate::errors;
+use crate::run::{Argument, Runner};
+use keel_types::{SqlType, Value};
+use std::sync::Arc;
+
+fn prepare(runner: &mut Runner<'_>, args: &[Argument]) -> std::result::Result<(i32, Arc<str>, Arc<str>), crate::run::Halt> {
+    let declarations: Arc<str> = string(args, "params", 1).unwrap_or_default().into();
+    let text: Arc<str> = string(args, "stmt", 2).unwrap_or_default().into();
+    // Errors in the text are found now.
+    runner.batch_program(&text, &declarations, &[], true)?;
+    let handle = runner.info.prepared.borrow_mut().add(Arc::clone(&text), Arc::clone(&declarations));
+    Ok((handle, text, declarations))
+}
+
+/// `sp_prepare @handle OUTPUT, @params, @stmt, @options`
+pub(super) fn sp_prepare(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let (handle, _, _) = prepare(runner, args)?;
+    Ok(output(0, Value::Int(handle.into()), SqlType::Int))
+}
+
+/// `sp_prepexec @handle OUTPUT, @params, @stmt, values…`
+pub(super) fn sp_prepexec(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    // Preparing again under an old handle replaces it.
+    if let Some(old) = number(args, "handle", 0) {
+        runner.info.prepared.borrow_mut().remove(old as i32);
+    }
+    let (handle, text, declarations) = prepare(runner, args)?;
+    let skip = args.len().min(3);
+    let mut returned = execute::run_sql(runner, text, declarations, &args[skip..], skip)?;
+    returned.outputs.insert(0, (0, Value::Int(handle.into()), SqlType::Int));
+    Ok(returned)
+}
+
+/// `sp_execute @handle, values…`
+pub(super) fn sp_execute(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let handle = number(args, "handle", 0).unwrap_or(0);
+    let found = runner.info.prepared.borrow().get(handle as i32);
+    let Some((text, declarations)) = found else { return Err(errors::no_prepared(handle).into()) };
+    let skip = args.len().min(1);
+    execute::run_sql(runner, text, declarations, &args[skip..], skip)
+}
+
+/// `sp_unprepare @handle`
+pub(super) fn sp_unprepare(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let handle = number(args, "handle", 0).unwrap_or(0);
+    if runner.info.prepared.borrow_mut().remove(handle as i32) { ok() } else { Err(errors::no_prepared(handle).into()) }
+}

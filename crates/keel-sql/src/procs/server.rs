@@ -1,0 +1,205 @@
+//! Procedures about the instance and about definitions.
+
+use super::{Outcome, number, ok, string};
+use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, Named, object_class};
+use crate::config;
+use crate::errors;
+use crate::functions::find_named;
+use crate::run::{Argument, Runner};
+use crate::views::{INT, NAME};
+use keel_types::{Length, SqlError, SqlType, Value};
+use std::sync::Arc;
+
+/// Accepted: what it would change does not exist here.
+pub(super) fn nothing(_: &mut Runner<'_>, _: &[Argument]) -> Outcome {
+    ok()
+}
+
+/// `sp_configure [name [, value]]`
+pub(super) fn sp_configure(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let engine = Arc::clone(&runner.info.engine);
+    let advanced = config::find("show advanced options").is_some_and(|o| engine.configuration(o.id).running != 0);
+    let name = string(args, "configname", 0);
+    let wanted = match &name {
+        None => None,
+        Some(name) => {
+            let option = config::find(name).filter(|o| advanced || !o.advanced);
+            Some(option.ok_or_else(|| errors::no_configuration(name))?)
+        }
+    };
+    if let (Some(option), Some(value)) = (wanted, number(args, "configvalue", 1)) {
+        let old = engine.configuration(option.id).configured;
+        engine.configure(option, value)?;
+        let text = format!(
+            "Configuration option '{}' changed from {old} to {value}. Run the RECONFIGURE statement to install.", option.name);
+        runner.report(&SqlError::new(15457, 0, 1, text));
+        return ok();
+    }
+    let shown = config::OPTIONS.iter().filter(|o| match wanted {
+        Some(w) => w.id == o.id,
+        None => advanced || !o.advanced,
+    });
+    let rows: Vec<_> = shown
+        .map(|o| {
+            let v = engine.configuration(o.id);
+            let numbers = [o.minimum, o.maximum, v.configured, v.running];
+            std::iter::once(Value::str(o.name)).chain(numbers.map(Value::Int)).collect()
+        })
+        .collect();
+    let columns = [("name", NAME), ("minimum", INT), ("maximum", INT), ("config_value", INT), ("run_value", INT)];
+    runner.result_set(&columns, &rows)?;
+    ok()
+}
+
+/// `sp_rename @objname, @newname, @objtype`
+pub(super) fn sp_rename(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let old = string(args, "objname", 0).unwrap_or_default();
+    let new = string(args, "newname", 1).unwrap_or_default();
+    let kind = string(args, "objtype", 2).unwrap_or_else(|| "OBJECT".to_owned()).to_ascii_uppercase();
+    runner.in_statement(|runner| match kind.as_str() {
+        "COLUMN" | "INDEX" => rename_part(runner, &old, &new, kind == "COLUMN"),
+        "DATABASE" => {
+            let entry = runner.info.engine.database(&old).ok_or_else(|| errors::no_database(&old))?;
+            runner.info.engine.rename_database(&entry, &new)
+        }
+        _ => rename_object(runner, &old, &new),
+    })?;
+    let text = "Caution: Changing any part of an object name could break scripts and stored procedures.";
+    runner.report(&SqlError::new(15477, 0, 1, text));
+    ok()
+}
+
+fn ambiguous(name: &str) -> Box<SqlError> {
+    SqlError::new(15225, 11, 1, format!(
+        "No item by the name of '{name}' could be found in the current database, given that @itemtype was input as '(null)'."))
+}
+
+fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::Result<()> {
+    let (entry, named) = find_named(runner.info, old).ok_or_else(|| ambiguous(old))?;
+    let picture = runner.info.picture(&entry);
+    let taken = |schema| picture.named(schema, new).is_some();
+    let exists = || {
+        SqlError::new(15335, 11, 1, format!("Error: The new name '{new}' is already in use as a OBJECT name and would cause a duplicate that is not permitted."))
+    };
+    match named {
+        Named::Table(t) => {
+            if taken(t.schema_id) {
+                return Err(exists());
+            }
+            runner.lock_schema(t.database, t.object_id)?;
+            let mut t = (*t).clone();
+            t.name = new.to_owned();
+            runner.change(&entry, CatalogOp::Remove(CatalogKey { class: object_class::TABLE, id: t.object_id }))?;
+            runner.replace_table(t).map(|_| ())
+        }
+        Named::Module(m) => {
+            if taken(m.schema_id) {
+                return Err(exists());
+            }
+            let mut m = (*m).clone();
+            m.name = new.to_owned();
+            runner.put(&entry, CatalogObject::Module(Arc::new(m)))
+        }
+        Named::Constraint(t, id) => {
+            let mut t = (*t).clone();
+            t.indexes.iter_mut().filter(|i| i.constraint_id == id).for_each(|i| i.name = new.to_owned());
+            t.checks.iter_mut().filter(|c| c.object_id == id).for_each(|c| c.name = new.to_owned());
+            t.foreign_keys.iter_mut().filter(|k| k.object_id == id).for_each(|k| k.name = new.to_owned());
+            let defaults = t.columns.iter_mut().filter_map(|c| c.default.as_mut());
+            defaults.filter(|d| d.object_id == id).for_each(|d| d.name = new.to_owned());
+            runner.replace_table(t).map(|_| ())
+        }
+        _ => Err(ambiguous(old)),
+    }
+}
+
+fn rename_part(runner: &mut Runner<'_>, old: &str, new: &str, column: bool) -> keel_types::Result<()> {
+    let parts = crate::functions::split_name(old);
+    let (part, table) = parts.split_last().ok_or_else(|| ambiguous(old))?;
+    let table = table.iter().map(|p| format!("[{}]", p.replace(']', "]]"))).collect::<Vec<_>>().join(".");
+    let Some((_, Named::Table(t))) = find_named(runner.info, &table) else { return Err(ambiguous(old)) };
+    runner.lock_schema(t.database, t.object_id)?;
+    let mut t = (*t).clone();
+    let found = if column {
+        t.columns.iter_mut().find(|c| crate::views::same(&c.name, part)).map(|c| &mut c.name)
+    } else {
+        t.indexes.iter_mut().find(|i| crate::views::same(&i.name, part)).map(|i| &mut i.name)
+    };
+    *found.ok_or_else(|| {
+        SqlError::new(15248, 11, 1, format!("Either the parameter @objname is ambiguous or the claimed @objtype ({}) is wrong.", if column { "COLUMN" } else { "INDEX" }))
+    })? = new.to_owned();
+    runner.replace_table(t).map(|_| ())
+}
+
+/// `sp_addmessage @msgnum, @severity, @msgtext, …`
+pub(super) fn sp_addmessage(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let number = number(args, "msgnum", 0).unwrap_or(0) as i32;
+    if number <= 50_000 {
+        return Err(SqlError::new(15040, 16, 1, "User-defined error messages must have an ID greater than 50000.").into());
+    }
+    let text = string(args, "msgtext", 2).unwrap_or_default();
+    runner.info.engine.set_user_message(number, Some(text));
+    ok()
+}
+
+/// `sp_dropmessage @msgnum`
+pub(super) fn sp_dropmessage(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    runner.info.engine.set_user_message(number(args, "msgnum", 0).unwrap_or(0) as i32, None);
+    ok()
+}
+
+fn set_sysadmin(runner: &mut Runner<'_>, args: &[Argument], on: bool) -> Outcome {
+    let name = string(args, "loginame", 0).unwrap_or_default();
+    let role = string(args, "rolename", 1).unwrap_or_default();
+    let mut login = runner.info.engine.login(&name).ok_or_else(|| {
+        SqlError::new(15007, 16, 1, format!("'{name}' is not a valid login or you do not have permission."))
+    })?;
+    if role.eq_ignore_ascii_case("sysadmin") {
+        login.sysadmin = on;
+        runner.info.engine.put_login(login)?;
+    }
+    ok()
+}
+
+pub(super) fn sp_addsrvrolemember(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    set_sysadmin(runner, args, true)
+}
+
+pub(super) fn sp_dropsrvrolemember(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    set_sysadmin(runner, args, false)
+}
+
+/// `sp_helptext @objname`: the text, a line a row.
+pub(super) fn sp_helptext(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let name = string(args, "objname", 0).unwrap_or_default();
+    let Some((_, Named::Module(m))) = find_named(runner.info, &name) else {
+        let database = runner.info.current_database().name();
+        return Err(errors::object_missing(name, database).into());
+    };
+    let rows: Vec<_> = m.text.split_inclusive('\n').map(|line| vec![Value::str(line)]).collect();
+    runner.result_set(&[("Text", SqlType::NVarChar(Length::Limited(255)))], &rows)?;
+    ok()
+}
+
+pub(super) fn xp_msver(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let wanted = string(args, "optname", 0);
+    let all = [
+        (1, "ProductName", None, "Evenkeel"),
+        (2, "ProductVersion", Some(1_048_576), "16.0.1000.6"),
+        (3, "Language", Some(1033), "English (United States)"),
+        (4, "Platform", None, "NT x64"),
+        (16, "ProcessorCount", Some(2), "2"),
+        (20, "ProcessorType", Some(8664), "8664"),
+    ];
+    let rows: Vec<_> = all
+        .into_iter()
+        .filter(|(_, name, _, _)| wanted.as_deref().is_none_or(|w| w.eq_ignore_ascii_case(name)))
+        .map(|(i, name, n, text)| {
+            vec![Value::Int(i), Value::str(name), n.map_or(Value::Null, Value::Int), Value::str(text)]
+        })
+        .collect();
+    let columns =
+        [("Index", INT), ("Name", NAME), ("Internal_Value", INT), ("Character_Value", SqlType::NVarChar(Length::Limited(256)))];
+    runner.result_set(&columns, &rows)?;
+    ok()
+}

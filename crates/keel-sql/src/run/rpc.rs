@@ -1,0 +1,127 @@
+//! Remote procedure calls.
+
+use super::{Argument, Halt, Runner};
+use crate::errors;
+use crate::program::{ModuleIdentity, ProgramKind};
+use crate::sink::{DoneInfo, DoneKind, RpcParam, RpcProcedure, RpcValue, command};
+use keel_parser::ast;
+use keel_types::{SqlType, Value};
+use std::sync::Arc;
+
+/// Names of the numbered procedures.
+const NUMBERED: [&str; 16] = [
+    "",
+    "sp_cursor",
+    "sp_cursoropen",
+    "sp_cursorprepare",
+    "sp_cursorexecute",
+    "sp_cursorprepexec",
+    "sp_cursorunprepare",
+    "sp_cursorfetch",
+    "sp_cursoroption",
+    "sp_cursorclose",
+    "sp_executesql",
+    "sp_prepare",
+    "sp_execute",
+    "sp_prepexec",
+    "sp_prepexecrpc",
+    "sp_unprepare",
+];
+
+/// Runs a remote call to its end: return status, output parameters and the final token included.
+pub fn run_rpc(runner: &mut Runner<'_>, procedure: RpcProcedure<'_>, parameters: Vec<RpcParam>) {
+    runner.in_proc = true;
+    let names: Vec<(smol_str::SmolStr, bool)> = parameters.iter().map(|p| (p.name.clone(), p.output)).collect();
+    let outcome = call(runner, procedure, parameters);
+    match outcome {
+        Ok(returned) => {
+            runner.flush_pending();
+            runner.sink.return_status(returned.status);
+            for (at, value, ty) in &returned.outputs {
+                if let Some((name, true)) = names.get(*at) {
+                    runner.sink.output(*at, name, ty, value);
+                }
+            }
+            finish(runner, false);
+        }
+        Err(Halt::Raised(e)) => {
+            // Nothing on the way here could handle it: it is an error of the call itself.
+            let e = errors::located(e, 1, None);
+            runner.info.error.set(e.number);
+            runner.report(&e);
+            if runner.info.transaction.borrow().count == 0 {
+                runner.rollback_everything();
+            }
+            if !e.message.is_empty() && e.number == 2812 {
+                finish(runner, true);
+                return;
+            }
+            runner.sink.return_status(super::failure_status(&e));
+            finish(runner, true);
+        }
+        Err(Halt::Batch) => finish(runner, true),
+    }
+}
+
+fn finish(runner: &mut Runner<'_>, error: bool) {
+    let in_transaction = runner.info.transaction.borrow().count > 0;
+    runner.sink.done(DoneInfo {
+        kind: DoneKind::Proc,
+        count: None,
+        command: command::EXECUTE,
+        error,
+        in_transaction,
+        attention: false,
+    });
+}
+
+fn call(
+    runner: &mut Runner<'_>,
+    procedure: RpcProcedure<'_>,
+    parameters: Vec<RpcParam>,
+) -> std::result::Result<super::call::Returned, Halt> {
+    let name = match procedure {
+        RpcProcedure::Name(name) => super::call::procedure_name(name)?,
+        RpcProcedure::Id(id) => {
+            let name = NUMBERED.get(usize::from(id)).filter(|n| !n.is_empty());
+            let name = name.ok_or_else(|| errors::no_procedure(id))?;
+            ast::ObjectName::simple(ast::Ident::new(*name))
+        }
+    };
+    let identity = ModuleIdentity {
+        database: runner.info.current_database().id,
+        object_id: 0,
+        schema_id: crate::catalog::DBO,
+        name: None,
+        kind: ProgramKind::Batch,
+    };
+    let mut args = Vec::with_capacity(parameters.len());
+    let mut tables = Vec::new();
+    for p in parameters {
+        let mut arg = Argument {
+            name: p.name,
+            value: None,
+            ty: p.ty,
+            output: p.output,
+            table: None,
+            cursor: None,
+        };
+        match p.value {
+            RpcValue::Scalar(value) => arg.value = Some(value),
+            RpcValue::Default => {}
+            RpcValue::Table { type_name, rows } => {
+                let table = runner.table_parameter(&type_name, rows)?;
+                tables.push(Arc::clone(&table));
+                arg.table = Some(table);
+                arg.value = Some(Value::Null);
+                arg.ty = SqlType::Null;
+            }
+        }
+        args.push(arg);
+    }
+    let outcome = runner.call_named(&identity, &name, &args);
+    for table in tables {
+        runner.info.drop_temporary_storage(&table);
+    }
+    outcome
+}

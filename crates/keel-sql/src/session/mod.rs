@@ -1,0 +1,338 @@
+//! One client's session.
+//!
+//! A [`Session`] is what the server holds for a connection: it takes requests and answers through a
+//! [`ResultSink`](crate::ResultSink). Its parts:
+//!
+//! | module | owns |
+//! | --- | --- |
+//! | [`info`] | options, counters, names, errors being handled: what statements ask while they run |
+//! | [`txns`] | the store's transactions |
+//! | [`scope`] | what names mean |
+//! | [`temp`] | temporary tables |
+//! | [`prepared`] | prepared statements |
+//! | [`options`] | SET options |
+
+pub mod bulk;
+pub mod info;
+pub mod options;
+pub mod prepared;
+pub mod scope;
+pub mod temp;
+pub mod txns;
+
+pub use bulk::{BulkSource, BulkTarget};
+
+use crate::engine::{DatabaseEntry, Engine};
+use crate::errors;
+use crate::program::Program;
+use crate::run::{Frame, Halt, Runner, run_rpc, use_database};
+use crate::sink::{DoneInfo, DoneKind, EnvChange, ResultSink, RpcParam, RpcProcedure, TransactionRequest, command};
+use info::Info;
+use keel_query::IsolationLevel;
+use keel_types::SqlError;
+use keel_types::error::Result;
+use options::SetOptions;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use txns::TxnSet;
+
+/// Who connects, from where, with what.
+#[derive(Clone, Debug, Default)]
+pub struct SessionOptions {
+    /// Login name.
+    pub login: String,
+    /// Member of sysadmin.
+    pub sysadmin: bool,
+    /// Initial database; empty for the login's default.
+    pub database: String,
+    /// APP_NAME().
+    pub app_name: String,
+    /// HOST_NAME().
+    pub host_name: String,
+    /// Client library name.
+    pub client_interface: String,
+    /// Process id at the client.
+    pub client_pid: i32,
+    /// Client's network address.
+    pub client_address: String,
+    /// Negotiated packet size.
+    pub packet_size: i32,
+    /// Connection is encrypted.
+    pub encrypted: bool,
+    /// Login asked for ODBC-style defaults (ANSI options on). DB-Library clients have them off.
+    pub ansi_defaults: bool,
+    /// ApplicationIntent=ReadOnly.
+    pub read_only_intent: bool,
+}
+
+/// Stops what a session is doing, from another thread (attention, KILL, shutdown).
+#[derive(Clone, Debug, Default)]
+pub struct CancelHandle {
+    cancelled: Arc<AtomicBool>,
+}
+
+impl CancelHandle {
+    /// Asks the running request to stop; it ends within a row's work, also out of lock waits and WAITFOR. A request
+    /// that starts later is not affected.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Release);
+    }
+}
+
+/// One client's session: database, transaction, SET options, temp tables, prepared statements. One thread at a time.
+pub struct Session {
+    info: Box<Info>,
+    txns: TxnSet,
+    database: String,
+}
+
+impl Session {
+    pub(crate) fn open(engine: Arc<Engine>, options: SessionOptions) -> Result<Session> {
+        let wanted = if options.database.is_empty() {
+            engine.login(&options.login).map_or_else(|| "master".to_owned(), |l| l.default_database)
+        } else {
+            options.database.clone()
+        };
+        let entry = engine.database(&wanted).filter(|e| !e.picture().settings().offline);
+        let entry = entry.ok_or_else(|| errors::cannot_open_database(&wanted))?;
+        let shared = engine.sessions.register(options, engine.now_local());
+        let database = entry.name().to_string();
+        let txns = TxnSet::new(Arc::clone(&engine), shared.id, Arc::clone(&shared.cancelled));
+        Ok(Session { info: Box::new(Info::new(engine, shared, entry)), txns, database })
+    }
+
+    /// `@@SPID`.
+    #[must_use]
+    pub fn id(&self) -> u16 {
+        self.info.shared.id as u16
+    }
+
+    /// The instance.
+    #[must_use]
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.info.engine
+    }
+
+    /// Name of the current database.
+    #[must_use]
+    pub fn database(&self) -> &str {
+        &self.database
+    }
+
+    /// Descriptor of the open transaction, 0 when none.
+    #[must_use]
+    pub fn transaction_descriptor(&self) -> u64 {
+        let state = self.info.transaction.borrow();
+        if state.count > 0 { state.descriptor } else { 0 }
+    }
+
+    /// A handle that stops what this session does.
+    #[must_use]
+    pub fn cancel_handle(&self) -> CancelHandle {
+        CancelHandle { cancelled: Arc::clone(&self.info.shared.cancelled) }
+    }
+
+    /// True once an error of severity 20 or more, or KILL, has ended the session: the connection must be closed.
+    #[must_use]
+    pub fn is_ended(&self) -> bool {
+        self.info.shared.killed.load(Ordering::Acquire)
+    }
+
+    /// Runs a batch. All outcomes, errors included, go to the sink.
+    pub fn execute_batch(&mut self, text: &str, sink: &mut dyn ResultSink) {
+        self.begin_request(text);
+        let mut runner = Runner::new(&self.info, &mut self.txns, sink);
+        let text: Arc<str> = text.into();
+        match runner.batch_program(&text, &Arc::from(""), &[], false) {
+            Ok(program) => run_batch(&mut runner, &program),
+            Err(e) => {
+                let e = errors::located(e, 1, None);
+                self.info.error.set(e.number);
+                runner.report(&e);
+                runner.final_done(true);
+            }
+        }
+        self.end_request(sink);
+    }
+
+    /// Runs a procedure. All outcomes, errors included, go to the sink; ends with return status, output
+    /// parameters and a `DoneKind::Proc`.
+    pub fn execute_rpc(
+        &mut self,
+        procedure: RpcProcedure<'_>,
+        parameters: Vec<RpcParam>,
+        sink: &mut dyn ResultSink,
+    ) {
+        let text = match procedure {
+            RpcProcedure::Name(name) => name,
+            RpcProcedure::Id(_) => "",
+        };
+        self.begin_request(text);
+        let mut runner = Runner::new(&self.info, &mut self.txns, sink);
+        run_rpc(&mut runner, procedure, parameters);
+        self.end_request(sink);
+    }
+
+    fn begin_request(&mut self, text: &str) {
+        let shared = &self.info.shared;
+        if !shared.killed.load(Ordering::Acquire) {
+            shared.cancelled.store(false, Ordering::Release);
+        }
+        shared.running.store(true, Ordering::Relaxed);
+        shared.requests.fetch_add(1, Ordering::Relaxed);
+        self.info.engine.count_request();
+        if !text.is_empty() {
+            let mut last = shared.text.lock();
+            if **last != *text {
+                *last = text.into();
+            }
+        }
+    }
+
+    /// What every request's end settles: doomed transactions, batch-level temporary state, dead trees, attention.
+    fn end_request(&mut self, sink: &mut dyn ResultSink) {
+        let doomed = {
+            let state = self.info.transaction.borrow();
+            state.doomed && state.count > 0
+        };
+        if doomed {
+            let mut runner = Runner::new(&self.info, &mut self.txns, sink);
+            runner.report(&errors::located(errors::doomed_at_end(), 1, None));
+            runner.rollback_everything();
+        }
+        self.info.caught.borrow_mut().clear();
+        self.info.collect_garbage();
+        let shared = &self.info.shared;
+        shared.running.store(false, Ordering::Relaxed);
+        if shared.cancelled.load(Ordering::Acquire) {
+            let killed = shared.killed.load(Ordering::Acquire);
+            if killed {
+                let mut runner = Runner::new(&self.info, &mut self.txns, sink);
+                runner.rollback_everything();
+                sink.message(&errors::killed());
+            }
+            sink.done(DoneInfo {
+                kind: DoneKind::Done,
+                count: None,
+                command: command::OTHER,
+                error: killed,
+                in_transaction: self.info.transaction.borrow().count > 0,
+                attention: !killed,
+            });
+        }
+        let current = self.info.current_database();
+        if *current.name() != *self.database {
+            self.database = current.name().to_string();
+        }
+    }
+
+    /// Runs a transaction manager request.
+    pub fn transaction_request(&mut self, request: TransactionRequest, sink: &mut dyn ResultSink) {
+        self.begin_request("");
+        let mut runner = Runner::new(&self.info, &mut self.txns, sink);
+        let outcome = transaction_request(&mut runner, request);
+        let failed = outcome.is_err();
+        if let Err(e) = outcome {
+            let e = errors::located(e, 1, None);
+            self.info.error.set(e.number);
+            runner.report(&e);
+        }
+        runner.final_done(failed);
+        self.end_request(sink);
+    }
+
+    /// The connection goes back to a pool (the RESETCONNECTION bit): rolls back (unless `keep_transaction`), drops temp
+    /// objects and prepared statements, restores options and the initial database.
+    pub fn reset(&mut self, keep_transaction: bool, sink: &mut dyn ResultSink) {
+        if !keep_transaction {
+            let mut runner = Runner::new(&self.info, &mut self.txns, sink);
+            runner.rollback_everything();
+        }
+        let info = &self.info;
+        let gone = info.temp.borrow_mut().leave_level(0);
+        for table in gone {
+            info.drop_temporary_storage(&table);
+        }
+        info.cursors.borrow_mut().clear();
+        info.prepared.borrow_mut().clear();
+        info.private_units.borrow_mut().clear();
+        info.shared.context.lock().clear();
+        info.shared.context_info.lock().clear();
+        info.shared.app_locks.lock().clear();
+        info.identity_insert.set(None);
+        info.identity.set(None);
+        info.scope_identity.set(None);
+        info.row_count.set(0);
+        info.error.set(0);
+        info.impersonated.borrow_mut().clear();
+        let isolation = info.options.borrow().isolation;
+        *info.options.borrow_mut() = SetOptions::new(info.shared.login.ansi_defaults);
+        // Resetting a connection keeps the isolation level when the transaction is kept.
+        if keep_transaction {
+            info.options.borrow_mut().isolation = isolation;
+        } else {
+            self.txns.configure(IsolationLevel::ReadCommitted, -1, 0);
+        }
+        let initial = info.shared.login.database.clone();
+        let initial = if initial.is_empty() { "master".to_owned() } else { initial };
+        let current = info.current_database().name();
+        if *current != *initial && use_database(info, &initial).is_ok() {
+            sink.env_change(EnvChange::Database { old: current.to_string(), new: initial.clone() });
+            self.database = initial;
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.txns.rollback();
+        let gone = self.info.temp.borrow_mut().leave_level(0);
+        for table in gone {
+            self.info.drop_temporary_storage(&table);
+        }
+        let entry: Arc<DatabaseEntry> = self.info.current_database();
+        drop(entry);
+    }
+}
+
+fn run_batch(runner: &mut Runner<'_>, program: &Arc<Program>) {
+    let info = runner.info;
+    info.scope_identity.set(None);
+    let mut frame = Frame::new(program, 0);
+    match runner.run(program, &mut frame) {
+        Ok(_) | Err(Halt::Batch) => {}
+        Err(Halt::Raised(e)) => {
+            let e: Box<SqlError> = errors::located(e, 1, None);
+            runner.report(&e);
+            runner.final_done(true);
+        }
+    }
+    runner.flush_pending();
+    runner.end_of_batch(&frame);
+}
+
+fn transaction_request(runner: &mut Runner<'_>, request: TransactionRequest) -> Result<()> {
+    match request {
+        TransactionRequest::Begin { isolation, name } => {
+            runner.set_isolation_by_number(isolation);
+            runner.begin_named(name.into())
+        }
+        TransactionRequest::Commit { begin_next, .. } => {
+            runner.commit_one()?;
+            if let Some((isolation, name)) = begin_next {
+                runner.set_isolation_by_number(isolation);
+                runner.begin_named(name.into())?;
+            }
+            Ok(())
+        }
+        TransactionRequest::Rollback { name, begin_next } => {
+            runner.rollback_named(&name)?;
+            if let Some((isolation, name)) = begin_next {
+                runner.set_isolation_by_number(isolation);
+                runner.begin_named(name.into())?;
+            }
+            Ok(())
+        }
+        TransactionRequest::Save { name } => runner.save_named(name.into()),
+    }
+}

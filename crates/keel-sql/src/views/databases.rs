@@ -1,0 +1,5 @@
+//! (to come)
+
+use super::SystemView;
+
+pub(super) static VIEWS: &[SystemView] = &[];

@@ -1,0 +1,223 @@
+//! System views: tables that are computed when they are read.
+//!
+//! One entry per view ([`SystemView`]): schema, name, columns, and a function that makes the rows. The entries of each
+//! subject stand in a module of their own, and [`groups`] lists the modules: adding a view is adding an entry. Rows are
+//! made from a [`ViewContext`]: the database the view was named in, as the reading session's transaction sees it.
+
+mod columns;
+mod databases;
+mod information_schema;
+mod modules;
+mod objects;
+mod principals;
+mod rows;
+mod sessions;
+
+pub use rows::{captured, trigger_rows};
+
+use crate::catalog::{Picture, fold};
+use crate::engine::{DatabaseEntry, Engine};
+use crate::session::info::Info;
+use keel_base::DatabaseId;
+use keel_query::scope::{RowSource, VirtualColumn, VirtualTable};
+use keel_query::ExecCtx;
+use keel_types::error::Result;
+use keel_types::{Length, SqlType, Value};
+use std::sync::Arc;
+
+/// A column of a system view.
+pub type Column = (&'static str, SqlType);
+
+/// A system view.
+pub struct SystemView {
+    /// `sys` or `INFORMATION_SCHEMA`.
+    pub schema: &'static str,
+    /// Name.
+    pub name: &'static str,
+    /// Columns.
+    pub columns: &'static [Column],
+    /// Its rows.
+    pub rows: fn(&ViewContext<'_>) -> Vec<Vec<Value>>,
+}
+
+/// What a view is computed from.
+pub struct ViewContext<'a> {
+    /// The reading session.
+    pub info: &'a Info,
+    /// The instance.
+    pub engine: &'a Engine,
+    /// The database the view was named in.
+    pub entry: Arc<DatabaseEntry>,
+    /// Its objects.
+    pub picture: Arc<Picture>,
+}
+
+fn groups() -> [&'static [SystemView]; 7] {
+    [
+        objects::VIEWS,
+        columns::VIEWS,
+        modules::VIEWS,
+        databases::VIEWS,
+        sessions::VIEWS,
+        principals::VIEWS,
+        information_schema::VIEWS,
+    ]
+}
+
+/// Old names without schema, and what they stand for.
+const COMPATIBILITY: &[&str] = &["sysobjects", "syscolumns", "sysindexes", "sysdatabases", "systypes", "sysusers", "sysprocesses", "syscomments", "sysreferences", "sysforeignkeys", "sysconfigures", "syslogins", "sysmessages", "sysfiles", "syslanguages", "syscharsets", "sysservers", "sysaltfiles", "syspermissions", "sysprotects", "sysmembers", "sysconstraints", "sysdepends", "sysfilegroups", "sysindexkeys"];
+
+/// The view of that name.
+#[must_use]
+pub fn find(schema: Option<&str>, name: &str) -> Option<&'static SystemView> {
+    let all = || groups().into_iter().flatten();
+    let by = |schema: &str| {
+        all().find(|v| v.name.eq_ignore_ascii_case(name) && v.schema.eq_ignore_ascii_case(schema))
+    };
+    match schema {
+        Some(s) if s.eq_ignore_ascii_case("sys") || s.eq_ignore_ascii_case("INFORMATION_SCHEMA") => by(s),
+        // Old names are found from everywhere; so are views through a database's dbo.
+        None => COMPATIBILITY.iter().any(|c| c.eq_ignore_ascii_case(name)).then(|| by("sys")).flatten(),
+        Some(s) if s.eq_ignore_ascii_case("dbo") => {
+            COMPATIBILITY.iter().any(|c| c.eq_ignore_ascii_case(name)).then(|| by("sys")).flatten()
+        }
+        Some(_) => None,
+    }
+}
+
+/// Object id of a view: negative, by its place in the list.
+#[must_use]
+pub fn object_id(schema: Option<&str>, name: &str) -> Option<i32> {
+    let view = find(schema, name)?;
+    let at = groups().into_iter().flatten().position(|v| std::ptr::eq(v, view))?;
+    Some(-100 - at as i32)
+}
+
+/// The view with that object id.
+#[must_use]
+pub fn by_object_id(id: i32) -> Option<&'static SystemView> {
+    groups().into_iter().flatten().nth(usize::try_from(-100 - id).ok()?)
+}
+
+/// All views.
+pub fn all() -> impl Iterator<Item = &'static SystemView> {
+    groups().into_iter().flatten()
+}
+
+struct BoundView {
+    view: &'static SystemView,
+    engine: Arc<Engine>,
+    database: DatabaseId,
+    columns: Vec<VirtualColumn>,
+}
+
+/// A view as a table of a database.
+#[must_use]
+pub fn bind(view: &'static SystemView, engine: &Arc<Engine>, database: DatabaseId) -> Arc<dyn VirtualTable> {
+    let columns = view.columns.iter().map(|(name, ty)| VirtualColumn::new(*name, *ty)).collect();
+    Arc::new(BoundView { view, engine: Arc::clone(engine), database, columns })
+}
+
+impl VirtualTable for BoundView {
+    fn columns(&self) -> &[VirtualColumn] {
+        &self.columns
+    }
+    fn open(&self, ctx: &mut ExecCtx<'_>, _args: &[Value]) -> Result<RowSource> {
+        let info: &Info = ctx
+            .session
+            .as_any()
+            .and_then(|any| any.downcast_ref())
+            .expect("plans of this layer run with its own session");
+        let Some(entry) = self.engine.database_by_id(self.database) else {
+            return Ok(Box::new(std::iter::empty()));
+        };
+        let picture = info.picture(&entry);
+        let rows = (self.view.rows)(&ViewContext { info, engine: &self.engine, entry, picture });
+        debug_assert!(rows.iter().all(|r| r.len() == self.columns.len()), "{} has ragged rows", self.view.name);
+        Ok(Box::new(rows.into_iter().map(Ok)))
+    }
+}
+
+/// The numbers that catalog views show of a type.
+#[derive(Clone, Copy, Debug)]
+pub struct TypeFacts {
+    /// `system_type_id`
+    pub system_type_id: u8,
+    /// `user_type_id`
+    pub user_type_id: i32,
+    /// `max_length` in bytes, -1 for max.
+    pub max_length: i16,
+    /// `precision`
+    pub precision: u8,
+    /// `scale`
+    pub scale: u8,
+    /// Length in characters of character types, in bytes of binary ones; -1 for max.
+    pub characters: Option<i32>,
+    /// Character type.
+    pub is_text: bool,
+}
+
+/// Describes a type.
+#[must_use]
+pub fn facts(ty: SqlType) -> TypeFacts {
+    let chars = |l: Length| match l {
+        Length::Limited(n) => i32::from(n),
+        Length::Max => -1,
+    };
+    let characters = match ty {
+        SqlType::Char(n) | SqlType::NChar(n) | SqlType::Binary(n) => Some(i32::from(n)),
+        SqlType::VarChar(l) | SqlType::NVarChar(l) | SqlType::VarBinary(l) => Some(chars(l)),
+        SqlType::Text | SqlType::Image => Some(i32::MAX),
+        SqlType::NText => Some(1_073_741_823),
+        SqlType::Xml => Some(-1),
+        _ => None,
+    };
+    let is_text = matches!(
+        ty,
+        SqlType::Char(_) | SqlType::NChar(_) | SqlType::VarChar(_) | SqlType::NVarChar(_) | SqlType::Text | SqlType::NText
+    );
+    TypeFacts {
+        system_type_id: ty.system_type_id(),
+        user_type_id: ty.user_type_id(),
+        max_length: ty.max_length_bytes(),
+        precision: ty.precision(),
+        scale: ty.scale(),
+        characters,
+        is_text,
+    }
+}
+
+/// Whether two names are the same.
+#[must_use]
+pub fn same(a: &str, b: &str) -> bool {
+    fold(a) == fold(b)
+}
+
+pub(crate) const INT: SqlType = SqlType::Int;
+pub(crate) const SMALL: SqlType = SqlType::SmallInt;
+pub(crate) const TINY: SqlType = SqlType::TinyInt;
+pub(crate) const BIG: SqlType = SqlType::BigInt;
+pub(crate) const BIT: SqlType = SqlType::Bit;
+pub(crate) const NAME: SqlType = SqlType::SYSNAME;
+pub(crate) const DATE: SqlType = SqlType::DateTime;
+pub(crate) const TEXT: SqlType = SqlType::NVarChar(Length::Max);
+pub(crate) const DESC: SqlType = SqlType::NVarChar(Length::Limited(60));
+pub(crate) const KIND: SqlType = SqlType::Char(2);
+pub(crate) const GUID: SqlType = SqlType::UniqueIdentifier;
+pub(crate) const SID: SqlType = SqlType::VarBinary(Length::Limited(85));
+pub(crate) const VARIANT: SqlType = SqlType::SqlVariant;
+
+pub(crate) fn int(n: impl Into<i64>) -> Value {
+    Value::Int(n.into())
+}
+pub(crate) fn bit(b: bool) -> Value {
+    Value::Bit(b)
+}
+pub(crate) fn text(s: impl Into<smol_str::SmolStr>) -> Value {
+    Value::str(s)
+}
+/// A date and time as `datetime` holds it.
+pub(crate) fn date(ticks: i64) -> Value {
+    Value::DateTime(keel_types::datetime::round_to_datetime(ticks))
+}
+pub(crate) const NULL: Value = Value::Null;

@@ -1,0 +1,66 @@
+//! Tables that exist only while a statement runs: captured rows, and `inserted` and `deleted` of a trigger.
+
+use crate::session::info::Info;
+use keel_query::ExecCtx;
+use keel_query::scope::{RowSource, VirtualColumn, VirtualTable};
+use keel_types::Value;
+use keel_types::error::Result;
+use std::sync::Arc;
+
+fn info_of<'a>(ctx: &ExecCtx<'a>) -> &'a Info {
+    ctx.session.as_any().and_then(|any| any.downcast_ref()).expect("plans of this layer run with its own session")
+}
+
+fn source(rows: Arc<Vec<Vec<Value>>>) -> RowSource {
+    Box::new((0..rows.len()).map(move |i| Ok(rows[i].clone())))
+}
+
+struct Captured {
+    columns: Vec<VirtualColumn>,
+}
+
+/// The rows captured last, as a table.
+pub fn captured(info: &Info) -> Option<Arc<dyn VirtualTable>> {
+    let columns = info.captured.borrow().last()?.columns.clone();
+    Some(Arc::new(Captured { columns }))
+}
+
+impl VirtualTable for Captured {
+    fn columns(&self) -> &[VirtualColumn] {
+        &self.columns
+    }
+    fn open(&self, ctx: &mut ExecCtx<'_>, _args: &[Value]) -> Result<RowSource> {
+        let rows = info_of(ctx).captured.borrow().last().map(|c| Arc::clone(&c.rows));
+        Ok(source(rows.unwrap_or_default()))
+    }
+}
+
+struct TriggerTable {
+    inserted: bool,
+    columns: Vec<VirtualColumn>,
+}
+
+/// `inserted` or `deleted` of the trigger being run.
+pub fn trigger_rows(info: &Info, inserted: bool) -> Option<Arc<dyn VirtualTable>> {
+    let triggers = info.triggers.borrow();
+    let column = |c: &keel_query::catalog::ColumnDef| VirtualColumn {
+        name: c.name.clone(),
+        ty: c.ty,
+        nullable: true,
+        collation: c.collation,
+    };
+    let columns = triggers.last()?.table.columns.iter().map(column).collect();
+    Some(Arc::new(TriggerTable { inserted, columns }))
+}
+
+impl VirtualTable for TriggerTable {
+    fn columns(&self) -> &[VirtualColumn] {
+        &self.columns
+    }
+    fn open(&self, ctx: &mut ExecCtx<'_>, _args: &[Value]) -> Result<RowSource> {
+        let triggers = info_of(ctx).triggers.borrow();
+        let rows = triggers.last().map(|t| Arc::clone(if self.inserted { &t.inserted } else { &t.deleted }));
+        drop(triggers);
+        Ok(source(rows.unwrap_or_default()))
+    }
+}
