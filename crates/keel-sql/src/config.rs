@@ -97,7 +97,9 @@ pub fn find(name: &str) -> Option<&'static ConfigurationOption> {
     let exact = OPTIONS.iter().find(|o| o.name.eq_ignore_ascii_case(name));
     exact.or_else(|| {
         let mut matches = OPTIONS.iter().filter(|o| {
-            o.name.len() >= name.len() && o.name.is_char_boundary(name.len()) && o.name[..name.len()].eq_ignore_ascii_case(name)
+            o.name.len() >= name.len()
+                && o.name.is_char_boundary(name.len())
+                && o.name[..name.len()].eq_ignore_ascii_case(name)
         });
         let first = matches.next()?;
         if matches.next().is_some() { None } else { Some(first) }

@@ -8,7 +8,15 @@ pub fn assign(value: Value, from: SqlType, to: SqlType) -> Result<Value> {
     if from == to || matches!(value, Value::Null) || to == SqlType::Null {
         return Ok(value);
     }
-    keel_types::cast::resolve(from, to, None)?.apply(&value)
+    keel_types::cast::implicit(from, to)?.apply(&value)
+}
+
+/// Converts a value for a column: what does not fit is an error.
+pub fn store(value: Value, from: SqlType, to: SqlType) -> Result<Value> {
+    if from == to || matches!(value, Value::Null) {
+        return Ok(value);
+    }
+    keel_types::cast::explicit(from, to)?.for_column().apply(&value)
 }
 
 /// A value as text, as PRINT and messages show it.

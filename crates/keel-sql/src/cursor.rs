@@ -109,7 +109,8 @@ impl Cursors {
     /// A cursor by name: a local one of this level first, unless GLOBAL was written.
     #[must_use]
     pub fn find(&self, name: &str, level: u32, global: bool) -> Option<u64> {
-        let by_level = |l: u32| self.all.iter().find(|(_, c)| c.name == name && c.level == l).map(|(id, _)| *id);
+        let by_level =
+            |l: u32| self.all.iter().find(|(_, c)| c.name == name && c.level == l).map(|(id, _)| *id);
         if global { by_level(0) } else { by_level(level).or_else(|| by_level(0)) }
     }
 

@@ -26,9 +26,12 @@ pub fn txn_error(e: TxnError, database: &str, session: u32) -> Box<SqlError> {
 #[must_use]
 pub fn db_error(e: DbError, database: &str) -> Box<SqlError> {
     match e {
-        DbError::Invalid(detail) => {
-            SqlError::new(5120, 16, 101, format!("Unable to open the files of database '{database}'. {detail}"))
-        }
+        DbError::Invalid(detail) => SqlError::new(
+            5120,
+            16,
+            101,
+            format!("Unable to open the files of database '{database}'. {detail}"),
+        ),
         DbError::Corrupt(detail) => errors::corruption(detail),
         DbError::Poisoned(detail) | DbError::Io(detail) => errors::database_unavailable(database, detail),
     }

@@ -53,8 +53,7 @@ pub fn lower(info: &Info, database: DatabaseId, module: &ModuleDef) -> Result<Pr
     };
     let mut scope = Scope::bare(info, database);
     scope.identity = identity.clone();
-    let options =
-        TextOptions { quoted_identifier: module.quoted_identifier, ansi_nulls: module.ansi_nulls };
+    let options = TextOptions { quoted_identifier: module.quoted_identifier, ansi_nulls: module.ansi_nulls };
     let text: Arc<str> = module.text.as_str().into();
     let none: &[ast::Statement] = &[];
     let shape = match &statement.kind {
@@ -103,7 +102,10 @@ pub fn inline_parameters(scope: &Scope<'_>, module: &ModuleDef) -> Vec<Parameter
 }
 
 fn info_of<'a>(ctx: &ExecCtx<'a>) -> &'a Info {
-    ctx.session.as_any().and_then(|any| any.downcast_ref()).expect("plans of this layer run with its own session")
+    ctx.session
+        .as_any()
+        .and_then(|any| any.downcast_ref())
+        .expect("plans of this layer run with its own session")
 }
 
 /// Runs a function's program inside a statement.
@@ -251,4 +253,3 @@ fn fires(module: &ModuleDef, action: DmlAction) -> bool {
         event && !t.instead_of && !t.disabled
     })
 }
-

@@ -20,8 +20,8 @@ mod overlay;
 mod picture;
 
 pub use object::{CatalogKey, CatalogObject, DatabaseSettings, SchemaDef, decode, encode, object_class};
-pub use overlay::{CatalogOp, Overlay};
 pub(crate) use overlay::apply_op;
+pub use overlay::{CatalogOp, Overlay};
 pub use picture::{Named, ObjectRef, Picture, fold, module_kind_code};
 
 use keel_base::TreeId;

@@ -5,8 +5,8 @@ use super::{DBO, GUEST, INFORMATION_SCHEMA, SYS};
 use hashbrown::HashMap;
 use keel_base::DatabaseId;
 use keel_query::catalog::{
-    Catalog, CheckDef, DefaultDef, ForeignKeyDef, IndexDef, ModuleDef, ObjectId, SequenceDef, SynonymDef, TableDef,
-    TypeDef,
+    Catalog, CheckDef, DefaultDef, ForeignKeyDef, IndexDef, ModuleDef, ObjectId, SequenceDef, SynonymDef,
+    TableDef, TypeDef,
 };
 use smol_str::SmolStr;
 use std::collections::BTreeMap;
@@ -89,7 +89,9 @@ impl Picture {
             type_names: HashMap::default(),
             schema_names: HashMap::default(),
         };
-        for (id, name) in [(DBO, "dbo"), (GUEST, "guest"), (INFORMATION_SCHEMA, "INFORMATION_SCHEMA"), (SYS, "sys")] {
+        for (id, name) in
+            [(DBO, "dbo"), (GUEST, "guest"), (INFORMATION_SCHEMA, "INFORMATION_SCHEMA"), (SYS, "sys")]
+        {
             picture.put(CatalogObject::Schema(Arc::new(SchemaDef {
                 schema_id: id,
                 name: name.to_owned(),

@@ -55,7 +55,9 @@ impl Runner<'_> {
         match &statement.kind {
             StatementKind::CreateDatabase(c) => self.create_database(c)?,
             StatementKind::AlterDatabase(a) => self.alter_database(a)?,
-            StatementKind::Drop(d) if d.class == keel_parser::ast::DropClass::Database => self.drop_databases(d)?,
+            StatementKind::Drop(d) if d.class == keel_parser::ast::DropClass::Database => {
+                self.drop_databases(d)?
+            }
             StatementKind::Dbcc(d) => self.dbcc(program, frame, d)?,
             StatementKind::Kill(k) => self.kill(program, frame, k)?,
             StatementKind::Checkpoint(_) => {

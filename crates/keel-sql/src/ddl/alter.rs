@@ -12,14 +12,19 @@ use crate::program::lower::TypeLookup as _;
 use crate::run::{Frame, Runner};
 use crate::session::scope::Scope;
 use keel_parser::ast::{self, AlterTableAction, ConstraintKind, TableElement};
-use keel_query::catalog::{Catalog as _, ColumnDef, DefaultDef, IndexKind, TableDef};
 use keel_query::CompiledCondition;
+use keel_query::catalog::{Catalog as _, ColumnDef, DefaultDef, IndexKind, TableDef};
 use keel_types::error::Result;
 use keel_types::{Collation, SqlError, SqlType, Value, column};
 use std::sync::Arc;
 
 impl Runner<'_> {
-    pub(super) fn alter_table(&mut self, program: &Arc<Program>, frame: &mut Frame, a: &ast::AlterTable) -> Result<()> {
+    pub(super) fn alter_table(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        a: &ast::AlterTable,
+    ) -> Result<()> {
         let found = super::find_table(&self.ddl_scope(program), &a.table);
         let table = found.ok_or_else(|| errors::cannot_find_object(&a.table))?;
         self.lock_schema(table.database, table.object_id)?;
@@ -29,7 +34,9 @@ impl Runner<'_> {
             AlterTableAction::Add { check, elements } => {
                 self.alter_add(program, frame, &table, elements, check.unwrap_or(true))
             }
-            AlterTableAction::AlterColumn { column, action } => self.alter_column(program, &table, column, action),
+            AlterTableAction::AlterColumn { column, action } => {
+                self.alter_column(program, &table, column, action)
+            }
             AlterTableAction::Drop(items) => self.alter_drop(table, items),
             AlterTableAction::CheckConstraint { validate, enable, names } => {
                 self.switch_constraints(&table, names, *enable, validate.unwrap_or(false))
@@ -93,7 +100,8 @@ impl Runner<'_> {
         };
         self.taken_constraint_names(table, &fresh)?;
         self.fill_missing(program, frame, &mut fresh, before, elements)?;
-        let keys: Vec<_> = fresh.indexes.iter().filter(|i| !old_indexes.contains(&i.index_id)).cloned().collect();
+        let keys: Vec<_> =
+            fresh.indexes.iter().filter(|i| !old_indexes.contains(&i.index_id)).cloned().collect();
         let clustered = keys.iter().find(|k| k.kind == IndexKind::Clustered).cloned();
         if let Some(clustered) = clustered {
             fresh.indexes.retain(|i| i.kind == IndexKind::Nonclustered);
@@ -200,7 +208,8 @@ impl Runner<'_> {
         let tree = table.indexes[0].tree;
         let fail = |e| crate::map::txn_error(e, "", 0);
         let unbounded = std::ops::Bound::Unbounded;
-        let mut cursor = txn.scan_latest(tree, unbounded, unbounded, keel_node::Direction::Forward).map_err(fail)?;
+        let mut cursor =
+            txn.scan_latest(tree, unbounded, unbounded, keel_node::Direction::Forward).map_err(fail)?;
         Ok(cursor.next().map_err(fail)?.is_none())
     }
 
@@ -239,7 +248,9 @@ impl Runner<'_> {
         action: &ast::AlterColumn,
     ) -> Result<()> {
         let at = table.columns.iter().position(|c| fold(&c.name) == fold(&name.text));
-        let at = at.ok_or_else(|| errors::alter_unknown_column("ALTER TABLE ALTER COLUMN", &name.text, &table.name))?;
+        let at = at.ok_or_else(|| {
+            errors::alter_unknown_column("ALTER TABLE ALTER COLUMN", &name.text, &table.name)
+        })?;
         let ast::AlterColumn::Type { ty, collation, nullable, .. } = action else { return Ok(()) };
         let old = &table.columns[at];
         let mut new = table.clone();
@@ -247,8 +258,9 @@ impl Runner<'_> {
         c.ty = self.ddl_scope(program).scalar(ty)?;
         c.nullable = nullable.unwrap_or(true);
         if let Some(collation) = collation {
-            c.collation = Collation::by_name(&collation.text)
-                .ok_or_else(|| SqlError::new(448, 16, 3, format!("Invalid collation '{}'.", collation.text)))?;
+            c.collation = Collation::by_name(&collation.text).ok_or_else(|| {
+                SqlError::new(448, 16, 3, format!("Invalid collation '{}'.", collation.text))
+            })?;
         }
         let changed = c.ty != old.ty || c.collation != old.collation;
         let widens = widened(old.ty, c.ty) && c.collation == old.collation;
@@ -281,9 +293,17 @@ impl Runner<'_> {
             return Ok(());
         }
         let entry = self.entry_of(table.database)?;
-        Err(SqlError::new(515, 16, 2, format!(
-            "Cannot insert the value NULL into column '{}', table '{}.dbo.{}'; column does not allow nulls. UPDATE fails.",
-            table.columns[at].name, entry.name(), table.name)))
+        Err(SqlError::new(
+            515,
+            16,
+            2,
+            format!(
+                "Cannot insert the value NULL into column '{}', table '{}.dbo.{}'; column does not allow nulls. UPDATE fails.",
+                table.columns[at].name,
+                entry.name(),
+                table.name
+            ),
+        ))
     }
 
     /// Converts a column's values into new trees.
@@ -304,7 +324,8 @@ impl Runner<'_> {
             values[at] = crate::convert::store(value, from, to)?;
             let row = super::index::encode_row(&new, &values);
             let txn = self.txns_dyn().transaction(new.database)?;
-            txn.put_index(new.indexes[0].tree, &key, &row).map_err(|e| crate::map::txn_error(e, "", session))?;
+            txn.put_index(new.indexes[0].tree, &key, &row)
+                .map_err(|e| crate::map::txn_error(e, "", session))?;
         }
         self.info.garbage.borrow_mut().push((entry.id, old.indexes[0].tree));
         self.replace_table(new).map(|_| ())
@@ -342,7 +363,8 @@ impl Runner<'_> {
         }
         dependents.extend(c.default.iter().map(|d| ("object", d.name.clone())));
         let mentions = |text: &str| mentions_column(text, &c.name);
-        dependents.extend(table.checks.iter().filter(|k| mentions(&k.text)).map(|k| ("object", k.name.clone())));
+        dependents
+            .extend(table.checks.iter().filter(|k| mentions(&k.text)).map(|k| ("object", k.name.clone())));
         let keys = table.foreign_keys.iter().filter(|k| k.columns.contains(&c.column_id));
         dependents.extend(keys.map(|k| ("object", k.name.clone())));
         let computed = |o: &&ColumnDef| o.computed.as_ref().is_some_and(|e| mentions(&e.text));
@@ -369,10 +391,13 @@ impl Runner<'_> {
             let entry = self.entry_of(table.database)?;
             let key: Vec<i32> = index.key.iter().map(|k| k.column_id).collect();
             for (other, fk) in self.info.picture(&entry).referencing(table.object_id) {
-                if fk.referenced_columns.iter().all(|c| key.contains(c)) && key.len() == fk.referenced_columns.len() {
+                if fk.referenced_columns.iter().all(|c| key.contains(c))
+                    && key.len() == fk.referenced_columns.len()
+                {
                     let text = format!(
                         "The constraint '{}' is being referenced by table '{}', foreign key constraint '{}'.",
-                        index.name, other.name, fk.name);
+                        index.name, other.name, fk.name
+                    );
                     self.info.pending.borrow_mut().push(*SqlError::new(3725, 16, 0, text));
                     return Err(errors::constraint_not_dropped());
                 }
@@ -383,7 +408,9 @@ impl Runner<'_> {
             new.checks.remove(at);
         } else if let Some(at) = new.foreign_keys.iter().position(|k| fold(&k.name) == name) {
             new.foreign_keys.remove(at);
-        } else if let Some(c) = new.columns.iter_mut().find(|c| c.default.as_ref().is_some_and(|d| fold(&d.name) == name)) {
+        } else if let Some(c) =
+            new.columns.iter_mut().find(|c| c.default.as_ref().is_some_and(|d| fold(&d.name) == name))
+        {
             c.default = None;
         } else {
             if item.if_exists {
@@ -455,11 +482,16 @@ impl Runner<'_> {
     }
 
     /// Error 547 when a row refers to nothing.
-    fn validate_foreign_key(&mut self, table: &TableDef, key: &keel_query::catalog::ForeignKeyDef) -> Result<()> {
+    fn validate_foreign_key(
+        &mut self,
+        table: &TableDef,
+        key: &keel_query::catalog::ForeignKeyDef,
+    ) -> Result<()> {
         let Some(other) = self.info.table_by_id(table.database, key.referenced_table) else { return Ok(()) };
         let position = |t: &TableDef, id: i32| t.columns.iter().position(|c| c.column_id == id);
         let own: Vec<usize> = key.columns.iter().filter_map(|id| position(table, *id)).collect();
-        let theirs: Vec<usize> = key.referenced_columns.iter().filter_map(|id| position(&other, *id)).collect();
+        let theirs: Vec<usize> =
+            key.referenced_columns.iter().filter_map(|id| position(&other, *id)).collect();
         let encode = |t: &TableDef, at: &[usize], values: &[Value]| {
             let mut out = Vec::new();
             for i in at {
@@ -514,13 +546,16 @@ fn uses(index: &keel_query::catalog::IndexDef, column: i32) -> bool {
 
 fn mentions_column(text: &str, name: &str) -> bool {
     let word = fold(name);
-    fold(text).split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '#' || c == '@' || c == '$')).any(|w| w == word)
+    fold(text)
+        .split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '#' || c == '@' || c == '$'))
+        .any(|w| w == word)
 }
 
 fn set_default(table: &mut TableDef, column: &ast::Ident, def: DefaultDef) -> Result<()> {
     let name = table.name.clone();
     let c = table.columns.iter_mut().find(|c| fold(&c.name) == fold(&column.text));
-    let c = c.ok_or_else(|| errors::alter_unknown_column("ALTER TABLE ADD CONSTRAINT", &column.text, &name))?;
+    let c =
+        c.ok_or_else(|| errors::alter_unknown_column("ALTER TABLE ADD CONSTRAINT", &column.text, &name))?;
     if c.default.is_some() {
         return Err(SqlError::new(1781, 16, 1, "Column already has a DEFAULT bound to it."));
     }

@@ -149,7 +149,11 @@ impl Runner<'_> {
     }
 
     /// Waits until no other session uses the database, or ends those that do.
-    fn make_exclusive(&self, entry: &Arc<DatabaseEntry>, termination: Option<&ast::Termination>) -> Result<()> {
+    fn make_exclusive(
+        &self,
+        entry: &Arc<DatabaseEntry>,
+        termination: Option<&ast::Termination>,
+    ) -> Result<()> {
         let me = self.info.shared.id;
         let others = || {
             self.info
@@ -162,8 +166,15 @@ impl Runner<'_> {
         };
         match termination {
             Some(ast::Termination::NoWait) if !others().is_empty() => {
-                return Err(SqlError::new(5070, 16, 2, format!(
-                    "Database state cannot be changed while other users are using the database '{}'.", entry.name())));
+                return Err(SqlError::new(
+                    5070,
+                    16,
+                    2,
+                    format!(
+                        "Database state cannot be changed while other users are using the database '{}'.",
+                        entry.name()
+                    ),
+                ));
             }
             Some(ast::Termination::RollbackImmediate | ast::Termination::RollbackAfter { .. }) => {
                 for other in others() {
@@ -209,13 +220,15 @@ fn set_option(settings: &mut DatabaseSettings, option: &ast::Opt) -> Result<()> 
         "ONLINE" => settings.offline = false,
         "OFFLINE" => settings.offline = true,
         "COMPATIBILITY_LEVEL" => {
-            let level = number.and_then(|n| u8::try_from(n).ok()).filter(|n| (100..=170).contains(n) && n % 10 == 0);
+            let level =
+                number.and_then(|n| u8::try_from(n).ok()).filter(|n| (100..=170).contains(n) && n % 10 == 0);
             settings.compatibility = level.ok_or_else(|| {
                 SqlError::new(15048, 16, 1, "Valid values of the database compatibility level are 100, 110, 120, 130, 140, 150, or 160.")
             })?;
         }
         "TARGET_RECOVERY_TIME" => {
-            let unit = if let ast::OptValue::Measure(_, unit) = &option.value { unit.as_str() } else { "SECONDS" };
+            let unit =
+                if let ast::OptValue::Measure(_, unit) = &option.value { unit.as_str() } else { "SECONDS" };
             let factor = if unit.starts_with("MINUTE") { 60 } else { 1 };
             settings.target_recovery_seconds = (number.unwrap_or(60).max(0) * factor) as u32;
         }

@@ -18,7 +18,8 @@ impl Runner<'_> {
     pub(super) fn dbcc(&mut self, program: &Arc<Program>, frame: &mut Frame, d: &ast::Dbcc) -> Result<()> {
         let quiet = d.options.iter().any(|o| o.name == "NO_INFOMSGS");
         match d.command.as_str() {
-            "CHECKDB" | "CHECKTABLE" | "CHECKALLOC" | "CHECKCATALOG" | "CHECKFILEGROUP" | "CHECKCONSTRAINTS" => {
+            "CHECKDB" | "CHECKTABLE" | "CHECKALLOC" | "CHECKCATALOG" | "CHECKFILEGROUP"
+            | "CHECKCONSTRAINTS" => {
                 self.check_database(d, quiet)?;
             }
             "SQLPERF" => self.sqlperf()?,
@@ -40,10 +41,18 @@ impl Runner<'_> {
             "USEROPTIONS" => self.user_options()?,
             // Nothing to drop, shrink or refresh: the page cache is warm state only, files shrink by themselves.
             "DROPCLEANBUFFERS" | "FREESYSTEMCACHE" | "FREESESSIONCACHE" | "SHRINKDATABASE" | "SHRINKFILE"
-            | "UPDATEUSAGE" | "CLEANTABLE" | "DBREINDEX" | "INDEXDEFRAG" | "SHOW_STATISTICS" | "FLUSHAUTHCACHE"
-            | "LOGINFO" | "HELP" | "PROCCACHE" | "SHOWCONTIG" | "MEMORYSTATUS" | "STACKDUMP" | "DBINFO" => {}
+            | "UPDATEUSAGE" | "CLEANTABLE" | "DBREINDEX" | "INDEXDEFRAG" | "SHOW_STATISTICS"
+            | "FLUSHAUTHCACHE" | "LOGINFO" | "HELP" | "PROCCACHE" | "SHOWCONTIG" | "MEMORYSTATUS"
+            | "STACKDUMP" | "DBINFO" => {}
             other => {
-                return Err(SqlError::new(2526, 16, 3, format!("Incorrect DBCC statement. Check the documentation for the correct DBCC syntax and options. '{other}'")));
+                return Err(SqlError::new(
+                    2526,
+                    16,
+                    3,
+                    format!(
+                        "Incorrect DBCC statement. Check the documentation for the correct DBCC syntax and options. '{other}'"
+                    ),
+                ));
             }
         }
         if !quiet {
@@ -82,7 +91,11 @@ impl Runner<'_> {
         for table in picture.tables() {
             let (rows, problems) = self.check_table(table)?;
             if !quiet {
-                let text = format!("There are {rows} rows in {} pages for object \"{}\".", rows / 100 + 1, table.name);
+                let text = format!(
+                    "There are {rows} rows in {} pages for object \"{}\".",
+                    rows / 100 + 1,
+                    table.name
+                );
                 self.report(&SqlError::new(2593, 10, 1, text));
             }
             for problem in &problems {
@@ -92,7 +105,9 @@ impl Runner<'_> {
         }
         if !quiet || found > 0 {
             let text = format!(
-                "CHECKDB found 0 allocation errors and {found} consistency errors in database '{}'.", entry.name());
+                "CHECKDB found 0 allocation errors and {found} consistency errors in database '{}'.",
+                entry.name()
+            );
             self.report(&SqlError::new(8989, 10, 1, text));
         }
         Ok(())
@@ -113,7 +128,9 @@ impl Runner<'_> {
             let entries = super::index::count_entries(self.txns_dyn().transaction(table.database)?, index)?;
             if entries != rows {
                 problems.push(format!(
-                    "Table error: index '{}' of table '{}' has {entries} entries for {rows} rows.", index.name, table.name));
+                    "Table error: index '{}' of table '{}' has {entries} entries for {rows} rows.",
+                    index.name, table.name
+                ));
             }
         }
         Ok((rows, problems))
@@ -145,7 +162,9 @@ impl Runner<'_> {
             Value::Int(n) => u32::try_from(n).ok().and_then(|n| self.info.engine.sessions.get(n)),
             _ => None,
         };
-        let Some(session) = session else { return Err(SqlError::new(7955, 16, 2, "Invalid SPID specified.")) };
+        let Some(session) = session else {
+            return Err(SqlError::new(7955, 16, 2, "Invalid SPID specified."));
+        };
         let text = session.text.lock().to_string();
         let columns = [
             ("EventType", SqlType::NVarChar(Length::Limited(30))),
@@ -206,19 +225,31 @@ impl Runner<'_> {
                 Some(q) => format!("{q}.{}", c.name.text),
                 None => c.name.text.to_string(),
             },
-            _ => return Err(SqlError::new(2501, 16, 45, "Cannot find a table or object with the name \"\". Check the system catalog.")),
+            _ => {
+                return Err(SqlError::new(
+                    2501,
+                    16,
+                    45,
+                    "Cannot find a table or object with the name \"\". Check the system catalog.",
+                ));
+            }
         };
         let object = crate::run::procedure_name(&name)?;
         let table = super::find_table(&self.ddl_scope(program), &object).ok_or_else(|| {
-            SqlError::new(2501, 16, 45, format!(
-                "Cannot find a table or object with the name \"{name}\". Check the system catalog."))
+            SqlError::new(
+                2501,
+                16,
+                45,
+                format!("Cannot find a table or object with the name \"{name}\". Check the system catalog."),
+            )
         })?;
         let Some((seed, increment)) = table.columns.iter().find_map(|c| c.identity) else {
             return Err(SqlError::new(7997, 16, 1, format!("'{name}' does not contain an identity column.")));
         };
         let entry = self.entry_of(table.database)?;
         let current = entry.current_identity(table.object_id);
-        let reseed = d.args.get(1).is_some_and(|a| matches!(&a.kind, ast::ExprKind::Column(c) if c.name.is("RESEED")));
+        let reseed =
+            d.args.get(1).is_some_and(|a| matches!(&a.kind, ast::ExprKind::Column(c) if c.name.is("RESEED")));
         let shown = current.map_or("NULL".to_owned(), |n| n.to_string());
         match d.args.get(2) {
             Some(value) if reseed => {
@@ -232,7 +263,8 @@ impl Runner<'_> {
             }
             _ => {
                 let text = format!(
-                    "Checking identity information: current identity value '{shown}', current column value '{shown}'.");
+                    "Checking identity information: current identity value '{shown}', current column value '{shown}'."
+                );
                 self.report(&SqlError::new(7998, 10, 1, text));
             }
         }

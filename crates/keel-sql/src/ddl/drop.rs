@@ -20,13 +20,18 @@ impl Runner<'_> {
                     self.drop_temporary(name, d.if_exists)?;
                 }
                 DropClass::Table => self.drop_table(program, name, d.if_exists)?,
-                DropClass::View => self.drop_module(program, name, d.if_exists, "view", &[ModuleKind::View])?,
+                DropClass::View => {
+                    self.drop_module(program, name, d.if_exists, "view", &[ModuleKind::View])?
+                }
                 DropClass::Procedure => {
                     self.drop_module(program, name, d.if_exists, "procedure", &[ModuleKind::Procedure])?;
                 }
                 DropClass::Function => {
-                    let kinds =
-                        [ModuleKind::ScalarFunction, ModuleKind::InlineTableFunction, ModuleKind::TableFunction];
+                    let kinds = [
+                        ModuleKind::ScalarFunction,
+                        ModuleKind::InlineTableFunction,
+                        ModuleKind::TableFunction,
+                    ];
                     self.drop_module(program, name, d.if_exists, "function", &kinds)?;
                 }
                 DropClass::Trigger => {
@@ -71,14 +76,24 @@ impl Runner<'_> {
             return Err(errors::referenced_by_foreign_key(name));
         }
         for trigger in picture.triggers(table.object_id) {
-            self.change(&entry, CatalogOp::Remove(CatalogKey { class: object_class::MODULE, id: trigger.object_id }))?;
+            self.change(
+                &entry,
+                CatalogOp::Remove(CatalogKey { class: object_class::MODULE, id: trigger.object_id }),
+            )?;
         }
-        self.change(&entry, CatalogOp::Remove(CatalogKey { class: object_class::TABLE, id: table.object_id }))?;
+        self.change(
+            &entry,
+            CatalogOp::Remove(CatalogKey { class: object_class::TABLE, id: table.object_id }),
+        )?;
         self.discard_trees(&entry, &table);
         Ok(())
     }
 
-    fn find_for_drop(&self, program: &Program, name: &ast::ObjectName) -> Option<(Arc<DatabaseEntry>, Named)> {
+    fn find_for_drop(
+        &self,
+        program: &Program,
+        name: &ast::ObjectName,
+    ) -> Option<(Arc<DatabaseEntry>, Named)> {
         if name.is_global_temporary() {
             let tempdb = self.entry_of(TEMPDB).ok()?;
             let named = self.info.picture(&tempdb).named(crate::catalog::DBO, &name.name.text)?;

@@ -18,7 +18,11 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 impl Runner<'_> {
-    pub(super) fn table_for_index(&mut self, program: &Program, name: &ast::ObjectName) -> Result<Arc<TableDef>> {
+    pub(super) fn table_for_index(
+        &mut self,
+        program: &Program,
+        name: &ast::ObjectName,
+    ) -> Result<Arc<TableDef>> {
         let found = super::find_table(&self.ddl_scope(program), name);
         let table = found.ok_or_else(|| errors::no_table_for_index(name))?;
         self.lock_schema(table.database, table.object_id)?;
@@ -205,7 +209,10 @@ impl Runner<'_> {
                 return Err(errors::cannot_drop_missing("index", name));
             };
             self.lock_schema(table.database, table.object_id)?;
-            let at = table.indexes.iter().position(|i| !i.name.is_empty() && fold(&i.name) == fold(&item.index.text));
+            let at = table
+                .indexes
+                .iter()
+                .position(|i| !i.name.is_empty() && fold(&i.name) == fold(&item.index.text));
             let Some(at) = at else {
                 if d.if_exists {
                     continue;
@@ -272,7 +279,11 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn index_filter(&self, table: &TableDef, index: &IndexDef) -> Result<Option<keel_query::CompiledCondition>> {
+    fn index_filter(
+        &self,
+        table: &TableDef,
+        index: &IndexDef,
+    ) -> Result<Option<keel_query::CompiledCondition>> {
         match &index.filter {
             Some(text) => self.row_condition(table, text).map(Some),
             None => Ok(None),
@@ -284,7 +295,8 @@ impl Runner<'_> {
 pub(super) fn key_bytes(table: &TableDef, index: &IndexDef, values: &[Value]) -> Vec<u8> {
     let mut out = Vec::new();
     for k in &index.key {
-        let at = table.columns.iter().position(|c| c.column_id == k.column_id).expect("key columns are columns");
+        let at =
+            table.columns.iter().position(|c| c.column_id == k.column_id).expect("key columns are columns");
         let c = &table.columns[at];
         let column = KeyColumn { ty: c.ty, collation: c.collation, descending: k.descending };
         key::append(&mut out, &values[at], &column);
@@ -303,7 +315,8 @@ pub(super) fn index_entry(
     if !index.unique {
         key.extend_from_slice(clustered_key);
     }
-    let columns: Vec<i32> = index.key.iter().map(|k| k.column_id).chain(index.included.iter().copied()).collect();
+    let columns: Vec<i32> =
+        index.key.iter().map(|k| k.column_id).chain(index.included.iter().copied()).collect();
     let mut row = RowBuilder::new();
     row.clear(columns.len() + 1);
     for id in columns {

@@ -50,8 +50,12 @@ impl Runner<'_> {
             }
             (Some(_), ModuleVerb::Create) => return Err(exists(&place, kind)),
             (Some(_), _) => {
-                return Err(SqlError::new(2010, 16, 1, format!(
-                    "Cannot perform alter on '{name}' because it is an incompatible object type.")));
+                return Err(SqlError::new(
+                    2010,
+                    16,
+                    1,
+                    format!("Cannot perform alter on '{name}' because it is an incompatible object type."),
+                ));
             }
         };
         let now = self.info.engine.now_local();
@@ -91,21 +95,23 @@ impl Runner<'_> {
         modules::lower(self.info, place.entry.id, module).map(|_| ())
     }
 
-    fn trigger_facts(
-        &mut self,
-        program: &Program,
-        t: &ast::CreateTrigger,
-    ) -> Result<(i32, i32, TriggerDef)> {
+    fn trigger_facts(&mut self, program: &Program, t: &ast::CreateTrigger) -> Result<(i32, i32, TriggerDef)> {
         let ast::TriggerTarget::Object(target) = &t.target else {
             return Err(errors::not_supported("A DDL or logon trigger"));
         };
         let missing = || {
-            SqlError::new(8197, 16, 6, format!(
-                "The object '{target}' does not exist or is invalid for this operation."))
+            SqlError::new(
+                8197,
+                16,
+                6,
+                format!("The object '{target}' does not exist or is invalid for this operation."),
+            )
         };
         let (object_id, schema_id) = match self.named(program, target) {
             Some((_, Named::Table(table))) => (table.object_id, table.schema_id),
-            Some((_, Named::Module(view))) if view.kind == ModuleKind::View => (view.object_id, view.schema_id),
+            Some((_, Named::Module(view))) if view.kind == ModuleKind::View => {
+                (view.object_id, view.schema_id)
+            }
             _ => return Err(missing()),
         };
         let has = |event: &str| t.events.iter().any(|e| e == event);
@@ -138,7 +144,7 @@ impl Runner<'_> {
         enable: bool,
     ) -> Result<()> {
         for module in self.info.picture(entry).triggers(table) {
-            if !names.is_empty() && !names.iter().any(|n| modules::same_name(n, &module.name)) {
+            if !names.is_empty() && !names.iter().any(|n| crate::views::same(n, &module.name)) {
                 continue;
             }
             let mut new = (*module).clone();
@@ -153,7 +159,11 @@ impl Runner<'_> {
 
 /// The CREATE statement as sent: the whole batch, comments included, is what the product keeps.
 fn module_text(program: &Program, statement: &Statement) -> String {
-    if program.identity.object_id == 0 { program.text.to_string() } else { statement.span.text(&program.text).to_owned() }
+    if program.identity.object_id == 0 {
+        program.text.to_string()
+    } else {
+        statement.span.text(&program.text).to_owned()
+    }
 }
 
 fn same_family(a: ModuleKind, b: ModuleKind) -> bool {

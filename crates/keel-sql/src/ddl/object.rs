@@ -21,7 +21,8 @@ impl Runner<'_> {
         c: &ast::CreateSchema,
     ) -> Result<()> {
         let entry = self.info.current_database();
-        let name = c.name.as_ref().or(c.authorization.as_ref()).map(|n| n.text.to_string()).unwrap_or_default();
+        let name =
+            c.name.as_ref().or(c.authorization.as_ref()).map(|n| n.text.to_string()).unwrap_or_default();
         let picture = self.info.picture(&entry);
         if picture.schema_id(&name).is_some() {
             return Err(errors::object_exists(&name));
@@ -62,8 +63,15 @@ impl Runner<'_> {
                 CatalogObject::Module(Arc::new(m))
             }
             _ => {
-                return Err(SqlError::new(15151, 16, 1, format!(
-                    "Cannot find the object '{}', because it does not exist or you do not have permission.", a.object)));
+                return Err(SqlError::new(
+                    15151,
+                    16,
+                    1,
+                    format!(
+                        "Cannot find the object '{}', because it does not exist or you do not have permission.",
+                        a.object
+                    ),
+                ));
             }
         };
         self.put(&entry, object)
@@ -146,12 +154,16 @@ impl Runner<'_> {
                 ast::SequenceOption::Restart(n) => {
                     restart = Some(n.as_ref().and_then(ast::Literal::as_i64).unwrap_or(def.start));
                 }
-                ast::SequenceOption::IncrementBy(n) => def.increment = n.as_i64().filter(|n| *n != 0).unwrap_or(1),
+                ast::SequenceOption::IncrementBy(n) => {
+                    def.increment = n.as_i64().filter(|n| *n != 0).unwrap_or(1)
+                }
                 ast::SequenceOption::MinValue(n) => {
-                    def.minimum = n.as_ref().and_then(ast::Literal::as_i64).unwrap_or(integer_range(def.ty).0);
+                    def.minimum =
+                        n.as_ref().and_then(ast::Literal::as_i64).unwrap_or(integer_range(def.ty).0);
                 }
                 ast::SequenceOption::MaxValue(n) => {
-                    def.maximum = n.as_ref().and_then(ast::Literal::as_i64).unwrap_or(integer_range(def.ty).1);
+                    def.maximum =
+                        n.as_ref().and_then(ast::Literal::as_i64).unwrap_or(integer_range(def.ty).1);
                 }
                 ast::SequenceOption::Cycle(cycle) => def.cycle = *cycle,
                 ast::SequenceOption::Cache(_) => {}

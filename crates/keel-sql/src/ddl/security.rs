@@ -24,7 +24,12 @@ impl Runner<'_> {
     pub(super) fn create_login(&mut self, c: &ast::CreateLogin) -> Result<()> {
         self.sysadmin()?;
         if self.info.engine.login(&c.name.text).is_some() {
-            return Err(SqlError::new(15025, 16, 1, format!("The server principal '{}' already exists.", c.name.text)));
+            return Err(SqlError::new(
+                15025,
+                16,
+                1,
+                format!("The server principal '{}' already exists.", c.name.text),
+            ));
         }
         let LoginSource::Password { password, .. } = &c.source else {
             return Err(errors::not_supported("A login without password"));
@@ -76,7 +81,12 @@ impl Runner<'_> {
         Ok(())
     }
 
-    pub(super) fn execute_as(&mut self, program: &Arc<Program>, frame: &mut Frame, e: &ast::ExecuteAs) -> Result<()> {
+    pub(super) fn execute_as(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        e: &ast::ExecuteAs,
+    ) -> Result<()> {
         let name = match &e.name {
             Some(name) => self.value(program, frame, name, None)?.as_str().unwrap_or("").to_owned(),
             None => self.info.login().to_string(),
@@ -86,7 +96,9 @@ impl Runner<'_> {
     }
 
     pub(super) fn kill(&mut self, program: &Arc<Program>, frame: &mut Frame, k: &ast::Kill) -> Result<()> {
-        let ast::Kill::Session { id, status_only } = k else { return Err(errors::not_supported("This KILL")) };
+        let ast::Kill::Session { id, status_only } = k else {
+            return Err(errors::not_supported("This KILL"));
+        };
         let id = match self.value(program, frame, id, Some(SqlType::Int))? {
             Value::Int(n) => n,
             _ => 0,
@@ -128,6 +140,10 @@ fn apply(login: &mut LoginRecord, options: &[ast::Opt]) {
 }
 
 fn missing(name: &str) -> Box<SqlError> {
-    SqlError::new(15151, 16, 1, format!(
-        "Cannot alter the login '{name}', because it does not exist or you do not have permission."))
+    SqlError::new(
+        15151,
+        16,
+        1,
+        format!("Cannot alter the login '{name}', because it does not exist or you do not have permission."),
+    )
 }

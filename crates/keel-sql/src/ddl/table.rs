@@ -12,11 +12,11 @@ use crate::session::options::Switches;
 use crate::session::scope::Scope;
 use keel_base::TreeId;
 use keel_parser::ast::{self, ConstraintKind, TableElement};
-use keel_query::VirtualColumn;
 use keel_query::catalog::{
-    Catalog, CheckDef, ColumnDef, ComputedDef, DefaultDef, ForeignKeyDef, IndexColumn, IndexDef, IndexKind, ObjectId,
-    ReferentialAction, TableDef,
+    Catalog, CheckDef, ColumnDef, ComputedDef, DefaultDef, ForeignKeyDef, IndexColumn, IndexDef, IndexKind,
+    ObjectId, ReferentialAction, TableDef,
 };
+use keel_query::scope::VirtualColumn;
 use keel_types::error::Result;
 use keel_types::{Collation, SqlType};
 use std::sync::Arc;
@@ -75,7 +75,13 @@ impl<'a> TableBuilder<'a> {
         self.entry.allocate_tree()
     }
 
-    fn constraint_name(&self, given: Option<&ast::Ident>, prefix: &str, column: &str, id: ObjectId) -> String {
+    fn constraint_name(
+        &self,
+        given: Option<&ast::Ident>,
+        prefix: &str,
+        column: &str,
+        id: ObjectId,
+    ) -> String {
         match given {
             Some(name) => name.text.to_string(),
             None => {
@@ -138,9 +144,10 @@ impl<'a> TableBuilder<'a> {
         };
         match &c.kind {
             ast::ColumnKind::Typed(ty) => {
-                def.ty = self.scope.scalar(ty).map_err(|e| {
-                    if e.number == 2715 { errors::no_type(column_id, &ty.name) } else { e }
-                })?;
+                def.ty = self
+                    .scope
+                    .scalar(ty)
+                    .map_err(|e| if e.number == 2715 { errors::no_type(column_id, &ty.name) } else { e })?;
                 if c.nullable.is_none() && def.ty == SqlType::RowVersion {
                     def.nullable = false;
                 }
@@ -204,7 +211,9 @@ impl<'a> TableBuilder<'a> {
     pub(super) fn expression_text(&self, e: &ast::Expr) -> String {
         let text = e.span.text(self.text).trim();
         match &e.kind {
-            ast::ExprKind::Literal(ast::Literal::Int(_) | ast::Literal::Numeric { .. } | ast::Literal::Float(_)) => {
+            ast::ExprKind::Literal(
+                ast::Literal::Int(_) | ast::Literal::Numeric { .. } | ast::Literal::Float(_),
+            ) => {
                 format!("(({text}))")
             }
             _ if text.starts_with('(') && encloses(text) => text.to_owned(),
@@ -223,11 +232,8 @@ impl<'a> TableBuilder<'a> {
         let rows = RowSet { columns: self.table.columns.iter().map(column).collect(), rows: Arc::default() };
         let info = self.scope.info;
         info.captured.borrow_mut().push(rows);
-        let text = format!(
-            "SELECT {} FROM [{}]",
-            self.expression_text(e),
-            crate::program::lower::CAPTURED_ROWS
-        );
+        let text =
+            format!("SELECT {} FROM [{}]", self.expression_text(e), crate::program::lower::CAPTURED_ROWS);
         let outcome = type_of_query(self.scope, &text);
         info.captured.borrow_mut().pop();
         outcome
@@ -282,8 +288,15 @@ impl<'a> TableBuilder<'a> {
         for c in columns {
             let column = &self.table.columns[self.find_column(&c.name)?];
             if key.iter().any(|k: &IndexColumn| k.column_id == column.column_id) {
-                return Err(keel_types::SqlError::new(1909, 16, 1, format!(
-                    "Cannot use duplicate column names in index. Column name '{}' listed more than once.", column.name)));
+                return Err(keel_types::SqlError::new(
+                    1909,
+                    16,
+                    1,
+                    format!(
+                        "Cannot use duplicate column names in index. Column name '{}' listed more than once.",
+                        column.name
+                    ),
+                ));
             }
             key.push(IndexColumn { column_id: column.column_id, descending: c.descending });
         }
@@ -316,12 +329,8 @@ impl<'a> TableBuilder<'a> {
             return Err(errors::second_clustered(&self.table.name, &other.expect("looked at above").name));
         }
         let object_id = self.object_id();
-        let name = self.constraint_name(
-            constraint.name.as_ref(),
-            if *primary { "PK" } else { "UQ" },
-            "",
-            object_id,
-        );
+        let name =
+            self.constraint_name(constraint.name.as_ref(), if *primary { "PK" } else { "UQ" }, "", object_id);
         let index = IndexDef {
             index_id: if clustered { 1 } else { self.next_index_id() },
             tree: self.tree()?,
@@ -423,18 +432,27 @@ impl<'a> TableBuilder<'a> {
         };
         let mut own_ids = Vec::new();
         for c in columns {
-            let at = self.find_column(c).map_err(|_| {
-                errors::foreign_key_own_column(&name, &c.text, &self.table.name)
-            })?;
+            let at = self
+                .find_column(c)
+                .map_err(|_| errors::foreign_key_own_column(&name, &c.text, &self.table.name))?;
             own_ids.push(self.table.columns[at].column_id);
         }
         let referenced_columns = referenced_columns(&other, referenced, &name)?;
         if referenced_columns.len() != own_ids.len() {
-            return Err(keel_types::SqlError::new(8139, 16, 0, format!(
-                "Number of referencing columns in foreign key differs from number of referenced columns, table '{}'.", self.table.name)));
+            return Err(keel_types::SqlError::new(
+                8139,
+                16,
+                0,
+                format!(
+                    "Number of referencing columns in foreign key differs from number of referenced columns, table '{}'.",
+                    self.table.name
+                ),
+            ));
         }
         let matches = |i: &&IndexDef| {
-            i.unique && i.filter.is_none() && i.key.len() == referenced_columns.len()
+            i.unique
+                && i.filter.is_none()
+                && i.key.len() == referenced_columns.len()
                 && i.key.iter().all(|k| referenced_columns.contains(&k.column_id))
         };
         if !other.indexes.iter().any(|i| matches(&i)) {
@@ -472,7 +490,9 @@ fn referenced_columns(other: &TableDef, referenced: &[ast::Ident], name: &str) -
         .iter()
         .map(|c| {
             let found = other.columns.iter().find(|o| fold(&o.name) == fold(&c.text));
-            found.map(|o| o.column_id).ok_or_else(|| errors::foreign_key_no_column(name, &c.text, &other.name))
+            found
+                .map(|o| o.column_id)
+                .ok_or_else(|| errors::foreign_key_no_column(name, &c.text, &other.name))
         })
         .collect()
 }
@@ -670,8 +690,12 @@ pub fn create_for_select_into(
             TableBuilder::new(&scope, &place.entry, &program.text, place.schema_id, &place.name).table;
         for c in columns {
             if c.name.is_empty() {
-                return Err(keel_types::SqlError::new(1038, 15, 5,
-                    "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a name. For other statements, look for empty alias names. Aliases defined as \"\" or [] are not allowed. Change the alias to a valid name."));
+                return Err(keel_types::SqlError::new(
+                    1038,
+                    15,
+                    5,
+                    "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a name. For other statements, look for empty alias names. Aliases defined as \"\" or [] are not allowed. Change the alias to a valid name.",
+                ));
             }
             if table.columns.iter().any(|o| fold(&o.name) == fold(&c.name)) {
                 return Err(errors::duplicate_column(&place.name, &c.name));

@@ -1,8 +1,8 @@
 //! One database of the instance: its store, its published catalog, its counters.
 
 use crate::catalog::{
-    CatalogKey, CatalogObject, CatalogOp, FIRST_USER_OBJECT, FIRST_USER_TREE, Picture, SYSTEM_TREE, decode, encode,
-    object_class,
+    CatalogKey, CatalogObject, CatalogOp, FIRST_USER_OBJECT, FIRST_USER_TREE, Picture, SYSTEM_TREE, decode,
+    encode, object_class,
 };
 use crate::errors;
 use crate::map::{db_error, txn_error};
@@ -87,7 +87,8 @@ impl DatabaseEntry {
             Some(used) => next_tree.max(used as u32 + 1),
             None => next_tree,
         };
-        let rowversion: Option<Arc<Counter>> = counters.get(&(object_class::COUNTER, ROWVERSION_COUNTER)).cloned();
+        let rowversion: Option<Arc<Counter>> =
+            counters.get(&(object_class::COUNTER, ROWVERSION_COUNTER)).cloned();
         let rowversion = rowversion.and_then(|c| c.state.lock().last).unwrap_or(2000) as u64;
         Ok(Arc::new(DatabaseEntry {
             id,
@@ -169,7 +170,8 @@ impl DatabaseEntry {
         if let Some(c) = self.counters.read().get(&(class, id)) {
             return Arc::clone(c);
         }
-        let fresh = || Arc::new(Counter { state: Mutex::new(CounterState { last: None, reserved: i64::MIN }) });
+        let fresh =
+            || Arc::new(Counter { state: Mutex::new(CounterState { last: None, reserved: i64::MIN }) });
         Arc::clone(self.counters.write().entry((class, id)).or_insert_with(fresh))
     }
 
@@ -239,7 +241,13 @@ impl DatabaseEntry {
     }
 
     /// The next value of a sequence that neither cycles nor is at its end; those are the caller's.
-    pub fn sequence_advance(&self, sequence: ObjectId, start: i64, increment: i64, count: u64) -> Result<i64> {
+    pub fn sequence_advance(
+        &self,
+        sequence: ObjectId,
+        start: i64,
+        increment: i64,
+        count: u64,
+    ) -> Result<i64> {
         self.advance(object_class::SEQUENCE_VALUE, sequence, start, increment, count)
     }
 
@@ -265,7 +273,13 @@ impl DatabaseEntry {
             let counter = self.counter(object_class::COUNTER, ROWVERSION_COUNTER);
             let mut state = counter.state.lock();
             // A failure to reserve also stops the transaction that wants the value, when it commits.
-            let _ = self.reserve(&mut state, object_class::COUNTER, ROWVERSION_COUNTER, value as i64, RESERVE * 10);
+            let _ = self.reserve(
+                &mut state,
+                object_class::COUNTER,
+                ROWVERSION_COUNTER,
+                value as i64,
+                RESERVE * 10,
+            );
         }
         value
     }

@@ -149,9 +149,18 @@ impl Engine {
         }
         for stored in server::stored_databases(&master)? {
             self.options.log.write(&format!("Starting up database '{}'.", stored.name));
-            match self.open_or_create(DatabaseId(stored.id), &stored.name, &stored.directory, false, Durability::Durable) {
+            match self.open_or_create(
+                DatabaseId(stored.id),
+                &stored.name,
+                &stored.directory,
+                false,
+                Durability::Durable,
+            ) {
                 Ok(entry) => self.add(&entry),
-                Err(e) => self.options.log.write(&format!("Database '{}' cannot be opened. {}", stored.name, e.message)),
+                Err(e) => self
+                    .options
+                    .log
+                    .write(&format!("Database '{}' cannot be opened. {}", stored.name, e.message)),
             }
         }
         Ok(())
@@ -178,7 +187,8 @@ impl Engine {
         if create {
             let settings = DatabaseSettings {
                 created: self.now_local(),
-                recovery: if id.0 < FIRST_USER_DATABASE && id != MODEL { "SIMPLE" } else { "FULL" }.to_owned(),
+                recovery: if id.0 < FIRST_USER_DATABASE && id != MODEL { "SIMPLE" } else { "FULL" }
+                    .to_owned(),
                 allow_snapshot: id == MASTER || id == MSDB,
                 ..DatabaseSettings::default()
             };
@@ -253,7 +263,10 @@ impl Engine {
         }
         let directory = entry.store.dir().file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
         let master = self.database_by_id(MASTER).expect("master is always open");
-        server::store_database(&master, &StoredDatabase { id: entry.id.0, name: name.to_owned(), directory })?;
+        server::store_database(
+            &master,
+            &StoredDatabase { id: entry.id.0, name: name.to_owned(), directory },
+        )?;
         let mut databases = self.databases.write();
         databases.by_name.remove(&crate::catalog::fold(&entry.name()));
         entry.rename(name);
@@ -344,13 +357,19 @@ impl Engine {
     }
 
     /// Takes an application lock when no other session holds one that conflicts. Keys begin with `S:` or `X:`.
-    pub fn take_app_lock(&self, info: &crate::session::info::Info, key: &SmolStr, session_owned: bool) -> bool {
+    pub fn take_app_lock(
+        &self,
+        info: &crate::session::info::Info,
+        key: &SmolStr,
+        session_owned: bool,
+    ) -> bool {
         let _one_at_a_time = self.app_locks.lock();
         for other in self.sessions.all() {
             if other.id == info.shared.id {
                 continue;
             }
-            let conflict = |held: &SmolStr| held[2..] == key[2..] && (held.starts_with('X') || key.starts_with('X'));
+            let conflict =
+                |held: &SmolStr| held[2..] == key[2..] && (held.starts_with('X') || key.starts_with('X'));
             if other.app_locks.lock().iter().any(|(held, _)| conflict(held)) {
                 return false;
             }
@@ -381,7 +400,11 @@ impl Engine {
         self.sessions.cancel_all();
         for entry in self.databases().into_iter().rev() {
             if let Err(e) = entry.close() {
-                self.options.log.write(&format!("Database '{}' did not close cleanly. {}", entry.name(), e.message));
+                self.options.log.write(&format!(
+                    "Database '{}' did not close cleanly. {}",
+                    entry.name(),
+                    e.message
+                ));
             }
         }
     }

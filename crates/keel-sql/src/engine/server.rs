@@ -70,7 +70,8 @@ fn write_row<T: Serialize>(master: &DatabaseEntry, key: CatalogKey, value: Optio
     match value {
         Some(value) => {
             let json = serde_json::to_vec(value).expect("plain structures become JSON");
-            txn.put_index(SYSTEM_TREE, &key.bytes(), &row::RowBuilder::build(&[Some(&json)])).map_err(fail)?;
+            txn.put_index(SYSTEM_TREE, &key.bytes(), &row::RowBuilder::build(&[Some(&json)]))
+                .map_err(fail)?;
         }
         None => txn.delete_index(SYSTEM_TREE, &key.bytes()).map_err(fail)?,
     }
@@ -148,7 +149,11 @@ impl Engine {
     /// A configuration value.
     #[must_use]
     pub fn configuration(&self, id: i32) -> ConfigurationValue {
-        self.configuration.read().get(&id).copied().unwrap_or(ConfigurationValue { configured: 0, running: 0 })
+        self.configuration
+            .read()
+            .get(&id)
+            .copied()
+            .unwrap_or(ConfigurationValue { configured: 0, running: 0 })
     }
 
     /// `sp_configure name, value`

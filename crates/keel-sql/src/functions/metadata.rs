@@ -59,7 +59,8 @@ pub fn split_name(name: &str) -> Vec<String> {
 /// What a name in a string stands for.
 pub fn find(info: &Info, name: &str) -> Option<(Arc<DatabaseEntry>, Named)> {
     let parts = split_name(name);
-    let part = |back: usize| parts.len().checked_sub(back).map(|i| parts[i].as_str()).filter(|s| !s.is_empty());
+    let part =
+        |back: usize| parts.len().checked_sub(back).map(|i| parts[i].as_str()).filter(|s| !s.is_empty());
     let object = part(1)?;
     if object.starts_with('#') && !object.starts_with("##") {
         let table = info.temp.borrow().find(object).cloned()?;
@@ -94,7 +95,8 @@ pub(super) fn object_id(info: &Info, args: &[Value]) -> Result<Value> {
     if let Some(kind) = text(args, 1) {
         let picture = info.picture(&entry);
         let actual = picture.objects().find(|o| o.object_id == id).map(|o| o.kind.trim());
-        let matches = actual.map_or(id < 0 && kind.eq_ignore_ascii_case("U"), |a| a.eq_ignore_ascii_case(kind.trim()));
+        let matches =
+            actual.map_or(id < 0 && kind.eq_ignore_ascii_case("U"), |a| a.eq_ignore_ascii_case(kind.trim()));
         if !matches {
             return Ok(Value::Null);
         }
@@ -118,7 +120,8 @@ fn object(info: &Info, id: Option<i64>, database: Option<i64>) -> Option<(Arc<Pi
             return Some((picture, found));
         }
         let view = crate::views::by_object_id(id)?;
-        let found = Found { name: view.name.to_owned(), schema_id: crate::catalog::SYS, kind: "V", parent: 0 };
+        let found =
+            Found { name: view.name.to_owned(), schema_id: crate::catalog::SYS, kind: "V", parent: 0 };
         return Some((picture, found));
     }
     let _ = entry;
@@ -184,13 +187,21 @@ pub(super) fn object_property(info: &Info, args: &[Value]) -> Result<Value> {
         "schemaid" => Value::Int(i64::from(o.schema_id)),
         "ownerid" => Value::Int(1),
         "basetype" => Value::str(o.kind),
-        "isencrypted" | "isquotedidenton" | "isansinullson" if module.is_none() && property == "isencrypted" => flag(false),
-        "execisquotedidenton" | "isquotedidenton" => module.map_or(Value::Null, |m| flag(m.quoted_identifier)),
+        "isencrypted" | "isquotedidenton" | "isansinullson"
+            if module.is_none() && property == "isencrypted" =>
+        {
+            flag(false)
+        }
+        "execisquotedidenton" | "isquotedidenton" => {
+            module.map_or(Value::Null, |m| flag(m.quoted_identifier))
+        }
         "execisansinullson" | "isansinullson" => module.map_or(Value::Null, |m| flag(m.ansi_nulls)),
         "execisinserttrigger" => module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(t.on_insert)),
         "execisupdatetrigger" => module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(t.on_update)),
         "execisdeletetrigger" => module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(t.on_delete)),
-        "execisinsteadoftrigger" => module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(t.instead_of)),
+        "execisinsteadoftrigger" => {
+            module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(t.instead_of))
+        }
         "execistriggerdisabled" => module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(t.disabled)),
         _ => match &table {
             Some(t) => table_property(t, &property, &picture),
@@ -216,11 +227,22 @@ fn table_property(t: &TableDef, property: &str, picture: &Picture) -> Value {
         "tablehascheckcnst" => flag(!t.checks.is_empty()),
         "tablehasdefaultcnst" => flag(t.columns.iter().any(|c| c.default.is_some())),
         "tablehastimestamp" => flag(t.columns.iter().any(|c| c.ty == SqlType::RowVersion)),
-        "tablehasinserttrigger" => flag(picture.triggers(t.object_id).iter().any(|m| m.trigger.is_some_and(|t| t.on_insert))),
-        "tablehasupdatetrigger" => flag(picture.triggers(t.object_id).iter().any(|m| m.trigger.is_some_and(|t| t.on_update))),
-        "tablehasdeletetrigger" => flag(picture.triggers(t.object_id).iter().any(|m| m.trigger.is_some_and(|t| t.on_delete))),
-        "tabletemporaltype" | "tableisfake" | "tableismemoryoptimized" | "tabletextinrowlimit"
-        | "tablefulltextcatalogid" | "isindexed" | "isreplicated" => Value::Int(0),
+        "tablehasinserttrigger" => {
+            flag(picture.triggers(t.object_id).iter().any(|m| m.trigger.is_some_and(|t| t.on_insert)))
+        }
+        "tablehasupdatetrigger" => {
+            flag(picture.triggers(t.object_id).iter().any(|m| m.trigger.is_some_and(|t| t.on_update)))
+        }
+        "tablehasdeletetrigger" => {
+            flag(picture.triggers(t.object_id).iter().any(|m| m.trigger.is_some_and(|t| t.on_delete)))
+        }
+        "tabletemporaltype"
+        | "tableisfake"
+        | "tableismemoryoptimized"
+        | "tabletextinrowlimit"
+        | "tablefulltextcatalogid"
+        | "isindexed"
+        | "isreplicated" => Value::Int(0),
         _ => Value::Null,
     }
 }
@@ -310,7 +332,9 @@ fn table(info: &Info, id: Option<i64>) -> Option<Arc<TableDef>> {
 pub(super) fn col_name(info: &Info, args: &[Value]) -> Result<Value> {
     let id = number(args, 1).unwrap_or(0);
     let found = table(info, number(args, 0));
-    Ok(string(found.and_then(|t| t.columns.iter().find(|c| i64::from(c.column_id) == id).map(|c| c.name.clone()))))
+    Ok(string(
+        found.and_then(|t| t.columns.iter().find(|c| i64::from(c.column_id) == id).map(|c| c.name.clone())),
+    ))
 }
 
 fn named_table(info: &Info, name: &str) -> Option<Arc<TableDef>> {
@@ -324,7 +348,10 @@ pub(super) fn col_length(info: &Info, args: &[Value]) -> Result<Value> {
     let column = fold(text(args, 1).unwrap_or(""));
     let found = text(args, 0).and_then(|n| named_table(info, n));
     Ok(int(found.and_then(|t| {
-        t.columns.iter().find(|c| fold(&c.name) == column).map(|c| i64::from(crate::views::facts(c.ty).max_length))
+        t.columns
+            .iter()
+            .find(|c| fold(&c.name) == column)
+            .map(|c| i64::from(crate::views::facts(c.ty).max_length))
     })))
 }
 
@@ -346,14 +373,27 @@ fn one_column_property(t: &TableDef, c: &ColumnDef, property: &str) -> Value {
         "isdeterministic" => c.computed.as_ref().map_or(Value::Null, |_| flag(true)),
         "ispersisted" => flag(c.computed.as_ref().is_some_and(|x| x.persisted)),
         "isindexable" => flag(facts.max_length != -1),
-        "isrowguidcol" | "issparse" | "iscolumnset" | "isfulltextindexed" | "ishidden" | "isidnotforrepl"
-        | "generatedalwaystype" | "isxmlindexable" | "isoutparam" | "systemdataaccess" | "userdataaccess" => flag(false),
-        "isprimarykey" => flag(t.indexes.iter().any(|i| i.is_primary_key && i.key.iter().any(|k| k.column_id == c.column_id))),
+        "isrowguidcol"
+        | "issparse"
+        | "iscolumnset"
+        | "isfulltextindexed"
+        | "ishidden"
+        | "isidnotforrepl"
+        | "generatedalwaystype"
+        | "isxmlindexable"
+        | "isoutparam"
+        | "systemdataaccess"
+        | "userdataaccess" => flag(false),
+        "isprimarykey" => flag(
+            t.indexes.iter().any(|i| i.is_primary_key && i.key.iter().any(|k| k.column_id == c.column_id)),
+        ),
         "precision" => Value::Int(i64::from(facts.precision)),
         "scale" => Value::Int(i64::from(facts.scale)),
         "charmaxlen" => facts.characters.map_or(Value::Null, |n| Value::Int(i64::from(n))),
         "usesansitrim" => flag(true),
-        "ordinal" => Value::Int(t.columns.iter().position(|o| o.column_id == c.column_id).map_or(0, |i| i as i64 + 1)),
+        "ordinal" => {
+            Value::Int(t.columns.iter().position(|o| o.column_id == c.column_id).map_or(0, |i| i as i64 + 1))
+        }
         _ => Value::Null,
     }
 }
@@ -382,7 +422,8 @@ pub(super) fn index_property(info: &Info, args: &[Value]) -> Result<Value> {
         "isunique" => flag(i.unique),
         "isclustered" => flag(i.kind == IndexKind::Clustered),
         "isdisabled" => flag(i.disabled),
-        "isstatistics" | "isautostatistics" | "ishypothetical" | "isfulltextkey" | "ispadindex" | "iscolumnstore" => flag(false),
+        "isstatistics" | "isautostatistics" | "ishypothetical" | "isfulltextkey" | "ispadindex"
+        | "iscolumnstore" => flag(false),
         "indexfillfactor" => Value::Int(0),
         "indexdepth" => Value::Int(1),
         _ => Value::Null,

@@ -58,8 +58,16 @@ pub(super) fn user_id(_: &Info, args: &[Value]) -> Result<Value> {
 
 pub(super) fn is_server_role_member(info: &Info, args: &[Value]) -> Result<Value> {
     let role = text(args, 0).unwrap_or("").to_ascii_lowercase();
-    let roles = ["sysadmin", "serveradmin", "securityadmin", "processadmin", "setupadmin", "bulkadmin", "diskadmin",
-        "dbcreator"];
+    let roles = [
+        "sysadmin",
+        "serveradmin",
+        "securityadmin",
+        "processadmin",
+        "setupadmin",
+        "bulkadmin",
+        "diskadmin",
+        "dbcreator",
+    ];
     let sysadmin = match text(args, 1) {
         Some(login) => info.engine.login(login).is_some_and(|l| l.sysadmin),
         None => info.shared.login.sysadmin,

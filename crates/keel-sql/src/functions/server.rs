@@ -11,7 +11,8 @@ pub const PRODUCT_VERSION: &str = "16.0.1000.6";
 pub(super) fn version(_: &Info, _: &[Value]) -> Result<Value> {
     Ok(Value::str(format!(
         "Microsoft SQL Server 2022 (RTM) - {PRODUCT_VERSION} (X64) compatible \n\tEvenkeel {} \n\tDeveloper Edition (64-bit) on Linux",
-        env!("CARGO_PKG_VERSION"))))
+        env!("CARGO_PKG_VERSION")
+    )))
 }
 
 pub(super) fn server_name(info: &Info, _: &[Value]) -> Result<Value> {
@@ -82,7 +83,9 @@ pub(super) fn server_property(info: &Info, args: &[Value]) -> Result<Value> {
         "editionid" => variant(SqlType::BigInt, Value::Int(-2_117_995_310)),
         "engineedition" => variant_int(3),
         "servername" => variant_text(name),
-        "machinename" | "computernamephysicalnetbios" => variant_text(name.split('\\').next().unwrap_or(name)),
+        "machinename" | "computernamephysicalnetbios" => {
+            variant_text(name.split('\\').next().unwrap_or(name))
+        }
         "instancename" => name.split_once('\\').map_or(Value::Null, |(_, i)| variant_text(i)),
         "collation" => variant_text("SQL_Latin1_General_CP1_CI_AS"),
         "collationid" => variant_int(872_468_488),
@@ -94,10 +97,20 @@ pub(super) fn server_property(info: &Info, args: &[Value]) -> Result<Value> {
         "sqlsortordername" => variant_text("nocase_iso"),
         "licensetype" => variant_text("DISABLED"),
         "processid" => variant_int(i64::from(std::process::id())),
-        "isclustered" | "issingleuser" | "isfulltextinstalled" | "ispolybaseinstalled" | "islocaldb"
-        | "isxtpsupported" | "isadvancedanalyticsinstalled" | "isbigdatacluster" | "istempdbmetadatamemoryoptimized"
-        | "isexternalauthenticationonly" | "isexternalgovernanceenabled" | "isserversuspendedforsnapshotbackup"
-        | "filestreamconfiguredlevel" | "filestreameffectivelevel" => variant_int(0),
+        "isclustered"
+        | "issingleuser"
+        | "isfulltextinstalled"
+        | "ispolybaseinstalled"
+        | "islocaldb"
+        | "isxtpsupported"
+        | "isadvancedanalyticsinstalled"
+        | "isbigdatacluster"
+        | "istempdbmetadatamemoryoptimized"
+        | "isexternalauthenticationonly"
+        | "isexternalgovernanceenabled"
+        | "isserversuspendedforsnapshotbackup"
+        | "filestreamconfiguredlevel"
+        | "filestreameffectivelevel" => variant_int(0),
         "isintegratedsecurityonly" => variant_int(0),
         "ishadrenabled" => variant_int(1),
         "hadrmanagerstatus" => variant_int(1),
@@ -132,9 +145,18 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
         "isansinulldefault" => flag("ANSI_NULL_DEFAULT"),
         "isansinullsenabled" => flag("ANSI_NULLS"),
         "isquotedidentifiersenabled" => flag("QUOTED_IDENTIFIER"),
-        "isinstandby" | "ismergepublished" | "ispublished" | "issubscribed" | "issyncwithbackup"
-        | "isfulltextenabled" | "isrecursivetriggersenabled" | "istornpagedetectionenabled"
-        | "isparameterizationforced" | "isclone" | "isverifiedclone" | "isxtpsupported" => variant_int(0),
+        "isinstandby"
+        | "ismergepublished"
+        | "ispublished"
+        | "issubscribed"
+        | "issyncwithbackup"
+        | "isfulltextenabled"
+        | "isrecursivetriggersenabled"
+        | "istornpagedetectionenabled"
+        | "isparameterizationforced"
+        | "isclone"
+        | "isverifiedclone"
+        | "isxtpsupported" => variant_int(0),
         _ => Value::Null,
     })
 }

@@ -134,8 +134,15 @@ pub(super) fn context_info(info: &Info, _: &[Value]) -> Result<Value> {
 
 pub(super) fn session_property(info: &Info, args: &[Value]) -> Result<Value> {
     let name = text(args, 0).unwrap_or("").to_ascii_uppercase();
-    let known = ["ANSI_NULLS", "ANSI_PADDING", "ANSI_WARNINGS", "ARITHABORT", "CONCAT_NULL_YIELDS_NULL",
-        "NUMERIC_ROUNDABORT", "QUOTED_IDENTIFIER"];
+    let known = [
+        "ANSI_NULLS",
+        "ANSI_PADDING",
+        "ANSI_WARNINGS",
+        "ARITHABORT",
+        "CONCAT_NULL_YIELDS_NULL",
+        "NUMERIC_ROUNDABORT",
+        "QUOTED_IDENTIFIER",
+    ];
     if !known.contains(&name.as_str()) {
         return Ok(Value::Null);
     }

@@ -6,7 +6,10 @@ use crate::run::{Argument, Runner};
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
 
-fn prepare(runner: &mut Runner<'_>, args: &[Argument]) -> std::result::Result<(i32, Arc<str>, Arc<str>), crate::run::Halt> {
+fn prepare(
+    runner: &mut Runner<'_>,
+    args: &[Argument],
+) -> std::result::Result<(i32, Arc<str>, Arc<str>), crate::run::Halt> {
     let declarations: Arc<str> = string(args, "params", 1).unwrap_or_default().into();
     let text: Arc<str> = string(args, "stmt", 2).unwrap_or_default().into();
     // Errors in the text are found now.
@@ -46,5 +49,9 @@ pub(super) fn sp_execute(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome 
 /// `sp_unprepare @handle`
 pub(super) fn sp_unprepare(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let handle = number(args, "handle", 0).unwrap_or(0);
-    if runner.info.prepared.borrow_mut().remove(handle as i32) { ok() } else { Err(errors::no_prepared(handle).into()) }
+    if runner.info.prepared.borrow_mut().remove(handle as i32) {
+        ok()
+    } else {
+        Err(errors::no_prepared(handle).into())
+    }
 }

@@ -18,7 +18,8 @@ pub(super) fn nothing(_: &mut Runner<'_>, _: &[Argument]) -> Outcome {
 /// `sp_configure [name [, value]]`
 pub(super) fn sp_configure(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let engine = Arc::clone(&runner.info.engine);
-    let advanced = config::find("show advanced options").is_some_and(|o| engine.configuration(o.id).running != 0);
+    let advanced =
+        config::find("show advanced options").is_some_and(|o| engine.configuration(o.id).running != 0);
     let name = string(args, "configname", 0);
     let wanted = match &name {
         None => None,
@@ -31,7 +32,9 @@ pub(super) fn sp_configure(runner: &mut Runner<'_>, args: &[Argument]) -> Outcom
         let old = engine.configuration(option.id).configured;
         engine.configure(option, value)?;
         let text = format!(
-            "Configuration option '{}' changed from {old} to {value}. Run the RECONFIGURE statement to install.", option.name);
+            "Configuration option '{}' changed from {old} to {value}. Run the RECONFIGURE statement to install.",
+            option.name
+        );
         runner.report(&SqlError::new(15457, 0, 1, text));
         return ok();
     }
@@ -46,7 +49,8 @@ pub(super) fn sp_configure(runner: &mut Runner<'_>, args: &[Argument]) -> Outcom
             std::iter::once(Value::str(o.name)).chain(numbers.map(Value::Int)).collect()
         })
         .collect();
-    let columns = [("name", NAME), ("minimum", INT), ("maximum", INT), ("config_value", INT), ("run_value", INT)];
+    let columns =
+        [("name", NAME), ("minimum", INT), ("maximum", INT), ("config_value", INT), ("run_value", INT)];
     runner.result_set(&columns, &rows)?;
     ok()
 }
@@ -70,8 +74,14 @@ pub(super) fn sp_rename(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
 }
 
 fn ambiguous(name: &str) -> Box<SqlError> {
-    SqlError::new(15225, 11, 1, format!(
-        "No item by the name of '{name}' could be found in the current database, given that @itemtype was input as '(null)'."))
+    SqlError::new(
+        15225,
+        11,
+        1,
+        format!(
+            "No item by the name of '{name}' could be found in the current database, given that @itemtype was input as '(null)'."
+        ),
+    )
 }
 
 fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::Result<()> {
@@ -79,7 +89,14 @@ fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::R
     let picture = runner.info.picture(&entry);
     let taken = |schema| picture.named(schema, new).is_some();
     let exists = || {
-        SqlError::new(15335, 11, 1, format!("Error: The new name '{new}' is already in use as a OBJECT name and would cause a duplicate that is not permitted."))
+        SqlError::new(
+            15335,
+            11,
+            1,
+            format!(
+                "Error: The new name '{new}' is already in use as a OBJECT name and would cause a duplicate that is not permitted."
+            ),
+        )
     };
     match named {
         Named::Table(t) => {
@@ -89,7 +106,10 @@ fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::R
             runner.lock_schema(t.database, t.object_id)?;
             let mut t = (*t).clone();
             t.name = new.to_owned();
-            runner.change(&entry, CatalogOp::Remove(CatalogKey { class: object_class::TABLE, id: t.object_id }))?;
+            runner.change(
+                &entry,
+                CatalogOp::Remove(CatalogKey { class: object_class::TABLE, id: t.object_id }),
+            )?;
             runner.replace_table(t).map(|_| ())
         }
         Named::Module(m) => {
@@ -126,7 +146,15 @@ fn rename_part(runner: &mut Runner<'_>, old: &str, new: &str, column: bool) -> k
         t.indexes.iter_mut().find(|i| crate::views::same(&i.name, part)).map(|i| &mut i.name)
     };
     *found.ok_or_else(|| {
-        SqlError::new(15248, 11, 1, format!("Either the parameter @objname is ambiguous or the claimed @objtype ({}) is wrong.", if column { "COLUMN" } else { "INDEX" }))
+        SqlError::new(
+            15248,
+            11,
+            1,
+            format!(
+                "Either the parameter @objname is ambiguous or the claimed @objtype ({}) is wrong.",
+                if column { "COLUMN" } else { "INDEX" }
+            ),
+        )
     })? = new.to_owned();
     runner.replace_table(t).map(|_| ())
 }
@@ -135,7 +163,13 @@ fn rename_part(runner: &mut Runner<'_>, old: &str, new: &str, column: bool) -> k
 pub(super) fn sp_addmessage(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let number = number(args, "msgnum", 0).unwrap_or(0) as i32;
     if number <= 50_000 {
-        return Err(SqlError::new(15040, 16, 1, "User-defined error messages must have an ID greater than 50000.").into());
+        return Err(SqlError::new(
+            15040,
+            16,
+            1,
+            "User-defined error messages must have an ID greater than 50000.",
+        )
+        .into());
     }
     let text = string(args, "msgtext", 2).unwrap_or_default();
     runner.info.engine.set_user_message(number, Some(text));
@@ -198,8 +232,12 @@ pub(super) fn xp_msver(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
             vec![Value::Int(i), Value::str(name), n.map_or(Value::Null, Value::Int), Value::str(text)]
         })
         .collect();
-    let columns =
-        [("Index", INT), ("Name", NAME), ("Internal_Value", INT), ("Character_Value", SqlType::NVarChar(Length::Limited(256)))];
+    let columns = [
+        ("Index", INT),
+        ("Name", NAME),
+        ("Internal_Value", INT),
+        ("Character_Value", SqlType::NVarChar(Length::Limited(256))),
+    ];
     runner.result_set(&columns, &rows)?;
     ok()
 }

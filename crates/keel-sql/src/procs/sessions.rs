@@ -13,7 +13,13 @@ pub(super) fn sp_reset_connection(_: &mut Runner<'_>, _: &[Argument]) -> Outcome
 
 pub(super) fn sp_set_session_context(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let Some(key) = string(args, "key", 0) else {
-        return Err(SqlError::new(225, 16, 1, "The parameters supplied for the procedure \"sp_set_session_context\" are not valid.").into());
+        return Err(SqlError::new(
+            225,
+            16,
+            1,
+            "The parameters supplied for the procedure \"sp_set_session_context\" are not valid.",
+        )
+        .into());
     };
     let given = argument(args, "value", 1);
     let value = given.and_then(|a| a.value.clone()).unwrap_or(Value::Null);
@@ -22,7 +28,9 @@ pub(super) fn sp_set_session_context(runner: &mut Runner<'_>, args: &[Argument])
     let mut context = runner.info.shared.context.lock();
     let folded = crate::catalog::fold(&key);
     if context.get(&folded).is_some_and(|(_, locked)| *locked) {
-        let text = format!("Cannot set key '{key}' in the session context. The key has been set as read_only for this session.");
+        let text = format!(
+            "Cannot set key '{key}' in the session context. The key has been set as read_only for this session."
+        );
         return Err(SqlError::new(15664, 16, 1, text).into());
     }
     let value = match value {
@@ -46,7 +54,8 @@ pub(super) fn sp_getapplock(runner: &mut Runner<'_>, args: &[Argument]) -> Outco
     if !session_owned && runner.info.transaction.borrow().count == 0 {
         return status(-999);
     }
-    let timeout = number(args, "LockTimeout", 3).unwrap_or_else(|| runner.info.options.borrow().lock_timeout_ms.into());
+    let timeout =
+        number(args, "LockTimeout", 3).unwrap_or_else(|| runner.info.options.borrow().lock_timeout_ms.into());
     let mode = string(args, "LockMode", 1).unwrap_or_default();
     let shared = mode.eq_ignore_ascii_case("shared") || mode.eq_ignore_ascii_case("intentshared");
     let key = smol_str::format_smolstr!("{}:{resource}", if shared { "S" } else { "X" });
@@ -81,7 +90,9 @@ pub(super) fn sp_releaseapplock(runner: &mut Runner<'_>, args: &[Argument]) -> O
             ok()
         }
         None => {
-            let text = format!("Cannot release the application lock (Database Principal: 'public', Resource: '{resource}') because it is not currently held.");
+            let text = format!(
+                "Cannot release the application lock (Database Principal: 'public', Resource: '{resource}') because it is not currently held."
+            );
             Err(SqlError::new(1223, 16, 1, text).into())
         }
     }
@@ -103,7 +114,9 @@ pub(super) fn sp_who(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let mut rows = Vec::new();
     for s in runner.info.engine.sessions.all() {
         let fits = wanted.as_deref().is_none_or(|w| {
-            w.eq_ignore_ascii_case(&s.login.login) || w == s.id.to_string() || w.eq_ignore_ascii_case("active")
+            w.eq_ignore_ascii_case(&s.login.login)
+                || w == s.id.to_string()
+                || w.eq_ignore_ascii_case("active")
         });
         if !fits {
             continue;

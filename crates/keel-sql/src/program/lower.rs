@@ -160,7 +160,9 @@ impl Lower<'_> {
     }
 
     fn declare(&mut self, name: &str, ty: SqlType) -> Result<Slot> {
-        if self.program.variable(name).is_some() || self.program.table(name).is_some_and(|_| ty != SqlType::Null) {
+        if self.program.variable(name).is_some()
+            || self.program.table(name).is_some_and(|_| ty != SqlType::Null)
+        {
             return Err(errors::located(errors::variable_declared(name), self.line, None));
         }
         self.program.variables.push(VariableDef { name: fold(name), ty });
@@ -493,7 +495,11 @@ impl Lower<'_> {
         let op = match &set.value {
             ast::SetValue::Cursor(definition) => {
                 let Some(at) = self.cursor_variable(&set.variable.name) else {
-                    return Err(errors::located(errors::undeclared_variable(&set.variable.name), self.line, None));
+                    return Err(errors::located(
+                        errors::undeclared_variable(&set.variable.name),
+                        self.line,
+                        None,
+                    ));
                 };
                 let span = set.variable.span;
                 Op::DeclareCursor(Box::new(cursor_op(CursorName::Variable(at), definition, span)))
@@ -501,14 +507,22 @@ impl Lower<'_> {
             ast::SetValue::Expr { op, value } => {
                 if let Some(to) = self.cursor_variable(&set.variable.name) {
                     let from = match &value.kind {
-                        ast::ExprKind::Variable(v) => self.cursor(&ast::CursorRef::Variable(ast::Variable {
-                            name: v.clone(),
-                            span: value.span,
-                        }))?,
+                        ast::ExprKind::Variable(v) => {
+                            self.cursor(&ast::CursorRef::Variable(ast::Variable {
+                                name: v.clone(),
+                                span: value.span,
+                            }))?
+                        }
                         ast::ExprKind::Column(c) => {
                             CursorName::Named { global: false, name: fold(&c.name.text) }
                         }
-                        _ => return Err(errors::located(errors::undeclared_variable(&set.variable.name), self.line, None)),
+                        _ => {
+                            return Err(errors::located(
+                                errors::undeclared_variable(&set.variable.name),
+                                self.line,
+                                None,
+                            ));
+                        }
                     };
                     Op::CopyCursor { to, from }
                 } else {
@@ -519,7 +533,11 @@ impl Lower<'_> {
                 }
             }
             ast::SetValue::Method { method, .. } => {
-                return Err(errors::located(errors::not_supported(format!("The method '{method}'")), self.line, None));
+                return Err(errors::located(
+                    errors::not_supported(format!("The method '{method}'")),
+                    self.line,
+                    None,
+                ));
             }
         };
         self.emit(op);
@@ -599,7 +617,11 @@ impl Lower<'_> {
     }
 }
 
-fn numbered(mut e: Box<keel_types::SqlError>, number: usize, name: &ast::ObjectName) -> Box<keel_types::SqlError> {
+fn numbered(
+    mut e: Box<keel_types::SqlError>,
+    number: usize,
+    name: &ast::ObjectName,
+) -> Box<keel_types::SqlError> {
     if e.number == 2715 {
         e = errors::no_type(number, name);
     }
@@ -622,7 +644,8 @@ fn assigned(variable: &ast::Variable, op: ast::AssignOp, value: &ast::Expr) -> a
     match op {
         ast::AssignOp::Set => value.clone(),
         ast::AssignOp::Compound(op) => {
-            let left = ast::Expr { kind: ast::ExprKind::Variable(variable.name.clone()), span: variable.span };
+            let left =
+                ast::Expr { kind: ast::ExprKind::Variable(variable.name.clone()), span: variable.span };
             let kind = ast::ExprKind::Binary { op, left: Box::new(left), right: Box::new(value.clone()) };
             ast::Expr { kind, span: value.span }
         }
@@ -635,7 +658,13 @@ pub fn insert_captured(span: ast::Span, insert: &ast::Insert) -> ast::Statement 
     let mut name = ast::ObjectName::simple(ast::Ident::new(CAPTURED_ROWS));
     name.span = span;
     let source = ast::TableSource {
-        kind: ast::TableSourceKind::Named { name, alias: None, hints: Vec::new(), sample: None, system_time: None },
+        kind: ast::TableSourceKind::Named {
+            name,
+            alias: None,
+            hints: Vec::new(),
+            sample: None,
+            system_time: None,
+        },
         span,
     };
     let select = ast::Select {
@@ -671,7 +700,9 @@ fn set_option(o: &ast::SetOption) -> SetOp {
         ast::SetOption::Switches { names, on } => SetOp::Switches { names: names.clone(), on: *on },
         ast::SetOption::Statistics { names, on } => SetOp::Statistics { names: names.clone(), on: *on },
         ast::SetOption::TransactionIsolation(level) => SetOp::Isolation(*level),
-        ast::SetOption::IdentityInsert { table, on } => SetOp::IdentityInsert { table: table.clone(), on: *on },
+        ast::SetOption::IdentityInsert { table, on } => {
+            SetOp::IdentityInsert { table: table.clone(), on: *on }
+        }
         ast::SetOption::Value { name, value } => {
             SetOp::Value { name: name.clone(), value: Unit::expr(value.clone(), None) }
         }

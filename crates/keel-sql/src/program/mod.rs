@@ -17,7 +17,7 @@ pub mod lower;
 mod unit;
 
 pub use lower::{ModuleShape, lower_batch, lower_module};
-pub use unit::{Compiled, Dependencies, Unit, UnitSource};
+pub use unit::{Compiled, CompiledCode, Dependencies, Unit, UnitSource};
 
 use keel_base::DatabaseId;
 use keel_parser::ast;

@@ -418,7 +418,9 @@ fn bind_arguments(
             Some(value) => frame.vars[i] = value.clone(),
             None if procedure.is_empty() => {
                 let text = format!(
-                    "The parameterized query '' expects the parameter '{}', which was not supplied.", def.name);
+                    "The parameterized query '' expects the parameter '{}', which was not supplied.",
+                    def.name
+                );
                 return Err(keel_types::SqlError::new(8178, 16, 1, text));
             }
             None => return Err(errors::parameter_missing(procedure, &def.name)),

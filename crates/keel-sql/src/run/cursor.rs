@@ -3,14 +3,12 @@
 use super::{Frame, Runner};
 use crate::cursor::{Cursor, CursorRow};
 use crate::errors;
-use crate::program::{
-    CompiledCode, CursorName, CursorOp, FetchDirection, FetchOp, Positioned, Program,
-};
+use crate::program::{CompiledCode, CursorName, CursorOp, FetchDirection, FetchOp, Positioned, Program};
 use crate::run::query::column_meta;
 use crate::sink::command;
 use keel_query::RowBuffer;
-use keel_types::error::Result;
 use keel_types::Value;
+use keel_types::error::Result;
 use std::sync::Arc;
 
 impl Runner<'_> {

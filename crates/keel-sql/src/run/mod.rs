@@ -154,7 +154,11 @@ impl<'a> Runner<'a> {
     }
 
     /// For a function or trigger inside a statement.
-    pub fn nested(info: &'a Info, txns: &'a mut dyn Transactions, sink: &'a mut dyn ResultSink) -> Runner<'a> {
+    pub fn nested(
+        info: &'a Info,
+        txns: &'a mut dyn Transactions,
+        sink: &'a mut dyn ResultSink,
+    ) -> Runner<'a> {
         Runner {
             info,
             txns: Txns::Lent(txns),
@@ -372,7 +376,12 @@ impl<'a> Runner<'a> {
     }
 
     /// The value of an expression that is not kept.
-    pub(crate) fn eval_once(&mut self, program: &Arc<Program>, frame: &mut Frame, unit: &Unit) -> Result<Value> {
+    pub(crate) fn eval_once(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        unit: &Unit,
+    ) -> Result<Value> {
         self.eval(program, frame, unit)
     }
 

@@ -12,7 +12,8 @@ use keel_node::LockMode;
 use keel_parser::ast::{self, StatementKind};
 use keel_query::catalog::ObjectId;
 use keel_query::plan::Dml;
-use keel_query::{RowSink, SessionInfo as _, VirtualColumn};
+use keel_query::scope::VirtualColumn;
+use keel_query::{RowSink, SessionInfo as _};
 use keel_types::error::Result;
 use keel_types::{SqlError, SqlType, Value};
 use std::sync::Arc;
@@ -20,7 +21,12 @@ use std::sync::atomic::Ordering;
 
 impl Runner<'_> {
     /// The compiled form of a unit, compiled now when there is none or when what it depends on has changed.
-    pub(super) fn unit(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<Arc<Compiled>> {
+    pub(super) fn unit(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &Frame,
+        unit: &Unit,
+    ) -> Result<Arc<Compiled>> {
         let cached = unit.cached();
         if let Some(compiled) = &*cached {
             if self.is_current(program, frame, &compiled.dependencies) {
@@ -45,7 +51,10 @@ impl Runner<'_> {
 
     fn is_current(&self, program: &Program, frame: &Frame, dependencies: &Dependencies) -> bool {
         dependencies.catalogs.iter().all(|(d, version)| self.info.catalog_version(*d) == *version)
-            && dependencies.temporary.iter().all(|(name, id)| self.temporary_id(program, frame, name) == Some(*id))
+            && dependencies
+                .temporary
+                .iter()
+                .all(|(name, id)| self.temporary_id(program, frame, name) == Some(*id))
     }
 
     fn temporary_id(&self, program: &Program, frame: &Frame, name: &str) -> Option<ObjectId> {
@@ -200,7 +209,9 @@ impl Runner<'_> {
         self.check_writable()?;
         self.begin_implicit()?;
         let compiled = self.locked_unit(program, frame, statement)?;
-        let CompiledCode::Plan(plan) = &compiled.code else { unreachable!("a data change compiles to a plan") };
+        let CompiledCode::Plan(plan) = &compiled.code else {
+            unreachable!("a data change compiles to a plan")
+        };
         if self.explains(plan)? {
             return Ok(());
         }
@@ -282,9 +293,9 @@ impl Runner<'_> {
         if own {
             self.begin_named("".into())?;
         }
-        let outcome = self.capture(program, frame, call).and_then(|rows| {
-            self.insert_captured(program, frame, insert, rows).map_err(Halt::from)
-        });
+        let outcome = self
+            .capture(program, frame, call)
+            .and_then(|rows| self.insert_captured(program, frame, insert, rows).map_err(Halt::from));
         match outcome {
             Ok(run) => {
                 if own {
@@ -409,7 +420,9 @@ fn target_of(statement: &StatementKind) -> Option<&ast::ObjectName> {
 fn aliased<'a>(source: &'a ast::TableSource, alias: &str) -> Option<&'a ast::ObjectName> {
     match &source.kind {
         ast::TableSourceKind::Named { name, alias: Some(a), .. } if a.is(alias) => Some(name),
-        ast::TableSourceKind::Join { left, right, .. } => aliased(left, alias).or_else(|| aliased(right, alias)),
+        ast::TableSourceKind::Join { left, right, .. } => {
+            aliased(left, alias).or_else(|| aliased(right, alias))
+        }
         _ => None,
     }
 }

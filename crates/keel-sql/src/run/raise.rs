@@ -194,7 +194,13 @@ impl Place {
         let body = match (self.kind, value) {
             (_, Value::Null) => "(null)".to_owned(),
             ('d' | 'i', Value::Int(n)) => {
-                let sign = if self.plus && *n >= 0 { "+" } else if self.blank && *n >= 0 { " " } else { "" };
+                let sign = if self.plus && *n >= 0 {
+                    "+"
+                } else if self.blank && *n >= 0 {
+                    " "
+                } else {
+                    ""
+                };
                 format!("{sign}{n}")
             }
             ('u', Value::Int(n)) => format!("{}", *n as u32),
@@ -218,7 +224,10 @@ impl Place {
     }
 }
 
-fn number(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, star: &mut dyn FnMut() -> Value) -> Option<usize> {
+fn number(
+    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
+    star: &mut dyn FnMut() -> Value,
+) -> Option<usize> {
     if chars.peek() == Some(&'*') {
         chars.next();
         return Some(integer(&star()).max(0) as usize);

@@ -31,7 +31,8 @@ const NUMBERED: [&str; 16] = [
 /// Runs a remote call to its end: return status, output parameters and the final token included.
 pub fn run_rpc(runner: &mut Runner<'_>, procedure: RpcProcedure<'_>, parameters: Vec<RpcParam>) {
     runner.in_proc = true;
-    let names: Vec<(smol_str::SmolStr, bool)> = parameters.iter().map(|p| (p.name.clone(), p.output)).collect();
+    let names: Vec<(smol_str::SmolStr, bool)> =
+        parameters.iter().map(|p| (p.name.clone(), p.output)).collect();
     let outcome = call(runner, procedure, parameters);
     match outcome {
         Ok(returned) => {
@@ -98,14 +99,8 @@ fn call(
     let mut args = Vec::with_capacity(parameters.len());
     let mut tables = Vec::new();
     for p in parameters {
-        let mut arg = Argument {
-            name: p.name,
-            value: None,
-            ty: p.ty,
-            output: p.output,
-            table: None,
-            cursor: None,
-        };
+        let mut arg =
+            Argument { name: p.name, value: None, ty: p.ty, output: p.output, table: None, cursor: None };
         match p.value {
             RpcValue::Scalar(value) => arg.value = Some(value),
             RpcValue::Default => {}

@@ -7,7 +7,8 @@ use crate::session::info::Info;
 use crate::session::options::Switches;
 use crate::sink::{EnvChange, command};
 use keel_parser::ast;
-use keel_query::{DateFormat, IsolationLevel, SessionInfo as _};
+use keel_query::context::DateFormat;
+use keel_query::{IsolationLevel, SessionInfo as _};
 use keel_types::error::Result;
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
@@ -150,7 +151,8 @@ impl Runner<'_> {
         use_database(self.info, name)?;
         self.succeed(0);
         let new = self.info.current_database();
-        self.sink.env_change(EnvChange::Database { old: old.name().to_string(), new: new.name().to_string() });
+        self.sink
+            .env_change(EnvChange::Database { old: old.name().to_string(), new: new.name().to_string() });
         let text = format!("Changed database context to '{}'.", new.name());
         let mut message = keel_types::SqlError::new(5701, 0, 2, text);
         message.line = 1;
@@ -158,12 +160,26 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn wait_for(&mut self, program: &Arc<Program>, frame: &mut Frame, unit: &Unit, until: bool) -> Result<()> {
+    fn wait_for(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        unit: &Unit,
+        until: bool,
+    ) -> Result<()> {
         self.info.begin_statement();
         let value = self.eval(program, frame, unit)?;
-        let time = crate::convert::to_time(&value)
-            .ok_or_else(|| keel_types::SqlError::new(148, 15, 1, format!(
-                "Incorrect time syntax in time string '{}' used with WAITFOR.", value.as_str().unwrap_or(""))))?;
+        let time = crate::convert::to_time(&value).ok_or_else(|| {
+            keel_types::SqlError::new(
+                148,
+                15,
+                1,
+                format!(
+                    "Incorrect time syntax in time string '{}' used with WAITFOR.",
+                    value.as_str().unwrap_or("")
+                ),
+            )
+        })?;
         let ticks = if until {
             let now = self.info.now_local().rem_euclid(864_000_000_000);
             (time - now).rem_euclid(864_000_000_000)
@@ -257,7 +273,10 @@ impl Runner<'_> {
                         "low" => -5,
                         "normal" => 0,
                         "high" => 5,
-                        "" => i8::try_from(number).ok().filter(|n| (-10..=10).contains(n)).ok_or_else(invalid)?,
+                        "" => i8::try_from(number)
+                            .ok()
+                            .filter(|n| (-10..=10).contains(n))
+                            .ok_or_else(invalid)?,
                         _ => return Err(invalid()),
                     }
                 }
@@ -277,7 +296,10 @@ impl Runner<'_> {
                 "LANGUAGE" => {
                     let old = options.language.to_string();
                     options.language = value.as_str().unwrap_or("us_english").into();
-                    let british = matches!(word.as_str(), "british" | "british english" | "french" | "german" | "deutsch");
+                    let british = matches!(
+                        word.as_str(),
+                        "british" | "british english" | "french" | "german" | "deutsch"
+                    );
                     options.date_format = if british { DateFormat::Dmy } else { DateFormat::Mdy };
                     options.date_first = if british { 1 } else { 7 };
                     let new = options.language.to_string();
@@ -311,7 +333,12 @@ impl Runner<'_> {
                 let other = self.info.table_by_id(current.0, current.1);
                 if let Some(other) = other {
                     let db = self.info.engine.database_by_id(current.0).map(|d| d.name().to_string());
-                    return Err(errors::identity_insert_on(&other.name, db.unwrap_or_default(), "dbo", &table.name));
+                    return Err(errors::identity_insert_on(
+                        &other.name,
+                        db.unwrap_or_default(),
+                        "dbo",
+                        &table.name,
+                    ));
                 }
                 self.info.identity_insert.set(Some(wanted));
             }
@@ -327,8 +354,12 @@ impl Runner<'_> {
 pub fn use_database(info: &Info, name: &str) -> Result<()> {
     let new = info.engine.database(name).ok_or_else(|| errors::no_database(name))?;
     if new.picture().settings().offline {
-        return Err(keel_types::SqlError::new(942, 14, 4,
-            format!("Database '{name}' cannot be opened because it is offline.")));
+        return Err(keel_types::SqlError::new(
+            942,
+            14,
+            4,
+            format!("Database '{name}' cannot be opened because it is offline."),
+        ));
     }
     new.users.fetch_add(1, Ordering::AcqRel);
     info.shared.database.store(new.id.0, Ordering::Relaxed);

@@ -77,7 +77,7 @@ impl Runner<'_> {
     }
 
     /// Begins a transaction before a statement that needs one, when IMPLICIT_TRANSACTIONS is on.
-    pub(super) fn begin_implicit(&mut self) -> Result<()> {
+    pub(crate) fn begin_implicit(&mut self) -> Result<()> {
         if self.info.on(Switches::IMPLICIT) && self.info.transaction.borrow().count == 0 && !self.raise_all {
             self.begin_named(SmolStr::default())?;
         }
@@ -149,7 +149,12 @@ impl Runner<'_> {
         if let Txns::Lent(_) = self.txns {
             // A trigger's ROLLBACK takes effect when control is back at the statement; nothing of the transaction is left then.
             self.info.transaction.borrow_mut().doomed = true;
-            return Err(SqlError::new(3609, 16, 1, "The transaction ended in the trigger. The batch has been aborted."));
+            return Err(SqlError::new(
+                3609,
+                16,
+                1,
+                "The transaction ended in the trigger. The batch has been aborted.",
+            ));
         }
         let (count, doomed, outer) = {
             let state = self.info.transaction.borrow();
@@ -158,7 +163,8 @@ impl Runner<'_> {
         if count == 0 {
             return Err(errors::rollback_without_begin());
         }
-        if name.is_empty() || crate::catalog::fold(name) == crate::catalog::fold(&outer) && !outer.is_empty() {
+        if name.is_empty() || crate::catalog::fold(name) == crate::catalog::fold(&outer) && !outer.is_empty()
+        {
             self.rollback_everything();
             return Ok(());
         }
@@ -251,7 +257,7 @@ impl Runner<'_> {
     }
 
     /// A statement went well: outside a transaction its work is committed.
-    pub(super) fn statement_succeeded(&mut self) -> Result<()> {
+    pub(crate) fn statement_succeeded(&mut self) -> Result<()> {
         let count = self.info.transaction.borrow().count;
         let Txns::Own(set) = &mut self.txns else { return Ok(()) };
         set.end_statement()?;
@@ -283,7 +289,7 @@ impl Runner<'_> {
     }
 
     /// Refuses writes in a doomed transaction.
-    pub(super) fn check_writable(&self) -> Result<()> {
+    pub(crate) fn check_writable(&self) -> Result<()> {
         if self.info.transaction.borrow().doomed && !self.raise_all {
             return Err(errors::transaction_doomed());
         }

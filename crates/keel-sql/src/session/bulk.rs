@@ -9,8 +9,8 @@ use crate::program::{ModuleIdentity, Program, ProgramKind, Unit, UnitSource};
 use crate::run::{Frame, Runner};
 use crate::sink::{ColumnMeta, ResultSink, TvpName, command};
 use keel_parser::ast;
-use keel_query::VirtualColumn;
 use keel_query::catalog::TableDef;
+use keel_query::scope::VirtualColumn;
 use keel_types::Value;
 use keel_types::error::Result;
 use std::sync::Arc;
@@ -50,7 +50,12 @@ impl Session {
     /// Loads the rows that follow an `INSERT BULK` batch.
     pub fn bulk_load(&mut self, rows: &mut dyn BulkSource, sink: &mut dyn ResultSink) {
         let Some(bulk) = self.info.bulk.borrow_mut().take() else {
-            let e = keel_types::SqlError::new(4022, 16, 1, "Bulk load data was expected but not sent. The batch will be terminated.");
+            let e = keel_types::SqlError::new(
+                4022,
+                16,
+                1,
+                "Bulk load data was expected but not sent. The batch will be terminated.",
+            );
             sink.message(&e);
             Runner::new(&self.info, &mut self.txns, sink).final_done(true);
             return;
@@ -172,7 +177,12 @@ impl Runner<'_> {
         for announced in &b.columns {
             let c = table.columns.iter().find(|c| fold(&c.name) == fold(&announced.name.text));
             let c = c.ok_or_else(|| {
-                keel_types::SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", announced.name.text))
+                keel_types::SqlError::new(
+                    207,
+                    16,
+                    1,
+                    format!("Invalid column name '{}'.", announced.name.text),
+                )
             })?;
             let mut meta = ColumnMeta::new(c.name.as_str(), c.ty);
             meta.collation = c.collation;

@@ -13,7 +13,8 @@ use crate::functions;
 use crate::program::{Compiled, ModuleIdentity};
 use keel_base::{DatabaseId, TreeId};
 use keel_query::catalog::{Catalog, ObjectId, TableDef};
-use keel_query::{DateFormat, IsolationLevel, SessionInfo};
+use keel_query::context::DateFormat;
+use keel_query::{IsolationLevel, SessionInfo};
 use keel_types::error::Result;
 use keel_types::{SqlError, Value};
 use smol_str::SmolStr;
@@ -27,7 +28,7 @@ use std::sync::atomic::Ordering;
 #[derive(Clone, Debug, Default)]
 pub struct RowSet {
     /// Columns.
-    pub columns: Vec<keel_query::VirtualColumn>,
+    pub columns: Vec<keel_query::scope::VirtualColumn>,
     /// Rows; taken by the first reader when `once`.
     pub rows: Arc<Vec<Vec<Value>>>,
 }

@@ -26,7 +26,9 @@ use crate::engine::{DatabaseEntry, Engine};
 use crate::errors;
 use crate::program::Program;
 use crate::run::{Frame, Halt, Runner, run_rpc, use_database};
-use crate::sink::{DoneInfo, DoneKind, EnvChange, ResultSink, RpcParam, RpcProcedure, TransactionRequest, command};
+use crate::sink::{
+    DoneInfo, DoneKind, EnvChange, ResultSink, RpcParam, RpcProcedure, TransactionRequest, command,
+};
 use info::Info;
 use keel_query::IsolationLevel;
 use keel_types::SqlError;

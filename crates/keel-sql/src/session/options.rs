@@ -1,6 +1,7 @@
 //! SET options of a session.
 
-use keel_query::{DateFormat, IsolationLevel};
+use keel_query::IsolationLevel;
+use keel_query::context::DateFormat;
 use smol_str::SmolStr;
 
 /// Everything SET changes. A procedure's own SETs end with it, so this is saved and restored as a whole.

@@ -14,7 +14,8 @@ use keel_base::DatabaseId;
 use keel_parser::ast;
 use keel_query::catalog::{Catalog, ModuleDef, ModuleKind, TableDef};
 use keel_query::scope::{
-    BindOptions, BindScope, NameParts, ObjectRef, ParameterInfo, ScalarFunctionInfo, SessionFunction, VariableInfo,
+    BindOptions, BindScope, NameParts, ObjectRef, ParameterInfo, ScalarFunctionInfo, SessionFunction,
+    VariableInfo,
 };
 use keel_types::error::Result;
 use keel_types::ty::parse::{TypeArg, TypeSite, parse_type};
@@ -121,7 +122,9 @@ impl<'a> Scope<'a> {
         picture: &Picture,
         target: &[String],
     ) -> Option<(Arc<DatabaseEntry>, Named)> {
-        let part = |back: usize| target.len().checked_sub(back).map(|i| target[i].as_str()).filter(|s| !s.is_empty());
+        let part = |back: usize| {
+            target.len().checked_sub(back).map(|i| target[i].as_str()).filter(|s| !s.is_empty())
+        };
         let object = part(1)?;
         let other = part(3).and_then(|d| self.info.engine.database(d));
         let (entry, picture) = match other {
@@ -206,14 +209,18 @@ impl BindScope for Scope<'_> {
         }
         match self.resolve(name) {
             Some((_, Named::Table(table))) => Some(ObjectRef::Table(table)),
-            Some((_, Named::Module(module))) if module.kind == ModuleKind::View => Some(ObjectRef::Module(module)),
+            Some((_, Named::Module(module))) if module.kind == ModuleKind::View => {
+                Some(ObjectRef::Module(module))
+            }
             _ => self.system_view(name),
         }
     }
 
     fn table_function(&self, name: NameParts<'_>) -> Option<ObjectRef> {
         match self.function(name) {
-            Some((_, module)) if module.kind == ModuleKind::InlineTableFunction => Some(ObjectRef::Module(module)),
+            Some((_, module)) if module.kind == ModuleKind::InlineTableFunction => {
+                Some(ObjectRef::Module(module))
+            }
             Some((entry, module)) if module.kind == ModuleKind::TableFunction => {
                 modules::table_function(self.info, &entry, &module).map(ObjectRef::Virtual)
             }

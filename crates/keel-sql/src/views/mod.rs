@@ -19,8 +19,8 @@ use crate::catalog::{Picture, fold};
 use crate::engine::{DatabaseEntry, Engine};
 use crate::session::info::Info;
 use keel_base::DatabaseId;
-use keel_query::scope::{RowSource, VirtualColumn, VirtualTable};
 use keel_query::ExecCtx;
+use keel_query::scope::{RowSource, VirtualColumn, VirtualTable};
 use keel_types::error::Result;
 use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
@@ -65,7 +65,33 @@ fn groups() -> [&'static [SystemView]; 7] {
 }
 
 /// Old names without schema, and what they stand for.
-const COMPATIBILITY: &[&str] = &["sysobjects", "syscolumns", "sysindexes", "sysdatabases", "systypes", "sysusers", "sysprocesses", "syscomments", "sysreferences", "sysforeignkeys", "sysconfigures", "syslogins", "sysmessages", "sysfiles", "syslanguages", "syscharsets", "sysservers", "sysaltfiles", "syspermissions", "sysprotects", "sysmembers", "sysconstraints", "sysdepends", "sysfilegroups", "sysindexkeys"];
+const COMPATIBILITY: &[&str] = &[
+    "sysobjects",
+    "syscolumns",
+    "sysindexes",
+    "sysdatabases",
+    "systypes",
+    "sysusers",
+    "sysprocesses",
+    "syscomments",
+    "sysreferences",
+    "sysforeignkeys",
+    "sysconfigures",
+    "syslogins",
+    "sysmessages",
+    "sysfiles",
+    "syslanguages",
+    "syscharsets",
+    "sysservers",
+    "sysaltfiles",
+    "syspermissions",
+    "sysprotects",
+    "sysmembers",
+    "sysconstraints",
+    "sysdepends",
+    "sysfilegroups",
+    "sysindexkeys",
+];
 
 /// The view of that name.
 #[must_use]
@@ -133,7 +159,11 @@ impl VirtualTable for BoundView {
         };
         let picture = info.picture(&entry);
         let rows = (self.view.rows)(&ViewContext { info, engine: &self.engine, entry, picture });
-        debug_assert!(rows.iter().all(|r| r.len() == self.columns.len()), "{} has ragged rows", self.view.name);
+        debug_assert!(
+            rows.iter().all(|r| r.len() == self.columns.len()),
+            "{} has ragged rows",
+            self.view.name
+        );
         Ok(Box::new(rows.into_iter().map(Ok)))
     }
 }
@@ -174,7 +204,12 @@ pub fn facts(ty: SqlType) -> TypeFacts {
     };
     let is_text = matches!(
         ty,
-        SqlType::Char(_) | SqlType::NChar(_) | SqlType::VarChar(_) | SqlType::NVarChar(_) | SqlType::Text | SqlType::NText
+        SqlType::Char(_)
+            | SqlType::NChar(_)
+            | SqlType::VarChar(_)
+            | SqlType::NVarChar(_)
+            | SqlType::Text
+            | SqlType::NText
     );
     TypeFacts {
         system_type_id: ty.system_type_id(),

@@ -8,7 +8,10 @@ use keel_types::error::Result;
 use std::sync::Arc;
 
 fn info_of<'a>(ctx: &ExecCtx<'a>) -> &'a Info {
-    ctx.session.as_any().and_then(|any| any.downcast_ref()).expect("plans of this layer run with its own session")
+    ctx.session
+        .as_any()
+        .and_then(|any| any.downcast_ref())
+        .expect("plans of this layer run with its own session")
 }
 
 fn source(rows: Arc<Vec<Vec<Value>>>) -> RowSource {
