@@ -52,14 +52,14 @@ impl Instance {
             log.entry("Server", &format!("Trace flag {flag} is set from the start."));
         }
         let passwords = Arc::new(Passwords::new());
-        let env = Env::real();
         let engine = Engine::open(EngineOptions {
             data_dir: config.data.clone(),
-            disk: env.disk,
-            clock: env.clock,
-            random: env.random,
+            env: Env::real(),
             server_name: config.server_name(),
-            max_server_memory: memory,
+            instance: keel_sql::InstanceOptions {
+                memory_bytes: memory as usize,
+                ..keel_sql::InstanceOptions::default()
+            },
             hasher: Arc::clone(&passwords) as Arc<dyn PasswordHasher>,
             log: Arc::clone(&log) as _,
         })
@@ -110,6 +110,7 @@ fn ensure_sa(engine: &Engine, passwords: &Passwords, log: &ErrorLog) -> Result<(
         default_database: "master".to_owned(),
         default_language: "us_english".to_owned(),
         sysadmin: true,
+        created: 0,
     };
     engine.put_login(sa).map_err(|e| anyhow!("the login sa could not be made: {e}"))?;
     if given.is_some() {

@@ -50,6 +50,8 @@ pub mod session;
 pub mod sink;
 pub mod views;
 
+pub use keel_node::InstanceOptions;
+
 pub use engine::{Engine, EngineOptions, LoginRecord, PasswordHasher, ServerLog};
 pub use session::{BulkSource, BulkTarget, CancelHandle, Session, SessionOptions};
 pub use sink::{

@@ -1,6 +1,5 @@
 //! Procedures, functions and triggers: from stored text to programs, and running them inside statements.
 
-use crate::catalog::fold;
 use crate::engine::DatabaseEntry;
 use crate::errors;
 use crate::program::lower::TextOptions;
@@ -10,12 +9,12 @@ use crate::session::info::{Info, TriggerRows};
 use crate::session::scope::Scope;
 use keel_base::DatabaseId;
 use keel_parser::ast::{self, StatementKind};
-use keel_query::catalog::{Catalog, ModuleDef, ModuleKind, ObjectId, TableDef};
+use keel_query::catalog::{Catalog, ModuleDef, ModuleKind, ObjectId};
 use keel_query::context::{DmlAction, TriggerEvent, TriggerInvoker};
-use keel_query::scope::{BindScope, ParameterInfo, RowSource, VirtualColumn, VirtualTable};
+use keel_query::scope::{ParameterInfo, RowSource, VirtualColumn, VirtualTable};
 use keel_query::{ExecCtx, FunctionInvoker};
+use keel_types::Value;
 use keel_types::error::Result;
-use keel_types::{SqlType, Value};
 use std::sync::Arc;
 
 /// Parses a module's text down to its CREATE statement.

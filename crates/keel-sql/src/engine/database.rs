@@ -16,7 +16,7 @@ use keel_types::error::Result;
 use parking_lot::{Condvar, Mutex, RwLock};
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 /// Identity values and the like are reserved in the log this many at a time; a crash loses at most so many numbers.
 const RESERVE: i64 = 1000;

@@ -130,7 +130,7 @@ impl Runner<'_> {
     pub(super) fn fetch(&mut self, program: &Arc<Program>, frame: &mut Frame, op: &FetchOp) -> Result<()> {
         self.info.begin_statement();
         let id = self.cursor_id(frame, &op.cursor)?;
-        let mut offset = |runner: &mut Self, frame: &mut Frame, unit| -> Result<i64> {
+        let offset = |runner: &mut Self, frame: &mut Frame, unit| -> Result<i64> {
             match runner.eval(program, frame, unit)? {
                 Value::Int(n) => Ok(n),
                 _ => Ok(0),

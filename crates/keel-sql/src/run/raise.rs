@@ -134,7 +134,7 @@ pub fn format_message(template: &str, args: &[Value]) -> Result<String> {
             out.push('%');
             continue;
         }
-        let mut take = |next: &mut usize| {
+        let take = |next: &mut usize| {
             *next += 1;
             args.get(*next - 1).cloned().unwrap_or(Value::Null)
         };

@@ -40,11 +40,19 @@ pub struct PendingBulk {
     fire_triggers: bool,
 }
 
+impl PendingBulk {
+    /// What its rows look like.
+    #[must_use]
+    pub fn target(&self) -> BulkTarget {
+        self.target.clone()
+    }
+}
+
 impl Session {
     /// After an `INSERT BULK` batch: what the rows of the following bulk-load message must look like.
     #[must_use]
-    pub fn bulk_target(&self) -> Option<BulkTarget> {
-        self.info.bulk.borrow().as_ref().map(|b| b.target.clone())
+    pub fn bulk_target(&self) -> Option<&BulkTarget> {
+        self.bulk_target.as_ref()
     }
 
     /// Loads the rows that follow an `INSERT BULK` batch.

@@ -86,6 +86,8 @@ pub struct Session {
     info: Box<Info>,
     txns: TxnSet,
     database: String,
+    /// What a pending `INSERT BULK` expects, for the server to look at.
+    bulk_target: Option<BulkTarget>,
 }
 
 impl Session {
@@ -100,7 +102,7 @@ impl Session {
         let shared = engine.sessions.register(options, engine.now_local());
         let database = entry.name().to_string();
         let txns = TxnSet::new(Arc::clone(&engine), shared.id, Arc::clone(&shared.cancelled));
-        Ok(Session { info: Box::new(Info::new(engine, shared, entry)), txns, database })
+        Ok(Session { info: Box::new(Info::new(engine, shared, entry)), txns, database, bulk_target: None })
     }
 
     /// `@@SPID`.
@@ -222,6 +224,7 @@ impl Session {
                 attention: !killed,
             });
         }
+        self.bulk_target = self.info.bulk.borrow().as_ref().map(bulk::PendingBulk::target);
         let current = self.info.current_database();
         if *current.name() != *self.database {
             self.database = current.name().to_string();
