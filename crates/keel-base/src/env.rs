@@ -38,6 +38,9 @@ pub trait File: Send + Sync {
     fn allocate(&self, len: u64) -> io::Result<()>;
 }
 
+/// Alignment of offsets, lengths and memory of a file from [`Disk::open_direct`].
+pub const DIRECT_ALIGN: usize = 512;
+
 /// How to open a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
@@ -55,6 +58,13 @@ pub enum OpenMode {
 pub trait Disk: Send + Sync {
     /// Opens `path`.
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>>;
+    /// Opens an existing file a second time for writes that pass by the system's cache and are durable when they return.
+    /// Offsets and lengths must be multiples of [`DIRECT_ALIGN`], and so must the address of the bytes. `None` when the
+    /// system cannot do that here; then write and sync through the ordinary handle.
+    fn open_direct(&self, path: &Path) -> io::Result<Option<Arc<dyn File>>> {
+        let _ = path;
+        Ok(None)
+    }
     /// Whether a file or directory is there.
     fn exists(&self, path: &Path) -> bool;
     /// Makes a directory and its parents.

@@ -254,7 +254,8 @@ impl Shared {
                 extent.offset + (end - extent.start) as u64 <= extent.segment.size,
                 "blocks stay in the segment"
             );
-            extent.segment.file.write_at(&group.bytes[extent.start..end], extent.offset)?;
+            let file = extent.segment.direct.as_ref().unwrap_or(&extent.segment.file);
+            file.write_at(&group.bytes[extent.start..end], extent.offset)?;
         }
         Ok(())
     }
@@ -296,9 +297,9 @@ impl Shared {
     }
 }
 
-/// Syncs each file of the group once.
+/// Syncs each file of the group once, where writing it was not enough.
 fn sync(group: &Group) -> io::Result<()> {
-    for extent in &group.extents {
+    for extent in group.extents.iter().filter(|extent| extent.segment.direct.is_none()) {
         extent.segment.file.sync_data()?;
     }
     Ok(())

@@ -40,6 +40,7 @@
 //! Rows, transactions, replicas, recovery, and any thread: a caller that wants segments made ahead of need calls
 //! [`Log::provision`] when the [hook](Log::set_provision_hook) asks.
 
+mod aligned;
 pub mod block;
 mod error;
 mod flush;

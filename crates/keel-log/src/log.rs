@@ -1,5 +1,6 @@
 //! [`Log`]: the handle, its shared state, and append. Flushing is in [`crate::flush`], opening in [`crate::open`].
 
+use crate::aligned::AlignedBytes;
 use crate::block::{self, BLOCK_BYTES_MAX, HEADER_BYTES, SECTOR_BYTES};
 use crate::error::LogError;
 use crate::flush::{Waiters, Writer};
@@ -189,7 +190,7 @@ pub(crate) struct OpenBlock {
 /// The bytes that the next flush writes, in stored form but for the headers' contents.
 #[derive(Default)]
 pub(crate) struct Group {
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: AlignedBytes,
     pub(crate) blocks: Vec<PlannedBlock>,
     pub(crate) extents: Vec<Extent>,
 }
@@ -280,7 +281,7 @@ impl Appender {
             block.flags |= block::FLAG_UNFINISHED;
         }
         let stored = block::stored_bytes(block.payload_len);
-        self.group.bytes.resize(block.start + stored, 0);
+        self.group.bytes.extend_to(block.start + stored);
         self.position += stored as u64;
     }
 

@@ -50,6 +50,8 @@ pub struct Segment {
     pub path: PathBuf,
     /// The open file.
     pub file: Arc<dyn File>,
+    /// The file once more, for writes that are durable when they return; `None` where the system cannot.
+    pub direct: Option<Arc<dyn File>>,
     /// Its length in bytes.
     pub size: u64,
 }
@@ -140,7 +142,8 @@ impl Segment {
             let _ = disk.remove(&path);
             return Err(error);
         }
-        Ok(Arc::new(Segment { path, file, size }))
+        let direct = disk.open_direct(&path)?;
+        Ok(Arc::new(Segment { path, file, direct, size }))
     }
 
     fn fill(file: &dyn File, size: u64) -> io::Result<()> {
@@ -160,7 +163,8 @@ impl Segment {
     pub fn open(disk: &dyn Disk, path: &Path) -> io::Result<Arc<Segment>> {
         let file = disk.open(path, OpenMode::ReadWrite)?;
         let size = file.len()? / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
-        Ok(Arc::new(Segment { path: path.to_path_buf(), file, size }))
+        let direct = disk.open_direct(path)?;
+        Ok(Arc::new(Segment { path: path.to_path_buf(), file, direct, size }))
     }
 
     /// Reads the header; `None` when the segment is free.

@@ -4,11 +4,11 @@
 //! Deliberately absent: buffering, retries and error translation. A short write is completed, an interrupted call is
 //! repeated, everything else goes to the caller as the kernel said it.
 
-use super::{Clock, Disk, File, OpenMode, Random};
+use super::{Clock, DIRECT_ALIGN, Disk, File, OpenMode, Random};
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -20,6 +20,11 @@ pub struct RealDisk;
 struct RealFile {
     file: fs::File,
 }
+
+#[repr(align(512))]
+struct Probe([u8; DIRECT_ALIGN]);
+
+const _: () = assert!(align_of::<Probe>() == DIRECT_ALIGN);
 
 impl File for RealFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -89,6 +94,20 @@ impl Disk for RealDisk {
             }
         }
         Ok(Arc::new(RealFile { file: options.open(path)? }))
+    }
+
+    fn open_direct(&self, path: &Path) -> io::Result<Option<Arc<dyn File>>> {
+        let mut options = fs::OpenOptions::new();
+        options.read(true).write(true).custom_flags(libc::O_DIRECT | libc::O_DSYNC);
+        let file = match options.open(path) {
+            Ok(file) => file,
+            // File systems that cannot say so here.
+            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        // A device with larger sectors refuses this read as it would refuse the writes.
+        let mut probe = Probe([0; DIRECT_ALIGN]);
+        Ok(file.read_at(&mut probe.0, 0).is_ok().then(|| Arc::new(RealFile { file }) as Arc<dyn File>))
     }
 
     fn exists(&self, path: &Path) -> bool {
@@ -186,6 +205,21 @@ mod tests {
         let _ = fs::remove_dir_all(&dir);
         fs::create_dir_all(&dir).unwrap();
         dir
+    }
+
+    #[test]
+    fn a_direct_write_is_seen_by_ordinary_reads() {
+        let dir = scratch("direct");
+        let path = dir.join("f");
+        let file = RealDisk.open(&path, OpenMode::CreateNew).unwrap();
+        file.write_durable_at(&[1; 4096], 0).unwrap();
+        if let Some(direct) = RealDisk.open_direct(&path).unwrap() {
+            direct.write_at(&Probe([2; DIRECT_ALIGN]).0, 512).unwrap();
+            let mut buf = [0; 4096];
+            file.read_at(&mut buf, 0).unwrap();
+            assert!(buf[..512] == [1; 512] && buf[512..1024] == [2; 512] && buf[1024..] == [1; 3072]);
+        }
+        fs::remove_dir_all(&dir).unwrap();
     }
 
     #[test]
