@@ -1,0 +1,530 @@
+//! Reading stored tables: scans, seeks and point lookups, with or without locks.
+//!
+//! A plain read looks at the statement's view. A locking read (targets of UPDATE and DELETE, UPDLOCK, REPEATABLE READ …)
+//! looks at the newest committed rows: a row that seems to qualify is locked, read again and checked again, because it
+//! may have changed while the lock was waited for.
+
+use super::cx::Cx;
+use super::node::{Access, Bounds, Decode, KeyPart, LowHigh, Lookup};
+use super::Operator;
+use crate::context::IsolationLevel;
+use crate::errors::Result;
+use keel_node::{Cursor, Direction, LockMode, RowRef};
+use keel_store::row::Row;
+use keel_types::{Value, column, key};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// How a table is read in this execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// The statement's view.
+    View,
+    /// Newest committed rows under locks of this mode.
+    Locked(LockMode),
+}
+
+/// Decodes columns of a stored row into their slots.
+#[inline]
+pub(crate) fn decode_into(row: &[u8], columns: &[Decode], slots: &mut [Value]) {
+    let row = Row::new(row);
+    let count = row.count();
+    for c in columns {
+        slots[c.slot] = match row.column(c.ordinal) {
+            Some(bytes) => column::decode(bytes, &c.ty),
+            None if c.ordinal >= count => c.missing.clone(),
+            None => Value::Null,
+        };
+    }
+}
+
+/// Appends a key part's bytes; false when its value is NULL, which equals nothing.
+#[inline]
+pub(crate) fn append_part(part: &KeyPart, cx: &mut Cx<'_>, out: &mut Vec<u8>) -> Result<bool> {
+    part.code.with(cx, |v| {
+        if matches!(v, Value::Null) {
+            return false;
+        }
+        key::append(out, v, &part.column);
+        true
+    })
+}
+
+/// A byte range to scan.
+#[derive(Default)]
+struct Range {
+    low: Vec<u8>,
+    high: Vec<u8>,
+    unbounded_low: bool,
+    unbounded_high: bool,
+}
+
+impl Range {
+    fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
+        let low = if self.unbounded_low { Bound::Unbounded } else { Bound::Included(&self.low[..]) };
+        let high = if self.unbounded_high { Bound::Unbounded } else { Bound::Excluded(&self.high[..]) };
+        (low, high)
+    }
+}
+
+/// Table or index access.
+pub struct AccessOp {
+    node: Arc<Access>,
+    state: State,
+}
+
+/// What changes while it runs. Apart from the node, so that a row costs no reference counting on the shared plan.
+struct State {
+    mode: Mode,
+    cursor: Option<Cursor>,
+    range: Range,
+    /// Remaining keys of an IN list, last first.
+    pending: Vec<Vec<u8>>,
+    point_pending: bool,
+    key: Vec<u8>,
+    base_key: Vec<u8>,
+}
+
+impl AccessOp {
+    /// An operator for this access.
+    #[must_use]
+    pub fn new(node: Arc<Access>) -> AccessOp {
+        let state = State {
+            mode: Mode::View,
+            cursor: None,
+            range: Range::default(),
+            pending: Vec::new(),
+            point_pending: false,
+            key: Vec::new(),
+            base_key: Vec::new(),
+        };
+        AccessOp { node, state }
+    }
+}
+
+impl State {
+    fn mode(node: &Access, cx: &Cx<'_>) -> Mode {
+        if let Some(m) = node.lock {
+            return Mode::Locked(m);
+        }
+        let level = if node.serializable {
+            IsolationLevel::Serializable
+        } else if node.repeatable {
+            IsolationLevel::RepeatableRead
+        } else if node.versioned {
+            IsolationLevel::ReadCommitted
+        } else {
+            cx.session.isolation()
+        };
+        match level {
+            IsolationLevel::RepeatableRead | IsolationLevel::Serializable => Mode::Locked(LockMode::Shared),
+            _ => Mode::View,
+        }
+    }
+
+    fn serializable(node: &Access, cx: &Cx<'_>) -> bool {
+        node.serializable
+            || (!node.versioned && !node.repeatable && cx.session.isolation() == IsolationLevel::Serializable)
+    }
+
+    /// Computes the byte range; false when a bound is NULL and nothing can match.
+    fn compute_range(&mut self, node: &Access, cx: &mut Cx<'_>) -> Result<bool> {
+        let (prefix, low, high) = match &node.bounds {
+            Bounds::Range { prefix, low, high } => (prefix, low, high),
+            _ => {
+                self.range.unbounded_low = true;
+                self.range.unbounded_high = true;
+                return Ok(true);
+            }
+        };
+        self.key.clear();
+        for part in prefix {
+            if !append_part(part, cx, &mut self.key)? {
+                return Ok(false);
+            }
+        }
+        let range = &mut self.range;
+        range.low.clear();
+        range.low.extend_from_slice(&self.key);
+        range.high.clear();
+        range.high.extend_from_slice(&self.key);
+        range.unbounded_low = self.key.is_empty();
+        range.unbounded_high = !key::make_successor(&mut range.high);
+        let descending = [low, high].iter().find_map(|b| b.as_ref().map(|b| b.column().descending)).unwrap_or(false);
+        // In a descending column the greater values come first.
+        let (first, last) = if descending { (high, low) } else { (low, high) };
+        if first.is_none() && last.is_some() && !descending {
+            // NULLs sort first and satisfy no comparison.
+            set_after_null(&mut range.low, &self.key);
+            range.unbounded_low = false;
+        }
+        if last.is_none() && first.is_some() && descending {
+            range.high.clear();
+            range.high.extend_from_slice(&self.key);
+            if let Some(b) = first {
+                key::append(&mut range.high, &Value::Null, b.column());
+            }
+            range.unbounded_high = false;
+        }
+        if let Some(bound) = first {
+            if !first_bound(bound, &self.key, cx, range)? {
+                return Ok(false);
+            }
+        }
+        if let Some(bound) = last {
+            if !last_bound(bound, &self.key, cx, range)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn open_cursor(&mut self, node: &Access, cx: &mut Cx<'_>) -> Result<()> {
+        let (low, high) = self.range.bounds();
+        if let (Bound::Included(l), Bound::Excluded(h)) = (low, high) {
+            if l >= h {
+                self.cursor = None;
+                return Ok(());
+            }
+        }
+        let direction = if node.backward { Direction::Reverse } else { Direction::Forward };
+        let serializable = Self::serializable(node, cx);
+        let opened = match self.mode {
+            Mode::View => {
+                let (txn, view) = cx.view(node.database)?;
+                txn.scan(view, node.tree, low, high, direction)
+            }
+            Mode::Locked(m) => {
+                let txn = cx.txn(node.database)?;
+                let locked = if serializable { txn.lock_range(node.tree, low, high, m) } else { Ok(()) };
+                locked.and_then(|()| txn.scan_latest(node.tree, low, high, direction))
+            }
+        };
+        self.cursor = Some(opened.map_err(|e| cx.storage_error(&e))?);
+        Ok(())
+    }
+
+    /// Fetches `self.key` from the tree and checks it.
+    fn point(&mut self, node: &Access, cx: &mut Cx<'_>) -> Result<bool> {
+        match self.mode {
+            Mode::View => {
+                let (txn, view) = cx.view(node.database)?;
+                let row = match txn.get(view, node.tree, &self.key) {
+                    Ok(Some(row)) => row,
+                    Ok(None) => return Ok(false),
+                    Err(e) => return Err(cx.storage_error(&e)),
+                };
+                self.viewed(node, cx, row)
+            }
+            Mode::Locked(m) => {
+                if Self::serializable(node, cx) {
+                    let mut high = self.key.clone();
+                    high.push(0);
+                    let txn = cx.txn(node.database)?;
+                    let locked =
+                        txn.lock_range(node.tree, Bound::Included(&self.key), Bound::Excluded(&high), m);
+                    locked.map_err(|e| cx.storage_error(&e))?;
+                }
+                if node.lookup.is_none() {
+                    return self.lock_and_check(node, cx, m);
+                }
+                let txn = cx.txn(node.database)?;
+                match txn.get_latest(node.tree, &self.key) {
+                    Ok(Some(row)) => self.locked(node, cx, row, m),
+                    Ok(None) => Ok(false),
+                    Err(e) => Err(cx.storage_error(&e)),
+                }
+            }
+        }
+    }
+
+    /// Decodes and checks a row of the view; follows the lookup.
+    fn viewed(&mut self, node: &Access, cx: &mut Cx<'_>, row: RowRef) -> Result<bool> {
+        decode_into(&row, &node.decode, &mut cx.slots);
+        if let Some(p) = &node.residual {
+            if !p.test(cx)? {
+                return Ok(false);
+            }
+        }
+        let Some(lookup) = &node.lookup else {
+            if node.row_key.is_some() || node.direct {
+                let key = std::mem::take(&mut self.key);
+                expose(node, cx, &key, row);
+                self.key = key;
+            }
+            return Ok(true);
+        };
+        let base_key = last_column(&row);
+        let (txn, view) = cx.view(node.database)?;
+        let base = match txn.get(view, lookup.tree, base_key) {
+            Ok(Some(base)) => base,
+            Ok(None) => return Ok(false),
+            Err(e) => return Err(cx.storage_error(&e)),
+        };
+        decode_into(&base, &lookup.decode, &mut cx.slots);
+        if let Some(p) = &lookup.residual {
+            if !p.test(cx)? {
+                return Ok(false);
+            }
+        }
+        expose(node, cx, base_key, base);
+        Ok(true)
+    }
+
+    /// A candidate of a locking read, found under `self.key` in the scanned tree.
+    fn locked(&mut self, node: &Access, cx: &mut Cx<'_>, row: RowRef, m: LockMode) -> Result<bool> {
+        decode_into(&row, &node.decode, &mut cx.slots);
+        if let Some(p) = &node.residual {
+            if !p.test(cx)? {
+                return Ok(false);
+            }
+        }
+        match &node.lookup {
+            None => self.lock_and_check(node, cx, m),
+            Some(lookup) => self.lock_and_look_up(cx, node, lookup, &row, m),
+        }
+    }
+
+    /// Locks the clustered row under `self.key` and checks its newest version.
+    fn lock_and_check(&mut self, node: &Access, cx: &mut Cx<'_>, m: LockMode) -> Result<bool> {
+        let txn = cx.txn(node.database)?;
+        let row = txn.lock_row(node.tree, &self.key, m).and_then(|()| txn.get_latest(node.tree, &self.key));
+        let Some(row) = row.map_err(|e| cx.storage_error(&e))? else { return Ok(false) };
+        decode_into(&row, &node.decode, &mut cx.slots);
+        if let Some(p) = &node.residual {
+            if !p.test(cx)? {
+                cx.txn(node.database)?.unlock_row(node.tree, &self.key);
+                return Ok(false);
+            }
+        }
+        let key = std::mem::take(&mut self.key);
+        expose(node, cx, &key, row);
+        self.key = key;
+        Ok(true)
+    }
+
+    fn lock_and_look_up(
+        &mut self,
+        cx: &mut Cx<'_>,
+        node: &Access,
+        lookup: &Lookup,
+        entry: &RowRef,
+        m: LockMode,
+    ) -> Result<bool> {
+        self.base_key.clear();
+        self.base_key.extend_from_slice(last_column(entry));
+        let txn = cx.txn(node.database)?;
+        let found = txn.lock_row(lookup.tree, &self.base_key, m).and_then(|()| {
+            // The index entry may have moved while we waited: then the row no longer satisfies the seek.
+            if txn.get_latest(node.tree, &self.key)?.is_none() {
+                return Ok(None);
+            }
+            txn.get_latest(lookup.tree, &self.base_key)
+        });
+        let Some(base) = found.map_err(|e| cx.storage_error(&e))? else { return Ok(false) };
+        decode_into(&base, &lookup.decode, &mut cx.slots);
+        let keep = match &lookup.residual {
+            Some(p) => p.test(cx)?,
+            None => true,
+        };
+        if !keep {
+            cx.txn(node.database)?.unlock_row(lookup.tree, &self.base_key);
+            return Ok(false);
+        }
+        expose(node, cx, &self.base_key, base);
+        Ok(true)
+    }
+
+    fn start_in_list(&mut self, node: &Access, cx: &mut Cx<'_>) -> Result<()> {
+        let Bounds::In { prefix, items, column, .. } = &node.bounds else { return Ok(()) };
+        self.pending.clear();
+        self.key.clear();
+        for part in prefix {
+            if !append_part(part, cx, &mut self.key)? {
+                return Ok(());
+            }
+        }
+        for item in items {
+            let mut k = self.key.clone();
+            let present = item.with(cx, |v| {
+                key::append(&mut k, v, column);
+                !matches!(v, Value::Null)
+            })?;
+            if present {
+                self.pending.push(k);
+            }
+        }
+        self.pending.sort_unstable();
+        self.pending.dedup();
+        if !node.backward {
+            self.pending.reverse();
+        }
+        Ok(())
+    }
+}
+
+impl Operator for AccessOp {
+    fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        let Self { node, state } = self;
+        let node = &**node;
+        state.mode = State::mode(node, cx);
+        state.cursor = None;
+        state.point_pending = false;
+        if let Some(m) = node.table_lock {
+            let (object, txn) = (node.object, cx.txn(node.database)?);
+            txn.lock_table(object, m).map_err(|e| cx.storage_error(&e))?;
+        }
+        match &node.bounds {
+            Bounds::Point(parts) => {
+                state.key.clear();
+                for part in parts {
+                    if !append_part(part, cx, &mut state.key)? {
+                        return Ok(());
+                    }
+                }
+                state.point_pending = true;
+            }
+            Bounds::In { .. } => state.start_in_list(node, cx)?,
+            Bounds::All | Bounds::Range { .. } => {
+                if state.compute_range(node, cx)? {
+                    state.open_cursor(node, cx)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        let Self { node, state } = self;
+        let node = &**node;
+        if state.point_pending {
+            state.point_pending = false;
+            return state.point(node, cx);
+        }
+        loop {
+            if let Some(cursor) = &mut state.cursor {
+                cx.tick()?;
+                match cursor.next() {
+                    Ok(Some((key, row))) => {
+                        let qualifies = match state.mode {
+                            Mode::View => {
+                                if node.needs_key {
+                                    state.key.clear();
+                                    state.key.extend_from_slice(key);
+                                }
+                                state.viewed(node, cx, row)?
+                            }
+                            Mode::Locked(m) => {
+                                state.key.clear();
+                                state.key.extend_from_slice(key);
+                                state.locked(node, cx, row, m)?
+                            }
+                        };
+                        if qualifies {
+                            return Ok(true);
+                        }
+                    }
+                    Ok(None) => state.cursor = None,
+                    Err(e) => return Err(cx.storage_error(&e)),
+                }
+                continue;
+            }
+            let Some(k) = state.pending.pop() else { return Ok(false) };
+            if matches!(node.bounds, Bounds::In { unique: true, .. }) {
+                state.key = k;
+                if state.point(node, cx)? {
+                    return Ok(true);
+                }
+            } else {
+                state.range.low = k.clone();
+                state.range.high = k;
+                state.range.unbounded_low = false;
+                state.range.unbounded_high = !key::make_successor(&mut state.range.high);
+                state.open_cursor(node, cx)?;
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        self.state.cursor = None;
+        self.state.pending.clear();
+    }
+}
+
+/// Hands the clustered key and row to whoever changes it.
+#[inline]
+fn expose(node: &Access, cx: &mut Cx<'_>, key: &[u8], row: RowRef) {
+    if let Some(slot) = node.row_key {
+        cx.slots[slot] = Value::Bytes(key.into());
+    }
+    if node.direct {
+        cx.target_key.clear();
+        cx.target_key.extend_from_slice(key);
+        cx.target_row = Some(row);
+    }
+}
+
+/// The clustered key at the end of a nonclustered index row.
+pub(crate) fn last_column(row: &[u8]) -> &[u8] {
+    let row = Row::new(row);
+    row.column(row.count().saturating_sub(1)).unwrap_or(&[])
+}
+
+fn set_after_null(low: &mut Vec<u8>, prefix: &[u8]) {
+    low.clear();
+    low.extend_from_slice(prefix);
+    // NULL is one byte, every other value starts with a greater one.
+    low.push(key::NULL + 1);
+}
+
+/// The bound where the byte range starts.
+fn first_bound(bound: &LowHigh, prefix: &[u8], cx: &mut Cx<'_>, range: &mut Range) -> Result<bool> {
+    range.low.clear();
+    range.low.extend_from_slice(prefix);
+    range.unbounded_low = false;
+    match bound {
+        LowHigh::Value(part, inclusive) => {
+            if !append_part(part, cx, &mut range.low)? {
+                return Ok(false);
+            }
+            if !inclusive && !key::make_successor(&mut range.low) {
+                return Ok(false);
+            }
+            Ok(true)
+        }
+        LowHigh::LikePrefix(code, column) => code.with(cx, |v| {
+            let Value::Str(pattern) = v else { return false };
+            let literal = like_prefix(pattern);
+            if literal.is_empty() {
+                range.low.push(key::NULL + 1);
+                return true;
+            }
+            key::append_str_prefix(&mut range.low, literal, column.collation);
+            range.high.clear();
+            range.high.extend_from_slice(&range.low);
+            range.unbounded_high = !key::make_successor(&mut range.high);
+            true
+        }),
+    }
+}
+
+/// The bound where the byte range ends.
+fn last_bound(bound: &LowHigh, prefix: &[u8], cx: &mut Cx<'_>, range: &mut Range) -> Result<bool> {
+    let LowHigh::Value(part, inclusive) = bound else { return Ok(true) };
+    range.high.clear();
+    range.high.extend_from_slice(prefix);
+    range.unbounded_high = false;
+    if !append_part(part, cx, &mut range.high)? {
+        return Ok(false);
+    }
+    if *inclusive {
+        range.unbounded_high = !key::make_successor(&mut range.high);
+    }
+    Ok(true)
+}
+
+/// The characters before the first wildcard.
+#[must_use]
+pub fn like_prefix(pattern: &str) -> &str {
+    &pattern[..pattern.find(['%', '_', '[']).unwrap_or(pattern.len())]
+}

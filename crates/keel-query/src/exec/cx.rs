@@ -1,0 +1,165 @@
+//! The state of one execution that expressions and operators share: [`Cx`].
+
+use crate::context::{ExecCtx, FunctionInvoker, SessionInfo, Transactions, TriggerInvoker};
+use crate::errors::{self, Result};
+use crate::exec::Operator;
+use crate::exec::error::txn_error;
+use keel_base::DatabaseId;
+use keel_node::{ReadView, Transaction};
+use keel_types::Value;
+use std::sync::Arc;
+
+/// Rows between two looks at the cancel flag.
+const CANCEL_INTERVAL: u32 = 512;
+/// Bytes one statement may hold in sorts, hash tables and spools before error 701.
+pub const STATEMENT_MEMORY_MAX: usize = 1 << 30;
+
+/// The rows of a recursive CTE's previous round.
+pub type WorkRows = Arc<Vec<Vec<Value>>>;
+
+/// State of one execution.
+pub struct Cx<'a> {
+    /// The frame.
+    pub slots: Vec<Value>,
+    /// Variables and parameters.
+    pub vars: &'a mut [Value],
+    /// Transactions by database.
+    pub txns: &'a mut dyn Transactions,
+    /// Session state.
+    pub session: &'a dyn SessionInfo,
+    /// User-defined functions.
+    pub functions: &'a dyn FunctionInvoker,
+    /// Triggers.
+    pub triggers: Option<&'a dyn TriggerInvoker>,
+    /// Subqueries of expressions, by their number in the plan; taken out while one runs.
+    pub subqueries: Vec<Option<Box<SubqueryState>>>,
+    /// Work tables of recursive CTEs by id.
+    pub work: Vec<WorkRows>,
+    /// Messages to hand to the client at the end (8153, 3604), without duplicates.
+    pub messages: Vec<errors::Error>,
+    /// Clustered key of the row the target access stands on (single-table UPDATE and DELETE).
+    pub target_key: Vec<u8>,
+    /// That row's newest version, locked.
+    pub target_row: Option<keel_node::RowRef>,
+    views: Vec<(DatabaseId, ReadView)>,
+    until_cancel_check: u32,
+    memory: usize,
+}
+
+/// A subquery of an expression while the statement runs.
+pub struct SubqueryState {
+    /// Its operators.
+    pub root: Box<dyn Operator>,
+    /// Slot of its value.
+    pub result_slot: usize,
+    /// Values of the outer slots of the cached result.
+    pub cached_for: Option<Vec<Value>>,
+    /// The cached result.
+    pub cached: Value,
+}
+
+impl<'a> Cx<'a> {
+    /// Starts an execution over a frame.
+    pub fn new(ctx: &'a mut ExecCtx<'_>, slots: Vec<Value>) -> Cx<'a> {
+        Cx {
+            slots,
+            vars: &mut *ctx.vars,
+            txns: &mut *ctx.txns,
+            session: ctx.session,
+            functions: ctx.functions,
+            triggers: ctx.triggers,
+            subqueries: Vec::new(),
+            work: Vec::new(),
+            messages: Vec::new(),
+            target_key: Vec::new(),
+            target_row: None,
+            views: Vec::new(),
+            until_cancel_check: CANCEL_INTERVAL,
+            memory: 0,
+        }
+    }
+
+    /// The caller's context again, for functions and triggers that run statements of their own.
+    pub fn exec_ctx<T>(&mut self, vars: &mut [Value], f: impl FnOnce(&mut ExecCtx<'_>) -> T) -> T {
+        let mut ctx = ExecCtx {
+            vars,
+            txns: &mut *self.txns,
+            session: self.session,
+            functions: self.functions,
+            triggers: self.triggers,
+        };
+        f(&mut ctx)
+    }
+
+    /// Called once per row by operators that loop: error when the statement was cancelled.
+    #[inline]
+    pub fn tick(&mut self) -> Result<()> {
+        self.until_cancel_check -= 1;
+        if self.until_cancel_check == 0 { self.check_cancel() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn check_cancel(&mut self) -> Result<()> {
+        self.until_cancel_check = CANCEL_INTERVAL;
+        if self.session.cancelled() { Err(errors::cancelled()) } else { Ok(()) }
+    }
+
+    /// The transaction of a database.
+    #[inline]
+    pub fn txn(&mut self, database: DatabaseId) -> Result<&mut Transaction> {
+        self.txns.transaction(database)
+    }
+
+    /// The transaction of a database and the statement's view of it.
+    #[inline]
+    pub fn view(&mut self, database: DatabaseId) -> Result<(&mut Transaction, &ReadView)> {
+        let txn = self.txns.transaction(database)?;
+        let i = match self.views.iter().position(|(d, _)| *d == database) {
+            Some(i) => i,
+            None => {
+                self.views.push((database, txn.statement_snapshot()));
+                self.views.len() - 1
+            }
+        };
+        Ok((txn, &self.views[i].1))
+    }
+
+    /// Accounts for memory an operator keeps.
+    #[inline]
+    pub fn charge(&mut self, bytes: usize) -> Result<()> {
+        self.memory += bytes;
+        if self.memory > STATEMENT_MEMORY_MAX { Err(errors::out_of_memory()) } else { Ok(()) }
+    }
+
+    /// Gives memory back.
+    #[inline]
+    pub fn discharge(&mut self, bytes: usize) {
+        self.memory = self.memory.saturating_sub(bytes);
+    }
+
+    /// Adds a message once.
+    pub fn warn(&mut self, message: errors::Error) {
+        if !self.messages.iter().any(|m| m.number == message.number) {
+            self.messages.push(message);
+        }
+    }
+
+    /// A storage error as the product reports it.
+    #[cold]
+    #[must_use]
+    pub fn storage_error(&self, e: &keel_node::TxnError) -> errors::Error {
+        txn_error(e, self.session.session_id())
+    }
+}
+
+/// Rough size of a value in memory.
+#[inline]
+#[must_use]
+pub fn value_bytes(v: &Value) -> usize {
+    size_of::<Value>()
+        + match v {
+            Value::Str(s) if s.is_heap_allocated() => s.len(),
+            Value::Bytes(b) => b.len(),
+            _ => 0,
+        }
+}

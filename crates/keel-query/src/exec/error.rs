@@ -1,0 +1,34 @@
+//! Storage errors with the product's numbers.
+
+use crate::errors::{self, Error};
+use keel_node::TxnError;
+use keel_types::SqlError;
+
+/// Maps what the storage layer reports. Duplicate keys are mapped by DML, which knows the constraint.
+#[must_use]
+pub fn txn_error(e: &TxnError, session_id: u32) -> Error {
+    match e {
+        TxnError::Deadlock => errors::deadlock(session_id),
+        TxnError::LockTimeout => errors::lock_timeout(),
+        TxnError::SnapshotConflict => errors::snapshot_conflict("", ""),
+        TxnError::Cancelled => errors::cancelled(),
+        TxnError::LogFull(why) => SqlError::new(
+            9002,
+            17,
+            4,
+            format!("The transaction log for the database is full due to '{why}'."),
+        ),
+        TxnError::Poisoned(why) => SqlError::new(
+            9001,
+            21,
+            4,
+            format!("The log for the database is not available. Check the error log for related messages: {why}"),
+        ),
+        TxnError::OutOfMemory => errors::out_of_memory(),
+        TxnError::Corrupt(what) => {
+            SqlError::new(824, 24, 2, format!("SQL Server detected a logical consistency-based I/O error: {what}"))
+        }
+        TxnError::Io(what) => SqlError::new(823, 24, 2, format!("The operating system returned an error: {what}")),
+        other => SqlError::new(3624, 20, 1, format!("A system assertion check has failed: {other}")),
+    }
+}

@@ -1,0 +1,483 @@
+//! The physical tree: operators with their compiled expressions, shared by all executions of a plan.
+//!
+//! A [`Node`] is immutable. [`Node::operator`] makes the running counterpart; it holds the node's payload and its own
+//! state. Text for SHOWPLAN is kept with each node.
+
+use super::Operator;
+use crate::bind::rel::{AggFunc, Frame, JoinKind, SetKind, VirtualRef, WindowFunc};
+use crate::expr::compile::{Code, Pred};
+use keel_base::{DatabaseId, TreeId};
+use keel_node::LockMode;
+use keel_types::key::KeyColumn;
+use keel_types::{Collation, SqlType, Value};
+use std::sync::Arc;
+
+/// A physical operator with its inputs.
+pub struct Node {
+    /// What it does.
+    pub op: Op,
+    /// Estimated rows it returns each time it is opened.
+    pub rows: f64,
+    /// Estimated cost of running it once to the end, in units of one row read.
+    pub cost: f64,
+}
+
+/// The operators.
+pub enum Op {
+    /// One row without columns.
+    One,
+    /// No rows.
+    Empty,
+    /// Stored table or index.
+    Access(Arc<Access>),
+    /// System view or table function.
+    Virtual(Arc<VirtualScan>),
+    /// Literal rows.
+    Values(Arc<ValuesNode>),
+    /// Filter.
+    Filter(Arc<FilterNode>),
+    /// Computes slots.
+    Project(Arc<ProjectNode>),
+    /// Nested loops.
+    Loop(Arc<LoopNode>),
+    /// Hash join.
+    HashJoin(Arc<HashJoinNode>),
+    /// Hash, stream or scalar aggregation.
+    Aggregate(Arc<AggregateNode>),
+    /// Sort.
+    Sort(Arc<SortNode>),
+    /// TOP, OFFSET.
+    Top(Arc<TopNode>),
+    /// Distinct rows.
+    Distinct(Arc<DistinctNode>),
+    /// Concatenation, intersect, except.
+    SetOp(Arc<SetOpNode>),
+    /// Window functions.
+    Window(Arc<WindowNode>),
+    /// Recursive CTE.
+    Recursive(Arc<RecursiveNode>),
+    /// Its reference inside itself.
+    WorkTable(Arc<WorkTableNode>),
+    /// Error 512 on a second row.
+    MaxOneRow(Arc<Node>),
+    /// Remembers its input's rows and replays them when opened again with the same outer values.
+    Spool(Arc<SpoolNode>),
+}
+
+/// Where a stored column goes.
+pub struct Decode {
+    /// Position in the stored row.
+    pub ordinal: usize,
+    /// Slot.
+    pub slot: usize,
+    /// Type.
+    pub ty: SqlType,
+    /// Value of rows stored before the column was added.
+    pub missing: Value,
+}
+
+/// A value for one key column.
+pub struct KeyPart {
+    /// The value.
+    pub code: Code,
+    /// The column.
+    pub column: KeyColumn,
+}
+
+/// One end of a range.
+pub enum LowHigh {
+    /// A value, inclusive or not.
+    Value(KeyPart, bool),
+    /// The literal prefix of a LIKE pattern (decides both ends).
+    LikePrefix(Code, KeyColumn),
+}
+
+impl LowHigh {
+    /// The key column it bounds.
+    #[must_use]
+    pub fn column(&self) -> &KeyColumn {
+        match self {
+            LowHigh::Value(part, _) => &part.column,
+            LowHigh::LikePrefix(_, column) => column,
+        }
+    }
+}
+
+/// Which part of a tree is read.
+pub enum Bounds {
+    /// All of it.
+    All,
+    /// One row of a unique key.
+    Point(Vec<KeyPart>),
+    /// Rows whose leading columns equal `prefix` and whose next column lies between the ends.
+    Range {
+        /// Leading equalities.
+        prefix: Vec<KeyPart>,
+        /// Lower end of the next column.
+        low: Option<LowHigh>,
+        /// Upper end.
+        high: Option<LowHigh>,
+    },
+    /// Rows whose next column is one of several values.
+    In {
+        /// Leading equalities.
+        prefix: Vec<KeyPart>,
+        /// The values.
+        items: Vec<Code>,
+        /// The column.
+        column: KeyColumn,
+        /// Prefix and column are a whole unique key.
+        unique: bool,
+    },
+}
+
+/// Fetching the clustered row for an index entry.
+pub struct Lookup {
+    /// Clustered tree.
+    pub tree: TreeId,
+    /// Columns read from it.
+    pub decode: Vec<Decode>,
+    /// Conditions on those.
+    pub residual: Option<Pred>,
+}
+
+/// Reading a stored table.
+pub struct Access {
+    /// Database.
+    pub database: DatabaseId,
+    /// Object id, for table locks.
+    pub object: u32,
+    /// Tree that is scanned or sought.
+    pub tree: TreeId,
+    /// Part of it.
+    pub bounds: Bounds,
+    /// Reads backwards.
+    pub backward: bool,
+    /// Columns read from the tree's rows.
+    pub decode: Vec<Decode>,
+    /// Conditions on those.
+    pub residual: Option<Pred>,
+    /// The rest of the row.
+    pub lookup: Option<Lookup>,
+    /// Locks taken whatever the isolation level.
+    pub lock: Option<LockMode>,
+    /// Table lock.
+    pub table_lock: Option<LockMode>,
+    /// REPEATABLEREAD hint.
+    pub repeatable: bool,
+    /// SERIALIZABLE hint.
+    pub serializable: bool,
+    /// READCOMMITTED, NOLOCK or SNAPSHOT hint: row versions whatever the isolation level.
+    pub versioned: bool,
+    /// Slot for the clustered key.
+    pub row_key: Option<usize>,
+    /// Leaves key and row in the execution state for an update in place.
+    pub direct: bool,
+    /// The scanned key is needed.
+    pub needs_key: bool,
+    /// For SHOWPLAN: operator name and arguments.
+    pub text: String,
+    /// For SHOWPLAN: the lookup's line.
+    pub lookup_text: Option<String>,
+}
+
+/// Reading a virtual table.
+pub struct VirtualScan {
+    /// The table.
+    pub table: VirtualRef,
+    /// Arguments.
+    pub args: Vec<Code>,
+    /// Source column and slot of each column that is needed.
+    pub columns: Vec<(usize, usize)>,
+    /// Condition.
+    pub residual: Option<Pred>,
+    /// For SHOWPLAN.
+    pub text: String,
+}
+
+/// Literal rows.
+pub struct ValuesNode {
+    /// Rows.
+    pub rows: Vec<Vec<Code>>,
+    /// Where they go.
+    pub slots: Vec<usize>,
+}
+
+/// A filter. `startup` conditions read only outer slots and are tested once per opening.
+pub struct FilterNode {
+    /// Input.
+    pub input: Arc<Node>,
+    /// Tested when opened.
+    pub startup: Option<Pred>,
+    /// Tested per row.
+    pub pred: Option<Pred>,
+    /// For SHOWPLAN.
+    pub text: String,
+}
+
+/// A projection.
+pub struct ProjectNode {
+    /// Input.
+    pub input: Arc<Node>,
+    /// Computed slots in order.
+    pub exprs: Vec<(usize, Code)>,
+    /// For SHOWPLAN.
+    pub text: String,
+}
+
+/// Nested loops.
+pub struct LoopNode {
+    /// Kind (not Full).
+    pub kind: JoinKind,
+    /// Outer input.
+    pub outer: Arc<Node>,
+    /// Inner input, opened for every outer row.
+    pub inner: Arc<Node>,
+    /// Conditions not already in the inner input.
+    pub on: Option<Pred>,
+    /// Inner slots set to NULL when nothing matches.
+    pub inner_slots: Vec<usize>,
+    /// For SHOWPLAN.
+    pub text: String,
+}
+
+/// Hash join: builds on `build`, probes with `probe`. Kind is from the probe side's point of view.
+pub struct HashJoinNode {
+    /// Kind.
+    pub kind: JoinKind,
+    /// The side that drives output.
+    pub probe: Arc<Node>,
+    /// The side held in memory.
+    pub build: Arc<Node>,
+    /// Key values of the probe side.
+    pub probe_keys: Vec<Code>,
+    /// Key values of the build side.
+    pub build_keys: Vec<Code>,
+    /// Types and collations of the keys.
+    pub key_columns: Vec<KeyColumn>,
+    /// Further conditions.
+    pub residual: Option<Pred>,
+    /// Slots of the build side needed above or in the residual.
+    pub build_slots: Vec<usize>,
+    /// Slots of the probe side that become NULL for unmatched build rows of a full join.
+    pub probe_slots: Vec<usize>,
+    /// All keys are integers: hashed as such.
+    pub integer_key: bool,
+    /// NOT IN: a NULL on either side means "not known to be absent".
+    pub null_aware: bool,
+    /// For SHOWPLAN.
+    pub text: String,
+}
+
+/// One aggregate.
+pub struct AggregateCall {
+    /// Function.
+    pub func: AggFunc,
+    /// Argument.
+    pub arg: Option<Code>,
+    /// Its type.
+    pub arg_ty: SqlType,
+    /// Its collation.
+    pub collation: Collation,
+    /// Separator.
+    pub separator: Option<Code>,
+    /// Order inside STRING_AGG.
+    pub order: Vec<OrderKey>,
+    /// DISTINCT.
+    pub distinct: bool,
+    /// Result slot.
+    pub slot: usize,
+    /// Result type.
+    pub ty: SqlType,
+}
+
+/// Aggregation.
+pub struct AggregateNode {
+    /// Input.
+    pub input: Arc<Node>,
+    /// Group keys: value, type, result slot.
+    pub groups: Vec<(Code, KeyColumn, usize)>,
+    /// Grouping sets, as positions in `groups`.
+    pub sets: Option<Vec<Vec<usize>>>,
+    /// Slot of the grouping id.
+    pub grouping_id: Option<usize>,
+    /// Aggregates.
+    pub aggs: Vec<AggregateCall>,
+    /// One row even without input.
+    pub scalar: bool,
+    /// The input arrives ordered by the group keys.
+    pub ordered: bool,
+    /// For SHOWPLAN.
+    pub text: String,
+}
+
+/// A compiled sort key.
+pub struct OrderKey {
+    /// Value.
+    pub code: Code,
+    /// DESC.
+    pub descending: bool,
+    /// Collation.
+    pub collation: Collation,
+}
+
+/// A sort.
+pub struct SortNode {
+    /// Input.
+    pub input: Arc<Node>,
+    /// Keys.
+    pub keys: Vec<OrderKey>,
+    /// Slots carried through.
+    pub slots: Vec<usize>,
+    /// Only this many first rows are wanted.
+    pub limit: Option<Code>,
+    /// For SHOWPLAN.
+    pub text: String,
+}
+
+/// TOP / OFFSET FETCH.
+pub struct TopNode {
+    /// Input.
+    pub input: Arc<Node>,
+    /// Count.
+    pub count: Option<Code>,
+    /// PERCENT: the input is counted first (its slots are carried).
+    pub percent: bool,
+    /// WITH TIES.
+    pub ties: Option<Vec<OrderKey>>,
+    /// Offset.
+    pub offset: Option<Code>,
+    /// Slots carried through when counting.
+    pub slots: Vec<usize>,
+    /// For SHOWPLAN.
+    pub text: String,
+}
+
+/// DISTINCT.
+pub struct DistinctNode {
+    /// Input.
+    pub input: Arc<Node>,
+    /// Columns: slot and how it compares.
+    pub columns: Vec<(usize, KeyColumn)>,
+    /// For SHOWPLAN.
+    pub text: String,
+}
+
+/// Set operation.
+pub struct SetOpNode {
+    /// Kind.
+    pub kind: SetKind,
+    /// Left input.
+    pub left: Arc<Node>,
+    /// Right input.
+    pub right: Arc<Node>,
+    /// Left columns.
+    pub left_slots: Vec<usize>,
+    /// Right columns.
+    pub right_slots: Vec<usize>,
+    /// Result columns.
+    pub slots: Vec<usize>,
+    /// How they compare.
+    pub columns: Vec<KeyColumn>,
+}
+
+/// One windowed function.
+pub struct WindowCallNode {
+    /// Function.
+    pub func: WindowFunc,
+    /// Arguments.
+    pub args: Vec<Code>,
+    /// Type of the first argument.
+    pub arg_ty: SqlType,
+    /// Collation of the first argument.
+    pub collation: Collation,
+    /// Frame.
+    pub frame: Frame,
+    /// Result slot.
+    pub slot: usize,
+    /// Result type.
+    pub ty: SqlType,
+    /// IGNORE NULLS.
+    pub ignore_nulls: bool,
+}
+
+/// Window functions over one partitioning; the input is sorted by partition and order.
+pub struct WindowNode {
+    /// Input, sorted.
+    pub input: Arc<Node>,
+    /// Partition values.
+    pub partition: Vec<(Code, Collation)>,
+    /// Order values.
+    pub order: Vec<OrderKey>,
+    /// Functions.
+    pub calls: Vec<WindowCallNode>,
+    /// Slots carried through.
+    pub slots: Vec<usize>,
+    /// For SHOWPLAN.
+    pub text: String,
+}
+
+/// A recursive CTE.
+pub struct RecursiveNode {
+    /// Its number.
+    pub id: usize,
+    /// Anchor.
+    pub anchor: Arc<Node>,
+    /// Anchor columns.
+    pub anchor_slots: Vec<usize>,
+    /// Step.
+    pub step: Arc<Node>,
+    /// Step columns.
+    pub step_slots: Vec<usize>,
+    /// Result columns.
+    pub slots: Vec<usize>,
+    /// MAXRECURSION.
+    pub limit: u32,
+}
+
+/// Reading the previous round.
+pub struct WorkTableNode {
+    /// Number of the CTE.
+    pub id: usize,
+    /// Columns.
+    pub slots: Vec<usize>,
+}
+
+/// A spool.
+pub struct SpoolNode {
+    /// Input.
+    pub input: Arc<Node>,
+    /// Slots kept.
+    pub slots: Vec<usize>,
+    /// Outer slots its rows depend on.
+    pub outer: Vec<usize>,
+}
+
+impl Node {
+    /// The running counterpart.
+    #[must_use]
+    pub fn operator(&self) -> Box<dyn Operator> {
+        use super::{access, aggregate, basic, hash, join, recursive, setop, sort, window};
+        match &self.op {
+            Op::One => Box::new(basic::OneOp::default()),
+            Op::Empty => Box::new(basic::EmptyOp),
+            Op::Access(n) => Box::new(access::AccessOp::new(n.clone())),
+            Op::Virtual(n) => Box::new(basic::VirtualOp::new(n.clone())),
+            Op::Values(n) => Box::new(basic::ValuesOp::new(n.clone())),
+            Op::Filter(n) => Box::new(basic::FilterOp::new(n.clone())),
+            Op::Project(n) => Box::new(basic::ProjectOp::new(n.clone())),
+            Op::Loop(n) => Box::new(join::LoopOp::new(n.clone())),
+            Op::HashJoin(n) => Box::new(hash::HashJoinOp::new(n.clone())),
+            Op::Aggregate(n) => aggregate::operator(n.clone()),
+            Op::Sort(n) => Box::new(sort::SortOp::new(n.clone())),
+            Op::Top(n) => Box::new(sort::TopOp::new(n.clone())),
+            Op::Distinct(n) => Box::new(setop::DistinctOp::new(n.clone())),
+            Op::SetOp(n) => setop::operator(n.clone()),
+            Op::Window(n) => Box::new(window::WindowOp::new(n.clone())),
+            Op::Recursive(n) => Box::new(recursive::RecursiveOp::new(n.clone())),
+            Op::WorkTable(n) => Box::new(recursive::WorkTableOp::new(n.clone())),
+            Op::MaxOneRow(n) => Box::new(basic::MaxOneRowOp::new(n)),
+            Op::Spool(n) => Box::new(basic::SpoolOp::new(n.clone())),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Subqueries inside expressions: run on demand, and remembered while their outer values stay the same.
+
+use super::basic::same_values;
+use super::cx::{Cx, SubqueryState};
+use super::save;
+use crate::errors::{self, Result};
+use crate::expr::CmpOp;
+use crate::expr::compile::{Code, compare_three_valued};
+use keel_types::{Collation, Value};
+
+/// Takes the state out of the execution while `f` runs with it, so that both can be borrowed.
+fn with_state<T>(
+    cx: &mut Cx<'_>,
+    number: usize,
+    f: impl FnOnce(&mut SubqueryState, &mut Cx<'_>) -> Result<T>,
+) -> Result<T> {
+    let mut state = cx.subqueries[number].take().expect("a subquery does not contain itself");
+    let result = f(&mut state, cx);
+    cx.subqueries[number] = Some(state);
+    result
+}
+
+fn cached(
+    cx: &mut Cx<'_>,
+    number: usize,
+    outer: &[usize],
+    compute: impl FnOnce(&mut SubqueryState, &mut Cx<'_>) -> Result<Value>,
+) -> Result<Value> {
+    with_state(cx, number, |state, cx| {
+        let key = save(cx, outer);
+        if state.cached_for.as_ref().is_some_and(|old| same_values(old, &key)) {
+            return Ok(state.cached.clone());
+        }
+        state.cached_for = None;
+        let value = compute(state, cx)?;
+        state.cached = value.clone();
+        state.cached_for = Some(key);
+        Ok(value)
+    })
+}
+
+/// The single value of a scalar subquery; its slot number is the first of its state.
+pub fn scalar(cx: &mut Cx<'_>, number: usize, outer: &[usize]) -> Result<Value> {
+    cached(cx, number, outer, |state, cx| {
+        state.root.open(cx)?;
+        if !state.root.next(cx)? {
+            return Ok(Value::Null);
+        }
+        let value = cx.slots[state.result_slot].clone();
+        if state.root.next(cx)? {
+            return Err(errors::subquery_many_rows());
+        }
+        Ok(value)
+    })
+}
+
+/// EXISTS.
+pub fn exists(cx: &mut Cx<'_>, number: usize, outer: &[usize]) -> Result<bool> {
+    let found = cached(cx, number, outer, |state, cx| {
+        state.root.open(cx)?;
+        Ok(Value::Bit(state.root.next(cx)?))
+    })?;
+    Ok(matches!(found, Value::Bit(true)))
+}
+
+/// `needle op ANY (subquery)`, three-valued.
+pub fn any(
+    cx: &mut Cx<'_>,
+    number: usize,
+    op: CmpOp,
+    needle: &Code,
+    item: &Code,
+    collation: Collation,
+) -> Result<Option<bool>> {
+    let value = needle.eval(cx)?;
+    with_state(cx, number, |state, cx| {
+        state.root.open(cx)?;
+        let mut unknown = false;
+        while state.root.next(cx)? {
+            match item.with(cx, |i| compare_three_valued(op, &value, i, collation))? {
+                Some(true) => return Ok(Some(true)),
+                None => unknown = true,
+                Some(false) => {}
+            }
+        }
+        Ok(if unknown { None } else { Some(false) })
+    })
+}

@@ -1,0 +1,511 @@
+//! From bound expressions to code that runs.
+//!
+//! A value becomes [`Code`]: a constant, a slot, a variable, or a closure; a condition becomes [`Pred`]. Leaves are kept
+//! apart so that the most frequent shapes (column with constant, column with variable, column with column) are compiled
+//! into closures that read their operands in place, without a call or a copy.
+
+use super::{ArithOp, CmpOp, Expr, ExprKind, library};
+use crate::bind::rel::Subquery;
+use crate::errors::Result;
+use crate::exec::cx::Cx;
+use keel_types::cast::{self, Cast};
+use keel_types::compare::order;
+use keel_types::{Collation, SqlType, Value};
+use std::sync::Arc;
+
+type ValueFn = Box<dyn Fn(&mut Cx<'_>) -> Result<Value> + Send + Sync>;
+type PredFn = Box<dyn Fn(&mut Cx<'_>) -> Result<Option<bool>> + Send + Sync>;
+
+/// A compiled value.
+pub enum Code {
+    /// Always the same.
+    Const(Value),
+    /// A slot.
+    Slot(usize),
+    /// A variable.
+    Var(usize),
+    /// Anything else.
+    Dyn(ValueFn),
+}
+
+/// A compiled condition; `None` is unknown.
+pub enum Pred {
+    /// Always the same.
+    Const(Option<bool>),
+    /// Computed.
+    Dyn(PredFn),
+}
+
+impl Code {
+    fn new(f: impl Fn(&mut Cx<'_>) -> Result<Value> + Send + Sync + 'static) -> Code {
+        Code::Dyn(Box::new(f))
+    }
+
+    /// The value now.
+    #[inline]
+    pub fn eval(&self, cx: &mut Cx<'_>) -> Result<Value> {
+        match self {
+            Code::Const(v) => Ok(v.clone()),
+            Code::Slot(s) => Ok(cx.slots[*s].clone()),
+            Code::Var(v) => Ok(cx.vars[*v].clone()),
+            Code::Dyn(f) => f(cx),
+        }
+    }
+
+    /// Looks at the value without copying it when it stands somewhere already.
+    #[inline]
+    pub fn with<R>(&self, cx: &mut Cx<'_>, f: impl FnOnce(&Value) -> R) -> Result<R> {
+        Ok(match self {
+            Code::Const(v) => f(v),
+            Code::Slot(s) => f(&cx.slots[*s]),
+            Code::Var(v) => f(&cx.vars[*v]),
+            Code::Dyn(code) => f(&code(cx)?),
+        })
+    }
+
+    /// Evaluates into a slot.
+    #[inline]
+    pub fn eval_into(&self, cx: &mut Cx<'_>, slot: usize) -> Result<()> {
+        let v = self.eval(cx)?;
+        cx.slots[slot] = v;
+        Ok(())
+    }
+}
+
+impl Pred {
+    fn new(f: impl Fn(&mut Cx<'_>) -> Result<Option<bool>> + Send + Sync + 'static) -> Pred {
+        Pred::Dyn(Box::new(f))
+    }
+
+    /// Three-valued result.
+    #[inline]
+    pub fn eval(&self, cx: &mut Cx<'_>) -> Result<Option<bool>> {
+        match self {
+            Pred::Const(b) => Ok(*b),
+            Pred::Dyn(f) => f(cx),
+        }
+    }
+
+    /// True, and not unknown.
+    #[inline]
+    pub fn test(&self, cx: &mut Cx<'_>) -> Result<bool> {
+        Ok(self.eval(cx)? == Some(true))
+    }
+}
+
+/// Plans the subqueries met while compiling expressions.
+pub trait SubqueryPlanner {
+    /// Plans it and returns its number in the statement, with the outer slots that decide its result.
+    fn plan_subquery(&mut self, s: &Arc<Subquery>) -> Result<(usize, Vec<usize>)>;
+}
+
+/// Refuses subqueries (defaults, checks, computed columns).
+pub struct NoSubqueries;
+
+impl SubqueryPlanner for NoSubqueries {
+    fn plan_subquery(&mut self, _: &Arc<Subquery>) -> Result<(usize, Vec<usize>)> {
+        Err(keel_types::SqlError::new(
+            1046,
+            15,
+            1,
+            "Subqueries are not allowed in this context. Only scalar expressions are allowed.",
+        ))
+    }
+}
+
+/// Compiles values and conditions.
+pub struct Compiler<'p> {
+    /// Takes subqueries.
+    pub subqueries: &'p mut dyn SubqueryPlanner,
+}
+
+impl Compiler<'_> {
+    /// Compiles several values.
+    pub fn values<'e>(&mut self, list: impl IntoIterator<Item = &'e Expr>) -> Result<Vec<Code>> {
+        list.into_iter().map(|e| self.value(e)).collect()
+    }
+
+    /// Compiles a value.
+    pub fn value(&mut self, e: &Expr) -> Result<Code> {
+        if e.is_condition() {
+            let p = self.condition(e)?;
+            return Ok(Code::new(move |cx| Ok(p.eval(cx)?.map_or(Value::Null, Value::Bit))));
+        }
+        let code = match &e.kind {
+            ExprKind::Const(v) => Code::Const(v.clone()),
+            ExprKind::Slot(s) => Code::Slot(*s as usize),
+            ExprKind::Var(v) => Code::Var(*v),
+            ExprKind::Arith(op, a, b) => self.arith(*op, a, b, e.ty)?,
+            ExprKind::Neg(a) => self.negate(a, e.ty)?,
+            ExprKind::BitNot(a) => {
+                let (a, ty) = (self.value(a)?, e.ty);
+                Code::new(move |cx| a.with(cx, |v| library::bit_not(v, ty)))
+            }
+            ExprKind::Case(whens, otherwise) => {
+                let whens = whens
+                    .iter()
+                    .map(|(c, v)| Ok((self.condition(c)?, self.value(v)?)))
+                    .collect::<Result<Vec<_>>>()?;
+                let otherwise = match otherwise {
+                    Some(o) => self.value(o)?,
+                    None => Code::Const(Value::Null),
+                };
+                Code::new(move |cx| {
+                    for (c, v) in &whens {
+                        if c.test(cx)? {
+                            return v.eval(cx);
+                        }
+                    }
+                    otherwise.eval(cx)
+                })
+            }
+            ExprKind::Cast(c) => self.cast(c, e)?,
+            ExprKind::Builtin(b, args) => {
+                let args = self.values(args)?;
+                b.func.compile(args)
+            }
+            ExprKind::Session { id, args, .. } => {
+                let (id, args) = (*id, self.values(args)?);
+                Code::new(move |cx| {
+                    let values = args.iter().map(|a| a.eval(cx)).collect::<Result<Vec<_>>>()?;
+                    cx.session.call(id, &values)
+                })
+            }
+            ExprKind::Udf(info, args) => {
+                let (info, args) = (info.clone(), self.values(args)?);
+                Code::new(move |cx| {
+                    let values = args.iter().map(|a| a.eval(cx)).collect::<Result<Vec<_>>>()?;
+                    let functions = cx.functions;
+                    cx.exec_ctx(&mut [], |ctx| functions.invoke_scalar(ctx, info.database, info.object_id, &values))
+                })
+            }
+            ExprKind::Subquery(s) => {
+                let (number, outer) = self.subqueries.plan_subquery(s)?;
+                Code::new(move |cx| crate::exec::subquery::scalar(cx, number, &outer))
+            }
+            ExprKind::Compare(..)
+            | ExprKind::And(_)
+            | ExprKind::Or(_)
+            | ExprKind::Not(_)
+            | ExprKind::IsNull(_)
+            | ExprKind::Like(..)
+            | ExprKind::InList(..) => unreachable!("conditions were compiled above"),
+        };
+        // Constant folding: what reads nothing is computed once. An error stays where it is, for the row that raises it.
+        if !matches!(code, Code::Const(_)) && e.is_constant() {
+            if let Some(v) = fold(&code) {
+                return Ok(Code::Const(v));
+            }
+        }
+        Ok(code)
+    }
+
+    /// Compiles a condition.
+    pub fn condition(&mut self, e: &Expr) -> Result<Pred> {
+        Ok(match &e.kind {
+            ExprKind::Compare(op, a, b) => compare(*op, self.value(a)?, self.value(b)?, e.collation),
+            ExprKind::And(parts) => {
+                let parts = parts.iter().map(|p| self.condition(p)).collect::<Result<Vec<_>>>()?;
+                Pred::new(move |cx| {
+                    let mut result = Some(true);
+                    for p in &parts {
+                        match p.eval(cx)? {
+                            Some(false) => return Ok(Some(false)),
+                            None => result = None,
+                            Some(true) => {}
+                        }
+                    }
+                    Ok(result)
+                })
+            }
+            ExprKind::Or(parts) => {
+                let parts = parts.iter().map(|p| self.condition(p)).collect::<Result<Vec<_>>>()?;
+                Pred::new(move |cx| {
+                    let mut result = Some(false);
+                    for p in &parts {
+                        match p.eval(cx)? {
+                            Some(true) => return Ok(Some(true)),
+                            None => result = None,
+                            Some(false) => {}
+                        }
+                    }
+                    Ok(result)
+                })
+            }
+            ExprKind::Not(inner) => {
+                let p = self.condition(inner)?;
+                Pred::new(move |cx| Ok(p.eval(cx)?.map(|b| !b)))
+            }
+            ExprKind::IsNull(inner) => match self.value(inner)? {
+                Code::Slot(s) => Pred::new(move |cx| Ok(Some(matches!(cx.slots[s], Value::Null)))),
+                code => Pred::new(move |cx| code.with(cx, |v| Some(matches!(v, Value::Null)))),
+            },
+            ExprKind::Like(v, p, escape) => self.like(v, p, escape.as_deref(), e.collation)?,
+            ExprKind::InList(v, list) => self.in_list(v, list, e.collation)?,
+            ExprKind::Subquery(s) if s.is_condition() => {
+                let (number, outer) = self.subqueries.plan_subquery(s)?;
+                match &s.usage {
+                    crate::bind::rel::SubqueryUse::Any { op, needle, item } => {
+                        let needle = self.value(needle)?;
+                        let item = self.value(item)?;
+                        let (op, collation) = (*op, e.collation);
+                        Pred::new(move |cx| crate::exec::subquery::any(cx, number, op, &needle, &item, collation))
+                    }
+                    _ => Pred::new(move |cx| crate::exec::subquery::exists(cx, number, &outer).map(Some)),
+                }
+            }
+            ExprKind::Const(Value::Bit(b)) => Pred::Const(Some(*b)),
+            ExprKind::Const(Value::Null) => Pred::Const(None),
+            _ => {
+                let code = self.value(e)?;
+                Pred::new(move |cx| {
+                    code.with(cx, |v| match v {
+                        Value::Null => None,
+                        Value::Bit(b) => Some(*b),
+                        Value::Int(n) => Some(*n != 0),
+                        _ => Some(true),
+                    })
+                })
+            }
+        })
+    }
+
+    /// A conjunction.
+    pub fn conjunction(&mut self, parts: &[Expr]) -> Result<Option<Pred>> {
+        match parts {
+            [] => Ok(None),
+            [one] => Ok(Some(self.condition(one)?)),
+            many => {
+                let parts = many.iter().map(|p| self.condition(p)).collect::<Result<Vec<_>>>()?;
+                Ok(Some(Pred::new(move |cx| {
+                    for p in &parts {
+                        if !p.test(cx)? {
+                            return Ok(Some(false));
+                        }
+                    }
+                    Ok(Some(true))
+                })))
+            }
+        }
+    }
+
+    fn arith(&mut self, op: ArithOp, a: &Expr, b: &Expr, ty: SqlType) -> Result<Code> {
+        let f = library::arith(op, a.ty, b.ty, ty)?;
+        let (a, b) = (self.value(a)?, self.value(b)?);
+        if let (Some((low, high)), ArithOp::Add | ArithOp::Sub | ArithOp::Mul) = (library::int_range(ty), op) {
+            return Ok(int_arith(op, a, b, low, high, f));
+        }
+        Ok(match (a, b) {
+            (Code::Slot(a), Code::Slot(b)) => Code::new(move |cx| null_or(&cx.slots[a], &cx.slots[b], &f)),
+            (Code::Slot(a), Code::Const(k)) => Code::new(move |cx| null_or(&cx.slots[a], &k, &f)),
+            (Code::Const(k), Code::Slot(b)) => Code::new(move |cx| null_or(&k, &cx.slots[b], &f)),
+            (a, b) => Code::new(move |cx| {
+                let x = a.eval(cx)?;
+                b.with(cx, |y| null_or(&x, y, &f))?
+            }),
+        })
+    }
+
+    fn negate(&mut self, a: &Expr, ty: SqlType) -> Result<Code> {
+        let a = self.value(a)?;
+        Ok(Code::new(move |cx| a.with(cx, |v| library::negate(v, ty))?))
+    }
+
+    fn cast(&mut self, c: &super::Cast, e: &Expr) -> Result<Code> {
+        let resolved: Cast =
+            if c.explicit { cast::explicit(c.input.ty, e.ty)? } else { cast::implicit(c.input.ty, e.ty)? };
+        let input = self.value(&c.input)?;
+        if resolved.is_identity() {
+            return Ok(input);
+        }
+        let lenient = c.lenient;
+        if let Some(style) = &c.style {
+            let style = self.value(&super::super::bind::merge_types::cast_to(style.clone(), SqlType::Int))?;
+            return Ok(Code::new(move |cx| {
+                let n = match style.eval(cx)? {
+                    Value::Int(n) => n as i32,
+                    _ => return Ok(Value::Null),
+                };
+                let cast = resolved.with_style(n);
+                let cast = library::session_dates(cast, cx);
+                input.with(cx, |v| if lenient { cast.try_apply(v) } else { cast.apply(v) })?
+            }));
+        }
+        if lenient {
+            return Ok(Code::new(move |cx| {
+                let cast = library::session_dates(resolved, cx);
+                input.with(cx, |v| cast.try_apply(v))?
+            }));
+        }
+        if resolved.from.is_string() && resolved.to.is_temporal() && !matches!(input, Code::Const(_)) {
+            return Ok(Code::new(move |cx| {
+                let cast = library::session_dates(resolved, cx);
+                input.with(cx, |v| cast.apply(v))?
+            }));
+        }
+        Ok(match input {
+            Code::Slot(s) => Code::new(move |cx| resolved.apply(&cx.slots[s])),
+            Code::Var(s) => Code::new(move |cx| resolved.apply(&cx.vars[s])),
+            input => Code::new(move |cx| input.with(cx, |v| resolved.apply(v))?),
+        })
+    }
+
+    fn like(&mut self, v: &Expr, p: &Expr, escape: Option<&Expr>, collation: Collation) -> Result<Pred> {
+        let v = self.value(v)?;
+        let p = self.value(p)?;
+        let escape = escape.map(|e| self.value(e)).transpose()?;
+        if let (Code::Const(Value::Str(pattern)), None | Some(Code::Const(_))) = (&p, &escape) {
+            let escape = match &escape {
+                Some(Code::Const(Value::Str(s))) => s.chars().next(),
+                _ => None,
+            };
+            let compiled = library::LikePattern::new(pattern, escape, collation);
+            return Ok(Pred::new(move |cx| {
+                v.with(cx, |v| match v {
+                    Value::Str(s) => Some(compiled.matches(s)),
+                    _ => None,
+                })
+            }));
+        }
+        Ok(Pred::new(move |cx| {
+            let value = v.eval(cx)?;
+            let pattern = p.eval(cx)?;
+            let escape = match &escape {
+                Some(e) => match e.eval(cx)? {
+                    Value::Str(s) => s.chars().next(),
+                    _ => return Ok(None),
+                },
+                None => None,
+            };
+            Ok(match (&value, &pattern) {
+                (Value::Str(s), Value::Str(p)) => Some(library::LikePattern::new(p, escape, collation).matches(s)),
+                _ => None,
+            })
+        }))
+    }
+
+    fn in_list(&mut self, v: &Expr, list: &[Expr], collation: Collation) -> Result<Pred> {
+        let v = self.value(v)?;
+        let items = self.values(list)?;
+        let mut constants = Vec::new();
+        for item in &items {
+            match item {
+                Code::Const(c) => constants.push(c.clone()),
+                _ => constants.clear(),
+            }
+        }
+        if constants.len() == items.len() && !items.is_empty() {
+            let has_null = constants.iter().any(|c| matches!(c, Value::Null));
+            constants.retain(|c| !matches!(c, Value::Null));
+            constants.sort_by(|a, b| order(a, b, collation));
+            return Ok(Pred::new(move |cx| {
+                v.with(cx, |v| {
+                    if matches!(v, Value::Null) {
+                        return None;
+                    }
+                    match constants.binary_search_by(|c| order(c, v, collation)) {
+                        Ok(_) => Some(true),
+                        Err(_) if has_null => None,
+                        Err(_) => Some(false),
+                    }
+                })
+            }));
+        }
+        Ok(Pred::new(move |cx| {
+            let value = v.eval(cx)?;
+            if matches!(value, Value::Null) {
+                return Ok(None);
+            }
+            let mut unknown = false;
+            for item in &items {
+                match item.with(cx, |i| if matches!(i, Value::Null) { None } else { Some(order(&value, i, collation).is_eq()) })? {
+                    Some(true) => return Ok(Some(true)),
+                    None => unknown = true,
+                    Some(false) => {}
+                }
+            }
+            Ok(if unknown { None } else { Some(false) })
+        }))
+    }
+}
+
+#[inline]
+fn null_or(a: &Value, b: &Value, f: &library::BinaryFn) -> Result<Value> {
+    if matches!(a, Value::Null) || matches!(b, Value::Null) { Ok(Value::Null) } else { f(a, b) }
+}
+
+#[inline]
+fn compare_values(op: CmpOp, a: &Value, b: &Value, collation: Collation) -> Option<bool> {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => Some(op.holds(a.cmp(b))),
+        (Value::Null, _) | (_, Value::Null) => None,
+        _ => Some(op.holds(order(a, b, collation))),
+    }
+}
+
+/// Compares two values of one type, three-valued.
+#[must_use]
+pub fn compare_three_valued(op: CmpOp, a: &Value, b: &Value, collation: Collation) -> Option<bool> {
+    compare_values(op, a, b, collation)
+}
+
+fn compare(op: CmpOp, a: Code, b: Code, collation: Collation) -> Pred {
+    match (a, b) {
+        (Code::Slot(a), Code::Const(Value::Int(k))) => Pred::new(move |cx| {
+            Ok(match &cx.slots[a] {
+                Value::Int(x) => Some(op.holds(x.cmp(&k))),
+                other => compare_values(op, other, &Value::Int(k), collation),
+            })
+        }),
+        (Code::Slot(a), Code::Const(k)) => Pred::new(move |cx| Ok(compare_values(op, &cx.slots[a], &k, collation))),
+        (Code::Const(k), Code::Slot(b)) => Pred::new(move |cx| Ok(compare_values(op, &k, &cx.slots[b], collation))),
+        (Code::Slot(a), Code::Slot(b)) => {
+            Pred::new(move |cx| Ok(compare_values(op, &cx.slots[a], &cx.slots[b], collation)))
+        }
+        (Code::Slot(a), Code::Var(b)) => Pred::new(move |cx| Ok(compare_values(op, &cx.slots[a], &cx.vars[b], collation))),
+        (Code::Var(a), Code::Slot(b)) => Pred::new(move |cx| Ok(compare_values(op, &cx.vars[a], &cx.slots[b], collation))),
+        (Code::Var(a), Code::Const(k)) => Pred::new(move |cx| Ok(compare_values(op, &cx.vars[a], &k, collation))),
+        (Code::Var(a), Code::Var(b)) => Pred::new(move |cx| Ok(compare_values(op, &cx.vars[a], &cx.vars[b], collation))),
+        (a, b) => Pred::new(move |cx| {
+            let x = a.eval(cx)?;
+            if matches!(x, Value::Null) {
+                return Ok(None);
+            }
+            b.with(cx, |y| compare_values(op, &x, y, collation))
+        }),
+    }
+}
+
+/// Integer arithmetic inline; the library's routine takes over for NULL, overflow and its error.
+fn int_arith(op: ArithOp, a: Code, b: Code, low: i64, high: i64, f: library::BinaryFn) -> Code {
+    #[inline]
+    fn apply(op: ArithOp, a: &Value, b: &Value, low: i64, high: i64, f: &library::BinaryFn) -> Result<Value> {
+        if let (Value::Int(x), Value::Int(y)) = (a, b) {
+            let r = match op {
+                ArithOp::Add => x.checked_add(*y),
+                ArithOp::Sub => x.checked_sub(*y),
+                _ => x.checked_mul(*y),
+            };
+            if let Some(r) = r.filter(|r| (low..=high).contains(r)) {
+                return Ok(Value::Int(r));
+            }
+        }
+        null_or(a, b, f)
+    }
+    match (a, b) {
+        (Code::Slot(a), Code::Const(k)) => Code::new(move |cx| apply(op, &cx.slots[a], &k, low, high, &f)),
+        (Code::Slot(a), Code::Slot(b)) => Code::new(move |cx| apply(op, &cx.slots[a], &cx.slots[b], low, high, &f)),
+        (Code::Slot(a), Code::Var(b)) => Code::new(move |cx| apply(op, &cx.slots[a], &cx.vars[b], low, high, &f)),
+        (Code::Var(a), Code::Const(k)) => Code::new(move |cx| apply(op, &cx.vars[a], &k, low, high, &f)),
+        (Code::Var(a), Code::Var(b)) => Code::new(move |cx| apply(op, &cx.vars[a], &cx.vars[b], low, high, &f)),
+        (a, b) => Code::new(move |cx| {
+            let x = a.eval(cx)?;
+            b.with(cx, |y| apply(op, &x, y, low, high, &f))?
+        }),
+    }
+}
+
+/// Evaluates code that reads nothing. `None` when it raises an error.
+fn fold(code: &Code) -> Option<Value> {
+    super::fold::evaluate(code)
+}

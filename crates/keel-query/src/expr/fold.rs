@@ -1,0 +1,71 @@
+//! Evaluation at compile time of code that reads no slot, variable or session state.
+
+use super::compile::Code;
+use crate::context::{ExecCtx, FunctionInvoker, IsolationLevel, SessionInfo, Transactions};
+use crate::errors::{self, Result};
+use crate::exec::cx::Cx;
+use keel_base::{DatabaseId, TreeId};
+use keel_node::Transaction;
+use keel_types::Value;
+
+/// A surrounding that has nothing: whatever asks it is not a constant.
+struct Nowhere;
+
+impl Transactions for Nowhere {
+    fn transaction(&mut self, _: DatabaseId) -> Result<&mut Transaction> {
+        Err(errors::not_supported("constant"))
+    }
+}
+
+impl FunctionInvoker for Nowhere {
+    fn invoke_scalar(&self, _: &mut ExecCtx<'_>, _: DatabaseId, _: i32, _: &[Value]) -> Result<Value> {
+        Err(errors::not_supported("constant"))
+    }
+}
+
+impl SessionInfo for Nowhere {
+    fn isolation(&self) -> IsolationLevel {
+        IsolationLevel::ReadCommitted
+    }
+    fn session_id(&self) -> u32 {
+        0
+    }
+    fn cancelled(&self) -> bool {
+        false
+    }
+    fn call(&self, _: u32, _: &[Value]) -> Result<Value> {
+        Err(errors::not_supported("constant"))
+    }
+    fn now_local(&self) -> i64 {
+        0
+    }
+    fn now_utc(&self) -> i64 {
+        0
+    }
+    fn rand(&self, _: Option<i64>) -> f64 {
+        0.0
+    }
+    fn reserve_identity(&self, _: &crate::catalog::TableDef, _: u64) -> Result<i64> {
+        Err(errors::not_supported("constant"))
+    }
+    fn note_identity(&self, _: &crate::catalog::TableDef, _: i64) {}
+    fn identity_insert(&self) -> Option<(DatabaseId, i32)> {
+        None
+    }
+    fn next_rowversion(&self, _: DatabaseId) -> u64 {
+        0
+    }
+    fn next_row_id(&self, _: DatabaseId, _: TreeId, _: &mut dyn FnMut() -> Result<u64>) -> Result<u64> {
+        Err(errors::not_supported("constant"))
+    }
+}
+
+/// The value of constant code, or `None` when computing it raises an error.
+#[must_use]
+pub fn evaluate(code: &Code) -> Option<Value> {
+    let mut transactions = Nowhere;
+    let mut ctx =
+        ExecCtx { vars: &mut [], txns: &mut transactions, session: &Nowhere, functions: &Nowhere, triggers: None };
+    let mut cx = Cx::new(&mut ctx, Vec::new());
+    code.eval(&mut cx).ok()
+}
