@@ -346,3 +346,38 @@ pub trait Catalog: Send + Sync {
         Vec::new()
     }
 }
+
+impl TableDef {
+    /// Position in `columns` of a `column_id`.
+    #[must_use]
+    pub fn column_index(&self, column_id: i32) -> Option<usize> {
+        self.columns.iter().position(|c| c.column_id == column_id)
+    }
+    /// The clustered index or heap.
+    #[must_use]
+    pub fn clustered(&self) -> &IndexDef {
+        &self.indexes[0]
+    }
+    /// Number of columns in a stored row: ordinals run below it.
+    #[must_use]
+    pub fn stored_width(&self) -> usize {
+        self.columns.iter().map(|c| usize::from(c.ordinal) + 1).max().unwrap_or(0)
+    }
+}
+
+impl IndexDef {
+    /// The `column_id`s whose values a nonclustered index row holds, in order: key columns, included columns, and the
+    /// clustered key's columns that are not among them (so that they need no lookup). The encoded clustered key follows
+    /// as one more column.
+    #[must_use]
+    pub fn stored_columns(&self, table: &TableDef) -> Vec<i32> {
+        let mut columns: Vec<i32> = Vec::with_capacity(self.key.len() + self.included.len() + 2);
+        let clustered = table.clustered().key.iter().map(|k| k.column_id);
+        for id in self.key.iter().map(|k| k.column_id).chain(self.included.iter().copied()).chain(clustered) {
+            if !columns.contains(&id) {
+                columns.push(id);
+            }
+        }
+        columns
+    }
+}

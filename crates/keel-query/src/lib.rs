@@ -25,11 +25,14 @@
 pub mod bind;
 pub mod catalog;
 pub mod context;
+pub mod dml;
 pub mod errors;
+pub mod exec;
 pub mod expr;
 pub mod meta;
 pub mod plan;
 pub mod scope;
+pub mod stats;
 
 pub use context::{
     ExecCtx, FunctionInvoker, IsolationLevel, NoRows, RowBuffer, RowSink, RunInfo, SessionInfo, Transactions,

@@ -175,6 +175,11 @@ pub trait BindScope {
     }
     /// A session or metadata function or `@@name`. Asked only for names the type library does not know.
     fn session_function(&self, name: &str, args: &[SqlType]) -> Option<SessionFunction>;
+    /// Statistics of a table, when they are kept. Called at most once per table and compilation.
+    fn statistics(&self, table: &TableDef) -> Option<Arc<crate::stats::TableStatistics>> {
+        let _ = table;
+        None
+    }
     /// Type of a user-defined type name (`sysname`, alias types).
     fn user_type(&self, schema: Option<&str>, name: &str) -> Option<SqlType> {
         let _ = schema;

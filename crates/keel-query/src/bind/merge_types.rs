@@ -166,12 +166,11 @@ impl Binder<'_> {
         Ok(e)
     }
 
-    /// Arithmetic with operand conversions.
+    /// Arithmetic; the resolved routine converts its operands.
     pub fn arithmetic(&self, op: ArithOp, left: Expr, right: Expr) -> Result<Expr> {
-        let (lt, rt, result) = promote::operand_types(library_op(op), left.ty, right.ty)?;
+        let result = promote::binary_result(library_op(op), left.ty, right.ty)?;
         let (collation, coercibility) = resolve_collation(&left, &right, "add")?;
         let nullable = left.nullable || right.nullable;
-        let (left, right) = (cast_to(left, lt), cast_to(right, rt));
         Ok(Expr {
             kind: ExprKind::Arith(op, Box::new(left), Box::new(right)),
             ty: result,

@@ -108,6 +108,8 @@ pub enum JoinKind {
     Semi,
     /// Left rows without a match.
     Anti,
+    /// NOT IN over values that may be NULL: left rows whose value is known to differ from every right one.
+    NotIn,
 }
 
 /// Aggregate functions.
@@ -516,7 +518,7 @@ impl Rel {
             }
             Rel::Join { kind, left, right, .. } => {
                 left.add_produced(set);
-                if !matches!(kind, JoinKind::Semi | JoinKind::Anti) {
+                if !matches!(kind, JoinKind::Semi | JoinKind::Anti | JoinKind::NotIn) {
                     right.add_produced(set);
                 }
             }

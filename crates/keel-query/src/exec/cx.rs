@@ -35,6 +35,8 @@ pub struct Cx<'a> {
     pub subqueries: Vec<Option<Box<SubqueryState>>>,
     /// Work tables of recursive CTEs by id.
     pub work: Vec<WorkRows>,
+    /// An aggregate skipped a NULL (warning 8153).
+    pub saw_null: bool,
     /// Messages to hand to the client at the end (8153, 3604), without duplicates.
     pub messages: Vec<errors::Error>,
     /// Clustered key of the row the target access stands on (single-table UPDATE and DELETE).
@@ -70,6 +72,7 @@ impl<'a> Cx<'a> {
             triggers: ctx.triggers,
             subqueries: Vec::new(),
             work: Vec::new(),
+            saw_null: false,
             messages: Vec::new(),
             target_key: Vec::new(),
             target_row: None,

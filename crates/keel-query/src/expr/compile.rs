@@ -7,7 +7,10 @@
 use super::{ArithOp, CmpOp, Expr, ExprKind, library};
 use crate::bind::rel::Subquery;
 use crate::errors::Result;
+use crate::bind::merge_types::library_op;
 use crate::exec::cx::Cx;
+use keel_types::arith;
+use keel_types::collation::like::Pattern;
 use keel_types::cast::{self, Cast};
 use keel_types::compare::order;
 use keel_types::{Collation, SqlType, Value};
@@ -290,8 +293,9 @@ impl Compiler<'_> {
     }
 
     fn arith(&mut self, op: ArithOp, a: &Expr, b: &Expr, ty: SqlType) -> Result<Code> {
-        let f = library::arith(op, a.ty, b.ty, ty)?;
-        let (a, b) = (self.value(a)?, self.value(b)?);
+        let f = arith::resolve(library_op(op), a.ty, b.ty)?;
+        let (a, b) = (convert(self.value(a)?, f.left), convert(self.value(b)?, f.right));
+        let f = Operation(f.operation, ty);
         if let (Some((low, high)), ArithOp::Add | ArithOp::Sub | ArithOp::Mul) = (library::int_range(ty), op) {
             return Ok(int_arith(op, a, b, low, high, f));
         }
@@ -354,12 +358,12 @@ impl Compiler<'_> {
         let v = self.value(v)?;
         let p = self.value(p)?;
         let escape = escape.map(|e| self.value(e)).transpose()?;
-        if let (Code::Const(Value::Str(pattern)), None | Some(Code::Const(_))) = (&p, &escape) {
+        if let (Code::Const(Value::Str(pattern)), None | Some(Code::Const(Value::Str(_)))) = (&p, &escape) {
             let escape = match &escape {
-                Some(Code::Const(Value::Str(s))) => s.chars().next(),
+                Some(Code::Const(Value::Str(s))) => Some(s.as_str()),
                 _ => None,
             };
-            let compiled = library::LikePattern::new(pattern, escape, collation);
+            let compiled = Pattern::compile(pattern, escape, collation)?;
             return Ok(Pred::new(move |cx| {
                 v.with(cx, |v| match v {
                     Value::Str(s) => Some(compiled.matches(s)),
@@ -372,13 +376,13 @@ impl Compiler<'_> {
             let pattern = p.eval(cx)?;
             let escape = match &escape {
                 Some(e) => match e.eval(cx)? {
-                    Value::Str(s) => s.chars().next(),
+                    Value::Str(s) => Some(s),
                     _ => return Ok(None),
                 },
                 None => None,
             };
             Ok(match (&value, &pattern) {
-                (Value::Str(s), Value::Str(p)) => Some(library::LikePattern::new(p, escape, collation).matches(s)),
+                (Value::Str(s), Value::Str(p)) => Some(Pattern::compile(p, escape.as_deref(), collation)?.matches(s)),
                 _ => None,
             })
         }))
@@ -429,9 +433,26 @@ impl Compiler<'_> {
     }
 }
 
+/// A routine of the type library over converted operands, with its result type.
+#[derive(Clone, Copy)]
+struct Operation(fn(&Value, &Value, SqlType) -> Result<Value>, SqlType);
+
+/// Applies an operand conversion; constants are converted at once.
+fn convert(code: Code, cast: Option<Cast>) -> Code {
+    let Some(cast) = cast else { return code };
+    match code {
+        Code::Const(v) => match cast.apply(&v) {
+            Ok(converted) => Code::Const(converted),
+            Err(_) => Code::new(move |_| cast.apply(&v)),
+        },
+        Code::Slot(s) => Code::new(move |cx| cast.apply(&cx.slots[s])),
+        code => Code::new(move |cx| code.with(cx, |v| cast.apply(v))?),
+    }
+}
+
 #[inline]
-fn null_or(a: &Value, b: &Value, f: &library::BinaryFn) -> Result<Value> {
-    if matches!(a, Value::Null) || matches!(b, Value::Null) { Ok(Value::Null) } else { f(a, b) }
+fn null_or(a: &Value, b: &Value, f: &Operation) -> Result<Value> {
+    if matches!(a, Value::Null) || matches!(b, Value::Null) { Ok(Value::Null) } else { (f.0)(a, b, f.1) }
 }
 
 #[inline]
@@ -477,9 +498,9 @@ fn compare(op: CmpOp, a: Code, b: Code, collation: Collation) -> Pred {
 }
 
 /// Integer arithmetic inline; the library's routine takes over for NULL, overflow and its error.
-fn int_arith(op: ArithOp, a: Code, b: Code, low: i64, high: i64, f: library::BinaryFn) -> Code {
+fn int_arith(op: ArithOp, a: Code, b: Code, low: i64, high: i64, f: Operation) -> Code {
     #[inline]
-    fn apply(op: ArithOp, a: &Value, b: &Value, low: i64, high: i64, f: &library::BinaryFn) -> Result<Value> {
+    fn apply(op: ArithOp, a: &Value, b: &Value, low: i64, high: i64, f: &Operation) -> Result<Value> {
         if let (Value::Int(x), Value::Int(y)) = (a, b) {
             let r = match op {
                 ArithOp::Add => x.checked_add(*y),

@@ -1,20 +1,9 @@
 //! The seam to the type library's resolved operations.
 
-use super::ArithOp;
-use crate::errors::{self, Result};
+use crate::errors::Result;
 use crate::exec::cx::Cx;
 use keel_types::cast::Cast;
-use keel_types::{Collation, SqlType, Value};
-use std::sync::Arc;
-
-/// A resolved binary operation over non-NULL operands.
-pub type BinaryFn = Arc<dyn Fn(&Value, &Value) -> Result<Value> + Send + Sync>;
-
-/// Resolves arithmetic for operands of these types.
-pub fn arith(op: ArithOp, left: SqlType, right: SqlType, result: SqlType) -> Result<BinaryFn> {
-    let _ = (op, left, right, result);
-    Err(errors::not_supported("arithmetic"))
-}
+use keel_types::{SqlType, Value};
 
 /// Smallest and largest value of an integer type.
 #[must_use]
@@ -63,23 +52,5 @@ pub fn session_dates(cast: Cast, cx: &Cx<'_>) -> Cast {
         DateFormat::Mdy => cast,
         DateFormat::Dmy => cast.with_date_order(DateOrder::Dmy),
         DateFormat::Ymd => cast.with_date_order(DateOrder::Ymd),
-    }
-}
-
-/// A LIKE pattern, compiled.
-pub struct LikePattern {
-    _collation: Collation,
-}
-
-impl LikePattern {
-    /// Compiles a pattern.
-    #[must_use]
-    pub fn new(_pattern: &str, _escape: Option<char>, collation: Collation) -> LikePattern {
-        LikePattern { _collation: collation }
-    }
-    /// Whether a string matches.
-    #[must_use]
-    pub fn matches(&self, _s: &str) -> bool {
-        false
     }
 }

@@ -7,6 +7,9 @@
 //! [`Expr`] is what the optimizer looks at; [`crate::expr::compile`] turns it into closures.
 
 pub mod builtin;
+pub mod compile;
+pub mod fold;
+pub mod library;
 pub mod visit;
 
 use crate::bind::rel::Subquery;

@@ -1,145 +1,127 @@
-//! Compiled statements: [`Plan`], and the functions that make them.
+//! Planning: rewrites, join order, access paths, and the public entry points that compile statements.
 
-use crate::bind::query::Destination;
-use crate::bind::{Binder, expr::Clause, expr::ExprCx};
+pub mod access;
+pub mod api;
+pub mod cluster;
+pub mod cost;
+pub mod estimate;
+pub mod physical;
+pub mod rewrite;
+pub mod run;
+pub mod text;
+
+use crate::bind::Binder;
+use crate::bind::rel::{Rel, SlotSet, Subquery, SubqueryUse};
 use crate::catalog::TableDef;
-use crate::context::{ExecCtx, RowSink, RunInfo};
-use crate::errors::{self, Result};
-use crate::expr::Expr;
-use crate::meta::ColumnMeta;
-use crate::scope::BindScope;
-use keel_base::DatabaseId;
-use keel_parser::ast;
-use keel_types::{SqlType, Value};
+use crate::errors::Result;
+use crate::exec::node::Node;
+use crate::expr::Slot;
+use crate::expr::compile::SubqueryPlanner;
+use crate::stats::TableStatistics;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A compiled SELECT or DML statement. Immutable and shared; each execution has its own state.
-pub struct Plan {
-    columns: Vec<ColumnMeta>,
-    into: Option<ast::ObjectName>,
-    dependencies: Vec<DatabaseId>,
+pub use api::{
+    CompiledCondition, CompiledExpr, Dml, compile_condition, compile_dml, compile_expr, compile_select,
+    compile_select_into,
+};
+pub use run::Plan;
+
+/// An order that would save a sort, and how many rows will be asked for.
+#[derive(Clone, Debug, Default)]
+pub struct SortOrder {
+    /// Slots and whether they descend.
+    pub keys: Option<Vec<(Slot, bool)>>,
+    /// Rows wanted.
+    pub row_goal: Option<f64>,
 }
 
-impl Plan {
-    /// Columns of the rows it hands to the sink; empty for statements that return none.
-    #[must_use]
-    pub fn columns(&self) -> &[ColumnMeta] {
-        &self.columns
-    }
-    /// Whether it returns a result set (SELECT without assignment, DML with OUTPUT to the client).
-    #[must_use]
-    pub fn returns_rows(&self) -> bool {
-        !self.columns.is_empty()
-    }
-    /// The name after INTO of SELECT … INTO: the caller creates the table from [`Plan::columns`], compiles
-    /// [`compile_select_into`] with it and runs that.
-    #[must_use]
-    pub fn into_target(&self) -> Option<&ast::ObjectName> {
-        self.into.as_ref()
-    }
-    /// Databases whose catalog versions the plan depends on.
-    #[must_use]
-    pub fn dependencies(&self) -> &[DatabaseId] {
-        &self.dependencies
-    }
-    /// Runs it to the end, handing rows to `sink`.
-    pub fn run(&self, ctx: &mut ExecCtx<'_>, sink: &mut dyn RowSink) -> Result<RunInfo> {
-        let _ = (ctx, sink);
-        Err(errors::not_supported("SELECT"))
-    }
-    /// SET SHOWPLAN_TEXT: one line per operator.
-    #[must_use]
-    pub fn explain(&self) -> Vec<String> {
-        Vec::new()
-    }
+impl SortOrder {
+    /// No wish.
+    pub const NONE: SortOrder = SortOrder { keys: None, row_goal: None };
 }
 
-/// A data change to compile.
-#[derive(Clone, Copy, Debug)]
-pub enum Dml<'a> {
-    /// INSERT (except INSERT … EXECUTE: the caller feeds its rows to the bulk inserter).
-    Insert(&'a ast::Insert),
-    /// UPDATE
-    Update(&'a ast::Update),
-    /// DELETE
-    Delete(&'a ast::Delete),
-    /// MERGE
-    Merge(&'a ast::Merge),
+/// A planned subquery of an expression.
+pub struct SubPlan {
+    /// Its operators.
+    pub node: Arc<Node>,
+    /// Slot of its value.
+    pub result_slot: usize,
 }
 
-/// Compiles a SELECT statement, with or without variable assignment or INTO.
-pub fn compile_select(scope: &dyn BindScope, select: &ast::SelectStatement) -> Result<Plan> {
-    let mut binder = Binder::new(scope);
-    let bound = binder.select_statement(select)?;
-    let into = match bound.destination {
-        Destination::Into(name) => Some(name),
-        _ => None,
-    };
-    Ok(Plan { columns: Vec::new(), into, dependencies: binder.databases })
+/// Plans one statement.
+pub struct Planner<'b, 'a> {
+    /// Slots and surroundings.
+    pub binder: &'b mut Binder<'a>,
+    /// Subqueries planned so far.
+    pub subplans: Vec<SubPlan>,
+    /// Tables by reference number, for statistics.
+    pub tables: HashMap<u32, Arc<TableDef>>,
+    /// The reference whose rows UPDATE or DELETE changes in place.
+    pub direct_target: Option<u32>,
+    statistics: RefCell<HashMap<(u32, i32), Option<Arc<TableStatistics>>>>,
 }
 
-/// Compiles SELECT … INTO for a table that now exists, column for column.
-pub fn compile_select_into(
-    scope: &dyn BindScope,
-    select: &ast::SelectStatement,
-    table: Arc<TableDef>,
-) -> Result<Plan> {
-    let _ = (scope, select, table);
-    Err(errors::not_supported("SELECT INTO"))
-}
-
-/// Compiles INSERT, UPDATE, DELETE or MERGE.
-pub fn compile_dml(scope: &dyn BindScope, dml: Dml<'_>) -> Result<Plan> {
-    let _ = (scope, dml);
-    Err(errors::not_supported("DML"))
-}
-
-/// A compiled value expression (SET @v = …, RETURN …, PRINT …, arguments of EXEC).
-pub struct CompiledExpr {
-    expr: Expr,
-}
-
-impl CompiledExpr {
-    /// Its type.
-    #[must_use]
-    pub fn ty(&self) -> SqlType {
-        self.expr.ty
+impl<'b, 'a> Planner<'b, 'a> {
+    /// A planner over a binder's slots.
+    pub fn new(binder: &'b mut Binder<'a>) -> Planner<'b, 'a> {
+        Planner {
+            binder,
+            subplans: Vec::new(),
+            tables: HashMap::new(),
+            direct_target: None,
+            statistics: RefCell::new(HashMap::new()),
+        }
     }
-    /// Its value now.
-    pub fn eval(&self, ctx: &mut ExecCtx<'_>) -> Result<Value> {
-        let _ = ctx;
-        Err(errors::not_supported("expression"))
+
+    /// Rewrites and plans a whole tree.
+    pub fn plan_tree(&mut self, rel: Rel, need: &SlotSet) -> Result<physical::Planned> {
+        let rel = rewrite::rewrite(rel, self.binder);
+        self.remember_tables(&rel);
+        self.plan(rel, need, &SortOrder::NONE)
+    }
+
+    fn remember_tables(&mut self, rel: &Rel) {
+        if let Rel::Get(g) = rel {
+            self.tables.insert(g.id, g.table.clone());
+        }
+        for input in rel.inputs() {
+            self.remember_tables(input);
+        }
+    }
+
+    /// Statistics of a table, asked for once per statement.
+    pub fn statistics(&self, table: &TableDef) -> Option<Arc<TableStatistics>> {
+        let mut known = self.statistics.borrow_mut();
+        known.entry((table.database.0, table.object_id)).or_insert_with(|| self.binder.scope.statistics(table)).clone()
     }
 }
 
-/// A compiled condition (IF, WHILE).
-pub struct CompiledCondition {
-    expr: Expr,
-}
-
-impl CompiledCondition {
-    /// Whether it is true now (unknown is false).
-    pub fn test(&self, ctx: &mut ExecCtx<'_>) -> Result<bool> {
-        let _ = (ctx, &self.expr);
-        Err(errors::not_supported("condition"))
+impl SubqueryPlanner for Planner<'_, '_> {
+    fn plan_subquery(&mut self, s: &Arc<Subquery>) -> Result<(usize, Vec<usize>)> {
+        let mut outer = SlotSet::new();
+        s.add_outer_slots(&mut outer);
+        let mut need = SlotSet::new();
+        let mut result_slot = 0;
+        match &s.usage {
+            SubqueryUse::Scalar(slot) => {
+                need.insert(*slot);
+                result_slot = *slot as usize;
+            }
+            SubqueryUse::Exists => {}
+            SubqueryUse::Any { item, .. } => item.add_slots(&mut need),
+        }
+        let rel = rewrite::rewrite(s.rel.clone(), self.binder);
+        self.remember_tables(&rel);
+        let row_goal = matches!(s.usage, SubqueryUse::Exists).then_some(1.0);
+        let inner_outer: Vec<usize> = rel.outer_slots().into_iter().map(|s| s as usize).collect();
+        let mut planned = self.plan(rel, &need, &SortOrder { keys: None, row_goal })?;
+        if matches!(s.usage, SubqueryUse::Any { .. }) {
+            planned = self.spooled(planned, &need, inner_outer);
+        }
+        let number = self.subplans.len();
+        self.subplans.push(SubPlan { node: Arc::new(planned.node), result_slot });
+        Ok((number, outer.into_iter().map(|s| s as usize).collect()))
     }
-}
-
-/// Compiles a value; converted to `ty` as by assignment when given. Subqueries and functions are allowed.
-pub fn compile_expr(scope: &dyn BindScope, e: &ast::Expr, ty: Option<SqlType>) -> Result<CompiledExpr> {
-    let mut binder = Binder::new(scope);
-    let empty = crate::bind::Scope::default();
-    let mut expr = binder.value(e, &mut ExprCx::new(&empty, Clause::Other))?;
-    if let Some(ty) = ty {
-        expr = crate::bind::merge_types::assign_to(expr, ty)?;
-    }
-    Ok(CompiledExpr { expr })
-}
-
-/// Compiles a condition.
-pub fn compile_condition(scope: &dyn BindScope, e: &ast::Expr) -> Result<CompiledCondition> {
-    let mut binder = Binder::new(scope);
-    let empty = crate::bind::Scope::default();
-    let expr = binder.condition(e, &mut ExprCx::new(&empty, Clause::Other))?;
-    Ok(CompiledCondition { expr })
 }

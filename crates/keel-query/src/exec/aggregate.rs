@@ -1,0 +1,492 @@
+//! Aggregation: hashed, streamed over ordered input, or of everything at once.
+
+use super::Operator;
+use super::cx::{Cx, value_bytes};
+use super::node::{AggregateCall, AggregateNode};
+use super::sort::compare_rows;
+use crate::bind::rel::AggFunc;
+use crate::errors::{self, Result};
+use hashbrown::{HashMap, HashSet};
+use keel_types::compare::order;
+use keel_types::{Decimal, SqlType, Value, key};
+use std::sync::Arc;
+
+type FastHash = foldhash::fast::RandomState;
+
+/// A value being accumulated.
+pub enum Acc {
+    /// COUNT.
+    Count(i64),
+    /// SUM and AVG of integers, money and decimals: sum of mantissas, and how many.
+    Exact(i128, i64),
+    /// SUM and AVG of floats.
+    Float(f64, i64),
+    /// MIN, MAX, any value.
+    Value(Value),
+    /// Variance: count, mean, sum of squared distances.
+    Moments(i64, f64, f64),
+    /// STRING_AGG: rows of sort keys and text.
+    Strings(Vec<Vec<Value>>, Value),
+    /// CHECKSUM_AGG.
+    Checksum(Option<i32>),
+    /// Distinct values first.
+    Distinct(Box<(HashSet<Box<[u8]>, FastHash>, Acc)>),
+}
+
+impl Acc {
+    /// An empty accumulator.
+    #[must_use]
+    pub fn new(call: &AggregateCall) -> Acc {
+        let acc = match call.func {
+            AggFunc::CountStar | AggFunc::Count | AggFunc::ApproxCountDistinct => Acc::Count(0),
+            AggFunc::Sum | AggFunc::Avg if call.ty == SqlType::Float => Acc::Float(0.0, 0),
+            AggFunc::Sum | AggFunc::Avg => Acc::Exact(0, 0),
+            AggFunc::Min | AggFunc::Max | AggFunc::Any => Acc::Value(Value::Null),
+            AggFunc::StDev | AggFunc::StDevP | AggFunc::Var | AggFunc::VarP => Acc::Moments(0, 0.0, 0.0),
+            AggFunc::StringAgg => Acc::Strings(Vec::new(), Value::Null),
+            AggFunc::ChecksumAgg => Acc::Checksum(None),
+        };
+        if call.distinct || call.func == AggFunc::ApproxCountDistinct {
+            Acc::Distinct(Box::new((HashSet::default(), acc)))
+        } else {
+            acc
+        }
+    }
+
+    /// Takes in the current row.
+    pub fn step(&mut self, call: &AggregateCall, cx: &mut Cx<'_>) -> Result<()> {
+        let Some(arg) = &call.arg else {
+            if let Acc::Count(n) = self {
+                *n += 1;
+            }
+            return Ok(());
+        };
+        if let Acc::Strings(rows, separator) = self {
+            return strings_step(rows, separator, call, cx);
+        }
+        let value = arg.eval(cx)?;
+        if matches!(value, Value::Null) {
+            if call.func != AggFunc::Any {
+                cx.saw_null = true;
+            }
+            return Ok(());
+        }
+        self.add(call, value, cx)
+    }
+
+    fn add(&mut self, call: &AggregateCall, value: Value, cx: &mut Cx<'_>) -> Result<()> {
+        match self {
+            Acc::Count(n) => *n += 1,
+            Acc::Exact(sum, n) => {
+                let m = match value {
+                    Value::Int(i) | Value::Money(i) => i128::from(i),
+                    Value::Decimal(d) => d.mantissa(),
+                    Value::Bit(b) => i128::from(b),
+                    _ => 0,
+                };
+                *sum = sum.checked_add(m).ok_or_else(|| keel_types::raise::overflow(call.ty))?;
+                *n += 1;
+            }
+            Acc::Float(sum, n) => {
+                if let Value::Float(f) = value {
+                    *sum += f;
+                }
+                *n += 1;
+            }
+            Acc::Value(best) => {
+                let better = match call.func {
+                    _ if matches!(best, Value::Null) => true,
+                    AggFunc::Min => order(&value, best, call.collation).is_lt(),
+                    AggFunc::Max => order(&value, best, call.collation).is_gt(),
+                    _ => false,
+                };
+                if better {
+                    *best = value;
+                }
+            }
+            Acc::Moments(n, mean, m2) => {
+                if let Value::Float(x) = value {
+                    *n += 1;
+                    let delta = x - *mean;
+                    *mean += delta / *n as f64;
+                    *m2 += delta * (x - *mean);
+                }
+            }
+            Acc::Checksum(sum) => {
+                if let Value::Int(i) = value {
+                    *sum = Some(sum.unwrap_or(0) ^ i as i32);
+                }
+            }
+            Acc::Strings(..) => {}
+            Acc::Distinct(inner) => {
+                let (seen, acc) = &mut **inner;
+                let mut k = Vec::new();
+                key::append(&mut k, &value, &key::KeyColumn::ascending(call.arg_ty, call.collation));
+                if !seen.contains(&k[..]) {
+                    cx.charge(k.len() + 24)?;
+                    seen.insert(k.into());
+                    acc.add(call, value, cx)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The result.
+    pub fn finish(&self, call: &AggregateCall) -> Result<Value> {
+        Ok(match self {
+            Acc::Count(n) => {
+                if call.ty == SqlType::Int && *n > i64::from(i32::MAX) {
+                    return Err(keel_types::raise::overflow(SqlType::Int));
+                }
+                Value::Int(*n)
+            }
+            Acc::Exact(_, 0) | Acc::Float(_, 0) => Value::Null,
+            Acc::Exact(sum, n) => exact(call, *sum, *n)?,
+            Acc::Float(sum, n) => Value::Float(if call.func == AggFunc::Avg { sum / *n as f64 } else { *sum }),
+            Acc::Value(v) => v.clone(),
+            Acc::Moments(n, _, m2) => {
+                let sample = matches!(call.func, AggFunc::StDev | AggFunc::Var);
+                let divisor = if sample { *n - 1 } else { *n };
+                if divisor <= 0 {
+                    return Ok(Value::Null);
+                }
+                let variance = m2 / divisor as f64;
+                let root = matches!(call.func, AggFunc::StDev | AggFunc::StDevP);
+                Value::Float(if root { variance.sqrt() } else { variance })
+            }
+            Acc::Checksum(sum) => sum.map_or(Value::Null, |s| Value::Int(i64::from(s))),
+            Acc::Strings(rows, separator) => strings_finish(rows, separator, call),
+            Acc::Distinct(inner) => inner.1.finish(call)?,
+        })
+    }
+}
+
+/// SUM or AVG of exact numbers.
+fn exact(call: &AggregateCall, sum: i128, n: i64) -> Result<Value> {
+    let overflow = || keel_types::raise::overflow(call.ty);
+    let average = call.func == AggFunc::Avg;
+    match call.ty {
+        SqlType::Money => {
+            let v = if average { sum / i128::from(n) } else { sum };
+            // smallmoney and money are both ten-thousandths.
+            Ok(Value::Money(i64::try_from(v).map_err(|_| overflow())?))
+        }
+        SqlType::Decimal { scale, .. } | SqlType::Numeric { scale, .. } => {
+            let own = call.arg_ty.scale();
+            let d = Decimal::new(sum, own);
+            let d = if average {
+                d.divide(Decimal::new(i128::from(n), 0), scale).ok_or_else(overflow)?
+            } else {
+                d.rescale(scale).ok_or_else(overflow)?
+            };
+            Ok(Value::Decimal(d))
+        }
+        ty => {
+            let v = if average { sum / i128::from(n) } else { sum };
+            let (low, high) = crate::expr::library::int_range(ty).unwrap_or((i64::MIN, i64::MAX));
+            let v = i64::try_from(v).ok().filter(|v| (low..=high).contains(v)).ok_or_else(overflow)?;
+            Ok(Value::Int(v))
+        }
+    }
+}
+
+fn strings_step(
+    rows: &mut Vec<Vec<Value>>,
+    separator: &mut Value,
+    call: &AggregateCall,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let Some(arg) = &call.arg else { return Ok(()) };
+    let text = arg.eval(cx)?;
+    if let (Value::Null, Some(s)) = (&*separator, &call.separator) {
+        *separator = s.eval(cx)?;
+    }
+    if matches!(text, Value::Null) {
+        return Ok(());
+    }
+    let mut row = call.order.iter().map(|k| k.code.eval(cx)).collect::<Result<Vec<_>>>()?;
+    cx.charge(value_bytes(&text) + 32)?;
+    row.push(text);
+    rows.push(row);
+    Ok(())
+}
+
+fn strings_finish(rows: &[Vec<Value>], separator: &Value, call: &AggregateCall) -> Value {
+    if rows.is_empty() {
+        return Value::Null;
+    }
+    let mut sorted: Vec<&Vec<Value>> = rows.iter().collect();
+    sorted.sort_by(|a, b| compare_rows(&call.order, a, b));
+    let separator = if let Value::Str(s) = separator { s.as_str() } else { "" };
+    let texts: Vec<&str> =
+        sorted.iter().filter_map(|r| if let Some(Value::Str(s)) = r.last() { Some(s.as_str()) } else { None }).collect();
+    Value::Str(texts.join(separator).into())
+}
+
+/// The operator for an aggregation.
+#[must_use]
+pub fn operator(node: Arc<AggregateNode>) -> Box<dyn Operator> {
+    let input = node.input.operator();
+    if node.ordered && node.sets.is_none() {
+        return Box::new(StreamOp { node, input, accs: Vec::new(), current: Vec::new(), started: false, ended: false });
+    }
+    Box::new(HashOp { node, input, groups: Groups::default(), at: 0 })
+}
+
+#[derive(Default)]
+struct Groups {
+    integers: HashMap<i64, u32, FastHash>,
+    bytes: HashMap<Box<[u8]>, u32, FastHash>,
+    /// Group key values, flat.
+    keys: Vec<Value>,
+    accs: Vec<Acc>,
+    /// Grouping set of each group.
+    set: Vec<u32>,
+    count: usize,
+    charged: usize,
+}
+
+/// Hash and scalar aggregation.
+struct HashOp {
+    node: Arc<AggregateNode>,
+    input: Box<dyn Operator>,
+    groups: Groups,
+    at: usize,
+}
+
+impl Groups {
+    fn add(&mut self, node: &AggregateNode, keys: &[Value], set: u32, bytes: usize, cx: &mut Cx<'_>) -> Result<u32> {
+        let id = self.count as u32;
+        self.count += 1;
+        let mut size = bytes + 64 * node.aggs.len() + 16;
+        for (i, v) in keys.iter().enumerate() {
+            let grouped = node.sets.as_ref().is_none_or(|s| s[set as usize].contains(&i));
+            let v = if grouped { v.clone() } else { Value::Null };
+            size += value_bytes(&v);
+            self.keys.push(v);
+        }
+        self.accs.extend(node.aggs.iter().map(Acc::new));
+        self.set.push(set);
+        self.charged += size;
+        cx.charge(size)?;
+        Ok(id)
+    }
+}
+
+impl HashOp {
+    fn read(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        let node = &*self.node;
+        let groups = &mut self.groups;
+        let integer = node.sets.is_none() && node.groups.len() == 1 && node.groups[0].1.ty.is_integer();
+        let mut keys: Vec<Value> = Vec::with_capacity(node.groups.len());
+        let mut encoded = Vec::new();
+        let sets = node.sets.as_ref().map_or(1, Vec::len);
+        while self.input.next(cx)? {
+            cx.tick()?;
+            keys.clear();
+            for (code, ..) in &node.groups {
+                keys.push(code.eval(cx)?);
+            }
+            for set in 0..sets {
+                let id = if let (true, Value::Int(n)) = (integer, keys.first().unwrap_or(&Value::Null)) {
+                    match groups.integers.get(n) {
+                        Some(id) => *id,
+                        None => {
+                            let id = groups.add(node, &keys, 0, 16, cx)?;
+                            groups.integers.insert(*n, id);
+                            id
+                        }
+                    }
+                } else {
+                    encoded.clear();
+                    if node.sets.is_some() {
+                        encoded.extend_from_slice(&(set as u32).to_be_bytes());
+                    }
+                    for (i, v) in keys.iter().enumerate() {
+                        if node.sets.as_ref().is_none_or(|s| s[set].contains(&i)) {
+                            key::append(&mut encoded, v, &node.groups[i].1);
+                        }
+                    }
+                    match groups.bytes.get(&encoded[..]) {
+                        Some(id) => *id,
+                        None => {
+                            let id = groups.add(node, &keys, set as u32, encoded.len(), cx)?;
+                            groups.bytes.insert(encoded[..].into(), id);
+                            id
+                        }
+                    }
+                };
+                let width = node.aggs.len();
+                let first = id as usize * width;
+                for (acc, call) in groups.accs[first..first + width].iter_mut().zip(&node.aggs) {
+                    acc.step(call, cx)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Groups that exist without any row: the scalar one, and empty grouping sets.
+    fn add_empty(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        let node = self.node.clone();
+        let nulls = vec![Value::Null; node.groups.len()];
+        match &node.sets {
+            None if node.scalar && self.groups.count == 0 => {
+                self.groups.add(&node, &nulls, 0, 0, cx)?;
+            }
+            Some(sets) if self.groups.count == 0 => {
+                for (i, _) in sets.iter().enumerate().filter(|(_, s)| s.is_empty()) {
+                    self.groups.add(&node, &nulls, i as u32, 0, cx)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Operator for HashOp {
+    fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        cx.discharge(self.groups.charged);
+        self.groups = Groups::default();
+        self.at = 0;
+        self.input.open(cx)?;
+        self.read(cx)?;
+        self.add_empty(cx)
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        if self.at >= self.groups.count {
+            return Ok(false);
+        }
+        let node = &*self.node;
+        let i = self.at;
+        self.at += 1;
+        let width = node.groups.len();
+        for ((_, _, slot), v) in node.groups.iter().zip(&mut self.groups.keys[i * width..]) {
+            cx.slots[*slot] = std::mem::take(v);
+        }
+        if let Some(slot) = node.grouping_id {
+            let grouped = node.sets.as_ref().map(|s| &s[self.groups.set[i] as usize]);
+            let mask = (0..width).filter(|k| grouped.is_some_and(|g| !g.contains(k))).fold(0i64, |m, k| m | 1 << k);
+            cx.slots[slot] = Value::Int(mask);
+        }
+        for (acc, call) in self.groups.accs[i * node.aggs.len()..].iter().zip(&node.aggs) {
+            cx.slots[call.slot] = acc.finish(call)?;
+        }
+        Ok(true)
+    }
+
+    fn close(&mut self) {
+        self.groups = Groups::default();
+        self.input.close();
+    }
+}
+
+/// Aggregation of input that arrives group by group.
+struct StreamOp {
+    node: Arc<AggregateNode>,
+    input: Box<dyn Operator>,
+    accs: Vec<Acc>,
+    current: Vec<Value>,
+    started: bool,
+    ended: bool,
+}
+
+impl StreamOp {
+    fn begin(&mut self, keys: Vec<Value>) {
+        self.accs = self.node.aggs.iter().map(Acc::new).collect();
+        self.current = keys;
+        self.started = true;
+    }
+
+    fn step(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        for (acc, call) in self.accs.iter_mut().zip(&self.node.aggs) {
+            acc.step(call, cx)?;
+        }
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Cx<'_>) -> Result<()> {
+        for ((_, _, slot), v) in self.node.groups.iter().zip(&self.current) {
+            cx.slots[*slot] = v.clone();
+        }
+        for (acc, call) in self.accs.iter().zip(&self.node.aggs) {
+            cx.slots[call.slot] = acc.finish(call)?;
+        }
+        Ok(())
+    }
+}
+
+impl Operator for StreamOp {
+    fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        self.started = false;
+        self.ended = false;
+        if self.node.scalar {
+            self.begin(Vec::new());
+        }
+        self.input.open(cx)
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        if self.ended {
+            return Ok(false);
+        }
+        while self.input.next(cx)? {
+            cx.tick()?;
+            let keys = self.node.groups.iter().map(|(c, ..)| c.eval(cx)).collect::<Result<Vec<_>>>()?;
+            if !self.started {
+                self.begin(keys);
+                self.step(cx)?;
+                continue;
+            }
+            let same = self
+                .node
+                .groups
+                .iter()
+                .zip(self.current.iter().zip(&keys))
+                .all(|((_, column, _), (a, b))| order(a, b, column.collation).is_eq());
+            if same {
+                self.step(cx)?;
+                continue;
+            }
+            // The row belongs to the next group: take it in before the finished one's results are shown.
+            let finished: Vec<Value> = std::mem::take(&mut self.current);
+            let results = self
+                .accs
+                .iter()
+                .zip(&self.node.aggs)
+                .map(|(acc, call)| acc.finish(call))
+                .collect::<Result<Vec<_>>>()?;
+            self.begin(keys);
+            self.step(cx)?;
+            for ((_, _, slot), v) in self.node.groups.iter().zip(finished) {
+                cx.slots[*slot] = v;
+            }
+            for (call, v) in self.node.aggs.iter().zip(results) {
+                cx.slots[call.slot] = v;
+            }
+            return Ok(true);
+        }
+        self.ended = true;
+        if !self.started {
+            return Ok(false);
+        }
+        self.emit(cx)?;
+        Ok(true)
+    }
+
+    fn close(&mut self) {
+        self.accs = Vec::new();
+        self.current = Vec::new();
+        self.input.close();
+    }
+}
+
+/// Warning 8153 is due when an aggregate skipped a NULL.
+pub fn null_warning(cx: &mut Cx<'_>) {
+    if std::mem::take(&mut cx.saw_null) {
+        cx.warn(errors::null_eliminated());
+    }
+}

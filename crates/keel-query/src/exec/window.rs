@@ -1,0 +1,356 @@
+//! Window functions: each partition is read into memory, then every function is computed for every row.
+
+use super::Operator;
+use super::cx::Cx;
+use super::node::{AggregateCall, WindowCallNode, WindowNode};
+use super::aggregate::Acc;
+use super::{restore, row_bytes, save};
+use crate::bind::rel::{AggFunc, FrameEnd, WindowFunc};
+use crate::errors::Result;
+use crate::expr::compile::Code;
+use keel_types::compare::order;
+use keel_types::{SqlType, Value};
+use std::sync::Arc;
+
+/// Window functions.
+pub struct WindowOp {
+    node: Arc<WindowNode>,
+    input: Box<dyn Operator>,
+    /// Rows of the current partition: carried slots.
+    rows: Vec<Vec<Value>>,
+    /// Results per call and row.
+    results: Vec<Vec<Value>>,
+    at: usize,
+    /// First row of the next partition, already read.
+    ahead: Option<(Vec<Value>, Vec<Value>)>,
+    ended: bool,
+    bytes: usize,
+}
+
+impl WindowOp {
+    /// An operator with its input.
+    #[must_use]
+    pub fn new(node: Arc<WindowNode>) -> WindowOp {
+        let input = node.input.operator();
+        WindowOp { node, input, rows: Vec::new(), results: Vec::new(), at: 0, ahead: None, ended: false, bytes: 0 }
+    }
+
+    fn partition_key(&self, cx: &mut Cx<'_>) -> Result<Vec<Value>> {
+        self.node.partition.iter().map(|(c, _)| c.eval(cx)).collect()
+    }
+
+    /// Reads the next partition; false when there is none.
+    fn read_partition(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        cx.discharge(self.bytes);
+        self.bytes = 0;
+        self.rows.clear();
+        self.at = 0;
+        let key = match self.ahead.take() {
+            Some((key, row)) => {
+                self.rows.push(row);
+                Some(key)
+            }
+            None => None,
+        };
+        let mut key = key;
+        while !self.ended {
+            if !self.input.next(cx)? {
+                self.ended = true;
+                break;
+            }
+            cx.tick()?;
+            let own = self.partition_key(cx)?;
+            let row = save(cx, &self.node.slots);
+            let bytes = row_bytes(&row);
+            cx.charge(bytes)?;
+            self.bytes += bytes;
+            let same = key.as_ref().is_none_or(|k: &Vec<Value>| {
+                self.node.partition.iter().zip(k.iter().zip(&own)).all(|((_, c), (a, b))| order(a, b, *c).is_eq())
+            });
+            if !same {
+                self.ahead = Some((own, row));
+                break;
+            }
+            key.get_or_insert(own);
+            self.rows.push(row);
+        }
+        if self.rows.is_empty() {
+            return Ok(false);
+        }
+        self.compute(cx)?;
+        Ok(true)
+    }
+
+    fn compute(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        let node = self.node.clone();
+        let n = self.rows.len();
+        // Peers: rows equal in the ordering. peer_start[i] is the first row of i's peer group, peer_end[i] one past its last.
+        let mut orders = Vec::with_capacity(n);
+        for row in &self.rows {
+            restore(cx, &node.slots, row);
+            orders.push(node.order.iter().map(|k| k.code.eval(cx)).collect::<Result<Vec<_>>>()?);
+        }
+        let mut peer_start = vec![0; n];
+        for i in 1..n {
+            let equal = node.order.iter().enumerate().all(|(k, o)| order(&orders[i - 1][k], &orders[i][k], o.collation).is_eq());
+            peer_start[i] = if equal { peer_start[i - 1] } else { i };
+        }
+        let mut peer_end = vec![n; n];
+        for i in (0..n.saturating_sub(1)).rev() {
+            peer_end[i] = if peer_start[i + 1] == peer_start[i] { peer_end[i + 1] } else { i + 1 };
+        }
+        let peers = Peers { start: peer_start, end: peer_end };
+        self.results.clear();
+        for call in &node.calls {
+            let column = self.call(cx, &node, call, &peers)?;
+            self.results.push(column);
+        }
+        Ok(())
+    }
+
+    fn arguments(&self, cx: &mut Cx<'_>, node: &WindowNode, code: &Code) -> Result<Vec<Value>> {
+        let mut values = Vec::with_capacity(self.rows.len());
+        for row in &self.rows {
+            restore(cx, &node.slots, row);
+            values.push(code.eval(cx)?);
+        }
+        Ok(values)
+    }
+
+    fn call(&self, cx: &mut Cx<'_>, node: &WindowNode, call: &WindowCallNode, peers: &Peers) -> Result<Vec<Value>> {
+        let n = self.rows.len();
+        let int = |i: usize| Value::Int(i as i64);
+        Ok(match call.func {
+            WindowFunc::RowNumber => (1..=n).map(int).collect(),
+            WindowFunc::Rank => peers.start.iter().map(|s| int(s + 1)).collect(),
+            WindowFunc::DenseRank => {
+                let mut rank = 0;
+                peers.start.iter().enumerate().map(|(i, s)| {
+                    rank += usize::from(*s == i);
+                    int(rank)
+                }).collect()
+            }
+            WindowFunc::PercentRank => peers.start.iter().map(|s| {
+                Value::Float(if n > 1 { *s as f64 / (n - 1) as f64 } else { 0.0 })
+            }).collect(),
+            WindowFunc::CumeDist => peers.end.iter().map(|e| Value::Float(*e as f64 / n as f64)).collect(),
+            WindowFunc::NTile => self.ntile(cx, node, call)?,
+            WindowFunc::Lag | WindowFunc::Lead => self.shift(cx, node, call)?,
+            WindowFunc::FirstValue | WindowFunc::LastValue => {
+                let values = self.arguments(cx, node, &call.args[0])?;
+                let pick = |(start, end): (usize, usize)| {
+                    if start >= end {
+                        return Value::Null;
+                    }
+                    let mut frame = values[start..end].iter().filter(|v| !(call.ignore_nulls && matches!(v, Value::Null)));
+                    let found = if call.func == WindowFunc::FirstValue { frame.next() } else { frame.next_back() };
+                    found.cloned().unwrap_or_default()
+                };
+                (0..n).map(|i| pick(frame_of(call, peers, i, n))).collect()
+            }
+            WindowFunc::PercentileCont | WindowFunc::PercentileDisc => self.percentile(cx, node, call)?,
+            WindowFunc::Agg(func) => self.aggregate(cx, node, call, func, peers)?,
+        })
+    }
+
+    fn ntile(&self, cx: &mut Cx<'_>, node: &WindowNode, call: &WindowCallNode) -> Result<Vec<Value>> {
+        let n = self.rows.len();
+        let buckets = match self.arguments(cx, node, &call.args[0])?.first() {
+            Some(Value::Int(b)) if *b > 0 => *b as usize,
+            _ => {
+                let m = "The function 'ntile' takes only a positive int or bigint expression as its input.";
+                return Err(keel_types::SqlError::new(4117, 16, 1, m));
+            }
+        };
+        let (size, larger) = (n / buckets, n % buckets);
+        Ok((0..n)
+            .map(|i| {
+                let cut = larger * (size + 1);
+                let bucket = if i < cut { i / (size + 1) } else { larger + (i - cut) / size.max(1) };
+                Value::Int(bucket as i64 + 1)
+            })
+            .collect())
+    }
+
+    fn shift(&self, cx: &mut Cx<'_>, node: &WindowNode, call: &WindowCallNode) -> Result<Vec<Value>> {
+        let n = self.rows.len();
+        let values = self.arguments(cx, node, &call.args[0])?;
+        let offsets = call.args.get(1).map(|o| self.arguments(cx, node, o)).transpose()?;
+        let defaults = call.args.get(2).map(|d| self.arguments(cx, node, d)).transpose()?;
+        let mut out = Vec::with_capacity(n);
+        for i in 0..n {
+            let by = match offsets.as_ref().map(|o| &o[i]) {
+                None => 1,
+                Some(Value::Int(k)) => *k,
+                Some(_) => 0,
+            };
+            let step: i64 = if call.func == WindowFunc::Lag { -1 } else { 1 };
+            let target = if call.ignore_nulls {
+                let mut left = by;
+                let mut at = i as i64;
+                while left > 0 {
+                    at += step;
+                    match usize::try_from(at).ok().and_then(|k| values.get(k)) {
+                        None => break,
+                        Some(v) => left -= i64::from(!matches!(v, Value::Null)),
+                    }
+                }
+                at
+            } else {
+                i as i64 + step * by
+            };
+            let found = usize::try_from(target).ok().and_then(|k| values.get(k)).cloned();
+            out.push(found.unwrap_or_else(|| defaults.as_ref().map_or(Value::Null, |d| d[i].clone())));
+        }
+        Ok(out)
+    }
+
+    fn percentile(&self, cx: &mut Cx<'_>, node: &WindowNode, call: &WindowCallNode) -> Result<Vec<Value>> {
+        let n = self.rows.len();
+        let fraction = match self.arguments(cx, node, &call.args[0])?.first() {
+            Some(Value::Float(f)) => *f,
+            Some(Value::Decimal(d)) => d.to_f64(),
+            Some(Value::Int(i)) => *i as f64,
+            _ => 0.0,
+        };
+        let values: Vec<Value> =
+            self.arguments(cx, node, &call.args[1])?.into_iter().filter(|v| !matches!(v, Value::Null)).collect();
+        let result = if values.is_empty() {
+            Value::Null
+        } else if call.func == WindowFunc::PercentileDisc {
+            let k = ((fraction * values.len() as f64).ceil() as usize).clamp(1, values.len());
+            values[k - 1].clone()
+        } else {
+            let number = |v: &Value| match v {
+                Value::Int(i) => *i as f64,
+                Value::Float(f) => *f,
+                Value::Decimal(d) => d.to_f64(),
+                Value::Money(m) => *m as f64 / 10_000.0,
+                _ => 0.0,
+            };
+            let position = fraction * (values.len() - 1) as f64;
+            let (low, high) = (position.floor() as usize, position.ceil() as usize);
+            let (a, b) = (number(&values[low]), number(&values[high]));
+            Value::Float(a + (b - a) * (position - low as f64))
+        };
+        Ok(vec![result; n])
+    }
+
+    /// Aggregates over frames. Frames that only grow are accumulated once; others are computed row by row.
+    fn aggregate(
+        &self,
+        cx: &mut Cx<'_>,
+        node: &WindowNode,
+        call: &WindowCallNode,
+        func: AggFunc,
+        peers: &Peers,
+    ) -> Result<Vec<Value>> {
+        let n = self.rows.len();
+        let scratch = node.slots.len();
+        debug_assert!(scratch <= cx.slots.len());
+        let values = match call.args.first() {
+            Some(code) => Some(self.arguments(cx, node, code)?),
+            None => None,
+        };
+        // The accumulator reads its argument from the result slot, where each value is put in turn.
+        let spec = AggregateCall {
+            func,
+            arg: values.as_ref().map(|_| Code::Slot(call.slot)),
+            arg_ty: call.arg_ty,
+            collation: call.collation,
+            separator: None,
+            order: Vec::new(),
+            distinct: false,
+            slot: call.slot,
+            ty: if func == AggFunc::CountStar && call.ty == SqlType::BigInt { SqlType::BigInt } else { call.ty },
+        };
+        let feed = |acc: &mut Acc, i: usize, cx: &mut Cx<'_>| -> Result<()> {
+            if let Some(v) = &values {
+                cx.slots[call.slot] = v[i].clone();
+            }
+            acc.step(&spec, cx)
+        };
+        let mut out = Vec::with_capacity(n);
+        let growing = call.frame.start == FrameEnd::UnboundedPreceding;
+        let (mut acc, mut upto) = (Acc::new(&spec), 0);
+        let mut last: Option<Value> = None;
+        for i in 0..n {
+            let (start, end) = frame_of(call, peers, i, n);
+            if growing {
+                if upto < end {
+                    last = None;
+                }
+                while upto < end {
+                    feed(&mut acc, upto, cx)?;
+                    upto += 1;
+                }
+                let value = match last.take() {
+                    Some(v) => v,
+                    None => acc.finish(&spec)?,
+                };
+                last = Some(value.clone());
+                out.push(value);
+            } else {
+                let mut own = Acc::new(&spec);
+                for k in start..end.max(start) {
+                    feed(&mut own, k, cx)?;
+                }
+                cx.tick()?;
+                out.push(own.finish(&spec)?);
+            }
+        }
+        Ok(out)
+    }
+}
+
+struct Peers {
+    start: Vec<usize>,
+    end: Vec<usize>,
+}
+
+/// The frame of row `i` as a range of rows.
+fn frame_of(call: &WindowCallNode, peers: &Peers, i: usize, n: usize) -> (usize, usize) {
+    let start = match call.frame.start {
+        FrameEnd::UnboundedPreceding => 0,
+        FrameEnd::Offset(0) if !call.frame.rows => peers.start[i],
+        FrameEnd::Offset(k) => (i as i64 + k).clamp(0, n as i64) as usize,
+        FrameEnd::UnboundedFollowing => n,
+    };
+    let end = match call.frame.end {
+        FrameEnd::UnboundedPreceding => 0,
+        FrameEnd::Offset(0) if !call.frame.rows => peers.end[i],
+        FrameEnd::Offset(k) => (i as i64 + k + 1).clamp(0, n as i64) as usize,
+        FrameEnd::UnboundedFollowing => n,
+    };
+    (start, end)
+}
+
+impl Operator for WindowOp {
+    fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        self.rows.clear();
+        self.at = 0;
+        self.ahead = None;
+        self.ended = false;
+        self.input.open(cx)
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        if self.at >= self.rows.len() && !self.read_partition(cx)? {
+            return Ok(false);
+        }
+        let i = self.at;
+        self.at += 1;
+        restore(cx, &self.node.slots, &self.rows[i]);
+        for (call, column) in self.node.calls.iter().zip(&mut self.results) {
+            cx.slots[call.slot] = std::mem::take(&mut column[i]);
+        }
+        Ok(true)
+    }
+
+    fn close(&mut self) {
+        self.rows = Vec::new();
+        self.results = Vec::new();
+        self.ahead = None;
+        self.input.close();
+    }
+}

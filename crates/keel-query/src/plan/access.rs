@@ -1,0 +1,437 @@
+//! Choosing how a stored table is read: which index, which part of it, in which direction.
+
+use super::Planner;
+use super::cost;
+use crate::bind::rel::{Get, SlotSet};
+use crate::catalog::{IndexDef, IndexKind, TableDef};
+use crate::errors::Result;
+use crate::exec::node::{Access, Bounds, Decode, KeyPart, LowHigh, Lookup, Node, Op};
+use crate::expr::compile::Compiler;
+use crate::expr::{CmpOp, Expr, ExprKind, Slot};
+use keel_node::LockMode;
+use keel_types::key::KeyColumn;
+use keel_types::{SqlType, Value, column};
+use std::sync::Arc;
+
+/// A condition an index can use.
+#[derive(Clone, Debug)]
+pub struct Sarg {
+    /// Column position.
+    column: usize,
+    kind: SargKind,
+    /// Position of the conjunct it comes from.
+    conjunct: usize,
+}
+
+#[derive(Clone, Debug)]
+enum SargKind {
+    Eq(Expr),
+    Low(Expr, bool),
+    High(Expr, bool),
+    In(Vec<Expr>),
+    Like(Expr),
+}
+
+/// A way to read a table.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// Position in `TableDef::indexes`.
+    pub index: usize,
+    eq: Vec<Sarg>,
+    low: Option<Sarg>,
+    high: Option<Sarg>,
+    list: Option<Sarg>,
+    /// Whole unique key bound by equalities.
+    pub point: bool,
+    covering: bool,
+    /// Reads backwards.
+    pub backward: bool,
+    /// Estimated rows out of it (after all conjuncts).
+    pub rows: f64,
+    /// Estimated cost of one reading.
+    pub cost: f64,
+}
+
+/// The slots a path's rows come ordered by.
+pub type Ordering = Vec<(Slot, bool)>;
+
+/// What a table is read for.
+pub struct Request<'a> {
+    /// The reference.
+    pub get: &'a Get,
+    /// Conditions to satisfy; they may read slots of other tables that are available.
+    pub conjuncts: &'a [Expr],
+    /// Columns needed above.
+    pub need: &'a SlotSet,
+    /// Wished order, when it would save a sort.
+    pub order: Option<&'a [(Slot, bool)]>,
+    /// Only about this many rows will be asked for.
+    pub row_goal: Option<f64>,
+}
+
+/// The column and value type a comparison side stands for, looking through conversions that keep order and key bytes.
+fn column_side(get: &Get, e: &Expr) -> Option<usize> {
+    match &e.kind {
+        ExprKind::Slot(s) => get.column_of(*s),
+        ExprKind::Cast(c) if !c.lenient && c.style.is_none() => {
+            let i = get.column_of(c.input.as_slot()?)?;
+            let from = c.input.ty;
+            let keeps = (from.is_integer() && e.ty.is_integer())
+                || (from.is_string() && e.ty.is_string() && !matches!(e.ty.length(), Some(keel_types::Length::Limited(n)) if n < 4000))
+                || matches!((from.decimal_parts(), e.ty.decimal_parts()), (Some((_, a)), Some((_, b))) if a == b)
+                || (from == SqlType::Bit && e.ty.is_integer());
+            keeps.then_some(i)
+        }
+        _ => None,
+    }
+}
+
+/// A value usable as key of the column, or `None` when its bytes would not compare.
+fn key_value(table: &TableDef, column: usize, e: &Expr, collation: keel_types::Collation) -> Option<Expr> {
+    let c = &table.columns[column];
+    if e.is_volatile() {
+        return None;
+    }
+    let same = (c.ty.is_integer() && e.ty.is_integer())
+        || (c.ty.is_string() && e.ty.is_string() && collation == c.collation)
+        || (c.ty.is_binary() && e.ty.is_binary())
+        || matches!((c.ty.decimal_parts(), e.ty.decimal_parts()), (Some((_, a)), Some((_, b))) if a == b);
+    if same {
+        return Some(e.clone());
+    }
+    if c.ty.is_string() || e.ty.is_string() {
+        return None;
+    }
+    if c.ty == e.ty {
+        return Some(e.clone());
+    }
+    match (c.ty, e.as_const()) {
+        (SqlType::Bit, Some(Value::Int(n @ (0 | 1)))) => Some(Expr::constant(Value::Bit(*n == 1), SqlType::Bit)),
+        _ => None,
+    }
+}
+
+fn sargs(get: &Get, conjuncts: &[Expr]) -> Vec<Sarg> {
+    let own = |e: &Expr| e.slots().iter().any(|s| get.column_of(*s).is_some());
+    let mut found = Vec::new();
+    for (i, e) in conjuncts.iter().enumerate() {
+        let mut add = |column: usize, kind: SargKind| found.push(Sarg { column, kind, conjunct: i });
+        match &e.kind {
+            ExprKind::Compare(op, l, r) => {
+                for (side, value, op) in [(l, r, *op), (r, l, op.flip())] {
+                    let Some(column) = column_side(get, side).filter(|_| !own(value)) else { continue };
+                    let Some(v) = key_value(&get.table, column, value, e.collation) else { continue };
+                    match op {
+                        CmpOp::Eq => add(column, SargKind::Eq(v)),
+                        CmpOp::Lt => add(column, SargKind::High(v, false)),
+                        CmpOp::Le => add(column, SargKind::High(v, true)),
+                        CmpOp::Gt => add(column, SargKind::Low(v, false)),
+                        CmpOp::Ge => add(column, SargKind::Low(v, true)),
+                        CmpOp::Ne => {}
+                    }
+                }
+            }
+            ExprKind::InList(l, list) => {
+                let Some(column) = column_side(get, l) else { continue };
+                let values: Option<Vec<Expr>> = list
+                    .iter()
+                    .map(|v| if own(v) { None } else { key_value(&get.table, column, v, e.collation) })
+                    .collect();
+                if let Some(values) = values {
+                    add(column, SargKind::In(values));
+                }
+            }
+            ExprKind::Like(l, p, None) if !own(p) && p.ty.is_string() => {
+                let Some(column) = column_side(get, l) else { continue };
+                let starts_wild = matches!(p.as_const(), Some(Value::Str(s)) if s.starts_with(['%', '_', '[']));
+                if !starts_wild && get.table.columns[column].collation == e.collation && get.table.columns[column].ty.is_string() {
+                    add(column, SargKind::Like((**p).clone()));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Columns (positions) an index row can supply.
+fn supplies(table: &TableDef, index: &IndexDef) -> Option<Vec<i32>> {
+    (index.kind == IndexKind::Nonclustered).then(|| index.stored_columns(table))
+}
+
+impl Path {
+    /// The order its rows come in.
+    #[must_use]
+    pub fn ordering(&self, get: &Get) -> Ordering {
+        if self.list.is_some() {
+            return Vec::new();
+        }
+        let table = &get.table;
+        let index = &table.indexes[self.index];
+        let keys = index.key.iter().skip(self.eq.len());
+        keys.filter_map(|k| table.column_index(k.column_id).map(|i| (get.slot(i), k.descending != self.backward))).collect()
+    }
+    /// Slots bound to one value.
+    #[must_use]
+    pub fn fixed(&self, get: &Get) -> SlotSet {
+        self.eq.iter().map(|s| get.slot(s.column)).collect()
+    }
+}
+
+/// Whether rows ordered by `have`, with `fixed` slots constant, satisfy the wished order.
+#[must_use]
+pub fn satisfies(have: &[(Slot, bool)], fixed: &SlotSet, want: &[(Slot, bool)]) -> bool {
+    let mut have = have.iter().filter(|(s, _)| !fixed.contains(s));
+    want.iter().filter(|(s, _)| !fixed.contains(s)).all(|w| have.next() == Some(w))
+}
+
+impl Planner<'_, '_> {
+    /// The cheapest way to read a table.
+    pub fn best_path(&self, r: &Request<'_>) -> Path {
+        let table = &r.get.table;
+        let sargs = sargs(r.get, r.conjuncts);
+        let stats = self.statistics(table);
+        let total = stats.as_ref().map_or(cost::DEFAULT_ROWS, |s| s.rows.max(1.0));
+        let selectivity: f64 = r.conjuncts.iter().map(|c| self.selectivity(c, Some(r.get))).product();
+        let mut needed: Vec<i32> = Vec::new();
+        for (i, c) in table.columns.iter().enumerate() {
+            let slot = r.get.slot(i);
+            if r.need.contains(&slot) || r.conjuncts.iter().any(|e| e.slots().contains(&slot)) {
+                needed.push(c.column_id);
+            }
+        }
+        let mut best: Option<Path> = None;
+        let hinted = &r.get.hints.indexes;
+        for (i, index) in table.indexes.iter().enumerate() {
+            if index.disabled || index.filter.is_some() || (!hinted.is_empty() && !hinted.contains(&i)) {
+                continue;
+            }
+            let mut path = self.path(r, i, &sargs, total);
+            path.covering = supplies(table, index).is_none_or(|s| needed.iter().all(|c| s.contains(c)));
+            if r.get.row_key.is_some() && i != 0 {
+                // Targets of changes need the whole row.
+                path.covering = false;
+            }
+            path.rows = if path.point { path.rows.min(1.0) } else { (total * selectivity).max(0.01) };
+            let touched = self.touched(&path, r, total);
+            path.cost = cost::SEEK + touched * if path.covering { cost::ROW } else { cost::ROW + cost::LOOKUP };
+            if i != 0 && path.covering {
+                // A narrower row: slightly cheaper than the whole one.
+                path.cost *= 0.7;
+            }
+            if let Some(want) = r.order {
+                let fixed = path.fixed(r.get);
+                if !satisfies(&path.ordering(r.get), &fixed, want) {
+                    path.backward = true;
+                    if !satisfies(&path.ordering(r.get), &fixed, want) {
+                        path.backward = false;
+                        path.cost += cost::sort(path.rows);
+                    } else if let Some(goal) = r.row_goal {
+                        path.cost = scaled(path.cost, goal, path.rows);
+                    }
+                } else if let Some(goal) = r.row_goal {
+                    path.cost = scaled(path.cost, goal, path.rows);
+                }
+            } else if let Some(goal) = r.row_goal {
+                path.cost = scaled(path.cost, goal, path.rows);
+            }
+            if best.as_ref().is_none_or(|b| better(&path, b)) {
+                best = Some(path);
+            }
+        }
+        best.unwrap_or_else(|| self.path(r, 0, &[], total))
+    }
+
+    /// Rows of the tree that are read.
+    fn touched(&self, path: &Path, r: &Request<'_>, total: f64) -> f64 {
+        if path.point {
+            return 1.0;
+        }
+        let used = path.eq.iter().chain(&path.low).chain(&path.high).chain(&path.list);
+        let mut conjuncts: Vec<usize> = used.map(|s| s.conjunct).collect();
+        conjuncts.sort_unstable();
+        conjuncts.dedup();
+        let fraction: f64 = conjuncts.iter().map(|c| self.selectivity(&r.conjuncts[*c], Some(r.get))).product();
+        (total * fraction).max(1.0)
+    }
+
+    fn path(&self, r: &Request<'_>, position: usize, sargs: &[Sarg], total: f64) -> Path {
+        let table = &r.get.table;
+        let index = &table.indexes[position];
+        let mut path = Path {
+            index: position,
+            eq: Vec::new(),
+            low: None,
+            high: None,
+            list: None,
+            point: false,
+            covering: true,
+            backward: false,
+            rows: total,
+            cost: 0.0,
+        };
+        if r.get.hints.force_scan {
+            return path;
+        }
+        for key in &index.key {
+            let Some(column) = table.column_index(key.column_id) else { break };
+            let on = |f: fn(&SargKind) -> bool| sargs.iter().find(|s| s.column == column && f(&s.kind)).cloned();
+            if let Some(eq) = on(|k| matches!(k, SargKind::Eq(_))) {
+                path.eq.push(eq);
+                continue;
+            }
+            if let Some(list) = on(|k| matches!(k, SargKind::In(_))) {
+                path.list = Some(list);
+                break;
+            }
+            path.low = on(|k| matches!(k, SargKind::Low(..)));
+            path.high = on(|k| matches!(k, SargKind::High(..)));
+            if path.low.is_none() && path.high.is_none() {
+                path.low = on(|k| matches!(k, SargKind::Like(_)));
+            }
+            break;
+        }
+        path.point = index.unique && !index.key.is_empty() && path.eq.len() == index.key.len();
+        if path.point {
+            path.rows = 1.0;
+        }
+        path
+    }
+
+    /// Builds the access for a path. `need` are the slots wanted above; conjuncts not used by the seek are tested here.
+    pub fn access(&mut self, get: &Get, path: &Path, conjuncts: &[Expr], need: &SlotSet) -> Result<Node> {
+        let table = get.table.clone();
+        let index = table.indexes[path.index].clone();
+        let (bounds, consumed) = self.bounds(get, path, &index)?;
+        let residual: Vec<Expr> =
+            conjuncts.iter().enumerate().filter(|(i, _)| !consumed.contains(i)).map(|(_, e)| e.clone()).collect();
+        let mut wanted = need.clone();
+        residual.iter().for_each(|e| e.add_slots(&mut wanted));
+        let text = self.access_text(get, path, &index, conjuncts, &consumed, &residual);
+        let stored = supplies(&table, &index);
+        let (mut decode, mut lookup_decode) = (Vec::new(), Vec::new());
+        for (i, c) in table.columns.iter().enumerate().filter(|(i, _)| wanted.contains(&get.slot(*i))) {
+            let slot = get.slot(i) as usize;
+            let missing = c.missing_value.as_ref().map_or(Value::Null, |b| column::decode(b, &c.ty));
+            let position = stored.as_ref().and_then(|s| s.iter().position(|id| *id == c.column_id));
+            match (&stored, position) {
+                (None, _) => decode.push(Decode { ordinal: usize::from(c.ordinal), slot, ty: c.ty, missing }),
+                (Some(_), Some(ordinal)) => decode.push(Decode { ordinal, slot, ty: c.ty, missing }),
+                (Some(_), None) => {
+                    lookup_decode.push(Decode { ordinal: usize::from(c.ordinal), slot, ty: c.ty, missing });
+                }
+            }
+        }
+        let needs_lookup = stored.is_some() && (!lookup_decode.is_empty() || get.row_key.is_some() || self.direct_target == Some(get.id));
+        // Conditions that the index row can answer are tested before the lookup.
+        let late: SlotSet = lookup_decode.iter().map(|d| d.slot as Slot).collect();
+        let (after, before): (Vec<Expr>, Vec<Expr>) =
+            residual.into_iter().partition(|e| e.slots().iter().any(|s| late.contains(s)));
+        let before = self.pred(&before)?;
+        let after = self.pred(&after)?;
+        let lookup = needs_lookup.then(|| Lookup { tree: table.clustered().tree, decode: lookup_decode, residual: after });
+        let lookup_text = lookup.is_some().then(|| self.lookup_text(get));
+        let direct = self.direct_target == Some(get.id);
+        let target = get.row_key.is_some() || direct;
+        let h = &get.hints;
+        let lock = if h.exclusive || (target && path.point) {
+            Some(LockMode::Exclusive)
+        } else if h.update || target {
+            Some(LockMode::Update)
+        } else {
+            None
+        };
+        let table_lock = if h.table_exclusive {
+            Some(LockMode::Exclusive)
+        } else if h.table {
+            Some(LockMode::Shared)
+        } else {
+            None
+        };
+        let access = Access {
+            database: table.database,
+            object: table.object_id as u32,
+            tree: index.tree,
+            bounds,
+            backward: path.backward,
+            decode,
+            residual: before,
+            lookup,
+            lock,
+            table_lock,
+            repeatable: h.repeatable,
+            serializable: h.serializable,
+            versioned: h.dirty || h.snapshot,
+            row_key: get.row_key.map(|s| s as usize),
+            direct,
+            needs_key: target,
+            text,
+            lookup_text,
+        };
+        Ok(Node { op: Op::Access(Arc::new(access)), rows: path.rows, cost: path.cost })
+    }
+
+    fn key_part(&mut self, table: &TableDef, column: usize, descending: bool, value: &Expr) -> Result<KeyPart> {
+        let c = &table.columns[column];
+        let code = Compiler { subqueries: self }.value(value)?;
+        Ok(KeyPart { code, column: KeyColumn { ty: c.ty, collation: c.collation, descending } })
+    }
+
+    fn bounds(&mut self, get: &Get, path: &Path, index: &IndexDef) -> Result<(Bounds, Vec<usize>)> {
+        let table = &get.table;
+        let mut consumed = Vec::new();
+        let mut prefix = Vec::new();
+        for (sarg, key) in path.eq.iter().zip(&index.key) {
+            if let SargKind::Eq(value) = &sarg.kind {
+                prefix.push(self.key_part(table, sarg.column, key.descending, value)?);
+                consumed.push(sarg.conjunct);
+            }
+        }
+        if path.point {
+            return Ok((Bounds::Point(prefix), consumed));
+        }
+        let next = index.key.get(path.eq.len());
+        if let (Some(list), Some(key)) = (&path.list, next) {
+            if let SargKind::In(values) = &list.kind {
+                consumed.push(list.conjunct);
+                let c = &table.columns[list.column];
+                let column = KeyColumn { ty: c.ty, collation: c.collation, descending: key.descending };
+                let items = Compiler { subqueries: self }.values(values)?;
+                let unique = index.unique && index.key.len() == path.eq.len() + 1;
+                return Ok((Bounds::In { prefix, items, column, unique }, consumed));
+            }
+        }
+        let mut end = |sarg: &Option<Sarg>, this: &mut Self, consumed: &mut Vec<usize>| -> Result<Option<LowHigh>> {
+            let (Some(sarg), Some(key)) = (sarg, next) else { return Ok(None) };
+            Ok(Some(match &sarg.kind {
+                SargKind::Low(v, inclusive) | SargKind::High(v, inclusive) => {
+                    consumed.push(sarg.conjunct);
+                    LowHigh::Value(this.key_part(table, sarg.column, key.descending, v)?, *inclusive)
+                }
+                SargKind::Like(p) => {
+                    let part = this.key_part(table, sarg.column, key.descending, p)?;
+                    LowHigh::LikePrefix(part.code, part.column)
+                }
+                SargKind::Eq(_) | SargKind::In(_) => return Ok(None),
+            }))
+        };
+        let low = end(&path.low, self, &mut consumed)?;
+        let high = end(&path.high, self, &mut consumed)?;
+        if prefix.is_empty() && low.is_none() && high.is_none() {
+            return Ok((Bounds::All, consumed));
+        }
+        Ok((Bounds::Range { prefix, low, high }, consumed))
+    }
+}
+
+fn scaled(cost: f64, goal: f64, rows: f64) -> f64 {
+    cost::SEEK + cost * (goal / rows.max(1.0)).min(1.0)
+}
+
+/// Lower cost wins; equal cost prefers the clustered index, then more bound columns.
+fn better(a: &Path, b: &Path) -> bool {
+    if (a.cost - b.cost).abs() > 1e-9 {
+        return a.cost < b.cost;
+    }
+    a.eq.len() > b.eq.len()
+}

@@ -1,0 +1,231 @@
+//! The functions that compile statements.
+
+use super::run::{Body, Plan, subquery_states};
+use super::{Planner, SubPlan};
+use crate::bind::expr::{Clause, ExprCx};
+use crate::bind::query::Destination;
+use crate::bind::rel::{Rel, SlotSet};
+use crate::bind::{Binder, BoundQuery};
+use crate::catalog::TableDef;
+use crate::context::ExecCtx;
+use crate::errors::Result;
+use crate::exec::cx::Cx;
+use crate::expr::Slot;
+use crate::expr::compile::{Code, Compiler, Pred};
+use crate::meta::{ColumnMeta, SourceColumn};
+use crate::scope::BindScope;
+use keel_parser::ast;
+use keel_types::{SqlType, Value};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// A data change to compile.
+#[derive(Clone, Copy, Debug)]
+pub enum Dml<'a> {
+    /// INSERT (except INSERT … EXECUTE: the caller feeds its rows to the bulk inserter)
+    Insert(&'a ast::Insert),
+    /// UPDATE
+    Update(&'a ast::Update),
+    /// DELETE
+    Delete(&'a ast::Delete),
+    /// MERGE
+    Merge(&'a ast::Merge),
+}
+
+/// Compiles a SELECT statement, with or without variable assignment or INTO.
+pub fn compile_select(scope: &dyn BindScope, select: &ast::SelectStatement) -> Result<Plan> {
+    let mut binder = Binder::new(scope);
+    let bound = binder.select_statement(select)?;
+    let BoundQuery { rel, columns } = bound.query;
+    match bound.destination {
+        Destination::Assign(targets) => {
+            let mut need = SlotSet::new();
+            targets.iter().for_each(|(_, e)| e.add_slots(&mut need));
+            let mut planner = Planner::new(&mut binder);
+            let planned = planner.plan_tree(rel, &need)?;
+            let mut compiled = Vec::new();
+            for (info, e) in &targets {
+                compiled.push((info.index, Compiler { subqueries: &mut planner }.value(e)?));
+            }
+            let body = Body::Assign { root: Arc::new(planned.node), targets: compiled };
+            let subplans = planner.subplans;
+            Ok(finish(&binder, body, subplans, Vec::new(), None))
+        }
+        destination => {
+            let meta = describe(&binder, &rel, &columns.iter().map(|c| (c.name.as_str(), c.slot)).collect::<Vec<_>>());
+            let output: Vec<Slot> = columns.iter().map(|c| c.slot).collect();
+            let mut planner = Planner::new(&mut binder);
+            let planned = planner.plan_tree(rel, &output.iter().copied().collect())?;
+            let body =
+                Body::Query { root: Arc::new(planned.node), output: output.into_iter().map(|s| s as usize).collect() };
+            let subplans = planner.subplans;
+            let into = match destination {
+                Destination::Into(name) => Some(name),
+                _ => None,
+            };
+            Ok(finish(&binder, body, subplans, meta, into))
+        }
+    }
+}
+
+/// Assembles a plan.
+pub(crate) fn finish(
+    binder: &Binder<'_>,
+    body: Body,
+    subplans: Vec<SubPlan>,
+    columns: Vec<ColumnMeta>,
+    into: Option<ast::ObjectName>,
+) -> Plan {
+    let text = super::text::explain(&body, &subplans);
+    Plan {
+        columns,
+        into,
+        dependencies: binder.databases.clone(),
+        body,
+        slot_count: binder.slots.len(),
+        subplans,
+        text,
+        pool: Mutex::new(Vec::new()),
+    }
+}
+
+/// Metadata of result columns.
+pub(crate) fn describe(binder: &Binder<'_>, rel: &Rel, columns: &[(&str, Slot)]) -> Vec<ColumnMeta> {
+    let mut gets = Vec::new();
+    collect_gets(rel, &mut gets);
+    columns
+        .iter()
+        .map(|(name, slot)| {
+            let info = &binder.slots[*slot as usize];
+            let mut meta = ColumnMeta {
+                name: (*name).to_owned(),
+                ty: if info.ty == SqlType::Null { SqlType::Int } else { info.ty },
+                collation: info.collation,
+                nullable: info.nullable,
+                identity: false,
+                computed: false,
+                updatable: false,
+                source: None,
+            };
+            let origin = info.origin.and_then(|(id, c)| gets.iter().find(|(g, _)| *g == id).map(|(_, t)| (t, c)));
+            if let Some((table, c)) = origin {
+                let column = &table.columns[c];
+                meta.identity = column.identity.is_some();
+                meta.computed = column.computed.is_some();
+                meta.updatable = !meta.identity && !meta.computed;
+                meta.source = Some(Box::new(SourceColumn {
+                    table: table.name.clone(),
+                    column: column.name.clone(),
+                    column_id: column.column_id,
+                }));
+            }
+            meta
+        })
+        .collect()
+}
+
+fn collect_gets(rel: &Rel, into: &mut Vec<(u32, Arc<TableDef>)>) {
+    if let Rel::Get(g) = rel {
+        into.push((g.id, g.table.clone()));
+    }
+    rel.inputs().into_iter().for_each(|r| collect_gets(r, into));
+}
+
+/// Compiles SELECT … INTO for a table that now exists, column for column.
+pub fn compile_select_into(
+    scope: &dyn BindScope,
+    select: &ast::SelectStatement,
+    table: Arc<TableDef>,
+) -> Result<Plan> {
+    crate::dml::compile_select_into(scope, select, table)
+}
+
+/// Compiles INSERT, UPDATE, DELETE or MERGE.
+pub fn compile_dml(scope: &dyn BindScope, dml: Dml<'_>) -> Result<Plan> {
+    match dml {
+        Dml::Insert(s) => crate::dml::compile_insert(scope, s),
+        Dml::Update(s) => crate::dml::compile_update(scope, s),
+        Dml::Delete(s) => crate::dml::compile_delete(scope, s),
+        Dml::Merge(s) => crate::dml::compile_merge(scope, s),
+    }
+}
+
+/// A compiled value expression (SET @v = …, RETURN …, PRINT …, arguments of EXEC).
+pub struct CompiledExpr {
+    code: Code,
+    ty: SqlType,
+    nullable: bool,
+    slot_count: usize,
+    subplans: Vec<SubPlan>,
+}
+
+impl CompiledExpr {
+    /// Its type.
+    #[must_use]
+    pub fn ty(&self) -> SqlType {
+        self.ty
+    }
+    /// Whether it can be NULL.
+    #[must_use]
+    pub fn nullable(&self) -> bool {
+        self.nullable
+    }
+    /// The value of a constant.
+    #[must_use]
+    pub fn constant(&self) -> Option<&Value> {
+        match &self.code {
+            Code::Const(v) => Some(v),
+            _ => None,
+        }
+    }
+    /// Its value now.
+    pub fn eval(&self, ctx: &mut ExecCtx<'_>) -> Result<Value> {
+        let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
+        cx.subqueries = subquery_states(&self.subplans);
+        self.code.eval(&mut cx)
+    }
+}
+
+/// A compiled condition (IF, WHILE).
+pub struct CompiledCondition {
+    pred: Pred,
+    slot_count: usize,
+    subplans: Vec<SubPlan>,
+}
+
+impl CompiledCondition {
+    /// Whether it is true now (unknown is false).
+    pub fn test(&self, ctx: &mut ExecCtx<'_>) -> Result<bool> {
+        let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
+        cx.subqueries = subquery_states(&self.subplans);
+        self.pred.test(&mut cx)
+    }
+}
+
+/// Compiles a value; converted to `ty` as by assignment when given. Subqueries and functions are allowed.
+pub fn compile_expr(scope: &dyn BindScope, e: &ast::Expr, ty: Option<SqlType>) -> Result<CompiledExpr> {
+    let mut binder = Binder::new(scope);
+    let empty = crate::bind::Scope::default();
+    let mut expr = binder.value(e, &mut ExprCx::new(&empty, Clause::Other))?;
+    if let Some(ty) = ty {
+        expr = crate::bind::merge_types::assign_to(expr, ty)?;
+    }
+    let mut planner = Planner::new(&mut binder);
+    let code = Compiler { subqueries: &mut planner }.value(&expr)?;
+    let subplans = planner.subplans;
+    let ty = if expr.ty == SqlType::Null { SqlType::Int } else { expr.ty };
+    let slot_count = if subplans.is_empty() { 0 } else { binder.slots.len() };
+    Ok(CompiledExpr { code, ty, nullable: expr.nullable, slot_count, subplans })
+}
+
+/// Compiles a condition.
+pub fn compile_condition(scope: &dyn BindScope, e: &ast::Expr) -> Result<CompiledCondition> {
+    let mut binder = Binder::new(scope);
+    let empty = crate::bind::Scope::default();
+    let expr = binder.condition(e, &mut ExprCx::new(&empty, Clause::Other))?;
+    let mut planner = Planner::new(&mut binder);
+    let pred = Compiler { subqueries: &mut planner }.condition(&expr)?;
+    let subplans = planner.subplans;
+    let slot_count = if subplans.is_empty() { 0 } else { binder.slots.len() };
+    Ok(CompiledCondition { pred, slot_count, subplans })
+}

@@ -1,0 +1,34 @@
+//! Cost units (one row read in a scan is 1) and default guesses.
+
+/// Rows of a table nobody has counted.
+pub const DEFAULT_ROWS: f64 = 1000.0;
+/// Finding a place in a tree.
+pub const SEEK: f64 = 4.0;
+/// Reading the next row.
+pub const ROW: f64 = 1.0;
+/// Fetching the clustered row for an index entry.
+pub const LOOKUP: f64 = 4.0;
+/// Putting a row into a hash table.
+pub const HASH_BUILD: f64 = 1.5;
+/// Looking a row up in a hash table.
+pub const HASH_PROBE: f64 = 0.7;
+/// Starting a hash join.
+pub const HASH_START: f64 = 20.0;
+/// Evaluating a condition or passing a row on.
+pub const TOUCH: f64 = 0.2;
+
+/// Selectivity of an equality nobody knows better.
+pub const EQUAL: f64 = 0.05;
+/// Of a range with one end.
+pub const RANGE: f64 = 0.3;
+/// Of a LIKE.
+pub const LIKE: f64 = 0.1;
+/// Of anything else.
+pub const OTHER: f64 = 0.33;
+
+/// Sorting n rows.
+#[must_use]
+pub fn sort(rows: f64) -> f64 {
+    let n = rows.max(2.0);
+    n * n.log2() * 0.15 + n * 0.5
+}

@@ -1,0 +1,611 @@
+//! From logical to physical operators, apart from tables and inner joins (see `access` and `cluster`).
+
+use super::access::satisfies;
+use super::cluster::equi_sides;
+use super::cost;
+use super::{Planner, SortOrder};
+use crate::bind::rel::{Aggregate, JoinKind, JoinMethod, Rel, SetKind, SlotSet, SortKey, WindowCall};
+use crate::errors::Result;
+use crate::exec::node::{
+    AggregateCall, AggregateNode, DistinctNode, FilterNode, HashJoinNode, LoopNode, Node, Op, OrderKey, ProjectNode,
+    RecursiveNode, SetOpNode, SortNode, SpoolNode, TopNode, ValuesNode, VirtualScan, WindowCallNode, WindowNode,
+    WorkTableNode,
+};
+use crate::expr::compile::{Compiler, Pred};
+use crate::expr::{Expr, Slot};
+use keel_types::key::KeyColumn;
+use keel_types::{SqlType, Value};
+use std::sync::Arc;
+
+/// A planned subtree.
+pub struct Planned {
+    /// The operator.
+    pub node: Node,
+    /// Order its rows come in.
+    pub order: Vec<(Slot, bool)>,
+    /// Slots that have one value throughout.
+    pub fixed: SlotSet,
+    /// Slots it writes.
+    pub produced: SlotSet,
+}
+
+impl Planned {
+    /// One row without columns.
+    #[must_use]
+    pub fn one() -> Planned {
+        Planned::plain(Op::One, 1.0, 0.0, SlotSet::new())
+    }
+    fn plain(op: Op, rows: f64, cost: f64, produced: SlotSet) -> Planned {
+        Planned { node: Node { op, rows, cost }, order: Vec::new(), fixed: SlotSet::new(), produced }
+    }
+}
+
+fn positions(set: impl IntoIterator<Item = Slot>) -> Vec<usize> {
+    set.into_iter().map(|s| s as usize).collect()
+}
+
+impl Planner<'_, '_> {
+    /// Compiles a conjunction.
+    pub fn pred(&mut self, parts: &[Expr]) -> Result<Option<Pred>> {
+        Compiler { subqueries: self }.conjunction(parts)
+    }
+
+    fn compiler(&mut self) -> Compiler<'_> {
+        Compiler { subqueries: self }
+    }
+
+    fn order_keys(&mut self, keys: &[SortKey]) -> Result<Vec<OrderKey>> {
+        keys.iter()
+            .map(|k| {
+                Ok(OrderKey {
+                    code: self.compiler().value(&k.expr)?,
+                    descending: k.descending,
+                    collation: k.expr.collation,
+                })
+            })
+            .collect()
+    }
+
+    fn carried(planned: &Planned, need: &SlotSet) -> Vec<usize> {
+        positions(planned.produced.intersection(need).copied())
+    }
+
+    /// Puts a filter on top.
+    pub fn filtered(&mut self, input: Planned, preds: Vec<Expr>, _need: &SlotSet) -> Result<Planned> {
+        if preds.is_empty() {
+            return Ok(input);
+        }
+        let (startup, rest): (Vec<Expr>, Vec<Expr>) = preds
+            .into_iter()
+            .partition(|e| !e.is_volatile() && !e.slots().iter().any(|s| input.produced.contains(s)));
+        let text = self.filter_text(&startup, &rest);
+        let selectivity: f64 = rest.iter().map(|e| self.selectivity(e, None)).product();
+        let rows = (input.node.rows * selectivity).max(0.01);
+        let cost = input.node.cost + input.node.rows * cost::TOUCH;
+        let Planned { node, order, fixed, produced } = input;
+        let filter = FilterNode { input: Arc::new(node), startup: self.pred(&startup)?, pred: self.pred(&rest)?, text };
+        Ok(Planned { node: Node { op: Op::Filter(Arc::new(filter)), rows, cost }, order, fixed, produced })
+    }
+
+    /// Plans a tree. `need` are the slots read above it; `want` is an order that would be welcome.
+    pub fn plan(&mut self, rel: Rel, need: &SlotSet, want: &SortOrder) -> Result<Planned> {
+        match rel {
+            Rel::One | Rel::Get(_) | Rel::Filter { .. } | Rel::Join { kind: JoinKind::Inner, .. } => {
+                self.cluster(rel, need, want)
+            }
+            Rel::Empty(slots) => Ok(Planned::plain(Op::Empty, 0.0, 0.0, slots)),
+            Rel::Join { kind, left, right, on, hint } => self.plan_join(kind, *left, *right, on, hint, need),
+            Rel::Virtual { table, alias, args, first_slot } => {
+                let args = self.compiler().values(&args)?;
+                let count = table.0.columns().len();
+                let columns = (0..count).map(|i| (i, first_slot as usize + i));
+                let columns = columns.filter(|(_, s)| need.contains(&(*s as Slot))).collect();
+                let rows = table.0.row_count_estimate() as f64;
+                let produced = (first_slot..first_slot + count as Slot).collect();
+                let text = format!("Table-valued function(OBJECT:([{alias}]))");
+                let scan = VirtualScan { table, args, columns, residual: None, text };
+                Ok(Planned::plain(Op::Virtual(Arc::new(scan)), rows, rows * 2.0, produced))
+            }
+            Rel::Values { rows, slots } => {
+                let compiled = rows.iter().map(|r| self.compiler().values(r)).collect::<Result<Vec<_>>>()?;
+                let n = compiled.len() as f64;
+                let values = ValuesNode { rows: compiled, slots: positions(slots.iter().copied()) };
+                Ok(Planned::plain(Op::Values(Arc::new(values)), n, n * cost::TOUCH, slots.into_iter().collect()))
+            }
+            Rel::Project { input, exprs } => self.plan_project(*input, exprs, need, want),
+            Rel::Aggregate { input, groups, sets, grouping_id, aggs, scalar } => {
+                self.plan_aggregate(*input, groups, sets, grouping_id, aggs, scalar, need)
+            }
+            Rel::Window { input, partition, order, calls } => self.plan_window(*input, partition, order, calls, need),
+            Rel::Sort { input, keys } => self.plan_sort(*input, keys, need, None, want.row_goal),
+            Rel::Top { input, count, percent, ties, offset } => {
+                self.plan_top(*input, count, percent, ties, offset, need)
+            }
+            Rel::Distinct { input, slots } => {
+                let inside: SlotSet = slots.iter().copied().collect();
+                let planned = self.plan(*input, &inside, &SortOrder::NONE)?;
+                let columns = slots.iter().map(|s| (*s as usize, self.key_column(*s))).collect();
+                let (rows, cost) = (planned.node.rows, planned.node.cost);
+                let distinct = self.distinct_of(&slots, rows);
+                let node = DistinctNode { input: Arc::new(planned.node), columns, text: "Hash Match(Aggregate)".into() };
+                let cost = cost + rows * cost::HASH_BUILD;
+                let mut out = Planned::plain(Op::Distinct(Arc::new(node)), distinct, cost, inside);
+                out.order = planned.order;
+                out.fixed = planned.fixed;
+                Ok(out)
+            }
+            Rel::SetOp { kind, left, right, left_slots, right_slots, slots } => {
+                self.plan_set(kind, *left, *right, left_slots, right_slots, slots)
+            }
+            Rel::Recursive { id, anchor, anchor_slots, step, step_slots, slots, limit } => {
+                let anchor = self.plan(*anchor, &anchor_slots.iter().copied().collect(), &SortOrder::NONE)?;
+                let step = self.plan(*step, &step_slots.iter().copied().collect(), &SortOrder::NONE)?;
+                let rows = anchor.node.rows * 10.0;
+                let cost = anchor.node.cost + step.node.cost * 10.0;
+                let node = RecursiveNode {
+                    id: id as usize,
+                    anchor: Arc::new(anchor.node),
+                    anchor_slots: positions(anchor_slots),
+                    step: Arc::new(step.node),
+                    step_slots: positions(step_slots),
+                    slots: positions(slots.iter().copied()),
+                    limit,
+                };
+                Ok(Planned::plain(Op::Recursive(Arc::new(node)), rows, cost, slots.into_iter().collect()))
+            }
+            Rel::WorkTable { id, slots } => {
+                let node = WorkTableNode { id: id as usize, slots: positions(slots.iter().copied()) };
+                Ok(Planned::plain(Op::WorkTable(Arc::new(node)), 10.0, 10.0, slots.into_iter().collect()))
+            }
+            Rel::MaxOneRow { input } => {
+                let planned = self.plan(*input, need, &SortOrder::NONE)?;
+                let (cost, produced) = (planned.node.cost, planned.produced);
+                Ok(Planned::plain(Op::MaxOneRow(Arc::new(planned.node)), 1.0, cost, produced))
+            }
+        }
+    }
+
+    /// How a slot compares.
+    pub fn key_column(&self, slot: Slot) -> KeyColumn {
+        let info = &self.binder.slots[slot as usize];
+        KeyColumn::ascending(info.ty, info.collation)
+    }
+
+    fn plan_project(
+        &mut self,
+        input: Rel,
+        exprs: Vec<(Slot, Expr)>,
+        need: &SlotSet,
+        want: &SortOrder,
+    ) -> Result<Planned> {
+        // Later expressions of one projection may read earlier ones; unneeded ones are dropped.
+        let mut wanted = need.clone();
+        let mut kept = Vec::new();
+        for (slot, e) in exprs.into_iter().rev() {
+            if wanted.contains(&slot) {
+                e.add_slots(&mut wanted);
+                kept.push((slot, e));
+            }
+        }
+        kept.reverse();
+        let mut planned = self.plan(input, &wanted, want)?;
+        if kept.is_empty() {
+            return Ok(planned);
+        }
+        let text = self.project_text(&kept);
+        let mut compiled = Vec::with_capacity(kept.len());
+        for (slot, e) in &kept {
+            compiled.push((*slot as usize, self.compiler().value(e)?));
+            planned.produced.insert(*slot);
+            // An order by a column is also an order by its copy.
+            if let Some(from) = e.as_slot() {
+                for o in &mut planned.order {
+                    if o.0 == from && need.contains(slot) && !need.contains(&from) {
+                        o.0 = *slot;
+                    }
+                }
+            }
+        }
+        let Planned { node, order, fixed, produced } = planned;
+        let (rows, cost) = (node.rows, node.cost + node.rows * cost::TOUCH);
+        let project = ProjectNode { input: Arc::new(node), exprs: compiled, text };
+        Ok(Planned { node: Node { op: Op::Project(Arc::new(project)), rows, cost }, order, fixed, produced })
+    }
+
+    /// Sort keys as slots, when they are nothing else.
+    fn slot_order(keys: &[SortKey]) -> Option<Vec<(Slot, bool)>> {
+        keys.iter().map(|k| k.expr.as_slot().map(|s| (s, k.descending))).collect()
+    }
+
+    fn plan_sort(
+        &mut self,
+        input: Rel,
+        keys: Vec<SortKey>,
+        need: &SlotSet,
+        limit: Option<Expr>,
+        row_goal: Option<f64>,
+    ) -> Result<Planned> {
+        let mut wanted = need.clone();
+        keys.iter().for_each(|k| k.expr.add_slots(&mut wanted));
+        let order = Self::slot_order(&keys);
+        let want = SortOrder { keys: order.clone(), row_goal };
+        let planned = self.plan(input, &wanted, &want)?;
+        if let Some(order) = &order {
+            if satisfies(&planned.order, &planned.fixed, order) {
+                return Ok(planned);
+            }
+        }
+        let text = self.sort_text(&keys, limit.is_some());
+        let compiled = self.order_keys(&keys)?;
+        let limit = limit.map(|l| self.compiler().value(&l)).transpose()?;
+        let slots = Self::carried(&planned, need);
+        let rows = planned.node.rows;
+        let cost = planned.node.cost + cost::sort(rows);
+        let node = SortNode { input: Arc::new(planned.node), keys: compiled, slots, limit, text };
+        let mut out = Planned::plain(Op::Sort(Arc::new(node)), rows, cost, planned.produced);
+        out.order = order.unwrap_or_default();
+        Ok(out)
+    }
+
+    fn plan_top(
+        &mut self,
+        input: Rel,
+        count: Option<Expr>,
+        percent: bool,
+        ties: Option<Vec<SortKey>>,
+        offset: Option<Expr>,
+        need: &SlotSet,
+    ) -> Result<Planned> {
+        let number = |e: &Expr| match e.as_const() {
+            Some(Value::Int(n)) => Some(*n as f64),
+            _ => None,
+        };
+        let goal = match (&count, percent) {
+            (Some(c), false) => Some(number(c).unwrap_or(100.0) + offset.as_ref().map_or(0.0, |o| number(o).unwrap_or(100.0))),
+            _ => None,
+        };
+        let mut wanted = need.clone();
+        ties.iter().flatten().for_each(|k| k.expr.add_slots(&mut wanted));
+        // TOP over ORDER BY: the sort needs to remember only the first rows.
+        let limit = match (&count, percent, &ties) {
+            (Some(c), false, None) => Some(match &offset {
+                None => c.clone(),
+                Some(o) => self.binder.arithmetic(crate::expr::ArithOp::Add, c.clone(), o.clone())?,
+            }),
+            _ => None,
+        };
+        let planned = match input {
+            Rel::Sort { input, keys } => self.plan_sort(*input, keys, &wanted, limit, goal)?,
+            other => self.plan(other, &wanted, &SortOrder { keys: None, row_goal: goal })?,
+        };
+        let text = "Top".to_owned();
+        let ties = ties.map(|t| self.order_keys(&t)).transpose()?;
+        let count = count.map(|c| self.compiler().value(&c)).transpose()?;
+        let offset = offset.map(|o| self.compiler().value(&o)).transpose()?;
+        let slots = Self::carried(&planned, &wanted);
+        let rows = goal.map_or(planned.node.rows, |g| g.min(planned.node.rows));
+        let cost = planned.node.cost;
+        let node = TopNode { input: Arc::new(planned.node), count, percent, ties, offset, slots, text };
+        let mut out = Planned::plain(Op::Top(Arc::new(node)), rows, cost, planned.produced);
+        out.order = planned.order;
+        out.fixed = planned.fixed;
+        Ok(out)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the parts of one logical node")]
+    fn plan_aggregate(
+        &mut self,
+        input: Rel,
+        groups: Vec<(Slot, Expr)>,
+        sets: Option<Vec<Vec<usize>>>,
+        grouping_id: Option<Slot>,
+        aggs: Vec<Aggregate>,
+        scalar: bool,
+        need: &SlotSet,
+    ) -> Result<Planned> {
+        let aggs: Vec<Aggregate> = aggs.into_iter().filter(|a| need.contains(&a.slot)).collect();
+        let mut inside = SlotSet::new();
+        groups.iter().for_each(|(_, e)| e.add_slots(&mut inside));
+        for a in &aggs {
+            a.arg.iter().chain(&a.separator).for_each(|e| e.add_slots(&mut inside));
+            a.order.iter().for_each(|k| k.expr.add_slots(&mut inside));
+        }
+        let planned = self.plan(input, &inside, &SortOrder::NONE)?;
+        let group_slots: Option<Vec<Slot>> = groups.iter().map(|(_, e)| e.as_slot()).collect();
+        let ordered = sets.is_none()
+            && (scalar
+                || group_slots.as_ref().is_some_and(|g| {
+                    let have: Vec<Slot> = planned.order.iter().map(|(s, _)| *s).filter(|s| !planned.fixed.contains(s)).collect();
+                    let open: Vec<&Slot> = g.iter().filter(|s| !planned.fixed.contains(s)).collect();
+                    open.len() <= have.len() && have[..open.len()].iter().all(|s| open.contains(&s))
+                }));
+        let text = self.aggregate_text(&groups, &aggs, ordered);
+        let rows = planned.node.rows;
+        let estimated = if scalar && groups.is_empty() {
+            1.0
+        } else {
+            let slots: Vec<Slot> = groups.iter().flat_map(|(_, e)| e.slots()).collect();
+            self.distinct_of(&slots, rows) * sets.as_ref().map_or(1.0, |s| s.len() as f64)
+        };
+        let cost = planned.node.cost + rows * if ordered { cost::TOUCH } else { cost::HASH_BUILD };
+        let mut produced: SlotSet = groups.iter().map(|(s, _)| *s).collect();
+        produced.extend(aggs.iter().map(|a| a.slot));
+        produced.extend(grouping_id);
+        let order = if ordered && !scalar {
+            let rename = |s: Slot| groups.iter().find(|(_, e)| e.as_slot() == Some(s)).map(|(g, _)| *g);
+            planned.order.iter().map_while(|(s, d)| rename(*s).map(|g| (g, *d))).collect()
+        } else {
+            Vec::new()
+        };
+        let mut keys = Vec::new();
+        for (slot, e) in &groups {
+            let column = KeyColumn::ascending(if e.ty == SqlType::Null { SqlType::Int } else { e.ty }, e.collation);
+            keys.push((self.compiler().value(e)?, column, *slot as usize));
+        }
+        let calls = aggs.iter().map(|a| self.aggregate_call(a)).collect::<Result<Vec<_>>>()?;
+        let node = AggregateNode {
+            input: Arc::new(planned.node),
+            groups: keys,
+            sets,
+            grouping_id: grouping_id.map(|s| s as usize),
+            aggs: calls,
+            scalar: scalar && groups.is_empty(),
+            ordered,
+            text,
+        };
+        let mut out = Planned::plain(Op::Aggregate(Arc::new(node)), estimated, cost, produced);
+        out.order = order;
+        Ok(out)
+    }
+
+    fn aggregate_call(&mut self, a: &Aggregate) -> Result<AggregateCall> {
+        Ok(AggregateCall {
+            func: a.func,
+            arg: a.arg.as_ref().map(|e| self.compiler().value(e)).transpose()?,
+            arg_ty: a.arg.as_ref().map_or(SqlType::Int, |e| e.ty),
+            collation: a.arg.as_ref().map(|e| e.collation).unwrap_or_default(),
+            separator: a.separator.as_ref().map(|e| self.compiler().value(e)).transpose()?,
+            order: self.order_keys(&a.order)?,
+            distinct: a.distinct,
+            slot: a.slot as usize,
+            ty: a.ty,
+        })
+    }
+
+    fn plan_window(
+        &mut self,
+        input: Rel,
+        partition: Vec<Expr>,
+        order: Vec<SortKey>,
+        calls: Vec<WindowCall>,
+        need: &SlotSet,
+    ) -> Result<Planned> {
+        let mut inside = need.clone();
+        partition.iter().for_each(|e| e.add_slots(&mut inside));
+        order.iter().for_each(|k| k.expr.add_slots(&mut inside));
+        calls.iter().flat_map(|c| &c.args).for_each(|e| e.add_slots(&mut inside));
+        let mut keys: Vec<SortKey> =
+            partition.iter().map(|e| SortKey { expr: e.clone(), descending: false }).collect();
+        keys.extend(order.iter().cloned());
+        let planned = if keys.is_empty() {
+            self.plan(input, &inside, &SortOrder::NONE)?
+        } else {
+            self.plan_sort(input, keys, &inside, None, None)?
+        };
+        let text = "Window Aggregate".to_owned();
+        let compiled_partition =
+            partition.iter().map(|e| Ok((self.compiler().value(e)?, e.collation))).collect::<Result<Vec<_>>>()?;
+        let compiled_order = self.order_keys(&order)?;
+        let mut compiled = Vec::new();
+        let mut produced = planned.produced.clone();
+        for c in &calls {
+            produced.insert(c.slot);
+            compiled.push(WindowCallNode {
+                func: c.func,
+                arg_ty: c.args.first().map_or(SqlType::Int, |a| a.ty),
+                collation: c.args.first().map(|a| a.collation).unwrap_or_default(),
+                args: self.compiler().values(&c.args)?,
+                frame: c.frame,
+                slot: c.slot as usize,
+                ty: c.ty,
+                ignore_nulls: c.ignore_nulls,
+            });
+        }
+        let slots = Self::carried(&planned, &inside);
+        let (rows, cost) = (planned.node.rows, planned.node.cost + planned.node.rows * 2.0);
+        let node = WindowNode {
+            input: Arc::new(planned.node),
+            partition: compiled_partition,
+            order: compiled_order,
+            calls: compiled,
+            slots,
+            text,
+        };
+        let mut out = Planned::plain(Op::Window(Arc::new(node)), rows, cost, produced);
+        out.order = planned.order;
+        Ok(out)
+    }
+
+    fn plan_set(
+        &mut self,
+        kind: SetKind,
+        left: Rel,
+        right: Rel,
+        left_slots: Vec<Slot>,
+        right_slots: Vec<Slot>,
+        slots: Vec<Slot>,
+    ) -> Result<Planned> {
+        let left = self.plan(left, &left_slots.iter().copied().collect(), &SortOrder::NONE)?;
+        let right = self.plan(right, &right_slots.iter().copied().collect(), &SortOrder::NONE)?;
+        let columns = slots.iter().map(|s| self.key_column(*s)).collect();
+        let (l, r) = (left.node.rows, right.node.rows);
+        let rows = if kind == SetKind::UnionAll { l + r } else { l * 0.5 };
+        let cost = left.node.cost + right.node.cost + (l + r) * cost::TOUCH;
+        let node = SetOpNode {
+            kind,
+            left: Arc::new(left.node),
+            right: Arc::new(right.node),
+            left_slots: positions(left_slots),
+            right_slots: positions(right_slots),
+            slots: positions(slots.iter().copied()),
+            columns,
+        };
+        Ok(Planned::plain(Op::SetOp(Arc::new(node)), rows, cost, slots.into_iter().collect()))
+    }
+
+    /// Left, full, semi and anti joins: the left side drives.
+    fn plan_join(
+        &mut self,
+        kind: JoinKind,
+        left: Rel,
+        right: Rel,
+        on: Vec<Expr>,
+        hint: Option<JoinMethod>,
+        need: &SlotSet,
+    ) -> Result<Planned> {
+        let (ls, rs) = (left.produced(), right.produced());
+        let mut inside = need.clone();
+        on.iter().for_each(|e| e.add_slots(&mut inside));
+        let right_outer = right.outer_slots();
+        let lateral = right_outer.iter().any(|s| ls.contains(s));
+        let mut left_need = inside.clone();
+        left_need.extend(right_outer);
+        let l = self.plan(left, &left_need, &SortOrder::NONE)?;
+        let (keys, rest): (Vec<Expr>, Vec<Expr>) =
+            on.iter().cloned().partition(|e| equi_sides(e, &ls, &rs).is_some());
+        let can_hash = !lateral;
+        let can_loop = !matches!(kind, JoinKind::Full | JoinKind::NotIn);
+        let looped = if can_loop && (hint != Some(JoinMethod::Hash) || !can_hash) {
+            let inner = right.clone().filter(on.clone());
+            Some(self.plan(inner, need, &SortOrder { keys: None, row_goal: semi_goal(kind) })?)
+        } else {
+            None
+        };
+        if !can_hash || hint == Some(JoinMethod::Loop) {
+            if let Some(inner) = looped {
+                return self.loop_join(kind, l, inner, Vec::new(), need);
+            }
+        }
+        let hashed = self.plan(right, &inside, &SortOrder::NONE)?;
+        if let Some(inner) = looped {
+            let loop_cost = l.node.rows * inner.node.cost;
+            let probe = if keys.is_empty() { hashed.node.rows * cost::TOUCH } else { cost::HASH_PROBE };
+            let hash_cost = hashed.node.cost + hashed.node.rows * cost::HASH_BUILD + l.node.rows * probe + cost::HASH_START;
+            if loop_cost < hash_cost {
+                return self.loop_join(kind, l, inner, Vec::new(), need);
+            }
+        }
+        self.hash_join(kind, l, hashed, keys, rest, need)
+    }
+
+    /// Nested loops over planned inputs.
+    pub fn loop_join(
+        &mut self,
+        kind: JoinKind,
+        outer: Planned,
+        inner: Planned,
+        on: Vec<Expr>,
+        need: &SlotSet,
+    ) -> Result<Planned> {
+        let text = self.loop_text(kind, &outer);
+        let selectivity: f64 = on.iter().map(|e| self.selectivity(e, None)).product();
+        let rows = joined_rows(kind, outer.node.rows, inner.node.rows * selectivity);
+        let cost = outer.node.cost + outer.node.rows * inner.node.cost;
+        let mut produced = outer.produced;
+        let inner_slots = positions(inner.produced.intersection(need).copied());
+        if matches!(kind, JoinKind::Inner | JoinKind::Left) {
+            produced.extend(&inner.produced);
+        }
+        let node = LoopNode {
+            kind,
+            outer: Arc::new(outer.node),
+            inner: Arc::new(inner.node),
+            on: self.pred(&on)?,
+            inner_slots,
+            text,
+        };
+        let mut out = Planned::plain(Op::Loop(Arc::new(node)), rows, cost, produced);
+        out.order = outer.order;
+        out.fixed = outer.fixed;
+        Ok(out)
+    }
+
+    /// Hash join over planned inputs; `keys` are equalities between the two sides.
+    pub fn hash_join(
+        &mut self,
+        kind: JoinKind,
+        probe: Planned,
+        build: Planned,
+        keys: Vec<Expr>,
+        rest: Vec<Expr>,
+        need: &SlotSet,
+    ) -> Result<Planned> {
+        let text = self.hash_text(kind, &keys, &rest);
+        let (mut probe_keys, mut build_keys, mut key_columns) = (Vec::new(), Vec::new(), Vec::new());
+        for k in &keys {
+            let Some((p, b)) = equi_sides(k, &probe.produced, &build.produced) else { continue };
+            key_columns.push(KeyColumn::ascending(p.ty, k.collation));
+            probe_keys.push(self.compiler().value(p)?);
+            build_keys.push(self.compiler().value(b)?);
+        }
+        let selectivity: f64 = keys.iter().chain(&rest).map(|e| self.selectivity(e, None)).product();
+        let rows = joined_rows(kind, probe.node.rows, build.node.rows * selectivity);
+        let cost = probe.node.cost
+            + build.node.cost
+            + build.node.rows * cost::HASH_BUILD
+            + probe.node.rows * cost::HASH_PROBE
+            + cost::HASH_START;
+        let mut inside = need.clone();
+        rest.iter().for_each(|e| e.add_slots(&mut inside));
+        let build_slots = positions(build.produced.intersection(&inside).copied());
+        let probe_slots = positions(probe.produced.intersection(need).copied());
+        let integer_key = key_columns.len() == 1 && key_columns[0].ty.is_integer();
+        let null_aware = kind == JoinKind::NotIn;
+        let kind = if null_aware { JoinKind::Anti } else { kind };
+        let mut produced = probe.produced;
+        if matches!(kind, JoinKind::Inner | JoinKind::Left | JoinKind::Full) {
+            produced.extend(&build.produced);
+        }
+        let node = HashJoinNode {
+            kind,
+            probe: Arc::new(probe.node),
+            build: Arc::new(build.node),
+            probe_keys,
+            build_keys,
+            key_columns,
+            residual: self.pred(&rest)?,
+            build_slots,
+            probe_slots,
+            integer_key,
+            null_aware,
+            text,
+        };
+        let mut out = Planned::plain(Op::HashJoin(Arc::new(node)), rows, cost, produced);
+        if kind != JoinKind::Full {
+            out.order = probe.order;
+            out.fixed = probe.fixed;
+        }
+        Ok(out)
+    }
+
+    /// Remembers an uncorrelated subtree's rows between openings.
+    pub fn spooled(&mut self, input: Planned, need: &SlotSet, outer: Vec<usize>) -> Planned {
+        let slots = Self::carried(&input, need);
+        let (rows, cost, produced) = (input.node.rows, input.node.cost, input.produced);
+        let node = SpoolNode { input: Arc::new(input.node), slots, outer };
+        Planned::plain(Op::Spool(Arc::new(node)), rows, cost, produced)
+    }
+}
+
+fn semi_goal(kind: JoinKind) -> Option<f64> {
+    matches!(kind, JoinKind::Semi | JoinKind::Anti).then_some(1.0)
+}
+
+fn joined_rows(kind: JoinKind, left: f64, matches: f64) -> f64 {
+    match kind {
+        JoinKind::Inner => (left * matches).max(0.01),
+        JoinKind::Left | JoinKind::Full => left * matches.max(1.0),
+        JoinKind::Semi => left * matches.clamp(0.05, 1.0),
+        JoinKind::Anti | JoinKind::NotIn => left * (1.0 - matches.min(0.9)),
+    }
+}

@@ -1,0 +1,534 @@
+//! Rewrites of the logical tree. Each pass has a name, can be switched off, and leaves a tree that means the same.
+
+use crate::bind::expr::is_null;
+use crate::bind::rel::{AggFunc, JoinKind, Rel, SetKind, SlotSet, SortKey, Subquery, SubqueryUse};
+use crate::bind::Binder;
+use crate::expr::{CmpOp, Expr, ExprKind, Slot};
+use keel_types::{SqlType, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The passes in the order they run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pass {
+    /// EXISTS and IN in WHERE become semi and anti joins.
+    UnnestSubqueries,
+    /// Conditions move towards the tables they are about; outer joins that cannot keep NULLs become inner.
+    PushPredicates,
+    /// MIN or MAX of a table becomes its first row in that order.
+    MinMaxToTop,
+}
+
+impl Pass {
+    /// All passes in order.
+    pub const ALL: [Pass; 3] = [Pass::UnnestSubqueries, Pass::PushPredicates, Pass::MinMaxToTop];
+    /// Its name in traces.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Pass::UnnestSubqueries => "unnest_subqueries",
+            Pass::PushPredicates => "push_predicates",
+            Pass::MinMaxToTop => "min_max_to_top",
+        }
+    }
+    /// Runs it.
+    #[must_use]
+    pub fn run(self, rel: Rel, binder: &mut Binder<'_>) -> Rel {
+        match self {
+            Pass::UnnestSubqueries => unnest(rel, binder),
+            Pass::PushPredicates => push(rel, Vec::new()),
+            Pass::MinMaxToTop => min_max(rel, binder),
+        }
+    }
+}
+
+/// Runs all passes.
+#[must_use]
+pub fn rewrite(mut rel: Rel, binder: &mut Binder<'_>) -> Rel {
+    for pass in Pass::ALL {
+        rel = pass.run(rel, binder);
+    }
+    rel
+}
+
+/// Applies `f` to every direct input.
+fn map_inputs(mut rel: Rel, f: &mut dyn FnMut(Rel) -> Rel) -> Rel {
+    for input in rel.inputs_mut() {
+        let old = std::mem::replace(input, Rel::One);
+        *input = f(old);
+    }
+    rel
+}
+
+// ---- subqueries ----
+
+fn unnest(rel: Rel, binder: &mut Binder<'_>) -> Rel {
+    let rel = map_inputs(rel, &mut |r| unnest(r, binder));
+    let Rel::Filter { input, predicates } = rel else { return rel };
+    let mut base = *input;
+    let mut kept = Vec::new();
+    for p in predicates {
+        let produced = base.produced();
+        match unnest_one(&p, &produced, binder) {
+            Some(Unnested { kind, right, on, then }) => {
+                base = Rel::Join { kind, left: Box::new(base), right: Box::new(unnest(right, binder)), on, hint: None };
+                kept.extend(then);
+            }
+            None => kept.push(p),
+        }
+    }
+    base.filter(kept)
+}
+
+struct Unnested {
+    kind: JoinKind,
+    right: Rel,
+    on: Vec<Expr>,
+    /// A condition to test above the join.
+    then: Option<Expr>,
+}
+
+fn unnest_one(p: &Expr, produced: &SlotSet, binder: &mut Binder<'_>) -> Option<Unnested> {
+    let (negated, inner) = match &p.kind {
+        ExprKind::Not(inner) => (true, &**inner),
+        _ => (false, p),
+    };
+    let ExprKind::Subquery(s) = &inner.kind else { return unnest_scalar(p, produced, binder) };
+    let mut outer = SlotSet::new();
+    s.add_outer_slots(&mut outer);
+    if !outer.is_subset(produced) {
+        // Reads something further out: joins here would not see a stable row. Still fine as an expression.
+        let foreign: Vec<_> = outer.difference(produced).collect();
+        if !foreign.is_empty() && matches!(s.usage, SubqueryUse::Scalar(_)) {
+            return None;
+        }
+    }
+    let body = match &s.usage {
+        SubqueryUse::Exists => strip_for_exists(s.rel.clone()),
+        _ => s.rel.clone(),
+    };
+    let (right, mut on) = pull_correlated(body, produced)?;
+    let kind = match (&s.usage, negated) {
+        (SubqueryUse::Exists, false) => JoinKind::Semi,
+        (SubqueryUse::Exists, true) => JoinKind::Anti,
+        (SubqueryUse::Any { op, needle, item }, negated) => {
+            let visible = right.produced();
+            if needle.has_subquery() || !item.slots().is_subset(&visible) {
+                return None;
+            }
+            let nullable = needle.nullable || item.nullable;
+            let mut equal = Expr::compare(*op, (**needle).clone(), (**item).clone());
+            equal.collation = inner.collation;
+            let kind = match (negated, nullable) {
+                (false, _) => JoinKind::Semi,
+                (true, false) => JoinKind::Anti,
+                (true, true) if on.is_empty() && *op == CmpOp::Eq => JoinKind::NotIn,
+                (true, true) => return None,
+            };
+            on.push(equal);
+            kind
+        }
+        (SubqueryUse::Scalar(_), _) => return None,
+    };
+    Some(Unnested { kind, right, on, then: None })
+}
+
+/// Under EXISTS neither columns nor order nor duplicates matter.
+fn strip_for_exists(rel: Rel) -> Rel {
+    match rel {
+        Rel::Project { input, .. } | Rel::Sort { input, .. } | Rel::Distinct { input, .. } => strip_for_exists(*input),
+        Rel::Top { input, count: Some(count), offset: None, percent: false, ties } => {
+            if matches!(count.as_const(), Some(Value::Int(n)) if *n > 0) {
+                strip_for_exists(*input)
+            } else {
+                Rel::Top { input, count: Some(count), offset: None, percent: false, ties }
+            }
+        }
+        other => other,
+    }
+}
+
+/// Takes the conditions that read outer slots out of the top filters. `None` when outer slots are read elsewhere too.
+fn pull_correlated(rel: Rel, outer: &SlotSet) -> Option<(Rel, Vec<Expr>)> {
+    let reads_outer = |e: &Expr| e.slots().iter().any(|s| outer.contains(s));
+    match rel {
+        Rel::Filter { input, predicates } => {
+            let (mut correlated, local): (Vec<Expr>, Vec<Expr>) = predicates.into_iter().partition(reads_outer);
+            if correlated.iter().any(Expr::has_subquery) {
+                return None;
+            }
+            let (input, mut deeper) = pull_correlated(*input, outer)?;
+            correlated.append(&mut deeper);
+            let rel = input.filter(local);
+            if rel.outer_slots().iter().any(|s| outer.contains(s)) {
+                return None;
+            }
+            Some((rel, correlated))
+        }
+        Rel::Project { input, exprs } if !exprs.iter().any(|(_, e)| reads_outer(e)) => {
+            let (input, on) = pull_correlated(*input, outer)?;
+            Some((input.project(exprs), on))
+        }
+        Rel::Join { kind: JoinKind::Inner, left, right, on, hint } => {
+            let (mut correlated, local): (Vec<Expr>, Vec<Expr>) = on.into_iter().partition(reads_outer);
+            let (left, mut a) = pull_correlated(*left, outer)?;
+            let (right, mut b) = pull_correlated(*right, outer)?;
+            correlated.append(&mut a);
+            correlated.append(&mut b);
+            let rel = Rel::Join { kind: JoinKind::Inner, left: Box::new(left), right: Box::new(right), on: local, hint };
+            Some((rel, correlated))
+        }
+        other => {
+            if other.outer_slots().iter().any(|s| outer.contains(s)) {
+                return None;
+            }
+            Some((other, Vec::new()))
+        }
+    }
+}
+
+/// `x op (SELECT agg FROM … WHERE inner = outer)` becomes a join with the aggregate grouped by the inner columns, unless an
+/// index makes computing it per row cheap.
+fn unnest_scalar(p: &Expr, produced: &SlotSet, binder: &mut Binder<'_>) -> Option<Unnested> {
+    let ExprKind::Compare(..) = &p.kind else { return None };
+    let subquery = find_scalar(p)?;
+    let SubqueryUse::Scalar(result) = subquery.usage else { return None };
+    let (exprs, aggregate) = match &subquery.rel {
+        Rel::Project { input, exprs } => (exprs.clone(), &**input),
+        other => (Vec::new(), other),
+    };
+    let Rel::Aggregate { input, groups, sets: None, aggs, scalar: true, .. } = aggregate else { return None };
+    let counts = aggs.iter().any(|a| matches!(a.func, AggFunc::Count | AggFunc::CountStar | AggFunc::ApproxCountDistinct));
+    if !groups.is_empty() || counts || exprs.iter().any(|(_, e)| e.slots().iter().any(|s| produced.contains(s))) {
+        return None;
+    }
+    let (body, correlated) = pull_correlated((**input).clone(), produced)?;
+    if correlated.is_empty() || indexed(&body, &correlated, produced) {
+        return None;
+    }
+    let mut new_groups = Vec::new();
+    let mut on = Vec::new();
+    for c in correlated {
+        let ExprKind::Compare(CmpOp::Eq, l, r) = &c.kind else { return None };
+        let outer_side = |e: &Expr| !e.slots().is_empty() && e.slots().is_subset(produced);
+        let (outer, inner) = if outer_side(l) { (l, r) } else if outer_side(r) { (r, l) } else { return None };
+        if inner.slots().iter().any(|s| produced.contains(s)) {
+            return None;
+        }
+        let slot = binder.slot_for("", inner);
+        new_groups.push((slot, (**inner).clone()));
+        let mut equal = Expr::compare(CmpOp::Eq, (**outer).clone(), binder.read(slot));
+        equal.collation = c.collation;
+        on.push(equal);
+    }
+    let right = Rel::Aggregate {
+        input: Box::new(body),
+        groups: new_groups,
+        sets: None,
+        grouping_id: None,
+        aggs: aggs.clone(),
+        scalar: false,
+    }
+    .project(exprs);
+    let mut then = p.clone();
+    let value = binder.read(result);
+    replace_scalar(&mut then, &value);
+    Some(Unnested { kind: JoinKind::Inner, right, on, then: Some(then) })
+}
+
+/// The scalar subquery of a comparison, when only operators that pass NULL on stand above it.
+fn find_scalar(e: &Expr) -> Option<Arc<Subquery>> {
+    match &e.kind {
+        ExprKind::Subquery(s) => matches!(s.usage, SubqueryUse::Scalar(_)).then(|| s.clone()),
+        ExprKind::Compare(_, a, b) | ExprKind::Arith(_, a, b) => match (find_scalar(a), find_scalar(b)) {
+            (Some(s), None) | (None, Some(s)) => Some(s),
+            _ => None,
+        },
+        ExprKind::Neg(a) => find_scalar(a),
+        ExprKind::Cast(c) if !c.lenient => find_scalar(&c.input),
+        _ => None,
+    }
+}
+
+fn replace_scalar(e: &mut Expr, value: &Expr) {
+    if matches!(&e.kind, ExprKind::Subquery(_)) {
+        *e = value.clone();
+        return;
+    }
+    e.for_each_child_mut(&mut |c| replace_scalar(c, value));
+}
+
+/// Whether some table of the body has an index led by a correlated column.
+fn indexed(body: &Rel, correlated: &[Expr], outer: &SlotSet) -> bool {
+    let mut columns = SlotSet::new();
+    for c in correlated {
+        columns.extend(c.slots().into_iter().filter(|s| !outer.contains(s)));
+    }
+    fn any(rel: &Rel, columns: &SlotSet) -> bool {
+        if let Rel::Get(g) = rel {
+            return g.table.indexes.iter().any(|i| {
+                let first = i.key.first().and_then(|k| g.table.column_index(k.column_id));
+                first.is_some_and(|c| columns.contains(&g.slot(c)))
+            });
+        }
+        rel.inputs().into_iter().any(|r| any(r, columns))
+    }
+    any(body, &columns)
+}
+
+// ---- predicates ----
+
+/// Moves conditions down. `preds` are those that hold above `rel` and may be tested anywhere below.
+fn push(rel: Rel, mut preds: Vec<Expr>) -> Rel {
+    match rel {
+        Rel::Filter { input, predicates } => {
+            preds.extend(predicates);
+            push(*input, preds)
+        }
+        Rel::Join { kind, left, right, on, hint } => push_join(kind, *left, *right, on, hint, preds),
+        Rel::Project { input, exprs } => {
+            let map: HashMap<Slot, Expr> = exprs.iter().cloned().collect();
+            let movable = |e: &Expr| {
+                e.slots().iter().all(|s| map.get(s).is_none_or(|m| !m.is_volatile() && !m.has_subquery()))
+                    && !e.has_subquery()
+            };
+            let (mut down, stay): (Vec<Expr>, Vec<Expr>) = preds.into_iter().partition(movable);
+            down.iter_mut().for_each(|e| e.substitute(&map));
+            push(*input, down).project(exprs).filter(stay)
+        }
+        Rel::Aggregate { input, groups, sets, grouping_id, aggs, scalar } => {
+            let map: HashMap<Slot, Expr> = groups.iter().cloned().collect();
+            let movable = |e: &Expr| {
+                sets.is_none() && !groups.is_empty() && !e.has_subquery() && !e.slots().is_empty()
+                    && aggs.iter().all(|a| !e.slots().contains(&a.slot))
+            };
+            let (mut down, stay): (Vec<Expr>, Vec<Expr>) = preds.into_iter().partition(movable);
+            down.iter_mut().for_each(|e| e.substitute(&map));
+            let input = Box::new(push(*input, down));
+            Rel::Aggregate { input, groups, sets, grouping_id, aggs, scalar }.filter(stay)
+        }
+        Rel::Sort { input, keys } => Rel::Sort { input: Box::new(push(*input, preds)), keys },
+        Rel::Distinct { input, slots } => {
+            let inside: SlotSet = slots.iter().copied().collect();
+            let produced = input.produced();
+            let movable = |e: &Expr| e.slots().iter().all(|s| inside.contains(s) || !produced.contains(s));
+            let (down, stay): (Vec<Expr>, Vec<Expr>) = preds.into_iter().partition(movable);
+            Rel::Distinct { input: Box::new(push(*input, down)), slots }.filter(stay)
+        }
+        Rel::SetOp { kind: SetKind::UnionAll, left, right, left_slots, right_slots, slots } => {
+            let (down, stay): (Vec<Expr>, Vec<Expr>) = preds.into_iter().partition(|e| !e.has_subquery());
+            let renamed = |side: &[Slot]| -> Vec<Expr> {
+                let map = slots.iter().zip(side).map(|(o, s)| (*o, renamed_slot(*s, *o, &down))).collect();
+                down.iter()
+                    .cloned()
+                    .map(|mut e| {
+                        e.substitute(&map);
+                        e
+                    })
+                    .collect()
+            };
+            let (l, r) = (renamed(&left_slots), renamed(&right_slots));
+            let (left, right) = (Box::new(push(*left, l)), Box::new(push(*right, r)));
+            Rel::SetOp { kind: SetKind::UnionAll, left, right, left_slots, right_slots, slots }.filter(stay)
+        }
+        other => map_inputs(other, &mut |r| push(r, Vec::new())).filter(preds),
+    }
+}
+
+/// An expression that reads `slot` with the type under which the union's column is read.
+fn renamed_slot(slot: Slot, out: Slot, among: &[Expr]) -> Expr {
+    fn find(e: &Expr, slot: Slot) -> Option<Expr> {
+        if e.as_slot() == Some(slot) {
+            return Some(e.clone());
+        }
+        let mut found = None;
+        e.for_each_child(&mut |c| {
+            if found.is_none() {
+                found = find(c, slot);
+            }
+        });
+        found
+    }
+    let model = among.iter().find_map(|e| find(e, out)).unwrap_or_else(Expr::null);
+    Expr { kind: ExprKind::Slot(slot), nullable: true, ..model }
+}
+
+fn push_join(
+    kind: JoinKind,
+    left: Rel,
+    right: Rel,
+    on: Vec<Expr>,
+    hint: Option<crate::bind::rel::JoinMethod>,
+    preds: Vec<Expr>,
+) -> Rel {
+    let (ls, rs) = (left.produced(), right.produced());
+    let lateral = right.outer_slots().iter().any(|s| ls.contains(s));
+    let touches = |e: &Expr, set: &SlotSet| e.slots().iter().any(|s| set.contains(s));
+    match kind {
+        JoinKind::Inner => {
+            let (mut l, mut r, mut both) = (Vec::new(), Vec::new(), Vec::new());
+            let mut all: Vec<Expr> = on.into_iter().chain(preds).collect();
+            all.extend(transitive(&all));
+            all.extend(factored(&all));
+            for e in all {
+                match (touches(&e, &ls), touches(&e, &rs)) {
+                    (true, false) | (false, false) => l.push(e),
+                    (false, true) => r.push(e),
+                    (true, true) => both.push(e),
+                }
+            }
+            let join = Rel::Join {
+                kind,
+                left: Box::new(push(left, l)),
+                right: Box::new(push(right, r)),
+                on: both,
+                hint,
+            };
+            join
+        }
+        JoinKind::Left => {
+            // A condition above that rejects NULLs of the right side makes it an inner join.
+            if preds.iter().any(|e| rejects_nulls(e, &rs)) {
+                return push_join(JoinKind::Inner, left, right, on, hint, preds);
+            }
+            let (above, down): (Vec<Expr>, Vec<Expr>) = preds.into_iter().partition(|e| touches(e, &rs));
+            let (to_right, stay): (Vec<Expr>, Vec<Expr>) =
+                on.into_iter().partition(|e| touches(e, &rs) && !touches(e, &ls) && !lateral);
+            let (left, right) = (Box::new(push(left, down)), Box::new(push(right, to_right)));
+            Rel::Join { kind, left, right, on: stay, hint }.filter(above)
+        }
+        JoinKind::Semi | JoinKind::Anti | JoinKind::NotIn => {
+            let to_right = |e: &Expr| kind != JoinKind::NotIn && touches(e, &rs) && !touches(e, &ls) && !lateral;
+            let (r, stay): (Vec<Expr>, Vec<Expr>) = on.into_iter().partition(to_right);
+            let (left, right) = (Box::new(push(left, preds)), Box::new(push(right, r)));
+            Rel::Join { kind, left, right, on: stay, hint }
+        }
+        JoinKind::Full => {
+            let (left, right) = (Box::new(push(left, Vec::new())), Box::new(push(right, Vec::new())));
+            Rel::Join { kind, left, right, on, hint }.filter(preds)
+        }
+    }
+}
+
+/// `a = b` and `b = constant` give `a = constant`.
+fn transitive(all: &[Expr]) -> Vec<Expr> {
+    let mut found = Vec::new();
+    let slot_pair = |e: &Expr| match &e.kind {
+        ExprKind::Compare(CmpOp::Eq, l, r) => l.as_slot().zip(r.as_slot()).map(|_| ((**l).clone(), (**r).clone())),
+        _ => None,
+    };
+    for e in all {
+        let Some((a, b)) = slot_pair(e) else { continue };
+        if a.ty != b.ty {
+            continue;
+        }
+        for c in all {
+            let ExprKind::Compare(op, l, r) = &c.kind else { continue };
+            for (column, value, op) in [(l, r, *op), (r, l, op.flip())] {
+                let fixed = value.slots().is_empty() && !value.is_volatile() && !value.has_subquery();
+                if !fixed || c.collation != e.collation {
+                    continue;
+                }
+                for (from, to) in [(&a, &b), (&b, &a)] {
+                    if column.as_slot() == from.as_slot() {
+                        let mut new = Expr::compare(op, to.clone(), (**value).clone());
+                        new.collation = c.collation;
+                        let print = format!("{:?}", new.kind);
+                        let known = |x: &Expr| format!("{:?}", x.kind) == print;
+                        if !all.iter().any(known) && !found.iter().any(known) {
+                            found.push(new);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// `(a AND x) OR (a AND y)` implies `a`: conditions common to all branches can be used for joins and seeks; and a
+/// disjunction whose branches each limit one table implies the disjunction of those limits.
+fn factored(all: &[Expr]) -> Vec<Expr> {
+    let mut found = Vec::new();
+    for e in all {
+        let ExprKind::Or(branches) = &e.kind else { continue };
+        let split: Vec<Vec<Expr>> = branches
+            .iter()
+            .map(|b| {
+                let mut parts = Vec::new();
+                b.clone().conjuncts(&mut parts);
+                parts
+            })
+            .collect();
+        for part in &split[0] {
+            let print = format!("{:?}", part.kind);
+            if split[1..].iter().all(|b| b.iter().any(|p| format!("{:?}", p.kind) == print)) {
+                found.push(part.clone());
+            }
+        }
+    }
+    found.retain(|f| {
+        let print = format!("{:?}", f.kind);
+        !all.iter().any(|a| format!("{:?}", a.kind) == print)
+    });
+    found
+}
+
+/// Whether the condition cannot be true when all slots of the set are NULL.
+fn rejects_nulls(e: &Expr, set: &SlotSet) -> bool {
+    fn null_in(e: &Expr, set: &SlotSet) -> bool {
+        match &e.kind {
+            ExprKind::Slot(s) => set.contains(s),
+            ExprKind::Arith(_, a, b) => null_in(a, set) || null_in(b, set),
+            ExprKind::Neg(a) => null_in(a, set),
+            ExprKind::Cast(c) => null_in(&c.input, set),
+            _ => false,
+        }
+    }
+    match &e.kind {
+        ExprKind::Compare(_, a, b) => null_in(a, set) || null_in(b, set),
+        ExprKind::Like(a, b, _) => null_in(a, set) || null_in(b, set),
+        ExprKind::InList(a, _) => null_in(a, set),
+        ExprKind::And(parts) => parts.iter().any(|p| rejects_nulls(p, set)),
+        ExprKind::Or(parts) => parts.iter().all(|p| rejects_nulls(p, set)),
+        ExprKind::Not(inner) => match &inner.kind {
+            ExprKind::IsNull(x) => null_in(x, set),
+            ExprKind::Compare(..) | ExprKind::Like(..) | ExprKind::InList(..) => rejects_nulls(inner, set),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+// ---- MIN and MAX ----
+
+fn min_max(rel: Rel, binder: &mut Binder<'_>) -> Rel {
+    let rel = map_inputs(rel, &mut |r| min_max(r, binder));
+    match rel {
+        Rel::Aggregate { input, groups, sets: None, grouping_id, aggs, scalar: true }
+            if groups.is_empty()
+                && aggs.len() == 1
+                && matches!(aggs[0].func, AggFunc::Min | AggFunc::Max)
+                && matches!(&*input, Rel::Get(_) | Rel::Filter { .. }) =>
+        {
+            let Some(arg) = aggs[0].arg.clone().filter(|a| a.as_slot().is_some()) else {
+                return Rel::Aggregate { input, groups, sets: None, grouping_id, aggs, scalar: true };
+            };
+            let descending = aggs[0].func == AggFunc::Max;
+            let present = if arg.nullable { vec![is_null(arg.clone()).not()] } else { Vec::new() };
+            let sorted = Rel::Sort {
+                input: Box::new(input.filter(present)),
+                keys: vec![SortKey { expr: arg, descending }],
+            };
+            let first = Rel::Top {
+                input: Box::new(sorted),
+                count: Some(Expr::constant(Value::Int(1), SqlType::BigInt)),
+                percent: false,
+                ties: None,
+                offset: None,
+            };
+            Rel::Aggregate { input: Box::new(first), groups, sets: None, grouping_id, aggs, scalar: true }
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,185 @@
+//! A compiled statement and its execution.
+
+use super::SubPlan;
+use crate::context::{ExecCtx, RowSink, RunInfo};
+use crate::dml::DmlPlan;
+use crate::errors::Result;
+use crate::exec::cx::{Cx, SubqueryState};
+use crate::exec::node::Node;
+use crate::exec::{Operator, aggregate};
+use crate::expr::compile::Code;
+use crate::meta::ColumnMeta;
+use keel_base::DatabaseId;
+use keel_parser::ast;
+use keel_types::Value;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// States kept for reuse; more sessions than this running one plan at once allocate their own.
+const POOL_MAX: usize = 16;
+
+/// A compiled SELECT or DML statement. Immutable and shared; each execution has its own state.
+pub struct Plan {
+    pub(crate) columns: Vec<ColumnMeta>,
+    pub(crate) into: Option<ast::ObjectName>,
+    pub(crate) dependencies: Vec<DatabaseId>,
+    pub(crate) body: Body,
+    pub(crate) slot_count: usize,
+    pub(crate) subplans: Vec<SubPlan>,
+    pub(crate) text: Vec<String>,
+    pub(crate) pool: Mutex<Vec<State>>,
+}
+
+/// What a plan does.
+pub(crate) enum Body {
+    /// Returns rows.
+    Query {
+        /// Operators.
+        root: Arc<Node>,
+        /// Slots of the columns.
+        output: Vec<usize>,
+    },
+    /// Assigns variables.
+    Assign {
+        /// Operators.
+        root: Arc<Node>,
+        /// Variables and values, in order.
+        targets: Vec<(usize, Code)>,
+    },
+    /// Changes data.
+    Dml(Box<DmlPlan>),
+}
+
+/// Reusable state of one execution.
+pub(crate) struct State {
+    pub(crate) slots: Vec<Value>,
+    pub(crate) root: Box<dyn Operator>,
+    pub(crate) subqueries: Vec<Option<Box<SubqueryState>>>,
+    /// A row on its way to the sink.
+    pub(crate) row: Vec<Value>,
+    /// Buffers of a data change.
+    pub(crate) dml: crate::dml::Buffers,
+}
+
+impl Plan {
+    /// Columns of the rows it hands to the sink; empty for statements that return none.
+    #[must_use]
+    pub fn columns(&self) -> &[ColumnMeta] {
+        &self.columns
+    }
+    /// Whether it returns a result set (SELECT without assignment, DML with OUTPUT to the client).
+    #[must_use]
+    pub fn returns_rows(&self) -> bool {
+        !self.columns.is_empty()
+    }
+    /// The name after INTO of SELECT … INTO: the caller creates the table from [`Plan::columns`], compiles
+    /// [`crate::compile_select_into`] with it and runs that.
+    #[must_use]
+    pub fn into_target(&self) -> Option<&ast::ObjectName> {
+        self.into.as_ref()
+    }
+    /// Databases whose catalog versions the plan depends on.
+    #[must_use]
+    pub fn dependencies(&self) -> &[DatabaseId] {
+        &self.dependencies
+    }
+    /// SET SHOWPLAN_TEXT: one line per operator.
+    #[must_use]
+    pub fn explain(&self) -> Vec<String> {
+        self.text.clone()
+    }
+
+    /// Runs it to the end, handing rows to `sink`.
+    pub fn run(&self, ctx: &mut ExecCtx<'_>, sink: &mut dyn RowSink) -> Result<RunInfo> {
+        let mut state = self.pool.lock().pop().unwrap_or_else(|| self.new_state());
+        let mut cx = Cx::new(ctx, std::mem::take(&mut state.slots));
+        cx.subqueries = std::mem::take(&mut state.subqueries);
+        let result = match &self.body {
+            Body::Query { output, .. } => query(&mut state, output, &mut cx, sink),
+            Body::Assign { targets, .. } => assign(&mut state, targets, &mut cx),
+            Body::Dml(dml) => dml.run(&mut state, &mut cx, sink),
+        };
+        aggregate::null_warning(&mut cx);
+        for message in std::mem::take(&mut cx.messages) {
+            sink.message(&message);
+        }
+        state.root.close();
+        state.slots = std::mem::take(&mut cx.slots);
+        state.subqueries = std::mem::take(&mut cx.subqueries);
+        for s in state.subqueries.iter_mut().flatten() {
+            s.root.close();
+            s.cached_for = None;
+        }
+        if state.subqueries.iter().all(Option::is_some) {
+            let mut pool = self.pool.lock();
+            if pool.len() < POOL_MAX {
+                pool.push(state);
+            }
+        }
+        result
+    }
+
+    fn new_state(&self) -> State {
+        let root = match &self.body {
+            Body::Query { root, .. } | Body::Assign { root, .. } => root.operator(),
+            Body::Dml(dml) => dml.source_operator(),
+        };
+        State {
+            slots: vec![Value::Null; self.slot_count],
+            root,
+            subqueries: subquery_states(&self.subplans),
+            row: Vec::new(),
+            dml: crate::dml::Buffers::default(),
+        }
+    }
+}
+
+/// Running counterparts of a statement's subqueries.
+pub(crate) fn subquery_states(subplans: &[SubPlan]) -> Vec<Option<Box<SubqueryState>>> {
+    subplans
+        .iter()
+        .map(|s| {
+            Some(Box::new(SubqueryState {
+                root: s.node.operator(),
+                result_slot: s.result_slot,
+                cached_for: None,
+                cached: Value::Null,
+            }))
+        })
+        .collect()
+}
+
+fn query(state: &mut State, output: &[usize], cx: &mut Cx<'_>, sink: &mut dyn RowSink) -> Result<RunInfo> {
+    let limit = match cx.session.row_count_limit() {
+        0 => u64::MAX,
+        n => n,
+    };
+    let mut rows = 0;
+    state.root.open(cx)?;
+    while rows < limit && state.root.next(cx)? {
+        rows += 1;
+        state.row.resize(output.len(), Value::Null);
+        for (v, s) in state.row.iter_mut().zip(output) {
+            v.clone_from(&cx.slots[*s]);
+        }
+        sink.row(&state.row)?;
+    }
+    Ok(RunInfo { rows, identity: None })
+}
+
+fn assign(state: &mut State, targets: &[(usize, Code)], cx: &mut Cx<'_>) -> Result<RunInfo> {
+    let limit = match cx.session.row_count_limit() {
+        0 => u64::MAX,
+        n => n,
+    };
+    let mut rows = 0;
+    state.root.open(cx)?;
+    while rows < limit && state.root.next(cx)? {
+        rows += 1;
+        for (variable, code) in targets {
+            let value = code.eval(cx)?;
+            cx.vars[*variable] = value;
+        }
+    }
+    Ok(RunInfo { rows, identity: None })
+}
