@@ -175,6 +175,11 @@ pub trait BindScope {
     }
     /// A session or metadata function or `@@name`. Asked only for names the type library does not know.
     fn session_function(&self, name: &str, args: &[SqlType]) -> Option<SessionFunction>;
+    /// Whether AFTER triggers exist for a change of a table.
+    fn has_triggers(&self, table: &TableDef, action: crate::context::DmlAction) -> bool {
+        let _ = (table, action);
+        false
+    }
     /// Statistics of a table, when they are kept. Called at most once per table and compilation.
     fn statistics(&self, table: &TableDef) -> Option<Arc<crate::stats::TableStatistics>> {
         let _ = table;

@@ -1,30 +1,104 @@
 //! Built-in scalar functions: the seam to the type library.
 
-use super::Expr;
 use super::compile::Code;
+use super::{Builtin, Coercibility, Expr, ExprKind};
 use crate::bind::Binder;
+use crate::bind::merge_types::{cast_to, resolve_collation};
+use crate::context::{DateFormat, SessionInfo};
 use crate::errors::Result;
-use crate::exec::cx::Cx;
-use keel_types::Value;
+use keel_types::datetime::parse::DateOrder;
+use keel_types::functions::{self, Arg, Call, FnCtx, Volatility};
+use keel_types::{SqlType, Value};
+use std::sync::Arc;
 
 /// A resolved routine.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct BuiltinFn {
-    routine: fn(&mut Cx<'_>, &[Value]) -> Result<Value>,
+    call: Arc<Call>,
+}
+
+/// The session as the library's functions see it.
+struct Session<'a>(&'a dyn SessionInfo);
+
+impl FnCtx for Session<'_> {
+    fn now_utc(&self) -> i64 {
+        self.0.now_utc()
+    }
+    fn now_local(&self) -> i64 {
+        self.0.now_local()
+    }
+    fn rand(&self, seed: Option<i64>) -> f64 {
+        self.0.rand(seed)
+    }
+    fn date_first(&self) -> u8 {
+        self.0.date_first()
+    }
+    fn date_order(&self) -> DateOrder {
+        match self.0.date_format() {
+            DateFormat::Mdy => DateOrder::Mdy,
+            DateFormat::Dmy => DateOrder::Dmy,
+            DateFormat::Ymd => DateOrder::Ymd,
+        }
+    }
 }
 
 impl BuiltinFn {
     /// Code that evaluates the arguments and calls the routine.
     #[must_use]
-    pub fn compile(self, args: Vec<Code>) -> Code {
-        Code::Dyn(Box::new(move |cx| {
-            let values = args.iter().map(|a| a.eval(cx)).collect::<Result<Vec<_>>>()?;
-            (self.routine)(cx, &values)
-        }))
+    pub fn compile(&self, args: Vec<Code>) -> Code {
+        let call = self.call.clone();
+        match <[Code; 1]>::try_from(args) {
+            Ok([arg]) => Code::Dyn(Box::new(move |cx| {
+                let value = [arg.eval(cx)?];
+                call.eval(&Session(cx.session), &value)
+            })),
+            Err(args) => Code::Dyn(Box::new(move |cx| {
+                let values = args.iter().map(|a| a.eval(cx)).collect::<Result<Vec<_>>>()?;
+                call.eval(&Session(cx.session), &values)
+            })),
+        }
     }
 }
 
 /// Resolves a built-in by upper-case name. The inner `Err` gives the arguments back when the library has none.
-pub fn resolve(_binder: &Binder<'_>, _name: &str, args: Vec<Expr>) -> Result<std::result::Result<Expr, Vec<Expr>>> {
-    Ok(Err(args))
+pub fn resolve(binder: &Binder<'_>, name: &str, args: Vec<Expr>) -> Result<std::result::Result<Expr, Vec<Expr>>> {
+    if name == "ISNULL" && args.len() == 2 {
+        return is_null_function(binder, args).map(Ok);
+    }
+    let Some(def) = functions::lookup(name) else { return Ok(Err(args)) };
+    let mut model = Expr { collation: binder.collation(), ..Expr::null() };
+    for a in args.iter().filter(|a| a.ty.is_string()) {
+        if !model.ty.is_string() {
+            model = Expr { kind: ExprKind::Const(Value::Null), ..a.clone() };
+        } else {
+            (model.collation, model.coercibility) = resolve_collation(&model, a, &name.to_ascii_lowercase())?;
+        }
+    }
+    let shapes: Vec<Arg<'_>> = args.iter().map(|a| Arg { ty: a.ty, constant: a.as_const() }).collect();
+    let call = def.resolve(&shapes, model.collation)?;
+    let nullable = call.nullable || args.iter().any(|a| a.nullable);
+    let args: Vec<Expr> = args.into_iter().zip(&call.params).map(|(a, ty)| cast_to(a, *ty)).collect();
+    let coercibility = if call.result.is_string() { model.coercibility } else { Coercibility::Default };
+    let (ty, collation) = (call.result, model.collation);
+    let builtin = Builtin {
+        name: def.name.into(),
+        func: BuiltinFn { call: Arc::new(call) },
+        deterministic: def.volatility != Volatility::Row,
+        foldable: def.volatility == Volatility::Deterministic,
+    };
+    Ok(Ok(Expr { kind: ExprKind::Builtin(builtin, args), ty, collation, coercibility, nullable }))
+}
+
+/// ISNULL(a, b): takes the type of its first argument.
+fn is_null_function(binder: &Binder<'_>, mut args: Vec<Expr>) -> Result<Expr> {
+    let (b, a) = (args.pop(), args.pop());
+    let (Some(a), Some(b)) = (a, b) else { return Ok(Expr::null()) };
+    if a.ty == SqlType::Null {
+        return Ok(b);
+    }
+    let b = crate::bind::merge_types::assign_to(b, a.ty)?;
+    let nullable = a.nullable && b.nullable;
+    let mut e = binder.coalesce_values(vec![a, b])?;
+    e.nullable = nullable;
+    Ok(e)
 }

@@ -210,6 +210,8 @@ pub struct Builtin {
     pub func: builtin::BuiltinFn,
     /// Gives the same result for the same arguments within a statement.
     pub deterministic: bool,
+    /// Gives it always, so that constants can be folded.
+    pub foldable: bool,
 }
 
 impl Expr {

@@ -154,7 +154,7 @@ impl Expr {
                     | ExprKind::Subquery(_)
                     | ExprKind::Session { .. }
                     | ExprKind::Udf(..)
-            ) || matches!(&e.kind, ExprKind::Builtin(b, _) if !b.deterministic)
+            ) || matches!(&e.kind, ExprKind::Builtin(b, _) if !b.foldable)
         })
     }
 

@@ -60,6 +60,8 @@ pub struct Planner<'b, 'a> {
     pub tables: HashMap<u32, Arc<TableDef>>,
     /// The reference whose rows UPDATE or DELETE changes in place.
     pub direct_target: Option<u32>,
+    /// Depth of the cascades being compiled.
+    pub cascade_depth: usize,
     statistics: RefCell<HashMap<(u32, i32), Option<Arc<TableStatistics>>>>,
 }
 
@@ -71,6 +73,7 @@ impl<'b, 'a> Planner<'b, 'a> {
             subplans: Vec::new(),
             tables: HashMap::new(),
             direct_target: None,
+            cascade_depth: 0,
             statistics: RefCell::new(HashMap::new()),
         }
     }

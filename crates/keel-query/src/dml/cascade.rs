@@ -1,0 +1,133 @@
+//! What a DELETE or UPDATE does to rows of other tables that refer to the changed one.
+
+use super::DmlPlan;
+use super::foreign::{self, ChildKey};
+use super::target::Target;
+use super::update::{BoundSet, Found};
+use crate::bind::Binder;
+use crate::bind::rel::{Hints, Rel, SlotSet};
+use crate::catalog::ReferentialAction;
+use crate::errors::Result;
+use crate::exec::node::Node;
+use crate::expr::{CmpOp, Expr, Slot};
+use crate::plan::Planner;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Deepest chain of cascades.
+const CASCADE_DEPTH_MAX: usize = 32;
+
+/// A referencing table and what happens to its rows.
+pub(crate) struct Child {
+    /// Constraint name.
+    pub name: String,
+    /// `schema.table` of the referencing table.
+    pub table: String,
+    /// Its one referencing column, for the message.
+    pub column: Option<String>,
+    /// Referenced columns of the target (positions).
+    pub referenced: Vec<usize>,
+    /// What to do.
+    pub action: ChildAction,
+    /// The referencing table is the target itself: rows are checked when all are gone.
+    pub own_table: bool,
+}
+
+/// What happens to referencing rows.
+pub(crate) enum ChildAction {
+    /// None may exist (finds them by the old values).
+    Check(Arc<Node>),
+    /// They change too.
+    Change(Box<DmlPlan>),
+}
+
+/// Compiles the referencing keys of a target. `changed` are the columns of an UPDATE; `None` for DELETE.
+pub(crate) fn children(
+    planner: &mut Planner<'_, '_>,
+    target: &Target,
+    old_first: usize,
+    changed: Option<&[usize]>,
+) -> Result<Vec<Child>> {
+    let mut list = Vec::new();
+    for child in foreign::children(planner.binder, &target.table) {
+        let referenced: Vec<usize> =
+            child.fk.referenced_columns.iter().filter_map(|c| target.table.column_index(*c)).collect();
+        if changed.is_some_and(|c| !referenced.iter().any(|r| c.contains(r))) {
+            continue;
+        }
+        let action = child.action(changed.is_none());
+        let schema = planner.binder.scope.schema_name(child.table.database, child.table.schema_id);
+        let column = match child.fk.columns.as_slice() {
+            [one] => child.table.column_index(*one).map(|i| child.table.columns[i].name.clone()),
+            _ => None,
+        };
+        let own_table = foreign::same_table(&child.table, &target.table);
+        let action = compile(planner, target, &child, &referenced, old_first, action, changed.is_none())?;
+        list.push(Child {
+            name: child.fk.name.clone(),
+            table: format!("{schema}.{}", child.table.name),
+            column,
+            referenced,
+            action,
+            own_table,
+        });
+    }
+    Ok(list)
+}
+
+fn compile(
+    planner: &mut Planner<'_, '_>,
+    target: &Target,
+    child: &ChildKey,
+    referenced: &[usize],
+    old_first: usize,
+    action: ReferentialAction,
+    delete: bool,
+) -> Result<ChildAction> {
+    let binder = &mut *planner.binder;
+    // The newest committed rows count, not those of the statement's view.
+    let hints = Hints { repeatable: true, ..Hints::default() };
+    let (get, source) = binder.get(child.table.clone(), &child.table.name, None, hints);
+    let positions: Vec<usize> = child.fk.columns.iter().filter_map(|c| child.table.column_index(*c)).collect();
+    let mut filter = Vec::new();
+    for (own, theirs) in positions.iter().zip(referenced) {
+        let left = binder.read(get.slot(*own));
+        let right = binder.read((old_first + theirs) as Slot);
+        filter.push(binder.comparison(CmpOp::Eq, left, right)?);
+    }
+    let id = get.id;
+    let rel = Rel::Get(Box::new(get));
+    if action == ReferentialAction::NoAction || planner.cascade_depth >= CASCADE_DEPTH_MAX {
+        let planned = planner.plan_tree(rel.filter(filter), &SlotSet::new())?;
+        return Ok(ChildAction::Check(Arc::new(planned.node)));
+    }
+    let source = Rc::new(source);
+    let found = Found { rel, sources: vec![source.clone()], source, get: id, simple: true };
+    let own = Target::new(planner.binder, &child.table)?;
+    planner.cascade_depth += 1;
+    let plan = if delete && action == ReferentialAction::Cascade {
+        super::delete::delete_plan(planner, found, own, filter, Vec::new(), None)?.0
+    } else {
+        let mut sets = Vec::new();
+        for (column, theirs) in positions.iter().zip(referenced) {
+            let value = match action {
+                ReferentialAction::Cascade => planner.binder.read((target.new_first + theirs) as Slot),
+                ReferentialAction::SetDefault => own.default_of(planner.binder, *column)?,
+                _ => Expr::null(),
+            };
+            sets.push(BoundSet { column: Some(*column), variable: None, value });
+        }
+        let changed = super::update::changed_columns(&own, &sets);
+        super::update::update_plan(planner, found, own, sets, filter, changed, Vec::new(), None)?.0
+    };
+    planner.cascade_depth -= 1;
+    let mut plan = plan;
+    // The search of a cascade reads slots of the statement around it, which a collected run must not overwrite.
+    plan.in_place = false;
+    Ok(ChildAction::Change(Box::new(plan)))
+}
+
+/// Whether an update of this table needs all its columns (none does today; rows are patched).
+pub(crate) fn replaces_row(_binder: &Binder<'_>, _target: &Target) -> bool {
+    false
+}

@@ -1,0 +1,139 @@
+//! Foreign keys: the referenced row must exist; what happens to referencing rows when a referenced one goes.
+
+use super::target::Target;
+use crate::bind::{Binder, same_name};
+use crate::catalog::{ForeignKeyDef, ReferentialAction, TableDef};
+use crate::errors::{self, Result};
+use crate::exec::cx::Cx;
+use keel_base::{DatabaseId, TreeId};
+use keel_node::LockMode;
+use keel_types::Value;
+use keel_types::key::{self, KeyColumn};
+use std::sync::Arc;
+
+/// "The row that this one refers to exists."
+pub struct ParentCheck {
+    /// Constraint name.
+    name: String,
+    /// Referencing columns (positions), in the order of the parent's key.
+    pub columns: Vec<usize>,
+    keys: Vec<KeyColumn>,
+    database: DatabaseId,
+    tree: TreeId,
+    parent_name: String,
+    /// The one referenced column, for the message.
+    parent_column: Option<String>,
+    own_table: bool,
+}
+
+/// Compiles the foreign keys of a target.
+pub fn parent_checks(binder: &Binder<'_>, target: &Target) -> Result<Vec<ParentCheck>> {
+    let table = &target.table;
+    let mut checks = Vec::new();
+    let Some(catalog) = binder.scope.catalog(table.database) else { return Ok(checks) };
+    for fk in table.foreign_keys.iter().filter(|f| !f.disabled) {
+        let parent = if fk.referenced_table == table.object_id {
+            table.clone()
+        } else {
+            match catalog.table_by_id(fk.referenced_table) {
+                Some(p) => p,
+                None => continue,
+            }
+        };
+        let Some(index) = parent.indexes.iter().find(|i| {
+            i.unique && i.key.len() == fk.referenced_columns.len()
+                && i.key.iter().all(|k| fk.referenced_columns.contains(&k.column_id))
+        }) else {
+            continue;
+        };
+        let mut columns = Vec::new();
+        let mut keys = Vec::new();
+        for k in &index.key {
+            let at = fk.referenced_columns.iter().position(|c| *c == k.column_id);
+            let own = at.and_then(|at| table.column_index(fk.columns[at]));
+            let (Some(own), Some(theirs)) = (own, parent.column_index(k.column_id)) else { continue };
+            let c = &parent.columns[theirs];
+            columns.push(own);
+            keys.push(KeyColumn { ty: c.ty, collation: c.collation, descending: k.descending });
+        }
+        let schema = binder.scope.schema_name(parent.database, parent.schema_id);
+        let parent_column = match fk.referenced_columns.as_slice() {
+            [one] => parent.column_index(*one).map(|i| parent.columns[i].name.clone()),
+            _ => None,
+        };
+        checks.push(ParentCheck {
+            name: fk.name.clone(),
+            columns,
+            keys,
+            database: parent.database,
+            tree: index.tree,
+            parent_name: format!("{schema}.{}", parent.name),
+            parent_column,
+            own_table: parent.object_id == table.object_id,
+        });
+    }
+    Ok(checks)
+}
+
+impl ParentCheck {
+    /// Checks the row in the new slots, holding the referenced row against deletion.
+    pub fn check(&self, cx: &mut Cx<'_>, target: &Target, buffer: &mut Vec<u8>, statement: &str) -> Result<()> {
+        buffer.clear();
+        for (i, column) in self.columns.iter().zip(&self.keys) {
+            let v = &cx.slots[target.new_first + i];
+            if matches!(v, Value::Null) {
+                return Ok(());
+            }
+            key::append(buffer, v, column);
+        }
+        let txn = cx.txn(self.database)?;
+        let found = if self.own_table {
+            txn.get_latest(self.tree, buffer)
+        } else {
+            txn.lock_row(self.tree, buffer, LockMode::Shared).and_then(|()| txn.get_latest(self.tree, buffer))
+        };
+        if found.map_err(|e| cx.storage_error(&e))?.is_some() {
+            return Ok(());
+        }
+        let column = self.parent_column.as_ref().map_or(String::new(), |c| format!(", column '{c}'"));
+        Err(errors::constraint_conflict(
+            statement,
+            if self.own_table { "FOREIGN KEY SAME TABLE" } else { "FOREIGN KEY" },
+            &self.name,
+            &target.database,
+            &self.parent_name,
+            &column,
+        ))
+    }
+}
+
+/// A foreign key of another table that points at the target.
+#[derive(Clone)]
+pub struct ChildKey {
+    /// The referencing table.
+    pub table: Arc<TableDef>,
+    /// The constraint.
+    pub fk: ForeignKeyDef,
+}
+
+impl ChildKey {
+    /// What it does for a statement.
+    #[must_use]
+    pub fn action(&self, delete: bool) -> ReferentialAction {
+        if delete { self.fk.on_delete } else { self.fk.on_update }
+    }
+}
+
+/// Foreign keys that point at a table.
+#[must_use]
+pub fn children(binder: &Binder<'_>, table: &TableDef) -> Vec<ChildKey> {
+    let Some(catalog) = binder.scope.catalog(table.database) else { return Vec::new() };
+    let known = catalog.referencing(table.object_id).into_iter();
+    known.filter(|(_, fk)| !fk.disabled).map(|(table, fk)| ChildKey { table, fk }).collect()
+}
+
+/// Whether two tables are one.
+#[must_use]
+pub fn same_table(a: &TableDef, b: &TableDef) -> bool {
+    a.database == b.database && a.object_id == b.object_id && same_name(&a.name, &b.name)
+}

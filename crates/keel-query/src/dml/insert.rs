@@ -1,0 +1,342 @@
+//! INSERT … VALUES, INSERT … SELECT, SELECT … INTO.
+
+use super::foreign;
+use super::output::bind_outputs;
+use super::target::Target;
+use super::{Assignment, Change, DmlPlan, column_position, resolve_target};
+use crate::bind::expr::{Clause, ExprCx};
+use crate::bind::rel::{Rel, SlotSet};
+use crate::bind::{Binder, BoundQuery, Scope};
+use crate::catalog::TableDef;
+use crate::context::DmlAction;
+use crate::errors::{self, Result};
+use crate::exec::cx::Cx;
+use crate::exec::node::{Node, Op, ValuesNode};
+use crate::expr::Expr;
+use crate::expr::compile::Compiler;
+use crate::plan::Planner;
+use crate::plan::api::finish;
+use crate::plan::run::{Body, Plan};
+use crate::scope::BindScope;
+use keel_parser::ast;
+use keel_types::{SqlType, Value};
+use std::sync::Arc;
+
+/// How a source row becomes a table row.
+pub(crate) struct InsertRow {
+    /// Values of the columns that get one.
+    pub assignments: Vec<Assignment>,
+    /// An explicit identity value is among them.
+    pub identity_explicit: bool,
+    /// SELECT INTO and bulk loads keep identity values without IDENTITY_INSERT.
+    pub identity_free: bool,
+    /// Columns to test for NULL: all that are NOT NULL and not produced by us.
+    pub not_null: Vec<usize>,
+}
+
+impl InsertRow {
+    /// Computes the new slots of one row; returns the identity value given out.
+    pub fn fill(&self, target: &Target, cx: &mut Cx<'_>) -> Result<Option<i64>> {
+        for a in &self.assignments {
+            a.code.eval_into(cx, target.new_first + a.column)?;
+        }
+        let mut given = None;
+        if let Some(i) = target.identity {
+            if self.identity_explicit {
+                if let Value::Int(n) = cx.slots[target.new_first + i] {
+                    cx.session.note_identity(&target.table, n);
+                    given = Some(n);
+                }
+            } else {
+                let n = cx.session.reserve_identity(&target.table, 1)?;
+                cx.slots[target.new_first + i] = identity_value(n, target.table.columns[i].ty);
+                given = Some(n);
+            }
+        }
+        target.complete(cx)?;
+        target.check_nulls(cx, self.not_null.iter().copied(), "INSERT")?;
+        target.check_rules(cx, None, "INSERT")?;
+        Ok(given)
+    }
+
+    /// Checks IDENTITY_INSERT against the column list.
+    pub fn check_identity(&self, target: &Target, cx: &Cx<'_>) -> Result<()> {
+        if target.identity.is_none() || self.identity_free {
+            return Ok(());
+        }
+        let on = cx.session.identity_insert() == Some((target.table.database, target.table.object_id));
+        match (self.identity_explicit, on) {
+            (true, false) => Err(errors::identity_insert_off(&target.table.name)),
+            (false, true) => Err(errors::identity_value_missing(&target.table.name)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An identity value as the column's type holds it.
+pub(crate) fn identity_value(n: i64, ty: SqlType) -> Value {
+    match ty {
+        SqlType::Decimal { .. } | SqlType::Numeric { .. } => {
+            Value::Decimal(keel_types::Decimal::new(i128::from(n), 0))
+        }
+        _ => Value::Int(n),
+    }
+}
+
+/// The column positions an INSERT names, or all that can be given.
+pub(crate) fn insert_columns(table: &TableDef, names: &[ast::Ident]) -> Result<Vec<usize>> {
+    if names.is_empty() {
+        let given = |c: &crate::catalog::ColumnDef| {
+            c.identity.is_none() && c.computed.is_none() && c.ty != SqlType::RowVersion
+        };
+        return Ok((0..table.columns.len()).filter(|i| given(&table.columns[*i])).collect());
+    }
+    let mut columns = Vec::new();
+    for name in names {
+        let i = column_position(table, &name.text)?;
+        if columns.contains(&i) {
+            return Err(errors::column_set_twice(&name.text));
+        }
+        let c = &table.columns[i];
+        if c.computed.is_some() {
+            return Err(errors::computed_column_modified(&c.name));
+        }
+        if c.ty == SqlType::RowVersion {
+            return Err(errors::timestamp_inserted());
+        }
+        columns.push(i);
+    }
+    Ok(columns)
+}
+
+/// Compiles INSERT.
+pub fn compile_insert(scope: &dyn BindScope, insert: &ast::Insert) -> Result<Plan> {
+    let mut binder = Binder::new(scope);
+    binder.query_hints(&insert.options);
+    binder.with_ctes(insert.with.as_ref(), |b| insert_with(b, insert))
+}
+
+fn insert_with(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan> {
+    let table = resolve_target(binder, &insert.target.table)?;
+    let columns = insert_columns(&table, &insert.columns)?;
+    let target = Target::new(binder, &table)?;
+    let listed = !insert.columns.is_empty();
+    match &insert.source {
+        ast::InsertSource::Values(rows) => {
+            let mut bound = Vec::with_capacity(rows.len());
+            for row in rows {
+                check_width(&table, listed, columns.len(), row.len(), true)?;
+                bound.push(values_row(binder, &target, &columns, row)?);
+            }
+            if let [_] = bound.as_slice() {
+                let row = bound.remove(0);
+                return build(binder, target, &columns, row, Rel::One, insert, listed, false);
+            }
+            let width = columns.len();
+            let BoundQuery { rel, columns: out } = typed_values(binder, &target, &columns, bound, width)?;
+            let exprs = out.iter().map(|c| binder.read(c.slot)).collect();
+            build(binder, target, &columns, exprs, rel, insert, listed, true)
+        }
+        ast::InsertSource::DefaultValues => build(binder, target, &[], Vec::new(), Rel::One, insert, true, false),
+        ast::InsertSource::Query(q) => {
+            let BoundQuery { rel, columns: out } = binder.query(q, None, false)?;
+            check_width(&table, listed, columns.len(), out.len(), false)?;
+            let exprs = out.iter().map(|c| binder.read(c.slot)).collect();
+            let rel = match &insert.top {
+                Some(top) => {
+                    let count = binder.count_value(&top.count, &Scope::default(), top.percent)?;
+                    Rel::Top { input: Box::new(rel), count: Some(count), percent: top.percent, ties: None, offset: None }
+                }
+                None => rel,
+            };
+            build(binder, target, &columns, exprs, rel, insert, listed, true)
+        }
+        ast::InsertSource::Execute(_) => Err(errors::not_supported("INSERT EXECUTE")),
+    }
+}
+
+fn check_width(table: &TableDef, listed: bool, columns: usize, given: usize, values: bool) -> Result<()> {
+    if columns == given {
+        return Ok(());
+    }
+    if !listed {
+        let identity = table.columns.iter().any(|c| c.identity.is_some());
+        let with_identity = table.columns.iter().filter(|c| c.computed.is_none() && c.ty != SqlType::RowVersion).count();
+        if identity && given == with_identity {
+            return Err(errors::identity_needs_column_list(&table.name));
+        }
+        return Err(errors::insert_column_count());
+    }
+    Err(match (values, given < columns) {
+        (true, true) => errors::insert_more_columns_than_values(),
+        (true, false) => errors::insert_fewer_columns_than_values(),
+        (false, true) => errors::insert_select_fewer(),
+        (false, false) => errors::insert_select_more(),
+    })
+}
+
+/// Binds one row of VALUES; DEFAULT stands for the column's default.
+fn values_row(binder: &mut Binder<'_>, target: &Target, columns: &[usize], row: &[ast::Expr]) -> Result<Vec<Expr>> {
+    let empty = Scope::default();
+    let mut bound = Vec::with_capacity(row.len());
+    for (e, column) in row.iter().zip(columns) {
+        if matches!(e.kind, ast::ExprKind::Default) {
+            bound.push(target.default_of(binder, *column)?);
+        } else {
+            bound.push(binder.value(e, &mut ExprCx::new(&empty, Clause::Other))?);
+        }
+    }
+    Ok(bound)
+}
+
+/// Several rows as a table. Each column takes the common type of its values, as a VALUES table does; where they have
+/// none, each value is converted to the target column by itself.
+fn typed_values(
+    binder: &mut Binder<'_>,
+    target: &Target,
+    columns: &[usize],
+    mut rows: Vec<Vec<Expr>>,
+    width: usize,
+) -> Result<BoundQuery> {
+    for i in 0..width {
+        let first = rows[0][i].ty;
+        if rows.iter().any(|r| r[i].ty != first && r[i].ty.family() != first.family()) {
+            let ty = target.table.columns[columns[i]].ty;
+            for row in &mut rows {
+                let e = std::mem::replace(&mut row[i], Expr::null());
+                let same = e.ty.is_string() && ty.is_string();
+                row[i] = if same { e } else { crate::bind::merge_types::assign_to(e, ty)? };
+            }
+        }
+    }
+    binder.values_of(rows, width)
+}
+
+#[allow(clippy::too_many_arguments, reason = "the parts of one statement")]
+fn build(
+    binder: &mut Binder<'_>,
+    target: Target,
+    columns: &[usize],
+    exprs: Vec<Expr>,
+    rel: Rel,
+    insert: &ast::Insert,
+    _listed: bool,
+    many: bool,
+) -> Result<Plan> {
+    let inserted = target.source("inserted");
+    let outputs = bind_outputs(binder, &insert.output, vec![inserted], None)?;
+    assemble(binder, target, columns, exprs, rel, outputs, many, false)
+}
+
+#[allow(clippy::too_many_arguments, reason = "the parts of one statement")]
+pub(crate) fn assemble(
+    binder: &mut Binder<'_>,
+    target: Target,
+    columns: &[usize],
+    exprs: Vec<Expr>,
+    rel: Rel,
+    outputs: Vec<super::output::BoundOutput>,
+    many: bool,
+    identity_free: bool,
+) -> Result<Plan> {
+    let (row, mut all) = insert_row(binder, &target, columns, exprs, identity_free)?;
+    let mut need = SlotSet::new();
+    all.iter().for_each(|(_, e)| e.add_slots(&mut need));
+    let reads_itself = mentions(&rel, &target.table);
+    let mut planner = Planner::new(binder);
+    let (source, carried) = if matches!(rel, Rel::One) {
+        (Node { op: Op::One, rows: 1.0, cost: 0.0 }, Vec::new())
+    } else if let Rel::Values { rows, slots } = rel {
+        let rows = rows.iter().map(|r| Compiler { subqueries: &mut planner }.values(r)).collect::<Result<Vec<_>>>()?;
+        let n = rows.len() as f64;
+        let slots = slots.into_iter().map(|s| s as usize).collect();
+        (Node { op: Op::Values(Arc::new(ValuesNode { rows, slots })), rows: n, cost: n }, Vec::new())
+    } else {
+        let planned = planner.plan_tree(rel, &need)?;
+        (planned.node, need.iter().map(|s| *s as usize).collect::<Vec<_>>())
+    };
+    let mut row = row;
+    for (column, e) in all.drain(..) {
+        let code = target.assignment(e, column, &mut Compiler { subqueries: &mut planner })?;
+        row.assignments.push(Assignment { column, code });
+    }
+    let outputs = super::output::compile_outputs(&mut planner, outputs)?;
+    let savepoint = many || !target.indexes.is_empty() || !target.parents.is_empty() || !outputs.list.is_empty();
+    let triggers = planner.binder.scope.has_triggers(&target.table, DmlAction::Insert);
+    let text = format!("Table Insert(OBJECT:([{}]))", target.full_name.replace('.', "].["));
+    let subplans = planner.subplans;
+    let plan = DmlPlan {
+        target: Arc::new(target),
+        source: Arc::new(source),
+        change: Change::Insert(row),
+        outputs: outputs.list,
+        in_place: !reads_itself,
+        row_key: None,
+        carried,
+        decode: Vec::new(),
+        old_first: 0,
+        savepoint: savepoint || triggers,
+        triggers,
+        text,
+    };
+    Ok(finish(binder, Body::Dml(Box::new(plan)), subplans, outputs.columns, None))
+}
+
+/// Values of all columns that get one: those given, then defaults.
+pub(crate) fn insert_row(
+    binder: &mut Binder<'_>,
+    target: &Target,
+    columns: &[usize],
+    exprs: Vec<Expr>,
+    identity_free: bool,
+) -> Result<(InsertRow, Vec<(usize, Expr)>)> {
+    let table = target.table.clone();
+    let mut all: Vec<(usize, Expr)> = columns.iter().copied().zip(exprs).collect();
+    let identity_explicit = target.identity.is_some_and(|i| columns.contains(&i));
+    let mut not_null = Vec::new();
+    for (i, c) in table.columns.iter().enumerate() {
+        let ours = (Some(i) == target.identity && !identity_explicit) || Some(i) == target.rowversion;
+        if !columns.contains(&i) && !ours && c.computed.is_none() {
+            all.push((i, target.default_of(binder, i)?));
+        }
+        if !c.nullable && !ours {
+            not_null.push(i);
+        }
+    }
+    Ok((InsertRow { assignments: Vec::new(), identity_explicit, identity_free, not_null }, all))
+}
+
+/// Whether a query reads a table.
+fn mentions(rel: &Rel, table: &TableDef) -> bool {
+    if let Rel::Get(g) = rel {
+        if foreign::same_table(&g.table, table) {
+            return true;
+        }
+    }
+    let mut found = false;
+    rel.for_own_exprs(&mut |e| {
+        found |= e.any(&mut |x| match &x.kind {
+            crate::expr::ExprKind::Subquery(s) => mentions(&s.rel, table),
+            crate::expr::ExprKind::Udf(..) => true,
+            _ => false,
+        });
+    });
+    found || rel.inputs().into_iter().any(|r| mentions(r, table))
+}
+
+/// Compiles SELECT … INTO for its new table.
+pub fn compile_select_into(
+    scope: &dyn BindScope,
+    select: &ast::SelectStatement,
+    table: Arc<TableDef>,
+) -> Result<Plan> {
+    let mut binder = Binder::new(scope);
+    let bound = binder.select_statement(select)?;
+    let target = Target::new(&mut binder, &table)?;
+    let columns: Vec<usize> = (0..table.columns.len()).collect();
+    if columns.len() != bound.query.columns.len() {
+        return Err(errors::insert_column_count());
+    }
+    let exprs = bound.query.columns.iter().map(|c| binder.read(c.slot)).collect();
+    assemble(&mut binder, target, &columns, exprs, bound.query.rel, Vec::new(), true, true)
+}

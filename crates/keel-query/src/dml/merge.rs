@@ -1,0 +1,267 @@
+//! MERGE: source and target are joined, each joined row gets the first action that fits, then all actions happen.
+
+use super::cascade;
+use super::delete::DeleteRow;
+use super::insert::{InsertRow, insert_columns, insert_row};
+use super::output::{bind_outputs, compile_outputs, slots_of};
+use super::target::Target;
+use super::update::{BoundSet, UpdateRow, bind_sets, changed_columns, compile_sets};
+use super::{Assignment, Change, DmlPlan, decoders, renamed, resolve_target};
+use crate::bind::expr::{Clause, ExprCx};
+use crate::bind::rel::{JoinKind, Rel, SlotSet};
+use crate::bind::{Binder, Scope, Source, SourceColumn};
+use crate::context::DmlAction;
+use crate::errors::{self, Result};
+use crate::exec::cx::Cx;
+use crate::expr::compile::{Compiler, Pred};
+use crate::expr::{Expr, Slot};
+use crate::plan::Planner;
+use crate::plan::api::finish;
+use crate::plan::run::{Body, Plan};
+use crate::scope::BindScope;
+use keel_parser::ast;
+use keel_types::{Length, SqlType};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The actions of a MERGE.
+pub(crate) struct MergeRow {
+    pub steps: Vec<MergeStep>,
+    /// Not NULL when the joined row has a source row.
+    pub source_present: usize,
+    /// `$action`.
+    pub action_slot: usize,
+    pub old_slots: Vec<usize>,
+    pub new_slots: Vec<usize>,
+}
+
+/// One WHEN clause.
+pub(crate) enum MergeStep {
+    Insert(ast::MergeMatch, Option<Pred>, InsertRow),
+    Update(ast::MergeMatch, Option<Pred>, UpdateRow),
+    Delete(ast::MergeMatch, Option<Pred>, DeleteRow),
+}
+
+impl MergeStep {
+    pub fn action(&self) -> DmlAction {
+        match self {
+            MergeStep::Insert(..) => DmlAction::Insert,
+            MergeStep::Update(..) => DmlAction::Update,
+            MergeStep::Delete(..) => DmlAction::Delete,
+        }
+    }
+    fn shape(&self) -> (ast::MergeMatch, Option<&Pred>) {
+        match self {
+            MergeStep::Insert(m, p, _) => (*m, p.as_ref()),
+            MergeStep::Update(m, p, _) => (*m, p.as_ref()),
+            MergeStep::Delete(m, p, _) => (*m, p.as_ref()),
+        }
+    }
+}
+
+impl MergeRow {
+    /// The first clause that applies to the joined row in the frame.
+    pub fn choose(&self, in_target: bool, in_source: bool, cx: &mut Cx<'_>) -> Result<Option<usize>> {
+        for (i, step) in self.steps.iter().enumerate() {
+            let (matched, condition) = step.shape();
+            let fits = match matched {
+                ast::MergeMatch::Matched => in_target && in_source,
+                ast::MergeMatch::NotMatchedByTarget => !in_target && in_source,
+                ast::MergeMatch::NotMatchedBySource => in_target && !in_source,
+            };
+            if !fits {
+                continue;
+            }
+            match condition {
+                Some(p) if !p.test(cx)? => {}
+                _ => return Ok(Some(i)),
+            }
+        }
+        Ok(None)
+    }
+}
+
+enum BoundStep {
+    Insert(Vec<usize>, Vec<Expr>),
+    Update(Vec<BoundSet>),
+    Delete,
+}
+
+/// Compiles MERGE.
+pub fn compile_merge(scope: &dyn BindScope, merge: &ast::Merge) -> Result<Plan> {
+    let mut binder = Binder::new(scope);
+    binder.query_hints(&merge.options);
+    binder.with_ctes(merge.with.as_ref(), |b| merge_with(b, merge))
+}
+
+fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
+    let table = resolve_target(binder, &merge.target.table)?;
+    let alias = match (&merge.alias, &merge.target.table) {
+        (Some(a), _) => a.text.to_string(),
+        (None, ast::TableRef::Named(n)) => n.name.text.to_string(),
+        (None, ast::TableRef::Variable(v)) => v.name.to_string(),
+    };
+    let hints = binder.hints(&merge.target.hints, Some(&table))?;
+    let schema = merge.alias.is_none().then(|| binder.scope.schema_name(table.database, table.schema_id));
+    let (mut get, source) = binder.get(table.clone(), &alias, schema, hints);
+    let source = Rc::new(source);
+    let old_first = get.first_slot as usize;
+    let row_key = binder.typed_slot("", SqlType::VarBinary(Length::Max), true);
+    get.row_key = Some(row_key);
+    let target = Target::new(binder, &table)?;
+    let (using, using_sources) = binder.table_source(&merge.source, None, &[])?;
+    let present = binder.typed_slot("", SqlType::Int, true);
+    let using = using.project(vec![(present, Expr::int(1))]);
+    let action = binder.typed_slot("$action", SqlType::NVarChar(Length::Limited(10)), false);
+
+    let mut both: Vec<Rc<Source>> = vec![source.clone()];
+    both.extend(using_sources.iter().cloned());
+    let scope = Scope::new(both.clone(), None);
+    let source_scope = Scope::new(using_sources.clone(), None);
+    let on = binder.conjuncts(&merge.on, &mut ExprCx::new(&scope, Clause::Where))?;
+    let mut need = SlotSet::from([row_key, present]);
+    let mut steps = Vec::new();
+    for when in &merge.whens {
+        let condition = match &when.condition {
+            Some(c) => Some(binder.condition(c, &mut ExprCx::new(&scope, Clause::Where))?),
+            None => None,
+        };
+        condition.iter().for_each(|c| c.add_slots(&mut need));
+        let step = match &when.action {
+            ast::MergeAction::Delete => BoundStep::Delete,
+            ast::MergeAction::Update(sets) => {
+                let bound = bind_sets(binder, &target, &source, &scope, sets)?;
+                bound.iter().for_each(|s| s.value.add_slots(&mut need));
+                BoundStep::Update(bound)
+            }
+            ast::MergeAction::Insert { columns, values } => {
+                bind_insert(binder, &target, columns, values.as_deref(), &source_scope, &mut need)?
+            }
+        };
+        steps.push((when.matched, condition, step));
+    }
+    let width = table.columns.len();
+    need.extend((0..width).map(|i| (old_first + i) as Slot));
+    let inserted = target.source("inserted");
+    let pseudo = Rc::new(Source {
+        alias: String::new(),
+        schema: None,
+        columns: vec![SourceColumn { name: "$action".into(), slot: action }],
+        get: None,
+    });
+    let mut sources = vec![inserted, renamed(&source, "deleted")];
+    sources.extend(both);
+    let outputs = bind_outputs(binder, &merge.output, sources, Some(pseudo))?;
+    slots_of(&outputs, &mut need);
+    let new_range = target.new_first..target.new_first + width;
+    need.retain(|s| !new_range.contains(&(*s as usize)) && *s != action);
+
+    let by_target = merge.whens.iter().any(|w| w.matched == ast::MergeMatch::NotMatchedByTarget);
+    let by_source = merge.whens.iter().any(|w| w.matched == ast::MergeMatch::NotMatchedBySource);
+    let kind = match (by_target, by_source) {
+        (_, true) => JoinKind::Full,
+        (true, false) => JoinKind::Left,
+        (false, false) => JoinKind::Inner,
+    };
+    let mut rel = Rel::Join { kind, left: Box::new(using), right: Box::new(Rel::Get(Box::new(get))), on, hint: None };
+    if let Some(top) = &merge.top {
+        let count = binder.count_value(&top.count, &Scope::default(), top.percent)?;
+        rel = Rel::Top { input: Box::new(rel), count: Some(count), percent: top.percent, ties: None, offset: None };
+    }
+    let mut planner = Planner::new(binder);
+    let planned = planner.plan_tree(rel, &need)?;
+    let mut compiled = Vec::new();
+    for (matched, condition, step) in steps {
+        compiled.push(compile_step(&mut planner, &target, old_first, matched, condition, step)?);
+    }
+    let outputs = compile_outputs(&mut planner, outputs)?;
+    let all: Vec<usize> = (0..width).collect();
+    let text = format!("Table Merge(OBJECT:([{}]))", target.full_name.replace('.', "].["));
+    let subplans = planner.subplans;
+    let plan = DmlPlan {
+        decode: decoders(&table, &all, old_first),
+        change: Change::Merge(MergeRow {
+            steps: compiled,
+            source_present: present as usize,
+            action_slot: action as usize,
+            old_slots: (old_first..old_first + width).collect(),
+            new_slots: new_range.collect(),
+        }),
+        target: Arc::new(target),
+        source: Arc::new(planned.node),
+        outputs: outputs.list,
+        in_place: false,
+        row_key: Some(row_key as usize),
+        carried: need.iter().map(|s| *s as usize).collect(),
+        old_first,
+        savepoint: true,
+        triggers: false,
+        text,
+    };
+    Ok(finish(binder, Body::Dml(Box::new(plan)), subplans, outputs.columns, None))
+}
+
+fn bind_insert(
+    binder: &mut Binder<'_>,
+    target: &Target,
+    columns: &[ast::Ident],
+    values: Option<&[ast::Expr]>,
+    scope: &Scope<'_>,
+    need: &mut SlotSet,
+) -> Result<BoundStep> {
+    let Some(values) = values else { return Ok(BoundStep::Insert(Vec::new(), Vec::new())) };
+    let positions = insert_columns(&target.table, columns)?;
+    if positions.len() != values.len() {
+        return Err(if values.len() < positions.len() {
+            errors::insert_more_columns_than_values()
+        } else {
+            errors::insert_fewer_columns_than_values()
+        });
+    }
+    let mut exprs = Vec::new();
+    for (e, column) in values.iter().zip(&positions) {
+        let mut cx = ExprCx::new(scope, Clause::Other);
+        cx.default = Some(target.default_of(binder, *column)?);
+        let bound = binder.value(e, &mut cx)?;
+        bound.add_slots(need);
+        exprs.push(bound);
+    }
+    Ok(BoundStep::Insert(positions, exprs))
+}
+
+fn compile_step(
+    planner: &mut Planner<'_, '_>,
+    target: &Target,
+    old_first: usize,
+    matched: ast::MergeMatch,
+    condition: Option<Expr>,
+    step: BoundStep,
+) -> Result<MergeStep> {
+    let pred = condition.map(|c| Compiler { subqueries: planner }.condition(&c)).transpose()?;
+    Ok(match step {
+        BoundStep::Delete => {
+            let children = cascade::children(planner, target, old_first, None)?;
+            MergeStep::Delete(matched, pred, DeleteRow { children })
+        }
+        BoundStep::Update(sets) => {
+            let changed = changed_columns(target, &sets);
+            let children = cascade::children(planner, target, old_first, Some(&changed))?;
+            let not_null =
+                sets.iter().filter_map(|s| s.column).filter(|i| !target.table.columns[*i].nullable).collect();
+            let parents = (0..target.parents.len())
+                .filter(|p| target.parents[*p].columns.iter().any(|c| changed.contains(c)))
+                .collect();
+            let copies = (0..target.table.columns.len()).filter(|i| !changed.contains(i)).collect();
+            let sets = compile_sets(planner, target, sets)?;
+            MergeStep::Update(matched, pred, UpdateRow { sets, changed, copies, not_null, parents, children })
+        }
+        BoundStep::Insert(columns, exprs) => {
+            let (mut row, all) = insert_row(planner.binder, target, &columns, exprs, false)?;
+            for (column, e) in all {
+                let code = target.assignment(e, column, &mut Compiler { subqueries: planner })?;
+                row.assignments.push(Assignment { column, code });
+            }
+            MergeStep::Insert(matched, pred, row)
+        }
+    })
+}

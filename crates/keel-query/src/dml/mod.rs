@@ -1,0 +1,165 @@
+//! INSERT, UPDATE, DELETE and MERGE.
+//!
+//! A statement has a *source*: a query that yields the rows to insert, or finds and locks the rows to change. Changes
+//! happen *in place* while the source runs when that cannot influence what it still finds (a point lookup; a scan whose
+//! key is not assigned); otherwise all targets are collected first and changed afterwards. A statement is atomic: a
+//! savepoint is taken before the first change and rolled back to when an error follows.
+//!
+//! Computed columns are stored, whether PERSISTED or not: readers need not compute them.
+//!
+//! | file | owns |
+//! | --- | --- |
+//! | `target` | rows, keys and index entries of the table that changes; its constraints |
+//! | `foreign` | foreign keys |
+//! | `insert`, `update`, `delete`, `merge` | binding and compiling each statement |
+//! | `output` | OUTPUT clauses |
+//! | `run` | execution |
+//! | `bulk` | inserting many rows without a statement |
+
+pub mod bulk;
+pub mod cascade;
+pub mod delete;
+pub mod foreign;
+pub mod insert;
+pub mod merge;
+pub mod output;
+pub mod run;
+pub mod target;
+pub mod update;
+
+use crate::bind::from::parts;
+use crate::bind::{Binder, Source, same_name};
+use crate::catalog::TableDef;
+use crate::context::DmlAction;
+use crate::errors::{self, Result};
+use crate::exec::Operator;
+use crate::exec::node::{Decode, Node};
+use crate::expr::compile::Code;
+use crate::plan::text;
+use crate::scope::ObjectRef;
+use keel_parser::ast;
+use keel_types::{Value, column};
+use std::rc::Rc;
+use std::sync::Arc;
+
+pub use bulk::BulkInserter;
+pub use delete::compile_delete;
+pub use insert::{compile_insert, compile_select_into};
+pub use merge::compile_merge;
+pub use target::{Target, index_entry};
+pub use update::compile_update;
+
+/// A compiled data change.
+pub struct DmlPlan {
+    pub(crate) target: Arc<Target>,
+    pub(crate) source: Arc<Node>,
+    pub(crate) change: Change,
+    pub(crate) outputs: Vec<output::Output>,
+    /// Rows are changed while the source runs.
+    pub(crate) in_place: bool,
+    /// The clustered key of the row to change, when it comes through a slot.
+    pub(crate) row_key: Option<usize>,
+    /// Source slots to keep while targets are collected.
+    pub(crate) carried: Vec<usize>,
+    /// Old values to decode from the target row: of its reference's slots.
+    pub(crate) decode: Vec<Decode>,
+    /// First slot of the old values.
+    pub(crate) old_first: usize,
+    /// More than one row may change, or one row has several parts: a savepoint is needed.
+    pub(crate) savepoint: bool,
+    /// AFTER triggers exist.
+    pub(crate) triggers: bool,
+    /// For SHOWPLAN.
+    pub(crate) text: String,
+}
+
+/// What is done to each row.
+pub(crate) enum Change {
+    /// INSERT.
+    Insert(insert::InsertRow),
+    /// UPDATE.
+    Update(update::UpdateRow),
+    /// DELETE.
+    Delete(delete::DeleteRow),
+    /// MERGE.
+    Merge(merge::MergeRow),
+}
+
+/// Buffers of one execution.
+#[derive(Default)]
+pub struct Buffers {
+    pub(crate) rows: target::RowBuffers,
+    pub(crate) key: Vec<u8>,
+    pub(crate) inserted: Vec<Vec<Value>>,
+    pub(crate) deleted: Vec<Vec<Value>>,
+}
+
+impl DmlPlan {
+    /// The running source.
+    #[must_use]
+    pub fn source_operator(&self) -> Box<dyn Operator> {
+        self.source.operator()
+    }
+
+    /// Adds its lines for SHOWPLAN.
+    pub(crate) fn explain(&self, lines: &mut Vec<String>) {
+        lines.push(format!("  |--{}", self.text));
+        text::node(&self.source, 1, lines);
+    }
+
+    pub(crate) fn action(&self) -> DmlAction {
+        match self.change {
+            Change::Insert(_) => DmlAction::Insert,
+            Change::Update(_) | Change::Merge(_) => DmlAction::Update,
+            Change::Delete(_) => DmlAction::Delete,
+        }
+    }
+}
+
+/// Decoders for columns of a stored row into slots from `first`.
+pub(crate) fn decoders(table: &TableDef, columns: &[usize], first: usize) -> Vec<Decode> {
+    columns
+        .iter()
+        .map(|i| {
+            let c = &table.columns[*i];
+            let missing = c.missing_value.as_ref().map_or(Value::Null, |b| column::decode(b, &c.ty));
+            Decode { ordinal: usize::from(c.ordinal), slot: first + i, ty: c.ty, missing }
+        })
+        .collect()
+}
+
+/// Finds the table a statement changes. Simple views stand for their table.
+pub(crate) fn resolve_target(binder: &Binder<'_>, target: &ast::TableRef) -> Result<Arc<TableDef>> {
+    match target {
+        ast::TableRef::Variable(v) => {
+            binder.scope.table_variable(&v.name).ok_or_else(|| errors::undeclared_table_variable(&v.name))
+        }
+        ast::TableRef::Named(name) => match binder.scope.object(parts(name)) {
+            Some(ObjectRef::Table(table)) => Ok(table),
+            Some(ObjectRef::Module(m)) => Err(errors::view_not_updatable(&m.name)),
+            Some(ObjectRef::Virtual(_)) => {
+                let m = format!("Ad hoc updates to system catalogs are not allowed ('{name}').");
+                Err(keel_types::SqlError::new(259, 16, 1, m))
+            }
+            None => Err(errors::invalid_object(&name.to_string())),
+        },
+    }
+}
+
+/// Position of a column by name.
+pub(crate) fn column_position(table: &TableDef, name: &str) -> Result<usize> {
+    table.columns.iter().position(|c| same_name(&c.name, name)).ok_or_else(|| errors::invalid_column(name))
+}
+
+/// A table reference's slots under another alias (`deleted`).
+pub(crate) fn renamed(source: &Source, alias: &str) -> Rc<Source> {
+    Rc::new(Source { alias: alias.to_owned(), schema: None, ..source.clone() })
+}
+
+/// Assignment of one column.
+pub(crate) struct Assignment {
+    /// Position.
+    pub column: usize,
+    /// Value, converted.
+    pub code: Code,
+}

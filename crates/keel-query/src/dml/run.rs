@@ -1,0 +1,415 @@
+//! Running a data change.
+
+use super::cascade::{Child, ChildAction};
+use super::insert::InsertRow;
+use super::merge::{MergeRow, MergeStep};
+use super::output::Output;
+use super::target::{RowBuffers, Target};
+use super::update::UpdateRow;
+use super::{Buffers, Change, DmlPlan};
+use crate::context::{DmlAction, RowSink, RunInfo, TriggerEvent};
+use crate::errors::{self, Result};
+use crate::exec::access::decode_into;
+use crate::exec::cx::Cx;
+use crate::exec::{Operator, restore, save};
+use crate::plan::run::State;
+use hashbrown::HashSet;
+use keel_node::{LockMode, RowRef};
+use keel_types::Value;
+
+/// A target row that was found, to be changed when all are known.
+struct Pending {
+    key: Box<[u8]>,
+    /// Source slots that the change reads.
+    carried: Vec<Value>,
+    /// New values already computed (assigned columns of UPDATE), by position.
+    assigned: Vec<Value>,
+}
+
+impl DmlPlan {
+    /// Runs the statement.
+    pub(crate) fn run(&self, state: &mut State, cx: &mut Cx<'_>, sink: &mut dyn RowSink) -> Result<RunInfo> {
+        let mark = self.begin(cx)?;
+        let State { root, dml, row, .. } = state;
+        let result = self.apply(&mut **root, dml, row, cx, sink);
+        self.end(cx, mark, result.is_err())?;
+        result
+    }
+
+    /// Intent lock and savepoints.
+    fn begin(&self, cx: &mut Cx<'_>) -> Result<Vec<(keel_base::DatabaseId, keel_node::Mark)>> {
+        let database = self.target.table.database;
+        let object = self.target.table.object_id as u32;
+        let txn = cx.txn(database)?;
+        txn.lock_table(object, LockMode::IntentExclusive).map_err(|e| cx.storage_error(&e))?;
+        let mut marks = Vec::new();
+        if self.savepoint {
+            marks.push((database, cx.txn(database)?.savepoint()));
+            for output in &self.outputs {
+                if let Output::Into(t, _) = output {
+                    let other = t.table.database;
+                    if marks.iter().all(|(d, _)| *d != other) {
+                        marks.push((other, cx.txn(other)?.savepoint()));
+                    }
+                }
+            }
+        }
+        Ok(marks)
+    }
+
+    fn end(
+        &self,
+        cx: &mut Cx<'_>,
+        marks: Vec<(keel_base::DatabaseId, keel_node::Mark)>,
+        failed: bool,
+    ) -> Result<()> {
+        for (database, mark) in marks {
+            let txn = cx.txn(database)?;
+            if failed {
+                // The statement's own error is what the client sees; a failed undo dooms the transaction anyway.
+                let _ = txn.rollback_to(mark);
+            } else {
+                txn.release(mark);
+            }
+        }
+        Ok(())
+    }
+
+    fn apply(
+        &self,
+        source: &mut dyn Operator,
+        b: &mut Buffers,
+        row: &mut Vec<Value>,
+        cx: &mut Cx<'_>,
+        sink: &mut dyn RowSink,
+    ) -> Result<RunInfo> {
+        b.inserted.clear();
+        b.deleted.clear();
+        let mut run = Run { plan: self, b, row, sink, info: RunInfo::default(), deferred: Vec::new() };
+        source.open(cx)?;
+        match &self.change {
+            Change::Insert(insert) => run.insert_all(source, insert, cx)?,
+            Change::Merge(merge) => run.merge_all(source, merge, cx)?,
+            _ if self.in_place => run.in_place(source, cx)?,
+            _ => run.collected(source, cx)?,
+        }
+        run.deferred_checks(cx)?;
+        let info = run.info;
+        if self.triggers && info.rows > 0 {
+            self.fire(b, cx)?;
+        }
+        Ok(info)
+    }
+
+    fn fire(&self, b: &Buffers, cx: &mut Cx<'_>) -> Result<()> {
+        let Some(triggers) = cx.triggers else { return Ok(()) };
+        let updated: Vec<i32> = match &self.change {
+            Change::Update(u) => u.changed.iter().map(|i| self.target.table.columns[*i].column_id).collect(),
+            _ => Vec::new(),
+        };
+        let event = TriggerEvent {
+            table: &self.target.table,
+            action: self.action(),
+            inserted: &b.inserted,
+            deleted: &b.deleted,
+            updated_columns: &updated,
+        };
+        let vars = std::mem::take(&mut cx.vars);
+        let result = cx.exec_ctx(vars, |ctx| triggers.fire(ctx, event));
+        cx.vars = vars;
+        result
+    }
+
+    /// Runs as part of another statement (cascades): no savepoint, no output.
+    fn run_nested(&self, cx: &mut Cx<'_>) -> Result<()> {
+        let mut source = self.source.operator();
+        let mut buffers = Buffers::default();
+        let txn = cx.txn(self.target.table.database)?;
+        txn.lock_table(self.target.table.object_id as u32, LockMode::IntentExclusive)
+            .map_err(|e| cx.storage_error(&e))?;
+        self.apply(&mut *source, &mut buffers, &mut Vec::new(), cx, &mut crate::context::NoRows)?;
+        Ok(())
+    }
+}
+
+/// One execution under way.
+struct Run<'r> {
+    plan: &'r DmlPlan,
+    b: &'r mut Buffers,
+    row: &'r mut Vec<Value>,
+    sink: &'r mut dyn RowSink,
+    info: RunInfo,
+    /// Old values of rows whose references within the table are checked at the end: child number, values.
+    deferred: Vec<(usize, Vec<Value>)>,
+}
+
+impl Run<'_> {
+    fn target(&self) -> &Target {
+        &self.plan.target
+    }
+
+    fn insert_all(&mut self, source: &mut dyn Operator, insert: &InsertRow, cx: &mut Cx<'_>) -> Result<()> {
+        insert.check_identity(&self.plan.target, cx)?;
+        if self.plan.in_place {
+            while source.next(cx)? {
+                self.insert_one(insert, cx)?;
+            }
+            return Ok(());
+        }
+        let mut rows = Vec::new();
+        while source.next(cx)? {
+            let row = save(cx, &self.plan.carried);
+            cx.charge(crate::exec::row_bytes(&row))?;
+            rows.push(row);
+        }
+        for row in rows {
+            restore(cx, &self.plan.carried, &row);
+            self.insert_one(insert, cx)?;
+        }
+        Ok(())
+    }
+
+    fn insert_one(&mut self, insert: &InsertRow, cx: &mut Cx<'_>) -> Result<()> {
+        cx.tick()?;
+        let plan = self.plan;
+        let given = insert.fill(&plan.target, cx)?;
+        if !write_row(&plan.target, cx, &mut self.b.rows)? {
+            return Ok(());
+        }
+        self.info.identity = given.or(self.info.identity);
+        self.info.rows += 1;
+        self.after_row(cx, true, false)
+    }
+
+    /// Changes rows as the source finds them.
+    fn in_place(&mut self, source: &mut dyn Operator, cx: &mut Cx<'_>) -> Result<()> {
+        while source.next(cx)? {
+            let Some(row) = cx.target_row.take() else { continue };
+            std::mem::swap(&mut cx.target_key, &mut self.b.key);
+            let key = std::mem::take(&mut self.b.key);
+            let result = match &self.plan.change {
+                Change::Update(u) => u.evaluate(&self.plan.target, cx).and_then(|()| self.update_row(u, &key, &row, cx)),
+                _ => self.delete_row(&key, cx),
+            };
+            self.b.key = key;
+            result?;
+        }
+        Ok(())
+    }
+
+    /// Collects all targets with their new values, then changes them.
+    fn collected(&mut self, source: &mut dyn Operator, cx: &mut Cx<'_>) -> Result<()> {
+        let plan = self.plan;
+        let mut pending = Vec::new();
+        let mut seen: HashSet<Box<[u8]>> = HashSet::new();
+        while source.next(cx)? {
+            let key: Box<[u8]> = match plan.row_key {
+                Some(slot) => match &cx.slots[slot] {
+                    Value::Bytes(k) => k[..].into(),
+                    _ => continue,
+                },
+                None => cx.target_key[..].into(),
+            };
+            if plan.row_key.is_some() && !seen.insert(key.clone()) {
+                continue;
+            }
+            let assigned = match &plan.change {
+                Change::Update(u) => {
+                    u.evaluate(&plan.target, cx)?;
+                    u.changed.iter().map(|i| cx.slots[plan.target.new_first + i].clone()).collect()
+                }
+                _ => Vec::new(),
+            };
+            cx.charge(key.len() + 64 + assigned.len() * 32)?;
+            pending.push(Pending { key, carried: save(cx, &plan.carried), assigned });
+        }
+        for p in pending {
+            restore(cx, &plan.carried, &p.carried);
+            let Some(row) = self.latest(&p.key, cx)? else { continue };
+            decode_into(&row, &plan.decode, &mut cx.slots);
+            match &plan.change {
+                Change::Update(u) => {
+                    for (i, v) in u.changed.iter().zip(p.assigned) {
+                        cx.slots[plan.target.new_first + i] = v;
+                    }
+                    self.update_row(u, &p.key, &row, cx)?;
+                }
+                _ => self.delete_row(&p.key, cx)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn latest(&self, key: &[u8], cx: &mut Cx<'_>) -> Result<Option<RowRef>> {
+        let table = &self.plan.target.table;
+        let (database, tree) = (table.database, table.clustered().tree);
+        let found = cx.txn(database)?.get_latest(tree, key);
+        found.map_err(|e| cx.storage_error(&e))
+    }
+
+    fn update_row(&mut self, u: &UpdateRow, key: &[u8], row: &RowRef, cx: &mut Cx<'_>) -> Result<()> {
+        let plan = self.plan;
+        let target = &*plan.target;
+        u.complete(target, cx, plan.old_first)?;
+        if !u.changed.is_empty() {
+            target.update(cx, &mut self.b.rows, key, row, &u.changed, plan.old_first)?;
+        }
+        for p in &u.parents {
+            target.parents[*p].check(cx, target, &mut self.b.rows.index_key, "UPDATE")?;
+        }
+        self.after_children(&u.children, cx, "UPDATE")?;
+        self.info.rows += 1;
+        self.after_row(cx, true, true)
+    }
+
+    fn delete_row(&mut self, key: &[u8], cx: &mut Cx<'_>) -> Result<()> {
+        let plan = self.plan;
+        plan.target.delete(cx, &mut self.b.rows, key, plan.old_first)?;
+        if let Change::Delete(d) = &plan.change {
+            self.after_children(&d.children, cx, "DELETE")?;
+        }
+        self.info.rows += 1;
+        self.after_row(cx, false, true)
+    }
+
+    /// Looks after rows that refer to the one just changed, whose old values are in the frame.
+    fn after_children(&mut self, children: &[Child], cx: &mut Cx<'_>, statement: &str) -> Result<()> {
+        for (n, child) in children.iter().enumerate() {
+            match &child.action {
+                ChildAction::Check(_) if child.own_table => {
+                    let values = child.referenced.iter().map(|i| cx.slots[self.plan.old_first + i].clone()).collect();
+                    self.deferred.push((n, values));
+                }
+                ChildAction::Check(_) => self.check_child(child, cx, statement)?,
+                ChildAction::Change(plan) => plan.run_nested(cx)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn check_child(&self, child: &Child, cx: &mut Cx<'_>, statement: &str) -> Result<()> {
+        let ChildAction::Check(node) = &child.action else { return Ok(()) };
+        let mut operator = node.operator();
+        operator.open(cx)?;
+        let found = operator.next(cx)?;
+        operator.close();
+        if !found {
+            return Ok(());
+        }
+        let column = child.column.as_ref().map_or(String::new(), |c| format!(", column '{c}'"));
+        let kind = if child.own_table { "SAME TABLE REFERENCE" } else { "REFERENCE" };
+        let database = &self.target().database;
+        Err(errors::constraint_conflict(statement, kind, &child.name, database, &child.table, &column))
+    }
+
+    fn deferred_checks(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        let plan = self.plan;
+        let (children, statement) = match &plan.change {
+            Change::Update(u) => (&u.children, "UPDATE"),
+            Change::Delete(d) => (&d.children, "DELETE"),
+            _ => return Ok(()),
+        };
+        for (n, values) in std::mem::take(&mut self.deferred) {
+            for (i, v) in children[n].referenced.iter().zip(values) {
+                cx.slots[plan.old_first + i] = v;
+            }
+            self.check_child(&children[n], cx, statement)?;
+        }
+        Ok(())
+    }
+
+    /// OUTPUT and trigger rows.
+    fn after_row(&mut self, cx: &mut Cx<'_>, inserted: bool, deleted: bool) -> Result<()> {
+        let plan = self.plan;
+        for output in &plan.outputs {
+            match output {
+                Output::Client(codes) => {
+                    self.row.clear();
+                    for code in codes {
+                        self.row.push(code.eval(cx)?);
+                    }
+                    self.sink.row(self.row)?;
+                }
+                Output::Into(target, insert) => {
+                    insert.fill(target, cx)?;
+                    write_row(target, cx, &mut self.b.rows)?;
+                }
+            }
+        }
+        if plan.triggers {
+            let width = plan.target.table.columns.len();
+            if inserted {
+                let first = plan.target.new_first;
+                self.b.inserted.push(cx.slots[first..first + width].to_vec());
+            }
+            if deleted {
+                self.b.deleted.push(cx.slots[plan.old_first..plan.old_first + width].to_vec());
+            }
+        }
+        Ok(())
+    }
+
+    /// MERGE: decides for every joined row, then acts.
+    fn merge_all(&mut self, source: &mut dyn Operator, merge: &MergeRow, cx: &mut Cx<'_>) -> Result<()> {
+        let plan = self.plan;
+        let mut steps: Vec<(usize, Option<Box<[u8]>>, Vec<Value>)> = Vec::new();
+        let mut seen: HashSet<Box<[u8]>> = HashSet::new();
+        while source.next(cx)? {
+            cx.tick()?;
+            let key: Option<Box<[u8]>> = match plan.row_key.map(|s| &cx.slots[s]) {
+                Some(Value::Bytes(k)) => Some(k[..].into()),
+                _ => None,
+            };
+            let in_source = !matches!(cx.slots[merge.source_present], Value::Null);
+            let Some(n) = merge.choose(key.is_some(), in_source, cx)? else { continue };
+            if let Some(k) = &key {
+                if !seen.insert(k.clone()) {
+                    return Err(errors::merge_twice());
+                }
+            }
+            let row = save(cx, &plan.carried);
+            cx.charge(crate::exec::row_bytes(&row))?;
+            steps.push((n, key, row));
+        }
+        for (n, key, carried) in steps {
+            restore(cx, &plan.carried, &carried);
+            let step = &merge.steps[n];
+            cx.slots[merge.action_slot] = Value::Str(step.action().name().into());
+            match (step, key) {
+                (MergeStep::Insert(_, _, insert), _) => {
+                    crate::exec::set_null(cx, &merge.old_slots);
+                    insert.check_identity(&plan.target, cx)?;
+                    self.insert_one(insert, cx)?;
+                }
+                (MergeStep::Update(_, _, u), Some(key)) => {
+                    let Some(row) = self.latest(&key, cx)? else { continue };
+                    decode_into(&row, &plan.decode, &mut cx.slots);
+                    u.evaluate(&plan.target, cx)?;
+                    self.update_row(u, &key, &row, cx)?;
+                }
+                (MergeStep::Delete(_, _, d), Some(key)) => {
+                    let Some(row) = self.latest(&key, cx)? else { continue };
+                    decode_into(&row, &plan.decode, &mut cx.slots);
+                    crate::exec::set_null(cx, &merge.new_slots);
+                    plan.target.delete(cx, &mut self.b.rows, &key, plan.old_first)?;
+                    self.after_children(&d.children, cx, "MERGE")?;
+                    self.info.rows += 1;
+                    self.after_row(cx, false, true)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Stores the row in the new slots and checks its foreign keys. False: an ignored duplicate.
+pub(crate) fn write_row(target: &Target, cx: &mut Cx<'_>, b: &mut RowBuffers) -> Result<bool> {
+    if !target.insert(cx, b)? {
+        return Ok(false);
+    }
+    for parent in &target.parents {
+        parent.check(cx, target, &mut b.index_key, DmlAction::Insert.name())?;
+    }
+    Ok(true)
+}

@@ -1,0 +1,629 @@
+//! The table a statement changes: how its rows, keys and index entries are made, and what must hold of them.
+
+use crate::bind::expr::{Clause, ExprCx};
+use crate::bind::merge_types::assign_to;
+use crate::bind::rel::SlotInfo;
+use crate::bind::{ArcTable, Binder, Scope, Source, SourceColumn, parse_error};
+use crate::catalog::{IndexDef, IndexKind, TableDef};
+use crate::errors::{self, Error, Result};
+use crate::exec::cx::Cx;
+use crate::expr::compile::{Code, Compiler, NoSubqueries, Pred};
+use crate::expr::{Expr, ExprKind, Slot};
+use keel_store::row::{PatchBuilder, Row, RowBuilder};
+use keel_types::key::{self, KeyColumn};
+use keel_types::{SqlType, Value, cast, column};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A compiled target table. `new_first + i` is the slot of the new value of `table.columns[i]`.
+pub struct Target {
+    /// The table.
+    pub table: ArcTable,
+    /// `database.schema.table`, for messages.
+    pub full_name: String,
+    /// `schema.table`.
+    pub name: String,
+    /// Database name.
+    pub database: String,
+    /// First slot of the new values.
+    pub new_first: usize,
+    /// Number of columns in a stored row.
+    width: usize,
+    /// Column position for each ordinal.
+    by_ordinal: Vec<Option<usize>>,
+    /// Columns from which the clustered key is made.
+    clustered: IndexKeys,
+    /// The other indexes.
+    pub indexes: Vec<IndexKeys>,
+    /// Computed columns: position and value over the new slots.
+    pub computed: Vec<(usize, Code)>,
+    /// Column positions that each computed column reads.
+    pub computed_inputs: Vec<Vec<usize>>,
+    /// CHECK constraints over the new slots, with the columns they read.
+    pub checks: Vec<(String, Pred, Vec<usize>, Option<String>)>,
+    /// Foreign keys of this table.
+    pub parents: Vec<super::foreign::ParentCheck>,
+    /// Position of the identity column.
+    pub identity: Option<usize>,
+    /// Position of the rowversion column.
+    pub rowversion: Option<usize>,
+}
+
+/// How an index's entries are made.
+pub struct IndexKeys {
+    /// The index.
+    pub def: IndexDef,
+    /// Key columns: position and encoding.
+    pub key: Vec<(usize, KeyColumn)>,
+    /// Positions of the columns its rows hold (nonclustered).
+    pub stored: Vec<usize>,
+}
+
+/// Buffers for building rows, reused from row to row.
+#[derive(Default)]
+pub struct RowBuffers {
+    pub(crate) row: RowBuilder,
+    pub(crate) patch: PatchBuilder,
+    pub(crate) key: Vec<u8>,
+    pub(crate) index_key: Vec<u8>,
+    pub(crate) index_key_old: Vec<u8>,
+    pub(crate) column: Vec<u8>,
+    pub(crate) old_key: Vec<u8>,
+}
+
+impl IndexKeys {
+    fn new(table: &TableDef, def: &IndexDef) -> IndexKeys {
+        let position = |id: i32| table.column_index(id).expect("an index names columns of its table");
+        let key = def
+            .key
+            .iter()
+            .map(|k| {
+                let i = position(k.column_id);
+                let c = &table.columns[i];
+                (i, KeyColumn { ty: c.ty, collation: c.collation, descending: k.descending })
+            })
+            .collect();
+        let stored = def.stored_columns(table).into_iter().map(position).collect();
+        IndexKeys { def: def.clone(), key, stored }
+    }
+
+    /// Whether an entry changes when these columns change.
+    #[must_use]
+    pub fn touched_by(&self, columns: &[usize]) -> bool {
+        self.stored.iter().any(|c| columns.contains(c))
+    }
+
+    /// Key bytes of an entry whose values lie in slots from `first`; `clustered` is the row's clustered key.
+    fn entry_key(&self, slots: &[Value], first: usize, clustered: &[u8], out: &mut Vec<u8>) {
+        out.clear();
+        for (i, column) in &self.key {
+            key::append(out, &slots[first + i], column);
+        }
+        if !self.def.unique {
+            out.extend_from_slice(clustered);
+        }
+    }
+
+    /// Row bytes of an entry.
+    fn entry_row<'r>(
+        &self,
+        table: &TableDef,
+        slots: &[Value],
+        first: usize,
+        clustered: &[u8],
+        row: &'r mut RowBuilder,
+    ) -> &'r [u8] {
+        row.clear(self.stored.len() + 1);
+        for i in &self.stored {
+            push_value(row, &slots[first + i], &table.columns[*i].ty);
+        }
+        row.push(Some(clustered));
+        row.finish()
+    }
+}
+
+fn push_value(row: &mut RowBuilder, v: &Value, ty: &SqlType) {
+    match v {
+        Value::Null => row.push_null(),
+        v => row.push_with(|out| column::encode(v, ty, out)),
+    }
+}
+
+impl Target {
+    /// Compiles a target. The binder gets slots for the new values.
+    pub fn new(binder: &mut Binder<'_>, table: &ArcTable) -> Result<Target> {
+        let scope = binder.scope;
+        if !binder.databases.contains(&table.database) {
+            binder.databases.push(table.database);
+        }
+        let new_first = binder.slots.len();
+        for c in &table.columns {
+            binder.new_slot(SlotInfo {
+                name: c.name.clone(),
+                ty: c.ty,
+                collation: c.collation,
+                nullable: c.nullable,
+                origin: None,
+            });
+        }
+        let database = scope.database_name(table.database);
+        let schema = scope.schema_name(table.database, table.schema_id);
+        let width = table.stored_width();
+        let mut by_ordinal = vec![None; width];
+        for (i, c) in table.columns.iter().enumerate() {
+            by_ordinal[usize::from(c.ordinal)] = Some(i);
+        }
+        let mut target = Target {
+            full_name: format!("{database}.{schema}.{}", table.name),
+            name: format!("{schema}.{}", table.name),
+            database,
+            new_first,
+            width,
+            by_ordinal,
+            clustered: IndexKeys::new(table, table.clustered()),
+            indexes: table.indexes[1..].iter().filter(|i| !i.disabled).map(|i| IndexKeys::new(table, i)).collect(),
+            computed: Vec::new(),
+            computed_inputs: Vec::new(),
+            checks: Vec::new(),
+            parents: Vec::new(),
+            identity: table.columns.iter().position(|c| c.identity.is_some()),
+            rowversion: table.columns.iter().position(|c| c.ty == SqlType::RowVersion),
+            table: table.clone(),
+        };
+        target.compile_rules(binder)?;
+        target.parents = super::foreign::parent_checks(binder, &target)?;
+        Ok(target)
+    }
+
+    /// The new row as a name scope.
+    #[must_use]
+    pub fn source(&self, alias: &str) -> Rc<Source> {
+        let columns = self.table.columns.iter().enumerate();
+        let columns =
+            columns.map(|(i, c)| SourceColumn { name: c.name.clone(), slot: (self.new_first + i) as Slot }).collect();
+        Rc::new(Source { alias: alias.to_owned(), schema: None, columns, get: None })
+    }
+
+    fn compile_rules(&mut self, binder: &mut Binder<'_>) -> Result<()> {
+        let scope = Scope::new(vec![self.source(&self.table.name.clone())], None);
+        let table = self.table.clone();
+        for (i, c) in table.columns.iter().enumerate() {
+            let Some(computed) = &c.computed else { continue };
+            let e = keel_parser::parse_expr(&computed.text).map_err(|e| parse_error(*e))?;
+            let bound = binder.value(&e, &mut ExprCx::new(&scope, Clause::Other))?;
+            let bound = assign_to(bound, c.ty)?;
+            self.computed_inputs.push(self.positions(&bound));
+            self.computed.push((i, Compiler { subqueries: &mut NoSubqueries }.value(&bound)?));
+        }
+        for check in table.checks.iter().filter(|c| !c.disabled) {
+            let e = keel_parser::parse_expr(&check.text).map_err(|e| parse_error(*e))?;
+            let bound = binder.condition(&e, &mut ExprCx::new(&scope, Clause::Other))?;
+            let columns = self.positions(&bound);
+            let single = (columns.len() == 1).then(|| table.columns[columns[0]].name.clone());
+            let pred = Compiler { subqueries: &mut NoSubqueries }.condition(&bound)?;
+            self.checks.push((check.name.clone(), pred, columns, single));
+        }
+        Ok(())
+    }
+
+    fn positions(&self, e: &Expr) -> Vec<usize> {
+        e.slots().into_iter().map(|s| s as usize - self.new_first).collect()
+    }
+
+    /// The value of a column's DEFAULT, or NULL.
+    pub fn default_of(&self, binder: &mut Binder<'_>, column: usize) -> Result<Expr> {
+        let c = &self.table.columns[column];
+        match &c.default {
+            Some(d) => {
+                let e = keel_parser::parse_expr(&d.text).map_err(|e| parse_error(*e))?;
+                binder.value(&e, &mut ExprCx::new(&Scope::default(), Clause::Other))
+            }
+            None => Ok(Expr::constant(Value::Null, c.ty)),
+        }
+    }
+
+    /// Code that converts a value for storing in a column: strings that do not fit are error 2628.
+    pub fn assignment(&self, e: Expr, column: usize, compiler: &mut Compiler<'_>) -> Result<Code> {
+        let c = &self.table.columns[column];
+        if e.ty == c.ty {
+            return compiler.value(&e);
+        }
+        let checked = assign_to(e.clone(), c.ty)?;
+        let sized = c.ty.length().is_some();
+        if !sized || !matches!(checked.kind, ExprKind::Cast(_)) {
+            return compiler.value(&checked);
+        }
+        let cast = cast::implicit(e.ty, c.ty)?.for_column();
+        let input = compiler.value(&e)?;
+        let identity = cast.is_identity();
+        if identity {
+            return Ok(input);
+        }
+        let (table, name, plain) = (self.full_name.clone(), c.name.clone(), cast::implicit(e.ty, c.ty)?);
+        let convert = move |v: &Value| -> Result<Value> {
+            cast.apply(v).map_err(|e| {
+                if e.number != 8152 {
+                    return e;
+                }
+                let kept = match plain.apply(v) {
+                    Ok(Value::Str(s)) => s.to_string(),
+                    _ => String::new(),
+                };
+                errors::string_truncated(&table, &name, &kept)
+            })
+        };
+        Ok(match input {
+            Code::Const(v) => match convert(&v) {
+                Ok(v) => Code::Const(v),
+                Err(_) => Code::Dyn(Box::new(move |_| convert(&v))),
+            },
+            input => Code::Dyn(Box::new(move |cx| input.with(cx, |v| convert(v))?)),
+        })
+    }
+
+    /// Computes computed columns and the rowversion of the new row.
+    pub fn complete(&self, cx: &mut Cx<'_>) -> Result<()> {
+        if let Some(i) = self.rowversion {
+            let n = cx.session.next_rowversion(self.table.database);
+            cx.slots[self.new_first + i] = Value::Bytes(n.to_be_bytes().as_slice().into());
+        }
+        for (i, code) in &self.computed {
+            code.eval_into(cx, self.new_first + i)?;
+        }
+        Ok(())
+    }
+
+    /// NOT NULL of the given columns.
+    pub fn check_nulls(&self, cx: &Cx<'_>, columns: impl IntoIterator<Item = usize>, verb: &str) -> Result<()> {
+        for i in columns {
+            let c = &self.table.columns[i];
+            if !c.nullable && matches!(cx.slots[self.new_first + i], Value::Null) {
+                return Err(errors::null_not_allowed(&c.name, &self.full_name, verb));
+            }
+        }
+        Ok(())
+    }
+
+    /// CHECK constraints that read one of `changed` (all when `None`).
+    pub fn check_rules(&self, cx: &mut Cx<'_>, changed: Option<&[usize]>, statement: &str) -> Result<()> {
+        for (name, pred, columns, single) in &self.checks {
+            if changed.is_some_and(|c| !columns.iter().any(|x| c.contains(x))) {
+                continue;
+            }
+            if pred.eval(cx)? == Some(false) {
+                let column = single.as_ref().map_or(String::new(), |c| format!(", column '{c}'"));
+                return Err(errors::constraint_conflict(statement, "CHECK", name, &self.database, &self.name, &column));
+            }
+        }
+        Ok(())
+    }
+
+    /// Builds the stored form of the row in the new slots.
+    fn stored_row<'r>(&self, cx: &Cx<'_>, row: &'r mut RowBuilder) -> &'r [u8] {
+        row.clear(self.width);
+        for position in &self.by_ordinal {
+            match position {
+                Some(i) => push_value(row, &cx.slots[self.new_first + i], &self.table.columns[*i].ty),
+                None => row.push_null(),
+            }
+        }
+        row.finish()
+    }
+
+    /// Clustered key of the row whose values lie from `first`. Heaps and non-unique keys get a number of their own.
+    fn clustered_key(&self, cx: &mut Cx<'_>, first: usize, out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
+        for (i, column) in &self.clustered.key {
+            key::append(out, &cx.slots[first + i], column);
+        }
+        if !self.clustered.def.unique || self.clustered.def.kind == IndexKind::Heap {
+            out.extend_from_slice(&self.next_number(cx)?.to_be_bytes());
+        }
+        Ok(())
+    }
+
+    /// The next heap row id or uniquifier.
+    fn next_number(&self, cx: &mut Cx<'_>) -> Result<u64> {
+        let (database, tree) = (self.table.database, self.clustered.def.tree);
+        let heap = self.clustered.def.kind == IndexKind::Heap;
+        let session = cx.session;
+        let mut last = || -> Result<u64> {
+            let txn = cx.txn(database)?;
+            let scan = txn.scan_latest(
+                tree,
+                std::ops::Bound::Unbounded,
+                std::ops::Bound::Unbounded,
+                keel_node::Direction::Reverse,
+            );
+            let found = scan.and_then(|mut cursor| {
+                // A heap's last key is its greatest number; under a key, numbers are spread over the rows.
+                let mut greatest = 0;
+                while let Some((k, _)) = cursor.next()? {
+                    let number = k.len().checked_sub(8).and_then(|at| k[at..].try_into().ok()).map_or(0, u64::from_be_bytes);
+                    greatest = greatest.max(number);
+                    if heap {
+                        break;
+                    }
+                }
+                Ok(greatest)
+            });
+            found.map_err(|e| cx.storage_error(&e))
+        };
+        session.next_row_id(database, tree, &mut last)
+    }
+
+    /// Inserts the row in the new slots with its index entries. `Ok(false)`: a duplicate was ignored (IGNORE_DUP_KEY).
+    pub fn insert(&self, cx: &mut Cx<'_>, b: &mut RowBuffers) -> Result<bool> {
+        let mut key = std::mem::take(&mut b.key);
+        let result = self.clustered_key(cx, self.new_first, &mut key).and_then(|()| self.insert_at(cx, b, &key));
+        b.key = key;
+        result
+    }
+
+    fn insert_at(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, key: &[u8]) -> Result<bool> {
+        let database = self.table.database;
+        let tree = self.clustered.def.tree;
+        let row = self.stored_row(cx, &mut b.row);
+        match cx.txn(database)?.insert(tree, key, row) {
+            Ok(()) => {}
+            Err(keel_node::TxnError::Duplicate) => return self.duplicate(cx, &self.clustered, self.new_first),
+            Err(e) => return Err(cx.storage_error(&e)),
+        }
+        for (n, index) in self.indexes.iter().enumerate() {
+            index.entry_key(&cx.slots, self.new_first, key, &mut b.index_key);
+            let row = index.entry_row(&self.table, &cx.slots, self.new_first, key, &mut b.row);
+            let txn = cx.txns.transaction(database)?;
+            let done = if index.def.unique {
+                txn.insert(index.def.tree, &b.index_key, row)
+            } else {
+                txn.put_index(index.def.tree, &b.index_key, row)
+            };
+            match done {
+                Ok(()) => {}
+                Err(keel_node::TxnError::Duplicate) => {
+                    if index.def.ignore_dup_key {
+                        self.take_back(cx, b, key, n)?;
+                    }
+                    return self.duplicate(cx, index, self.new_first);
+                }
+                Err(e) => return Err(cx.storage_error(&e)),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Removes what an ignored duplicate had already written: the row and its first `n` index entries.
+    fn take_back(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, key: &[u8], n: usize) -> Result<()> {
+        for index in &self.indexes[..n] {
+            index.entry_key(&cx.slots, self.new_first, key, &mut b.index_key);
+            self.delete_entry(cx, index, &b.index_key)?;
+        }
+        let txn = cx.txn(self.table.database)?;
+        txn.delete(self.clustered.def.tree, key).map_err(|e| cx.storage_error(&e))
+    }
+
+    fn duplicate(&self, cx: &mut Cx<'_>, index: &IndexKeys, first: usize) -> Result<bool> {
+        if index.def.ignore_dup_key {
+            cx.warn(errors::duplicate_ignored());
+            return Ok(false);
+        }
+        Err(self.duplicate_error(cx, index, first))
+    }
+
+    fn duplicate_error(&self, cx: &Cx<'_>, index: &IndexKeys, first: usize) -> Error {
+        let values: Vec<String> = index
+            .key
+            .iter()
+            .map(|(i, _)| {
+                let (v, ty) = (&cx.slots[first + i], self.table.columns[*i].ty);
+                match v {
+                    Value::Null => "<NULL>".to_owned(),
+                    v => cast::to_text(v, ty, 0).map_or_else(|_| "?".to_owned(), |s| s.to_string()),
+                }
+            })
+            .collect();
+        let values = format!("({})", values.join(", "));
+        if index.def.is_primary_key || index.def.is_unique_constraint {
+            let kind = if index.def.is_primary_key { "PRIMARY KEY" } else { "UNIQUE KEY" };
+            errors::duplicate_constraint_key(kind, &index.def.name, &self.name, &values)
+        } else {
+            errors::duplicate_index_key(&self.name, &index.def.name, &values)
+        }
+    }
+
+    fn delete_entry(&self, cx: &mut Cx<'_>, index: &IndexKeys, key: &[u8]) -> Result<()> {
+        let txn = cx.txn(self.table.database)?;
+        let done = if index.def.unique {
+            txn.delete(index.def.tree, key)
+        } else {
+            txn.delete_index(index.def.tree, key)
+        };
+        done.map_err(|e| cx.storage_error(&e))
+    }
+
+    /// Deletes the row under `key` whose old values lie from `old_first`.
+    pub fn delete(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, key: &[u8], old_first: usize) -> Result<()> {
+        let tree = self.clustered.def.tree;
+        let done = cx.txn(self.table.database)?.delete(tree, key);
+        done.map_err(|e| cx.storage_error(&e))?;
+        for index in &self.indexes {
+            index.entry_key(&cx.slots, old_first, key, &mut b.index_key);
+            self.delete_entry(cx, index, &b.index_key)?;
+        }
+        Ok(())
+    }
+
+    /// Whether changing these columns moves the row to another clustered key.
+    #[must_use]
+    pub fn moves(&self, changed: &[usize]) -> bool {
+        self.clustered.key.iter().any(|(i, _)| changed.contains(i))
+    }
+
+    /// Replaces the row under `key` (bytes `old`): the columns in `changed` (ascending by ordinal) take their new slots'
+    /// values, all others are copied as they are stored.
+    pub fn update(
+        &self,
+        cx: &mut Cx<'_>,
+        b: &mut RowBuffers,
+        key: &[u8],
+        old: &[u8],
+        changed: &[usize],
+        old_first: usize,
+    ) -> Result<()> {
+        if self.moves(changed) {
+            let mut new_key = std::mem::take(&mut b.old_key);
+            self.moved_key(cx, key, &mut new_key);
+            let same = new_key == key;
+            if !same {
+                self.delete(cx, b, key, old_first)?;
+                let inserted = self.insert_at(cx, b, &new_key);
+                b.old_key = new_key;
+                return match inserted? {
+                    true => Ok(()),
+                    false => Err(self.duplicate_error(cx, &self.clustered, self.new_first)),
+                };
+            }
+            b.old_key = new_key;
+        }
+        let RowBuffers { row, patch, .. } = b;
+        let stored = Row::new(old);
+        let count = stored.count();
+        row.clear(self.width);
+        patch.clear(self.width);
+        for (ordinal, position) in self.by_ordinal.iter().enumerate() {
+            match position {
+                Some(i) if changed.contains(i) => {
+                    let v = &cx.slots[self.new_first + i];
+                    match v {
+                        Value::Null => {
+                            row.push_null();
+                            patch.set(ordinal, None);
+                        }
+                        v => {
+                            b.column.clear();
+                            column::encode(v, &self.table.columns[*i].ty, &mut b.column);
+                            row.push(Some(&b.column));
+                            patch.set(ordinal, Some(&b.column));
+                        }
+                    }
+                }
+                Some(i) if ordinal >= count => {
+                    let missing = self.table.columns[*i].missing_value.as_deref();
+                    row.push(missing);
+                    patch.set(ordinal, missing);
+                }
+                _ => row.push(stored.column(ordinal)),
+            }
+        }
+        let txn = cx.txns.transaction(self.table.database)?;
+        let done = txn.update(self.clustered.def.tree, key, row.finish(), Some(patch.finish()));
+        done.map_err(|e| cx.storage_error(&e))?;
+        self.update_entries(cx, b, key, changed, old_first)
+    }
+
+    /// The clustered key of the new values; a row without unique key keeps its number.
+    fn moved_key(&self, cx: &Cx<'_>, key: &[u8], out: &mut Vec<u8>) {
+        out.clear();
+        for (i, column) in &self.clustered.key {
+            key::append(out, &cx.slots[self.new_first + i], column);
+        }
+        if !self.clustered.def.unique {
+            out.extend_from_slice(&key[key.len() - 8..]);
+        }
+    }
+
+    fn update_entries(
+        &self,
+        cx: &mut Cx<'_>,
+        b: &mut RowBuffers,
+        key: &[u8],
+        changed: &[usize],
+        old_first: usize,
+    ) -> Result<()> {
+        let database = self.table.database;
+        for index in self.indexes.iter().filter(|i| i.touched_by(changed)) {
+            index.entry_key(&cx.slots, old_first, key, &mut b.index_key_old);
+            index.entry_key(&cx.slots, self.new_first, key, &mut b.index_key);
+            let same_key = b.index_key == b.index_key_old;
+            if !same_key {
+                self.delete_entry(cx, index, &b.index_key_old)?;
+            }
+            let row = index.entry_row(&self.table, &cx.slots, self.new_first, key, &mut b.row);
+            let txn = cx.txns.transaction(database)?;
+            let done = match (index.def.unique, same_key) {
+                (true, false) => txn.insert(index.def.tree, &b.index_key, row),
+                (true, true) => txn.update(index.def.tree, &b.index_key, row, None),
+                (false, _) => txn.put_index(index.def.tree, &b.index_key, row),
+            };
+            match done {
+                Ok(()) => {}
+                Err(keel_node::TxnError::Duplicate) => return Err(self.duplicate_error(cx, index, self.new_first)),
+                Err(e) => return Err(cx.storage_error(&e)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Columns whose old values an update of `changed` needs: keys of the indexes it touches, computed columns' and checks'
+    /// inputs.
+    #[must_use]
+    pub fn needed_for_update(&self, changed: &[usize]) -> Vec<usize> {
+        if self.moves(changed) {
+            return (0..self.table.columns.len()).collect();
+        }
+        let mut needed = Vec::new();
+        for index in self.indexes.iter().filter(|i| i.touched_by(changed)) {
+            needed.extend(&index.stored);
+        }
+        for inputs in &self.computed_inputs {
+            needed.extend(inputs);
+        }
+        for (_, _, columns, _) in &self.checks {
+            if columns.iter().any(|c| changed.contains(c)) {
+                needed.extend(columns);
+            }
+        }
+        for parent in self.parents.iter().filter(|p| p.columns.iter().any(|c| changed.contains(c))) {
+            needed.extend(&parent.columns);
+        }
+        needed.sort_unstable();
+        needed.dedup();
+        needed
+    }
+
+    /// Columns whose old values a delete needs.
+    #[must_use]
+    pub fn needed_for_delete(&self) -> Vec<usize> {
+        let mut needed: Vec<usize> = self.indexes.iter().flat_map(|i| i.key.iter().map(|(c, _)| *c)).collect();
+        needed.sort_unstable();
+        needed.dedup();
+        needed
+    }
+}
+
+/// Reference-counted target.
+pub type ArcTarget = Arc<Target>;
+
+/// The entry that an index holds for a stored row: for building an index over existing rows.
+/// `row` are the bytes under `clustered_key` in the clustered tree.
+#[must_use]
+pub fn index_entry(table: &TableDef, index: &IndexDef, clustered_key: &[u8], row: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let keys = IndexKeys::new(table, index);
+    let stored = Row::new(row);
+    let slots: Vec<Value> = table
+        .columns
+        .iter()
+        .map(|c| match stored.column(usize::from(c.ordinal)) {
+            Some(bytes) => column::decode(bytes, &c.ty),
+            None if usize::from(c.ordinal) >= stored.count() => {
+                c.missing_value.as_ref().map_or(Value::Null, |b| column::decode(b, &c.ty))
+            }
+            None => Value::Null,
+        })
+        .collect();
+    let mut key = Vec::new();
+    keys.entry_key(&slots, 0, clustered_key, &mut key);
+    let mut builder = RowBuilder::new();
+    let bytes = keys.entry_row(table, &slots, 0, clustered_key, &mut builder).to_vec();
+    (key, bytes)
+}

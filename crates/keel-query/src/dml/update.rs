@@ -1,0 +1,529 @@
+//! UPDATE.
+
+use super::cascade::{self, Child};
+use super::output::{bind_outputs, compile_outputs, slots_of};
+use super::target::Target;
+use super::{Change, DmlPlan, decoders, renamed, resolve_target};
+use crate::bind::expr::{Clause, ExprCx, arith_op};
+use crate::bind::from::join;
+use crate::bind::merge_types::assign_to;
+use crate::bind::rel::{JoinKind, Rel, SlotSet};
+use crate::bind::{Binder, Scope, Source, SourceColumn, same_name};
+use crate::context::DmlAction;
+use crate::errors::{self, Result};
+use crate::exec::cx::Cx;
+use crate::exec::node::{Access, Bounds, Node, Op};
+use crate::expr::compile::{Code, Compiler};
+use crate::expr::{Expr, ExprKind, Slot};
+use crate::plan::Planner;
+use crate::plan::api::finish;
+use crate::plan::run::{Body, Plan};
+use crate::scope::BindScope;
+use keel_parser::ast;
+use keel_types::SqlType;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// One item of SET, compiled.
+pub(crate) enum SetItem {
+    /// Column.
+    Column(usize, Code),
+    /// Variable.
+    Variable(usize, Code),
+    /// `@v = column = expression`: the variable takes the column's new value, converted from the slot.
+    Both(usize, Code, usize, Code),
+}
+
+/// How a found row changes.
+pub(crate) struct UpdateRow {
+    pub sets: Vec<SetItem>,
+    /// Positions of all columns that change, computed ones and the rowversion included.
+    pub changed: Vec<usize>,
+    /// Unchanged columns whose new slot must hold the old value.
+    pub copies: Vec<usize>,
+    /// Assigned columns that are NOT NULL.
+    pub not_null: Vec<usize>,
+    /// Foreign keys to check.
+    pub parents: Vec<usize>,
+    /// Referencing tables to look after.
+    pub children: Vec<Child>,
+}
+
+impl UpdateRow {
+    /// Evaluates SET into the new slots and variables.
+    pub fn evaluate(&self, target: &Target, cx: &mut Cx<'_>) -> Result<()> {
+        for item in &self.sets {
+            match item {
+                SetItem::Column(i, code) => code.eval_into(cx, target.new_first + i)?,
+                SetItem::Variable(v, code) => {
+                    let value = code.eval(cx)?;
+                    cx.vars[*v] = value;
+                }
+                SetItem::Both(i, code, v, convert) => {
+                    code.eval_into(cx, target.new_first + i)?;
+                    let value = convert.eval(cx)?;
+                    cx.vars[*v] = value;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes and checks the new row; old values lie from `old_first`.
+    pub fn complete(&self, target: &Target, cx: &mut Cx<'_>, old_first: usize) -> Result<()> {
+        for i in &self.copies {
+            cx.slots[target.new_first + i] = cx.slots[old_first + i].clone();
+        }
+        target.complete(cx)?;
+        target.check_nulls(cx, self.not_null.iter().copied(), "UPDATE")?;
+        target.check_rules(cx, Some(&self.changed), "UPDATE")
+    }
+}
+
+/// The table a statement changes, found among its sources.
+pub(crate) struct Found {
+    /// All sources.
+    pub rel: Rel,
+    pub sources: Vec<Rc<Source>>,
+    /// The source that names the target.
+    pub source: Rc<Source>,
+    /// The table reference that changes.
+    pub get: u32,
+    /// The reference alone (no joins).
+    pub simple: bool,
+}
+
+/// Binds FROM and finds the target in it; a target that FROM does not name is added.
+pub(crate) fn find_target(
+    binder: &mut Binder<'_>,
+    target: &ast::DmlTarget,
+    from: &[ast::TableSource],
+) -> Result<Found> {
+    let (mut rel, mut sources) = binder.from_clause(from, None)?;
+    let named = match &target.table {
+        ast::TableRef::Named(n) => {
+            let by_alias = sources.iter().find(|s| n.is_simple() && same_name(&s.alias, &n.name.text));
+            by_alias.or_else(|| sources.iter().find(|s| s.matches(n))).cloned()
+        }
+        ast::TableRef::Variable(v) => sources.iter().find(|s| same_name(&s.alias, &v.name)).cloned(),
+    };
+    let named = match (named, &target.table) {
+        (Some(s), _) => Some(s),
+        // FROM may name the same table under an alias only: UPDATE t SET … FROM t AS x.
+        (None, ast::TableRef::Named(n)) if !from.is_empty() => resolve_target(binder, &target.table)
+            .ok()
+            .and_then(|table| {
+                let mut gets = Vec::new();
+                references(&rel, &mut gets);
+                let mut same = gets.iter().filter(|(_, t)| super::foreign::same_table(t, &table));
+                let first = same.next().map(|(id, _)| *id);
+                first.filter(|_| same.next().is_none() && !n.is_temporary() || same.next().is_none())
+            })
+            .and_then(|id| sources.iter().find(|s| s.get == Some(id)).cloned()),
+        _ => None,
+    };
+    let source = match named {
+        Some(s) => s,
+        None => {
+            let kind = match &target.table {
+                ast::TableRef::Named(name) => ast::TableSourceKind::Named {
+                    name: name.clone(),
+                    alias: None,
+                    hints: target.hints.clone(),
+                    sample: None,
+                    system_time: None,
+                },
+                ast::TableRef::Variable(variable) => ast::TableSourceKind::Variable {
+                    variable: variable.clone(),
+                    alias: None,
+                    hints: target.hints.clone(),
+                },
+            };
+            let item = ast::TableSource { kind, span: ast::Span::default() };
+            let (own, mut own_sources) = binder.table_source(&item, None, &[])?;
+            rel = if matches!(rel, Rel::One) { own } else { join(JoinKind::Inner, own, rel, Vec::new()) };
+            let s = own_sources[0].clone();
+            own_sources.append(&mut sources);
+            sources = own_sources;
+            s
+        }
+    };
+    let get = match source.get {
+        Some(id) => id,
+        None => updatable_base(binder, &source)?,
+    };
+    let simple = matches!(&rel, Rel::Get(g) if g.id == get);
+    Ok(Found { rel, sources, source, get, simple })
+}
+
+/// The one table behind a view or CTE.
+fn updatable_base(binder: &Binder<'_>, source: &Source) -> Result<u32> {
+    let mut ids: Vec<u32> =
+        source.columns.iter().filter_map(|c| binder.slots[c.slot as usize].origin.map(|(id, _)| id)).collect();
+    ids.dedup();
+    match ids.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(errors::view_not_updatable(&source.alias)),
+        _ => Err(errors::view_not_updatable_multiple(&source.alias)),
+    }
+}
+
+fn references(rel: &Rel, into: &mut Vec<(u32, crate::bind::ArcTable)>) {
+    if let Rel::Get(g) = rel {
+        into.push((g.id, g.table.clone()));
+    }
+    rel.inputs().into_iter().for_each(|r| references(r, into));
+}
+
+/// The reference with this number.
+pub(crate) fn reference(rel: &mut Rel, id: u32) -> Option<&mut crate::bind::rel::Get> {
+    if let Rel::Get(g) = rel {
+        return (g.id == id).then_some(&mut **g);
+    }
+    rel.inputs_mut().into_iter().find_map(|r| reference(r, id))
+}
+
+/// Binds SET. Column values may read the old row and the other sources.
+pub(crate) fn bind_sets(
+    binder: &mut Binder<'_>,
+    target: &Target,
+    source: &Source,
+    scope: &Scope<'_>,
+    sets: &[ast::UpdateSet],
+) -> Result<Vec<BoundSet>> {
+    let mut bound: Vec<BoundSet> = Vec::new();
+    for set in sets {
+        let (column, variable, op, value) = match set {
+            ast::UpdateSet::Column { column, op, value } => (Some(column), None, *op, value),
+            ast::UpdateSet::Variable { variable, op, value } => (None, Some(variable), *op, value),
+            ast::UpdateSet::VariableAndColumn { variable, column, op, value } => (Some(column), Some(variable), *op, value),
+            ast::UpdateSet::Write { .. } => return Err(errors::not_supported(".WRITE")),
+        };
+        let position = column.map(|c| set_column(binder, target, source, c)).transpose()?;
+        if let Some(i) = position {
+            if bound.iter().any(|b| b.column == Some(i)) {
+                return Err(errors::column_set_twice(&target.table.columns[i].name));
+            }
+        }
+        let info = match variable {
+            Some(v) => Some(binder.scope.variable(&v.name).ok_or_else(|| errors::undeclared_variable(&v.name))?),
+            None => None,
+        };
+        let mut cx = ExprCx::new(scope, Clause::Set);
+        if let Some(i) = position {
+            cx.default = Some(target.default_of(binder, i)?);
+        }
+        let mut e = binder.value(value, &mut cx)?;
+        if let ast::AssignOp::Compound(op) = op {
+            let left = match (column, &info) {
+                (Some(c), _) => binder.value(&column_expr(c), &mut cx)?,
+                (None, Some(v)) => binder.variable(&variable.map_or(String::new(), |x| x.name.to_string())).map(|mut x| {
+                    x.ty = v.ty;
+                    x
+                })?,
+                (None, None) => return Err(errors::syntax_near("=")),
+            };
+            e = binder.binary_values(arith_op(op)?, left, e)?;
+        }
+        bound.push(BoundSet { column: position, variable: info, value: e });
+    }
+    Ok(bound)
+}
+
+/// A bound item of SET.
+pub(crate) struct BoundSet {
+    pub column: Option<usize>,
+    pub variable: Option<crate::scope::VariableInfo>,
+    pub value: Expr,
+}
+
+fn column_expr(c: &ast::ColumnRef) -> ast::Expr {
+    ast::Expr { kind: ast::ExprKind::Column(c.clone()), span: ast::Span::default() }
+}
+
+/// The column that SET names: through the target's source, so that views and CTEs work.
+fn set_column(binder: &Binder<'_>, target: &Target, source: &Source, c: &ast::ColumnRef) -> Result<usize> {
+    let shown = source.columns.iter().find(|s| same_name(&s.name, &c.name.text));
+    let shown = shown.ok_or_else(|| errors::invalid_column(&c.name.text))?;
+    let origin = binder.slots[shown.slot as usize].origin;
+    let i = origin.map(|(_, i)| i).ok_or_else(|| errors::view_not_updatable(&source.alias))?;
+    let column = &target.table.columns[i];
+    if column.computed.is_some() {
+        return Err(errors::computed_column_modified(&column.name));
+    }
+    if column.ty == SqlType::RowVersion {
+        return Err(errors::timestamp_updated());
+    }
+    if column.identity.is_some() {
+        return Err(errors::identity_updated(&column.name));
+    }
+    Ok(i)
+}
+
+/// All columns an update changes.
+pub(crate) fn changed_columns(target: &Target, sets: &[BoundSet]) -> Vec<usize> {
+    let mut changed: Vec<usize> = sets.iter().filter_map(|s| s.column).collect();
+    for ((i, _), inputs) in target.computed.iter().zip(&target.computed_inputs) {
+        if inputs.iter().any(|c| changed.contains(c)) {
+            changed.push(*i);
+        }
+    }
+    changed.extend(target.rowversion);
+    changed.sort_unstable();
+    changed.dedup();
+    changed
+}
+
+/// Compiles SET.
+pub(crate) fn compile_sets(planner: &mut Planner<'_, '_>, target: &Target, sets: Vec<BoundSet>) -> Result<Vec<SetItem>> {
+    let mut compiled = Vec::new();
+    for s in sets {
+        let mut compiler = Compiler { subqueries: planner };
+        compiled.push(match (s.column, s.variable) {
+            (Some(i), None) => SetItem::Column(i, target.assignment(s.value, i, &mut compiler)?),
+            (None, Some(v)) => SetItem::Variable(v.index, compiler.value(&assign_to(s.value, v.ty)?)?),
+            (Some(i), Some(v)) => {
+                let code = target.assignment(s.value, i, &mut compiler)?;
+                let c = &target.table.columns[i];
+                let read = Expr::slot((target.new_first + i) as Slot, c.ty, c.collation, true);
+                SetItem::Both(i, code, v.index, compiler.value(&assign_to(read, v.ty)?)?)
+            }
+            (None, None) => continue,
+        });
+    }
+    Ok(compiled)
+}
+
+/// Compiles UPDATE.
+pub fn compile_update(scope: &dyn BindScope, update: &ast::Update) -> Result<Plan> {
+    let mut binder = Binder::new(scope);
+    binder.query_hints(&update.options);
+    binder.with_ctes(update.with.as_ref(), |b| update_with(b, update))
+}
+
+fn update_with(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Plan> {
+    let mut found = find_target(binder, &update.target, &update.from)?;
+    let table = match reference(&mut found.rel, found.get) {
+        Some(g) => {
+            let extra = binder.hints(&update.target.hints, Some(&g.table))?;
+            merge_hints(&mut g.hints, extra);
+            g.table.clone()
+        }
+        None => return Err(errors::view_not_updatable(&found.source.alias)),
+    };
+    let target = Target::new(binder, &table)?;
+    let scope = Scope::new(found.sources.clone(), None);
+    let sets = bind_sets(binder, &target, &found.source, &scope, &update.assignments)?;
+    let filter = where_clause(binder, update.filter.as_ref(), &scope)?;
+    let changed = changed_columns(&target, &sets);
+    let mut sources = vec![inserted_source(binder, &target, &found.source), renamed(&found.source, "deleted")];
+    sources.extend(found.sources.iter().cloned());
+    let outputs = bind_outputs(binder, &update.output, sources, None)?;
+    let top = match &update.top {
+        Some(t) => Some((binder.count_value(&t.count, &Scope::default(), t.percent)?, t.percent)),
+        None => None,
+    };
+    build_update(binder, found, target, sets, filter, changed, outputs, top)
+}
+
+/// `inserted` shows the target source's columns with their new values.
+pub(crate) fn inserted_source(binder: &Binder<'_>, target: &Target, source: &Source) -> Rc<Source> {
+    let columns = source
+        .columns
+        .iter()
+        .filter_map(|c| {
+            let (_, i) = binder.slots[c.slot as usize].origin?;
+            Some(SourceColumn { name: c.name.clone(), slot: (target.new_first + i) as Slot })
+        })
+        .collect();
+    Rc::new(Source { alias: "inserted".into(), schema: None, columns, get: None })
+}
+
+pub(crate) fn merge_hints(into: &mut crate::bind::rel::Hints, extra: crate::bind::rel::Hints) {
+    into.serializable |= extra.serializable;
+    into.repeatable |= extra.repeatable;
+    into.table |= extra.table;
+    into.table_exclusive |= extra.table_exclusive;
+    into.exclusive |= extra.exclusive;
+    into.skip_locked |= extra.skip_locked;
+    into.indexes.extend(extra.indexes);
+}
+
+pub(crate) fn where_clause(
+    binder: &mut Binder<'_>,
+    filter: Option<&ast::DmlFilter>,
+    scope: &Scope<'_>,
+) -> Result<Vec<Expr>> {
+    match filter {
+        None => Ok(Vec::new()),
+        Some(ast::DmlFilter::Where(e)) => binder.conjuncts(e, &mut ExprCx::new(scope, Clause::Where)),
+        Some(ast::DmlFilter::CurrentOf(_)) => Err(errors::not_supported("WHERE CURRENT OF")),
+    }
+}
+
+/// Compiles a bound update; also used for cascades.
+#[allow(clippy::too_many_arguments, reason = "the parts of one statement")]
+pub(crate) fn build_update(
+    binder: &mut Binder<'_>,
+    found: Found,
+    target: Target,
+    sets: Vec<BoundSet>,
+    filter: Vec<Expr>,
+    changed: Vec<usize>,
+    outputs: Vec<super::output::BoundOutput>,
+    top: Option<(Expr, bool)>,
+) -> Result<Plan> {
+    let mut planner = Planner::new(binder);
+    let (plan, columns) = update_plan(&mut planner, found, target, sets, filter, changed, outputs, top)?;
+    let subplans = planner.subplans;
+    Ok(finish(binder, Body::Dml(Box::new(plan)), subplans, columns, None))
+}
+
+#[allow(clippy::too_many_arguments, reason = "the parts of one statement")]
+pub(crate) fn update_plan(
+    planner: &mut Planner<'_, '_>,
+    mut found: Found,
+    target: Target,
+    sets: Vec<BoundSet>,
+    filter: Vec<Expr>,
+    changed: Vec<usize>,
+    outputs: Vec<super::output::BoundOutput>,
+    top: Option<(Expr, bool)>,
+) -> Result<(DmlPlan, Vec<crate::meta::ColumnMeta>)> {
+    let self_reading = sets.iter().any(|s| s.value.has_subquery()) || filter.iter().any(Expr::has_subquery);
+    let old_first = reference(&mut found.rel, found.get).map_or(0, |g| g.first_slot as usize);
+    let mut need = SlotSet::new();
+    sets.iter().for_each(|s| s.value.add_slots(&mut need));
+    slots_of(&outputs, &mut need);
+    let mut touched = target.needed_for_update(&changed);
+    let children = cascade::children(planner, &target, old_first, Some(&changed))?;
+    touched.extend(children.iter().flat_map(|c| c.referenced.iter().copied()));
+    need.extend(touched.iter().map(|i| (old_first + i) as Slot));
+    // New values shown by OUTPUT that do not change come from the old row.
+    let new_range = target.new_first..target.new_first + target.table.columns.len();
+    let mut copies: Vec<usize> = touched.clone();
+    for slot in need.clone() {
+        if new_range.contains(&(slot as usize)) {
+            let i = slot as usize - target.new_first;
+            copies.push(i);
+            need.insert((old_first + i) as Slot);
+            need.remove(&slot);
+        }
+    }
+    if target.moves(&changed) || cascade::replaces_row(planner.binder, &target) {
+        copies.extend(0..target.table.columns.len());
+        need.extend((0..target.table.columns.len()).map(|i| (old_first + i) as Slot));
+    }
+    copies.sort_unstable();
+    copies.dedup();
+    copies.retain(|i| !changed.contains(i));
+    let located = locate(planner, found, filter, top, &need, &changed)?;
+    let not_null: Vec<usize> = sets
+        .iter()
+        .filter_map(|s| s.column)
+        .filter(|i| !target.table.columns[*i].nullable)
+        .collect();
+    let parents =
+        (0..target.parents.len()).filter(|p| target.parents[*p].columns.iter().any(|c| changed.contains(c))).collect();
+    let sets = compile_sets(planner, &target, sets)?;
+    let outputs = compile_outputs(planner, outputs)?;
+    let triggers = planner.binder.scope.has_triggers(&target.table, DmlAction::Update);
+    let copies = if triggers { (0..target.table.columns.len()).filter(|i| !changed.contains(i)).collect() } else { copies };
+    let decode_columns: Vec<usize> = if triggers {
+        (0..target.table.columns.len()).collect()
+    } else {
+        let last = old_first + target.table.columns.len();
+        need.iter().map(|s| *s as usize).filter(|s| (old_first..last).contains(s)).map(|s| s - old_first).collect()
+    };
+    let text = format!("Table Update(OBJECT:([{}]))", target.full_name.replace('.', "].["));
+    let parts = target.indexes.iter().any(|i| i.touched_by(&changed)) || target.moves(&changed);
+    let savepoint =
+        !located.single || parts || !children.is_empty() || !outputs.list.is_empty() || triggers || !target.parents.is_empty();
+    let decode = decoders(&target.table, &decode_columns, old_first);
+    let plan = DmlPlan {
+        change: Change::Update(UpdateRow { sets, changed, copies, not_null, parents, children }),
+        target: Arc::new(target),
+        source: Arc::new(located.node),
+        outputs: outputs.list,
+        in_place: located.in_place && !self_reading && !triggers,
+        row_key: located.row_key,
+        carried: located.carried,
+        decode,
+        old_first,
+        savepoint,
+        triggers,
+        text,
+    };
+    Ok((plan, outputs.columns))
+}
+
+/// A planned search for the rows to change.
+pub(crate) struct Located {
+    pub node: Node,
+    pub in_place: bool,
+    pub row_key: Option<usize>,
+    pub carried: Vec<usize>,
+    /// At most one row.
+    pub single: bool,
+}
+
+/// Plans the search for target rows: locked as they are found.
+pub(crate) fn locate(
+    planner: &mut Planner<'_, '_>,
+    mut found: Found,
+    filter: Vec<Expr>,
+    top: Option<(Expr, bool)>,
+    need: &SlotSet,
+    changed: &[usize],
+) -> Result<Located> {
+    let id = found.get;
+    let mut need = need.clone();
+    let mut row_key = None;
+    if found.simple {
+        planner.direct_target = Some(id);
+    } else {
+        let slot = planner.binder.typed_slot("", SqlType::VarBinary(keel_types::Length::Max), true);
+        need.insert(slot);
+        row_key = Some(slot as usize);
+        if let Some(g) = reference(&mut found.rel, id) {
+            g.row_key = Some(slot);
+        }
+    }
+    let mut rel = found.rel.filter(filter);
+    if let Some((count, percent)) = top {
+        rel = Rel::Top { input: Box::new(rel), count: Some(count), percent, ties: None, offset: None };
+    }
+    let planned = planner.plan_tree(rel, &need)?;
+    planner.direct_target = None;
+    let carried: Vec<usize> = need.iter().map(|s| *s as usize).collect();
+    let access = simple_access(&planned.node);
+    // Semi joins may have made a simple search a join: then the row under the cursor is still the target's.
+    let in_place = found.simple
+        && access.is_some_and(|a| {
+            matches!(a.bounds, Bounds::Point(_)) || a.lookup.is_none() && !assigned_key(a, planner, id, changed)
+        });
+    let single = access.is_some_and(|a| matches!(a.bounds, Bounds::Point(_)));
+    Ok(Located { node: planned.node, in_place, row_key, carried, single })
+}
+
+/// Whether an assigned column is part of the scanned index's key.
+fn assigned_key(a: &Access, planner: &Planner<'_, '_>, id: u32, changed: &[usize]) -> bool {
+    let Some(table) = planner.tables.get(&id) else { return true };
+    let Some(index) = table.indexes.iter().find(|i| i.tree == a.tree) else { return true };
+    index.key.iter().any(|k| table.column_index(k.column_id).is_some_and(|i| changed.contains(&i)))
+}
+
+/// The access under nothing but filters and TOP.
+fn simple_access(node: &Node) -> Option<&Access> {
+    match &node.op {
+        Op::Access(a) => Some(a),
+        Op::Filter(f) => simple_access(&f.input),
+        Op::Top(t) if !t.percent => simple_access(&t.input),
+        _ => None,
+    }
+}
+
+/// Whether an expression contains a subquery.
+pub(crate) fn has_subquery(e: &Expr) -> bool {
+    e.any(&mut |x| matches!(x.kind, ExprKind::Subquery(_)))
+}
