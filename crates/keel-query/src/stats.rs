@@ -49,7 +49,11 @@ impl ColumnStatistics {
         }
         // Values seen once in the sample stand for unseen ones in proportion (a simple jackknife).
         let scale = (total / sampled).max(1.0);
-        let estimate = if present == 0 { 1.0 } else { distinct - once + once * scale.min(if once / distinct > 0.9 { scale } else { scale.sqrt() }) };
+        let estimate = if present == 0 {
+            1.0
+        } else {
+            distinct - once + once * scale.min(if once / distinct > 0.9 { scale } else { scale.sqrt() })
+        };
         let bounds = if present >= 2 {
             (0..=BUCKETS).map(|b| values[(b * (present - 1)) / BUCKETS].clone()).collect()
         } else {

@@ -1,9 +1,9 @@
 //! Inserting many rows without a statement: INSERT BULK, INSERT … EXECUTE, table-valued parameters.
 
+use super::Assignment;
 use super::insert::{InsertRow, insert_row};
 use super::run::write_row;
 use super::target::{RowBuffers, Target};
-use super::Assignment;
 use crate::bind::Binder;
 use crate::bind::rel::SlotInfo;
 use crate::catalog::TableDef;
@@ -60,14 +60,17 @@ impl BulkInserter {
                 nullable: true,
                 origin: None,
             });
-            let skip = (c.identity.is_some() && !options.keep_identity) || c.computed.is_some() || c.ty == SqlType::RowVersion;
+            let skip = (c.identity.is_some() && !options.keep_identity)
+                || c.computed.is_some()
+                || c.ty == SqlType::RowVersion;
             defaults.push(None);
             if skip {
                 continue;
             }
             if !options.keep_nulls && c.default.is_some() {
                 let e = target.default_of(&mut binder, *i)?;
-                let e = crate::bind::merge_types::assign_to(e, *ty).unwrap_or_else(|_| crate::expr::Expr::null());
+                let e =
+                    crate::bind::merge_types::assign_to(e, *ty).unwrap_or_else(|_| crate::expr::Expr::null());
                 let code = Compiler { subqueries: &mut NoSubqueries }.value(&e)?;
                 if let Some(d) = defaults.last_mut() {
                     *d = Some(code);
@@ -94,7 +97,8 @@ impl BulkInserter {
         let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
         let table = &self.target.table;
         let txn = cx.txn(table.database)?;
-        txn.lock_table(table.object_id as u32, LockMode::IntentExclusive).map_err(|e| cx.storage_error(&e))?;
+        txn.lock_table(table.object_id as u32, LockMode::IntentExclusive)
+            .map_err(|e| cx.storage_error(&e))?;
         let mark = cx.txn(table.database)?.savepoint();
         let result = self.insert_all(&mut cx, rows);
         let txn = cx.txn(table.database)?;

@@ -88,7 +88,8 @@ fn compile(
     // The newest committed rows count, not those of the statement's view.
     let hints = Hints { repeatable: true, ..Hints::default() };
     let (get, source) = binder.get(child.table.clone(), &child.table.name, None, hints);
-    let positions: Vec<usize> = child.fk.columns.iter().filter_map(|c| child.table.column_index(*c)).collect();
+    let positions: Vec<usize> =
+        child.fk.columns.iter().filter_map(|c| child.table.column_index(*c)).collect();
     let mut filter = Vec::new();
     for (own, theirs) in positions.iter().zip(referenced) {
         let left = binder.read(get.slot(*own));

@@ -81,10 +81,18 @@ pub(crate) fn delete_plan(
     let outputs = compile_outputs(planner, outputs)?;
     let text = format!("Table Delete(OBJECT:([{}]))", target.full_name.replace('.', "].["));
     let last = old_first + target.table.columns.len();
-    let columns: Vec<usize> =
-        need.iter().map(|s| *s as usize).filter(|s| (old_first..last).contains(s)).map(|s| s - old_first).collect();
+    let columns: Vec<usize> = need
+        .iter()
+        .map(|s| *s as usize)
+        .filter(|s| (old_first..last).contains(s))
+        .map(|s| s - old_first)
+        .collect();
     let decode = decoders(&target.table, &columns, old_first);
-    let savepoint = !located.single || !target.indexes.is_empty() || !children.is_empty() || !outputs.list.is_empty() || triggers;
+    let savepoint = !located.single
+        || !target.indexes.is_empty()
+        || !children.is_empty()
+        || !outputs.list.is_empty()
+        || triggers;
     let plan = DmlPlan {
         target: Arc::new(target),
         source: Arc::new(located.node),

@@ -41,7 +41,8 @@ pub fn parent_checks(binder: &Binder<'_>, target: &Target) -> Result<Vec<ParentC
             }
         };
         let Some(index) = parent.indexes.iter().find(|i| {
-            i.unique && i.key.len() == fk.referenced_columns.len()
+            i.unique
+                && i.key.len() == fk.referenced_columns.len()
                 && i.key.iter().all(|k| fk.referenced_columns.contains(&k.column_id))
         }) else {
             continue;
@@ -77,7 +78,13 @@ pub fn parent_checks(binder: &Binder<'_>, target: &Target) -> Result<Vec<ParentC
 
 impl ParentCheck {
     /// Checks the row in the new slots, holding the referenced row against deletion.
-    pub fn check(&self, cx: &mut Cx<'_>, target: &Target, buffer: &mut Vec<u8>, statement: &str) -> Result<()> {
+    pub fn check(
+        &self,
+        cx: &mut Cx<'_>,
+        target: &Target,
+        buffer: &mut Vec<u8>,
+        statement: &str,
+    ) -> Result<()> {
         buffer.clear();
         for (i, column) in self.columns.iter().zip(&self.keys) {
             let v = &cx.slots[target.new_first + i];

@@ -137,7 +137,9 @@ fn insert_with(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan> {
             let exprs = out.iter().map(|c| binder.read(c.slot)).collect();
             build(binder, target, &columns, exprs, rel, insert, listed, true)
         }
-        ast::InsertSource::DefaultValues => build(binder, target, &[], Vec::new(), Rel::One, insert, true, false),
+        ast::InsertSource::DefaultValues => {
+            build(binder, target, &[], Vec::new(), Rel::One, insert, true, false)
+        }
         ast::InsertSource::Query(q) => {
             let BoundQuery { rel, columns: out } = binder.query(q, None, false)?;
             check_width(&table, listed, columns.len(), out.len(), false)?;
@@ -145,7 +147,13 @@ fn insert_with(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan> {
             let rel = match &insert.top {
                 Some(top) => {
                     let count = binder.count_value(&top.count, &Scope::default(), top.percent)?;
-                    Rel::Top { input: Box::new(rel), count: Some(count), percent: top.percent, ties: None, offset: None }
+                    Rel::Top {
+                        input: Box::new(rel),
+                        count: Some(count),
+                        percent: top.percent,
+                        ties: None,
+                        offset: None,
+                    }
                 }
                 None => rel,
             };
@@ -161,7 +169,8 @@ fn check_width(table: &TableDef, listed: bool, columns: usize, given: usize, val
     }
     if !listed {
         let identity = table.columns.iter().any(|c| c.identity.is_some());
-        let with_identity = table.columns.iter().filter(|c| c.computed.is_none() && c.ty != SqlType::RowVersion).count();
+        let with_identity =
+            table.columns.iter().filter(|c| c.computed.is_none() && c.ty != SqlType::RowVersion).count();
         if identity && given == with_identity {
             return Err(errors::identity_needs_column_list(&table.name));
         }
@@ -176,7 +185,12 @@ fn check_width(table: &TableDef, listed: bool, columns: usize, given: usize, val
 }
 
 /// Binds one row of VALUES; DEFAULT stands for the column's default.
-fn values_row(binder: &mut Binder<'_>, target: &Target, columns: &[usize], row: &[ast::Expr]) -> Result<Vec<Expr>> {
+fn values_row(
+    binder: &mut Binder<'_>,
+    target: &Target,
+    columns: &[usize],
+    row: &[ast::Expr],
+) -> Result<Vec<Expr>> {
     let empty = Scope::default();
     let mut bound = Vec::with_capacity(row.len());
     for (e, column) in row.iter().zip(columns) {
@@ -247,7 +261,10 @@ pub(crate) fn assemble(
     let (source, carried) = if matches!(rel, Rel::One) {
         (Node { op: Op::One, rows: 1.0, cost: 0.0 }, Vec::new())
     } else if let Rel::Values { rows, slots } = rel {
-        let rows = rows.iter().map(|r| Compiler { subqueries: &mut planner }.values(r)).collect::<Result<Vec<_>>>()?;
+        let rows = rows
+            .iter()
+            .map(|r| Compiler { subqueries: &mut planner }.values(r))
+            .collect::<Result<Vec<_>>>()?;
         let n = rows.len() as f64;
         let slots = slots.into_iter().map(|s| s as usize).collect();
         (Node { op: Op::Values(Arc::new(ValuesNode { rows, slots })), rows: n, cost: n }, Vec::new())
@@ -261,7 +278,8 @@ pub(crate) fn assemble(
         row.assignments.push(Assignment { column, code });
     }
     let outputs = super::output::compile_outputs(&mut planner, outputs)?;
-    let savepoint = many || !target.indexes.is_empty() || !target.parents.is_empty() || !outputs.list.is_empty();
+    let savepoint =
+        many || !target.indexes.is_empty() || !target.parents.is_empty() || !outputs.list.is_empty();
     let triggers = planner.binder.scope.has_triggers(&target.table, DmlAction::Insert);
     let text = format!("Table Insert(OBJECT:([{}]))", target.full_name.replace('.', "].["));
     let subplans = planner.subplans;

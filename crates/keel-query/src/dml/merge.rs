@@ -163,10 +163,17 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
         (true, false) => JoinKind::Left,
         (false, false) => JoinKind::Inner,
     };
-    let mut rel = Rel::Join { kind, left: Box::new(using), right: Box::new(Rel::Get(Box::new(get))), on, hint: None };
+    let mut rel =
+        Rel::Join { kind, left: Box::new(using), right: Box::new(Rel::Get(Box::new(get))), on, hint: None };
     if let Some(top) = &merge.top {
         let count = binder.count_value(&top.count, &Scope::default(), top.percent)?;
-        rel = Rel::Top { input: Box::new(rel), count: Some(count), percent: top.percent, ties: None, offset: None };
+        rel = Rel::Top {
+            input: Box::new(rel),
+            count: Some(count),
+            percent: top.percent,
+            ties: None,
+            offset: None,
+        };
     }
     let mut planner = Planner::new(binder);
     let planned = planner.plan_tree(rel, &need)?;

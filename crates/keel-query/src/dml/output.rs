@@ -5,8 +5,8 @@ use super::{Assignment, column_position, resolve_target};
 use crate::bind::expr::{Clause, ExprCx};
 use crate::bind::{Binder, Scope, Source};
 use crate::errors::{self, Result};
-use crate::expr::compile::{Code, Compiler};
 use crate::expr::Expr;
+use crate::expr::compile::{Code, Compiler};
 use crate::meta::ColumnMeta;
 use crate::plan::Planner;
 use keel_parser::ast;
@@ -79,7 +79,10 @@ pub(crate) fn bind_outputs(
                 let columns = if into.columns.is_empty() {
                     super::insert::insert_columns(&table, &[])?
                 } else {
-                    into.columns.iter().map(|c| column_position(&table, &c.text)).collect::<Result<Vec<_>>>()?
+                    into.columns
+                        .iter()
+                        .map(|c| column_position(&table, &c.text))
+                        .collect::<Result<Vec<_>>>()?
                 };
                 if columns.len() != items.len() {
                     return Err(errors::insert_column_count());

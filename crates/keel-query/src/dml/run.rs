@@ -188,7 +188,9 @@ impl Run<'_> {
             std::mem::swap(&mut cx.target_key, &mut self.b.key);
             let key = std::mem::take(&mut self.b.key);
             let result = match &self.plan.change {
-                Change::Update(u) => u.evaluate(&self.plan.target, cx).and_then(|()| self.update_row(u, &key, &row, cx)),
+                Change::Update(u) => {
+                    u.evaluate(&self.plan.target, cx).and_then(|()| self.update_row(u, &key, &row, cx))
+                }
                 _ => self.delete_row(&key, cx),
             };
             self.b.key = key;
@@ -277,7 +279,8 @@ impl Run<'_> {
         for (n, child) in children.iter().enumerate() {
             match &child.action {
                 ChildAction::Check(_) if child.own_table => {
-                    let values = child.referenced.iter().map(|i| cx.slots[self.plan.old_first + i].clone()).collect();
+                    let values =
+                        child.referenced.iter().map(|i| cx.slots[self.plan.old_first + i].clone()).collect();
                     self.deferred.push((n, values));
                 }
                 ChildAction::Check(_) => self.check_child(child, cx, statement)?,

@@ -161,7 +161,11 @@ impl Target {
             width,
             by_ordinal,
             clustered: IndexKeys::new(table, table.clustered()),
-            indexes: table.indexes[1..].iter().filter(|i| !i.disabled).map(|i| IndexKeys::new(table, i)).collect(),
+            indexes: table.indexes[1..]
+                .iter()
+                .filter(|i| !i.disabled)
+                .map(|i| IndexKeys::new(table, i))
+                .collect(),
             computed: Vec::new(),
             computed_inputs: Vec::new(),
             checks: Vec::new(),
@@ -179,8 +183,9 @@ impl Target {
     #[must_use]
     pub fn source(&self, alias: &str) -> Rc<Source> {
         let columns = self.table.columns.iter().enumerate();
-        let columns =
-            columns.map(|(i, c)| SourceColumn { name: c.name.clone(), slot: (self.new_first + i) as Slot }).collect();
+        let columns = columns
+            .map(|(i, c)| SourceColumn { name: c.name.clone(), slot: (self.new_first + i) as Slot })
+            .collect();
         Rc::new(Source { alias: alias.to_owned(), schema: None, columns, get: None })
     }
 
@@ -274,7 +279,12 @@ impl Target {
     }
 
     /// NOT NULL of the given columns.
-    pub fn check_nulls(&self, cx: &Cx<'_>, columns: impl IntoIterator<Item = usize>, verb: &str) -> Result<()> {
+    pub fn check_nulls(
+        &self,
+        cx: &Cx<'_>,
+        columns: impl IntoIterator<Item = usize>,
+        verb: &str,
+    ) -> Result<()> {
         for i in columns {
             let c = &self.table.columns[i];
             if !c.nullable && matches!(cx.slots[self.new_first + i], Value::Null) {
@@ -292,7 +302,14 @@ impl Target {
             }
             if pred.eval(cx)? == Some(false) {
                 let column = single.as_ref().map_or(String::new(), |c| format!(", column '{c}'"));
-                return Err(errors::constraint_conflict(statement, "CHECK", name, &self.database, &self.name, &column));
+                return Err(errors::constraint_conflict(
+                    statement,
+                    "CHECK",
+                    name,
+                    &self.database,
+                    &self.name,
+                    &column,
+                ));
             }
         }
         Ok(())
@@ -339,7 +356,11 @@ impl Target {
                 // A heap's last key is its greatest number; under a key, numbers are spread over the rows.
                 let mut greatest = 0;
                 while let Some((k, _)) = cursor.next()? {
-                    let number = k.len().checked_sub(8).and_then(|at| k[at..].try_into().ok()).map_or(0, u64::from_be_bytes);
+                    let number = k
+                        .len()
+                        .checked_sub(8)
+                        .and_then(|at| k[at..].try_into().ok())
+                        .map_or(0, u64::from_be_bytes);
                     greatest = greatest.max(number);
                     if heap {
                         break;
@@ -355,7 +376,8 @@ impl Target {
     /// Inserts the row in the new slots with its index entries. `Ok(false)`: a duplicate was ignored (IGNORE_DUP_KEY).
     pub fn insert(&self, cx: &mut Cx<'_>, b: &mut RowBuffers) -> Result<bool> {
         let mut key = std::mem::take(&mut b.key);
-        let result = self.clustered_key(cx, self.new_first, &mut key).and_then(|()| self.insert_at(cx, b, &key));
+        let result =
+            self.clustered_key(cx, self.new_first, &mut key).and_then(|()| self.insert_at(cx, b, &key));
         b.key = key;
         result
     }
@@ -366,7 +388,9 @@ impl Target {
         let row = self.stored_row(cx, &mut b.row);
         match cx.txn(database)?.insert(tree, key, row) {
             Ok(()) => {}
-            Err(keel_node::TxnError::Duplicate) => return self.duplicate(cx, &self.clustered, self.new_first),
+            Err(keel_node::TxnError::Duplicate) => {
+                return self.duplicate(cx, &self.clustered, self.new_first);
+            }
             Err(e) => return Err(cx.storage_error(&e)),
         }
         for (n, index) in self.indexes.iter().enumerate() {
@@ -557,7 +581,9 @@ impl Target {
             };
             match done {
                 Ok(()) => {}
-                Err(keel_node::TxnError::Duplicate) => return Err(self.duplicate_error(cx, index, self.new_first)),
+                Err(keel_node::TxnError::Duplicate) => {
+                    return Err(self.duplicate_error(cx, index, self.new_first));
+                }
                 Err(e) => return Err(cx.storage_error(&e)),
             }
         }
@@ -594,7 +620,8 @@ impl Target {
     /// Columns whose old values a delete needs.
     #[must_use]
     pub fn needed_for_delete(&self) -> Vec<usize> {
-        let mut needed: Vec<usize> = self.indexes.iter().flat_map(|i| i.key.iter().map(|(c, _)| *c)).collect();
+        let mut needed: Vec<usize> =
+            self.indexes.iter().flat_map(|i| i.key.iter().map(|(c, _)| *c)).collect();
         needed.sort_unstable();
         needed.dedup();
         needed
@@ -607,7 +634,12 @@ pub type ArcTarget = Arc<Target>;
 /// The entry that an index holds for a stored row: for building an index over existing rows.
 /// `row` are the bytes under `clustered_key` in the clustered tree.
 #[must_use]
-pub fn index_entry(table: &TableDef, index: &IndexDef, clustered_key: &[u8], row: &[u8]) -> (Vec<u8>, Vec<u8>) {
+pub fn index_entry(
+    table: &TableDef,
+    index: &IndexDef,
+    clustered_key: &[u8],
+    row: &[u8],
+) -> (Vec<u8>, Vec<u8>) {
     let keys = IndexKeys::new(table, index);
     let stored = Row::new(row);
     let slots: Vec<Value> = table

@@ -158,8 +158,11 @@ pub(crate) fn find_target(
 
 /// The one table behind a view or CTE.
 fn updatable_base(binder: &Binder<'_>, source: &Source) -> Result<u32> {
-    let mut ids: Vec<u32> =
-        source.columns.iter().filter_map(|c| binder.slots[c.slot as usize].origin.map(|(id, _)| id)).collect();
+    let mut ids: Vec<u32> = source
+        .columns
+        .iter()
+        .filter_map(|c| binder.slots[c.slot as usize].origin.map(|(id, _)| id))
+        .collect();
     ids.dedup();
     match ids.as_slice() {
         [one] => Ok(*one),
@@ -196,7 +199,9 @@ pub(crate) fn bind_sets(
         let (column, variable, op, value) = match set {
             ast::UpdateSet::Column { column, op, value } => (Some(column), None, *op, value),
             ast::UpdateSet::Variable { variable, op, value } => (None, Some(variable), *op, value),
-            ast::UpdateSet::VariableAndColumn { variable, column, op, value } => (Some(column), Some(variable), *op, value),
+            ast::UpdateSet::VariableAndColumn { variable, column, op, value } => {
+                (Some(column), Some(variable), *op, value)
+            }
             ast::UpdateSet::Write { .. } => return Err(errors::not_supported(".WRITE")),
         };
         let position = column.map(|c| set_column(binder, target, source, c)).transpose()?;
@@ -206,7 +211,9 @@ pub(crate) fn bind_sets(
             }
         }
         let info = match variable {
-            Some(v) => Some(binder.scope.variable(&v.name).ok_or_else(|| errors::undeclared_variable(&v.name))?),
+            Some(v) => {
+                Some(binder.scope.variable(&v.name).ok_or_else(|| errors::undeclared_variable(&v.name))?)
+            }
             None => None,
         };
         let mut cx = ExprCx::new(scope, Clause::Set);
@@ -217,7 +224,9 @@ pub(crate) fn bind_sets(
         if let ast::AssignOp::Compound(op) = op {
             let left = match (column, &info) {
                 (Some(c), _) => binder.value(&column_expr(c), &mut cx)?,
-                (None, Some(v)) => binder.variable(&variable.map_or(String::new(), |x| x.name.to_string())).map(|mut x| {
+                (None, Some(v)) => binder
+                    .variable(&variable.map_or(String::new(), |x| x.name.to_string()))
+                    .map(|mut x| {
                     x.ty = v.ty;
                     x
                 })?,
@@ -275,7 +284,11 @@ pub(crate) fn changed_columns(target: &Target, sets: &[BoundSet]) -> Vec<usize> 
 }
 
 /// Compiles SET.
-pub(crate) fn compile_sets(planner: &mut Planner<'_, '_>, target: &Target, sets: Vec<BoundSet>) -> Result<Vec<SetItem>> {
+pub(crate) fn compile_sets(
+    planner: &mut Planner<'_, '_>,
+    target: &Target,
+    sets: Vec<BoundSet>,
+) -> Result<Vec<SetItem>> {
     let mut compiled = Vec::new();
     for s in sets {
         let mut compiler = Compiler { subqueries: planner };
@@ -316,7 +329,8 @@ fn update_with(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Plan> {
     let sets = bind_sets(binder, &target, &found.source, &scope, &update.assignments)?;
     let filter = where_clause(binder, update.filter.as_ref(), &scope)?;
     let changed = changed_columns(&target, &sets);
-    let mut sources = vec![inserted_source(binder, &target, &found.source), renamed(&found.source, "deleted")];
+    let mut sources =
+        vec![inserted_source(binder, &target, &found.source), renamed(&found.source, "deleted")];
     sources.extend(found.sources.iter().cloned());
     let outputs = bind_outputs(binder, &update.output, sources, None)?;
     let top = match &update.top {
@@ -418,27 +432,37 @@ pub(crate) fn update_plan(
     copies.dedup();
     copies.retain(|i| !changed.contains(i));
     let located = locate(planner, found, filter, top, &need, &changed)?;
-    let not_null: Vec<usize> = sets
-        .iter()
-        .filter_map(|s| s.column)
-        .filter(|i| !target.table.columns[*i].nullable)
+    let not_null: Vec<usize> =
+        sets.iter().filter_map(|s| s.column).filter(|i| !target.table.columns[*i].nullable).collect();
+    let parents = (0..target.parents.len())
+        .filter(|p| target.parents[*p].columns.iter().any(|c| changed.contains(c)))
         .collect();
-    let parents =
-        (0..target.parents.len()).filter(|p| target.parents[*p].columns.iter().any(|c| changed.contains(c))).collect();
     let sets = compile_sets(planner, &target, sets)?;
     let outputs = compile_outputs(planner, outputs)?;
     let triggers = planner.binder.scope.has_triggers(&target.table, DmlAction::Update);
-    let copies = if triggers { (0..target.table.columns.len()).filter(|i| !changed.contains(i)).collect() } else { copies };
+    let copies = if triggers {
+        (0..target.table.columns.len()).filter(|i| !changed.contains(i)).collect()
+    } else {
+        copies
+    };
     let decode_columns: Vec<usize> = if triggers {
         (0..target.table.columns.len()).collect()
     } else {
         let last = old_first + target.table.columns.len();
-        need.iter().map(|s| *s as usize).filter(|s| (old_first..last).contains(s)).map(|s| s - old_first).collect()
+        need.iter()
+            .map(|s| *s as usize)
+            .filter(|s| (old_first..last).contains(s))
+            .map(|s| s - old_first)
+            .collect()
     };
     let text = format!("Table Update(OBJECT:([{}]))", target.full_name.replace('.', "].["));
     let parts = target.indexes.iter().any(|i| i.touched_by(&changed)) || target.moves(&changed);
-    let savepoint =
-        !located.single || parts || !children.is_empty() || !outputs.list.is_empty() || triggers || !target.parents.is_empty();
+    let savepoint = !located.single
+        || parts
+        || !children.is_empty()
+        || !outputs.list.is_empty()
+        || triggers
+        || !target.parents.is_empty();
     let decode = decoders(&target.table, &decode_columns, old_first);
     let plan = DmlPlan {
         change: Change::Update(UpdateRow { sets, changed, copies, not_null, parents, children }),
@@ -500,7 +524,8 @@ pub(crate) fn locate(
     // Semi joins may have made a simple search a join: then the row under the cursor is still the target's.
     let in_place = found.simple
         && access.is_some_and(|a| {
-            matches!(a.bounds, Bounds::Point(_)) || a.lookup.is_none() && !assigned_key(a, planner, id, changed)
+            matches!(a.bounds, Bounds::Point(_))
+                || a.lookup.is_none() && !assigned_key(a, planner, id, changed)
         });
     let single = access.is_some_and(|a| matches!(a.bounds, Bounds::Point(_)));
     Ok(Located { node: planned.node, in_place, row_key, carried, single })

@@ -4,9 +4,9 @@
 //! looks at the newest committed rows: a row that seems to qualify is locked, read again and checked again, because it
 //! may have changed while the lock was waited for.
 
-use super::cx::Cx;
-use super::node::{Access, Bounds, Decode, KeyPart, LowHigh, Lookup};
 use super::Operator;
+use super::cx::Cx;
+use super::node::{Access, Bounds, Decode, KeyPart, Lookup, LowHigh};
 use crate::context::IsolationLevel;
 use crate::errors::Result;
 use keel_node::{Cursor, Direction, LockMode, RowRef};
@@ -150,7 +150,8 @@ impl State {
         range.high.extend_from_slice(&self.key);
         range.unbounded_low = self.key.is_empty();
         range.unbounded_high = !key::make_successor(&mut range.high);
-        let descending = [low, high].iter().find_map(|b| b.as_ref().map(|b| b.column().descending)).unwrap_or(false);
+        let descending =
+            [low, high].iter().find_map(|b| b.as_ref().map(|b| b.column().descending)).unwrap_or(false);
         // In a descending column the greater values come first.
         let (first, last) = if descending { (high, low) } else { (low, high) };
         if first.is_none() && last.is_some() && !descending {

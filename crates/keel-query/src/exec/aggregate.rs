@@ -143,7 +143,9 @@ impl Acc {
             }
             Acc::Exact(_, 0) | Acc::Float(_, 0) => Value::Null,
             Acc::Exact(sum, n) => exact(call, *sum, *n)?,
-            Acc::Float(sum, n) => Value::Float(if call.func == AggFunc::Avg { sum / *n as f64 } else { *sum }),
+            Acc::Float(sum, n) => {
+                Value::Float(if call.func == AggFunc::Avg { sum / *n as f64 } else { *sum })
+            }
             Acc::Value(v) => v.clone(),
             Acc::Moments(n, _, m2) => {
                 let sample = matches!(call.func, AggFunc::StDev | AggFunc::Var);
@@ -219,8 +221,10 @@ fn strings_finish(rows: &[Vec<Value>], separator: &Value, call: &AggregateCall) 
     let mut sorted: Vec<&Vec<Value>> = rows.iter().collect();
     sorted.sort_by(|a, b| compare_rows(&call.order, a, b));
     let separator = if let Value::Str(s) = separator { s.as_str() } else { "" };
-    let texts: Vec<&str> =
-        sorted.iter().filter_map(|r| if let Some(Value::Str(s)) = r.last() { Some(s.as_str()) } else { None }).collect();
+    let texts: Vec<&str> = sorted
+        .iter()
+        .filter_map(|r| if let Some(Value::Str(s)) = r.last() { Some(s.as_str()) } else { None })
+        .collect();
     Value::Str(texts.join(separator).into())
 }
 
@@ -229,7 +233,14 @@ fn strings_finish(rows: &[Vec<Value>], separator: &Value, call: &AggregateCall) 
 pub fn operator(node: Arc<AggregateNode>) -> Box<dyn Operator> {
     let input = node.input.operator();
     if node.ordered && node.sets.is_none() {
-        return Box::new(StreamOp { node, input, accs: Vec::new(), current: Vec::new(), started: false, ended: false });
+        return Box::new(StreamOp {
+            node,
+            input,
+            accs: Vec::new(),
+            current: Vec::new(),
+            started: false,
+            ended: false,
+        });
     }
     Box::new(HashOp { node, input, groups: Groups::default(), at: 0 })
 }
@@ -256,7 +267,14 @@ struct HashOp {
 }
 
 impl Groups {
-    fn add(&mut self, node: &AggregateNode, keys: &[Value], set: u32, bytes: usize, cx: &mut Cx<'_>) -> Result<u32> {
+    fn add(
+        &mut self,
+        node: &AggregateNode,
+        keys: &[Value],
+        set: u32,
+        bytes: usize,
+        cx: &mut Cx<'_>,
+    ) -> Result<u32> {
         let id = self.count as u32;
         self.count += 1;
         let mut size = bytes + 64 * node.aggs.len() + 16;
@@ -369,7 +387,8 @@ impl Operator for HashOp {
         }
         if let Some(slot) = node.grouping_id {
             let grouped = node.sets.as_ref().map(|s| &s[self.groups.set[i] as usize]);
-            let mask = (0..width).filter(|k| grouped.is_some_and(|g| !g.contains(k))).fold(0i64, |m, k| m | 1 << k);
+            let mask =
+                (0..width).filter(|k| grouped.is_some_and(|g| !g.contains(k))).fold(0i64, |m, k| m | 1 << k);
             cx.slots[slot] = Value::Int(mask);
         }
         for (acc, call) in self.groups.accs[i * node.aggs.len()..].iter().zip(&node.aggs) {

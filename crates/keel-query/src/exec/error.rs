@@ -22,13 +22,20 @@ pub fn txn_error(e: &TxnError, session_id: u32) -> Error {
             9001,
             21,
             4,
-            format!("The log for the database is not available. Check the error log for related messages: {why}"),
+            format!(
+                "The log for the database is not available. Check the error log for related messages: {why}"
+            ),
         ),
         TxnError::OutOfMemory => errors::out_of_memory(),
-        TxnError::Corrupt(what) => {
-            SqlError::new(824, 24, 2, format!("SQL Server detected a logical consistency-based I/O error: {what}"))
+        TxnError::Corrupt(what) => SqlError::new(
+            824,
+            24,
+            2,
+            format!("SQL Server detected a logical consistency-based I/O error: {what}"),
+        ),
+        TxnError::Io(what) => {
+            SqlError::new(823, 24, 2, format!("The operating system returned an error: {what}"))
         }
-        TxnError::Io(what) => SqlError::new(823, 24, 2, format!("The operating system returned an error: {what}")),
         other => SqlError::new(3624, 20, 1, format!("A system assertion check has failed: {other}")),
     }
 }

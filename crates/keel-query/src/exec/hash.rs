@@ -11,8 +11,8 @@ use crate::bind::rel::JoinKind;
 use crate::errors::Result;
 use crate::expr::compile::Code;
 use hashbrown::HashMap;
-use keel_types::key::{self, KeyColumn};
 use keel_types::Value;
+use keel_types::key::{self, KeyColumn};
 use std::sync::Arc;
 
 const NONE: u32 = u32::MAX;
@@ -47,7 +47,12 @@ pub struct HashJoinOp {
 }
 
 /// Appends all keys; false when one is NULL.
-pub(crate) fn encode_keys(codes: &[Code], columns: &[KeyColumn], cx: &mut Cx<'_>, out: &mut Vec<u8>) -> Result<bool> {
+pub(crate) fn encode_keys(
+    codes: &[Code],
+    columns: &[KeyColumn],
+    cx: &mut Cx<'_>,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
     out.clear();
     let mut present = true;
     for (code, column) in codes.iter().zip(columns) {
@@ -89,7 +94,8 @@ impl HashJoinOp {
             let row = table.next.len() as u32;
             let mut entry = None;
             if node.integer_key {
-                let v = node.build_keys[0].with(cx, |v| if let Value::Int(n) = v { Some(*n) } else { None })?;
+                let v =
+                    node.build_keys[0].with(cx, |v| if let Value::Int(n) = v { Some(*n) } else { None })?;
                 if let Some(n) = v {
                     entry = Some(table.integers.insert(n, row).unwrap_or(NONE));
                 }
@@ -213,7 +219,8 @@ impl Operator for HashJoinOp {
                 self.at = at;
                 self.found = false;
                 self.probing = true;
-                if self.node.null_aware && (self.table.has_null || (!present && !self.table.next.is_empty())) {
+                if self.node.null_aware && (self.table.has_null || (!present && !self.table.next.is_empty()))
+                {
                     self.probing = false;
                     continue;
                 }

@@ -75,9 +75,14 @@ pub fn operator(node: Arc<SetOpNode>) -> Box<dyn Operator> {
     let (left, right) = (node.left.operator(), node.right.operator());
     match node.kind {
         SetKind::UnionAll => Box::new(UnionOp { node, left, right, on_right: false }),
-        SetKind::Intersect | SetKind::Except => {
-            Box::new(FilterSetOp { node, left, right, members: KeySet::default(), seen: KeySet::default(), key: Vec::new() })
-        }
+        SetKind::Intersect | SetKind::Except => Box::new(FilterSetOp {
+            node,
+            left,
+            right,
+            members: KeySet::default(),
+            seen: KeySet::default(),
+            key: Vec::new(),
+        }),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Window functions: each partition is read into memory, then every function is computed for every row.
 
 use super::Operator;
+use super::aggregate::Acc;
 use super::cx::Cx;
 use super::node::{AggregateCall, WindowCallNode, WindowNode};
-use super::aggregate::Acc;
 use super::{restore, row_bytes, save};
 use crate::bind::rel::{AggFunc, FrameEnd, WindowFunc};
 use crate::errors::Result;
@@ -32,7 +32,16 @@ impl WindowOp {
     #[must_use]
     pub fn new(node: Arc<WindowNode>) -> WindowOp {
         let input = node.input.operator();
-        WindowOp { node, input, rows: Vec::new(), results: Vec::new(), at: 0, ahead: None, ended: false, bytes: 0 }
+        WindowOp {
+            node,
+            input,
+            rows: Vec::new(),
+            results: Vec::new(),
+            at: 0,
+            ahead: None,
+            ended: false,
+            bytes: 0,
+        }
     }
 
     fn partition_key(&self, cx: &mut Cx<'_>) -> Result<Vec<Value>> {
@@ -65,7 +74,11 @@ impl WindowOp {
             cx.charge(bytes)?;
             self.bytes += bytes;
             let same = key.as_ref().is_none_or(|k: &Vec<Value>| {
-                self.node.partition.iter().zip(k.iter().zip(&own)).all(|((_, c), (a, b))| order(a, b, *c).is_eq())
+                self.node
+                    .partition
+                    .iter()
+                    .zip(k.iter().zip(&own))
+                    .all(|((_, c), (a, b))| order(a, b, *c).is_eq())
             });
             if !same {
                 self.ahead = Some((own, row));
@@ -92,7 +105,11 @@ impl WindowOp {
         }
         let mut peer_start = vec![0; n];
         for i in 1..n {
-            let equal = node.order.iter().enumerate().all(|(k, o)| order(&orders[i - 1][k], &orders[i][k], o.collation).is_eq());
+            let equal = node
+                .order
+                .iter()
+                .enumerate()
+                .all(|(k, o)| order(&orders[i - 1][k], &orders[i][k], o.collation).is_eq());
             peer_start[i] = if equal { peer_start[i - 1] } else { i };
         }
         let mut peer_end = vec![n; n];
@@ -117,7 +134,13 @@ impl WindowOp {
         Ok(values)
     }
 
-    fn call(&self, cx: &mut Cx<'_>, node: &WindowNode, call: &WindowCallNode, peers: &Peers) -> Result<Vec<Value>> {
+    fn call(
+        &self,
+        cx: &mut Cx<'_>,
+        node: &WindowNode,
+        call: &WindowCallNode,
+        peers: &Peers,
+    ) -> Result<Vec<Value>> {
         let n = self.rows.len();
         let int = |i: usize| Value::Int(i as i64);
         Ok(match call.func {
@@ -125,14 +148,21 @@ impl WindowOp {
             WindowFunc::Rank => peers.start.iter().map(|s| int(s + 1)).collect(),
             WindowFunc::DenseRank => {
                 let mut rank = 0;
-                peers.start.iter().enumerate().map(|(i, s)| {
-                    rank += usize::from(*s == i);
-                    int(rank)
-                }).collect()
+                peers
+                    .start
+                    .iter()
+                    .enumerate()
+                    .map(|(i, s)| {
+                        rank += usize::from(*s == i);
+                        int(rank)
+                    })
+                    .collect()
             }
-            WindowFunc::PercentRank => peers.start.iter().map(|s| {
-                Value::Float(if n > 1 { *s as f64 / (n - 1) as f64 } else { 0.0 })
-            }).collect(),
+            WindowFunc::PercentRank => peers
+                .start
+                .iter()
+                .map(|s| Value::Float(if n > 1 { *s as f64 / (n - 1) as f64 } else { 0.0 }))
+                .collect(),
             WindowFunc::CumeDist => peers.end.iter().map(|e| Value::Float(*e as f64 / n as f64)).collect(),
             WindowFunc::NTile => self.ntile(cx, node, call)?,
             WindowFunc::Lag | WindowFunc::Lead => self.shift(cx, node, call)?,
@@ -142,8 +172,11 @@ impl WindowOp {
                     if start >= end {
                         return Value::Null;
                     }
-                    let mut frame = values[start..end].iter().filter(|v| !(call.ignore_nulls && matches!(v, Value::Null)));
-                    let found = if call.func == WindowFunc::FirstValue { frame.next() } else { frame.next_back() };
+                    let mut frame = values[start..end]
+                        .iter()
+                        .filter(|v| !(call.ignore_nulls && matches!(v, Value::Null)));
+                    let found =
+                        if call.func == WindowFunc::FirstValue { frame.next() } else { frame.next_back() };
                     found.cloned().unwrap_or_default()
                 };
                 (0..n).map(|i| pick(frame_of(call, peers, i, n))).collect()
@@ -213,8 +246,11 @@ impl WindowOp {
             Some(Value::Int(i)) => *i as f64,
             _ => 0.0,
         };
-        let values: Vec<Value> =
-            self.arguments(cx, node, &call.args[1])?.into_iter().filter(|v| !matches!(v, Value::Null)).collect();
+        let values: Vec<Value> = self
+            .arguments(cx, node, &call.args[1])?
+            .into_iter()
+            .filter(|v| !matches!(v, Value::Null))
+            .collect();
         let result = if values.is_empty() {
             Value::Null
         } else if call.func == WindowFunc::PercentileDisc {
@@ -262,7 +298,11 @@ impl WindowOp {
             order: Vec::new(),
             distinct: false,
             slot: call.slot,
-            ty: if func == AggFunc::CountStar && call.ty == SqlType::BigInt { SqlType::BigInt } else { call.ty },
+            ty: if func == AggFunc::CountStar && call.ty == SqlType::BigInt {
+                SqlType::BigInt
+            } else {
+                call.ty
+            },
         };
         let feed = |acc: &mut Acc, i: usize, cx: &mut Cx<'_>| -> Result<()> {
             if let Some(v) = &values {

@@ -61,7 +61,11 @@ impl BuiltinFn {
 }
 
 /// Resolves a built-in by upper-case name. The inner `Err` gives the arguments back when the library has none.
-pub fn resolve(binder: &Binder<'_>, name: &str, args: Vec<Expr>) -> Result<std::result::Result<Expr, Vec<Expr>>> {
+pub fn resolve(
+    binder: &Binder<'_>,
+    name: &str,
+    args: Vec<Expr>,
+) -> Result<std::result::Result<Expr, Vec<Expr>>> {
     if name == "ISNULL" && args.len() == 2 {
         return is_null_function(binder, args).map(Ok);
     }

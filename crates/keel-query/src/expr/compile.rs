@@ -5,13 +5,13 @@
 //! into closures that read their operands in place, without a call or a copy.
 
 use super::{ArithOp, CmpOp, Expr, ExprKind, library};
+use crate::bind::merge_types::library_op;
 use crate::bind::rel::Subquery;
 use crate::errors::Result;
-use crate::bind::merge_types::library_op;
 use crate::exec::cx::Cx;
 use keel_types::arith;
-use keel_types::collation::like::Pattern;
 use keel_types::cast::{self, Cast};
+use keel_types::collation::like::Pattern;
 use keel_types::compare::order;
 use keel_types::{Collation, SqlType, Value};
 use std::sync::Arc;
@@ -179,7 +179,9 @@ impl Compiler<'_> {
                 Code::new(move |cx| {
                     let values = args.iter().map(|a| a.eval(cx)).collect::<Result<Vec<_>>>()?;
                     let functions = cx.functions;
-                    cx.exec_ctx(&mut [], |ctx| functions.invoke_scalar(ctx, info.database, info.object_id, &values))
+                    cx.exec_ctx(&mut [], |ctx| {
+                        functions.invoke_scalar(ctx, info.database, info.object_id, &values)
+                    })
                 })
             }
             ExprKind::Subquery(s) => {
@@ -252,7 +254,9 @@ impl Compiler<'_> {
                         let needle = self.value(needle)?;
                         let item = self.value(item)?;
                         let (op, collation) = (*op, e.collation);
-                        Pred::new(move |cx| crate::exec::subquery::any(cx, number, op, &needle, &item, collation))
+                        Pred::new(move |cx| {
+                            crate::exec::subquery::any(cx, number, op, &needle, &item, collation)
+                        })
                     }
                     _ => Pred::new(move |cx| crate::exec::subquery::exists(cx, number, &outer).map(Some)),
                 }
@@ -296,7 +300,8 @@ impl Compiler<'_> {
         let f = arith::resolve(library_op(op), a.ty, b.ty)?;
         let (a, b) = (convert(self.value(a)?, f.left), convert(self.value(b)?, f.right));
         let f = Operation(f.operation, ty);
-        if let (Some((low, high)), ArithOp::Add | ArithOp::Sub | ArithOp::Mul) = (library::int_range(ty), op) {
+        if let (Some((low, high)), ArithOp::Add | ArithOp::Sub | ArithOp::Mul) = (library::int_range(ty), op)
+        {
             return Ok(int_arith(op, a, b, low, high, f));
         }
         Ok(match (a, b) {
@@ -382,7 +387,9 @@ impl Compiler<'_> {
                 None => None,
             };
             Ok(match (&value, &pattern) {
-                (Value::Str(s), Value::Str(p)) => Some(Pattern::compile(p, escape.as_deref(), collation)?.matches(s)),
+                (Value::Str(s), Value::Str(p)) => {
+                    Some(Pattern::compile(p, escape.as_deref(), collation)?.matches(s))
+                }
                 _ => None,
             })
         }))
@@ -422,7 +429,9 @@ impl Compiler<'_> {
             }
             let mut unknown = false;
             for item in &items {
-                match item.with(cx, |i| if matches!(i, Value::Null) { None } else { Some(order(&value, i, collation).is_eq()) })? {
+                match item.with(cx, |i| {
+                    if matches!(i, Value::Null) { None } else { Some(order(&value, i, collation).is_eq()) }
+                })? {
                     Some(true) => return Ok(Some(true)),
                     None => unknown = true,
                     Some(false) => {}
@@ -478,15 +487,27 @@ fn compare(op: CmpOp, a: Code, b: Code, collation: Collation) -> Pred {
                 other => compare_values(op, other, &Value::Int(k), collation),
             })
         }),
-        (Code::Slot(a), Code::Const(k)) => Pred::new(move |cx| Ok(compare_values(op, &cx.slots[a], &k, collation))),
-        (Code::Const(k), Code::Slot(b)) => Pred::new(move |cx| Ok(compare_values(op, &k, &cx.slots[b], collation))),
+        (Code::Slot(a), Code::Const(k)) => {
+            Pred::new(move |cx| Ok(compare_values(op, &cx.slots[a], &k, collation)))
+        }
+        (Code::Const(k), Code::Slot(b)) => {
+            Pred::new(move |cx| Ok(compare_values(op, &k, &cx.slots[b], collation)))
+        }
         (Code::Slot(a), Code::Slot(b)) => {
             Pred::new(move |cx| Ok(compare_values(op, &cx.slots[a], &cx.slots[b], collation)))
         }
-        (Code::Slot(a), Code::Var(b)) => Pred::new(move |cx| Ok(compare_values(op, &cx.slots[a], &cx.vars[b], collation))),
-        (Code::Var(a), Code::Slot(b)) => Pred::new(move |cx| Ok(compare_values(op, &cx.vars[a], &cx.slots[b], collation))),
-        (Code::Var(a), Code::Const(k)) => Pred::new(move |cx| Ok(compare_values(op, &cx.vars[a], &k, collation))),
-        (Code::Var(a), Code::Var(b)) => Pred::new(move |cx| Ok(compare_values(op, &cx.vars[a], &cx.vars[b], collation))),
+        (Code::Slot(a), Code::Var(b)) => {
+            Pred::new(move |cx| Ok(compare_values(op, &cx.slots[a], &cx.vars[b], collation)))
+        }
+        (Code::Var(a), Code::Slot(b)) => {
+            Pred::new(move |cx| Ok(compare_values(op, &cx.vars[a], &cx.slots[b], collation)))
+        }
+        (Code::Var(a), Code::Const(k)) => {
+            Pred::new(move |cx| Ok(compare_values(op, &cx.vars[a], &k, collation)))
+        }
+        (Code::Var(a), Code::Var(b)) => {
+            Pred::new(move |cx| Ok(compare_values(op, &cx.vars[a], &cx.vars[b], collation)))
+        }
         (a, b) => Pred::new(move |cx| {
             let x = a.eval(cx)?;
             if matches!(x, Value::Null) {
@@ -515,10 +536,16 @@ fn int_arith(op: ArithOp, a: Code, b: Code, low: i64, high: i64, f: Operation) -
     }
     match (a, b) {
         (Code::Slot(a), Code::Const(k)) => Code::new(move |cx| apply(op, &cx.slots[a], &k, low, high, &f)),
-        (Code::Slot(a), Code::Slot(b)) => Code::new(move |cx| apply(op, &cx.slots[a], &cx.slots[b], low, high, &f)),
-        (Code::Slot(a), Code::Var(b)) => Code::new(move |cx| apply(op, &cx.slots[a], &cx.vars[b], low, high, &f)),
+        (Code::Slot(a), Code::Slot(b)) => {
+            Code::new(move |cx| apply(op, &cx.slots[a], &cx.slots[b], low, high, &f))
+        }
+        (Code::Slot(a), Code::Var(b)) => {
+            Code::new(move |cx| apply(op, &cx.slots[a], &cx.vars[b], low, high, &f))
+        }
         (Code::Var(a), Code::Const(k)) => Code::new(move |cx| apply(op, &cx.vars[a], &k, low, high, &f)),
-        (Code::Var(a), Code::Var(b)) => Code::new(move |cx| apply(op, &cx.vars[a], &cx.vars[b], low, high, &f)),
+        (Code::Var(a), Code::Var(b)) => {
+            Code::new(move |cx| apply(op, &cx.vars[a], &cx.vars[b], low, high, &f))
+        }
         (a, b) => Code::new(move |cx| {
             let x = a.eval(cx)?;
             b.with(cx, |y| apply(op, &x, y, low, high, &f))?

@@ -64,8 +64,13 @@ impl SessionInfo for Nowhere {
 #[must_use]
 pub fn evaluate(code: &Code) -> Option<Value> {
     let mut transactions = Nowhere;
-    let mut ctx =
-        ExecCtx { vars: &mut [], txns: &mut transactions, session: &Nowhere, functions: &Nowhere, triggers: None };
+    let mut ctx = ExecCtx {
+        vars: &mut [],
+        txns: &mut transactions,
+        session: &Nowhere,
+        functions: &Nowhere,
+        triggers: None,
+    };
     let mut cx = Cx::new(&mut ctx, Vec::new());
     code.eval(&mut cx).ok()
 }

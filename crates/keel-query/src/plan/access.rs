@@ -5,7 +5,7 @@ use super::cost;
 use crate::bind::rel::{Get, SlotSet};
 use crate::catalog::{IndexDef, IndexKind, TableDef};
 use crate::errors::Result;
-use crate::exec::node::{Access, Bounds, Decode, KeyPart, LowHigh, Lookup, Node, Op};
+use crate::exec::node::{Access, Bounds, Decode, KeyPart, Lookup, LowHigh, Node, Op};
 use crate::expr::compile::Compiler;
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use keel_node::LockMode;
@@ -77,7 +77,9 @@ fn column_side(get: &Get, e: &Expr) -> Option<usize> {
             let i = get.column_of(c.input.as_slot()?)?;
             let from = c.input.ty;
             let keeps = (from.is_integer() && e.ty.is_integer())
-                || (from.is_string() && e.ty.is_string() && !matches!(e.ty.length(), Some(keel_types::Length::Limited(n)) if n < 4000))
+                || (from.is_string()
+                    && e.ty.is_string()
+                    && !matches!(e.ty.length(), Some(keel_types::Length::Limited(n)) if n < 4000))
                 || matches!((from.decimal_parts(), e.ty.decimal_parts()), (Some((_, a)), Some((_, b))) if a == b)
                 || (from == SqlType::Bit && e.ty.is_integer());
             keeps.then_some(i)
@@ -106,7 +108,9 @@ fn key_value(table: &TableDef, column: usize, e: &Expr, collation: keel_types::C
         return Some(e.clone());
     }
     match (c.ty, e.as_const()) {
-        (SqlType::Bit, Some(Value::Int(n @ (0 | 1)))) => Some(Expr::constant(Value::Bit(*n == 1), SqlType::Bit)),
+        (SqlType::Bit, Some(Value::Int(n @ (0 | 1)))) => {
+            Some(Expr::constant(Value::Bit(*n == 1), SqlType::Bit))
+        }
         _ => None,
     }
 }
@@ -143,8 +147,12 @@ fn sargs(get: &Get, conjuncts: &[Expr]) -> Vec<Sarg> {
             }
             ExprKind::Like(l, p, None) if !own(p) && p.ty.is_string() => {
                 let Some(column) = column_side(get, l) else { continue };
-                let starts_wild = matches!(p.as_const(), Some(Value::Str(s)) if s.starts_with(['%', '_', '[']));
-                if !starts_wild && get.table.columns[column].collation == e.collation && get.table.columns[column].ty.is_string() {
+                let starts_wild =
+                    matches!(p.as_const(), Some(Value::Str(s)) if s.starts_with(['%', '_', '[']));
+                if !starts_wild
+                    && get.table.columns[column].collation == e.collation
+                    && get.table.columns[column].ty.is_string()
+                {
                     add(column, SargKind::Like((**p).clone()));
                 }
             }
@@ -169,7 +177,10 @@ impl Path {
         let table = &get.table;
         let index = &table.indexes[self.index];
         let keys = index.key.iter().skip(self.eq.len());
-        keys.filter_map(|k| table.column_index(k.column_id).map(|i| (get.slot(i), k.descending != self.backward))).collect()
+        keys.filter_map(|k| {
+            table.column_index(k.column_id).map(|i| (get.slot(i), k.descending != self.backward))
+        })
+        .collect()
     }
     /// Slots bound to one value.
     #[must_use]
@@ -214,7 +225,8 @@ impl Planner<'_, '_> {
             }
             path.rows = if path.point { path.rows.min(1.0) } else { (total * selectivity).max(0.01) };
             let touched = self.touched(&path, r, total);
-            path.cost = cost::SEEK + touched * if path.covering { cost::ROW } else { cost::ROW + cost::LOOKUP };
+            path.cost =
+                cost::SEEK + touched * if path.covering { cost::ROW } else { cost::ROW + cost::LOOKUP };
             if i != 0 && path.covering {
                 // A narrower row: slightly cheaper than the whole one.
                 path.cost *= 0.7;
@@ -251,7 +263,8 @@ impl Planner<'_, '_> {
         let mut conjuncts: Vec<usize> = used.map(|s| s.conjunct).collect();
         conjuncts.sort_unstable();
         conjuncts.dedup();
-        let fraction: f64 = conjuncts.iter().map(|c| self.selectivity(&r.conjuncts[*c], Some(r.get))).product();
+        let fraction: f64 =
+            conjuncts.iter().map(|c| self.selectivity(&r.conjuncts[*c], Some(r.get))).product();
         (total * fraction).max(1.0)
     }
 
@@ -275,7 +288,8 @@ impl Planner<'_, '_> {
         }
         for key in &index.key {
             let Some(column) = table.column_index(key.column_id) else { break };
-            let on = |f: fn(&SargKind) -> bool| sargs.iter().find(|s| s.column == column && f(&s.kind)).cloned();
+            let on =
+                |f: fn(&SargKind) -> bool| sargs.iter().find(|s| s.column == column && f(&s.kind)).cloned();
             if let Some(eq) = on(|k| matches!(k, SargKind::Eq(_))) {
                 path.eq.push(eq);
                 continue;
@@ -303,8 +317,12 @@ impl Planner<'_, '_> {
         let table = get.table.clone();
         let index = table.indexes[path.index].clone();
         let (bounds, consumed) = self.bounds(get, path, &index)?;
-        let residual: Vec<Expr> =
-            conjuncts.iter().enumerate().filter(|(i, _)| !consumed.contains(i)).map(|(_, e)| e.clone()).collect();
+        let residual: Vec<Expr> = conjuncts
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| !consumed.contains(i))
+            .map(|(_, e)| e.clone())
+            .collect();
         let mut wanted = need.clone();
         residual.iter().for_each(|e| e.add_slots(&mut wanted));
         let text = self.access_text(get, path, &index, conjuncts, &consumed, &residual);
@@ -322,14 +340,19 @@ impl Planner<'_, '_> {
                 }
             }
         }
-        let needs_lookup = stored.is_some() && (!lookup_decode.is_empty() || get.row_key.is_some() || self.direct_target == Some(get.id));
+        let needs_lookup = stored.is_some()
+            && (!lookup_decode.is_empty() || get.row_key.is_some() || self.direct_target == Some(get.id));
         // Conditions that the index row can answer are tested before the lookup.
         let late: SlotSet = lookup_decode.iter().map(|d| d.slot as Slot).collect();
         let (after, before): (Vec<Expr>, Vec<Expr>) =
             residual.into_iter().partition(|e| e.slots().iter().any(|s| late.contains(s)));
         let before = self.pred(&before)?;
         let after = self.pred(&after)?;
-        let lookup = needs_lookup.then(|| Lookup { tree: table.clustered().tree, decode: lookup_decode, residual: after });
+        let lookup = needs_lookup.then(|| Lookup {
+            tree: table.clustered().tree,
+            decode: lookup_decode,
+            residual: after,
+        });
         let lookup_text = lookup.is_some().then(|| self.lookup_text(get));
         let direct = self.direct_target == Some(get.id);
         let target = get.row_key.is_some() || direct;
@@ -371,7 +394,13 @@ impl Planner<'_, '_> {
         Ok(Node { op: Op::Access(Arc::new(access)), rows: path.rows, cost: path.cost })
     }
 
-    fn key_part(&mut self, table: &TableDef, column: usize, descending: bool, value: &Expr) -> Result<KeyPart> {
+    fn key_part(
+        &mut self,
+        table: &TableDef,
+        column: usize,
+        descending: bool,
+        value: &Expr,
+    ) -> Result<KeyPart> {
         let c = &table.columns[column];
         let code = Compiler { subqueries: self }.value(value)?;
         Ok(KeyPart { code, column: KeyColumn { ty: c.ty, collation: c.collation, descending } })
@@ -401,20 +430,21 @@ impl Planner<'_, '_> {
                 return Ok((Bounds::In { prefix, items, column, unique }, consumed));
             }
         }
-        let mut end = |sarg: &Option<Sarg>, this: &mut Self, consumed: &mut Vec<usize>| -> Result<Option<LowHigh>> {
-            let (Some(sarg), Some(key)) = (sarg, next) else { return Ok(None) };
-            Ok(Some(match &sarg.kind {
-                SargKind::Low(v, inclusive) | SargKind::High(v, inclusive) => {
-                    consumed.push(sarg.conjunct);
-                    LowHigh::Value(this.key_part(table, sarg.column, key.descending, v)?, *inclusive)
-                }
-                SargKind::Like(p) => {
-                    let part = this.key_part(table, sarg.column, key.descending, p)?;
-                    LowHigh::LikePrefix(part.code, part.column)
-                }
-                SargKind::Eq(_) | SargKind::In(_) => return Ok(None),
-            }))
-        };
+        let mut end =
+            |sarg: &Option<Sarg>, this: &mut Self, consumed: &mut Vec<usize>| -> Result<Option<LowHigh>> {
+                let (Some(sarg), Some(key)) = (sarg, next) else { return Ok(None) };
+                Ok(Some(match &sarg.kind {
+                    SargKind::Low(v, inclusive) | SargKind::High(v, inclusive) => {
+                        consumed.push(sarg.conjunct);
+                        LowHigh::Value(this.key_part(table, sarg.column, key.descending, v)?, *inclusive)
+                    }
+                    SargKind::Like(p) => {
+                        let part = this.key_part(table, sarg.column, key.descending, p)?;
+                        LowHigh::LikePrefix(part.code, part.column)
+                    }
+                    SargKind::Eq(_) | SargKind::In(_) => return Ok(None),
+                }))
+            };
         let low = end(&path.low, self, &mut consumed)?;
         let high = end(&path.high, self, &mut consumed)?;
         if prefix.is_empty() && low.is_none() && high.is_none() {

@@ -52,12 +52,18 @@ pub fn compile_select(scope: &dyn BindScope, select: &ast::SelectStatement) -> R
             Ok(finish(&binder, body, subplans, Vec::new(), None))
         }
         destination => {
-            let meta = describe(&binder, &rel, &columns.iter().map(|c| (c.name.as_str(), c.slot)).collect::<Vec<_>>());
+            let meta = describe(
+                &binder,
+                &rel,
+                &columns.iter().map(|c| (c.name.as_str(), c.slot)).collect::<Vec<_>>(),
+            );
             let output: Vec<Slot> = columns.iter().map(|c| c.slot).collect();
             let mut planner = Planner::new(&mut binder);
             let planned = planner.plan_tree(rel, &output.iter().copied().collect())?;
-            let body =
-                Body::Query { root: Arc::new(planned.node), output: output.into_iter().map(|s| s as usize).collect() };
+            let body = Body::Query {
+                root: Arc::new(planned.node),
+                output: output.into_iter().map(|s| s as usize).collect(),
+            };
             let subplans = planner.subplans;
             let into = match destination {
                 Destination::Into(name) => Some(name),
@@ -107,7 +113,8 @@ pub(crate) fn describe(binder: &Binder<'_>, rel: &Rel, columns: &[(&str, Slot)])
                 updatable: false,
                 source: None,
             };
-            let origin = info.origin.and_then(|(id, c)| gets.iter().find(|(g, _)| *g == id).map(|(_, t)| (t, c)));
+            let origin =
+                info.origin.and_then(|(id, c)| gets.iter().find(|(g, _)| *g == id).map(|(_, t)| (t, c)));
             if let Some((table, c)) = origin {
                 let column = &table.columns[c];
                 meta.identity = column.identity.is_some();

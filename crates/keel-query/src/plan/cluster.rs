@@ -43,8 +43,19 @@ struct Partial {
 enum Tree {
     Leaf(usize),
     /// Inner leaf read once per outer row.
-    Loop { outer: Rc<Tree>, inner: usize, path: Option<Path>, pairs: Vec<usize> },
-    Hash { outer: Rc<Tree>, inner: usize, build_inner: bool, keys: Vec<usize>, rest: Vec<usize> },
+    Loop {
+        outer: Rc<Tree>,
+        inner: usize,
+        path: Option<Path>,
+        pairs: Vec<usize>,
+    },
+    Hash {
+        outer: Rc<Tree>,
+        inner: usize,
+        build_inner: bool,
+        keys: Vec<usize>,
+        rest: Vec<usize>,
+    },
 }
 
 /// Takes a tree of inner joins and filters apart.
@@ -111,17 +122,22 @@ impl Planner<'_, '_> {
         let single = rels.len() == 1;
         for (r, slots) in rels.into_iter().zip(produced) {
             let outer = r.outer_slots();
-            let needs: SlotSet = outer.iter().filter(|s| cluster_slots.contains(s) && !slots.contains(s)).copied().collect();
+            let needs: SlotSet =
+                outer.iter().filter(|s| cluster_slots.contains(s) && !slots.contains(s)).copied().collect();
             let mine: Vec<usize> = (0..conjuncts.len())
                 .filter(|i| !startup.contains(i))
-                .filter(|i| conjuncts[*i].slots().iter().all(|s| slots.contains(s) || !cluster_slots.contains(s)))
+                .filter(|i| {
+                    conjuncts[*i].slots().iter().all(|s| slots.contains(s) || !cluster_slots.contains(s))
+                })
                 .collect();
             let local: Vec<Expr> = mine.iter().map(|i| conjuncts[*i].clone()).collect();
-            let leaf = self.leaf(r, slots, needs, &local, &all, if single { want } else { &SortOrder::NONE })?;
+            let leaf =
+                self.leaf(r, slots, needs, &local, &all, if single { want } else { &SortOrder::NONE })?;
             leaves.push(leaf);
             own.push(mine);
         }
-        let mut join = ClusterPlanner { planner: self, leaves, conjuncts: &conjuncts, own: &own, need: &all, hints };
+        let mut join =
+            ClusterPlanner { planner: self, leaves, conjuncts: &conjuncts, own: &own, need: &all, hints };
         let best = join.search();
         let mut planned = join.build(&best.tree, need)?;
         planned.node.rows = best.rows.max(0.01);
@@ -260,8 +276,12 @@ impl ClusterPlanner<'_, '_, '_> {
     /// Conditions that become testable when leaf j joins.
     fn pairs(&self, slots: &SlotSet, j: usize) -> Vec<usize> {
         let leaf = &self.leaves[j].slots;
-        let others: Vec<&SlotSet> =
-            self.leaves.iter().map(|l| &l.slots).filter(|s| *s != leaf && !s.iter().any(|x| slots.contains(x))).collect();
+        let others: Vec<&SlotSet> = self
+            .leaves
+            .iter()
+            .map(|l| &l.slots)
+            .filter(|s| *s != leaf && !s.iter().any(|x| slots.contains(x)))
+            .collect();
         (0..self.conjuncts.len())
             .filter(|i| {
                 let used = self.conjuncts[*i].slots();
@@ -273,7 +293,8 @@ impl ClusterPlanner<'_, '_, '_> {
     }
 
     fn join(&mut self, outer: &Partial, j: usize, pairs: &[usize]) -> Partial {
-        let selectivity: f64 = pairs.iter().map(|i| self.planner.selectivity(&self.conjuncts[*i], None)).product();
+        let selectivity: f64 =
+            pairs.iter().map(|i| self.planner.selectivity(&self.conjuncts[*i], None)).product();
         let leaf = &self.leaves[j];
         let rows = (outer.rows * leaf.rows * selectivity).max(0.01);
         let slots: Rc<SlotSet> = Rc::new(outer.slots.union(&leaf.slots).copied().collect());
@@ -294,7 +315,8 @@ impl ClusterPlanner<'_, '_, '_> {
             Source::Other(_) if leaf.needs.is_empty() => leaf.rows * cost::TOUCH * 2.0,
             Source::Other(_) => leaf.cost,
         };
-        let once = if matches!(leaf.source, Source::Other(_)) && leaf.needs.is_empty() { leaf.cost } else { 0.0 };
+        let once =
+            if matches!(leaf.source, Source::Other(_)) && leaf.needs.is_empty() { leaf.cost } else { 0.0 };
         let loop_cost = outer.cost + once + outer.rows * per_row + rows * cost::TOUCH;
         let mut best = Partial {
             tree: Rc::new(Tree::Loop { outer: outer.tree.clone(), inner: j, path, pairs: pairs.to_vec() }),
@@ -314,7 +336,8 @@ impl ClusterPlanner<'_, '_, '_> {
         for build_inner in [true, false] {
             let (build, probe) = if build_inner { (leaf.rows, outer.rows) } else { (outer.rows, leaf.rows) };
             let c = both + build * cost::HASH_BUILD + probe * cost::HASH_PROBE;
-            if c < best.cost || (forced == Some(JoinMethod::Hash) && matches!(*best.tree, Tree::Loop { .. })) {
+            if c < best.cost || (forced == Some(JoinMethod::Hash) && matches!(*best.tree, Tree::Loop { .. }))
+            {
                 best.cost = c;
                 best.tree = Rc::new(Tree::Hash {
                     outer: outer.tree.clone(),
@@ -333,7 +356,13 @@ impl ClusterPlanner<'_, '_, '_> {
     }
 
     /// Builds a leaf with its own conditions and, on the inner side of loops, those that join it.
-    fn build_leaf(&mut self, i: usize, path: Option<&Path>, extra: &[usize], need: &SlotSet) -> Result<Planned> {
+    fn build_leaf(
+        &mut self,
+        i: usize,
+        path: Option<&Path>,
+        extra: &[usize],
+        need: &SlotSet,
+    ) -> Result<Planned> {
         let mut indexes = self.own[i].clone();
         indexes.extend_from_slice(extra);
         let conjuncts = self.exprs(&indexes);

@@ -55,7 +55,9 @@ impl Planner<'_, '_> {
         let s = match &e.kind {
             ExprKind::Compare(op, l, r) => self.comparison_selectivity(*op, l, r, get),
             ExprKind::And(parts) => parts.iter().map(|p| self.selectivity(p, get)).product(),
-            ExprKind::Or(parts) => 1.0 - parts.iter().map(|p| 1.0 - self.selectivity(p, get)).product::<f64>(),
+            ExprKind::Or(parts) => {
+                1.0 - parts.iter().map(|p| 1.0 - self.selectivity(p, get)).product::<f64>()
+            }
             ExprKind::Not(inner) => 1.0 - self.selectivity(inner, get),
             ExprKind::IsNull(inner) => Self::base_slot(inner)
                 .and_then(|s| self.column(s))
@@ -63,7 +65,8 @@ impl Planner<'_, '_> {
                 .map_or(0.05, |c| c.null_fraction),
             ExprKind::Like(..) => cost::LIKE,
             ExprKind::InList(l, list) => {
-                let one = Self::base_slot(l).and_then(|s| self.column(s)).map_or(cost::EQUAL, |(_, d, _)| 1.0 / d);
+                let one =
+                    Self::base_slot(l).and_then(|s| self.column(s)).map_or(cost::EQUAL, |(_, d, _)| 1.0 / d);
                 one * list.len() as f64
             }
             ExprKind::Const(Value::Bit(true)) => 1.0,
@@ -79,7 +82,9 @@ impl Planner<'_, '_> {
         let mine = |s: Slot| get.is_none_or(|g| g.column_of(s).is_some());
         match (op, known(l), known(r)) {
             (CmpOp::Eq, Some((_, (_, a, _))), Some((_, (_, b, _)))) => 1.0 / a.max(b),
-            (CmpOp::Eq, Some((s, (_, d, _))), None) | (CmpOp::Eq, None, Some((s, (_, d, _)))) if mine(s) => 1.0 / d,
+            (CmpOp::Eq, Some((s, (_, d, _))), None) | (CmpOp::Eq, None, Some((s, (_, d, _)))) if mine(s) => {
+                1.0 / d
+            }
             (CmpOp::Eq, ..) => cost::EQUAL,
             (CmpOp::Ne, ..) => 0.9,
             (op, Some((_, (.., Some(c)))), None) => self.range_selectivity(op, &c, r),

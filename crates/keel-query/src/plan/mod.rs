@@ -97,7 +97,10 @@ impl<'b, 'a> Planner<'b, 'a> {
     /// Statistics of a table, asked for once per statement.
     pub fn statistics(&self, table: &TableDef) -> Option<Arc<TableStatistics>> {
         let mut known = self.statistics.borrow_mut();
-        known.entry((table.database.0, table.object_id)).or_insert_with(|| self.binder.scope.statistics(table)).clone()
+        known
+            .entry((table.database.0, table.object_id))
+            .or_insert_with(|| self.binder.scope.statistics(table))
+            .clone()
     }
 }
 

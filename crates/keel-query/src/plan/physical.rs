@@ -7,9 +7,9 @@ use super::{Planner, SortOrder};
 use crate::bind::rel::{Aggregate, JoinKind, JoinMethod, Rel, SetKind, SlotSet, SortKey, WindowCall};
 use crate::errors::Result;
 use crate::exec::node::{
-    AggregateCall, AggregateNode, DistinctNode, FilterNode, HashJoinNode, LoopNode, Node, Op, OrderKey, ProjectNode,
-    RecursiveNode, SetOpNode, SortNode, SpoolNode, TopNode, ValuesNode, VirtualScan, WindowCallNode, WindowNode,
-    WorkTableNode,
+    AggregateCall, AggregateNode, DistinctNode, FilterNode, HashJoinNode, LoopNode, Node, Op, OrderKey,
+    ProjectNode, RecursiveNode, SetOpNode, SortNode, SpoolNode, TopNode, ValuesNode, VirtualScan,
+    WindowCallNode, WindowNode, WorkTableNode,
 };
 use crate::expr::compile::{Compiler, Pred};
 use crate::expr::{Expr, Slot};
@@ -83,7 +83,12 @@ impl Planner<'_, '_> {
         let rows = (input.node.rows * selectivity).max(0.01);
         let cost = input.node.cost + input.node.rows * cost::TOUCH;
         let Planned { node, order, fixed, produced } = input;
-        let filter = FilterNode { input: Arc::new(node), startup: self.pred(&startup)?, pred: self.pred(&rest)?, text };
+        let filter = FilterNode {
+            input: Arc::new(node),
+            startup: self.pred(&startup)?,
+            pred: self.pred(&rest)?,
+            text,
+        };
         Ok(Planned { node: Node { op: Op::Filter(Arc::new(filter)), rows, cost }, order, fixed, produced })
     }
 
@@ -110,13 +115,20 @@ impl Planner<'_, '_> {
                 let compiled = rows.iter().map(|r| self.compiler().values(r)).collect::<Result<Vec<_>>>()?;
                 let n = compiled.len() as f64;
                 let values = ValuesNode { rows: compiled, slots: positions(slots.iter().copied()) };
-                Ok(Planned::plain(Op::Values(Arc::new(values)), n, n * cost::TOUCH, slots.into_iter().collect()))
+                Ok(Planned::plain(
+                    Op::Values(Arc::new(values)),
+                    n,
+                    n * cost::TOUCH,
+                    slots.into_iter().collect(),
+                ))
             }
             Rel::Project { input, exprs } => self.plan_project(*input, exprs, need, want),
             Rel::Aggregate { input, groups, sets, grouping_id, aggs, scalar } => {
                 self.plan_aggregate(*input, groups, sets, grouping_id, aggs, scalar, need)
             }
-            Rel::Window { input, partition, order, calls } => self.plan_window(*input, partition, order, calls, need),
+            Rel::Window { input, partition, order, calls } => {
+                self.plan_window(*input, partition, order, calls, need)
+            }
             Rel::Sort { input, keys } => self.plan_sort(*input, keys, need, None, want.row_goal),
             Rel::Top { input, count, percent, ties, offset } => {
                 self.plan_top(*input, count, percent, ties, offset, need)
@@ -127,7 +139,11 @@ impl Planner<'_, '_> {
                 let columns = slots.iter().map(|s| (*s as usize, self.key_column(*s))).collect();
                 let (rows, cost) = (planned.node.rows, planned.node.cost);
                 let distinct = self.distinct_of(&slots, rows);
-                let node = DistinctNode { input: Arc::new(planned.node), columns, text: "Hash Match(Aggregate)".into() };
+                let node = DistinctNode {
+                    input: Arc::new(planned.node),
+                    columns,
+                    text: "Hash Match(Aggregate)".into(),
+                };
                 let cost = cost + rows * cost::HASH_BUILD;
                 let mut out = Planned::plain(Op::Distinct(Arc::new(node)), distinct, cost, inside);
                 out.order = planned.order;
@@ -261,7 +277,9 @@ impl Planner<'_, '_> {
             _ => None,
         };
         let goal = match (&count, percent) {
-            (Some(c), false) => Some(number(c).unwrap_or(100.0) + offset.as_ref().map_or(0.0, |o| number(o).unwrap_or(100.0))),
+            (Some(c), false) => {
+                Some(number(c).unwrap_or(100.0) + offset.as_ref().map_or(0.0, |o| number(o).unwrap_or(100.0)))
+            }
             _ => None,
         };
         let mut wanted = need.clone();
@@ -315,7 +333,12 @@ impl Planner<'_, '_> {
         let ordered = sets.is_none()
             && (scalar
                 || group_slots.as_ref().is_some_and(|g| {
-                    let have: Vec<Slot> = planned.order.iter().map(|(s, _)| *s).filter(|s| !planned.fixed.contains(s)).collect();
+                    let have: Vec<Slot> = planned
+                        .order
+                        .iter()
+                        .map(|(s, _)| *s)
+                        .filter(|s| !planned.fixed.contains(s))
+                        .collect();
                     let open: Vec<&Slot> = g.iter().filter(|s| !planned.fixed.contains(s)).collect();
                     open.len() <= have.len() && have[..open.len()].iter().all(|s| open.contains(&s))
                 }));
@@ -339,7 +362,8 @@ impl Planner<'_, '_> {
         };
         let mut keys = Vec::new();
         for (slot, e) in &groups {
-            let column = KeyColumn::ascending(if e.ty == SqlType::Null { SqlType::Int } else { e.ty }, e.collation);
+            let column =
+                KeyColumn::ascending(if e.ty == SqlType::Null { SqlType::Int } else { e.ty }, e.collation);
             keys.push((self.compiler().value(e)?, column, *slot as usize));
         }
         let calls = aggs.iter().map(|a| self.aggregate_call(a)).collect::<Result<Vec<_>>>()?;
@@ -393,8 +417,10 @@ impl Planner<'_, '_> {
             self.plan_sort(input, keys, &inside, None, None)?
         };
         let text = "Window Aggregate".to_owned();
-        let compiled_partition =
-            partition.iter().map(|e| Ok((self.compiler().value(e)?, e.collation))).collect::<Result<Vec<_>>>()?;
+        let compiled_partition = partition
+            .iter()
+            .map(|e| Ok((self.compiler().value(e)?, e.collation)))
+            .collect::<Result<Vec<_>>>()?;
         let compiled_order = self.order_keys(&order)?;
         let mut compiled = Vec::new();
         let mut produced = planned.produced.clone();
@@ -490,7 +516,10 @@ impl Planner<'_, '_> {
         if let Some(inner) = looped {
             let loop_cost = l.node.rows * inner.node.cost;
             let probe = if keys.is_empty() { hashed.node.rows * cost::TOUCH } else { cost::HASH_PROBE };
-            let hash_cost = hashed.node.cost + hashed.node.rows * cost::HASH_BUILD + l.node.rows * probe + cost::HASH_START;
+            let hash_cost = hashed.node.cost
+                + hashed.node.rows * cost::HASH_BUILD
+                + l.node.rows * probe
+                + cost::HASH_START;
             if loop_cost < hash_cost {
                 return self.loop_join(kind, l, inner, Vec::new(), need);
             }

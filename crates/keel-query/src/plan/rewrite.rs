@@ -1,8 +1,8 @@
 //! Rewrites of the logical tree. Each pass has a name, can be switched off, and leaves a tree that means the same.
 
+use crate::bind::Binder;
 use crate::bind::expr::is_null;
 use crate::bind::rel::{AggFunc, JoinKind, Rel, SetKind, SlotSet, SortKey, Subquery, SubqueryUse};
-use crate::bind::Binder;
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use keel_types::{SqlType, Value};
 use std::collections::HashMap;
@@ -71,7 +71,13 @@ fn unnest(rel: Rel, binder: &mut Binder<'_>) -> Rel {
         let produced = base.produced();
         match unnest_one(&p, &produced, binder) {
             Some(Unnested { kind, right, on, then }) => {
-                base = Rel::Join { kind, left: Box::new(base), right: Box::new(unnest(right, binder)), on, hint: None };
+                base = Rel::Join {
+                    kind,
+                    left: Box::new(base),
+                    right: Box::new(unnest(right, binder)),
+                    on,
+                    hint: None,
+                };
                 kept.extend(then);
             }
             None => kept.push(p),
@@ -136,7 +142,9 @@ fn unnest_one(p: &Expr, produced: &SlotSet, binder: &mut Binder<'_>) -> Option<U
 /// Under EXISTS neither columns nor order nor duplicates matter.
 fn strip_for_exists(rel: Rel) -> Rel {
     match rel {
-        Rel::Project { input, .. } | Rel::Sort { input, .. } | Rel::Distinct { input, .. } => strip_for_exists(*input),
+        Rel::Project { input, .. } | Rel::Sort { input, .. } | Rel::Distinct { input, .. } => {
+            strip_for_exists(*input)
+        }
         Rel::Top { input, count: Some(count), offset: None, percent: false, ties } => {
             if matches!(count.as_const(), Some(Value::Int(n)) if *n > 0) {
                 strip_for_exists(*input)
@@ -153,7 +161,8 @@ fn pull_correlated(rel: Rel, outer: &SlotSet) -> Option<(Rel, Vec<Expr>)> {
     let reads_outer = |e: &Expr| e.slots().iter().any(|s| outer.contains(s));
     match rel {
         Rel::Filter { input, predicates } => {
-            let (mut correlated, local): (Vec<Expr>, Vec<Expr>) = predicates.into_iter().partition(reads_outer);
+            let (mut correlated, local): (Vec<Expr>, Vec<Expr>) =
+                predicates.into_iter().partition(reads_outer);
             if correlated.iter().any(Expr::has_subquery) {
                 return None;
             }
@@ -175,7 +184,13 @@ fn pull_correlated(rel: Rel, outer: &SlotSet) -> Option<(Rel, Vec<Expr>)> {
             let (right, mut b) = pull_correlated(*right, outer)?;
             correlated.append(&mut a);
             correlated.append(&mut b);
-            let rel = Rel::Join { kind: JoinKind::Inner, left: Box::new(left), right: Box::new(right), on: local, hint };
+            let rel = Rel::Join {
+                kind: JoinKind::Inner,
+                left: Box::new(left),
+                right: Box::new(right),
+                on: local,
+                hint,
+            };
             Some((rel, correlated))
         }
         other => {
@@ -198,8 +213,13 @@ fn unnest_scalar(p: &Expr, produced: &SlotSet, binder: &mut Binder<'_>) -> Optio
         other => (Vec::new(), other),
     };
     let Rel::Aggregate { input, groups, sets: None, aggs, scalar: true, .. } = aggregate else { return None };
-    let counts = aggs.iter().any(|a| matches!(a.func, AggFunc::Count | AggFunc::CountStar | AggFunc::ApproxCountDistinct));
-    if !groups.is_empty() || counts || exprs.iter().any(|(_, e)| e.slots().iter().any(|s| produced.contains(s))) {
+    let counts = aggs
+        .iter()
+        .any(|a| matches!(a.func, AggFunc::Count | AggFunc::CountStar | AggFunc::ApproxCountDistinct));
+    if !groups.is_empty()
+        || counts
+        || exprs.iter().any(|(_, e)| e.slots().iter().any(|s| produced.contains(s)))
+    {
         return None;
     }
     let (body, correlated) = pull_correlated((**input).clone(), produced)?;
@@ -211,7 +231,13 @@ fn unnest_scalar(p: &Expr, produced: &SlotSet, binder: &mut Binder<'_>) -> Optio
     for c in correlated {
         let ExprKind::Compare(CmpOp::Eq, l, r) = &c.kind else { return None };
         let outer_side = |e: &Expr| !e.slots().is_empty() && e.slots().is_subset(produced);
-        let (outer, inner) = if outer_side(l) { (l, r) } else if outer_side(r) { (r, l) } else { return None };
+        let (outer, inner) = if outer_side(l) {
+            (l, r)
+        } else if outer_side(r) {
+            (r, l)
+        } else {
+            return None;
+        };
         if inner.slots().iter().any(|s| produced.contains(s)) {
             return None;
         }
@@ -299,7 +325,10 @@ fn push(rel: Rel, mut preds: Vec<Expr>) -> Rel {
         Rel::Aggregate { input, groups, sets, grouping_id, aggs, scalar } => {
             let map: HashMap<Slot, Expr> = groups.iter().cloned().collect();
             let movable = |e: &Expr| {
-                sets.is_none() && !groups.is_empty() && !e.has_subquery() && !e.slots().is_empty()
+                sets.is_none()
+                    && !groups.is_empty()
+                    && !e.has_subquery()
+                    && !e.slots().is_empty()
                     && aggs.iter().all(|a| !e.slots().contains(&a.slot))
             };
             let (mut down, stay): (Vec<Expr>, Vec<Expr>) = preds.into_iter().partition(movable);
@@ -398,7 +427,8 @@ fn push_join(
             Rel::Join { kind, left, right, on: stay, hint }.filter(above)
         }
         JoinKind::Semi | JoinKind::Anti | JoinKind::NotIn => {
-            let to_right = |e: &Expr| kind != JoinKind::NotIn && touches(e, &rs) && !touches(e, &ls) && !lateral;
+            let to_right =
+                |e: &Expr| kind != JoinKind::NotIn && touches(e, &rs) && !touches(e, &ls) && !lateral;
             let (r, stay): (Vec<Expr>, Vec<Expr>) = on.into_iter().partition(to_right);
             let (left, right) = (Box::new(push(left, preds)), Box::new(push(right, r)));
             Rel::Join { kind, left, right, on: stay, hint }
@@ -414,7 +444,9 @@ fn push_join(
 fn transitive(all: &[Expr]) -> Vec<Expr> {
     let mut found = Vec::new();
     let slot_pair = |e: &Expr| match &e.kind {
-        ExprKind::Compare(CmpOp::Eq, l, r) => l.as_slot().zip(r.as_slot()).map(|_| ((**l).clone(), (**r).clone())),
+        ExprKind::Compare(CmpOp::Eq, l, r) => {
+            l.as_slot().zip(r.as_slot()).map(|_| ((**l).clone(), (**r).clone()))
+        }
         _ => None,
     };
     for e in all {

@@ -50,8 +50,12 @@ impl Planner<'_, '_> {
         };
         let mut s = format!("{name}(OBJECT:({})", self.object(get, Some(index)));
         if seek {
-            let parts: Vec<Expr> =
-                conjuncts.iter().enumerate().filter(|(i, _)| consumed.contains(i)).map(|(_, e)| e.clone()).collect();
+            let parts: Vec<Expr> = conjuncts
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| consumed.contains(i))
+                .map(|(_, e)| e.clone())
+                .collect();
             let _ = write!(s, ", SEEK:({})", self.conjunction_text(&parts));
         }
         if !residual.is_empty() {
@@ -104,17 +108,27 @@ impl Planner<'_, '_> {
         format!("{name}ORDER BY:({}))", parts.join(", "))
     }
 
-    pub(super) fn aggregate_text(&self, groups: &[(Slot, Expr)], aggs: &[Aggregate], ordered: bool) -> String {
+    pub(super) fn aggregate_text(
+        &self,
+        groups: &[(Slot, Expr)],
+        aggs: &[Aggregate],
+        ordered: bool,
+    ) -> String {
         let calls: Vec<String> = aggs
             .iter()
             .map(|a| {
                 let arg = a.arg.as_ref().map_or("*".to_owned(), |e| self.expr_text(e));
                 let distinct = if a.distinct { "DISTINCT " } else { "" };
-                format!("[Expr{:04}]={}({distinct}{arg})", 1000 + a.slot, format!("{:?}", a.func).to_uppercase())
+                format!(
+                    "[Expr{:04}]={}({distinct}{arg})",
+                    1000 + a.slot,
+                    format!("{:?}", a.func).to_uppercase()
+                )
             })
             .collect();
         let keys: Vec<String> = groups.iter().map(|(_, e)| self.expr_text(e)).collect();
-        let mut s = if ordered { "Stream Aggregate(".to_owned() } else { "Hash Match(Aggregate, ".to_owned() };
+        let mut s =
+            if ordered { "Stream Aggregate(".to_owned() } else { "Hash Match(Aggregate, ".to_owned() };
         if !keys.is_empty() {
             let label = if ordered { "GROUP BY" } else { "HASH" };
             let _ = write!(s, "{label}:({})", keys.join(", "));
@@ -174,7 +188,9 @@ impl Planner<'_, '_> {
             ExprKind::BitNot(a) => format!("~{}", self.expr_text(a)),
             ExprKind::Compare(op, a, b) => format!("{}{}{}", self.expr_text(a), op.text(), self.expr_text(b)),
             ExprKind::And(p) => p.iter().map(|x| self.expr_text(x)).collect::<Vec<_>>().join(" AND "),
-            ExprKind::Or(p) => format!("({})", p.iter().map(|x| self.expr_text(x)).collect::<Vec<_>>().join(" OR ")),
+            ExprKind::Or(p) => {
+                format!("({})", p.iter().map(|x| self.expr_text(x)).collect::<Vec<_>>().join(" OR "))
+            }
             ExprKind::Not(a) => format!("NOT {}", self.expr_text(a)),
             ExprKind::IsNull(a) => format!("{} IS NULL", self.expr_text(a)),
             ExprKind::Case(whens, otherwise) => {
@@ -192,7 +208,9 @@ impl Planner<'_, '_> {
             ExprKind::Like(a, b, _) => format!("{} like {}", self.expr_text(a), self.expr_text(b)),
             ExprKind::InList(a, l) => format!("{} IN ({})", self.expr_text(a), list(l)),
             ExprKind::Builtin(b, args) => format!("{}({})", b.name.to_lowercase(), list(args)),
-            ExprKind::Session { name, args, .. } if name.starts_with("@@") && args.is_empty() => name.to_string(),
+            ExprKind::Session { name, args, .. } if name.starts_with("@@") && args.is_empty() => {
+                name.to_string()
+            }
             ExprKind::Session { name, args, .. } => format!("{}({})", name.to_lowercase(), list(args)),
             ExprKind::Udf(f, args) => format!("{}({})", f.name, list(args)),
             ExprKind::Subquery(_) => "[Subquery]".to_owned(),
