@@ -1,6 +1,6 @@
 //! The page cache: one per instance, bounded in bytes, shared by the files of all databases.
 //!
-//! Pages are immutable, so the cache hands out `Arc<Page>` and never has to wait for a writer. It is split into
+//! Pages are immutable, so the cache hands out `PagePin` and never has to wait for a writer. It is split into
 //! shards by a hash of (file, page); a hit takes a shard's lock shared, for the time of one probe. Eviction is
 //! S3-FIFO within each shard: new pages enter a *small* queue (a tenth of the room) and leave the cache from its
 //! end unless they were used again meanwhile, in which case they move to the *main* queue; main gives pages that
@@ -19,7 +19,7 @@ use hashbrown::{HashSet, HashTable};
 use parking_lot::{Mutex, RwLock};
 
 use super::PAGE_SIZE;
-use super::page::Page;
+use super::frame::PagePin;
 
 /// Shards; enough that sessions on tens of cores rarely meet.
 const SHARDS: usize = 64;
@@ -81,7 +81,7 @@ struct ShardState {
 
 struct Slot {
     key: u64,
-    page: Arc<Page>,
+    page: PagePin,
     /// Equals the stamp of this page's place in a queue; other places of the key are left-overs.
     stamp: u32,
     in_main: bool,
@@ -181,7 +181,7 @@ impl PageCache {
 
     /// The page, if it is here; counts as a use.
     #[inline]
-    pub(super) fn get(&self, file: u32, page: u32) -> Option<Arc<Page>> {
+    pub(super) fn get(&self, file: u32, page: u32) -> Option<PagePin> {
         let key = key_of(file, page);
         let hash = hash_of(key);
         let shard = self.shard(hash);
@@ -203,7 +203,7 @@ impl PageCache {
 
     /// The page, if it is here, without counting anything: for the merge, whose reads say nothing about what
     /// sessions want.
-    pub(super) fn peek(&self, file: u32, page: u32) -> Option<Arc<Page>> {
+    pub(super) fn peek(&self, file: u32, page: u32) -> Option<PagePin> {
         let key = key_of(file, page);
         let hash = hash_of(key);
         let state = self.shard(hash).state.read();
@@ -211,7 +211,7 @@ impl PageCache {
     }
 
     /// Adds a page or replaces the one under the same id. `hot` pages skip the small queue.
-    pub(super) fn insert(&self, file: u32, page: &Arc<Page>, hot: bool) {
+    pub(super) fn insert(&self, file: u32, page: &PagePin, hot: bool) {
         let key = key_of(file, page.id());
         let hash = hash_of(key);
         let mut guard = self.shard(hash).state.write();

@@ -6,8 +6,8 @@
 //! reached. A damaged page ends the walk below it, not the walk: its key range is reported and the rest is checked.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
+use super::frame::PagePin;
 use super::merge::{entries_of, read_large};
 use super::page::{Entry, Expect, Extent, Kind, Overflow, Page, PageRef, Rows};
 use super::root::BaseRoot;
@@ -149,7 +149,7 @@ impl<'c, 'r> Checker<'c, 'r> {
         Ok(rows)
     }
 
-    fn leaf(&mut self, page: &Arc<Page>, bounds: Bounds<'_>) -> Result<Rows> {
+    fn leaf(&mut self, page: &PagePin, bounds: Bounds<'_>) -> Result<Rows> {
         let mut key = page.prefix().to_vec();
         let prefix = key.len();
         let mut before: Option<Vec<u8>> = None;

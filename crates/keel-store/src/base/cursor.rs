@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use super::Result;
 use super::file::{Found, RUN_PAGES_MAX};
+use super::frame::PagePin;
 use super::merge::read_large;
 use super::options::Direction;
 use super::page::{Page, PageRef};
@@ -29,8 +30,8 @@ pub struct Cursor {
     upper: Bound<Key>,
     direction: Direction,
     /// Inner pages from the root down, each with the index of the child in use.
-    path: SmallVec<[(Arc<Page>, usize); 5]>,
-    leaf: Option<Arc<Page>>,
+    path: SmallVec<[(PagePin, usize); 5]>,
+    leaf: Option<PagePin>,
     /// Rows of the leaf that are still to come.
     next: usize,
     end: usize,
@@ -205,7 +206,7 @@ impl Cursor {
     }
 
     /// Goes down to a leaf from a page of `level`: towards the near bound, or along the edge of the subtree.
-    fn descend(&mut self, mut page: Arc<Page>, mut level: u32, to_bound: bool) -> Result<()> {
+    fn descend(&mut self, mut page: PagePin, mut level: u32, to_bound: bool) -> Result<()> {
         while level > 0 {
             let near = match self.direction {
                 Direction::Forward => &self.lower,
@@ -237,7 +238,7 @@ impl Cursor {
     }
 
     /// Makes `leaf` the current one and finds which of its rows are in the range.
-    fn enter(&mut self, leaf: Arc<Page>) {
+    fn enter(&mut self, leaf: PagePin) {
         self.next = match &self.lower {
             Bound::Unbounded => 0,
             Bound::Included(key) => leaf.find(key).unwrap_or_else(|i| i),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use keel_base::env::File;
 
 use super::cache::PageCache;
+use super::frame::PagePin;
 use super::page::{BODY, Expect, Kind, Overflow, Page, PageRef};
 use super::{BaseError, PAGE_SIZE, Result};
 
@@ -15,8 +16,8 @@ pub(super) const RUN_PAGES_MAX: u32 = 128;
 /// A page on the way down.
 pub(super) enum Found<'p> {
     /// Held by its parent.
-    Kept(&'p Arc<Page>),
-    Own(Arc<Page>),
+    Kept(&'p PagePin),
+    Own(PagePin),
 }
 
 /// One open base file and its place in the cache.
@@ -60,7 +61,7 @@ impl PageFile {
 
     /// A page of the tree, from the cache or the disk.
     #[inline]
-    pub fn tree_page(&self, at: PageRef, level: u32) -> Result<Arc<Page>> {
+    pub fn tree_page(&self, at: PageRef, level: u32) -> Result<PagePin> {
         if let Some(page) = self.cache.get(self.cache_id, at.page)
             && page.reference() == at
         {
@@ -73,7 +74,7 @@ impl PageFile {
 
     /// Child `index` of `parent`, an inner page of `level`; kept there when it is an inner page itself.
     #[inline]
-    pub fn inner_child<'p>(&self, parent: &'p Arc<Page>, index: usize, level: u32) -> Result<Found<'p>> {
+    pub fn inner_child<'p>(&self, parent: &'p PagePin, index: usize, level: u32) -> Result<Found<'p>> {
         if let Some(child) = parent.known_child(index) {
             return Ok(Found::Kept(child));
         }
@@ -85,7 +86,7 @@ impl PageFile {
     }
 
     /// A page of the tree for the merge, which leaves the cache as it is; true when it came from the cache.
-    pub fn tree_page_in_passing(&self, at: PageRef, level: u32) -> Result<(Arc<Page>, bool)> {
+    pub fn tree_page_in_passing(&self, at: PageRef, level: u32) -> Result<(PagePin, bool)> {
         if let Some(page) = self.cache.peek(self.cache_id, at.page)
             && page.reference() == at
         {
@@ -99,12 +100,12 @@ impl PageFile {
     }
 
     /// A page of the tree from the disk, whatever the cache holds.
-    pub fn read_tree_page(&self, at: PageRef, level: u32) -> Result<Arc<Page>> {
+    pub fn read_tree_page(&self, at: PageRef, level: u32) -> Result<PagePin> {
         self.read_page(Expect { at, tag: self.tag, level: Some(level), kind: Kind::Leaf })
     }
 
     /// Any page, verified.
-    pub fn read_page(&self, expect: Expect) -> Result<Arc<Page>> {
+    pub fn read_page(&self, expect: Expect) -> Result<PagePin> {
         let id = expect.at.page;
         let page = Page::with_bytes(|bytes| self.read_exactly(bytes, id))?;
         page.verify(expect).map_err(|reason| self.corrupt(id, reason))?;
@@ -222,7 +223,7 @@ impl PageFile {
         self.file.set_len(len).map_err(|source| self.io(pages, "truncate", source))
     }
 
-    pub fn cache_insert(&self, page: &Arc<Page>, hot: bool) {
+    pub fn cache_insert(&self, page: &PagePin, hot: bool) {
         self.cache.insert(self.cache_id, page, hot);
     }
 

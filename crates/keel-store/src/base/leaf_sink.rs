@@ -10,9 +10,8 @@
 //!   the next burst continues in a page of its own: ranges that only grow at their end fill their pages;
 //! * any other leaf is halved.
 
-use std::sync::Arc;
-
-use super::page::{self, Entry, HEADER, LEAF_CELL, LeafCell, Page, PageRef, Rows, common_prefix};
+use super::frame::PagePin;
+use super::page::{self, Entry, HEADER, LEAF_CELL, LeafCell, PageRef, Rows, common_prefix};
 use super::writer::{ChunkWriter, Heat};
 use super::{PAGE_SIZE, Result};
 
@@ -52,7 +51,7 @@ impl Cell {
 pub(super) struct LeafSink {
     keys: Vec<u8>,
     values: Vec<u8>,
-    pages: Vec<Arc<Page>>,
+    pages: Vec<PagePin>,
     cells: Vec<Cell>,
     /// Sum of cell sizes, without what prefixes save.
     bytes: usize,
@@ -82,7 +81,7 @@ impl LeafSink {
     }
 
     /// Names an old page whose rows will be pushed; `cached` when sessions use it.
-    pub fn source(&mut self, page: &Arc<Page>, cached: bool) -> u32 {
+    pub fn source(&mut self, page: &PagePin, cached: bool) -> u32 {
         self.warm |= cached;
         self.pages.push(page.clone());
         self.pages.len() as u32 - 1
@@ -130,7 +129,7 @@ impl LeafSink {
     }
 
     /// Puts the rows of the left neighbour before what is held.
-    pub fn absorb_left(&mut self, page: &Arc<Page>, cached: bool, lower: &[u8]) {
+    pub fn absorb_left(&mut self, page: &PagePin, cached: bool, lower: &[u8]) {
         let right = std::mem::take(&mut self.cells);
         let source = self.source(page, cached);
         self.lower.clear();
@@ -282,7 +281,7 @@ fn burst_end(cells: &[Cell]) -> Option<usize> {
 }
 
 /// A page to read back: one that was written by this chunk must reach the file first.
-pub(super) fn read_leaf(out: &mut ChunkWriter<'_>, at: PageRef) -> Result<(Arc<Page>, bool)> {
+pub(super) fn read_leaf(out: &mut ChunkWriter<'_>, at: PageRef) -> Result<(PagePin, bool)> {
     out.settle(at)?;
     out.file.tree_page_in_passing(at, 0)
 }

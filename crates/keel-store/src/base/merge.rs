@@ -18,6 +18,7 @@
 use std::sync::Arc;
 
 use super::file::PageFile;
+use super::frame::PagePin;
 use super::leaf_sink::{LeafSink, read_leaf};
 use super::options::{Change, FoldFn};
 use super::page::{BODY, Entry, LEAF_CELL, Overflow, Page, PageRef, Rows, inner_size};
@@ -58,7 +59,7 @@ pub(super) trait Edit {
     /// Moves the rows of an old leaf (none in an empty tree) and whatever is new below `upper` into the sink.
     fn leaf(
         &mut self,
-        old: Option<(&Arc<Page>, bool)>,
+        old: Option<(&PagePin, bool)>,
         upper: Option<&[u8]>,
         sink: &mut LeafSink,
         out: &mut ChunkWriter<'_>,
@@ -199,7 +200,7 @@ impl Rewrite<'_, '_> {
         Ok(new)
     }
 
-    fn read_inner(&mut self, at: PageRef, level: u32) -> Result<Arc<Page>> {
+    fn read_inner(&mut self, at: PageRef, level: u32) -> Result<PagePin> {
         self.out.settle(at)?;
         Ok(self.out.file.tree_page_in_passing(at, level)?.0)
     }
@@ -426,7 +427,7 @@ where
 
     fn leaf(
         &mut self,
-        old: Option<(&Arc<Page>, bool)>,
+        old: Option<(&PagePin, bool)>,
         upper: Option<&[u8]>,
         sink: &mut LeafSink,
         out: &mut ChunkWriter<'_>,
@@ -490,7 +491,7 @@ impl Edit for DropRange {
 
     fn leaf(
         &mut self,
-        old: Option<(&Arc<Page>, bool)>,
+        old: Option<(&PagePin, bool)>,
         _upper: Option<&[u8]>,
         sink: &mut LeafSink,
         out: &mut ChunkWriter<'_>,

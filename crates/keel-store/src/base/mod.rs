@@ -41,6 +41,7 @@ mod check;
 mod cursor;
 mod error;
 mod file;
+mod frame;
 mod leaf_sink;
 mod merge;
 mod options;

@@ -49,6 +49,7 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use super::PAGE_SIZE;
+use super::frame::PagePin;
 
 /// Bytes before the body.
 pub(super) const HEADER: usize = 32;
@@ -145,10 +146,13 @@ pub(super) type Reason = &'static str;
 /// An immutable page in memory.
 ///
 /// The field order is kept: what every visit touches lies beside the reference counts.
-#[repr(C)]
+#[repr(C, align(64))]
 pub(super) struct Page {
+    /// Holders; belongs to [`PagePin`].
+    pub references: AtomicUsize,
     /// How often the cache saw it lately (0..=3); belongs to the cache.
     pub frequency: AtomicU8,
+    _aligns_the_bytes: [u8; 7],
     bytes: [u8; PAGE_SIZE],
     /// Of pages of level 2 and above: child pages already found, so that a search passes the upper levels without
     /// asking the cache. They live as long as this page.
@@ -157,7 +161,7 @@ pub(super) struct Page {
 
 /// Child pages found so far, and the account they are counted in.
 pub(super) struct Children {
-    found: Box<[OnceLock<Arc<Page>>]>,
+    found: Box<[OnceLock<PagePin>]>,
     account: Arc<AtomicUsize>,
 }
 
@@ -170,26 +174,29 @@ impl Drop for Children {
 
 impl Page {
     /// A page whose bytes `fill` provides and that has not been verified.
-    pub fn with_bytes<E>(fill: impl FnOnce(&mut [u8; PAGE_SIZE]) -> Result<(), E>) -> Result<Arc<Page>, E> {
-        let mut page = Arc::<Page>::new_zeroed();
-        let place = Arc::get_mut(&mut page).expect("the Arc was made a line ago and not cloned").as_mut_ptr();
-        // SAFETY: `place` points at the Arc's own, unshared memory, which is large enough and aligned for a Page;
-        // the write stays inside it. Nothing is read, and no old value needs dropping, because none was there.
-        unsafe { (&raw mut (*place).children).write(OnceLock::new()) };
-        // SAFETY: the other fields are an atomic byte and bytes, for which the zeros they were made of are valid.
-        let mut page = unsafe { page.assume_init() };
-        fill(&mut Arc::get_mut(&mut page).expect("still not cloned").bytes)?;
+    pub fn with_bytes<E>(fill: impl FnOnce(&mut [u8; PAGE_SIZE]) -> Result<(), E>) -> Result<PagePin, E> {
+        let mut page = PagePin::new(|frame| {
+            let page = frame.as_ptr();
+            // SAFETY: the frame is ours alone, large enough and aligned; each write goes to a field of its own. The
+            // bytes are left as they are: a frame's memory is always initialised.
+            unsafe {
+                (&raw mut (*page).references).write(AtomicUsize::new(1));
+                (&raw mut (*page).frequency).write(AtomicU8::new(0));
+                (&raw mut (*page).children).write(OnceLock::new());
+            }
+        });
+        fill(&mut page.get_mut().expect("it was made a line ago and not shared").bytes)?;
         Ok(page)
     }
 
     /// A child found earlier.
     #[inline]
-    pub fn known_child(&self, index: usize) -> Option<&Arc<Page>> {
+    pub fn known_child(&self, index: usize) -> Option<&PagePin> {
         self.children.get()?.found[index].get()
     }
 
     /// Keeps a child for later searches, counting it in `account`.
-    pub fn keep_child(&self, index: usize, child: Arc<Page>, account: &Arc<AtomicUsize>) -> &Arc<Page> {
+    pub fn keep_child(&self, index: usize, child: PagePin, account: &Arc<AtomicUsize>) -> &PagePin {
         let children = self.children.get_or_init(|| Children {
             found: (0..self.len()).map(|_| OnceLock::new()).collect(),
             account: account.clone(),

@@ -8,6 +8,7 @@ use keel_base::Lsn;
 use super::Result;
 use super::cursor::Cursor;
 use super::file::{Found, PageFile};
+use super::frame::PagePin;
 use super::merge::{TreeRoot, read_large};
 use super::options::{BaseStats, Direction};
 use super::page::Page;
@@ -19,7 +20,7 @@ pub struct RowRef(Pinned);
 
 #[derive(Clone)]
 enum Pinned {
-    Inside { page: Arc<Page>, start: u16, len: u16 },
+    Inside { page: PagePin, start: u16, len: u16 },
     Large(Arc<[u8]>),
 }
 
@@ -43,7 +44,7 @@ impl std::fmt::Debug for RowRef {
 
 impl RowRef {
     /// Row `index` of a leaf.
-    pub(super) fn of_leaf(file: &PageFile, page: &Arc<Page>, index: usize) -> Result<RowRef> {
+    pub(super) fn of_leaf(file: &PageFile, page: &PagePin, index: usize) -> Result<RowRef> {
         let (_, value) = page.leaf_row(index);
         if value.overflow {
             return Ok(RowRef::large(read_large(file, page, page.value(value))?));
@@ -52,7 +53,7 @@ impl RowRef {
     }
 
     /// Bytes of a page that the caller found to be a row.
-    pub(super) fn inside(page: &Arc<Page>, start: usize, len: usize) -> RowRef {
+    pub(super) fn inside(page: &PagePin, start: usize, len: usize) -> RowRef {
         RowRef(Pinned::Inside { page: page.clone(), start: start as u16, len: len as u16 })
     }
 
@@ -66,7 +67,7 @@ pub struct BaseRoot {
     pub(super) file: Arc<PageFile>,
     pub(super) tree: TreeRoot,
     /// The root page itself; none in an empty tree.
-    pub(super) page: Option<Arc<Page>>,
+    pub(super) page: Option<PagePin>,
     pub(super) generation: u64,
     checkpoint_lsn: Lsn,
     highest_lsn: Lsn,
@@ -111,7 +112,7 @@ impl BaseRoot {
         Ok(self.leaf_of(key)?.is_some_and(|leaf| leaf.find(key).is_ok()))
     }
 
-    fn leaf_of(&self, key: &[u8]) -> Result<Option<Arc<Page>>> {
+    fn leaf_of(&self, key: &[u8]) -> Result<Option<PagePin>> {
         let Some(mut page) = self.page.as_ref() else { return Ok(None) };
         let mut level = self.tree.height - 1;
         if level == 0 {
@@ -128,7 +129,7 @@ impl BaseRoot {
     }
 
     /// The rest of a search below a page that its parent does not keep.
-    fn leaf_below(&self, mut page: Arc<Page>, mut level: u32, key: &[u8]) -> Result<Arc<Page>> {
+    fn leaf_below(&self, mut page: PagePin, mut level: u32, key: &[u8]) -> Result<PagePin> {
         while level > 0 {
             level -= 1;
             page = self.file.tree_page(page.child(page.child_index(key)), level)?;

@@ -18,9 +18,10 @@ use parking_lot::{Mutex, MutexGuard};
 use super::cache::PageCache;
 use super::check::{CheckReport, CheckRow, Checker};
 use super::file::PageFile;
+use super::frame::PagePin;
 use super::merge::{Changes, DropRange, Edit, TreeRoot, rewrite_tree};
 use super::options::{BaseOptions, Change, MergeOptions, MergeReport, Throttle};
-use super::page::{BODY, Expect, Kind, Page, PageRef, get_u64, write_plain};
+use super::page::{BODY, Expect, Kind, PageRef, get_u64, write_plain};
 use super::root::BaseRoot;
 use super::space::{DIRECTORY_REFS, Space};
 use super::superblock::{SUPERBLOCK_BYTES, Superblock};
@@ -378,7 +379,7 @@ fn newest_superblock(file: &PageFile) -> Result<Superblock> {
 
 fn load_space(file: &PageFile, superblock: &Superblock) -> Result<Space> {
     let plain =
-        |at, kind| -> Result<Arc<Page>> { file.read_page(Expect { at, tag: file.tag, level: None, kind }) };
+        |at, kind| -> Result<PagePin> { file.read_page(Expect { at, tag: file.tag, level: None, kind }) };
     let mut bitmaps = Vec::new();
     for at in &superblock.directories {
         let page = plain(*at, Kind::Directory)?;
