@@ -12,6 +12,9 @@ use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
+/// Set aside for sessions, plans, log buffers and the like.
+const UNCOUNTED_BYTES_MAX: usize = 128 << 20;
+
 /// How an instance is set up.
 #[derive(Clone, Debug)]
 pub struct InstanceOptions {
@@ -60,8 +63,9 @@ pub struct Instance {
 impl Instance {
     /// A new instance.
     pub fn new(env: Env, options: InstanceOptions) -> Arc<Instance> {
-        // Half for row versions, half for pages.
-        let budget = options.memory_bytes / 2;
+        // Some for everything that is not counted; of the rest half for row versions, half for pages.
+        let uncounted = (options.memory_bytes / 8).min(UNCOUNTED_BYTES_MAX);
+        let budget = (options.memory_bytes - uncounted) / 2;
         Arc::new(Instance {
             locks: LockManager::new(),
             cache: PageCache::new(budget),
