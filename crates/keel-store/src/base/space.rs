@@ -49,6 +49,7 @@ pub(super) struct Space {
     /// Where the search for long runs goes on, and the one for any free page.
     scan_from: u32,
     scan_small_from: u32,
+    scan_extent_from: u32,
     dirty: Vec<bool>,
     pub bitmaps: Vec<PageRef>,
     pub directories: Vec<PageRef>,
@@ -101,6 +102,7 @@ impl Space {
             run: Extent { first: 0, pages: 0 },
             scan_from: RESERVED,
             scan_small_from: RESERVED,
+            scan_extent_from: RESERVED,
             dirty: Vec::new(),
             bitmaps: Vec::new(),
             directories: Vec::new(),
@@ -169,7 +171,7 @@ impl Space {
 
     /// Looks for free runs from the front of the file again, so that its end empties.
     pub fn rewind(&mut self) {
-        (self.scan_from, self.scan_small_from) = (RESERVED, RESERVED);
+        (self.scan_from, self.scan_small_from, self.scan_extent_from) = (RESERVED, RESERVED, RESERVED);
         self.run.pages = 0;
     }
 
@@ -186,11 +188,16 @@ impl Space {
 
     /// Hands out `pages` pages in a row; `None` when no gap is large enough.
     pub fn alloc_extent(&mut self, pages: u32) -> Option<Extent> {
-        let mut from = RESERVED;
+        let mut from = if pages < RUN_MAX { self.scan_extent_from } else { RESERVED };
         while let Some(first) = self.next_free(from) {
             let end = self.next_busy(first, pages);
             if end - first == pages {
-                self.run.pages = 0;
+                if first < self.run.first + self.run.pages && self.run.first < end {
+                    (self.scan_from, self.run.pages) = (self.run.first, 0);
+                }
+                if pages < RUN_MAX {
+                    self.scan_extent_from = end;
+                }
                 (first..end).for_each(|page| self.take(page));
                 return Some(Extent { first, pages });
             }
@@ -421,4 +428,155 @@ pub(super) fn groups(pages: u32) -> usize {
 /// Whether `page` is set in a picture.
 pub(super) fn bit(words: &[u64], page: u32) -> bool {
     words.get(page as usize / 64).is_some_and(|word| word >> (page % 64) & 1 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn grow(space: &mut Space) -> Result<(), ()> {
+        let pages = space.growth(1).ok_or(())?;
+        space.grown(pages);
+        Ok(())
+    }
+
+    fn alloc(space: &mut Space, ledger: &mut Ledger) -> u32 {
+        loop {
+            match space.alloc() {
+                Some(page) => {
+                    ledger.taken.push(page);
+                    return page;
+                }
+                None => grow(space).expect("grows"),
+            }
+        }
+    }
+
+    /// Publishes what the ledger holds; returns the bodies a reader of the file would find.
+    fn publish(space: &mut Space, mut ledger: Ledger, generation: u64) -> Vec<Vec<u8>> {
+        let plan = space.prepare(&mut ledger, grow).expect("prepares");
+        space.bitmaps.resize(groups(space.pages()), PageRef::NONE);
+        for (group, page) in plan.bitmaps {
+            space.bitmaps[group] = PageRef { page, generation: generation as u32 };
+        }
+        space.directories =
+            plan.directories.iter().map(|&page| PageRef { page, generation: generation as u32 }).collect();
+        assert_eq!(space.directories.len(), groups(space.pages()).div_ceil(DIRECTORY_REFS));
+        space.published(generation, ledger);
+        (0..groups(space.pages())).map(|group| space.bitmap_body(group)).collect()
+    }
+
+    fn live(space: &Space) -> BTreeSet<u32> {
+        (0..space.pages()).filter(|&page| bit(&space.live, page)).collect()
+    }
+
+    #[test]
+    fn a_file_of_many_groups_survives_a_round_trip() {
+        let mut space = Space::empty();
+        let (mut held, mut generation) = (BTreeSet::new(), 0);
+        for round in 0..6u32 {
+            generation += 1;
+            let mut ledger = Ledger::default();
+            space.rewind();
+            for _ in 0..40_000 {
+                assert!(held.insert(alloc(&mut space, &mut ledger)), "no page is handed out twice");
+            }
+            let taken: BTreeSet<u32> = ledger.taken.iter().copied().collect();
+            let old = held.iter().copied().filter(|page| page % 7 == round % 7 && !taken.contains(page));
+            for page in old.take(500).collect::<Vec<u32>>() {
+                held.remove(&page);
+                ledger.free(page);
+            }
+            let bodies = publish(&mut space, ledger, generation);
+            space.reclaim(generation, |_| ());
+            let (bitmaps, directories) = (space.bitmaps.clone(), space.directories.clone());
+            let loaded = Space::load(space.pages(), &bodies, bitmaps, directories).expect("loads");
+            let mut expected = held.clone();
+            expected.extend(0..RESERVED);
+            expected.extend(space.bitmaps.iter().chain(&space.directories).map(|at| at.page));
+            assert_eq!(live(&loaded), expected);
+            assert_eq!((loaded.used(), loaded.free()), (space.used(), space.free()));
+            assert_eq!(loaded.used() + loaded.free(), loaded.pages());
+        }
+        assert!(groups(space.pages()) > 3);
+    }
+
+    #[test]
+    fn pages_wait_for_the_readers_of_older_roots() {
+        let mut space = Space::empty();
+        let mut ledger = Ledger::default();
+        let first = alloc(&mut space, &mut ledger);
+        publish(&mut space, ledger, 1);
+        let mut ledger = Ledger::default();
+        ledger.free(first);
+        publish(&mut space, ledger, 2);
+        let mut reusable = Vec::new();
+        space.reclaim(1, |page| reusable.push(page));
+        assert!(!reusable.contains(&first), "root 1 still reaches it");
+        space.reclaim(2, |page| reusable.push(page));
+        assert!(reusable.contains(&first));
+    }
+
+    #[test]
+    fn a_failed_chunk_leaves_no_trace() {
+        let mut space = Space::empty();
+        let mut ledger = Ledger::default();
+        let kept: Vec<u32> = (0..100).map(|_| alloc(&mut space, &mut ledger)).collect();
+        publish(&mut space, ledger, 1);
+        let before = (live(&space), space.free(), space.used());
+        let (bitmaps, directories, pages) = (space.bitmaps.clone(), space.directories.clone(), space.pages());
+        let mut ledger = Ledger::default();
+        while space.pages() == pages {
+            alloc(&mut space, &mut ledger);
+        }
+        let extent = space.alloc_extent(5).expect("has just grown");
+        ledger.taken_extents.push(extent);
+        ledger.wasted.push(Extent { first: ledger.taken[0], pages: 1 });
+        kept.iter().for_each(|&page| ledger.free(page));
+        let grown = space.pages() - pages;
+        space.prepare(&mut ledger, grow).expect("prepares");
+        space.undo(&ledger, bitmaps, directories);
+        assert_eq!((live(&space), space.free() - grown, space.used()), before);
+    }
+
+    #[test]
+    fn extents_and_runs_share_the_gaps() {
+        let mut space = Space::empty();
+        let mut ledger = Ledger::default();
+        grow(&mut space).expect("grows");
+        let mut seen = BTreeSet::new();
+        while space.free() > 10 {
+            seen.insert(alloc(&mut space, &mut ledger));
+            let Some(extent) = space.alloc_extent(3) else { break };
+            for page in extent.first..extent.first + 3 {
+                assert!(seen.insert(page), "page {page} is handed out once");
+            }
+        }
+        assert!(seen.len() as u32 > space.pages() - 20, "little is lost between them");
+        assert_eq!(space.growth(u32::MAX), None);
+    }
+
+    #[test]
+    fn an_empty_end_is_cut_off() {
+        let mut space = Space::empty();
+        let mut ledger = Ledger::default();
+        let pages: Vec<u32> = (0..70_000).map(|_| alloc(&mut space, &mut ledger)).collect();
+        publish(&mut space, ledger, 1);
+        let mut ledger = Ledger::default();
+        pages[1_000..].iter().for_each(|&page| ledger.free(page));
+        publish(&mut space, ledger, 2);
+        space.reclaim(2, |_| ());
+        space.rewind();
+        let mut ledger = Ledger::default();
+        publish(&mut space, std::mem::take(&mut ledger), 3);
+        space.reclaim(3, |_| ());
+        let keep = space.excess().expect("most of it is free");
+        assert!(keep < 2_000, "{keep}");
+        space.cut(keep, &mut ledger);
+        let bodies = publish(&mut space, ledger, 4);
+        assert_eq!((groups(space.pages()), bodies.len()), (1, 1));
+        assert_eq!(space.bitmaps.len(), 1);
+    }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::sync::{Arc, Weak};
 
 use arc_swap::ArcSwap;
@@ -33,7 +33,12 @@ pub struct BaseTree {
     file: Arc<PageFile>,
     guid: [u8; 16],
     root: ArcSwap<BaseRoot>,
+    /// Held for a whole merge, so that there is one at a time.
+    merging: Mutex<()>,
+    /// Held for one chunk of it, so that the checker gets a word in between.
     writer: Mutex<Writer>,
+    /// Free pages after the last publication, for reports.
+    free_pages: AtomicU32,
 }
 
 /// What only the one merger touches.
@@ -117,8 +122,9 @@ impl BaseTree {
         let root = Arc::new(BaseRoot::new(&file, &superblock)?);
         let roots = VecDeque::from([(root.generation, Arc::downgrade(&root))]);
         let guid = superblock.guid;
+        let free_pages = AtomicU32::new(space.free());
         let writer = Mutex::new(Writer { superblock, space, roots, skip: SKIP_AT_OPEN, poisoned: false });
-        Ok(BaseTree { file, guid, root: ArcSwap::new(root), writer })
+        Ok(BaseTree { file, guid, root: ArcSwap::new(root), merging: Mutex::new(()), writer, free_pages })
     }
 
     /// The newest published root.
@@ -133,7 +139,7 @@ impl BaseTree {
 
     /// Pages that could be handed out now; with those that readers' old roots hold back, the rest of the file.
     pub fn free_pages(&self) -> u64 {
-        u64::from(self.writer.lock().space.free())
+        u64::from(self.free_pages.load(Ordering::Relaxed))
     }
 
     /// Applies changes sorted by key (strictly ascending) and publishes them, chunk by chunk. Readers are never
@@ -153,10 +159,11 @@ impl BaseTree {
         if options.meta.is_some_and(|meta| meta.len() > META_BYTES_MAX) {
             return Err(BaseError::Input("the metadata is longer than the superblock has room for"));
         }
-        let mut writer = self.lock_writer()?;
+        let _merging = self.merging.lock();
         let mut changes = Changes::new(changes.into_iter(), options.fold, options.chunk_bytes);
         let mut report = MergeReport::default();
         loop {
+            let mut writer = self.lock_writer()?;
             let before = writer.superblock.checkpoint_lsn;
             let (written, freed) =
                 self.publish_edit(&mut writer, &mut changes, options.throttle, |changes| {
@@ -192,6 +199,7 @@ impl BaseTree {
         upper: Option<&[u8]>,
         options: &MergeOptions<'_>,
     ) -> Result<MergeReport> {
+        let _merging = self.merging.lock();
         let mut writer = self.lock_writer()?;
         let checkpoint_lsn = writer.superblock.checkpoint_lsn;
         let mut edit = DropRange { lower: lower.to_vec(), upper: upper.map(<[u8]>::to_vec) };
@@ -286,6 +294,7 @@ impl BaseTree {
         }
         writer.space.published(generation, ledger);
         writer.reclaim(&self.file);
+        self.free_pages.store(writer.space.free(), Ordering::Relaxed);
         Ok((pages_written, freed))
     }
 
