@@ -199,14 +199,10 @@ fn authenticate(
     login: &Login,
     peer: SocketAddr,
     encrypted: bool,
-) -> Result<Box<dyn SqlSession>, Vec<Box<SqlError>>> {
+) -> Result<Box<dyn SqlSession>, Vec<SqlError>> {
     if login.tds_version < TDS_7_2 && login.tds_version != TDS_8_0 {
-        return Err(vec![SqlError::new(
-            17830,
-            20,
-            1,
-            "The client uses a protocol version before 7.2, which is not supported.",
-        )]);
+        let text = "The client uses a protocol version before 7.2, which is not supported.";
+        return Err(vec![*SqlError::new(17830, 20, 1, text)]);
     }
     let failed = |reason: Reason| {
         let name = &login.user_name;
@@ -229,7 +225,7 @@ fn authenticate(
     if record.disabled {
         failed(Reason::Disabled);
         let text = format!("Login failed for user '{}'. Reason: The account is disabled.", login.user_name);
-        return Err(vec![SqlError { line: 1, ..*SqlError::new(18470, 14, 1, text) }.into()]);
+        return Err(vec![SqlError { line: 1, ..*SqlError::new(18470, 14, 1, text) }]);
     }
     if login.flags3.contains(OptionFlags3::CHANGE_PASSWORD) {
         return Err(vec![failed(Reason::MustChangePassword)]);
@@ -251,14 +247,14 @@ fn authenticate(
     shared.backend.session(options).map_err(|mut e| {
         e.line = e.line.max(1);
         let about_database = matches!(e.number, 911 | 916 | 927 | 942 | 4060 | 4064);
-        if about_database { vec![e, failed(Reason::DatabaseUnavailable)] } else { vec![e] }
+        if about_database { vec![*e, failed(Reason::DatabaseUnavailable)] } else { vec![*e] }
     })
 }
 
-fn login_failed(user: &str) -> Box<SqlError> {
+fn login_failed(user: &str) -> SqlError {
     let mut e = SqlError::new(18456, 14, 1, format!("Login failed for user '{user}'."));
     e.line = 1;
-    e
+    *e
 }
 
 /// The packet size agreed on: what the client asked for, within the limits.

@@ -1,5 +1,7 @@
 //! The network side from login to logout, with our own client and a toy SQL side.
 
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test: what fails should stop it")]
+
 mod toy;
 
 use std::net::TcpStream;
@@ -283,7 +285,7 @@ fn bulk_loads_stream() {
         .bulk(|out| {
             column::put(out, columns.iter());
             for i in 0..5000 {
-                let text = vec![b'x', 0].repeat(usize::try_from(i % 50).unwrap());
+                let text = [b'x', 0].repeat(usize::try_from(i % 50).unwrap());
                 row::put_row(out, &columns, &[Data::Int(i), Data::NChar(text.into())]);
             }
             Done { kind: DoneKind::Done, status: DoneStatus::empty(), command: 0, rows: 0 }.put(out);

@@ -3,6 +3,8 @@
 //! It knows `SELECT` of literals, `ROWS n` (n rows of an int and a string), `WAIT` (until cancelled), `PANIC`, `FATAL`,
 //! `ERROR`, `INSERT BULK`, and answers every procedure call with a row of its parameters, its output parameters and 7.
 
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test: what fails should stop it")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;

@@ -136,9 +136,7 @@ impl Script {
                 bail!("operating system commands (!!) are disabled");
             }
             let word = trimmed.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or("");
-            if self.batch.is_empty()
-                && (trimmed.eq_ignore_ascii_case("quit") || word.eq_ignore_ascii_case("exit"))
-            {
+            if trimmed.eq_ignore_ascii_case("quit") || word.eq_ignore_ascii_case("exit") {
                 return self.command(trimmed);
             }
         }
