@@ -1,0 +1,3 @@
+module evenkeel.example/client
+
+go 1.24

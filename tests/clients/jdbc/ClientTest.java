@@ -1,0 +1,327 @@
+import com.microsoft.sqlserver.jdbc.SQLServerBulkCopy;
+import com.microsoft.sqlserver.jdbc.SQLServerDataTable;
+import com.microsoft.sqlserver.jdbc.SQLServerException;
+import com.microsoft.sqlserver.jdbc.SQLServerPreparedStatement;
+import com.microsoft.sqlserver.jdbc.SQLServerBulkCopyOptions;
+import java.math.BigDecimal;
+import java.sql.*;
+import java.util.*;
+
+/** mssql-jdbc. */
+public class ClientTest {
+    static final String HOST = System.getenv("KEEL_HOST");
+    static final String PORT = System.getenv("KEEL_PORT");
+    static final String PASSWORD = System.getenv("KEEL_PASSWORD");
+    static final String DATABASE = System.getenv("KEEL_DATABASE");
+
+    interface Check {
+        void run() throws Exception;
+    }
+
+    static final Map<String, Check> CHECKS = new LinkedHashMap<>();
+
+    static Connection connect(String more) throws SQLException {
+        return DriverManager.getConnection("jdbc:sqlserver://" + HOST + ":" + PORT + ";user=sa;password=" + PASSWORD
+            + ";databaseName=" + DATABASE + ";trustServerCertificate=true;" + more);
+    }
+
+    static Connection connect() throws SQLException {
+        return connect("");
+    }
+
+    static void equal(Object got, Object expected) {
+        if (!Objects.equals(got, expected)) throw new AssertionError("got " + got + ", expected " + expected);
+    }
+
+    static Object value(Connection c, String sql) throws SQLException {
+        try (Statement s = c.createStatement(); ResultSet r = s.executeQuery(sql)) {
+            r.next();
+            return r.getObject(1);
+        }
+    }
+
+    static void execute(Connection c, String... all) throws SQLException {
+        try (Statement s = c.createStatement()) {
+            for (String sql : all) s.execute(sql);
+        }
+    }
+
+    static void login() throws Exception {
+        for (String encrypt : List.of("true", "false")) {
+            try (Connection c = connect("encrypt=" + encrypt)) {
+                equal(value(c, "SELECT DB_NAME()"), DATABASE);
+                equal(c.isValid(5), true);
+                equal(c.getMetaData().getDatabaseProductName(), "Microsoft SQL Server");
+            }
+        }
+    }
+
+    static void wrongPassword() {
+        try {
+            connect("password=wrong");
+            throw new AssertionError("logged in");
+        } catch (SQLException e) {
+            equal(e.getErrorCode(), 18456);
+        }
+    }
+
+    static void everyType() throws Exception {
+        Object[][] types = {
+            {"bit", true}, {"tinyint", (short) 255}, {"smallint", (short) -32768}, {"int", 7}, {"bigint", Long.MIN_VALUE},
+            {"decimal(38,4)", new BigDecimal("-1234567890123456789012345678901234.5678")},
+            {"money", new BigDecimal("922337203685477.5807")}, {"float", 1.5e300}, {"real", 0.5f},
+            {"date", java.sql.Date.valueOf("9999-12-31")}, {"datetime", Timestamp.valueOf("1999-12-31 23:59:59.997")},
+            {"datetime2(7)", Timestamp.valueOf("2026-11-21 20:21:22.1234567")},
+            {"varchar(50)", "caf\u00e9 \u20ac"}, {"nvarchar(50)", "\u6f22\u5b57"},
+            {"varchar(max)", "x".repeat(20000)}, {"nvarchar(max)", "\u6f22".repeat(20000)},
+            {"uniqueidentifier", "01234567-89AB-CDEF-0123-456789ABCDEF"},
+        };
+        try (Connection c = connect()) {
+            for (int i = 0; i < types.length; i++) {
+                execute(c, "CREATE TABLE #t" + i + " (v " + types[i][0] + " NULL)");
+                try (PreparedStatement p = c.prepareStatement("INSERT #t" + i + " VALUES (?)")) {
+                    p.setObject(1, types[i][1]);
+                    p.executeUpdate();
+                    p.setObject(1, null);
+                    p.executeUpdate();
+                }
+                try (Statement s = c.createStatement();
+                     ResultSet r = s.executeQuery("SELECT v FROM #t" + i + " ORDER BY CASE WHEN v IS NULL THEN 1 ELSE 0 END")) {
+                    r.next();
+                    equal(r.getObject(1), types[i][1]);
+                    r.next();
+                    equal(r.getObject(1), null);
+                }
+            }
+            byte[] bytes = new byte[10000];
+            new Random(1).nextBytes(bytes);
+            execute(c, "CREATE TABLE #b (v varbinary(max))");
+            try (PreparedStatement p = c.prepareStatement("INSERT #b VALUES (?)")) {
+                p.setBytes(1, bytes);
+                p.executeUpdate();
+            }
+            equal(Arrays.equals((byte[]) value(c, "SELECT v FROM #b"), bytes), true);
+        }
+    }
+
+    static void preparedAgainAndAgain() throws Exception {
+        try (Connection c = connect(); PreparedStatement p = c.prepareStatement("SELECT ? + 1, ?")) {
+            for (int i = 0; i < 100; i++) {
+                p.setInt(1, i);
+                p.setString(2, "text " + i);
+                try (ResultSet r = p.executeQuery()) {
+                    r.next();
+                    equal(r.getInt(1), i + 1);
+                    equal(r.getString(2), "text " + i);
+                }
+            }
+        }
+    }
+
+    static void procedure() throws Exception {
+        try (Connection c = connect()) {
+            execute(c, "CREATE OR ALTER PROCEDURE p_jdbc @a int, @b int OUTPUT AS SELECT @a; SET @b = @a * 2; RETURN 7");
+            try (CallableStatement s = c.prepareCall("{? = call p_jdbc(?, ?)}")) {
+                s.registerOutParameter(1, Types.INTEGER);
+                s.setInt(2, 21);
+                s.registerOutParameter(3, Types.INTEGER);
+                ResultSet r = s.executeQuery();
+                r.next();
+                equal(r.getInt(1), 21);
+                r.close();
+                equal(s.getInt(1), 7);
+                equal(s.getInt(3), 42);
+            }
+        }
+    }
+
+    static void transactions() throws Exception {
+        try (Connection c = connect()) {
+            execute(c, "CREATE TABLE tx_jdbc (a int)");
+            c.setAutoCommit(false);
+            execute(c, "INSERT tx_jdbc VALUES (1)");
+            c.rollback();
+            equal(value(c, "SELECT COUNT(*) FROM tx_jdbc"), 0);
+            execute(c, "INSERT tx_jdbc VALUES (1)");
+            Savepoint point = c.setSavepoint("s");
+            execute(c, "INSERT tx_jdbc VALUES (2)");
+            c.rollback(point);
+            c.commit();
+            equal(value(c, "SELECT COUNT(*) FROM tx_jdbc"), 1);
+            c.commit();
+            c.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+            equal(c.getTransactionIsolation(), Connection.TRANSACTION_SERIALIZABLE);
+            c.setAutoCommit(true);
+            execute(c, "DROP TABLE tx_jdbc");
+        }
+    }
+
+    static void errors() throws Exception {
+        try (Connection c = connect()) {
+            Object[][] all = {{"SELECT * FROM nowhere", 208, "S0002"}, {"SELECT 1/0", 8134, "S0001"}, {"RAISERROR('x', 16, 2)", 50000, "S0002"}};
+            for (Object[] one : all) {
+                try {
+                    value(c, (String) one[0]);
+                    throw new AssertionError("no error from " + one[0]);
+                } catch (SQLServerException e) {
+                    equal(e.getErrorCode(), one[1]);
+                    equal(e.getSQLServerError().getErrorSeverity(), 16);
+                }
+            }
+            try {
+                value(c, "SELECT 1;\n\nSELECT * FROM nowhere");
+            } catch (SQLServerException e) {
+                equal((int) e.getSQLServerError().getLineNumber(), 3);
+            }
+        }
+    }
+
+    static void cancel() throws Exception {
+        try (Connection c = connect(); Statement s = c.createStatement()) {
+            new Thread(() -> {
+                try {
+                    Thread.sleep(300);
+                    s.cancel();
+                } catch (Exception e) {
+                    throw new RuntimeException(e);
+                }
+            }).start();
+            long started = System.nanoTime();
+            try {
+                s.execute("WAITFOR DELAY '00:00:20'");
+                throw new AssertionError("not cancelled");
+            } catch (SQLException e) {
+                equal(e.getMessage().toLowerCase().contains("cancel"), true);
+            }
+            equal(System.nanoTime() - started < 10_000_000_000L, true);
+            equal(value(c, "SELECT 1"), 1);
+        }
+    }
+
+    static void queryTimeout() throws Exception {
+        try (Connection c = connect(); Statement s = c.createStatement()) {
+            s.setQueryTimeout(1);
+            try {
+                s.execute("WAITFOR DELAY '00:00:20'");
+                throw new AssertionError("no time-out");
+            } catch (SQLTimeoutException e) {
+                equal(value(c, "SELECT 1"), 1);
+            }
+        }
+    }
+
+    static void metadata() throws Exception {
+        try (Connection c = connect()) {
+            execute(c, "CREATE TABLE meta_jdbc (id int NOT NULL PRIMARY KEY, name nvarchar(30) NULL)");
+            List<String> seen = new ArrayList<>();
+            try (ResultSet r = c.getMetaData().getColumns(null, "dbo", "meta_jdbc", "%")) {
+                while (r.next()) seen.add(r.getString("COLUMN_NAME") + " " + r.getString("TYPE_NAME"));
+            }
+            equal(seen, List.of("id int", "name nvarchar"));
+            try (ResultSet r = c.getMetaData().getPrimaryKeys(null, "dbo", "meta_jdbc")) {
+                r.next();
+                equal(r.getString("COLUMN_NAME"), "id");
+            }
+            try (PreparedStatement p = c.prepareStatement("SELECT id, name FROM meta_jdbc WHERE id = ?")) {
+                equal(p.getMetaData().getColumnCount(), 2);
+            }
+            execute(c, "DROP TABLE meta_jdbc");
+        }
+    }
+
+    static void generatedKeysAndBatches() throws Exception {
+        try (Connection c = connect()) {
+            execute(c, "CREATE TABLE #k (id int IDENTITY PRIMARY KEY, v int)");
+            try (PreparedStatement p = c.prepareStatement("INSERT #k (v) VALUES (?)", Statement.RETURN_GENERATED_KEYS)) {
+                p.setInt(1, 5);
+                p.executeUpdate();
+                ResultSet r = p.getGeneratedKeys();
+                r.next();
+                equal(r.getInt(1), 1);
+            }
+            try (PreparedStatement p = c.prepareStatement("INSERT #k (v) VALUES (?)")) {
+                for (int i = 0; i < 50; i++) {
+                    p.setInt(1, i);
+                    p.addBatch();
+                }
+                equal(Arrays.stream(p.executeBatch()).sum(), 50);
+            }
+        }
+    }
+
+    static void bulkCopy() throws Exception {
+        try (Connection c = connect()) {
+            execute(c, "CREATE TABLE bulk_jdbc (a int NOT NULL, b nvarchar(30) NULL)");
+            SQLServerDataTable rows = new SQLServerDataTable();
+            rows.addColumnMetadata("a", Types.INTEGER);
+            rows.addColumnMetadata("b", Types.NVARCHAR);
+            for (int i = 0; i < 100_000; i++) rows.addRow(i, i % 7 == 0 ? null : "row " + i);
+            try (SQLServerBulkCopy bulk = new SQLServerBulkCopy(c)) {
+                bulk.setDestinationTableName("bulk_jdbc");
+                bulk.writeToServer(rows);
+            }
+            equal(value(c, "SELECT COUNT(*) FROM bulk_jdbc"), 100_000);
+            equal(value(c, "SELECT COUNT(b) FROM bulk_jdbc"), 85_714);
+            execute(c, "DROP TABLE bulk_jdbc");
+        }
+    }
+
+    static void tableValuedParameter() throws Exception {
+        try (Connection c = connect()) {
+            execute(c, "CREATE TYPE pairs_jdbc AS TABLE (a int, b nvarchar(20))",
+                "CREATE OR ALTER PROCEDURE p_pairs_jdbc @p pairs_jdbc READONLY AS SELECT SUM(a), COUNT(*) FROM @p");
+            SQLServerDataTable rows = new SQLServerDataTable();
+            rows.addColumnMetadata("a", Types.INTEGER);
+            rows.addColumnMetadata("b", Types.NVARCHAR);
+            for (int i = 1; i <= 10; i++) rows.addRow(i, "x");
+            try (SQLServerPreparedStatement p = (SQLServerPreparedStatement) c.prepareStatement("EXEC p_pairs_jdbc ?")) {
+                p.setStructured(1, "pairs_jdbc", rows);
+                ResultSet r = p.executeQuery();
+                r.next();
+                equal(r.getInt(1), 55);
+                equal(r.getInt(2), 10);
+            }
+        }
+    }
+
+    static void scrollableCursor() throws Exception {
+        try (Connection c = connect();
+             Statement s = c.createStatement(ResultSet.TYPE_SCROLL_INSENSITIVE, ResultSet.CONCUR_READ_ONLY)) {
+            ResultSet r = s.executeQuery("SELECT v FROM (VALUES (1), (2), (3)) AS t (v) ORDER BY v");
+            r.last();
+            equal(r.getInt(1), 3);
+            r.first();
+            equal(r.getInt(1), 1);
+        }
+    }
+
+    public static void main(String[] only) {
+        CHECKS.put("login", ClientTest::login);
+        CHECKS.put("wrongPassword", ClientTest::wrongPassword);
+        CHECKS.put("everyType", ClientTest::everyType);
+        CHECKS.put("preparedAgainAndAgain", ClientTest::preparedAgainAndAgain);
+        CHECKS.put("procedure", ClientTest::procedure);
+        CHECKS.put("transactions", ClientTest::transactions);
+        CHECKS.put("errors", ClientTest::errors);
+        CHECKS.put("cancel", ClientTest::cancel);
+        CHECKS.put("queryTimeout", ClientTest::queryTimeout);
+        CHECKS.put("metadata", ClientTest::metadata);
+        CHECKS.put("generatedKeysAndBatches", ClientTest::generatedKeysAndBatches);
+        CHECKS.put("bulkCopy", ClientTest::bulkCopy);
+        CHECKS.put("tableValuedParameter", ClientTest::tableValuedParameter);
+        CHECKS.put("scrollableCursor", ClientTest::scrollableCursor);
+        boolean failed = false;
+        for (var check : CHECKS.entrySet()) {
+            if (only.length > 0 && !Arrays.asList(only).contains(check.getKey())) continue;
+            try {
+                check.getValue().run();
+                System.out.println("ok     jdbc " + check.getKey());
+            } catch (Throwable e) {
+                failed = true;
+                System.out.println("FAILED jdbc " + check.getKey());
+                e.printStackTrace(System.out);
+            }
+        }
+        System.exit(failed ? 1 : 0);
+    }
+}

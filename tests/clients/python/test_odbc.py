@@ -1,0 +1,191 @@
+"""pyodbc over Microsoft's ODBC driver 18."""
+
+import threading
+import time
+import uuid
+
+import pyodbc
+from harness import CERTIFICATE, DATABASE, HOST, PASSWORD, PORT, TYPES, USER, check, equal, run
+
+pyodbc.pooling = False
+
+
+def connect(autocommit=True, timeout=30, **more):
+    options = {
+        "DRIVER": "{ODBC Driver 18 for SQL Server}",
+        "SERVER": f"{HOST},{PORT}",
+        "UID": USER,
+        "PWD": PASSWORD,
+        "DATABASE": DATABASE,
+        "Encrypt": "yes",
+        "TrustServerCertificate": "yes",
+    }
+    text = ";".join(f"{k}={v}" for k, v in {**options, **more}.items())
+    return pyodbc.connect(text, autocommit=autocommit, timeout=timeout)
+
+
+@check
+def every_encryption():
+    for encrypt in ["no", "yes"]:
+        equal(connect(Encrypt=encrypt).execute("SELECT 1").fetchval(), 1)
+    encrypted = connect().execute("SELECT encrypt_option FROM sys.dm_exec_connections WHERE session_id = @@SPID")
+    equal(encrypted.fetchval(), "TRUE")
+
+
+@check
+def strict_encryption():
+    c = connect(Encrypt="strict", ServerCertificate=CERTIFICATE)
+    equal(c.execute("SELECT 1").fetchval(), 1)
+
+
+@check
+def wrong_password():
+    try:
+        connect(PWD="wrong")
+    except pyodbc.Error as e:
+        equal(e.args[0], "28000")
+        assert "18456" in e.args[1], e
+    else:
+        raise AssertionError("logged in")
+
+
+@check
+def every_type():
+    c = connect()
+    for i, (sql_type, value) in enumerate(TYPES):
+        c.execute(f"CREATE TABLE #t{i} (v {sql_type} NULL)")
+        c.execute(f"INSERT #t{i} VALUES (?)", value)
+        c.execute(f"INSERT #t{i} VALUES (?)", None)
+        rows = c.execute(f"SELECT v FROM #t{i} ORDER BY CASE WHEN v IS NULL THEN 1 ELSE 0 END").fetchall()
+        got = uuid.UUID(rows[0][0]) if isinstance(value, uuid.UUID) else rows[0][0]
+        equal(got, value)
+        equal(rows[1][0], None)
+
+
+@check
+def prepared_again_and_again():
+    k = connect().cursor()
+    for i in range(200):
+        equal(k.execute("SELECT ? + 1, ?", i, f"text {i}").fetchone(), (i + 1, f"text {i}"))
+
+
+@check
+def metadata_questions():
+    c = connect()
+    c.execute("CREATE TABLE meta_odbc (id int NOT NULL PRIMARY KEY, name nvarchar(30) NULL, price decimal(9,2) NOT NULL)")
+    k = c.cursor()
+    equal([r.table_name for r in k.tables(table="meta_odbc")], ["meta_odbc"])
+    equal([(r.column_name, r.type_name) for r in k.columns(table="meta_odbc")],
+          [("id", "int"), ("name", "nvarchar"), ("price", "decimal")])
+    equal([r.column_name for r in k.primaryKeys("meta_odbc")], ["id"])
+    k.execute("SELECT id, name, price FROM meta_odbc")
+    equal([d[0] for d in k.description], ["id", "name", "price"])
+    equal([d[6] for d in k.description], [False, True, False])
+    c.execute("DROP TABLE meta_odbc")
+
+
+@check
+def transactions():
+    c = connect(autocommit=False)
+    c.execute("CREATE TABLE tx_odbc (a int)")
+    c.commit()
+    c.execute("INSERT tx_odbc VALUES (1)")
+    c.rollback()
+    equal(c.execute("SELECT COUNT(*) FROM tx_odbc").fetchval(), 0)
+    c.execute("INSERT tx_odbc VALUES (1)")
+    c.commit()
+    equal(c.execute("SELECT COUNT(*) FROM tx_odbc").fetchval(), 1)
+    c.execute("DROP TABLE tx_odbc")
+    c.commit()
+
+
+@check
+def errors():
+    c = connect()
+    for sql, state, number in [
+        ("SELECT * FROM nowhere", "42S02", 208),
+        ("SELECT 1/0", "22012", 8134),
+        ("RAISERROR('x', 16, 2)", "42000", 50000),
+    ]:
+        try:
+            c.execute(sql).fetchall()
+        except pyodbc.Error as e:
+            equal(e.args[0], state)
+            assert f"({number})" in e.args[1], e
+        else:
+            raise AssertionError(f"no error from {sql}")
+    c.execute("CREATE TABLE #u (a int PRIMARY KEY)")
+    c.execute("INSERT #u VALUES (1)")
+    try:
+        c.execute("INSERT #u VALUES (1)")
+    except pyodbc.IntegrityError as e:
+        assert "2627" in e.args[1], e
+    else:
+        raise AssertionError("no error")
+
+
+@check
+def several_results_and_output():
+    c = connect()
+    c.execute("CREATE OR ALTER PROCEDURE p_odbc @a int, @b int OUTPUT AS SELECT @a; SET @b = @a * 2; SELECT N'two'; RETURN 7")
+    k = c.execute("DECLARE @r int, @b int; EXEC @r = p_odbc ?, @b OUTPUT; SELECT @r, @b", 21)
+    seen = [k.fetchall()]
+    while k.nextset():
+        if k.description:
+            seen.append(k.fetchall())
+    equal([[tuple(r) for r in rows] for rows in seen], [[(21,)], [("two",)], [(7, 42)]])
+    k = c.execute("{CALL p_odbc (?, ?)}", 5, 0)
+    equal(k.fetchval(), 5)
+
+
+@check
+def cancel():
+    k = connect().cursor()
+    timer = threading.Timer(0.3, k.cancel)
+    timer.start()
+    started = time.monotonic()
+    try:
+        k.execute("WAITFOR DELAY '00:00:20'")
+    except pyodbc.Error as e:
+        equal(e.args[0], "HY008")
+    else:
+        raise AssertionError("not cancelled")
+    assert time.monotonic() - started < 10
+    equal(k.execute("SELECT 1").fetchval(), 1)
+
+
+@check
+def query_timeout():
+    c = connect()
+    c.timeout = 1
+    try:
+        c.execute("WAITFOR DELAY '00:00:20'")
+    except pyodbc.OperationalError as e:
+        equal(e.args[0], "HYT00")
+    else:
+        raise AssertionError("no time-out")
+
+
+@check
+def fast_executemany():
+    c = connect()
+    c.execute("CREATE TABLE many_odbc (a int, b nvarchar(30))")
+    k = c.cursor()
+    k.fast_executemany = True
+    k.executemany("INSERT many_odbc VALUES (?, ?)", [(i, f"row {i}") for i in range(2000)])
+    equal(tuple(c.execute("SELECT COUNT(*), SUM(a) FROM many_odbc").fetchone()), (2000, 1999000))
+    c.execute("DROP TABLE many_odbc")
+
+
+@check
+def large_result():
+    c = connect()
+    rows = c.execute(
+        "WITH n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 20000) "
+        "SELECT i, REPLICATE(N'x', i % 100) FROM n OPTION (MAXRECURSION 0)"
+    ).fetchall()
+    equal(len(rows), 20000)
+    equal(tuple(rows[99]), (100, ""))
+
+
+run("odbc")

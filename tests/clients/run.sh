@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# Stock clients against a server started for the occasion.
+#   tests/clients/run.sh                  all
+#   tests/clients/run.sh odbc go          only these
+# Packages are installed by name into target/clients and kept there. KEEL names another binary than the one built here.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+cache="$root/target/clients"
+mkdir -p "$cache"
+clients=("$@")
+[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc tedious go tiberius)
+
+if [ -z "${KEEL:-}" ]; then
+  (cd "$root" && cargo build --quiet --locked -p keel)
+  KEEL="$root/target/debug/keel"
+fi
+
+work=$(mktemp -d)
+stop() {
+  if [ -n "${server:-}" ]; then
+    kill "$server" 2>/dev/null || true
+    wait "$server" 2>/dev/null || true
+  fi
+  rm -rf "$work"
+}
+trap stop EXIT
+
+export KEEL_HOST=127.0.0.1 KEEL_PASSWORD='Keel-Test-1' KEEL_CERTIFICATE="$work/data/server.crt"
+MSSQL_SA_PASSWORD=$KEEL_PASSWORD "$KEEL" serve --data "$work/data" --listen 127.0.0.1:0 --max-server-memory 1024 \
+  >"$work/ready" 2>"$work/stderr" &
+server=$!
+for _ in $(seq 600); do
+  [ -s "$work/ready" ] && break
+  kill -0 "$server" 2>/dev/null || { cat "$work/stderr"; exit 1; }
+  sleep 0.1
+done
+KEEL_PORT=$(sed -n 's/.*:\([0-9]*\)$/\1/p' "$work/ready")
+export KEEL_PORT
+
+python_with() {
+  local venv="$cache/python"
+  [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+  local missing=()
+  for package in "$@"; do
+    "$venv/bin/pip" show -q "$package" >/dev/null 2>&1 || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] || "$venv/bin/pip" install -q --disable-pip-version-check "${missing[@]}"
+  python="$venv/bin/python"
+}
+
+# Microsoft's ODBC driver comes inside a Python package; it is registered in a file of our own.
+odbc_driver() {
+  python_with pyodbc mssql-python-odbc
+  local library
+  library=$(find "$cache/python" -path '*debian_ubuntu*' -name 'libmsodbcsql-18*.so*' | head -1)
+  [ -n "$library" ] || library=$(find "$cache/python" -name 'libmsodbcsql-18*.so*' | head -1)
+  mkdir -p "$cache/odbc"
+  printf '[ODBC Driver 18 for SQL Server]\nDescription=Microsoft ODBC Driver 18 for SQL Server\nDriver=%s\n' "$library" \
+    >"$cache/odbc/odbcinst.ini"
+  export ODBCSYSINI="$cache/odbc"
+}
+
+run_client() {
+  case $1 in
+    pymssql) python_with pymssql && "$python" "$here/python/test_pymssql.py" ;;
+    odbc) odbc_driver && "$python" "$here/python/test_odbc.py" ;;
+    mssql-python) python_with mssql-python && "$python" "$here/python/test_mssql_python.py" ;;
+    jdbc)
+      [ -d "$cache/jdbc/lib" ] ||
+        mvn -q -B -f "$here/jdbc/pom.xml" dependency:copy-dependencies -DoutputDirectory="$cache/jdbc/lib"
+      java -cp "$cache/jdbc/lib/*" "$here/jdbc/ClientTest.java"
+      ;;
+    tedious)
+      mkdir -p "$cache/tedious" && cp "$here/tedious/package.json" "$here/tedious/test.js" "$cache/tedious/"
+      (cd "$cache/tedious" && { [ -d node_modules/tedious ] || npm install --silent --no-audit --no-fund; } && node test.js)
+      ;;
+    go)
+      mkdir -p "$cache/go" && cp "$here/go/main.go" "$cache/go/"
+      (
+        cd "$cache/go"
+        if [ ! -f go.sum ]; then
+          cp "$here/go/go.mod" .
+          go get github.com/microsoft/go-mssqldb@v1.11.2 2>/dev/null
+        fi
+        go run .
+      )
+      ;;
+    tiberius)
+      (cd "$here/tiberius" && CARGO_TARGET_DIR="$cache/tiberius" cargo run --quiet)
+      ;;
+    *) echo "unknown client $1" >&2; return 2 ;;
+  esac
+}
+
+passed=0
+failed=0
+for client in "${clients[@]}"; do
+  KEEL_DATABASE="client_${client//-/_}"
+  export KEEL_DATABASE
+  "$KEEL" sql -S "$KEEL_HOST,$KEEL_PORT" -U sa -P "$KEEL_PASSWORD" -C -b -Q "CREATE DATABASE $KEEL_DATABASE" >"$work/out" || {
+    cat "$work/out"
+  }
+  timeout 300 bash -c "$(declare -f run_client python_with odbc_driver); here='$here'; cache='$cache'; run_client '$client'" \
+    >"$work/out" 2>&1 || true
+  cat "$work/out"
+  ok=$(grep -c '^ok ' "$work/out" || true)
+  bad=$(grep -c '^FAILED ' "$work/out" || true)
+  # A client that could not even be installed or started has failed once.
+  [ $((ok + bad)) -gt 0 ] || bad=1
+  passed=$((passed + ok))
+  failed=$((failed + bad))
+done
+if [ "$failed" -gt 0 ]; then
+  echo "-- the server's log:"
+  tail -40 "$work/data/log/errorlog" || true
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
