@@ -15,7 +15,7 @@ use crate::raise;
 use crate::ty::promote::{self, BinaryOp, operand_types};
 use crate::ty::{Family, SqlType};
 use crate::value::{Decimal, Value};
-use smol_str::SmolStr;
+use smol_str::{SmolStr, SmolStrBuilder};
 
 /// A resolved binary operator.
 #[derive(Clone, Copy, Debug)]
@@ -258,15 +258,17 @@ fn datetime_combine(left: &Value, right: &Value, ty: SqlType, sign: i64) -> Resu
 
 fn text_concat(left: &Value, right: &Value, ty: SqlType) -> Result<Value> {
     let (Value::Str(a), Value::Str(b)) = (left, right) else { return Err(mismatch(ty)) };
-    let mut whole = String::with_capacity(a.len() + b.len());
+    let mut whole = SmolStrBuilder::new();
     whole.push_str(a);
     whole.push_str(b);
+    let whole = whole.finish();
     if let Some(crate::Length::Limited(n)) = ty.length()
         && whole.len() > usize::from(n)
     {
-        whole.truncate(crate::cast::cut_at(&whole, usize::from(n), ty.is_national()));
+        let end = crate::cast::cut_at(&whole, usize::from(n), ty.is_national());
+        return Ok(Value::Str(SmolStr::new(&whole[..end])));
     }
-    Ok(Value::Str(SmolStr::from(whole)))
+    Ok(Value::Str(whole))
 }
 
 fn binary_concat(left: &Value, right: &Value, ty: SqlType) -> Result<Value> {

@@ -146,10 +146,18 @@ fn put_i64(n: i64, out: &mut Vec<u8>) {
 
 #[inline]
 fn get_i64(bytes: &[u8]) -> i64 {
-    let len = bytes.len().min(8);
-    if len == 0 {
-        return 0;
+    match *bytes {
+        [] => 0,
+        [a] => i64::from(a as i8),
+        [a, b] => i64::from(i16::from_le_bytes([a, b])),
+        [a, b, c] => i64::from(i32::from_le_bytes([0, a, b, c]) >> 8),
+        [a, b, c, d] => i64::from(i32::from_le_bytes([a, b, c, d])),
+        _ => get_long(bytes),
     }
+}
+
+fn get_long(bytes: &[u8]) -> i64 {
+    let len = bytes.len().min(8);
     let mut word = [0; 8];
     word[..len].copy_from_slice(&bytes[..len]);
     let shift = 64 - 8 * len as u32;
@@ -199,10 +207,7 @@ fn padded(bytes: &[u8], length: usize, count: impl Fn(&str) -> usize) -> SmolStr
     if used >= length {
         return stored;
     }
-    let mut whole = String::with_capacity(stored.len() + length - used);
-    whole.push_str(&stored);
-    whole.extend(std::iter::repeat_n(' ', length - used));
-    SmolStr::from(whole)
+    crate::value::with_blanks(&stored, length - used)
 }
 
 /// `sql_variant` descriptor: system type id, precision or low length byte, scale or high length byte (length 0xFFFF = max).

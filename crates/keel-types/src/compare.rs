@@ -183,6 +183,10 @@ pub fn decimal(a: Decimal, b: Decimal) -> Ordering {
         return a.mantissa().cmp(&b.mantissa());
     }
     let scale = a.scale.max(b.scale);
+    let up = |d: Decimal| crate::decimal::scaled_up(d.mantissa(), scale - d.scale);
+    if let (Some(a), Some(b)) = (up(a), up(b)) {
+        return a.cmp(&b);
+    }
     let widen = |d: Decimal| {
         ethnum::I256::from(d.mantissa()) * ethnum::I256::from(10).pow(u32::from(scale - d.scale))
     };

@@ -60,6 +60,26 @@ pub fn round_mantissa(n: i128, digits: u8) -> i128 {
     if rest.unsigned_abs() >= unit.unsigned_abs() / 2 { quotient + n.signum() } else { quotient }
 }
 
+/// The product, without the slow check when both factors are words.
+#[inline]
+fn times(a: i128, b: i128) -> Option<i128> {
+    match (i64::try_from(a), i64::try_from(b)) {
+        (Ok(a), Ok(b)) => Some(i128::from(a) * i128::from(b)),
+        _ => a.checked_mul(b),
+    }
+}
+
+/// `m * 10^up` within 128 bits.
+#[inline]
+pub(crate) fn scaled_up(m: i128, up: u8) -> Option<i128> {
+    if up == 0 { Some(m) } else { times(m, POW10[usize::from(up)]) }
+}
+
+#[inline]
+fn bounded(m: i128, scale: u8) -> Option<Decimal> {
+    (m.unsigned_abs() <= Decimal::MAX_MANTISSA as u128).then(|| Decimal::new(m, scale))
+}
+
 impl Decimal {
     /// An integer.
     #[must_use]
@@ -72,10 +92,7 @@ impl Decimal {
     pub fn rescale(self, scale: u8) -> Option<Decimal> {
         match scale.checked_sub(self.scale) {
             Some(0) => Some(self),
-            Some(up) => {
-                let m = self.mantissa().checked_mul(POW10[usize::from(up)])?;
-                (m.unsigned_abs() <= Decimal::MAX_MANTISSA as u128).then(|| Decimal::new(m, scale))
-            }
+            Some(up) => bounded(scaled_up(self.mantissa(), up)?, scale),
             None => Some(Decimal::new(round_mantissa(self.mantissa(), self.scale - scale), scale)),
         }
     }
@@ -89,11 +106,13 @@ impl Decimal {
     /// The sum at a scale.
     #[must_use]
     pub fn add(self, other: Decimal, scale: u8) -> Option<Decimal> {
-        if self.scale == other.scale && scale == self.scale {
-            let sum = self.mantissa().checked_add(other.mantissa())?;
-            return (sum.unsigned_abs() <= Decimal::MAX_MANTISSA as u128).then(|| Decimal::new(sum, scale));
-        }
         let common = self.scale.max(other.scale);
+        let up = |d: Decimal| scaled_up(d.mantissa(), common - d.scale);
+        if let (true, Some(a), Some(b)) = (scale <= common, up(self), up(other))
+            && let Some(sum) = a.checked_add(b)
+        {
+            return bounded(round_mantissa(sum, common - scale), scale);
+        }
         let sum = self.widened(common) + other.widened(common);
         at_scale(sum, common, scale)
     }
@@ -131,6 +150,11 @@ impl Decimal {
             return None;
         }
         let up = i32::from(scale) + i32::from(other.scale) - i32::from(self.scale);
+        if let Ok(up @ 0..=38) = u8::try_from(up)
+            && let Some(dividend) = scaled_up(self.mantissa(), up)
+        {
+            return bounded(dividend / other.mantissa(), scale);
+        }
         let quotient = if up >= 0 {
             I256::from(self.mantissa()).checked_mul(wide_pow10(up as u32))? / divisor
         } else {
@@ -182,7 +206,7 @@ impl Decimal {
         } else {
             round_mantissa(mantissa, u8::try_from(-shift).unwrap_or(255))
         };
-        (m.unsigned_abs() <= Decimal::MAX_MANTISSA as u128).then(|| Decimal::new(m, scale))
+        bounded(m, scale)
     }
 
     /// The integral part.

@@ -91,10 +91,14 @@ pub fn append_i64(out: &mut Vec<u8>, n: i64) {
     let magnitude = if n < 0 { !n } else { n };
     let len = 8 - (magnitude.leading_zeros() / 8) as usize;
     let marker = if n < 0 { BASE - 1 - len as u8 } else { BASE + len as u8 };
+    // A copy of constant length, cut afterwards, is cheaper than one of variable length.
+    let digits = (n as u64).checked_shl(64 - 8 * len as u32).unwrap_or(0);
     let mut buffer = [0; 9];
-    buffer[1..].copy_from_slice(&n.to_be_bytes());
-    buffer[8 - len] = marker;
-    out.extend_from_slice(&buffer[8 - len..]);
+    buffer[0] = marker;
+    buffer[1..].copy_from_slice(&digits.to_be_bytes());
+    let end = out.len() + 1 + len;
+    out.extend_from_slice(&buffer);
+    out.truncate(end);
 }
 
 fn append_i128(out: &mut Vec<u8>, n: i128) {

@@ -1,6 +1,6 @@
 //! One SQL value at run time. Its declared [`SqlType`](crate::SqlType) is known statically by whoever holds it.
 
-use smol_str::SmolStr;
+use smol_str::{SmolStr, SmolStrBuilder};
 use std::sync::Arc;
 
 /// A decimal: `mantissa / 10^scale`, at most 38 digits. Split in two words so that [`Value`] needs 8-byte alignment only.
@@ -110,6 +110,19 @@ impl Value {
             _ => None,
         }
     }
+}
+
+/// The text followed by this many blanks.
+pub(crate) fn with_blanks(text: &str, mut blanks: usize) -> SmolStr {
+    const BLANKS: &str = "                                                                ";
+    let mut whole = SmolStrBuilder::new();
+    whole.push_str(text);
+    while blanks > 0 {
+        let now = blanks.min(BLANKS.len());
+        whole.push_str(&BLANKS[..now]);
+        blanks -= now;
+    }
+    whole.finish()
 }
 
 const _: () = assert!(std::mem::size_of::<Value>() <= 32);

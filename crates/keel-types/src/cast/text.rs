@@ -7,7 +7,7 @@ use crate::datetime::format::{self, default_style, to_local};
 use crate::error::Result;
 use crate::raise;
 use crate::ty::{Family, Length, SqlType};
-use crate::value::Value;
+use crate::value::{Value, with_blanks};
 use smol_str::{SmolStr, ToSmolStr, format_smolstr};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -51,20 +51,13 @@ fn fit(text: &SmolStr, cast: &Cast) -> Result<Value> {
         return Ok(Value::Str(text.clone()));
     }
     if used < length {
-        return Ok(Value::Str(padded(text, length - used)));
+        return Ok(Value::Str(with_blanks(text, length - used)));
     }
     let end = cut_at(text, length, cast.to.is_national());
     if cast.strict_length && text[end..].bytes().any(|b| b != b' ') {
         return Err(raise::truncated());
     }
     Ok(Value::Str(SmolStr::new(&text[..end])))
-}
-
-fn padded(text: &str, blanks: usize) -> SmolStr {
-    let mut whole = String::with_capacity(text.len() + blanks);
-    whole.push_str(text);
-    whole.extend(std::iter::repeat_n(' ', blanks));
-    SmolStr::from(whole)
 }
 
 /// The byte position after `length` units; a pair of surrogates is not cut in two.
@@ -106,7 +99,7 @@ fn national_to_narrow(value: &Value, cast: &Cast) -> Result<Value> {
 
 fn int_to_text(value: &Value, cast: &Cast) -> Result<Value> {
     let text = match value {
-        Value::Int(n) => n.to_smolstr(),
+        Value::Int(n) => integer_text(*n),
         Value::Bit(b) => SmolStr::new_static(if *b { "1" } else { "0" }),
         _ => return Err(mismatch(value, cast)),
     };
@@ -119,6 +112,26 @@ fn int_to_text(value: &Value, cast: &Cast) -> Result<Value> {
         _ if cast.to.is_national() => Err(raise::overflow(cast.to)),
         _ => fit(&SmolStr::new_static("*"), cast),
     }
+}
+
+/// An integer's digits; what the formatting machinery does, without it.
+fn integer_text(n: i64) -> SmolStr {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    let mut rest = n.unsigned_abs();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if n < 0 {
+        at -= 1;
+        digits[at] = b'-';
+    }
+    SmolStr::new(std::str::from_utf8(&digits[at..]).expect("digits are ASCII"))
 }
 
 /// Units of text that the type has room for.
@@ -148,7 +161,7 @@ pub fn to_text(value: &Value, ty: SqlType, style: i32) -> Result<SmolStr> {
     Ok(match value {
         Value::Null => SmolStr::default(),
         Value::Bit(b) => SmolStr::new_static(if *b { "1" } else { "0" }),
-        Value::Int(n) => n.to_smolstr(),
+        Value::Int(n) => integer_text(*n),
         Value::Decimal(d) => d.to_smolstr(),
         Value::Money(m) => money_text(*m, style),
         Value::Float(f) => float_text(*f, ty, style),

@@ -15,6 +15,8 @@ pub struct Pattern {
     collation: Collation,
     /// The literal text before the first wildcard, as written.
     prefix: String,
+    /// All literal characters, as written.
+    literal: String,
     shape: Shape,
     ascii_fold: bool,
 }
@@ -26,6 +28,8 @@ enum Shape {
     Exact,
     /// `text%`
     Prefix,
+    /// `%text%`
+    Contains,
     /// `%`
     Any,
     General,
@@ -76,6 +80,7 @@ impl Pattern {
         };
         let mut parts = Vec::with_capacity(pattern.len());
         let mut prefix = String::new();
+        let mut literals = String::new();
         let mut literal = true;
         let mut chars = pattern.chars().peekable();
         while let Some(c) = chars.next() {
@@ -83,6 +88,7 @@ impl Pattern {
                 _ if Some(c) == escape => match chars.next() {
                     Some(next) => {
                         prefix.extend(literal.then_some(next));
+                        literals.push(next);
                         Part::Char(char_key(next, collation))
                     }
                     // A trailing escape character matches nothing.
@@ -93,6 +99,7 @@ impl Pattern {
                 '[' => set(&mut chars, escape, collation),
                 _ => {
                     prefix.extend(literal.then_some(c));
+                    literals.push(c);
                     Part::Char(char_key(c, collation))
                 }
             };
@@ -102,8 +109,8 @@ impl Pattern {
             }
         }
         let shape = shape_of(&parts);
-        let ascii_fold = collation.ignores_case() && prefix.is_ascii();
-        Ok(Pattern { parts, collation, prefix, shape, ascii_fold })
+        let ascii_fold = collation.ignores_case() && literals.is_ascii();
+        Ok(Pattern { parts, collation, prefix, literal: literals, shape, ascii_fold })
     }
 
     /// The text every match begins with: what an index seek can use. Case is as written.
@@ -129,6 +136,9 @@ impl Pattern {
     pub fn matches(&self, text: &str) -> bool {
         match self.shape {
             Shape::Any => true,
+            Shape::Contains if self.ascii_fold && text.is_ascii() => {
+                find(text, &self.literal, 0, self.collation).is_some()
+            }
             Shape::Exact | Shape::Prefix if self.ascii_fold && text.is_ascii() => self.matches_ascii(text),
             _ => self.matches_general(text) || self.matches_without_blanks(text),
         }
@@ -153,13 +163,18 @@ impl Pattern {
 
     /// Greedy matching with one point of return: the last `%`. Gives the end of the match.
     fn find(&self, text: &str, start: usize, to_end: bool) -> Option<usize> {
+        let ascii = text.is_ascii();
+        let char_at = |at: usize| match ascii {
+            true => text.as_bytes().get(at).map(|b| char::from(*b)),
+            false => text[at..].chars().next(),
+        };
         let (mut at, mut part) = (start, 0);
         let mut retry: Option<(usize, usize)> = None;
         loop {
             if part == self.parts.len() && (!to_end || at == text.len()) {
                 return Some(at);
             }
-            let next = text[at..].chars().next();
+            let next = char_at(at);
             match (self.parts.get(part), next) {
                 (Some(Part::Many), _) => {
                     retry = Some((part + 1, at));
@@ -171,7 +186,7 @@ impl Pattern {
                 }
                 _ => {
                     let (retry_part, retry_at) = retry?;
-                    let c = text[retry_at..].chars().next()?;
+                    let c = char_at(retry_at)?;
                     at = retry_at + c.len_utf8();
                     retry = Some((retry_part, at));
                     part = retry_part;
@@ -217,6 +232,11 @@ fn shape_of(parts: &[Part]) -> Shape {
         [] => Shape::Exact,
         [Part::Many] if literals == 0 => Shape::Any,
         [Part::Many] => Shape::Prefix,
+        [Part::Many, inner @ .., Part::Many]
+            if literals == 0 && !inner.is_empty() && inner.iter().all(|p| matches!(p, Part::Char(_))) =>
+        {
+            Shape::Contains
+        }
         _ => Shape::General,
     }
 }
@@ -269,10 +289,7 @@ pub fn find(text: &str, needle: &str, start: usize, collation: Collation) -> Opt
         return text[start..].find(needle).map(|i| (start + i, needle.len()));
     }
     if text.is_ascii() && needle.is_ascii() && collation.ignores_case() {
-        let found = text.as_bytes()[start..]
-            .windows(needle.len())
-            .position(|w| w.eq_ignore_ascii_case(needle.as_bytes()));
-        return found.map(|i| (start + i, needle.len()));
+        return find_ascii(text.as_bytes(), needle.as_bytes(), start).map(|at| (at, needle.len()));
     }
     let keys: Vec<CharKey> = needle.chars().map(|c| char_key(c, collation)).collect();
     for (i, _) in text[start..].char_indices() {
@@ -290,6 +307,17 @@ pub fn find(text: &str, needle: &str, start: usize, collation: Collation) -> Opt
         }
     }
     None
+}
+
+/// Scans for the first letter in either case before it compares the rest.
+fn find_ascii(text: &[u8], needle: &[u8], start: usize) -> Option<usize> {
+    let (first, rest) = needle.split_first()?;
+    let (lower, upper) = (first.to_ascii_lowercase(), first.to_ascii_uppercase());
+    let last = text.len().checked_sub(needle.len())?;
+    (start..=last).find(|at| {
+        let c = text[*at];
+        (c == lower || c == upper) && text[at + 1..at + needle.len()].eq_ignore_ascii_case(rest)
+    })
 }
 
 /// Whether two characters are the same under a collation.

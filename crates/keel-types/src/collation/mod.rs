@@ -118,8 +118,15 @@ pub fn compare(a: &str, b: &str, collation: Collation) -> Ordering {
         return a.as_bytes().cmp(b.as_bytes());
     }
     if collation.ignores_case() && a.is_ascii() && b.is_ascii() {
-        let weight = |b: u8| ASCII_PRIMARY[usize::from(b & 0x7F)];
-        return a.bytes().map(weight).cmp(b.bytes().map(weight));
+        for (x, y) in a.bytes().zip(b.bytes()) {
+            if x != y {
+                let order = ASCII_PRIMARY[usize::from(x & 0x7F)].cmp(&ASCII_PRIMARY[usize::from(y & 0x7F)]);
+                if order.is_ne() {
+                    return order;
+                }
+            }
+        }
+        return a.len().cmp(&b.len());
     }
     compare_by_key(a, b, collation)
 }

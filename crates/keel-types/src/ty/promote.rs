@@ -289,7 +289,7 @@ pub fn binary_result(op: BinaryOp, left: SqlType, right: SqlType) -> Result<SqlT
         });
     }
     if !implicitly_converts(low, high) {
-        return Err(operand_clash(low, high));
+        return Err(operand_clash(left, right));
     }
     match high.family() {
         Family::Decimal => decimal_result(op, left, right),
@@ -353,7 +353,7 @@ fn temporal_result(op: BinaryOp, left: SqlType, right: SqlType) -> Result<SqlTyp
         return match implicitly_converts(low, high) {
             true if classic(high) => Ok(high),
             true => Err(incompatible(left, right, op.message_name())),
-            false => Err(operand_clash(low, high)),
+            false => Err(operand_clash(left, right)),
         };
     }
     if left.is_temporal() && right.is_temporal() {
@@ -366,8 +366,7 @@ fn temporal_result(op: BinaryOp, left: SqlType, right: SqlType) -> Result<SqlTyp
     Err(if left.is_string() || right.is_string() {
         incompatible(left, right, op.message_name())
     } else {
-        let (low, high) = if left.is_temporal() { (right, left) } else { (left, right) };
-        operand_clash(high, low)
+        operand_clash(left, right)
     })
 }
 
