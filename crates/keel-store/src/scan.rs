@@ -18,9 +18,10 @@ use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
 use keel_base::{Lsn, TreeId};
+use smallvec::SmallVec;
 
 use crate::base::{self, Direction};
-use crate::delta::{Rule, TreeDelta};
+use crate::delta::{Rule, TreeDelta, prefetch};
 use crate::snapshot::{Pin, Snapshot};
 use crate::store::{BaseKey, ReadMode, Result, Shown, Store, base_key, bound_slice, fold};
 use crate::txn::TxnStatus;
@@ -29,6 +30,8 @@ use crate::version::{RowRef, VersionRef};
 /// Delta keys of the first batch; later ones double up to [`BATCH_KEYS_MAX`]. A short scan pays for few.
 const BATCH_KEYS_FIRST: usize = 16;
 const BATCH_KEYS_MAX: usize = 256;
+/// A bound; most fit without an allocation.
+type ScanKey = SmallVec<[u8; 32]>;
 /// Bytes of the tree id before each base key.
 const TREE_PREFIX: usize = size_of::<TreeId>();
 
@@ -112,8 +115,8 @@ pub struct Cursor {
     holder: Holder,
     direction: Direction,
     /// What the delta side has still to read.
-    lower: Bound<Vec<u8>>,
-    upper: Bound<Vec<u8>>,
+    lower: Bound<ScanKey>,
+    upper: Bound<ScanKey>,
     batch: Batch,
     batch_keys: usize,
     delta_done: bool,
@@ -151,8 +154,8 @@ impl Cursor {
             _own: own,
             holder,
             direction,
-            lower: bounds.0.map(<[u8]>::to_vec),
-            upper: bounds.1.map(<[u8]>::to_vec),
+            lower: bounds.0.map(ScanKey::from_slice),
+            upper: bounds.1.map(ScanKey::from_slice),
             batch: Batch::default(),
             batch_keys: BATCH_KEYS_FIRST,
             delta_done: false,
@@ -300,6 +303,11 @@ impl Cursor {
         let bounds = (bound_slice(&self.lower), bound_slice(&self.upper));
         let mut entries = Vec::with_capacity(self.batch_keys);
         let more = self.delta.batch(bounds, reverse, self.batch_keys, &mut entries, &guard);
+        // Three passes, so that the cache misses of one batch overlap.
+        entries.iter().for_each(|entry| prefetch(*entry));
+        entries.iter().for_each(|entry| entry.prefetch_head());
+        self.batch.items.reserve(entries.len());
+        self.batch.keys.reserve(entries.first().map_or(0, |entry| entry.key().len() + 8) * entries.len());
         self.batch.keys.clear();
         self.batch.items.clear();
         self.batch.at = 0;
@@ -315,7 +323,7 @@ impl Cursor {
         }
         match entries.last() {
             Some(last) if more => {
-                let behind = Bound::Excluded(last.key().to_vec());
+                let behind = Bound::Excluded(ScanKey::from_slice(last.key()));
                 if reverse { self.upper = behind } else { self.lower = behind }
             }
             _ => self.delta_done = true,

@@ -21,7 +21,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 
-use arc_swap::ArcSwap;
+use crossbeam_epoch::{Atomic, Guard, Owned};
 use keel_base::Lsn;
 use parking_lot::Mutex;
 
@@ -69,7 +69,7 @@ pub(crate) struct Registry {
     blocks: [AtomicPtr<Slot>; BLOCKS_MAX],
     /// Slots ever handed out are below this.
     high_water: AtomicUsize,
-    view: ArcSwap<PruneView>,
+    view: Atomic<PruneView>,
     refreshing: Mutex<()>,
 }
 
@@ -79,7 +79,7 @@ impl Registry {
             stable: AtomicU64::new(stable.0),
             blocks: [const { AtomicPtr::new(std::ptr::null_mut()) }; BLOCKS_MAX],
             high_water: AtomicUsize::new(0),
-            view: ArcSwap::from_pointee(PruneView { floor: stable, snapshots: Vec::new() }),
+            view: Atomic::new(PruneView { floor: stable, snapshots: Vec::new() }),
             refreshing: Mutex::new(()),
         };
         registry.block(0);
@@ -101,8 +101,9 @@ impl Registry {
     /// Registers a snapshot at the stable LSN, or at `at_least` when that is higher, on the current root of `base`.
     pub(crate) fn register(self: &Arc<Self>, base: &BaseTree, at_least: Lsn) -> Snapshot {
         let slot = self.claim();
-        let lsn = self.stable().max(at_least);
+        // The root first: what it holds was stable before it was published, so the LSN loaded after is above that.
         let root = base.root();
+        let lsn = self.stable().max(at_least);
         slot.root_lsn.store(root.checkpoint_lsn().0, Ordering::Relaxed);
         slot.lsn.store(lsn.0, Ordering::Release);
         assert!(root.highest_lsn() <= lsn, "a snapshot is never older than a row of its root");
@@ -120,16 +121,19 @@ impl Registry {
     }
 
     /// A view for pruning, as sharp as the stable LSN allows unless somebody is just making a new one.
-    pub(crate) fn prune_view(&self) -> arc_swap::Guard<Arc<PruneView>> {
-        let view = self.view.load();
+    pub(crate) fn prune_view<'g>(&self, guard: &'g Guard) -> &'g PruneView {
+        // SAFETY: never null, and replaced views go to the collector.
+        let view = unsafe { self.view.load(Ordering::Acquire, guard).deref() };
         if view.floor == self.stable() {
             return view;
         }
         let Some(_refreshing) = self.refreshing.try_lock() else { return view };
-        if let Some(fresh) = self.scan_for_pruning() {
-            self.view.store(Arc::new(fresh));
-        }
-        self.view.load()
+        let Some(fresh) = self.scan_for_pruning() else { return view };
+        let old = self.view.swap(Owned::new(fresh), Ordering::AcqRel, guard);
+        // SAFETY: just replaced.
+        unsafe { guard.defer_destroy(old) };
+        // SAFETY: as above.
+        unsafe { self.view.load(Ordering::Acquire, guard).deref() }
     }
 
     fn scan_for_pruning(&self) -> Option<PruneView> {
@@ -236,6 +240,8 @@ impl Registry {
 
 impl Drop for Registry {
     fn drop(&mut self) {
+        // SAFETY: nobody else has the registry, and the view is never null.
+        drop(unsafe { std::mem::replace(&mut self.view, Atomic::null()).into_owned() });
         for (block, pointer) in self.blocks.iter_mut().enumerate() {
             let pointer = *pointer.get_mut();
             if !pointer.is_null() {

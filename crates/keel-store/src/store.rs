@@ -80,6 +80,9 @@ pub struct Latest {
     pub blocked_by: Option<TxnId>,
 }
 
+/// Rounds of collection after an eviction: two epochs have to pass before the last retired memory is free.
+const COLLECTIONS_AFTER_EVICTION: usize = 64;
+
 /// Key of the base tree: tree id, big-endian, then the key.
 pub(crate) type BaseKey = SmallVec<[u8; 64]>;
 
@@ -296,7 +299,9 @@ impl Store {
     pub fn evict(&self) -> usize {
         let Some(covered) = self.registry.covered(self.base.root().checkpoint_lsn()) else { return 0 };
         let trees = self.directory.all(&epoch::pin());
-        trees.iter().map(|tree| tree.evict(covered, &epoch::pin())).sum()
+        let evicted = trees.iter().map(|tree| tree.evict(covered, &epoch::pin())).sum();
+        (0..COLLECTIONS_AFTER_EVICTION).for_each(|_| epoch::pin().flush());
+        evicted
     }
 
     /// Rough number of rows in a range, for choosing plans.

@@ -200,7 +200,7 @@ fn money_is_neither_made_nor_lost() {
     thread::scope(|scope| {
         let bank = &bank;
         let writers: Vec<_> =
-            (1..3).map(|session| scope.spawn(move || bank.writer(session, 15_000))).collect();
+            (1..3).map(|session| scope.spawn(move || bank.writer(session, 5_000))).collect();
         let readers =
             [Direction::Forward, Direction::Reverse].map(|way| scope.spawn(move || bank.reader(way)));
         let checkpoints = scope.spawn(move || bank.checkpointer());

@@ -115,6 +115,12 @@ impl Entry {
         size_of::<Entry>() + self.key_len as usize + MAP_BYTES_PER_ENTRY
     }
 
+    /// Asks the cache for the newest version.
+    #[inline]
+    pub(crate) fn prefetch_head(&self) {
+        crate::delta::prefetch(self.head.load(Ordering::Relaxed));
+    }
+
     /// What `rule` shows of this key.
     #[inline]
     pub(crate) fn read<'g>(&self, rule: Rule, _guard: &'g Guard) -> Seen<'g> {
@@ -186,10 +192,10 @@ impl Entry {
         }
         let two_below = top.is_some_and(|top| !top.older.load(Ordering::Relaxed).is_null());
         if two_below {
-            let view = registry.prune_view();
+            let view = registry.prune_view(guard);
             if *pruned_by != view.floor {
                 *pruned_by = view.floor;
-                bytes -= self.prune(&view, guard) as isize;
+                bytes -= self.prune(view, guard) as isize;
             }
         }
         Ok(bytes)

@@ -49,6 +49,19 @@ use crate::version::{NewStamp, Version, VersionKind, VersionRef};
 use entry::{PushError, Pushed};
 use map::Map;
 
+/// Asks the cache for the line at `place`, which will be read soon.
+#[inline]
+pub(crate) fn prefetch<T>(place: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing and accepts any address.
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(place.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}
+
 /// Keys looked at exactly when a range is estimated.
 const SAMPLE_KEYS: usize = 128;
 

@@ -299,7 +299,7 @@ fn some_bounds(low: u8, high: u8) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn histories_match_the_model(ops in prop::collection::vec((any::<u8>(), any::<u8>(), any::<u8>()), 1..150)) {
         let mut world = World::new();

@@ -282,6 +282,8 @@ impl Map {
             let guard = crossbeam_epoch::pin();
             let seek = next.as_deref().map_or(Seek::First, Seek::To);
             let Ok(fence) = self.try_sweep_leaf(seek, remove, &guard) else { continue };
+            // A sweep retires more than the collector would free by itself at this rate of guards.
+            guard.flush();
             match fence {
                 Fence::At(key) => next = Some(key.to_vec()),
                 Fence::End => return,
@@ -405,6 +407,7 @@ fn descend<'g>(node: &'g Node, version: u64, index: usize, _guard: &'g Guard) ->
     node.validate(version)?;
     // SAFETY: a child when validated, so freed after the guard.
     let child = unsafe { &*child };
+    child.prefetch();
     let child_version = child.read_version()?;
     node.validate(version)?;
     Ok((child, child_version))

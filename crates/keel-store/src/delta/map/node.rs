@@ -19,12 +19,16 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU16, AtomicU64, Ordering, fence};
 
 use crate::delta::entry::Entry;
+use crate::delta::prefetch;
 
 /// Keys per node. 64 keep a leaf near one kilobyte and the tree of a million keys three or four levels high.
 pub(super) const CAPACITY: usize = 64;
 /// Bytes of a common prefix that a node can leave out.
 const PREFIX_MAX: usize = 24;
 const PREFIX_WORDS: usize = PREFIX_MAX / 8;
+
+/// Heads in a cache line.
+const HEADS_PER_LINE: usize = 8;
 
 const LOCKED: u64 = 1;
 const OBSOLETE: u64 = 2;
@@ -75,7 +79,7 @@ fn prefix_mask(len: usize, index: usize) -> u64 {
 }
 
 /// A node; an inner one is the beginning of an [`Inner`].
-#[repr(C)]
+#[repr(C, align(64))]
 pub(super) struct Node {
     version: AtomicU64,
     /// 0 = leaf. Never changes.
@@ -206,6 +210,16 @@ impl Node {
 
     // Searching. Results mean nothing before validation, or under the lock.
 
+    /// Asks the cache for the heads before they are compared one after the other.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        prefetch(&self.version);
+        for line in self.heads.chunks(HEADS_PER_LINE * 2) {
+            // The hardware fetches lines in pairs.
+            prefetch(&line[HEADS_PER_LINE / 2]);
+        }
+    }
+
     /// Number of keys less than `key`, and whether the next one equals it.
     #[inline]
     pub(super) fn lower_bound(&self, key: &SearchKey<'_>) -> (usize, bool) {
@@ -231,6 +245,9 @@ impl Node {
         let (mut low, mut high) = (0, count);
         let mut found = false;
         while low < high {
+            if high - low == HEADS_PER_LINE {
+                prefetch(&self.keys[low]);
+            }
             let middle = (low + high) / 2;
             let order = match self.heads[middle].load(Ordering::Relaxed).cmp(&head) {
                 // SAFETY: see the module's header: freed after the guard at the earliest.
