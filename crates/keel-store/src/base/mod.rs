@@ -46,6 +46,7 @@ mod leaf_sink;
 mod merge;
 mod options;
 mod page;
+mod rebuild;
 mod root;
 mod space;
 mod superblock;

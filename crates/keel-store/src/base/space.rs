@@ -116,6 +116,23 @@ impl Space {
         space
     }
 
+    /// A file of this length of which nothing is known to be used yet, and whose map is all to be written.
+    pub fn with_pages(pages: u32) -> Space {
+        let mut space = Space::empty();
+        space.set_pages(pages.max(RESERVED));
+        space
+    }
+
+    /// Notes that the published root reaches a page; false when it is outside the file or was noted before.
+    pub fn mark_used(&mut self, page: u32) -> bool {
+        if page >= self.pages || bit(&self.busy, page) {
+            return false;
+        }
+        self.set_live(page, true);
+        self.take(page);
+        true
+    }
+
     /// The picture that bitmap pages hold; `bodies` in group order. `None` when it contradicts the page count.
     pub fn load(
         pages: u32,

@@ -22,6 +22,7 @@ use super::frame::PagePin;
 use super::merge::{Changes, DropRange, Edit, TreeRoot, rewrite_tree};
 use super::options::{BaseOptions, Change, MergeOptions, MergeReport, Throttle};
 use super::page::{BODY, Expect, Kind, PageRef, get_u64, write_plain};
+use super::rebuild::rebuild_space;
 use super::root::BaseRoot;
 use super::space::{DIRECTORY_REFS, Space};
 use super::superblock::{SUPERBLOCK_BYTES, Superblock};
@@ -39,6 +40,7 @@ pub struct BaseTree {
     writer: Mutex<Writer>,
     /// Free pages after the last publication, for reports.
     free_pages: AtomicU32,
+    space_rebuilt: bool,
 }
 
 /// What only the one merger touches.
@@ -114,8 +116,16 @@ impl BaseTree {
         let file = PageFile::new(handle, path, cache, 0, options.durable);
         let superblock = newest_superblock(&file)?;
         let file = Arc::new(file.with_tag(tag_of(&superblock.guid)));
-        let space = load_space(&file, &superblock)?;
-        BaseTree::assemble(file, superblock, space)
+        let (space, rebuilt) = match load_space(&file, &superblock) {
+            Err(BaseError::Corrupt { .. }) => (rebuild_space(&file, &superblock)?, true),
+            space => (space?, false),
+        };
+        Ok(BaseTree { space_rebuilt: rebuilt, ..BaseTree::assemble(file, superblock, space)? })
+    }
+
+    /// Whether opening found the space map damaged and made it anew from the tree: a reason to warn and to check.
+    pub fn space_was_rebuilt(&self) -> bool {
+        self.space_rebuilt
     }
 
     fn assemble(file: Arc<PageFile>, superblock: Superblock, space: Space) -> Result<BaseTree> {
@@ -124,7 +134,8 @@ impl BaseTree {
         let guid = superblock.guid;
         let free_pages = AtomicU32::new(space.free());
         let writer = Mutex::new(Writer { superblock, space, roots, skip: SKIP_AT_OPEN, poisoned: false });
-        Ok(BaseTree { file, guid, root: ArcSwap::new(root), merging: Mutex::new(()), writer, free_pages })
+        let (root, merging) = (ArcSwap::new(root), Mutex::new(()));
+        Ok(BaseTree { file, guid, root, merging, writer, free_pages, space_rebuilt: false })
     }
 
     /// The newest published root.

@@ -4,7 +4,7 @@ use super::super::page::{Expect, Kind, Page, PageRef, verify_bytes};
 use super::*;
 
 /// A small tree with two levels, an overflow value and long keys, and its file.
-fn sample() -> (Model, Vec<u8>) {
+pub(super) fn sample() -> (Model, Vec<u8>) {
     let (disk, cache) = (TestDisk::new(), PageCache::new(1 << 20));
     let tree = create(&disk, &cache);
     let mut model: Model = (0..120).map(|i| (numbered(i), vec![i as u8; 300])).collect();
@@ -60,6 +60,33 @@ fn flipped_bits_in_the_file_are_found() {
         noticed += u32::from(!read_all(bad, &model));
     }
     assert!(noticed > 40, "{noticed}");
+}
+
+#[test]
+fn a_damaged_space_map_is_made_anew() {
+    let (model, good) = sample();
+    let mut damaged = 0;
+    for page in 2..good.len() / PAGE_SIZE {
+        let kind = good[page * PAGE_SIZE + 4];
+        if kind != Kind::Bitmap as u8 && kind != Kind::Directory as u8 {
+            continue;
+        }
+        let mut bad = good.clone();
+        bad[page * PAGE_SIZE + 1000] ^= 4;
+        let disk = TestDisk::with_file(path(), bad);
+        let tree = open(&disk, &PageCache::new(1 << 20)).expect("opens");
+        damaged += u32::from(tree.space_was_rebuilt());
+        assert!(rows(&tree.root()).expect("scans") == model);
+        for round in 2..5 {
+            let changes = model.iter().map(|(key, row)| (key, Change::Put(row)));
+            tree.merge(changes, &MergeOptions::at(Lsn(round))).expect("merges");
+        }
+        assert!(rows(&tree.root()).expect("scans") == model);
+        assert_sound(&tree);
+        drop(tree);
+        assert!(!open(&disk, &PageCache::new(1 << 20)).expect("opens").space_was_rebuilt());
+    }
+    assert!(damaged >= 2, "both kinds of page are met");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod damage;
 mod disk;
+mod format;
 mod model;
 
 use std::collections::BTreeMap;
