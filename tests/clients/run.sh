@@ -26,7 +26,7 @@ stop() {
 }
 trap stop EXIT
 
-export KEEL_HOST=127.0.0.1 KEEL_PASSWORD='Keel-Test-1' KEEL_CERTIFICATE="$work/data/server.crt"
+export KEEL_HOST=127.0.0.1 KEEL_PASSWORD='Keel-Test-1' KEEL_CERTIFICATE="$work/data/tls/server.crt"
 MSSQL_SA_PASSWORD=$KEEL_PASSWORD "$KEEL" serve --data "$work/data" --listen 127.0.0.1:0 --max-server-memory 1024 \
   >"$work/ready" 2>"$work/stderr" &
 server=$!

@@ -4,6 +4,7 @@
 //! an engine.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use keel_sql::{
     BulkSource, BulkTarget, Engine, LoginRecord, ResultSink, RpcParam, RpcProcedure, Session, SessionOptions,
@@ -13,6 +14,9 @@ use keel_types::error::Result;
 
 /// Stops what a session is doing; may be called from any thread at any time.
 pub type Cancel = Arc<dyn Fn() + Send + Sync>;
+
+/// Whether a session has been killed (KILL); asked from the watcher's thread.
+pub type Killed = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// An instance.
 pub trait Backend: Send + Sync {
@@ -32,6 +36,8 @@ pub trait SqlSession {
     fn database(&self) -> &str;
     /// Stops what the session does, from other threads.
     fn cancel(&self) -> Cancel;
+    /// Whether the session has been killed, for other threads to ask.
+    fn killed(&self) -> Killed;
     /// Whether the connection must be closed.
     fn is_ended(&self) -> bool;
     /// Whether a transaction is open.
@@ -80,6 +86,10 @@ impl SqlSession for Session {
     fn cancel(&self) -> Cancel {
         let handle = Session::cancel_handle(self);
         Arc::new(move || handle.cancel())
+    }
+    fn killed(&self) -> Killed {
+        let shared = self.engine().sessions.get(Session::id(self).into());
+        Arc::new(move || shared.as_ref().is_some_and(|s| s.killed.load(Ordering::Acquire)))
     }
     fn is_ended(&self) -> bool {
         Session::is_ended(self)

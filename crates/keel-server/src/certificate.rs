@@ -32,7 +32,8 @@ impl CertificateFiles {
     /// The server's own, in its data directory.
     #[must_use]
     pub fn own(data_dir: &Path) -> CertificateFiles {
-        CertificateFiles { certificate: data_dir.join("server.crt"), key: data_dir.join("server.key") }
+        let dir = data_dir.join("tls");
+        CertificateFiles { certificate: dir.join("server.crt"), key: dir.join("server.key") }
     }
 
     /// Makes a self-signed pair unless it is there. The key is readable by the owner only.
@@ -47,6 +48,9 @@ impl CertificateFiles {
             names.push(host_name.to_owned());
         }
         let made = rcgen::generate_simple_self_signed(names).context("cannot make a certificate")?;
+        if let Some(dir) = self.key.parent() {
+            fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+        }
         write_private(&self.key, made.signing_key.serialize_pem().as_bytes())?;
         fs::write(&self.certificate, made.cert.pem())
             .with_context(|| format!("cannot write {}", self.certificate.display()))?;

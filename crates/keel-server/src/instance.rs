@@ -57,13 +57,17 @@ impl Instance {
             env: Env::real(),
             server_name: config.server_name(),
             instance: keel_sql::InstanceOptions {
-                memory_bytes: memory as usize,
+                memory_bytes: usize::try_from(memory).unwrap_or(usize::MAX),
+                checkpoint_bytes_per_second: u64::from(config.checkpoint_throttle) << 20,
                 ..keel_sql::InstanceOptions::default()
             },
             hasher: Arc::clone(&passwords) as Arc<dyn PasswordHasher>,
             log: Arc::clone(&log) as _,
         })
         .map_err(|e| anyhow!("the databases could not be opened: {e}"))?;
+        for flag in &config.trace_flags {
+            engine.set_trace_flag(i32::try_from(*flag).context("a trace flag is a small number")?, true);
+        }
         ensure_sa(&engine, &passwords, &log)?;
         let backend = Arc::new(EngineBackend(Arc::clone(&engine)));
         let server = Server::start(config, backend, passwords, Arc::clone(&log))?;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use keel_tds::wire::{Wire, WireError};
 use parking_lot::Mutex;
 
-use crate::backend::Cancel;
+use crate::backend::{Cancel, Killed};
 
 /// One connection. The session thread owns it; others look on.
 pub struct Link {
@@ -28,8 +28,8 @@ pub struct Link {
     gone: AtomicBool,
     /// The watcher saw input but could not get at the wire: the session thread should look itself when it next sends.
     look: AtomicBool,
-    /// Stops the session's work; set once the login has made a session.
-    cancel: Mutex<Option<Cancel>>,
+    /// Stops the session's work, and tells whether it has been killed; set once the login has made a session.
+    cancel: Mutex<Option<(Cancel, Killed)>>,
 }
 
 impl Link {
@@ -48,9 +48,15 @@ impl Link {
         }
     }
 
-    /// Gives the handle by which requests are stopped.
-    pub fn set_cancel(&self, handle: Cancel) {
-        *self.cancel.lock() = Some(handle);
+    /// Gives the handles by which requests are stopped, and killed sessions noticed.
+    pub fn set_session(&self, cancel: Cancel, killed: Killed) {
+        *self.cancel.lock() = Some((cancel, killed));
+    }
+
+    /// Whether the session has been killed while it waited for a request: nobody but the watcher would notice.
+    #[must_use]
+    pub fn is_killed_idle(&self) -> bool {
+        self.busy() == 0 && self.cancel.lock().as_ref().is_some_and(|(_, killed)| killed())
     }
 
     /// The session thread starts to execute a request.
@@ -116,8 +122,8 @@ impl Link {
 
     /// Stops the running request.
     pub fn cancel(&self) {
-        if let Some(handle) = &*self.cancel.lock() {
-            handle();
+        if let Some((cancel, _)) = &*self.cancel.lock() {
+            cancel();
         }
     }
 

@@ -89,7 +89,7 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr) -> Result<Log
             outbox.finish(&mut wire, &mut &link.socket)?;
             outbox.set_packet_bytes(packet_bytes);
             wire.message_bytes_max = MESSAGE_BYTES_MAX;
-            link.set_cancel(session.cancel());
+            link.set_session(session.cancel(), session.killed());
             Ok(LoggedIn { session, outbox, user: login.user_name })
         }
         Err(errors) => {

@@ -4,6 +4,8 @@
 //! those sockets only, until the next tick. So a request shorter than a tick costs nothing, and one that is longer is
 //! cancelled as soon as its attention arrives. Bytes are taken off the socket through the link's own framing, so
 //! encryption makes no difference; whatever turns out not to be an attention stays there for the session thread.
+//!
+//! It also closes the connections of sessions that were killed while they waited for a request.
 
 use std::collections::HashMap;
 use std::os::fd::AsRawFd;
@@ -128,6 +130,9 @@ fn consider(
 ) {
     let request = link.busy();
     if request == 0 {
+        if link.is_killed_idle() {
+            link.shut_down();
+        }
         return;
     }
     match seen.get(&id) {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use keel_server::Backend;
-use keel_server::backend::{Cancel, SqlSession};
+use keel_server::backend::{Cancel, Killed, SqlSession};
 use keel_server::password::Passwords;
 use keel_sql::sink::{ColumnMeta, DoneInfo, DoneKind, EnvChange, ResultSink};
 use keel_sql::{
@@ -38,6 +38,7 @@ impl Toy {
             default_database: "master".into(),
             default_language: "us_english".into(),
             sysadmin: true,
+            created: 0,
         };
         Toy { sa, next: AtomicU64::new(51) }
     }
@@ -139,6 +140,9 @@ impl SqlSession for ToySession {
     fn cancel(&self) -> Cancel {
         let flag = Arc::clone(&self.cancelled);
         Arc::new(move || flag.store(true, Ordering::Relaxed))
+    }
+    fn killed(&self) -> Killed {
+        Arc::new(|| false)
     }
     fn is_ended(&self) -> bool {
         self.ended
