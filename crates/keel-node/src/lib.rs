@@ -30,6 +30,7 @@
 //! ## Deliberately absent
 //! SQL, sessions, sockets, replicas (they come between `append` and `hardened`).
 
+pub mod check;
 pub mod control;
 pub mod database;
 pub mod error;
@@ -40,6 +41,7 @@ pub mod pressure;
 pub mod read;
 pub mod transaction;
 
+pub use check::DbCheck;
 pub use database::{Database, DbOptions, DbPositions, DbStats, Durability, LogReuseWait, Progress};
 pub use error::{DbError, TxnError};
 pub use instance::{Instance, InstanceOptions};

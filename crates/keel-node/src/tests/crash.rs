@@ -457,3 +457,31 @@ fn count_until_cut(db: &Arc<Database>, worker: u8) -> (u64, u64) {
         acknowledged = appended;
     }
 }
+
+#[test]
+fn a_check_finds_what_is_flipped_while_the_database_is_open() {
+    let disk = SimDisk::new();
+    let db = create(&disk, 1).unwrap();
+    for n in 0..200u8 {
+        put(&db, &[n], &"v".repeat(100));
+    }
+    db.checkpoint().unwrap();
+    put(&db, b"later", "in the log");
+    let clean = db.check().unwrap();
+    assert!(clean.is_clean(), "{clean:?}");
+    assert_eq!((clean.base.rows, clean.log_groups), (200, 1));
+    let path = Path::new(DIR).join("data.keel");
+    let len = disk.contents(&path).unwrap().len() as u64;
+    let mut noticed = 0;
+    for at in (0..len).step_by(2048) {
+        disk.flip(&path, at, 1);
+        noticed += usize::from(!db.check().map_or(true, |found| found.is_clean()));
+        disk.flip(&path, at, 1);
+    }
+    assert!(noticed > 0);
+    let log = disk.list(&Path::new(DIR).join("log")).unwrap().pop().unwrap();
+    let bytes = disk.contents(&log).unwrap();
+    let at = bytes.windows(10).position(|w| w == b"in the log").unwrap();
+    disk.flip(&log, at as u64, 1);
+    assert!(!db.check().unwrap().is_clean());
+}

@@ -88,6 +88,14 @@ impl Runner<'_> {
         };
         let picture = self.info.picture(&entry);
         let mut found = 0;
+        if d.command != "CHECKTABLE" {
+            let checked = entry.store.check().map_err(|e| crate::map::db_error(e, &entry.name()))?;
+            for problem in checked.problems() {
+                let text = format!("Database error: Database '{}', {problem}.", entry.name());
+                self.report(&SqlError::new(8939, 16, 98, text));
+                found += 1;
+            }
+        }
         for table in picture.tables() {
             let (rows, problems) = self.check_table(table)?;
             if !quiet {
