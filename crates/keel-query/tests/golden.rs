@@ -1,0 +1,22 @@
+//! Golden scripts: SQL in, transcript out.
+mod common;
+
+#[test]
+fn basics() {
+    common::golden("basics");
+}
+
+#[test]
+fn queries() {
+    common::golden("queries");
+}
+
+#[test]
+fn changes() {
+    common::golden("changes");
+}
+
+#[test]
+fn plans() {
+    common::golden("plans");
+}
