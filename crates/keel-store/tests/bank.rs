@@ -1,6 +1,8 @@
 //! Threads move money between accounts under row locks while others add it up under snapshots, checkpoints run, and
 //! accounts are closed and opened again. Every snapshot must show the same total, and the newest state at the end too.
 
+#![allow(clippy::unwrap_used)]
+
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
