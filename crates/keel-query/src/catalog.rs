@@ -82,8 +82,8 @@ pub enum IndexKind {
 ///
 /// Key bytes: the order-preserving encoding of the key columns (`keel_types::key`); a non-unique clustered index
 /// appends an 8-byte uniquifier, a non-unique nonclustered index appends the clustered key.
-/// Row bytes: clustered/heap hold all columns by `ordinal`; nonclustered hold key columns, then included columns,
-/// then as last column the encoded clustered key.
+/// Row bytes: clustered/heap hold all columns by `ordinal`; nonclustered hold [`IndexDef::stored_columns`], then as last
+/// column the encoded clustered key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IndexDef {
     /// `index_id`: 0 heap, 1 clustered, 2… nonclustered.

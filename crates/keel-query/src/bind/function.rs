@@ -82,12 +82,9 @@ pub fn aggregate_type(func: AggFunc, arg: Option<SqlType>) -> Result<SqlType> {
     })
 }
 
-/// Functions whose first argument is a date part written as a word.
+/// Functions whose first argument is a word (a date part).
 fn takes_date_part(name: &str) -> bool {
-    matches!(
-        name,
-        "DATEADD" | "DATEDIFF" | "DATEDIFF_BIG" | "DATEPART" | "DATENAME" | "DATETRUNC" | "DATE_BUCKET"
-    )
+    keel_types::functions::lookup(name).is_some_and(|f| f.keyword_first)
 }
 
 impl Binder<'_> {

@@ -168,6 +168,8 @@ impl Binder<'_> {
 
     /// Arithmetic; the resolved routine converts its operands.
     pub fn arithmetic(&self, op: ArithOp, left: Expr, right: Expr) -> Result<Expr> {
+        let (lt, rt) = (left.ty, right.ty);
+        let (left, right) = (beside_decimal(left, rt), beside_decimal(right, lt));
         let result = promote::binary_result(library_op(op), left.ty, right.ty)?;
         let (collation, coercibility) = resolve_collation(&left, &right, "add")?;
         let nullable = left.nullable || right.nullable;
@@ -190,4 +192,19 @@ fn cast_for_compare(e: Expr, ty: SqlType) -> Expr {
         return e;
     }
     cast_to(e, ty)
+}
+
+/// An integer constant beside a decimal has just as many digits as it is written with.
+fn beside_decimal(e: Expr, other: SqlType) -> Expr {
+    if other.decimal_parts().is_none() {
+        return e;
+    }
+    match e.as_const() {
+        Some(Value::Int(n)) if e.ty.is_integer() => {
+            let ty = SqlType::numeric_of_literal(*n);
+            let value = Value::Decimal(keel_types::Decimal::new(i128::from(*n), 0));
+            Expr::constant(value, ty)
+        }
+        _ => e,
+    }
 }

@@ -130,16 +130,14 @@ fn insert_with(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan> {
             }
             if let [_] = bound.as_slice() {
                 let row = bound.remove(0);
-                return build(binder, target, &columns, row, Rel::One, insert, listed, false);
+                return build(binder, target, &columns, row, Rel::One, insert, false);
             }
             let width = columns.len();
             let BoundQuery { rel, columns: out } = typed_values(binder, &target, &columns, bound, width)?;
             let exprs = out.iter().map(|c| binder.read(c.slot)).collect();
-            build(binder, target, &columns, exprs, rel, insert, listed, true)
+            build(binder, target, &columns, exprs, rel, insert, true)
         }
-        ast::InsertSource::DefaultValues => {
-            build(binder, target, &[], Vec::new(), Rel::One, insert, true, false)
-        }
+        ast::InsertSource::DefaultValues => build(binder, target, &[], Vec::new(), Rel::One, insert, false),
         ast::InsertSource::Query(q) => {
             let BoundQuery { rel, columns: out } = binder.query(q, None, false)?;
             check_width(&table, listed, columns.len(), out.len(), false)?;
@@ -157,7 +155,7 @@ fn insert_with(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan> {
                 }
                 None => rel,
             };
-            build(binder, target, &columns, exprs, rel, insert, listed, true)
+            build(binder, target, &columns, exprs, rel, insert, true)
         }
         ast::InsertSource::Execute(_) => Err(errors::not_supported("INSERT EXECUTE")),
     }
@@ -234,15 +232,25 @@ fn build(
     exprs: Vec<Expr>,
     rel: Rel,
     insert: &ast::Insert,
-    _listed: bool,
     many: bool,
 ) -> Result<Plan> {
     let inserted = target.source("inserted");
     let outputs = bind_outputs(binder, &insert.output, vec![inserted], None)?;
-    assemble(binder, target, columns, exprs, rel, outputs, many, false)
+    let silent = insert.target.hints.iter().any(|h| matches!(h, ast::TableHint::IgnoreTriggers));
+    assemble(binder, target, columns, exprs, rel, outputs, Manner { many, identity_free: false, silent })
 }
 
-#[allow(clippy::too_many_arguments, reason = "the parts of one statement")]
+/// How an INSERT differs from the plainest one.
+#[derive(Clone, Copy)]
+pub(crate) struct Manner {
+    /// More than one row may come.
+    many: bool,
+    /// Identity values may be given without IDENTITY_INSERT.
+    identity_free: bool,
+    /// Triggers do not fire.
+    silent: bool,
+}
+
 pub(crate) fn assemble(
     binder: &mut Binder<'_>,
     target: Target,
@@ -250,9 +258,9 @@ pub(crate) fn assemble(
     exprs: Vec<Expr>,
     rel: Rel,
     outputs: Vec<super::output::BoundOutput>,
-    many: bool,
-    identity_free: bool,
+    manner: Manner,
 ) -> Result<Plan> {
+    let Manner { many, identity_free, silent } = manner;
     let (row, mut all) = insert_row(binder, &target, columns, exprs, identity_free)?;
     let mut need = SlotSet::new();
     all.iter().for_each(|(_, e)| e.add_slots(&mut need));
@@ -280,7 +288,7 @@ pub(crate) fn assemble(
     let outputs = super::output::compile_outputs(&mut planner, outputs)?;
     let savepoint =
         many || !target.indexes.is_empty() || !target.parents.is_empty() || !outputs.list.is_empty();
-    let triggers = planner.binder.scope.has_triggers(&target.table, DmlAction::Insert);
+    let triggers = !silent && planner.binder.scope.has_triggers(&target.table, DmlAction::Insert);
     let text = format!("Table Insert(OBJECT:([{}]))", target.full_name.replace('.', "].["));
     let subplans = planner.subplans;
     let plan = DmlPlan {
@@ -356,5 +364,13 @@ pub fn compile_select_into(
         return Err(errors::insert_column_count());
     }
     let exprs = bound.query.columns.iter().map(|c| binder.read(c.slot)).collect();
-    assemble(&mut binder, target, &columns, exprs, bound.query.rel, Vec::new(), true, true)
+    assemble(
+        &mut binder,
+        target,
+        &columns,
+        exprs,
+        bound.query.rel,
+        Vec::new(),
+        Manner { many: true, identity_free: true, silent: true },
+    )
 }

@@ -57,6 +57,8 @@ pub struct IndexKeys {
     pub key: Vec<(usize, KeyColumn)>,
     /// Positions of the columns its rows hold (nonclustered).
     pub stored: Vec<usize>,
+    /// WHERE of a filtered index over the new slots, and the columns it reads.
+    filter: Option<(Pred, Vec<usize>)>,
 }
 
 /// Buffers for building rows, reused from row to row.
@@ -84,13 +86,22 @@ impl IndexKeys {
             })
             .collect();
         let stored = def.stored_columns(table).into_iter().map(position).collect();
-        IndexKeys { def: def.clone(), key, stored }
+        IndexKeys { def: def.clone(), key, stored, filter: None }
     }
 
     /// Whether an entry changes when these columns change.
     #[must_use]
     pub fn touched_by(&self, columns: &[usize]) -> bool {
         self.stored.iter().any(|c| columns.contains(c))
+            || self.filter.as_ref().is_some_and(|(_, reads)| reads.iter().any(|c| columns.contains(c)))
+    }
+
+    /// Whether the new row belongs into the index.
+    fn holds(&self, cx: &mut Cx<'_>) -> Result<bool> {
+        match &self.filter {
+            Some((pred, _)) => pred.test(cx),
+            None => Ok(true),
+        }
     }
 
     /// Key bytes of an entry whose values lie in slots from `first`; `clustered` is the row's clustered key.
@@ -199,6 +210,14 @@ impl Target {
             let bound = assign_to(bound, c.ty)?;
             self.computed_inputs.push(self.positions(&bound));
             self.computed.push((i, Compiler { subqueries: &mut NoSubqueries }.value(&bound)?));
+        }
+        for at in 0..self.indexes.len() {
+            let Some(text) = self.indexes[at].def.filter.clone() else { continue };
+            let e = keel_parser::parse_expr(&text).map_err(|e| parse_error(*e))?;
+            let bound = binder.condition(&e, &mut ExprCx::new(&scope, Clause::Other))?;
+            let reads = self.positions(&bound);
+            let pred = Compiler { subqueries: &mut NoSubqueries }.condition(&bound)?;
+            self.indexes[at].filter = Some((pred, reads));
         }
         for check in table.checks.iter().filter(|c| !c.disabled) {
             let e = keel_parser::parse_expr(&check.text).map_err(|e| parse_error(*e))?;
@@ -394,6 +413,9 @@ impl Target {
             Err(e) => return Err(cx.storage_error(&e)),
         }
         for (n, index) in self.indexes.iter().enumerate() {
+            if !index.holds(cx)? {
+                continue;
+            }
             index.entry_key(&cx.slots, self.new_first, key, &mut b.index_key);
             let row = index.entry_row(&self.table, &cx.slots, self.new_first, key, &mut b.row);
             let txn = cx.txns.transaction(database)?;
@@ -462,7 +484,11 @@ impl Target {
         } else {
             txn.delete_index(index.def.tree, key)
         };
-        done.map_err(|e| cx.storage_error(&e))
+        match done {
+            // A row outside a filtered index has no entry.
+            Err(keel_node::TxnError::NotFound) if index.filter.is_some() => Ok(()),
+            done => done.map_err(|e| cx.storage_error(&e)),
+        }
     }
 
     /// Deletes the row under `key` whose old values lie from `old_first`.
@@ -569,9 +595,14 @@ impl Target {
             index.entry_key(&cx.slots, old_first, key, &mut b.index_key_old);
             index.entry_key(&cx.slots, self.new_first, key, &mut b.index_key);
             let same_key = b.index_key == b.index_key_old;
-            if !same_key {
+            let holds = index.holds(cx)?;
+            if !same_key || index.filter.is_some() {
                 self.delete_entry(cx, index, &b.index_key_old)?;
             }
+            if !holds {
+                continue;
+            }
+            let same_key = same_key && index.filter.is_none();
             let row = index.entry_row(&self.table, &cx.slots, self.new_first, key, &mut b.row);
             let txn = cx.txns.transaction(database)?;
             let done = match (index.def.unique, same_key) {
@@ -600,6 +631,7 @@ impl Target {
         let mut needed = Vec::new();
         for index in self.indexes.iter().filter(|i| i.touched_by(changed)) {
             needed.extend(&index.stored);
+            needed.extend(index.filter.iter().flat_map(|(_, reads)| reads));
         }
         for inputs in &self.computed_inputs {
             needed.extend(inputs);

@@ -14,7 +14,7 @@ use crate::errors::{self, Result};
 use crate::exec::cx::Cx;
 use crate::exec::node::{Access, Bounds, Node, Op};
 use crate::expr::compile::{Code, Compiler};
-use crate::expr::{Expr, ExprKind, Slot};
+use crate::expr::{Expr, Slot};
 use crate::plan::Planner;
 use crate::plan::api::finish;
 use crate::plan::run::{Body, Plan};
@@ -546,9 +546,4 @@ fn simple_access(node: &Node) -> Option<&Access> {
         Op::Top(t) if !t.percent => simple_access(&t.input),
         _ => None,
     }
-}
-
-/// Whether an expression contains a subquery.
-pub(crate) fn has_subquery(e: &Expr) -> bool {
-    e.any(&mut |x| matches!(x.kind, ExprKind::Subquery(_)))
 }

@@ -430,7 +430,7 @@ impl Planner<'_, '_> {
                 return Ok((Bounds::In { prefix, items, column, unique }, consumed));
             }
         }
-        let mut end =
+        let end =
             |sarg: &Option<Sarg>, this: &mut Self, consumed: &mut Vec<usize>| -> Result<Option<LowHigh>> {
                 let (Some(sarg), Some(key)) = (sarg, next) else { return Ok(None) };
                 Ok(Some(match &sarg.kind {

@@ -315,8 +315,7 @@ pub(super) fn index_entry(
     if !index.unique {
         key.extend_from_slice(clustered_key);
     }
-    let columns: Vec<i32> =
-        index.key.iter().map(|k| k.column_id).chain(index.included.iter().copied()).collect();
+    let columns = index.stored_columns(table);
     let mut row = RowBuilder::new();
     row.clear(columns.len() + 1);
     for id in columns {
