@@ -1,6 +1,6 @@
 //! Measures the base tree on a real disk: load, point reads, seeks, scans, merges.
 //!
-//! `cargo run --release --example base_bench -- <empty directory> [million rows] [cache MB]`
+//! `cargo run --release --example base_bench -- <empty directory> [million rows] [cache MB] [parts]`
 //!
 //! The data are those of the measurements the design rests on: two fifths of the rows have 200-300 bytes under 12-byte
 //! keys, the rest 100-160 bytes under 20-byte keys; a random merge changes a tenth of them, a clustered merge adds
@@ -86,6 +86,7 @@ fn main() {
     let dir = PathBuf::from(args.next().expect("a directory"));
     let millions: f64 = args.next().map_or(5.0, |m| m.parse().expect("a number"));
     let cache_mb: usize = args.next().map_or(2048, |m| m.parse().expect("a number"));
+    let parts = args.next().unwrap_or_else(|| "reads,merges,concurrent".into());
     let rows = (millions * 1e6) as u64;
     let shape = Shape { a: rows * 2 / 5, b: (rows * 3 / 5) / RANGES * RANGES };
     let noise: Vec<u8> = {
@@ -99,13 +100,20 @@ fn main() {
     let tree = BaseTree::create(&disk, &path, &cache, &BaseOptions::default()).expect("creates");
     let bench = Bench { tree, cache, shape, noise };
     bench.load();
-    bench.reads("fresh");
-    for round in 1..=5 {
-        bench.random_merge(round);
+    let wanted = |part: &str| parts.contains(part);
+    if wanted("reads") {
+        bench.reads("fresh");
     }
-    bench.clustered_merge();
-    bench.reads("aged");
-    bench.concurrent();
+    if wanted("merges") {
+        (1..=5).for_each(|round| bench.random_merge(round));
+        bench.clustered_merge();
+    }
+    if wanted("reads") {
+        bench.reads("aged");
+    }
+    if wanted("concurrent") {
+        bench.concurrent();
+    }
     let now = Instant::now();
     let report =
         bench.tree.check(&mut |_, _| std::ops::ControlFlow::Continue(()), &mut |_, _| {}).expect("checks");

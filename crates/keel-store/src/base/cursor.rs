@@ -21,6 +21,9 @@ use super::root::{BaseRoot, RowRef};
 const READ_AHEAD: usize = 32;
 const _: () = assert!(READ_AHEAD <= RUN_PAGES_MAX as usize);
 
+/// Rows by which the processor is told ahead what a scan will read: the time a line takes to arrive, in rows.
+const ROWS_AHEAD: usize = 6;
+
 type Key = SmallVec<[u8; 64]>;
 
 /// Walks a range of a [`BaseRoot`], which it keeps alive.
@@ -120,16 +123,19 @@ impl Cursor {
                 return Ok(false);
             }
         }
-        let index = match self.direction {
+        let (index, soon) = match self.direction {
             Direction::Forward => {
                 self.next += 1;
-                self.next - 1
+                (self.next - 1, self.next + ROWS_AHEAD)
             }
             Direction::Reverse => {
                 self.end -= 1;
-                self.end
+                (self.end, self.end.wrapping_sub(ROWS_AHEAD))
             }
         };
+        if let Some(leaf) = &self.leaf {
+            leaf.prefetch_row(soon);
+        }
         self.load(index)
     }
 

@@ -10,8 +10,8 @@
 //! frame (8256 bytes):    | references, frequency | page bytes | known children |
 //! ```
 //!
-//! Free frames of a slab are linked through their first bytes. A slab without used frames goes back to the
-//! operating system, but for one kept in reserve. One lock guards all slabs: frames come and go with reads from the
+//! Free frames of a slab are linked through their first bytes. Slabs without used frames go back to the
+//! operating system, but for a few kept in reserve. One lock guards all slabs: frames come and go with reads from the
 //! disk and with merges, not with look-ups.
 
 use std::ops::Deref;
@@ -25,6 +25,9 @@ use super::page::Page;
 const SLAB_BYTES: usize = 2 << 20;
 const SLAB_HEADER: usize = 64;
 const FRAMES: usize = (SLAB_BYTES - SLAB_HEADER) / size_of::<Page>();
+
+/// Slabs without used frames that are kept: a chunk of a merge gives back about as many pages as the next one needs.
+const EMPTY_MAX: usize = 8;
 
 const _: () = assert!(size_of::<Page>() == 8256, "what the picture above says");
 const _: () = assert!(size_of::<SlabHeader>() <= SLAB_HEADER && align_of::<Page>() <= SLAB_HEADER);
@@ -100,11 +103,13 @@ impl PagePin {
     }
 }
 
-static SLABS: Mutex<Slabs> = Mutex::new(Slabs { open: Vec::new() });
+static SLABS: Mutex<Slabs> = Mutex::new(Slabs { open: Vec::new(), empty: 0 });
 
 struct Slabs {
     /// Slabs with free frames.
     open: Vec<NonNull<SlabHeader>>,
+    /// How many of them have no used frame.
+    empty: usize,
 }
 
 // SAFETY: the pointers are owned by this structure, which is only reached through the mutex.
@@ -127,6 +132,7 @@ impl Slabs {
     fn take(&mut self) -> NonNull<Page> {
         if self.open.is_empty() {
             self.add(map_slab());
+            self.empty += 1;
         }
         let slab = *self.open.last().expect("one was added if there was none");
         // SAFETY: slabs in `open` are mapped and their headers initialised; the lock makes us the only user.
@@ -143,6 +149,7 @@ impl Slabs {
                 unsafe { slab.byte_add(SLAB_HEADER + (header.untouched - 1) * size_of::<Page>()).cast() }
             }
         };
+        self.empty -= usize::from(header.used == 0);
         header.used += 1;
         if header.used == FRAMES {
             self.open.pop();
@@ -163,7 +170,9 @@ impl Slabs {
         header.used -= 1;
         if header.used == FRAMES - 1 {
             self.add(slab);
-        } else if header.used == 0 && self.open.len() > 1 {
+        } else if header.used == 0 && self.empty < EMPTY_MAX {
+            self.empty += 1;
+        } else if header.used == 0 {
             let place = header.place;
             self.open.swap_remove(place);
             if let Some(moved) = self.open.get(place) {

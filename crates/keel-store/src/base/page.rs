@@ -210,12 +210,18 @@ impl Page {
     /// Asks the processor for the lines that a search reads first, all at once instead of one after the other.
     #[inline]
     pub fn prefetch(&self) {
-        #[cfg(target_arch = "x86_64")]
-        for line in 0..6 {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let address = std::ptr::from_ref(self).cast::<i8>().wrapping_add(64 * line);
-            // SAFETY: a prefetch is a hint; it reads nothing and faults on no address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
+        let start = std::ptr::from_ref(self).cast::<u8>();
+        (0..6).for_each(|line| prefetch(start.wrapping_add(64 * line)));
+    }
+
+    /// Asks the processor for the front of a leaf row that a scan will come to, if there is one.
+    #[inline]
+    pub fn prefetch_row(&self, index: usize) {
+        let at = HEADER + 4 * self.len() + 2 * index;
+        if index < self.len() && at + 2 <= PAGE_SIZE {
+            let row = self.bytes.as_ptr().wrapping_add(usize::from(get_u16(&self.bytes, at)));
+            prefetch(row);
+            prefetch(row.wrapping_add(64));
         }
     }
 
@@ -512,6 +518,19 @@ impl Overflow {
         let fits = len.div_ceil(BODY as u64) == pages && extents.iter().all(inside);
         fits.then(|| Overflow { len, generation: get_u32(bytes, 8), extents })
     }
+}
+
+/// Hints that a line will be read soon.
+#[inline]
+fn prefetch(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch is a hint; it reads nothing and faults on no address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
 }
 
 /// First four bytes of a key rest as a number that orders like the bytes.
