@@ -327,7 +327,7 @@ impl Runner<'_> {
             txn.put_index(new.indexes[0].tree, &key, &row)
                 .map_err(|e| crate::map::txn_error(e, "", session))?;
         }
-        self.info.garbage.borrow_mut().push((entry.id, old.indexes[0].tree));
+        self.discard_tree(old, old.indexes[0].tree)?;
         self.replace_table(new).map(|_| ())
     }
 

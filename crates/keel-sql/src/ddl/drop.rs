@@ -6,6 +6,7 @@ use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::errors;
 use crate::program::Program;
 use crate::run::Runner;
+use keel_base::TreeId;
 use keel_parser::ast::{self, DropClass};
 use keel_query::catalog::{Catalog, ModuleKind, TableDef};
 use keel_query::scope::BindScope as _;
@@ -55,10 +56,7 @@ impl Runner<'_> {
         };
         self.before_temp_change();
         self.info.temp.borrow_mut().remove(table.object_id);
-        if self.info.transaction.borrow().count == 0 {
-            self.info.drop_temporary_storage(&table);
-        }
-        Ok(())
+        self.discard_trees(&table)
     }
 
     fn drop_table(&mut self, program: &Program, name: &ast::ObjectName, if_exists: bool) -> Result<()> {
@@ -85,8 +83,7 @@ impl Runner<'_> {
             &entry,
             CatalogOp::Remove(CatalogKey { class: object_class::TABLE, id: table.object_id }),
         )?;
-        self.discard_trees(&entry, &table);
-        Ok(())
+        self.discard_trees(&table)
     }
 
     fn find_for_drop(
@@ -102,10 +99,19 @@ impl Runner<'_> {
         self.named(program, name)
     }
 
-    /// The trees of a table go once the transaction has committed.
-    pub(super) fn discard_trees(&mut self, entry: &Arc<DatabaseEntry>, table: &TableDef) {
-        let mut garbage = self.info.garbage.borrow_mut();
-        garbage.extend(table.indexes.iter().map(|i| (entry.id, i.tree)));
+    /// The trees of a table go when the transaction commits.
+    pub(super) fn discard_trees(&mut self, table: &TableDef) -> Result<()> {
+        for index in &table.indexes {
+            self.discard_tree(table, index.tree)?;
+        }
+        Ok(())
+    }
+
+    /// A tree of a table goes when the transaction commits.
+    pub(super) fn discard_tree(&mut self, table: &TableDef, tree: TreeId) -> Result<()> {
+        let session = self.info.shared.id;
+        let txn = self.txns_dyn().transaction(table.database)?;
+        txn.drop_tree(tree).map_err(|e| crate::map::txn_error(e, "", session))
     }
 
     fn drop_module(
@@ -195,7 +201,7 @@ impl Runner<'_> {
         for index in &mut new.indexes {
             index.tree = entry.allocate_tree()?;
         }
-        self.discard_trees(&entry, &table);
+        self.discard_trees(&table)?;
         self.replace_table(new)?;
         if table.columns.iter().any(|c| c.identity.is_some()) {
             entry.reset_identity(table.object_id, None)?;

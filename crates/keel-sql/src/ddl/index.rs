@@ -92,7 +92,7 @@ impl Runner<'_> {
         base.indexes.push(index);
         self.replace_table(base)?;
         for old in discarded {
-            self.info.garbage.borrow_mut().push((entry.id, old.tree));
+            self.discard_tree(&table, old.tree)?;
         }
         Ok(())
     }
@@ -194,8 +194,7 @@ impl Runner<'_> {
             self.build_index(&table, index)?;
         }
         self.replace_table(base)?;
-        self.discard_trees(&entry, old);
-        Ok(())
+        self.discard_trees(old)
     }
 
     pub(super) fn drop_index(&mut self, program: &Program, d: &ast::DropIndex) -> Result<()> {
@@ -239,8 +238,7 @@ impl Runner<'_> {
             return self.cluster(table, base, first);
         }
         self.replace_table(base)?;
-        self.info.garbage.borrow_mut().push((entry.id, index.tree));
-        Ok(())
+        self.discard_tree(table, index.tree)
     }
 
     pub(super) fn alter_index(&mut self, program: &Program, a: &ast::AlterIndex) -> Result<()> {
@@ -263,7 +261,7 @@ impl Runner<'_> {
                     let old = std::mem::replace(&mut rebuilt.tree, entry.allocate_tree()?);
                     self.build_index(&table, &rebuilt)?;
                     new.indexes[at] = rebuilt;
-                    self.info.garbage.borrow_mut().push((entry.id, old));
+                    self.discard_tree(&table, old)?;
                 }
                 // Trees are rewritten by every checkpoint: there is no fragmentation to remove.
                 _ => {}

@@ -3,7 +3,7 @@
 use crate::engine::TEMPDB;
 use crate::map::txn_error;
 use crate::session::info::Info;
-use keel_base::{DatabaseId, TreeId};
+use keel_base::TreeId;
 use keel_node::{Direction, Isolation, Transaction};
 use keel_query::ExecCtx;
 use keel_query::catalog::TableDef;
@@ -11,9 +11,6 @@ use keel_store::row;
 use keel_types::error::Result;
 use keel_types::{Value, column};
 use std::ops::Bound;
-
-/// Rows deleted per transaction when a tree is emptied.
-const EMPTY_BATCH: usize = 10_000;
 
 /// Names of a table's constraints.
 pub(super) fn constraint_names(table: &TableDef) -> Vec<String> {
@@ -70,32 +67,19 @@ impl Info {
     /// Empties the trees of a temporary table or table variable that is no more.
     pub fn drop_temporary_storage(&self, table: &TableDef) {
         for index in &table.indexes {
-            self.empty_tree(TEMPDB, index.tree);
+            self.drop_tree_now(index.tree);
         }
     }
 
-    /// Removes all rows of a tree that no definition names any more. What is left after a failure is only space.
-    pub fn empty_tree(&self, database: DatabaseId, tree: TreeId) {
-        let Some(entry) = self.engine.database_by_id(database) else { return };
+    /// Drops a tree that no definition names any more, in a transaction of its own. What is left after a failure is only
+    /// space.
+    fn drop_tree_now(&self, tree: TreeId) {
+        let Some(entry) = self.engine.database_by_id(TEMPDB) else { return };
         entry.forget_tree(tree);
-        loop {
-            let mut txn = entry.store.begin(Isolation::ReadCommitted);
-            let mut keys = Vec::new();
-            let scan = txn.scan_latest(tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward);
-            let Ok(mut cursor) = scan else { return };
-            while keys.len() < EMPTY_BATCH {
-                match cursor.next() {
-                    Ok(Some((key, _))) => keys.push(key.to_vec()),
-                    _ => break,
-                }
-            }
-            drop(cursor);
-            let last = keys.len() < EMPTY_BATCH;
-            if keys.is_empty() || keys.iter().any(|key| txn.delete_index(tree, key).is_err()) {
-                return;
-            }
-            if txn.commit().is_err() || last {
-                return;
+        let mut txn = entry.store.begin(Isolation::ReadCommitted);
+        if txn.drop_tree(tree).is_ok() {
+            if let Ok(commit) = txn.commit() {
+                let _ = commit.wait();
             }
         }
     }

@@ -95,7 +95,7 @@ pub struct Engine {
     configuration: RwLock<HashMap<i32, ConfigurationValue>>,
     stamp: AtomicU64,
     started: i64,
-    trace_flags: RwLock<Vec<i32>>,
+    trace_flags: Arc<RwLock<Vec<i32>>>,
     messages: RwLock<HashMap<i32, String>>,
     app_locks: Mutex<()>,
     requests: AtomicU64,
@@ -125,14 +125,30 @@ impl Engine {
             configuration: RwLock::default(),
             stamp: AtomicU64::new(1),
             started: crate::clock::utc_ticks(&*options.env.clock),
-            trace_flags: RwLock::default(),
+            trace_flags: Arc::default(),
             messages: RwLock::default(),
             app_locks: Mutex::new(()),
             requests: AtomicU64::new(0),
             options,
         };
+        engine.log_deadlocks();
         engine.open_databases()?;
         Ok(Arc::new(engine))
+    }
+
+    /// Trace flags 1222 and 1204: deadlocks go to the error log.
+    fn log_deadlocks(&self) {
+        let log = Arc::clone(&self.options.log);
+        let flags = Arc::clone(&self.trace_flags);
+        self.instance.locks().on_deadlock(Box::new(move |graph| {
+            let flags = flags.read().clone();
+            if flags.contains(&1222) {
+                log.write(&graph.lines_1222(&|_| (String::new(), String::new())).join("\n"));
+            }
+            if flags.contains(&1204) {
+                log.write(&graph.lines_1204().join("\n"));
+            }
+        }));
     }
 
     fn open_databases(&self) -> Result<()> {

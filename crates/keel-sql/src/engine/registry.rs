@@ -3,6 +3,7 @@
 use crate::catalog::Picture;
 use hashbrown::HashMap;
 use keel_base::DatabaseId;
+use keel_store::lock::{CancelToken, OwnerContext, OwnerDescription};
 use parking_lot::{Mutex, RwLock};
 use smol_str::SmolStr;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ pub struct SessionShared {
     /// When it connected, local ticks.
     pub connected: i64,
     /// Set by attention, KILL and shutdown; cleared when a request starts.
-    pub cancelled: Arc<AtomicBool>,
+    pub cancel: Arc<CancelToken>,
     /// Set by KILL: never cleared.
     pub killed: AtomicBool,
     /// Current database.
@@ -57,8 +58,6 @@ pub struct SessionShared {
     pub private_pictures: Mutex<Vec<(DatabaseId, Arc<Picture>)>>,
     /// Application locks held, by resource: count of session-owned and transaction-owned acquisitions.
     pub app_locks: Mutex<Vec<(SmolStr, bool)>>,
-    /// What the engine's lock waits look at besides `cancelled`.
-    pub waiting: AtomicBool,
 }
 
 /// The sessions of the instance.
@@ -76,7 +75,7 @@ impl Sessions {
             id,
             login,
             connected: now,
-            cancelled: Arc::default(),
+            cancel: CancelToken::new(),
             killed: AtomicBool::new(false),
             database: AtomicU32::new(0),
             transactions: AtomicU32::new(0),
@@ -90,7 +89,6 @@ impl Sessions {
             context_info: Mutex::default(),
             private_pictures: Mutex::default(),
             app_locks: Mutex::default(),
-            waiting: AtomicBool::new(false),
         });
         by_id.insert(id, Arc::clone(&session));
         session
@@ -119,7 +117,7 @@ impl Sessions {
     pub fn kill(&self, id: u32) -> bool {
         let Some(session) = self.get(id) else { return false };
         session.killed.store(true, Ordering::Release);
-        session.cancelled.store(true, Ordering::Release);
+        session.cancel.cancel();
         true
     }
 
@@ -127,7 +125,30 @@ impl Sessions {
     pub fn cancel_all(&self) {
         for session in self.all() {
             session.killed.store(true, Ordering::Release);
-            session.cancelled.store(true, Ordering::Release);
+            session.cancel.cancel();
+        }
+    }
+}
+
+impl OwnerContext for SessionShared {
+    fn describe(&self) -> OwnerDescription {
+        OwnerDescription {
+            session_id: self.id,
+            transaction_name: if self.transactions.load(Ordering::Relaxed) > 0 {
+                "user_transaction"
+            } else {
+                "implicit_transaction"
+            }
+            .to_owned(),
+            login: self.login.login.clone(),
+            host: self.login.host_name.clone(),
+            application: self.login.app_name.clone(),
+            isolation: "read committed (2)".to_owned(),
+            database: self.database.load(Ordering::Relaxed),
+            procedure: "adhoc".to_owned(),
+            line: 1,
+            statement: String::new(),
+            input_buffer: self.text.lock().to_string(),
         }
     }
 }

@@ -452,11 +452,7 @@ pub fn constant(scope: &Scope<'_>, e: &ast::Expr, ty: SqlType) -> Result<Value> 
         }
         _ => keel_query::compile_expr(scope, e, Some(ty))?,
     };
-    let mut txns = TxnSet::new(
-        Arc::clone(&scope.info.engine),
-        scope.info.shared.id,
-        Arc::clone(&scope.info.shared.cancelled),
-    );
+    let mut txns = TxnSet::new(Arc::clone(&scope.info.engine), Arc::clone(&scope.info.shared));
     let mut ctx = ExecCtx {
         vars: &mut [],
         txns: &mut txns,

@@ -109,8 +109,6 @@ pub struct Info {
     pub private_units: RefCell<hashbrown::HashMap<(u64, usize), Arc<Compiled>>>,
     /// Prepared statements by handle.
     pub prepared: RefCell<super::prepared::Prepared>,
-    /// Trees of temporary tables and table variables that are no more, to be emptied.
-    pub garbage: RefCell<Vec<(DatabaseId, TreeId)>>,
     /// INSERT BULK: what follows.
     pub bulk: RefCell<Option<super::bulk::PendingBulk>>,
     /// EXECUTE AS: the login in force, innermost last.
@@ -151,7 +149,6 @@ impl Info {
             identity_insert: Cell::new(None),
             private_units: RefCell::default(),
             prepared: RefCell::default(),
-            garbage: RefCell::default(),
             bulk: RefCell::default(),
             impersonated: RefCell::default(),
             now: Cell::new(None),
@@ -266,22 +263,6 @@ impl Info {
         self.picture(&entry).table_by_id(id)
     }
 
-    /// Empties the trees of dropped objects, once the transaction that dropped them is over.
-    pub fn collect_garbage(&self) {
-        if self.garbage.borrow().is_empty() || self.transaction.borrow().count > 0 {
-            return;
-        }
-        for (database, tree) in std::mem::take(&mut *self.garbage.borrow_mut()) {
-            let used = self.engine.database_by_id(database).is_some_and(|entry| {
-                entry.picture().tables().any(|t| t.indexes.iter().any(|i| i.tree == tree))
-            });
-            // A rolled back DROP leaves its trees in use.
-            if !used {
-                self.empty_tree(database, tree);
-            }
-        }
-    }
-
     fn entry(&self, database: DatabaseId) -> Result<Arc<DatabaseEntry>> {
         let current = self.database.borrow();
         if current.id == database {
@@ -307,7 +288,7 @@ impl SessionInfo for Info {
         self.shared.id
     }
     fn cancelled(&self) -> bool {
-        self.shared.cancelled.load(Ordering::Relaxed)
+        self.shared.cancel.is_cancelled()
     }
     fn call(&self, id: u32, args: &[Value]) -> Result<Value> {
         functions::call(self, id, args)

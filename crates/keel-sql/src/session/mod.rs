@@ -31,11 +31,12 @@ use crate::sink::{
 };
 use info::Info;
 use keel_query::IsolationLevel;
+use keel_store::lock::CancelToken;
 use keel_types::SqlError;
 use keel_types::error::Result;
 use options::SetOptions;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use txns::TxnSet;
 
 /// Who connects, from where, with what.
@@ -68,16 +69,16 @@ pub struct SessionOptions {
 }
 
 /// Stops what a session is doing, from another thread (attention, KILL, shutdown).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct CancelHandle {
-    cancelled: Arc<AtomicBool>,
+    token: Arc<CancelToken>,
 }
 
 impl CancelHandle {
     /// Asks the running request to stop; it ends within a row's work, also out of lock waits and WAITFOR. A request
     /// that starts later is not affected.
     pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Release);
+        self.token.cancel();
     }
 }
 
@@ -101,7 +102,7 @@ impl Session {
         let entry = entry.ok_or_else(|| errors::cannot_open_database(&wanted))?;
         let shared = engine.sessions.register(options, engine.now_local());
         let database = entry.name().to_string();
-        let txns = TxnSet::new(Arc::clone(&engine), shared.id, Arc::clone(&shared.cancelled));
+        let txns = TxnSet::new(Arc::clone(&engine), Arc::clone(&shared));
         Ok(Session { info: Box::new(Info::new(engine, shared, entry)), txns, database, bulk_target: None })
     }
 
@@ -133,7 +134,7 @@ impl Session {
     /// A handle that stops what this session does.
     #[must_use]
     pub fn cancel_handle(&self) -> CancelHandle {
-        CancelHandle { cancelled: Arc::clone(&self.info.shared.cancelled) }
+        CancelHandle { token: Arc::clone(&self.info.shared.cancel) }
     }
 
     /// True once an error of severity 20 or more, or KILL, has ended the session: the connection must be closed.
@@ -180,7 +181,7 @@ impl Session {
     fn begin_request(&mut self, text: &str) {
         let shared = &self.info.shared;
         if !shared.killed.load(Ordering::Acquire) {
-            shared.cancelled.store(false, Ordering::Release);
+            shared.cancel.reset();
         }
         shared.running.store(true, Ordering::Relaxed);
         shared.requests.fetch_add(1, Ordering::Relaxed);
@@ -205,10 +206,9 @@ impl Session {
             runner.rollback_everything();
         }
         self.info.caught.borrow_mut().clear();
-        self.info.collect_garbage();
         let shared = &self.info.shared;
         shared.running.store(false, Ordering::Relaxed);
-        if shared.cancelled.load(Ordering::Acquire) {
+        if shared.cancel.is_cancelled() {
             let killed = shared.killed.load(Ordering::Acquire);
             if killed {
                 let mut runner = Runner::new(&self.info, &mut self.txns, sink);

@@ -1,25 +1,23 @@
 //! The store's transactions of a session: one per database its open transaction has touched.
 
-use crate::engine::{DatabaseEntry, Engine, TABLE_VARIABLES, TEMPDB};
+use crate::engine::{DatabaseEntry, Engine, SessionShared, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::map::txn_error;
 use keel_base::DatabaseId;
-use keel_node::{Isolation, Mark, Transaction};
-use keel_query::catalog::Catalog;
+use keel_node::{Agent, Isolation, Mark, Transaction};
 use keel_query::{IsolationLevel, Transactions};
 use keel_types::error::Result;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Transactions begun so far.
 pub struct TxnSet {
     engine: Arc<Engine>,
     session: u32,
+    shared: Arc<SessionShared>,
     isolation: IsolationLevel,
     lock_timeout_ms: i32,
     deadlock_priority: i8,
-    cancelled: Arc<AtomicBool>,
     open: Vec<Open>,
 }
 
@@ -38,14 +36,14 @@ pub struct Marks(Vec<(DatabaseId, Mark)>);
 impl TxnSet {
     /// None begun.
     #[must_use]
-    pub fn new(engine: Arc<Engine>, session: u32, cancelled: Arc<AtomicBool>) -> TxnSet {
+    pub fn new(engine: Arc<Engine>, shared: Arc<SessionShared>) -> TxnSet {
         TxnSet {
             engine,
-            session,
+            session: shared.id,
+            shared,
             isolation: IsolationLevel::ReadCommitted,
             lock_timeout_ms: -1,
             deadlock_priority: 0,
-            cancelled,
             open: Vec::new(),
         }
     }
@@ -89,6 +87,11 @@ impl TxnSet {
         }
         let level = if database == TABLE_VARIABLES { IsolationLevel::ReadCommitted } else { self.isolation };
         let mut txn = entry.store.begin(node_isolation(level));
+        txn.set_agent(Agent {
+            id: u64::from(self.session),
+            context: Arc::clone(&self.shared) as _,
+            cancel: Arc::clone(&self.shared.cancel),
+        });
         apply(&mut txn, level, self.lock_timeout_ms, self.deadlock_priority);
         self.open.push(Open { database, entry, version, txn });
         Ok(self.open.len() - 1)
