@@ -52,6 +52,14 @@ pub struct ViewContext<'a> {
     pub picture: Arc<Picture>,
 }
 
+impl ViewContext<'_> {
+    /// Number of rows of a table.
+    #[must_use]
+    pub fn row_count(&self, table: &keel_query::catalog::TableDef) -> i64 {
+        self.info.count_rows(table)
+    }
+}
+
 fn groups() -> [&'static [SystemView]; 7] {
     [
         objects::VIEWS,

@@ -1,5 +1,184 @@
-//! (to come)
+//! Texts, parameters and result columns of modules.
 
-use super::SystemView;
+use super::{BIT, Column, DESC, INT, NAME, NULL, SMALL, SystemView, TEXT, TINY, VARIANT, ViewContext, bit, facts, int, text};
+use crate::program::Program;
+use crate::session::scope::Scope;
+use keel_parser::ast::StatementKind;
+use keel_query::catalog::{ColumnDef, ModuleDef, ModuleKind};
+use keel_types::{Collation, Value};
+use std::sync::Arc;
 
-pub(super) static VIEWS: &[SystemView] = &[];
+type Rows = Vec<Vec<Value>>;
+
+const MODULE: &[Column] = &[
+    ("object_id", INT),
+    ("definition", TEXT),
+    ("uses_ansi_nulls", BIT),
+    ("uses_quoted_identifier", BIT),
+    ("is_schema_bound", BIT),
+    ("uses_database_collation", BIT),
+    ("is_recompiled", BIT),
+    ("null_on_null_input", BIT),
+    ("execute_as_principal_id", INT),
+    ("uses_native_compilation", BIT),
+    ("inline_type", BIT),
+    ("is_inlineable", BIT),
+];
+
+const PARAMETER: &[Column] = &[
+    ("object_id", INT),
+    ("name", NAME),
+    ("parameter_id", INT),
+    ("system_type_id", TINY),
+    ("user_type_id", INT),
+    ("max_length", SMALL),
+    ("precision", TINY),
+    ("scale", TINY),
+    ("is_output", BIT),
+    ("is_cursor_ref", BIT),
+    ("has_default_value", BIT),
+    ("is_xml_document", BIT),
+    ("default_value", VARIANT),
+    ("xml_collection_id", INT),
+    ("is_readonly", BIT),
+    ("is_nullable", BIT),
+    ("encryption_type", INT),
+    ("encryption_type_desc", DESC),
+    ("encryption_algorithm_name", NAME),
+    ("column_encryption_key_id", INT),
+    ("column_encryption_key_database_name", NAME),
+];
+
+pub(super) static VIEWS: &[SystemView] = &[
+    SystemView { schema: "sys", name: "sql_modules", columns: MODULE, rows: sql_modules },
+    SystemView { schema: "sys", name: "all_sql_modules", columns: MODULE, rows: sql_modules },
+    SystemView { schema: "sys", name: "parameters", columns: PARAMETER, rows: parameters },
+    SystemView { schema: "sys", name: "all_parameters", columns: PARAMETER, rows: parameters },
+    SystemView {
+        schema: "sys",
+        name: "syscomments",
+        columns: &[
+            ("id", INT),
+            ("number", SMALL),
+            ("colid", SMALL),
+            ("status", SMALL),
+            ("ctext", super::SID),
+            ("texttype", SMALL),
+            ("language", SMALL),
+            ("encrypted", BIT),
+            ("compressed", BIT),
+            ("text", TEXT),
+        ],
+        rows: comments,
+    },
+];
+
+fn sql_modules(cx: &ViewContext<'_>) -> Rows {
+    let row = |m: &Arc<ModuleDef>| {
+        let mut row = vec![int(m.object_id), text(m.text.as_str()), bit(m.ansi_nulls), bit(m.quoted_identifier)];
+        row.extend([bit(false), bit(false), bit(false), bit(false), NULL, bit(false), bit(false), bit(false)]);
+        row
+    };
+    cx.picture.modules().map(row).collect()
+}
+
+fn comments(cx: &ViewContext<'_>) -> Rows {
+    let row = |m: &Arc<ModuleDef>| {
+        let zero = || int(0);
+        vec![
+            int(m.object_id),
+            zero(),
+            int(1),
+            zero(),
+            NULL,
+            int(2),
+            zero(),
+            bit(false),
+            bit(false),
+            text(m.text.as_str()),
+        ]
+    };
+    cx.picture.modules().map(row).collect()
+}
+
+/// The program of a module, `None` when its text no longer compiles.
+pub(super) fn program(cx: &ViewContext<'_>, m: &Arc<ModuleDef>) -> Option<Arc<Program>> {
+    crate::modules::program(cx.info, &cx.entry, m).ok()
+}
+
+fn parameters(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for m in cx.picture.modules().filter(|m| !matches!(m.kind, ModuleKind::View | ModuleKind::Trigger)) {
+        let Some(program) = program(cx, m) else { continue };
+        if let Some(ty) = program.returns {
+            rows.push(parameter_row(m.object_id, 0, "", ty, true, false, false));
+        }
+        for (i, p) in program.parameters.iter().enumerate() {
+            let default = p.default.is_some();
+            let row = parameter_row(m.object_id, i as i64 + 1, &p.name, p.ty, p.output, default, p.table.is_some());
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+fn parameter_row(
+    id: i32,
+    number: i64,
+    name: &str,
+    ty: keel_types::SqlType,
+    output: bool,
+    default: bool,
+    table: bool,
+) -> Vec<Value> {
+    let f = facts(ty);
+    vec![
+        int(id),
+        text(name),
+        int(number),
+        int(if table { 243 } else { f.system_type_id }),
+        int(f.user_type_id),
+        int(f.max_length),
+        int(f.precision),
+        int(f.scale),
+        bit(output),
+        bit(false),
+        bit(default),
+        bit(false),
+        NULL,
+        int(0),
+        bit(table),
+        bit(true),
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+    ]
+}
+
+/// The columns of the views and inline functions of a database.
+pub(super) fn view_columns(cx: &ViewContext<'_>) -> Vec<(i32, Vec<ColumnDef>)> {
+    let mut out = Vec::new();
+    for m in cx.picture.modules().filter(|m| m.kind == ModuleKind::View) {
+        if let Some(columns) = columns_of(cx, m) {
+            out.push((m.object_id, columns));
+        }
+    }
+    out
+}
+
+fn columns_of(cx: &ViewContext<'_>, m: &ModuleDef) -> Option<Vec<ColumnDef>> {
+    let statement = crate::modules::parse(m).ok()?;
+    let StatementKind::CreateView(view) = &statement.kind else { return None };
+    let mut scope = Scope::bare(cx.info, cx.entry.id);
+    scope.identity.schema_id = m.schema_id;
+    let plan = keel_query::compile_select(&scope, &view.query.select).ok()?;
+    let column = |(i, c): (usize, &keel_query::ColumnMeta)| ColumnDef {
+        collation: Collation::default(),
+        nullable: c.nullable,
+        name: view.columns.get(i).map_or_else(|| c.name.clone(), |n| n.text.to_string()),
+        ..super::columns::plain_column(i, &c.name, c.ty)
+    };
+    Some(plan.columns().iter().enumerate().map(column).collect())
+}

@@ -1,5 +1,461 @@
-//! (to come)
+//! sys.objects and its kin.
 
-use super::SystemView;
+use super::{BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SMALL, SystemView, ViewContext, bit, date, int, text};
+use crate::catalog::ObjectRef;
+use keel_query::catalog::{Catalog as _, IndexKind, ModuleDef, ModuleKind};
+use keel_types::Value;
 
-pub(super) static VIEWS: &[SystemView] = &[];
+type Rows = Vec<Vec<Value>>;
+
+const OBJECT: &[Column] = &[
+    ("name", NAME),
+    ("object_id", INT),
+    ("principal_id", INT),
+    ("schema_id", INT),
+    ("parent_object_id", INT),
+    ("type", KIND),
+    ("type_desc", DESC),
+    ("create_date", DATE),
+    ("modify_date", DATE),
+    ("is_ms_shipped", BIT),
+    ("is_published", BIT),
+    ("is_schema_published", BIT),
+];
+
+const TABLE: &[Column] = &[
+    ("name", NAME),
+    ("object_id", INT),
+    ("principal_id", INT),
+    ("schema_id", INT),
+    ("parent_object_id", INT),
+    ("type", KIND),
+    ("type_desc", DESC),
+    ("create_date", DATE),
+    ("modify_date", DATE),
+    ("is_ms_shipped", BIT),
+    ("is_published", BIT),
+    ("is_schema_published", BIT),
+    ("lob_data_space_id", INT),
+    ("filestream_data_space_id", INT),
+    ("max_column_id_used", INT),
+    ("lock_on_bulk_load", BIT),
+    ("uses_ansi_nulls", BIT),
+    ("is_replicated", BIT),
+    ("has_replication_filter", BIT),
+    ("is_merge_published", BIT),
+    ("is_sync_tran_subscribed", BIT),
+    ("has_unchecked_assembly_data", BIT),
+    ("text_in_row_limit", INT),
+    ("large_value_types_out_of_row", BIT),
+    ("is_tracked_by_cdc", BIT),
+    ("lock_escalation", super::TINY),
+    ("lock_escalation_desc", DESC),
+    ("is_filetable", BIT),
+    ("is_memory_optimized", BIT),
+    ("durability", super::TINY),
+    ("durability_desc", DESC),
+    ("temporal_type", super::TINY),
+    ("temporal_type_desc", DESC),
+    ("history_table_id", INT),
+    ("is_remote_data_archive_enabled", BIT),
+    ("is_external", BIT),
+    ("history_retention_period", INT),
+    ("history_retention_period_unit", INT),
+    ("history_retention_period_unit_desc", DESC),
+    ("is_node", BIT),
+    ("is_edge", BIT),
+    ("ledger_type", super::TINY),
+    ("is_dropped_ledger_table", BIT),
+];
+
+const VIEW: &[Column] = &[
+    ("name", NAME),
+    ("object_id", INT),
+    ("principal_id", INT),
+    ("schema_id", INT),
+    ("parent_object_id", INT),
+    ("type", KIND),
+    ("type_desc", DESC),
+    ("create_date", DATE),
+    ("modify_date", DATE),
+    ("is_ms_shipped", BIT),
+    ("is_published", BIT),
+    ("is_schema_published", BIT),
+    ("is_replicated", BIT),
+    ("has_replication_filter", BIT),
+    ("has_opaque_metadata", BIT),
+    ("has_unchecked_assembly_data", BIT),
+    ("with_check_option", BIT),
+    ("is_date_correlation_view", BIT),
+    ("is_tracked_by_cdc", BIT),
+];
+
+const PROCEDURE: &[Column] = &[
+    ("name", NAME),
+    ("object_id", INT),
+    ("principal_id", INT),
+    ("schema_id", INT),
+    ("parent_object_id", INT),
+    ("type", KIND),
+    ("type_desc", DESC),
+    ("create_date", DATE),
+    ("modify_date", DATE),
+    ("is_ms_shipped", BIT),
+    ("is_published", BIT),
+    ("is_schema_published", BIT),
+    ("is_auto_executed", BIT),
+    ("is_execution_replicated", BIT),
+    ("is_repl_serializable_only", BIT),
+    ("skips_repl_constraints", BIT),
+];
+
+const TRIGGER: &[Column] = &[
+    ("name", NAME),
+    ("object_id", INT),
+    ("parent_class", super::TINY),
+    ("parent_class_desc", DESC),
+    ("parent_id", INT),
+    ("type", KIND),
+    ("type_desc", DESC),
+    ("create_date", DATE),
+    ("modify_date", DATE),
+    ("is_ms_shipped", BIT),
+    ("is_disabled", BIT),
+    ("is_not_for_replication", BIT),
+    ("is_instead_of_trigger", BIT),
+];
+
+const SYNONYM: &[Column] = &[
+    ("name", NAME),
+    ("object_id", INT),
+    ("principal_id", INT),
+    ("schema_id", INT),
+    ("parent_object_id", INT),
+    ("type", KIND),
+    ("type_desc", DESC),
+    ("create_date", DATE),
+    ("modify_date", DATE),
+    ("is_ms_shipped", BIT),
+    ("is_published", BIT),
+    ("is_schema_published", BIT),
+    ("base_object_name", NAME),
+];
+
+const SEQUENCE: &[Column] = &[
+    ("name", NAME),
+    ("object_id", INT),
+    ("schema_id", INT),
+    ("type", KIND),
+    ("type_desc", DESC),
+    ("create_date", DATE),
+    ("modify_date", DATE),
+    ("start_value", super::VARIANT),
+    ("increment", super::VARIANT),
+    ("minimum_value", super::VARIANT),
+    ("maximum_value", super::VARIANT),
+    ("is_cycling", BIT),
+    ("is_cached", BIT),
+    ("cache_size", INT),
+    ("system_type_id", super::TINY),
+    ("user_type_id", INT),
+    ("precision", super::TINY),
+    ("scale", super::TINY),
+    ("current_value", super::VARIANT),
+    ("is_exhausted", BIT),
+];
+
+const OLD_OBJECT: &[Column] = &[
+    ("name", NAME),
+    ("id", INT),
+    ("xtype", KIND),
+    ("uid", SMALL),
+    ("info", SMALL),
+    ("status", INT),
+    ("base_schema_ver", INT),
+    ("replinfo", INT),
+    ("parent_obj", INT),
+    ("crdate", DATE),
+    ("ftcatid", SMALL),
+    ("schema_ver", INT),
+    ("stats_schema_ver", INT),
+    ("type", KIND),
+    ("userstat", SMALL),
+    ("sysstat", SMALL),
+    ("indexdel", SMALL),
+    ("refdate", DATE),
+    ("version", INT),
+    ("deltrig", INT),
+    ("instrig", INT),
+    ("updtrig", INT),
+    ("seltrig", INT),
+    ("category", INT),
+    ("cache", SMALL),
+];
+
+pub(super) static VIEWS: &[SystemView] = &[
+    SystemView { schema: "sys", name: "objects", columns: OBJECT, rows: objects },
+    SystemView { schema: "sys", name: "all_objects", columns: OBJECT, rows: all_objects },
+    SystemView { schema: "sys", name: "system_objects", columns: OBJECT, rows: system_objects },
+    SystemView { schema: "sys", name: "tables", columns: TABLE, rows: tables },
+    SystemView { schema: "sys", name: "views", columns: VIEW, rows: views },
+    SystemView { schema: "sys", name: "all_views", columns: VIEW, rows: views },
+    SystemView { schema: "sys", name: "procedures", columns: PROCEDURE, rows: procedures },
+    SystemView { schema: "sys", name: "triggers", columns: TRIGGER, rows: triggers },
+    SystemView {
+        schema: "sys",
+        name: "trigger_events",
+        columns: &[("object_id", INT), ("type", INT), ("type_desc", DESC), ("is_trigger_event", BIT)],
+        rows: trigger_events,
+    },
+    SystemView { schema: "sys", name: "synonyms", columns: SYNONYM, rows: synonyms },
+    SystemView { schema: "sys", name: "sequences", columns: SEQUENCE, rows: sequences },
+    SystemView {
+        schema: "sys",
+        name: "schemas",
+        columns: &[("name", NAME), ("schema_id", INT), ("principal_id", INT)],
+        rows: schemas,
+    },
+    SystemView { schema: "sys", name: "sysobjects", columns: OLD_OBJECT, rows: old_objects },
+    SystemView {
+        schema: "sys",
+        name: "extended_properties",
+        columns: &[
+            ("class", super::TINY),
+            ("class_desc", DESC),
+            ("major_id", INT),
+            ("minor_id", INT),
+            ("name", NAME),
+            ("value", super::VARIANT),
+        ],
+        rows: |_| Vec::new(),
+    },
+];
+
+/// `type_desc` of a `type`.
+#[must_use]
+pub(super) fn describe(kind: &str) -> &'static str {
+    match kind.trim() {
+        "U" => "USER_TABLE",
+        "V" => "VIEW",
+        "P" => "SQL_STORED_PROCEDURE",
+        "FN" => "SQL_SCALAR_FUNCTION",
+        "IF" => "SQL_INLINE_TABLE_VALUED_FUNCTION",
+        "TF" => "SQL_TABLE_VALUED_FUNCTION",
+        "TR" => "SQL_TRIGGER",
+        "PK" => "PRIMARY_KEY_CONSTRAINT",
+        "UQ" => "UNIQUE_CONSTRAINT",
+        "F" => "FOREIGN_KEY_CONSTRAINT",
+        "C" => "CHECK_CONSTRAINT",
+        "D" => "DEFAULT_CONSTRAINT",
+        "SN" => "SYNONYM",
+        "SO" => "SEQUENCE_OBJECT",
+        "S" => "SYSTEM_TABLE",
+        _ => "",
+    }
+}
+
+/// The columns all object views begin with.
+pub(super) fn common(o: &ObjectRef<'_>) -> Vec<Value> {
+    vec![
+        text(o.name),
+        int(o.object_id),
+        NULL,
+        int(o.schema_id),
+        int(o.parent),
+        text(o.kind),
+        text(describe(o.kind)),
+        date(o.created),
+        date(o.modified),
+        bit(false),
+        bit(false),
+        bit(false),
+    ]
+}
+
+fn objects(cx: &ViewContext<'_>) -> Rows {
+    cx.picture.objects().map(|o| common(&o)).collect()
+}
+
+fn system_objects(cx: &ViewContext<'_>) -> Rows {
+    let started = cx.engine.started();
+    super::all()
+        .map(|v| {
+            let o = ObjectRef {
+                object_id: super::object_id(Some(v.schema), v.name).unwrap_or(0),
+                schema_id: if v.schema == "sys" { crate::catalog::SYS } else { crate::catalog::INFORMATION_SCHEMA },
+                name: v.name,
+                parent: 0,
+                kind: "V ",
+                created: started,
+                modified: started,
+            };
+            let mut row = common(&o);
+            row[9] = bit(true);
+            row
+        })
+        .collect()
+}
+
+fn all_objects(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = objects(cx);
+    rows.extend(system_objects(cx));
+    rows
+}
+
+fn tables(cx: &ViewContext<'_>) -> Rows {
+    let table = |o: ObjectRef<'_>| {
+        let max = cx.picture.table_by_id(o.object_id).map_or(0, |t| t.next_column_id - 1);
+        let mut row = common(&o);
+        row.extend([int(0), NULL, int(max), bit(false), bit(true)]);
+        row.extend([bit(false), bit(false), bit(false), bit(false), bit(false)]);
+        row.extend([int(0), bit(false), bit(false), int(0), text("TABLE"), bit(false), bit(false)]);
+        row.extend([int(0), text("SCHEMA_AND_DATA"), int(0), text("NON_TEMPORAL_TABLE"), NULL]);
+        row.extend([bit(false), bit(false), NULL, NULL, NULL, bit(false), bit(false), int(0), bit(false)]);
+        row
+    };
+    cx.picture.objects().filter(|o| o.kind == "U ").map(table).collect()
+}
+
+fn views(cx: &ViewContext<'_>) -> Rows {
+    let view = |o: ObjectRef<'_>| {
+        let mut row = common(&o);
+        row.resize(VIEW.len(), bit(false));
+        row
+    };
+    cx.picture.objects().filter(|o| o.kind == "V ").map(view).collect()
+}
+
+fn procedures(cx: &ViewContext<'_>) -> Rows {
+    let procedure = |o: ObjectRef<'_>| {
+        let mut row = common(&o);
+        row.resize(PROCEDURE.len(), bit(false));
+        row
+    };
+    cx.picture.objects().filter(|o| o.kind == "P ").map(procedure).collect()
+}
+
+fn triggers(cx: &ViewContext<'_>) -> Rows {
+    let trigger = |m: &ModuleDef| {
+        let t = m.trigger.unwrap_or_default();
+        vec![
+            text(m.name.as_str()),
+            int(m.object_id),
+            int(1),
+            text("OBJECT_OR_COLUMN"),
+            int(m.parent),
+            text("TR"),
+            text("SQL_TRIGGER"),
+            date(m.created),
+            date(m.modified),
+            bit(false),
+            bit(t.disabled),
+            bit(false),
+            bit(t.instead_of),
+        ]
+    };
+    cx.picture.modules().filter(|m| m.kind == ModuleKind::Trigger).map(|m| trigger(m)).collect()
+}
+
+fn trigger_events(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for m in cx.picture.modules() {
+        let Some(t) = m.trigger else { continue };
+        for (on, number, name) in [(t.on_insert, 1, "INSERT"), (t.on_update, 2, "UPDATE"), (t.on_delete, 3, "DELETE")] {
+            if on {
+                rows.push(vec![int(m.object_id), int(number), text(name), bit(true)]);
+            }
+        }
+    }
+    rows
+}
+
+fn synonyms(cx: &ViewContext<'_>) -> Rows {
+    let synonym = |o: ObjectRef<'_>| {
+        let def = cx.picture.synonyms().find(|s| s.object_id == o.object_id);
+        let target = def.map(|s| s.target.iter().map(|p| format!("[{p}]")).collect::<Vec<_>>().join("."));
+        let mut row = common(&o);
+        row.push(target.map_or(NULL, text));
+        row
+    };
+    cx.picture.objects().filter(|o| o.kind == "SN").map(synonym).collect()
+}
+
+fn sequences(cx: &ViewContext<'_>) -> Rows {
+    cx.picture
+        .sequences()
+        .map(|s| {
+            let f = super::facts(s.ty);
+            let variant = |n: i64| Value::Variant(std::sync::Arc::new((s.ty, Value::Int(n))));
+            let current = cx.entry.sequence_current(s.object_id).unwrap_or(s.start);
+            vec![
+                text(s.name.as_str()),
+                int(s.object_id),
+                int(s.schema_id),
+                text("SO"),
+                text("SEQUENCE_OBJECT"),
+                date(s.created),
+                date(s.modified),
+                variant(s.start),
+                variant(s.increment),
+                variant(s.minimum),
+                variant(s.maximum),
+                bit(s.cycle),
+                bit(true),
+                NULL,
+                int(f.system_type_id),
+                int(f.user_type_id),
+                int(f.precision),
+                int(f.scale),
+                variant(current),
+                bit(false),
+            ]
+        })
+        .collect()
+}
+
+fn schemas(cx: &ViewContext<'_>) -> Rows {
+    cx.picture.schemas().map(|s| vec![text(s.name.as_str()), int(s.schema_id), int(s.owner)]).collect()
+}
+
+fn old_objects(cx: &ViewContext<'_>) -> Rows {
+    let clustered = |id| {
+        cx.picture.table_by_id(id).is_some_and(|t| t.indexes.iter().any(|i| i.kind == IndexKind::Clustered))
+    };
+    cx.picture
+        .objects()
+        .map(|o| {
+            let old_type = match o.kind.trim() {
+                "PK" | "UQ" => "K ",
+                _ => o.kind,
+            };
+            let zero = int(0);
+            vec![
+                text(o.name),
+                int(o.object_id),
+                text(o.kind),
+                int(o.schema_id),
+                zero.clone(),
+                zero.clone(),
+                zero.clone(),
+                zero.clone(),
+                int(o.parent),
+                date(o.created),
+                zero.clone(),
+                zero.clone(),
+                zero.clone(),
+                text(old_type),
+                int(1),
+                zero.clone(),
+                int(i32::from(clustered(o.object_id))),
+                date(o.created),
+                zero.clone(),
+                zero.clone(),
+                zero.clone(),
+                zero.clone(),
+                zero.clone(),
+                zero.clone(),
+                zero,
+            ]
+        })
+        .collect()
+}
