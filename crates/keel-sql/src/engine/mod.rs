@@ -363,6 +363,14 @@ impl Engine {
         self.messages.read().get(&number).cloned()
     }
 
+    /// All messages of `sp_addmessage`.
+    #[must_use]
+    pub fn user_messages(&self) -> Vec<(i32, String)> {
+        let mut all: Vec<_> = self.messages.read().iter().map(|(n, t)| (*n, t.clone())).collect();
+        all.sort_unstable();
+        all
+    }
+
     /// Adds, replaces or drops one.
     pub fn set_user_message(&self, number: i32, text: Option<String>) {
         let mut messages = self.messages.write();

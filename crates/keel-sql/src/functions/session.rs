@@ -5,8 +5,8 @@ use crate::run::format_message as fill;
 use crate::session::info::Info;
 use crate::session::options::Switches;
 use keel_types::error::Result;
+use std::sync::Arc;
 use keel_types::{Decimal, SqlError, Value};
-use std::rc::Rc;
 
 pub(super) fn row_count(info: &Info, _: &[Value]) -> Result<Value> {
     Ok(Value::Int(info.row_count.get() as i64))
@@ -94,7 +94,7 @@ pub(super) fn lang_id(_: &Info, _: &[Value]) -> Result<Value> {
     Ok(Value::Int(0))
 }
 
-fn caught<T>(info: &Info, get: impl FnOnce(&Rc<SqlError>) -> T) -> Option<T> {
+fn caught<T>(info: &Info, get: impl FnOnce(&Arc<SqlError>) -> T) -> Option<T> {
     info.caught.borrow().last().map(get)
 }
 

@@ -40,7 +40,6 @@ use keel_query::{ExecCtx, Transactions};
 use keel_types::error::Result;
 use keel_types::{SqlError, SqlType, Value};
 use reach::{Origin, Reach};
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// Deepest nesting of procedures, functions and triggers (error 217).
@@ -229,7 +228,7 @@ impl<'a> Runner<'a> {
                 handler.catching = true;
                 let catch = handler.catch;
                 self.try_depth -= 1;
-                self.info.caught.borrow_mut().push(Rc::from(e));
+                self.info.caught.borrow_mut().push(Arc::from(e));
                 return Ok(After::Catch(catch));
             }
             return Err(Halt::Raised(e));

@@ -19,7 +19,6 @@ use keel_types::error::Result;
 use keel_types::{SqlError, Value};
 use smol_str::SmolStr;
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -86,7 +85,7 @@ pub struct Info {
     /// Modules being run, outermost first.
     pub modules: RefCell<Vec<ModuleIdentity>>,
     /// Errors being handled by CATCH blocks, outermost first.
-    pub caught: RefCell<Vec<Rc<SqlError>>>,
+    pub caught: RefCell<Vec<Arc<SqlError>>>,
     /// Temporary tables.
     pub temp: RefCell<TempTables>,
     /// Temporary tables when the open transaction first changed them.

@@ -1,5 +1,335 @@
-//! (to come)
+//! Databases, files and configuration.
 
-use super::SystemView;
+use super::{BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SID, SMALL, SystemView, TEXT, TINY, VARIANT, ViewContext, bit, date, int, text};
+use crate::catalog::DatabaseSettings;
+use crate::config;
+use crate::engine::DatabaseEntry;
+use keel_types::{Length, SqlType, Value};
+use std::sync::Arc;
 
-pub(super) static VIEWS: &[SystemView] = &[];
+type Rows = Vec<Vec<Value>>;
+
+const PATH: SqlType = SqlType::NVarChar(Length::Limited(260));
+
+const DATABASE: &[Column] = &[
+    ("name", NAME),
+    ("database_id", INT),
+    ("source_database_id", INT),
+    ("owner_sid", SID),
+    ("create_date", DATE),
+    ("compatibility_level", TINY),
+    ("collation_name", NAME),
+    ("user_access", TINY),
+    ("user_access_desc", DESC),
+    ("is_read_only", BIT),
+    ("is_auto_close_on", BIT),
+    ("is_auto_shrink_on", BIT),
+    ("state", TINY),
+    ("state_desc", DESC),
+    ("is_in_standby", BIT),
+    ("is_cleanly_shutdown", BIT),
+    ("is_supplemental_logging_enabled", BIT),
+    ("snapshot_isolation_state", TINY),
+    ("snapshot_isolation_state_desc", DESC),
+    ("is_read_committed_snapshot_on", BIT),
+    ("recovery_model", TINY),
+    ("recovery_model_desc", DESC),
+    ("page_verify_option", TINY),
+    ("page_verify_option_desc", DESC),
+    ("is_auto_create_stats_on", BIT),
+    ("is_auto_create_stats_incremental_on", BIT),
+    ("is_auto_update_stats_on", BIT),
+    ("is_auto_update_stats_async_on", BIT),
+    ("is_ansi_null_default_on", BIT),
+    ("is_ansi_nulls_on", BIT),
+    ("is_ansi_padding_on", BIT),
+    ("is_ansi_warnings_on", BIT),
+    ("is_arithabort_on", BIT),
+    ("is_concat_null_yields_null_on", BIT),
+    ("is_numeric_roundabort_on", BIT),
+    ("is_quoted_identifier_on", BIT),
+    ("is_recursive_triggers_on", BIT),
+    ("is_cursor_close_on_commit_on", BIT),
+    ("is_local_cursor_default", BIT),
+    ("is_fulltext_enabled", BIT),
+    ("is_trustworthy_on", BIT),
+    ("is_db_chaining_on", BIT),
+    ("is_parameterization_forced", BIT),
+    ("is_master_key_encrypted_by_server", BIT),
+    ("is_query_store_on", BIT),
+    ("is_published", BIT),
+    ("is_subscribed", BIT),
+    ("is_merge_published", BIT),
+    ("is_distributor", BIT),
+    ("is_sync_with_backup", BIT),
+    ("service_broker_guid", GUID),
+    ("is_broker_enabled", BIT),
+    ("log_reuse_wait", TINY),
+    ("log_reuse_wait_desc", DESC),
+    ("is_date_correlation_on", BIT),
+    ("is_cdc_enabled", BIT),
+    ("is_encrypted", BIT),
+    ("is_honor_broker_priority_on", BIT),
+    ("replica_id", GUID),
+    ("group_database_id", GUID),
+    ("resource_pool_id", INT),
+    ("default_language_lcid", SMALL),
+    ("default_language_name", NAME),
+    ("default_fulltext_language_lcid", INT),
+    ("default_fulltext_language_name", NAME),
+    ("is_nested_triggers_on", BIT),
+    ("is_transform_noise_words_on", BIT),
+    ("two_digit_year_cutoff", SMALL),
+    ("containment", TINY),
+    ("containment_desc", DESC),
+    ("target_recovery_time_in_seconds", INT),
+    ("delayed_durability", INT),
+    ("delayed_durability_desc", DESC),
+    ("is_memory_optimized_elevate_to_snapshot_on", BIT),
+    ("is_federation_member", BIT),
+    ("is_remote_data_archive_enabled", BIT),
+    ("is_mixed_page_allocation_on", BIT),
+    ("is_temporal_history_retention_enabled", BIT),
+    ("catalog_collation_type", INT),
+    ("catalog_collation_type_desc", DESC),
+    ("physical_database_name", NAME),
+    ("is_result_set_caching_on", BIT),
+    ("is_accelerated_database_recovery_on", BIT),
+    ("is_tempdb_spill_to_remote_store", BIT),
+    ("is_stale_page_detection_on", BIT),
+    ("is_memory_optimized_enabled", BIT),
+    ("is_data_retention_enabled", BIT),
+    ("is_ledger_on", BIT),
+    ("is_change_feed_enabled", BIT),
+];
+
+const FILE: &[Column] = &[
+    ("database_id", INT),
+    ("file_id", INT),
+    ("file_guid", GUID),
+    ("type", TINY),
+    ("type_desc", DESC),
+    ("data_space_id", INT),
+    ("name", NAME),
+    ("physical_name", PATH),
+    ("state", TINY),
+    ("state_desc", DESC),
+    ("size", INT),
+    ("max_size", INT),
+    ("growth", INT),
+    ("is_media_read_only", BIT),
+    ("is_read_only", BIT),
+    ("is_sparse", BIT),
+    ("is_percent_growth", BIT),
+    ("is_name_reserved", BIT),
+    ("is_persistent_log_buffer", BIT),
+];
+
+pub(super) static VIEWS: &[SystemView] = &[
+    SystemView { schema: "sys", name: "databases", columns: DATABASE, rows: databases },
+    SystemView {
+        schema: "sys",
+        name: "sysdatabases",
+        columns: &[
+            ("name", NAME),
+            ("dbid", SMALL),
+            ("sid", SID),
+            ("mode", SMALL),
+            ("status", INT),
+            ("status2", INT),
+            ("crdate", DATE),
+            ("reserved", DATE),
+            ("category", INT),
+            ("cmptlevel", TINY),
+            ("filename", PATH),
+            ("version", SMALL),
+        ],
+        rows: old_databases,
+    },
+    SystemView { schema: "sys", name: "master_files", columns: FILE, rows: master_files },
+    SystemView { schema: "sys", name: "database_files", columns: FILE, rows: database_files },
+    SystemView {
+        schema: "sys",
+        name: "filegroups",
+        columns: &[
+            ("name", NAME),
+            ("data_space_id", INT),
+            ("type", super::KIND),
+            ("type_desc", DESC),
+            ("is_default", BIT),
+            ("is_system", BIT),
+            ("filegroup_guid", GUID),
+            ("log_filegroup_id", INT),
+            ("is_read_only", BIT),
+            ("is_autogrow_all_files", BIT),
+        ],
+        rows: filegroups,
+    },
+    SystemView {
+        schema: "sys",
+        name: "data_spaces",
+        columns: &[
+            ("name", NAME),
+            ("data_space_id", INT),
+            ("type", super::KIND),
+            ("type_desc", DESC),
+            ("is_default", BIT),
+            ("is_system", BIT),
+        ],
+        rows: |cx| filegroups(cx).into_iter().map(|r| r[..6].to_vec()).collect(),
+    },
+    SystemView {
+        schema: "sys",
+        name: "configurations",
+        columns: &[
+            ("configuration_id", INT),
+            ("name", SqlType::NVarChar(Length::Limited(35))),
+            ("value", VARIANT),
+            ("minimum", VARIANT),
+            ("maximum", VARIANT),
+            ("value_in_use", VARIANT),
+            ("description", SqlType::NVarChar(Length::Limited(255))),
+            ("is_dynamic", BIT),
+            ("is_advanced", BIT),
+        ],
+        rows: configurations,
+    },
+    SystemView {
+        schema: "sys",
+        name: "database_recovery_status",
+        columns: &[("database_id", INT), ("database_guid", GUID), ("family_guid", GUID), ("last_log_backup_lsn", BIG)],
+        rows: |cx| cx.engine.databases().iter().map(|d| vec![int(d.id.0), NULL, NULL, NULL]).collect(),
+    },
+    SystemView {
+        schema: "sys",
+        name: "messages",
+        columns: &[
+            ("message_id", INT),
+            ("language_id", SMALL),
+            ("severity", TINY),
+            ("is_event_logged", BIT),
+            ("text", TEXT),
+        ],
+        rows: |cx| {
+            let row = |(n, t): (i32, String)| vec![int(n), int(1033), int(16), bit(false), text(t)];
+            cx.engine.user_messages().into_iter().map(row).collect()
+        },
+    },
+];
+
+fn databases(cx: &ViewContext<'_>) -> Rows {
+    cx.engine.databases().iter().map(|d| database(d)).collect()
+}
+
+fn database(d: &DatabaseEntry) -> Vec<Value> {
+    let picture = d.picture();
+    let s: &DatabaseSettings = picture.settings();
+    let flag = |name: &str| bit(s.flags.get(name).copied().unwrap_or(false));
+    let (no, yes) = (|| bit(false), || bit(true));
+    let access = match s.user_access.as_str() {
+        "SINGLE_USER" => 1,
+        "RESTRICTED_USER" => 2,
+        _ => 0,
+    };
+    let recovery = match s.recovery.as_str() {
+        "FULL" => 1,
+        "BULK_LOGGED" => 2,
+        _ => 3,
+    };
+    let (wait, wait_name) = super::log_reuse_wait(d);
+    let state = if s.offline { (6, "OFFLINE") } else { (0, "ONLINE") };
+    let snapshot = if s.allow_snapshot { (1, "ON") } else { (0, "OFF") };
+    let mut row = vec![text(&*d.name()), int(d.id.0), NULL, Value::bytes(vec![1])];
+    row.extend([date(s.created), int(s.compatibility), text(s.collation.as_str()), int(access)]);
+    row.extend([text(s.user_access.as_str()), bit(s.read_only), flag("AUTO_CLOSE"), flag("AUTO_SHRINK")]);
+    row.extend([int(state.0), text(state.1), no(), no(), no(), int(snapshot.0), text(snapshot.1)]);
+    row.extend([bit(s.read_committed_snapshot), int(recovery), text(s.recovery.as_str()), int(2), text("CHECKSUM")]);
+    row.extend([yes(), no(), yes(), no()]);
+    for name in ["ANSI_NULL_DEFAULT", "ANSI_NULLS", "ANSI_PADDING", "ANSI_WARNINGS", "ARITHABORT"] {
+        row.push(flag(name));
+    }
+    row.extend([flag("CONCAT_NULL_YIELDS_NULL"), flag("NUMERIC_ROUNDABORT"), flag("QUOTED_IDENTIFIER")]);
+    row.extend([flag("RECURSIVE_TRIGGERS"), flag("CURSOR_CLOSE_ON_COMMIT"), no(), no()]);
+    row.extend([flag("TRUSTWORTHY"), flag("DB_CHAINING"), no(), no(), flag("QUERY_STORE")]);
+    row.extend([no(), no(), no(), no(), no(), Value::Guid([0; 16]), no()]);
+    row.extend([int(wait), text(wait_name), no(), no(), no(), no(), NULL, NULL, NULL]);
+    row.extend([NULL, NULL, NULL, NULL, NULL, NULL, NULL, int(0), text("NONE")]);
+    row.extend([int(s.target_recovery_seconds), int(0), text("DISABLED"), no(), no(), no(), no(), yes()]);
+    row.extend([int(0), text("DATABASE_DEFAULT"), text(&*d.name())]);
+    row.extend(std::iter::repeat_n(bit(false), DATABASE.len() - row.len()));
+    row
+}
+
+fn old_databases(cx: &ViewContext<'_>) -> Rows {
+    cx.engine
+        .databases()
+        .iter()
+        .map(|d| {
+            let picture = d.picture();
+            let s = picture.settings();
+            vec![
+                text(&*d.name()),
+                int(d.id.0),
+                Value::bytes(vec![1]),
+                int(0),
+                int(if s.offline { 512 } else { 65_536 }),
+                int(0),
+                date(s.created),
+                date(0),
+                int(0),
+                int(s.compatibility),
+                text(d.store.dir().display().to_string()),
+                int(957),
+            ]
+        })
+        .collect()
+}
+
+fn files(d: &Arc<DatabaseEntry>) -> Rows {
+    let dir = d.store.dir();
+    [(1, 0, "ROWS", "", "data"), (2, 1, "LOG", "_log", "log")]
+        .into_iter()
+        .map(|(id, kind, kind_name, suffix, file)| {
+            let mut row = vec![int(d.id.0), int(id), NULL, int(kind), text(kind_name), int(2 - id)];
+            row.extend([text(format!("{}{suffix}", d.name())), text(dir.join(file).display().to_string())]);
+            row.extend([int(0), text("ONLINE"), int(1024), int(-1), int(8192)]);
+            row.extend(std::iter::repeat_n(bit(false), 6));
+            row
+        })
+        .collect()
+}
+
+fn master_files(cx: &ViewContext<'_>) -> Rows {
+    cx.engine.databases().iter().flat_map(files).collect()
+}
+
+fn database_files(cx: &ViewContext<'_>) -> Rows {
+    files(&cx.entry)
+}
+
+fn filegroups(_: &ViewContext<'_>) -> Rows {
+    let mut row = vec![text("PRIMARY"), int(1), text("FG"), text("ROWS_FILEGROUP"), bit(true), bit(false)];
+    row.extend([NULL, NULL, bit(false), bit(false)]);
+    vec![row]
+}
+
+fn configurations(cx: &ViewContext<'_>) -> Rows {
+    let variant = |n: i64| Value::Variant(Arc::new((INT, Value::Int(n))));
+    config::OPTIONS
+        .iter()
+        .map(|o| {
+            let v = cx.engine.configuration(o.id);
+            vec![
+                int(o.id),
+                text(o.name),
+                variant(v.configured),
+                variant(o.minimum),
+                variant(o.maximum),
+                variant(v.running),
+                text(o.name),
+                bit(o.dynamic),
+                bit(o.advanced),
+            ]
+        })
+        .collect()
+}

@@ -1,5 +1,343 @@
-//! (to come)
+//! INFORMATION_SCHEMA.
 
-use super::SystemView;
+use super::columns::{action, collation, referenced_index, tables};
+use super::{Column, DATE, INT, NAME, NULL, SMALL, SystemView, TEXT, TINY, ViewContext, date, facts, int, text};
+use keel_query::catalog::{Catalog as _, ColumnDef, ModuleKind, TableDef};
+use keel_types::{Length, SqlType, Value};
 
-pub(super) static VIEWS: &[SystemView] = &[];
+type Rows = Vec<Vec<Value>>;
+
+const WORD: SqlType = SqlType::VarChar(Length::Limited(30));
+const SCHEMA: &str = "INFORMATION_SCHEMA";
+
+const COLUMN: &[Column] = &[
+    ("TABLE_CATALOG", NAME),
+    ("TABLE_SCHEMA", NAME),
+    ("TABLE_NAME", NAME),
+    ("COLUMN_NAME", NAME),
+    ("ORDINAL_POSITION", INT),
+    ("COLUMN_DEFAULT", TEXT),
+    ("IS_NULLABLE", WORD),
+    ("DATA_TYPE", NAME),
+    ("CHARACTER_MAXIMUM_LENGTH", INT),
+    ("CHARACTER_OCTET_LENGTH", INT),
+    ("NUMERIC_PRECISION", TINY),
+    ("NUMERIC_PRECISION_RADIX", SMALL),
+    ("NUMERIC_SCALE", INT),
+    ("DATETIME_PRECISION", SMALL),
+    ("CHARACTER_SET_CATALOG", NAME),
+    ("CHARACTER_SET_SCHEMA", NAME),
+    ("CHARACTER_SET_NAME", NAME),
+    ("COLLATION_CATALOG", NAME),
+    ("COLLATION_SCHEMA", NAME),
+    ("COLLATION_NAME", NAME),
+    ("DOMAIN_CATALOG", NAME),
+    ("DOMAIN_SCHEMA", NAME),
+    ("DOMAIN_NAME", NAME),
+];
+
+const ROUTINE: &[Column] = &[
+    ("SPECIFIC_CATALOG", NAME),
+    ("SPECIFIC_SCHEMA", NAME),
+    ("SPECIFIC_NAME", NAME),
+    ("ROUTINE_CATALOG", NAME),
+    ("ROUTINE_SCHEMA", NAME),
+    ("ROUTINE_NAME", NAME),
+    ("ROUTINE_TYPE", NAME),
+    ("DATA_TYPE", NAME),
+    ("ROUTINE_BODY", NAME),
+    ("ROUTINE_DEFINITION", TEXT),
+    ("CREATED", DATE),
+    ("LAST_ALTERED", DATE),
+];
+
+const PARAMETER: &[Column] = &[
+    ("SPECIFIC_CATALOG", NAME),
+    ("SPECIFIC_SCHEMA", NAME),
+    ("SPECIFIC_NAME", NAME),
+    ("ORDINAL_POSITION", INT),
+    ("PARAMETER_MODE", WORD),
+    ("IS_RESULT", WORD),
+    ("PARAMETER_NAME", NAME),
+    ("DATA_TYPE", NAME),
+    ("CHARACTER_MAXIMUM_LENGTH", INT),
+    ("NUMERIC_PRECISION", TINY),
+    ("NUMERIC_SCALE", INT),
+];
+
+const TABLE_CONSTRAINT: &[Column] = &[
+    ("CONSTRAINT_CATALOG", NAME),
+    ("CONSTRAINT_SCHEMA", NAME),
+    ("CONSTRAINT_NAME", NAME),
+    ("TABLE_CATALOG", NAME),
+    ("TABLE_SCHEMA", NAME),
+    ("TABLE_NAME", NAME),
+    ("CONSTRAINT_TYPE", WORD),
+    ("IS_DEFERRABLE", WORD),
+    ("INITIALLY_DEFERRED", WORD),
+];
+
+const KEY_COLUMN: &[Column] = &[
+    ("CONSTRAINT_CATALOG", NAME),
+    ("CONSTRAINT_SCHEMA", NAME),
+    ("CONSTRAINT_NAME", NAME),
+    ("TABLE_CATALOG", NAME),
+    ("TABLE_SCHEMA", NAME),
+    ("TABLE_NAME", NAME),
+    ("COLUMN_NAME", NAME),
+    ("ORDINAL_POSITION", INT),
+];
+
+pub(super) static VIEWS: &[SystemView] = &[
+    SystemView {
+        schema: SCHEMA,
+        name: "TABLES",
+        columns: &[("TABLE_CATALOG", NAME), ("TABLE_SCHEMA", NAME), ("TABLE_NAME", NAME), ("TABLE_TYPE", WORD)],
+        rows: table_list,
+    },
+    SystemView { schema: SCHEMA, name: "COLUMNS", columns: COLUMN, rows: columns },
+    SystemView {
+        schema: SCHEMA,
+        name: "VIEWS",
+        columns: &[
+            ("TABLE_CATALOG", NAME),
+            ("TABLE_SCHEMA", NAME),
+            ("TABLE_NAME", NAME),
+            ("VIEW_DEFINITION", TEXT),
+            ("CHECK_OPTION", WORD),
+            ("IS_UPDATABLE", WORD),
+        ],
+        rows: views,
+    },
+    SystemView {
+        schema: SCHEMA,
+        name: "SCHEMATA",
+        columns: &[("CATALOG_NAME", NAME), ("SCHEMA_NAME", NAME), ("SCHEMA_OWNER", NAME)],
+        rows: |cx| {
+            let row = |s: &std::sync::Arc<crate::catalog::SchemaDef>| vec![text(&*cx.entry.name()), text(s.name.as_str()), text("dbo")];
+            cx.picture.schemas().map(row).collect()
+        },
+    },
+    SystemView { schema: SCHEMA, name: "ROUTINES", columns: ROUTINE, rows: routines },
+    SystemView { schema: SCHEMA, name: "PARAMETERS", columns: PARAMETER, rows: parameters },
+    SystemView { schema: SCHEMA, name: "TABLE_CONSTRAINTS", columns: TABLE_CONSTRAINT, rows: table_constraints },
+    SystemView { schema: SCHEMA, name: "KEY_COLUMN_USAGE", columns: KEY_COLUMN, rows: key_columns },
+    SystemView {
+        schema: SCHEMA,
+        name: "CONSTRAINT_COLUMN_USAGE",
+        columns: &[
+            ("TABLE_CATALOG", NAME),
+            ("TABLE_SCHEMA", NAME),
+            ("TABLE_NAME", NAME),
+            ("COLUMN_NAME", NAME),
+            ("CONSTRAINT_CATALOG", NAME),
+            ("CONSTRAINT_SCHEMA", NAME),
+            ("CONSTRAINT_NAME", NAME),
+        ],
+        rows: |cx| {
+            let reorder = |r: Vec<Value>| [3, 4, 5, 6, 0, 1, 2].map(|i: usize| r[i].clone()).to_vec();
+            key_columns(cx).into_iter().map(reorder).collect()
+        },
+    },
+    SystemView {
+        schema: SCHEMA,
+        name: "REFERENTIAL_CONSTRAINTS",
+        columns: &[
+            ("CONSTRAINT_CATALOG", NAME),
+            ("CONSTRAINT_SCHEMA", NAME),
+            ("CONSTRAINT_NAME", NAME),
+            ("UNIQUE_CONSTRAINT_CATALOG", NAME),
+            ("UNIQUE_CONSTRAINT_SCHEMA", NAME),
+            ("UNIQUE_CONSTRAINT_NAME", NAME),
+            ("MATCH_OPTION", WORD),
+            ("UPDATE_RULE", WORD),
+            ("DELETE_RULE", WORD),
+        ],
+        rows: referential,
+    },
+    SystemView {
+        schema: SCHEMA,
+        name: "CHECK_CONSTRAINTS",
+        columns: &[
+            ("CONSTRAINT_CATALOG", NAME),
+            ("CONSTRAINT_SCHEMA", NAME),
+            ("CONSTRAINT_NAME", NAME),
+            ("CHECK_CLAUSE", TEXT),
+        ],
+        rows: |cx| {
+            let mut rows = Vec::new();
+            for t in tables(cx) {
+                for c in &t.checks {
+                    rows.push(vec![catalog(cx), schema(cx, t.schema_id), text(c.name.as_str()), text(c.text.as_str())]);
+                }
+            }
+            rows
+        },
+    },
+];
+
+fn catalog(cx: &ViewContext<'_>) -> Value {
+    text(&*cx.entry.name())
+}
+
+fn schema(cx: &ViewContext<'_>, id: i32) -> Value {
+    cx.picture.schema_name(id).map_or(NULL, text)
+}
+
+fn table_list(cx: &ViewContext<'_>) -> Rows {
+    let row = |schema_id, name: &str, kind| vec![catalog(cx), schema(cx, schema_id), text(name), text(kind)];
+    let mut rows: Rows = tables(cx).iter().map(|t| row(t.schema_id, &t.name, "BASE TABLE")).collect();
+    let views = cx.picture.modules().filter(|m| m.kind == ModuleKind::View);
+    rows.extend(views.map(|m| row(m.schema_id, &m.name, "VIEW")));
+    rows
+}
+
+fn column(cx: &ViewContext<'_>, schema_id: i32, table: &str, at: usize, c: &ColumnDef) -> Vec<Value> {
+    let f = facts(c.ty);
+    let number = |n: Option<i64>| n.map_or(NULL, Value::Int);
+    let octets = f.characters.map(|n| match c.ty {
+        SqlType::NChar(_) | SqlType::NVarChar(_) if n > 0 => i64::from(n) * 2,
+        _ => i64::from(n),
+    });
+    let (precision, radix, scale) = match c.ty {
+        SqlType::Decimal { .. } | SqlType::Numeric { .. } | SqlType::Money | SqlType::SmallMoney => {
+            (Some(f.precision.into()), Some(10), Some(f.scale.into()))
+        }
+        SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt => {
+            (Some(f.precision.into()), Some(10), Some(0))
+        }
+        SqlType::Real | SqlType::Float => (Some(f.precision.into()), Some(2), None),
+        _ => (None, None, None),
+    };
+    let fraction = match c.ty {
+        SqlType::Date => Some(0),
+        SqlType::DateTime => Some(3),
+        SqlType::SmallDateTime => Some(0),
+        SqlType::Time(n) | SqlType::DateTime2(n) | SqlType::DateTimeOffset(n) => Some(i64::from(n)),
+        _ => None,
+    };
+    let set = match c.ty {
+        SqlType::NChar(_) | SqlType::NVarChar(_) | SqlType::NText => text("UNICODE"),
+        _ if f.is_text => text("iso_1"),
+        _ => NULL,
+    };
+    let mut row = vec![catalog(cx), schema(cx, schema_id), text(table), text(c.name.as_str()), int(at as i64 + 1)];
+    row.push(c.default.as_ref().map_or(NULL, |d| text(d.text.as_str())));
+    row.extend([text(if c.nullable { "YES" } else { "NO" }), text(c.ty.name())]);
+    row.extend([f.characters.map_or(NULL, int), number(octets), number(precision), number(radix), number(scale)]);
+    row.extend([number(fraction), NULL, NULL, set, NULL, NULL, collation(c), NULL, NULL, NULL]);
+    row
+}
+
+fn columns(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for t in tables(cx) {
+        rows.extend(t.columns.iter().enumerate().map(|(i, c)| column(cx, t.schema_id, &t.name, i, c)));
+    }
+    for (id, columns) in super::modules::view_columns(cx) {
+        let Some(m) = cx.picture.module_by_id(id) else { continue };
+        rows.extend(columns.iter().enumerate().map(|(i, c)| column(cx, m.schema_id, &m.name, i, c)));
+    }
+    rows
+}
+
+fn views(cx: &ViewContext<'_>) -> Rows {
+    let views = cx.picture.modules().filter(|m| m.kind == ModuleKind::View);
+    views
+        .map(|m| {
+            let mut row = vec![catalog(cx), schema(cx, m.schema_id), text(m.name.as_str()), text(m.text.as_str())];
+            row.extend([text("NONE"), text("NO")]);
+            row
+        })
+        .collect()
+}
+
+fn routines(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for m in cx.picture.modules().filter(|m| !matches!(m.kind, ModuleKind::View | ModuleKind::Trigger)) {
+        let procedure = m.kind == ModuleKind::Procedure;
+        let returns = super::modules::program(cx, m).and_then(|p| p.returns);
+        let ty = match (procedure, returns) {
+            (true, _) => NULL,
+            (false, Some(ty)) => text(ty.name()),
+            (false, None) => text("TABLE"),
+        };
+        let mut row = Vec::with_capacity(ROUTINE.len());
+        for _ in 0..2 {
+            row.extend([catalog(cx), schema(cx, m.schema_id), text(m.name.as_str())]);
+        }
+        row.extend([text(if procedure { "PROCEDURE" } else { "FUNCTION" }), ty, text("SQL")]);
+        row.extend([text(m.text.as_str()), date(m.created), date(m.modified)]);
+        rows.push(row);
+    }
+    rows
+}
+
+fn parameters(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for m in cx.picture.modules().filter(|m| !matches!(m.kind, ModuleKind::View | ModuleKind::Trigger)) {
+        let Some(program) = super::modules::program(cx, m) else { continue };
+        for (i, p) in program.parameters.iter().enumerate() {
+            let f = facts(p.ty);
+            let mut row = vec![catalog(cx), schema(cx, m.schema_id), text(m.name.as_str()), int(i as i64 + 1)];
+            row.extend([text(if p.output { "INOUT" } else { "IN" }), text("NO"), text(p.name.clone())]);
+            row.extend([text(p.ty.name()), f.characters.map_or(NULL, int), int(f.precision), int(f.scale)]);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// Name and type of every key, check and foreign key of a table.
+fn constraints(t: &TableDef) -> Vec<(&str, &'static str, Vec<i32>)> {
+    let keys = t.indexes.iter().filter(|i| i.constraint_id != 0).map(|i| {
+        let kind = if i.is_primary_key { "PRIMARY KEY" } else { "UNIQUE" };
+        (i.name.as_str(), kind, i.key.iter().map(|k| k.column_id).collect())
+    });
+    let foreign = t.foreign_keys.iter().map(|k| (k.name.as_str(), "FOREIGN KEY", k.columns.clone()));
+    let checks = t.checks.iter().map(|c| (c.name.as_str(), "CHECK", Vec::new()));
+    keys.chain(foreign).chain(checks).collect()
+}
+
+fn table_constraints(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for t in tables(cx) {
+        for (name, kind, _) in constraints(&t) {
+            let mut row = vec![catalog(cx), schema(cx, t.schema_id), text(name), catalog(cx), schema(cx, t.schema_id)];
+            row.extend([text(t.name.as_str()), text(kind), text("NO"), text("NO")]);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+fn key_columns(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for t in tables(cx) {
+        for (name, _, columns) in constraints(&t) {
+            for (i, id) in columns.iter().enumerate() {
+                let column = t.columns.iter().find(|c| c.column_id == *id).map_or("", |c| c.name.as_str());
+                let mut row = vec![catalog(cx), schema(cx, t.schema_id), text(name), catalog(cx)];
+                row.extend([schema(cx, t.schema_id), text(t.name.as_str()), text(column), int(i as i64 + 1)]);
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+fn referential(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for t in tables(cx) {
+        for k in &t.foreign_keys {
+            let other = cx.picture.table_by_id(k.referenced_table);
+            let index = other.as_ref().and_then(|o| referenced_index(o, k)).map(|i| i.name.clone());
+            let rule = |a| text(action(a).1.replace('_', " "));
+            let mut row = vec![catalog(cx), schema(cx, t.schema_id), text(k.name.as_str()), catalog(cx)];
+            row.extend([other.map_or(NULL, |o| schema(cx, o.schema_id)), index.map_or(NULL, text), text("SIMPLE")]);
+            row.extend([rule(k.on_update), rule(k.on_delete)]);
+            rows.push(row);
+        }
+    }
+    rows
+}

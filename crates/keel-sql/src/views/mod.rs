@@ -246,6 +246,7 @@ pub(crate) const DATE: SqlType = SqlType::DateTime;
 pub(crate) const TEXT: SqlType = SqlType::NVarChar(Length::Max);
 pub(crate) const DESC: SqlType = SqlType::NVarChar(Length::Limited(60));
 pub(crate) const KIND: SqlType = SqlType::Char(2);
+pub(crate) const CHAR4: SqlType = SqlType::Char(4);
 pub(crate) const GUID: SqlType = SqlType::UniqueIdentifier;
 pub(crate) const SID: SqlType = SqlType::VarBinary(Length::Limited(85));
 pub(crate) const VARIANT: SqlType = SqlType::SqlVariant;
@@ -264,3 +265,14 @@ pub(crate) fn date(ticks: i64) -> Value {
     Value::DateTime(keel_types::datetime::round_to_datetime(ticks))
 }
 pub(crate) const NULL: Value = Value::Null;
+
+/// `log_reuse_wait` and its description.
+pub(crate) fn log_reuse_wait(d: &DatabaseEntry) -> (i64, &'static str) {
+    use keel_node::LogReuseWait as W;
+    match d.store.log_reuse_wait() {
+        W::Nothing => (0, "NOTHING"),
+        W::Checkpoint => (1, "CHECKPOINT"),
+        W::LogBackup => (2, "LOG_BACKUP"),
+        W::ActiveTransaction => (4, "ACTIVE_TRANSACTION"),
+    }
+}
