@@ -242,7 +242,9 @@ impl TriggerInvoker for Triggers {
     }
 }
 
-fn fires(module: &ModuleDef, action: DmlAction) -> bool {
+/// Whether a trigger is an enabled AFTER trigger for a change.
+#[must_use]
+pub fn fires(module: &ModuleDef, action: DmlAction) -> bool {
     module.trigger.is_some_and(|t| {
         let event = match action {
             DmlAction::Insert => t.on_insert,

@@ -60,7 +60,7 @@ impl World for Server {
         self.engine.instance().locks().waiting().len()
     }
     fn restart(&mut self) {
-        self.disk = self.disk.crash(keel_base::env::sim::Tear::Clean);
+        self.disk = self.disk.crash(keel_base::env::sim::Tear::LoseAll);
         self.engine = open(&self.disk);
     }
 }

@@ -295,6 +295,14 @@ impl BindScope for Scope<'_> {
         functions::bind(name, args)
     }
 
+    fn has_triggers(&self, table: &TableDef, action: keel_query::context::DmlAction) -> bool {
+        if table.object_id < 0 {
+            return false;
+        }
+        let Some(entry) = self.info.engine.database_by_id(table.database) else { return false };
+        self.info.picture(&entry).triggers(table.object_id).iter().any(|m| modules::fires(m, action))
+    }
+
     fn user_type(&self, schema: Option<&str>, name: &str) -> Option<SqlType> {
         if name.eq_ignore_ascii_case("sysname") {
             return Some(SqlType::SYSNAME);

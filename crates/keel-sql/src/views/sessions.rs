@@ -311,8 +311,8 @@ fn locks(cx: &ViewContext<'_>) -> Rows {
             RequestStatus::Wait => "WAIT",
             RequestStatus::Convert => "CONVERT",
         };
-        let mut row = vec![text(lock.resource.type_name()), text(""), int(lock.resource.database().0)];
-        row.extend([text(lock.resource.description()), int(0), int(0), text(lock.mode.to_string()), text("LOCK")]);
+        let mut row = vec![text(lock.resource.as_ref().type_name()), text(""), int(lock.resource.as_ref().database().0)];
+        row.extend([text(lock.resource.as_ref().description()), int(0), int(0), text(lock.mode.to_string()), text("LOCK")]);
         row.extend([text(state), int(lock.count), int(lock.agent as i64), text("TRANSACTION"), int(lock.owner as i64)]);
         rows.push(row);
     }
