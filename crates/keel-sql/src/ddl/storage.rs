@@ -78,7 +78,8 @@ impl Info {
         let mut txn = entry.store.begin(Isolation::ReadCommitted);
         let view = txn.statement_snapshot();
         let tree = table.indexes[0].tree;
-        let Ok(mut cursor) = txn.scan(&view, tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward) else {
+        let Ok(mut cursor) = txn.scan(&view, tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward)
+        else {
             return 0;
         };
         let mut count = 0;

@@ -5,8 +5,8 @@ use crate::run::format_message as fill;
 use crate::session::info::Info;
 use crate::session::options::Switches;
 use keel_types::error::Result;
-use std::sync::Arc;
 use keel_types::{Decimal, SqlError, Value};
+use std::sync::Arc;
 
 pub(super) fn row_count(info: &Info, _: &[Value]) -> Result<Value> {
     Ok(Value::Int(info.row_count.get() as i64))

@@ -10,10 +10,10 @@ use crate::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed, comma
 use keel_base::DatabaseId;
 use keel_node::LockMode;
 use keel_parser::ast::{self, StatementKind};
+use keel_query::RowSink;
 use keel_query::catalog::ObjectId;
 use keel_query::plan::Dml;
 use keel_query::scope::VirtualColumn;
-use keel_query::RowSink;
 use keel_types::error::Result;
 use keel_types::{SqlError, SqlType, Value};
 use std::sync::Arc;

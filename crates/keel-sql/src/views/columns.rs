@@ -1,8 +1,8 @@
 //! Columns, types, indexes and constraints.
 
 use super::{
-    BIG, BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SMALL, SystemView, TEXT, TINY, VARIANT, ViewContext, bit, date, facts,
-    int, text,
+    BIG, BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SMALL, SystemView, TEXT, TINY, VARIANT, ViewContext,
+    bit, date, facts, int, text,
 };
 use crate::engine::TEMPDB;
 use keel_query::catalog::{
@@ -346,7 +346,19 @@ fn column_row(id: i32, c: &ColumnDef) -> Vec<Value> {
     ];
     row.extend(std::iter::repeat_n(bit(false), 6));
     row.extend([int(0), int(c.default.as_ref().map_or(0, |d| d.object_id)), int(0), bit(false), bit(false)]);
-    row.extend([int(0), text("NOT_APPLICABLE"), NULL, NULL, NULL, NULL, NULL, bit(false), bit(false), NULL, NULL]);
+    row.extend([
+        int(0),
+        text("NOT_APPLICABLE"),
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        bit(false),
+        bit(false),
+        NULL,
+        NULL,
+    ]);
     row
 }
 
@@ -534,7 +546,8 @@ fn index_columns(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
     for t in tables(cx) {
         for i in &t.indexes {
-            let keys = i.key.iter().enumerate().map(|(n, k)| (k.column_id, n as i64 + 1, k.descending, false));
+            let keys =
+                i.key.iter().enumerate().map(|(n, k)| (k.column_id, n as i64 + 1, k.descending, false));
             let included = i.included.iter().map(|id| (*id, 0, false, true));
             for (n, (column, ordinal, descending, included)) in keys.chain(included).enumerate() {
                 rows.push(vec![

@@ -1,6 +1,9 @@
 //! Databases, files and configuration.
 
-use super::{BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SID, SMALL, SystemView, TEXT, TINY, VARIANT, ViewContext, bit, date, int, text};
+use super::{
+    BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SID, SMALL, SystemView, TEXT, TINY, VARIANT,
+    ViewContext, bit, date, int, text,
+};
 use crate::catalog::DatabaseSettings;
 use crate::config;
 use crate::engine::DatabaseEntry;
@@ -197,7 +200,12 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView {
         schema: "sys",
         name: "database_recovery_status",
-        columns: &[("database_id", INT), ("database_guid", GUID), ("family_guid", GUID), ("last_log_backup_lsn", BIG)],
+        columns: &[
+            ("database_id", INT),
+            ("database_guid", GUID),
+            ("family_guid", GUID),
+            ("last_log_backup_lsn", BIG),
+        ],
         rows: |cx| cx.engine.databases().iter().map(|d| vec![int(d.id.0), NULL, NULL, NULL]).collect(),
     },
     SystemView {
@@ -243,7 +251,13 @@ fn database(d: &DatabaseEntry) -> Vec<Value> {
     row.extend([date(s.created), int(s.compatibility), text(s.collation.as_str()), int(access)]);
     row.extend([text(s.user_access.as_str()), bit(s.read_only), flag("AUTO_CLOSE"), flag("AUTO_SHRINK")]);
     row.extend([int(state.0), text(state.1), no(), no(), no(), int(snapshot.0), text(snapshot.1)]);
-    row.extend([bit(s.read_committed_snapshot), int(recovery), text(s.recovery.as_str()), int(2), text("CHECKSUM")]);
+    row.extend([
+        bit(s.read_committed_snapshot),
+        int(recovery),
+        text(s.recovery.as_str()),
+        int(2),
+        text("CHECKSUM"),
+    ]);
     row.extend([yes(), no(), yes(), no()]);
     for name in ["ANSI_NULL_DEFAULT", "ANSI_NULLS", "ANSI_PADDING", "ANSI_WARNINGS", "ARITHABORT"] {
         row.push(flag(name));

@@ -1,7 +1,9 @@
 //! INFORMATION_SCHEMA.
 
 use super::columns::{action, collation, referenced_index, tables};
-use super::{Column, DATE, INT, NAME, NULL, SMALL, SystemView, TEXT, TINY, ViewContext, date, facts, int, text};
+use super::{
+    Column, DATE, INT, NAME, NULL, SMALL, SystemView, TEXT, TINY, ViewContext, date, facts, int, text,
+};
 use keel_query::catalog::{Catalog as _, ColumnDef, ModuleKind, TableDef};
 use keel_types::{Length, SqlType, Value};
 
@@ -92,7 +94,12 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView {
         schema: SCHEMA,
         name: "TABLES",
-        columns: &[("TABLE_CATALOG", NAME), ("TABLE_SCHEMA", NAME), ("TABLE_NAME", NAME), ("TABLE_TYPE", WORD)],
+        columns: &[
+            ("TABLE_CATALOG", NAME),
+            ("TABLE_SCHEMA", NAME),
+            ("TABLE_NAME", NAME),
+            ("TABLE_TYPE", WORD),
+        ],
         rows: table_list,
     },
     SystemView { schema: SCHEMA, name: "COLUMNS", columns: COLUMN, rows: columns },
@@ -114,13 +121,20 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "SCHEMATA",
         columns: &[("CATALOG_NAME", NAME), ("SCHEMA_NAME", NAME), ("SCHEMA_OWNER", NAME)],
         rows: |cx| {
-            let row = |s: &std::sync::Arc<crate::catalog::SchemaDef>| vec![text(&*cx.entry.name()), text(s.name.as_str()), text("dbo")];
+            let row = |s: &std::sync::Arc<crate::catalog::SchemaDef>| {
+                vec![text(&*cx.entry.name()), text(s.name.as_str()), text("dbo")]
+            };
             cx.picture.schemas().map(row).collect()
         },
     },
     SystemView { schema: SCHEMA, name: "ROUTINES", columns: ROUTINE, rows: routines },
     SystemView { schema: SCHEMA, name: "PARAMETERS", columns: PARAMETER, rows: parameters },
-    SystemView { schema: SCHEMA, name: "TABLE_CONSTRAINTS", columns: TABLE_CONSTRAINT, rows: table_constraints },
+    SystemView {
+        schema: SCHEMA,
+        name: "TABLE_CONSTRAINTS",
+        columns: TABLE_CONSTRAINT,
+        rows: table_constraints,
+    },
     SystemView { schema: SCHEMA, name: "KEY_COLUMN_USAGE", columns: KEY_COLUMN, rows: key_columns },
     SystemView {
         schema: SCHEMA,
@@ -168,7 +182,12 @@ pub(super) static VIEWS: &[SystemView] = &[
             let mut rows = Vec::new();
             for t in tables(cx) {
                 for c in &t.checks {
-                    rows.push(vec![catalog(cx), schema(cx, t.schema_id), text(c.name.as_str()), text(c.text.as_str())]);
+                    rows.push(vec![
+                        catalog(cx),
+                        schema(cx, t.schema_id),
+                        text(c.name.as_str()),
+                        text(c.text.as_str()),
+                    ]);
                 }
             }
             rows
@@ -221,10 +240,17 @@ fn column(cx: &ViewContext<'_>, schema_id: i32, table: &str, at: usize, c: &Colu
         _ if f.is_text => text("iso_1"),
         _ => NULL,
     };
-    let mut row = vec![catalog(cx), schema(cx, schema_id), text(table), text(c.name.as_str()), int(at as i64 + 1)];
+    let mut row =
+        vec![catalog(cx), schema(cx, schema_id), text(table), text(c.name.as_str()), int(at as i64 + 1)];
     row.push(c.default.as_ref().map_or(NULL, |d| text(d.text.as_str())));
     row.extend([text(if c.nullable { "YES" } else { "NO" }), text(c.ty.name())]);
-    row.extend([f.characters.map_or(NULL, int), number(octets), number(precision), number(radix), number(scale)]);
+    row.extend([
+        f.characters.map_or(NULL, int),
+        number(octets),
+        number(precision),
+        number(radix),
+        number(scale),
+    ]);
     row.extend([number(fraction), NULL, NULL, set, NULL, NULL, collation(c), NULL, NULL, NULL]);
     row
 }
@@ -245,7 +271,8 @@ fn views(cx: &ViewContext<'_>) -> Rows {
     let views = cx.picture.modules().filter(|m| m.kind == ModuleKind::View);
     views
         .map(|m| {
-            let mut row = vec![catalog(cx), schema(cx, m.schema_id), text(m.name.as_str()), text(m.text.as_str())];
+            let mut row =
+                vec![catalog(cx), schema(cx, m.schema_id), text(m.name.as_str()), text(m.text.as_str())];
             row.extend([text("NONE"), text("NO")]);
             row
         })
@@ -279,7 +306,8 @@ fn parameters(cx: &ViewContext<'_>) -> Rows {
         let Some(program) = super::modules::program(cx, m) else { continue };
         for (i, p) in program.parameters.iter().enumerate() {
             let f = facts(p.ty);
-            let mut row = vec![catalog(cx), schema(cx, m.schema_id), text(m.name.as_str()), int(i as i64 + 1)];
+            let mut row =
+                vec![catalog(cx), schema(cx, m.schema_id), text(m.name.as_str()), int(i as i64 + 1)];
             row.extend([text(if p.output { "INOUT" } else { "IN" }), text("NO"), text(p.name.clone())]);
             row.extend([text(p.ty.name()), f.characters.map_or(NULL, int), int(f.precision), int(f.scale)]);
             rows.push(row);
@@ -303,7 +331,8 @@ fn table_constraints(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
     for t in tables(cx) {
         for (name, kind, _) in constraints(&t) {
-            let mut row = vec![catalog(cx), schema(cx, t.schema_id), text(name), catalog(cx), schema(cx, t.schema_id)];
+            let mut row =
+                vec![catalog(cx), schema(cx, t.schema_id), text(name), catalog(cx), schema(cx, t.schema_id)];
             row.extend([text(t.name.as_str()), text(kind), text("NO"), text("NO")]);
             rows.push(row);
         }
@@ -334,7 +363,11 @@ fn referential(cx: &ViewContext<'_>) -> Rows {
             let index = other.as_ref().and_then(|o| referenced_index(o, k)).map(|i| i.name.clone());
             let rule = |a| text(action(a).1.replace('_', " "));
             let mut row = vec![catalog(cx), schema(cx, t.schema_id), text(k.name.as_str()), catalog(cx)];
-            row.extend([other.map_or(NULL, |o| schema(cx, o.schema_id)), index.map_or(NULL, text), text("SIMPLE")]);
+            row.extend([
+                other.map_or(NULL, |o| schema(cx, o.schema_id)),
+                index.map_or(NULL, text),
+                text("SIMPLE"),
+            ]);
             row.extend([rule(k.on_update), rule(k.on_delete)]);
             rows.push(row);
         }

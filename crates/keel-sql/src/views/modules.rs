@@ -1,6 +1,9 @@
 //! Texts, parameters and result columns of modules.
 
-use super::{BIT, Column, DESC, INT, NAME, NULL, SMALL, SystemView, TEXT, TINY, VARIANT, ViewContext, bit, facts, int, text};
+use super::{
+    BIT, Column, DESC, INT, NAME, NULL, SMALL, SystemView, TEXT, TINY, VARIANT, ViewContext, bit, facts, int,
+    text,
+};
 use crate::program::Program;
 use crate::session::scope::Scope;
 use keel_parser::ast::StatementKind;
@@ -75,8 +78,18 @@ pub(super) static VIEWS: &[SystemView] = &[
 
 fn sql_modules(cx: &ViewContext<'_>) -> Rows {
     let row = |m: &Arc<ModuleDef>| {
-        let mut row = vec![int(m.object_id), text(m.text.as_str()), bit(m.ansi_nulls), bit(m.quoted_identifier)];
-        row.extend([bit(false), bit(false), bit(false), bit(false), NULL, bit(false), bit(false), bit(false)]);
+        let mut row =
+            vec![int(m.object_id), text(m.text.as_str()), bit(m.ansi_nulls), bit(m.quoted_identifier)];
+        row.extend([
+            bit(false),
+            bit(false),
+            bit(false),
+            bit(false),
+            NULL,
+            bit(false),
+            bit(false),
+            bit(false),
+        ]);
         row
     };
     cx.picture.modules().map(row).collect()
@@ -115,7 +128,8 @@ fn parameters(cx: &ViewContext<'_>) -> Rows {
         }
         for (i, p) in program.parameters.iter().enumerate() {
             let default = p.default.is_some();
-            let row = parameter_row(m.object_id, i as i64 + 1, &p.name, p.ty, p.output, default, p.table.is_some());
+            let row =
+                parameter_row(m.object_id, i as i64 + 1, &p.name, p.ty, p.output, default, p.table.is_some());
             rows.push(row);
         }
     }

@@ -1,6 +1,8 @@
 //! sys.objects and its kin.
 
-use super::{BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SMALL, SystemView, ViewContext, bit, date, int, text};
+use super::{
+    BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SMALL, SystemView, ViewContext, bit, date, int, text,
+};
 use crate::catalog::ObjectRef;
 use keel_query::catalog::{Catalog as _, IndexKind, ModuleDef, ModuleKind};
 use keel_types::Value;
@@ -282,7 +284,11 @@ fn system_objects(cx: &ViewContext<'_>) -> Rows {
         .map(|v| {
             let o = ObjectRef {
                 object_id: super::object_id(Some(v.schema), v.name).unwrap_or(0),
-                schema_id: if v.schema == "sys" { crate::catalog::SYS } else { crate::catalog::INFORMATION_SCHEMA },
+                schema_id: if v.schema == "sys" {
+                    crate::catalog::SYS
+                } else {
+                    crate::catalog::INFORMATION_SCHEMA
+                },
                 name: v.name,
                 parent: 0,
                 kind: "V ",
@@ -360,7 +366,9 @@ fn trigger_events(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
     for m in cx.picture.modules() {
         let Some(t) = m.trigger else { continue };
-        for (on, number, name) in [(t.on_insert, 1, "INSERT"), (t.on_update, 2, "UPDATE"), (t.on_delete, 3, "DELETE")] {
+        for (on, number, name) in
+            [(t.on_insert, 1, "INSERT"), (t.on_update, 2, "UPDATE"), (t.on_delete, 3, "DELETE")]
+        {
             if on {
                 rows.push(vec![int(m.object_id), int(number), text(name), bit(true)]);
             }

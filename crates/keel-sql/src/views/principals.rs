@@ -1,6 +1,8 @@
 //! Logins and users.
 
-use super::{BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SID, SystemView, ViewContext, bit, date, int, text};
+use super::{
+    BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SID, SystemView, ViewContext, bit, date, int, text,
+};
 use keel_types::Value;
 
 type Rows = Vec<Vec<Value>>;
@@ -57,7 +59,12 @@ pub(super) static VIEWS: &[SystemView] = &[
         schema: "sys",
         name: "sql_logins",
         columns: SERVER,
-        rows: |cx| server_principals(cx).into_iter().filter(|r| r[3].as_str().is_some_and(|t| t.trim() == "S")).collect(),
+        rows: |cx| {
+            server_principals(cx)
+                .into_iter()
+                .filter(|r| r[3].as_str().is_some_and(|t| t.trim() == "S"))
+                .collect()
+        },
     },
     SystemView { schema: "sys", name: "database_principals", columns: DATABASE, rows: database_principals },
     SystemView {
@@ -116,7 +123,13 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView {
         schema: "sys",
         name: "sysusers",
-        columns: &[("uid", super::SMALL), ("status", super::SMALL), ("name", NAME), ("sid", SID), ("islogin", INT)],
+        columns: &[
+            ("uid", super::SMALL),
+            ("status", super::SMALL),
+            ("name", NAME),
+            ("sid", SID),
+            ("islogin", INT),
+        ],
         rows: |_| vec![vec![int(1), int(0), text("dbo"), Value::bytes(vec![1]), int(1)]],
     },
     SystemView {
@@ -144,12 +157,27 @@ fn server_principals(cx: &ViewContext<'_>) -> Rows {
     for l in cx.engine.logins().unwrap_or_default() {
         let mut row = vec![text(l.name.as_str()), int(l.principal_id), Value::bytes(l.sid.clone())];
         row.extend([text("S"), text("SQL_LOGIN"), bit(l.disabled), date(l.created), date(l.created)]);
-        row.extend([text(l.default_database.as_str()), text(l.default_language.as_str()), NULL, NULL, bit(false)]);
+        row.extend([
+            text(l.default_database.as_str()),
+            text(l.default_language.as_str()),
+            NULL,
+            NULL,
+            bit(false),
+        ]);
         rows.push(row);
     }
     for (name, id) in [("public", 2), ("sysadmin", 3)] {
         let mut row = vec![text(name), int(id), Value::bytes(vec![id as u8]), text("R"), text("SERVER_ROLE")];
-        row.extend([bit(false), date(cx.engine.started()), date(cx.engine.started()), NULL, NULL, NULL, int(1), bit(true)]);
+        row.extend([
+            bit(false),
+            date(cx.engine.started()),
+            date(cx.engine.started()),
+            NULL,
+            NULL,
+            NULL,
+            int(1),
+            bit(true),
+        ]);
         rows.push(row);
     }
     rows
@@ -158,14 +186,21 @@ fn server_principals(cx: &ViewContext<'_>) -> Rows {
 fn database_principals(cx: &ViewContext<'_>) -> Rows {
     let created = cx.picture.settings().created;
     let mut rows = Vec::new();
-    let users = [("public", 0, "R"), ("dbo", 1, "S"), ("guest", 2, "S"), ("INFORMATION_SCHEMA", 3, "S"), ("sys", 4, "S")];
+    let users = [
+        ("public", 0, "R"),
+        ("dbo", 1, "S"),
+        ("guest", 2, "S"),
+        ("INFORMATION_SCHEMA", 3, "S"),
+        ("sys", 4, "S"),
+    ];
     let roles = FIXED_ROLES.iter().map(|(name, id)| (*name, *id, "R"));
     for (name, id, kind) in users.into_iter().chain(roles) {
         let role = kind == "R";
         let description = if role { "DATABASE_ROLE" } else { "SQL_USER" };
         let schema = if id == 1 { text("dbo") } else { NULL };
         let sid = if id == 1 { Value::bytes(vec![1]) } else { NULL };
-        let mut row = vec![text(name), int(id), text(kind), text(description), schema, date(created), date(created)];
+        let mut row =
+            vec![text(name), int(id), text(kind), text(description), schema, date(created), date(created)];
         row.extend([if role { int(1) } else { NULL }, sid, bit(role && id != 0), int(i32::from(id == 1))]);
         row.extend([text(if id == 1 { "INSTANCE" } else { "NONE" }), NULL, NULL, bit(false)]);
         rows.push(row);

@@ -1,6 +1,9 @@
 //! Sessions, requests, connections, locks.
 
-use super::{BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SMALL, SystemView, VARIANT, ViewContext, bit, date, int, text};
+use super::{
+    BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SMALL, SystemView, VARIANT, ViewContext, bit, date,
+    int, text,
+};
 use crate::engine::SessionShared;
 use keel_types::{Length, SqlType, Value};
 use std::sync::atomic::Ordering;
@@ -197,7 +200,12 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView {
         schema: "sys",
         name: "dm_tran_session_transactions",
-        columns: &[("session_id", INT), ("transaction_id", BIG), ("is_user_transaction", BIT), ("open_transaction_count", INT)],
+        columns: &[
+            ("session_id", INT),
+            ("transaction_id", BIG),
+            ("is_user_transaction", BIT),
+            ("open_transaction_count", INT),
+        ],
         rows: |cx| {
             let open = |s: &SessionShared| s.transactions.load(Ordering::Relaxed);
             let all = cx.engine.sessions.all();
@@ -240,16 +248,33 @@ fn session(cx: &ViewContext<'_>, s: &SessionShared) -> Vec<Value> {
     } else {
         2
     };
-    let mut row = vec![int(s.id), date(s.connected), text(login.host_name.as_str()), text(login.app_name.as_str())];
+    let mut row =
+        vec![int(s.id), date(s.connected), text(login.host_name.as_str()), text(login.app_name.as_str())];
     row.extend([int(login.client_pid), int(7), text(login.client_interface.as_str()), Value::bytes(vec![1])]);
     row.extend([text(login.login.as_str()), text(""), text(""), text(status(s)), NULL]);
     row.extend([int(0), int(2), int(0), int(0), int(4)]);
-    row.extend([date(s.request_started.load(Ordering::Relaxed)), date(s.request_ended.load(Ordering::Relaxed))]);
+    row.extend([
+        date(s.request_started.load(Ordering::Relaxed)),
+        date(s.request_ended.load(Ordering::Relaxed)),
+    ]);
     row.extend([int(0), int(0), int(0), bit(true), int(i32::MAX), text("us_english"), text("mdy"), int(7)]);
-    row.extend([ansi.clone(), bit(false), ansi.clone(), bit(false), ansi.clone(), ansi.clone(), ansi.clone(), ansi]);
+    row.extend([
+        ansi.clone(),
+        bit(false),
+        ansi.clone(),
+        bit(false),
+        ansi.clone(),
+        ansi.clone(),
+        ansi.clone(),
+        ansi,
+    ]);
     row.extend([int(isolation), int(-1), int(0), int(s.rows.load(Ordering::Relaxed) as i64), int(0)]);
     row.extend([Value::bytes(vec![1]), text(login.login.as_str()), NULL, NULL, NULL, int(2)]);
-    row.extend([int(s.database.load(Ordering::Relaxed)), int(1), int(s.transactions.load(Ordering::Relaxed))]);
+    row.extend([
+        int(s.database.load(Ordering::Relaxed)),
+        int(1),
+        int(s.transactions.load(Ordering::Relaxed)),
+    ]);
     row
 }
 
@@ -267,7 +292,16 @@ fn requests(cx: &ViewContext<'_>) -> Rows {
         let resource = wait.map_or_else(String::new, |w| w.resource.as_ref().to_string());
         let state = if wait.is_some() { "suspended" } else { "running" };
         let mut row = vec![int(s.id), int(0), date(s.request_started.load(Ordering::Relaxed)), text(state)];
-        row.extend([text("SELECT"), NULL, NULL, NULL, NULL, int(s.database.load(Ordering::Relaxed)), int(1), NULL]);
+        row.extend([
+            text("SELECT"),
+            NULL,
+            NULL,
+            NULL,
+            NULL,
+            int(s.database.load(Ordering::Relaxed)),
+            int(1),
+            NULL,
+        ]);
         row.extend([int(blocker), wait_type.clone(), int(waited), wait_type, text(resource)]);
         row.extend([int(s.transactions.load(Ordering::Relaxed)), int(1), int(0), Value::Float(0.0)]);
         row.extend([int(0), int(0), int(0), int(0), int(0), int(i32::MAX), int(0), int(2)]);
@@ -279,8 +313,22 @@ fn requests(cx: &ViewContext<'_>) -> Rows {
 fn connections(cx: &ViewContext<'_>) -> Rows {
     let row = |s: &SessionShared| {
         let login = &s.login;
-        let mut row = vec![int(s.id), int(s.id), date(s.connected), text("TCP"), text("TSQL"), int(0x7400_0004), int(4)];
-        row.extend([text(if login.encrypted { "TRUE" } else { "FALSE" }), text("SQL"), int(0), int(0), int(0)]);
+        let mut row = vec![
+            int(s.id),
+            int(s.id),
+            date(s.connected),
+            text("TCP"),
+            text("TSQL"),
+            int(0x7400_0004),
+            int(4),
+        ];
+        row.extend([
+            text(if login.encrypted { "TRUE" } else { "FALSE" }),
+            text("SQL"),
+            int(0),
+            int(0),
+            int(0),
+        ]);
         row.extend([date(s.connected), date(s.connected), int(login.packet_size)]);
         row.extend([text(login.client_address.as_str()), NULL, text("127.0.0.1"), int(1433), NULL]);
         row
@@ -292,10 +340,21 @@ fn processes(cx: &ViewContext<'_>) -> Rows {
     let row = |s: &SessionShared| {
         let login = &s.login;
         let mut row = vec![int(s.id), int(0), int(0), NULL, int(0), text("MISCELLANEOUS"), text("")];
-        row.extend([int(s.database.load(Ordering::Relaxed)), int(1), int(0), int(0), int(0), date(s.connected)]);
+        row.extend([
+            int(s.database.load(Ordering::Relaxed)),
+            int(1),
+            int(0),
+            int(0),
+            int(0),
+            date(s.connected),
+        ]);
         row.extend([date(s.request_started.load(Ordering::Relaxed)), int(0)]);
         row.extend([int(s.transactions.load(Ordering::Relaxed)), text(status(s)), Value::bytes(vec![1])]);
-        row.extend([text(login.host_name.as_str()), text(login.app_name.as_str()), text(login.client_pid.to_string())]);
+        row.extend([
+            text(login.host_name.as_str()),
+            text(login.app_name.as_str()),
+            text(login.client_pid.to_string()),
+        ]);
         row.extend([text("AWAITING COMMAND"), text(login.login.as_str())]);
         row
     };
@@ -311,9 +370,25 @@ fn locks(cx: &ViewContext<'_>) -> Rows {
             RequestStatus::Wait => "WAIT",
             RequestStatus::Convert => "CONVERT",
         };
-        let mut row = vec![text(lock.resource.as_ref().type_name()), text(""), int(lock.resource.as_ref().database().0)];
-        row.extend([text(lock.resource.as_ref().description()), int(0), int(0), text(lock.mode.to_string()), text("LOCK")]);
-        row.extend([text(state), int(lock.count), int(lock.agent as i64), text("TRANSACTION"), int(lock.owner as i64)]);
+        let mut row = vec![
+            text(lock.resource.as_ref().type_name()),
+            text(""),
+            int(lock.resource.as_ref().database().0),
+        ];
+        row.extend([
+            text(lock.resource.as_ref().description()),
+            int(0),
+            int(0),
+            text(lock.mode.to_string()),
+            text("LOCK"),
+        ]);
+        row.extend([
+            text(state),
+            int(lock.count),
+            int(lock.agent as i64),
+            text("TRANSACTION"),
+            int(lock.owner as i64),
+        ]);
         rows.push(row);
     }
     rows
