@@ -185,6 +185,10 @@ pub trait BindScope {
         let _ = table;
         None
     }
+    /// Rewrites that are switched off (for tests that compare results with and without).
+    fn disabled_passes(&self) -> &[crate::plan::rewrite::Pass] {
+        &[]
+    }
     /// Type of a user-defined type name (`sysname`, alias types).
     fn user_type(&self, schema: Option<&str>, name: &str) -> Option<SqlType> {
         let _ = schema;

@@ -202,7 +202,7 @@ impl Planner<'_, '_> {
         let table = &r.get.table;
         let sargs = sargs(r.get, r.conjuncts);
         let stats = self.statistics(table);
-        let total = stats.as_ref().map_or(cost::DEFAULT_ROWS, |s| s.rows.max(1.0));
+        let total = stats.as_ref().map_or(cost::DEFAULT_ROWS, |s| s.rows.max(cost::ROWS_MIN));
         let selectivity: f64 = r.conjuncts.iter().map(|c| self.selectivity(c, Some(r.get))).product();
         let mut needed: Vec<i32> = Vec::new();
         for (i, c) in table.columns.iter().enumerate() {
@@ -224,7 +224,7 @@ impl Planner<'_, '_> {
                 path.covering = false;
             }
             path.rows = if path.point { path.rows.min(1.0) } else { (total * selectivity).max(0.01) };
-            let touched = self.touched(&path, r, total);
+            let touched = self.touched(&path, r, total.max(cost::PATH_ROWS_MIN));
             path.cost =
                 cost::SEEK + touched * if path.covering { cost::ROW } else { cost::ROW + cost::LOOKUP };
             if i != 0 && path.covering {
@@ -458,8 +458,11 @@ fn scaled(cost: f64, goal: f64, rows: f64) -> f64 {
     cost::SEEK + cost * (goal / rows.max(1.0)).min(1.0)
 }
 
-/// Lower cost wins; equal cost prefers the clustered index, then more bound columns.
+/// A unique key wins whatever the table's size is today; then lower cost; equal cost prefers the clustered index, then more bound columns.
 fn better(a: &Path, b: &Path) -> bool {
+    if a.point != b.point {
+        return a.point;
+    }
     if (a.cost - b.cost).abs() > 1e-9 {
         return a.cost < b.cost;
     }

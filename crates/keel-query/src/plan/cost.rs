@@ -2,6 +2,10 @@
 
 /// Rows of a table nobody has counted.
 pub const DEFAULT_ROWS: f64 = 1000.0;
+/// No table is assumed to have fewer rows: plans outlive the day the table was empty.
+pub const ROWS_MIN: f64 = 30.0;
+/// Nor fewer than this when scans and seeks are compared.
+pub const PATH_ROWS_MIN: f64 = 200.0;
 /// Finding a place in a tree.
 pub const SEEK: f64 = 4.0;
 /// Reading the next row.

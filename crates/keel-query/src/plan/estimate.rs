@@ -21,7 +21,7 @@ impl Planner<'_, '_> {
         let (get, column) = self.binder.slots[slot as usize].origin?;
         let table = self.tables.get(&get)?;
         let stats = self.statistics(table);
-        let rows = stats.as_ref().map_or(cost::DEFAULT_ROWS, |s| s.rows.max(1.0));
+        let rows = stats.as_ref().map_or(cost::DEFAULT_ROWS, |s| s.rows.max(cost::ROWS_MIN));
         let id = table.columns[column].column_id;
         let alone = table.indexes.iter().any(|i| i.unique && i.key.len() == 1 && i.key[0].column_id == id);
         if alone {

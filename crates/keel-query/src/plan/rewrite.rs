@@ -42,11 +42,13 @@ impl Pass {
     }
 }
 
-/// Runs all passes.
+/// Runs all passes that are on.
 #[must_use]
 pub fn rewrite(mut rel: Rel, binder: &mut Binder<'_>) -> Rel {
     for pass in Pass::ALL {
-        rel = pass.run(rel, binder);
+        if !binder.scope.disabled_passes().contains(&pass) {
+            rel = pass.run(rel, binder);
+        }
     }
     rel
 }
@@ -399,6 +401,7 @@ fn push_join(
             let mut all: Vec<Expr> = on.into_iter().chain(preds).collect();
             all.extend(transitive(&all));
             all.extend(factored(&all));
+            all = without_implied(all);
             for e in all {
                 match (touches(&e, &ls), touches(&e, &rs)) {
                     (true, false) | (false, false) => l.push(e),
@@ -476,6 +479,33 @@ fn transitive(all: &[Expr]) -> Vec<Expr> {
         }
     }
     found
+}
+
+/// `a = b` is implied where both equal the same constant.
+fn without_implied(all: Vec<Expr>) -> Vec<Expr> {
+    let fixed: Vec<(Slot, String)> = all
+        .iter()
+        .filter_map(|e| match &e.kind {
+            ExprKind::Compare(CmpOp::Eq, l, r)
+                if r.slots().is_empty() && !r.has_subquery() && !r.is_volatile() =>
+            {
+                l.as_slot().map(|s| (s, format!("{:?}", r.kind)))
+            }
+            _ => None,
+        })
+        .collect();
+    let value = |s: Option<Slot>| fixed.iter().find(|(f, _)| Some(*f) == s).map(|(_, v)| v);
+    all.into_iter()
+        .filter(|e| match &e.kind {
+            ExprKind::Compare(CmpOp::Eq, l, r)
+                if l.as_slot().is_some() && r.as_slot().is_some() && l.ty == r.ty =>
+            {
+                let (a, b) = (value(l.as_slot()), value(r.as_slot()));
+                a.is_none() || a != b
+            }
+            _ => true,
+        })
+        .collect()
 }
 
 /// `(a AND x) OR (a AND y)` implies `a`: conditions common to all branches can be used for joins and seeks; and a

@@ -72,6 +72,8 @@ pub struct Session {
     next_id: AtomicU32,
     showplan: Cell<bool>,
     pub row_count: Cell<u64>,
+    pub disabled: Vec<keel_query::plan::rewrite::Pass>,
+    statistics: keel_query::stats::StatisticsCache,
 }
 
 struct OneTransaction<'a> {
@@ -173,6 +175,12 @@ impl BindScope for Session {
     fn scalar_function(&self, _: NameParts<'_>) -> Option<ScalarFunctionInfo> {
         None
     }
+    fn statistics(&self, table: &TableDef) -> Option<Arc<keel_query::stats::TableStatistics>> {
+        Some(self.statistics.get(&self.db, table))
+    }
+    fn disabled_passes(&self) -> &[keel_query::plan::rewrite::Pass] {
+        &self.disabled
+    }
     fn session_function(&self, name: &str, _: &[SqlType]) -> Option<SessionFunction> {
         let id = match name.to_lowercase().as_str() {
             "@@rowcount" => 1,
@@ -242,6 +250,8 @@ impl Session {
             next_id: AtomicU32::new(100),
             showplan: Cell::new(false),
             row_count: Cell::new(0),
+            disabled: Vec::new(),
+            statistics: Default::default(),
         }
     }
 
@@ -680,5 +690,8 @@ pub fn golden(name: &str) {
         return;
     }
     let known = std::fs::read_to_string(&expected).unwrap_or_default();
-    assert_eq!(known, transcript, "{name}: set UPDATE_GOLDEN=1 to accept");
+    for (i, (old, new)) in known.lines().zip(transcript.lines()).enumerate() {
+        assert_eq!(old, new, "{name}.out line {}: set UPDATE_GOLDEN=1 to accept", i + 1);
+    }
+    assert_eq!(known.len(), transcript.len(), "{name}: set UPDATE_GOLDEN=1 to accept");
 }
