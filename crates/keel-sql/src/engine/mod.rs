@@ -92,6 +92,8 @@ pub struct Engine {
     pub sessions: Sessions,
     /// Compiled batches and modules.
     pub programs: ProgramCache,
+    /// Row counts and distributions, for the planner.
+    pub statistics: keel_query::stats::StatisticsCache,
     configuration: RwLock<HashMap<i32, ConfigurationValue>>,
     stamp: AtomicU64,
     started: i64,
@@ -122,6 +124,7 @@ impl Engine {
             admin: Mutex::new(()),
             sessions: Sessions::default(),
             programs: ProgramCache::default(),
+            statistics: keel_query::stats::StatisticsCache::default(),
             configuration: RwLock::default(),
             stamp: AtomicU64::new(1),
             started: crate::clock::utc_ticks(&*options.env.clock),

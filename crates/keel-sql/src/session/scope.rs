@@ -236,6 +236,14 @@ impl BindScope for Scope<'_> {
         Some(self.info.picture(&entry))
     }
 
+    fn statistics(&self, table: &TableDef) -> Option<Arc<keel_query::stats::TableStatistics>> {
+        if table.database == TABLE_VARIABLES {
+            return None;
+        }
+        let entry = self.info.engine.database_by_id(table.database)?;
+        Some(self.info.engine.statistics.get(&entry.store, table))
+    }
+
     fn database_name(&self, database: DatabaseId) -> String {
         self.info.engine.database_by_id(database).map_or_else(String::new, |d| d.name().to_string())
     }
