@@ -104,6 +104,7 @@ impl Log {
         let took = shared.clock.now().saturating_sub(began);
         shared.counters.waits.fetch_add(1, Ordering::Relaxed);
         shared.counters.wait_nanos.fetch_add(nanos(took), Ordering::Relaxed);
+        shared.counters.wait_nanos_max.fetch_max(nanos(took), Ordering::Relaxed);
         outcome
     }
 

@@ -92,6 +92,8 @@ pub struct LogStats {
     pub waits: u64,
     /// Time those calls took.
     pub wait_nanos: u64,
+    /// The longest of them.
+    pub wait_nanos_max: u64,
     /// Appends that waited because too much was unwritten.
     pub append_stalls: u64,
     /// Segment files made.
@@ -153,6 +155,7 @@ pub(crate) struct Counters {
     pub(crate) flush_nanos: AtomicU64,
     pub(crate) waits: AtomicU64,
     pub(crate) wait_nanos: AtomicU64,
+    pub(crate) wait_nanos_max: AtomicU64,
     pub(crate) append_stalls: AtomicU64,
     pub(crate) segments_created: AtomicU64,
 }
@@ -563,6 +566,7 @@ impl Log {
             flush_nanos: get(&c.flush_nanos),
             waits: get(&c.waits),
             wait_nanos: get(&c.wait_nanos),
+            wait_nanos_max: get(&c.wait_nanos_max),
             append_stalls: get(&c.append_stalls),
             segments_created: get(&c.segments_created),
         }

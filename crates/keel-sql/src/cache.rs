@@ -44,6 +44,8 @@ pub struct ProgramCache {
     pub hits: AtomicU64,
     /// Look-ups that did not.
     pub misses: AtomicU64,
+    /// Modules compiled.
+    pub compiled_modules: AtomicU64,
 }
 
 impl ProgramCache {
@@ -76,6 +78,7 @@ impl ProgramCache {
 
     /// Keeps a module's program.
     pub fn keep_module(&self, database: DatabaseId, module: &Arc<ModuleDef>, program: Arc<Program>) {
+        self.compiled_modules.fetch_add(1, Ordering::Relaxed);
         self.modules.write().insert((database, module.object_id), (Arc::clone(module), program));
     }
 

@@ -40,7 +40,20 @@ pub struct DatabaseEntry {
     rowversion: AtomicU64,
     /// Sessions whose current database this is.
     pub users: AtomicU32,
+    /// Transactions begun since it was opened.
+    pub transactions: AtomicU64,
+    /// Transactions that are open.
+    pub open_transactions: AtomicU32,
     dropped: AtomicBool,
+}
+
+/// A transaction counted as open.
+pub struct OpenTransaction(Arc<DatabaseEntry>);
+
+impl Drop for OpenTransaction {
+    fn drop(&mut self) {
+        self.0.open_transactions.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A durable counter: identity column, sequence, rowversion. Values are handed out from memory; the end of the
@@ -104,8 +117,18 @@ impl DatabaseEntry {
             row_ids: RwLock::default(),
             rowversion: AtomicU64::new(rowversion),
             users: AtomicU32::new(0),
+            transactions: AtomicU64::new(0),
+            open_transactions: AtomicU32::new(0),
             dropped: AtomicBool::new(false),
         }))
+    }
+
+    /// Counts a transaction that begins, as open until what is returned is dropped.
+    #[must_use]
+    pub fn count_transaction(self: &Arc<Self>) -> OpenTransaction {
+        self.transactions.fetch_add(1, Ordering::Relaxed);
+        self.open_transactions.fetch_add(1, Ordering::Relaxed);
+        OpenTransaction(Arc::clone(self))
     }
 
     /// Name.

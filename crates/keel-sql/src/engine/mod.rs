@@ -12,7 +12,7 @@ mod database;
 mod registry;
 mod server;
 
-pub use database::DatabaseEntry;
+pub use database::{DatabaseEntry, OpenTransaction};
 pub use registry::{SessionShared, Sessions, Status};
 pub use server::{LoginRecord, StoredDatabase};
 

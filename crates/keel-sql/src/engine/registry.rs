@@ -38,6 +38,10 @@ pub struct SessionShared {
     pub database: AtomicU32,
     /// `@@TRANCOUNT`
     pub transactions: AtomicU32,
+    /// Descriptor of its open transaction.
+    pub transaction_id: AtomicU64,
+    /// When its open transaction began, local time.
+    pub transaction_began: AtomicI64,
     /// When the running or last request started, local ticks.
     pub request_started: AtomicI64,
     /// When the last request ended, local ticks.
@@ -64,11 +68,16 @@ pub struct SessionShared {
 #[derive(Default)]
 pub struct Sessions {
     by_id: RwLock<HashMap<u32, Arc<SessionShared>>>,
+    /// Sessions opened since start-up.
+    pub logins: AtomicU64,
+    /// Sessions ended since start-up.
+    pub logouts: AtomicU64,
 }
 
 impl Sessions {
     /// Registers a session under a free id.
     pub fn register(&self, login: crate::session::SessionOptions, now: i64) -> Arc<SessionShared> {
+        self.logins.fetch_add(1, Ordering::Relaxed);
         let mut by_id = self.by_id.write();
         let id = (FIRST_USER_SESSION..).find(|id| !by_id.contains_key(id)).expect("ids do not run out");
         let session = Arc::new(SessionShared {
@@ -79,6 +88,8 @@ impl Sessions {
             killed: AtomicBool::new(false),
             database: AtomicU32::new(0),
             transactions: AtomicU32::new(0),
+            transaction_id: AtomicU64::new(0),
+            transaction_began: AtomicI64::new(0),
             request_started: AtomicI64::new(now),
             request_ended: AtomicI64::new(now),
             requests: AtomicU64::new(0),
@@ -96,7 +107,9 @@ impl Sessions {
 
     /// Forgets a session.
     pub fn remove(&self, id: u32) {
-        self.by_id.write().remove(&id);
+        if self.by_id.write().remove(&id).is_some() {
+            self.logouts.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// A session by id.

@@ -61,6 +61,8 @@ impl Runner<'_> {
             if let Txns::Own(set) = &mut self.txns {
                 set.rollback();
             }
+            self.info.shared.transaction_id.store(descriptor, Ordering::Relaxed);
+            self.info.shared.transaction_began.store(self.info.engine.now_local(), Ordering::Relaxed);
             self.note_count();
             self.sink.env_change(EnvChange::BeginTransaction(descriptor));
         } else {

@@ -1,6 +1,6 @@
 //! The store's transactions of a session: one per database its open transaction has touched.
 
-use crate::engine::{DatabaseEntry, Engine, SessionShared, TABLE_VARIABLES, TEMPDB};
+use crate::engine::{DatabaseEntry, Engine, OpenTransaction, SessionShared, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::map::txn_error;
 use keel_base::DatabaseId;
@@ -27,6 +27,7 @@ struct Open {
     /// Catalog version when it began: a SNAPSHOT transaction may not see a later one (3961).
     version: u64,
     txn: Transaction,
+    _counted: OpenTransaction,
 }
 
 /// A savepoint over all databases. A database first touched after it is rolled back to its beginning.
@@ -93,7 +94,8 @@ impl TxnSet {
             cancel: Arc::clone(&self.shared.cancel),
         });
         apply(&mut txn, level, self.lock_timeout_ms, self.deadlock_priority);
-        self.open.push(Open { database, entry, version, txn });
+        let counted = entry.count_transaction();
+        self.open.push(Open { database, entry, version, txn, _counted: counted });
         Ok(self.open.len() - 1)
     }
 

@@ -5,13 +5,17 @@
 //! made from a [`ViewContext`]: the database the view was named in, as the reading session's transaction sees it.
 
 mod columns;
+mod counters;
 mod databases;
 mod information_schema;
+mod io;
+mod locks;
 mod modules;
 mod objects;
 mod principals;
 mod rows;
 mod sessions;
+mod waits;
 
 pub use rows::{captured, trigger_rows};
 
@@ -50,6 +54,8 @@ pub struct ViewContext<'a> {
     pub entry: Arc<DatabaseEntry>,
     /// Its objects.
     pub picture: Arc<Picture>,
+    /// Arguments, when it is called as a table function.
+    pub args: &'a [Value],
 }
 
 impl ViewContext<'_> {
@@ -60,7 +66,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 7] {
+fn groups() -> [&'static [SystemView]; 11] {
     [
         objects::VIEWS,
         columns::VIEWS,
@@ -69,6 +75,10 @@ fn groups() -> [&'static [SystemView]; 7] {
         sessions::VIEWS,
         principals::VIEWS,
         information_schema::VIEWS,
+        counters::VIEWS,
+        waits::VIEWS,
+        io::VIEWS,
+        locks::VIEWS,
     ]
 }
 
@@ -156,7 +166,7 @@ impl VirtualTable for BoundView {
     fn columns(&self) -> &[VirtualColumn] {
         &self.columns
     }
-    fn open(&self, ctx: &mut ExecCtx<'_>, _args: &[Value]) -> Result<RowSource> {
+    fn open(&self, ctx: &mut ExecCtx<'_>, args: &[Value]) -> Result<RowSource> {
         let info: &Info = ctx
             .session
             .as_any()
@@ -166,7 +176,7 @@ impl VirtualTable for BoundView {
             return Ok(Box::new(std::iter::empty()));
         };
         let picture = info.picture(&entry);
-        let rows = (self.view.rows)(&ViewContext { info, engine: &self.engine, entry, picture });
+        let rows = (self.view.rows)(&ViewContext { info, engine: &self.engine, entry, picture, args });
         debug_assert!(
             rows.iter().all(|r| r.len() == self.columns.len()),
             "{} has ragged rows",

@@ -121,22 +121,6 @@ const CONNECTION: &[Column] = &[
     ("connection_id", GUID),
 ];
 
-const LOCK: &[Column] = &[
-    ("resource_type", DESC),
-    ("resource_subtype", DESC),
-    ("resource_database_id", INT),
-    ("resource_description", SqlType::NVarChar(Length::Limited(256))),
-    ("resource_associated_entity_id", BIG),
-    ("resource_lock_partition", INT),
-    ("request_mode", DESC),
-    ("request_type", DESC),
-    ("request_status", DESC),
-    ("request_reference_count", SMALL),
-    ("request_session_id", INT),
-    ("request_owner_type", DESC),
-    ("request_owner_id", BIG),
-];
-
 const PROCESS: &[Column] = &[
     ("spid", SMALL),
     ("kpid", SMALL),
@@ -168,7 +152,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "dm_exec_requests", columns: REQUEST, rows: requests },
     SystemView { schema: "sys", name: "dm_exec_connections", columns: CONNECTION, rows: connections },
     SystemView { schema: "sys", name: "sysprocesses", columns: PROCESS, rows: processes },
-    SystemView { schema: "sys", name: "dm_tran_locks", columns: LOCK, rows: locks },
     SystemView {
         schema: "sys",
         name: "dm_os_sys_info",
@@ -184,34 +167,6 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("virtual_machine_type_desc", DESC),
         ],
         rows: sys_info,
-    },
-    SystemView {
-        schema: "sys",
-        name: "dm_os_wait_stats",
-        columns: &[
-            ("wait_type", DESC),
-            ("waiting_tasks_count", BIG),
-            ("wait_time_ms", BIG),
-            ("max_wait_time_ms", BIG),
-            ("signal_wait_time_ms", BIG),
-        ],
-        rows: |_| Vec::new(),
-    },
-    SystemView {
-        schema: "sys",
-        name: "dm_tran_session_transactions",
-        columns: &[
-            ("session_id", INT),
-            ("transaction_id", BIG),
-            ("is_user_transaction", BIT),
-            ("open_transaction_count", INT),
-        ],
-        rows: |cx| {
-            let open = |s: &SessionShared| s.transactions.load(Ordering::Relaxed);
-            let all = cx.engine.sessions.all();
-            let row = |s: &SessionShared| vec![int(s.id), int(s.id), bit(true), int(open(s))];
-            all.iter().filter(|s| open(s) > 0).map(|s| row(s)).collect()
-        },
     },
     SystemView {
         schema: "sys",
@@ -359,39 +314,6 @@ fn processes(cx: &ViewContext<'_>) -> Rows {
         row
     };
     cx.engine.sessions.all().iter().map(|s| row(s)).collect()
-}
-
-fn locks(cx: &ViewContext<'_>) -> Rows {
-    use keel_store::lock::RequestStatus;
-    let mut rows = Vec::new();
-    for lock in cx.engine.instance().locks().locks() {
-        let state = match lock.status {
-            RequestStatus::Grant => "GRANT",
-            RequestStatus::Wait => "WAIT",
-            RequestStatus::Convert => "CONVERT",
-        };
-        let mut row = vec![
-            text(lock.resource.as_ref().type_name()),
-            text(""),
-            int(lock.resource.as_ref().database().0),
-        ];
-        row.extend([
-            text(lock.resource.as_ref().description()),
-            int(0),
-            int(0),
-            text(lock.mode.to_string()),
-            text("LOCK"),
-        ]);
-        row.extend([
-            text(state),
-            int(lock.count),
-            int(lock.agent as i64),
-            text("TRANSACTION"),
-            int(lock.owner as i64),
-        ]);
-        rows.push(row);
-    }
-    rows
 }
 
 fn sys_info(cx: &ViewContext<'_>) -> Rows {

@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
 
 use keel_base::env::File;
 
 use super::cache::PageCache;
 use super::frame::PagePin;
+use super::options::IoStats;
 use super::page::{BODY, Expect, Kind, Overflow, Page, PageRef};
 use super::{BaseError, PAGE_SIZE, Result};
 
@@ -29,6 +32,21 @@ pub(super) struct PageFile {
     /// Stands in every page; from the database GUID.
     pub tag: u32,
     durable: bool,
+    io: IoCounters,
+}
+
+#[derive(Default)]
+struct IoCounters {
+    reads: AtomicU64,
+    read_bytes: AtomicU64,
+    read_nanos: AtomicU64,
+    writes: AtomicU64,
+    write_bytes: AtomicU64,
+    write_nanos: AtomicU64,
+}
+
+fn nanos_since(began: Instant) -> u64 {
+    u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Drop for PageFile {
@@ -46,7 +64,15 @@ impl PageFile {
         durable: bool,
     ) -> PageFile {
         let (cache, path) = (cache.clone(), path.to_owned());
-        PageFile { file, path, cache_id: cache.register_file(), cache, tag, durable }
+        PageFile {
+            file,
+            path,
+            cache_id: cache.register_file(),
+            cache,
+            tag,
+            durable,
+            io: IoCounters::default(),
+        }
     }
 
     /// The same file once its superblock has told the tag.
@@ -178,7 +204,29 @@ impl PageFile {
         Ok(&bytes[super::page::HEADER..])
     }
 
+    /// Reads and writes since it was opened.
+    pub fn io_stats(&self) -> IoStats {
+        let io = &self.io;
+        IoStats {
+            reads: io.reads.load(Relaxed),
+            read_bytes: io.read_bytes.load(Relaxed),
+            read_nanos: io.read_nanos.load(Relaxed),
+            writes: io.writes.load(Relaxed),
+            write_bytes: io.write_bytes.load(Relaxed),
+            write_nanos: io.write_nanos.load(Relaxed),
+        }
+    }
+
     fn read_exactly(&self, buffer: &mut [u8], page: u32) -> Result<()> {
+        let (began, bytes) = (Instant::now(), buffer.len() as u64);
+        let outcome = self.read_whole(buffer, page);
+        self.io.reads.fetch_add(1, Relaxed);
+        self.io.read_bytes.fetch_add(bytes, Relaxed);
+        self.io.read_nanos.fetch_add(nanos_since(began), Relaxed);
+        outcome
+    }
+
+    fn read_whole(&self, buffer: &mut [u8], page: u32) -> Result<()> {
         let mut done = 0;
         while done < buffer.len() {
             let offset = u64::from(page) * PAGE_SIZE as u64 + done as u64;
@@ -203,7 +251,12 @@ impl PageFile {
 
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
         let page = (offset / PAGE_SIZE as u64) as u32;
-        self.file.write_at(bytes, offset).map_err(|source| self.io(page, "write", source))
+        let began = Instant::now();
+        let outcome = self.file.write_at(bytes, offset).map_err(|source| self.io(page, "write", source));
+        self.io.writes.fetch_add(1, Relaxed);
+        self.io.write_bytes.fetch_add(bytes.len() as u64, Relaxed);
+        self.io.write_nanos.fetch_add(nanos_since(began), Relaxed);
+        outcome
     }
 
     pub fn sync(&self) -> Result<()> {

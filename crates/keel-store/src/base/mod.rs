@@ -61,7 +61,8 @@ pub use check::{CheckFinding, CheckReport, CheckRow};
 pub use cursor::Cursor;
 pub use error::{BaseError, Result};
 pub use options::{
-    BaseOptions, BaseStats, Change, Direction, FoldFn, MergeOptions, MergeReport, NoThrottle, Throttle,
+    BaseOptions, BaseStats, Change, Direction, FoldFn, IoStats, MergeOptions, MergeReport, NoThrottle,
+    Throttle,
 };
 pub use root::{BaseRoot, RowRef};
 pub use tree::BaseTree;

@@ -107,6 +107,23 @@ pub struct MergeReport {
     pub pages_freed: u64,
 }
 
+/// Reads and writes of a base file since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IoStats {
+    /// Read requests.
+    pub reads: u64,
+    /// Bytes they asked for.
+    pub read_bytes: u64,
+    /// Time they took.
+    pub read_nanos: u64,
+    /// Write requests.
+    pub writes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Time they took, syncs left out.
+    pub write_nanos: u64,
+}
+
 /// Shape of the tree under a root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BaseStats {

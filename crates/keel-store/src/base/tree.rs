@@ -143,6 +143,11 @@ impl BaseTree {
         self.root.load_full()
     }
 
+    /// Reads and writes of the file.
+    pub fn io_stats(&self) -> super::IoStats {
+        self.file.io_stats()
+    }
+
     /// Identity of the database, from its superblock.
     pub fn guid(&self) -> [u8; 16] {
         self.guid

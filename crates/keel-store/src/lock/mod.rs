@@ -208,6 +208,12 @@ impl LockManager {
         self.stats.read()
     }
 
+    /// Requests since the start, those answered from what the owner already held left out.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.lock().requests).sum()
+    }
+
     /// Deadlocks resolved since the start.
     #[must_use]
     pub fn deadlocks(&self) -> u64 {

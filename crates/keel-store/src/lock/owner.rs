@@ -320,6 +320,7 @@ impl LockOwner {
         let (index, hash) = self.manager.locate(resource);
         let place = |head| Place { shard: index as u32, head };
         let mut shard = self.manager.shards[index].lock();
+        shard.requests += 1;
         let again = interval.clone();
         let request = |interval| Request { owner: &self.shared, mode, interval, instant };
         let (mut head, mut asked) = shard.ask(hash, resource, request(interval));

@@ -168,6 +168,8 @@ pub(super) struct Shard {
     places: HashTable<u32>,
     heads: Vec<Option<Head>>,
     free: Vec<u32>,
+    /// Requests made here since the start.
+    pub(super) requests: u64,
 }
 
 /// A slab that grew beyond this is given back when the shard is empty.

@@ -1,0 +1,237 @@
+//! Locks and transactions.
+
+use super::{
+    BIG, BIT, Column, DATE, DESC, INT, NAME, NULL, SMALL, SystemView, ViewContext, bit, date, int, text,
+};
+use crate::engine::SessionShared;
+use keel_store::lock::RequestStatus;
+use keel_types::{Length, SqlType, Value};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+type Rows = Vec<Vec<Value>>;
+
+const LOCK: &[Column] = &[
+    ("resource_type", DESC),
+    ("resource_subtype", DESC),
+    ("resource_database_id", INT),
+    ("resource_description", SqlType::NVarChar(Length::Limited(256))),
+    ("resource_associated_entity_id", BIG),
+    ("resource_lock_partition", INT),
+    ("request_mode", DESC),
+    ("request_type", DESC),
+    ("request_status", DESC),
+    ("request_reference_count", SMALL),
+    ("request_lifetime", INT),
+    ("request_session_id", INT),
+    ("request_exec_context_id", INT),
+    ("request_request_id", INT),
+    ("request_owner_type", DESC),
+    ("request_owner_id", BIG),
+    ("request_owner_guid", super::GUID),
+    ("request_owner_lockspace_id", SqlType::NVarChar(Length::Limited(32))),
+    ("lock_owner_address", SqlType::VarBinary(Length::Limited(8))),
+];
+
+const ACTIVE: &[Column] = &[
+    ("transaction_id", BIG),
+    ("name", SqlType::NVarChar(Length::Limited(32))),
+    ("transaction_begin_time", DATE),
+    ("transaction_type", INT),
+    ("transaction_uow", super::GUID),
+    ("transaction_state", INT),
+    ("transaction_status", INT),
+    ("transaction_status2", INT),
+    ("dtc_state", INT),
+    ("dtc_status", INT),
+    ("dtc_isolation_level", INT),
+    ("filestream_transaction_id", SqlType::VarBinary(Length::Limited(128))),
+];
+
+const OF_SESSION: &[Column] = &[
+    ("session_id", INT),
+    ("transaction_id", BIG),
+    ("transaction_descriptor", SqlType::Binary(8)),
+    ("enlist_count", INT),
+    ("is_user_transaction", BIT),
+    ("is_local", BIT),
+    ("is_enlisted", BIT),
+    ("is_bound", BIT),
+    ("open_transaction_count", INT),
+];
+
+const OF_DATABASE: &[Column] = &[
+    ("transaction_id", BIG),
+    ("database_id", INT),
+    ("database_transaction_begin_time", DATE),
+    ("database_transaction_type", INT),
+    ("database_transaction_state", INT),
+    ("database_transaction_status", INT),
+    ("database_transaction_status2", INT),
+    ("database_transaction_log_record_count", BIG),
+    ("database_transaction_log_bytes_used", BIG),
+    ("database_transaction_log_bytes_reserved", BIG),
+    ("database_transaction_begin_lsn", SqlType::Decimal { precision: 25, scale: 0 }),
+    ("database_transaction_commit_lsn", SqlType::Decimal { precision: 25, scale: 0 }),
+];
+
+pub(super) static VIEWS: &[SystemView] = &[
+    SystemView { schema: "sys", name: "dm_tran_locks", columns: LOCK, rows: locks },
+    SystemView { schema: "sys", name: "dm_tran_active_transactions", columns: ACTIVE, rows: active },
+    SystemView {
+        schema: "sys",
+        name: "dm_tran_session_transactions",
+        columns: OF_SESSION,
+        rows: of_sessions,
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_tran_database_transactions",
+        columns: OF_DATABASE,
+        rows: of_databases,
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_tran_current_transaction",
+        columns: &[
+            ("transaction_id", BIG),
+            ("transaction_sequence_num", BIG),
+            ("transaction_is_snapshot", BIT),
+            ("first_snapshot_sequence_num", BIG),
+            ("last_transaction_sequence_num", BIG),
+            ("first_useful_sequence_num", BIG),
+        ],
+        rows: |cx| {
+            let own = cx.info.shared.transaction_id.load(Ordering::Relaxed);
+            vec![vec![int(own as i64), int(0), bit(false), NULL, int(0), int(0)]]
+        },
+    },
+    SystemView {
+        schema: "sys",
+        name: "syslockinfo",
+        columns: &[
+            ("req_spid", INT),
+            ("rsc_dbid", SMALL),
+            ("rsc_type", NAME),
+            ("req_mode", NAME),
+            ("req_status", NAME),
+        ],
+        rows: |cx| {
+            let row =
+                |r: Vec<Value>| vec![r[11].clone(), r[2].clone(), r[0].clone(), r[6].clone(), r[8].clone()];
+            locks(cx).into_iter().map(row).collect()
+        },
+    },
+];
+
+/// What `resource_associated_entity_id` names: the object, or for keys the heap or index (its tree).
+fn entity(resource: &keel_store::lock::Resource<'_>) -> i64 {
+    use keel_store::lock::Resource as R;
+    match resource {
+        R::Object(_, id) => i64::from(*id as i32),
+        R::Key(_, tree, _) | R::Range(_, tree) => tree.0.into(),
+        _ => 0,
+    }
+}
+
+fn locks(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for lock in cx.engine.instance().locks().locks() {
+        let resource = lock.resource.as_ref();
+        let state = match lock.status {
+            RequestStatus::Grant => "GRANT",
+            RequestStatus::Wait => "WAIT",
+            RequestStatus::Convert => "CONVERT",
+        };
+        let session = u32::try_from(lock.agent).ok().and_then(|id| cx.engine.sessions.get(id));
+        let owner = session.map_or(lock.owner, |s| transaction_id(&s));
+        let mut row = vec![text(resource.type_name()), text(""), int(resource.database().0)];
+        row.extend([
+            text(resource.description()),
+            int(entity(&resource)),
+            int(0),
+            text(lock.mode.to_string()),
+        ]);
+        row.extend([
+            text("LOCK"),
+            text(state),
+            int(lock.count),
+            int(0),
+            int(lock.agent as i64),
+            int(0),
+            int(0),
+        ]);
+        row.extend([text("TRANSACTION"), int(owner as i64), Value::Guid([0; 16])]);
+        row.extend([
+            text(format!("0x{:016x}:1:1", lock.owner)),
+            Value::bytes(lock.owner.to_be_bytes().to_vec()),
+        ]);
+        rows.push(row);
+    }
+    // Every session holds its database against being dropped.
+    for s in cx.engine.sessions.all() {
+        let mut row = vec![text("DATABASE"), text(""), int(s.database.load(Ordering::Relaxed)), text("")];
+        row.extend([
+            int(0),
+            int(0),
+            text("S"),
+            text("LOCK"),
+            text("GRANT"),
+            int(1),
+            int(0),
+            int(s.id),
+            int(0),
+            int(0),
+        ]);
+        row.extend([text("SHARED_TRANSACTION_WORKSPACE"), int(0), Value::Guid([0; 16]), text(""), NULL]);
+        rows.push(row);
+    }
+    rows
+}
+
+fn transaction_id(s: &SessionShared) -> u64 {
+    s.transaction_id.load(Ordering::Relaxed)
+}
+
+fn in_transaction(cx: &ViewContext<'_>) -> Vec<Arc<SessionShared>> {
+    let mut all = cx.engine.sessions.all();
+    all.retain(|s| s.transactions.load(Ordering::Relaxed) > 0);
+    all
+}
+
+fn active(cx: &ViewContext<'_>) -> Rows {
+    let row = |s: &Arc<SessionShared>| {
+        let began = date(s.transaction_began.load(Ordering::Relaxed));
+        let mut row = vec![int(transaction_id(s) as i64), text("user_transaction"), began, int(1), NULL];
+        row.extend([int(2), int(0), int(0), int(0), int(0), int(-1), NULL]);
+        row
+    };
+    in_transaction(cx).iter().map(row).collect()
+}
+
+fn of_sessions(cx: &ViewContext<'_>) -> Rows {
+    let row = |s: &Arc<SessionShared>| {
+        let id = transaction_id(s);
+        let mut row = vec![int(s.id), int(id as i64), Value::bytes(id.to_le_bytes().to_vec()), int(0)];
+        row.extend([
+            bit(true),
+            bit(true),
+            bit(false),
+            bit(false),
+            int(s.transactions.load(Ordering::Relaxed)),
+        ]);
+        row
+    };
+    in_transaction(cx).iter().map(row).collect()
+}
+
+fn of_databases(cx: &ViewContext<'_>) -> Rows {
+    let row = |s: &Arc<SessionShared>| {
+        let began = date(s.transaction_began.load(Ordering::Relaxed));
+        let database = int(s.database.load(Ordering::Relaxed));
+        let mut row = vec![int(transaction_id(s) as i64), database, began, int(1), int(4), int(0), int(0)];
+        row.extend([int(0), int(0), int(0), NULL, NULL]);
+        row
+    };
+    in_transaction(cx).iter().map(row).collect()
+}
