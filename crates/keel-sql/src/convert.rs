@@ -42,6 +42,7 @@ pub fn display(value: &Value) -> String {
             let (whole, fraction) = padded.split_at(padded.len() - scale);
             format!("{sign}{whole}.{fraction}")
         }
+        Value::Variant(v) => display_typed(&v.1, v.0),
         other => format!("{other:?}"),
     }
 }
@@ -49,6 +50,9 @@ pub fn display(value: &Value) -> String {
 /// A value as text by its type's own rules.
 #[must_use]
 pub fn display_typed(value: &Value, ty: SqlType) -> String {
+    if let Value::Variant(v) = value {
+        return display_typed(&v.1, v.0);
+    }
     let to = SqlType::NVarChar(keel_types::Length::Limited(4000));
     match assign(value.clone(), ty, to) {
         Ok(Value::Str(s)) => s.to_string(),

@@ -39,8 +39,10 @@ pub struct Cursor {
     pub compiled: Arc<Compiled>,
     /// Variables as they were when it was declared.
     pub vars: Vec<Value>,
-    /// Columns.
+    /// Columns the client sees.
     pub columns: Vec<ColumnMeta>,
+    /// Key columns that stand behind them in each row, for WHERE CURRENT OF.
+    pub key_columns: Vec<String>,
     /// Rows, when open.
     pub rows: Vec<CursorRow>,
     /// 0 before the first row, n + 1 after the last.

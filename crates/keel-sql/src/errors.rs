@@ -71,6 +71,8 @@ errors! {
     transaction_doomed() = 3930, 16, 1, "The current transaction cannot be committed and cannot support operations that write to the log file. Roll back the transaction.";
     /// Savepoint in a doomed transaction.
     doomed_savepoint() = 3931, 16, 1, "The current transaction cannot be committed and cannot be rolled back to a savepoint. Roll back the entire transaction.";
+    /// ROLLBACK in a trigger.
+    ended_in_trigger() = 3609, 16, 1, "The transaction ended in the trigger. The batch has been aborted.";
     /// Batch ended with a doomed transaction.
     doomed_at_end() = 3998, 16, 1, "Uncommittable transaction is detected at the end of the batch. The transaction is rolled back.";
     /// Transaction count mismatch at the end of EXECUTE.

@@ -4,7 +4,7 @@ use crate::engine::DatabaseEntry;
 use crate::errors;
 use crate::program::lower::TextOptions;
 use crate::program::{ModuleIdentity, ModuleShape, Program, ProgramKind, lower_module};
-use crate::run::{Frame, Halt, NEST_LEVEL_MAX, Nowhere, Runner, parse_error};
+use crate::run::{Frame, Halt, Later, NEST_LEVEL_MAX, Runner, parse_error};
 use crate::session::info::{Info, TriggerRows};
 use crate::session::scope::Scope;
 use keel_base::DatabaseId;
@@ -118,8 +118,8 @@ fn invoke(ctx: &mut ExecCtx<'_>, program: &Arc<Program>, args: &[Value], frame: 
     }
     let (error, row_count) = (info.error.get(), info.row_count.get());
     info.modules.borrow_mut().push(program.identity.clone());
-    let mut nowhere = Nowhere { info };
-    let mut runner = Runner::nested(info, ctx.txns, &mut nowhere);
+    let mut later = Later { info };
+    let mut runner = Runner::nested(info, ctx.txns, &mut later);
     let outcome = runner.run(program, frame);
     info.modules.borrow_mut().pop();
     info.error.set(error);
@@ -237,6 +237,9 @@ impl TriggerInvoker for Triggers {
             info.scope_identity.set(identity);
             drop_tables(info, &frame);
             outcome?;
+            if info.trigger_rollback.take() {
+                return Err(errors::ended_in_trigger());
+            }
         }
         Ok(())
     }

@@ -137,7 +137,17 @@ impl Binder<'_> {
                 Ok(inner)
             }
             K::AtTimeZone { operand, zone } => self.call_builtin("AT TIME ZONE", &[operand, zone], cx),
-            K::NextValueFor { .. } => Err(errors::not_supported("NEXT VALUE FOR")),
+            K::NextValueFor { sequence, .. } => {
+                // The session owns sequences; it finds this one by its quoted name.
+                let parts = [&sequence.database, &sequence.schema].into_iter().flatten();
+                let quoted: Vec<String> = parts
+                    .chain(std::iter::once(&sequence.name))
+                    .map(|p| format!("[{}]", p.text.replace(']', "]]")))
+                    .collect();
+                let name = ast::Literal::String { value: quoted.join(".").into(), national: true };
+                let name = self.literal(&name);
+                self.session_call("NEXT VALUE FOR", vec![name])
+            }
             K::OdbcLiteral { kind, text } => self.odbc_literal(*kind, text),
             K::Logical { op, terms } => self.logical(*op, terms, cx),
             K::Not(inner) => Ok(self.condition(inner, cx)?.not()),
@@ -180,7 +190,12 @@ impl Binder<'_> {
                 e.nullable = false;
                 Ok(e)
             }
-            K::ColumnUpdated(_) => Err(errors::not_supported("UPDATE()")),
+            K::ColumnUpdated(name) => {
+                // The session knows what the trigger's statement assigned.
+                let name = self.literal(&ast::Literal::String { value: name.text.clone(), national: true });
+                let call = self.session_call("UPDATE()", vec![name])?;
+                Ok(Expr::compare(CmpOp::Eq, call, Expr::constant(Value::Bit(true), SqlType::Bit)))
+            }
             K::FullText { .. } => Err(SqlError::new(
                 7601,
                 16,

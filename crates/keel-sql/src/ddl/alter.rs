@@ -130,7 +130,7 @@ impl Runner<'_> {
     fn one_primary_key(&self, table: &TableDef, c: &ast::TableConstraint) -> Result<()> {
         let primary = matches!(c.kind, ConstraintKind::Key { primary: true, .. });
         if primary && table.indexes.iter().any(|i| i.is_primary_key) {
-            self.info.pending.borrow_mut().push(*errors::second_primary_key(&table.name));
+            self.info.say(errors::second_primary_key(&table.name));
             return Err(errors::constraint_not_created());
         }
         Ok(())
@@ -140,7 +140,7 @@ impl Runner<'_> {
         let ConstraintKind::Key { primary: true, columns, .. } = &c.kind else { return Ok(()) };
         let nullable = |name: &str| table.columns.iter().any(|o| fold(&o.name) == fold(name) && o.nullable);
         if columns.iter().any(|c| nullable(&c.name.text)) {
-            self.info.pending.borrow_mut().push(*errors::nullable_primary_key(&table.name));
+            self.info.say(errors::nullable_primary_key(&table.name));
             return Err(errors::constraint_not_created());
         }
         Ok(())
@@ -155,7 +155,7 @@ impl Runner<'_> {
         let picture = self.info.picture(&entry);
         for name in storage::constraint_names(new) {
             if !had.contains(&name) && picture.named(old.schema_id, &name).is_some() {
-                self.info.pending.borrow_mut().push(*errors::object_exists(&name));
+                self.info.say(errors::object_exists(&name));
                 return Err(errors::constraint_not_created());
             }
         }
@@ -269,7 +269,7 @@ impl Runner<'_> {
             let users = table.indexes.iter().filter(|i| uses(i, old.column_id));
             if let Some(index) = users.into_iter().next() {
                 let kind = if index.constraint_id != 0 { "object" } else { "index" };
-                self.info.pending.borrow_mut().push(*errors::column_dependency(kind, &index.name, &old.name));
+                self.info.say(errors::column_dependency(kind, &index.name, &old.name));
                 return Err(errors::alter_dependents("ALTER TABLE ALTER COLUMN", &old.name));
             }
         }
@@ -371,7 +371,7 @@ impl Runner<'_> {
         dependents.extend(table.columns.iter().filter(computed).map(|o| ("column", o.name.clone())));
         if !dependents.is_empty() {
             for (kind, dependent) in dependents {
-                self.info.pending.borrow_mut().push(*errors::column_dependency(kind, dependent, &c.name));
+                self.info.say(errors::column_dependency(kind, dependent, &c.name));
             }
             return Err(errors::alter_dependents("ALTER TABLE DROP COLUMN", &c.name));
         }
@@ -398,7 +398,7 @@ impl Runner<'_> {
                         "The constraint '{}' is being referenced by table '{}', foreign key constraint '{}'.",
                         index.name, other.name, fk.name
                     );
-                    self.info.pending.borrow_mut().push(*SqlError::new(3725, 16, 0, text));
+                    self.info.say(SqlError::new(3725, 16, 0, text));
                     return Err(errors::constraint_not_dropped());
                 }
             }
@@ -416,7 +416,7 @@ impl Runner<'_> {
             if item.if_exists {
                 return Ok(());
             }
-            self.info.pending.borrow_mut().push(*errors::not_a_constraint(&item.name.text));
+            self.info.say(errors::not_a_constraint(&item.name.text));
             return Err(errors::constraint_not_dropped());
         }
         self.replace_table(new).map(|_| ())

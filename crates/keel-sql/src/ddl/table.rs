@@ -603,7 +603,7 @@ impl Runner<'_> {
         let picture = self.info.picture(&place.entry);
         for name in super::storage::constraint_names(table) {
             if picture.named(place.schema_id, &name).is_some() {
-                self.info.pending.borrow_mut().push(*errors::object_exists(&name));
+                self.info.say(errors::object_exists(&name));
                 return Err(errors::constraint_not_created());
             }
         }

@@ -6,7 +6,7 @@ use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::session::info::Info;
 use crate::session::scope::Scope;
 use keel_base::DatabaseId;
-use keel_query::catalog::{Catalog as _, ColumnDef, IndexKind, ModuleKind, ObjectId, TableDef};
+use keel_query::catalog::{Catalog as _, ColumnDef, IndexKind, ObjectId, TableDef};
 use keel_query::scope::NameParts;
 use keel_types::error::Result;
 use keel_types::{Decimal, SqlType, Value};
@@ -476,8 +476,29 @@ pub(super) fn filegroup_name(_: &Info, args: &[Value]) -> Result<Value> {
     Ok(if number(args, 0) == Some(1) { Value::str("PRIMARY") } else { Value::Null })
 }
 
-/// Whether a module is a function.
-#[must_use]
-pub fn is_function(kind: ModuleKind) -> bool {
-    matches!(kind, ModuleKind::ScalarFunction | ModuleKind::InlineTableFunction | ModuleKind::TableFunction)
+/// NEXT VALUE FOR
+pub(super) fn next_value_for(info: &Info, args: &[Value]) -> Result<Value> {
+    let name = text(args, 0).unwrap_or("");
+    let Some((entry, Named::Sequence(s))) = find(info, name) else {
+        return Err(crate::errors::invalid_object_name(split_name(name).join(".")));
+    };
+    let value = entry.sequence_advance(s.object_id, s.start, s.increment, 1)?;
+    if (s.minimum..=s.maximum).contains(&value) {
+        return Ok(Value::Int(value));
+    }
+    if !s.cycle {
+        entry.sequence_restart(s.object_id, value, s.increment)?;
+        return Err(keel_types::SqlError::new(
+            11728,
+            16,
+            1,
+            format!(
+                "The sequence object '{}' has reached its minimum or maximum value. Restart the sequence object to allow new values to be generated.",
+                s.name
+            ),
+        ));
+    }
+    let first = if s.increment < 0 { s.maximum } else { s.minimum };
+    entry.sequence_restart(s.object_id, first, s.increment)?;
+    Ok(Value::Int(entry.sequence_advance(s.object_id, s.start, s.increment, 1)?))
 }

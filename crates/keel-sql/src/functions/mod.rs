@@ -88,6 +88,7 @@ pub static ALL: &[Function] = &[
     f("CURRENT_TRANSACTION_ID", 0, 0, BIG, session::transaction_id),
     f("FORMATMESSAGE", 1, 21, TEXT, session::format_message),
     f("COLUMNS_UPDATED", 0, 0, SqlType::VarBinary(Length::Limited(128)), session::columns_updated),
+    f("UPDATE()", 1, 1, SqlType::Bit, session::column_updated),
     f("TRIGGER_NESTLEVEL", 0, 3, INT, session::trigger_nest_level),
     f("CONNECTIONPROPERTY", 1, 1, VARIANT, session::connection_property),
     f("GETANSINULL", 0, 1, SqlType::SmallInt, session::get_ansi_null),
@@ -169,6 +170,14 @@ pub static ALL: &[Function] = &[
     f("FILE_NAME", 1, 1, NAME, metadata::file_name),
     f("FILEGROUP_NAME", 1, 1, NAME, metadata::filegroup_name),
     f("FILEGROUP_ID", 1, 1, INT, server::one),
+    Function {
+        name: "NEXT VALUE FOR",
+        least: 1,
+        most: 1,
+        ty: BIG,
+        stable: false,
+        eval: metadata::next_value_for,
+    },
     volatile("NEWSEQUENTIALID", 0, SqlType::UniqueIdentifier, server::new_sequential_id),
 ];
 

@@ -211,3 +211,15 @@ pub(super) fn applock_mode(info: &Info, args: &[Value]) -> Result<Value> {
 pub(super) fn applock_test(_: &Info, _: &[Value]) -> Result<Value> {
     Ok(Value::Int(1))
 }
+
+/// UPDATE(column) in a trigger: INSERT assigns every column.
+pub(super) fn column_updated(info: &Info, args: &[Value]) -> Result<Value> {
+    let triggers = info.triggers.borrow();
+    let Some(rows) = triggers.last() else { return Ok(Value::Bit(false)) };
+    let name = text(args, 0).unwrap_or("");
+    let Some(column) = rows.table.columns.iter().find(|c| crate::views::same(&c.name, name)) else {
+        return Err(SqlError::new(207, 16, 1, format!("Invalid column name '{name}'.")));
+    };
+    let all = rows.updated.is_empty() && rows.deleted.is_empty() && !rows.inserted.is_empty();
+    Ok(Value::Bit(all || rows.updated.contains(&column.column_id)))
+}

@@ -153,6 +153,19 @@ impl Program {
         }
     }
 
+    /// The same variables and surroundings without code, to which a statement may add variables of its own.
+    #[must_use]
+    pub fn bare_copy(&self) -> Program {
+        Program {
+            text: Arc::clone(&self.text),
+            variables: self.variables.clone(),
+            tables: self.tables.clone(),
+            quoted_identifier: self.quoted_identifier,
+            ansi_nulls: self.ansi_nulls,
+            ..Program::bare(self.identity.clone())
+        }
+    }
+
     /// The slot of a variable by name.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<(Slot, &VariableDef)> {

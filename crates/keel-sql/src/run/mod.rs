@@ -22,7 +22,7 @@ mod step;
 mod transaction;
 
 pub use call::{Argument, Returned, parse_error, procedure_name};
-pub use query::{Capture, Nowhere};
+pub use query::{Capture, Later};
 pub use raise::format_message;
 pub use rpc::run_rpc;
 pub use step::use_database;
@@ -30,7 +30,7 @@ pub use transaction::{Savepoint, commit_work};
 
 use crate::errors;
 use crate::program::{Op, Program, Slot, Unit};
-use crate::session::info::Info;
+use crate::session::info::{Info, Pending};
 use crate::session::options::Switches;
 use crate::session::scope::{FrameTables, Scope};
 use crate::session::txns::TxnSet;
@@ -130,6 +130,10 @@ pub struct Runner<'a> {
     raise_all: bool,
     /// Inside INSERT … EXEC.
     capturing: bool,
+    /// Runs a trigger.
+    in_trigger: bool,
+    /// Line of the running statement.
+    line: u32,
 }
 
 enum Next {
@@ -149,6 +153,8 @@ impl<'a> Runner<'a> {
             in_proc: false,
             raise_all: false,
             capturing: false,
+            in_trigger: false,
+            line: 0,
         }
     }
 
@@ -166,15 +172,21 @@ impl<'a> Runner<'a> {
             in_proc: true,
             raise_all: true,
             capturing: false,
+            in_trigger: info.module().is_some_and(|m| m.kind == crate::program::ProgramKind::Trigger),
+            line: 0,
         }
     }
 
     /// Runs a program to its end and gives its return status.
     pub fn run(&mut self, program: &Arc<Program>, frame: &mut Frame) -> std::result::Result<i32, Halt> {
         let tries = self.try_depth;
+        let all_tries = self.info.try_depth.get();
+        let line = self.line;
         let caught = self.info.caught.borrow().len();
         let outcome = self.interpret(program, frame);
         self.try_depth = tries;
+        self.info.try_depth.set(all_tries);
+        self.line = line;
         self.info.caught.borrow_mut().truncate(caught);
         outcome
     }
@@ -183,6 +195,7 @@ impl<'a> Runner<'a> {
         let mut pc = 0u32;
         loop {
             let instruction = &program.code[pc as usize];
+            self.line = instruction.line;
             match self.step(program, frame, &instruction.op) {
                 Ok(Next::Following) => pc += 1,
                 Ok(Next::Jump(to)) => pc = to,
@@ -215,6 +228,10 @@ impl<'a> Runner<'a> {
             return self.end_batch(e, reach);
         }
         if self.raise_all && !self.catches(frame) {
+            if origin == Origin::RaisError && self.in_trigger && self.info.try_depth.get() == 0 {
+                self.report(&e);
+                return Ok(After::Next);
+            }
             return Err(Halt::Raised(e));
         }
         if self.try_depth > 0 && e.severity < 20 {
@@ -227,7 +244,7 @@ impl<'a> Runner<'a> {
                 }
                 handler.catching = true;
                 let catch = handler.catch;
-                self.try_depth -= 1;
+                self.leave_try();
                 self.info.caught.borrow_mut().push(Arc::from(e));
                 return Ok(After::Catch(catch));
             }
@@ -251,6 +268,16 @@ impl<'a> Runner<'a> {
                 Ok(After::Leave(failure_status(&e)))
             }
         }
+    }
+
+    fn enter_try(&mut self) {
+        self.try_depth += 1;
+        self.info.try_depth.set(self.info.try_depth.get() + 1);
+    }
+
+    fn leave_try(&mut self) {
+        self.try_depth -= 1;
+        self.info.try_depth.set(self.info.try_depth.get().saturating_sub(1));
     }
 
     fn catches(&self, frame: &Frame) -> bool {
@@ -278,10 +305,21 @@ impl<'a> Runner<'a> {
         Err(Halt::Batch)
     }
 
-    /// Sends an error or message to the client.
+    /// Sends an error or message to the client; one without a place gets that of the running statement.
     pub fn report(&mut self, e: &SqlError) {
         self.flush_pending();
-        self.sink.message(e);
+        self.say(e);
+    }
+
+    fn say(&mut self, e: &SqlError) {
+        if e.line > 0 {
+            self.sink.message(e);
+            return;
+        }
+        let mut e = e.clone();
+        e.line = self.line.max(1);
+        e.procedure = e.procedure.or_else(|| self.info.module().and_then(|m| m.name).map(|n| n.to_string()));
+        self.sink.message(&e);
     }
 
     /// Sends what functions and triggers had to say.
@@ -290,8 +328,14 @@ impl<'a> Runner<'a> {
             return;
         }
         let pending = std::mem::take(&mut *self.info.pending.borrow_mut());
-        for message in &pending {
-            self.sink.message(message);
+        for event in pending {
+            match event {
+                Pending::Message(e) => self.say(&e),
+                Pending::Columns(columns) => self.sink.columns(&columns),
+                // A closed sink shows at the statement's own rows.
+                Pending::Row(row) => drop(self.sink.row(&row)),
+                Pending::Done(done) => self.sink.done(done),
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use super::{Frame, Halt, Runner, Txns};
 use crate::errors;
 use crate::program::lower::CAPTURED_ROWS;
 use crate::program::{Call, Compiled, CompiledCode, Dependencies, Program, Unit, UnitSource};
-use crate::session::info::{Info, RowSet};
+use crate::session::info::{Info, Pending, RowSet};
 use crate::session::options::Switches;
 use crate::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed, command};
 use keel_base::DatabaseId;
@@ -34,7 +34,8 @@ impl Runner<'_> {
             }
         }
         let key = (program.id, std::ptr::from_ref(unit) as usize);
-        let private = self.info.private_units.borrow().get(&key).cloned();
+        let private =
+            if program.id == 0 { None } else { self.info.private_units.borrow().get(&key).cloned() };
         if let Some(compiled) = private {
             if self.is_current(program, frame, &compiled.dependencies) {
                 return Ok(compiled);
@@ -43,10 +44,20 @@ impl Runner<'_> {
         let compiled = Arc::new(self.compile(program, frame, unit)?);
         if compiled.dependencies.is_shareable() {
             unit.keep(Arc::clone(&compiled));
-        } else {
+        } else if program.id != 0 {
             self.info.private_units.borrow_mut().insert(key, Arc::clone(&compiled));
         }
         Ok(compiled)
+    }
+
+    /// Compiles a unit that nobody will ask for again.
+    pub(super) fn unit_once(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &Frame,
+        unit: &Unit,
+    ) -> Result<Arc<Compiled>> {
+        self.compile(program, frame, unit).map(Arc::new)
     }
 
     fn is_current(&self, program: &Program, frame: &Frame, dependencies: &Dependencies) -> bool {
@@ -332,6 +343,8 @@ impl Runner<'_> {
             in_proc: true,
             raise_all: self.raise_all,
             capturing: true,
+            in_trigger: self.in_trigger,
+            line: self.line,
         };
         inner.call(program, frame, call)?;
         if capture.mismatch {
@@ -461,20 +474,25 @@ impl ResultSink for Capture<'_> {
     }
 }
 
-/// A sink for statements whose results nobody sees; errors are kept as pending messages of the session.
-pub struct Nowhere<'a> {
+/// A sink for functions and triggers: what they say waits until their statement can send it.
+pub struct Later<'a> {
     /// The session.
     pub info: &'a Info,
 }
 
-impl ResultSink for Nowhere<'_> {
-    fn columns(&mut self, _columns: &[ColumnMeta]) {}
-    fn row(&mut self, _row: &[Value]) -> std::result::Result<(), SinkClosed> {
+impl ResultSink for Later<'_> {
+    fn columns(&mut self, columns: &[ColumnMeta]) {
+        self.info.pending.borrow_mut().push(Pending::Columns(columns.to_vec()));
+    }
+    fn row(&mut self, row: &[Value]) -> std::result::Result<(), SinkClosed> {
+        self.info.pending.borrow_mut().push(Pending::Row(row.to_vec()));
         Ok(())
     }
-    fn done(&mut self, _done: DoneInfo) {}
+    fn done(&mut self, done: DoneInfo) {
+        self.info.pending.borrow_mut().push(Pending::Done(done));
+    }
     fn message(&mut self, message: &SqlError) {
-        self.info.pending.borrow_mut().push(message.clone());
+        self.info.pending.borrow_mut().push(Pending::Message(message.clone()));
     }
     fn return_status(&mut self, _status: i32) {}
     fn output(&mut self, _ordinal: usize, _name: &str, _ty: &SqlType, _value: &Value) {}

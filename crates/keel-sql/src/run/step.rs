@@ -36,7 +36,7 @@ impl Runner<'_> {
             }
             Op::EnterTry { handler } => {
                 frame.handlers.push(Handler { catch: *handler, catching: false });
-                self.try_depth += 1;
+                self.enter_try();
             }
             Op::LeaveTry => self.leave_handlers(frame, frame.handlers.len() as u16 - 1),
             Op::Return(value) => return self.return_op(program, frame, value.as_ref()),
@@ -95,7 +95,7 @@ impl Runner<'_> {
             if handler.catching {
                 self.info.caught.borrow_mut().pop();
             } else {
-                self.try_depth -= 1;
+                self.leave_try();
             }
         }
     }

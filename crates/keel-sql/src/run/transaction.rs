@@ -149,14 +149,10 @@ impl Runner<'_> {
             return Err(errors::rollback_in_insert_exec());
         }
         if let Txns::Lent(_) = self.txns {
-            // A trigger's ROLLBACK takes effect when control is back at the statement; nothing of the transaction is left then.
-            self.info.transaction.borrow_mut().doomed = true;
-            return Err(SqlError::new(
-                3609,
-                16,
-                1,
-                "The transaction ended in the trigger. The batch has been aborted.",
-            ));
+            // A trigger's ROLLBACK takes effect when control is back at its statement; nothing of the transaction is left
+            // then. The rest of the trigger runs and goes the same way.
+            self.info.trigger_rollback.set(true);
+            return Ok(());
         }
         let (count, doomed, outer) = {
             let state = self.info.transaction.borrow();

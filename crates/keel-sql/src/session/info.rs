@@ -47,6 +47,19 @@ pub struct TriggerRows {
     pub trigger: ObjectId,
 }
 
+/// Something for the client that has to wait for its statement.
+#[derive(Clone, Debug)]
+pub enum Pending {
+    /// An error or information.
+    Message(SqlError),
+    /// A result set begins.
+    Columns(Vec<crate::sink::ColumnMeta>),
+    /// A row of it.
+    Row(Vec<Value>),
+    /// A statement is complete.
+    Done(crate::sink::DoneInfo),
+}
+
 /// The open transaction as T-SQL sees it.
 #[derive(Debug, Default)]
 pub struct TransactionState {
@@ -98,8 +111,12 @@ pub struct Info {
     pub captured: RefCell<Vec<RowSet>>,
     /// Triggers being run, innermost last.
     pub triggers: RefCell<Vec<TriggerRows>>,
-    /// Messages raised where no sink is at hand (functions, triggers); flushed by the statement.
-    pub pending: RefCell<Vec<SqlError>>,
+    /// What functions and triggers had to say, where no sink is at hand; flushed by the statement.
+    pub pending: RefCell<Vec<Pending>>,
+    /// TRY blocks that would catch an error, over all runners.
+    pub try_depth: Cell<u32>,
+    /// A trigger has rolled the transaction back: its statement must end the batch.
+    pub trigger_rollback: Cell<bool>,
     /// Cursors.
     pub cursors: RefCell<Cursors>,
     /// SET IDENTITY_INSERT
@@ -144,6 +161,8 @@ impl Info {
             captured: RefCell::default(),
             triggers: RefCell::default(),
             pending: RefCell::default(),
+            try_depth: Cell::new(0),
+            trigger_rollback: Cell::new(false),
             cursors: RefCell::default(),
             identity_insert: Cell::new(None),
             private_units: RefCell::default(),
@@ -159,6 +178,11 @@ impl Info {
     #[must_use]
     pub fn on(&self, switch: Switches) -> bool {
         self.options.borrow().on(switch)
+    }
+
+    /// Keeps a message until the statement can send it.
+    pub fn say(&self, message: Box<SqlError>) {
+        self.pending.borrow_mut().push(Pending::Message(*message));
     }
 
     /// Begins a statement: times are read anew.

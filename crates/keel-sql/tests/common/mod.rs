@@ -1,0 +1,103 @@
+//! An engine over a disk in memory, and a sink that writes transcripts.
+#![allow(dead_code, reason = "each test program uses its part")]
+
+use keel_base::env::real::RealClock;
+use keel_base::env::sim::{SimDisk, env};
+use keel_sql::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed};
+use keel_sql::{Engine, EngineOptions, InstanceOptions, PasswordHasher, ServerLog, Session, SessionOptions};
+use keel_testkit::transcript::{Message, Transcript};
+use keel_types::{SqlError, SqlType, Value};
+use std::sync::Arc;
+
+struct NoHash;
+
+impl PasswordHasher for NoHash {
+    fn hash(&self, password: &str) -> Vec<u8> {
+        password.as_bytes().to_vec()
+    }
+    fn verify(&self, password: &str, stored: &[u8]) -> bool {
+        password.as_bytes() == stored
+    }
+}
+
+struct NoLog;
+
+impl ServerLog for NoLog {
+    fn write(&self, _text: &str) {}
+}
+
+/// Opens the instance on a disk.
+pub fn open(disk: &Arc<SimDisk>) -> Arc<Engine> {
+    let options = EngineOptions {
+        data_dir: "/data".into(),
+        env: keel_base::env::Env { clock: Arc::new(RealClock::new()), ..env(disk, 7) },
+        server_name: "EVENKEEL".to_owned(),
+        instance: InstanceOptions { automatic_checkpoints: false, ..InstanceOptions::default() },
+        hasher: Arc::new(NoHash),
+        log: Arc::new(NoLog),
+    };
+    Engine::open(options).expect("opens")
+}
+
+/// A fresh instance.
+pub fn server() -> Arc<Engine> {
+    open(&SimDisk::new())
+}
+
+/// A session of sa in master.
+pub fn connect(engine: &Arc<Engine>) -> Session {
+    let options = SessionOptions {
+        login: "sa".to_owned(),
+        sysadmin: true,
+        database: "master".to_owned(),
+        app_name: "golden".to_owned(),
+        host_name: "host".to_owned(),
+        ansi_defaults: true,
+        ..SessionOptions::default()
+    };
+    engine.session(options).expect("connects")
+}
+
+/// Writes the transcript of a request.
+#[derive(Default)]
+pub struct Sink(pub Transcript, Vec<SqlType>);
+
+fn show(value: &Value, ty: SqlType) -> String {
+    match value {
+        Value::Null => "NULL".to_owned(),
+        value => keel_sql::convert::display_typed(value, ty),
+    }
+}
+
+impl ResultSink for Sink {
+    fn columns(&mut self, columns: &[ColumnMeta]) {
+        self.1 = columns.iter().map(|c| c.ty).collect();
+        self.0.columns(columns.iter().map(|c| c.name.to_string()));
+    }
+    fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed> {
+        self.0.row(row.iter().zip(&self.1).map(|(v, ty)| show(v, *ty)));
+        Ok(())
+    }
+    fn done(&mut self, done: DoneInfo) {
+        self.0.done(done.count);
+    }
+    fn message(&mut self, m: &SqlError) {
+        self.0.message(&Message {
+            number: m.number,
+            severity: m.severity,
+            state: m.state,
+            line: m.line,
+            procedure: m.procedure.as_deref(),
+            text: &m.message,
+        });
+    }
+    fn return_status(&mut self, status: i32) {
+        if status != 0 {
+            self.0.line(&format!("(return status {status})"));
+        }
+    }
+    fn output(&mut self, _: usize, name: &str, ty: &SqlType, value: &Value) {
+        self.0.line(&format!("{name} = {}", show(value, *ty)));
+    }
+    fn env_change(&mut self, _change: EnvChange) {}
+}
