@@ -33,6 +33,7 @@ pub mod meta;
 pub mod plan;
 pub mod scope;
 pub mod stats;
+pub mod tvf;
 
 pub use context::{
     ExecCtx, FunctionInvoker, IsolationLevel, NoRows, RowBuffer, RowSink, RunInfo, SessionInfo, Transactions,

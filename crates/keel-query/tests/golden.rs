@@ -20,3 +20,8 @@ fn changes() {
 fn plans() {
     common::golden("plans");
 }
+
+#[test]
+fn texts() {
+    common::golden("texts");
+}

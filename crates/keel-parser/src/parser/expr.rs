@@ -326,9 +326,15 @@ impl Parser<'_> {
         let variable = self.variable()?;
         let span = variable.span;
         let target = Expr { kind: ExprKind::Variable(variable.name), span };
+        self.method_of(target)
+    }
+
+    /// `.method(…)` behind a variable or a subquery, when it is there.
+    fn method_of(&mut self, target: Expr) -> Result<Expr> {
         if self.tok() != Tok::Dot {
             return Ok(target);
         }
+        let span = target.span;
         self.bump();
         let method = self.any_word()?;
         let args = self.call_args()?;
@@ -342,11 +348,14 @@ impl Parser<'_> {
         let inner =
             self.nested(|p| p.query_or(|p| if allow { p.either() } else { p.binary(ADDITIVE, false) }))?;
         self.expect(Tok::RParen)?;
-        Ok(match inner {
-            Parenthesized::Query(query) => Expr { kind: ExprKind::Subquery(query), span: self.since(start) },
+        match inner {
+            Parenthesized::Query(query) => {
+                let subquery = Expr { kind: ExprKind::Subquery(query), span: self.since(start) };
+                self.method_of(subquery)
+            }
             // The parentheses belong to the span so that the text of an expression is complete.
-            Parenthesized::Expr(expr) => Expr { span: self.since(start), ..expr },
-        })
+            Parenthesized::Expr(expr) => Ok(Expr { span: self.since(start), ..expr }),
+        }
     }
 
     /// The inside of parentheses that hold a query or something else. `((SELECT 1) UNION SELECT 2)` shows itself

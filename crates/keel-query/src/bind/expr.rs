@@ -126,7 +126,7 @@ impl Binder<'_> {
             K::Trim { side, chars, operand } => self.trim(*side, chars.as_deref(), operand, cx),
             K::Function(call) => self.function(call, cx),
             K::StaticMethod { .. } => Err(errors::not_supported("CLR static method")),
-            K::Method { method, .. } => Err(errors::not_supported(method.as_str())),
+            K::Method { target, method, args } => self.method(target, method, args, cx),
             K::Subquery(q) => self.scalar_subquery(q, cx),
             K::Collate { operand, collation } => {
                 let mut inner = self.value(operand, cx)?;
@@ -559,6 +559,31 @@ impl Binder<'_> {
         e.collation = collation;
         e.nullable = nullable;
         Ok(negate_if(all, e))
+    }
+
+    /// `.value('.', 'type')` of an XML text: its text. Other methods of XML are absent.
+    fn method(
+        &mut self,
+        target: &ast::Expr,
+        method: &ast::Ident,
+        args: &[ast::Expr],
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Expr> {
+        let ty = match args.get(1).map(|a| &a.kind) {
+            Some(ast::ExprKind::Literal(ast::Literal::String { value, .. })) if method.is("value") => {
+                keel_parser::parse_type(value).map_err(|e| super::parse_error(*e))?
+            }
+            _ => return Err(errors::not_supported(method.as_str())),
+        };
+        let ty = self.type_of(&ty, true)?;
+        let xml = self.value(target, cx)?;
+        let text = crate::expr::builtin::own("value", SqlType::NVarChar(Length::Max), vec![xml], |v| {
+            Ok(match &v[0] {
+                Value::Str(s) => Value::Str(super::for_clause::xml_text(s).into()),
+                _ => Value::Null,
+            })
+        });
+        Ok(cast_to(text, ty))
     }
 
     fn odbc_literal(&mut self, kind: ast::OdbcLiteralKind, text: &str) -> Result<Expr> {

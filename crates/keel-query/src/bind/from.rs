@@ -55,9 +55,9 @@ impl Binder<'_> {
                 let alias = alias.as_ref().map_or(variable.name.as_str(), |a| a.as_str());
                 self.stored(table, alias, None, self.hints(hints, None)?)
             }
-            K::Function { name, args, alias, columns, .. } => {
+            K::Function { name, args, schema, alias, columns } => {
                 let outer = Scope::new(left.to_vec(), parent);
-                self.table_function(name, args, alias.as_ref(), columns, &outer)
+                self.table_function(name, args, schema.as_deref(), alias.as_ref(), columns, &outer)
             }
             K::VariableMethod { method, .. } => Err(errors::not_supported(method.as_str())),
             K::Derived { query, alias, columns } => {
@@ -256,16 +256,28 @@ impl Binder<'_> {
         &mut self,
         name: &ast::ObjectName,
         args: &[ast::Expr],
+        schema: Option<&[ast::SchemaColumn]>,
         alias: Option<&ast::Ident>,
         columns: &[ast::Ident],
         outer: &Scope<'_>,
     ) -> Result<BoundSource> {
         let exposed = alias.map_or(name.name.as_str(), |a| a.as_str()).to_owned();
-        let object = self
-            .scope
-            .table_function(parts(name))
-            .ok_or_else(|| errors::invalid_object(&name.to_string()))?;
         let mut cx = ExprCx::new(outer, Clause::Other);
+        let object = match self.scope.table_function(parts(name)) {
+            Some(object) => object,
+            None => {
+                let args = args.iter().map(|a| self.value(a, &mut cx)).collect::<Result<Vec<_>>>()?;
+                let types: Vec<SqlType> = args.iter().map(|a| a.ty).collect();
+                let table = match schema {
+                    Some(columns) => Some(crate::tvf::open_json(self.json_schema(columns)?)),
+                    None => crate::tvf::builtin(&name.name.text, &types).filter(|_| name.is_simple()),
+                };
+                let table = table.ok_or_else(|| errors::invalid_object(&name.to_string()))?;
+                let (rel, mut sources) = self.virtual_table(table, &exposed, args, false, name);
+                rename(&mut sources, columns, &exposed)?;
+                return Ok((rel, sources));
+            }
+        };
         match object {
             ObjectRef::Virtual(table) => {
                 let args = args.iter().map(|a| self.value(a, &mut cx)).collect::<Result<Vec<_>>>()?;
@@ -293,6 +305,14 @@ impl Binder<'_> {
             }
             _ => Err(errors::invalid_object(&name.to_string())),
         }
+    }
+
+    fn json_schema(&self, columns: &[ast::SchemaColumn]) -> Result<Vec<(String, SqlType, String, bool)>> {
+        let column = |c: &ast::SchemaColumn| {
+            let path = c.path.as_ref().map_or_else(|| format!("$.\"{}\"", c.name), ToString::to_string);
+            Ok((c.name.text.to_string(), self.type_of(&c.ty, false)?, path, c.as_json))
+        };
+        columns.iter().map(column).collect()
     }
 
     fn inline_function(&mut self, module: &ModuleDef) -> Result<BoundQuery> {

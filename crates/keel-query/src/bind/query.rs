@@ -76,9 +76,8 @@ impl Binder<'_> {
             }
         };
         match &q.for_clause {
-            None | Some(ast::ForClause::Browse) => Ok(bound),
-            Some(ast::ForClause::Xml { .. }) => Err(errors::not_supported("FOR XML")),
-            Some(ast::ForClause::Json { .. }) => Err(errors::not_supported("FOR JSON")),
+            None => Ok(bound),
+            Some(clause) => self.for_clause(bound, clause),
         }
     }
 

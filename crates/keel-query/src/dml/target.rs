@@ -285,6 +285,15 @@ impl Target {
         })
     }
 
+    /// A storage error, naming the table where the product does.
+    #[cold]
+    fn storage_error(&self, cx: &Cx<'_>, e: &keel_node::TxnError) -> Error {
+        match e {
+            keel_node::TxnError::SnapshotConflict => errors::snapshot_conflict(&self.name, &self.database),
+            e => cx.storage_error(e),
+        }
+    }
+
     /// Computes computed columns and the rowversion of the new row.
     pub fn complete(&self, cx: &mut Cx<'_>) -> Result<()> {
         if let Some(i) = self.rowversion {
@@ -387,7 +396,7 @@ impl Target {
                 }
                 Ok(greatest)
             });
-            found.map_err(|e| cx.storage_error(&e))
+            found.map_err(|e| self.storage_error(cx, &e))
         };
         session.next_row_id(database, tree, &mut last)
     }
@@ -410,7 +419,7 @@ impl Target {
             Err(keel_node::TxnError::Duplicate) => {
                 return self.duplicate(cx, &self.clustered, self.new_first);
             }
-            Err(e) => return Err(cx.storage_error(&e)),
+            Err(e) => return Err(self.storage_error(cx, &e)),
         }
         for (n, index) in self.indexes.iter().enumerate() {
             if !index.holds(cx)? {
@@ -432,7 +441,7 @@ impl Target {
                     }
                     return self.duplicate(cx, index, self.new_first);
                 }
-                Err(e) => return Err(cx.storage_error(&e)),
+                Err(e) => return Err(self.storage_error(cx, &e)),
             }
         }
         Ok(true)
@@ -445,7 +454,7 @@ impl Target {
             self.delete_entry(cx, index, &b.index_key)?;
         }
         let txn = cx.txn(self.table.database)?;
-        txn.delete(self.clustered.def.tree, key).map_err(|e| cx.storage_error(&e))
+        txn.delete(self.clustered.def.tree, key).map_err(|e| self.storage_error(cx, &e))
     }
 
     fn duplicate(&self, cx: &mut Cx<'_>, index: &IndexKeys, first: usize) -> Result<bool> {
@@ -487,7 +496,7 @@ impl Target {
         match done {
             // A row outside a filtered index has no entry.
             Err(keel_node::TxnError::NotFound) if index.filter.is_some() => Ok(()),
-            done => done.map_err(|e| cx.storage_error(&e)),
+            done => done.map_err(|e| self.storage_error(cx, &e)),
         }
     }
 
@@ -495,7 +504,7 @@ impl Target {
     pub fn delete(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, key: &[u8], old_first: usize) -> Result<()> {
         let tree = self.clustered.def.tree;
         let done = cx.txn(self.table.database)?.delete(tree, key);
-        done.map_err(|e| cx.storage_error(&e))?;
+        done.map_err(|e| self.storage_error(cx, &e))?;
         for index in &self.indexes {
             index.entry_key(&cx.slots, old_first, key, &mut b.index_key);
             self.delete_entry(cx, index, &b.index_key)?;
@@ -567,7 +576,7 @@ impl Target {
         }
         let txn = cx.txns.transaction(self.table.database)?;
         let done = txn.update(self.clustered.def.tree, key, row.finish(), Some(patch.finish()));
-        done.map_err(|e| cx.storage_error(&e))?;
+        done.map_err(|e| self.storage_error(cx, &e))?;
         self.update_entries(cx, b, key, changed, old_first)
     }
 
@@ -615,7 +624,7 @@ impl Target {
                 Err(keel_node::TxnError::Duplicate) => {
                     return Err(self.duplicate_error(cx, index, self.new_first));
                 }
-                Err(e) => return Err(cx.storage_error(&e)),
+                Err(e) => return Err(self.storage_error(cx, &e)),
             }
         }
         Ok(())

@@ -8,13 +8,53 @@ use crate::context::{DateFormat, SessionInfo};
 use crate::errors::Result;
 use keel_types::datetime::parse::DateOrder;
 use keel_types::functions::{self, Arg, Call, FnCtx, Volatility};
-use keel_types::{SqlType, Value};
+use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
 
 /// A resolved routine.
-#[derive(Clone, Debug)]
-pub struct BuiltinFn {
-    call: Arc<Call>,
+#[derive(Clone)]
+pub enum BuiltinFn {
+    /// Of the type library.
+    Library(Arc<Call>),
+    /// Of this crate.
+    Own(OwnFn),
+}
+
+/// A routine of this crate.
+pub type OwnFn = Arc<dyn Fn(&[Value]) -> Result<Value> + Send + Sync>;
+
+impl std::fmt::Debug for BuiltinFn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            BuiltinFn::Library(call) => call.fmt(f),
+            // Two calls of one name over the same arguments may differ in what they captured.
+            BuiltinFn::Own(routine) => write!(f, "{:p}", Arc::as_ptr(routine)),
+        }
+    }
+}
+
+/// A call of a routine of this crate.
+#[must_use]
+pub fn own(
+    name: &str,
+    ty: SqlType,
+    args: Vec<Expr>,
+    routine: impl Fn(&[Value]) -> Result<Value> + Send + Sync + 'static,
+) -> Expr {
+    let builtin = Builtin {
+        name: name.into(),
+        func: BuiltinFn::Own(Arc::new(routine)),
+        deterministic: true,
+        foldable: true,
+    };
+    let collation = args.iter().find(|a| a.ty.is_string()).map(|a| a.collation).unwrap_or_default();
+    Expr {
+        kind: ExprKind::Builtin(builtin, args),
+        ty,
+        collation,
+        coercibility: Coercibility::Default,
+        nullable: true,
+    }
 }
 
 /// The session as the library's functions see it.
@@ -46,7 +86,16 @@ impl BuiltinFn {
     /// Code that evaluates the arguments and calls the routine.
     #[must_use]
     pub fn compile(&self, args: Vec<Code>) -> Code {
-        let call = self.call.clone();
+        let call = match self {
+            BuiltinFn::Library(call) => call.clone(),
+            BuiltinFn::Own(routine) => {
+                let routine = routine.clone();
+                return Code::Dyn(Box::new(move |cx| {
+                    let values = args.iter().map(|a| a.eval(cx)).collect::<Result<Vec<_>>>()?;
+                    routine(&values)
+                }));
+            }
+        };
         match <[Code; 1]>::try_from(args) {
             Ok([arg]) => Code::Dyn(Box::new(move |cx| {
                 let value = [arg.eval(cx)?];
@@ -69,6 +118,17 @@ pub fn resolve(
     if name == "ISNULL" && args.len() == 2 {
         return is_null_function(binder, args).map(Ok);
     }
+    if matches!(name, "JSON_VALUE" | "JSON_QUERY" | "ISJSON") && (1..=2).contains(&args.len()) {
+        let ty = match name {
+            "ISJSON" => SqlType::Int,
+            "JSON_VALUE" => SqlType::NVarChar(Length::Limited(4000)),
+            _ => SqlType::NVarChar(Length::Max),
+        };
+        let text = SqlType::NVarChar(Length::Max);
+        let args = args.into_iter().map(|a| if a.ty.is_string() { a } else { cast_to(a, text) }).collect();
+        let function = name.to_owned();
+        return Ok(Ok(own(name, ty, args, move |v| Ok(crate::tvf::json_function(&function, v)))));
+    }
     let Some(def) = functions::lookup(name) else { return Ok(Err(args)) };
     let mut model = Expr { collation: binder.collation(), ..Expr::null() };
     for a in args.iter().filter(|a| a.ty.is_string()) {
@@ -86,7 +146,7 @@ pub fn resolve(
     let (ty, collation) = (call.result, model.collation);
     let builtin = Builtin {
         name: def.name.into(),
-        func: BuiltinFn { call: Arc::new(call) },
+        func: BuiltinFn::Library(Arc::new(call)),
         deterministic: def.volatility != Volatility::Row,
         foldable: def.volatility == Volatility::Deterministic,
     };

@@ -27,7 +27,7 @@ pub struct Plan {
     pub(crate) slot_count: usize,
     pub(crate) subplans: Vec<SubPlan>,
     pub(crate) text: Vec<String>,
-    pub(crate) pool: Mutex<Vec<State>>,
+    pub(crate) pool: Mutex<Vec<Box<State>>>,
 }
 
 /// What a plan does.
@@ -91,7 +91,7 @@ impl Plan {
 
     /// Runs it to the end, handing rows to `sink`.
     pub fn run(&self, ctx: &mut ExecCtx<'_>, sink: &mut dyn RowSink) -> Result<RunInfo> {
-        let mut state = self.pool.lock().pop().unwrap_or_else(|| self.new_state());
+        let mut state = self.pool.lock().pop().unwrap_or_else(|| Box::new(self.new_state()));
         let mut cx = Cx::new(ctx, std::mem::take(&mut state.slots));
         cx.subqueries = std::mem::take(&mut state.subqueries);
         let result = match &self.body {
