@@ -236,10 +236,10 @@ impl Binder<'_> {
 
     /// A variable, or a parameter of the inline function being expanded.
     pub fn variable(&self, name: &str) -> Result<Expr> {
-        if let Some(map) = self.parameters.last() {
-            if let Some(e) = map.get(&name.to_lowercase()) {
-                return Ok(e.clone());
-            }
+        if let Some(map) = self.parameters.last()
+            && let Some(e) = map.get(&name.to_lowercase())
+        {
+            return Ok(e.clone());
         }
         let info = self.scope.variable(name).ok_or_else(|| errors::undeclared_variable(name))?;
         Ok(Expr {
@@ -622,10 +622,10 @@ impl Binder<'_> {
         if !bound.ty.is_numeric() && bound.ty != SqlType::Null {
             return Err(errors::top_not_valid());
         }
-        if let Some(Value::Int(n)) = bound.as_const() {
-            if *n < 0 {
-                return Err(errors::top_negative());
-            }
+        if let Some(Value::Int(n)) = bound.as_const()
+            && *n < 0
+        {
+            return Err(errors::top_negative());
         }
         Ok(cast_to(bound, if percent { SqlType::Float } else { SqlType::BigInt }))
     }

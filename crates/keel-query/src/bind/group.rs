@@ -94,11 +94,11 @@ impl Rewriter {
             let m = "Argument 1 of the GROUPING function does not match any of the expressions in the GROUP BY clause.";
             return Err(keel_types::SqlError::new(8161, 15, 1, m));
         }
-        if !matches!(e.kind, ExprKind::Const(_) | ExprKind::Var(_)) {
-            if let Some(&i) = self.prints.get(&print(e)) {
-                *e = binder.read(self.groups[i].0);
-                return Ok(());
-            }
+        if !matches!(e.kind, ExprKind::Const(_) | ExprKind::Var(_))
+            && let Some(&i) = self.prints.get(&print(e))
+        {
+            *e = binder.read(self.groups[i].0);
+            return Ok(());
         }
         match &mut e.kind {
             ExprKind::Slot(slot) => {

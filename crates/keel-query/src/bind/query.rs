@@ -160,12 +160,11 @@ impl Binder<'_> {
     /// A column as an expression; a bare NULL in the select list has no type yet.
     fn typed_column(&self, rel: &Rel, slot: Slot) -> Expr {
         let e = self.read(slot);
-        if let Rel::Project { exprs, .. } = rel {
-            if let Some((_, inner)) = exprs.iter().find(|(s, _)| *s == slot) {
-                if inner.ty == SqlType::Null {
-                    return Expr::null();
-                }
-            }
+        if let Rel::Project { exprs, .. } = rel
+            && let Some((_, inner)) = exprs.iter().find(|(s, _)| *s == slot)
+            && inner.ty == SqlType::Null
+        {
+            return Expr::null();
         }
         e
     }
@@ -233,10 +232,10 @@ impl Binder<'_> {
         }
         let skip = cast_to(skip, SqlType::BigInt);
         let fetch = offset.fetch.as_ref().map(|f| self.count_value(f, &empty, false)).transpose()?;
-        if let Some(Value::Int(n)) = fetch.as_ref().and_then(|f| f.as_const()) {
-            if *n <= 0 {
-                return Err(errors::fetch_not_positive());
-            }
+        if let Some(Value::Int(n)) = fetch.as_ref().and_then(|f| f.as_const())
+            && *n <= 0
+        {
+            return Err(errors::fetch_not_positive());
         }
         Ok(Rel::Top { input: Box::new(rel), count: fetch, percent: false, ties: None, offset: Some(skip) })
     }

@@ -334,10 +334,10 @@ pub(crate) fn insert_row(
 
 /// Whether a query reads a table.
 fn mentions(rel: &Rel, table: &TableDef) -> bool {
-    if let Rel::Get(g) = rel {
-        if foreign::same_table(&g.table, table) {
-            return true;
-        }
+    if let Rel::Get(g) = rel
+        && foreign::same_table(&g.table, table)
+    {
+        return true;
     }
     let mut found = false;
     rel.for_own_exprs(&mut |e| {

@@ -365,10 +365,10 @@ impl Run<'_> {
             };
             let in_source = !matches!(cx.slots[merge.source_present], Value::Null);
             let Some(n) = merge.choose(key.is_some(), in_source, cx)? else { continue };
-            if let Some(k) = &key {
-                if !seen.insert(k.clone()) {
-                    return Err(errors::merge_twice());
-                }
+            if let Some(k) = &key
+                && !seen.insert(k.clone())
+            {
+                return Err(errors::merge_twice());
             }
             let row = save(cx, &plan.carried);
             cx.charge(crate::exec::row_bytes(&row))?;

@@ -205,10 +205,10 @@ pub(crate) fn bind_sets(
             ast::UpdateSet::Write { .. } => return Err(errors::not_supported(".WRITE")),
         };
         let position = column.map(|c| set_column(binder, target, source, c)).transpose()?;
-        if let Some(i) = position {
-            if bound.iter().any(|b| b.column == Some(i)) {
-                return Err(errors::column_set_twice(&target.table.columns[i].name));
-            }
+        if let Some(i) = position
+            && bound.iter().any(|b| b.column == Some(i))
+        {
+            return Err(errors::column_set_twice(&target.table.columns[i].name));
         }
         let info = match variable {
             Some(v) => {

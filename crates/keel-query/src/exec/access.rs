@@ -167,26 +167,26 @@ impl State {
             }
             range.unbounded_high = false;
         }
-        if let Some(bound) = first {
-            if !first_bound(bound, &self.key, cx, range)? {
-                return Ok(false);
-            }
+        if let Some(bound) = first
+            && !first_bound(bound, &self.key, cx, range)?
+        {
+            return Ok(false);
         }
-        if let Some(bound) = last {
-            if !last_bound(bound, &self.key, cx, range)? {
-                return Ok(false);
-            }
+        if let Some(bound) = last
+            && !last_bound(bound, &self.key, cx, range)?
+        {
+            return Ok(false);
         }
         Ok(true)
     }
 
     fn open_cursor(&mut self, node: &Access, cx: &mut Cx<'_>) -> Result<()> {
         let (low, high) = self.range.bounds();
-        if let (Bound::Included(l), Bound::Excluded(h)) = (low, high) {
-            if l >= h {
-                self.cursor = None;
-                return Ok(());
-            }
+        if let (Bound::Included(l), Bound::Excluded(h)) = (low, high)
+            && l >= h
+        {
+            self.cursor = None;
+            return Ok(());
         }
         let direction = if node.backward { Direction::Reverse } else { Direction::Forward };
         let serializable = Self::serializable(node, cx);
@@ -242,10 +242,10 @@ impl State {
     /// Decodes and checks a row of the view; follows the lookup.
     fn viewed(&mut self, node: &Access, cx: &mut Cx<'_>, row: RowRef) -> Result<bool> {
         decode_into(&row, &node.decode, &mut cx.slots);
-        if let Some(p) = &node.residual {
-            if !p.test(cx)? {
-                return Ok(false);
-            }
+        if let Some(p) = &node.residual
+            && !p.test(cx)?
+        {
+            return Ok(false);
         }
         let Some(lookup) = &node.lookup else {
             if node.row_key.is_some() || node.direct {
@@ -263,10 +263,10 @@ impl State {
             Err(e) => return Err(cx.storage_error(&e)),
         };
         decode_into(&base, &lookup.decode, &mut cx.slots);
-        if let Some(p) = &lookup.residual {
-            if !p.test(cx)? {
-                return Ok(false);
-            }
+        if let Some(p) = &lookup.residual
+            && !p.test(cx)?
+        {
+            return Ok(false);
         }
         expose(node, cx, base_key, base);
         Ok(true)
@@ -275,10 +275,10 @@ impl State {
     /// A candidate of a locking read, found under `self.key` in the scanned tree.
     fn locked(&mut self, node: &Access, cx: &mut Cx<'_>, row: RowRef, m: LockMode) -> Result<bool> {
         decode_into(&row, &node.decode, &mut cx.slots);
-        if let Some(p) = &node.residual {
-            if !p.test(cx)? {
-                return Ok(false);
-            }
+        if let Some(p) = &node.residual
+            && !p.test(cx)?
+        {
+            return Ok(false);
         }
         match &node.lookup {
             None => self.lock_and_check(node, cx, m),
@@ -292,11 +292,11 @@ impl State {
         let row = txn.lock_row(node.tree, &self.key, m).and_then(|()| txn.get_latest(node.tree, &self.key));
         let Some(row) = row.map_err(|e| cx.storage_error(&e))? else { return Ok(false) };
         decode_into(&row, &node.decode, &mut cx.slots);
-        if let Some(p) = &node.residual {
-            if !p.test(cx)? {
-                cx.txn(node.database)?.unlock_row(node.tree, &self.key);
-                return Ok(false);
-            }
+        if let Some(p) = &node.residual
+            && !p.test(cx)?
+        {
+            cx.txn(node.database)?.unlock_row(node.tree, &self.key);
+            return Ok(false);
         }
         let key = std::mem::take(&mut self.key);
         expose(node, cx, &key, row);

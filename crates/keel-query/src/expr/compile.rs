@@ -197,10 +197,11 @@ impl Compiler<'_> {
             | ExprKind::InList(..) => unreachable!("conditions were compiled above"),
         };
         // Constant folding: what reads nothing is computed once. An error stays where it is, for the row that raises it.
-        if !matches!(code, Code::Const(_)) && e.is_constant() {
-            if let Some(v) = fold(&code) {
-                return Ok(Code::Const(v));
-            }
+        if !matches!(code, Code::Const(_))
+            && e.is_constant()
+            && let Some(v) = fold(&code)
+        {
+            return Ok(Code::Const(v));
         }
         Ok(code)
     }

@@ -420,15 +420,15 @@ impl Planner<'_, '_> {
             return Ok((Bounds::Point(prefix), consumed));
         }
         let next = index.key.get(path.eq.len());
-        if let (Some(list), Some(key)) = (&path.list, next) {
-            if let SargKind::In(values) = &list.kind {
-                consumed.push(list.conjunct);
-                let c = &table.columns[list.column];
-                let column = KeyColumn { ty: c.ty, collation: c.collation, descending: key.descending };
-                let items = Compiler { subqueries: self }.values(values)?;
-                let unique = index.unique && index.key.len() == path.eq.len() + 1;
-                return Ok((Bounds::In { prefix, items, column, unique }, consumed));
-            }
+        if let (Some(list), Some(key)) = (&path.list, next)
+            && let SargKind::In(values) = &list.kind
+        {
+            consumed.push(list.conjunct);
+            let c = &table.columns[list.column];
+            let column = KeyColumn { ty: c.ty, collation: c.collation, descending: key.descending };
+            let items = Compiler { subqueries: self }.values(values)?;
+            let unique = index.unique && index.key.len() == path.eq.len() + 1;
+            return Ok((Bounds::In { prefix, items, column, unique }, consumed));
         }
         let end =
             |sarg: &Option<Sarg>, this: &mut Self, consumed: &mut Vec<usize>| -> Result<Option<LowHigh>> {

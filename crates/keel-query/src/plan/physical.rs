@@ -246,10 +246,10 @@ impl Planner<'_, '_> {
         let order = Self::slot_order(&keys);
         let want = SortOrder { keys: order.clone(), row_goal };
         let planned = self.plan(input, &wanted, &want)?;
-        if let Some(order) = &order {
-            if satisfies(&planned.order, &planned.fixed, order) {
-                return Ok(planned);
-            }
+        if let Some(order) = &order
+            && satisfies(&planned.order, &planned.fixed, order)
+        {
+            return Ok(planned);
         }
         let text = self.sort_text(&keys, limit.is_some());
         let compiled = self.order_keys(&keys)?;
@@ -507,10 +507,10 @@ impl Planner<'_, '_> {
         } else {
             None
         };
-        if !can_hash || hint == Some(JoinMethod::Loop) {
-            if let Some(inner) = looped {
-                return self.loop_join(kind, l, inner, Vec::new(), need);
-            }
+        if (!can_hash || hint == Some(JoinMethod::Loop))
+            && let Some(inner) = looped
+        {
+            return self.loop_join(kind, l, inner, Vec::new(), need);
         }
         let hashed = self.plan(right, &inside, &SortOrder::NONE)?;
         if let Some(inner) = looped {

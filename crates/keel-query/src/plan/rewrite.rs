@@ -409,14 +409,8 @@ fn push_join(
                     (true, true) => both.push(e),
                 }
             }
-            let join = Rel::Join {
-                kind,
-                left: Box::new(push(left, l)),
-                right: Box::new(push(right, r)),
-                on: both,
-                hint,
-            };
-            join
+
+            Rel::Join { kind, left: Box::new(push(left, l)), right: Box::new(push(right, r)), on: both, hint }
         }
         JoinKind::Left => {
             // A condition above that rejects NULLs of the right side makes it an inner join.
