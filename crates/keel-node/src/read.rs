@@ -56,6 +56,8 @@ pub(crate) struct Locking {
     pub(crate) wait: Wait,
     /// The lock kept on every row; without it only rows that others are changing are waited for.
     pub(crate) keep: Option<Mode>,
+    /// Rows that others have locked are passed over instead of waited for (READPAST).
+    pub(crate) skip: bool,
 }
 
 impl Locking {
@@ -114,6 +116,16 @@ pub struct Cursor {
 }
 
 impl Cursor {
+    /// The same cursor, passing over rows that others have locked (READPAST).
+    #[must_use]
+    pub fn skipping_locked(mut self) -> Cursor {
+        if let Some(locking) = &mut self.locking {
+            locking.skip = true;
+            locking.wait = Wait::NO;
+        }
+        self
+    }
+
     /// The next row, or `None` at the end.
     #[allow(clippy::should_implement_trait)] // lends its key
     #[inline]
@@ -130,10 +142,12 @@ impl Cursor {
                 return Ok(None);
             }
             let row = match &self.locking {
-                Some(locking) if locking.wanted(&self.inner) => match locking.settle(self.inner.key())? {
-                    Settled::Row(row) => Some(row),
-                    Settled::Gone => None,
-                    Settled::Own => self.inner.row_ref(),
+                Some(locking) if locking.wanted(&self.inner) => match locking.settle(self.inner.key()) {
+                    Ok(Settled::Row(row)) => Some(row),
+                    Ok(Settled::Gone) => None,
+                    Ok(Settled::Own) => self.inner.row_ref(),
+                    Err(TxnError::LockTimeout) if locking.skip => None,
+                    Err(e) => return Err(e),
                 },
                 _ => self.inner.row_ref(),
             };

@@ -290,6 +290,7 @@ impl Transaction {
             tree,
             wait: self.wait,
             keep,
+            skip: false,
         }
     }
 
@@ -318,6 +319,18 @@ impl Transaction {
     /// Locks a row to the end of the transaction.
     pub fn lock_row(&mut self, tree: TreeId, key: &[u8], mode: LockMode) -> Result<(), TxnError> {
         self.lock_key(tree, key, mode.into())
+    }
+
+    /// Locks a row to the end of the transaction if nobody is in the way; false otherwise (READPAST).
+    pub fn try_lock_row(&mut self, tree: TreeId, key: &[u8], mode: LockMode) -> Result<bool, TxnError> {
+        let wait = std::mem::replace(&mut self.wait, Wait::NO);
+        let locked = self.lock_key(tree, key, mode.into());
+        self.wait = wait;
+        match locked {
+            Ok(()) => Ok(true),
+            Err(TxnError::LockTimeout) => Ok(false),
+            Err(e) => Err(e),
+        }
     }
 
     /// Gives a row lock back before the end (a scanned row that did not qualify). Each call takes back one

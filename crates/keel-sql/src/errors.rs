@@ -245,6 +245,15 @@ errors! {
     no_permission(what) = 15247, 16, 1, "User does not have permission to perform this action. {what}";
 }
 
+/// 3621: follows the error of a data change that is undone while its batch goes on.
+#[must_use]
+pub fn statement_terminated(line: u32, procedure: Option<&str>) -> E {
+    let mut message = SqlError::new(3621, 0, 0, "The statement has been terminated.");
+    message.line = line;
+    message.procedure = procedure.map(str::to_owned);
+    message
+}
+
 /// Sets line and procedure where they are not yet known.
 #[must_use]
 pub fn located(mut error: E, line: u32, procedure: Option<&str>) -> E {

@@ -4,8 +4,8 @@
 //! reviewer reads behaviour, not assertions. This crate owns the runner.
 //!
 //! ```text
-//!   testscripts/dml/output.sql ──script──► steps ──runner──► sessions ──sql──► keel-sql
-//!   testscripts/dml/output.out ◄─golden── transcript ◄────────┘
+//!   tests/sql/dml/insert.sql ──script──► steps ──runner──► sessions ──sql──► keel-sql
+//!   tests/sql/dml/insert.out ◄─golden── transcript ◄────────┘
 //! ```
 //!
 //! * [`golden`] finds the scripts of a folder, compares or (with `UPDATE_GOLDEN=1`) rewrites their transcripts.
@@ -16,9 +16,12 @@
 //! The transcript is a function of the script: no times, no addresses, no thread order. A step that is expected to
 //! wait says so, and the runner looks into the lock manager rather than at a clock.
 //!
+//! * [`sql`] is the other end: sessions of an engine on a simulated disk.
+//!
 //! Deliberately absent: assertions about SQL. What is right is what the reviewed transcript says.
 
 pub mod golden;
 pub mod runner;
 pub mod script;
+pub mod sql;
 pub mod transcript;

@@ -9,16 +9,19 @@ use std::time::Duration;
 
 /// The world a script runs in.
 pub trait World {
-    /// Opens a session.
-    fn connect(&mut self, name: &str) -> Box<dyn Connection>;
+    /// How to open a session; called on the thread that the session stays on.
+    fn connect(&mut self, name: &str) -> Connect;
     /// How many sessions wait for a lock right now.
     fn waiting(&self) -> usize;
     /// Cuts the power and opens everything again. All sessions are gone before.
     fn restart(&mut self);
 }
 
+/// Opens a session.
+pub type Connect = Box<dyn FnOnce() -> Box<dyn Connection> + Send>;
+
 /// A session.
-pub trait Connection: Send {
+pub trait Connection {
     /// Runs a batch and returns its transcript.
     fn run(&mut self, batch: &str) -> String;
 }
@@ -38,10 +41,11 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(mut connection: Box<dyn Connection>) -> Worker {
+    fn start(connect: Connect) -> Worker {
         let (batches, inbox) = channel::<String>();
         let (outbox, answers) = channel();
         let thread = std::thread::spawn(move || {
+            let mut connection = connect();
             for batch in inbox {
                 if outbox.send(connection.run(&batch)).is_err() {
                     return;
@@ -200,8 +204,9 @@ mod tests {
     struct ToySession(Arc<(Mutex<(bool, usize)>, Condvar)>);
 
     impl World for Toy {
-        fn connect(&mut self, _: &str) -> Box<dyn Connection> {
-            Box::new(ToySession(Arc::clone(&self.state)))
+        fn connect(&mut self, _: &str) -> Connect {
+            let state = Arc::clone(&self.state);
+            Box::new(|| Box::new(ToySession(state)))
         }
         fn waiting(&self) -> usize {
             self.state.0.lock().unwrap().1

@@ -18,6 +18,8 @@ use std::fmt::Write as _;
 pub struct Transcript {
     text: String,
     table: Option<Table>,
+    /// Information that came amid a table's rows; shown behind it.
+    held: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -71,13 +73,25 @@ impl Transcript {
 
     /// An error or information.
     pub fn message(&mut self, message: &Message<'_>) {
-        self.end_table(None);
-        if message.severity == 0 && message.number == 0 {
-            return self.line(message.text);
+        if message.severity > 10 {
+            self.end_table(None);
+        }
+        let text = Self::message_text(message);
+        if self.table.is_some() {
+            self.held.push(text);
+        } else {
+            self.line(&text);
+        }
+    }
+
+    /// Information of severity 0 is its text, everything else has a header.
+    fn message_text(message: &Message<'_>) -> String {
+        if message.severity == 0 {
+            return message.text.to_owned();
         }
         let procedure = message.procedure.map(|p| format!(", Procedure {p}")).unwrap_or_default();
         let Message { number, severity, state, line, text, .. } = message;
-        self.line(&format!("Msg {number}, Level {severity}, State {state}{procedure}, Line {line}: {text}"));
+        format!("Msg {number}, Level {severity}, State {state}{procedure}, Line {line}: {text}")
     }
 
     /// Any other line.
@@ -110,6 +124,9 @@ impl Transcript {
             let _ = write!(last, " (count {count})");
         }
         self.line(&last);
+        for text in std::mem::take(&mut self.held) {
+            self.line(&text);
+        }
     }
 
     /// The text so far.

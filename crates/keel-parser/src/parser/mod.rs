@@ -398,7 +398,7 @@ impl<'a> Parser<'a> {
             }
         } else if self.at_kw(Kw::DOUBLE) {
             self.bump();
-            self.expect_kw(Kw::PRECISION)?;
+            self.expect_word("PRECISION")?;
             "float"
         } else if self.tok() == Tok::Word && self.tok_ahead(1) == Tok::Kw(Kw::VARYING) {
             match self.one_of(&["character", "char", "binary"]) {

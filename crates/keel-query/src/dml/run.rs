@@ -31,7 +31,10 @@ impl DmlPlan {
     pub(crate) fn run(&self, state: &mut State, cx: &mut Cx<'_>, sink: &mut dyn RowSink) -> Result<RunInfo> {
         let mark = self.begin(cx)?;
         let State { root, dml, row, .. } = state;
-        let result = self.apply(&mut **root, dml, row, cx, sink);
+        let result = self.apply(&mut **root, dml, row, cx, sink).map_err(|e| match e.number {
+            3960 => errors::snapshot_conflict(&self.target.name, &self.target.database),
+            _ => e,
+        });
         self.end(cx, mark, result.is_err())?;
         result
     }
@@ -225,19 +228,68 @@ impl Run<'_> {
             cx.charge(key.len() + 64 + assigned.len() * 32)?;
             pending.push(Pending { key, carried: save(cx, &plan.carried), assigned });
         }
+        let shifts = match &plan.change {
+            Change::Update(u) => pending.len() > 1 && plan.target.shifts(&u.changed),
+            _ => false,
+        };
+        let mut stuck = Vec::new();
         for p in pending {
             restore(cx, &plan.carried, &p.carried);
             let Some(row) = self.latest(&p.key, cx)? else { continue };
             decode_into(&row, &plan.decode, &mut cx.slots);
             match &plan.change {
                 Change::Update(u) => {
-                    for (i, v) in u.changed.iter().zip(p.assigned) {
-                        cx.slots[plan.target.new_first + i] = v;
+                    for (i, v) in u.changed.iter().zip(&p.assigned) {
+                        cx.slots[plan.target.new_first + i] = v.clone();
                     }
-                    self.update_row(u, &p.key, &row, cx)?;
+                    if !shifts {
+                        self.update_row(u, &p.key, &row, cx)?;
+                    } else if !self.update_or_lift(u, &p.key, &row, cx)? {
+                        stuck.push((p, row));
+                    }
                 }
                 _ => self.delete_row(&p.key, cx)?,
             }
+        }
+        self.put_back(stuck, cx)
+    }
+
+    /// Updates a row of a statement that moves unique keys. If its new key is still another row's, the row is taken out
+    /// of the table for now (which frees its old key) and the answer is false.
+    fn update_or_lift(&mut self, u: &UpdateRow, key: &[u8], row: &RowRef, cx: &mut Cx<'_>) -> Result<bool> {
+        let plan = self.plan;
+        let target = &*plan.target;
+        let database = target.table.database;
+        u.complete(target, cx, plan.old_first)?;
+        let mark = cx.txn(database)?.savepoint();
+        match target.update(cx, &mut self.b.rows, key, row, &u.changed, plan.old_first) {
+            Ok(()) => cx.txn(database)?.release(mark),
+            Err(e) if matches!(e.number, 2601 | 2627) => {
+                let undone = cx.txn(database)?.rollback_to(mark);
+                undone.map_err(|e| cx.storage_error(&e))?;
+                target.delete(cx, &mut self.b.rows, key, plan.old_first)?;
+                return Ok(false);
+            }
+            Err(e) => return Err(e),
+        }
+        self.updated(u, cx)?;
+        Ok(true)
+    }
+
+    /// Puts the rows that [`Self::update_or_lift`] took out under their new keys. All old keys are free by now, so a
+    /// duplicate is a real one.
+    fn put_back(&mut self, stuck: Vec<(Pending, RowRef)>, cx: &mut Cx<'_>) -> Result<()> {
+        let plan = self.plan;
+        let Change::Update(u) = &plan.change else { return Ok(()) };
+        for (p, row) in stuck {
+            restore(cx, &plan.carried, &p.carried);
+            decode_into(&row, &plan.decode, &mut cx.slots);
+            for (i, v) in u.changed.iter().zip(p.assigned) {
+                cx.slots[plan.target.new_first + i] = v;
+            }
+            u.complete(&plan.target, cx, plan.old_first)?;
+            plan.target.put_back(cx, &mut self.b.rows, &p.key, &u.changed)?;
+            self.updated(u, cx)?;
         }
         Ok(())
     }
@@ -256,6 +308,12 @@ impl Run<'_> {
         if !u.changed.is_empty() {
             target.update(cx, &mut self.b.rows, key, row, &u.changed, plan.old_first)?;
         }
+        self.updated(u, cx)
+    }
+
+    /// Foreign keys, OUTPUT and triggers of a row whose new values are stored.
+    fn updated(&mut self, u: &UpdateRow, cx: &mut Cx<'_>) -> Result<()> {
+        let target = &*self.plan.target;
         for p in &u.parents {
             target.parents[*p].check(cx, target, &mut self.b.rows.index_key, "UPDATE")?;
         }

@@ -580,6 +580,26 @@ impl Target {
         self.update_entries(cx, b, key, changed, old_first)
     }
 
+    /// Whether changing these columns changes a unique key.
+    #[must_use]
+    pub fn shifts(&self, changed: &[usize]) -> bool {
+        let keyed =
+            |index: &IndexKeys| index.def.unique && index.key.iter().any(|(i, _)| changed.contains(i));
+        keyed(&self.clustered) || self.indexes.iter().any(keyed)
+    }
+
+    /// Stores the new values of a row that was under `key` and has been taken out.
+    pub fn put_back(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, key: &[u8], changed: &[usize]) -> Result<()> {
+        let mut new_key = key.to_vec();
+        if self.moves(changed) {
+            self.moved_key(cx, key, &mut new_key);
+        }
+        if self.insert_at(cx, b, &new_key)? {
+            return Ok(());
+        }
+        Err(self.duplicate_error(cx, &self.clustered, self.new_first))
+    }
+
     /// The clustered key of the new values; a row without unique key keeps its number.
     fn moved_key(&self, cx: &Cx<'_>, key: &[u8], out: &mut Vec<u8>) {
         out.clear();

@@ -464,12 +464,14 @@ pub(crate) fn update_plan(
         || triggers
         || !target.parents.is_empty();
     let decode = decoders(&target.table, &decode_columns, old_first);
+    // Rows that take over each other's unique keys are changed only when all are known.
+    let shifts = !located.single && target.shifts(&changed);
     let plan = DmlPlan {
         change: Change::Update(UpdateRow { sets, changed, copies, not_null, parents, children }),
         target: Arc::new(target),
         source: Arc::new(located.node),
         outputs: outputs.list,
-        in_place: located.in_place && !self_reading && !triggers,
+        in_place: located.in_place && !self_reading && !triggers && !shifts,
         row_key: located.row_key,
         carried: located.carried,
         decode,

@@ -198,7 +198,8 @@ impl State {
             Mode::Locked(m) => {
                 let txn = cx.txn(node.database)?;
                 let locked = if serializable { txn.lock_range(node.tree, low, high, m) } else { Ok(()) };
-                locked.and_then(|()| txn.scan_latest(node.tree, low, high, direction))
+                let opened = locked.and_then(|()| txn.scan_latest(node.tree, low, high, direction));
+                if node.skip_locked { opened.map(keel_node::Cursor::skipping_locked) } else { opened }
             }
         };
         self.cursor = Some(opened.map_err(|e| cx.storage_error(&e))?);
@@ -289,7 +290,8 @@ impl State {
     /// Locks the clustered row under `self.key` and checks its newest version.
     fn lock_and_check(&mut self, node: &Access, cx: &mut Cx<'_>, m: LockMode) -> Result<bool> {
         let txn = cx.txn(node.database)?;
-        let row = txn.lock_row(node.tree, &self.key, m).and_then(|()| txn.get_latest(node.tree, &self.key));
+        let row = lock_row(node, txn, node.tree, &self.key, m)
+            .and_then(|locked| if locked { txn.get_latest(node.tree, &self.key) } else { Ok(None) });
         let Some(row) = row.map_err(|e| cx.storage_error(&e))? else { return Ok(false) };
         decode_into(&row, &node.decode, &mut cx.slots);
         if let Some(p) = &node.residual
@@ -315,7 +317,10 @@ impl State {
         self.base_key.clear();
         self.base_key.extend_from_slice(last_column(entry));
         let txn = cx.txn(node.database)?;
-        let found = txn.lock_row(lookup.tree, &self.base_key, m).and_then(|()| {
+        let found = lock_row(node, txn, lookup.tree, &self.base_key, m).and_then(|locked| {
+            if !locked {
+                return Ok(None);
+            }
             // The index entry may have moved while we waited: then the row no longer satisfies the seek.
             if txn.get_latest(node.tree, &self.key)?.is_none() {
                 return Ok(None);
@@ -364,6 +369,20 @@ impl State {
     }
 }
 
+/// Locks a row; false when READPAST lets it be.
+fn lock_row(
+    node: &Access,
+    txn: &mut keel_node::Transaction,
+    tree: keel_base::TreeId,
+    key: &[u8],
+    mode: LockMode,
+) -> std::result::Result<bool, keel_node::TxnError> {
+    if node.skip_locked {
+        return txn.try_lock_row(tree, key, mode);
+    }
+    txn.lock_row(tree, key, mode).map(|()| true)
+}
+
 impl Operator for AccessOp {
     fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         let Self { node, state } = self;
@@ -374,6 +393,14 @@ impl Operator for AccessOp {
         if let Some(m) = node.table_lock {
             let (object, txn) = (node.object, cx.txn(node.database)?);
             txn.lock_table(object, m).map_err(|e| cx.storage_error(&e))?;
+        } else if let Mode::Locked(m) = state.mode {
+            // Row locks stand under an intent lock, or a table lock of another session would not see them.
+            let intent = match m {
+                LockMode::Shared => LockMode::IntentShared,
+                _ => LockMode::IntentExclusive,
+            };
+            let (object, txn) = (node.object, cx.txn(node.database)?);
+            txn.lock_table(object, intent).map_err(|e| cx.storage_error(&e))?;
         }
         match &node.bounds {
             Bounds::Point(parts) => {

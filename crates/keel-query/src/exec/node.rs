@@ -163,6 +163,8 @@ pub struct Access {
     pub lock: Option<LockMode>,
     /// Table lock.
     pub table_lock: Option<LockMode>,
+    /// READPAST: rows that others have locked are passed over.
+    pub skip_locked: bool,
     /// REPEATABLEREAD hint.
     pub repeatable: bool,
     /// SERIALIZABLE hint.

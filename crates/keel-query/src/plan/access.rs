@@ -382,6 +382,7 @@ impl Planner<'_, '_> {
             lookup,
             lock,
             table_lock,
+            skip_locked: h.skip_locked,
             repeatable: h.repeatable,
             serializable: h.serializable,
             versioned: h.dirty || h.snapshot,

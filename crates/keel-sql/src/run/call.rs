@@ -158,7 +158,9 @@ impl Runner<'_> {
         from: &ModuleIdentity,
         name: &ast::ObjectName,
     ) -> Result<(Arc<DatabaseEntry>, Arc<Program>)> {
-        let mut scope = Scope::bare(self.info, from.database);
+        // A batch looks where USE has put it, a module in its own database.
+        let database = if from.object_id == 0 { self.info.current_database().id } else { from.database };
+        let mut scope = Scope::bare(self.info, database);
         scope.identity.schema_id = from.schema_id;
         let parts = NameParts {
             database: name.database.as_ref().map(|i| i.text.as_str()),
@@ -186,7 +188,10 @@ impl Runner<'_> {
         }
         let mut frame = Frame::new(program, self.info.nest_level() + 1);
         let name = program.identity.name.clone().unwrap_or_default();
-        let bound = bind_arguments(&program.parameters, &name, args, &mut frame)?;
+        let bound = bind_arguments(&program.parameters, &name, args, &mut frame).map_err(|mut e| {
+            e.procedure = Some(name.to_string());
+            e
+        })?;
         let status = self.enter(program, &mut frame)?;
         let mut returned = Returned { status, ..Returned::default() };
         for (at, parameter) in bound {
@@ -361,6 +366,20 @@ pub fn procedure_name(text: &str) -> Result<ast::ObjectName> {
     Ok(ty.name)
 }
 
+/// An argument that its parameter's type does not take has an error of its own when it goes to a procedure.
+fn argument_error(
+    e: Box<keel_types::SqlError>,
+    from: SqlType,
+    to: SqlType,
+    procedure: &str,
+) -> Box<keel_types::SqlError> {
+    if procedure.is_empty() || !matches!(e.number, 241 | 245 | 8115) {
+        return e;
+    }
+    let text = format!("Error converting data type {} to {}.", from.name(), to.name());
+    keel_types::SqlError::new(8114, 16, 5, text)
+}
+
 /// Puts arguments into a frame; gives, for each OUTPUT argument, its position and the parameter's.
 fn bind_arguments(
     parameters: &[ParameterDef],
@@ -400,7 +419,11 @@ fn bind_arguments(
             continue;
         }
         match &arg.value {
-            Some(value) => frame.vars[parameter] = convert::assign(value.clone(), arg.ty, def.ty)?,
+            Some(value) => {
+                let converted = convert::assign(value.clone(), arg.ty, def.ty);
+                frame.vars[parameter] =
+                    converted.map_err(|e| argument_error(e, arg.ty, def.ty, procedure))?;
+            }
             None => given[parameter] = false,
         }
         if arg.output {

@@ -254,6 +254,10 @@ impl<'a> Runner<'a> {
             Reach::Batch | Reach::Transaction | Reach::Session => self.end_batch(e, reach),
             Reach::Statement => {
                 self.report(&e);
+                if matches!(op, Op::Dml { .. } | Op::SelectInto(_) | Op::InsertExec { .. }) && e.severity > 10
+                {
+                    self.report(&errors::statement_terminated(e.line, e.procedure.as_deref()));
+                }
                 self.statement_failed(reach, &e);
                 self.done_error();
                 Ok(After::Next)

@@ -27,6 +27,10 @@ impl Runner<'_> {
         frame: &Frame,
         unit: &Unit,
     ) -> Result<Arc<Compiled>> {
+        if program.identity.object_id == 0 && program.identity.database != self.info.current_database().id {
+            // Behind USE: what is compiled here holds for this database only, and a batch is kept for the one it began in.
+            return Ok(Arc::new(self.compile(program, frame, unit)?));
+        }
         let cached = unit.cached();
         if let Some(compiled) = &*cached {
             if self.is_current(program, frame, &compiled.dependencies) {

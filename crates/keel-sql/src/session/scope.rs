@@ -44,13 +44,12 @@ impl<'a> Scope<'a> {
     /// For a statement of a program.
     #[must_use]
     pub fn new(info: &'a Info, program: &'a Program, tables: &'a FrameTables) -> Scope<'a> {
-        Scope {
-            info,
-            program: Some(program),
-            tables: Some(tables),
-            identity: program.identity.clone(),
-            found: RefCell::default(),
+        let mut identity = program.identity.clone();
+        // USE changes where the later statements of a batch look for their names.
+        if identity.object_id == 0 {
+            identity.database = info.current_database().id;
         }
+        Scope { info, program: Some(program), tables: Some(tables), identity, found: RefCell::default() }
     }
 
     /// For an expression that no program surrounds: defaults, checks, parameters of a call.

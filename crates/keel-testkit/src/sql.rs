@@ -1,0 +1,195 @@
+//! Sessions of an engine on a simulated disk, as a [`World`] for golden scripts.
+//!
+//! Every script gets a fresh instance. Disk and random numbers are simulated, the clock is the machine's (WAITFOR has
+//! to end); scripts do not show times. A restart cuts the power: what was not synced is lost.
+
+use crate::runner::{Connect, Connection, World};
+use crate::transcript::{Message, Transcript};
+use keel_base::env::Env;
+use keel_base::env::real::RealClock;
+use keel_base::env::sim::{SimDisk, SimRandom, Tear};
+use keel_sql::{
+    ColumnMeta, DoneInfo, Engine, EngineOptions, EnvChange, PasswordHasher, ResultSink, ServerLog, Session,
+    SessionOptions, SinkClosed,
+};
+use keel_types::cast::{self, Cast};
+use keel_types::{SqlError, SqlType, Value};
+use std::sync::Arc;
+
+/// Runs a script against a fresh instance and returns its transcript.
+#[must_use]
+pub fn run_script(script: &str) -> String {
+    crate::runner::run(script, &mut Instance::new())
+}
+
+/// An instance on a simulated disk.
+pub struct Instance {
+    disk: Arc<SimDisk>,
+    /// `None` only while it restarts.
+    engine: Option<Arc<Engine>>,
+}
+
+impl Default for Instance {
+    fn default() -> Self {
+        Instance::new()
+    }
+}
+
+impl Instance {
+    /// A first start on an empty disk.
+    ///
+    /// # Panics
+    /// When the engine does not open: no script can run then.
+    #[must_use]
+    pub fn new() -> Instance {
+        let disk = SimDisk::new();
+        let engine = open(&disk);
+        Instance { disk, engine: Some(engine) }
+    }
+
+    /// The engine.
+    ///
+    /// # Panics
+    /// Never outside of a restart.
+    #[must_use]
+    pub fn engine(&self) -> &Arc<Engine> {
+        self.engine.as_ref().expect("an engine is open except inside restart")
+    }
+}
+
+fn open(disk: &Arc<SimDisk>) -> Arc<Engine> {
+    let env = Env {
+        disk: Arc::new(Arc::clone(disk)),
+        clock: Arc::new(RealClock::new()),
+        random: Arc::new(SimRandom::new(7)),
+    };
+    let options = EngineOptions {
+        data_dir: "/data".into(),
+        env,
+        server_name: "KEEL".to_owned(),
+        instance: keel_node::InstanceOptions { memory_bytes: 64 << 20, ..Default::default() },
+        hasher: Arc::new(Plain),
+        log: Arc::new(Quiet),
+    };
+    Engine::open(options).expect("an instance opens on a healthy disk")
+}
+
+/// Keeps passwords as they are: hashing slowly is not what scripts test.
+struct Plain;
+
+impl PasswordHasher for Plain {
+    fn hash(&self, password: &str) -> Vec<u8> {
+        password.as_bytes().to_vec()
+    }
+    fn verify(&self, password: &str, stored: &[u8]) -> bool {
+        password.as_bytes() == stored
+    }
+}
+
+struct Quiet;
+
+impl ServerLog for Quiet {
+    fn write(&self, _: &str) {}
+}
+
+impl World for Instance {
+    fn connect(&mut self, name: &str) -> Connect {
+        let options = SessionOptions {
+            login: "sa".to_owned(),
+            sysadmin: true,
+            app_name: "script".to_owned(),
+            host_name: name.to_owned(),
+            packet_size: 4096,
+            ansi_defaults: true,
+            ..SessionOptions::default()
+        };
+        let engine = Arc::clone(self.engine());
+        Box::new(move || Box::new(SqlConnection(engine.session(options).expect("a session opens"))))
+    }
+
+    fn waiting(&self) -> usize {
+        self.engine().instance().locks().waiting().len()
+    }
+
+    fn restart(&mut self) {
+        let disk = self.disk.crash(Tear::LoseAll);
+        self.engine = None;
+        self.disk = disk;
+        self.engine = Some(open(&self.disk));
+    }
+}
+
+struct SqlConnection(Session);
+
+impl Connection for SqlConnection {
+    fn run(&mut self, batch: &str) -> String {
+        let mut sink = Sink::default();
+        self.0.execute_batch(batch, &mut sink);
+        if self.0.is_ended() {
+            sink.transcript.line("(session ended)");
+        }
+        sink.transcript.finish()
+    }
+}
+
+#[derive(Default)]
+struct Sink {
+    transcript: Transcript,
+    types: Vec<SqlType>,
+}
+
+impl ResultSink for Sink {
+    fn columns(&mut self, columns: &[ColumnMeta]) {
+        self.types = columns.iter().map(|c| c.ty).collect();
+        self.transcript.columns(columns.iter().map(|c| c.name.to_string()));
+    }
+
+    fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed> {
+        let cells = row.iter().zip(&self.types).map(|(value, ty)| show(value, *ty));
+        self.transcript.row(cells);
+        Ok(())
+    }
+
+    fn done(&mut self, done: DoneInfo) {
+        self.transcript.done(done.count);
+    }
+
+    fn message(&mut self, message: &SqlError) {
+        self.transcript.message(&Message {
+            number: message.number,
+            severity: message.severity,
+            state: message.state,
+            line: message.line,
+            procedure: message.procedure.as_deref(),
+            text: &message.message,
+        });
+    }
+
+    fn return_status(&mut self, _: i32) {}
+
+    fn output(&mut self, _: usize, name: &str, ty: &SqlType, value: &Value) {
+        self.transcript.line(&format!("{name} = {}", show(value, *ty)));
+    }
+
+    fn env_change(&mut self, change: EnvChange) {
+        if let EnvChange::Database { new, .. } = change {
+            self.transcript.line(&format!("(database {new})"));
+        }
+    }
+}
+
+/// A value as the product's tools show it.
+#[must_use]
+pub fn show(value: &Value, ty: SqlType) -> String {
+    let style = match value {
+        Value::Null => return "NULL".to_owned(),
+        Value::Float(f) if ty == SqlType::Real => return (*f as f32).to_string(),
+        Value::Float(f) => return f.to_string(),
+        Value::Variant(inner) => return show(&inner.1, inner.0),
+        Value::Bytes(_) => 1,
+        Value::Money(_) => 2,
+        Value::DateTime(_) => 121,
+        _ => Cast::NO_STYLE,
+    };
+    cast::to_text(value, ty, style).map_or_else(|error| format!("!! {error}"), |text| text.to_string())
+}

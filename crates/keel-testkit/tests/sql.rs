@@ -1,0 +1,54 @@
+//! The golden scripts of SQL, area by area.
+
+use keel_testkit::{golden, sql};
+use std::path::Path;
+
+fn area(name: &str) {
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sql").join(name);
+    golden::check(&scripts, sql::run_script);
+}
+
+#[test]
+fn types() {
+    area("types");
+}
+
+#[test]
+fn ddl() {
+    area("ddl");
+}
+
+#[test]
+fn dml() {
+    area("dml");
+}
+
+#[test]
+fn queries() {
+    area("queries");
+}
+
+#[test]
+fn procedural() {
+    area("procedural");
+}
+
+#[test]
+fn errors() {
+    area("errors");
+}
+
+#[test]
+fn builtins() {
+    area("builtins");
+}
+
+#[test]
+fn isolation() {
+    area("isolation");
+}
+
+#[test]
+fn restart() {
+    area("restart");
+}

@@ -1,0 +1,46 @@
+-- Columns and constraints come and go.
+create table t (a int not null)
+insert t values (1), (2)
+GO
+alter table t add b varchar(10) null
+alter table t add c int not null constraint df_c default 7
+select * from t
+GO
+alter table t add d int not null
+GO
+alter table t add constraint pk_t primary key (a)
+GO
+alter table t add constraint ck check (a < 2)
+GO
+alter table t with nocheck add constraint ck check (a < 2)
+insert t (a) values (5)
+GO
+alter table t nocheck constraint ck
+insert t (a) values (5)
+select * from t
+GO
+alter table t alter column b nvarchar(20) not null
+GO
+update t set b = N'x'
+alter table t alter column b nvarchar(20) not null
+insert t (a, b) values (6, null)
+GO
+alter table t drop column c
+GO
+alter table t drop constraint df_c
+alter table t drop column c
+select * from t
+GO
+alter table t drop constraint nope
+GO
+alter table t drop column nope
+GO
+exec sp_rename 't.b', 'bee', 'COLUMN'
+select bee from t where a = 1
+GO
+exec sp_rename 't', 'u'
+select count(*) as n from u
+GO
+truncate table u
+select count(*) as n from u
+drop table u

@@ -1,0 +1,36 @@
+-- Databases are made, entered, left and dropped.
+create database shop
+GO
+create database shop
+GO
+use shop
+select db_name() as here
+create table t (a int)
+insert t values (1)
+GO
+use master
+select a from shop.dbo.t
+select * from shop..t
+GO
+alter database shop set recovery simple
+alter database shop set read_committed_snapshot on with rollback immediate
+select name, recovery_model_desc, is_read_committed_snapshot_on from sys.databases where name = 'shop'
+GO
+create schema nowhere
+GO
+use shop
+GO
+create schema sales authorization dbo
+GO
+create table sales.t (a int)
+insert sales.t values (5)
+select a from sales.t union all select a from dbo.t order by a
+GO
+use master
+drop database shop
+GO
+use shop
+GO
+drop database shop
+GO
+drop database if exists shop

@@ -1,0 +1,19 @@
+-- MERGE: three branches, OUTPUT, and the row that matches twice.
+create table tgt (id int primary key, v varchar(10))
+insert tgt values (1, 'one'), (2, 'two'), (3, 'three')
+GO
+merge tgt as t using (values (2, 'TWO'), (4, 'FOUR')) as s (id, v) on t.id = s.id
+when matched then update set v = s.v
+when not matched then insert (id, v) values (s.id, s.v)
+when not matched by source and t.id > 2 then delete
+output $action, deleted.id as old_id, inserted.id as new_id;
+select * from tgt order by id
+GO
+merge tgt as t using (values (1, 'a'), (1, 'b')) as s (id, v) on t.id = s.id when matched then update set v = s.v;
+GO
+merge tgt as t using (values (1, 'a')) as s (id, v) on t.id = s.id when matched and t.v = 'nope' then delete when matched then update set v = s.v;
+select @@rowcount as n
+GO
+merge tgt using tgt as s on 1 = 1 when matched then delete
+GO
+drop table tgt

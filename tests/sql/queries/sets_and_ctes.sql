@@ -1,0 +1,28 @@
+-- UNION, EXCEPT, INTERSECT, CTEs, recursion.
+select 1 as a union select 1 union all select 2 order by a
+GO
+select n from (values (1), (2), (2), (3)) t (n) except select 2 order by n
+select n from (values (1), (2), (null)) t (n) intersect select n from (values (null), (2)) u (n) order by n
+GO
+select 1 union select 2 intersect select 3
+GO
+select 1, 2 union select 1
+GO
+with c (n) as (select 1 union all select n + 1 from c where n < 5) select sum(n) as s from c
+GO
+with c as (select 1 as n union all select n + 1 from c) select max(n) from c
+GO
+with c as (select 1 as n union all select n + 1 from c where n < 200) select max(n) as m from c option (maxrecursion 0)
+GO
+with a as (select 1 as x), b as (select x + 1 as y from a) select a.x, b.y from a, b
+GO
+create table tree (id int, parent int, name varchar(10))
+insert tree values (1, null, 'root'), (2, 1, 'left'), (3, 1, 'right'), (4, 2, 'leaf')
+GO
+with walk as (select id, cast(name as varchar(100)) as path, 0 as depth from tree where parent is null union all select t.id, cast(w.path + '/' + t.name as varchar(100)), depth + 1 from tree t join walk w on w.id = t.parent) select * from walk order by path
+GO
+drop table tree
+GO
+select p.[1], p.[2] from (select k, v from (values (1, 10), (1, 5), (2, 7)) t (k, v)) s pivot (sum(v) for k in ([1], [2])) p
+GO
+select name, val from (select 1 as a, 2 as b) t unpivot (val for name in (a, b)) u order by name
