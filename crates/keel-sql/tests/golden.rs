@@ -5,7 +5,7 @@ mod common;
 use common::{Sink, connect, open};
 use keel_base::env::sim::{SimDisk, Tear};
 use keel_sql::{Engine, Session};
-use keel_testkit::runner::{Connection, World};
+use keel_testkit::runner::{Connect, Connection, World};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,8 +15,9 @@ struct Server {
 }
 
 impl World for Server {
-    fn connect(&mut self, _name: &str) -> Box<dyn Connection> {
-        Box::new(Client(connect(&self.engine)))
+    fn connect(&mut self, _name: &str) -> Connect {
+        let engine = Arc::clone(&self.engine);
+        Box::new(move || Box::new(Client(connect(&engine))))
     }
     fn waiting(&self) -> usize {
         self.engine.instance().locks().waiting().len()

@@ -254,8 +254,8 @@ impl<'a> Runner<'a> {
             Reach::Batch | Reach::Transaction | Reach::Session => self.end_batch(e, reach),
             Reach::Statement => {
                 self.report(&e);
-                if matches!(op, Op::Dml { .. } | Op::SelectInto(_) | Op::InsertExec { .. }) && e.severity > 10
-                {
+                let changes = matches!(op, Op::Dml { .. } | Op::SelectInto(_) | Op::InsertExec { .. });
+                if changes && UNDOING.contains(&e.number) {
                     self.report(&errors::statement_terminated(e.line, e.procedure.as_deref()));
                 }
                 self.statement_failed(reach, &e);
@@ -476,6 +476,10 @@ enum After {
     Next,
     Leave(i32),
 }
+
+/// Errors that arise while rows are being changed, so that there was something to undo: the client is told (3621).
+const UNDOING: [i32; 15] =
+    [220, 232, 512, 515, 517, 535, 547, 1222, 2601, 2627, 2628, 8115, 8134, 8152, 8672];
 
 /// The return status of a procedure that an error ended.
 fn failure_status(e: &SqlError) -> i32 {
