@@ -13,6 +13,9 @@ macro_rules! errors {
                 SqlError::new($number, $severity, $state, format!($text))
             }
         )*
+
+        /// Number, severity and text of each, arguments in braces.
+        pub static RAISED: &[(i32, u8, &str)] = &[$(($number, $severity, $text)),*];
     };
 }
 

@@ -49,6 +49,11 @@ fn check(folder: &str) {
 }
 
 #[test]
+fn watching() {
+    check("watching");
+}
+
+#[test]
 fn basic() {
     check("basic");
 }

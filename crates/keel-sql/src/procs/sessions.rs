@@ -2,9 +2,7 @@
 
 use super::{Outcome, argument, number, ok, string};
 use crate::run::{Argument, Returned, Runner};
-use crate::views::{INT, NAME, SMALL};
 use keel_types::{SqlError, SqlType, Value};
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 pub(super) fn sp_reset_connection(_: &mut Runner<'_>, _: &[Argument]) -> Outcome {
@@ -96,46 +94,4 @@ pub(super) fn sp_releaseapplock(runner: &mut Runner<'_>, args: &[Argument]) -> O
             Err(SqlError::new(1223, 16, 1, text).into())
         }
     }
-}
-
-pub(super) fn sp_who(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
-    let wanted = string(args, "loginame", 0);
-    let columns = [
-        ("spid", SMALL),
-        ("ecid", SMALL),
-        ("status", SqlType::NChar(30)),
-        ("loginame", NAME),
-        ("hostname", SqlType::NChar(128)),
-        ("blk", SqlType::Char(5)),
-        ("dbname", NAME),
-        ("cmd", SqlType::NChar(26)),
-        ("request_id", INT),
-    ];
-    let mut rows = Vec::new();
-    for s in runner.info.engine.sessions.all() {
-        let fits = wanted.as_deref().is_none_or(|w| {
-            w.eq_ignore_ascii_case(&s.login.login)
-                || w == s.id.to_string()
-                || w.eq_ignore_ascii_case("active")
-        });
-        if !fits {
-            continue;
-        }
-        let running = s.running.load(Ordering::Relaxed);
-        let database = keel_base::DatabaseId(s.database.load(Ordering::Relaxed));
-        let database = runner.info.engine.database_by_id(database).map(|d| d.name().to_string());
-        rows.push(vec![
-            Value::Int(s.id.into()),
-            Value::Int(0),
-            Value::str(if running { "runnable" } else { "sleeping" }),
-            Value::str(s.login.login.as_str()),
-            Value::str(s.login.host_name.as_str()),
-            Value::str("0"),
-            database.map_or(Value::Null, Value::str),
-            Value::str(if running { "SELECT" } else { "AWAITING COMMAND" }),
-            Value::Int(0),
-        ]);
-    }
-    runner.result_set(&columns, &rows)?;
-    ok()
 }

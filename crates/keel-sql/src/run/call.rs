@@ -149,6 +149,15 @@ impl Runner<'_> {
         if let Some(procedure) = procs::find(name) {
             return procs::run(self, procedure, args);
         }
+        if let Some(module) = procs::catalog::find(name) {
+            let entry = match &name.database {
+                Some(database) => self.info.engine.database(&database.text),
+                None => Some(self.info.current_database()),
+            };
+            let entry = entry.ok_or_else(|| errors::no_procedure(name))?;
+            let program = modules::program(self.info, &entry, &module)?;
+            return self.call_program(&entry, &program, args);
+        }
         let (entry, program) = self.resolve_procedure(from, name)?;
         self.call_program(&entry, &program, args)
     }

@@ -4,6 +4,7 @@ use super::{Frame, Halt, Runner};
 use crate::convert;
 use crate::errors;
 use crate::program::{Program, RaisErrorOp, Unit};
+use crate::views::messages;
 use keel_types::error::Result;
 use keel_types::{SqlError, Value};
 use std::sync::Arc;
@@ -52,7 +53,7 @@ impl Runner<'_> {
             return Err(errors::severity_needs_log().into());
         }
         let (number, template) = match &message {
-            Value::Int(n) => match self.info.engine.user_message(*n as i32) {
+            Value::Int(n) => match messages::find(&self.info.engine, *n as i32) {
                 Some(text) => (*n as i32, text),
                 None => return Err(errors::no_user_message(*n, severity).into()),
             },

@@ -1,8 +1,8 @@
 //! Databases, files and configuration.
 
 use super::{
-    BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SID, SMALL, SystemView, TEXT, TINY, VARIANT,
-    ViewContext, bit, date, int, text,
+    BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SID, SMALL, SystemView, TINY, VARIANT, ViewContext,
+    bit, date, int, text,
 };
 use crate::catalog::DatabaseSettings;
 use crate::config;
@@ -207,21 +207,6 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("last_log_backup_lsn", BIG),
         ],
         rows: |cx| cx.engine.databases().iter().map(|d| vec![int(d.id.0), NULL, NULL, NULL]).collect(),
-    },
-    SystemView {
-        schema: "sys",
-        name: "messages",
-        columns: &[
-            ("message_id", INT),
-            ("language_id", SMALL),
-            ("severity", TINY),
-            ("is_event_logged", BIT),
-            ("text", TEXT),
-        ],
-        rows: |cx| {
-            let row = |(n, t): (i32, String)| vec![int(n), int(1033), int(16), bit(false), text(t)];
-            cx.engine.user_messages().into_iter().map(row).collect()
-        },
     },
 ];
 

@@ -10,8 +10,10 @@ mod databases;
 mod information_schema;
 mod io;
 mod locks;
+pub mod messages;
 mod modules;
 mod objects;
+mod odbc;
 mod principals;
 mod rows;
 mod sessions;
@@ -66,7 +68,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 11] {
+fn groups() -> [&'static [SystemView]; 13] {
     [
         objects::VIEWS,
         columns::VIEWS,
@@ -79,6 +81,8 @@ fn groups() -> [&'static [SystemView]; 11] {
         waits::VIEWS,
         io::VIEWS,
         locks::VIEWS,
+        odbc::VIEWS,
+        messages::VIEWS,
     ]
 }
 

@@ -1,0 +1,64 @@
+//! Catalog procedures that drivers and tools call (`sp_tables`, `sp_columns`, `sp_help`…).
+//!
+//! They are ordinary T-SQL over system views, kept in `catalog.sql` beside this file as CREATE PROCEDURE statements between
+//! GO lines. Each is compiled when a database first runs it and cached like any module. Adding one is adding a batch there.
+
+use keel_parser::ast;
+use keel_query::catalog::{ModuleDef, ModuleKind};
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+/// Object ids of these procedures go down from here.
+const FIRST_ID: i32 = -10_000;
+
+static ALL: LazyLock<HashMap<String, Arc<ModuleDef>>> = LazyLock::new(|| {
+    let batches = include_str!("catalog.sql").split("\nGO\n").map(str::trim).filter(|b| !b.is_empty());
+    batches.enumerate().filter_map(|(i, text)| module(FIRST_ID - i as i32, text)).collect()
+});
+
+fn module(object_id: i32, text: &str) -> Option<(String, Arc<ModuleDef>)> {
+    let rest = text.split_once("create procedure sys.")?.1;
+    let name = rest.split(|c: char| c.is_whitespace() || c == '(').next()?.to_owned();
+    let module = ModuleDef {
+        object_id,
+        schema_id: crate::catalog::SYS,
+        name: name.clone(),
+        kind: ModuleKind::Procedure,
+        text: text.to_owned(),
+        ansi_nulls: true,
+        quoted_identifier: true,
+        parent: 0,
+        trigger: None,
+        created: 0,
+        modified: 0,
+    };
+    Some((name.to_ascii_lowercase(), Arc::new(module)))
+}
+
+/// The procedure of that name: `sp_x`, `sys.sp_x`, `db..sp_x`.
+#[must_use]
+pub fn find(name: &ast::ObjectName) -> Option<Arc<ModuleDef>> {
+    let text = name.name.text.as_str();
+    if !text.get(..3)?.eq_ignore_ascii_case("sp_")
+        || !name.schema.as_ref().is_none_or(|s| s.is("sys") || s.is("dbo"))
+    {
+        return None;
+    }
+    ALL.get(&text.to_ascii_lowercase()).cloned()
+}
+
+/// Every procedure.
+pub fn all() -> impl Iterator<Item = &'static Arc<ModuleDef>> {
+    ALL.values()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_text_parses() {
+        for module in super::all() {
+            let parsed = crate::modules::parse(module);
+            assert!(parsed.is_ok(), "{}: {:?}", module.name, parsed.err());
+        }
+    }
+}

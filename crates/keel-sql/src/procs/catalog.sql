@@ -1,0 +1,591 @@
+create procedure sys.sp_tables @table_name nvarchar(384) = null, @table_owner nvarchar(384) = null,
+    @table_qualifier sysname = null, @table_type varchar(100) = null, @fUsePattern bit = 1
+as
+if @table_qualifier = '%' and @table_name = '' and @table_owner = ''
+    select convert(sysname, d.name) as TABLE_QUALIFIER, convert(sysname, null) as TABLE_OWNER,
+        convert(sysname, null) as TABLE_NAME, convert(varchar(32), null) as TABLE_TYPE, convert(varchar(254), null) as REMARKS
+    from sys.databases d order by 1
+else if @table_owner = '%' and @table_name = '' and @table_qualifier = ''
+    select convert(sysname, null) as TABLE_QUALIFIER, convert(sysname, s.name) as TABLE_OWNER,
+        convert(sysname, null) as TABLE_NAME, convert(varchar(32), null) as TABLE_TYPE, convert(varchar(254), null) as REMARKS
+    from sys.schemas s order by 2
+else if @table_type = '%' and @table_name = '' and @table_owner = '' and @table_qualifier = ''
+    select convert(sysname, null) as TABLE_QUALIFIER, convert(sysname, null) as TABLE_OWNER,
+        convert(sysname, null) as TABLE_NAME, convert(varchar(32), k.kind) as TABLE_TYPE, convert(varchar(254), null) as REMARKS
+    from (values ('SYSTEM TABLE'), ('TABLE'), ('VIEW')) k (kind)
+else
+    select convert(sysname, db_name()) as TABLE_QUALIFIER, convert(sysname, x.owner) as TABLE_OWNER,
+        convert(sysname, x.name) as TABLE_NAME, convert(varchar(32), x.kind) as TABLE_TYPE, convert(varchar(254), null) as REMARKS
+    from (
+        select schema_name(o.schema_id) as owner, o.name,
+            case when o.schema_id in (3, 4) then case o.type when 'V' then 'VIEW' else 'SYSTEM TABLE' end
+                 when o.type = 'U' then 'TABLE' else 'VIEW' end as kind
+        from sys.all_objects o where o.type in ('U', 'V', 'S')) x
+    where (@table_name is null or (@fUsePattern = 1 and x.name like @table_name escape '\') or x.name = @table_name)
+        and (@table_owner is null or (@fUsePattern = 1 and x.owner like @table_owner escape '\') or x.owner = @table_owner)
+        and (@table_qualifier is null or @table_qualifier = db_name())
+        and (@table_type is null or charindex('''' + x.kind + '''', @table_type) > 0 or @table_type = x.kind)
+    order by 4, 1, 2, 3
+GO
+create procedure sys.sp_columns @table_name nvarchar(384), @table_owner nvarchar(384) = null,
+    @table_qualifier sysname = null, @column_name nvarchar(384) = null, @ODBCVer int = 2
+as
+select convert(sysname, db_name()) as TABLE_QUALIFIER, TABLE_OWNER, TABLE_NAME, COLUMN_NAME,
+    convert(smallint, case when @ODBCVer = 3 and DATA_TYPE_2 = 11 then 93 else DATA_TYPE_2 end) as DATA_TYPE,
+    TYPE_NAME, [PRECISION], LENGTH, SCALE, RADIX, NULLABLE, REMARKS, COLUMN_DEF, SQL_DATA_TYPE, SQL_DATETIME_SUB,
+    CHAR_OCTET_LENGTH, ORDINAL_POSITION, IS_NULLABLE, SS_DATA_TYPE
+from sys.spt_columns_odbc_view
+where TABLE_NAME like @table_name escape '\'
+    and (@table_owner is null or TABLE_OWNER like @table_owner escape '\')
+    and (@column_name is null or COLUMN_NAME like @column_name escape '\')
+order by 1, 2, 3, 17
+GO
+create procedure sys.sp_columns_100 @table_name nvarchar(384), @table_owner nvarchar(384) = null,
+    @table_qualifier sysname = null, @column_name nvarchar(384) = null, @NameScope int = 0, @ODBCVer int = 2,
+    @fUsePattern bit = 1
+as
+select convert(sysname, db_name()) as TABLE_QUALIFIER, TABLE_OWNER, TABLE_NAME, COLUMN_NAME,
+    convert(smallint, case when @ODBCVer = 3 then DATA_TYPE else DATA_TYPE_2 end) as DATA_TYPE,
+    TYPE_NAME, [PRECISION], LENGTH, SCALE, RADIX, NULLABLE, REMARKS, COLUMN_DEF, SQL_DATA_TYPE, SQL_DATETIME_SUB,
+    CHAR_OCTET_LENGTH, ORDINAL_POSITION, IS_NULLABLE, convert(smallint, 0) as SS_IS_SPARSE,
+    convert(smallint, 0) as SS_IS_COLUMN_SET, SS_IS_COMPUTED, SS_IS_IDENTITY,
+    convert(sysname, null) as SS_UDT_CATALOG_NAME, convert(sysname, null) as SS_UDT_SCHEMA_NAME,
+    convert(nvarchar(4000), null) as SS_UDT_ASSEMBLY_TYPE_NAME, convert(sysname, null) as SS_XML_SCHEMACOLLECTION_CATALOG_NAME,
+    convert(sysname, null) as SS_XML_SCHEMACOLLECTION_SCHEMA_NAME, convert(sysname, null) as SS_XML_SCHEMACOLLECTION_NAME,
+    SS_DATA_TYPE
+from sys.spt_columns_odbc_view
+where ((@fUsePattern = 1 and TABLE_NAME like @table_name escape '\') or TABLE_NAME = @table_name)
+    and (@table_owner is null or (@fUsePattern = 1 and TABLE_OWNER like @table_owner escape '\') or TABLE_OWNER = @table_owner)
+    and (@column_name is null or (@fUsePattern = 1 and COLUMN_NAME like @column_name escape '\') or COLUMN_NAME = @column_name)
+order by 1, 2, 3, 17
+GO
+create procedure sys.sp_pkeys @table_name sysname, @table_owner sysname = null, @table_qualifier sysname = null
+as
+select convert(sysname, db_name()) as TABLE_QUALIFIER, convert(sysname, schema_name(t.schema_id)) as TABLE_OWNER,
+    convert(sysname, t.name) as TABLE_NAME, convert(sysname, c.name) as COLUMN_NAME,
+    convert(smallint, k.key_ordinal) as KEY_SEQ, convert(sysname, i.name) as PK_NAME
+from sys.tables t
+join sys.indexes i on i.object_id = t.object_id and i.is_primary_key = 1
+join sys.index_columns k on k.object_id = i.object_id and k.index_id = i.index_id and k.key_ordinal > 0
+join sys.columns c on c.object_id = k.object_id and c.column_id = k.column_id
+where t.name = @table_name and (@table_owner is null or schema_name(t.schema_id) = @table_owner)
+order by 1, 2, 3, 5
+GO
+create procedure sys.sp_fkeys @pktable_name sysname = null, @pktable_owner sysname = null, @pktable_qualifier sysname = null,
+    @fktable_name sysname = null, @fktable_owner sysname = null, @fktable_qualifier sysname = null
+as
+if @pktable_name is null and @fktable_name is null
+begin
+    raiserror(N'The primary key table name or the foreign key table name or both must be given.', 11, 1)
+    return 1
+end
+select convert(sysname, db_name()) as PKTABLE_QUALIFIER, convert(sysname, schema_name(p.schema_id)) as PKTABLE_OWNER,
+    convert(sysname, p.name) as PKTABLE_NAME, convert(sysname, pc.name) as PKCOLUMN_NAME,
+    convert(sysname, db_name()) as FKTABLE_QUALIFIER, convert(sysname, schema_name(t.schema_id)) as FKTABLE_OWNER,
+    convert(sysname, t.name) as FKTABLE_NAME, convert(sysname, tc.name) as FKCOLUMN_NAME,
+    convert(smallint, k.constraint_column_id) as KEY_SEQ,
+    convert(smallint, case f.update_referential_action when 0 then 1 when 1 then 0 else f.update_referential_action end) as UPDATE_RULE,
+    convert(smallint, case f.delete_referential_action when 0 then 1 when 1 then 0 else f.delete_referential_action end) as DELETE_RULE,
+    convert(sysname, f.name) as FK_NAME, convert(sysname, i.name) as PK_NAME, convert(smallint, 7) as DEFERRABILITY
+from sys.foreign_keys f
+join sys.foreign_key_columns k on k.constraint_object_id = f.object_id
+join sys.tables p on p.object_id = f.referenced_object_id
+join sys.tables t on t.object_id = f.parent_object_id
+join sys.columns pc on pc.object_id = p.object_id and pc.column_id = k.referenced_column_id
+join sys.columns tc on tc.object_id = t.object_id and tc.column_id = k.parent_column_id
+left join sys.indexes i on i.object_id = p.object_id and i.index_id = f.key_index_id
+where (@pktable_name is null or p.name = @pktable_name)
+    and (@pktable_owner is null or schema_name(p.schema_id) = @pktable_owner)
+    and (@fktable_name is null or t.name = @fktable_name)
+    and (@fktable_owner is null or schema_name(t.schema_id) = @fktable_owner)
+order by 5, 6, 7, 12, 9
+GO
+create procedure sys.sp_statistics @table_name sysname, @table_owner sysname = null, @table_qualifier sysname = null,
+    @index_name sysname = '%', @is_unique char(1) = 'N', @accuracy char(1) = 'Q'
+as
+select convert(sysname, db_name()) as TABLE_QUALIFIER, convert(sysname, schema_name(t.schema_id)) as TABLE_OWNER,
+    convert(sysname, t.name) as TABLE_NAME, x.NON_UNIQUE, x.INDEX_QUALIFIER, x.INDEX_NAME, x.TYPE, x.SEQ_IN_INDEX,
+    x.COLUMN_NAME, x.COLLATION, x.CARDINALITY, x.PAGES, x.FILTER_CONDITION
+from sys.tables t
+join (
+    select i.object_id, convert(smallint, 1 - i.is_unique) as NON_UNIQUE, convert(sysname, t.name) as INDEX_QUALIFIER,
+        convert(sysname, i.name) as INDEX_NAME, convert(smallint, case i.type when 1 then 1 else 3 end) as TYPE,
+        convert(smallint, k.key_ordinal) as SEQ_IN_INDEX, convert(sysname, c.name) as COLUMN_NAME,
+        convert(char(1), case k.is_descending_key when 1 then 'D' else 'A' end) as COLLATION,
+        convert(int, s.rows) as CARDINALITY, convert(int, s.data_kb / 8) as PAGES,
+        convert(varchar(128), i.filter_definition) as FILTER_CONDITION
+    from sys.indexes i
+    join sys.tables t on t.object_id = i.object_id
+    join sys.index_columns k on k.object_id = i.object_id and k.index_id = i.index_id and k.key_ordinal > 0
+    join sys.columns c on c.object_id = k.object_id and c.column_id = k.column_id
+    join sys.spt_index_space_view s on s.object_id = i.object_id and s.index_id = i.index_id
+    where i.name like @index_name and (@is_unique <> 'Y' or i.is_unique = 1)
+    union all
+    select s.object_id, null, null, null, convert(smallint, 0), null, null, null, convert(int, s.rows),
+        convert(int, s.data_kb / 8), null
+    from sys.spt_index_space_view s where s.index_id < 2) x on x.object_id = t.object_id
+where t.name = @table_name and (@table_owner is null or schema_name(t.schema_id) = @table_owner)
+order by 4, 7, 6, 8
+GO
+create procedure sys.sp_statistics_100 @table_name sysname, @table_owner sysname = null, @table_qualifier sysname = null,
+    @index_name sysname = '%', @is_unique char(1) = 'N', @accuracy char(1) = 'Q'
+as
+exec sys.sp_statistics @table_name, @table_owner, @table_qualifier, @index_name, @is_unique, @accuracy
+GO
+create procedure sys.sp_special_columns @table_name sysname, @table_owner sysname = null, @table_qualifier sysname = null,
+    @col_type char(1) = 'R', @scope char(1) = 'T', @nullable char(1) = 'U', @ODBCVer int = 2
+as
+declare @id int, @index int
+select @id = t.object_id from sys.tables t
+where t.name = @table_name and (@table_owner is null or schema_name(t.schema_id) = @table_owner)
+if @col_type = 'R'
+    select top 1 @index = i.index_id from sys.indexes i
+    where i.object_id = @id and i.is_unique = 1
+        and (@nullable = 'U' or not exists (
+            select * from sys.index_columns k join sys.columns c on c.object_id = k.object_id and c.column_id = k.column_id
+            where k.object_id = i.object_id and k.index_id = i.index_id and c.is_nullable = 1))
+    order by i.is_primary_key desc, i.index_id
+select convert(smallint, case when @col_type = 'R' then 0 end) as SCOPE, v.COLUMN_NAME,
+    convert(smallint, case when @ODBCVer = 3 then v.DATA_TYPE else v.DATA_TYPE_2 end) as DATA_TYPE,
+    v.TYPE_NAME, v.[PRECISION], v.LENGTH, v.SCALE, convert(smallint, 1) as PSEUDO_COLUMN
+from sys.spt_columns_odbc_view v
+left join sys.columns c on c.object_id = v.OBJECT_ID and c.name = v.COLUMN_NAME
+left join sys.index_columns k on k.object_id = c.object_id and k.column_id = c.column_id and k.index_id = @index and k.key_ordinal > 0
+where v.OBJECT_ID = @id and ((@col_type = 'R' and k.key_ordinal > 0) or (@col_type = 'V' and v.TYPE_NAME = 'timestamp'))
+order by k.key_ordinal
+GO
+create procedure sys.sp_special_columns_100 @table_name sysname, @table_owner sysname = null, @table_qualifier sysname = null,
+    @col_type char(1) = 'R', @scope char(1) = 'T', @nullable char(1) = 'U', @ODBCVer int = 2
+as
+exec sys.sp_special_columns @table_name, @table_owner, @table_qualifier, @col_type, @scope, @nullable, @ODBCVer
+GO
+create procedure sys.sp_stored_procedures @sp_name nvarchar(390) = null, @sp_owner nvarchar(384) = null,
+    @sp_qualifier sysname = null, @fUsePattern bit = 1
+as
+select convert(sysname, db_name()) as PROCEDURE_QUALIFIER, convert(sysname, schema_name(o.schema_id)) as PROCEDURE_OWNER,
+    convert(nvarchar(134), o.name + case when o.type = 'P' then ';1' else ';0' end) as PROCEDURE_NAME,
+    convert(int, -1) as NUM_INPUT_PARAMS, convert(int, -1) as NUM_OUTPUT_PARAMS, convert(int, -1) as NUM_RESULT_SETS,
+    convert(varchar(254), null) as REMARKS, convert(smallint, 2) as PROCEDURE_TYPE
+from sys.objects o
+where o.type in ('P', 'FN', 'TF', 'IF')
+    and (@sp_name is null or (@fUsePattern = 1 and o.name like @sp_name escape '\') or o.name = @sp_name)
+    and (@sp_owner is null or (@fUsePattern = 1 and schema_name(o.schema_id) like @sp_owner escape '\')
+        or schema_name(o.schema_id) = @sp_owner)
+order by 1, 2, 3
+GO
+create procedure sys.sp_sproc_columns @procedure_name nvarchar(390) = '%', @procedure_owner nvarchar(384) = null,
+    @procedure_qualifier sysname = null, @column_name nvarchar(384) = null, @ODBCVer int = 2, @fUsePattern bit = 1
+as
+select convert(sysname, db_name()) as PROCEDURE_QUALIFIER, TABLE_OWNER as PROCEDURE_OWNER,
+    convert(nvarchar(134), TABLE_NAME + ';1') as PROCEDURE_NAME, COLUMN_NAME, COLUMN_TYPE,
+    convert(smallint, case when @ODBCVer = 3 and DATA_TYPE_2 = 11 then 93 else DATA_TYPE_2 end) as DATA_TYPE,
+    TYPE_NAME, [PRECISION], LENGTH, SCALE, RADIX, NULLABLE, REMARKS, COLUMN_DEF, SQL_DATA_TYPE, SQL_DATETIME_SUB,
+    CHAR_OCTET_LENGTH, ORDINAL_POSITION, IS_NULLABLE, SS_DATA_TYPE
+from sys.spt_parameters_odbc_view
+where ((@fUsePattern = 1 and TABLE_NAME like @procedure_name escape '\') or TABLE_NAME = @procedure_name)
+    and (@procedure_owner is null or (@fUsePattern = 1 and TABLE_OWNER like @procedure_owner escape '\') or TABLE_OWNER = @procedure_owner)
+    and (@column_name is null or (@fUsePattern = 1 and COLUMN_NAME like @column_name escape '\') or COLUMN_NAME = @column_name)
+order by 1, 2, 3, 18
+GO
+create procedure sys.sp_sproc_columns_100 @procedure_name nvarchar(390) = '%', @procedure_owner nvarchar(384) = null,
+    @procedure_qualifier sysname = null, @column_name nvarchar(384) = null, @ODBCVer int = 2, @fUsePattern bit = 1
+as
+select convert(sysname, db_name()) as PROCEDURE_QUALIFIER, TABLE_OWNER as PROCEDURE_OWNER,
+    convert(nvarchar(134), TABLE_NAME + ';1') as PROCEDURE_NAME, COLUMN_NAME, COLUMN_TYPE,
+    convert(smallint, case when @ODBCVer = 3 then DATA_TYPE else DATA_TYPE_2 end) as DATA_TYPE,
+    TYPE_NAME, [PRECISION], LENGTH, SCALE, RADIX, NULLABLE, REMARKS, COLUMN_DEF, SQL_DATA_TYPE, SQL_DATETIME_SUB,
+    CHAR_OCTET_LENGTH, ORDINAL_POSITION, IS_NULLABLE, convert(sysname, null) as SS_TYPE_CATALOG_NAME,
+    convert(sysname, null) as SS_TYPE_SCHEMA_NAME, convert(sysname, null) as SS_UDT_CATALOG_NAME,
+    convert(sysname, null) as SS_UDT_SCHEMA_NAME, convert(nvarchar(4000), null) as SS_UDT_ASSEMBLY_TYPE_NAME,
+    convert(sysname, null) as SS_XML_SCHEMACOLLECTION_CATALOG_NAME,
+    convert(sysname, null) as SS_XML_SCHEMACOLLECTION_SCHEMA_NAME, convert(sysname, null) as SS_XML_SCHEMACOLLECTION_NAME,
+    SS_DATA_TYPE
+from sys.spt_parameters_odbc_view
+where ((@fUsePattern = 1 and TABLE_NAME like @procedure_name escape '\') or TABLE_NAME = @procedure_name)
+    and (@procedure_owner is null or (@fUsePattern = 1 and TABLE_OWNER like @procedure_owner escape '\') or TABLE_OWNER = @procedure_owner)
+    and (@column_name is null or (@fUsePattern = 1 and COLUMN_NAME like @column_name escape '\') or COLUMN_NAME = @column_name)
+order by 1, 2, 3, 18
+GO
+create procedure sys.sp_procedure_params_100_managed @procedure_name sysname, @group_number int = 1,
+    @procedure_schema sysname = null, @parameter_name sysname = null
+as
+select v.COLUMN_NAME as PARAMETER_NAME, convert(smallint, case v.COLUMN_TYPE when 5 then 4 else v.COLUMN_TYPE end) as PARAMETER_TYPE,
+    convert(int, case when v.TYPE_NAME in ('decimal', 'numeric') then 5
+        else case v.TYPE_NAME when 'bigint' then 0 when 'binary' then 1 when 'bit' then 2 when 'char' then 3 when 'datetime' then 4
+        when 'float' then 6 when 'image' then 7 when 'int' then 8 when 'money' then 9 when 'nchar' then 10 when 'ntext' then 11
+        when 'nvarchar' then 12 when 'real' then 13 when 'uniqueidentifier' then 14 when 'smalldatetime' then 15
+        when 'smallint' then 16 when 'smallmoney' then 17 when 'text' then 18 when 'timestamp' then 19 when 'tinyint' then 20
+        when 'varbinary' then 21 when 'varchar' then 22 when 'sql_variant' then 23 when 'xml' then 25 when 'date' then 31
+        when 'time' then 32 when 'datetime2' then 33 when 'datetimeoffset' then 34 end end) as MANAGED_DATA_TYPE,
+    case when v.CHAR_OCTET_LENGTH = 0 then -1 when v.CHAR_OCTET_LENGTH is not null then v.[PRECISION] end as CHARACTER_MAXIMUM_LENGTH,
+    case when v.CHAR_OCTET_LENGTH is null then v.[PRECISION] end as NUMERIC_PRECISION, v.SCALE as NUMERIC_SCALE,
+    convert(sysname, null) as TYPE_CATALOG_NAME, convert(sysname, null) as TYPE_SCHEMA_NAME, v.TYPE_NAME as TYPE_NAME,
+    convert(sysname, null) as XML_CATALOGNAME, convert(sysname, null) as XML_SCHEMANAME,
+    convert(sysname, null) as XML_SCHEMACOLLECTIONNAME, v.SCALE as SS_DATETIME_PRECISION
+from sys.spt_parameters_odbc_view v
+where v.TABLE_NAME = @procedure_name and (@procedure_schema is null or v.TABLE_OWNER = @procedure_schema)
+    and (@parameter_name is null or v.COLUMN_NAME = @parameter_name)
+order by v.ORDINAL_POSITION
+GO
+create procedure sys.sp_databases
+as
+select convert(sysname, d.name) as DATABASE_NAME, convert(int, sum(convert(bigint, f.size)) * 8) as DATABASE_SIZE,
+    convert(varchar(254), null) as REMARKS
+from sys.databases d join sys.master_files f on f.database_id = d.database_id
+group by d.name order by 1
+GO
+create procedure sys.sp_datatype_info @data_type int = 0, @ODBCVer tinyint = 2
+as
+select TYPE_NAME, convert(smallint, case when @ODBCVer = 3 then DATA_TYPE else DATA_TYPE_2 end) as DATA_TYPE, [PRECISION],
+    LITERAL_PREFIX, LITERAL_SUFFIX, CREATE_PARAMS, NULLABLE, CASE_SENSITIVE, SEARCHABLE, UNSIGNED_ATTRIBUTE, MONEY,
+    AUTO_INCREMENT, LOCAL_TYPE_NAME, MINIMUM_SCALE, MAXIMUM_SCALE, SQL_DATA_TYPE, SQL_DATETIME_SUB, NUM_PREC_RADIX,
+    INTERVAL_PRECISION, USERTYPE
+from sys.spt_datatype_info_view
+where @data_type = 0 or @data_type = case when @ODBCVer = 3 then DATA_TYPE else DATA_TYPE_2 end
+order by 2, 12, 11, 20
+GO
+create procedure sys.sp_datatype_info_100 @data_type int = 0, @ODBCVer tinyint = 2
+as
+exec sys.sp_datatype_info @data_type, @ODBCVer
+GO
+create procedure sys.sp_table_privileges @table_name nvarchar(384), @table_owner nvarchar(384) = null,
+    @table_qualifier sysname = null, @fUsePattern bit = 1
+as
+select convert(sysname, db_name()) as TABLE_QUALIFIER, convert(sysname, schema_name(t.schema_id)) as TABLE_OWNER,
+    convert(sysname, t.name) as TABLE_NAME, convert(sysname, 'dbo') as GRANTOR, convert(sysname, 'dbo') as GRANTEE,
+    convert(varchar(32), p.privilege) as PRIVILEGE, convert(varchar(3), 'YES') as IS_GRANTABLE
+from sys.tables t cross join (values ('DELETE'), ('INSERT'), ('REFERENCES'), ('SELECT'), ('UPDATE')) p (privilege)
+where t.name like @table_name escape '\' and (@table_owner is null or schema_name(t.schema_id) like @table_owner escape '\')
+order by 1, 2, 3, 6
+GO
+create procedure sys.sp_column_privileges @table_name sysname, @table_owner sysname = null, @table_qualifier sysname = null,
+    @column_name nvarchar(384) = null
+as
+select convert(sysname, db_name()) as TABLE_QUALIFIER, convert(sysname, schema_name(t.schema_id)) as TABLE_OWNER,
+    convert(sysname, t.name) as TABLE_NAME, convert(sysname, c.name) as COLUMN_NAME, convert(sysname, 'dbo') as GRANTOR,
+    convert(sysname, 'dbo') as GRANTEE, convert(varchar(32), p.privilege) as PRIVILEGE, convert(varchar(3), 'YES') as IS_GRANTABLE
+from sys.tables t join sys.columns c on c.object_id = t.object_id
+cross join (values ('INSERT'), ('REFERENCES'), ('SELECT'), ('UPDATE')) p (privilege)
+where t.name = @table_name and (@table_owner is null or schema_name(t.schema_id) = @table_owner)
+    and (@column_name is null or c.name like @column_name escape '\')
+order by 4, 7
+GO
+create procedure sys.sp_server_info @attribute_id int = null
+as
+select a.id as ATTRIBUTE_ID, convert(varchar(60), a.name) as ATTRIBUTE_NAME, convert(varchar(255), a.value) as ATTRIBUTE_VALUE
+from (values
+    (1, 'DBMS_NAME', 'Microsoft SQL Server'),
+    (2, 'DBMS_VER', 'Microsoft SQL Server ' + convert(varchar(128), serverproperty('ProductVersion'))),
+    (10, 'OWNER_TERM', 'owner'), (11, 'TABLE_TERM', 'table'), (12, 'MAX_OWNER_NAME_LENGTH', '128'),
+    (13, 'TABLE_LENGTH', '128'), (14, 'MAX_QUAL_LENGTH', '128'), (15, 'COLUMN_LENGTH', '128'),
+    (16, 'IDENTIFIER_CASE', 'MIXED'), (17, 'TX_ISOLATION', '2'), (18, 'COLLATION_SEQ', 'charset=iso_1 sort_order=nocase_iso charset_num=1 sort_order_num=52'),
+    (19, 'SAVEPOINT_SUPPORT', 'Y'), (20, 'MULTI_RESULT_SETS', 'Y'), (22, 'ACCESSIBLE_TABLES', 'Y'),
+    (100, 'USERID_LENGTH', '128'), (101, 'QUALIFIER_TERM', 'database'), (102, 'NAMED_TRANSACTIONS', 'Y'),
+    (103, 'SPROC_AS_LANGUAGE', 'Y'), (104, 'ACCESSIBLE_SPROC', 'Y'), (105, 'MAX_INDEX_COLS', '16'),
+    (106, 'RENAME_TABLE', 'Y'), (107, 'RENAME_COLUMN', 'Y'), (108, 'DROP_COLUMN', 'Y'), (109, 'INCREASE_COLUMN_LENGTH', 'Y'),
+    (110, 'DDL_IN_TRANSACTION', 'Y'), (111, 'DESCENDING_INDEXES', 'Y'), (112, 'SP_RENAME', 'Y'),
+    (113, 'REMOTE_SPROC', 'Y'), (500, 'SYS_SPROC_VERSION', '16.00.1000')) a (id, name, value)
+where @attribute_id is null or a.id = @attribute_id
+order by a.id
+GO
+create procedure sys.sp_who @loginame sysname = null
+as
+select s.session_id as spid, convert(smallint, 0) as ecid, convert(nchar(30), isnull(r.status, s.status)) as status,
+    convert(nchar(128), s.login_name) as loginame, convert(nchar(128), s.host_name) as hostname,
+    convert(char(5), isnull(r.blocking_session_id, 0)) as blk, db_name(s.database_id) as dbname,
+    convert(nchar(26), isnull(r.command, 'AWAITING COMMAND')) as cmd, isnull(r.request_id, 0) as request_id
+from sys.dm_exec_sessions s left join sys.dm_exec_requests r on r.session_id = s.session_id
+where @loginame is null or s.login_name = @loginame or convert(nvarchar(10), s.session_id) = @loginame
+    or (@loginame = 'active' and r.session_id is not null)
+order by s.session_id
+GO
+create procedure sys.sp_who2 @loginame sysname = null
+as
+select convert(char(5), s.session_id) as SPID, convert(varchar(30), upper(isnull(r.status, s.status))) as Status,
+    s.login_name as Login, isnull(s.host_name, '  .') as HostName,
+    case when isnull(r.blocking_session_id, 0) = 0 then '  .' else convert(varchar(5), r.blocking_session_id) end as BlkBy,
+    db_name(s.database_id) as DBName, isnull(r.command, 'AWAITING COMMAND') as Command, s.cpu_time as CPUTime,
+    s.reads + s.writes as DiskIO, convert(varchar(5), s.last_request_start_time, 101) + ' ' + convert(varchar(8), s.last_request_start_time, 108) as LastBatch,
+    s.program_name as ProgramName, convert(char(5), s.session_id) as SPID, isnull(r.request_id, 0) as REQUESTID
+from sys.dm_exec_sessions s left join sys.dm_exec_requests r on r.session_id = s.session_id
+where @loginame is null or s.login_name = @loginame or convert(nvarchar(10), s.session_id) = @loginame
+    or (@loginame = 'active' and r.session_id is not null)
+order by s.session_id
+GO
+create procedure sys.sp_lock @spid1 int = null, @spid2 int = null
+as
+select convert(smallint, l.request_session_id) as spid, convert(smallint, l.resource_database_id) as dbid,
+    convert(int, case l.resource_type when 'OBJECT' then l.resource_associated_entity_id else 0 end) as ObjId,
+    convert(smallint, 0) as IndId,
+    convert(nvarchar(4), case l.resource_type when 'DATABASE' then 'DB' when 'OBJECT' then 'TAB' when 'APPLICATION' then 'APP'
+        when 'METADATA' then 'MD' else l.resource_type end) as Type,
+    convert(nvarchar(32), l.resource_description) as Resource, convert(nvarchar(8), l.request_mode) as Mode,
+    convert(nvarchar(5), l.request_status) as Status
+from sys.dm_tran_locks l
+where @spid1 is null or l.request_session_id = @spid1 or l.request_session_id = @spid2
+order by 1, 2, 3
+GO
+create procedure sys.sp_updatestats @resample char(8) = 'NO'
+as
+print 'Statistics for all tables have been updated.'
+return 0
+GO
+create procedure sys.sp_spaceused @objname nvarchar(776) = null, @updateusage varchar(5) = 'false', @mode varchar(11) = 'ALL',
+    @oneresultset bit = 0, @include_total_xtp_storage bit = 0
+as
+if @objname is null
+begin
+    declare @data bigint, @log bigint, @free bigint, @reserved bigint, @used bigint, @index bigint
+    select @data = sum(case when type = 0 then convert(bigint, size) else 0 end) * 8,
+        @log = sum(case when type = 1 then convert(bigint, size) else 0 end) * 8 from sys.database_files
+    select @free = unallocated_extent_page_count * 8 from sys.dm_db_file_space_usage
+    select @reserved = sum(reserved_kb), @used = sum(case when is_base = 1 then data_kb else 0 end),
+        @index = sum(case when is_base = 0 then data_kb else 0 end) from sys.spt_index_space_view
+    if @oneresultset = 0
+        select db_name() as database_name, convert(varchar(18), convert(decimal(15, 2), (@data + @log) / 1024.0)) + ' MB' as database_size,
+            convert(varchar(18), convert(decimal(15, 2), @free / 1024.0)) + ' MB' as [unallocated space]
+    if @oneresultset = 0
+        select convert(varchar(15), isnull(@reserved, 0)) + ' KB' as reserved, convert(varchar(15), isnull(@used, 0)) + ' KB' as data,
+            convert(varchar(15), isnull(@index, 0)) + ' KB' as index_size, '0 KB' as unused
+    else
+        select db_name() as database_name, convert(varchar(18), convert(decimal(15, 2), (@data + @log) / 1024.0)) + ' MB' as database_size,
+            convert(varchar(18), convert(decimal(15, 2), @free / 1024.0)) + ' MB' as [unallocated space],
+            convert(varchar(15), isnull(@reserved, 0)) + ' KB' as reserved, convert(varchar(15), isnull(@used, 0)) + ' KB' as data,
+            convert(varchar(15), isnull(@index, 0)) + ' KB' as index_size, '0 KB' as unused
+    return 0
+end
+declare @id int
+select @id = object_id(@objname)
+if @id is null
+begin
+    declare @db sysname
+    select @db = db_name()
+    raiserror(15009, 16, 1, @objname, @db)
+    return 1
+end
+select object_name(@id) as name, convert(char(20), max(rows)) as rows, convert(varchar(15), sum(reserved_kb)) + ' KB' as reserved,
+    convert(varchar(15), sum(case when is_base = 1 then data_kb else 0 end)) + ' KB' as data,
+    convert(varchar(15), sum(case when is_base = 0 then data_kb else 0 end)) + ' KB' as index_size, '0 KB' as unused
+from sys.spt_index_space_view where object_id = @id
+GO
+create procedure sys.sp_helpindex @objname nvarchar(776)
+as
+declare @id int
+select @id = object_id(@objname)
+if @id is null
+begin
+    declare @db sysname
+    select @db = db_name()
+    raiserror(15009, 16, 1, @objname, @db)
+    return 1
+end
+if not exists (select * from sys.indexes where object_id = @id and index_id > 0)
+begin
+    print 'The object ''' + @objname + ''' does not have any indexes, or you do not have permissions.'
+    return 0
+end
+select convert(sysname, i.name) as index_name,
+    convert(varchar(210), case i.type when 1 then 'clustered' else 'nonclustered' end
+        + case i.is_unique when 1 then ', unique' else '' end
+        + case i.is_primary_key when 1 then ', primary key' else '' end
+        + case i.is_unique_constraint when 1 then ', unique key' else '' end
+        + ' located on PRIMARY') as index_description,
+    convert(nvarchar(2078), (select string_agg(c.name + case k.is_descending_key when 1 then '(-)' else '' end, ', ')
+        within group (order by k.key_ordinal)
+        from sys.index_columns k join sys.columns c on c.object_id = k.object_id and c.column_id = k.column_id
+        where k.object_id = i.object_id and k.index_id = i.index_id and k.key_ordinal > 0)) as index_keys
+from sys.indexes i where i.object_id = @id and i.index_id > 0
+order by 1
+GO
+create procedure sys.sp_helpconstraint @objname nvarchar(776), @nomsg varchar(5) = 'msg'
+as
+declare @id int
+select @id = object_id(@objname)
+if @id is null
+begin
+    declare @db sysname
+    select @db = db_name()
+    raiserror(15009, 16, 1, @objname, @db)
+    return 1
+end
+if @nomsg <> 'nomsg' select @objname as [Object Name]
+if exists (select * from sys.objects where parent_object_id = @id and type in ('PK', 'UQ', 'F', 'C', 'D'))
+    select x.constraint_type, x.constraint_name, x.delete_action, x.update_action, x.status_enabled, x.status_for_replication, x.constraint_keys
+    from (
+        select case k.type when 'PK' then 'PRIMARY KEY' else 'UNIQUE' end
+                + case i.type when 1 then ' (clustered)' else ' (non-clustered)' end as constraint_type,
+            k.name as constraint_name, '(n/a)' as delete_action, '(n/a)' as update_action, '(n/a)' as status_enabled,
+            '(n/a)' as status_for_replication,
+            (select string_agg(c.name, ', ') within group (order by n.key_ordinal) from sys.index_columns n
+                join sys.columns c on c.object_id = n.object_id and c.column_id = n.column_id
+                where n.object_id = i.object_id and n.index_id = i.index_id and n.key_ordinal > 0) as constraint_keys
+        from sys.key_constraints k join sys.indexes i on i.object_id = k.parent_object_id and i.index_id = k.unique_index_id
+        where k.parent_object_id = @id
+        union all
+        select 'FOREIGN KEY', f.name, replace(f.delete_referential_action_desc, '_', ' '), replace(f.update_referential_action_desc, '_', ' '),
+            case f.is_disabled when 1 then 'Disabled' else 'Enabled' end, 'Is_For_Replication',
+            (select string_agg(c.name, ', ') within group (order by n.constraint_column_id) from sys.foreign_key_columns n
+                join sys.columns c on c.object_id = n.parent_object_id and c.column_id = n.parent_column_id
+                where n.constraint_object_id = f.object_id)
+        from sys.foreign_keys f where f.parent_object_id = @id
+        union all
+        select 'CHECK on table', c.name, '(n/a)', '(n/a)', case c.is_disabled when 1 then 'Disabled' else 'Enabled' end,
+            'Is_For_Replication', c.definition
+        from sys.check_constraints c where c.parent_object_id = @id
+        union all
+        select 'DEFAULT on column ' + col_name(d.parent_object_id, d.parent_column_id), d.name, '(n/a)', '(n/a)', '(n/a)', '(n/a)', d.definition
+        from sys.default_constraints d where d.parent_object_id = @id) x
+    order by 1, 2
+else
+    print 'No constraints are defined on object ''' + @objname + ''', or you do not have permissions.'
+if exists (select * from sys.foreign_keys where referenced_object_id = @id)
+    select db_name() + '.' + schema_name(f.schema_id) + '.' + object_name(f.parent_object_id) + ': ' + f.name as [Table is referenced by foreign key]
+    from sys.foreign_keys f where f.referenced_object_id = @id order by 1
+else
+    print 'No foreign keys reference table ''' + @objname + ''', or you do not have permissions on referencing tables.'
+return 0
+GO
+create procedure sys.sp_help @objname nvarchar(776) = null
+as
+if @objname is null
+begin
+    select o.name as Name, 'dbo' as Owner, lower(replace(o.type_desc, '_', ' ')) as Object_type from sys.objects o
+    order by 2, 3 desc, 1
+    return 0
+end
+declare @id int
+select @id = object_id(@objname)
+if @id is null
+begin
+    declare @db sysname
+    select @db = db_name()
+    raiserror(15009, 16, 1, @objname, @db)
+    return 1
+end
+select o.name as Name, 'dbo' as Owner, lower(replace(o.type_desc, '_', ' ')) as Type, o.create_date as Created_datetime
+from sys.all_objects o where o.object_id = @id
+if exists (select * from sys.columns where object_id = @id)
+begin
+    select c.name as Column_name, type_name(c.user_type_id) as Type, case c.is_computed when 1 then 'yes' else 'no' end as Computed,
+        convert(int, c.max_length) as Length,
+        case when type_name(c.system_type_id) in ('tinyint', 'smallint', 'int', 'bigint', 'decimal', 'numeric', 'money', 'smallmoney', 'float', 'real')
+            then convert(char(5), c.precision) else '     ' end as Prec,
+        case when type_name(c.system_type_id) in ('tinyint', 'smallint', 'int', 'bigint', 'decimal', 'numeric', 'money', 'smallmoney')
+            then convert(char(5), c.scale) else '     ' end as Scale,
+        case c.is_nullable when 1 then 'yes' else 'no' end as Nullable, '(n/a)' as TrimTrailingBlanks,
+        '(n/a)' as FixedLenNullInSource, c.collation_name as Collation
+    from sys.columns c where c.object_id = @id order by c.column_id
+    if exists (select * from sys.identity_columns where object_id = @id)
+        select i.name as [Identity], i.seed_value as Seed, i.increment_value as Increment, 0 as [Not For Replication]
+        from sys.identity_columns i where i.object_id = @id
+    else
+        select 'No identity column defined.' as [Identity], null as Seed, null as Increment, null as [Not For Replication]
+    select 'No rowguidcol column defined.' as [RowGuidCol]
+    if objectproperty(@id, 'IsUserTable') = 1
+    begin
+        select 'PRIMARY' as Data_located_on_filegroup
+        exec sys.sp_helpindex @objname
+        exec sys.sp_helpconstraint @objname, 'nomsg'
+    end
+end
+if exists (select * from sys.parameters where object_id = @id)
+    select p.name as Parameter_name, type_name(p.user_type_id) as Type, p.max_length as Length, p.precision as Prec, p.scale as Scale,
+        p.parameter_id as Param_order, convert(sysname, null) as Collation
+    from sys.parameters p where p.object_id = @id order by p.parameter_id
+return 0
+GO
+create procedure sys.sp_helpdb @dbname sysname = null
+as
+if @dbname is not null and db_id(@dbname) is null
+begin
+    raiserror(15010, 16, 1, @dbname)
+    return 1
+end
+select d.name as name, convert(nvarchar(13), str(convert(decimal(15, 2), sum(convert(bigint, f.size)) * 8 / 1024.0), 10, 2) + ' MB') as db_size,
+    convert(sysname, 'sa') as owner, convert(smallint, d.database_id) as dbid, convert(nvarchar(11), d.create_date, 100) as created,
+    convert(nvarchar(600), 'Status=' + d.state_desc + ', Updateability=' + case d.is_read_only when 1 then 'READ_ONLY' else 'READ_WRITE' end
+        + ', UserAccess=' + d.user_access_desc + ', Recovery=' + d.recovery_model_desc + ', Version=957, Collation=' + d.collation_name) as status,
+    d.compatibility_level as compatibility_level
+from sys.databases d join sys.master_files f on f.database_id = d.database_id
+where @dbname is null or d.name = @dbname
+group by d.name, d.database_id, d.create_date, d.state_desc, d.is_read_only, d.user_access_desc, d.recovery_model_desc, d.collation_name, d.compatibility_level
+order by d.name
+if @dbname is not null
+    select f.name as name, convert(smallint, f.file_id) as fileid, f.physical_name as filename,
+        convert(sysname, case f.type when 0 then 'PRIMARY' end) as filegroup, convert(nvarchar(18), convert(bigint, f.size) * 8) + ' KB' as size,
+        convert(nvarchar(18), 'Unlimited') as maxsize, convert(nvarchar(18), convert(bigint, f.growth) * 8) + ' KB' as growth,
+        convert(varchar(9), case f.type when 1 then 'log only' else 'data only' end) as usage
+    from sys.master_files f where f.database_id = db_id(@dbname) order by f.file_id
+GO
+create procedure sys.sp_helpfile @filename sysname = null
+as
+select f.name as name, convert(smallint, f.file_id) as fileid, f.physical_name as filename,
+    convert(sysname, case f.type when 0 then 'PRIMARY' end) as filegroup, convert(nvarchar(18), convert(bigint, f.size) * 8) + ' KB' as size,
+    convert(nvarchar(18), 'Unlimited') as maxsize, convert(nvarchar(18), convert(bigint, f.growth) * 8) + ' KB' as growth,
+    convert(varchar(9), case f.type when 1 then 'log only' else 'data only' end) as usage
+from sys.database_files f where @filename is null or f.name = @filename order by f.file_id
+GO
+create procedure sys.sp_helptrigger @tabname nvarchar(776), @triggertype char(6) = null
+as
+select t.name as trigger_name, convert(sysname, 'dbo') as trigger_owner,
+    max(case when e.type_desc = 'UPDATE' then 1 else 0 end) as isupdate, max(case when e.type_desc = 'DELETE' then 1 else 0 end) as isdelete,
+    max(case when e.type_desc = 'INSERT' then 1 else 0 end) as isinsert, case t.is_instead_of_trigger when 1 then 0 else 1 end as isafter,
+    convert(int, t.is_instead_of_trigger) as isinsteadof, convert(sysname, object_schema_name(t.parent_id)) as trigger_schema
+from sys.triggers t join sys.trigger_events e on e.object_id = t.object_id
+where t.parent_id = object_id(@tabname)
+group by t.name, t.is_instead_of_trigger, t.parent_id order by 1
+GO
+create procedure sys.sp_helpuser @name_in_db sysname = null
+as
+select u.name as UserName, convert(sysname, case u.name when 'dbo' then 'db_owner' else 'public' end) as RoleName,
+    convert(sysname, case u.name when 'dbo' then 'sa' end) as LoginName, convert(sysname, null) as DefDBName,
+    u.default_schema_name as DefSchemaName, convert(char(10), u.principal_id) as UserID, u.sid as SID
+from sys.database_principals u where u.type = 'S' and (@name_in_db is null or u.name = @name_in_db) order by 1
+GO
+create procedure sys.sp_MSforeachtable @command1 nvarchar(2000), @replacechar nchar(1) = N'?', @command2 nvarchar(2000) = null,
+    @command3 nvarchar(2000) = null, @whereand nvarchar(2000) = null, @precommand nvarchar(2000) = null, @postcommand nvarchar(2000) = null
+as
+declare @name nvarchar(600), @text nvarchar(4000)
+if @precommand is not null exec (@precommand)
+declare each_table cursor local static for
+    select quotename(schema_name(t.schema_id)) + '.' + quotename(t.name) from sys.tables t order by 1
+open each_table
+fetch next from each_table into @name
+while @@fetch_status = 0
+begin
+    set @text = replace(@command1, @replacechar, @name)
+    exec (@text)
+    set @text = replace(@command2, @replacechar, @name)
+    if @text is not null exec (@text)
+    set @text = replace(@command3, @replacechar, @name)
+    if @text is not null exec (@text)
+    fetch next from each_table into @name
+end
+close each_table
+deallocate each_table
+if @postcommand is not null exec (@postcommand)
+return 0
+GO
+create procedure sys.sp_MSforeachdb @command1 nvarchar(2000), @replacechar nchar(1) = N'?', @command2 nvarchar(2000) = null,
+    @command3 nvarchar(2000) = null, @precommand nvarchar(2000) = null, @postcommand nvarchar(2000) = null
+as
+declare @name nvarchar(600), @text nvarchar(4000)
+if @precommand is not null exec (@precommand)
+declare each_database cursor local static for select d.name from sys.databases d where d.state = 0 order by d.database_id
+open each_database
+fetch next from each_database into @name
+while @@fetch_status = 0
+begin
+    set @text = replace(@command1, @replacechar, @name)
+    exec (@text)
+    set @text = replace(@command2, @replacechar, @name)
+    if @text is not null exec (@text)
+    set @text = replace(@command3, @replacechar, @name)
+    if @text is not null exec (@text)
+    fetch next from each_database into @name
+end
+close each_database
+deallocate each_database
+if @postcommand is not null exec (@postcommand)
+return 0
+GO
