@@ -25,3 +25,8 @@ fn plans() {
 fn texts() {
     common::golden("texts");
 }
+
+#[test]
+fn locking() {
+    common::golden("locking");
+}

@@ -112,9 +112,6 @@ impl Binder<'_> {
         let mut keys = self.sort_keys(order, &items, &columns);
         if s.distinct {
             rel = self.distinct(rel.project(computed), &columns, &mut keys, &items)?;
-            columns.iter_mut().for_each(|_| ());
-        } else if keys.is_empty() || s.top.is_none() {
-            rel = rel.project(computed);
         } else {
             rel = rel.project(computed);
         }

@@ -102,6 +102,14 @@ pub(crate) fn slots_of(bound: &[BoundOutput], set: &mut crate::bind::rel::SlotSe
     }
 }
 
+/// Replaces slots in the clauses.
+pub(crate) fn substitute(
+    bound: &mut [BoundOutput],
+    map: &std::collections::HashMap<crate::expr::Slot, Expr>,
+) {
+    bound.iter_mut().flat_map(|b| &mut b.items).for_each(|(_, e)| e.substitute(map));
+}
+
 /// Compiles the clauses.
 pub(crate) fn compile_outputs(planner: &mut Planner<'_, '_>, bound: Vec<BoundOutput>) -> Result<Outputs> {
     let mut outputs = Outputs { list: Vec::new(), columns: Vec::new() };

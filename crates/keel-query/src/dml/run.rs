@@ -135,6 +135,9 @@ impl DmlPlan {
     }
 }
 
+/// A decided action of MERGE: clause, target key, source row.
+type Step = (usize, Option<Box<[u8]>>, Vec<Value>);
+
 /// One execution under way.
 struct Run<'r> {
     plan: &'r DmlPlan,
@@ -413,7 +416,7 @@ impl Run<'_> {
     /// MERGE: decides for every joined row, then acts.
     fn merge_all(&mut self, source: &mut dyn Operator, merge: &MergeRow, cx: &mut Cx<'_>) -> Result<()> {
         let plan = self.plan;
-        let mut steps: Vec<(usize, Option<Box<[u8]>>, Vec<Value>)> = Vec::new();
+        let mut steps: Vec<Step> = Vec::new();
         let mut seen: HashSet<Box<[u8]>> = HashSet::new();
         while source.next(cx)? {
             cx.tick()?;

@@ -264,7 +264,10 @@ impl Target {
             return Ok(input);
         }
         let (table, name, plain) = (self.full_name.clone(), c.name.clone(), cast::implicit(e.ty, c.ty)?);
-        let convert = move |v: &Value| -> Result<Value> {
+        let convert = move |v: &Value, strict: bool| -> Result<Value> {
+            if !strict {
+                return plain.apply(v);
+            }
             cast.apply(v).map_err(|e| {
                 if e.number != 8152 {
                     return e;
@@ -277,11 +280,14 @@ impl Target {
             })
         };
         Ok(match input {
-            Code::Const(v) => match convert(&v) {
+            Code::Const(v) => match convert(&v, true) {
                 Ok(v) => Code::Const(v),
-                Err(_) => Code::Dyn(Box::new(move |_| convert(&v))),
+                Err(_) => Code::Dyn(Box::new(move |cx| convert(&v, cx.session.ansi_warnings()))),
             },
-            input => Code::Dyn(Box::new(move |cx| input.with(cx, |v| convert(v))?)),
+            input => Code::Dyn(Box::new(move |cx| {
+                let strict = cx.session.ansi_warnings();
+                input.with(cx, |v| convert(v, strict))?
+            })),
         })
     }
 

@@ -407,6 +407,13 @@ pub(crate) fn update_plan(
     let self_reading = sets.iter().any(|s| s.value.has_subquery()) || filter.iter().any(Expr::has_subquery);
     let old_first = reference(&mut found.rel, found.get).map_or(0, |g| g.first_slot as usize);
     let mut need = SlotSet::new();
+    // `inserted.c` of a column that does not change is its old value.
+    let mut outputs = outputs;
+    let unchanged = (0..target.table.columns.len()).filter(|i| !changed.contains(i));
+    let map = unchanged
+        .map(|i| ((target.new_first + i) as Slot, planner.binder.read((old_first + i) as Slot)))
+        .collect();
+    super::output::substitute(&mut outputs, &map);
     sets.iter().for_each(|s| s.value.add_slots(&mut need));
     slots_of(&outputs, &mut need);
     let mut touched = target.needed_for_update(&changed);

@@ -197,13 +197,57 @@ impl State {
             }
             Mode::Locked(m) => {
                 let txn = cx.txn(node.database)?;
-                let locked = if serializable { txn.lock_range(node.tree, low, high, m) } else { Ok(()) };
+                let at_once = serializable && !node.stepwise;
+                let locked = if at_once { txn.lock_range(node.tree, low, high, m) } else { Ok(()) };
                 let opened = locked.and_then(|()| txn.scan_latest(node.tree, low, high, direction));
                 if node.skip_locked { opened.map(keel_node::Cursor::skipping_locked) } else { opened }
             }
         };
         self.cursor = Some(opened.map_err(|e| cx.storage_error(&e))?);
         Ok(())
+    }
+
+    /// Locks the range from where the scan stands to the next key, then reads that key again: what came in between
+    /// meanwhile is found first. The cursor stands behind the key returned in `self.key`.
+    fn step(&mut self, node: &Access, cx: &mut Cx<'_>, m: LockMode) -> Result<Option<RowRef>> {
+        let direction = if node.backward { Direction::Reverse } else { Direction::Forward };
+        let (low, high) = self.range.bounds();
+        let txn = cx.txn(node.database)?;
+        let stepped = (|| {
+            let mut peek = txn.scan_latest(node.tree, low, high, direction)?;
+            let near = match peek.next()? {
+                Some((key, _)) => key.to_vec(),
+                None => {
+                    txn.lock_range(node.tree, low, high, m)?;
+                    let mut again = txn.scan_latest(node.tree, low, high, direction)?;
+                    return Ok(again.next()?.map(|(k, row)| (k.to_vec(), row)));
+                }
+            };
+            drop(peek);
+            let (from, to) = if node.backward {
+                (Bound::Included(&near[..]), high)
+            } else {
+                (low, Bound::Included(&near[..]))
+            };
+            txn.lock_range(node.tree, from, to, m)?;
+            let mut again = txn.scan_latest(node.tree, low, high, direction)?;
+            Ok(again.next()?.map(|(k, row)| (k.to_vec(), row)))
+        })();
+        let found = stepped.map_err(|e: keel_node::TxnError| cx.storage_error(&e))?;
+        let Some((key, row)) = found else { return Ok(None) };
+        // What is left begins behind this key.
+        if node.backward {
+            self.range.high.clear();
+            self.range.high.extend_from_slice(&key);
+            self.range.unbounded_high = false;
+        } else {
+            self.range.low.clear();
+            self.range.low.extend_from_slice(&key);
+            self.range.low.push(0);
+            self.range.unbounded_low = false;
+        }
+        self.key = key;
+        Ok(Some(row))
     }
 
     /// Fetches `self.key` from the tree and checks it.
@@ -430,6 +474,19 @@ impl Operator for AccessOp {
             return state.point(node, cx);
         }
         loop {
+            if let (true, Some(_), Mode::Locked(m)) = (node.stepwise, &state.cursor, state.mode) {
+                if State::serializable(node, cx) {
+                    match state.step(node, cx, m)? {
+                        Some(row) => {
+                            if state.locked(node, cx, row, m)? {
+                                return Ok(true);
+                            }
+                        }
+                        None => state.cursor = None,
+                    }
+                    continue;
+                }
+            }
             if let Some(cursor) = &mut state.cursor {
                 cx.tick()?;
                 match cursor.next() {

@@ -13,6 +13,9 @@ use std::sync::Arc;
 
 type FastHash = foldhash::fast::RandomState;
 
+/// Values already counted, by key encoding.
+type SeenKeys = HashSet<Box<[u8]>, FastHash>;
+
 /// A value being accumulated.
 pub enum Acc {
     /// COUNT.
@@ -30,7 +33,7 @@ pub enum Acc {
     /// CHECKSUM_AGG.
     Checksum(Option<i32>),
     /// Distinct values first.
-    Distinct(Box<(HashSet<Box<[u8]>, FastHash>, Acc)>),
+    Distinct(Box<(SeenKeys, Acc)>),
 }
 
 impl Acc {

@@ -169,6 +169,8 @@ pub struct Access {
     pub repeatable: bool,
     /// SERIALIZABLE hint.
     pub serializable: bool,
+    /// A serializable read locks its range row by row as far as it reads, rather than all of it at once: for TOP.
+    pub stepwise: bool,
     /// READCOMMITTED, NOLOCK or SNAPSHOT hint: row versions whatever the isolation level.
     pub versioned: bool,
     /// Slot for the clustered key.

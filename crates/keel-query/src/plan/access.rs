@@ -32,6 +32,9 @@ enum SargKind {
     Like(Expr),
 }
 
+/// Up to this many wanted rows a serializable read locks row by row.
+const STEPWISE_ROWS_MAX: f64 = 100.0;
+
 /// A way to read a table.
 #[derive(Clone, Debug)]
 pub struct Path {
@@ -50,6 +53,8 @@ pub struct Path {
     pub rows: f64,
     /// Estimated cost of one reading.
     pub cost: f64,
+    /// Only its first rows are wanted.
+    first_rows: bool,
 }
 
 /// The slots a path's rows come ordered by.
@@ -282,6 +287,7 @@ impl Planner<'_, '_> {
             backward: false,
             rows: total,
             cost: 0.0,
+            first_rows: r.row_goal.is_some_and(|g| g <= STEPWISE_ROWS_MAX),
         };
         if r.get.hints.force_scan {
             return path;
@@ -385,6 +391,7 @@ impl Planner<'_, '_> {
             skip_locked: h.skip_locked,
             repeatable: h.repeatable,
             serializable: h.serializable,
+            stepwise: path.first_rows,
             versioned: h.dirty || h.snapshot,
             row_key: get.row_key.map(|s| s as usize),
             direct,

@@ -26,6 +26,7 @@ struct Leaf {
     cost: f64,
 }
 
+#[allow(clippy::large_enum_variant, reason = "a handful per statement, while it is compiled")]
 enum Source {
     Table(Box<Get>, Path),
     Other(Option<Planned>),
@@ -40,6 +41,7 @@ struct Partial {
     slots: Rc<SlotSet>,
 }
 
+#[allow(clippy::large_enum_variant, reason = "a handful per statement, while it is compiled")]
 enum Tree {
     Leaf(usize),
     /// Inner leaf read once per outer row.
