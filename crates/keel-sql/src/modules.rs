@@ -221,28 +221,42 @@ impl TriggerInvoker for Triggers {
                 // RECURSIVE_TRIGGERS is off: a trigger does not fire itself.
                 continue;
             }
-            let program = program(info, &entry, module)?;
-            info.triggers.borrow_mut().push(TriggerRows {
+            let rows = TriggerRows {
                 table: Arc::new(event.table.clone()),
                 inserted: Arc::new(event.inserted.to_vec()),
                 deleted: Arc::new(event.deleted.to_vec()),
                 updated: event.updated_columns.to_vec(),
                 trigger: module.object_id,
-            });
-            let identity = info.scope_identity.get();
-            let mut frame = Frame::new(&program, info.nest_level() + 1);
-            info.row_count.set(event.inserted.len().max(event.deleted.len()) as u64);
-            let outcome = invoke(ctx, &program, &[], &mut frame);
-            info.triggers.borrow_mut().pop();
-            info.scope_identity.set(identity);
-            drop_tables(info, &frame);
-            outcome?;
-            if info.trigger_rollback.take() {
-                return Err(errors::ended_in_trigger());
-            }
+            };
+            run_trigger(ctx, &entry, module, rows)?;
         }
         Ok(())
     }
+}
+
+/// Runs one trigger over its rows.
+pub fn run_trigger(
+    ctx: &mut ExecCtx<'_>,
+    entry: &Arc<DatabaseEntry>,
+    module: &Arc<ModuleDef>,
+    rows: TriggerRows,
+) -> Result<()> {
+    let info = info_of(ctx);
+    let program = program(info, entry, module)?;
+    let affected = rows.inserted.len().max(rows.deleted.len()) as u64;
+    info.triggers.borrow_mut().push(rows);
+    let identity = info.scope_identity.get();
+    let mut frame = Frame::new(&program, info.nest_level() + 1);
+    info.row_count.set(affected);
+    let outcome = invoke(ctx, &program, &[], &mut frame);
+    info.triggers.borrow_mut().pop();
+    info.scope_identity.set(identity);
+    drop_tables(info, &frame);
+    outcome?;
+    if info.trigger_rollback.take() {
+        return Err(errors::ended_in_trigger());
+    }
+    Ok(())
 }
 
 /// Whether a trigger is an enabled AFTER trigger for a change.

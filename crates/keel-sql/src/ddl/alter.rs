@@ -223,12 +223,12 @@ impl Runner<'_> {
             Ok(())
         })?;
         for (key, mut values) in rows {
-            for at in first_new..table.columns.len() {
-                let c = &table.columns[at];
+            let new = table.columns.iter().zip(values.iter_mut()).skip(first_new);
+            for (c, value) in new {
                 if let Some((seed, increment)) = c.identity {
-                    values[at] = Value::Int(entry.reserve_identity(table.object_id, seed, increment, 1)?);
+                    *value = Value::Int(entry.reserve_identity(table.object_id, seed, increment, 1)?);
                 } else if c.ty == SqlType::RowVersion {
-                    values[at] = Value::bytes(entry.next_rowversion().to_be_bytes().to_vec());
+                    *value = Value::bytes(entry.next_rowversion().to_be_bytes().to_vec());
                 }
             }
             let row = super::index::encode_row(table, &values);

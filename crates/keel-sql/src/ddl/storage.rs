@@ -47,11 +47,14 @@ pub fn read_all(ctx: &mut ExecCtx<'_>, table: &TableDef) -> Result<Vec<Vec<Value
     Ok(rows)
 }
 
+/// Told clustered key and bytes of a row.
+pub(super) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
+
 /// Visits clustered key and bytes of every row.
 pub(super) fn for_each_row(
     txn: &mut Transaction,
     table: &TableDef,
-    visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
+    visit: &mut Visit<'_>,
 ) -> Result<()> {
     let fail = |e| txn_error(e, "", 0);
     let tree = table.indexes[0].tree;
@@ -95,10 +98,9 @@ impl Info {
         let Some(entry) = self.engine.database_by_id(TEMPDB) else { return };
         entry.forget_tree(tree);
         let mut txn = entry.store.begin(Isolation::ReadCommitted);
-        if txn.drop_tree(tree).is_ok() {
-            if let Ok(commit) = txn.commit() {
+        if txn.drop_tree(tree).is_ok()
+            && let Ok(commit) = txn.commit() {
                 let _ = commit.wait();
             }
-        }
     }
 }

@@ -20,6 +20,8 @@ pub enum UnitSource {
 /// What a compiled unit was compiled against. It is good as long as all of it is still so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dependencies {
+    /// The session's current database, for texts that follow USE.
+    pub current: Option<DatabaseId>,
     /// Catalog versions.
     pub catalogs: Vec<(DatabaseId, u64)>,
     /// Temporary tables and table variables by name, with the id of what the name stood for.
@@ -52,7 +54,9 @@ pub enum CompiledCode {
     /// A condition.
     Condition(keel_query::CompiledCondition),
     /// A query or data change.
-    Plan(keel_query::Plan),
+    Plan(Box<keel_query::Plan>),
+    /// A data change that an INSTEAD OF trigger takes over.
+    Instead(Box<crate::run::Instead>),
 }
 
 impl Unit {

@@ -224,11 +224,10 @@ impl Runner<'_> {
         let in_proc = std::mem::replace(&mut self.in_proc, true);
         let database = info.current_database();
         info.modules.borrow_mut().push(program.identity.clone());
-        if database.id != program.identity.database && program.identity.kind == ProgramKind::Procedure {
-            if let Some(own) = info.engine.database_by_id(program.identity.database) {
+        if database.id != program.identity.database && program.identity.kind == ProgramKind::Procedure
+            && let Some(own) = info.engine.database_by_id(program.identity.database) {
                 info.database.replace(own);
             }
-        }
         let outcome = self.run(program, frame);
         info.modules.borrow_mut().pop();
         if info.current_database().id != database.id && program.identity.kind == ProgramKind::Procedure {
@@ -363,6 +362,7 @@ impl Runner<'_> {
 
 /// A parse error as the client sees it.
 #[must_use]
+#[allow(clippy::boxed_local, reason = "the parser's results carry boxes")]
 pub fn parse_error(e: Box<keel_parser::ParseError>) -> Box<keel_types::SqlError> {
     let mut out = keel_types::SqlError::new(e.number, e.severity, e.state, e.message);
     out.line = e.line;

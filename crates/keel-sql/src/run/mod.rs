@@ -14,6 +14,7 @@
 
 mod call;
 mod cursor;
+mod instead;
 mod query;
 mod raise;
 mod reach;
@@ -21,6 +22,7 @@ mod rpc;
 mod step;
 mod transaction;
 
+pub use instead::Instead;
 pub use call::{Argument, Returned, parse_error, procedure_name};
 pub use query::{Capture, Later};
 pub use raise::format_message;
@@ -294,6 +296,9 @@ impl<'a> Runner<'a> {
             return Err(Halt::Raised(e));
         }
         let cancelled = self.info.cancelled();
+        if reach == Reach::Session && !cancelled {
+            self.info.shared.killed.store(true, std::sync::atomic::Ordering::Release);
+        }
         if !cancelled {
             self.report(&e);
         }
@@ -390,11 +395,10 @@ impl<'a> Runner<'a> {
         for table in tables.iter().flatten() {
             self.info.drop_temporary_storage(table);
         }
-        if let Txns::Own(set) = &mut self.txns {
-            if self.info.transaction.borrow().count == 0 {
+        if let Txns::Own(set) = &mut self.txns
+            && self.info.transaction.borrow().count == 0 {
                 set.rollback();
             }
-        }
     }
 
     /// The isolation level of a transaction manager request.

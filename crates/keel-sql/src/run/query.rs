@@ -32,19 +32,17 @@ impl Runner<'_> {
             return Ok(Arc::new(self.compile(program, frame, unit)?));
         }
         let cached = unit.cached();
-        if let Some(compiled) = &*cached {
-            if self.is_current(program, frame, &compiled.dependencies) {
+        if let Some(compiled) = &*cached
+            && self.is_current(program, frame, &compiled.dependencies) {
                 return Ok(Arc::clone(compiled));
             }
-        }
         let key = (program.id, std::ptr::from_ref(unit) as usize);
         let private =
             if program.id == 0 { None } else { self.info.private_units.borrow().get(&key).cloned() };
-        if let Some(compiled) = private {
-            if self.is_current(program, frame, &compiled.dependencies) {
+        if let Some(compiled) = private
+            && self.is_current(program, frame, &compiled.dependencies) {
                 return Ok(compiled);
             }
-        }
         let compiled = Arc::new(self.compile(program, frame, unit)?);
         if compiled.dependencies.is_shareable() {
             unit.keep(Arc::clone(&compiled));
@@ -65,7 +63,8 @@ impl Runner<'_> {
     }
 
     fn is_current(&self, program: &Program, frame: &Frame, dependencies: &Dependencies) -> bool {
-        dependencies.catalogs.iter().all(|(d, version)| self.info.catalog_version(*d) == *version)
+        dependencies.current.is_none_or(|d| self.info.database.borrow().id == d)
+            && dependencies.catalogs.iter().all(|(d, version)| self.info.catalog_version(*d) == *version)
             && dependencies
                 .temporary
                 .iter()
@@ -97,6 +96,11 @@ impl Runner<'_> {
             UnitSource::Expr(e, ty) => CompiledCode::Expr(keel_query::compile_expr(&scope, e, *ty)?),
             UnitSource::Condition(e) => CompiledCode::Condition(keel_query::compile_condition(&scope, e)?),
             UnitSource::Statement(s) => {
+                if let Some(instead) = super::instead::instead_of(&scope, &s.kind)? {
+                    let dependencies = scope.found.into_inner();
+                    let code = CompiledCode::Instead(Box::new(instead));
+                    return Ok(Compiled { code, dependencies, columns, targets });
+                }
                 let plan = match &s.kind {
                     StatementKind::Select(select) => keel_query::compile_select(&scope, select)?,
                     StatementKind::Insert(i) => keel_query::compile_dml(&scope, Dml::Insert(i))?,
@@ -110,7 +114,7 @@ impl Runner<'_> {
                     let table = crate::ddl::find_table(&scope, name)?;
                     Some((table.database, table.object_id))
                 }));
-                CompiledCode::Plan(plan)
+                CompiledCode::Plan(Box::new(plan))
             }
         };
         if let Some((database, _)) = targets.first() {
@@ -224,8 +228,16 @@ impl Runner<'_> {
         self.check_writable()?;
         self.begin_implicit()?;
         let compiled = self.locked_unit(program, frame, statement)?;
-        let CompiledCode::Plan(plan) = &compiled.code else {
-            unreachable!("a data change compiles to a plan")
+        let plan = match &compiled.code {
+            CompiledCode::Plan(plan) => plan,
+            CompiledCode::Instead(instead) => {
+                let run = self.run_instead(instead, &mut frame.vars)?;
+                self.statement_succeeded()?;
+                self.note_dml(&run);
+                self.done(Some(run.rows), command);
+                return Ok(());
+            }
+            _ => unreachable!("a data change compiles to a plan"),
         };
         if self.explains(plan)? {
             return Ok(());
@@ -373,6 +385,7 @@ impl Runner<'_> {
         self.info.captured.borrow_mut().push(rows);
         let outcome = self.locked_unit(program, frame, insert).and_then(|compiled| match &compiled.code {
             CompiledCode::Plan(plan) => self.run_plan(plan, frame),
+            CompiledCode::Instead(instead) => self.run_instead(instead, &mut frame.vars),
             _ => unreachable!("an INSERT compiles to a plan"),
         });
         self.info.captured.borrow_mut().pop();
@@ -417,7 +430,7 @@ impl RowSink for Rows<'_> {
 }
 
 /// The table a data change names as its target; an alias is looked up in FROM.
-fn target_of(statement: &StatementKind) -> Option<&ast::ObjectName> {
+pub(super) fn target_of(statement: &StatementKind) -> Option<&ast::ObjectName> {
     let (target, from): (_, &[ast::TableSource]) = match statement {
         StatementKind::Insert(i) => (&i.target, &[]),
         StatementKind::Update(u) => (&u.target, &u.from),
@@ -426,11 +439,10 @@ fn target_of(statement: &StatementKind) -> Option<&ast::ObjectName> {
         _ => return None,
     };
     let ast::TableRef::Named(name) = &target.table else { return None };
-    if name.is_simple() {
-        if let Some(aliased) = from.iter().find_map(|s| aliased(s, &name.name.text)) {
+    if name.is_simple()
+        && let Some(aliased) = from.iter().find_map(|s| aliased(s, &name.name.text)) {
             return Some(aliased);
         }
-    }
     Some(name)
 }
 

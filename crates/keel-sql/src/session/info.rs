@@ -181,6 +181,7 @@ impl Info {
     }
 
     /// Keeps a message until the statement can send it.
+    #[allow(clippy::boxed_local, reason = "errors are made boxed")]
     pub fn say(&self, message: Box<SqlError>) {
         self.pending.borrow_mut().push(Pending::Message(*message));
     }
@@ -277,11 +278,10 @@ impl Info {
     /// A table by id, temporary ones included.
     #[must_use]
     pub fn table_by_id(&self, database: DatabaseId, id: ObjectId) -> Option<Arc<TableDef>> {
-        if database == TEMPDB {
-            if let Some(t) = self.temp.borrow().by_id(id) {
+        if database == TEMPDB
+            && let Some(t) = self.temp.borrow().by_id(id) {
                 return Some(Arc::clone(t));
             }
-        }
         let entry = self.engine.database_by_id(database)?;
         self.picture(&entry).table_by_id(id)
     }

@@ -184,6 +184,7 @@ impl Session {
             shared.cancel.reset();
         }
         shared.running.store(true, Ordering::Relaxed);
+        shared.request_started.store(self.info.engine.now_local(), Ordering::Relaxed);
         shared.requests.fetch_add(1, Ordering::Relaxed);
         self.info.engine.count_request();
         if !text.is_empty() {
@@ -208,6 +209,7 @@ impl Session {
         self.info.caught.borrow_mut().clear();
         let shared = &self.info.shared;
         shared.running.store(false, Ordering::Relaxed);
+        shared.request_ended.store(self.info.engine.now_local(), Ordering::Relaxed);
         if shared.cancel.is_cancelled() {
             let killed = shared.killed.load(Ordering::Acquire);
             if killed {
@@ -301,8 +303,6 @@ impl Drop for Session {
 }
 
 fn run_batch(runner: &mut Runner<'_>, program: &Arc<Program>) {
-    let info = runner.info;
-    info.scope_identity.set(None);
     let mut frame = Frame::new(program, 0);
     match runner.run(program, &mut frame) {
         Ok(_) | Err(Halt::Batch) => {}

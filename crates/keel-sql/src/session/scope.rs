@@ -45,11 +45,13 @@ impl<'a> Scope<'a> {
     #[must_use]
     pub fn new(info: &'a Info, program: &'a Program, tables: &'a FrameTables) -> Scope<'a> {
         let mut identity = program.identity.clone();
-        // USE changes where the later statements of a batch look for their names.
+        let mut found = Dependencies::default();
         if identity.object_id == 0 {
-            identity.database = info.current_database().id;
+            // A batch follows USE.
+            identity.database = info.database.borrow().id;
+            found.current = Some(identity.database);
         }
-        Scope { info, program: Some(program), tables: Some(tables), identity, found: RefCell::default() }
+        Scope { info, program: Some(program), tables: Some(tables), identity, found: RefCell::new(found) }
     }
 
     /// For an expression that no program surrounds: defaults, checks, parameters of a call.
@@ -201,11 +203,10 @@ impl BindScope for Scope<'_> {
         if name.object.starts_with('#') {
             return self.own_rows(name.object).or_else(|| self.temporary(name.object));
         }
-        if name.schema.is_none() && name.database.is_none() {
-            if let Some(rows) = self.own_rows(name.object) {
+        if name.schema.is_none() && name.database.is_none()
+            && let Some(rows) = self.own_rows(name.object) {
                 return Some(rows);
             }
-        }
         match self.resolve(name) {
             Some((_, Named::Table(table))) => Some(ObjectRef::Table(table)),
             Some((_, Named::Module(module))) if module.kind == ModuleKind::View => {

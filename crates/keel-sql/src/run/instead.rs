@@ -1,0 +1,283 @@
+//! INSTEAD OF triggers: the rows a data change would make are computed by a query and handed to the trigger.
+
+use super::Runner;
+use crate::catalog::{Named, fold};
+use crate::engine::DatabaseEntry;
+use crate::errors;
+use crate::session::scope::Scope;
+use keel_parser::ast::{self, StatementKind};
+use keel_query::catalog::{Catalog as _, ColumnDef, ModuleDef, TableDef};
+use keel_query::context::DmlAction;
+use keel_query::scope::NameParts;
+use keel_query::{Plan, RowBuffer, RunInfo};
+use keel_types::error::Result;
+use keel_types::{Collation, Value};
+use std::sync::Arc;
+
+/// A data change that an INSTEAD OF trigger takes over.
+pub struct Instead {
+    /// Gives the old values of each row, then the new ones, as far as the action has them.
+    plan: Plan,
+    action: DmlAction,
+    table: Arc<TableDef>,
+    entry: Arc<DatabaseEntry>,
+    trigger: Arc<ModuleDef>,
+    updated: Vec<i32>,
+}
+
+/// Name the rows of an INSERT are selected under.
+const SOURCE: &str = "$source";
+
+impl Runner<'_> {
+    pub(super) fn run_instead(&mut self, instead: &Instead, vars: &mut [Value]) -> Result<RunInfo> {
+        let mut rows = RowBuffer::default();
+        instead.plan.run(&mut self.context_with(vars), &mut rows)?;
+        let count = rows.rows.len() as u64;
+        let width = instead.table.columns.len();
+        let (mut inserted, mut deleted) = (Vec::new(), Vec::new());
+        for mut row in rows.rows {
+            match instead.action {
+                DmlAction::Insert => inserted.push(row),
+                DmlAction::Delete => deleted.push(row),
+                DmlAction::Update => {
+                    inserted.push(row.split_off(width));
+                    deleted.push(row);
+                }
+            }
+        }
+        let rows = crate::session::info::TriggerRows {
+            table: Arc::clone(&instead.table),
+            inserted: Arc::new(inserted),
+            deleted: Arc::new(deleted),
+            updated: instead.updated.clone(),
+            trigger: instead.trigger.object_id,
+        };
+        crate::modules::run_trigger(&mut self.context_with(vars), &instead.entry, &instead.trigger, rows)?;
+        Ok(RunInfo { rows: count, identity: None })
+    }
+}
+
+/// The INSTEAD OF trigger that takes a statement over, with the query of its rows. `None`: the statement runs itself.
+pub(super) fn instead_of(scope: &Scope<'_>, statement: &StatementKind) -> Result<Option<Instead>> {
+    let (target, action) = match statement {
+        StatementKind::Insert(i) => (&i.target, DmlAction::Insert),
+        StatementKind::Update(u) => (&u.target, DmlAction::Update),
+        StatementKind::Delete(d) => (&d.target, DmlAction::Delete),
+        _ => return Ok(None),
+    };
+    let ast::TableRef::Named(named) = &target.table else { return Ok(None) };
+    if named.is_temporary() {
+        return Ok(None);
+    }
+    let name = super::query::target_of(statement).unwrap_or(named);
+    let parts = NameParts {
+        database: name.database.as_ref().map(|i| i.text.as_str()),
+        schema: name.schema.as_ref().map(|i| i.text.as_str()),
+        object: &name.name.text,
+    };
+    let Some((entry, found)) = scope.resolve(parts) else { return Ok(None) };
+    let id = match &found {
+        Named::Table(t) => t.object_id,
+        Named::Module(m) => m.object_id,
+        _ => return Ok(None),
+    };
+    let picture = scope.info.picture(&entry);
+    let takes = |m: &&Arc<ModuleDef>| {
+        m.trigger.is_some_and(|t| {
+            let event = match action {
+                DmlAction::Insert => t.on_insert,
+                DmlAction::Update => t.on_update,
+                DmlAction::Delete => t.on_delete,
+            };
+            t.instead_of && event && !t.disabled
+        })
+    };
+    let triggers = picture.triggers(id);
+    let Some(trigger) = triggers.iter().find(takes).cloned() else { return Ok(None) };
+    // Inside the trigger the statement means itself.
+    if scope.info.triggers.borrow().iter().any(|t| t.trigger == trigger.object_id) {
+        return Ok(None);
+    }
+    let table = match found {
+        Named::Table(t) => t,
+        _ => view_shape(scope, name, &entry, id)?,
+    };
+    let (select, updated) = rows_query(statement, named, &table)?;
+    let plan = keel_query::compile_select(scope, &select)?;
+    Ok(Some(Instead { plan, action, table, entry, trigger, updated }))
+}
+
+/// A view's columns as a table that holds nothing.
+fn view_shape(
+    scope: &Scope<'_>,
+    name: &ast::ObjectName,
+    entry: &DatabaseEntry,
+    object_id: i32,
+) -> Result<Arc<TableDef>> {
+    let star = ast::SelectItem::Star { qualifier: None, span: name.span };
+    let select = statement(None, vec![star], vec![named_source(name)], None, name.span);
+    let plan = keel_query::compile_select(scope, &select)?;
+    let column = |(i, c): (usize, &keel_query::ColumnMeta)| ColumnDef {
+        column_id: i as i32 + 1,
+        ordinal: i as u16,
+        name: c.name.clone(),
+        ty: c.ty,
+        collation: Collation::default(),
+        nullable: true,
+        identity: None,
+        default: None,
+        computed: None,
+        missing_value: None,
+    };
+    let columns: Vec<ColumnDef> = plan.columns().iter().enumerate().map(column).collect();
+    Ok(Arc::new(TableDef {
+        database: entry.id,
+        object_id,
+        schema_id: crate::catalog::DBO,
+        name: name.name.text.to_string(),
+        next_column_id: columns.len() as i32 + 1,
+        next_ordinal: columns.len() as u16,
+        columns,
+        indexes: Vec::new(),
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
+        created: 0,
+        modified: 0,
+    }))
+}
+
+fn rows_query(
+    statement_kind: &StatementKind,
+    named: &ast::ObjectName,
+    table: &TableDef,
+) -> Result<(ast::SelectStatement, Vec<i32>)> {
+    match statement_kind {
+        StatementKind::Insert(i) => Ok((insert_rows(i, named, table)?, Vec::new())),
+        StatementKind::Delete(d) => {
+            let from = if d.from.is_empty() { vec![named_source(named)] } else { d.from.clone() };
+            let items = table.columns.iter().map(|c| item(column(Some(named), &c.name, named.span))).collect();
+            Ok((statement(d.with.clone(), items, from, filter(d.filter.as_ref())?, named.span), Vec::new()))
+        }
+        StatementKind::Update(u) => {
+            let from = if u.from.is_empty() { vec![named_source(named)] } else { u.from.clone() };
+            let mut items: Vec<_> =
+                table.columns.iter().map(|c| item(column(Some(named), &c.name, named.span))).collect();
+            let mut updated = Vec::new();
+            for c in &table.columns {
+                match assigned(u, c, named)? {
+                    Some(value) => {
+                        updated.push(c.column_id);
+                        items.push(item(value));
+                    }
+                    None => items.push(item(column(Some(named), &c.name, named.span))),
+                }
+            }
+            Ok((statement(u.with.clone(), items, from, filter(u.filter.as_ref())?, named.span), updated))
+        }
+        _ => Err(errors::not_supported("INSTEAD OF here")),
+    }
+}
+
+fn filter(f: Option<&ast::DmlFilter>) -> Result<Option<ast::Expr>> {
+    match f {
+        None => Ok(None),
+        Some(ast::DmlFilter::Where(e)) => Ok(Some(e.clone())),
+        Some(ast::DmlFilter::CurrentOf(_)) => Err(errors::not_supported("WHERE CURRENT OF here")),
+    }
+}
+
+/// The new value of a column, when the statement assigns it.
+fn assigned(u: &ast::Update, c: &ColumnDef, named: &ast::ObjectName) -> Result<Option<ast::Expr>> {
+    for set in &u.assignments {
+        let ast::UpdateSet::Column { column: target, op, value } = set else {
+            return Err(errors::not_supported("This SET under an INSTEAD OF trigger"));
+        };
+        if fold(&target.name.text) != fold(&c.name) {
+            continue;
+        }
+        return Ok(Some(match op {
+            ast::AssignOp::Set => value.clone(),
+            ast::AssignOp::Compound(op) => {
+                let left = Box::new(column(Some(named), &c.name, value.span));
+                let kind = ast::ExprKind::Binary { op: *op, left, right: Box::new(value.clone()) };
+                ast::Expr { kind, span: value.span }
+            }
+        }));
+    }
+    Ok(None)
+}
+
+fn insert_rows(i: &ast::Insert, named: &ast::ObjectName, table: &TableDef) -> Result<ast::SelectStatement> {
+    let given: Vec<ast::Ident> = if i.columns.is_empty() {
+        let settable = |c: &&ColumnDef| c.identity.is_none() && c.computed.is_none();
+        table.columns.iter().filter(settable).map(|c| ast::Ident::new(c.name.as_str())).collect()
+    } else {
+        i.columns.clone()
+    };
+    let alias = Some(ast::Ident::new(SOURCE));
+    let kind = match &i.source {
+        ast::InsertSource::Values(rows) => {
+            ast::TableSourceKind::Values { rows: rows.clone(), alias, columns: given.clone() }
+        }
+        ast::InsertSource::Query(query) => {
+            ast::TableSourceKind::Derived { query: query.clone(), alias, columns: given.clone() }
+        }
+        _ => return Err(errors::not_supported("This INSERT under an INSTEAD OF trigger")),
+    };
+    let source = ast::TableSource { kind, span: named.span };
+    let mut items = Vec::with_capacity(table.columns.len());
+    for c in &table.columns {
+        let is_given = given.iter().any(|g| fold(&g.text) == fold(&c.name));
+        items.push(item(match &c.default {
+            _ if is_given => column(None, &c.name, named.span),
+            Some(default) => keel_parser::parse_expr(&default.text).map_err(super::parse_error)?,
+            None => ast::Expr { kind: ast::ExprKind::Literal(ast::Literal::Null), span: named.span },
+        }));
+    }
+    Ok(statement(i.with.clone(), items, vec![source], None, named.span))
+}
+
+fn item(expr: ast::Expr) -> ast::SelectItem {
+    ast::SelectItem::Expr { expr, alias: None }
+}
+
+fn column(table: Option<&ast::ObjectName>, name: &str, span: ast::Span) -> ast::Expr {
+    let qualifier = table.map(|t| Box::new(ast::ObjectName::simple(t.name.clone())));
+    let column = ast::ColumnRef { qualifier, name: ast::Ident { quoted: true, ..ast::Ident::new(name) } };
+    ast::Expr { kind: ast::ExprKind::Column(column), span }
+}
+
+fn named_source(name: &ast::ObjectName) -> ast::TableSource {
+    let kind = ast::TableSourceKind::Named {
+        name: name.clone(),
+        alias: None,
+        hints: Vec::new(),
+        sample: None,
+        system_time: None,
+    };
+    ast::TableSource { kind, span: name.span }
+}
+
+fn statement(
+    with: Option<ast::With>,
+    items: Vec<ast::SelectItem>,
+    from: Vec<ast::TableSource>,
+    filter: Option<ast::Expr>,
+    span: ast::Span,
+) -> ast::SelectStatement {
+    let select = ast::Select {
+        distinct: false,
+        top: None,
+        items,
+        into: None,
+        from,
+        filter,
+        group_by: None,
+        having: None,
+        windows: Vec::new(),
+        span,
+    };
+    let body = ast::QueryBody::Select(Box::new(select));
+    let query = ast::Query { body, order_by: Vec::new(), offset: None, for_clause: None, span };
+    ast::SelectStatement { with, query, options: Vec::new() }
+}
