@@ -117,11 +117,14 @@ fn invoke(ctx: &mut ExecCtx<'_>, program: &Arc<Program>, args: &[Value], frame: 
         frame.vars[i] = value.clone();
     }
     let (error, row_count) = (info.error.get(), info.row_count.get());
+    // SET inside ends with the module.
+    let options = info.options.borrow().clone();
     info.modules.borrow_mut().push(program.identity.clone());
     let mut later = Later { info };
     let mut runner = Runner::nested(info, ctx.txns, &mut later);
     let outcome = runner.run(program, frame);
     info.modules.borrow_mut().pop();
+    *info.options.borrow_mut() = options;
     info.error.set(error);
     info.row_count.set(row_count);
     match outcome {

@@ -29,9 +29,10 @@ impl Runner<'_> {
                 let on = d.command == "TRACEON";
                 for arg in &d.args {
                     if let Value::Int(flag) = self.value(program, frame, arg, Some(SqlType::Int))?
-                        && flag > 0 {
-                            self.info.engine.set_trace_flag(flag as i32, on);
-                        }
+                        && flag > 0
+                    {
+                        self.info.engine.set_trace_flag(flag as i32, on);
+                    }
                 }
             }
             "TRACESTATUS" => self.trace_status()?,

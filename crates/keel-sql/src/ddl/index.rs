@@ -45,10 +45,9 @@ impl Runner<'_> {
             discarded.push(base.indexes.remove(at));
         }
         let clustered = c.clustered.unwrap_or(false) && !c.columnstore;
-        if clustered
-            && let Some(other) = base.indexes.iter().find(|i| i.kind == IndexKind::Clustered) {
-                return Err(errors::second_clustered(&c.table, &other.name));
-            }
+        if clustered && let Some(other) = base.indexes.iter().find(|i| i.kind == IndexKind::Clustered) {
+            return Err(errors::second_clustered(&c.table, &other.name));
+        }
         let entry = self.entry_of(table.database)?;
         let index = {
             let scope = self.ddl_scope(program);
@@ -104,16 +103,18 @@ impl Runner<'_> {
         let mut entries: Vec<(Vec<u8>, Vec<u8>)> = Vec::with_capacity(rows.len());
         for (clustered_key, values) in &rows {
             if let Some(filter) = &filter
-                && !self.row_matches(table, filter, values)? {
-                    continue;
-                }
+                && !self.row_matches(table, filter, values)?
+            {
+                continue;
+            }
             entries.push(index_entry(table, index, values, clustered_key));
         }
         entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         if index.unique
-            && let Some(pair) = entries.windows(2).find(|w| w[0].0 == w[1].0) {
-                return Err(self.duplicate(table, index, &pair[0].0, &rows));
-            }
+            && let Some(pair) = entries.windows(2).find(|w| w[0].0 == w[1].0)
+        {
+            return Err(self.duplicate(table, index, &pair[0].0, &rows));
+        }
         let txn = self.txns_dyn().transaction(table.database)?;
         for (key, row) in &entries {
             txn.put_index(index.tree, key, row).map_err(|e| txn_error(e, "", session))?;
@@ -177,9 +178,10 @@ impl Runner<'_> {
         }
         keyed.sort_by(|a, b| a.0.cmp(&b.0));
         if base.indexes[0].unique
-            && let Some(pair) = keyed.windows(2).find(|w| w[0].0 == w[1].0) {
-                return Err(self.duplicate(&base, &base.indexes[0], &pair[0].0, &keyed));
-            }
+            && let Some(pair) = keyed.windows(2).find(|w| w[0].0 == w[1].0)
+        {
+            return Err(self.duplicate(&base, &base.indexes[0], &pair[0].0, &keyed));
+        }
         for (key, values) in &keyed {
             let row = encode_row(&base, values);
             let txn = self.txns_dyn().transaction(base.database)?;

@@ -120,10 +120,11 @@ impl Runner<'_> {
     /// Locks a name, so that two sessions do not make it at the same time.
     pub(crate) fn lock_name(&mut self, place: &Place) -> Result<()> {
         use std::hash::BuildHasher;
-        
-        
+
         // Names share the numbers of objects; a collision only means waiting for a stranger.
-        let number = (foldhash::fast::FixedState::default().hash_one(&(place.schema_id, crate::catalog::fold(&place.name))) as u32) | 0x8000_0000;
+        let number = (foldhash::fast::FixedState::default()
+            .hash_one(&(place.schema_id, crate::catalog::fold(&place.name))) as u32)
+            | 0x8000_0000;
         let session = self.info.shared.id;
         let txn = self.txns_dyn().transaction(place.entry.id)?;
         txn.lock_table(number, LockMode::Exclusive).map_err(|e| txn_error(e, "", session))

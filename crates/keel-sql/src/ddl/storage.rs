@@ -51,11 +51,7 @@ pub fn read_all(ctx: &mut ExecCtx<'_>, table: &TableDef) -> Result<Vec<Vec<Value
 pub(super) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
 
 /// Visits clustered key and bytes of every row.
-pub(super) fn for_each_row(
-    txn: &mut Transaction,
-    table: &TableDef,
-    visit: &mut Visit<'_>,
-) -> Result<()> {
+pub(super) fn for_each_row(txn: &mut Transaction, table: &TableDef, visit: &mut Visit<'_>) -> Result<()> {
     let fail = |e| txn_error(e, "", 0);
     let tree = table.indexes[0].tree;
     let mut cursor =
@@ -99,8 +95,9 @@ impl Info {
         entry.forget_tree(tree);
         let mut txn = entry.store.begin(Isolation::ReadCommitted);
         if txn.drop_tree(tree).is_ok()
-            && let Ok(commit) = txn.commit() {
-                let _ = commit.wait();
-            }
+            && let Ok(commit) = txn.commit()
+        {
+            let _ = commit.wait();
+        }
     }
 }

@@ -224,10 +224,12 @@ impl Runner<'_> {
         let in_proc = std::mem::replace(&mut self.in_proc, true);
         let database = info.current_database();
         info.modules.borrow_mut().push(program.identity.clone());
-        if database.id != program.identity.database && program.identity.kind == ProgramKind::Procedure
-            && let Some(own) = info.engine.database_by_id(program.identity.database) {
-                info.database.replace(own);
-            }
+        if database.id != program.identity.database
+            && program.identity.kind == ProgramKind::Procedure
+            && let Some(own) = info.engine.database_by_id(program.identity.database)
+        {
+            info.database.replace(own);
+        }
         let outcome = self.run(program, frame);
         info.modules.borrow_mut().pop();
         if info.current_database().id != database.id && program.identity.kind == ProgramKind::Procedure {

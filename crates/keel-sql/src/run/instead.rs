@@ -155,7 +155,8 @@ fn rows_query(
         StatementKind::Insert(i) => Ok((insert_rows(i, named, table)?, Vec::new())),
         StatementKind::Delete(d) => {
             let from = if d.from.is_empty() { vec![named_source(named)] } else { d.from.clone() };
-            let items = table.columns.iter().map(|c| item(column(Some(named), &c.name, named.span))).collect();
+            let items =
+                table.columns.iter().map(|c| item(column(Some(named), &c.name, named.span))).collect();
             Ok((statement(d.with.clone(), items, from, filter(d.filter.as_ref())?, named.span), Vec::new()))
         }
         StatementKind::Update(u) => {

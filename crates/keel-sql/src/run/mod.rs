@@ -22,8 +22,8 @@ mod rpc;
 mod step;
 mod transaction;
 
-pub use instead::Instead;
 pub use call::{Argument, Returned, parse_error, procedure_name};
+pub use instead::Instead;
 pub use query::{Capture, Later};
 pub use raise::format_message;
 pub use rpc::run_rpc;
@@ -396,9 +396,10 @@ impl<'a> Runner<'a> {
             self.info.drop_temporary_storage(table);
         }
         if let Txns::Own(set) = &mut self.txns
-            && self.info.transaction.borrow().count == 0 {
-                set.rollback();
-            }
+            && self.info.transaction.borrow().count == 0
+        {
+            set.rollback();
+        }
     }
 
     /// The isolation level of a transaction manager request.

@@ -33,16 +33,18 @@ impl Runner<'_> {
         }
         let cached = unit.cached();
         if let Some(compiled) = &*cached
-            && self.is_current(program, frame, &compiled.dependencies) {
-                return Ok(Arc::clone(compiled));
-            }
+            && self.is_current(program, frame, &compiled.dependencies)
+        {
+            return Ok(Arc::clone(compiled));
+        }
         let key = (program.id, std::ptr::from_ref(unit) as usize);
         let private =
             if program.id == 0 { None } else { self.info.private_units.borrow().get(&key).cloned() };
         if let Some(compiled) = private
-            && self.is_current(program, frame, &compiled.dependencies) {
-                return Ok(compiled);
-            }
+            && self.is_current(program, frame, &compiled.dependencies)
+        {
+            return Ok(compiled);
+        }
         let compiled = Arc::new(self.compile(program, frame, unit)?);
         if compiled.dependencies.is_shareable() {
             unit.keep(Arc::clone(&compiled));
@@ -440,9 +442,10 @@ pub(super) fn target_of(statement: &StatementKind) -> Option<&ast::ObjectName> {
     };
     let ast::TableRef::Named(name) = &target.table else { return None };
     if name.is_simple()
-        && let Some(aliased) = from.iter().find_map(|s| aliased(s, &name.name.text)) {
-            return Some(aliased);
-        }
+        && let Some(aliased) = from.iter().find_map(|s| aliased(s, &name.name.text))
+    {
+        return Some(aliased);
+    }
     Some(name)
 }
 

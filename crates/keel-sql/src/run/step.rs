@@ -83,9 +83,11 @@ impl Runner<'_> {
         self.info.row_count.set(rows);
         // An expression may have read tables; outside a transaction its snapshot ends with it.
         if let super::Txns::Own(set) = &mut self.txns
-            && !set.is_empty() && self.info.transaction.borrow().count == 0 {
-                set.rollback();
-            }
+            && !set.is_empty()
+            && self.info.transaction.borrow().count == 0
+        {
+            set.rollback();
+        }
     }
 
     fn leave_handlers(&mut self, frame: &mut Frame, depth: u16) {

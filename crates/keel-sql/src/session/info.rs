@@ -279,9 +279,10 @@ impl Info {
     #[must_use]
     pub fn table_by_id(&self, database: DatabaseId, id: ObjectId) -> Option<Arc<TableDef>> {
         if database == TEMPDB
-            && let Some(t) = self.temp.borrow().by_id(id) {
-                return Some(Arc::clone(t));
-            }
+            && let Some(t) = self.temp.borrow().by_id(id)
+        {
+            return Some(Arc::clone(t));
+        }
         let entry = self.engine.database_by_id(database)?;
         self.picture(&entry).table_by_id(id)
     }

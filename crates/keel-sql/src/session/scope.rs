@@ -203,10 +203,12 @@ impl BindScope for Scope<'_> {
         if name.object.starts_with('#') {
             return self.own_rows(name.object).or_else(|| self.temporary(name.object));
         }
-        if name.schema.is_none() && name.database.is_none()
-            && let Some(rows) = self.own_rows(name.object) {
-                return Some(rows);
-            }
+        if name.schema.is_none()
+            && name.database.is_none()
+            && let Some(rows) = self.own_rows(name.object)
+        {
+            return Some(rows);
+        }
         match self.resolve(name) {
             Some((_, Named::Table(table))) => Some(ObjectRef::Table(table)),
             Some((_, Named::Module(module))) if module.kind == ModuleKind::View => {
