@@ -15,8 +15,8 @@ const CONDITIONS: [(&str, &str); 5] = [
     ),
     (
         "2: a district's next order number follows its highest order",
-        "SELECT d_w_id, d_id FROM district JOIN (SELECT o_w_id, o_d_id, MAX(o_id) AS top FROM orders GROUP BY o_w_id, o_d_id) o \
-         ON o_w_id = d_w_id AND o_d_id = d_id WHERE d_next_o_id - 1 <> top",
+        "SELECT d_w_id, d_id FROM district JOIN (SELECT o_w_id, o_d_id, MAX(o_id) AS highest FROM orders GROUP BY o_w_id, o_d_id) o \
+         ON o_w_id = d_w_id AND o_d_id = d_id WHERE d_next_o_id - 1 <> highest",
     ),
     (
         "3: open orders of a district have no gap",
