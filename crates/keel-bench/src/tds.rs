@@ -3,7 +3,7 @@
 use crate::target::Server;
 use anyhow::{Context, Result, bail};
 use keel_tds::client::{Client, ClientEncryption, ClientError, ConnectOptions, trust_any_certificate};
-use keel_tds::login::Login;
+use keel_tds::login::{Login, OptionFlags2};
 use keel_tds::request::Procedure;
 use keel_tds::request::rpc::{CallFlags, ParameterFlags, encode_call, encode_parameter};
 use keel_tds::token::{Column, ColumnFlags, Done, DoneKind, DoneStatus, Token, column, row};
@@ -52,6 +52,7 @@ impl Address {
             database: database.into(),
             app_name: "keel-bench".into(),
             packet_size: 8192,
+            flags2: OptionFlags2::ODBC,
             ..Login::default()
         };
         let host = self.address.split(':').next().unwrap_or_default().to_string();

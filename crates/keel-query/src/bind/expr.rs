@@ -438,13 +438,17 @@ impl Binder<'_> {
         })
     }
 
-    /// `= NULL` finds NULLs when ANSI_NULLS is off.
+    /// `= NULL` finds NULLs when ANSI_NULLS is off. Where one side cannot be NULL, an equality is the ordinary one,
+    /// and stays one that an index can serve.
     fn ansi_comparison(&self, op: CmpOp, l: Expr, r: Expr, la: &ast::Expr, ra: &ast::Expr) -> Result<Expr> {
         let null = |e: &ast::Expr| {
             matches!(e.kind, ast::ExprKind::Literal(ast::Literal::Null) | ast::ExprKind::Variable(_))
         };
         if self.scope.options().ansi_nulls || !matches!(op, CmpOp::Eq | CmpOp::Ne) || !(null(la) || null(ra))
         {
+            return self.comparison(op, l, r);
+        }
+        if op == CmpOp::Eq && !(l.nullable && r.nullable) {
             return self.comparison(op, l, r);
         }
         let equal = self.comparison(CmpOp::Eq, l.clone(), r.clone())?;
