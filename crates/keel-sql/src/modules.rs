@@ -120,7 +120,7 @@ fn invoke(ctx: &mut ExecCtx<'_>, program: &Arc<Program>, args: &[Value], frame: 
     // SET inside ends with the module.
     let options = info.options.borrow().clone();
     info.modules.borrow_mut().push(program.identity.clone());
-    let mut later = Later { info };
+    let mut later = Later { info, results: program.identity.kind == ProgramKind::Trigger };
     let mut runner = Runner::nested(info, ctx.txns, &mut later);
     let outcome = runner.run(program, frame);
     info.modules.borrow_mut().pop();
@@ -152,14 +152,23 @@ impl FunctionInvoker for Functions {
         let program = program(info, &entry, &module)?;
         let mut frame = Frame::new(&program, info.nest_level() + 1);
         invoke(ctx, &program, args, &mut frame)?;
-        drop_tables(info, &frame);
+        drop_tables(ctx, &frame);
         Ok(std::mem::take(&mut frame.result))
     }
 }
 
-fn drop_tables(info: &Info, frame: &Frame) {
+fn drop_tables(ctx: &mut ExecCtx<'_>, frame: &Frame) {
     for table in frame.tables.borrow().iter().flatten() {
-        info.drop_temporary_storage(table);
+        drop_trees(ctx.txns, table);
+    }
+}
+
+/// Drops the trees of a table when the transaction that works with it ends. What cannot be dropped is only space.
+pub fn drop_trees(txns: &mut dyn keel_query::Transactions, table: &keel_query::catalog::TableDef) {
+    if let Ok(txn) = txns.transaction(table.database) {
+        for index in &table.indexes {
+            let _ = txn.drop_tree(index.tree);
+        }
     }
 }
 
@@ -205,7 +214,7 @@ impl VirtualTable for TableFunction {
         frame.tables.borrow_mut().push(Some(Arc::clone(&table)));
         invoke(ctx, &self.program, &args, &mut frame)?;
         let rows = crate::ddl::read_all(ctx, &table)?;
-        drop_tables(info, &frame);
+        drop_tables(ctx, &frame);
         Ok(Box::new(rows.into_iter().map(Ok)))
     }
 }
@@ -254,7 +263,7 @@ pub fn run_trigger(
     let outcome = invoke(ctx, &program, &[], &mut frame);
     info.triggers.borrow_mut().pop();
     info.scope_identity.set(identity);
-    drop_tables(info, &frame);
+    drop_tables(ctx, &frame);
     outcome?;
     if info.trigger_rollback.take() {
         return Err(errors::ended_in_trigger());

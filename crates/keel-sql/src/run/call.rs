@@ -263,11 +263,27 @@ impl Runner<'_> {
     pub(super) fn leave_level(&mut self, frame: &Frame) {
         let gone = self.info.temp.borrow_mut().leave_level(frame.level.max(1));
         for table in gone {
-            self.info.drop_temporary_storage(&table);
+            self.drop_storage(&table);
         }
         self.info.cursors.borrow_mut().leave_level(frame.level);
-        let tables = frame.tables.borrow();
-        for table in tables.iter().skip(frame.borrowed_tables).flatten() {
+        let tables: Vec<_> =
+            frame.tables.borrow().iter().skip(frame.borrowed_tables).flatten().cloned().collect();
+        for table in tables {
+            self.drop_storage(&table);
+        }
+    }
+
+    /// Drops the trees of a temporary table or table variable whose scope has ended. An open transaction that wrote to
+    /// them drops them when it ends.
+    pub(crate) fn drop_storage(&mut self, table: &Arc<TableDef>) {
+        let open = table.database == crate::engine::TABLE_VARIABLES
+            || self.info.transaction.borrow().count > 0
+            || matches!(self.txns, super::Txns::Lent(_));
+        if open {
+            crate::modules::drop_trees(self.txns.as_dyn(), table);
+            // What cannot be dropped is only space in tempdb.
+            let _ = self.end_table_statement();
+        } else {
             self.info.drop_temporary_storage(table);
         }
     }

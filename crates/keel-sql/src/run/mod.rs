@@ -391,9 +391,9 @@ impl<'a> Runner<'a> {
 
     /// The batch is over: its cursors stay, its table variables go.
     pub fn end_of_batch(&mut self, frame: &Frame) {
-        let tables = frame.tables.borrow();
-        for table in tables.iter().flatten() {
-            self.info.drop_temporary_storage(table);
+        let tables: Vec<_> = frame.tables.borrow().iter().flatten().cloned().collect();
+        for table in tables {
+            self.drop_storage(&table);
         }
         if let Txns::Own(set) = &mut self.txns
             && self.info.transaction.borrow().count == 0

@@ -19,6 +19,9 @@ use keel_types::{SqlError, SqlType, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// Compiled statements over temporary tables kept per session; at the limit it starts anew.
+const PRIVATE_UNITS_MAX: usize = 1_000;
+
 impl Runner<'_> {
     /// The compiled form of a unit, compiled now when there is none or when what it depends on has changed.
     pub(super) fn unit(
@@ -49,7 +52,11 @@ impl Runner<'_> {
         if compiled.dependencies.is_shareable() {
             unit.keep(Arc::clone(&compiled));
         } else if program.id != 0 {
-            self.info.private_units.borrow_mut().insert(key, Arc::clone(&compiled));
+            let mut units = self.info.private_units.borrow_mut();
+            if units.len() >= PRIVATE_UNITS_MAX {
+                units.clear();
+            }
+            units.insert(key, Arc::clone(&compiled));
         }
         Ok(compiled)
     }
@@ -497,18 +504,28 @@ impl ResultSink for Capture<'_> {
 pub struct Later<'a> {
     /// The session.
     pub info: &'a Info,
+    /// Result sets and counts too, as triggers give them; functions give none.
+    pub results: bool,
+}
+
+impl Later<'_> {
+    fn keep(&self, event: impl FnOnce() -> Pending) {
+        if self.results {
+            self.info.pending.borrow_mut().push(event());
+        }
+    }
 }
 
 impl ResultSink for Later<'_> {
     fn columns(&mut self, columns: &[ColumnMeta]) {
-        self.info.pending.borrow_mut().push(Pending::Columns(columns.to_vec()));
+        self.keep(|| Pending::Columns(columns.to_vec()));
     }
     fn row(&mut self, row: &[Value]) -> std::result::Result<(), SinkClosed> {
-        self.info.pending.borrow_mut().push(Pending::Row(row.to_vec()));
+        self.keep(|| Pending::Row(row.to_vec()));
         Ok(())
     }
     fn done(&mut self, done: DoneInfo) {
-        self.info.pending.borrow_mut().push(Pending::Done(done));
+        self.keep(|| Pending::Done(done));
     }
     fn message(&mut self, message: &SqlError) {
         self.info.pending.borrow_mut().push(Pending::Message(message.clone()));

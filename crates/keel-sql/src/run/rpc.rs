@@ -116,7 +116,7 @@ fn call(
     }
     let outcome = runner.call_named(&identity, &name, &args);
     for table in tables {
-        runner.info.drop_temporary_storage(&table);
+        runner.drop_storage(&table);
     }
     outcome
 }
