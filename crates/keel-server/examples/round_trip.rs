@@ -29,8 +29,12 @@ fn main() -> anyhow::Result<()> {
         let io = TcpStream::connect(server.addresses()[0])?;
         io.set_nodelay(true)?;
         let login = Login { user_name: "sa".into(), password: toy::PASSWORD.into(), ..Login::default() };
-        let options =
-            ConnectOptions { login, encryption, tls: Some(trust_any_certificate()?), host: "localhost".into() };
+        let options = ConnectOptions {
+            login,
+            encryption,
+            tls: Some(trust_any_certificate()?),
+            host: "localhost".into(),
+        };
         let mut client = Client::connect(io, &options)?;
         let (started, before) = (Instant::now(), processor_micros());
         for i in 0..CALLS {
