@@ -156,9 +156,12 @@ impl<'a> Connection<'a> {
             }
             wire.recycle(attention);
             self.link.clear_attention();
-            let status =
-                DoneStatus::ATTENTION.with_if(DoneStatus::IN_TRANSACTION, self.session.in_transaction());
-            Done { kind: DoneKind::Done, status, command: 0, rows: 0 }.put(self.outbox.payload());
+            // First the statement ends in error, then the attention is answered: the ODBC driver takes a cancelled
+            // statement without the first for one that succeeded.
+            for status in [DoneStatus::ERROR, DoneStatus::ATTENTION] {
+                let status = status.with_if(DoneStatus::IN_TRANSACTION, self.session.in_transaction());
+                Done { kind: DoneKind::Done, status, command: 0xFD, rows: 0 }.put(self.outbox.payload());
+            }
         }
         self.outbox.finish(&mut wire, &mut &self.link.socket)?;
         if outcome.severity >= FATAL_SEVERITY || self.session.is_ended() { Err(End::Client) } else { Ok(()) }
