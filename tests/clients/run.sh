@@ -26,7 +26,7 @@ stop() {
 }
 trap stop EXIT
 
-export KEEL_HOST=127.0.0.1 KEEL_PASSWORD='Keel-Test-1' KEEL_CERTIFICATE="$work/data/tls/server.crt"
+export KEEL_HOST=127.0.0.1 KEEL_PASSWORD='Keel-Test-1' KEEL_CERTIFICATE="$work/server.pem"
 MSSQL_SA_PASSWORD=$KEEL_PASSWORD "$KEEL" serve --data "$work/data" --listen 127.0.0.1:0 --max-server-memory 1024 \
   >"$work/ready" 2>"$work/stderr" &
 server=$!
@@ -35,6 +35,7 @@ for _ in $(seq 600); do
   kill -0 "$server" 2>/dev/null || { cat "$work/stderr"; exit 1; }
   sleep 0.1
 done
+cp "$work/data/tls/server.crt" "$KEEL_CERTIFICATE"
 KEEL_PORT=$(sed -n 's/.*:\([0-9]*\)$/\1/p' "$work/ready")
 export KEEL_PORT
 

@@ -156,12 +156,12 @@ impl<'a> Connection<'a> {
             }
             wire.recycle(attention);
             self.link.clear_attention();
-            // First the statement ends in error, then the attention is answered: the ODBC driver takes a cancelled
-            // statement without the first for one that succeeded.
-            for status in [DoneStatus::ERROR, DoneStatus::ATTENTION] {
-                let status = status.with_if(DoneStatus::IN_TRANSACTION, self.session.in_transaction());
-                Done { kind: DoneKind::Done, status, command: 0xFD, rows: 0 }.put(self.outbox.payload());
-            }
+            // The cancelled response ends in error, and the attention is answered by a message of its own: tedious waits for
+            // two messages, and the ODBC driver takes a statement that did not end in error for one that succeeded.
+            self.plain_done(DoneStatus::ERROR);
+            self.outbox.finish(&mut wire, &mut &self.link.socket)?;
+            self.outbox.start(PacketType::TabularResult, Status::empty());
+            self.plain_done(DoneStatus::ATTENTION);
         }
         self.outbox.finish(&mut wire, &mut &self.link.socket)?;
         if outcome.severity >= FATAL_SEVERITY || self.session.is_ended() { Err(End::Client) } else { Ok(()) }
@@ -195,7 +195,7 @@ impl<'a> Connection<'a> {
 
     fn plain_done(&mut self, status: DoneStatus) -> Outcome {
         let status = status.with_if(DoneStatus::IN_TRANSACTION, self.session.in_transaction());
-        Done { kind: DoneKind::Done, status, command: 0, rows: 0 }.put(self.outbox.payload());
+        Done { kind: DoneKind::Done, status, command: 0xFD, rows: 0 }.put(self.outbox.payload());
         Outcome { severity: 0, closed: false }
     }
 
