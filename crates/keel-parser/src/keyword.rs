@@ -1,5 +1,6 @@
 //! The reserved words of T-SQL. Every other word of the language is a name that the grammar recognises in its
-//! place, which is why `OFFSET`, `OUTPUT` or `THROW` may name a column.
+//! place, which is why `OFFSET`, `OUTPUT` or `THROW` may name a column. So may `PRECISION`, although the product's
+//! list of reserved words has it: its own parser takes it as a name, and its JDBC driver relies on that.
 
 macro_rules! keywords {
     ($($word:ident,)*) => {

@@ -35,6 +35,8 @@ impl Encryption {
             1 => Encryption::On,
             2 => Encryption::NotSupported,
             3 => Encryption::Required,
+            // Sent by go-mssqldb in strict mode, where TLS is up already.
+            4 => Encryption::Required,
             _ => return Err(DecodeError::Malformed("pre-login encryption option")),
         })
     }

@@ -35,7 +35,7 @@ pub static ALL: &[Procedure] = &[
     p("sp_executesql", execute::sp_executesql),
     p("sp_prepare", prepared::sp_prepare),
     p("sp_prepexec", prepared::sp_prepexec),
-    p("sp_prepexecrpc", prepared::sp_prepexec),
+    p("sp_prepexecrpc", prepared::sp_prepexecrpc),
     p("sp_execute", prepared::sp_execute),
     p("sp_unprepare", prepared::sp_unprepare),
     p("sp_reset_connection", sessions::sp_reset_connection),

@@ -2,7 +2,7 @@
 
 use super::{Outcome, execute, number, ok, output, string};
 use crate::errors;
-use crate::run::{Argument, Runner};
+use crate::run::{Argument, Runner, call_by_name};
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
 
@@ -33,6 +33,29 @@ pub(super) fn sp_prepexec(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome
     let (handle, text, declarations) = prepare(runner, args)?;
     let skip = args.len().min(3);
     let mut returned = execute::run_sql(runner, text, declarations, &args[skip..], skip)?;
+    returned.outputs.insert(0, (0, Value::Int(handle.into()), SqlType::Int));
+    Ok(returned)
+}
+
+/// `sp_prepexecrpc @handle OUTPUT, @name, values…`: a call of a procedure, prepared as the text that calls it.
+pub(super) fn sp_prepexecrpc(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let name = string(args, "name", 1).unwrap_or_default();
+    let skip = args.len().min(2);
+    let values = &args[skip..];
+    let mut declarations = Vec::new();
+    let mut passed = Vec::new();
+    for (i, value) in values.iter().enumerate() {
+        let output = if value.output { " OUTPUT" } else { "" };
+        declarations.push(format!("@P{i} {}{output}", value.ty));
+        let target = if value.name.is_empty() { String::new() } else { format!("{} = ", value.name) };
+        passed.push(format!("{target}@P{i}{output}"));
+    }
+    let text = format!("EXEC {name} {}", passed.join(", "));
+    let handle = runner.info.prepared.borrow_mut().add(text.into(), declarations.join(", ").into());
+    let mut returned = call_by_name(runner, &name, values)?;
+    for (at, _, _) in &mut returned.outputs {
+        *at += skip;
+    }
     returned.outputs.insert(0, (0, Value::Int(handle.into()), SqlType::Int));
     Ok(returned)
 }

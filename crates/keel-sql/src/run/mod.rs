@@ -26,7 +26,7 @@ pub use call::{Argument, Returned, parse_error, procedure_name};
 pub use instead::Instead;
 pub use query::{Capture, Later};
 pub use raise::format_message;
-pub use rpc::run_rpc;
+pub use rpc::{call_by_name, run_rpc};
 pub use step::use_database;
 pub use transaction::{Savepoint, commit_work};
 

@@ -89,13 +89,7 @@ fn call(
             ast::ObjectName::simple(ast::Ident::new(*name))
         }
     };
-    let identity = ModuleIdentity {
-        database: runner.info.current_database().id,
-        object_id: 0,
-        schema_id: crate::catalog::DBO,
-        name: None,
-        kind: ProgramKind::Batch,
-    };
+    let identity = outside_modules(runner);
     let mut args = Vec::with_capacity(parameters.len());
     let mut tables = Vec::new();
     for p in parameters {
@@ -119,4 +113,25 @@ fn call(
         runner.drop_storage(&table);
     }
     outcome
+}
+
+/// Calls the procedure of that name, as a client does.
+pub fn call_by_name(
+    runner: &mut Runner<'_>,
+    name: &str,
+    args: &[Argument],
+) -> std::result::Result<super::call::Returned, Halt> {
+    let identity = outside_modules(runner);
+    runner.call_named(&identity, &super::call::procedure_name(name)?, args)
+}
+
+/// The identity of a caller that is no module.
+fn outside_modules(runner: &Runner<'_>) -> ModuleIdentity {
+    ModuleIdentity {
+        database: runner.info.current_database().id,
+        object_id: 0,
+        schema_id: crate::catalog::DBO,
+        name: None,
+        kind: ProgramKind::Batch,
+    }
 }
