@@ -183,6 +183,7 @@ impl Session {
         if !shared.killed.load(Ordering::Acquire) {
             shared.cancel.reset();
         }
+        shared.request_started.store(self.info.engine.now_local(), Ordering::Relaxed);
         shared.running.store(true, Ordering::Relaxed);
         shared.request_started.store(self.info.engine.now_local(), Ordering::Relaxed);
         shared.requests.fetch_add(1, Ordering::Relaxed);
@@ -209,6 +210,7 @@ impl Session {
         self.info.caught.borrow_mut().clear();
         let shared = &self.info.shared;
         shared.running.store(false, Ordering::Relaxed);
+        shared.request_ended.store(self.info.engine.now_local(), Ordering::Relaxed);
         shared.request_ended.store(self.info.engine.now_local(), Ordering::Relaxed);
         if shared.cancel.is_cancelled() {
             let killed = shared.killed.load(Ordering::Acquire);

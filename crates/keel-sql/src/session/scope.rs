@@ -3,7 +3,7 @@
 use super::info::Info;
 use super::options::Switches;
 use crate::catalog::{DBO, Named, Picture, fold};
-use crate::engine::{DatabaseEntry, TABLE_VARIABLES, TEMPDB};
+use crate::engine::{DatabaseEntry, MSDB, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::functions;
 use crate::modules;
@@ -171,7 +171,9 @@ impl<'a> Scope<'a> {
 
     fn system_view(&self, name: NameParts<'_>) -> Option<ObjectRef> {
         let entry = self.entry(name.database)?;
+        let in_msdb = || views::find_in_msdb(name.schema, name.object).filter(|_| entry.id == MSDB);
         views::find(name.schema, name.object)
+            .or_else(in_msdb)
             .map(|view| ObjectRef::Virtual(views::bind(view, &self.info.engine, entry.id)))
     }
 

@@ -5,6 +5,7 @@
 //! made from a [`ViewContext`]: the database the view was named in, as the reading session's transaction sees it.
 
 mod columns;
+mod compat;
 mod counters;
 mod databases;
 mod information_schema;
@@ -16,6 +17,7 @@ mod objects;
 mod odbc;
 mod principals;
 mod rows;
+mod server;
 mod sessions;
 mod waits;
 
@@ -68,7 +70,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 13] {
+fn groups() -> [&'static [SystemView]; 15] {
     [
         objects::VIEWS,
         columns::VIEWS,
@@ -83,6 +85,8 @@ fn groups() -> [&'static [SystemView]; 13] {
         locks::VIEWS,
         odbc::VIEWS,
         messages::VIEWS,
+        server::VIEWS,
+        compat::VIEWS,
     ]
 }
 
@@ -131,6 +135,13 @@ pub fn find(schema: Option<&str>, name: &str) -> Option<&'static SystemView> {
         }
         Some(_) => None,
     }
+}
+
+/// The table of that name in `msdb`.
+#[must_use]
+pub fn find_in_msdb(schema: Option<&str>, name: &str) -> Option<&'static SystemView> {
+    let here = schema.is_none_or(|s| s.is_empty() || s.eq_ignore_ascii_case("dbo"));
+    here.then(|| compat::MSDB.iter().find(|v| v.name.eq_ignore_ascii_case(name))).flatten()
 }
 
 /// Object id of a view: negative, by its place in the list.

@@ -6,11 +6,13 @@ use super::{
 };
 use crate::engine::SessionShared;
 use keel_types::{Length, SqlType, Value};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 type Rows = Vec<Vec<Value>>;
 
 const STATUS: SqlType = SqlType::NVarChar(Length::Limited(30));
+const HANDLE: SqlType = SqlType::VarBinary(Length::Limited(64));
 const ADDRESS: SqlType = SqlType::VarChar(Length::Limited(48));
 
 const SESSION: &[Column] = &[
@@ -64,6 +66,8 @@ const SESSION: &[Column] = &[
     ("database_id", SMALL),
     ("authenticating_database_id", INT),
     ("open_transaction_count", INT),
+    ("page_server_reads", BIG),
+    ("contained_availability_group_id", GUID),
 ];
 
 const REQUEST: &[Column] = &[
@@ -72,10 +76,10 @@ const REQUEST: &[Column] = &[
     ("start_time", DATE),
     ("status", STATUS),
     ("command", SqlType::NVarChar(Length::Limited(32))),
-    ("sql_handle", super::SID),
+    ("sql_handle", HANDLE),
     ("statement_start_offset", INT),
     ("statement_end_offset", INT),
-    ("plan_handle", super::SID),
+    ("plan_handle", HANDLE),
     ("database_id", SMALL),
     ("user_id", INT),
     ("connection_id", GUID),
@@ -87,15 +91,44 @@ const REQUEST: &[Column] = &[
     ("open_transaction_count", INT),
     ("open_resultset_count", INT),
     ("transaction_id", BIG),
+    ("context_info", SqlType::VarBinary(Length::Limited(128))),
     ("percent_complete", SqlType::Real),
+    ("estimated_completion_time", BIG),
     ("cpu_time", INT),
     ("total_elapsed_time", INT),
+    ("scheduler_id", INT),
+    ("task_address", SqlType::VarBinary(Length::Limited(8))),
     ("reads", BIG),
     ("writes", BIG),
     ("logical_reads", BIG),
     ("text_size", INT),
-    ("row_count", BIG),
+    ("language", NAME),
+    ("date_format", SqlType::NVarChar(Length::Limited(3))),
+    ("date_first", SMALL),
+    ("quoted_identifier", BIT),
+    ("arithabort", BIT),
+    ("ansi_null_dflt_on", BIT),
+    ("ansi_defaults", BIT),
+    ("ansi_warnings", BIT),
+    ("ansi_padding", BIT),
+    ("ansi_nulls", BIT),
+    ("concat_null_yields_null", BIT),
     ("transaction_isolation_level", SMALL),
+    ("lock_timeout", INT),
+    ("deadlock_priority", INT),
+    ("row_count", BIG),
+    ("prev_error", INT),
+    ("nest_level", INT),
+    ("granted_query_memory", INT),
+    ("executing_managed_code", BIT),
+    ("group_id", INT),
+    ("query_hash", SqlType::Binary(8)),
+    ("query_plan_hash", SqlType::Binary(8)),
+    ("statement_sql_handle", HANDLE),
+    ("statement_context_id", BIG),
+    ("dop", INT),
+    ("parallel_worker_count", INT),
+    ("is_resumable", BIT),
 ];
 
 const CONNECTION: &[Column] = &[
@@ -119,7 +152,12 @@ const CONNECTION: &[Column] = &[
     ("local_net_address", ADDRESS),
     ("local_tcp_port", INT),
     ("connection_id", GUID),
+    ("parent_connection_id", GUID),
+    ("most_recent_sql_handle", HANDLE),
 ];
+
+const TEXT_OF: &[Column] =
+    &[("dbid", SMALL), ("objectid", INT), ("number", SMALL), ("encrypted", BIT), ("text", super::TEXT)];
 
 const PROCESS: &[Column] = &[
     ("spid", SMALL),
@@ -144,13 +182,33 @@ const PROCESS: &[Column] = &[
     ("program_name", SqlType::NChar(128)),
     ("hostprocess", SqlType::NChar(10)),
     ("cmd", SqlType::NChar(26)),
+    ("nt_domain", SqlType::NChar(128)),
+    ("nt_username", SqlType::NChar(128)),
+    ("net_address", SqlType::NChar(12)),
+    ("net_library", SqlType::NChar(12)),
     ("loginame", SqlType::NChar(128)),
+    ("context_info", SqlType::VarBinary(Length::Limited(128))),
+    ("sql_handle", HANDLE),
+    ("stmt_start", INT),
+    ("stmt_end", INT),
+    ("request_id", INT),
 ];
 
 pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "dm_exec_sessions", columns: SESSION, rows: sessions },
     SystemView { schema: "sys", name: "dm_exec_requests", columns: REQUEST, rows: requests },
     SystemView { schema: "sys", name: "dm_exec_connections", columns: CONNECTION, rows: connections },
+    SystemView { schema: "sys", name: "dm_exec_sql_text", columns: TEXT_OF, rows: sql_text },
+    SystemView {
+        schema: "sys",
+        name: "dm_exec_input_buffer",
+        columns: &[
+            ("event_type", SqlType::NVarChar(Length::Limited(256))),
+            ("parameters", SMALL),
+            ("event_info", super::TEXT),
+        ],
+        rows: input_buffer,
+    },
     SystemView { schema: "sys", name: "sysprocesses", columns: PROCESS, rows: processes },
     SystemView {
         schema: "sys",
@@ -229,40 +287,148 @@ fn session(cx: &ViewContext<'_>, s: &SessionShared) -> Vec<Value> {
         int(s.database.load(Ordering::Relaxed)),
         int(1),
         int(s.transactions.load(Ordering::Relaxed)),
+        int(0),
+        NULL,
     ]);
     row
 }
 
-fn requests(cx: &ViewContext<'_>) -> Rows {
-    let waiting = cx.engine.instance().locks().waiting();
-    let mut rows = Vec::new();
-    for s in cx.engine.sessions.all() {
-        if !s.running.load(Ordering::Relaxed) {
-            continue;
+/// `sql_handle` of what a session runs or ran last: names the session, so that `dm_exec_sql_text` finds the text.
+fn handle(s: &SessionShared) -> Value {
+    let mut bytes = vec![0x02, 0, 0, 0];
+    bytes.extend(s.id.to_be_bytes());
+    Value::bytes(bytes)
+}
+
+/// The session that a handle names.
+fn by_handle(cx: &ViewContext<'_>, handle: &[u8]) -> Option<Arc<SessionShared>> {
+    let id = handle.strip_prefix(&[0x02, 0, 0, 0])?.try_into().ok()?;
+    cx.engine.sessions.get(u32::from_be_bytes(id))
+}
+
+fn sql_text(cx: &ViewContext<'_>) -> Rows {
+    let session = cx.args.first().and_then(Value::as_bytes).and_then(|h| by_handle(cx, h));
+    let row = |s: Arc<SessionShared>| {
+        let sql = Arc::clone(&s.text.lock());
+        vec![int(s.database.load(Ordering::Relaxed)), NULL, NULL, bit(false), text(&*sql)]
+    };
+    session.into_iter().map(row).collect()
+}
+
+fn input_buffer(cx: &ViewContext<'_>) -> Rows {
+    let id = cx.args.first().and_then(Value::as_int).and_then(|id| u32::try_from(id).ok());
+    let row = |s: Arc<SessionShared>| {
+        let sql = Arc::clone(&s.text.lock());
+        vec![text("Language Event"), int(0), text(&*sql)]
+    };
+    id.and_then(|id| cx.engine.sessions.get(id)).into_iter().map(row).collect()
+}
+
+/// `command`: the first word of the text.
+fn command(s: &SessionShared) -> String {
+    let sql = s.text.lock();
+    let word: String = sql.trim_start().chars().take_while(char::is_ascii_alphabetic).take(16).collect();
+    match word.to_ascii_uppercase() {
+        w if matches!(
+            &*w,
+            "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "BACKUP" | "RESTORE" | "DBCC" | "WAITFOR"
+        ) =>
+        {
+            w
         }
-        let wait = waiting.iter().find(|w| w.agent == u64::from(s.id));
-        let blocker = wait.and_then(|w| w.blocked_by.first()).map_or(0, |b| *b as i64);
-        let wait_type = wait.map_or(NULL, |w| text(format!("LCK_M_{}", w.mode)));
-        let waited = wait.map_or(0, |w| w.waited.as_millis() as i64);
-        let resource = wait.map_or_else(String::new, |w| w.resource.as_ref().to_string());
-        let state = if wait.is_some() { "suspended" } else { "running" };
-        let mut row = vec![int(s.id), int(0), date(s.request_started.load(Ordering::Relaxed)), text(state)];
-        row.extend([
-            text("SELECT"),
-            NULL,
-            NULL,
-            NULL,
-            NULL,
-            int(s.database.load(Ordering::Relaxed)),
-            int(1),
-            NULL,
-        ]);
-        row.extend([int(blocker), wait_type.clone(), int(waited), wait_type, text(resource)]);
-        row.extend([int(s.transactions.load(Ordering::Relaxed)), int(1), int(0), Value::Float(0.0)]);
-        row.extend([int(0), int(0), int(0), int(0), int(0), int(i32::MAX), int(0), int(2)]);
-        rows.push(row);
+        w if w == "EXEC" || w.starts_with("SP") => "EXECUTE".to_owned(),
+        _ => "SELECT".to_owned(),
     }
-    rows
+}
+
+/// What a session waits for: wait type, milliseconds, resource, the session in its way.
+struct Waiting {
+    kind: Value,
+    milliseconds: i64,
+    resource: String,
+    blocker: i64,
+}
+
+fn waiting(waits: &[keel_store::lock::WaitInfo], s: &SessionShared) -> Option<Waiting> {
+    let wait = waits.iter().find(|w| w.agent == u64::from(s.id))?;
+    Some(Waiting {
+        kind: text(super::waits::lock_wait(wait.mode)),
+        milliseconds: wait.waited.as_millis() as i64,
+        resource: wait.resource.as_ref().to_string(),
+        blocker: wait.blocked_by.first().map_or(0, |b| *b as i64),
+    })
+}
+
+fn requests(cx: &ViewContext<'_>) -> Rows {
+    let waits = cx.engine.instance().locks().waiting();
+    let now = cx.engine.now_local();
+    let all = cx.engine.sessions.all();
+    let running = all.iter().filter(|s| s.running.load(Ordering::Relaxed));
+    running.map(|s| request(s, waiting(&waits, s), now)).collect()
+}
+
+fn request(s: &SessionShared, wait: Option<Waiting>, now: i64) -> Vec<Value> {
+    let started = s.request_started.load(Ordering::Relaxed);
+    let elapsed = (now - started).max(0) / (keel_types::datetime::TICKS_PER_SECOND / 1000);
+    let state = if wait.is_some() { "suspended" } else { "running" };
+    let wait = wait.unwrap_or(Waiting { kind: NULL, milliseconds: 0, resource: String::new(), blocker: 0 });
+    let open = s.transactions.load(Ordering::Relaxed);
+    let mut row =
+        vec![int(s.id), int(0), date(started), text(state), text(command(s)), handle(s), int(0), int(-1)];
+    row.extend([NULL, int(s.database.load(Ordering::Relaxed)), int(1), NULL, int(wait.blocker)]);
+    row.extend([
+        wait.kind.clone(),
+        int(wait.milliseconds),
+        wait.kind,
+        text(wait.resource),
+        int(open),
+        int(1),
+    ]);
+    row.extend([
+        int(s.transaction_id.load(Ordering::Relaxed) as i64),
+        NULL,
+        Value::Float(0.0),
+        int(0),
+        int(0),
+    ]);
+    row.extend([
+        int(elapsed),
+        int(0),
+        NULL,
+        int(0),
+        int(0),
+        int(0),
+        int(i32::MAX),
+        text("us_english"),
+        text("mdy"),
+    ]);
+    let ansi = bit(s.login.ansi_defaults);
+    row.extend([
+        int(7),
+        ansi.clone(),
+        bit(false),
+        ansi.clone(),
+        bit(false),
+        ansi.clone(),
+        ansi.clone(),
+        ansi.clone(),
+    ]);
+    row.extend([
+        ansi,
+        int(2),
+        int(-1),
+        int(0),
+        int(0),
+        int(0),
+        int(0),
+        int(0),
+        bit(false),
+        int(2),
+        NULL,
+        NULL,
+    ]);
+    row.extend([handle(s), NULL, int(1), NULL, bit(false)]);
+    row
 }
 
 fn connections(cx: &ViewContext<'_>) -> Rows {
@@ -286,34 +452,48 @@ fn connections(cx: &ViewContext<'_>) -> Rows {
         ]);
         row.extend([date(s.connected), date(s.connected), int(login.packet_size)]);
         row.extend([text(login.client_address.as_str()), NULL, text("127.0.0.1"), int(1433), NULL]);
+        row.extend([NULL, handle(s)]);
         row
     };
     cx.engine.sessions.all().iter().map(|s| row(s)).collect()
 }
 
 fn processes(cx: &ViewContext<'_>) -> Rows {
-    let row = |s: &SessionShared| {
-        let login = &s.login;
-        let mut row = vec![int(s.id), int(0), int(0), NULL, int(0), text("MISCELLANEOUS"), text("")];
-        row.extend([
-            int(s.database.load(Ordering::Relaxed)),
-            int(1),
-            int(0),
-            int(0),
-            int(0),
-            date(s.connected),
-        ]);
-        row.extend([date(s.request_started.load(Ordering::Relaxed)), int(0)]);
-        row.extend([int(s.transactions.load(Ordering::Relaxed)), text(status(s)), Value::bytes(vec![1])]);
-        row.extend([
-            text(login.host_name.as_str()),
-            text(login.app_name.as_str()),
-            text(login.client_pid.to_string()),
-        ]);
-        row.extend([text("AWAITING COMMAND"), text(login.login.as_str())]);
-        row
+    let waits = cx.engine.instance().locks().waiting();
+    cx.engine.sessions.all().iter().map(|s| process(s, waiting(&waits, s))).collect()
+}
+
+fn process(s: &SessionShared, wait: Option<Waiting>) -> Vec<Value> {
+    let login = &s.login;
+    let idle = Waiting { kind: text("MISCELLANEOUS"), milliseconds: 0, resource: String::new(), blocker: 0 };
+    let (status, wait) = match wait {
+        Some(wait) => ("suspended", wait),
+        None => (status(s), idle),
     };
-    cx.engine.sessions.all().iter().map(|s| row(s)).collect()
+    let doing = if s.running.load(Ordering::Relaxed) { command(s) } else { "AWAITING COMMAND".to_owned() };
+    let mut row = vec![int(s.id), int(0), int(wait.blocker), NULL, int(wait.milliseconds), wait.kind];
+    row.extend([
+        text(wait.resource),
+        int(s.database.load(Ordering::Relaxed)),
+        int(1),
+        int(0),
+        int(0),
+        int(0),
+    ]);
+    row.extend([date(s.connected), date(s.request_started.load(Ordering::Relaxed)), int(0)]);
+    row.extend([int(s.transactions.load(Ordering::Relaxed)), text(status), Value::bytes(vec![1])]);
+    row.extend([text(login.host_name.as_str()), text(login.app_name.as_str())]);
+    row.extend([
+        text(login.client_pid.to_string()),
+        text(doing),
+        text(""),
+        text(""),
+        text(""),
+        text("TCP/IP"),
+    ]);
+    row.extend([text(login.login.as_str()), Value::bytes(s.context_info.lock().clone()), handle(s)]);
+    row.extend([int(0), int(-1), int(0)]);
+    row
 }
 
 fn sys_info(cx: &ViewContext<'_>) -> Rows {

@@ -1,0 +1,505 @@
+//! The machine, the process, plans and statistics as tools ask for them.
+
+use super::{
+    BIG, BIT, Column, DATE, DESC, INT, NAME, NULL, SMALL, SystemView, TINY, VARIANT, ViewContext, bit, date,
+    int, text,
+};
+use keel_query::catalog::IndexKind;
+use keel_store::base::PAGE_SIZE;
+use keel_types::{Length, SqlType, Value};
+use std::sync::Arc;
+
+type Rows = Vec<Vec<Value>>;
+
+const WORDS: SqlType = SqlType::NVarChar(Length::Limited(256));
+const HANDLE: SqlType = SqlType::VarBinary(Length::Limited(64));
+
+const PARTITION_STATS: &[Column] = &[
+    ("partition_id", BIG),
+    ("object_id", INT),
+    ("index_id", INT),
+    ("partition_number", INT),
+    ("in_row_data_page_count", BIG),
+    ("in_row_used_page_count", BIG),
+    ("in_row_reserved_page_count", BIG),
+    ("lob_used_page_count", BIG),
+    ("lob_reserved_page_count", BIG),
+    ("row_overflow_used_page_count", BIG),
+    ("row_overflow_reserved_page_count", BIG),
+    ("used_page_count", BIG),
+    ("reserved_page_count", BIG),
+    ("row_count", BIG),
+];
+
+const ALLOCATION_UNIT: &[Column] = &[
+    ("allocation_unit_id", BIG),
+    ("type", TINY),
+    ("type_desc", DESC),
+    ("container_id", BIG),
+    ("data_space_id", INT),
+    ("total_pages", BIG),
+    ("used_pages", BIG),
+    ("data_pages", BIG),
+];
+
+const PHYSICAL_STATS: &[Column] = &[
+    ("database_id", SMALL),
+    ("object_id", INT),
+    ("index_id", INT),
+    ("partition_number", INT),
+    ("index_type_desc", DESC),
+    ("alloc_unit_type_desc", DESC),
+    ("index_depth", TINY),
+    ("index_level", TINY),
+    ("avg_fragmentation_in_percent", SqlType::Float),
+    ("fragment_count", BIG),
+    ("avg_fragment_size_in_pages", SqlType::Float),
+    ("page_count", BIG),
+    ("avg_page_space_used_in_percent", SqlType::Float),
+    ("record_count", BIG),
+    ("ghost_record_count", BIG),
+    ("version_ghost_record_count", BIG),
+    ("min_record_size_in_bytes", INT),
+    ("max_record_size_in_bytes", INT),
+    ("avg_record_size_in_bytes", SqlType::Float),
+    ("forwarded_record_count", BIG),
+    ("compressed_page_count", BIG),
+];
+
+pub(super) static VIEWS: &[SystemView] = &[
+    SystemView {
+        schema: "sys",
+        name: "dm_db_partition_stats",
+        columns: PARTITION_STATS,
+        rows: partition_stats,
+    },
+    SystemView { schema: "sys", name: "allocation_units", columns: ALLOCATION_UNIT, rows: allocation_units },
+    SystemView {
+        schema: "sys",
+        name: "system_internals_allocation_units",
+        columns: ALLOCATION_UNIT,
+        rows: allocation_units,
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_db_index_physical_stats",
+        columns: PHYSICAL_STATS,
+        rows: physical_stats,
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_db_stats_properties",
+        columns: &[
+            ("object_id", INT),
+            ("stats_id", INT),
+            ("last_updated", SqlType::DateTime2(7)),
+            ("rows", BIG),
+            ("rows_sampled", BIG),
+            ("steps", INT),
+            ("unfiltered_rows", BIG),
+            ("modification_counter", BIG),
+        ],
+        rows: stats_properties,
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_os_host_info",
+        columns: &[
+            ("host_platform", WORDS),
+            ("host_distribution", WORDS),
+            ("host_release", WORDS),
+            ("host_service_pack_level", WORDS),
+            ("host_sku", INT),
+            ("os_language_version", INT),
+            ("host_architecture", WORDS),
+        ],
+        rows: |_| {
+            let architecture = if cfg!(target_arch = "x86_64") { "X64" } else { "ARM64" };
+            let mut row = vec![text("Linux"), text("Linux"), text(""), text(""), NULL, int(0)];
+            row.push(text(architecture));
+            vec![row]
+        },
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_os_sys_memory",
+        columns: &[
+            ("total_physical_memory_kb", BIG),
+            ("available_physical_memory_kb", BIG),
+            ("total_page_file_kb", BIG),
+            ("available_page_file_kb", BIG),
+            ("system_cache_kb", BIG),
+            ("kernel_paged_pool_kb", BIG),
+            ("kernel_nonpaged_pool_kb", BIG),
+            ("system_high_memory_signal_state", BIT),
+            ("system_low_memory_signal_state", BIT),
+            ("system_memory_state_desc", WORDS),
+        ],
+        rows: |cx| {
+            let (budget, used) = memory_kb(cx);
+            let mut row =
+                vec![int(budget), int((budget - used).max(0)), int(budget), int((budget - used).max(0))];
+            row.extend([int(0), int(0), int(0), bit(true), bit(false)]);
+            row.push(text("Available physical memory is high"));
+            vec![row]
+        },
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_os_process_memory",
+        columns: &[
+            ("physical_memory_in_use_kb", BIG),
+            ("large_page_allocations_kb", BIG),
+            ("locked_page_allocations_kb", BIG),
+            ("total_virtual_address_space_kb", BIG),
+            ("virtual_address_space_reserved_kb", BIG),
+            ("virtual_address_space_committed_kb", BIG),
+            ("virtual_address_space_available_kb", BIG),
+            ("page_fault_count", BIG),
+            ("memory_utilization_percentage", INT),
+            ("available_commit_limit_kb", BIG),
+            ("process_physical_memory_low", BIT),
+            ("process_virtual_memory_low", BIT),
+        ],
+        rows: |cx| {
+            let (budget, used) = memory_kb(cx);
+            let mut row =
+                vec![int(used), int(0), int(0), int(budget), int(used), int(used), int(budget - used)];
+            row.extend([int(0), int(100 * used / budget.max(1)), int(budget - used), bit(false), bit(false)]);
+            vec![row]
+        },
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_os_memory_clerks",
+        columns: &[
+            ("memory_clerk_address", HANDLE),
+            ("type", DESC),
+            ("name", WORDS),
+            ("memory_node_id", SMALL),
+            ("pages_kb", BIG),
+            ("virtual_memory_reserved_kb", BIG),
+            ("virtual_memory_committed_kb", BIG),
+        ],
+        rows: |cx| {
+            let instance = cx.engine.instance();
+            let clerk = |kind: &str, bytes: u64| {
+                vec![NULL, text(kind), text("Default"), int(0), int((bytes / 1024) as i64), int(0), int(0)]
+            };
+            vec![
+                clerk("MEMORYCLERK_SQLBUFFERPOOL", instance.page_cache().stats().bytes),
+                clerk("MEMORYCLERK_XTP", instance.delta_bytes()),
+            ]
+        },
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_os_schedulers",
+        columns: &[
+            ("scheduler_address", HANDLE),
+            ("parent_node_id", INT),
+            ("scheduler_id", INT),
+            ("cpu_id", SMALL),
+            ("status", DESC),
+            ("is_online", BIT),
+            ("is_idle", BIT),
+            ("current_tasks_count", INT),
+            ("runnable_tasks_count", INT),
+            ("current_workers_count", INT),
+            ("active_workers_count", INT),
+            ("work_queue_count", BIG),
+        ],
+        rows: |_| {
+            let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as i64);
+            let row = |n: i64| {
+                let mut row =
+                    vec![NULL, int(0), int(n), int(n), text("VISIBLE ONLINE"), bit(true), bit(false)];
+                row.extend((0..5).map(|_| int(0)));
+                row
+            };
+            (0..cpus).map(row).collect()
+        },
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_server_services",
+        columns: &[
+            ("servicename", WORDS),
+            ("startup_type", INT),
+            ("startup_type_desc", WORDS),
+            ("status", INT),
+            ("status_desc", WORDS),
+            ("process_id", INT),
+            ("last_startup_time", SqlType::DateTimeOffset(7)),
+            ("service_account", WORDS),
+            ("is_clustered", SqlType::NVarChar(Length::Limited(1))),
+            ("cluster_nodename", WORDS),
+        ],
+        rows: |_| {
+            let mut row =
+                vec![text("SQL Server (MSSQLSERVER)"), int(2), text("Automatic"), int(4), text("Running")];
+            row.extend([int(std::process::id()), NULL, text(""), text("N"), NULL]);
+            vec![row]
+        },
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_exec_cached_plans",
+        columns: &[
+            ("bucketid", INT),
+            ("refcounts", INT),
+            ("usecounts", INT),
+            ("size_in_bytes", INT),
+            ("memory_object_address", HANDLE),
+            ("cacheobjtype", WORDS),
+            ("objtype", WORDS),
+            ("plan_handle", HANDLE),
+            ("pool_id", INT),
+            ("parent_plan_handle", HANDLE),
+        ],
+        rows: |_| Vec::new(),
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_clr_properties",
+        columns: &[("name", NAME), ("value", NAME)],
+        rows: |_| Vec::new(),
+    },
+    SystemView {
+        schema: "sys",
+        name: "database_scoped_configurations",
+        columns: &[
+            ("configuration_id", INT),
+            ("name", DESC),
+            ("value", VARIANT),
+            ("value_for_secondary", VARIANT),
+            ("is_value_default", BIT),
+        ],
+        rows: |_| {
+            let variant = |n: i64| Value::Variant(Arc::new((INT, Value::Int(n))));
+            let row = |(id, name, value)| vec![int(id), text(name), variant(value), NULL, bit(true)];
+            [(1, "MAXDOP", 0), (2, "LEGACY_CARDINALITY_ESTIMATION", 0), (3, "PARAMETER_SNIFFING", 1)]
+                .map(row)
+                .into()
+        },
+    },
+    SystemView {
+        schema: "sys",
+        name: "time_zone_info",
+        columns: &[
+            ("name", NAME),
+            ("current_utc_offset", SqlType::NVarChar(Length::Limited(6))),
+            ("is_currently_dst", BIT),
+        ],
+        rows: |_| vec![vec![text("UTC"), text("+00:00"), bit(false)]],
+    },
+    SystemView {
+        schema: "sys",
+        name: "syslanguages",
+        columns: &[
+            ("langid", SMALL),
+            ("dateformat", SqlType::NChar(3)),
+            ("datefirst", TINY),
+            ("upgrade", INT),
+            ("name", NAME),
+            ("alias", NAME),
+            ("months", SqlType::NVarChar(Length::Limited(372))),
+            ("shortmonths", SqlType::NVarChar(Length::Limited(132))),
+            ("days", SqlType::NVarChar(Length::Limited(217))),
+            ("lcid", INT),
+            ("msglangid", SMALL),
+        ],
+        rows: |_| {
+            let mut row = vec![int(0), text("mdy"), int(7), int(0), text("us_english"), text("English")];
+            row.push(text(
+                "January,February,March,April,May,June,July,August,September,October,November,December",
+            ));
+            row.push(text("Jan,Feb,Mar,Apr,May,Jun,Jul,Aug,Sep,Oct,Nov,Dec"));
+            row.extend([
+                text("Monday,Tuesday,Wednesday,Thursday,Friday,Saturday,Sunday"),
+                int(1033),
+                int(1033),
+            ]);
+            vec![row]
+        },
+    },
+    SystemView {
+        schema: "sys",
+        name: "syscurconfigs",
+        columns: &[("value", INT), ("config", SMALL), ("comment", WORDS), ("status", SMALL)],
+        rows: configurations,
+    },
+    SystemView {
+        schema: "sys",
+        name: "sysconfigures",
+        columns: &[("value", INT), ("config", SMALL), ("comment", WORDS), ("status", SMALL)],
+        rows: configurations,
+    },
+    SystemView {
+        schema: "sys",
+        name: "sysfiles",
+        columns: &[
+            ("fileid", SMALL),
+            ("groupid", SMALL),
+            ("size", INT),
+            ("maxsize", INT),
+            ("growth", INT),
+            ("status", INT),
+            ("perf", INT),
+            ("name", NAME),
+            ("filename", SqlType::NVarChar(Length::Limited(260))),
+        ],
+        rows: old_files,
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_os_windows_info",
+        columns: &[
+            ("windows_release", WORDS),
+            ("windows_service_pack_level", WORDS),
+            ("windows_sku", INT),
+            ("os_language_version", INT),
+        ],
+        rows: |_| vec![vec![text(""), text(""), NULL, int(0)]],
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_tcp_listener_states",
+        columns: &[
+            ("listener_id", INT),
+            ("ip_address", SqlType::NVarChar(Length::Limited(48))),
+            ("is_ipv4", BIT),
+            ("port", INT),
+            ("type", TINY),
+            ("type_desc", DESC),
+            ("state", TINY),
+            ("state_desc", DESC),
+            ("start_time", DATE),
+        ],
+        rows: |cx| {
+            let mut row = vec![int(1), text("0.0.0.0"), bit(true), int(1433), int(0), text("TSQL"), int(0)];
+            row.extend([text("ONLINE"), date(cx.engine.started())]);
+            vec![row]
+        },
+    },
+];
+
+/// Budget and use.
+fn memory_kb(cx: &ViewContext<'_>) -> (i64, i64) {
+    let instance = cx.engine.instance();
+    let used = instance.page_cache().stats().bytes + instance.delta_bytes();
+    (instance.options().memory_bytes as i64 / 1024, (used / 1024) as i64)
+}
+
+/// An index with its rows and leaf pages.
+struct Space {
+    table: i32,
+    index: i32,
+    tree: u32,
+    kind: IndexKind,
+    rows: i64,
+    pages: i64,
+}
+
+fn spaces(cx: &ViewContext<'_>) -> Vec<Space> {
+    let root = cx.entry.store.store().base().root();
+    let mut out = Vec::new();
+    for t in super::columns::tables(cx) {
+        let rows = cx.row_count(&t);
+        for i in &t.indexes {
+            let (from, to) = (i.tree.0.to_be_bytes(), i.tree.0.wrapping_add(1).to_be_bytes());
+            let pages = root.approximate_leaf_pages(&from, Some(&to)).unwrap_or(0) as i64;
+            out.push(Space {
+                table: t.object_id,
+                index: i.index_id,
+                tree: i.tree.0,
+                kind: i.kind,
+                rows,
+                pages,
+            });
+        }
+    }
+    out
+}
+
+fn partition_stats(cx: &ViewContext<'_>) -> Rows {
+    let row = |s: Space| {
+        let mut row =
+            vec![int(s.tree), int(s.table), int(s.index), int(1), int(s.pages), int(s.pages), int(s.pages)];
+        row.extend([int(0), int(0), int(0), int(0), int(s.pages), int(s.pages), int(s.rows)]);
+        row
+    };
+    spaces(cx).into_iter().map(row).collect()
+}
+
+fn allocation_units(cx: &ViewContext<'_>) -> Rows {
+    let row = |s: Space| {
+        let mut row = vec![int(s.tree), int(1), text("IN_ROW_DATA"), int(s.tree), int(1)];
+        row.extend([int(s.pages), int(s.pages), int(s.pages)]);
+        row
+    };
+    spaces(cx).into_iter().map(row).collect()
+}
+
+/// Arguments: database, object, index, partition, mode. Pages are written in key order, so nothing is fragmented.
+fn physical_stats(cx: &ViewContext<'_>) -> Rows {
+    let wanted = |at: usize| cx.args.get(at).and_then(Value::as_int);
+    if wanted(0).is_some_and(|id| id != 0 && id != i64::from(cx.entry.id.0)) {
+        return Vec::new();
+    }
+    let fits = |s: &Space| {
+        wanted(1).is_none_or(|id| id == 0 || id == i64::from(s.table))
+            && wanted(2).is_none_or(|id| id < 0 || id == i64::from(s.index))
+    };
+    let row = |s: Space| {
+        let kind = match s.kind {
+            IndexKind::Heap => "HEAP",
+            IndexKind::Clustered => "CLUSTERED INDEX",
+            IndexKind::Nonclustered => "NONCLUSTERED INDEX",
+        };
+        let mut row =
+            vec![int(cx.entry.id.0), int(s.table), int(s.index), int(1), text(kind), text("IN_ROW_DATA")];
+        row.extend([
+            int(1),
+            int(0),
+            Value::Float(0.0),
+            int(i64::from(s.pages > 0)),
+            Value::Float(s.pages as f64),
+        ]);
+        row.extend([int(s.pages), NULL, int(s.rows), int(0), int(0), NULL, NULL, NULL, NULL, int(0)]);
+        row
+    };
+    spaces(cx).into_iter().filter(fits).map(row).collect()
+}
+
+fn stats_properties(cx: &ViewContext<'_>) -> Rows {
+    let wanted = |at: usize| cx.args.get(at).and_then(Value::as_int);
+    let fits =
+        |s: &Space| wanted(0) == Some(s.table.into()) && wanted(1).is_none_or(|id| id == i64::from(s.index));
+    let row = |s: Space| {
+        vec![int(s.table), int(s.index), NULL, int(s.rows), int(s.rows), int(1), int(s.rows), int(0)]
+    };
+    spaces(cx).into_iter().filter(fits).map(row).collect()
+}
+
+fn configurations(cx: &ViewContext<'_>) -> Rows {
+    let row = |o: &crate::config::ConfigurationOption| {
+        vec![int(cx.engine.configuration(o.id).running), int(o.id), text(o.name), int(i64::from(o.dynamic))]
+    };
+    crate::config::OPTIONS.iter().map(row).collect()
+}
+
+fn old_files(cx: &ViewContext<'_>) -> Rows {
+    let stats = cx.entry.store.stats();
+    let dir = cx.entry.store.dir();
+    let file = |id: i64, pages: u64, suffix: &str, file: &str| {
+        let mut row = vec![int(id), int(2 - id), int(pages as i64), int(-1), int(8192), int(0), int(0)];
+        row.push(text(format!("{}{suffix}", cx.entry.name())));
+        row.push(text(dir.join(file).display().to_string()));
+        row
+    };
+    vec![
+        file(1, stats.data_pages, "", "data"),
+        file(2, stats.log_file_bytes / PAGE_SIZE as u64, "_log", "log"),
+    ]
+}

@@ -1,0 +1,44 @@
+-- Every system view can be read; what fails is printed.
+create database shop
+GO
+use shop
+GO
+create table t (id int primary key, name varchar(10) default 'x')
+GO
+create procedure p @a int as select @a as a
+GO
+create view v as select id from t
+GO
+declare @name nvarchar(300), @sql nvarchar(400)
+declare every_view cursor local static for select schema_name(schema_id) + '.' + quotename(name) from sys.system_objects
+open every_view
+fetch next from every_view into @name
+while @@fetch_status = 0
+begin
+    set @sql = 'declare @n int; select @n = count(*) from ' + @name
+    begin try
+        exec (@sql)
+    end try
+    begin catch
+        print @name + ': ' + error_message()
+    end catch
+    fetch next from every_view into @name
+end
+GO
+select count(*) as n from msdb..backupset
+select count(*) as n from msdb.dbo.backupmediafamily
+GO
+if not exists (select * from sys.availability_groups) print 'none'
+if not exists (select * from sys.dm_hadr_database_replica_states) print 'none'
+GO
+select text from sys.dm_exec_requests r cross apply sys.dm_exec_sql_text(r.sql_handle) where r.session_id = @@spid
+select event_info from sys.dm_exec_input_buffer(@@spid, null)
+select command, status from sys.dm_exec_requests where session_id = @@spid
+GO
+select object_name(object_id) as t, index_id, row_count from sys.dm_db_partition_stats where object_id = object_id('t')
+select index_type_desc from sys.dm_db_index_physical_stats(db_id(), object_id('t'), null, null, null)
+select text from sys.messages where message_id = 1205
+GO
+select count(*) as nameless from sys.system_objects where schema_name(schema_id) is null
+select case when count(*) > 150 then 'many' else 'few' end as views from sys.system_objects
+GO
