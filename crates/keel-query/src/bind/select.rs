@@ -228,7 +228,7 @@ impl Binder<'_> {
                             }
                             _ => c.name.text.to_string(),
                         },
-                        (None, ast::ExprKind::Pseudo { name, .. }) => name.to_string(),
+                        (None, ast::ExprKind::Pseudo { name, .. }) => name.to_lowercase(),
                         _ => String::new(),
                     };
                     items.push(Item { name, expr: bound });

@@ -64,7 +64,7 @@ pub(crate) fn bind_outputs(
                     let name = match (alias, &expr.kind) {
                         (Some(a), _) => a.text.to_string(),
                         (None, ast::ExprKind::Column(c)) => c.name.text.to_string(),
-                        (None, ast::ExprKind::Pseudo { name, .. }) => name.to_string(),
+                        (None, ast::ExprKind::Pseudo { name, .. }) => name.to_lowercase(),
                         _ => String::new(),
                     };
                     items.push((name, e));

@@ -196,13 +196,17 @@ pub(crate) fn bind_sets(
 ) -> Result<Vec<BoundSet>> {
     let mut bound: Vec<BoundSet> = Vec::new();
     for set in sets {
+        let written;
         let (column, variable, op, value) = match set {
             ast::UpdateSet::Column { column, op, value } => (Some(column), None, *op, value),
             ast::UpdateSet::Variable { variable, op, value } => (None, Some(variable), *op, value),
             ast::UpdateSet::VariableAndColumn { variable, column, op, value } => {
                 (Some(column), Some(variable), *op, value)
             }
-            ast::UpdateSet::Write { .. } => return Err(errors::not_supported(".WRITE")),
+            ast::UpdateSet::Write { column, value, offset, length } => {
+                written = write_expr(column, value, offset, length);
+                (Some(column), None, ast::AssignOp::Set, &written)
+            }
         };
         let position = column.map(|c| set_column(binder, target, source, c)).transpose()?;
         if let Some(i) = position
@@ -244,6 +248,49 @@ pub(crate) struct BoundSet {
     pub column: Option<usize>,
     pub variable: Option<crate::scope::VariableInfo>,
     pub value: Expr,
+}
+
+/// `column.WRITE(value, offset, length)` as the expression it assigns: the value takes the place of `length` units from
+/// `offset`; without offset it is appended, without length it replaces the rest, and NULL cuts the rest off.
+fn write_expr(
+    column: &ast::ColumnRef,
+    value: &ast::Expr,
+    offset: &ast::Expr,
+    length: &ast::Expr,
+) -> ast::Expr {
+    let make = |kind| ast::Expr { kind, span: value.span };
+    let int = |n| make(ast::ExprKind::Literal(ast::Literal::Int(n)));
+    let add = |left, right| {
+        let (left, right) = (Box::new(left), Box::new(right));
+        make(ast::ExprKind::Binary { op: ast::BinaryOp::Add, left, right })
+    };
+    let part = |from: ast::Expr, count: ast::Expr| {
+        let mut call = keel_parser::parse_expr("substring(0, 0, 0)").expect("a constant of this file");
+        if let ast::ExprKind::Function(f) = &mut call.kind {
+            f.args = vec![column_expr(column), from, count];
+        }
+        call
+    };
+    let is_null =
+        |e: &ast::Expr| make(ast::ExprKind::IsNull { operand: Box::new(e.clone()), negated: false });
+    let head = || part(int(1), offset.clone());
+    let appended = add(column_expr(column), value.clone());
+    let replaced = add(head(), value.clone());
+    let behind = add(add(offset.clone(), length.clone()), int(1));
+    let spliced = add(replaced.clone(), part(behind, int(i32::MAX)));
+    let literal_null = |e: &ast::Expr| matches!(e.kind, ast::ExprKind::Literal(ast::Literal::Null));
+    // Literal NULLs, the usual way to leave something out, decide here: they have no type to compute with.
+    if literal_null(offset) {
+        return appended;
+    }
+    if literal_null(value) {
+        return head();
+    }
+    if literal_null(length) {
+        return replaced;
+    }
+    let whens = vec![(is_null(offset), appended), (is_null(value), head()), (is_null(length), replaced)];
+    make(ast::ExprKind::Case { operand: None, whens, otherwise: Some(Box::new(spliced)) })
 }
 
 fn column_expr(c: &ast::ColumnRef) -> ast::Expr {

@@ -347,7 +347,7 @@ impl Compiler<'_> {
                 input.with(cx, |v| cast.try_apply(v))?
             }));
         }
-        if resolved.from.is_string() && resolved.to.is_temporal() && !matches!(input, Code::Const(_)) {
+        if resolved.from.is_string() && resolved.to.is_temporal() {
             return Ok(Code::new(move |cx| {
                 let cast = library::session_dates(resolved, cx);
                 input.with(cx, |v| cast.apply(v))?

@@ -1,12 +1,13 @@
 //! Evaluation at compile time of code that reads no slot, variable or session state.
 
 use super::compile::Code;
-use crate::context::{ExecCtx, FunctionInvoker, IsolationLevel, SessionInfo, Transactions};
+use crate::context::{DateFormat, ExecCtx, FunctionInvoker, IsolationLevel, SessionInfo, Transactions};
 use crate::errors::{self, Result};
 use crate::exec::cx::Cx;
 use keel_base::{DatabaseId, TreeId};
 use keel_node::Transaction;
 use keel_types::Value;
+use std::cell::Cell;
 
 /// A surrounding that has nothing: whatever asks it is not a constant.
 struct Nowhere;
@@ -23,7 +24,22 @@ impl FunctionInvoker for Nowhere {
     }
 }
 
-impl SessionInfo for Nowhere {
+/// A session of which only the date settings can be asked; it notes that they were.
+struct Settings {
+    format: DateFormat,
+    first: u8,
+    asked: Cell<bool>,
+}
+
+impl SessionInfo for Settings {
+    fn date_format(&self) -> DateFormat {
+        self.asked.set(true);
+        self.format
+    }
+    fn date_first(&self) -> u8 {
+        self.asked.set(true);
+        self.first
+    }
     fn isolation(&self) -> IsolationLevel {
         IsolationLevel::ReadCommitted
     }
@@ -60,14 +76,29 @@ impl SessionInfo for Nowhere {
     }
 }
 
-/// The value of constant code, or `None` when computing it raises an error.
+/// The value of constant code, or `None` when computing it raises an error or when the session's DATEFORMAT or
+/// DATEFIRST decide what it is.
 #[must_use]
 pub fn evaluate(code: &Code) -> Option<Value> {
+    let usual = Settings { format: DateFormat::Mdy, first: 7, asked: Cell::new(false) };
+    let value = evaluate_under(code, &usual)?;
+    if usual.asked.get() {
+        for (format, first) in [(DateFormat::Dmy, 1), (DateFormat::Ymd, 3)] {
+            let other = evaluate_under(code, &Settings { format, first, asked: Cell::new(false) })?;
+            if format!("{other:?}") != format!("{value:?}") {
+                return None;
+            }
+        }
+    }
+    Some(value)
+}
+
+fn evaluate_under(code: &Code, settings: &Settings) -> Option<Value> {
     let mut transactions = Nowhere;
     let mut ctx = ExecCtx {
         vars: &mut [],
         txns: &mut transactions,
-        session: &Nowhere,
+        session: settings,
         functions: &Nowhere,
         triggers: None,
     };
