@@ -5,7 +5,7 @@
 use keel_parser::{ParseOptions, parse_batch};
 
 #[test]
-fn deep_nesting_is_refused_within_a_default_stack() {
+fn deep_nesting_is_refused_within_the_stack_of_a_session() {
     let deep = [
         format!("select {}1{}", "(".repeat(100_000), ")".repeat(100_000)),
         format!("select 1 where {}1=1{}", "(".repeat(100_000), ")".repeat(100_000)),
@@ -35,5 +35,5 @@ fn deep_nesting_is_refused_within_a_default_stack() {
             assert_eq!(error.number, 191, "{}", &text[..40]);
         }
     };
-    std::thread::Builder::new().stack_size(2 << 20).spawn(run).unwrap().join().unwrap();
+    std::thread::Builder::new().stack_size(8 << 20).spawn(run).unwrap().join().unwrap();
 }
