@@ -242,7 +242,7 @@ select TYPE_NAME, convert(smallint, case when @ODBCVer = 3 then DATA_TYPE else D
     INTERVAL_PRECISION, USERTYPE
 from sys.spt_datatype_info_view
 where @data_type = 0 or @data_type = case when @ODBCVer = 3 then DATA_TYPE else DATA_TYPE_2 end
-order by 2, 12, 11, 20
+order by 2, 12, 11, 3 desc, 20
 GO
 create procedure sys.sp_datatype_info_100 @data_type int = 0, @ODBCVer tinyint = 2
 as

@@ -217,8 +217,12 @@ impl Page {
     /// Asks the processor for the front of a leaf row that a scan will come to, if there is one.
     #[inline]
     pub fn prefetch_row(&self, index: usize) {
+        // The index comes first: a reverse scan asks for rows before the first one, by wrapping around.
+        if index >= self.len() {
+            return;
+        }
         let at = HEADER + 4 * self.len() + 2 * index;
-        if index < self.len() && at + 2 <= PAGE_SIZE {
+        if at + 2 <= PAGE_SIZE {
             let row = self.bytes.as_ptr().wrapping_add(usize::from(get_u16(&self.bytes, at)));
             prefetch(row);
             prefetch(row.wrapping_add(64));
