@@ -166,7 +166,7 @@ static DATABASE: &[DatabaseCounter] = &[
 ];
 
 fn percent(part: u64, whole: u64) -> u64 {
-    if whole == 0 { 0 } else { (part * 100 / whole).min(100) }
+    (part * 100).checked_div(whole).unwrap_or(0).min(100)
 }
 
 const COLUMNS: &[Column] = &[
