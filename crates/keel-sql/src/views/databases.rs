@@ -286,12 +286,14 @@ fn old_databases(cx: &ViewContext<'_>) -> Rows {
 
 fn files(d: &Arc<DatabaseEntry>) -> Rows {
     let dir = d.store.dir();
-    [(1, 0, "ROWS", "", "data"), (2, 1, "LOG", "_log", "log")]
+    let stats = d.store.stats();
+    let log_pages = stats.log_file_bytes / keel_store::base::PAGE_SIZE as u64;
+    [(1, 0, "ROWS", "", "data", stats.data_pages), (2, 1, "LOG", "_log", "log", log_pages)]
         .into_iter()
-        .map(|(id, kind, kind_name, suffix, file)| {
+        .map(|(id, kind, kind_name, suffix, file, pages)| {
             let mut row = vec![int(d.id.0), int(id), NULL, int(kind), text(kind_name), int(2 - id)];
             row.extend([text(format!("{}{suffix}", d.name())), text(dir.join(file).display().to_string())]);
-            row.extend([int(0), text("ONLINE"), int(1024), int(-1), int(8192)]);
+            row.extend([int(0), text("ONLINE"), int(pages as i64), int(-1), int(8192)]);
             row.extend(std::iter::repeat_n(bit(false), 6));
             row
         })
