@@ -29,6 +29,9 @@ pub trait Connection {
 /// Longest wait for a batch that should end: a script that hangs fails instead of hanging the suite.
 const BATCH_SECONDS_MAX: u64 = 60;
 
+/// Stack of a session's thread, as in the server.
+const STACK_BYTES: usize = 16 << 20;
+
 /// Time between two looks at the lock manager while a batch is expected to wait.
 const LOOK: Duration = Duration::from_millis(1);
 
@@ -44,15 +47,16 @@ impl Worker {
     fn start(connect: Connect) -> Worker {
         let (batches, inbox) = channel::<String>();
         let (outbox, answers) = channel();
-        let thread = std::thread::spawn(move || {
+        let session = move || {
             let mut connection = connect();
             for batch in inbox {
                 if outbox.send(connection.run(&batch)).is_err() {
                     return;
                 }
             }
-        });
-        Worker { batches, answers, thread: Some(thread), pending: false }
+        };
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(session);
+        Worker { batches, answers, thread: thread.ok(), pending: false }
     }
 
     fn send(&self, batch: &str) {

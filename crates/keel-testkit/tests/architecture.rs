@@ -1,5 +1,7 @@
 //! The map and the territory: ARCHITECTURE.md's table of crates against the manifests, and rules every file keeps.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
