@@ -59,6 +59,14 @@ pub trait SessionInfo {
     fn ansi_warnings(&self) -> bool {
         true
     }
+    /// SET STATISTICS IO.
+    fn statistics_io(&self) -> bool {
+        false
+    }
+    /// SET STATISTICS TIME.
+    fn statistics_time(&self) -> bool {
+        false
+    }
     /// SET LANGUAGE / DATEFORMAT order: "mdy", "dmy", "ymd".
     fn date_format(&self) -> DateFormat {
         DateFormat::Mdy

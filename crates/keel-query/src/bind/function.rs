@@ -105,7 +105,10 @@ impl Binder<'_> {
             return self.grouping_call(call, cx);
         }
         let args = self.arguments(&name, &call.args, cx)?;
-        self.named_function(&name, args)
+        match crate::expr::builtin::resolve(self, &name, args)? {
+            Ok(e) => Ok(e),
+            Err(args) => self.session_call(plain, args),
+        }
     }
 
     /// Binds arguments; date parts become string constants.

@@ -190,10 +190,10 @@ fn view_columns(
 }
 
 fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan> {
-    let table = resolve_target(binder, &insert.target.table)?;
-    let columns = insert_columns(&table, &insert.columns)?;
+    let (table, names) = insert_target(binder, insert)?;
+    let columns = insert_columns(&table, &names)?;
     let target = Target::new(binder, &table)?;
-    let listed = !insert.columns.is_empty();
+    let listed = !names.is_empty();
     match &insert.source {
         ast::InsertSource::Values(rows) => {
             let mut bound = Vec::with_capacity(rows.len());
@@ -232,6 +232,47 @@ fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan
         }
         ast::InsertSource::Execute(_) => Err(errors::not_supported("INSERT EXECUTE")),
     }
+}
+
+/// The table an INSERT fills and the columns it names; a view stands for its one table.
+fn insert_target(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<(Arc<TableDef>, Vec<ast::Ident>)> {
+    let view = match &insert.target.table {
+        ast::TableRef::Named(name) => match binder.scope.object(crate::bind::from::parts(name)) {
+            Some(crate::scope::ObjectRef::Module(m)) if m.kind == crate::catalog::ModuleKind::View => Some(m),
+            _ => None,
+        },
+        ast::TableRef::Variable(_) => None,
+    };
+    let Some(module) = view else {
+        return Ok((resolve_target(binder, &insert.target.table)?, insert.columns.clone()));
+    };
+    let bound = binder.view(&module)?;
+    let mut tables = Vec::new();
+    super::update::references(&bound.rel, &mut tables);
+    let position = |name: &str| -> Result<&crate::bind::OutputColumn> {
+        let found = bound.columns.iter().find(|c| crate::bind::same_name(&c.name, name));
+        found.ok_or_else(|| errors::invalid_column(name))
+    };
+    let shown: Vec<&crate::bind::OutputColumn> = if insert.columns.is_empty() {
+        bound.columns.iter().collect()
+    } else {
+        insert.columns.iter().map(|c| position(&c.text)).collect::<Result<_>>()?
+    };
+    let mut base = None;
+    let mut names = Vec::new();
+    for c in shown {
+        let origin = binder.slots[c.slot as usize].origin;
+        let (get, i) = origin.ok_or_else(|| errors::view_not_updatable(&module.name))?;
+        if base.is_some_and(|b| b != get) {
+            return Err(errors::view_not_updatable_multiple(&module.name));
+        }
+        base = Some(get);
+        let table = tables.iter().find(|(id, _)| *id == get).map(|(_, t)| t);
+        let table = table.ok_or_else(|| errors::view_not_updatable(&module.name))?;
+        names.push(ast::Ident::new(table.columns[i].name.as_str()));
+    }
+    let table = tables.into_iter().find(|(id, _)| Some(*id) == base).map(|(_, t)| t);
+    Ok((table.ok_or_else(|| errors::view_not_updatable(&module.name))?, names))
 }
 
 fn check_width(table: &TableDef, listed: bool, columns: usize, given: usize, values: bool) -> Result<()> {

@@ -171,7 +171,7 @@ fn updatable_base(binder: &Binder<'_>, source: &Source) -> Result<u32> {
     }
 }
 
-fn references(rel: &Rel, into: &mut Vec<(u32, crate::bind::ArcTable)>) {
+pub(crate) fn references(rel: &Rel, into: &mut Vec<(u32, crate::bind::ArcTable)>) {
     if let Rel::Get(g) = rel {
         into.push((g.id, g.table.clone()));
     }

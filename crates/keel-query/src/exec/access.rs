@@ -24,6 +24,46 @@ enum Mode {
     Locked(LockMode),
 }
 
+/// What SET STATISTICS IO reports: per table, scans and pages' worth of rows read.
+#[derive(Default)]
+pub struct IoCounters {
+    tables: Vec<(String, u64, u64)>,
+}
+
+/// Bytes of rows that count as one page.
+const PAGE_BYTES: u64 = 8096;
+/// Pages passed on the way to a row.
+const TREE_DEPTH: u64 = 2;
+
+impl IoCounters {
+    fn scan(&mut self, node: &Access) {
+        let lookups = u64::from(matches!(node.bounds, Bounds::Point(_)));
+        match self.tables.iter_mut().find(|(t, ..)| *t == node.table_name) {
+            Some((_, scans, bytes)) => {
+                *scans += 1 - lookups;
+                *bytes += TREE_DEPTH * PAGE_BYTES;
+            }
+            None => self.tables.push((node.table_name.clone(), 1 - lookups, TREE_DEPTH * PAGE_BYTES)),
+        }
+    }
+    fn row(&mut self, node: &Access, bytes: usize) {
+        if let Some((_, _, read)) = self.tables.iter_mut().find(|(t, ..)| *t == node.table_name) {
+            *read += bytes as u64 + if node.lookup.is_some() { TREE_DEPTH * PAGE_BYTES } else { 0 };
+        }
+    }
+    /// The lines of the report.
+    #[must_use]
+    pub fn report(&self) -> Vec<String> {
+        let line = |(table, scans, bytes): &(String, u64, u64)| {
+            let pages = bytes.div_ceil(PAGE_BYTES);
+            format!(
+                "Table '{table}'. Scan count {scans}, logical reads {pages}, physical reads 0, page server reads 0, read-ahead reads 0, page server read-ahead reads 0, lob logical reads 0, lob physical reads 0, lob page server reads 0, lob read-ahead reads 0, lob page server read-ahead reads 0."
+            )
+        };
+        self.tables.iter().map(line).collect()
+    }
+}
+
 /// Decodes columns of a stored row into their slots.
 #[inline]
 pub(crate) fn decode_into(row: &[u8], columns: &[Decode], slots: &mut [Value]) {
@@ -271,7 +311,7 @@ impl State {
                         txn.lock_range(node.tree, Bound::Included(&self.key), Bound::Excluded(&high), m);
                     locked.map_err(|e| cx.storage_error(&e))?;
                 }
-                if node.lookup.is_none() {
+                if node.lookup.is_none() && node.base_tree.is_none() {
                     return self.lock_and_check(node, cx, m);
                 }
                 let txn = cx.txn(node.database)?;
@@ -325,10 +365,36 @@ impl State {
         {
             return Ok(false);
         }
-        match &node.lookup {
-            None => self.lock_and_check(node, cx, m),
-            Some(lookup) => self.lock_and_look_up(cx, node, lookup, &row, m),
+        match (&node.lookup, node.base_tree) {
+            (None, Some(base)) => self.lock_base(node, cx, base, &row, m),
+            (None, None) => self.lock_and_check(node, cx, m),
+            (Some(lookup), _) => self.lock_and_look_up(cx, node, lookup, &row, m),
         }
+    }
+
+    /// A covering index entry: the row it stands for is locked, then the entry must still be there.
+    fn lock_base(
+        &mut self,
+        node: &Access,
+        cx: &mut Cx<'_>,
+        base: keel_base::TreeId,
+        entry: &RowRef,
+        m: LockMode,
+    ) -> Result<bool> {
+        self.base_key.clear();
+        self.base_key.extend_from_slice(last_column(entry));
+        let txn = cx.txn(node.database)?;
+        let found = lock_row(node, txn, base, &self.base_key, m)
+            .and_then(|locked| if locked { txn.get_latest(node.tree, &self.key) } else { Ok(None) });
+        let Some(row) = found.map_err(|e| cx.storage_error(&e))? else { return Ok(false) };
+        decode_into(&row, &node.decode, &mut cx.slots);
+        if let Some(p) = &node.residual
+            && !p.test(cx)?
+        {
+            cx.txn(node.database)?.unlock_row(base, &self.base_key);
+            return Ok(false);
+        }
+        Ok(true)
     }
 
     /// Locks the clustered row under `self.key` and checks its newest version.
@@ -431,6 +497,9 @@ impl Operator for AccessOp {
     fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         let Self { node, state } = self;
         let node = &**node;
+        if let Some(io) = &mut cx.io {
+            io.scan(node);
+        }
         state.mode = State::mode(node, cx);
         state.cursor = None;
         state.point_pending = false;
@@ -491,6 +560,9 @@ impl Operator for AccessOp {
                 cx.tick()?;
                 match cursor.next() {
                     Ok(Some((key, row))) => {
+                        if let Some(io) = &mut cx.io {
+                            io.row(node, row.len());
+                        }
                         let qualifies = match state.mode {
                             Mode::View => {
                                 if node.needs_key {

@@ -35,6 +35,8 @@ pub struct Cx<'a> {
     pub subqueries: Vec<Option<Box<SubqueryState>>>,
     /// Work tables of recursive CTEs by id.
     pub work: Vec<WorkRows>,
+    /// Counters of SET STATISTICS IO, when it is on.
+    pub io: Option<Box<crate::exec::access::IoCounters>>,
     /// An aggregate skipped a NULL (warning 8153).
     pub saw_null: bool,
     /// Messages to hand to the client at the end (8153, 3604), without duplicates.
@@ -72,6 +74,7 @@ impl<'a> Cx<'a> {
             triggers: ctx.triggers,
             subqueries: Vec::new(),
             work: Vec::new(),
+            io: None,
             saw_null: false,
             messages: Vec::new(),
             target_key: Vec::new(),

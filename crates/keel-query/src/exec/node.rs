@@ -175,6 +175,10 @@ pub struct Access {
     pub versioned: bool,
     /// Slot for the clustered key.
     pub row_key: Option<usize>,
+    /// For a covering nonclustered index: the tree whose rows a locking read locks.
+    pub base_tree: Option<TreeId>,
+    /// Name of the table, for STATISTICS IO.
+    pub table_name: String,
     /// Leaves key and row in the execution state for an update in place.
     pub direct: bool,
     /// The scanned key is needed.

@@ -393,6 +393,8 @@ impl Planner<'_, '_> {
             serializable: h.serializable,
             stepwise: path.first_rows,
             versioned: h.dirty || h.snapshot,
+            base_tree: stored.is_some().then(|| table.clustered().tree),
+            table_name: table.name.clone(),
             row_key: get.row_key.map(|s| s as usize),
             direct,
             needs_key: target,

@@ -94,6 +94,10 @@ impl Plan {
         let mut state = self.pool.lock().pop().unwrap_or_else(|| Box::new(self.new_state()));
         let mut cx = Cx::new(ctx, std::mem::take(&mut state.slots));
         cx.subqueries = std::mem::take(&mut state.subqueries);
+        if cx.session.statistics_io() {
+            cx.io = Some(Box::default());
+        }
+        let timed = cx.session.statistics_time().then(std::time::Instant::now);
         let result = match &self.body {
             Body::Query { output, .. } => query(&mut state, output, &mut cx, sink),
             Body::Assign { targets, .. } => assign(&mut state, targets, &mut cx),
@@ -102,6 +106,15 @@ impl Plan {
         aggregate::null_warning(&mut cx);
         for message in std::mem::take(&mut cx.messages) {
             sink.message(&message);
+        }
+        for line in cx.io.iter().flat_map(|io| io.report()) {
+            sink.message(&keel_types::SqlError::new(3615, 0, 1, line));
+        }
+        if let Some(start) = timed {
+            let ms = start.elapsed().as_millis();
+            let text =
+                format!("\n SQL Server Execution Times:\n   CPU time = {ms} ms,  elapsed time = {ms} ms.");
+            sink.message(&keel_types::SqlError::new(3612, 0, 1, text));
         }
         state.root.close();
         state.slots = std::mem::take(&mut cx.slots);

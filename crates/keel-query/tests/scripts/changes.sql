@@ -76,3 +76,12 @@ INSERT p (code, qty) VALUES ('q');
 INSERT p (code, code) VALUES ('q', 'r');
 INSERT p (code) SELECT 'x', 2;
 GO
+CREATE VIEW vw AS SELECT code AS c, qty AS q FROM p WHERE qty > 1
+GO
+INSERT vw (c, q) VALUES ('v1', 77);
+INSERT vw VALUES ('v2', 78);
+INSERT vw (nosuch) VALUES (1);
+UPDATE vw SET q = q + 1 WHERE c = 'v1';
+DELETE vw WHERE c = 'v2';
+SELECT * FROM vw WHERE c LIKE 'v%';
+GO

@@ -334,6 +334,12 @@ impl SessionInfo for Info {
         self.random.set(x);
         (x >> 11) as f64 / (1u64 << 53) as f64
     }
+    fn statistics_io(&self) -> bool {
+        self.options.borrow().on(super::options::Switches::STATISTICS_IO)
+    }
+    fn statistics_time(&self) -> bool {
+        self.options.borrow().on(super::options::Switches::STATISTICS_TIME)
+    }
     fn row_count_limit(&self) -> u64 {
         self.options.borrow().row_count
     }
