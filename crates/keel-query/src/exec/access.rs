@@ -543,18 +543,18 @@ impl Operator for AccessOp {
             return state.point(node, cx);
         }
         loop {
-            if let (true, Some(_), Mode::Locked(m)) = (node.stepwise, &state.cursor, state.mode) {
-                if State::serializable(node, cx) {
-                    match state.step(node, cx, m)? {
-                        Some(row) => {
-                            if state.locked(node, cx, row, m)? {
-                                return Ok(true);
-                            }
+            if let (true, Some(_), Mode::Locked(m)) = (node.stepwise, &state.cursor, state.mode)
+                && State::serializable(node, cx)
+            {
+                match state.step(node, cx, m)? {
+                    Some(row) => {
+                        if state.locked(node, cx, row, m)? {
+                            return Ok(true);
                         }
-                        None => state.cursor = None,
                     }
-                    continue;
+                    None => state.cursor = None,
                 }
+                continue;
             }
             if let Some(cursor) = &mut state.cursor {
                 cx.tick()?;

@@ -50,6 +50,9 @@ pub struct SubPlan {
     pub result_slot: usize,
 }
 
+/// Statistics by database and object id, as far as the statement asked for them.
+type KnownStatistics = HashMap<(u32, i32), Option<Arc<TableStatistics>>>;
+
 /// Plans one statement.
 pub struct Planner<'b, 'a> {
     /// Slots and surroundings.
@@ -62,7 +65,7 @@ pub struct Planner<'b, 'a> {
     pub direct_target: Option<u32>,
     /// Depth of the cascades being compiled.
     pub cascade_depth: usize,
-    statistics: RefCell<HashMap<(u32, i32), Option<Arc<TableStatistics>>>>,
+    statistics: RefCell<KnownStatistics>,
 }
 
 impl<'b, 'a> Planner<'b, 'a> {

@@ -37,7 +37,7 @@ impl Pass {
         match self {
             Pass::UnnestSubqueries => unnest(rel, binder),
             Pass::PushPredicates => push(rel, Vec::new()),
-            Pass::MinMaxToTop => min_max(rel, binder),
+            Pass::MinMaxToTop => min_max(rel),
         }
     }
 }
@@ -558,8 +558,8 @@ fn rejects_nulls(e: &Expr, set: &SlotSet) -> bool {
 
 // ---- MIN and MAX ----
 
-fn min_max(rel: Rel, binder: &mut Binder<'_>) -> Rel {
-    let rel = map_inputs(rel, &mut |r| min_max(r, binder));
+fn min_max(rel: Rel) -> Rel {
+    let rel = map_inputs(rel, &mut min_max);
     match rel {
         Rel::Aggregate { input, groups, sets: None, grouping_id, aggs, scalar: true }
             if groups.is_empty()

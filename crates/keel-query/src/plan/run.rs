@@ -27,6 +27,7 @@ pub struct Plan {
     pub(crate) slot_count: usize,
     pub(crate) subplans: Vec<SubPlan>,
     pub(crate) text: Vec<String>,
+    #[allow(clippy::vec_box, reason = "a state is moved twice per execution and is large")]
     pub(crate) pool: Mutex<Vec<Box<State>>>,
 }
 
