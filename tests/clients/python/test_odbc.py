@@ -56,13 +56,12 @@ def every_type():
     for i, (sql_type, value) in enumerate(TYPES):
         c.execute(f"CREATE TABLE #t{i} (v {sql_type} NULL)")
         c.execute(f"INSERT #t{i} VALUES (?)", value)
-        c.execute(f"INSERT #t{i} VALUES (?)", None)
+        # Converted, because the driver sends an untyped NULL as varchar when it cannot ask for the parameter's type.
+        c.execute(f"INSERT #t{i} VALUES (CONVERT({sql_type}, ?))", None)
         rows = c.execute(f"SELECT v FROM #t{i} ORDER BY CASE WHEN v IS NULL THEN 1 ELSE 0 END").fetchall()
         got = uuid.UUID(rows[0][0]) if isinstance(value, uuid.UUID) else rows[0][0]
-        # pyodbc sends times without their fraction, and datetimes with as much of it as the catalog promises.
-        if isinstance(value, dt.time) or sql_type == "datetime":
-            got, value = got.replace(microsecond=0), value.replace(microsecond=0)
-        equal(got, value)
+        # pyodbc sends times without their fraction.
+        equal(got, value.replace(microsecond=0) if isinstance(value, dt.time) else value)
         equal(rows[1][0], None)
 
 

@@ -31,7 +31,7 @@ create procedure sys.sp_columns @table_name nvarchar(384), @table_owner nvarchar
     @table_qualifier sysname = null, @column_name nvarchar(384) = null, @ODBCVer int = 2
 as
 select convert(sysname, db_name()) as TABLE_QUALIFIER, TABLE_OWNER, TABLE_NAME, COLUMN_NAME,
-    convert(smallint, case when @ODBCVer = 3 and DATA_TYPE_2 = 11 then 93 else DATA_TYPE_2 end) as DATA_TYPE,
+    convert(smallint, case when @ODBCVer >= 3 and DATA_TYPE_2 = 11 then 93 else DATA_TYPE_2 end) as DATA_TYPE,
     TYPE_NAME, [PRECISION], LENGTH, SCALE, RADIX, NULLABLE, REMARKS, COLUMN_DEF, SQL_DATA_TYPE, SQL_DATETIME_SUB,
     CHAR_OCTET_LENGTH, ORDINAL_POSITION, IS_NULLABLE, SS_DATA_TYPE
 from sys.spt_columns_odbc_view
@@ -45,7 +45,7 @@ create procedure sys.sp_columns_100 @table_name nvarchar(384), @table_owner nvar
     @fUsePattern bit = 1
 as
 select convert(sysname, db_name()) as TABLE_QUALIFIER, TABLE_OWNER, TABLE_NAME, COLUMN_NAME,
-    convert(smallint, case when @ODBCVer = 3 then DATA_TYPE else DATA_TYPE_2 end) as DATA_TYPE,
+    convert(smallint, case when @ODBCVer >= 3 then DATA_TYPE else DATA_TYPE_2 end) as DATA_TYPE,
     TYPE_NAME, [PRECISION], LENGTH, SCALE, RADIX, NULLABLE, REMARKS, COLUMN_DEF, SQL_DATA_TYPE, SQL_DATETIME_SUB,
     CHAR_OCTET_LENGTH, ORDINAL_POSITION, IS_NULLABLE, convert(smallint, 0) as SS_IS_SPARSE,
     convert(smallint, 0) as SS_IS_COLUMN_SET, SS_IS_COMPUTED, SS_IS_IDENTITY,
@@ -146,7 +146,7 @@ if @col_type = 'R'
             where k.object_id = i.object_id and k.index_id = i.index_id and c.is_nullable = 1))
     order by i.is_primary_key desc, i.index_id
 select convert(smallint, case when @col_type = 'R' then 0 end) as SCOPE, v.COLUMN_NAME,
-    convert(smallint, case when @ODBCVer = 3 then v.DATA_TYPE else v.DATA_TYPE_2 end) as DATA_TYPE,
+    convert(smallint, case when @ODBCVer >= 3 then v.DATA_TYPE else v.DATA_TYPE_2 end) as DATA_TYPE,
     v.TYPE_NAME, v.[PRECISION], v.LENGTH, v.SCALE, convert(smallint, 1) as PSEUDO_COLUMN
 from sys.spt_columns_odbc_view v
 left join sys.columns c on c.object_id = v.OBJECT_ID and c.name = v.COLUMN_NAME
@@ -178,7 +178,7 @@ create procedure sys.sp_sproc_columns @procedure_name nvarchar(390) = '%', @proc
 as
 select convert(sysname, db_name()) as PROCEDURE_QUALIFIER, TABLE_OWNER as PROCEDURE_OWNER,
     convert(nvarchar(134), TABLE_NAME + ';1') as PROCEDURE_NAME, COLUMN_NAME, COLUMN_TYPE,
-    convert(smallint, case when @ODBCVer = 3 and DATA_TYPE_2 = 11 then 93 else DATA_TYPE_2 end) as DATA_TYPE,
+    convert(smallint, case when @ODBCVer >= 3 and DATA_TYPE_2 = 11 then 93 else DATA_TYPE_2 end) as DATA_TYPE,
     TYPE_NAME, [PRECISION], LENGTH, SCALE, RADIX, NULLABLE, REMARKS, COLUMN_DEF, SQL_DATA_TYPE, SQL_DATETIME_SUB,
     CHAR_OCTET_LENGTH, ORDINAL_POSITION, IS_NULLABLE, SS_DATA_TYPE
 from sys.spt_parameters_odbc_view
@@ -192,7 +192,7 @@ create procedure sys.sp_sproc_columns_100 @procedure_name nvarchar(390) = '%', @
 as
 select convert(sysname, db_name()) as PROCEDURE_QUALIFIER, TABLE_OWNER as PROCEDURE_OWNER,
     convert(nvarchar(134), TABLE_NAME + ';1') as PROCEDURE_NAME, COLUMN_NAME, COLUMN_TYPE,
-    convert(smallint, case when @ODBCVer = 3 then DATA_TYPE else DATA_TYPE_2 end) as DATA_TYPE,
+    convert(smallint, case when @ODBCVer >= 3 then DATA_TYPE else DATA_TYPE_2 end) as DATA_TYPE,
     TYPE_NAME, [PRECISION], LENGTH, SCALE, RADIX, NULLABLE, REMARKS, COLUMN_DEF, SQL_DATA_TYPE, SQL_DATETIME_SUB,
     CHAR_OCTET_LENGTH, ORDINAL_POSITION, IS_NULLABLE, convert(sysname, null) as SS_TYPE_CATALOG_NAME,
     convert(sysname, null) as SS_TYPE_SCHEMA_NAME, convert(sysname, null) as SS_UDT_CATALOG_NAME,
@@ -236,12 +236,12 @@ group by d.name order by 1
 GO
 create procedure sys.sp_datatype_info @data_type int = 0, @ODBCVer tinyint = 2
 as
-select TYPE_NAME, convert(smallint, case when @ODBCVer = 3 then DATA_TYPE else DATA_TYPE_2 end) as DATA_TYPE, [PRECISION],
+select TYPE_NAME, convert(smallint, case when @ODBCVer >= 3 then DATA_TYPE else DATA_TYPE_2 end) as DATA_TYPE, [PRECISION],
     LITERAL_PREFIX, LITERAL_SUFFIX, CREATE_PARAMS, NULLABLE, CASE_SENSITIVE, SEARCHABLE, UNSIGNED_ATTRIBUTE, MONEY,
     AUTO_INCREMENT, LOCAL_TYPE_NAME, MINIMUM_SCALE, MAXIMUM_SCALE, SQL_DATA_TYPE, SQL_DATETIME_SUB, NUM_PREC_RADIX,
     INTERVAL_PRECISION, USERTYPE
 from sys.spt_datatype_info_view
-where @data_type = 0 or @data_type = case when @ODBCVer = 3 then DATA_TYPE else DATA_TYPE_2 end
+where @data_type = 0 or @data_type = case when @ODBCVer >= 3 then DATA_TYPE else DATA_TYPE_2 end
 order by 2, 12, 11, 3 desc, 20
 GO
 create procedure sys.sp_datatype_info_100 @data_type int = 0, @ODBCVer tinyint = 2
