@@ -108,7 +108,7 @@ fn update(db: &Arc<Database>, worker: u64, rows: u64, done: &AtomicU64, stop: &A
 
 fn resident_mb() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096 >> 20
+    (statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096) >> 20
 }
 
 fn watch(db: &Arc<Database>, done: &AtomicU64, stop: &AtomicBool) {
@@ -122,8 +122,8 @@ fn watch(db: &Arc<Database>, done: &AtomicU64, stop: &AtomicBool) {
             now - last,
             stats.delta_bytes >> 20,
             resident_mb(),
-            stats.data_pages * 8192 >> 20,
-            stats.data_pages_free * 8192 >> 20,
+            (stats.data_pages * 8192) >> 20,
+            (stats.data_pages_free * 8192) >> 20,
             stats.log_used_bytes >> 20,
             stats.log_file_bytes >> 20,
             stats.checkpoints,
