@@ -32,7 +32,7 @@ pub struct ColumnDef {
     pub identity: Option<(i64, i64)>,
     /// DEFAULT constraint: name and expression text.
     pub default: Option<DefaultDef>,
-    /// AS expression [PERSISTED].
+    /// AS expression, PERSISTED or not.
     pub computed: Option<ComputedDef>,
     /// Encoded value that rows stored before ADD COLUMN … DEFAULT have (keel_store::row column bytes).
     pub missing_value: Option<Vec<u8>>,

@@ -2,7 +2,7 @@
 //!
 //! A [`Snapshot`] is (LSN, base root, slot). Its slot tells two parties what they must keep:
 //!
-//! * **pruning** (writers, on push) drops versions that no snapshot can see. It works with a [`PruneView`]: the
+//! * **pruning** (writers, on push) drops versions that no snapshot can see. It works with a `PruneView`: the
 //!   *stable* LSN `F` read first, then the LSNs of all slots.
 //! * **eviction** (after a checkpoint) removes entries that the base covers. It needs the least checkpoint LSN over
 //!   all roots in use.

@@ -4,7 +4,7 @@
 //! NULL on either side gives NULL. Results that leave the type's range raise 8115, division by zero 8134.
 //!
 //! Integer and money division cut off; decimal results have the precision and scale of
-//! [`promote`](crate::ty::promote) and are rounded, division excepted, which cuts off too.
+//! [`crate::ty::promote`] and are rounded, division excepted, which cuts off too.
 
 use crate::cast::{self, Cast};
 use crate::datetime::{

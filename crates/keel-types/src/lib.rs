@@ -19,7 +19,7 @@
 //! | --- | --- |
 //! | [`ty`] | declared types: names, parsing, precedence, result types, catalog numbers |
 //! | [`value`] | the run-time value |
-//! | [`column`] | stored bytes of a column, specified by byte |
+//! | [`mod@column`] | stored bytes of a column, specified by byte |
 //! | [`key`] | order-preserving key bytes, specified by byte |
 //! | [`collation`] | string order, equality, hashing, `LIKE`, code page 1252 |
 //! | [`arith`], [`compare`] | operators |

@@ -316,7 +316,7 @@ pub enum Rel {
         groups: Vec<(Slot, Expr)>,
         /// Grouping sets as positions in `groups`; `None` for plain GROUP BY.
         sets: Option<Vec<Vec<usize>>>,
-        /// Slot that receives the bit mask of columns grouped away (bit i = groups[i]), when sets are used.
+        /// Slot that receives the bit mask of columns grouped away (bit i = the i-th of groups), when sets are used.
         grouping_id: Option<Slot>,
         /// Aggregates.
         aggs: Vec<Aggregate>,

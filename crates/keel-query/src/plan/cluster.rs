@@ -1,6 +1,6 @@
 //! Join order: a cluster of inner joins is taken apart into leaves and conditions and put together by cost.
 //!
-//! Up to [`EXHAUSTIVE_MAX`] leaves all left-deep orders are considered (dynamic programming over subsets); larger
+//! Up to `EXHAUSTIVE_MAX` leaves all left-deep orders are considered (dynamic programming over subsets); larger
 //! clusters grow greedily from the cheapest start.
 
 use super::access::{Path, Request};

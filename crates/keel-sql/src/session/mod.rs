@@ -1,7 +1,7 @@
 //! One client's session.
 //!
 //! A [`Session`] is what the server holds for a connection: it takes requests and answers through a
-//! [`ResultSink`](crate::ResultSink). Its parts:
+//! [`crate::ResultSink`]. Its parts:
 //!
 //! | module | owns |
 //! | --- | --- |

@@ -1,7 +1,7 @@
 //! System views: tables that are computed when they are read.
 //!
 //! One entry per view ([`SystemView`]): schema, name, columns, and a function that makes the rows. The entries of each
-//! subject stand in a module of their own, and [`groups`] lists the modules: adding a view is adding an entry. Rows are
+//! subject stand in a module of their own, and `groups` lists the modules: adding a view is adding an entry. Rows are
 //! made from a [`ViewContext`]: the database the view was named in, as the reading session's transaction sees it.
 
 mod columns;
