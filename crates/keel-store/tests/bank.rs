@@ -69,6 +69,9 @@ impl Bank {
             bank.store.insert(&mut set, ACCOUNTS, &key(account), &row(START)).unwrap();
         }
         bank.commit(set, None);
+        // The opening balances are hardened before anyone reads.
+        let opened = *bank.log.lock();
+        bank.store.advance_stable(Lsn(opened));
         bank
     }
 

@@ -213,7 +213,7 @@ mod tests {
         check(Data::Date(3_652_058), TypeInfo::DateN, "9999-12-31");
         check(Data::Time(12), TypeInfo::TimeN(7), "00:00:00.0000012");
         let dto = Data::DateTimeOffset { days: 739_000, time: 0, offset: -90 };
-        check(dto, TypeInfo::DateTimeOffsetN(0), "2024-04-26 22:30:00 -01:30");
+        check(dto, TypeInfo::DateTimeOffsetN(0), "2024-04-24 22:30:00 -01:30");
         check(Data::Decimal { negative: true, magnitude: 5, scale: 2 }, TypeInfo::Guid, "-.05");
         check(Data::Money(12_345), TypeInfo::MoneyN(8), "1.2345");
         check(Data::Float(0.1), TypeInfo::FloatN(8), "0.10000000000000001");
