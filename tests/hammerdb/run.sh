@@ -65,7 +65,7 @@ diset connection mssqls_linux_authent sql"
 hammer() { # name, script on standard input
   cat > "$work/$1.tcl"
   echo "== $1"
-  (cd "$work/hammerdb" && timeout 3000 tclsh8.6 hammerdbcli tcl auto "$work/$1.tcl" </dev/null) | tee "$work/$1.log"
+  (cd "$work/hammerdb" && timeout 3000 tclsh8.6 hammerdbcli tcl auto "$work/$1.tcl" </dev/null 2>&1) | tee "$work/$1.log"
   if grep -qE 'FINISHED FAILED|Error in Virtual User|Error:' "$work/$1.log"; then
     echo "$1 failed"; tail -20 "$work/server.log" 2>/dev/null; exit 1
   fi
@@ -75,7 +75,7 @@ tprocc="dbset db mssqls
 dbset bm TPC-C
 $settings
 diset tpcc mssqls_count_ware $warehouses
-diset tpcc mssqls_num_vu 2
+diset tpcc mssqls_num_vu $((warehouses < 2 ? warehouses : 2))
 diset tpcc mssqls_use_bcp false"
 
 hammer build <<E2
