@@ -123,6 +123,11 @@ pub fn path_of(dir: &Path, slot: u32) -> PathBuf {
     dir.join(format!("{slot:05}.vlf"))
 }
 
+/// Whether a path is named like a segment.
+pub fn is_segment(path: &Path) -> bool {
+    slot_of(path).is_some()
+}
+
 /// The slot of a path, if it is a segment's.
 pub fn slot_of(path: &Path) -> Option<u32> {
     if path.extension()? != "vlf" {

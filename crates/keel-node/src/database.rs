@@ -20,6 +20,7 @@ use crate::housekeeping::{Chore, Pace};
 use crate::instance::Instance;
 use crate::transaction::{Isolation, Transaction};
 use keel_base::{DatabaseId, Lsn};
+use keel_log::segment::is_segment;
 use keel_log::{Log, LogOptions, LogStats, OpenFrom};
 use keel_redo::{LogSource, RedoOptions, replay};
 use keel_store::base::{BaseOptions, BaseTree, PAGE_SIZE};
@@ -630,9 +631,28 @@ impl Database {
     }
 }
 
+/// Removes a database's files, and its directories if nothing else is in them. The control file goes first: without it
+/// the rest is no database.
 fn wipe(env: &keel_base::env::Env, dir: &Path) -> Result<(), DbError> {
-    if env.disk.exists(dir) {
-        env.disk.remove_dir_all(dir)?;
+    let disk = env.disk.as_ref();
+    if !disk.exists(dir) {
+        return Ok(());
+    }
+    for file in [control::path(dir), data_path(dir)] {
+        if disk.exists(&file) {
+            disk.remove(&file)?;
+        }
+    }
+    let log = log_dir(dir);
+    if disk.exists(&log) {
+        for segment in disk.list(&log)?.iter().filter(|path| is_segment(path)) {
+            disk.remove(segment)?;
+        }
+    }
+    for empty in [log.as_path(), dir] {
+        if disk.exists(empty) && disk.list(empty)?.is_empty() {
+            disk.remove_dir_all(empty)?;
+        }
     }
     Ok(())
 }

@@ -485,3 +485,17 @@ fn a_check_finds_what_is_flipped_while_the_database_is_open() {
     disk.flip(&log, at as u64, 1);
     assert!(!db.check().unwrap().is_clean());
 }
+
+#[test]
+fn creating_and_removing_leaves_strange_files_alone() {
+    let disk = SimDisk::new();
+    let strange = Path::new(DIR).join("precious.txt");
+    disk.open(&strange, keel_base::env::OpenMode::Create).unwrap().write_at(b"mine", 0).unwrap();
+    let db = create(&disk, 1).unwrap();
+    put(&db, b"k", "v");
+    db.close().unwrap();
+    Database::remove(db.instance(), Path::new(DIR)).unwrap();
+    assert_eq!(disk.contents(&strange).unwrap(), b"mine");
+    assert_eq!(disk.list(Path::new(DIR)).unwrap(), [strange]);
+    create(&disk, 2).unwrap();
+}
