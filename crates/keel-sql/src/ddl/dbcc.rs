@@ -10,6 +10,7 @@ use keel_query::catalog::TableDef;
 use keel_types::error::Result;
 use keel_types::{Length, SqlError, SqlType, Value};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 const DONE: &str =
     "DBCC execution completed. If DBCC printed error messages, contact your system administrator.";
@@ -23,7 +24,7 @@ impl Runner<'_> {
                 self.check_database(d, quiet)?;
             }
             "SQLPERF" => self.sqlperf()?,
-            "OPENTRAN" => self.dbcc_message("No active open transactions."),
+            "OPENTRAN" => self.oldest_transaction(),
             "INPUTBUFFER" => self.input_buffer(program, frame, d)?,
             "TRACEON" | "TRACEOFF" => {
                 let on = d.command == "TRACEON";
@@ -144,13 +145,45 @@ impl Runner<'_> {
         Ok((rows, problems))
     }
 
+    /// Tells of the transaction that has been open longest among sessions whose current database is this one.
+    fn oldest_transaction(&mut self) {
+        let here = self.info.current_database();
+        let sessions = self.info.engine.sessions.all();
+        let oldest = sessions
+            .iter()
+            .filter(|s| s.transactions.load(Ordering::Relaxed) > 0)
+            .filter(|s| s.database.load(Ordering::Relaxed) == here.id.0)
+            .min_by_key(|s| s.transaction_began.load(Ordering::Relaxed));
+        let Some(session) = oldest else { return self.dbcc_message("No active open transactions.") };
+        let began = Value::DateTime(session.transaction_began.load(Ordering::Relaxed));
+        let began = keel_types::cast::to_text(&began, SqlType::DateTime, 109);
+        let text = format!(
+            "Transaction information for database '{}'.\n\nOldest active transaction:\n    SPID (server process ID): {}\n    \
+             Name          : user_transaction\n    Start time    : {}",
+            here.name(),
+            session.id,
+            began.unwrap_or_default()
+        );
+        self.dbcc_message(&text);
+    }
+
     fn sqlperf(&mut self) -> Result<()> {
         let rows: Vec<Vec<Value>> = self
             .info
             .engine
             .databases()
             .iter()
-            .map(|e| vec![Value::str(&*e.name()), Value::Float(8.0), Value::Float(10.0), Value::Int(0)])
+            .map(|e| {
+                let stats = e.store.stats();
+                let (size, used) = (stats.log_file_bytes as f64, stats.log_used_bytes as f64);
+                let percent = if size == 0.0 { 0.0 } else { 100.0 * used / size };
+                vec![
+                    Value::str(&*e.name()),
+                    Value::Float(size / 1_048_576.0),
+                    Value::Float(percent),
+                    Value::Int(0),
+                ]
+            })
             .collect();
         let columns = [
             ("Database Name", SqlType::SYSNAME),
