@@ -52,6 +52,15 @@ python_with() {
 
 # Microsoft's ODBC driver comes inside a Python package; it is registered in a file of our own.
 odbc_driver() {
+  # The driver links unixODBC's installer library and Kerberos, which are the system's.
+  if ! ldconfig -p | grep -q libodbcinst.so.2 || ! ldconfig -p | grep -q libgssapi_krb5.so.2; then
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+      (apt-get update && apt-get install -y unixodbc odbcinst libgssapi-krb5-2) >"$cache/apt.log" 2>&1
+    else
+      echo "missing: apt-get install unixodbc odbcinst libgssapi-krb5-2" >&2
+      return 1
+    fi
+  fi
   python_with pyodbc mssql-python-odbc
   local library
   library=$(find "$cache/python" -path '*debian_ubuntu*' -name 'libmsodbcsql-18*.so*' | head -1)
