@@ -97,14 +97,17 @@ impl Runner<'_> {
                 found += 1;
             }
         }
+        let root = entry.store.store().base().root();
         for table in picture.tables() {
             let (rows, problems) = self.check_table(table)?;
             if !quiet {
-                let text = format!(
-                    "There are {rows} rows in {} pages for object \"{}\".",
-                    rows / 100 + 1,
-                    table.name
-                );
+                // Pages as of the last checkpoint: rows since then are in memory and in the log.
+                let tree = table.indexes[0].tree.0;
+                let (from, to) = (tree.to_be_bytes(), tree.wrapping_add(1).to_be_bytes());
+                let pages = root
+                    .approximate_leaf_pages(&from, Some(&to))
+                    .map_err(|e| SqlError::new(824, 24, 2, format!("Database '{}': {e}.", entry.name())))?;
+                let text = format!("There are {rows} rows in {pages} pages for object \"{}\".", table.name);
                 self.report(&SqlError::new(2593, 10, 1, text));
             }
             for problem in &problems {
