@@ -18,6 +18,7 @@ macro_rules! errors {
         pub static RAISED: &[(i32, u8, &str)] = &[$(($number, $severity, $text)),*];
     };
 }
+pub(crate) use errors as error_functions;
 
 errors! {
     /// Unknown table, view or other rowset.

@@ -22,6 +22,7 @@
 //! | [`ddl`] | statements that change definitions or administer |
 //! | [`modules`] | procedures, functions, triggers |
 //! | [`functions`], [`views`], [`procs`] | tables of session functions, system views, system procedures |
+//! | [`hadr`] | availability groups: statements, rules, what views show |
 //! | [`sink`] | what a client is told |
 //!
 //! Invariants: a writer holds an intent lock on its table and has compared catalog versions after it got it; a catalog
@@ -41,6 +42,7 @@ pub mod ddl;
 pub mod engine;
 pub mod errors;
 pub mod functions;
+pub mod hadr;
 pub mod map;
 pub mod modules;
 pub mod procs;

@@ -101,6 +101,7 @@ pub struct Engine {
     messages: RwLock<HashMap<i32, String>>,
     app_locks: Mutex<()>,
     requests: AtomicU64,
+    hadr: std::sync::OnceLock<Arc<dyn crate::hadr::Hadr>>,
 }
 
 /// A configured and a running value.
@@ -132,6 +133,7 @@ impl Engine {
             messages: RwLock::default(),
             app_locks: Mutex::new(()),
             requests: AtomicU64::new(0),
+            hadr: std::sync::OnceLock::new(),
             options,
         };
         engine.log_deadlocks();
@@ -232,6 +234,17 @@ impl Engine {
     #[must_use]
     pub fn instance(&self) -> &Arc<Instance> {
         &self.instance
+    }
+
+    /// Connects the replication side, once, before the first client; false when there is one already.
+    pub fn set_hadr(&self, hadr: Arc<dyn crate::hadr::Hadr>) -> bool {
+        self.hadr.set(hadr).is_ok()
+    }
+
+    /// The replication side; `None` on an instance that stands alone.
+    #[must_use]
+    pub fn hadr(&self) -> Option<&Arc<dyn crate::hadr::Hadr>> {
+        self.hadr.get()
     }
 
     /// A database by name.

@@ -2,7 +2,8 @@
 
 use super::{BIT, INT, SMALL, SystemView, TEXT, TINY, ViewContext, bit, int, text};
 use crate::engine::Engine;
-use crate::errors::RAISED;
+use crate::errors;
+use crate::hadr;
 use keel_types::Value;
 use std::collections::BTreeMap;
 
@@ -59,6 +60,10 @@ pub(super) static VIEWS: &[SystemView] = &[SystemView {
     rows,
 }];
 
+fn raised() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
+    errors::RAISED.iter().chain(hadr::errors::RAISED)
+}
+
 /// A text with `%s` where its arguments go.
 fn template(raised: &str) -> String {
     let mut out = String::with_capacity(raised.len());
@@ -82,14 +87,14 @@ fn template(raised: &str) -> String {
 pub fn find(engine: &Engine, number: i32) -> Option<String> {
     let shipped = || {
         let more = MORE.iter().find(|m| m.0 == number && number > 13_000).map(|m| m.2.to_owned());
-        more.or_else(|| RAISED.iter().find(|m| m.0 == number && number > 13_000).map(|m| template(m.2)))
+        more.or_else(|| raised().find(|m| m.0 == number && number > 13_000).map(|m| template(m.2)))
     };
     engine.user_message(number).or_else(shipped)
 }
 
 fn rows(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {
     let mut all = BTreeMap::new();
-    all.extend(RAISED.iter().map(|m| (m.0, (m.1, template(m.2)))));
+    all.extend(raised().map(|m| (m.0, (m.1, template(m.2)))));
     all.extend(MORE.iter().map(|m| (m.0, (m.1, m.2.to_owned()))));
     all.extend(cx.engine.user_messages().into_iter().map(|(number, text)| (number, (16, text))));
     let row = |(number, (severity, message)): (i32, (u8, String))| {

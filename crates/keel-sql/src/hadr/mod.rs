@@ -1,0 +1,96 @@
+//! Availability groups as SQL sees them.
+//!
+//! ```text
+//!   CREATE AVAILABILITY GROUP …  ──checks──► HadrCommand ──► dyn Hadr ──► the server's replication
+//!   sys.dm_hadr_…, logins, USE   ◄────────── HadrState   ◄──┘
+//! ```
+//!
+//! The engine may hold one [`Hadr`] ([`crate::Engine::set_hadr`]): the replication side as plain data. Statements become a
+//! [`HadrCommand`] once everything that the instance can know has been checked; views, access rules and routing are
+//! computed from a [`HadrState`]. Without a `Hadr` the instance stands alone: `SERVERPROPERTY('IsHadrEnabled')` is 0 and
+//! every statement of this family is refused with 35221.
+//!
+//! | module | owns |
+//! | --- | --- |
+//! | [`config`] | what a group, a replica, a listener, an endpoint is configured to be |
+//! | [`state`] | what they are now |
+//! | [`command`] | what can be asked |
+//! | [`errors`] | the product's numbers and texts |
+//! | [`lsn`] | positions in the product's decimal form |
+//!
+//! Deliberately absent: who decides (roles, epochs, the synchronized set), sockets, files, threads.
+
+pub mod command;
+pub mod config;
+pub mod errors;
+pub mod lsn;
+pub mod state;
+
+pub use command::{Caller, GroupChange, HadrCommand, ListenerChange, ReplicaChange};
+pub use config::{
+    AvailabilityMode, BackupPreference, ClusterType, EndpointAddress, EndpointRole, EndpointSpec,
+    EndpointState, FailoverMode, GroupSpec, ListenerIp, ListenerSpec, PrimaryConnections, ReplicaSpec,
+    SecondaryConnections, SeedingMode,
+};
+pub use state::{
+    CommitLatency, ConnectError, DatabaseReplicaState, GroupDatabase, GroupState, HadrState, Health,
+    HealthEvent, JoinState, OperationalState, PhysicalSeeding, Positions, ReplicaCounters, ReplicaState,
+    Role, SeedingAttempt, SuspendReason, SyncState, WaitTotal,
+};
+
+use keel_types::error::Result;
+use std::sync::Arc;
+
+/// A `uniqueidentifier`, in the byte order of [`keel_types::Value::Guid`].
+pub type Guid = [u8; 16];
+
+/// The replication side of an instance. Called by session threads; every method may be called at any time.
+pub trait Hadr: Send + Sync {
+    /// Does what a statement asked for, or refuses with the product's error. Returns once the request is accepted
+    /// (FAILOVER, SUSPEND, RESUME) or done (everything else); errors are in the form clients get them.
+    fn execute(&self, caller: &Caller, command: HadrCommand) -> Result<()>;
+
+    /// How things stand. Cheap enough to be asked at every login.
+    fn state(&self) -> Arc<HadrState>;
+
+    /// The newest entries of the health log, oldest first.
+    fn health_log(&self) -> Vec<HealthEvent>;
+
+    /// Makes a key pair and a self-signed certificate for it. `subject` is a common name; times are seconds since 1970.
+    fn make_certificate(&self, subject: &str, start: i64, expiry: i64) -> Result<MadeCertificate>;
+
+    /// Reads a certificate's facts from its DER form; `None` when it is not one.
+    fn read_certificate(&self, der: &[u8]) -> Option<CertificateFacts>;
+
+    /// Encrypts a private key with a password, for a file.
+    fn seal_key(&self, key: &[u8], password: &str) -> Vec<u8>;
+
+    /// The way back; `None` for a wrong password or a damaged file.
+    fn open_key(&self, sealed: &[u8], password: &str) -> Option<Vec<u8>>;
+}
+
+/// A new certificate and its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeCertificate {
+    /// The certificate, DER.
+    pub certificate: Vec<u8>,
+    /// The private key, PKCS#8 DER.
+    pub key: Vec<u8>,
+}
+
+/// What `sys.certificates` shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertificateFacts {
+    /// Common name or whole subject.
+    pub subject: String,
+    /// Issuer.
+    pub issuer: String,
+    /// Serial number, hex pairs.
+    pub serial: String,
+    /// Valid from, seconds since 1970.
+    pub start: i64,
+    /// Valid until, seconds since 1970.
+    pub expiry: i64,
+    /// SHA-1 of the DER form.
+    pub thumbprint: Vec<u8>,
+}
