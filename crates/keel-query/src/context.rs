@@ -81,6 +81,10 @@ pub trait SessionInfo {
     fn note_identity(&self, table: &TableDef, value: i64);
     /// The table that SET IDENTITY_INSERT … ON names, if any.
     fn identity_insert(&self) -> Option<(DatabaseId, ObjectId)>;
+    /// A statement generated this identity value, its last (`@@IDENTITY`); called before its triggers run.
+    fn identity_generated(&self, value: i64) {
+        let _ = value;
+    }
     /// The next rowversion of a database.
     fn next_rowversion(&self, database: DatabaseId) -> u64;
     /// The next hidden number for a heap row id or uniquifier of a tree; `init` finds the last one in use when the

@@ -168,6 +168,12 @@ errors! {
     no_plan() = (8622, 16, 1, "Query processor could not produce a query plan because of the hints defined in this query. Resubmit the query without specifying any hints and without using SET FORCEPLAN.");
     /// 8672
     merge_twice() = (8672, 16, 1, "The MERGE statement attempted to UPDATE or DELETE the same row more than once. This happens when a target row matches more than one source row. A MERGE statement cannot UPDATE/DELETE the same row of the target table multiple times. Refine the ON clause to ensure a target row matches at most one source row, or use the GROUP BY clause to group the source rows.");
+    /// 550
+    check_option() = (550, 16, 1, "The attempted insert or update failed because the target view either specifies WITH CHECK OPTION or spans a view that specifies WITH CHECK OPTION and one or more rows resulting from the operation did not qualify under the CHECK OPTION constraint.");
+    /// 4403
+    view_of_groups(view: &str) = (4403, 16, 1, "Cannot update the view or function '{view}' because it contains aggregates, or a DISTINCT or GROUP BY clause, or PIVOT or UNPIVOT operator.");
+    /// 4426
+    view_of_union(view: &str) = (4426, 16, 1, "View '{view}' is not updatable because the definition contains a UNION operator.");
     /// 4405
     view_not_updatable_multiple(view: &str) = (4405, 16, 1, "View or function '{view}' is not updatable because the modification affects multiple base tables.");
     /// 4406

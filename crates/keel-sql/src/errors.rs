@@ -45,6 +45,9 @@ errors! {
     cannot_drop_system(name) = 3708, 16, 4, "Cannot drop the database '{name}' because it is a system database.";
     /// Undeclared variable.
     undeclared_variable(name) = 137, 15, 2, "Must declare the scalar variable \"{name}\".";
+    /// REFERENCES of a temporary table.
+    foreign_key_skipped(name) = 1766, 10, 0,
+        "Skipping FOREIGN KEY constraint \"{name}\" definition for temporary table. FOREIGN KEY constraints are not enforced on local or global temporary tables.";
     /// Undeclared table variable.
     undeclared_table_variable(name) = 1087, 15, 2, "Must declare the table variable \"{name}\".";
     /// Duplicate DECLARE.

@@ -12,7 +12,6 @@
 //!   cast::resolve(from, to, style)  → CastFn   ──► f(&Value)         → Result<Value>
 //!   compare::resolve(a, b, collation) → fn     ──► f(&Value, &Value) → Ordering
 //!   functions::lookup(name)         → def      ──► eval(&mut FnCtx, &[Value])
-//!   aggregate::resolve(function, type) → def      ──► init / step / merge / finish
 //! ```
 //!
 //! | module | owns |
@@ -24,7 +23,7 @@
 //! | [`collation`] | string order, equality, hashing, `LIKE`, code page 1252 |
 //! | [`arith`], [`compare`] | operators |
 //! | [`cast`] | conversion between types, string forms |
-//! | [`functions`], [`aggregate`] | built-in functions |
+//! | [`functions`] | built-in functions |
 //! | [`decimal`] | decimal arithmetic |
 //! | [`datetime`] | calendar, date parsing and printing |
 //! | [`error`], [`raise`] | the product's errors |
@@ -33,9 +32,8 @@
 //! a value of a type is always in the type's range, rounded to its scale, padded to its length; no function panics on
 //! any value.
 //!
-//! Deliberately absent: sessions, catalogs, rows, and anything that would need one.
+//! Deliberately absent: sessions, catalogs, rows, and anything that would need one; aggregates (keel-query).
 
-pub mod aggregate;
 pub mod arith;
 pub mod cast;
 pub mod collation;

@@ -31,7 +31,7 @@ pub fn compile_delete(scope: &dyn BindScope, delete: &ast::Delete) -> Result<Pla
 }
 
 fn delete_with(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<Plan> {
-    let mut found = find_target(binder, &delete.target, &delete.from)?;
+    let mut found = find_target(binder, &delete.target, &delete.from, &[])?;
     let table = match reference(&mut found.rel, found.get) {
         Some(g) => {
             let extra = binder.hints(&delete.target.hints, Some(&g.table))?;

@@ -3,11 +3,10 @@
 use super::foreign;
 use super::output::bind_outputs;
 use super::target::Target;
-use super::{Assignment, Change, DmlPlan, column_position, resolve_target};
+use super::{Assignment, Change, DmlPlan, column_position, view};
 use crate::bind::expr::{Clause, ExprCx};
-use crate::bind::from::parts;
 use crate::bind::rel::{Rel, SlotSet};
-use crate::bind::{Binder, BoundQuery, Scope, same_name};
+use crate::bind::{Binder, BoundQuery, Scope};
 use crate::catalog::TableDef;
 use crate::context::DmlAction;
 use crate::errors::{self, Result};
@@ -18,7 +17,7 @@ use crate::expr::compile::Compiler;
 use crate::plan::Planner;
 use crate::plan::api::finish;
 use crate::plan::run::{Body, Plan};
-use crate::scope::{BindScope, ObjectRef};
+use crate::scope::BindScope;
 use keel_parser::ast;
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
@@ -114,85 +113,15 @@ pub(crate) fn insert_columns(table: &TableDef, names: &[ast::Ident]) -> Result<V
 pub fn compile_insert(scope: &dyn BindScope, insert: &ast::Insert) -> Result<Plan> {
     let mut binder = Binder::new(scope);
     binder.query_hints(&insert.options);
-    binder.with_ctes(insert.with.as_ref(), |b| insert_with(b, insert))
-}
-
-fn insert_with(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan> {
-    if let Some(through) = through_view(binder, insert)? {
-        return bind_into_table(binder, &through);
-    }
-    bind_into_table(binder, insert)
-}
-
-/// An INSERT into a view as the same INSERT into its table, when the view is columns of one table and nothing else.
-fn through_view(binder: &Binder<'_>, insert: &ast::Insert) -> Result<Option<ast::Insert>> {
-    let ast::TableRef::Named(name) = &insert.target.table else { return Ok(None) };
-    let Some(ObjectRef::Module(module)) = binder.scope.object(parts(name)) else { return Ok(None) };
-    let refused = || errors::view_not_updatable(&module.name);
-    let options = keel_parser::ParseOptions { quoted_identifier: module.quoted_identifier };
-    let batch = keel_parser::parse_batch(&module.text, options).map_err(|_| refused())?;
-    let Some(ast::StatementKind::CreateView(view)) = batch.statements.first().map(|s| &s.kind) else {
-        return Err(refused());
-    };
-    let ast::QueryBody::Select(select) = &view.query.select.query.body else { return Err(refused()) };
-    let [ast::TableSource { kind: ast::TableSourceKind::Named { name: base, .. }, .. }] =
-        select.from.as_slice()
-    else {
-        return Err(refused());
-    };
-    let plain = !select.distinct && select.top.is_none() && select.group_by.is_none() && !view.check_option;
-    if !plain || view.query.select.with.is_some() {
-        return Err(refused());
-    }
-    let target =
-        ast::DmlTarget { table: ast::TableRef::Named(base.clone()), hints: insert.target.hints.clone() };
-    let mut through = ast::Insert { target, ..insert.clone() };
-    let shown = view_columns(binder, select, &through).ok_or_else(refused)?;
-    let names: Vec<String> = match view.columns.as_slice() {
-        [] => shown.iter().map(|(name, _)| name.clone()).collect(),
-        listed => listed.iter().map(|c| c.text.to_string()).collect(),
-    };
-    let base_of = |wanted: &str| {
-        let at =
-            names.iter().position(|n| same_name(n, wanted)).ok_or_else(|| errors::invalid_column(wanted))?;
-        Ok(ast::Ident::new(shown[at].1.as_str()))
-    };
-    through.columns = if insert.columns.is_empty() {
-        shown.iter().map(|(_, base)| ast::Ident::new(base.as_str())).collect()
-    } else {
-        insert.columns.iter().map(|c| base_of(&c.text)).collect::<Result<_>>()?
-    };
-    Ok(Some(through))
-}
-
-/// Name and table column of each item of a view; `None` when an item is no plain column.
-fn view_columns(
-    binder: &Binder<'_>,
-    select: &ast::Select,
-    through: &ast::Insert,
-) -> Option<Vec<(String, String)>> {
-    let mut shown = Vec::new();
-    for item in &select.items {
-        match item {
-            ast::SelectItem::Star { .. } => {
-                let table = resolve_target(binder, &through.target.table).ok()?;
-                shown.extend(table.columns.iter().map(|c| (c.name.clone(), c.name.clone())));
-            }
-            ast::SelectItem::Expr { expr, alias } => {
-                let ast::ExprKind::Column(column) = &expr.kind else { return None };
-                let base = column.name.text.to_string();
-                shown.push((alias.as_ref().map_or_else(|| base.clone(), |a| a.text.to_string()), base));
-            }
-            ast::SelectItem::Assign { .. } => return None,
-        }
-    }
-    Some(shown)
+    binder.with_ctes(insert.with.as_ref(), |b| bind_into_table(b, insert))
 }
 
 fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan> {
-    let (table, names) = insert_target(binder, insert)?;
+    let (table, names) = view::insert_target(binder, insert)?;
     let columns = insert_columns(&table, &names)?;
-    let target = Target::new(binder, &table)?;
+    let mut target = Target::new(binder, &table)?;
+    let conditions = view::check_option(binder, &insert.target.table, &target)?;
+    target.set_view_checks(&conditions)?;
     let listed = !names.is_empty();
     match &insert.source {
         ast::InsertSource::Values(rows) => {
@@ -232,47 +161,6 @@ fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan
         }
         ast::InsertSource::Execute(_) => Err(errors::not_supported("INSERT EXECUTE")),
     }
-}
-
-/// The table an INSERT fills and the columns it names; a view stands for its one table.
-fn insert_target(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<(Arc<TableDef>, Vec<ast::Ident>)> {
-    let view = match &insert.target.table {
-        ast::TableRef::Named(name) => match binder.scope.object(crate::bind::from::parts(name)) {
-            Some(crate::scope::ObjectRef::Module(m)) if m.kind == crate::catalog::ModuleKind::View => Some(m),
-            _ => None,
-        },
-        ast::TableRef::Variable(_) => None,
-    };
-    let Some(module) = view else {
-        return Ok((resolve_target(binder, &insert.target.table)?, insert.columns.clone()));
-    };
-    let bound = binder.view(&module)?;
-    let mut tables = Vec::new();
-    super::update::references(&bound.rel, &mut tables);
-    let position = |name: &str| -> Result<&crate::bind::OutputColumn> {
-        let found = bound.columns.iter().find(|c| crate::bind::same_name(&c.name, name));
-        found.ok_or_else(|| errors::invalid_column(name))
-    };
-    let shown: Vec<&crate::bind::OutputColumn> = if insert.columns.is_empty() {
-        bound.columns.iter().collect()
-    } else {
-        insert.columns.iter().map(|c| position(&c.text)).collect::<Result<_>>()?
-    };
-    let mut base = None;
-    let mut names = Vec::new();
-    for c in shown {
-        let origin = binder.slots[c.slot as usize].origin;
-        let (get, i) = origin.ok_or_else(|| errors::view_not_updatable(&module.name))?;
-        if base.is_some_and(|b| b != get) {
-            return Err(errors::view_not_updatable_multiple(&module.name));
-        }
-        base = Some(get);
-        let table = tables.iter().find(|(id, _)| *id == get).map(|(_, t)| t);
-        let table = table.ok_or_else(|| errors::view_not_updatable(&module.name))?;
-        names.push(ast::Ident::new(table.columns[i].name.as_str()));
-    }
-    let table = tables.into_iter().find(|(id, _)| Some(*id) == base).map(|(_, t)| t);
-    Ok((table.ok_or_else(|| errors::view_not_updatable(&module.name))?, names))
 }
 
 fn check_width(table: &TableDef, listed: bool, columns: usize, given: usize, values: bool) -> Result<()> {

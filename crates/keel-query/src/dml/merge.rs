@@ -183,6 +183,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     }
     let outputs = compile_outputs(&mut planner, outputs)?;
     let all: Vec<usize> = (0..width).collect();
+    let triggers = compiled.iter().any(|s: &MergeStep| planner.binder.scope.has_triggers(&table, s.action()));
     let text = format!("Table Merge(OBJECT:([{}]))", target.full_name.replace('.', "].["));
     let subplans = planner.subplans;
     let plan = DmlPlan {
@@ -202,7 +203,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
         carried: need.iter().map(|s| *s as usize).collect(),
         old_first,
         savepoint: true,
-        triggers: false,
+        triggers,
         text,
     };
     Ok(finish(binder, Body::Dml(Box::new(plan)), subplans, outputs.columns, None))

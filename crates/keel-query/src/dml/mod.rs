@@ -13,6 +13,7 @@
 //! | `foreign` | foreign keys |
 //! | `insert`, `update`, `delete`, `merge` | binding and compiling each statement |
 //! | `output` | OUTPUT clauses |
+//! | `view` | views and CTEs as targets |
 //! | `run` | execution |
 //! | `bulk` | inserting many rows without a statement |
 
@@ -26,6 +27,7 @@ pub mod output;
 pub mod run;
 pub mod target;
 pub mod update;
+pub(crate) mod view;
 
 use crate::bind::from::parts;
 use crate::bind::{Binder, Source, same_name};
@@ -39,6 +41,7 @@ use crate::plan::text;
 use crate::scope::ObjectRef;
 use keel_parser::ast;
 use keel_types::{Value, column};
+use merge::MergeStep;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -90,8 +93,15 @@ pub(crate) enum Change {
 pub struct Buffers {
     pub(crate) rows: target::RowBuffers,
     pub(crate) key: Vec<u8>,
-    pub(crate) inserted: Vec<Vec<Value>>,
-    pub(crate) deleted: Vec<Vec<Value>>,
+    /// Rows for AFTER triggers, by [`DmlAction`].
+    pub(crate) changed: [ChangedRows; 3],
+}
+
+/// The pseudo-tables of a trigger.
+#[derive(Default)]
+pub(crate) struct ChangedRows {
+    pub inserted: Vec<Vec<Value>>,
+    pub deleted: Vec<Vec<Value>>,
 }
 
 impl DmlPlan {
@@ -107,11 +117,32 @@ impl DmlPlan {
         text::node(&self.source, 1, lines);
     }
 
-    pub(crate) fn action(&self) -> DmlAction {
-        match self.change {
-            Change::Insert(_) => DmlAction::Insert,
-            Change::Update(_) | Change::Merge(_) => DmlAction::Update,
-            Change::Delete(_) => DmlAction::Delete,
+    /// The actions the statement is made of, each once, whether or not rows met them.
+    pub(crate) fn actions(&self) -> Vec<DmlAction> {
+        match &self.change {
+            Change::Insert(_) => vec![DmlAction::Insert],
+            Change::Update(_) => vec![DmlAction::Update],
+            Change::Delete(_) => vec![DmlAction::Delete],
+            Change::Merge(m) => [DmlAction::Insert, DmlAction::Update, DmlAction::Delete]
+                .into_iter()
+                .filter(|a| m.steps.iter().any(|s| s.action() == *a))
+                .collect(),
+        }
+    }
+
+    /// Positions of the columns the statement assigns in rows it keeps.
+    fn assigned(&self) -> Vec<usize> {
+        match &self.change {
+            Change::Update(u) => u.changed.clone(),
+            Change::Merge(m) => m
+                .steps
+                .iter()
+                .flat_map(|s| match s {
+                    MergeStep::Update(_, _, u) => u.changed.clone(),
+                    _ => Vec::new(),
+                })
+                .collect(),
+            _ => Vec::new(),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::merge::{MergeRow, MergeStep};
 use super::output::Output;
 use super::target::{RowBuffers, Target};
 use super::update::UpdateRow;
-use super::{Buffers, Change, DmlPlan};
+use super::{Buffers, Change, ChangedRows, DmlPlan};
 use crate::context::{DmlAction, RowSink, RunInfo, TriggerEvent};
 use crate::errors::{self, Result};
 use crate::exec::access::decode_into;
@@ -31,10 +31,13 @@ impl DmlPlan {
     pub(crate) fn run(&self, state: &mut State, cx: &mut Cx<'_>, sink: &mut dyn RowSink) -> Result<RunInfo> {
         let mark = self.begin(cx)?;
         let State { root, dml, row, .. } = state;
-        let result = self.apply(&mut **root, dml, row, cx, sink).map_err(|e| match e.number {
+        let mut result = self.apply(&mut **root, dml, row, cx, sink).map_err(|e| match e.number {
             3960 => errors::snapshot_conflict(&self.target.name, &self.target.database),
             _ => e,
         });
+        if self.triggers && result.is_ok() {
+            result = self.fire(dml, cx).and(result);
+        }
         self.end(cx, mark, result.is_err())?;
         result
     }
@@ -86,8 +89,7 @@ impl DmlPlan {
         cx: &mut Cx<'_>,
         sink: &mut dyn RowSink,
     ) -> Result<RunInfo> {
-        b.inserted.clear();
-        b.deleted.clear();
+        b.changed.iter_mut().for_each(|c| *c = ChangedRows::default());
         let mut run = Run { plan: self, b, row, sink, info: RunInfo::default(), deferred: Vec::new() };
         source.open(cx)?;
         match &self.change {
@@ -98,29 +100,32 @@ impl DmlPlan {
         }
         run.deferred_checks(cx)?;
         let info = run.info;
-        if self.triggers && info.rows > 0 {
-            self.fire(b, cx)?;
+        if let Some(identity) = info.identity {
+            cx.session.identity_generated(identity);
         }
         Ok(info)
     }
 
-    fn fire(&self, b: &Buffers, cx: &mut Cx<'_>) -> Result<()> {
+    /// Runs the AFTER triggers of each action; they fire for a statement that met no row, too.
+    fn fire(&self, b: &mut Buffers, cx: &mut Cx<'_>) -> Result<()> {
         let Some(triggers) = cx.triggers else { return Ok(()) };
-        let updated: Vec<i32> = match &self.change {
-            Change::Update(u) => u.changed.iter().map(|i| self.target.table.columns[*i].column_id).collect(),
-            _ => Vec::new(),
-        };
-        let event = TriggerEvent {
-            table: &self.target.table,
-            action: self.action(),
-            inserted: &b.inserted,
-            deleted: &b.deleted,
-            updated_columns: &updated,
-        };
-        let vars = std::mem::take(&mut cx.vars);
-        let result = cx.exec_ctx(vars, |ctx| triggers.fire(ctx, event));
-        cx.vars = vars;
-        result
+        let columns = &self.target.table.columns;
+        let assigned: Vec<i32> = self.assigned().into_iter().map(|i| columns[i].column_id).collect();
+        for action in self.actions() {
+            let rows = std::mem::take(&mut b.changed[action as usize]);
+            let event = TriggerEvent {
+                table: &self.target.table,
+                action,
+                inserted: &rows.inserted,
+                deleted: &rows.deleted,
+                updated_columns: if action == DmlAction::Update { &assigned } else { &[] },
+            };
+            let vars = std::mem::take(&mut cx.vars);
+            let result = cx.exec_ctx(vars, |ctx| triggers.fire(ctx, event));
+            cx.vars = vars;
+            result?;
+        }
+        Ok(())
     }
 
     /// Runs as part of another statement (cascades): no savepoint, no output.
@@ -130,7 +135,11 @@ impl DmlPlan {
         let txn = cx.txn(self.target.table.database)?;
         txn.lock_table(self.target.table.object_id as u32, LockMode::IntentExclusive)
             .map_err(|e| cx.storage_error(&e))?;
-        self.apply(&mut *source, &mut buffers, &mut Vec::new(), cx, &mut crate::context::NoRows)?;
+        let info =
+            self.apply(&mut *source, &mut buffers, &mut Vec::new(), cx, &mut crate::context::NoRows)?;
+        if self.triggers && info.rows > 0 {
+            self.fire(&mut buffers, cx)?;
+        }
         Ok(())
     }
 }
@@ -402,12 +411,18 @@ impl Run<'_> {
         }
         if plan.triggers {
             let width = plan.target.table.columns.len();
+            let action = match (inserted, deleted) {
+                (true, true) => DmlAction::Update,
+                (true, false) => DmlAction::Insert,
+                _ => DmlAction::Delete,
+            };
+            let rows = &mut self.b.changed[action as usize];
             if inserted {
                 let first = plan.target.new_first;
-                self.b.inserted.push(cx.slots[first..first + width].to_vec());
+                rows.inserted.push(cx.slots[first..first + width].to_vec());
             }
             if deleted {
-                self.b.deleted.push(cx.slots[plan.old_first..plan.old_first + width].to_vec());
+                rows.deleted.push(cx.slots[plan.old_first..plan.old_first + width].to_vec());
             }
         }
         Ok(())

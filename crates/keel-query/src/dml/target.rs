@@ -41,6 +41,8 @@ pub struct Target {
     pub computed_inputs: Vec<Vec<usize>>,
     /// CHECK constraints over the new slots, with the columns they read.
     pub checks: Vec<(String, Pred, Vec<usize>, Option<String>)>,
+    /// Conditions of a view WITH CHECK OPTION over the new slots, with the columns they read.
+    pub view_checks: Vec<(Pred, Vec<usize>)>,
     /// Foreign keys of this table.
     pub parents: Vec<super::foreign::ParentCheck>,
     /// Position of the identity column.
@@ -180,6 +182,7 @@ impl Target {
             computed: Vec::new(),
             computed_inputs: Vec::new(),
             checks: Vec::new(),
+            view_checks: Vec::new(),
             parents: Vec::new(),
             identity: table.columns.iter().position(|c| c.identity.is_some()),
             rowversion: table.columns.iter().position(|c| c.ty == SqlType::RowVersion),
@@ -226,6 +229,15 @@ impl Target {
             let single = (columns.len() == 1).then(|| table.columns[columns[0]].name.clone());
             let pred = Compiler { subqueries: &mut NoSubqueries }.condition(&bound)?;
             self.checks.push((check.name.clone(), pred, columns, single));
+        }
+        Ok(())
+    }
+
+    /// Takes the conditions of the view through which the table is changed.
+    pub fn set_view_checks(&mut self, conditions: &[Expr]) -> Result<()> {
+        for e in conditions {
+            let pred = Compiler { subqueries: &mut NoSubqueries }.condition(e)?;
+            self.view_checks.push((pred, self.positions(e)));
         }
         Ok(())
     }
@@ -344,6 +356,12 @@ impl Target {
                     &self.name,
                     &column,
                 ));
+            }
+        }
+        for (pred, columns) in &self.view_checks {
+            let read = changed.is_none_or(|c| columns.iter().any(|x| c.contains(x)));
+            if read && pred.eval(cx)? != Some(true) {
+                return Err(errors::check_option());
             }
         }
         Ok(())
@@ -675,6 +693,9 @@ impl Target {
             if columns.iter().any(|c| changed.contains(c)) {
                 needed.extend(columns);
             }
+        }
+        for (_, columns) in &self.view_checks {
+            needed.extend(columns);
         }
         for parent in self.parents.iter().filter(|p| p.columns.iter().any(|c| changed.contains(c))) {
             needed.extend(&parent.columns);

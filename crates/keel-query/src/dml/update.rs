@@ -3,7 +3,7 @@
 use super::cascade::{self, Child};
 use super::output::{bind_outputs, compile_outputs, slots_of};
 use super::target::Target;
-use super::{Change, DmlPlan, decoders, renamed, resolve_target};
+use super::{Change, DmlPlan, decoders, renamed, resolve_target, view};
 use crate::bind::expr::{Clause, ExprCx, arith_op};
 use crate::bind::from::join;
 use crate::bind::merge_types::assign_to;
@@ -93,11 +93,12 @@ pub(crate) struct Found {
     pub simple: bool,
 }
 
-/// Binds FROM and finds the target in it; a target that FROM does not name is added.
+/// Binds FROM and finds the target in it; a target that FROM does not name is added. `assigned` are the columns SET names.
 pub(crate) fn find_target(
     binder: &mut Binder<'_>,
     target: &ast::DmlTarget,
     from: &[ast::TableSource],
+    assigned: &[&ast::ColumnRef],
 ) -> Result<Found> {
     let (mut rel, mut sources) = binder.from_clause(from, None)?;
     let named = match &target.table {
@@ -150,25 +151,10 @@ pub(crate) fn find_target(
     };
     let get = match source.get {
         Some(id) => id,
-        None => updatable_base(binder, &source)?,
+        None => view::updatable_base(binder, &rel, &source, assigned)?,
     };
     let simple = matches!(&rel, Rel::Get(g) if g.id == get);
     Ok(Found { rel, sources, source, get, simple })
-}
-
-/// The one table behind a view or CTE.
-fn updatable_base(binder: &Binder<'_>, source: &Source) -> Result<u32> {
-    let mut ids: Vec<u32> = source
-        .columns
-        .iter()
-        .filter_map(|c| binder.slots[c.slot as usize].origin.map(|(id, _)| id))
-        .collect();
-    ids.dedup();
-    match ids.as_slice() {
-        [one] => Ok(*one),
-        [] => Err(errors::view_not_updatable(&source.alias)),
-        _ => Err(errors::view_not_updatable_multiple(&source.alias)),
-    }
 }
 
 pub(crate) fn references(rel: &Rel, into: &mut Vec<(u32, crate::bind::ArcTable)>) {
@@ -241,6 +227,15 @@ pub(crate) fn bind_sets(
         bound.push(BoundSet { column: position, variable: info, value: e });
     }
     Ok(bound)
+}
+
+fn assigned_column(set: &ast::UpdateSet) -> Option<&ast::ColumnRef> {
+    match set {
+        ast::UpdateSet::Variable { .. } => None,
+        ast::UpdateSet::Column { column, .. }
+        | ast::UpdateSet::VariableAndColumn { column, .. }
+        | ast::UpdateSet::Write { column, .. } => Some(column),
+    }
 }
 
 /// A bound item of SET.
@@ -362,7 +357,8 @@ pub fn compile_update(scope: &dyn BindScope, update: &ast::Update) -> Result<Pla
 }
 
 fn update_with(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Plan> {
-    let mut found = find_target(binder, &update.target, &update.from)?;
+    let assigned: Vec<&ast::ColumnRef> = update.assignments.iter().filter_map(assigned_column).collect();
+    let mut found = find_target(binder, &update.target, &update.from, &assigned)?;
     let table = match reference(&mut found.rel, found.get) {
         Some(g) => {
             let extra = binder.hints(&update.target.hints, Some(&g.table))?;
@@ -371,7 +367,11 @@ fn update_with(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Plan> {
         }
         None => return Err(errors::view_not_updatable(&found.source.alias)),
     };
-    let target = Target::new(binder, &table)?;
+    let mut target = Target::new(binder, &table)?;
+    if found.source.get.is_none() {
+        let conditions = view::check_option(binder, &update.target.table, &target)?;
+        target.set_view_checks(&conditions)?;
+    }
     let scope = Scope::new(found.sources.clone(), None);
     let sets = bind_sets(binder, &target, &found.source, &scope, &update.assignments)?;
     let filter = where_clause(binder, update.filter.as_ref(), &scope)?;

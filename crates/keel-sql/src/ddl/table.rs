@@ -398,7 +398,10 @@ impl<'a> TableBuilder<'a> {
             }
             ConstraintKind::ForeignKey { columns, table, referenced, on_delete, on_update, .. } => {
                 if self.private {
-                    // Temporary tables parse foreign keys and do without them.
+                    let object_id = self.object_id();
+                    let first = own.or(columns.first()).map_or("", |c| c.text.as_str());
+                    let name = self.constraint_name(constraint.name.as_ref(), "FK", first, object_id);
+                    self.scope.info.say(errors::foreign_key_skipped(&name));
                     return Ok(());
                 }
                 let columns: Vec<ast::Ident> = match own {

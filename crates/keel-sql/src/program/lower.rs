@@ -1,5 +1,6 @@
 //! Syntax tree to instructions.
 
+use super::variables::VariableUses;
 use super::{
     ArgValue, Call, CallArg, CallTarget, CursorName, CursorOp, FetchDirection, FetchOp, Instruction, Label,
     ModuleIdentity, NameSource, Op, ParameterDef, Positioned, Program, RaisErrorOp, SetOp, Slot, TableShape,
@@ -74,6 +75,7 @@ pub fn lower_module(
     options: TextOptions,
     types: &dyn TypeLookup,
 ) -> Result<Program> {
+    let uses = VariableUses::of(&text, options.quoted_identifier);
     let mut lower = Lower {
         types,
         program: Program {
@@ -94,6 +96,7 @@ pub fn lower_module(
         labels: HashMap::new(),
         gotos: Vec::new(),
         line: 1,
+        uses,
     };
     if let Some((variable, elements)) = shape.returns_table {
         let shape = TableShape::Elements(elements.to_vec());
@@ -122,6 +125,7 @@ struct Lower<'a> {
     labels: HashMap<SmolStr, (Label, u16)>,
     gotos: Vec<(usize, SmolStr, u32)>,
     line: u32,
+    uses: VariableUses,
 }
 
 impl Lower<'_> {
@@ -268,6 +272,7 @@ impl Lower<'_> {
 
     fn statement(&mut self, s: &ast::Statement) -> Result<()> {
         self.line = s.span.line;
+        self.check_variables(s)?;
         match &s.kind {
             StatementKind::Block(body) => return self.block(body),
             StatementKind::If(i) => return self.if_statement(i),
@@ -287,6 +292,30 @@ impl Lower<'_> {
         let op = self.operation(s)?;
         self.emit(op);
         Ok(())
+    }
+
+    /// Error 137 for a variable that no DECLARE of the text makes.
+    fn check_variables(&self, s: &ast::Statement) -> Result<()> {
+        let end = match &s.kind {
+            StatementKind::If(i) => i.then.span.start,
+            StatementKind::While(w) => w.body.span.start,
+            StatementKind::Insert(i) if matches!(i.source, ast::InsertSource::Execute(_)) => return Ok(()),
+            StatementKind::Select(_)
+            | StatementKind::Insert(_)
+            | StatementKind::Update(_)
+            | StatementKind::Delete(_)
+            | StatementKind::Merge(_)
+            | StatementKind::Declare(_)
+            | StatementKind::SetVariable(_)
+            | StatementKind::Return(_)
+            | StatementKind::Print(_)
+            | StatementKind::RaisError(_)
+            | StatementKind::Throw(_)
+            | StatementKind::WaitFor(_)
+            | StatementKind::DeclareCursor(_) => s.span.end,
+            _ => return Ok(()),
+        };
+        self.uses.check(&self.program, s.span.start, end)
     }
 
     fn operation(&mut self, s: &ast::Statement) -> Result<Op> {

@@ -15,6 +15,7 @@
 
 pub mod lower;
 mod unit;
+mod variables;
 
 pub use lower::{ModuleShape, lower_batch, lower_module};
 pub use unit::{Compiled, CompiledCode, Dependencies, Unit, UnitSource};

@@ -265,7 +265,6 @@ impl Runner<'_> {
         self.info.error.set(0);
         self.info.row_count.set(run.rows);
         if run.identity.is_some() {
-            self.info.identity.set(run.identity);
             self.info.scope_identity.set(run.identity);
         }
     }

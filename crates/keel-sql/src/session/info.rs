@@ -364,6 +364,9 @@ impl SessionInfo for Info {
             let _ = entry.note_identity(table.object_id, increment, value);
         }
     }
+    fn identity_generated(&self, value: i64) {
+        self.identity.set(Some(value));
+    }
     fn identity_insert(&self) -> Option<(DatabaseId, ObjectId)> {
         self.identity_insert.get()
     }

@@ -1,0 +1,188 @@
+//! Views and common table expressions as targets: which table stands behind one, whether it may be changed through it,
+//! and what WITH CHECK OPTION asks of the new rows.
+//!
+//! A view is bound like in a query; the columns a statement names lead to the one reference whose rows change. Nothing
+//! between that reference and the top of the tree may combine rows.
+
+use super::target::Target;
+use super::update::references;
+use crate::bind::from::parts;
+use crate::bind::rel::Rel;
+use crate::bind::{Binder, OutputColumn, Source, parse_error, same_name};
+use crate::catalog::{ModuleDef, ModuleKind, TableDef};
+use crate::errors::{self, Result};
+use crate::expr::{Expr, Slot};
+use crate::scope::ObjectRef;
+use keel_parser::ast;
+use keel_types::SqlType;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The view that a name stands for, if it is one.
+fn view_of(binder: &Binder<'_>, table: &ast::TableRef) -> Option<Arc<ModuleDef>> {
+    let ast::TableRef::Named(name) = table else { return None };
+    match binder.scope.object(parts(name)) {
+        Some(ObjectRef::Module(m)) if m.kind == ModuleKind::View => Some(m),
+        _ => None,
+    }
+}
+
+/// The one table behind a view or CTE whose `assigned` columns change (all columns when there are none).
+pub(crate) fn updatable_base(
+    binder: &Binder<'_>,
+    rel: &Rel,
+    source: &Source,
+    assigned: &[&ast::ColumnRef],
+) -> Result<u32> {
+    let named = |name: &str| assigned.is_empty() || assigned.iter().any(|a| same_name(&a.name.text, name));
+    let mut ids: Vec<u32> = source
+        .columns
+        .iter()
+        .filter(|c| named(&c.name))
+        .filter_map(|c| binder.slots[c.slot as usize].origin.map(|(id, _)| id))
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    match ids.as_slice() {
+        [one] => {
+            plain_path(rel, *one, &source.alias)?;
+            Ok(*one)
+        }
+        [] if combines(rel) => Err(errors::view_of_groups(&source.alias)),
+        [] if unites(rel) => Err(errors::view_of_union(&source.alias)),
+        [] => Err(errors::view_not_updatable(&source.alias)),
+        _ => Err(errors::view_not_updatable_multiple(&source.alias)),
+    }
+}
+
+fn combines(rel: &Rel) -> bool {
+    matches!(rel, Rel::Aggregate { .. } | Rel::Distinct { .. }) || rel.inputs().into_iter().any(combines)
+}
+
+fn unites(rel: &Rel) -> bool {
+    matches!(rel, Rel::SetOp { .. }) || rel.inputs().into_iter().any(unites)
+}
+
+/// Errors 4403 and 4426 when rows are combined between the reference and the top; true when it was found.
+fn plain_path(rel: &Rel, id: u32, view: &str) -> Result<bool> {
+    if let Rel::Get(g) = rel {
+        return Ok(g.id == id);
+    }
+    for input in rel.inputs() {
+        if !plain_path(input, id, view)? {
+            continue;
+        }
+        return match rel {
+            Rel::Aggregate { .. } | Rel::Distinct { .. } => Err(errors::view_of_groups(view)),
+            Rel::SetOp { .. } => Err(errors::view_of_union(view)),
+            _ => Ok(true),
+        };
+    }
+    Ok(false)
+}
+
+/// The table an INSERT fills and the columns it names; a view stands for its one table.
+pub(crate) fn insert_target(
+    binder: &mut Binder<'_>,
+    insert: &ast::Insert,
+) -> Result<(Arc<TableDef>, Vec<ast::Ident>)> {
+    let Some(module) = view_of(binder, &insert.target.table) else {
+        return Ok((super::resolve_target(binder, &insert.target.table)?, insert.columns.clone()));
+    };
+    let bound = binder.view(&module)?;
+    let mut tables = Vec::new();
+    references(&bound.rel, &mut tables);
+    let position = |name: &str| -> Result<&OutputColumn> {
+        let found = bound.columns.iter().find(|c| same_name(&c.name, name));
+        found.ok_or_else(|| errors::invalid_column(name))
+    };
+    let shown: Vec<&OutputColumn> = if insert.columns.is_empty() {
+        bound.columns.iter().collect()
+    } else {
+        insert.columns.iter().map(|c| position(&c.text)).collect::<Result<_>>()?
+    };
+    let mut base = None;
+    let mut names = Vec::new();
+    for c in shown {
+        let Some((get, i)) = binder.slots[c.slot as usize].origin else {
+            plain_path(&bound.rel, base.unwrap_or(u32::MAX), &module.name)?;
+            return Err(if combines(&bound.rel) {
+                errors::view_of_groups(&module.name)
+            } else {
+                errors::view_not_updatable(&module.name)
+            });
+        };
+        if base.is_some_and(|b| b != get) {
+            return Err(errors::view_not_updatable_multiple(&module.name));
+        }
+        base = Some(get);
+        let table = tables.iter().find(|(id, _)| *id == get).map(|(_, t)| t);
+        let table = table.ok_or_else(|| errors::view_not_updatable(&module.name))?;
+        let column = &table.columns[i];
+        let ours = column.identity.is_some() || column.ty == SqlType::RowVersion;
+        if !(ours && insert.columns.is_empty()) {
+            names.push(ast::Ident::new(column.name.as_str()));
+        }
+    }
+    plain_path(&bound.rel, base.unwrap_or(u32::MAX), &module.name)?;
+    let table = tables.into_iter().find(|(id, _)| Some(*id) == base).map(|(_, t)| t);
+    Ok((table.ok_or_else(|| errors::view_not_updatable(&module.name))?, names))
+}
+
+/// Conditions on the new row, over the target's new slots: those of the view named, or of the views below it, that are
+/// WITH CHECK OPTION.
+pub(crate) fn check_option(
+    binder: &mut Binder<'_>,
+    named: &ast::TableRef,
+    target: &Target,
+) -> Result<Vec<Expr>> {
+    let mut at = named.clone();
+    while let Some(module) = view_of(binder, &at) {
+        let options = keel_parser::ParseOptions { quoted_identifier: module.quoted_identifier };
+        let batch = keel_parser::parse_batch(&module.text, options).map_err(|e| parse_error(*e))?;
+        let Some(ast::StatementKind::CreateView(view)) = batch.statements.into_iter().next().map(|s| s.kind)
+        else {
+            break;
+        };
+        if view.check_option {
+            let bound = binder.view(&module)?;
+            return new_row_conditions(binder, &bound.rel, target);
+        }
+        let ast::QueryBody::Select(select) = &view.query.select.query.body else { break };
+        let [ast::TableSource { kind: ast::TableSourceKind::Named { name, .. }, .. }] =
+            select.from.as_slice()
+        else {
+            break;
+        };
+        at = ast::TableRef::Named(name.clone());
+    }
+    Ok(Vec::new())
+}
+
+fn new_row_conditions(binder: &Binder<'_>, rel: &Rel, target: &Target) -> Result<Vec<Expr>> {
+    let mut tables = Vec::new();
+    references(rel, &mut tables);
+    if tables.len() != 1 {
+        return Err(errors::not_supported("WITH CHECK OPTION of a view of several tables"));
+    }
+    let mut conditions = Vec::new();
+    let mut first = 0;
+    collect(rel, &mut conditions, &mut first);
+    if conditions.iter().any(Expr::has_subquery) {
+        return Err(errors::not_supported("WITH CHECK OPTION of a view with a subquery"));
+    }
+    let map: HashMap<Slot, Expr> = (0..target.table.columns.len())
+        .map(|i| (first + i as Slot, binder.read((target.new_first + i) as Slot)))
+        .collect();
+    conditions.iter_mut().for_each(|e| e.substitute(&map));
+    Ok(conditions)
+}
+
+fn collect(rel: &Rel, conditions: &mut Vec<Expr>, first: &mut Slot) {
+    match rel {
+        Rel::Get(g) => *first = g.first_slot,
+        Rel::Filter { predicates, .. } => conditions.extend(predicates.iter().cloned()),
+        _ => {}
+    }
+    rel.inputs().into_iter().for_each(|r| collect(r, conditions, first));
+}
