@@ -12,7 +12,7 @@
 //! | 24 | 8 | first LSN | position of the first payload byte |
 //! | 32 | 4 | payload length | 1 ..= 61,376 |
 //! | 36 | 4 | incarnation | random per opening of the log by its writer, so that two blocks written at one position after a crash never have equal checksums |
-//! | 40 | 8 | hardened | the writer's hardened LSN when it sealed the block |
+//! | 40 | 8 | hardened | what the writer knew to be safe when it sealed the block: its hardened LSN, in a group the lower of that and what all had agreed on |
 //! | 48 | 12 | reserved | 0 |
 //! | 60 | 4 | checksum | CRC32C of bytes 0..60 and of the payload |
 //! | 64 | n | payload | |
@@ -77,7 +77,7 @@ pub struct Header {
     pub payload_len: u32,
     /// Random per opening by the writer.
     pub incarnation: u32,
-    /// The writer's hardened position at sealing.
+    /// What the writer knew to be hardened (in a group: agreed) at sealing.
     pub hardened: Lsn,
     /// CRC32C; filled by [`seal`] and by [`decode`].
     pub checksum: u32,

@@ -37,6 +37,17 @@ pub enum LogError {
         /// What is wrong there.
         what: String,
     },
+    /// This replica does not write the log now (or no longer in the term in which the caller began).
+    #[error("this replica is not the writer of the log")]
+    NotWriter,
+    /// A block that does not go on where the log ends, or that may not be taken any more. Nothing was appended.
+    #[error("the block does not continue the log at position {at}: {what}")]
+    NotNext {
+        /// Where the log ends.
+        at: Lsn,
+        /// What does not fit.
+        what: String,
+    },
     /// Reading or preparing files failed.
     #[error("log file: {0}")]
     Io(#[from] io::Error),

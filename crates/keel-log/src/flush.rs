@@ -8,7 +8,7 @@ use crate::block::{self, HEADER_BYTES};
 use crate::error::LogError;
 use crate::log::{Group, LiveSegment, Log, MARK_EVERY_BYTES, SealedBlock, Shared};
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
-use keel_base::Lsn;
+use keel_base::{Epoch, Lsn};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -19,12 +19,14 @@ pub(crate) struct Writer {
     /// An empty group whose buffers are used again.
     spare: Group,
     /// Checksum of the last block.
-    previous: u32,
+    pub(crate) previous: u32,
+    /// Epoch of the last block.
+    pub(crate) epoch: Epoch,
 }
 
 impl Writer {
-    pub(crate) fn new(previous: u32) -> Writer {
-        Writer { spare: Group::default(), previous }
+    pub(crate) fn new(previous: u32, epoch: Epoch) -> Writer {
+        Writer { spare: Group::default(), previous, epoch }
     }
 }
 
@@ -189,7 +191,7 @@ impl Shared {
             return Ok(());
         }
         let began = self.clock.now();
-        self.seal(&mut group, &mut writer.previous);
+        self.seal(&mut group, &mut writer);
         self.show(&group);
         self.write(&group)?;
         self.written.store(end.0, Ordering::Release);
@@ -204,10 +206,18 @@ impl Shared {
     }
 
     /// Fills in the headers of segments and blocks, in order, since each block holds the checksum of the one before.
-    fn seal(&self, group: &mut Group, previous: &mut u32) {
+    /// Received blocks are sealed already.
+    fn seal(&self, group: &mut Group, writer: &mut Writer) {
         let hardened = Lsn(self.hardened.load(Ordering::Acquire));
+        let agreed = hardened.min(Lsn(self.agreed.load(Ordering::Relaxed)));
+        let own_epoch = Epoch(self.epoch.load(Ordering::Relaxed));
         let mut entered = group.extents.iter().filter(|e| e.enters.is_some()).peekable();
         for planned in &group.blocks {
+            let epoch = planned.received.map_or(own_epoch, |received| received.0);
+            if epoch != writer.epoch {
+                writer.epoch = epoch;
+                self.epochs.lock().push((epoch, planned.first_lsn));
+            }
             while let Some(extent) = entered.next_if(|e| e.start <= planned.start) {
                 let (sequence, first_lsn) = extent.enters.expect("filtered for it");
                 let header = SegmentHeader {
@@ -216,25 +226,32 @@ impl Shared {
                     first_lsn,
                     size: extent.segment.size,
                     hardened,
-                    epoch: self.options.epoch,
-                    previous: *previous,
+                    epoch,
+                    previous: writer.previous,
                     incarnation: self.incarnation,
                 };
                 header.encode(&mut group.bytes[extent.start..extent.start + SEGMENT_HEADER_BYTES]);
             }
+            if let Some((_, checksum)) = planned.received {
+                writer.previous = checksum;
+                continue;
+            }
             let header = block::Header {
                 flags: planned.flags,
                 log_id: self.options.log_id,
-                previous: *previous,
-                epoch: self.options.epoch,
+                previous: writer.previous,
+                epoch,
                 first_lsn: planned.first_lsn,
                 payload_len: u32::try_from(planned.payload_len).expect("a block is at most 60 KB"),
                 incarnation: self.incarnation,
-                hardened,
+                hardened: agreed,
                 checksum: 0,
             };
             let end = planned.start + HEADER_BYTES + planned.payload_len;
-            *previous = block::seal(&mut group.bytes[planned.start..end], &header);
+            writer.previous = block::seal(&mut group.bytes[planned.start..end], &header);
+        }
+        if group.blocks.last().is_some_and(|last| last.received.is_none()) {
+            self.tip.store(writer.previous, Ordering::Release);
         }
     }
 

@@ -25,6 +25,12 @@
 //!    forms. Afterwards it wakes exactly those whose LSN is hardened, and one of the others as the next leader.
 //!    There is no timer and no log thread.
 //!
+//! ## Two ways to grow
+//! A log has one writer among its copies. The writer appends bytes and seals blocks ([`Log::start_term`]); every other copy stores
+//! the writer's blocks as they are ([`Log::append_block`], [`follow`]), so that all copies agree on every position
+//! whatever their segments. A copy that went another way is [cut](Log::cut) back to the last common block; which one that
+//! is, the table of [epochs](Log::epochs) and the checksums tell.
+//!
 //! ## Positions
 //! `truncated ≤ hardened ≤ written ≤ appended`, all counted in LSNs, checked by [`Positions::assert_ordered`] after each
 //! flush and truncation. Not implied: that `truncated` falls on a segment border, or that anything ≤ written survives.
@@ -34,6 +40,8 @@
 //!   [`LogError::Poisoned`], opening the log again decides.
 //! * Opening finds the end by following the chain. What lies behind the last good block is a torn tail only if nothing
 //!   there claims that more had been hardened; otherwise it is [`LogError::Corrupt`], never a silent cut ([`open`]).
+//! * A block names the epoch of its writer. A copy takes blocks only from who speaks for the newest epoch that it has
+//!   promised; a writer that lost its term appends nothing more ([`LogError::NotWriter`]).
 //! * An append is refused with [`LogError::Full`] *before* it gets an LSN when its space is not certain.
 //!
 //! ## Deliberately absent
@@ -42,14 +50,17 @@
 
 mod aligned;
 pub mod block;
+mod cut;
 mod error;
 mod flush;
+mod follow;
 mod log;
 pub mod open;
 pub mod scan;
 pub mod segment;
 
 pub use error::LogError;
+pub use follow::voids_unfinished;
 pub use log::{Log, LogOptions, LogStats, Positions, SealedBlock, Tap};
 pub use open::OpenFrom;
 pub use scan::Scanner;

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// How a log is made or opened.
 #[derive(Clone, Debug)]
@@ -24,6 +24,9 @@ pub struct LogOptions {
     pub epoch: Epoch,
     /// Position of the first byte of a new log.
     pub first_lsn: Lsn,
+    /// Checksum of the block before `first_lsn`, when a new log goes on where another copy's stands; `None` for a log
+    /// that begins with nothing before it.
+    pub first_previous: Option<u32>,
     /// Size of the first segment; later ones grow with the log.
     pub segment_bytes: u64,
     /// No segment is made larger than this.
@@ -40,6 +43,7 @@ impl Default for LogOptions {
             log_id: 1,
             epoch: Epoch(1),
             first_lsn: Lsn::ZERO,
+            first_previous: None,
             segment_bytes: 1 << 20,
             segment_bytes_max: 64 << 20,
             log_bytes_max: u64::MAX,
@@ -113,6 +117,9 @@ pub type Tap = Arc<dyn Fn(&SealedBlock<'_>) + Send + Sync>;
 
 type Hook = Arc<dyn Fn() + Send + Sync>;
 
+/// Stands for "whatever term it is" in [`Log::append`].
+const ANY_TERM: u64 = u64::MAX;
+
 /// One database's log. Clones share it.
 #[derive(Clone)]
 pub struct Log {
@@ -121,7 +128,7 @@ pub struct Log {
 
 /// Everything the threads that use a log share.
 ///
-/// Lock order: `writer` → `directory` → `appender` → `waiters`; `provisioning` before `appender`.
+/// Lock order: `writer` → `directory` → `appender` → `waiters`; `provisioning` before `appender`; `epochs` last.
 pub(crate) struct Shared {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -129,6 +136,17 @@ pub(crate) struct Shared {
     pub(crate) options: LogOptions,
     /// Random number of this opening, in each block header.
     pub(crate) incarnation: u32,
+    /// The newest epoch promised: what a local writer stamps, and below which nobody's blocks are taken.
+    /// Changed under the appender's lock.
+    pub(crate) epoch: AtomicU64,
+    /// What all replicas have agreed on; `u64::MAX` while nobody else has a say.
+    pub(crate) agreed: AtomicU64,
+    /// Checksum of the last block sealed or received.
+    pub(crate) tip: AtomicU32,
+    /// Counts the cuts, so that scanners forget what they have read ahead.
+    pub(crate) cuts: AtomicU64,
+    /// Where the blocks of each epoch begin, as far back as the log reaches.
+    pub(crate) epochs: Mutex<Vec<(Epoch, Lsn)>>,
     pub(crate) appender: Mutex<Appender>,
     pub(crate) writer: Mutex<Writer>,
     pub(crate) waiters: Mutex<Waiters>,
@@ -182,6 +200,12 @@ pub(crate) struct Appender {
     pub(crate) spares: VecDeque<Arc<Segment>>,
     /// Sequence of `segment`.
     pub(crate) sequence: u64,
+    /// The term in which local appends are taken; 0 when none are.
+    pub(crate) term: u64,
+    /// The last term there was.
+    pub(crate) last_term: u64,
+    /// Whether the last block of the group, or of the log when the group is empty, was received.
+    pub(crate) receiving: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -204,6 +228,8 @@ pub(crate) struct PlannedBlock {
     pub(crate) first_lsn: Lsn,
     pub(crate) payload_len: usize,
     pub(crate) flags: u8,
+    /// Epoch and checksum of a block that came sealed from another replica.
+    pub(crate) received: Option<(Epoch, u32)>,
 }
 
 /// A run of the group's bytes that goes to one place.
@@ -257,6 +283,9 @@ impl Appender {
             open: None,
             spares: VecDeque::new(),
             sequence,
+            term: 1,
+            last_term: 1,
+            receiving: false,
         }
     }
 
@@ -290,19 +319,26 @@ impl Appender {
 
     fn open_block(&mut self, continues: bool) {
         assert!(self.open.is_none(), "one block is filled at a time");
-        if self.segment.size - self.position < TAIL_BYTES_MIN {
+        self.place(TAIL_BYTES_MIN);
+        let rest = usize::try_from(self.segment.size - self.position).unwrap_or(usize::MAX);
+        let start = self.group.bytes.len();
+        self.group.bytes.extend_from_slice(&[0; HEADER_BYTES]);
+        let flags = if continues { block::FLAG_CONTINUES } else { 0 };
+        let first_lsn = self.next_lsn;
+        self.group.blocks.push(PlannedBlock { start, first_lsn, payload_len: 0, flags, received: None });
+        self.open = Some(OpenBlock { capacity: rest.min(BLOCK_BYTES_MAX) - HEADER_BYTES });
+    }
+
+    /// Makes sure that `bytes` of the present segment are free, or enters the next, and that the group says where its
+    /// next byte goes.
+    pub(crate) fn place(&mut self, bytes: u64) {
+        if self.segment.size - self.position < bytes.max(TAIL_BYTES_MIN) {
             self.enter_next_segment();
         } else if self.group.extents.is_empty() {
             let start = self.group.bytes.len();
             let (segment, offset) = (Arc::clone(&self.segment), self.position);
             self.group.extents.push(Extent { segment, offset, start, enters: None });
         }
-        let rest = usize::try_from(self.segment.size - self.position).unwrap_or(usize::MAX);
-        let start = self.group.bytes.len();
-        self.group.bytes.extend_from_slice(&[0; HEADER_BYTES]);
-        let flags = if continues { block::FLAG_CONTINUES } else { 0 };
-        self.group.blocks.push(PlannedBlock { start, first_lsn: self.next_lsn, payload_len: 0, flags });
-        self.open = Some(OpenBlock { capacity: rest.min(BLOCK_BYTES_MAX) - HEADER_BYTES });
     }
 
     fn enter_next_segment(&mut self) {
@@ -360,7 +396,7 @@ impl Log {
             size,
             hardened: first_lsn,
             epoch: options.epoch,
-            previous: options.log_id,
+            previous: options.first_previous.unwrap_or(options.log_id),
             incarnation,
         };
         let mut bytes = [0; SEGMENT_HEADER_BYTES];
@@ -375,9 +411,11 @@ impl Log {
             }]),
             spares: VecDeque::new(),
             appender: Appender::new(segment, 1, SEGMENT_HEADER_BYTES as u64, first_lsn),
-            previous: options.log_id,
+            previous: options.first_previous.unwrap_or(options.log_id),
             slots: Slots { next_slot: 2, file_bytes: size, last_size: size },
             incarnation,
+            epochs: Vec::new(),
+            agreed: Lsn::MAX,
         };
         Ok(Log::start(env, dir, options, start))
     }
@@ -387,14 +425,21 @@ impl Log {
         appender.spares = start.spares;
         let end = appender.next_lsn.0;
         let first = start.live.front().map_or(end, |s| s.first_lsn.0);
+        let newest = start.epochs.last().map_or(Epoch(0), |e| e.0);
+        let epoch = options.epoch.max(newest);
         let shared = Shared {
             disk: Arc::clone(&env.disk),
             clock: Arc::clone(&env.clock),
             dir: dir.to_path_buf(),
             options,
             incarnation: start.incarnation,
+            epoch: AtomicU64::new(epoch.0),
+            agreed: AtomicU64::new(start.agreed.0),
+            tip: AtomicU32::new(start.previous),
+            cuts: AtomicU64::new(0),
+            epochs: Mutex::new(start.epochs),
             appender: Mutex::new(appender),
-            writer: Mutex::new(Writer::new(start.previous)),
+            writer: Mutex::new(Writer::new(start.previous, newest)),
             waiters: Mutex::new(Waiters::default()),
             directory: Mutex::new(Directory { live: start.live }),
             provisioning: Mutex::new(start.slots),
@@ -419,6 +464,15 @@ impl Log {
     /// # Panics
     /// If `bytes` is empty: an append must move the log.
     pub fn append(&self, bytes: &[u8], stamp: impl FnOnce(Lsn)) -> Result<Lsn, LogError> {
+        self.append_in(ANY_TERM, bytes, stamp)
+    }
+
+    /// The same, but only within the term that [`Log::term`] named: what began before the replica gave up its role is
+    /// refused ([`LogError::NotWriter`]) even when it has it again.
+    ///
+    /// # Panics
+    /// If `bytes` is empty.
+    pub fn append_in(&self, term: u64, bytes: &[u8], stamp: impl FnOnce(Lsn)) -> Result<Lsn, LogError> {
         assert!(!bytes.is_empty(), "an append holds at least one byte");
         let shared = &*self.shared;
         let mut appender = shared.appender.lock();
@@ -426,6 +480,9 @@ impl Log {
             if shared.poisoned.load(Ordering::Relaxed) {
                 drop(appender);
                 return Err(shared.poison_error());
+            }
+            if appender.term == 0 || (appender.term != term && term != ANY_TERM) {
+                return Err(LogError::NotWriter);
             }
             let pending = appender.group.bytes.len();
             if pending > 0 && pending + bytes.len() > shared.options.unwritten_bytes_max {
@@ -445,6 +502,7 @@ impl Log {
         let sequence_before = appender.sequence;
         let end = appender.next_lsn.advance(bytes.len() as u64);
         stamp(end);
+        appender.receiving = false;
         appender.copy(bytes);
         assert!(appender.next_lsn == end, "the copy moved the log by exactly the append");
         shared.appended.store(end.0, Ordering::Release);
@@ -453,15 +511,19 @@ impl Log {
         shared.counters.appends.fetch_add(1, Ordering::Relaxed);
         shared.counters.bytes_appended.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         if wants_segment {
-            let hook = shared.provision_hook.read().clone();
-            if let Some(hook) = hook {
-                hook();
-            }
+            self.ask_for_segment();
         }
         Ok(end)
     }
 
-    fn make_room(&self, wanted: usize) -> Result<(), LogError> {
+    pub(crate) fn ask_for_segment(&self) {
+        let hook = self.shared.provision_hook.read().clone();
+        if let Some(hook) = hook {
+            hook();
+        }
+    }
+
+    pub(crate) fn make_room(&self, wanted: usize) -> Result<(), LogError> {
         let mut slots = self.shared.provisioning.lock();
         loop {
             // Another thread may have made the room while this one waited for the lock.
@@ -606,6 +668,10 @@ pub(crate) struct Start {
     pub(crate) previous: u32,
     pub(crate) slots: Slots,
     pub(crate) incarnation: u32,
+    /// Where each epoch begins, ascending.
+    pub(crate) epochs: Vec<(Epoch, Lsn)>,
+    /// What the newest block says to be agreed; [`Lsn::MAX`] when the log is nobody else's.
+    pub(crate) agreed: Lsn,
 }
 
 pub(crate) fn random_u32(env: &Env) -> u32 {

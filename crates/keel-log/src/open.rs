@@ -16,6 +16,13 @@
 //!
 //! A damaged block that was the last one ever hardened cannot be told from a torn tail by the log alone.
 //!
+//! # A log that receives
+//! In a group the blocks say what their *writer* knew, and a copy that catches up stores many of them before it hardens
+//! the first. So with [`OpenFrom::received`] only the segment headers (always our own) and the caller are believed, and
+//! blocks behind the end that claim more are the remains of a torn tail or of a cut: they are wiped. The last append is
+//! kept even when it never finished, because it was acknowledged block by block. Such a log has no writer until
+//! [`Log::start_term`].
+//!
 //! # Afterwards
 //! What was read may have been in the system's cache only, so the files are synced before anything is called hardened.
 //! Headers of segments that were entered by a lost group are wiped, so that they cannot be taken for later ones.
@@ -25,8 +32,8 @@ use crate::error::LogError;
 use crate::log::{Appender, LiveSegment, Log, LogOptions, MARK_EVERY_BYTES, Slots, Start, random_u32};
 use crate::scan::Window;
 use crate::segment::{self, SEGMENT_HEADER_BYTES, Segment, SegmentHeader, TAIL_BYTES_MIN};
-use keel_base::Lsn;
 use keel_base::env::Env;
+use keel_base::{Epoch, Lsn};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
@@ -36,6 +43,8 @@ use std::sync::Arc;
 pub struct OpenFrom {
     /// The log certainly reached this: the store holds rows up to it.
     pub must_reach: Lsn,
+    /// The log is a group's: blocks may have been received, and a [cut](Log::cut) may have been under way. See the module.
+    pub received: bool,
 }
 
 struct Candidate {
@@ -62,6 +71,11 @@ struct Walk<'a> {
     candidates: &'a [Candidate],
     log_id: u32,
     path: Vec<Step>,
+    received: bool,
+    /// Where epochs begin on the path.
+    epochs: Vec<(Epoch, Lsn)>,
+    /// The highest agreed position that a block on the path names.
+    agreed: Lsn,
 }
 
 impl Log {
@@ -70,12 +84,24 @@ impl Log {
         let (candidates, slots) = list(env, dir, options.log_id)?;
         let anchor = find_anchor(&candidates)
             .ok_or_else(|| LogError::corrupt(from.must_reach, "no segment has a valid header"))?;
-        let mut walk = Walk { candidates: &candidates, log_id: options.log_id, path: Vec::new() };
+        let mut walk = Walk {
+            candidates: &candidates,
+            log_id: options.log_id,
+            path: Vec::new(),
+            received: from.received,
+            epochs: Vec::new(),
+            agreed: Lsn::ZERO,
+        };
         let end = walk.find_end(anchor)?;
         walk.check_nothing_lost(end, from.must_reach)?;
         walk.settle(end)?;
         let start = walk.into_start(end, slots, random_u32(env));
-        Ok(Log::start(env, dir, options, start))
+        let log = Log::start(env, dir, options, start);
+        if from.received {
+            log.end_term();
+        }
+        log.find_older_epochs()?;
+        Ok(log)
     }
 }
 
@@ -126,22 +152,23 @@ impl Walk<'_> {
         let mut end = place;
         let mut window = Window::default();
         loop {
-            if self.segment(place.step).size - place.offset < TAIL_BYTES_MIN {
+            let full = self.segment(place.step).size - place.offset < TAIL_BYTES_MIN;
+            let here = if full { None } else { window.block(self.segment(place.step), place.offset)?.ok() };
+            let Some(header) = here.filter(|header| self.is_next(header, place)) else {
+                // The segment is full, or the next block was received and did not fit.
                 let Some(next) = self.find_next(place) else { return Ok(end) };
                 self.path.push(Step { candidate: next, marks: Vec::new() });
                 place.step += 1;
                 place.offset = SEGMENT_HEADER_BYTES as u64;
                 window.clear();
-            }
-            let header = match window.block(self.segment(place.step), place.offset)? {
-                Ok(header) if self.is_next(&header, place) => header,
-                _ => return Ok(end),
+                continue;
             };
             self.note_mark(place);
+            self.note_epoch(&header);
             place.offset += header.stored_bytes() as u64;
             place.lsn = header.end_lsn();
             place.previous = header.checksum;
-            if header.flags & block::FLAG_UNFINISHED == 0 {
+            if self.received || header.flags & block::FLAG_UNFINISHED == 0 {
                 end = place;
             }
         }
@@ -158,6 +185,13 @@ impl Walk<'_> {
                 h.sequence == sequence && h.first_lsn == place.lsn && h.previous == place.previous
             })
         })
+    }
+
+    fn note_epoch(&mut self, header: &Header) {
+        self.agreed = self.agreed.max(header.hardened);
+        if self.epochs.last().is_none_or(|last| last.0 < header.epoch) {
+            self.epochs.push((header.epoch, header.first_lsn));
+        }
     }
 
     fn note_mark(&mut self, place: Place) {
@@ -186,7 +220,9 @@ impl Walk<'_> {
                 (None, Some(header)) if header.sequence < anchor_sequence => continue,
                 _ => SEGMENT_HEADER_BYTES as u64,
             };
-            if let Some(witness) = self.find_witness(&candidate.segment, from, end.lsn)? {
+            if self.received {
+                self.wipe_claims(&candidate.segment, from, end.lsn)?;
+            } else if let Some(witness) = self.find_witness(&candidate.segment, from, end.lsn)? {
                 let path = candidate.segment.path.display();
                 let what = format!(
                     "a later block at {} in {path} says that {} was hardened",
@@ -200,9 +236,44 @@ impl Walk<'_> {
 
     /// A valid block in the rest of a segment whose writer knew more to be hardened than was found.
     fn find_witness(&self, segment: &Segment, from: u64, end: Lsn) -> Result<Option<Header>, LogError> {
+        let mut window = Window::default();
+        let mut found = None;
+        self.each_header(segment, from, &mut |at, header| {
+            if header.hardened > end
+                && let Ok(header) = window.block(segment, at)?
+            {
+                found = Some(header);
+            }
+            Ok(found.is_none())
+        })?;
+        Ok(found)
+    }
+
+    /// Wipes the headers in the rest of a segment that lie, or claim something, behind the end of the log.
+    fn wipe_claims(&self, segment: &Segment, from: u64, end: Lsn) -> Result<(), LogError> {
+        let mut wiped = false;
+        self.each_header(segment, from, &mut |at, header| {
+            if header.hardened > end || header.first_lsn >= end {
+                segment.file.write_at(&[0; SECTOR_BYTES], at)?;
+                wiped = true;
+            }
+            Ok(true)
+        })?;
+        if wiped {
+            segment.file.sync_data()?;
+        }
+        Ok(())
+    }
+
+    /// Shows every sector from `from` on that begins like a block of this log, until `each` says false.
+    fn each_header(
+        &self,
+        segment: &Segment,
+        from: u64,
+        each: &mut dyn FnMut(u64, Header) -> Result<bool, LogError>,
+    ) -> Result<(), LogError> {
         const CHUNK: usize = 1 << 20;
         let mut chunk = vec![0; CHUNK];
-        let mut window = Window::default();
         let mut at = from;
         while at < segment.size {
             let n = segment.file.read_at(&mut chunk, at)?;
@@ -210,15 +281,16 @@ impl Walk<'_> {
                 break;
             }
             for (i, sector) in chunk[..n].chunks_exact(SECTOR_BYTES).enumerate() {
-                let suspicious =
-                    block::decode_header(sector).is_ok_and(|h| h.log_id == self.log_id && h.hardened > end);
-                if suspicious && let Ok(header) = window.block(segment, at + (i * SECTOR_BYTES) as u64)? {
-                    return Ok(Some(header));
+                let header = block::decode_header(sector).ok().filter(|h| h.log_id == self.log_id);
+                if let Some(header) = header
+                    && !each(at + (i * SECTOR_BYTES) as u64, header)?
+                {
+                    return Ok(());
                 }
             }
             at += n as u64 / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Makes what was found durable and wipes what was not kept.
@@ -227,6 +299,7 @@ impl Walk<'_> {
         if let Some(last) = self.path.last_mut() {
             last.marks.retain(|mark| mark.0 < end.lsn);
         }
+        self.epochs.retain(|epoch| epoch.1 < end.lsn);
         for step in 0..self.path.len() {
             self.segment(step).file.sync_data()?;
         }
@@ -270,7 +343,17 @@ impl Walk<'_> {
         let spares = free.map(|(c, _)| Arc::clone(&c.segment)).collect();
         let last = live.back().expect("the anchor is on the path");
         let appender = Appender::new(Arc::clone(&last.segment), last.sequence, end.offset, end.lsn);
-        Start { live, spares, appender, previous: end.previous, slots, incarnation }
+        let agreed = if self.received { self.agreed.min(end.lsn) } else { Lsn::MAX };
+        Start {
+            live,
+            spares,
+            appender,
+            previous: end.previous,
+            slots,
+            incarnation,
+            epochs: self.epochs,
+            agreed,
+        }
     }
 
     fn older_than(&self, live: &VecDeque<LiveSegment>) -> Option<usize> {

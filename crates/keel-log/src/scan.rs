@@ -8,6 +8,7 @@ use keel_base::Lsn;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 const WINDOW_BYTES: usize = 512 << 10;
 const _: () = assert!(WINDOW_BYTES > 2 * BLOCK_BYTES_MAX);
@@ -93,6 +94,10 @@ pub struct Scanner {
     /// Checksum of the block before it; unknown after a start in the middle of a segment.
     previous: Option<u32>,
     window: Window,
+    /// [`Log::cut`]s seen.
+    cuts: u64,
+    /// Blocks that end behind this are not shown yet.
+    limit: Lsn,
 }
 
 impl Scanner {
@@ -108,8 +113,18 @@ impl Scanner {
             let (lsn, offset) = mark.copied().unwrap_or((live.first_lsn, SEGMENT_HEADER_BYTES as u64));
             (Arc::clone(&live.segment), live.sequence, lsn, offset)
         };
-        let mut scanner =
-            Scanner { log, segment, sequence, offset, next_lsn, previous: None, window: Window::default() };
+        let cuts = log.shared.cuts.load(Ordering::Acquire);
+        let mut scanner = Scanner {
+            log,
+            segment,
+            sequence,
+            offset,
+            next_lsn,
+            previous: None,
+            window: Window::default(),
+            cuts,
+            limit: Lsn::MAX,
+        };
         // Step over the blocks that end before the wanted position.
         while scanner.next_lsn < from {
             let (offset, lsn, previous) = (scanner.offset, scanner.next_lsn, scanner.previous);
@@ -130,37 +145,67 @@ impl Scanner {
         Ok(scanner)
     }
 
+    /// The segment in which the last block lay, its sequence, and the file offset behind that block.
+    pub(crate) fn place(&self) -> (&Arc<Segment>, u64, u64) {
+        (&self.segment, self.sequence, self.offset)
+    }
+
     /// Position of the next block's first byte.
     pub fn position(&self) -> Lsn {
         self.next_lsn
     }
 
+    /// From now on blocks that end behind `limit` are kept back.
+    pub fn set_limit(&mut self, limit: Lsn) {
+        self.limit = limit;
+    }
+
     /// The next hardened block; `None` when there is none yet.
     #[allow(clippy::should_implement_trait)] // lends its block
     pub fn next(&mut self) -> Result<Option<ScannedBlock<'_>>, LogError> {
-        if self.next_lsn >= self.log.hardened() {
+        if self.next_lsn >= self.log.hardened().min(self.limit) {
             return Ok(None);
         }
-        if self.segment.size - self.offset < TAIL_BYTES_MIN {
-            self.enter_next_segment()?;
+        let cuts = self.log.shared.cuts.load(Ordering::Acquire);
+        if cuts != self.cuts {
+            self.cuts = cuts;
+            self.window.clear();
+        }
+        if self.segment.size - self.offset < TAIL_BYTES_MIN && !self.enter_next_segment() {
+            return Err(self.lost("the segment that follows is missing"));
+        }
+        let header = match self.look()? {
+            Ok(header) => header,
+            // A received block that did not fit went into the next segment.
+            Err(what) => match self.enter_next_segment() {
+                true => self.look()?.map_err(|what| self.lost(&what))?,
+                false => return Err(self.lost(&what)),
+            },
+        };
+        if header.end_lsn() > self.limit {
+            return Ok(None);
         }
         let offset = self.offset;
-        let header = match self.window.block(&self.segment, offset)? {
-            Ok(header) if self.fits(&header) => header,
-            // What was read ahead may be older than the block: look at the file again before judging.
-            _ => {
-                self.window.clear();
-                match self.window.block(&self.segment, offset)? {
-                    Ok(header) if self.fits(&header) => header,
-                    Ok(_) => return Err(self.lost("another block is in its place")),
-                    Err(invalid) => return Err(self.lost(&format!("not a valid block ({invalid:?})"))),
-                }
-            }
-        };
         self.offset += header.stored_bytes() as u64;
         self.next_lsn = header.end_lsn();
         self.previous = Some(header.checksum);
         Ok(Some(ScannedBlock { header, bytes: self.window.stored(offset, &header) }))
+    }
+
+    /// The header of the next block if it lies here, else what lies here.
+    fn look(&mut self) -> Result<Result<Header, String>, LogError> {
+        if let Ok(header) = self.window.block(&self.segment, self.offset)?
+            && self.fits(&header)
+        {
+            return Ok(Ok(header));
+        }
+        // What was read ahead may be older than the block: look at the file again before judging.
+        self.window.clear();
+        Ok(match self.window.block(&self.segment, self.offset)? {
+            Ok(header) if self.fits(&header) => Ok(header),
+            Ok(_) => Err("another block is in its place".into()),
+            Err(invalid) => Err(format!("not a valid block ({invalid:?})")),
+        })
     }
 
     fn fits(&self, header: &Header) -> bool {
@@ -169,7 +214,8 @@ impl Scanner {
             && self.previous.is_none_or(|previous| previous == header.previous)
     }
 
-    fn enter_next_segment(&mut self) -> Result<(), LogError> {
+    /// Goes to the segment that begins with the next block; false when there is none.
+    fn enter_next_segment(&mut self) -> bool {
         let next = {
             let directory = self.log.shared.directory.lock();
             let found = directory.live.iter().find(|s| s.sequence == self.sequence + 1);
@@ -181,9 +227,9 @@ impl Scanner {
                 self.sequence += 1;
                 self.offset = SEGMENT_HEADER_BYTES as u64;
                 self.window.clear();
-                Ok(())
+                true
             }
-            _ => Err(self.lost("the segment that follows is missing")),
+            _ => false,
         }
     }
 

@@ -1,6 +1,8 @@
 //! The log on a disk that misbehaves. Appends are numbered and self-describing, so that a scan can say exactly which
 //! of them a log holds.
 
+mod follow;
+
 use crate::block::{self, FLAG_UNFINISHED, SECTOR_BYTES};
 use crate::segment::{SEGMENT_BYTES_MIN, path_of};
 use crate::{Log, LogError, LogOptions, OpenFrom};
@@ -306,7 +308,7 @@ fn a_log_that_ends_before_the_store_is_refused() {
     let (disk, offsets) = ten_blocks();
     disk.flip(&path_of(Path::new(DIR), 1), *offsets.last().unwrap() + 100, 1);
     assert!(open(&disk, 1).is_ok());
-    let from = OpenFrom { must_reach: Lsn(7000) };
+    let from = OpenFrom { must_reach: Lsn(7000), received: false };
     let refused = Log::open(&env(&disk, 1), Path::new(DIR), options(), from);
     assert!(matches!(refused, Err(LogError::Corrupt { at: Lsn(6300), .. })));
 }

@@ -265,7 +265,7 @@ impl Database {
         let checkpoint = root.checkpoint_lsn();
         let redo_start = decode_meta(root.meta(), control.log_id, checkpoint)
             .ok_or_else(|| DbError::Corrupt("the base tree's metadata is of another database".into()))?;
-        let from = OpenFrom { must_reach: root.highest_lsn() };
+        let from = OpenFrom { must_reach: root.highest_lsn(), received: false };
         drop(root);
         let log_options = LogOptions { log_id: control.log_id, ..options.log.clone() };
         let log = Log::open(env, &log_dir(dir), log_options, from)?;

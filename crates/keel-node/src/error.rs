@@ -33,6 +33,14 @@ pub enum TxnError {
     /// A failed write has stopped the database; a commit under way is in doubt.
     #[error("log stopped: {0}")]
     Poisoned(Arc<str>),
+    /// The replica does not accept writes (3906), or changed its role while the transaction was open. Nothing was
+    /// committed.
+    #[error("the replica's role does not allow it: {0}")]
+    RoleChanged(Arc<str>),
+    /// The commit has its place in the log, but the replica stopped waiting for the others (fenced, demoted): whether it
+    /// survives is decided by the group.
+    #[error("in doubt: {0}")]
+    InDoubt(Arc<str>),
     /// The memory for uncommitted and unmerged rows is used up (701). The transaction must be rolled back.
     #[error("out of memory for row versions")]
     OutOfMemory,
@@ -56,6 +64,9 @@ pub enum DbError {
     /// A failed write has stopped the database.
     #[error("log stopped: {0}")]
     Poisoned(Arc<str>),
+    /// The database's role in its group, or where its log stands, does not allow it.
+    #[error("{0}")]
+    Role(Arc<str>),
     /// The disk failed or is full.
     #[error("I/O: {0}")]
     Io(Arc<str>),
@@ -90,7 +101,10 @@ impl From<LogError> for TxnError {
             LogError::Full { .. } => TxnError::LogFull(text(&error)),
             LogError::Poisoned { .. } => TxnError::Poisoned(text(&error)),
             LogError::Io(_) => TxnError::Io(text(&error)),
-            LogError::Truncated { .. } | LogError::Corrupt { .. } => TxnError::Corrupt(text(&error)),
+            LogError::NotWriter => TxnError::RoleChanged(text(&error)),
+            LogError::Truncated { .. } | LogError::Corrupt { .. } | LogError::NotNext { .. } => {
+                TxnError::Corrupt(text(&error))
+            }
         }
     }
 }
@@ -118,6 +132,7 @@ impl From<LogError> for DbError {
         match error {
             LogError::Poisoned { .. } => DbError::Poisoned(text(&error)),
             LogError::Full { .. } | LogError::Io(_) => DbError::Io(text(&error)),
+            LogError::NotWriter | LogError::NotNext { .. } => DbError::Role(text(&error)),
             LogError::Truncated { .. } | LogError::Corrupt { .. } => DbError::Corrupt(text(&error)),
         }
     }

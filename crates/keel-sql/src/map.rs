@@ -15,7 +15,15 @@ pub fn txn_error(e: TxnError, database: &str, session: u32) -> Box<SqlError> {
         TxnError::NotFound => errors::corruption("a row that an index names is not there"),
         TxnError::Cancelled => errors::cancelled(),
         TxnError::LogFull(_) => errors::log_full(database),
-        TxnError::Poisoned(detail) => errors::database_unavailable(database, detail),
+        TxnError::RoleChanged(_) => SqlError::new(
+            3906,
+            16,
+            2,
+            format!("Failed to update database \"{database}\" because the database is read-only."),
+        ),
+        TxnError::Poisoned(detail) | TxnError::InDoubt(detail) => {
+            errors::database_unavailable(database, detail)
+        }
         TxnError::OutOfMemory => errors::out_of_memory(),
         TxnError::Corrupt(detail) => errors::corruption(detail),
         TxnError::Io(detail) => errors::database_unavailable(database, detail),
@@ -33,6 +41,8 @@ pub fn db_error(e: DbError, database: &str) -> Box<SqlError> {
             format!("Unable to open the files of database '{database}'. {detail}"),
         ),
         DbError::Corrupt(detail) => errors::corruption(detail),
-        DbError::Poisoned(detail) | DbError::Io(detail) => errors::database_unavailable(database, detail),
+        DbError::Poisoned(detail) | DbError::Io(detail) | DbError::Role(detail) => {
+            errors::database_unavailable(database, detail)
+        }
     }
 }
