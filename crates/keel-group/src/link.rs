@@ -1,0 +1,272 @@
+//! [`Link`]: one TLS connection used by several threads.
+//!
+//! ```text
+//!   any thread ── writing (lock) ──► tls (lock, only to encrypt) ──► socket
+//!   reader     ── socket (no lock) ──► tls (lock, only to decrypt) ──► frames
+//! ```
+//! Nobody holds the TLS lock across a system call, so neither direction waits for the other's network. Records leave in the
+//! order in which they were encrypted, because the writing lock is held from one to the other.
+//!
+//! A thread that must not wait (a session that leads the flush) uses [`Link::try_send`]: it writes only if nobody else is
+//! writing and nothing waits to be written, and it leaves what the socket would not take to the sender thread.
+
+use keel_transport::{Decoder, Frame, FrameError};
+use parking_lot::Mutex;
+use rustls::Connection;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Bytes asked of the socket at once.
+const READ_BYTES: usize = 256 << 10;
+/// The system takes no more than this before it has sent it: what is queued there is ahead of any control frame.
+const UNSENT_BYTES: libc::c_int = 128 << 10;
+
+/// How far a [`Link::try_send`] came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// All of it is with the system.
+    Whole,
+    /// Taken, but some waits for [`Link::send_rest`]: the sender thread must be woken.
+    Partly,
+    /// Nothing was taken: somebody else is writing.
+    Busy,
+}
+
+/// One connection. Shared by the reader, the sender and whoever sends directly.
+pub struct Link {
+    socket: TcpStream,
+    tls: Mutex<Connection>,
+    writing: Mutex<Writing>,
+    closed: AtomicBool,
+    bytes_sent: AtomicU64,
+    bytes_received: AtomicU64,
+}
+
+/// What is encrypted and not yet with the system.
+#[derive(Default)]
+struct Writing {
+    sealed: Vec<u8>,
+    at: usize,
+}
+
+impl Writing {
+    fn rest(&self) -> &[u8] {
+        &self.sealed[self.at..]
+    }
+
+    fn took(&mut self, bytes: usize) {
+        self.at += bytes;
+        if self.at == self.sealed.len() {
+            self.sealed.clear();
+            self.at = 0;
+        }
+    }
+}
+
+impl Link {
+    /// Over a socket on which the TLS handshake is done.
+    pub(crate) fn new(socket: TcpStream, tls: Connection) -> io::Result<Link> {
+        socket.set_nodelay(true)?;
+        limit_unsent(&socket)?;
+        Ok(Link {
+            socket,
+            tls: Mutex::new(tls),
+            writing: Mutex::new(Writing::default()),
+            closed: AtomicBool::new(false),
+            bytes_sent: AtomicU64::new(0),
+            bytes_received: AtomicU64::new(0),
+        })
+    }
+
+    /// Lets reads and writes wait as long as it takes, now that the peer is known.
+    pub(crate) fn without_time_limit(&self) {
+        // Fails only for a duration of zero.
+        let _ = self.socket.set_read_timeout(None);
+        let _ = self.socket.set_write_timeout(None);
+    }
+
+    /// Sends frames already encoded; returns when the system has all of them. Waits as long as the peer's window is shut.
+    pub fn send(&self, frames: &[u8]) -> io::Result<()> {
+        let mut writing = self.writing.lock();
+        self.encrypt(&mut writing, frames)?;
+        self.write_out(&mut writing)
+    }
+
+    /// Sends what a [`Link::try_send`] left.
+    pub fn send_rest(&self) -> io::Result<()> {
+        self.write_out(&mut self.writing.lock())
+    }
+
+    /// Sends frames if that is possible without waiting.
+    pub fn try_send(&self, frames: &[u8]) -> io::Result<Sent> {
+        let Some(mut writing) = self.writing.try_lock() else { return Ok(Sent::Busy) };
+        if !writing.rest().is_empty() {
+            return Ok(Sent::Busy);
+        }
+        self.encrypt(&mut writing, frames)?;
+        let n = self.send_now(writing.rest())?;
+        writing.took(n);
+        Ok(if writing.rest().is_empty() { Sent::Whole } else { Sent::Partly })
+    }
+
+    /// Ends the connection from any thread; the reader and every writer return with an error.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        // Fails only when the peer has closed already.
+        let _ = self.socket.shutdown(Shutdown::Both);
+    }
+
+    /// Whether somebody here has closed it.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Encrypted bytes sent and received so far.
+    #[must_use]
+    pub fn traffic(&self) -> (u64, u64) {
+        (self.bytes_sent.load(Ordering::Relaxed), self.bytes_received.load(Ordering::Relaxed))
+    }
+
+    fn encrypt(&self, writing: &mut Writing, frames: &[u8]) -> io::Result<()> {
+        let mut tls = self.tls.lock();
+        tls.writer().write_all(frames)?;
+        while tls.wants_write() {
+            tls.write_tls(&mut writing.sealed)?;
+        }
+        Ok(())
+    }
+
+    fn write_out(&self, writing: &mut Writing) -> io::Result<()> {
+        while !writing.rest().is_empty() {
+            match (&self.socket).write(writing.rest()) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => {
+                    self.bytes_sent.fetch_add(n as u64, Ordering::Relaxed);
+                    writing.took(n);
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// As much as the socket takes at once; 0 when it takes nothing now.
+    fn send_now(&self, bytes: &[u8]) -> io::Result<usize> {
+        let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+        // SAFETY: the descriptor is open as long as the socket lives, and pointer and length are those of a readable slice.
+        let n = unsafe { libc::send(self.socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
+        match usize::try_from(n) {
+            Ok(n) => {
+                self.bytes_sent.fetch_add(n as u64, Ordering::Relaxed);
+                Ok(n)
+            }
+            Err(_) => match io::Error::last_os_error() {
+                e if e.kind() == io::ErrorKind::WouldBlock || e.kind() == io::ErrorKind::Interrupted => Ok(0),
+                e => Err(e),
+            },
+        }
+    }
+}
+
+/// Asks the system to take no more than [`UNSENT_BYTES`] ahead of the network.
+fn limit_unsent(socket: &TcpStream) -> io::Result<()> {
+    // SAFETY: the descriptor is open, and pointer and length are those of one c_int.
+    let failed = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_NOTSENT_LOWAT,
+            std::ptr::from_ref(&UNSENT_BYTES).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if failed != 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Why a reader stops.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The connection ended.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// TLS says no.
+    #[error(transparent)]
+    Tls(#[from] rustls::Error),
+    /// What came is no frame.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+}
+
+/// The reading half: buffers of the one thread that reads.
+pub struct LinkReader {
+    cipher: Box<[u8]>,
+    plain: Vec<u8>,
+    decoder: Decoder,
+}
+
+impl Default for LinkReader {
+    fn default() -> LinkReader {
+        LinkReader {
+            cipher: vec![0; READ_BYTES].into_boxed_slice(),
+            plain: Vec::with_capacity(READ_BYTES),
+            decoder: Decoder::new(),
+        }
+    }
+}
+
+impl LinkReader {
+    /// The next frame that is here already.
+    pub fn ready(&mut self) -> Result<Option<Frame>, FrameError> {
+        self.decoder.next()
+    }
+
+    /// Waits for bytes and takes in everything that has arrived.
+    pub fn wait(&mut self, link: &Link) -> Result<(), ReadError> {
+        let n = loop {
+            match (&link.socket).read(&mut self.cipher) {
+                Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+                Ok(n) => break n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e.into()),
+            }
+        };
+        link.bytes_received.fetch_add(n as u64, Ordering::Relaxed);
+        let mut tls = link.tls.lock();
+        self.decrypt(&mut tls, n)
+    }
+
+    /// Waits for the next frame.
+    pub fn next(&mut self, link: &Link) -> Result<Frame, ReadError> {
+        loop {
+            if let Some(frame) = self.ready()? {
+                return Ok(frame);
+            }
+            self.wait(link)?;
+        }
+    }
+
+    /// What TLS has decrypted during the handshake already.
+    pub(crate) fn take_early(&mut self, link: &Link) -> Result<(), ReadError> {
+        self.decrypt(&mut link.tls.lock(), 0)
+    }
+
+    fn decrypt(&mut self, tls: &mut Connection, cipher_bytes: usize) -> Result<(), ReadError> {
+        let mut rest = &self.cipher[..cipher_bytes];
+        loop {
+            if !rest.is_empty() {
+                tls.read_tls(&mut rest)?;
+            }
+            let state = tls.process_new_packets()?;
+            self.plain.resize(state.plaintext_bytes_to_read(), 0);
+            tls.reader().read_exact(&mut self.plain)?;
+            self.decoder.push(&self.plain);
+            if rest.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+}
