@@ -9,6 +9,7 @@ use keel_sql::sink::ResultSink;
 use keel_sql::{RpcParam, RpcProcedure, TransactionRequest as SqlTransactionRequest};
 use keel_tds::outbox::Outbox;
 use keel_tds::packet::{PacketType, Status};
+use keel_tds::request::rpc::{CallFlags, ProcId};
 use keel_tds::request::{self, Calls, Procedure, TransactionRequest, transaction};
 use keel_tds::token::Column;
 use keel_tds::token::done::{Done, DoneKind, DoneStatus};
@@ -307,7 +308,11 @@ fn calls(session: &mut dyn SqlSession, payload: &[u8], sink: &mut TdsSink<'_>) -
                     Procedure::Id(id) => RpcProcedure::Id(*id as u16),
                     Procedure::Name(name) => RpcProcedure::Name(name),
                 };
+                // Only a fetch has columns that the client can know: those of the cursor's opening.
+                let fetch = call.procedure == Procedure::Id(ProcId::CursorFetch);
+                sink.set_columns_known(fetch && call.flags.contains(CallFlags::NO_METADATA));
                 session.execute_rpc(procedure, decoded, sink);
+                sink.set_columns_known(false);
             }
             Err(e) => {
                 sink.message(&e);

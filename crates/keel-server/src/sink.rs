@@ -6,11 +6,13 @@
 
 use std::sync::Arc;
 
-use keel_sql::sink::{ColumnMeta, DoneInfo, DoneKind, EnvChange, ResultSink, SinkClosed};
+use keel_sql::sink::{ColumnMeta, ColumnOrigin, DoneInfo, DoneKind, EnvChange, ResultSink, SinkClosed};
 use keel_tds::outbox::Outbox;
 use keel_tds::token::done::{Done, DoneKind as TokenKind, DoneStatus};
 use keel_tds::token::{self, Column, EnvChange as EnvToken, column, message, misc, return_value};
 use keel_types::{Collation, SqlError, SqlType, Value};
+
+use smol_str::SmolStr;
 
 use crate::encode;
 use crate::link::Link;
@@ -28,6 +30,8 @@ pub struct TdsSink<'a> {
     severity: u8,
     /// Whether an error was said since the last DONE that was written.
     any: bool,
+    /// The client has the columns of the next result set already.
+    columns_known: bool,
 }
 
 impl<'a> TdsSink<'a> {
@@ -38,7 +42,17 @@ impl<'a> TdsSink<'a> {
         columns: &'a mut Vec<Column>,
         server: &'a str,
     ) -> TdsSink<'a> {
-        TdsSink { link, outbox, columns, server, pending: None, closed: false, severity: 0, any: false }
+        TdsSink {
+            link,
+            outbox,
+            columns,
+            server,
+            pending: None,
+            closed: false,
+            severity: 0,
+            any: false,
+            columns_known: false,
+        }
     }
 
     /// Highest severity said so far.
@@ -55,6 +69,11 @@ impl<'a> TdsSink<'a> {
     #[must_use]
     pub fn said_anything(&self) -> bool {
         self.any
+    }
+
+    /// Says whether the client has asked not to be sent columns that it knows.
+    pub fn set_columns_known(&mut self, known: bool) {
+        self.columns_known = known;
     }
 
     /// Ends a part of the response after which another follows in any case (a call of several).
@@ -114,7 +133,30 @@ impl ResultSink for TdsSink<'_> {
         self.columns.extend(columns.iter().map(encode::wire_column));
         self.write_pending(true);
         self.any = true;
-        column::put(self.outbox.payload(), self.columns.iter());
+        if self.columns_known {
+            column::put_none(self.outbox.payload());
+        } else {
+            column::put(self.outbox.payload(), self.columns.iter());
+        }
+    }
+
+    fn origins(&mut self, table: &[SmolStr], columns: &[ColumnOrigin]) {
+        if self.muted() || self.columns_known {
+            return;
+        }
+        let out = self.outbox.payload();
+        misc::put_tables(out, &[table.iter().map(SmolStr::to_string).collect()]);
+        let info = |(i, (origin, sent)): (usize, (&ColumnOrigin, &Column))| misc::ColumnInfo {
+            // The number is a byte and wraps; readers go by the order.
+            column: (i + 1) as u8,
+            table: origin.column.is_some().into(),
+            status: if origin.column.is_none() { misc::ColumnInfo::EXPRESSION } else { 0 }
+                | if origin.key { misc::ColumnInfo::KEY } else { 0 }
+                | if origin.hidden { misc::ColumnInfo::HIDDEN } else { 0 },
+            name: origin.column.as_ref().filter(|c| **c != *sent.name).map(SmolStr::to_string),
+        };
+        let infos: Vec<_> = columns.iter().zip(self.columns.iter()).enumerate().map(info).collect();
+        misc::put_column_info(out, &infos);
     }
 
     fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed> {

@@ -1,8 +1,10 @@
 //! Cursors of a session.
 //!
-//! Every cursor keeps the rows its query gave when it was opened: static semantics, which keyset and dynamic cursors are
-//! allowed to show for rows nobody changes meanwhile.
+//! Every cursor keeps the rows its query gave when it was opened. Those of T-SQL show them as they were: static semantics,
+//! which keyset and dynamic cursors are allowed to show for rows nobody changes meanwhile. Those of the API
+//! ([`crate::api_cursor`]) read rows again by their keys.
 
+use crate::api_cursor::{Agreed, Window};
 use crate::errors;
 use crate::program::{Compiled, FetchDirection, Program};
 use crate::sink::ColumnMeta;
@@ -41,6 +43,8 @@ pub struct Cursor {
     pub vars: Vec<Value>,
     /// Columns the client sees.
     pub columns: Vec<ColumnMeta>,
+    /// The table's column behind each of them; `None` for expressions.
+    pub sources: Vec<Option<SmolStr>>,
     /// Key columns that stand behind them in each row, for WHERE CURRENT OF.
     pub key_columns: Vec<String>,
     /// Rows, when open.
@@ -55,9 +59,39 @@ pub struct Cursor {
     pub program: Arc<Program>,
     /// Definition.
     pub definition: ast::CursorDefinition,
+    /// What it has as a cursor of the API.
+    pub api: Option<ApiState>,
+}
+
+/// What a cursor of the API has besides.
+#[derive(Clone)]
+pub struct ApiState {
+    /// Kind and concurrency.
+    pub agreed: Agreed,
+    /// It closes itself behind its last row.
+    pub auto_close: bool,
+    /// The rows last fetched.
+    pub window: Window,
+    /// Reads one row by its key.
+    pub reread: Option<Reread>,
+}
+
+/// A compiled query for one row of a cursor.
+#[derive(Clone)]
+pub struct Reread {
+    /// The cursor's program, the key's variables behind its own.
+    pub program: Arc<Program>,
+    /// The query.
+    pub compiled: Arc<Compiled>,
 }
 
 impl Cursor {
+    /// The values of a row's key.
+    #[must_use]
+    pub fn key_of<'r>(&self, row: &'r [Value]) -> &'r [Value] {
+        row.get(self.columns.len()..).unwrap_or_default()
+    }
+
     /// Moves and gives the row there.
     pub fn move_to(&mut self, direction: &FetchDirection, argument: i64) -> Option<&CursorRow> {
         let (len, at) = (self.rows.len() as i64, self.position as i64);
@@ -86,6 +120,9 @@ pub fn scrollable(definition: &ast::CursorDefinition) -> bool {
         ),
     }
 }
+
+/// Numbers of the API's cursors go up from here, as the product's do.
+const FIRST_HANDLE: i32 = 180_150_001;
 
 /// The cursors of a session.
 #[derive(Default)]
@@ -125,6 +162,35 @@ impl Cursors {
     /// By id.
     pub fn get_mut(&mut self, id: u64) -> Option<&mut Cursor> {
         self.all.iter_mut().find(|(i, _)| *i == id).map(|(_, c)| c)
+    }
+
+    /// The number that stands for a cursor at a client.
+    #[must_use]
+    pub fn handle(id: u64) -> i32 {
+        FIRST_HANDLE.wrapping_add((id as i32).wrapping_mul(2))
+    }
+
+    /// The cursor of the API with that number.
+    #[must_use]
+    pub fn by_handle(&self, handle: i64) -> Option<u64> {
+        let has = |(id, c): &&(u64, Cursor)| c.api.is_some() && i64::from(Self::handle(*id)) == handle;
+        self.all.iter().find(has).map(|(id, _)| *id)
+    }
+
+    /// Gives a cursor of the API a name by which statements can mention it.
+    pub fn rename(&mut self, id: u64, name: SmolStr) -> Result<()> {
+        if self.all.iter().any(|(other, c)| *other != id && c.level == 0 && c.name == name) {
+            return Err(errors::cursor_exists(&name));
+        }
+        if let Some(c) = self.get_mut(id) {
+            c.name = name;
+        }
+        Ok(())
+    }
+
+    /// Closes every cursor of the API.
+    pub fn remove_api(&mut self) {
+        self.all.retain(|(_, c)| c.api.is_none());
     }
 
     /// DEALLOCATE

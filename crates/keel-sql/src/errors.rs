@@ -216,6 +216,28 @@ errors! {
     cursor_no_row() = 16931, 16, 1, "There are no rows in the current fetch buffer.";
     /// Positioned update through a read-only cursor.
     cursor_read_only() = 16929, 16, 1, "The cursor is READ ONLY.";
+    /// A cursor number that stands for no cursor.
+    cursor_handle(procedure, handle) = 16909, 16, 1, "{procedure}: The cursor identifier value provided ({handle}) is not valid.";
+    /// A parameter of the cursor procedures out of its range.
+    cursor_parameter(procedure, parameter) = 16902, 16, 12, "{procedure}: The value of the parameter '{parameter}' is invalid.";
+    /// Cursor procedure with too few parameters.
+    cursor_parameters(procedure) = 16903, 16, 41, "{procedure} procedure called with incorrect number of parameters.";
+    /// sp_cursor: ABSOLUTE alone.
+    cursor_absolute() = 16904, 16, 1, "sp_cursor: optype: You can only specify ABSOLUTE in conjunction with DELETE or UPDATE.";
+    /// sp_cursorfetch direction on a forward-only cursor.
+    api_fetch_forward_only(direction) = 16911, 16, 1, "sp_cursorfetch: The fetch type {direction} cannot be used with forward only cursors.";
+    /// sp_cursor on a row that was not fetched.
+    cursor_not_in_buffer() = 16930, 16, 1, "The requested row is not in the fetch buffer.";
+    /// Positioned change of a row that another has changed.
+    cursor_optimistic() = 16934, 16, 1, "Optimistic concurrency check failed. The row was modified outside of this cursor.";
+    /// The statement of a cursor is no query.
+    cursor_statement(procedure) = 16938, 16, 1, "{procedure}: The statement parameter can only be a batch or a stored procedure with a single select, without FOR BROWSE, COMPUTE BY, or variable assignments.";
+    /// Positioned change of a row that is gone.
+    cursor_row_gone() = 16947, 16, 1, "No rows were updated or deleted.";
+    /// Not a cursor: information.
+    cursor_direct() = 16954, 10, 1, "Executing SQL directly; no cursor.";
+    /// None of the kinds of cursor that the client accepts.
+    cursor_not_acceptable() = 16955, 16, 2, "Could not create an acceptable cursor.";
     /// Cancelled statement.
     cancelled() = 3617, 16, 1, "The query was cancelled.";
     /// Unknown SET language and the like.

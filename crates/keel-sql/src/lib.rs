@@ -32,6 +32,7 @@
 //! Deliberately absent: the wire, sockets and authentication (keel-server), plans and operators (keel-query), rows, locks
 //! and the log (keel-node and below).
 
+pub mod api_cursor;
 pub mod cache;
 pub mod catalog;
 pub mod clock;

@@ -131,6 +131,17 @@ pub enum EnvChange {
     RollbackTransaction(u64),
 }
 
+/// Where a column of a cursor comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ColumnOrigin {
+    /// The table's column; `None` for an expression.
+    pub column: Option<SmolStr>,
+    /// Part of the key by which a row is found again.
+    pub key: bool,
+    /// Not one of the query's own columns.
+    pub hidden: bool,
+}
+
 /// The client has gone; nothing more can be delivered to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SinkClosed;
@@ -139,6 +150,11 @@ pub struct SinkClosed;
 pub trait ResultSink {
     /// A result set begins.
     fn columns(&mut self, columns: &[ColumnMeta]);
+    /// The result set is a cursor's over this table (schema and name), with a line for every column; comes between
+    /// `columns` and the first row.
+    fn origins(&mut self, table: &[SmolStr], columns: &[ColumnOrigin]) {
+        let _ = (table, columns);
+    }
     /// A row of it.
     fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed>;
     /// A statement or procedure is complete.

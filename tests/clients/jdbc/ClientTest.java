@@ -313,17 +313,200 @@ public class ClientTest {
         }
     }
 
-    /** Cursors of the API are not there yet: refused with a precise error, and the connection goes on. */
-    static void serverCursorIsRefused() throws Exception {
-        try (Connection c = connect();
-             Statement s = c.createStatement(ResultSet.TYPE_SCROLL_SENSITIVE, ResultSet.CONCUR_UPDATABLE)) {
-            try {
-                s.executeQuery("SELECT v FROM (VALUES (1), (2), (3)) AS t (v) ORDER BY v");
-                throw new AssertionError("a cursor");
-            } catch (SQLException e) {
-                equal(e.getErrorCode(), 2812);
+    static void cursorTable(Connection c, String name, int rows) throws SQLException {
+        execute(c, "DROP TABLE IF EXISTS " + name,
+            "CREATE TABLE " + name + " (id int NOT NULL PRIMARY KEY, name nvarchar(30) NULL, amount decimal(9,2) NULL)",
+            "INSERT " + name + " SELECT value, CONCAT('row ', value), value * 1.5 FROM GENERATE_SERIES(1, " + rows + ")");
+    }
+
+    static void scrolls(ResultSet r, int rows) throws SQLException {
+        equal(r.isBeforeFirst(), true);
+        for (int i = 1; i <= rows; i++) {
+            equal(r.next(), true);
+            equal(r.getInt(1), i);
+        }
+        equal(r.next(), false);
+        equal(r.isAfterLast(), true);
+        for (int i = rows; i >= 1; i--) {
+            equal(r.previous(), true);
+            equal(r.getString(2), "row " + i);
+        }
+        equal(r.previous(), false);
+        equal(r.first(), true);
+        equal(r.getInt(1), 1);
+        equal(r.last(), true);
+        equal(r.getInt(1), rows);
+        equal(r.getRow(), rows);
+        equal(r.absolute(17), true);
+        equal(r.getInt(1), 17);
+        equal(r.relative(-5), true);
+        equal(r.getInt(1), 12);
+        equal(r.relative(11), true);
+        equal(r.getInt(1), 23);
+        equal(r.absolute(-2), true);
+        equal(r.getInt(1), rows - 1);
+        equal(r.relative(-1000), false);
+        equal(r.isBeforeFirst(), true);
+        equal(r.absolute(rows + 1), false);
+        equal(r.isAfterLast(), true);
+        r.beforeFirst();
+        equal(r.next(), true);
+        equal(r.getInt(1), 1);
+    }
+
+    static void cursorsScroll() throws Exception {
+        int[] types = {ResultSet.TYPE_SCROLL_INSENSITIVE, ResultSet.TYPE_SCROLL_SENSITIVE};
+        try (Connection c = connect()) {
+            cursorTable(c, "scroll_jdbc", 50);
+            for (int type : types) {
+                for (int size : new int[] {1, 7, 128}) {
+                    try (Statement s = c.createStatement(type, ResultSet.CONCUR_READ_ONLY)) {
+                        s.setFetchSize(size);
+                        try (ResultSet r = s.executeQuery("SELECT id, name, amount FROM scroll_jdbc ORDER BY id")) {
+                            scrolls(r, 50);
+                        }
+                        try (ResultSet r = s.executeQuery("SELECT id FROM scroll_jdbc WHERE id > 1000")) {
+                            equal(r.next(), false);
+                            equal(r.last(), false);
+                        }
+                    }
+                    try (PreparedStatement p = c.prepareStatement(
+                            "SELECT id, name FROM scroll_jdbc WHERE id <= ? ORDER BY id", type, ResultSet.CONCUR_READ_ONLY)) {
+                        p.setFetchSize(size);
+                        for (int rows : new int[] {30, 40, 50}) {
+                            p.setInt(1, rows);
+                            try (ResultSet r = p.executeQuery()) {
+                                scrolls(r, rows);
+                            }
+                        }
+                    }
+                }
             }
-            equal(value(c, "SELECT 1"), 1);
+            // A dynamic cursor, which opens as keyset.
+            try (Statement s = c.createStatement(ResultSet.TYPE_SCROLL_SENSITIVE + 1, ResultSet.CONCUR_READ_ONLY);
+                 ResultSet r = s.executeQuery("SELECT id, name FROM scroll_jdbc ORDER BY id")) {
+                for (int i = 1; i <= 50; i++) {
+                    equal(r.next(), true);
+                    equal(r.getInt(1), i);
+                }
+                equal(r.next(), false);
+            }
+        }
+    }
+
+    static void cursorsForwardOnly() throws Exception {
+        try (Connection c = connect("selectMethod=cursor;")) {
+            cursorTable(c, "forward_jdbc", 300);
+            try (Statement s = c.createStatement(); Statement other = c.createStatement();
+                 ResultSet r = s.executeQuery("SELECT id, name, NULL AS n FROM forward_jdbc ORDER BY id")) {
+                int n = 0;
+                while (r.next()) {
+                    equal(r.getInt(1), ++n);
+                    equal(r.getObject(3), null);
+                    // Two results at once on one connection is what people use it for.
+                    if (n % 50 == 0) {
+                        try (ResultSet inner = other.executeQuery("SELECT COUNT(*) FROM forward_jdbc")) {
+                            inner.next();
+                            equal(inner.getInt(1), 300);
+                        }
+                    }
+                }
+                equal(n, 300);
+            }
+            try (PreparedStatement p = c.prepareStatement("SELECT name FROM forward_jdbc WHERE id = ?")) {
+                for (int i = 1; i <= 20; i++) {
+                    p.setInt(1, i);
+                    try (ResultSet r = p.executeQuery()) {
+                        equal(r.next(), true);
+                        equal(r.getString(1), "row " + i);
+                        equal(r.next(), false);
+                    }
+                }
+            }
+            // What cannot be a cursor is executed as it is.
+            try (Statement s = c.createStatement()) {
+                equal(s.execute("DECLARE @n int = 5; SELECT @n"), true);
+                ResultSet r = s.getResultSet();
+                r.next();
+                equal(r.getInt(1), 5);
+                equal(s.executeUpdate("UPDATE forward_jdbc SET name = 'x' WHERE id < 4"), 3);
+                equal(s.execute("UPDATE forward_jdbc SET name = 'y' WHERE id < 6"), false);
+                equal(s.getUpdateCount(), 5);
+            }
+            try (PreparedStatement p = c.prepareStatement("UPDATE forward_jdbc SET amount = ? WHERE id = ?")) {
+                p.setBigDecimal(1, new BigDecimal("1.25"));
+                p.setInt(2, 9);
+                equal(p.executeUpdate(), 1);
+            }
+            try {
+                value(c, "SELECT * FROM nowhere");
+                throw new AssertionError("no error");
+            } catch (SQLException e) {
+                equal(e.getErrorCode(), 208);
+            }
+        }
+    }
+
+    static void cursorsUpdate() throws Exception {
+        try (Connection c = connect(); Connection other = connect()) {
+            for (int type : new int[] {ResultSet.TYPE_SCROLL_SENSITIVE, ResultSet.TYPE_FORWARD_ONLY}) {
+                cursorTable(c, "update_jdbc", 10);
+                try (Statement s = c.createStatement(type, ResultSet.CONCUR_UPDATABLE);
+                     ResultSet r = s.executeQuery("SELECT id, name AS label, amount FROM update_jdbc ORDER BY id")) {
+                    r.next();
+                    r.updateString(2, "changed \u6f22");
+                    r.updateBigDecimal("amount", new BigDecimal("7.25"));
+                    r.updateRow();
+                    equal(r.getString(2), "changed \u6f22");
+                    r.next();
+                    r.updateNull("label");
+                    r.updateRow();
+                    r.next();
+                    r.deleteRow();
+                    r.moveToInsertRow();
+                    r.updateInt(1, 100);
+                    r.updateString(2, "inserted");
+                    r.insertRow();
+                    r.moveToCurrentRow();
+                    r.next();
+                    equal(r.getInt(1), 4);
+                    // Somebody else was faster.
+                    execute(other, "UPDATE update_jdbc SET name = 'other' WHERE id = 4");
+                    r.updateString(2, "mine");
+                    try {
+                        r.updateRow();
+                        throw new AssertionError("the check did not fail");
+                    } catch (SQLException e) {
+                        equal(e.getErrorCode(), 16934);
+                    }
+                    r.cancelRowUpdates();
+                }
+                List<String> seen = new ArrayList<>();
+                try (Statement s = c.createStatement();
+                     ResultSet r = s.executeQuery("SELECT id, name, amount FROM update_jdbc WHERE id < 5 OR id > 50 ORDER BY id")) {
+                    while (r.next()) seen.add(r.getInt(1) + " " + r.getString(2) + " " + r.getBigDecimal(3));
+                }
+                equal(seen, List.of("1 changed \u6f22 7.25", "2 null 3.00", "4 other 6.00", "100 inserted null"));
+            }
+        }
+    }
+
+    /** A keyset shows changes of others and notices what they delete. */
+    static void cursorsSeeOthers() throws Exception {
+        try (Connection c = connect(); Connection other = connect()) {
+            cursorTable(c, "keyset_jdbc", 10);
+            try (Statement s = c.createStatement(ResultSet.TYPE_SCROLL_SENSITIVE, ResultSet.CONCUR_UPDATABLE);
+                 ResultSet r = s.executeQuery("SELECT id, name FROM keyset_jdbc ORDER BY id")) {
+                equal(r.absolute(3), true);
+                equal(r.getString(2), "row 3");
+                execute(other, "UPDATE keyset_jdbc SET name = 'new' WHERE id = 3", "DELETE keyset_jdbc WHERE id = 5");
+                r.refreshRow();
+                equal(r.getString(2), "new");
+                equal(r.absolute(5), true);
+                equal(r.rowDeleted(), true);
+                equal(r.absolute(6), true);
+                equal(r.rowDeleted(), false);
+            }
         }
     }
 
@@ -341,7 +524,10 @@ public class ClientTest {
         CHECKS.put("generatedKeysAndBatches", ClientTest::generatedKeysAndBatches);
         CHECKS.put("bulkCopy", ClientTest::bulkCopy);
         CHECKS.put("tableValuedParameter", ClientTest::tableValuedParameter);
-        CHECKS.put("serverCursorIsRefused", ClientTest::serverCursorIsRefused);
+        CHECKS.put("cursorsScroll", ClientTest::cursorsScroll);
+        CHECKS.put("cursorsForwardOnly", ClientTest::cursorsForwardOnly);
+        CHECKS.put("cursorsUpdate", ClientTest::cursorsUpdate);
+        CHECKS.put("cursorsSeeOthers", ClientTest::cursorsSeeOthers);
         boolean failed = false;
         for (var check : CHECKS.entrySet()) {
             if (only.length > 0 && !Arrays.asList(only).contains(check.getKey())) continue;

@@ -5,6 +5,7 @@ import threading
 import time
 import uuid
 
+import odbc_cursors  # noqa: F401  (for its checks)
 import pyodbc
 from harness import CERTIFICATE, DATABASE, HOST, PASSWORD, PORT, TYPES, USER, check, equal, run
 

@@ -4,6 +4,7 @@
 //! messages go to the client through the runner. Adding one is adding a line.
 
 pub mod catalog;
+mod cursors;
 mod execute;
 mod prepared;
 mod server;
@@ -38,6 +39,15 @@ pub static ALL: &[Procedure] = &[
     p("sp_prepexecrpc", prepared::sp_prepexecrpc),
     p("sp_execute", prepared::sp_execute),
     p("sp_unprepare", prepared::sp_unprepare),
+    p("sp_cursoropen", cursors::sp_cursoropen),
+    p("sp_cursorfetch", cursors::sp_cursorfetch),
+    p("sp_cursorclose", cursors::sp_cursorclose),
+    p("sp_cursoroption", cursors::sp_cursoroption),
+    p("sp_cursor", cursors::sp_cursor),
+    p("sp_cursorprepare", cursors::sp_cursorprepare),
+    p("sp_cursorexecute", cursors::sp_cursorexecute),
+    p("sp_cursorprepexec", cursors::sp_cursorprepexec),
+    p("sp_cursorunprepare", cursors::sp_cursorunprepare),
     p("sp_reset_connection", sessions::sp_reset_connection),
     p("sp_set_session_context", sessions::sp_set_session_context),
     p("sp_getapplock", sessions::sp_getapplock),
@@ -101,6 +111,8 @@ pub(crate) fn number(args: &[Argument], name: &str, position: usize) -> Option<i
         Value::Int(n) => Some(*n),
         Value::Bit(b) => Some(i64::from(*b)),
         Value::Str(s) => s.trim().parse().ok(),
+        // 0x… in a call.
+        Value::Bytes(bytes) => Some(bytes.iter().fold(0, |n, b| n << 8 | i64::from(*b))),
         _ => None,
     }
 }

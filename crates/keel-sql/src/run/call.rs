@@ -408,7 +408,7 @@ fn argument_error(
 }
 
 /// Puts arguments into a frame; gives, for each OUTPUT argument, its position and the parameter's.
-fn bind_arguments(
+pub(super) fn bind_arguments(
     parameters: &[ParameterDef],
     procedure: &str,
     args: &[Argument],

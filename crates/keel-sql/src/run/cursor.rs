@@ -36,40 +36,14 @@ impl Runner<'_> {
         op: &CursorOp,
     ) -> Result<()> {
         self.info.begin_statement();
-        let key_columns = self.hidden_keys(program, frame, &op.definition);
-        let with_keys = keyed_query(op, &key_columns);
-        let compiled = match &with_keys {
-            Some(unit) => self.unit_once(program, frame, unit)?,
-            None => self.unit(program, frame, &op.query)?,
-        };
-        let CompiledCode::Plan(plan) = &compiled.code else { unreachable!("a query compiles to a plan") };
-        let mut columns: Vec<_> = plan.columns().iter().map(column_meta).collect();
-        columns.truncate(columns.len() - key_columns.len());
-        let local = match &op.name {
-            CursorName::Named { global, .. } => !global,
-            CursorName::Variable(_) => true,
-        };
-        let scroll = crate::cursor::scrollable(&op.definition);
-        let cursor = Cursor {
-            name: match &op.name {
-                CursorName::Named { name, .. } => name.clone(),
-                CursorName::Variable(_) => smol_str::SmolStr::default(),
-            },
-            level: if local { frame.level } else { 0 },
-            scroll,
-            compiled: Arc::clone(&compiled),
-            // Variables in the query have the values they have now.
-            vars: frame.vars.clone(),
-            columns,
-            key_columns,
-            rows: Vec::new(),
-            position: 0,
-            open: false,
-            read_only: op.definition.read_only
-                || matches!(op.definition.concurrency, Some(keel_parser::ast::CursorConcurrency::ReadOnly)),
-            program: Arc::clone(program),
-            definition: op.definition.clone(),
-        };
+        let mut cursor = self.new_cursor(program, frame, &op.definition, &op.query)?;
+        match &op.name {
+            CursorName::Named { global, name } => {
+                cursor.name = name.clone();
+                cursor.level = if *global { 0 } else { frame.level };
+            }
+            CursorName::Variable(_) => cursor.level = frame.level,
+        }
         let mut cursors = self.info.cursors.borrow_mut();
         let id = cursors.declare(cursor)?;
         if let CursorName::Variable(index) = &op.name {
@@ -80,9 +54,53 @@ impl Runner<'_> {
         Ok(())
     }
 
+    /// A closed cursor without a name, which belongs to the session.
+    pub(super) fn new_cursor(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &Frame,
+        definition: &ast::CursorDefinition,
+        query: &Unit,
+    ) -> Result<Cursor> {
+        let key_columns = self.hidden_keys(program, frame, definition);
+        let compiled = match keyed_query(definition, &key_columns) {
+            Some(unit) => self.unit_once(program, frame, &unit)?,
+            None => self.unit(program, frame, query)?,
+        };
+        let CompiledCode::Plan(plan) = &compiled.code else { unreachable!("a query compiles to a plan") };
+        let shown = &plan.columns()[..plan.columns().len() - key_columns.len()];
+        let source = |c: &keel_query::ColumnMeta| c.source.as_ref().map(|s| s.column.as_str().into());
+        Ok(Cursor {
+            name: smol_str::SmolStr::default(),
+            level: 0,
+            scroll: crate::cursor::scrollable(definition),
+            // Variables in the query have the values they have now.
+            vars: frame.vars.clone(),
+            columns: shown.iter().map(column_meta).collect(),
+            sources: shown.iter().map(source).collect(),
+            key_columns,
+            rows: Vec::new(),
+            position: 0,
+            open: false,
+            read_only: definition.read_only
+                || matches!(definition.concurrency, Some(ast::CursorConcurrency::ReadOnly)),
+            program: Arc::clone(program),
+            definition: definition.clone(),
+            api: None,
+            compiled,
+        })
+    }
+
     pub(super) fn open_cursor(&mut self, frame: &mut Frame, name: &CursorName) -> Result<()> {
         self.info.begin_statement();
         let id = self.cursor_id(frame, name)?;
+        self.fill_cursor(id)?;
+        self.succeed(0);
+        Ok(())
+    }
+
+    /// Runs a cursor's query and keeps its rows.
+    pub(super) fn fill_cursor(&mut self, id: u64) -> Result<()> {
         let (compiled, mut vars, open) = {
             let cursors = self.info.cursors.borrow();
             let c = cursors.get(id).expect("the id was just found");
@@ -104,7 +122,6 @@ impl Runner<'_> {
             c.open = true;
             cursors.last_count = count as i64;
         }
-        self.succeed(0);
         Ok(())
     }
 
@@ -218,7 +235,21 @@ impl Runner<'_> {
             return Err(errors::cursor_read_only().into());
         }
         let Some(row) = row else { return Err(errors::cursor_no_row().into()) };
-        let (statement, key) = self.keyed_statement(program, frame, op, id, &row)?;
+        self.change_row(program, frame, &op.statement, op.command, (id, &row), false)
+    }
+
+    /// Runs a data change on one row of a cursor: that with the key of `row`, and, when `unchanged` is asked for, with
+    /// its other values as well.
+    pub(super) fn change_row(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        statement: &ast::Statement,
+        command: u16,
+        (id, row): (u64, &[Value]),
+        unchanged: bool,
+    ) -> std::result::Result<(), super::Halt> {
+        let (statement, key) = self.keyed_statement(program, frame, statement, (id, row), unchanged)?;
         let unit = Unit::new(UnitSource::Statement(statement));
         let mut with_key = (**program).bare_copy();
         let mut inner = Frame::new(program, frame.level);
@@ -228,7 +259,7 @@ impl Runner<'_> {
             with_key.variables.push(VariableDef { name: format!("@$key{n}").into(), ty });
             inner.vars.push(value);
         }
-        let outcome = self.dml(&Arc::new(with_key), &mut inner, &unit, op.command);
+        let outcome = self.dml(&Arc::new(with_key), &mut inner, &unit, command);
         std::mem::swap(&mut inner.tables, &mut frame.tables);
         inner.vars.truncate(frame.vars.len());
         frame.vars = inner.vars;
@@ -240,11 +271,12 @@ impl Runner<'_> {
         &self,
         program: &Program,
         frame: &Frame,
-        op: &Positioned,
-        id: u64,
-        row: &[Value],
+        statement: &ast::Statement,
+        (id, row): (u64, &[Value]),
+        unchanged: bool,
     ) -> Result<(ast::Statement, Vec<(Value, SqlType)>)> {
-        let mut statement = op.statement.clone();
+        let span = statement.span;
+        let mut statement = statement.clone();
         let (target, filter) = match &mut statement.kind {
             ast::StatementKind::Update(u) => (&u.target, &mut u.filter),
             ast::StatementKind::Delete(d) => (&d.target, &mut d.filter),
@@ -257,39 +289,37 @@ impl Runner<'_> {
             .ok_or_else(|| errors::invalid_object_name(name))?;
         let cursors = self.info.cursors.borrow();
         let cursor = cursors.get(id).expect("the id was just found");
-        let span = op.statement.span;
         let mut terms = Vec::new();
         let mut key = Vec::new();
-        for column in key_columns(&table) {
+        for key_column in key_columns(&table) {
             // The hidden columns stand behind the declared ones; a column the query selects itself will do as well.
-            let at =
-                cursor.key_columns.iter().position(|c| *c == column.name).map(|i| cursor.columns.len() + i);
-            let at =
-                at.or_else(|| cursor.columns.iter().position(|c| crate::views::same(&c.name, &column.name)));
+            let at = cursor
+                .key_columns
+                .iter()
+                .position(|c| *c == key_column.name)
+                .map(|i| cursor.columns.len() + i);
+            let at = at.or_else(|| {
+                cursor.columns.iter().position(|c| crate::views::same(&c.name, &key_column.name))
+            });
             let Some(value) = at.and_then(|i| row.get(i)) else {
                 return Err(errors::cursor_read_only());
             };
-            let left = expr(
-                ast::ExprKind::Column(ast::ColumnRef {
-                    qualifier: None,
-                    name: ast::Ident::new(column.name.as_str()),
-                }),
-                span,
-            );
-            let right = expr(ast::ExprKind::Variable(format!("@$key{}", key.len()).into()), span);
-            let kind = ast::ExprKind::Compare {
-                op: ast::CompareOp::Equal,
-                left: Box::new(left),
-                right: Box::new(right),
-            };
-            terms.push(expr(kind, span));
-            key.push((value.clone(), column.ty));
+            terms.push(equals(&key_column.name, key.len(), span));
+            key.push((value.clone(), key_column.ty));
         }
-        let condition = if terms.len() == 1 {
-            terms.remove(0)
-        } else {
-            expr(ast::ExprKind::Logical { op: ast::LogicalOp::And, terms }, span)
-        };
+        if unchanged {
+            for ((meta, source), value) in cursor.columns.iter().zip(&cursor.sources).zip(row) {
+                let Some(name) = source.as_ref().filter(|_| comparable(meta.ty)) else { continue };
+                if value.is_null() {
+                    let operand = Box::new(column(None, name, span));
+                    terms.push(expr(ast::ExprKind::IsNull { operand, negated: false }, span));
+                } else {
+                    terms.push(equals(name, key.len(), span));
+                    key.push((value.clone(), meta.ty));
+                }
+            }
+        }
+        let condition = all_of(terms, span);
         *filter = Some(ast::DmlFilter::Where(condition));
         Ok((statement, key))
     }
@@ -312,7 +342,7 @@ impl Runner<'_> {
         let aggregates = select.items.iter().any(|i| {
             matches!(i, ast::SelectItem::Expr { expr, .. } if matches!(expr.kind, ast::ExprKind::Function(_)))
         });
-        if !plain || aggregates || definition.insensitive {
+        if !plain || aggregates || definition.insensitive || definition.select.query.for_clause.is_some() {
             return Vec::new();
         }
         match crate::ddl::find_table(&self.scope(program, frame), name) {
@@ -340,23 +370,70 @@ fn key_columns(table: &TableDef) -> Vec<&ColumnDef> {
 }
 
 /// The cursor's query with its hidden key columns, qualified by the table's exposed name.
-fn keyed_query(op: &CursorOp, keys: &[String]) -> Option<Unit> {
+fn keyed_query(definition: &ast::CursorDefinition, keys: &[String]) -> Option<Unit> {
     if keys.is_empty() {
         return None;
     }
-    let mut select = op.definition.select.clone();
-    let ast::QueryBody::Select(body) = &mut select.query.body else { return None };
-    let ast::TableSourceKind::Named { name, alias, .. } = &body.from.first()?.kind else { return None };
-    let qualifier = ast::ObjectName::simple(alias.clone().unwrap_or_else(|| name.name.clone()));
-    for key in keys {
-        let column = ast::ColumnRef {
-            qualifier: Some(Box::new(qualifier.clone())),
-            name: ast::Ident::new(key.as_str()),
-        };
-        let item = expr(ast::ExprKind::Column(column), select.query.span);
-        body.items.push(ast::SelectItem::Expr { expr: item, alias: None });
-    }
+    let mut select = definition.select.clone();
     let span = select.query.span;
+    let ast::QueryBody::Select(body) = &mut select.query.body else { return None };
+    let qualifier = exposed_name(body)?;
+    body.items.extend(
+        keys.iter()
+            .map(|key| ast::SelectItem::Expr { expr: column(Some(&qualifier), key, span), alias: None }),
+    );
     let statement = ast::Statement { kind: ast::StatementKind::Select(Box::new(select)), span };
     Some(Unit::new(UnitSource::Statement(statement)))
+}
+
+/// The cursor's query for the one row with the key `@$key0`…; `lock` keeps others from changing it.
+pub(super) fn row_query(definition: &ast::CursorDefinition, keys: &[String], lock: bool) -> Option<Unit> {
+    let mut select = definition.select.clone();
+    let span = select.query.span;
+    select.query.order_by.clear();
+    select.query.offset = None;
+    let ast::QueryBody::Select(body) = &mut select.query.body else { return None };
+    let qualifier = exposed_name(body)?;
+    let term = |(n, key): (usize, &String)| equal(column(Some(&qualifier), key, span), n, span);
+    let terms = keys.iter().enumerate().map(term).collect();
+    body.filter = Some(all_of(terms, span));
+    body.top = None;
+    if lock && let ast::TableSourceKind::Named { hints, .. } = &mut body.from.first_mut()?.kind {
+        hints.push(ast::TableHint::UpdLock);
+    }
+    let statement = ast::Statement { kind: ast::StatementKind::Select(Box::new(select)), span };
+    Some(Unit::new(UnitSource::Statement(statement)))
+}
+
+fn exposed_name(body: &ast::Select) -> Option<ast::ObjectName> {
+    let ast::TableSourceKind::Named { name, alias, .. } = &body.from.first()?.kind else { return None };
+    Some(ast::ObjectName::simple(alias.clone().unwrap_or_else(|| name.name.clone())))
+}
+
+fn column(qualifier: Option<&ast::ObjectName>, name: &str, span: ast::Span) -> ast::Expr {
+    let qualifier = qualifier.cloned().map(Box::new);
+    expr(ast::ExprKind::Column(ast::ColumnRef { qualifier, name: ast::Ident::new(name) }), span)
+}
+
+/// `name = @$key<n>`
+fn equals(name: &str, n: usize, span: ast::Span) -> ast::Expr {
+    equal(column(None, name, span), n, span)
+}
+
+fn equal(left: ast::Expr, n: usize, span: ast::Span) -> ast::Expr {
+    let right = expr(ast::ExprKind::Variable(format!("@$key{n}").into()), span);
+    let (op, left, right) = (ast::CompareOp::Equal, Box::new(left), Box::new(right));
+    expr(ast::ExprKind::Compare { op, left, right }, span)
+}
+
+fn all_of(mut terms: Vec<ast::Expr>, span: ast::Span) -> ast::Expr {
+    if terms.len() == 1 {
+        return terms.remove(0);
+    }
+    expr(ast::ExprKind::Logical { op: ast::LogicalOp::And, terms }, span)
+}
+
+/// Whether values of a type can be compared with `=`.
+fn comparable(ty: SqlType) -> bool {
+    !matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml)
 }

@@ -12,6 +12,7 @@
 //! A [`Runner`] borrows the session for one request. Functions and triggers get runners of their own that borrow the
 //! outer statement's transactions; they never begin or end one.
 
+mod api_cursor;
 mod call;
 mod cursor;
 mod instead;
@@ -22,6 +23,7 @@ mod rpc;
 mod step;
 mod transaction;
 
+pub use api_cursor::{OpenCursor, Opened, bad_handle};
 pub use call::{Argument, Returned, parse_error, procedure_name};
 pub use instead::Instead;
 pub use query::{Capture, Later};

@@ -71,7 +71,7 @@ impl Runner<'_> {
         self.compile(program, frame, unit).map(Arc::new)
     }
 
-    fn is_current(&self, program: &Program, frame: &Frame, dependencies: &Dependencies) -> bool {
+    pub(super) fn is_current(&self, program: &Program, frame: &Frame, dependencies: &Dependencies) -> bool {
         dependencies.current.is_none_or(|d| self.info.database.borrow().id == d)
             && dependencies.catalogs.iter().all(|(d, version)| self.info.catalog_version(*d) == *version)
             && dependencies

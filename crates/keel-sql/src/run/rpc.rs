@@ -126,7 +126,7 @@ pub fn call_by_name(
 }
 
 /// The identity of a caller that is no module.
-fn outside_modules(runner: &Runner<'_>) -> ModuleIdentity {
+pub(super) fn outside_modules(runner: &Runner<'_>) -> ModuleIdentity {
     ModuleIdentity {
         database: runner.info.current_database().id,
         object_id: 0,

@@ -40,10 +40,19 @@ pub struct ColumnInfo {
     pub column: u8,
     /// Table in TABNAME, from 1; 0 for an expression.
     pub table: u8,
-    /// 0x04 expression, 0x08 key, 0x10 hidden.
+    /// [`ColumnInfo::EXPRESSION`], [`ColumnInfo::KEY`], [`ColumnInfo::HIDDEN`].
     pub status: u8,
     /// Name in the table when it differs.
     pub name: Option<String>,
+}
+
+impl ColumnInfo {
+    /// Not a table's column.
+    pub const EXPRESSION: u8 = 0x04;
+    /// Part of the key.
+    pub const KEY: u8 = 0x08;
+    /// Not asked for by the query.
+    pub const HIDDEN: u8 = 0x10;
 }
 
 /// Appends COLINFO (2.2.7.3).
