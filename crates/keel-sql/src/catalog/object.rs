@@ -107,6 +107,12 @@ pub mod object_class {
     pub const LOGIN: u8 = 41;
     /// In master: server configuration.
     pub const CONFIGURATION: u8 = 42;
+    /// In master: endpoints for database mirroring.
+    pub const ENDPOINT: u8 = 50;
+    /// In master: certificates.
+    pub const CERTIFICATE: u8 = 51;
+    /// In master: its master key.
+    pub const MASTER_KEY: u8 = 52;
 }
 
 /// A stored definition.

@@ -4,7 +4,7 @@ use crate::errors;
 use crate::program::Program;
 use crate::run::{Frame, Halt, Runner};
 use crate::sink::command;
-use keel_parser::ast::{Statement, StatementKind};
+use keel_parser::ast::{DropClass, Statement, StatementKind};
 use keel_types::error::Result;
 use std::sync::Arc;
 
@@ -55,9 +55,7 @@ impl Runner<'_> {
         match &statement.kind {
             StatementKind::CreateDatabase(c) => self.create_database(c)?,
             StatementKind::AlterDatabase(a) => self.alter_database(a)?,
-            StatementKind::Drop(d) if d.class == keel_parser::ast::DropClass::Database => {
-                self.drop_databases(d)?
-            }
+            StatementKind::Drop(d) if d.class == DropClass::Database => self.drop_databases(d)?,
             StatementKind::Dbcc(d) => self.dbcc(program, frame, d)?,
             StatementKind::Kill(k) => self.kill(program, frame, k)?,
             StatementKind::Checkpoint(_) => {
@@ -68,7 +66,7 @@ impl Runner<'_> {
             StatementKind::Reconfigure { .. } => self.info.engine.reconfigure(),
             StatementKind::CreateLogin(c) => self.create_login(c)?,
             StatementKind::AlterLogin(a) => self.alter_login(a)?,
-            StatementKind::Drop(d) if d.class == keel_parser::ast::DropClass::Login => self.drop_logins(d)?,
+            StatementKind::Drop(d) if d.class == DropClass::Login => self.drop_logins(d)?,
             StatementKind::ExecuteAs(e) => self.execute_as(program, frame, e)?,
             StatementKind::Revert(_) => {
                 self.info.impersonated.borrow_mut().pop();
@@ -86,12 +84,14 @@ impl Runner<'_> {
             StatementKind::Backup(_) => return Err(errors::not_supported("BACKUP")),
             StatementKind::Restore(_) => return Err(errors::not_supported("RESTORE")),
             StatementKind::BulkInsert(_) => return Err(errors::not_supported("BULK INSERT")),
-            StatementKind::AvailabilityGroup(_) | StatementKind::Endpoint(_) => {
-                return Err(errors::not_supported("This statement"));
-            }
-            StatementKind::CreateCertificate(_)
-            | StatementKind::BackupCertificate(_)
-            | StatementKind::MasterKey(_) => return Err(errors::not_supported("This statement")),
+            StatementKind::AvailabilityGroup(s) => self.availability_group(s)?,
+            StatementKind::Endpoint(s) => self.endpoint(s)?,
+            StatementKind::CreateCertificate(c) => self.create_certificate(c)?,
+            StatementKind::BackupCertificate(b) => self.backup_certificate(b)?,
+            StatementKind::MasterKey(k) => self.master_key(k)?,
+            StatementKind::Drop(d) if d.class == DropClass::Endpoint => self.drop_endpoints(d)?,
+            StatementKind::Drop(d) if d.class == DropClass::Certificate => self.drop_certificates(d)?,
+            StatementKind::Drop(d) if d.class == DropClass::MasterKey => self.drop_master_key()?,
             StatementKind::Generic(g) => {
                 return Err(errors::not_supported(format!("{} {}", g.verb, g.class)));
             }

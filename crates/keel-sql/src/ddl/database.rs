@@ -3,6 +3,7 @@
 use crate::catalog::{CatalogObject, DatabaseSettings};
 use crate::engine::DatabaseEntry;
 use crate::errors;
+use crate::hadr;
 use crate::run::Runner;
 use keel_parser::ast::{self, AlterDatabaseAction};
 use keel_types::error::Result;
@@ -62,6 +63,10 @@ const FLAGS: &[&str] = &[
     "AUTOMATIC_TUNING",
 ];
 
+/// What a database may not be set to while it is in an availability group.
+const NOT_FOR_MEMBERS: &[&str] =
+    &["RECOVERY", "READ_ONLY", "SINGLE_USER", "RESTRICTED_USER", "OFFLINE", "AUTO_CLOSE", "EMERGENCY"];
+
 impl Runner<'_> {
     fn no_transaction(&self, statement: &str) -> Result<()> {
         if self.info.transaction.borrow().count > 0 {
@@ -101,12 +106,17 @@ impl Runner<'_> {
             if d.if_exists && self.info.engine.database(name).is_none() {
                 continue;
             }
+            self.not_a_member(name, |d| hadr::errors::drop_refused(d))?;
             self.info.engine.drop_database(name)?;
         }
         Ok(())
     }
 
     pub(super) fn alter_database(&mut self, a: &ast::AlterDatabase) -> Result<()> {
+        if let AlterDatabaseAction::SetHadr(action) = &a.action {
+            let current = self.info.current_database().name();
+            return self.set_hadr(a.name.as_ref().map_or(&current, |n| n.text.as_str()), action);
+        }
         self.no_transaction("ALTER DATABASE")?;
         let entry = match &a.name {
             None => self.info.current_database(),
@@ -117,6 +127,9 @@ impl Runner<'_> {
         };
         match &a.action {
             AlterDatabaseAction::Set { options, termination } => {
+                if options.iter().any(|o| NOT_FOR_MEMBERS.contains(&o.name.as_str())) {
+                    self.not_a_member(&entry.name(), |d| hadr::errors::operation_refused(d))?;
+                }
                 let mut settings = (**entry.picture().settings()).clone();
                 for option in options {
                     set_option(&mut settings, option)?;
@@ -133,6 +146,7 @@ impl Runner<'_> {
                 entry.put_now(CatalogObject::Settings(Arc::new(settings)))
             }
             AlterDatabaseAction::ModifyName(name) => {
+                self.not_a_member(&entry.name(), |d| hadr::errors::rename_refused(d))?;
                 self.info.engine.rename_database(&entry, &name.text)?;
                 let text = format!("The database name '{}' has been set.", name.text);
                 self.report(&SqlError::new(5043, 0, 1, text));
@@ -142,9 +156,10 @@ impl Runner<'_> {
             AlterDatabaseAction::File { .. }
             | AlterDatabaseAction::ScopedConfiguration { .. }
             | AlterDatabaseAction::Modify { .. } => Ok(()),
-            AlterDatabaseAction::SetHadr(_)
-            | AlterDatabaseAction::SetPartner { .. }
-            | AlterDatabaseAction::SetWitness { .. } => Err(errors::not_supported("This ALTER DATABASE")),
+            AlterDatabaseAction::SetHadr(_) => unreachable!("went its own way"),
+            AlterDatabaseAction::SetPartner { .. } | AlterDatabaseAction::SetWitness { .. } => {
+                Err(hadr::errors::mirroring())
+            }
         }
     }
 

@@ -17,7 +17,7 @@ impl Runner<'_> {
         }
     }
 
-    fn sysadmin(&self) -> Result<()> {
+    pub(crate) fn sysadmin(&self) -> Result<()> {
         if self.info.shared.login.sysadmin { Ok(()) } else { Err(errors::no_permission("")) }
     }
 

@@ -102,6 +102,8 @@ pub struct Engine {
     app_locks: Mutex<()>,
     requests: AtomicU64,
     hadr: std::sync::OnceLock<Arc<dyn crate::hadr::Hadr>>,
+    /// Turns of balanced read-only routing.
+    pub routing: crate::hadr::Rotation,
 }
 
 /// A configured and a running value.
@@ -134,6 +136,7 @@ impl Engine {
             app_locks: Mutex::new(()),
             requests: AtomicU64::new(0),
             hadr: std::sync::OnceLock::new(),
+            routing: crate::hadr::Rotation::default(),
             options,
         };
         engine.log_deadlocks();

@@ -98,6 +98,16 @@ struct StoredConfiguration {
 }
 
 impl Engine {
+    /// All rows of a class of master's own objects, by id.
+    pub(crate) fn master_rows<T: DeserializeOwned>(&self, class: u8) -> Result<Vec<T>> {
+        read_class(&self.master(), class)
+    }
+
+    /// Writes, or with `None` deletes, a row of master's own objects.
+    pub(crate) fn put_master_row<T: Serialize>(&self, class: u8, id: i32, value: Option<&T>) -> Result<()> {
+        write_row(&self.master(), CatalogKey { class, id }, value)
+    }
+
     fn master(&self) -> Arc<DatabaseEntry> {
         self.database_by_id(MASTER).expect("master is always open")
     }

@@ -183,7 +183,7 @@ error_functions! {
     /// RSSTC is not 0.
     synchronized_secondaries_required(group) = 19530, 16, 1, "The availability mode of a replica of availability group '{group}' cannot be set to ASYNCHRONOUS_COMMIT while REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT is not 0.";
     /// RSSTC out of range.
-    bad_required_secondaries(value, most) = 35229, 16, 2, "The attempt to set REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT to {value} failed. The valid range is between 0 and {most}, the number of secondary replicas.";
+    bad_required_secondaries(value, most) = 15129, 16, 2, "'{value}' is not a valid value for REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT. The valid range is between 0 and {most}, the number of secondary replicas.";
     /// JOIN with the wrong type.
     cluster_type_mismatch(group) = 47100, 16, 1, "The cluster type of availability group '{group}' doesn't match its primary configuration. Verify that the specified availability group cluster type is correct, then retry the operation.";
     /// NONE: MANUAL only.
@@ -261,7 +261,7 @@ error_functions! {
     /// A file that is not what it should be.
     bad_certificate_file() = 15208, 16, 1, "The certificate, asymmetric key, or private key file is not valid or does not exist; or you do not have permissions for it.";
     /// A file that exists.
-    certificate_file_exists() = 15240, 16, 1, "Cannot write into file '...'. Verify that you have write permissions, that the file path is valid, and that the file does not already exist.";
+    certificate_file_exists(path) = 15240, 16, 1, "Cannot write into file '{path}'. Verify that you have write permissions, that the file path is valid, and that the file does not already exist.";
     /// Certificates of a server have a password only with a key in a file.
     certificate_subject_missing() = 15291, 16, 1, "SUBJECT must be specified to create a certificate with a new key.";
 }

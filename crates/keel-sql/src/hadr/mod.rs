@@ -15,17 +15,29 @@
 //! | [`config`] | what a group, a replica, a listener, an endpoint is configured to be |
 //! | [`state`] | what they are now |
 //! | [`command`] | what can be asked |
+//! | [`build`], [`check`] | statements' options, and the product's rules about them |
+//! | `group`, `endpoint`, `certificate` | the statements |
+//! | [`store`] | endpoints, certificates and the master key in master |
+//! | [`access`] | who may use a group's database, and read-only routing |
 //! | [`errors`] | the product's numbers and texts |
 //! | [`lsn`] | positions in the product's decimal form |
 //!
 //! Deliberately absent: who decides (roles, epochs, the synchronized set), sockets, files, threads.
 
+pub mod access;
+pub mod build;
+mod certificate;
+pub mod check;
 pub mod command;
 pub mod config;
+mod endpoint;
 pub mod errors;
+mod group;
 pub mod lsn;
 pub mod state;
+pub mod store;
 
+pub use access::{Access, Intent, Rotation};
 pub use command::{Caller, GroupChange, HadrCommand, ListenerChange, ReplicaChange};
 pub use config::{
     AvailabilityMode, BackupPreference, ClusterType, EndpointAddress, EndpointRole, EndpointSpec,

@@ -24,6 +24,7 @@ pub use bulk::{BulkSource, BulkTarget};
 
 use crate::engine::{DatabaseEntry, Engine};
 use crate::errors;
+use crate::hadr::{Access, Intent, access};
 use crate::program::Program;
 use crate::run::{Frame, Halt, Runner, run_rpc, use_database};
 use crate::sink::{
@@ -66,6 +67,8 @@ pub struct SessionOptions {
     pub ansi_defaults: bool,
     /// ApplicationIntent=ReadOnly.
     pub read_only_intent: bool,
+    /// The client understands being sent to another instance (TDS 7.4 and later).
+    pub can_route: bool,
 }
 
 /// Stops what a session is doing, from another thread (attention, KILL, shutdown).
@@ -89,6 +92,7 @@ pub struct Session {
     database: String,
     /// What a pending `INSERT BULK` expects, for the server to look at.
     bulk_target: Option<BulkTarget>,
+    route: Option<(String, u16)>,
 }
 
 impl Session {
@@ -98,18 +102,35 @@ impl Session {
         } else {
             options.database.clone()
         };
+        let route = match engine.hadr() {
+            Some(hadr) => {
+                let intent = Intent { read_only: options.read_only_intent, can_route: options.can_route };
+                match access::login(&hadr.state(), &wanted, intent, &engine.routing)? {
+                    Access::Here => None,
+                    Access::Route { host, port } => Some((host, port)),
+                }
+            }
+            None => None,
+        };
         let entry = engine.database(&wanted).filter(|e| !e.picture().settings().offline);
         let entry = entry.ok_or_else(|| errors::cannot_open_database(&wanted))?;
         let shared = engine.sessions.register(options, engine.now_local());
         let database = entry.name().to_string();
         let txns = TxnSet::new(Arc::clone(&engine), Arc::clone(&shared));
-        Ok(Session { info: Box::new(Info::new(engine, shared, entry)), txns, database, bulk_target: None })
+        let info = Box::new(Info::new(engine, shared, entry));
+        Ok(Session { info, txns, database, bulk_target: None, route })
     }
 
     /// `@@SPID`.
     #[must_use]
     pub fn id(&self) -> u16 {
         self.info.shared.id as u16
+    }
+
+    /// Host and port the client is to be sent to instead (read-only and read-write routing), answered with the login.
+    #[must_use]
+    pub fn route(&self) -> Option<(&str, u16)> {
+        self.route.as_ref().map(|(host, port)| (host.as_str(), *port))
     }
 
     /// The instance.

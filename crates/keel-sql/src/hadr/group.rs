@@ -1,0 +1,414 @@
+//! CREATE, ALTER and DROP AVAILABILITY GROUP, and ALTER DATABASE … SET HADR: checked, then asked for.
+
+use super::command::{Caller, GroupChange, HadrCommand};
+use super::config::{AvailabilityMode, ClusterType, EndpointState, GroupSpec, ReplicaSpec};
+use super::state::{GroupState, HadrState, JoinState, Role, SyncState};
+use super::{Hadr, ReplicaChange, build, check, errors};
+use crate::catalog::fold;
+use crate::engine::MASTER;
+use crate::run::Runner;
+use keel_parser::ast::{self, AvailabilityGroupAction as Action};
+use keel_types::Value;
+use keel_types::error::Result;
+use std::sync::Arc;
+
+impl Runner<'_> {
+    /// The replication side; 35221 on an instance that stands alone.
+    pub(super) fn hadr(&self) -> Result<Arc<dyn Hadr>> {
+        self.info.engine.hadr().cloned().ok_or_else(errors::feature_off)
+    }
+
+    fn caller(&self) -> Caller {
+        let context = self.info.shared.context.lock();
+        let agent = context.get("external_cluster").and_then(|(v, _)| match v {
+            Value::Variant(v) => v.1.as_str().map(str::to_owned),
+            v => v.as_str().map(str::to_owned),
+        });
+        Caller {
+            login: self.info.login().to_string(),
+            external_cluster: agent.is_some_and(|v| v.eq_ignore_ascii_case("yes")),
+        }
+    }
+
+    fn ask(&mut self, hadr: &dyn Hadr, command: HadrCommand) -> Result<()> {
+        match hadr.execute(&self.caller(), command) {
+            // Messages that only inform have the form of errors.
+            Err(e) if e.severity <= 10 => {
+                self.report(&e);
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// What all statements about groups need.
+    fn group_ddl(&self, statement: &str) -> Result<Arc<dyn Hadr>> {
+        if self.info.current_database().id != MASTER {
+            return Err(errors::not_in_master());
+        }
+        let hadr = self.hadr()?;
+        if self.info.transaction.borrow().count > 0 {
+            return Err(crate::errors::not_in_user_transaction(statement));
+        }
+        self.sysadmin()?;
+        Ok(hadr)
+    }
+
+    /// CREATE, ALTER, DROP AVAILABILITY GROUP
+    pub(crate) fn availability_group(&mut self, s: &ast::AvailabilityGroupStatement) -> Result<()> {
+        let name = s.name.text.as_str();
+        let statement = match s.action {
+            Action::Create { .. } => "CREATE AVAILABILITY GROUP",
+            Action::Drop => "DROP AVAILABILITY GROUP",
+            _ => "ALTER AVAILABILITY GROUP",
+        };
+        let hadr = self.group_ddl(statement)?;
+        let state = hadr.state();
+        match &s.action {
+            Action::Create { options, databases, replicas, listener, members } => {
+                let distributed = !members.is_empty();
+                let spec = build::group(name, options, databases, replicas, listener.as_ref(), distributed)?;
+                self.check_new_group(&state, &spec)?;
+                self.ask(&*hadr, HadrCommand::CreateGroup(Box::new(spec)))
+            }
+            Action::Drop => {
+                let group = check::member(&state, name)?.spec.name.clone();
+                self.ask(&*hadr, HadrCommand::DropGroup { group })
+            }
+            action => match self.group_change(&state, name, action)? {
+                Some(change) => {
+                    let group = state.group(name).map_or_else(|| name.to_owned(), |g| g.spec.name.clone());
+                    self.ask(&*hadr, HadrCommand::AlterGroup { group, change })
+                }
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn check_new_group(&mut self, state: &HadrState, spec: &GroupSpec) -> Result<()> {
+        let engine = &self.info.engine;
+        check::new_group(spec, &engine.options().server_name)?;
+        if state.group(&spec.name).is_some() {
+            return Err(errors::group_exists(&spec.name));
+        }
+        for database in &spec.databases {
+            check::database(engine, state, &spec.name, database)?;
+        }
+        self.warn_without_endpoint()
+    }
+
+    /// A group without a started endpoint works once there is one; the product says so too.
+    fn warn_without_endpoint(&mut self) -> Result<()> {
+        let started = self.info.engine.endpoints()?.iter().any(|e| e.state == EndpointState::Started);
+        if !started {
+            self.report(&errors::no_mirroring_endpoint());
+        }
+        Ok(())
+    }
+
+    /// What an action changes, once it is allowed; `None` when it already is so.
+    fn group_change(
+        &mut self,
+        state: &HadrState,
+        name: &str,
+        action: &Action,
+    ) -> Result<Option<GroupChange>> {
+        let engine = Arc::clone(&self.info.engine);
+        Ok(Some(match action {
+            Action::Set(options) => return self.set_option(state, name, options),
+            Action::AddDatabase(databases) => {
+                check::primary(state, name)?;
+                let databases: Vec<String> = databases.iter().map(|d| d.text.to_string()).collect();
+                for (i, database) in databases.iter().enumerate() {
+                    if databases[..i].iter().any(|d| fold(d) == fold(database)) {
+                        return Err(errors::database_twice(database));
+                    }
+                    check::database(&engine, state, name, database)?;
+                }
+                GroupChange::AddDatabases(databases)
+            }
+            Action::RemoveDatabase(databases) => {
+                let group = check::primary(state, name)?;
+                let databases: Vec<String> = databases.iter().map(|d| d.text.to_string()).collect();
+                for database in &databases {
+                    group.database(database).ok_or_else(|| errors::database_not_in_group(database, name))?;
+                }
+                GroupChange::RemoveDatabases(databases)
+            }
+            Action::AddReplica(replicas) => {
+                GroupChange::AddReplicas(new_replicas(check::primary(state, name)?, replicas)?)
+            }
+            Action::ModifyReplica(replica) => return modify_replica(check::primary(state, name)?, replica),
+            Action::RemoveReplica(server) => {
+                let group = check::primary(state, name)?;
+                let replica =
+                    group.replica(server).ok_or_else(|| errors::replica_not_in_group(server, name))?;
+                if replica.is_local {
+                    return Err(errors::remove_local_replica(server, name));
+                }
+                GroupChange::RemoveReplica(replica.spec.server.clone())
+            }
+            Action::Join { cluster_type } => {
+                if state
+                    .group(name)
+                    .and_then(GroupState::local)
+                    .is_some_and(|r| r.join != JoinState::NotJoined)
+                {
+                    return Err(errors::replica_exists(name));
+                }
+                let word = cluster_type.as_deref().unwrap_or("WSFC");
+                GroupChange::Join {
+                    cluster_type: ClusterType::parse(word)
+                        .ok_or_else(|| errors::cluster_type_mismatch(name))?,
+                }
+            }
+            Action::JoinDistributed(_) | Action::ModifyDistributed(_) => return Err(errors::distributed()),
+            Action::GrantCreateAnyDatabase | Action::DenyCreateAnyDatabase => {
+                let group = check::member(state, name)?;
+                if group
+                    .local()
+                    .is_some_and(|r| r.spec.availability_mode == AvailabilityMode::ConfigurationOnly)
+                {
+                    return Err(errors::configuration_only_grant(name));
+                }
+                GroupChange::CreateAnyDatabase(matches!(action, Action::GrantCreateAnyDatabase))
+            }
+            Action::Failover => {
+                self.check_failover(check::member(state, name)?)?;
+                GroupChange::Failover
+            }
+            Action::ForceFailoverAllowDataLoss => {
+                let group = check::member(state, name)?;
+                self.check_target(group)?;
+                GroupChange::ForceFailover
+            }
+            Action::Offline => {
+                check::primary(state, name)?;
+                GroupChange::Offline
+            }
+            Action::AddListener(listener) => {
+                let group = check::primary(state, name)?;
+                if !group.listeners.is_empty() {
+                    return Err(errors::second_listener(name));
+                }
+                GroupChange::AddListener(build::listener(listener)?)
+            }
+            Action::ModifyListener { name: dns, change } => {
+                let group = check::primary(state, name)?;
+                let found = listener(group, dns)?;
+                let change = build::listener_change(change)?;
+                if matches!(change, super::ListenerChange::AddIp(_)) && found.spec.dhcp.is_some() {
+                    return Err(errors::listener_dhcp(dns));
+                }
+                GroupChange::ModifyListener { dns_name: found.spec.dns_name.clone(), change }
+            }
+            Action::RestartListener(dns) => GroupChange::RestartListener(
+                listener(check::primary(state, name)?, dns)?.spec.dns_name.clone(),
+            ),
+            Action::RemoveListener(dns) => GroupChange::RemoveListener(
+                listener(check::primary(state, name)?, dns)?.spec.dns_name.clone(),
+            ),
+            Action::Create { .. } | Action::Drop => unreachable!("are not changes"),
+        }))
+    }
+
+    fn set_option(
+        &mut self,
+        state: &HadrState,
+        name: &str,
+        options: &[ast::Opt],
+    ) -> Result<Option<GroupChange>> {
+        let group = check::member(state, name)?;
+        // One option per statement.
+        let [option] = options else {
+            let near = options.get(1).map_or(")", |o| o.name.as_str());
+            return Err(keel_types::SqlError::new(102, 15, 1, format!("Incorrect syntax near '{near}'.")));
+        };
+        let Some(change) = build::group_option(option)? else {
+            check::primary(state, name)?;
+            return Ok(None);
+        };
+        if matches!(change, GroupChange::RoleSecondary) {
+            // Also where a deposed primary is resolving.
+            return if group.role == Role::Secondary {
+                Err(errors::not_primary(name))
+            } else {
+                Ok(Some(change))
+            };
+        }
+        check::primary(state, name)?;
+        match &change {
+            GroupChange::RequiredSynchronizedSecondaries(n) => {
+                check::required_secondaries(*n, group.replicas.len())?;
+            }
+            GroupChange::WriteLeaseValidity(_) if group.spec.cluster_type != ClusterType::External => {
+                return Err(errors::write_lease_needs_external());
+            }
+            _ => {}
+        }
+        Ok(Some(change))
+    }
+
+    fn check_target(&self, group: &GroupState) -> Result<()> {
+        let name = &group.spec.name;
+        if group.role == Role::Primary {
+            return Err(errors::already_primary(name));
+        }
+        if group.spec.cluster_type == ClusterType::External && !self.caller().external_cluster {
+            return Err(errors::use_cluster_tools(name));
+        }
+        if group.local().is_some_and(|r| r.spec.availability_mode == AvailabilityMode::ConfigurationOnly) {
+            return Err(errors::configuration_only_primary(&self.info.engine.options().server_name));
+        }
+        Ok(())
+    }
+
+    /// FAILOVER loses nothing: every database here must be recorded as synchronized.
+    fn check_failover(&self, group: &GroupState) -> Result<()> {
+        let name = &group.spec.name;
+        self.check_target(group)?;
+        if group.spec.cluster_type == ClusterType::None {
+            return Err(errors::none_supports_force(name));
+        }
+        let Some(local) = group.local() else { return Err(errors::not_ready(name)) };
+        let ready = group.databases.iter().all(|d| {
+            local.database(d.id).is_some_and(|c| c.joined && c.failover_ready && c.suspended.is_none())
+        });
+        if local.spec.availability_mode != AvailabilityMode::Synchronous || !ready {
+            return Err(errors::not_ready(name));
+        }
+        Ok(())
+    }
+
+    /// ALTER DATABASE … SET HADR …
+    pub(crate) fn set_hadr(&mut self, database: &str, action: &ast::HadrAction) -> Result<()> {
+        let hadr = self.hadr()?;
+        if self.info.transaction.borrow().count > 0 {
+            return Err(crate::errors::not_in_user_transaction("ALTER DATABASE"));
+        }
+        self.sysadmin()?;
+        let state = hadr.state();
+        let database =
+            self.info.engine.database(database).map_or_else(|| database.to_owned(), |e| e.name().to_string());
+        let member = state.group_of(&database);
+        let command = match action {
+            ast::HadrAction::Join { group } => {
+                let group = check::member(&state, &group.text)?;
+                check_join(group, &database)?;
+                HadrCommand::JoinDatabase { database, group: group.spec.name.clone() }
+            }
+            ast::HadrAction::Off => {
+                let (group, _) = member.ok_or_else(|| errors::not_joined("OFF", &database))?;
+                if group.role == Role::Primary {
+                    return Err(errors::join_on_primary(&database, &group.spec.name));
+                }
+                HadrCommand::LeaveDatabase { database }
+            }
+            ast::HadrAction::Suspend => {
+                member.ok_or_else(|| errors::suspend_refused("SUSPEND", &database))?;
+                HadrCommand::Suspend { database }
+            }
+            ast::HadrAction::Resume => {
+                member.ok_or_else(|| errors::suspend_refused("RESUME", &database))?;
+                HadrCommand::Resume { database }
+            }
+        };
+        self.ask(&*hadr, command)
+    }
+
+    /// What may not be done to a database while it is a member: 957, 3752, 1468.
+    pub(crate) fn not_a_member(
+        &self,
+        database: &str,
+        error: impl FnOnce(&str) -> Box<keel_types::SqlError>,
+    ) -> Result<()> {
+        match self.info.engine.hadr() {
+            Some(hadr) if hadr.state().group_of(database).is_some() => Err(error(database)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check_join(group: &GroupState, database: &str) -> Result<()> {
+    let name = &group.spec.name;
+    let member = group.database(database).ok_or_else(|| errors::join_unknown_database(database, name))?;
+    if group.role == Role::Primary {
+        return Err(errors::join_on_primary(database, name));
+    }
+    let copy = group.local().and_then(|r| r.database(member.id));
+    if copy.is_some_and(|c| c.joined && c.sync != SyncState::NotSynchronizing) {
+        return Err(errors::already_joined(name));
+    }
+    Ok(())
+}
+
+fn listener<'a>(group: &'a GroupState, dns: &str) -> Result<&'a super::state::ListenerState> {
+    let found = group.listeners.iter().find(|l| fold(&l.spec.dns_name) == fold(dns));
+    found.ok_or_else(|| errors::no_listener(dns, &group.spec.name))
+}
+
+fn specs(group: &GroupState) -> Vec<ReplicaSpec> {
+    group.replicas.iter().map(|r| r.spec.clone()).collect()
+}
+
+fn new_replicas(group: &GroupState, written: &[ast::ReplicaSpec]) -> Result<Vec<ReplicaSpec>> {
+    let name = &group.spec.name;
+    let mut all = specs(group);
+    for replica in written {
+        if group.replica(&replica.name).is_some() {
+            return Err(errors::replica_in_group(&replica.name, name));
+        }
+        let spec = build::replica(replica, &group.spec)?;
+        if all.iter().any(|r| fold(&r.server) == fold(&spec.server)) {
+            return Err(errors::server_twice(&spec.server));
+        }
+        all.push(spec);
+    }
+    let data = all.iter().filter(|r| r.availability_mode != AvailabilityMode::ConfigurationOnly).count();
+    if data > check::REPLICAS_MAX {
+        return Err(errors::too_many_replicas_add(written.len(), name, check::REPLICAS_MAX));
+    }
+    check::replicas(&all, &group.spec, "ALTER AVAILABILITY GROUP ADD REPLICA")?;
+    Ok(all.split_off(group.replicas.len()))
+}
+
+fn modify_replica(group: &GroupState, written: &ast::ReplicaSpec) -> Result<Option<GroupChange>> {
+    const OPERATION: &str = "ALTER AVAILABILITY GROUP MODIFY REPLICA";
+    let name = &group.spec.name;
+    let server = written.name.as_str();
+    let replica = group.replica(server).ok_or_else(|| errors::no_replica(server, name))?;
+    let mut changes = Vec::new();
+    for option in &written.options {
+        changes.extend(build::replica_option(option, server, name, OPERATION)?);
+    }
+    let change = match <[ReplicaChange; 1]>::try_from(changes) {
+        Ok([change]) => change,
+        // One option per statement.
+        Err(_) => return Err(keel_types::SqlError::new(102, 15, 1, "Incorrect syntax near ','.")),
+    };
+    let only_configuration = AvailabilityMode::ConfigurationOnly;
+    if replica.spec.availability_mode == only_configuration
+        && !matches!(change, ReplicaChange::SessionTimeout(_))
+    {
+        return Err(errors::configuration_only_options(server));
+    }
+    if matches!(change, ReplicaChange::AvailabilityMode(mode) if mode == only_configuration) {
+        return Err(errors::configuration_only_fixed(server));
+    }
+    if matches!(change, ReplicaChange::AvailabilityMode(AvailabilityMode::Asynchronous))
+        && group.spec.required_synchronized_secondaries > 0
+    {
+        return Err(errors::synchronized_secondaries_required(name));
+    }
+    let mut all = specs(group);
+    for spec in all.iter_mut().filter(|r| fold(&r.server) == fold(server)) {
+        let before = spec.clone();
+        build::apply(spec, change.clone());
+        // SEEDING_MODE = AUTOMATIC set again is the way to retry seeding.
+        if *spec == before && !matches!(change, ReplicaChange::SeedingMode(_)) {
+            return Err(errors::unchanged(name));
+        }
+    }
+    check::replicas(&all, &group.spec, OPERATION)?;
+    Ok(Some(GroupChange::ModifyReplica { server: replica.spec.server.clone(), change }))
+}
