@@ -24,7 +24,7 @@ use keel_log::segment::is_segment;
 use keel_log::{Log, LogOptions, LogStats, OpenFrom};
 use keel_redo::{LogSource, RedoOptions, replay};
 use keel_store::base::{BaseOptions, BaseTree, PAGE_SIZE};
-use keel_store::{CheckpointOptions, Store, TxnStatus};
+use keel_store::{CheckpointOptions, Store, Traces, TxnStatus};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -512,7 +512,8 @@ impl Database {
         if !moved && redo_start == Lsn(self.redo_start.load(Ordering::Acquire)) {
             drop(checkpoint);
             // Nothing to merge, but a reader that held up the eviction may have gone.
-            self.store.evict();
+            self.store.evict(Traces::Keep);
+            self.forget_traces_when_full();
             return Ok(());
         }
         let clock = self.instance.env().clock.as_ref();
@@ -523,6 +524,7 @@ impl Database {
         let options =
             CheckpointOptions { meta: Some(&meta), throttle: &pace, chunk_bytes: CHECKPOINT_CHUNK_BYTES };
         let report = checkpoint.run(&options)?;
+        self.forget_traces_when_full();
         assert!(report.lsn == lsn, "the checkpoint stands where it began");
         self.checkpoint.fetch_max(lsn.0, Ordering::AcqRel);
         self.redo_start.fetch_max(redo_start.0, Ordering::AcqRel);
@@ -538,6 +540,13 @@ impl Database {
         self.last_checkpoint_nanos.store(now, Ordering::Relaxed);
         self.positions().assert_ordered();
         Ok(())
+    }
+
+    /// What open SNAPSHOT transactions want to know of others' changes gives way before writers are slowed.
+    fn forget_traces_when_full(&self) {
+        if self.instance.delta_bytes() > self.instance.pressure().checkpoint_bytes {
+            self.store.evict(Traces::Forget);
+        }
     }
 
     /// Where a replay must begin that has everything up to `checkpoint`: before the first record of each stream that is

@@ -193,23 +193,28 @@ impl Transaction {
     pub fn view_as(&mut self, isolation: Isolation) -> ReadView {
         ReadView(match isolation {
             Isolation::ReadUncommitted => View::Dirty,
-            Isolation::ReadCommitted => View::Snapshot(self.new_snapshot()),
+            Isolation::ReadCommitted => {
+                let at_least = self.observed_and_stable();
+                View::Snapshot(self.db.store().snapshot(at_least))
+            }
             Isolation::Snapshot => View::Snapshot(self.own_snapshot()),
             Isolation::RepeatableRead => View::Locked { ranges: false },
             Isolation::Serializable => View::Locked { ranges: true },
         })
     }
 
-    fn new_snapshot(&self) -> Snapshot {
+    /// Where a snapshot must be at least; what has hardened is stable after this.
+    fn observed_and_stable(&self) -> Lsn {
         if let Some(log) = self.db.log() {
             self.db.store().advance_stable(log.hardened());
         }
-        self.db.store().snapshot(self.observed.get())
+        self.observed.get()
     }
 
     fn own_snapshot(&mut self) -> Snapshot {
         if self.snapshot.is_none() {
-            self.snapshot = Some(self.new_snapshot());
+            let at_least = self.observed_and_stable();
+            self.snapshot = Some(self.db.store().snapshot_of_writer(at_least));
         }
         self.snapshot.clone().expect("made just now")
     }
@@ -436,7 +441,7 @@ impl Transaction {
             return Ok(());
         }
         let snapshot = self.own_snapshot();
-        if self.latest(tree, key)?.lsn > snapshot.lsn() {
+        if self.db.store().changed_since(&snapshot, self.set.as_ref(), tree, key)? {
             return Err(TxnError::SnapshotConflict);
         }
         Ok(())

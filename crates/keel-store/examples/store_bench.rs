@@ -233,6 +233,6 @@ fn main() {
         let start = Instant::now();
         let report = bench.store.begin_checkpoint().run(&CheckpointOptions::default()).expect("memory");
         let merged = report.merge.changes.max(1);
-        println!("checkpoint: {merged} changes, {} evicted, {:?}", report.evicted, start.elapsed());
+        println!("checkpoint: {merged} changes, {} evicted, {:?}", report.evicted.evicted, start.elapsed());
     }
 }

@@ -18,6 +18,7 @@ use keel_base::Lsn;
 use parking_lot::MutexGuard;
 
 use crate::base::{self, MergeOptions, MergeReport, NoThrottle, Throttle};
+use crate::delta::evict::{EvictReport, Traces};
 use crate::delta::{Rule, TreeDelta};
 use crate::row::patch::{self, Patch};
 use crate::snapshot::Snapshot;
@@ -51,8 +52,8 @@ pub struct CheckpointReport {
     pub lsn: Lsn,
     /// What the merge did, dropped trees included.
     pub merge: MergeReport,
-    /// Keys evicted from the delta.
-    pub evicted: usize,
+    /// What left the delta.
+    pub evicted: EvictReport,
 }
 
 /// A checkpoint that has its LSN and has not run yet. One at a time per store.
@@ -101,7 +102,7 @@ impl<'s> Checkpoint<'s> {
         let store = self.store;
         // Its own snapshot would hold back the eviction.
         drop(self.snapshot);
-        report.evicted = store.evict();
+        report.evicted = store.evict(Traces::Keep);
         Ok(report)
     }
 

@@ -27,6 +27,7 @@ pub mod version;
 
 pub use base::Direction;
 pub use checkpoint::{Checkpoint, CheckpointOptions, CheckpointReport};
+pub use delta::evict::{EvictReport, Traces};
 pub use delta::{Change, MemoryAccount};
 pub use lock::{LockError, LockManager, LockOwner};
 pub use scan::Cursor;

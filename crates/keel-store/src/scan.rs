@@ -7,10 +7,15 @@
 //!
 //! * an entry **inserted** behind the position is met by a later batch, before it by none: the scan shows that key as
 //!   of when it passed;
-//! * an entry **evicted** between batches is in the base under the root which the scan has registered, because
-//!   eviction spares whatever some registered root does not cover.
+//! * an entry **evicted** between batches is in the base under the scan's root.
 //!
-//! The base side is a cursor on that root, opened when the first row is asked for.
+//! The base side is a cursor on that root, opened when the first row is asked for. Which root that is:
+//!
+//! * under a **snapshot** the snapshot's, which eviction heeds as long as the snapshot lives;
+//! * for the **newest versions** the newest one when a batch is read. It is registered while the batch is read, so
+//!   what the batch lacks is in it; after that the batch and the root belong together, and the scan may rest without
+//!   holding anything back. If the next batch finds another root, the base side goes on there, behind the last key
+//!   of the delta that was passed (the base's keys before it have been shown by then).
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -22,13 +27,13 @@ use smallvec::SmallVec;
 
 use crate::base::{self, Direction};
 use crate::delta::{Rule, TreeDelta, prefetch};
-use crate::snapshot::{Pin, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::store::{BaseKey, ReadMode, Result, Shown, Store, base_key, bound_slice, fold};
 use crate::txn::TxnStatus;
 use crate::version::{RowRef, VersionRef};
 
 /// Delta keys of the first batch; later ones double up to [`BATCH_KEYS_MAX`]. A short scan pays for few.
-const BATCH_KEYS_FIRST: usize = 16;
+const BATCH_KEYS_FIRST: usize = if cfg!(test) { 2 } else { 16 };
 const BATCH_KEYS_MAX: usize = 256;
 /// A bound; most fit without an allocation.
 type ScanKey = SmallVec<[u8; 32]>;
@@ -54,19 +59,12 @@ pub(crate) fn base_bounds(
     (lower, upper)
 }
 
-/// What keeps the scan's root.
-enum Holder {
+/// Where the scan's root comes from.
+enum Source {
+    /// From the snapshot, which is held.
     Snapshot(Snapshot),
-    Root(Pin),
-}
-
-impl Holder {
-    fn root(&self) -> &Arc<base::BaseRoot> {
-        match self {
-            Holder::Snapshot(snapshot) => snapshot.root(),
-            Holder::Root(pin) => pin.root(),
-        }
-    }
+    /// From the store, anew with each batch; taken out while it is asked.
+    Newest(Option<Arc<Store>>),
 }
 
 /// One key of the delta that matters to the scan.
@@ -112,14 +110,18 @@ pub struct Cursor {
     rule: Rule,
     /// Keeps `rule.own` alive.
     _own: Option<Arc<TxnStatus>>,
-    holder: Holder,
+    source: Source,
     direction: Direction,
-    /// What the delta side has still to read.
     lower: Bound<ScanKey>,
     upper: Bound<ScanKey>,
+    /// The delta has been read up to here.
+    read_to: Option<ScanKey>,
     batch: Batch,
     batch_keys: usize,
     delta_done: bool,
+    /// The root that the batch goes with, in a scan of the newest versions; `None` before the first.
+    root: Option<Arc<base::BaseRoot>>,
+    /// On that root, or the snapshot's.
     base: Option<base::Cursor>,
     base_valid: bool,
     /// The base row has been shown (or hidden): move on before looking again.
@@ -133,32 +135,31 @@ unsafe impl Send for Cursor {}
 
 impl Cursor {
     pub(crate) fn new(
-        store: &Store,
+        store: &Arc<Store>,
         delta: Arc<TreeDelta>,
         mode: ReadMode<'_>,
         own: Option<Arc<TxnStatus>>,
         bounds: (Bound<&[u8]>, Bound<&[u8]>),
         direction: Direction,
     ) -> Cursor {
-        let (holder, lsn) = match mode {
-            ReadMode::Snapshot(snapshot) => (Holder::Snapshot(snapshot.clone()), snapshot.lsn()),
-            // Registered before the delta is read.
-            ReadMode::Latest | ReadMode::Dirty => {
-                (Holder::Root(store.registry.pin_root(&store.base)), Lsn::MAX)
-            }
+        let (source, lsn) = match mode {
+            ReadMode::Snapshot(snapshot) => (Source::Snapshot(snapshot.clone()), snapshot.lsn()),
+            ReadMode::Latest | ReadMode::Dirty => (Source::Newest(Some(store.clone())), Lsn::MAX),
         };
         let own_pointer = own.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
         Cursor {
             delta,
             rule: Rule { lsn, own: own_pointer, dirty: matches!(mode, ReadMode::Dirty) },
             _own: own,
-            holder,
+            source,
             direction,
             lower: bounds.0.map(ScanKey::from_slice),
             upper: bounds.1.map(ScanKey::from_slice),
+            read_to: None,
             batch: Batch::default(),
             batch_keys: BATCH_KEYS_FIRST,
             delta_done: false,
+            root: None,
             base: None,
             base_valid: false,
             base_used: false,
@@ -171,14 +172,13 @@ impl Cursor {
     pub fn advance(&mut self) -> Result<bool> {
         self.current = Current::None;
         self.blocked = false;
-        self.open_base()?;
         loop {
             if self.base_used {
                 self.base_used = false;
-                self.base_valid = self.base.as_mut().expect("opened above").advance()?;
+                self.base_valid = self.base.as_mut().expect("its row was used").advance()?;
             }
             while self.batch.at == self.batch.items.len() && !self.delta_done {
-                self.refill();
+                self.refill()?;
             }
             let order = match (self.batch.at < self.batch.items.len(), self.base_valid) {
                 (false, false) => return Ok(false),
@@ -275,15 +275,17 @@ impl Cursor {
         true
     }
 
-    fn open_base(&mut self) -> Result<()> {
-        if self.base.is_none() {
-            let bounds = (bound_slice(&self.lower), bound_slice(&self.upper));
-            let (lower, upper) = base_bounds(self.delta.id(), bounds);
-            let root = self.holder.root();
-            let mut base = root.scan(bound_slice(&lower), bound_slice(&upper), self.direction);
-            self.base_valid = base.advance()?;
-            self.base = Some(base);
+    /// Puts the base side on `root`, behind the last item of the batch that has been passed.
+    fn open_base(&mut self, root: &Arc<base::BaseRoot>) -> Result<()> {
+        if let Some(last) = self.batch.items.len().checked_sub(1) {
+            let behind = Bound::Excluded(ScanKey::from_slice(self.batch.key(last)));
+            if self.direction == Direction::Reverse { self.upper = behind } else { self.lower = behind }
         }
+        let bounds = (bound_slice(&self.lower), bound_slice(&self.upper));
+        let (lower, upper) = base_bounds(self.delta.id(), bounds);
+        let mut base = root.scan(bound_slice(&lower), bound_slice(&upper), self.direction);
+        self.base_valid = base.advance()?;
+        self.base = Some(base);
         Ok(())
     }
 
@@ -297,10 +299,44 @@ impl Cursor {
         if self.direction == Direction::Reverse { order.reverse() } else { order }
     }
 
-    fn refill(&mut self) {
+    /// Reads the next batch, and the root that goes with it if that is another one.
+    fn refill(&mut self) -> Result<()> {
+        let store = match &mut self.source {
+            Source::Snapshot(snapshot) => {
+                if self.base.is_none() {
+                    let root = snapshot.root().clone();
+                    self.open_base(&root)?;
+                }
+                self.read_batch();
+                return Ok(());
+            }
+            Source::Newest(store) => store.take().expect("put back after each batch"),
+        };
+        let pin = store.registry.pin_root(&store.base);
+        let read = self.read_on(pin.root());
+        drop(pin);
+        self.source = Source::Newest(Some(store));
+        read
+    }
+
+    fn read_on(&mut self, root: &Arc<base::BaseRoot>) -> Result<()> {
+        if self.root.as_ref().is_none_or(|known| !Arc::ptr_eq(known, root)) {
+            self.open_base(root)?;
+            self.root = Some(root.clone());
+        }
+        self.read_batch();
+        Ok(())
+    }
+
+    fn read_batch(&mut self) {
         let guard = epoch::pin();
         let reverse = self.direction == Direction::Reverse;
-        let bounds = (bound_slice(&self.lower), bound_slice(&self.upper));
+        let read_to = self.read_to.as_deref().map(Bound::Excluded);
+        let bounds = match (read_to, reverse) {
+            (Some(behind), false) => (behind, bound_slice(&self.upper)),
+            (Some(behind), true) => (bound_slice(&self.lower), behind),
+            (None, _) => (bound_slice(&self.lower), bound_slice(&self.upper)),
+        };
         let mut entries = Vec::with_capacity(self.batch_keys);
         let more = self.delta.batch(bounds, reverse, self.batch_keys, &mut entries, &guard);
         // Three passes, so that the cache misses of one batch overlap.
@@ -322,10 +358,7 @@ impl Cursor {
             self.batch.items.push(Item { key_end, shown: seen.version.map(Shown::of), blocked });
         }
         match entries.last() {
-            Some(last) if more => {
-                let behind = Bound::Excluded(ScanKey::from_slice(last.key()));
-                if reverse { self.upper = behind } else { self.lower = behind }
-            }
+            Some(last) if more => self.read_to = Some(ScanKey::from_slice(last.key())),
             _ => self.delta_done = true,
         }
         self.batch_keys = (self.batch_keys * 2).min(BATCH_KEYS_MAX);

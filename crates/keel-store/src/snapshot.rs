@@ -4,8 +4,8 @@
 //!
 //! * **pruning** (writers, on push) drops versions that no snapshot can see. It works with a `PruneView`: the
 //!   *stable* LSN `F` read first, then the LSNs of all slots.
-//! * **eviction** (after a checkpoint) removes entries that the base covers. It needs the least checkpoint LSN over
-//!   all roots in use.
+//! * **eviction** (after a checkpoint) takes what the base covers. It works with a `Coverage`: for each reader the
+//!   interval between the checkpoint LSN of its root and its own LSN, which only the delta can show it.
 //!
 //! **Registration is a store, then two loads.** A creator claims a slot as *pending* (a full barrier) and only then
 //! loads the stable LSN and the current root. A scanner loads the stable LSN (or publishes the root) before it scans
@@ -14,12 +14,17 @@
 //! evicted. If the scan sees *pending*, it gives up this once. No verification loop, no lock.
 //!
 //! A prune view stays valid for ever, it only becomes less sharp: snapshots that came after it are at or above its
-//! `F`, snapshots that went are needlessly kept. So it is cached and refreshed now and then.
+//! `F`, snapshots that went are needlessly kept. So it is cached and refreshed now and then. The same holds for a
+//! coverage: who came after it has a root that is at least as new as the one it speaks of.
+//!
+//! A snapshot of a transaction that may write must learn whether a row changed after it. Such a snapshot is
+//! registered as a *writer's*, and eviction leaves a trace of each change past the oldest of them, or notes how far
+//! the changes went whose traces it gave up.
 //!
 //! **Stable** is a lower bound of every future snapshot's LSN. The engine advances it as the log hardens.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 
 use crossbeam_epoch::{Atomic, Guard, Owned};
 use keel_base::Lsn;
@@ -44,6 +49,8 @@ struct Slot {
     lsn: AtomicU64,
     /// Checkpoint LSN of the root held; valid while `lsn` is neither FREE nor PENDING.
     root_lsn: AtomicU64,
+    /// Whether the snapshot's transaction may write; valid as `root_lsn` is.
+    writer: AtomicBool,
 }
 
 /// What writers may prune by.
@@ -63,9 +70,45 @@ impl PruneView {
     }
 }
 
+/// What eviction may take: the changes that every reader there is, or will be, finds in its base root.
+#[derive(Debug)]
+pub(crate) struct Coverage {
+    /// Checkpoint LSN of the newest root: nothing above it is in any base.
+    published: Lsn,
+    /// What some reader finds in the delta only: above the first LSN (its root's), up to the second (its own).
+    /// Ascending, apart from each other.
+    gaps: Vec<(Lsn, Lsn)>,
+    /// What nobody sees at all may go as well.
+    pub(crate) view: PruneView,
+    /// The oldest snapshot whose transaction may write; [`Lsn::MAX`] when there is none.
+    pub(crate) oldest_writer: Lsn,
+}
+
+impl Coverage {
+    /// Whether all who see the change committed at `lsn`, and no later change of its row, have it in their root.
+    pub(crate) fn has(&self, lsn: Lsn) -> bool {
+        let after = self.gaps.partition_point(|(_, upto)| *upto < lsn);
+        lsn <= self.published && self.gaps.get(after).is_none_or(|(from, _)| lsn <= *from)
+    }
+
+    fn new(published: Lsn, mut gaps: Vec<(Lsn, Lsn)>, view: PruneView, oldest_writer: Lsn) -> Coverage {
+        gaps.sort_unstable();
+        gaps.dedup_by(|(from, upto), (_, before)| {
+            let joined = *from <= *before;
+            if joined {
+                *before = (*before).max(*upto);
+            }
+            joined
+        });
+        Coverage { published, gaps, view, oldest_writer }
+    }
+}
+
 /// All snapshots of one store.
 pub(crate) struct Registry {
     stable: AtomicU64,
+    /// Highest LSN of a change that was evicted without the trace which a writer's snapshot wanted.
+    forgotten: AtomicU64,
     blocks: [AtomicPtr<Slot>; BLOCKS_MAX],
     /// Slots ever handed out are below this.
     high_water: AtomicUsize,
@@ -77,6 +120,7 @@ impl Registry {
     pub(crate) fn new(stable: Lsn) -> Registry {
         let registry = Registry {
             stable: AtomicU64::new(stable.0),
+            forgotten: AtomicU64::new(0),
             blocks: [const { AtomicPtr::new(std::ptr::null_mut()) }; BLOCKS_MAX],
             high_water: AtomicUsize::new(0),
             view: Atomic::new(PruneView { floor: stable, snapshots: Vec::new() }),
@@ -98,26 +142,39 @@ impl Registry {
         }
     }
 
+    /// No change above this was evicted without the trace that some writer's snapshot wanted.
+    pub(crate) fn forgotten(&self) -> Lsn {
+        Lsn(self.forgotten.load(Ordering::SeqCst))
+    }
+
+    /// Notes that a change is evicted without a trace; before it is.
+    pub(crate) fn forget(&self, lsn: Lsn) {
+        self.forgotten.fetch_max(lsn.0, Ordering::SeqCst);
+    }
+
     /// Registers a snapshot at the stable LSN, or at `at_least` when that is higher, on the current root of `base`.
-    pub(crate) fn register(self: &Arc<Self>, base: &BaseTree, at_least: Lsn) -> Snapshot {
+    pub(crate) fn register(self: &Arc<Self>, base: &BaseTree, at_least: Lsn, writer: bool) -> Snapshot {
         let slot = self.claim();
         // The root first: what it holds was stable before it was published, so the LSN loaded after is above that.
         let root = base.root();
         let lsn = self.stable().max(at_least);
         slot.root_lsn.store(root.checkpoint_lsn().0, Ordering::Relaxed);
+        slot.writer.store(writer, Ordering::Relaxed);
         slot.lsn.store(lsn.0, Ordering::Release);
         assert!(root.highest_lsn() <= lsn, "a snapshot is never older than a row of its root");
         let pin = Pin { registry: self.clone(), slot: std::ptr::from_ref(slot), root };
         Snapshot(Arc::new(Registered { pin, lsn }))
     }
 
-    /// Registers a reader of the newest versions: it keeps its root, but no old version.
-    pub(crate) fn pin_root(self: &Arc<Self>, base: &BaseTree) -> Pin {
+    /// Registers a reader of the newest versions, for the time of one look into the delta: meanwhile nothing that
+    /// the root lacks is evicted.
+    pub(crate) fn pin_root(&self, base: &BaseTree) -> RootPin<'_> {
         let slot = self.claim();
         let root = base.root();
         slot.root_lsn.store(root.checkpoint_lsn().0, Ordering::Relaxed);
+        slot.writer.store(false, Ordering::Relaxed);
         slot.lsn.store(ROOT_ONLY, Ordering::Release);
-        Pin { registry: self.clone(), slot: std::ptr::from_ref(slot), root }
+        RootPin { slot, root }
     }
 
     /// A view for pruning, as sharp as the stable LSN allows unless somebody is just making a new one.
@@ -153,19 +210,33 @@ impl Registry {
         Some(PruneView { floor, snapshots })
     }
 
-    /// The LSN up to which every root in use covers all changes, given that `published` is the newest root's
-    /// checkpoint LSN. `None` when somebody is just registering: try later.
-    pub(crate) fn covered(&self, published: Lsn) -> Option<Lsn> {
+    /// What eviction may take, given that `published` is the newest root's checkpoint LSN. `None` when somebody is
+    /// just registering: try later.
+    pub(crate) fn coverage(&self, published: Lsn) -> Option<Coverage> {
+        let floor = self.stable();
         fence(Ordering::SeqCst);
-        let mut least = published;
+        let (mut gaps, mut snapshots, mut oldest_writer) = (Vec::new(), Vec::new(), Lsn::MAX);
         for slot in self.slots() {
-            match slot.lsn.load(Ordering::SeqCst) {
-                FREE => {}
+            let lsn = match slot.lsn.load(Ordering::SeqCst) {
+                FREE => continue,
                 PENDING => return None,
-                _ => least = least.min(Lsn(slot.root_lsn.load(Ordering::Acquire))),
+                ROOT_ONLY => Lsn::MAX,
+                lsn => Lsn(lsn),
+            };
+            let root = Lsn(slot.root_lsn.load(Ordering::Acquire));
+            if root < lsn {
+                gaps.push((root, lsn));
+            }
+            if lsn < floor {
+                snapshots.push(lsn);
+            }
+            if slot.writer.load(Ordering::Relaxed) {
+                oldest_writer = oldest_writer.min(lsn);
             }
         }
-        Some(least)
+        snapshots.sort_unstable();
+        snapshots.dedup();
+        Some(Coverage::new(published, gaps, PruneView { floor, snapshots }, oldest_writer))
     }
 
     /// LSN of the oldest registered snapshot, for monitoring.
@@ -218,8 +289,12 @@ impl Registry {
             return known;
         }
         let len = FIRST_BLOCK_SLOTS << block;
-        let fresh: Box<[Slot]> =
-            (0..len).map(|_| Slot { lsn: AtomicU64::new(FREE), root_lsn: AtomicU64::new(0) }).collect();
+        let free = || Slot {
+            lsn: AtomicU64::new(FREE),
+            root_lsn: AtomicU64::new(0),
+            writer: AtomicBool::new(false),
+        };
+        let fresh: Box<[Slot]> = (0..len).map(|_| free()).collect();
         let fresh = Box::into_raw(fresh);
         let raced = self.blocks[block].compare_exchange(
             std::ptr::null_mut(),
@@ -264,8 +339,26 @@ fn next_thread_hint() -> usize {
     NEXT.fetch_add(1, Ordering::Relaxed) % FIRST_BLOCK_SLOTS
 }
 
+/// A short registration of a reader of the newest versions.
+pub(crate) struct RootPin<'r> {
+    slot: &'r Slot,
+    root: Arc<BaseRoot>,
+}
+
+impl RootPin<'_> {
+    pub(crate) fn root(&self) -> &Arc<BaseRoot> {
+        &self.root
+    }
+}
+
+impl Drop for RootPin<'_> {
+    fn drop(&mut self) {
+        self.slot.lsn.store(FREE, Ordering::Release);
+    }
+}
+
 /// A registered slot with the root it holds.
-pub(crate) struct Pin {
+struct Pin {
     registry: Arc<Registry>,
     slot: *const Slot,
     root: Arc<BaseRoot>,
@@ -275,12 +368,6 @@ pub(crate) struct Pin {
 unsafe impl Send for Pin {}
 // SAFETY: as above.
 unsafe impl Sync for Pin {}
-
-impl Pin {
-    pub(crate) fn root(&self) -> &Arc<BaseRoot> {
-        &self.root
-    }
-}
 
 impl Drop for Pin {
     fn drop(&mut self) {
@@ -309,6 +396,6 @@ impl Snapshot {
     /// The base root that belongs to it.
     #[must_use]
     pub fn root(&self) -> &Arc<BaseRoot> {
-        self.0.pin.root()
+        &self.0.pin.root
     }
 }

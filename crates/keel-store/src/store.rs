@@ -3,7 +3,7 @@
 //! ```text
 //! get/scan ─► delta: newest version that the reader may see ──none──► base root of the reader
 //! write    ─► delta: a version under the transaction's status
-//! checkpoint ─► changes up to LSN C in key order ─► base.merge ─► new root ─► evict what every root covers
+//! checkpoint ─► changes up to LSN C in key order ─► base.merge ─► new root ─► evict what all find in the base
 //! ```
 //!
 //! # Who must do what
@@ -28,6 +28,7 @@ use thiserror::Error;
 
 use crate::base::{self, BaseError, BaseRoot, BaseTree, Direction};
 use crate::checkpoint::Checkpoint;
+use crate::delta::evict::{EvictReport, Eviction, Traces};
 use crate::delta::{Change, Directory, MemoryAccount, Rule, TreeDelta, Undecided};
 use crate::row::patch::{self, Patch};
 use crate::scan::Cursor;
@@ -155,7 +156,38 @@ impl Store {
     /// A snapshot at the stable LSN, or at `at_least` when that is higher (what the transaction has observed).
     #[must_use]
     pub fn snapshot(&self, at_least: Lsn) -> Snapshot {
-        self.registry.register(&self.base, at_least)
+        self.registry.register(&self.base, at_least, false)
+    }
+
+    /// The same for a transaction that may ask [`Store::changed_since`]: while it is open, changes leave a trace.
+    #[must_use]
+    pub fn snapshot_of_writer(&self, at_least: Lsn) -> Snapshot {
+        self.registry.register(&self.base, at_least, true)
+    }
+
+    /// Whether another transaction changed `key` after `snapshot`, which is a writer's. The caller holds the key's
+    /// exclusive lock. When traces were given up for memory, a row may count as changed because one beside it was.
+    pub fn changed_since(
+        &self,
+        snapshot: &Snapshot,
+        own: Option<&WriteSet>,
+        tree: TreeId,
+        key: &[u8],
+    ) -> Result<bool> {
+        let rule = Rule { lsn: Lsn::MAX, own: status_of(own), dirty: false };
+        {
+            let guard = epoch::pin();
+            let seen = self.directory.get(tree, &guard).and_then(|delta| delta.read(key, rule, &guard));
+            // An own version has been through this when it was written.
+            if let Some(seen) = seen.filter(|seen| seen.version.is_some() || seen.lsn > Lsn::ZERO) {
+                return Ok(seen.lsn > snapshot.lsn());
+            }
+        }
+        if self.registry.forgotten() <= snapshot.lsn() {
+            return Ok(false);
+        }
+        let key = base_key(tree, key);
+        Ok(!snapshot.root().shares_leaf(&self.base.root(), &key)?)
     }
 
     /// LSN of the oldest snapshot in use.
@@ -222,7 +254,7 @@ impl Store {
     /// A cursor before the first row of the range, in the direction given.
     #[must_use]
     pub fn scan(
-        &self,
+        self: &Arc<Self>,
         mode: ReadMode<'_>,
         own: Option<&WriteSet>,
         tree: TreeId,
@@ -294,14 +326,18 @@ impl Store {
         Checkpoint::begin(self)
     }
 
-    /// Evicts from the delta what the base under every root in use covers. Runs after each checkpoint; to be called
-    /// again when an old snapshot that held it up has gone. Returns the number of keys evicted.
-    pub fn evict(&self) -> usize {
-        let Some(covered) = self.registry.covered(self.base.root().checkpoint_lsn()) else { return 0 };
-        let trees = self.directory.all(&epoch::pin());
-        let evicted = trees.iter().map(|tree| tree.evict(covered, &epoch::pin())).sum();
+    /// Evicts from the delta what everybody finds in the base. Runs after each checkpoint; to be called again when
+    /// readers that held it up have gone.
+    pub fn evict(&self, traces: Traces) -> EvictReport {
+        let published = self.base.root().checkpoint_lsn();
+        let Some(mut eviction) = Eviction::begin(&self.registry, published, traces) else {
+            return EvictReport::default();
+        };
+        for tree in &self.directory.all(&epoch::pin()) {
+            eviction.sweep(tree);
+        }
         (0..COLLECTIONS_AFTER_EVICTION).for_each(|_| epoch::pin().flush());
-        evicted
+        eviction.report()
     }
 
     /// Rough number of rows in a range, for choosing plans.
@@ -356,6 +392,7 @@ impl Shown {
             VersionKind::Insert | VersionKind::Put => Shown::Row(share()),
             VersionKind::Patch => Shown::Patch(share()),
             VersionKind::Delete | VersionKind::Gone => Shown::Nothing,
+            VersionKind::InBase => unreachable!("reading a chain resolves this"),
         }
     }
 }

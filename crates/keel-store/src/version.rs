@@ -16,7 +16,8 @@
 //!   only the bytes of a version may be touched, never its stamp or its `older` link.
 //! * **Patches are cumulative**: a patch version holds every column that changed since the base row, because a new
 //!   patch is composed with the patch under it and folded into a row when there is one. So dropping any version
-//!   never breaks another, and below a patch there are only patches.
+//!   never breaks another. Eviction may leave a [`VersionKind::InBase`] in place of a version; a patch over it
+//!   begins anew, with the columns that changed since.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::fmt;
@@ -44,6 +45,9 @@ pub enum VersionKind {
     Delete,
     /// The row is gone, and the base had none either.
     Gone,
+    /// The row is whatever the reader's base root holds: all that eviction left of a change that is in every root
+    /// it is looked for in.
+    InBase,
 }
 
 /// The header of a version; the bytes follow it in memory.

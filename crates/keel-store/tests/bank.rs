@@ -17,7 +17,7 @@ use keel_store::lock::{
     CancelToken, LockError, LockManager, LockOwner, Mode, OwnerDescription, Resource, Wait,
 };
 use keel_store::row::{RowBuilder, column};
-use keel_store::{CheckpointOptions, Direction, MemoryAccount, ReadMode, Store, WriteSet};
+use keel_store::{CheckpointOptions, Direction, MemoryAccount, ReadMode, Store, Traces, WriteSet};
 use parking_lot::Mutex;
 
 const DB: DatabaseId = DatabaseId(5);
@@ -191,8 +191,9 @@ impl Bank {
     fn checkpointer(&self) -> usize {
         let mut evicted = 0;
         while !self.stop.load(Ordering::Relaxed) {
-            evicted += self.store.begin_checkpoint().run(&CheckpointOptions::default()).unwrap().evicted;
-            evicted += self.store.evict();
+            evicted +=
+                self.store.begin_checkpoint().run(&CheckpointOptions::default()).unwrap().evicted.evicted;
+            evicted += self.store.evict(Traces::Forget).evicted;
             thread::yield_now();
         }
         evicted

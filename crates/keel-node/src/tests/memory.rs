@@ -45,3 +45,73 @@ fn checkpoints_come_by_themselves() {
     let used = db.stats().log_used_bytes;
     assert!(used < u64::from(n) * 3000, "the log was never truncated: {used}");
 }
+
+/// Rounds of changes and new rows while `open` is held; writers must not be refused, and memory must not fill.
+fn writers_go_on_beside(open: impl FnOnce(&Arc<Database>) -> Box<dyn std::any::Any>) {
+    let disk = SimDisk::new();
+    let instance = small_instance(&disk, false);
+    let db = Database::create(&instance, DatabaseId(5), Path::new(DIR), &db_options()).unwrap();
+    let key = |n: u32| n.to_be_bytes();
+    (0..100).for_each(|n| put(&db, &key(n), &"a".repeat(1000)));
+    let held = open(&db);
+    for round in 0..60u32 {
+        (0..100)
+            .for_each(|n| put(&db, &key(n * (round % 2) * round), &format!("{round}{}", "z".repeat(1000))));
+        db.checkpoint().unwrap();
+    }
+    assert_eq!(instance.pressure().counts().2, 0, "a writer was refused");
+    db.checkpoint().unwrap();
+    assert!(instance.delta_bytes() < instance.pressure().soft_bytes, "{} bytes", instance.delta_bytes());
+    drop(held);
+    db.checkpoint().unwrap();
+    assert_eq!(instance.delta_bytes(), 0);
+}
+
+#[test]
+fn an_idle_snapshot_transaction_does_not_fill_the_memory() {
+    writers_go_on_beside(|db| {
+        let mut idle = db.begin(Isolation::Snapshot);
+        assert_eq!(everything(&mut idle, &[TREE]).len(), 100);
+        Box::new(idle)
+    });
+}
+
+#[test]
+fn a_statement_that_reads_for_long_does_not_fill_the_memory() {
+    writers_go_on_beside(|db| {
+        let mut reading = db.begin(Isolation::ReadCommitted);
+        let view = reading.statement_snapshot();
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let mut cursor = reading.scan(&view, TREE, all.0, all.1, Direction::Forward).unwrap();
+        assert!(cursor.next().unwrap().is_some());
+        Box::new((cursor, reading))
+    });
+}
+
+#[test]
+fn a_search_for_rows_to_update_that_rests_does_not_fill_the_memory() {
+    writers_go_on_beside(|db| {
+        let mut updating = db.begin(Isolation::ReadCommitted);
+        let mut cursor =
+            updating.scan_latest(TREE, Bound::Unbounded, Bound::Unbounded, Direction::Forward).unwrap();
+        assert!(cursor.next().unwrap().is_some());
+        Box::new((cursor, updating))
+    });
+}
+
+#[test]
+fn snapshot_conflicts_are_found_across_checkpoints() {
+    let disk = SimDisk::new();
+    let instance = small_instance(&disk, false);
+    let db = Database::create(&instance, DatabaseId(5), Path::new(DIR), &db_options()).unwrap();
+    put(&db, b"changed", "1");
+    put(&db, b"same", "1");
+    db.checkpoint().unwrap();
+    let mut old = db.begin(Isolation::Snapshot);
+    assert_eq!(everything(&mut old, &[TREE]).len(), 2);
+    put(&db, b"changed", "1");
+    db.checkpoint().unwrap();
+    old.update(TREE, b"same", &simple("2"), None).unwrap();
+    let refused = old.update(TREE, b"changed", &simple("2"), None);
+    assert!(matches!(refused, Err(TxnError::SnapshotConflict)));
+}

@@ -107,6 +107,12 @@ impl BaseRoot {
         }
     }
 
+    /// Whether the page that `key` belongs to is the same one in `other`: no row on it differs.
+    pub fn shares_leaf(&self, other: &BaseRoot, key: &[u8]) -> Result<bool> {
+        let leaf = |root: &BaseRoot| Ok(root.leaf_of(key)?.map(|leaf| leaf.reference()));
+        Ok(self.generation == other.generation || leaf(self)? == leaf(other)?)
+    }
+
     /// Whether a row is under `key`.
     pub fn contains(&self, key: &[u8]) -> Result<bool> {
         Ok(self.leaf_of(key)?.is_some_and(|leaf| leaf.find(key).is_ok()))

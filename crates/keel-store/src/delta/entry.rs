@@ -12,9 +12,10 @@ use crossbeam_epoch::Guard;
 use keel_base::{Lsn, TxnId};
 use parking_lot::Mutex;
 
+use super::evict::Eviction;
 use crate::snapshot::{PruneView, Registry};
 use crate::txn::TxnStatus;
-use crate::version::{Stamp, Version, VersionRef};
+use crate::version::{NewStamp, Stamp, Version, VersionKind, VersionRef};
 
 /// The key's bytes follow the header in the same allocation.
 #[repr(C)]
@@ -46,7 +47,8 @@ pub(crate) struct Rule {
 pub(crate) struct Seen<'g> {
     /// The version; `None` means that the base decides.
     pub(crate) version: Option<&'g Version>,
-    /// Commit LSN of `version`; zero when there is none or it is not committed.
+    /// Commit LSN of `version`, or of the change of which the delta knows only that the base has it. Zero when there
+    /// is neither, or it is not committed.
     pub(crate) lsn: Lsn,
     /// Another transaction's undecided version lies above.
     pub(crate) blocked_by: Option<TxnId>,
@@ -133,7 +135,8 @@ impl Entry {
         while let Some(version) = unsafe { at.as_ref::<'g>() } {
             match version.stamp() {
                 Stamp::Committed(lsn) if lsn <= rule.lsn => {
-                    return Seen { version: Some(version), lsn, blocked_by };
+                    let here = version.kind() != VersionKind::InBase;
+                    return Seen { version: here.then_some(version), lsn, blocked_by };
                 }
                 Stamp::Open(status) if status == rule.own || rule.dirty => {
                     return Seen { version: Some(version), lsn: Lsn::ZERO, blocked_by };
@@ -265,31 +268,77 @@ impl Entry {
         freed
     }
 
-    /// Evicts the entry when the base under every root in use has its newest version: the head becomes dead.
-    /// Returns the bytes freed, or `None` when it stays. The caller removes it from the map.
-    pub(crate) fn evict(&self, covered: Lsn, guard: &Guard) -> Option<usize> {
+    /// Lets go of what the base shows to everybody who wants it (see [`evict`](super::evict)). Under no circumstances
+    /// does this touch an undecided version. The caller removes the entry from the map when it is dead.
+    pub(crate) fn evict(&self, eviction: &Eviction<'_>, guard: &Guard) -> Evicted {
         let _lock = self.lock.lock();
-        let head = self.head.load(Ordering::Acquire);
+        let mut freed = self.prune(&eviction.coverage.view, guard);
+        // Where the versions begin that are in the base, down to the oldest; and the newest committed of all.
+        let (mut tail, mut newest) = (None, None);
+        let mut link = &self.head;
         // SAFETY: linked versions live as long as the guard.
-        let evictable = match unsafe { head.as_ref() } {
-            None => true,
-            Some(version) => matches!(version.stamp(), Stamp::Committed(lsn) if lsn <= covered),
-        };
-        if !evictable {
+        while let Some(version) = unsafe { link.load(Ordering::Acquire).as_ref() } {
+            let committed = match version.stamp() {
+                Stamp::Committed(lsn) => Some(lsn),
+                _ => None,
+            };
+            newest = newest.or(committed);
+            tail = match committed.filter(|lsn| eviction.coverage.has(*lsn)) {
+                Some(lsn) => tail.or(Some((link, lsn))),
+                None => None,
+            };
+            link = &version.older;
+        }
+        let tail_link = tail.map(|(link, _)| link);
+        freed += self.empty_above(tail_link, eviction, guard);
+        if let Some((link, lsn)) = tail {
+            let traced = newest == Some(lsn) && eviction.wants_trace(lsn);
+            freed += if traced { cut_behind(link, lsn, guard) } else { cut(link, guard) };
+        }
+        let dead = self.head.load(Ordering::Acquire).is_null();
+        if dead {
+            self.head.store(self::dead(), Ordering::Release);
+            freed += self.footprint();
+        }
+        Evicted { freed, dead, held: newest.is_some() && tail_link.is_none() }
+    }
+
+    /// Replaces each version above `tail` that is in the base by a mark that says so. Under the lock.
+    fn empty_above(
+        &self,
+        tail: Option<&AtomicPtr<Version>>,
+        eviction: &Eviction<'_>,
+        guard: &Guard,
+    ) -> usize {
+        let mut freed = 0;
+        let mut link = &self.head;
+        while !tail.is_some_and(|tail| std::ptr::eq(tail, link)) {
+            // SAFETY: linked versions live as long as the guard.
+            let Some(version) = (unsafe { link.load(Ordering::Acquire).as_ref() }) else { break };
+            if let Stamp::Committed(lsn) = version.stamp()
+                && eviction.coverage.has(lsn)
+            {
+                freed += empty(link, lsn, version.older.load(Ordering::Acquire), guard);
+            }
+            // SAFETY: as above; it may be another one now.
+            let Some(version) = (unsafe { link.load(Ordering::Acquire).as_ref() }) else { break };
+            link = &version.older;
+        }
+        freed
+    }
+
+    /// Takes the entry out with all its versions, whoever reads them; false when one of them is undecided.
+    /// Returns the bytes freed.
+    pub(crate) fn clear(&self, guard: &Guard) -> Option<usize> {
+        let _lock = self.lock.lock();
+        // SAFETY: linked versions live as long as the guard.
+        let top = unsafe { self.head.load(Ordering::Acquire).as_ref() };
+        if top.is_some_and(|top| !matches!(top.stamp(), Stamp::Committed(_))) {
             return None;
         }
+        let versions = cut(&self.head, guard);
         self.head.store(dead(), Ordering::Release);
-        let mut freed = self.footprint();
-        let mut at = head;
-        // SAFETY: as above; each version was reachable by this chain only.
-        while let Some(version) = unsafe { at.as_ref() } {
-            freed += version.footprint();
-            let older = version.older.load(Ordering::Acquire);
-            // SAFETY: the head no longer leads to it.
-            unsafe { retire(at, guard) };
-            at = older;
-        }
-        Some(freed)
+        Some(versions + self.footprint())
     }
 
     /// Number of versions, newest and undecided included.
@@ -304,6 +353,16 @@ impl Entry {
         }
         len
     }
+}
+
+/// What an eviction did to an entry.
+pub(crate) struct Evicted {
+    /// Bytes.
+    pub(crate) freed: usize,
+    /// Nothing is left of it.
+    pub(crate) dead: bool,
+    /// It has versions, and none could go.
+    pub(crate) held: bool,
 }
 
 /// What [`Entry::push`]'s `make` decided.
@@ -323,4 +382,43 @@ const MAP_BYTES_PER_ENTRY: usize = 32;
 unsafe fn retire(version: *mut Version, guard: &Guard) {
     // SAFETY: the reference is dropped once, after all guards that could have seen the link are gone.
     unsafe { guard.defer_unchecked(move || drop(VersionRef::from_raw(version))) }
+}
+
+/// Cuts the chain at `link`. Under the entry's lock. Returns the bytes freed.
+fn cut(link: &AtomicPtr<Version>, guard: &Guard) -> usize {
+    let mut at = link.swap(std::ptr::null_mut(), Ordering::AcqRel);
+    let mut freed = 0;
+    // SAFETY: linked versions live as long as the guard.
+    while let Some(version) = unsafe { at.as_ref() } {
+        freed += version.footprint();
+        let older = version.older.load(Ordering::Acquire);
+        // SAFETY: the chain no longer leads to it.
+        unsafe { retire(at, guard) };
+        at = older;
+    }
+    freed
+}
+
+/// Leaves of the chain from `link` on only that there was a change at `lsn`. Under the entry's lock.
+fn cut_behind(link: &AtomicPtr<Version>, lsn: Lsn, guard: &Guard) -> usize {
+    // SAFETY: linked versions live as long as the guard; the caller found one here.
+    let version = unsafe { &*link.load(Ordering::Acquire) };
+    cut(&version.older, guard) + empty(link, lsn, std::ptr::null_mut(), guard)
+}
+
+/// Replaces the version at `link`, committed at `lsn`, by a mark over `older`. Under the entry's lock.
+fn empty(link: &AtomicPtr<Version>, lsn: Lsn, older: *mut Version, guard: &Guard) -> usize {
+    let full = link.load(Ordering::Acquire);
+    // SAFETY: linked versions live as long as the guard; the caller found one here.
+    let version = unsafe { &*full };
+    if version.bytes().is_empty() {
+        return 0;
+    }
+    let mark = VersionRef::new(VersionKind::InBase, &[], NewStamp::Committed(lsn), 0);
+    let freed = version.footprint() - mark.footprint();
+    mark.older.store(older, Ordering::Release);
+    link.store(mark.into_raw(), Ordering::Release);
+    // SAFETY: just unlinked, under the lock.
+    unsafe { retire(full, guard) };
+    freed
 }

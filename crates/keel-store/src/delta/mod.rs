@@ -10,24 +10,17 @@
 //! by a cached [`PruneView`](crate::snapshot); so a row updated a million times a second keeps a handful of
 //! versions whatever old snapshot is open elsewhere.
 //!
-//! **Eviction** happens after a checkpoint: entries that the base under every root in use covers leave the map.
-//! Why no reader and no writer loses anything:
-//!
-//! * *Snapshot readers* hold their root in a registered slot. An entry goes only if its newest version is committed
-//!   at or below the checkpoint LSN `E` of the oldest root in use. Every snapshot is at or above the checkpoint LSN
-//!   of its own root, so that newest version is the one that it sees, and its root has it.
-//! * *Readers of the newest version* look into the delta first and load the root after. A miss means that the entry
-//!   was gone (or dead) at that time; it was removed after the covering root had been published; so the root they
-//!   load has it. Their scans register the root they use before they read the delta, like a snapshot.
-//! * *Writers* lock the entry. Eviction marks it dead under the same lock before it leaves the map, so a writer that
-//!   found it earlier sees the mark, looks again, and gets or makes a fresh entry. An undecided version on top keeps
-//!   the entry, so a write set's pointers to entries stay good until it is decided.
-//! * *Memory*: entries, versions and statuses are freed by the epoch collector.
+//! **Eviction** ([`evict`]) happens after a checkpoint: versions that everybody who wants them finds in the base go,
+//! and entries of which nothing is left. Why readers lose nothing is told there. *Writers* lock the entry. Eviction
+//! marks an empty one dead under the same lock before it leaves the map, so a writer that found it earlier sees that,
+//! looks again, and gets or makes a fresh entry. *Memory*: entries, versions and statuses are freed by the epoch
+//! collector.
 //!
 //! Deliberately absent: locks between transactions, the merge with the base (`store`), log positions' meaning.
 
 mod directory;
 mod entry;
+pub mod evict;
 mod map;
 mod memory;
 
@@ -186,8 +179,14 @@ impl TreeDelta {
                     return Ok(entry);
                 }
                 Err(PushError::Undecided(by)) => return Err(Undecided(by)),
-                // The evictor holds the entry between mark and removal; it needs our core.
-                Err(PushError::Dead) => std::thread::yield_now(),
+                Err(PushError::Dead) => {
+                    if fresh {
+                        // Evicted before it had a version; who took it out has discounted it.
+                        self.account.add(entry.footprint() as isize);
+                    }
+                    // The evictor holds the entry between mark and removal; it needs our core.
+                    std::thread::yield_now();
+                }
             }
         }
     }
@@ -196,18 +195,6 @@ impl TreeDelta {
     pub(crate) fn unlink(&self, entry: &Entry, version: &VersionRef, guard: &Guard) {
         let freed = entry.unlink(version.as_ptr(), guard);
         self.account.add(-(freed as isize));
-    }
-
-    /// Removes the entries that the base covers up to `covered`.
-    pub(crate) fn evict(&self, covered: Lsn, guard: &Guard) -> usize {
-        let mut evicted = 0;
-        self.map.sweep(&mut |entry| {
-            let Some(bytes) = entry.evict(covered, guard) else { return false };
-            self.account.add(-(bytes as isize));
-            evicted += 1;
-            true
-        });
-        evicted
     }
 
     /// Number of keys with versions.
@@ -235,8 +222,11 @@ impl TreeDelta {
 
     /// Takes the bytes of a dropped tree out of the account. Writers that still hold it only make it drift.
     pub(crate) fn forget(&self) {
-        let guard = crossbeam_epoch::pin();
-        self.evict(Lsn::MAX, &guard);
+        self.map.sweep(&mut |entry, guard| {
+            let Some(bytes) = entry.clear(guard) else { return false };
+            self.account.add(-(bytes as isize));
+            true
+        });
     }
 
     #[cfg(test)]
@@ -247,7 +237,7 @@ impl TreeDelta {
 
 /// The version for `change` on top of `top`: patches are folded into a row or composed with a patch.
 fn build(change: Change<'_>, top: Option<&Version>, stamp: NewStamp, undo_index: u32) -> VersionRef {
-    let below = top.map(Version::kind);
+    let below = top.map(Version::kind).filter(|kind| *kind != VersionKind::InBase);
     let base_has_none = matches!(below, Some(VersionKind::Insert | VersionKind::Gone));
     let row_kind = if base_has_none { VersionKind::Insert } else { VersionKind::Put };
     let patch = match change {

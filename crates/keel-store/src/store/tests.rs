@@ -1,7 +1,8 @@
 //! The store against a model: histories of random operations, with many snapshots, several open transactions,
-//! savepoints, checkpoints and evictions, must show exactly what a list of maps shows.
+//! savepoints, scans that rest, checkpoints and evictions, must show exactly what a list of maps shows, and keep in
+//! memory no more than somebody needs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use proptest::prelude::*;
 use crate::base::{BaseOptions, BaseTree, Direction, PageCache};
 use crate::row::{PatchBuilder, RowBuilder, patch};
 use crate::store::{ReadMode, Store, StoreError};
-use crate::{Change, CheckpointOptions, Mark, MemoryAccount, Snapshot, WriteSet};
+use crate::{Change, CheckpointOptions, Cursor, Mark, MemoryAccount, Snapshot, Traces, WriteSet};
 
 const TREE: TreeId = TreeId(7);
 const KEYS: u8 = 10;
@@ -56,10 +57,69 @@ struct Open {
     marks: Vec<(Mark, Changes)>,
 }
 
+struct Held {
+    snapshot: Snapshot,
+    rows: Rows,
+    writer: bool,
+}
+
+/// A scan that was begun and rests.
+struct Resting {
+    cursor: Cursor,
+    direction: Direction,
+    /// What it must show, if of a snapshot; else what was committed when it began.
+    rows: Rows,
+    of_snapshot: bool,
+    /// Keys that were changed since, in a scan of the newest versions.
+    changed: BTreeSet<Vec<u8>>,
+    found: Rows,
+    last: Option<Vec<u8>>,
+}
+
+impl Resting {
+    /// Goes on for up to `steps` rows; true at the end.
+    fn walk(&mut self, steps: usize) -> bool {
+        for _ in 0..steps {
+            if !self.cursor.advance().unwrap() {
+                return true;
+            }
+            let at = self.cursor.key().to_vec();
+            let ordered = self.last.as_ref().is_none_or(|last| match self.direction {
+                Direction::Forward => *last < at,
+                Direction::Reverse => *last > at,
+            });
+            assert!(ordered, "{:?} after {:?}", at, self.last);
+            if self.cursor.has_row() {
+                self.found.insert(at.clone(), self.cursor.row().to_vec());
+            }
+            self.last = Some(at);
+        }
+        false
+    }
+
+    /// Walks to the end and checks what was shown.
+    fn finish(mut self) {
+        while !self.walk(1) {}
+        let unchanged = |rows: &Rows| -> Rows {
+            rows.iter()
+                .filter(|(k, _)| !self.changed.contains(*k))
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect()
+        };
+        assert!(!self.of_snapshot || self.changed.is_empty());
+        assert_eq!(unchanged(&self.found), unchanged(&self.rows));
+    }
+}
+
 struct World {
     store: Arc<Store>,
     committed: Rows,
-    snapshots: Vec<(Snapshot, Rows)>,
+    /// When each key changed last.
+    changed_at: BTreeMap<Vec<u8>, Lsn>,
+    /// Traces of changes may be gone.
+    forgetful: bool,
+    snapshots: Vec<Held>,
+    resting: Vec<Resting>,
     open: BTreeMap<u8, Open>,
     locks: BTreeMap<Vec<u8>, u8>,
     lsn: u64,
@@ -74,7 +134,10 @@ impl World {
         World {
             store: new_store().0,
             committed: Rows::new(),
+            changed_at: BTreeMap::new(),
+            forgetful: false,
             snapshots: Vec::new(),
+            resting: Vec::new(),
             open: BTreeMap::new(),
             locks: BTreeMap::new(),
             lsn: 0,
@@ -95,14 +158,22 @@ impl World {
 
     fn step(&mut self, op: u8, who: u8, what: u8) {
         let (who, at) = (who % 3, key(what));
-        match op % 16 {
+        match op % 20 {
             0..=4 => self.write(who, &at, op, what),
             5 => self.savepoint(who, what),
             6 => self.rollback_to(who, what),
             7 => self.commit(who),
             8 => self.rollback(who),
             9 => self.advance(what),
-            10 => self.snapshots.push((self.store.snapshot(Lsn::ZERO), self.stable.clone())),
+            10 => {
+                let writer = what.is_multiple_of(2);
+                let snapshot = if writer {
+                    self.store.snapshot_of_writer(Lsn::ZERO)
+                } else {
+                    self.store.snapshot(Lsn::ZERO)
+                };
+                self.snapshots.push(Held { snapshot, rows: self.stable.clone(), writer });
+            }
             11 if !self.snapshots.is_empty() => {
                 let index = what as usize % self.snapshots.len();
                 self.snapshots.swap_remove(index);
@@ -111,10 +182,48 @@ impl World {
                 self.store.begin_checkpoint().run(&CheckpointOptions::default()).unwrap();
             }
             13 => {
-                self.store.evict();
+                self.store.evict(Traces::Keep);
             }
             14 | 15 => self.redo_patch(&at, what),
+            16 => {
+                self.forgetful = true;
+                self.store.evict(Traces::Forget);
+            }
+            17 => self.begin_scan(what),
+            18 if !self.resting.is_empty() => {
+                let index = what as usize % self.resting.len();
+                if self.resting[index].walk(1 + who as usize) {
+                    self.resting.swap_remove(index).finish();
+                }
+            }
+            19 if !self.resting.is_empty() => {
+                let index = what as usize % self.resting.len();
+                self.resting.swap_remove(index).finish();
+            }
             _ => {}
+        }
+    }
+
+    fn begin_scan(&mut self, what: u8) {
+        let direction = if what.is_multiple_of(2) { Direction::Forward } else { Direction::Reverse };
+        let held = self.snapshots.get(what as usize / 4 % (self.snapshots.len() + 1));
+        let mode = held.map_or(ReadMode::Latest, |held| ReadMode::Snapshot(&held.snapshot));
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        self.resting.push(Resting {
+            cursor: self.store.scan(mode, None, TREE, all, direction),
+            direction,
+            rows: held.map_or(&self.committed, |held| &held.rows).clone(),
+            of_snapshot: held.is_some(),
+            changed: BTreeSet::new(),
+            found: Rows::new(),
+            last: None,
+        });
+    }
+
+    fn changed(&mut self, at: &[u8], lsn: Lsn) {
+        self.changed_at.insert(at.to_vec(), lsn);
+        for scan in self.resting.iter_mut().filter(|scan| !scan.of_snapshot) {
+            scan.changed.insert(at.to_vec());
         }
     }
 
@@ -189,6 +298,7 @@ impl World {
         open.set.status().commit_at(lsn);
         open.set.commit();
         for (at, value) in open.own {
+            self.changed(&at, lsn);
             match value {
                 Some(value) => self.committed.insert(at, value),
                 None => self.committed.remove(&at),
@@ -224,17 +334,26 @@ impl World {
         let lsn = self.next_lsn();
         self.store.apply(lsn, TREE, at, Change::Patch(change)).unwrap();
         self.committed.insert(at.to_vec(), new);
+        self.changed(at, lsn);
         self.committed_at(lsn);
     }
 
     fn check(&self, bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>)) {
-        for (snapshot, rows) in &self.snapshots {
+        for Held { snapshot, rows, writer } in &self.snapshots {
             self.check_view(ReadMode::Snapshot(snapshot), None, rows, &bounds);
             for index in 0..KEYS {
                 let found = self.store.get(snapshot, None, TREE, &key(index)).unwrap();
                 assert_eq!(found.as_deref(), rows.get(&key(index)).map(|v| &v[..]));
             }
+            for at in (0..KEYS).map(key).filter(|at| *writer && !self.locks.contains_key(at)) {
+                let changed = self.changed_at.get(&at).is_some_and(|lsn| *lsn > snapshot.lsn());
+                let told = self.store.changed_since(snapshot, None, TREE, &at).unwrap();
+                let never_there = !rows.contains_key(&at) && !self.committed.contains_key(&at);
+                let excused = self.forgetful && (told || never_there);
+                assert!(told == changed || excused, "{at:?} told {told} is {changed}");
+            }
         }
+        self.check_memory();
         self.check_view(ReadMode::Latest, None, &self.committed, &bounds);
         for open in self.open.values() {
             let mut rows = self.committed.clone();
@@ -248,6 +367,29 @@ impl World {
             for index in 0..KEYS {
                 let found = self.store.get_latest(Some(&open.set), TREE, &key(index)).unwrap();
                 assert_eq!(found.row.as_deref(), rows.get(&key(index)).map(|v| &v[..]));
+            }
+        }
+    }
+
+    /// After an eviction no more is in memory than somebody looks for: the old version of each row that changed
+    /// between a reader's root and the reader, and one more at most per reader to tell them apart; for the rest a
+    /// trace, if somebody may ask; and what is not in the base yet.
+    fn check_memory(&self) {
+        self.store.evict(if self.forgetful { Traces::Forget } else { Traces::Keep });
+        let published = self.store.base().root().checkpoint_lsn();
+        let scans = self.resting.iter().filter(|scan| scan.of_snapshot).count();
+        let readers = self.snapshots.len() + scans;
+        let traced = !self.forgetful && self.snapshots.iter().any(|held| held.writer);
+        let guard = crossbeam_epoch::pin();
+        for index in 0..KEYS {
+            let at = key(index);
+            let in_base = self.changed_at.get(&at).is_none_or(|lsn| *lsn <= published);
+            let chain = self.store.tree(TREE).chain_len(&at, &guard);
+            let open = self.open.values().map(|open| open.set.len()).sum::<usize>();
+            let unstable = self.unstable.len() + 1;
+            assert!(chain <= 2 * readers + open + unstable, "{chain} versions of {at:?}");
+            if in_base && readers == 0 && !traced && !self.locks.contains_key(&at) {
+                assert_eq!(chain, 0, "{at:?} is in the base, and nobody holds it");
             }
         }
     }
@@ -299,7 +441,7 @@ fn some_bounds(low: u8, high: u8) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn histories_match_the_model(ops in prop::collection::vec((any::<u8>(), any::<u8>(), any::<u8>()), 1..150)) {
         let mut world = World::new();
@@ -312,6 +454,7 @@ proptest! {
         world.check((Bound::Unbounded, Bound::Unbounded));
         // With nobody left, a checkpoint takes everything out of memory.
         world.snapshots.clear();
+        world.resting.drain(..).for_each(Resting::finish);
         world.open.clear();
         world.advance(2);
         while !world.unstable.is_empty() {
@@ -345,6 +488,97 @@ fn a_hot_row_keeps_few_versions_even_under_an_old_snapshot() {
     let chain = store.tree(TREE).chain_len(b"k", &guard);
     assert!(chain <= 4, "{chain} versions");
     assert_eq!(store.get(&old, None, TREE, b"k").unwrap().as_deref(), Some(&row(1, 0)[..]));
+}
+
+const ROWS: u32 = 200;
+
+fn update_all(store: &Store, lsn: u64, fill: u8) {
+    let mut set = WriteSet::new(TxnId(lsn));
+    let wide = RowBuilder::build(&[Some(&[fill; 400])]);
+    (0..ROWS).for_each(|n| store.put(&mut set, TREE, &n.to_be_bytes(), &wide).unwrap());
+    commit(store, set, lsn);
+}
+
+fn checkpoint(store: &Store) {
+    store.begin_checkpoint().run(&CheckpointOptions::default()).unwrap();
+}
+
+/// What a row takes in memory as an old version, with its key and a mark over it.
+const OLD_ROW_BYTES: u64 = 600;
+const TRACE_BYTES: u64 = 150;
+
+#[test]
+fn an_idle_snapshot_holds_one_old_version_of_a_row_however_often_it_changes() {
+    let (store, memory) = new_store();
+    update_all(&store, 10, 0);
+    checkpoint(&store);
+    update_all(&store, 20, 1);
+    let held = store.snapshot_of_writer(Lsn::ZERO);
+    for round in 2..30u8 {
+        update_all(&store, u64::from(round) * 10 + 20, round);
+        checkpoint(&store);
+        assert!(memory.bytes() <= u64::from(ROWS) * (OLD_ROW_BYTES + TRACE_BYTES), "{}", memory.bytes());
+    }
+    for n in 0..ROWS {
+        let old = store.get(&held, None, TREE, &n.to_be_bytes()).unwrap().unwrap();
+        assert_eq!(crate::row::column(&old, 0), Some(&[1; 400][..]));
+        let new = store.get_latest(None, TREE, &n.to_be_bytes()).unwrap().row.unwrap();
+        assert_eq!(crate::row::column(&new, 0), Some(&[29; 400][..]));
+    }
+    assert_eq!(store.scan_len(ReadMode::Snapshot(&held)), ROWS as usize);
+    drop(held);
+    store.evict(Traces::Keep);
+    assert_eq!(memory.bytes(), 0);
+}
+
+#[test]
+fn a_snapshot_whose_root_has_its_rows_holds_traces_and_no_rows() {
+    let (store, memory) = new_store();
+    update_all(&store, 10, 0);
+    checkpoint(&store);
+    let reader = store.snapshot(Lsn::ZERO);
+    let writer = store.snapshot_of_writer(Lsn::ZERO);
+    update_all(&store, 20, 1);
+    checkpoint(&store);
+    assert!(memory.bytes() > 0 && memory.bytes() <= u64::from(ROWS) * TRACE_BYTES, "{}", memory.bytes());
+    assert!(store.changed_since(&writer, None, TREE, &7u32.to_be_bytes()).unwrap());
+    assert!(!store.changed_since(&writer, None, TREE, b"elsewhere").unwrap());
+    store.evict(Traces::Forget);
+    assert_eq!(memory.bytes(), 0);
+    assert!(store.changed_since(&writer, None, TREE, &7u32.to_be_bytes()).unwrap(), "its page has changed");
+    let old = store.get(&reader, None, TREE, &7u32.to_be_bytes()).unwrap().unwrap();
+    assert_eq!(crate::row::column(&old, 0), Some(&[0; 400][..]));
+}
+
+#[test]
+fn a_scan_of_the_newest_rows_that_rests_holds_nothing() {
+    let (store, memory) = new_store();
+    update_all(&store, 10, 0);
+    checkpoint(&store);
+    update_all(&store, 20, 1);
+    let all = (Bound::Unbounded, Bound::Unbounded);
+    let mut cursor = store.scan(ReadMode::Latest, None, TREE, all, Direction::Forward);
+    assert!(cursor.advance().unwrap());
+    checkpoint(&store);
+    assert_eq!(memory.bytes(), 0);
+    let mut seen = 1;
+    while cursor.advance().unwrap() {
+        assert_eq!(crate::row::column(cursor.row(), 0), Some(&[1; 400][..]));
+        seen += 1;
+    }
+    assert_eq!(seen, ROWS);
+}
+
+impl Store {
+    fn scan_len(self: &Arc<Store>, mode: ReadMode<'_>) -> usize {
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let mut cursor = self.scan(mode, None, TREE, all, Direction::Forward);
+        let mut rows = 0;
+        while cursor.advance().unwrap() {
+            rows += 1;
+        }
+        rows
+    }
 }
 
 #[test]

@@ -275,7 +275,7 @@ impl Map {
 
     /// Visits all entries in order and removes those for which `remove` says so. `remove` runs under the lock of the
     /// leaf and must not come back here.
-    pub(crate) fn sweep(&self, remove: &mut dyn FnMut(&Entry) -> bool) {
+    pub(crate) fn sweep(&self, remove: &mut dyn FnMut(&Entry, &Guard) -> bool) {
         let mut next: Option<Vec<u8>> = None;
         loop {
             // A guard per leaf, so that a long sweep does not hold up the collector.
@@ -294,7 +294,7 @@ impl Map {
     fn try_sweep_leaf<'g>(
         &self,
         seek: Seek<'_>,
-        remove: &mut dyn FnMut(&Entry) -> bool,
+        remove: &mut dyn FnMut(&Entry, &Guard) -> bool,
         guard: &'g Guard,
     ) -> Attempt<Fence<'g>> {
         let (leaf, version, fence) = self.find_leaf(seek, false, guard)?;
@@ -302,7 +302,7 @@ impl Map {
             let locked = leaf.lock(version)?;
             locked.retain(|entry| {
                 // SAFETY: in the tree, and the leaf is locked.
-                let gone = remove(unsafe { &*entry });
+                let gone = remove(unsafe { &*entry }, guard);
                 if gone {
                     self.len.fetch_sub(1, Ordering::Relaxed);
                     // SAFETY: leaves the tree here, once.

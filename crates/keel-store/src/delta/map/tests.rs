@@ -63,7 +63,7 @@ proptest! {
                 0 => {
                     let out = seed % 7;
                     let goes = |key: &[u8]| out == 0 || key.iter().map(|b| u32::from(*b)).sum::<u32>() % 7 < out;
-                    map.sweep(&mut |entry| goes(entry.key()));
+                    map.sweep(&mut |entry, _| goes(entry.key()));
                     model.retain(|key: &Vec<u8>| !goes(key));
                 }
                 1 | 2 => {
@@ -105,7 +105,7 @@ proptest! {
                 prop_assert_eq!(walk(&map, bounds, true, batch), backwards);
             }
         }
-        map.sweep(&mut |_| true);
+        map.sweep(&mut |_, _| true);
         prop_assert_eq!(map.len(), 0);
         prop_assert!(walk(&map, all, false, batch).is_empty());
     }
@@ -119,7 +119,7 @@ fn an_emptied_map_gives_its_nodes_back() {
         for key in 0..20_000u32 {
             map.get_or_insert(&(round * 20_000 + key).to_be_bytes(), &guard);
         }
-        map.sweep(&mut |_| true);
+        map.sweep(&mut |_, _| true);
         assert_eq!(map.len(), 0);
         let mut leaves = 1;
         let mut seek = map.find_leaf(Seek::First, false, &guard).unwrap().2;
@@ -186,11 +186,11 @@ fn threads_insert_sweep_and_walk_at_once() {
                     );
                 }
                 drop(guard);
-                map.sweep(&mut |entry| entry.key().len() == 19);
+                map.sweep(&mut |entry, _| entry.key().len() == 19);
             }
         });
     });
-    map.sweep(&mut |entry| entry.key().len() == 19);
+    map.sweep(&mut |entry, _| entry.key().len() == 19);
     let guard = epoch::pin();
     let found = walk(&map, (Bound::Unbounded, Bound::Unbounded), false, 100);
     assert_eq!(found.len(), map.len());
