@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A position in one database's log: the number of log bytes before it since the log began. Grows for ever,
 /// never reused. `Lsn(0)` means "before everything". The product's printed forms are made at the SQL boundary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Lsn(pub u64);
 
 impl Lsn {
@@ -28,7 +28,7 @@ impl fmt::Display for Lsn {
 }
 
 /// Configuration number of the primary that wrote a log block; every new primary starts a greater one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Epoch(pub u64);
 
 /// A database of one instance (`sys.databases.database_id`): 1 `master`, 2 `tempdb`, 3 `model`, 4 `msdb`, 5… users'.

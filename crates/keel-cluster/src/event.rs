@@ -1,0 +1,410 @@
+//! What goes into the machine: [`Event`], and among them the operator's [`Command`]s.
+
+use crate::config::{GroupConfig, GroupDatabase, GroupOptions, Listener, Replica, ReplicaOptions};
+use crate::ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, ReplicaId, SessionId};
+use crate::message::Msg;
+use keel_base::{Epoch, Lsn};
+use serde::{Deserialize, Serialize};
+
+/// What is known of a copy's log at one moment, while nothing is being written to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogFacts {
+    /// Every epoch with blocks in the log's life and the LSN at which it begins, ascending in both. An epoch that wrote
+    /// nothing may be absent.
+    pub history: Vec<(Epoch, Lsn)>,
+    /// Hardened end.
+    pub end: Lsn,
+    /// The highest commit point known here.
+    pub agreed: Lsn,
+    /// The lowest position the log can be cut at: nothing before it may be taken back (it is in the base tree).
+    pub floor: Lsn,
+}
+
+/// Where a secondary's copy stands. `applied ≤ hardened ≤ received`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopyPositions {
+    /// Everything before this has arrived.
+    pub received: Lsn,
+    /// Everything before this survives a power cut.
+    pub hardened: Lsn,
+    /// Everything before this is redone.
+    pub applied: Lsn,
+}
+
+/// Why a primary's sender gave up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendFailure {
+    /// The log at the wanted position is gone: the copy must be seeded anew.
+    LogGone,
+    /// The log could not be read (suspend reason 3).
+    ReadFailed,
+}
+
+/// Why a secondary's receiver gave up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiveFailure {
+    /// A block did not begin where the log ends; nothing is wrong with the log. The machine asks again.
+    Gap,
+    /// A block began where the log ends but did not chain to its last block (suspend reason 7).
+    Mismatch,
+    /// The block could not be written: disk full, I/O error (suspend reason 4). Tried again with back-off.
+    WriteFailed,
+    /// Redo failed (suspend reason 2).
+    RedoFailed,
+}
+
+/// Something that happened. `peer` is always the instance on the other end of an authenticated connection.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A control connection to `peer` is up.
+    Connected {
+        /// Who.
+        peer: InstanceId,
+        /// Its server name.
+        name: String,
+    },
+    /// The connection is gone. Data sessions over it are dead.
+    Disconnected {
+        /// Who.
+        peer: InstanceId,
+    },
+    /// Bytes of any kind arrived from `peer`; needed only when no other event tells (bulk data).
+    Heard {
+        /// Who.
+        peer: InstanceId,
+    },
+    /// A control message arrived.
+    Message {
+        /// From whom.
+        peer: InstanceId,
+        /// What.
+        msg: Msg,
+    },
+    /// A local copy of a group's database is open and quiet: at start, after seeding or a restore. Its database is in
+    /// resolving mode until [`crate::Action::Promote`] or [`crate::Action::Demote`] says otherwise.
+    DatabaseOpened {
+        /// Which.
+        database: GroupDatabaseId,
+        /// Its log.
+        facts: LogFacts,
+    },
+    /// The local copy cannot be used any more.
+    DatabaseClosed {
+        /// Which.
+        database: GroupDatabaseId,
+    },
+    /// The local log is hardened up to `lsn`.
+    Hardened {
+        /// Which.
+        database: GroupDatabaseId,
+        /// Everything before this survives a power cut.
+        lsn: Lsn,
+    },
+    /// The local copy is redone up to `lsn` (secondaries).
+    Applied {
+        /// Which.
+        database: GroupDatabaseId,
+        /// Everything before this is redone.
+        lsn: Lsn,
+    },
+    /// A secondary's acknowledgement came over the data plane.
+    Acked {
+        /// From whom.
+        peer: InstanceId,
+        /// Which database.
+        database: GroupDatabaseId,
+        /// The attempt it belongs to.
+        session: SessionId,
+        /// Where the copy stands.
+        positions: CopyPositions,
+    },
+    /// A block or a bare commit frame carried the primary's commit point (secondaries).
+    Announced {
+        /// Which.
+        database: GroupDatabaseId,
+        /// The attempt it belongs to.
+        session: SessionId,
+        /// The commit point.
+        agreed: Lsn,
+    },
+    /// Answer to [`crate::Action::Inspect`].
+    Inspected {
+        /// Which.
+        database: GroupDatabaseId,
+        /// The attempt it was asked for.
+        session: SessionId,
+        /// The log; nothing is written to it until the next `Receive`.
+        facts: LogFacts,
+    },
+    /// Answer to [`crate::Action::CutLog`]: the log ends at the place and that is durable.
+    LogCut {
+        /// Which.
+        database: GroupDatabaseId,
+        /// The attempt it was asked for.
+        session: SessionId,
+    },
+    /// [`crate::Action::Receive`] or [`crate::Action::CutLog`] failed, or a running one did. The data session is over here.
+    ReceiveFailed {
+        /// Which.
+        database: GroupDatabaseId,
+        /// The attempt.
+        session: SessionId,
+        /// Why.
+        failure: ReceiveFailure,
+    },
+    /// A running [`crate::Action::StartSending`] failed.
+    SendFailed {
+        /// To whom.
+        peer: InstanceId,
+        /// Which.
+        database: GroupDatabaseId,
+        /// The attempt.
+        session: SessionId,
+        /// Why.
+        failure: SendFailure,
+    },
+    /// Answer to [`crate::Action::Promote`]. Databases that could not be opened for writing are absent.
+    Promoted {
+        /// The group.
+        group: GroupId,
+        /// The epoch asked for.
+        epoch: Epoch,
+        /// Each database's log, as it stands at the beginning of the epoch.
+        databases: Vec<(GroupDatabaseId, LogFacts)>,
+    },
+    /// Answer to [`crate::Action::Demote`]: all databases take blocks and no writes.
+    Demoted {
+        /// The group.
+        group: GroupId,
+    },
+    /// Answer to [`crate::Action::Drain`]: nothing will be appended until `Undrain`; what was, is hardened up to these ends.
+    Drained {
+        /// The group.
+        group: GroupId,
+        /// Appended and hardened end per database.
+        ends: Vec<(GroupDatabaseId, Lsn)>,
+    },
+    /// The record written last for this group is durable up to this revision.
+    Persisted {
+        /// The group.
+        group: GroupId,
+        /// As in the action.
+        revision: u64,
+    },
+    /// The record could not be written. The machine steps down if it was primary, and tries again later.
+    PersistFailed {
+        /// The group.
+        group: GroupId,
+        /// As in the action.
+        revision: u64,
+    },
+    /// Seeding to or from `peer` moved on.
+    SeedProgress {
+        /// The other side.
+        peer: InstanceId,
+        /// Which.
+        database: GroupDatabaseId,
+        /// Bytes moved.
+        done: u64,
+        /// Bytes to move in all, as estimated now.
+        total: u64,
+    },
+    /// Seeding ended on this side. On the receiving side success is also told by `DatabaseOpened`.
+    SeedEnded {
+        /// The other side.
+        peer: InstanceId,
+        /// Which.
+        database: GroupDatabaseId,
+        /// Whether the copy is whole.
+        completed: bool,
+    },
+    /// An operator speaks.
+    Command {
+        /// Named in the answer.
+        id: CommandId,
+        /// What is wanted.
+        command: Command,
+    },
+}
+
+/// What an operator can ask of one instance.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// CREATE AVAILABILITY GROUP: the local server must be one of the replicas and becomes primary.
+    CreateGroup {
+        /// Made with [`GroupConfig::new`], replicas and databases filled in.
+        config: Box<GroupConfig>,
+        /// The newest epoch in any of the databases' logs.
+        log_epoch: Epoch,
+    },
+    /// DROP AVAILABILITY GROUP.
+    DropGroup {
+        /// The group.
+        group: GroupId,
+    },
+    /// ALTER AVAILABILITY GROUP … JOIN: answered when this instance is a member, or after the time-out.
+    Join {
+        /// Name of the group.
+        name: String,
+    },
+    /// ADD REPLICA ON.
+    AddReplica {
+        /// The group.
+        group: GroupId,
+        /// Made with [`Replica::new`].
+        replica: Box<Replica>,
+    },
+    /// REMOVE REPLICA ON.
+    RemoveReplica {
+        /// The group.
+        group: GroupId,
+        /// Which.
+        replica: ReplicaId,
+    },
+    /// MODIFY REPLICA ON … WITH.
+    ModifyReplica {
+        /// The group.
+        group: GroupId,
+        /// Which.
+        replica: ReplicaId,
+        /// All options, with the one that changes changed.
+        options: Box<ReplicaOptions>,
+    },
+    /// SET (…).
+    SetOptions {
+        /// The group.
+        group: GroupId,
+        /// All options, with the one that changes changed.
+        options: Box<GroupOptions>,
+    },
+    /// ADD/MODIFY/REMOVE LISTENER.
+    SetListeners {
+        /// The group.
+        group: GroupId,
+        /// All listeners, as they shall be.
+        listeners: Vec<Listener>,
+    },
+    /// ADD DATABASE. [`Event::DatabaseOpened`] follows from the shell when it has put the database into resolving mode.
+    AddDatabase {
+        /// The group.
+        group: GroupId,
+        /// Made with [`GroupDatabase::new`].
+        database: Box<GroupDatabase>,
+        /// The newest epoch in its log.
+        log_epoch: Epoch,
+    },
+    /// REMOVE DATABASE.
+    RemoveDatabase {
+        /// Which.
+        database: GroupDatabaseId,
+    },
+    /// ALTER DATABASE … SET HADR OFF, on a secondary.
+    LeaveDatabase {
+        /// Which.
+        database: GroupDatabaseId,
+    },
+    /// ALTER DATABASE … SET HADR AVAILABILITY GROUP, on a secondary: undoes [`Command::LeaveDatabase`], and is the consent
+    /// to follow. [`Event::DatabaseOpened`] tells the copy's log.
+    JoinDatabase {
+        /// Which.
+        database: GroupDatabaseId,
+    },
+    /// ALTER DATABASE … SET HADR SUSPEND: on a secondary its copy, on the primary all.
+    Suspend {
+        /// Which.
+        database: GroupDatabaseId,
+    },
+    /// ALTER DATABASE … SET HADR RESUME: same scope; after a forced failover the consent to cut a divergent tail.
+    Resume {
+        /// Which.
+        database: GroupDatabaseId,
+    },
+    /// FAILOVER, given to the target. Answered when it is primary, or when the primary refused. Given to a resolving
+    /// instance that the configuration names as primary, it resumes that role without waiting for the others.
+    Failover {
+        /// The group.
+        group: GroupId,
+    },
+    /// FORCE_FAILOVER_ALLOW_DATA_LOSS, given to the target. Answered when it is primary.
+    ForceFailover {
+        /// The group.
+        group: GroupId,
+    },
+    /// SET (ROLE = SECONDARY) or OFFLINE, on the primary: it drains and gives the role up; nobody has it.
+    Offline {
+        /// The group.
+        group: GroupId,
+    },
+    /// GRANT or DENY CREATE ANY DATABASE.
+    AllowCreate {
+        /// The group.
+        group: GroupId,
+        /// GRANT.
+        allowed: bool,
+    },
+}
+
+/// Why a command cannot be carried out. The product's number is in each line; the text is made where SQL is spoken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum CommandError {
+    /// 41044: no such group here.
+    #[error("no such availability group")]
+    NoSuchGroup,
+    /// 41042: a group of that name or identity is already here.
+    #[error("the availability group already exists")]
+    GroupExists,
+    /// 41140, or 35251 for a database: only the primary can do it.
+    #[error("the local replica is not the primary")]
+    NotPrimary,
+    /// 35240: only a secondary can do it.
+    #[error("the local replica is the primary")]
+    IsPrimary,
+    /// 35237: the local server is not among the replicas.
+    #[error("the local server is not one of the replicas")]
+    LocalServerMissing,
+    /// 35282: the replica is already there.
+    #[error("the replica already exists")]
+    ReplicaExists,
+    /// 35283: no such replica.
+    #[error("no such replica")]
+    NoSuchReplica,
+    /// 35284: the primary's own replica cannot be removed.
+    #[error("the primary replica cannot be removed")]
+    CannotRemovePrimary,
+    /// 35280: the database is already in the group.
+    #[error("the database is already in the group")]
+    DatabaseExists,
+    /// 35281, 35242: the database is not in the group.
+    #[error("the database is not in an availability group here")]
+    NoSuchDatabase,
+    /// 41142: the target is not synchronized, or not ready in some database.
+    #[error("the replica is not ready for a failover without loss")]
+    NotSynchronized,
+    /// 41122: the target is not in synchronous-commit mode (or the primary is not).
+    #[error("both replicas must be in synchronous-commit mode")]
+    NotSynchronousMode,
+    /// 35250: the primary is not connected.
+    #[error("the connection to the primary is not active")]
+    PrimaryNotConnected,
+    /// 47106: no configuration arrived in time.
+    #[error("the configuration of the group could not be had in time")]
+    JoinTimedOut,
+    /// 41158: this instance was removed or never added.
+    #[error("the local instance is not a replica of the group")]
+    NotAMember,
+    /// 41138: the group is busy with another operation.
+    #[error("another operation on the group is in progress")]
+    Busy,
+    /// 41116 (transient): the failover was given up; the primary goes on.
+    #[error("the failover did not finish in time and was called off")]
+    FailoverTimedOut,
+    /// 41131: the configuration could not be made durable, or the role could not be taken.
+    #[error("the operation failed on the local instance")]
+    Failed,
+    /// 19530: REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT is more than there are synchronous secondaries.
+    #[error("more synchronized secondaries are required than there are")]
+    TooManyRequired,
+    /// 47109, 47111…: a configuration-only replica cannot do this.
+    #[error("a configuration-only replica cannot do this")]
+    ConfigurationOnly,
+}

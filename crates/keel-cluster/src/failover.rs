@@ -1,0 +1,406 @@
+//! Changing roles: taking one up again after a restart, handing over, forcing, giving up.
+//!
+//! Every way to become primary goes through one gate: a configuration of a new epoch that names this replica becomes durable
+//! here *before* the engine may open the databases for writing.
+
+use crate::action::{Action, FenceReason, LogEvent};
+use crate::config::{GroupConfig, Stamp};
+use crate::event::{CommandError, LogFacts};
+use crate::group::{Effect, Group, Role};
+use crate::ids::{CommandId, GroupDatabaseId, InstanceId, ReplicaId};
+use crate::message::Msg;
+use crate::node::Cx;
+use crate::primary::Handover;
+use crate::timing::HANDOVER_MAX;
+use keel_base::{Epoch, Lsn};
+use std::collections::BTreeSet;
+
+/// What a new primary writes into the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Claim {
+    /// The synchronized sets hold: nothing acknowledged can be missing here.
+    KeepSets,
+    /// Only this replica is known to hold what it holds; the others wait for RESUME.
+    Force,
+}
+
+impl Group {
+    // ---- becoming primary -------------------------------------------------------------------------------------------
+
+    /// The creator of a group takes the role as soon as the group is durable.
+    pub(crate) fn take_first_role(&mut self, cx: &mut Cx<'_>, command: CommandId) {
+        let revision = self.touch();
+        self.promotion_commands.push(command);
+        self.set_role(cx, Role::Promoting { revision, opening: false });
+        self.settle(cx);
+    }
+
+    /// Resolving: take the role back when the configuration says it is this replica's and nobody can know better; follow
+    /// when another one has it.
+    pub(crate) fn settle_resolving(&mut self, cx: &mut Cx<'_>) {
+        if self.config.primary == Some(self.me) {
+            if self.may_resume(cx) {
+                self.claim_role(cx, Claim::KeepSets);
+            }
+        } else if self.live_primary(cx).is_some() {
+            let databases = self.databases.keys().copied().collect();
+            self.set_role(cx, Role::Demoting);
+            cx.push(Action::Demote { group: self.config.id, databases });
+        }
+    }
+
+    /// A restarted primary waits until it has heard from every member that could have been made primary meanwhile: from all,
+    /// or, after a session time-out, from those that could without loss.
+    fn may_resume(&self, cx: &Cx<'_>) -> bool {
+        let Role::Resolving { since } = self.role else { return false };
+        if !self.is_durable() || self.store.retry_at.is_some() || !self.databases_ready(cx) {
+            return false;
+        }
+        if self.shown.values().any(|s| s.epoch > self.config.stamp.epoch) {
+            return false;
+        }
+        let mut others = self.config.replicas.iter().filter(|r| r.id != self.me && r.joined());
+        if others.all(|r| self.heard.contains(&r.id)) {
+            return true;
+        }
+        let candidates: BTreeSet<ReplicaId> =
+            self.config.databases.iter().flat_map(|d| d.synchronized.iter().copied()).collect();
+        let waited = cx.now.saturating_sub(since) >= self.my_session_timeout();
+        waited && candidates.iter().all(|r| *r == self.me || self.heard.contains(r))
+    }
+
+    fn my_session_timeout(&self) -> std::time::Duration {
+        let seconds = self.my_replica().map_or(0, |r| r.options.session_timeout_s);
+        std::time::Duration::from_secs(u64::from(seconds))
+    }
+
+    /// All local copies that should be open are, or were waited for long enough.
+    fn databases_ready(&self, cx: &Cx<'_>) -> bool {
+        let missing = self.databases.iter().any(|(id, db)| !db.open && !self.has_left(*id));
+        !missing || cx.now.saturating_sub(self.role_since) >= self.my_session_timeout()
+    }
+
+    fn has_left(&self, database: GroupDatabaseId) -> bool {
+        self.local.databases.get(&database).is_some_and(|d| d.left)
+    }
+
+    /// Writes the configuration of a new epoch with this replica as primary.
+    fn claim_role(&mut self, cx: &mut Cx<'_>, claim: Claim) {
+        let Some(ordinal) = self.my_replica().map(|r| r.ordinal) else { return };
+        let old = self.config.stamp;
+        let epoch = GroupConfig::next_epoch(old.epoch.max(self.epoch_seen), ordinal);
+        let me = self.me;
+        let synchronized = self.config.is_failover_ready(me);
+        let others: Vec<ReplicaId> =
+            self.config.replicas.iter().filter(|r| r.id != me && r.keeps_data()).map(|r| r.id).collect();
+        for database in &mut self.config.databases {
+            database.awaiting_resume.remove(&me);
+            if claim == Claim::Force {
+                database.synchronized = BTreeSet::from([me]);
+                database.awaiting_resume = others.iter().map(|r| (*r, epoch)).collect();
+            }
+        }
+        self.config.parent = old.epoch;
+        self.config.stamp = Stamp { epoch, version: old.version + 1 };
+        self.config.primary = Some(me);
+        for id in self.databases.keys().copied().collect::<Vec<_>>() {
+            self.stop_feed(cx, id);
+        }
+        self.stop_feeding_all(cx);
+        self.claim = None;
+        let revision = self.touch();
+        if claim == Claim::Force {
+            let event = LogEvent::Forced { epoch, synchronized };
+            self.when_durable(revision, Effect::Log(None, event));
+        }
+        self.set_role(cx, Role::Promoting { revision, opening: false });
+    }
+
+    /// Leads already, but an epoch beside its own was started: goes on above it.
+    pub(crate) fn lead_above(&mut self, cx: &mut Cx<'_>, other: Epoch) {
+        self.epoch_seen = self.epoch_seen.max(other);
+        self.call_off_handover(cx, CommandError::Busy);
+        self.claim_role(cx, Claim::KeepSets);
+    }
+
+    pub(crate) fn settle_promoting(&mut self, cx: &mut Cx<'_>, revision: u64, opening: bool) {
+        if opening || self.store.durable_revision < revision || !self.databases_ready(cx) {
+            return;
+        }
+        self.role = Role::Promoting { revision, opening: true };
+        let epoch = self.config.stamp.epoch;
+        let mut databases = Vec::new();
+        for (&id, db) in &mut self.databases {
+            if db.open {
+                db.opening = true;
+                databases.push(id);
+            }
+        }
+        cx.push(Action::Promote { group: self.config.id, epoch, databases });
+    }
+
+    pub(crate) fn promoted(
+        &mut self,
+        cx: &mut Cx<'_>,
+        epoch: Epoch,
+        databases: Vec<(GroupDatabaseId, LogFacts)>,
+    ) {
+        if epoch != self.config.stamp.epoch {
+            return;
+        }
+        let promoting = matches!(self.role, Role::Promoting { opening: true, .. });
+        if !promoting && !self.is_primary() {
+            return;
+        }
+        if promoting {
+            for db in self.databases.values_mut().filter(|d| d.opening) {
+                db.open = false;
+                db.opening = false;
+            }
+        }
+        for (id, facts) in databases {
+            let Some(db) = self.databases.get_mut(&id) else { continue };
+            db.set_facts(facts);
+            db.opening = false;
+            db.applied = db.hardened;
+            db.epoch_start = db.hardened;
+            if db.history.last().is_none_or(|(last, _)| *last < epoch) {
+                // The epoch has no block yet, but this is where it begins.
+                db.history.push((epoch, db.hardened));
+            }
+        }
+        if promoting {
+            self.set_role(cx, Role::Primary { handover: None });
+            for command in std::mem::take(&mut self.promotion_commands) {
+                cx.reply(command, Ok(()));
+            }
+            for peer in self.config.replicas.iter().filter_map(|r| r.instance).collect::<Vec<_>>() {
+                // Tell at once who leads; do not make the members wait for the next heartbeat.
+                if let Some(beat) = self.beat_for(peer).filter(|_| peer != cx.me.instance) {
+                    cx.send(peer, Msg::Beat(vec![beat]));
+                }
+            }
+        }
+        for id in self.databases.keys().copied().collect::<Vec<_>>() {
+            self.open_late_database(cx, id);
+        }
+        self.settle(cx);
+    }
+
+    /// A database whose copy came to be open after this replica had become primary.
+    pub(crate) fn open_late_database(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) {
+        let (group, epoch) = (self.config.id, self.config.stamp.epoch);
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        let begun = db.history.last().is_some_and(|(last, _)| *last >= epoch);
+        if db.open && !db.opening && !begun {
+            db.opening = true;
+            cx.push(Action::PromoteDatabase { group, epoch, database });
+        }
+    }
+
+    pub(crate) fn demoted(&mut self, cx: &mut Cx<'_>) {
+        if matches!(self.role, Role::Demoting) {
+            self.set_role(cx, Role::Secondary);
+            self.settle(cx);
+        }
+    }
+
+    // ---- commands to the target -------------------------------------------------------------------------------------
+
+    pub(crate) fn failover(&mut self, cx: &mut Cx<'_>, command: CommandId) {
+        if let Some(answer) = self.failover_refusal() {
+            cx.reply(command, answer);
+            return;
+        }
+        if self.config.primary == Some(self.me) {
+            self.take(cx, command, Claim::KeepSets);
+            return;
+        }
+        if !self.config.is_failover_ready(self.me) {
+            cx.reply(command, Err(CommandError::NotSynchronized));
+            return;
+        }
+        match self.config.primary {
+            None => self.take(cx, command, Claim::KeepSets),
+            Some(primary) if !self.both_synchronous(primary) => {
+                cx.reply(command, Err(CommandError::NotSynchronousMode));
+            }
+            Some(_) if self.live_primary(cx).is_none() => {
+                cx.reply(command, Err(CommandError::PrimaryNotConnected));
+            }
+            Some(_) => self.begin_take_over(cx, command, false),
+        }
+    }
+
+    pub(crate) fn force_failover(&mut self, cx: &mut Cx<'_>, command: CommandId) {
+        if let Some(answer) = self.failover_refusal() {
+            cx.reply(command, answer);
+        } else if self.config.is_failover_ready(self.me) && self.live_primary(cx).is_some() {
+            // The primary is well and this copy is whole: no need to lose anything.
+            self.begin_take_over(cx, command, true);
+        } else {
+            self.force(cx, command);
+        }
+    }
+
+    /// The answer when there is nothing to do, or it cannot be done now.
+    fn failover_refusal(&self) -> Option<Result<(), CommandError>> {
+        if !self.my_replica().is_some_and(|r| r.keeps_data()) {
+            return Some(Err(CommandError::ConfigurationOnly));
+        }
+        match self.role {
+            Role::Primary { .. } => Some(Ok(())),
+            Role::Promoting { .. } | Role::Renouncing { .. } => Some(Err(CommandError::Busy)),
+            Role::Resolving { .. } | Role::Demoting | Role::Secondary => {
+                self.take_over.is_some().then_some(Err(CommandError::Busy))
+            }
+        }
+    }
+
+    /// Takes the role whatever the primary says. Nothing is lost, and nobody suspended, when the configuration shows that
+    /// this replica is the last primary itself, or that the last one gave the role up and this one has all it acknowledged.
+    pub(crate) fn force(&mut self, cx: &mut Cx<'_>, command: CommandId) {
+        let whole = self.config.primary.is_none() && self.config.is_failover_ready(self.me);
+        let claim =
+            if whole || self.config.primary == Some(self.me) { Claim::KeepSets } else { Claim::Force };
+        self.take(cx, command, claim);
+    }
+
+    fn take(&mut self, cx: &mut Cx<'_>, command: CommandId, claim: Claim) {
+        self.promotion_commands.push(command);
+        self.claim_role(cx, claim);
+        self.settle(cx);
+    }
+
+    // ---- handing over -----------------------------------------------------------------------------------------------
+
+    pub(crate) fn take_over_from(&mut self, cx: &mut Cx<'_>, peer: InstanceId, stamp: Stamp) {
+        let group = self.config.id;
+        let target = self.config.replica_of(peer).map(|r| r.id);
+        let error = match (&self.role, target) {
+            (Role::Primary { handover: Some(h) }, _) if h.asker == peer => return,
+            (Role::Primary { handover: Some(_) }, _) => CommandError::Busy,
+            (Role::Primary { .. }, Some(target)) if stamp.epoch == self.config.stamp.epoch => {
+                if !self.both_synchronous(target) {
+                    CommandError::NotSynchronousMode
+                } else if !self.is_ready_target(target) {
+                    CommandError::NotSynchronized
+                } else {
+                    self.drain(cx, peer, Some(target), None);
+                    return;
+                }
+            }
+            // It has given the role up: the configuration says to whom.
+            (Role::Renouncing { .. }, _) => return,
+            _ => CommandError::NotPrimary,
+        };
+        cx.send(peer, Msg::TakeOverRefused { group, error });
+    }
+
+    /// In the recorded set of every database, and receiving.
+    fn is_ready_target(&self, target: ReplicaId) -> bool {
+        let feeding = |db: &crate::group::Database| {
+            db.followers.get(&target).is_some_and(|f| f.sending_session().is_some())
+        };
+        self.config.is_failover_ready(target)
+            && self.store.durable.is_failover_ready(target)
+            && self.databases.values().all(feeding)
+    }
+
+    pub(crate) fn offline(&mut self, cx: &mut Cx<'_>, command: CommandId) {
+        match self.role {
+            Role::Primary { handover: None } => self.drain(cx, cx.me.instance, None, Some(command)),
+            Role::Primary { .. } => cx.reply(command, Err(CommandError::Busy)),
+            _ => cx.reply(command, Err(CommandError::NotPrimary)),
+        }
+    }
+
+    fn drain(
+        &mut self,
+        cx: &mut Cx<'_>,
+        asker: InstanceId,
+        target: Option<ReplicaId>,
+        command: Option<CommandId>,
+    ) {
+        let handover = Handover { asker, target, command, since: cx.now, ends: None };
+        self.role = Role::Primary { handover: Some(handover) };
+        cx.push(Action::Drain { group: self.config.id });
+    }
+
+    pub(crate) fn drained(&mut self, cx: &mut Cx<'_>, ends: Vec<(GroupDatabaseId, Lsn)>) {
+        if let Role::Primary { handover: Some(handover) } = &mut self.role {
+            handover.ends = Some(ends);
+            self.settle(cx);
+        }
+    }
+
+    /// Hands over once everything appended is agreed, and so in the target's log.
+    pub(crate) fn drive_handover(&mut self, cx: &mut Cx<'_>) {
+        let Role::Primary { handover: Some(handover) } = &self.role else { return };
+        let Some(ends) = &handover.ends else { return };
+        let (target, command) = (handover.target, handover.command);
+        let complete = ends.iter().all(|(id, end)| {
+            self.databases.get(id).is_none_or(|db| {
+                let has = |r: ReplicaId| db.followers.get(&r).is_some_and(|f| f.positions.hardened >= *end);
+                db.agreed >= *end && target.is_none_or(has)
+            })
+        });
+        if complete && target.is_none_or(|t| self.is_ready_target(t)) {
+            self.renounce(cx, target, command);
+        }
+    }
+
+    /// The point of no return: from here on this replica acknowledges nothing, and the configuration names the successor.
+    fn renounce(&mut self, cx: &mut Cx<'_>, target: Option<ReplicaId>, command: Option<CommandId>) {
+        let Some(ordinal) = self.my_replica().map(|r| r.ordinal) else { return };
+        cx.push(Action::Fence { group: self.config.id, reason: FenceReason::GaveUp });
+        self.stop_feeding_all(cx);
+        let old = self.config.stamp;
+        let epoch = match target {
+            Some(_) => GroupConfig::next_epoch(old.epoch.max(self.epoch_seen), ordinal),
+            None => old.epoch,
+        };
+        self.config.parent = old.epoch;
+        self.config.stamp = Stamp { epoch, version: old.version + 1 };
+        self.config.primary = target;
+        let revision = self.touch();
+        if let Some(command) = command {
+            self.when_durable(revision, Effect::Reply(command, Ok(())));
+        }
+        self.set_role(cx, Role::Renouncing { revision });
+    }
+
+    pub(crate) fn settle_renouncing(&mut self, cx: &mut Cx<'_>, revision: u64) {
+        if self.store.durable_revision >= revision {
+            let databases = self.databases.keys().copied().collect();
+            self.set_role(cx, Role::Demoting);
+            cx.push(Action::Demote { group: self.config.id, databases });
+        }
+    }
+
+    pub(crate) fn expire_handover(&mut self, cx: &mut Cx<'_>) {
+        let Role::Primary { handover: Some(handover) } = &self.role else { return };
+        if cx.now.saturating_sub(handover.since) < HANDOVER_MAX {
+            return;
+        }
+        match (handover.target, handover.ends.is_some()) {
+            // Somebody wants this replica out of the role; what is not agreed stays in doubt.
+            (None, true) => {
+                let command = handover.command;
+                self.renounce(cx, None, command);
+            }
+            _ => self.call_off_handover(cx, CommandError::FailoverTimedOut),
+        }
+    }
+
+    /// Writes go on here.
+    pub(crate) fn call_off_handover(&mut self, cx: &mut Cx<'_>, error: CommandError) {
+        let Role::Primary { handover } = &mut self.role else { return };
+        let Some(handover) = handover.take() else { return };
+        cx.push(Action::Undrain { group: self.config.id });
+        match handover.command {
+            Some(command) => cx.reply(command, Err(error)),
+            None => cx.send(handover.asker, Msg::TakeOverRefused { group: self.config.id, error }),
+        }
+    }
+}

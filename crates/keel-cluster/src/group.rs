@@ -1,0 +1,743 @@
+//! [`Group`]: one group on one instance: its configuration and how that becomes durable and spreads, its role, and the
+//! frame in which the other modules work ([`crate::primary`], [`crate::secondary`], [`crate::failover`],
+//! [`crate::command`]).
+
+use crate::action::{Action, FenceReason, LogEvent};
+use crate::config::{
+    AvailabilityMode, GroupConfig, GroupDatabase, GroupRecord, LocalDatabase, LocalState, Replica, Stamp,
+    SuspendReason,
+};
+use crate::event::{CommandError, LogFacts};
+use crate::ids::{CommandId, GroupDatabaseId, InstanceId, ReplicaId};
+use crate::message::{GroupBeat, Msg, SendingBeat, StandingBeat};
+use crate::node::Cx;
+use crate::primary::{Follower, Handover};
+use crate::secondary::{Feed, TakeOver};
+use keel_base::{Epoch, Lsn};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+/// What this instance is in the group.
+#[derive(Debug)]
+pub(crate) enum Role {
+    /// Nobody in particular: just started, or the group has no primary.
+    Resolving {
+        /// Since when.
+        since: Duration,
+    },
+    /// On the way to primary: first the configuration that says so becomes durable, then the engine opens the databases.
+    Promoting {
+        /// Waiting for this revision, then for the engine.
+        revision: u64,
+        /// The engine was told.
+        opening: bool,
+    },
+    /// Primary and on line.
+    Primary {
+        /// A planned failover under way.
+        handover: Option<Handover>,
+    },
+    /// The primary gave the role up and waits for that to be durable. It acknowledges nothing.
+    Renouncing {
+        /// Waiting for this revision.
+        revision: u64,
+    },
+    /// The engine makes the databases a secondary's.
+    Demoting,
+    /// Secondary.
+    Secondary,
+}
+
+impl Role {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Role::Resolving { .. } => "RESOLVING_NORMAL",
+            Role::Promoting { .. } => "PRIMARY_PENDING",
+            Role::Primary { .. } => "PRIMARY_NORMAL",
+            Role::Renouncing { .. } => "RESOLVING_PENDING_FAILOVER",
+            Role::Demoting => "SECONDARY_PENDING",
+            Role::Secondary => "SECONDARY_NORMAL",
+        }
+    }
+}
+
+/// One database of the group on this instance.
+#[derive(Debug, Default)]
+pub(crate) struct Database {
+    /// The local copy is open and its log is known.
+    pub(crate) open: bool,
+    /// The log's epochs, as of the last promotion or inspection.
+    pub(crate) history: Vec<(Epoch, Lsn)>,
+    /// Local hardened end.
+    pub(crate) hardened: Lsn,
+    /// Redone up to (secondaries).
+    pub(crate) applied: Lsn,
+    /// The commit point known here.
+    pub(crate) agreed: Lsn,
+    /// How far redo was allowed to go (secondaries).
+    pub(crate) apply_to: Lsn,
+    /// Where this primary's epoch begins.
+    pub(crate) epoch_start: Lsn,
+    /// The engine was asked to open it for writing and has not answered (a primary's late databases).
+    pub(crate) opening: bool,
+    /// On a primary: the others' copies.
+    pub(crate) followers: BTreeMap<ReplicaId, Follower>,
+    /// On a secondary: where its blocks come from.
+    pub(crate) feed: Feed,
+}
+
+impl Database {
+    pub(crate) fn set_facts(&mut self, facts: LogFacts) {
+        self.open = true;
+        self.history = facts.history;
+        self.hardened = facts.end;
+        self.agreed = facts.agreed.min(facts.end);
+        self.apply_to = self.agreed;
+    }
+}
+
+/// Something that may happen only when a revision is durable.
+#[derive(Debug)]
+pub(crate) enum Effect {
+    Reply(CommandId, Result<(), CommandError>),
+    Log(Option<GroupDatabaseId>, LogEvent),
+    Release(GroupDatabaseId, bool),
+}
+
+/// A configuration on its way to the disk: only what the commit gate needs of it.
+#[derive(Debug)]
+struct InFlight {
+    revision: u64,
+    config: GroupConfig,
+}
+
+/// How the record becomes durable.
+#[derive(Debug)]
+pub(crate) struct Store {
+    /// Number of the newest record in memory.
+    pub(crate) revision: u64,
+    /// The newest record in memory has not been handed out.
+    dirty: bool,
+    /// Handed out and not known to be durable.
+    in_flight: VecDeque<InFlight>,
+    /// The newest configuration known to be durable.
+    pub(crate) durable: GroupConfig,
+    pub(crate) durable_revision: u64,
+    /// The last attempt failed; try again at this time.
+    pub(crate) retry_at: Option<Duration>,
+}
+
+/// One group on one instance.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) config: GroupConfig,
+    pub(crate) local: LocalState,
+    pub(crate) me: ReplicaId,
+    pub(crate) role: Role,
+    pub(crate) store: Store,
+    pub(crate) databases: BTreeMap<GroupDatabaseId, Database>,
+    /// Configuration each member has shown since it connected.
+    pub(crate) shown: BTreeMap<ReplicaId, Stamp>,
+    /// Members heard since this instance started.
+    pub(crate) heard: BTreeSet<ReplicaId>,
+    /// Who said it is primary and on line, and in which epoch, since it connected.
+    pub(crate) claim: Option<(InstanceId, Epoch)>,
+    /// The highest epoch seen in any message.
+    pub(crate) epoch_seen: Epoch,
+    /// An operator wants this secondary to take over.
+    pub(crate) take_over: Option<TakeOver>,
+    /// Commands to be answered when the promotion under way is through.
+    pub(crate) promotion_commands: Vec<CommandId>,
+    /// Since when (a role change) silence of members counts.
+    pub(crate) role_since: Duration,
+    effects: Vec<(u64, Effect)>,
+    forgotten: bool,
+}
+
+impl Group {
+    fn new(config: GroupConfig, me: ReplicaId, local: LocalState, now: Duration) -> Group {
+        let databases = config.databases.iter().map(|d| (d.id, Database::default())).collect();
+        let store = Store {
+            revision: 0,
+            dirty: false,
+            in_flight: VecDeque::new(),
+            durable: config.clone(),
+            durable_revision: 0,
+            retry_at: None,
+        };
+        let epoch_seen = config.stamp.epoch;
+        Group {
+            config,
+            local,
+            me,
+            role: Role::Resolving { since: now },
+            store,
+            databases,
+            shown: BTreeMap::new(),
+            heard: BTreeSet::new(),
+            claim: None,
+            epoch_seen,
+            take_over: None,
+            promotion_commands: Vec::new(),
+            role_since: now,
+            effects: Vec::new(),
+            forgotten: false,
+        }
+    }
+
+    /// From the durable record. Whatever it was, it begins resolving.
+    pub(crate) fn restart(record: GroupRecord, now: Duration) -> Group {
+        let mut group = Group::new(record.config, record.me, record.local, now);
+        for database in group.local.databases.values_mut() {
+            if database.suspended == Some(SuspendReason::User) {
+                database.suspended = Some(SuspendReason::Restart);
+            }
+        }
+        group
+    }
+
+    /// A group this instance has just become a member of; nothing is durable yet.
+    pub(crate) fn joined(config: GroupConfig, me: ReplicaId, now: Duration) -> Group {
+        let mut group = Group::new(config, me, LocalState::default(), now);
+        group.store.durable.stamp = Stamp::default();
+        group.store.durable.primary = None;
+        group
+    }
+
+    pub(crate) fn create(
+        mut config: GroupConfig,
+        me: ReplicaId,
+        instance: InstanceId,
+        log_epoch: Epoch,
+        now: Duration,
+    ) -> Group {
+        config.give_ordinals();
+        let mine = config.replica_mut(me).expect("the caller found the replica in this configuration");
+        mine.instance = Some(instance);
+        let epoch = GroupConfig::next_epoch(log_epoch, mine.ordinal);
+        config.stamp = Stamp { epoch, version: 1 };
+        config.primary = Some(me);
+        for database in &mut config.databases {
+            database.synchronized = BTreeSet::from([me]);
+            database.awaiting_resume.clear();
+        }
+        let mut group = Group::joined(config, me, now);
+        group.local.may_create_databases = true;
+        group
+    }
+
+    /// It is a group for everybody but the machine itself: neither dropped nor given up.
+    pub(crate) fn exists(&self) -> bool {
+        !self.local.gone && !self.config.dropped && !self.forgotten
+    }
+
+    pub(crate) fn forgotten(&self) -> bool {
+        self.forgotten
+    }
+
+    pub(crate) fn has_database(&self, database: GroupDatabaseId) -> bool {
+        self.databases.contains_key(&database)
+    }
+
+    pub(crate) fn my_replica(&self) -> Option<&Replica> {
+        self.config.replica(self.me)
+    }
+
+    pub(crate) fn is_primary(&self) -> bool {
+        matches!(self.role, Role::Primary { .. })
+    }
+
+    /// The primary, if it is connected and has said that it is on line in the epoch known here.
+    pub(crate) fn live_primary(&self, cx: &Cx<'_>) -> Option<InstanceId> {
+        let (peer, epoch) = self.claim?;
+        let right = epoch == self.config.stamp.epoch && self.config.primary_instance() == Some(peer);
+        (right && cx.connected(peer)).then_some(peer)
+    }
+
+    /// Silence of this peer longer than this ends its connection; `None` when it is no member.
+    pub(crate) fn session_timeout(&self, peer: InstanceId) -> Option<Duration> {
+        if !self.exists() {
+            return None;
+        }
+        // The secondary's own value counts on both ends of its connection to the primary.
+        let theirs = self.config.replica_of(peer)?;
+        let replica = if self.config.primary == Some(theirs.id) { self.my_replica()? } else { theirs };
+        Some(Duration::from_secs(u64::from(replica.options.session_timeout_s)))
+    }
+
+    pub(crate) fn local_database(&mut self, database: GroupDatabaseId) -> &mut LocalDatabase {
+        self.local.databases.entry(database).or_default()
+    }
+
+    pub(crate) fn suspended(&self, database: GroupDatabaseId) -> Option<SuspendReason> {
+        self.local.databases.get(&database).and_then(|d| d.suspended)
+    }
+
+    pub(crate) fn set_role(&mut self, cx: &mut Cx<'_>, role: Role) {
+        let (from, to) = (self.role.name(), role.name());
+        self.role = role;
+        self.role_since = cx.now;
+        if from != to {
+            let epoch = self.config.stamp.epoch;
+            cx.log(self.config.id, None, LogEvent::RoleChanged { from, to, epoch });
+        }
+    }
+
+    // ---- durability -------------------------------------------------------------------------------------------------
+
+    /// The record changed: it will be handed out at the end of this step. Returns its revision.
+    pub(crate) fn touch(&mut self) -> u64 {
+        if !self.store.dirty {
+            self.store.dirty = true;
+            self.store.revision += 1;
+        }
+        self.store.revision
+    }
+
+    /// As [`Group::touch`], for a change of the shared configuration by its primary.
+    pub(crate) fn touch_config(&mut self) -> u64 {
+        if !self.store.dirty || self.config.stamp <= self.newest_handed_out() {
+            self.config.stamp.version += 1;
+        }
+        self.touch()
+    }
+
+    fn newest_handed_out(&self) -> Stamp {
+        self.store.in_flight.back().map_or(self.store.durable.stamp, |f| f.config.stamp)
+    }
+
+    /// Runs `effect` when `revision` is durable.
+    pub(crate) fn when_durable(&mut self, revision: u64, effect: Effect) {
+        self.effects.push((revision, effect));
+    }
+
+    /// Answers a command when everything up to now is durable.
+    pub(crate) fn reply_when_durable(&mut self, command: CommandId, result: Result<(), CommandError>) {
+        let revision = if self.is_durable() { self.touch() } else { self.store.revision };
+        self.when_durable(revision, Effect::Reply(command, result));
+    }
+
+    pub(crate) fn is_durable(&self) -> bool {
+        !self.store.dirty && self.store.durable_revision == self.store.revision
+    }
+
+    /// Whether the durable record carries the epoch held in memory: the promise to obey no older one.
+    pub(crate) fn promise_is_durable(&self) -> bool {
+        self.store.durable.stamp.epoch == self.config.stamp.epoch
+    }
+
+    /// Ends a step: hands the record out if it changed.
+    pub(crate) fn finish(&mut self, cx: &mut Cx<'_>) {
+        if self.forgotten {
+            return;
+        }
+        if self.store.dirty {
+            self.hand_out(cx);
+        }
+        self.assert_ordered();
+    }
+
+    fn hand_out(&mut self, cx: &mut Cx<'_>) {
+        self.store.dirty = false;
+        let revision = self.store.revision;
+        self.store.in_flight.push_back(InFlight { revision, config: self.config.clone() });
+        let record =
+            Box::new(GroupRecord { me: self.me, config: self.config.clone(), local: self.local.clone() });
+        cx.push(Action::Persist { group: self.config.id, revision, record });
+    }
+
+    pub(crate) fn persisted(&mut self, cx: &mut Cx<'_>, revision: u64) {
+        while self.store.in_flight.front().is_some_and(|f| f.revision <= revision) {
+            let done = self.store.in_flight.pop_front().expect("looked at just now");
+            self.store.durable = done.config;
+            self.store.durable_revision = done.revision;
+        }
+        self.store.retry_at = None;
+        let (due, rest): (Vec<_>, Vec<_>) =
+            self.effects.drain(..).partition(|(r, _)| *r <= self.store.durable_revision);
+        self.effects = rest;
+        for (_, effect) in due {
+            match effect {
+                Effect::Reply(command, result) => cx.reply(command, result),
+                Effect::Log(database, what) => cx.log(self.config.id, database, what),
+                Effect::Release(database, writable) => cx.push(Action::Release { database, writable }),
+            }
+        }
+        self.spread(cx);
+        self.settle(cx);
+    }
+
+    pub(crate) fn persist_failed(&mut self, cx: &mut Cx<'_>, revision: u64) {
+        if revision <= self.store.durable_revision {
+            return;
+        }
+        self.store.retry_at = Some(cx.now + crate::timing::RETRY_AFTER);
+        for command in self.take_commands() {
+            cx.reply(command, Err(CommandError::Failed));
+        }
+        if matches!(self.role, Role::Primary { .. } | Role::Promoting { .. }) {
+            cx.push(Action::Fence { group: self.config.id, reason: FenceReason::CannotPersist });
+            self.stop_feeding_all(cx);
+            self.set_role(cx, Role::Resolving { since: cx.now });
+        }
+    }
+
+    fn take_commands(&mut self) -> Vec<CommandId> {
+        let mut commands = std::mem::take(&mut self.promotion_commands);
+        commands.extend(self.take_over.take().and_then(|t| t.command));
+        self.effects.retain(|(_, effect)| match effect {
+            Effect::Reply(command, Ok(())) => {
+                commands.push(*command);
+                false
+            }
+            _ => true,
+        });
+        commands
+    }
+
+    // ---- spreading the configuration --------------------------------------------------------------------------------
+
+    /// The primary shows a new durable configuration to every connected member that has not got it.
+    fn spread(&mut self, cx: &mut Cx<'_>) {
+        let durable = &self.store.durable;
+        let author = durable.primary == Some(self.me)
+            || durable.dropped
+            || matches!(self.role, Role::Renouncing { .. } | Role::Primary { .. });
+        if !author {
+            return;
+        }
+        for replica in &durable.replicas {
+            let Some(peer) = replica.instance.filter(|i| *i != cx.me.instance) else { continue };
+            if self.shown.get(&replica.id).is_none_or(|shown| *shown < durable.stamp) && cx.connected(peer) {
+                cx.out.push(Action::Send { peer, msg: Msg::Config(Box::new(durable.clone())) });
+            }
+        }
+    }
+
+    /// What a heartbeat says to this peer.
+    pub(crate) fn beat_for(&self, peer: InstanceId) -> Option<GroupBeat> {
+        if self.local.gone {
+            return None;
+        }
+        let theirs = self.store.durable.replica_of(peer).or(self.config.replica_of(peer))?.id;
+        let mut beat = GroupBeat {
+            group: self.config.id,
+            stamp: self.store.durable.stamp,
+            primary: self.is_primary() && self.promise_is_durable(),
+            sending: Vec::new(),
+            standing: Vec::new(),
+        };
+        for (&database, db) in &self.databases {
+            if beat.primary
+                && let Some(follower) = db.followers.get(&theirs)
+                && let Some(session) = follower.sending_session()
+            {
+                beat.sending.push(SendingBeat { database, session, agreed: db.agreed });
+            }
+            if self.config.primary == Some(theirs)
+                && let Some(session) = db.feed.receiving_session()
+            {
+                let positions = self.positions(db);
+                beat.standing.push(StandingBeat { database, session, positions });
+            }
+        }
+        Some(beat)
+    }
+
+    /// A primary offers the group to a replica that has not joined, or has joined and lost it.
+    pub(crate) fn invite(&mut self, cx: &mut Cx<'_>, peer: InstanceId, name: &str) {
+        if !self.is_primary() || !self.promise_is_durable() {
+            return;
+        }
+        let lost = |r: &Replica| r.instance == Some(peer) && !self.shown.contains_key(&r.id);
+        let wanted = |r: &Replica| !r.joined() && r.server_name.eq_ignore_ascii_case(name);
+        if self.store.durable.replicas.iter().any(|r| wanted(r) || lost(r)) {
+            let msg = Msg::Invite(Box::new(self.store.durable.clone()));
+            cx.send(peer, msg);
+        }
+    }
+
+    pub(crate) fn beat_from(&mut self, cx: &mut Cx<'_>, peer: InstanceId, beat: GroupBeat) {
+        if self.local.gone {
+            return;
+        }
+        self.epoch_seen = self.epoch_seen.max(beat.stamp.epoch);
+        let mine = self.store.durable.stamp;
+        let Some(replica) = self.store.durable.replica_of(peer).map(|r| r.id) else {
+            if mine > beat.stamp && self.is_durable() {
+                cx.send(peer, Msg::Removed { group: self.config.id, stamp: mine });
+            }
+            return;
+        };
+        let before = self.shown.insert(replica, beat.stamp);
+        if beat.stamp < mine {
+            cx.send(peer, Msg::Config(Box::new(self.store.durable.clone())));
+        } else if beat.stamp > mine && before != Some(beat.stamp) {
+            // It will answer with what this one lacks.
+            cx.out.extend(self.beat_for(peer).map(|b| Action::Send { peer, msg: Msg::Beat(vec![b]) }));
+        }
+        if !self.exists() {
+            return;
+        }
+        self.heard.insert(replica);
+        if beat.primary {
+            if self.claim.is_none_or(|(_, epoch)| epoch <= beat.stamp.epoch) {
+                self.claim = Some((peer, beat.stamp.epoch));
+            }
+        } else if self.claim.is_some_and(|(claimant, _)| claimant == peer) {
+            self.claim = None;
+        }
+        self.feed_beat(cx, peer, &beat);
+        self.follower_beat(cx, replica, &beat);
+        self.settle(cx);
+    }
+
+    pub(crate) fn peer_connected(&mut self, cx: &mut Cx<'_>, peer: InstanceId) {
+        if let Some(replica) = self.config.replica_of(peer).map(|r| r.id) {
+            self.shown.remove(&replica);
+            cx.log(self.config.id, None, LogEvent::ReplicaConnected(replica));
+        }
+    }
+
+    pub(crate) fn peer_disconnected(&mut self, cx: &mut Cx<'_>, peer: InstanceId, timed_out: bool) {
+        if self.claim.is_some_and(|(claimant, _)| claimant == peer) {
+            self.claim = None;
+        }
+        let Some(replica) = self.config.replica_of(peer).map(|r| r.id) else { return };
+        self.shown.remove(&replica);
+        cx.log(self.config.id, None, LogEvent::ReplicaDisconnected { replica, timed_out });
+        self.follower_disconnected(cx, replica);
+        self.settle(cx);
+    }
+
+    // ---- taking over a configuration --------------------------------------------------------------------------------
+
+    pub(crate) fn record_joined(&mut self, cx: &mut Cx<'_>) {
+        self.touch();
+        self.consider_suspensions(cx);
+        self.settle(cx);
+    }
+
+    /// JOIN of a group whose record is here already.
+    pub(crate) fn rejoin(&mut self, cx: &mut Cx<'_>, command: CommandId) {
+        if self.local.gone {
+            self.local.gone = false;
+            self.touch();
+        }
+        self.reply_when_durable(command, Ok(()));
+        self.settle(cx);
+    }
+
+    pub(crate) fn config_from(&mut self, cx: &mut Cx<'_>, peer: InstanceId, config: GroupConfig) {
+        self.epoch_seen = self.epoch_seen.max(config.stamp.epoch);
+        if let Some(replica) = config.replica_of(peer) {
+            let shown = self.shown.entry(replica.id).or_default();
+            *shown = (*shown).max(config.stamp);
+        }
+        if config.stamp <= self.config.stamp {
+            return;
+        }
+        if config.replica(self.me).is_none_or(|r| r.instance != Some(cx.me.instance)) {
+            self.removed(cx, config.stamp);
+            return;
+        }
+        let leading = matches!(self.role, Role::Primary { .. } | Role::Promoting { .. });
+        if leading && config.primary == Some(self.me) {
+            // Somebody handed the role to this replica in an epoch beside the one it already leads. What it has
+            // acknowledged since is in its own synchronized set only, so it keeps its own configuration, above that epoch.
+            self.lead_above(cx, config.stamp.epoch);
+            return;
+        }
+        self.adopt(cx, config);
+    }
+
+    fn adopt(&mut self, cx: &mut Cx<'_>, config: GroupConfig) {
+        let handed_over = config.primary == Some(self.me)
+            && config.parent == self.config.stamp.epoch
+            && matches!(self.role, Role::Secondary | Role::Resolving { .. } | Role::Demoting);
+        let new_epoch = config.stamp.epoch != self.config.stamp.epoch;
+        let new_primary = config.primary != self.config.primary;
+        let gone: Vec<GroupDatabase> =
+            self.config.databases.iter().filter(|d| config.database(d.id).is_none()).cloned().collect();
+        if new_epoch || new_primary || config.dropped {
+            self.step_down(cx, FenceReason::NewerEpoch);
+        }
+        self.config = config;
+        let revision = self.touch();
+        self.local.gone &= self.config.dropped;
+        for database in gone {
+            self.stop_feed(cx, database.id);
+            self.databases.remove(&database.id);
+            self.local.databases.remove(&database.id);
+            self.when_durable(revision, Effect::Release(database.id, false));
+        }
+        if self.config.dropped {
+            for id in self.databases.keys().copied().collect::<Vec<_>>() {
+                self.when_durable(revision, Effect::Release(id, false));
+            }
+            self.set_role(cx, Role::Resolving { since: cx.now });
+            self.databases.clear();
+            return;
+        }
+        for id in self.config.databases.iter().map(|d| d.id).collect::<Vec<_>>() {
+            self.databases.entry(id).or_default();
+        }
+        self.consider_suspensions(cx);
+        if handed_over {
+            self.set_role(cx, Role::Promoting { revision, opening: false });
+        }
+        self.settle(cx);
+    }
+
+    /// A forced failover elsewhere suspends the local copy until RESUME; a RESUME given there lets it go.
+    fn consider_suspensions(&mut self, cx: &mut Cx<'_>) {
+        for database in self.config.databases.clone() {
+            let local = self.local.databases.get(&database.id).cloned().unwrap_or_default();
+            let forced = database.awaiting_resume.get(&self.me).copied();
+            match forced {
+                Some(epoch) if local.consented < epoch && local.suspended.is_none() => {
+                    self.suspend(cx, database.id, SuspendReason::Partner);
+                }
+                None if local.suspended == Some(SuspendReason::Partner) => {
+                    self.local_database(database.id).suspended = None;
+                    self.touch();
+                    cx.log(self.config.id, Some(database.id), LogEvent::Resumed);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Suspends data movement into (or, on the primary, out of) the local copy; durable at the end of the step.
+    pub(crate) fn suspend(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId, reason: SuspendReason) {
+        self.local_database(database).suspended = Some(reason);
+        self.touch();
+        self.stop_feed(cx, database);
+        self.stop_feeding(cx, database, None);
+        cx.log(self.config.id, Some(database), LogEvent::Suspended(reason));
+    }
+
+    /// This instance is no member any more, as of `stamp`.
+    pub(crate) fn removed(&mut self, cx: &mut Cx<'_>, stamp: Stamp) {
+        if stamp <= self.config.stamp || self.forgotten {
+            return;
+        }
+        self.step_down(cx, FenceReason::Removed);
+        for id in self.databases.keys().copied().collect::<Vec<_>>() {
+            cx.push(Action::Release { database: id, writable: false });
+        }
+        self.databases.clear();
+        for command in self.take_commands() {
+            cx.reply(command, Err(CommandError::NotAMember));
+        }
+        cx.push(Action::Forget { group: self.config.id });
+        self.forgotten = true;
+    }
+
+    /// Leaves whatever role it has: nothing more is acknowledged, nothing sent or taken. What comes next is settled later.
+    pub(crate) fn step_down(&mut self, cx: &mut Cx<'_>, reason: FenceReason) {
+        if matches!(self.role, Role::Primary { .. } | Role::Promoting { .. }) {
+            cx.push(Action::Fence { group: self.config.id, reason });
+        }
+        if let Role::Primary { handover: Some(handover) } = &self.role {
+            let peer = handover.asker;
+            let msg = Msg::TakeOverRefused { group: self.config.id, error: CommandError::NotPrimary };
+            cx.send(peer, msg);
+        }
+        self.stop_feeding_all(cx);
+        for id in self.databases.keys().copied().collect::<Vec<_>>() {
+            self.stop_feed(cx, id);
+        }
+        for command in std::mem::take(&mut self.promotion_commands) {
+            cx.reply(command, Err(CommandError::Failed));
+        }
+        let was_demoted = matches!(self.role, Role::Secondary | Role::Demoting);
+        if !was_demoted {
+            self.set_role(cx, Role::Resolving { since: cx.now });
+        }
+    }
+
+    // ---- the frame --------------------------------------------------------------------------------------------------
+
+    pub(crate) fn tick(&mut self, cx: &mut Cx<'_>) {
+        if self.store.retry_at.is_some_and(|at| cx.now >= at) {
+            self.store.retry_at = None;
+            self.touch();
+        }
+        self.expire_take_over(cx);
+        self.expire_handover(cx);
+        self.settle(cx);
+    }
+
+    /// Brings everything that follows from the present state about. Called after every change; does nothing twice.
+    pub(crate) fn settle(&mut self, cx: &mut Cx<'_>) {
+        if !self.exists() {
+            return;
+        }
+        match self.role {
+            Role::Resolving { .. } => self.settle_resolving(cx),
+            Role::Promoting { revision, opening } => self.settle_promoting(cx, revision, opening),
+            Role::Primary { .. } => self.settle_primary(cx),
+            Role::Renouncing { revision } => self.settle_renouncing(cx, revision),
+            Role::Demoting => {}
+            Role::Secondary => self.settle_secondary(cx),
+        }
+    }
+
+    pub(crate) fn database_opened(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId, facts: LogFacts) {
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        db.set_facts(facts);
+        db.feed = Feed::default();
+        match self.role {
+            Role::Primary { .. } => self.open_late_database(cx, database),
+            Role::Secondary => {
+                cx.push(Action::Demote { group: self.config.id, databases: vec![database] });
+            }
+            _ => {}
+        }
+        self.settle(cx);
+    }
+
+    pub(crate) fn database_closed(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) {
+        self.stop_feed(cx, database);
+        self.stop_feeding(cx, database, None);
+        if let Some(db) = self.databases.get_mut(&database) {
+            db.open = false;
+            db.opening = false;
+        }
+        self.settle(cx);
+    }
+
+    /// The synchronized sets that count for the commit gate: of everything that may be the durable configuration.
+    pub(crate) fn recorded_members(&self, database: GroupDatabaseId) -> BTreeSet<ReplicaId> {
+        let configs =
+            self.store.in_flight.iter().map(|f| &f.config).chain([&self.store.durable, &self.config]);
+        configs
+            .filter_map(|c| c.database(database))
+            .flat_map(|d| d.synchronized.iter().copied())
+            .filter(|r| *r != self.me)
+            .collect()
+    }
+
+    pub(crate) fn both_synchronous(&self, replica: ReplicaId) -> bool {
+        let synchronous = |r: Option<&Replica>| {
+            r.is_some_and(|r| r.options.availability_mode == AvailabilityMode::Synchronous)
+        };
+        synchronous(self.my_replica()) && synchronous(self.config.replica(replica))
+    }
+
+    /// What must hold between any two steps.
+    fn assert_ordered(&self) {
+        assert!(
+            self.store.durable.stamp <= self.config.stamp,
+            "the durable configuration is newer than the known one"
+        );
+        for db in self.databases.values().filter(|d| d.open) {
+            if self.is_primary() {
+                assert!(db.agreed <= db.hardened, "the commit point passed the local hardened end");
+            } else {
+                assert!(db.apply_to <= db.hardened, "redo was allowed past the hardened end");
+            }
+        }
+    }
+}

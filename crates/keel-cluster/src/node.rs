@@ -1,0 +1,489 @@
+//! [`Node`]: the machine of one instance. It owns the connections' state and the groups, and hands each event to the group
+//! it concerns.
+
+use crate::action::{Action, LogEntry, LogEvent};
+use crate::config::{GroupConfig, GroupRecord};
+use crate::event::{Command, CommandError, Event};
+use crate::group::Group;
+use crate::ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, SessionId};
+use crate::message::Msg;
+use crate::status::GroupStatus;
+use crate::timing::{BEAT_EVERY, JOIN_WAIT_MAX};
+use keel_base::env::sim::SplitMix;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Who this instance is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Its identity.
+    pub instance: InstanceId,
+    /// Its server name: what replicas are found by.
+    pub server_name: String,
+}
+
+/// What is known of another instance.
+#[derive(Clone, Debug)]
+pub(crate) struct Peer {
+    pub(crate) name: String,
+    pub(crate) last_heard: Duration,
+    last_beat: Duration,
+}
+
+/// What every part of the machine may touch while it handles one event.
+pub(crate) struct Cx<'a> {
+    pub(crate) now: Duration,
+    pub(crate) me: &'a Identity,
+    pub(crate) peers: &'a BTreeMap<InstanceId, Peer>,
+    pub(crate) out: &'a mut Vec<Action>,
+    random: &'a mut SplitMix,
+}
+
+impl Cx<'_> {
+    pub(crate) fn connected(&self, peer: InstanceId) -> bool {
+        self.peers.contains_key(&peer)
+    }
+
+    pub(crate) fn send(&mut self, peer: InstanceId, msg: Msg) {
+        if self.connected(peer) {
+            self.out.push(Action::Send { peer, msg });
+        }
+    }
+
+    pub(crate) fn push(&mut self, action: Action) {
+        self.out.push(action);
+    }
+
+    pub(crate) fn session(&mut self) -> SessionId {
+        SessionId(self.random.next())
+    }
+
+    pub(crate) fn reply(&mut self, command: CommandId, result: Result<(), CommandError>) {
+        self.out.push(Action::Reply { command, result });
+    }
+
+    pub(crate) fn log(&mut self, group: GroupId, database: Option<GroupDatabaseId>, what: LogEvent) {
+        self.out.push(Action::Log(LogEntry { group: Some(group), database, what }));
+    }
+}
+
+struct PendingJoin {
+    name: String,
+    command: CommandId,
+    deadline: Duration,
+}
+
+/// All groups of one instance. Events in, actions out; see the crate's chapter.
+pub struct Node {
+    me: Identity,
+    now: Duration,
+    random: SplitMix,
+    peers: BTreeMap<InstanceId, Peer>,
+    groups: BTreeMap<GroupId, Group>,
+    /// Groups whose primary wants this instance: the newest offer of each.
+    offers: BTreeMap<GroupId, (InstanceId, GroupConfig)>,
+    joins: Vec<PendingJoin>,
+}
+
+impl Node {
+    /// A machine at start-up, from the durable records of its groups. Everything begins resolving; `seed` must differ from
+    /// start to start (session numbers grow from it); `now` is monotonic time.
+    pub fn new(me: Identity, records: Vec<GroupRecord>, seed: u64, now: Duration) -> Node {
+        let groups = records.into_iter().map(|r| (r.config.id, Group::restart(r, now))).collect();
+        Node {
+            me,
+            now,
+            random: SplitMix(seed),
+            peers: BTreeMap::new(),
+            groups,
+            offers: BTreeMap::new(),
+            joins: Vec::new(),
+        }
+    }
+
+    /// Who this is.
+    pub fn identity(&self) -> &Identity {
+        &self.me
+    }
+
+    /// Handles one event at time `now` (never earlier than in the call before).
+    pub fn step(&mut self, now: Duration, event: Event) -> Vec<Action> {
+        let mut out = Vec::new();
+        self.now = self.now.max(now);
+        self.handle(event, &mut out);
+        out
+    }
+
+    /// Lets time pass: heartbeats, time-outs, retries. To be called every [`TICK_EVERY`](crate::TICK_EVERY) or so.
+    pub fn tick(&mut self, now: Duration) -> Vec<Action> {
+        let mut out = Vec::new();
+        self.now = self.now.max(now);
+        self.expire_peers(&mut out);
+        self.expire_joins(&mut out);
+        self.each_group(&mut out, |group, cx| group.tick(cx));
+        self.beat(&mut out);
+        out
+    }
+
+    /// The groups, with everything the views show.
+    pub fn status(&self) -> Vec<GroupStatus> {
+        let connected = |i: InstanceId| self.peers.contains_key(&i);
+        self.groups.values().filter(|g| g.exists()).map(|g| g.status(&connected)).collect()
+    }
+
+    /// The newest configurations of the groups there are: names and endpoints to connect to.
+    pub fn configs(&self) -> impl Iterator<Item = &GroupConfig> {
+        self.groups.values().filter(|g| g.exists()).map(|g| &g.config)
+    }
+
+    /// Names of groups this instance has been invited to and not joined.
+    pub fn invitations(&self) -> impl Iterator<Item = &str> {
+        self.offers.values().map(|(_, config)| config.name.as_str())
+    }
+
+    fn handle(&mut self, event: Event, out: &mut Vec<Action>) {
+        match event {
+            Event::Connected { peer, name } => self.connected(peer, name, out),
+            Event::Disconnected { peer } => self.disconnected(peer, false, out),
+            Event::Heard { peer } => self.heard(peer),
+            Event::Message { peer, msg } => {
+                self.heard(peer);
+                self.message(peer, msg, out);
+            }
+            Event::Acked { peer, database, session, positions } => {
+                self.heard(peer);
+                self.for_database(database, out, |g, cx| {
+                    g.acked(cx, peer, database, session, positions);
+                });
+            }
+            Event::Hardened { database, lsn } => {
+                self.for_database(database, out, |g, cx| g.hardened(cx, database, lsn));
+            }
+            Event::Applied { database, lsn } => {
+                self.for_database(database, out, |g, _| g.applied(database, lsn));
+            }
+            Event::Announced { database, session, agreed } => {
+                self.for_database(database, out, |g, cx| g.announced(cx, database, session, agreed));
+            }
+            Event::Promoted { group, epoch, databases } => {
+                self.for_group(group, out, |g, cx| g.promoted(cx, epoch, databases));
+            }
+            Event::Demoted { group } => self.for_group(group, out, |g, cx| g.demoted(cx)),
+            Event::Drained { group, ends } => self.for_group(group, out, |g, cx| g.drained(cx, ends)),
+            Event::Persisted { group, revision } => {
+                self.for_group(group, out, |g, cx| g.persisted(cx, revision));
+                self.groups.retain(|_, g| !g.forgotten());
+            }
+            Event::PersistFailed { group, revision } => {
+                self.for_group(group, out, |g, cx| g.persist_failed(cx, revision));
+            }
+            Event::Command { id, command } => self.command(id, command, out),
+            Event::DatabaseOpened { database, facts } => {
+                self.for_database(database, out, |g, cx| g.database_opened(cx, database, facts));
+            }
+            Event::DatabaseClosed { database } => {
+                self.for_database(database, out, |g, cx| g.database_closed(cx, database));
+            }
+            Event::Inspected { database, session, facts } => {
+                self.for_database(database, out, |g, cx| g.inspected(cx, database, session, facts));
+            }
+            Event::LogCut { database, session } => {
+                self.for_database(database, out, |g, cx| g.log_cut(cx, database, session));
+            }
+            Event::ReceiveFailed { database, session, failure } => {
+                self.for_database(database, out, |g, cx| g.receive_failed(cx, database, session, failure));
+            }
+            Event::SendFailed { peer, database, session, failure } => {
+                self.for_database(database, out, |g, cx| g.send_failed(cx, peer, database, session, failure));
+            }
+            Event::SeedProgress { peer, database, done, total } => {
+                self.for_database(database, out, |g, cx| g.seed_progress(cx, peer, database, done, total));
+            }
+            Event::SeedEnded { peer, database, completed } => {
+                self.for_database(database, out, |g, cx| g.seed_ended(cx, peer, database, completed));
+            }
+        }
+    }
+
+    fn heard(&mut self, peer: InstanceId) {
+        let now = self.now;
+        if let Some(peer) = self.peers.get_mut(&peer) {
+            peer.last_heard = now;
+        }
+    }
+
+    fn connected(&mut self, peer: InstanceId, name: String, out: &mut Vec<Action>) {
+        if self.peers.contains_key(&peer) {
+            self.disconnected(peer, false, out);
+        }
+        self.peers.insert(peer, Peer { name, last_heard: self.now, last_beat: self.now });
+        self.each_group(out, |group, cx| group.peer_connected(cx, peer));
+        self.beat_to(peer, out);
+    }
+
+    fn disconnected(&mut self, peer: InstanceId, timed_out: bool, out: &mut Vec<Action>) {
+        if self.peers.remove(&peer).is_some() {
+            self.each_group(out, |group, cx| group.peer_disconnected(cx, peer, timed_out));
+        }
+    }
+
+    fn message(&mut self, peer: InstanceId, msg: Msg, out: &mut Vec<Action>) {
+        if !self.peers.contains_key(&peer) {
+            return;
+        }
+        match msg {
+            Msg::Beat(beats) => {
+                for beat in beats {
+                    self.for_group(beat.group, out, |g, cx| g.beat_from(cx, peer, beat));
+                }
+            }
+            Msg::Invite(config) => self.invited(peer, *config, out),
+            Msg::Config(config) => self.config_from(peer, *config, out),
+            Msg::Removed { group, stamp } => {
+                self.for_group(group, out, |g, cx| g.removed(cx, stamp));
+                self.groups.retain(|_, g| !g.forgotten());
+            }
+            Msg::Join { group, replica } => {
+                self.for_group(group, out, |g, cx| g.join_from(cx, peer, replica))
+            }
+            Msg::Drop { group } => self.for_group(group, out, |g, cx| g.drop_from(cx, peer)),
+            Msg::Follow { group, database, stamp, session, facts } => {
+                self.for_group(group, out, |g, cx| g.follow_from(cx, peer, database, stamp, session, &facts));
+            }
+            Msg::Start { database, session, from, agreed } => {
+                self.for_database(database, out, |g, cx| g.start_from(cx, database, session, from, agreed));
+            }
+            Msg::Refuse { database, session, reason } => {
+                self.for_database(database, out, |g, cx| g.refused(cx, database, session, reason));
+            }
+            Msg::Ready { database, session, from } => {
+                self.for_database(database, out, |g, cx| g.ready_from(cx, peer, database, session, from));
+            }
+            Msg::Stopped { database, session } => {
+                self.for_database(database, out, |g, cx| g.stopped_from(cx, peer, database, session));
+            }
+            Msg::WantSeed { group, database, stamp } => {
+                self.for_group(group, out, |g, cx| g.seed_wanted(cx, peer, database, stamp));
+            }
+            Msg::TakeOver { group, stamp } => {
+                self.for_group(group, out, |g, cx| g.take_over_from(cx, peer, stamp));
+            }
+            Msg::TakeOverRefused { group, error } => {
+                self.for_group(group, out, |g, cx| g.take_over_refused(cx, peer, error));
+            }
+        }
+    }
+
+    fn invited(&mut self, peer: InstanceId, config: GroupConfig, out: &mut Vec<Action>) {
+        let Some(mine) = config.replica_named(&self.me.server_name) else { return };
+        if mine.joined() || self.groups.get(&config.id).is_some_and(|g| g.exists()) {
+            return;
+        }
+        let asked = self.joins.iter().any(|j| j.name.eq_ignore_ascii_case(&config.name));
+        if asked {
+            out.push(Action::Send { peer, msg: Msg::Join { group: config.id, replica: mine.id } });
+        }
+        self.offers.insert(config.id, (peer, config));
+    }
+
+    fn config_from(&mut self, peer: InstanceId, config: GroupConfig, out: &mut Vec<Action>) {
+        let id = config.id;
+        let joining = self.joins.iter().any(|j| j.name.eq_ignore_ascii_case(&config.name));
+        match self.groups.get(&id) {
+            Some(group) if group.exists() || joining => {
+                self.for_group(id, out, |g, cx| g.config_from(cx, peer, config));
+            }
+            Some(_) => return,
+            None => {
+                let Some(mine) = config.replica_of(self.me.instance).map(|r| r.id) else { return };
+                if config.dropped || !joining && !self.asked_before(id) {
+                    return;
+                }
+                self.groups.insert(id, Group::joined(config, mine, self.now));
+                self.for_group(id, out, |g, cx| g.record_joined(cx));
+            }
+        }
+        self.offers.remove(&id);
+        self.answer_joins(id, out);
+    }
+
+    /// Whether this instance accepted an invitation to the group since it started (the answer may have come too late for
+    /// the command that asked).
+    fn asked_before(&self, group: GroupId) -> bool {
+        self.offers.contains_key(&group)
+    }
+
+    fn answer_joins(&mut self, group: GroupId, out: &mut Vec<Action>) {
+        let Some(g) = self.groups.get_mut(&group).filter(|g| g.exists()) else { return };
+        let name = g.config.name.clone();
+        let (done, rest): (Vec<_>, Vec<_>) =
+            self.joins.drain(..).partition(|j| j.name.eq_ignore_ascii_case(&name));
+        self.joins = rest;
+        for join in done {
+            self.for_group(group, out, |g, _| g.reply_when_durable(join.command, Ok(())));
+        }
+    }
+
+    fn expire_joins(&mut self, out: &mut Vec<Action>) {
+        let now = self.now;
+        self.joins.retain(|join| {
+            let waiting = now < join.deadline;
+            if !waiting {
+                out.push(Action::Reply { command: join.command, result: Err(CommandError::JoinTimedOut) });
+            }
+            waiting
+        });
+        // An answer may have been lost: ask again.
+        for (group, (peer, config)) in &self.offers {
+            let asked = self.joins.iter().any(|j| j.name.eq_ignore_ascii_case(&config.name));
+            if let Some(mine) = config.replica_named(&self.me.server_name).filter(|_| asked) {
+                out.push(Action::Send { peer: *peer, msg: Msg::Join { group: *group, replica: mine.id } });
+            }
+        }
+    }
+
+    fn command(&mut self, id: CommandId, command: Command, out: &mut Vec<Action>) {
+        match command {
+            Command::CreateGroup { config, log_epoch } => self.create_group(id, *config, log_epoch, out),
+            Command::Join { name } => self.join(id, name, out),
+            other => {
+                let target = Group::target_of(&other);
+                let found = self.groups.iter().find(|(key, g)| {
+                    g.exists()
+                        && match target {
+                            Ok(group) => **key == group,
+                            Err(database) => g.config.database(database).is_some(),
+                        }
+                });
+                match found.map(|(key, _)| *key) {
+                    Some(group) => {
+                        self.for_group(group, out, |g, cx| g.command(cx, id, other));
+                        self.groups.retain(|_, g| !g.forgotten());
+                    }
+                    None => {
+                        let error = match target {
+                            Ok(_) => CommandError::NoSuchGroup,
+                            Err(_) => CommandError::NoSuchDatabase,
+                        };
+                        out.push(Action::Reply { command: id, result: Err(error) });
+                    }
+                }
+            }
+        }
+    }
+
+    fn create_group(
+        &mut self,
+        id: CommandId,
+        config: GroupConfig,
+        log_epoch: keel_base::Epoch,
+        out: &mut Vec<Action>,
+    ) {
+        let taken = self.groups.values().any(|g| {
+            g.config.id == config.id || g.exists() && g.config.name.eq_ignore_ascii_case(&config.name)
+        });
+        let mine = config.replica_named(&self.me.server_name).map(|r| (r.id, r.keeps_data()));
+        let error = match mine {
+            _ if taken => CommandError::GroupExists,
+            None => CommandError::LocalServerMissing,
+            Some((_, false)) => CommandError::ConfigurationOnly,
+            Some((mine, true)) => {
+                let group = config.id;
+                let created = Group::create(config, mine, self.me.instance, log_epoch, self.now);
+                self.groups.insert(group, created);
+                self.for_group(group, out, |g, cx| g.take_first_role(cx, id));
+                return;
+            }
+        };
+        out.push(Action::Reply { command: id, result: Err(error) });
+    }
+
+    fn join(&mut self, id: CommandId, name: String, out: &mut Vec<Action>) {
+        let member =
+            self.groups.iter().find(|(_, g)| g.config.name.eq_ignore_ascii_case(&name) && !g.config.dropped);
+        if let Some((group, _)) = member {
+            let group = *group;
+            self.for_group(group, out, |g, cx| g.rejoin(cx, id));
+            return;
+        }
+        let offered = self.offers.iter().find(|(_, (_, c))| c.name.eq_ignore_ascii_case(&name));
+        if let Some((group, (peer, config))) = offered
+            && let Some(mine) = config.replica_named(&self.me.server_name)
+        {
+            out.push(Action::Send { peer: *peer, msg: Msg::Join { group: *group, replica: mine.id } });
+        }
+        self.joins.push(PendingJoin { name, command: id, deadline: self.now + JOIN_WAIT_MAX });
+    }
+
+    fn expire_peers(&mut self, out: &mut Vec<Action>) {
+        let silent: Vec<InstanceId> = self
+            .peers
+            .iter()
+            .filter(|(id, peer)| {
+                let limit = self.groups.values().filter_map(|g| g.session_timeout(**id)).min();
+                limit.is_some_and(|limit| self.now.saturating_sub(peer.last_heard) >= limit)
+            })
+            .map(|(id, _)| *id)
+            .collect();
+        for peer in silent {
+            out.push(Action::Disconnect { peer });
+            self.disconnected(peer, true, out);
+        }
+    }
+
+    fn beat(&mut self, out: &mut Vec<Action>) {
+        let due: Vec<InstanceId> = self
+            .peers
+            .iter()
+            .filter(|(_, p)| self.now.saturating_sub(p.last_beat) >= BEAT_EVERY)
+            .map(|(id, _)| *id)
+            .collect();
+        for peer in due {
+            self.beat_to(peer, out);
+        }
+    }
+
+    fn beat_to(&mut self, peer: InstanceId, out: &mut Vec<Action>) {
+        let beats = self.groups.values().filter_map(|g| g.beat_for(peer)).collect();
+        out.push(Action::Send { peer, msg: Msg::Beat(beats) });
+        let name = self.peers.get(&peer).map(|p| p.name.clone()).unwrap_or_default();
+        self.each_group(out, |group, cx| group.invite(cx, peer, &name));
+        let now = self.now;
+        if let Some(peer) = self.peers.get_mut(&peer) {
+            peer.last_beat = now;
+        }
+    }
+
+    fn for_group(&mut self, group: GroupId, out: &mut Vec<Action>, f: impl FnOnce(&mut Group, &mut Cx<'_>)) {
+        if let Some(g) = self.groups.get_mut(&group) {
+            let mut cx =
+                Cx { now: self.now, me: &self.me, peers: &self.peers, out, random: &mut self.random };
+            f(g, &mut cx);
+            g.finish(&mut cx);
+        }
+    }
+
+    fn for_database(
+        &mut self,
+        database: GroupDatabaseId,
+        out: &mut Vec<Action>,
+        f: impl FnOnce(&mut Group, &mut Cx<'_>),
+    ) {
+        let found = self.groups.iter().find(|(_, g)| g.exists() && g.has_database(database));
+        if let Some(group) = found.map(|(id, _)| *id) {
+            self.for_group(group, out, f);
+        }
+    }
+
+    fn each_group(&mut self, out: &mut Vec<Action>, mut f: impl FnMut(&mut Group, &mut Cx<'_>)) {
+        for group in self.groups.values_mut() {
+            if !group.exists() {
+                continue;
+            }
+            let mut cx =
+                Cx { now: self.now, me: &self.me, peers: &self.peers, out, random: &mut self.random };
+            f(group, &mut cx);
+            group.finish(&mut cx);
+        }
+    }
+}

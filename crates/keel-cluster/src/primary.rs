@@ -1,0 +1,593 @@
+//! The primary's side: feeding followers, the synchronized set, and the commit gate.
+//!
+//! # The gate
+//! The commit point of a database is the least of: the local hardened end, and what each member of the synchronized set has
+//! acknowledged as hardened *in this epoch*. A member counts as long as any configuration that may be durable names it
+//! ([`Group::recorded_members`]): so a secondary is waited for from before its membership can be read anywhere until after
+//! its removal is durable, and whoever finds it in the set after this primary is gone finds every acknowledged commit on it.
+
+use crate::action::{Action, LeaveReason, LogEvent};
+use crate::config::Stamp;
+use crate::event::{CopyPositions, LogFacts, SendFailure};
+use crate::group::{Database, Effect, Group, Role};
+use crate::history::common_end;
+use crate::ids::{GroupDatabaseId, InstanceId, ReplicaId, SessionId};
+use crate::message::{GroupBeat, Msg, RefuseReason};
+use crate::node::Cx;
+use crate::status::{SeedState, SeedStatus};
+use crate::timing::{JOIN_GAP_MAX, JOIN_LAG_BYTES_MAX, RETRY_AFTER};
+use keel_base::{Epoch, Lsn};
+use std::time::Duration;
+
+/// One attempt of a follower, as the primary sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Session {
+    /// None.
+    #[default]
+    None,
+    /// `Start` was sent.
+    Started(SessionId),
+    /// It is ready at `from`, which the local log has not hardened yet.
+    Waiting(SessionId, Lsn),
+    /// Blocks are being sent.
+    Sending(SessionId),
+}
+
+/// A secondary's copy, as the primary of this epoch sees it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Follower {
+    pub(crate) session: Session,
+    /// Where it stands. `hardened` is what it acknowledged in this epoch; nothing before its first `Ready`.
+    pub(crate) positions: CopyPositions,
+    /// When the session began.
+    pub(crate) since: Duration,
+    /// When `hardened` last moved, or there was nothing to harden.
+    pub(crate) progress_at: Duration,
+    /// Commits wait for it though it is not in the set yet, since this time.
+    pub(crate) gating: Option<Duration>,
+    /// It failed to close the gap; it has to be this far before it is tried again.
+    pub(crate) gate_after: Duration,
+    /// Sending a copy of the database to it.
+    pub(crate) seeding: Option<SeedStatus>,
+}
+
+impl Follower {
+    fn new(now: Duration) -> Follower {
+        Follower { since: now, progress_at: now, ..Follower::default() }
+    }
+
+    pub(crate) fn sending_session(&self) -> Option<SessionId> {
+        match self.session {
+            Session::Sending(session) | Session::Waiting(session, _) => Some(session),
+            Session::None | Session::Started(_) => None,
+        }
+    }
+}
+
+/// A planned failover on the primary.
+#[derive(Clone, Debug)]
+pub(crate) struct Handover {
+    pub(crate) asker: InstanceId,
+    /// Who shall be primary; `None`: nobody (OFFLINE).
+    pub(crate) target: Option<ReplicaId>,
+    pub(crate) command: Option<crate::ids::CommandId>,
+    pub(crate) since: Duration,
+    /// Where each database's log ended when appends had stopped.
+    pub(crate) ends: Option<Vec<(GroupDatabaseId, Lsn)>>,
+}
+
+impl Group {
+    /// Everything a primary on line does of itself.
+    pub(crate) fn settle_primary(&mut self, cx: &mut Cx<'_>) {
+        self.forget_strangers(cx);
+        for id in self.databases.keys().copied().collect::<Vec<_>>() {
+            self.drive_followers(cx, id);
+            self.agree(cx, id);
+        }
+        self.drive_handover(cx);
+    }
+
+    /// Stops feeding replicas that left the group or keep no data.
+    fn forget_strangers(&mut self, cx: &mut Cx<'_>) {
+        for (id, db) in &mut self.databases {
+            let strangers: Vec<ReplicaId> = db
+                .followers
+                .keys()
+                .filter(|r| !self.config.replica(**r).is_some_and(|r| r.keeps_data()))
+                .copied()
+                .collect();
+            for replica in strangers {
+                let follower = db.followers.remove(&replica).expect("listed just now");
+                let peer = self.store.durable.instance_of(replica);
+                if let (true, Some(peer)) = (follower.session != Session::None, peer) {
+                    cx.push(Action::StopSending { peer, database: *id });
+                }
+            }
+        }
+    }
+
+    // ---- the commit gate --------------------------------------------------------------------------------------------
+
+    /// Moves the commit point as far as the gate allows.
+    pub(crate) fn agree(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) {
+        if !self.is_primary() || !self.promise_is_durable() {
+            return;
+        }
+        let Some(limit) = self.gate(database) else { return };
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        if limit > db.agreed {
+            db.agreed = limit;
+            cx.push(Action::Agree { database, lsn: limit });
+        }
+    }
+
+    /// How far the commit point may be, or `None` when it may not move at all.
+    fn gate(&self, database: GroupDatabaseId) -> Option<Lsn> {
+        let db = self.databases.get(&database).filter(|d| d.open && !d.opening)?;
+        if self.required_missing(database).is_some() {
+            return None;
+        }
+        let recorded = self.recorded_members(database);
+        let acknowledged = |r: &ReplicaId| db.followers.get(r).map_or(Lsn::ZERO, |f| f.positions.hardened);
+        let members = recorded.iter().map(acknowledged);
+        let entering = db.followers.values().filter(|f| f.gating.is_some()).map(|f| f.positions.hardened);
+        Some(members.chain(entering).fold(db.hardened, Lsn::min))
+    }
+
+    /// (have, need) when REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT is not met.
+    pub(crate) fn required_missing(&self, database: GroupDatabaseId) -> Option<(u8, u8)> {
+        let need = self.config.options.required_synchronized_secondaries;
+        if need == 0 {
+            return None;
+        }
+        let db = self.databases.get(&database)?;
+        let durable = self.store.durable.database(database);
+        let now = self.config.database(database);
+        let counts = |r: &&ReplicaId| {
+            **r != self.me
+                && now.is_some_and(|d| d.synchronized.contains(r))
+                && db.followers.get(r).is_some_and(|f| f.sending_session().is_some())
+        };
+        let have = durable.map_or(0, |d| d.synchronized.iter().filter(counts).count());
+        let have = u8::try_from(have).unwrap_or(u8::MAX);
+        (have < need).then_some((have, need))
+    }
+
+    /// Members the commit point waits for at this moment.
+    pub(crate) fn waited_for(&self, database: GroupDatabaseId) -> Vec<ReplicaId> {
+        let Some(db) = self.databases.get(&database) else { return Vec::new() };
+        let mut members = self.recorded_members(database);
+        members.extend(db.followers.iter().filter(|(_, f)| f.gating.is_some()).map(|(r, _)| *r));
+        members
+            .into_iter()
+            .filter(|r| db.followers.get(r).map_or(Lsn::ZERO, |f| f.positions.hardened) < db.hardened)
+            .collect()
+    }
+
+    pub(crate) fn hardened(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId, lsn: Lsn) {
+        let primary = self.is_primary();
+        let Some(db) = self.databases.get_mut(&database).filter(|d| d.open) else { return };
+        if lsn <= db.hardened {
+            return;
+        }
+        let idle = db.agreed >= db.hardened;
+        db.hardened = lsn;
+        if !primary {
+            self.apply(cx, database);
+            return;
+        }
+        for follower in db.followers.values_mut().filter(|_| idle) {
+            follower.progress_at = cx.now;
+        }
+        self.start_waiting_sessions(cx, database);
+        self.agree(cx, database);
+        self.drive_handover(cx);
+    }
+
+    // ---- the synchronized set ---------------------------------------------------------------------------------------
+
+    /// Lets followers into the synchronized set and takes them out.
+    fn drive_followers(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) {
+        for replica in self.config.replicas.iter().map(|r| r.id).collect::<Vec<_>>() {
+            if replica != self.me {
+                self.drive_follower(cx, database, replica);
+            }
+        }
+    }
+
+    fn drive_follower(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId, replica: ReplicaId) {
+        let synchronous = self.both_synchronous(replica);
+        let member = self.config.database(database).is_some_and(|d| d.synchronized.contains(&replica));
+        let timeout = self.session_timeout_of(replica);
+        let role_since = self.role_since;
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        let (hardened, agreed) = (db.hardened, db.agreed);
+        let Some(follower) = db.followers.get_mut(&replica) else {
+            if member && (!synchronous || cx.now.saturating_sub(role_since) >= timeout) {
+                let reason = if synchronous { LeaveReason::Disconnected } else { LeaveReason::Configured };
+                self.leave(cx, database, replica, reason);
+            }
+            return;
+        };
+        let sending = matches!(follower.session, Session::Sending(_));
+        if follower.positions.hardened >= hardened && sending {
+            follower.progress_at = cx.now;
+        }
+        if member {
+            let silent = cx.now.saturating_sub(follower.progress_at) >= timeout;
+            if !synchronous {
+                self.leave(cx, database, replica, LeaveReason::Configured);
+            } else if silent {
+                let reason = if sending { LeaveReason::Stalled } else { LeaveReason::Stopped };
+                follower.gate_after = cx.now + RETRY_AFTER;
+                self.leave(cx, database, replica, reason);
+            }
+            return;
+        }
+        if !sending || !synchronous {
+            follower.gating = None;
+            return;
+        }
+        match follower.gating {
+            None => {
+                let near = follower.positions.hardened.advance(JOIN_LAG_BYTES_MAX) >= hardened;
+                if near && cx.now >= follower.gate_after {
+                    follower.gating = Some(cx.now);
+                }
+            }
+            Some(since) if cx.now.saturating_sub(since) >= JOIN_GAP_MAX => {
+                follower.gating = None;
+                follower.gate_after = cx.now + RETRY_AFTER;
+            }
+            Some(_) => {}
+        }
+        if follower.gating.is_some() && follower.positions.hardened >= agreed {
+            self.enter(database, replica);
+        }
+    }
+
+    fn session_timeout_of(&self, replica: ReplicaId) -> Duration {
+        let seconds = self.config.replica(replica).map_or(0, |r| r.options.session_timeout_s);
+        Duration::from_secs(u64::from(seconds))
+    }
+
+    fn enter(&mut self, database: GroupDatabaseId, replica: ReplicaId) {
+        let me = self.me;
+        let Some(config) = self.config.database_mut(database) else { return };
+        config.synchronized.insert(replica);
+        config.synchronized.insert(me);
+        let revision = self.touch_config();
+        self.when_durable(revision, Effect::Log(Some(database), LogEvent::Synchronized(replica)));
+        // It stays waited for: from now on because the configuration in memory names it.
+        if let Some(f) = self.databases.get_mut(&database).and_then(|d| d.followers.get_mut(&replica)) {
+            f.gating = None;
+        }
+    }
+
+    /// Takes a replica out of the synchronized set. Commits go on waiting for it until that is durable.
+    pub(crate) fn leave(
+        &mut self,
+        cx: &mut Cx<'_>,
+        database: GroupDatabaseId,
+        replica: ReplicaId,
+        reason: LeaveReason,
+    ) {
+        if let Some(f) = self.databases.get_mut(&database).and_then(|d| d.followers.get_mut(&replica)) {
+            f.gating = None;
+            f.progress_at = cx.now;
+        }
+        let Some(config) = self.config.database_mut(database) else { return };
+        if !self.role.leads() || !config.synchronized.remove(&replica) {
+            return;
+        }
+        let revision = self.touch_config();
+        let event = LogEvent::NotSynchronized { replica, reason };
+        self.when_durable(revision, Effect::Log(Some(database), event));
+    }
+
+    // ---- data sessions ----------------------------------------------------------------------------------------------
+
+    pub(crate) fn follow_from(
+        &mut self,
+        cx: &mut Cx<'_>,
+        peer: InstanceId,
+        database: GroupDatabaseId,
+        stamp: Stamp,
+        session: SessionId,
+        facts: &LogFacts,
+    ) {
+        let epoch = self.config.stamp.epoch;
+        if !self.is_primary() || stamp.epoch != epoch || !self.promise_is_durable() {
+            return;
+        }
+        let Some(replica) = self.config.replica_of(peer).filter(|r| r.keeps_data()).map(|r| r.id) else {
+            return;
+        };
+        let suspended = self.suspended(database).is_some();
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        let from = match follow_point(db, epoch, suspended, facts) {
+            Ok(from) => from,
+            Err(reason) => {
+                cx.send(peer, Msg::Refuse { database, session, reason });
+                if reason == RefuseReason::NoCommonPoint {
+                    cx.log(self.config.id, Some(database), LogEvent::NeedsSeeding(replica));
+                }
+                self.end_session(cx, database, replica, LeaveReason::Stopped);
+                return;
+            }
+        };
+        let agreed = db.agreed;
+        let before = db.followers.entry(replica).or_insert_with(|| Follower::new(cx.now)).session;
+        if matches!(before, Session::Sending(_)) {
+            cx.push(Action::StopSending { peer, database });
+        }
+        let follower = db.followers.get_mut(&replica).expect("made just now");
+        follower.session = Session::Started(session);
+        follower.since = cx.now;
+        if from < agreed {
+            // It lacks something acknowledged: it is no target until it has caught up.
+            self.leave(cx, database, replica, LeaveReason::Stopped);
+        }
+        if let Some(config) = self.config.database_mut(database)
+            && config.awaiting_resume.remove(&replica).is_some()
+        {
+            // It asks, so RESUME was given there.
+            self.touch_config();
+        }
+        cx.send(peer, Msg::Start { database, session, from, agreed });
+    }
+
+    pub(crate) fn ready_from(
+        &mut self,
+        cx: &mut Cx<'_>,
+        peer: InstanceId,
+        database: GroupDatabaseId,
+        session: SessionId,
+        from: Lsn,
+    ) {
+        let Some(follower) = self.follower(peer, database) else { return };
+        if follower.session != Session::Started(session) {
+            return;
+        }
+        follower.session = Session::Waiting(session, from);
+        follower.positions = CopyPositions { received: from, hardened: from, applied: Lsn::ZERO };
+        follower.since = cx.now;
+        follower.progress_at = cx.now;
+        self.start_waiting_sessions(cx, database);
+        self.settle(cx);
+    }
+
+    /// Sending begins once the local log holds everything before the place: a follower may be ahead of it.
+    fn start_waiting_sessions(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) {
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        for (replica, follower) in &mut db.followers {
+            if let Session::Waiting(session, from) = follower.session
+                && from <= db.hardened
+                && let Some(peer) = self.config.instance_of(*replica)
+            {
+                follower.session = Session::Sending(session);
+                cx.push(Action::StartSending { peer, database, session, from });
+            }
+        }
+    }
+
+    pub(crate) fn acked(
+        &mut self,
+        cx: &mut Cx<'_>,
+        peer: InstanceId,
+        database: GroupDatabaseId,
+        session: SessionId,
+        positions: CopyPositions,
+    ) {
+        let Some(follower) = self.follower(peer, database) else { return };
+        if follower.session != Session::Sending(session) {
+            return;
+        }
+        let known = &mut follower.positions;
+        if positions.hardened > known.hardened {
+            follower.progress_at = cx.now;
+        }
+        known.received = known.received.max(positions.received);
+        known.hardened = known.hardened.max(positions.hardened);
+        known.applied = known.applied.max(positions.applied);
+        let Some(replica) = self.config.replica_of(peer).map(|r| r.id) else { return };
+        self.drive_follower(cx, database, replica);
+        self.agree(cx, database);
+        self.drive_handover(cx);
+    }
+
+    fn follower(&mut self, peer: InstanceId, database: GroupDatabaseId) -> Option<&mut Follower> {
+        if !self.is_primary() {
+            return None;
+        }
+        let replica = self.config.replica_of(peer)?.id;
+        self.databases.get_mut(&database)?.followers.get_mut(&replica)
+    }
+
+    pub(crate) fn stopped_from(
+        &mut self,
+        cx: &mut Cx<'_>,
+        peer: InstanceId,
+        database: GroupDatabaseId,
+        session: SessionId,
+    ) {
+        let Some(follower) = self.follower(peer, database) else { return };
+        let (Session::Started(current) | Session::Waiting(current, _) | Session::Sending(current)) =
+            follower.session
+        else {
+            return;
+        };
+        if current == session
+            && let Some(replica) = self.config.replica_of(peer).map(|r| r.id)
+        {
+            self.end_session(cx, database, replica, LeaveReason::Stopped);
+            self.settle(cx);
+        }
+    }
+
+    pub(crate) fn send_failed(
+        &mut self,
+        cx: &mut Cx<'_>,
+        peer: InstanceId,
+        database: GroupDatabaseId,
+        session: SessionId,
+        failure: SendFailure,
+    ) {
+        let Some(follower) = self.follower(peer, database) else { return };
+        if follower.sending_session() != Some(session) {
+            return;
+        }
+        let Some(replica) = self.config.replica_of(peer).map(|r| r.id) else { return };
+        self.end_session(cx, database, replica, LeaveReason::Stopped);
+        if failure == SendFailure::LogGone {
+            cx.send(peer, Msg::Refuse { database, session, reason: RefuseReason::LogGone });
+            cx.log(self.config.id, Some(database), LogEvent::NeedsSeeding(replica));
+        }
+        self.settle(cx);
+    }
+
+    /// Ends a follower's session, if it has one, and takes it out of the set.
+    fn end_session(
+        &mut self,
+        cx: &mut Cx<'_>,
+        database: GroupDatabaseId,
+        replica: ReplicaId,
+        reason: LeaveReason,
+    ) {
+        let peer = self.config.instance_of(replica);
+        let follower = self.databases.get_mut(&database).and_then(|d| d.followers.get_mut(&replica));
+        if let (Some(follower), Some(peer)) = (follower, peer)
+            && std::mem::take(&mut follower.session) != Session::None
+        {
+            cx.push(Action::StopSending { peer, database });
+        }
+        self.leave(cx, database, replica, reason);
+    }
+
+    pub(crate) fn follower_disconnected(&mut self, cx: &mut Cx<'_>, replica: ReplicaId) {
+        for id in self.databases.keys().copied().collect::<Vec<_>>() {
+            let seeding = self
+                .databases
+                .get_mut(&id)
+                .and_then(|d| d.followers.get_mut(&replica))
+                .and_then(|f| f.seeding.as_mut());
+            if let Some(seeding) = seeding.filter(|s| s.state == SeedState::Seeding) {
+                seeding.state = SeedState::Failed;
+            }
+            self.end_session(cx, id, replica, LeaveReason::Disconnected);
+        }
+    }
+
+    /// What a secondary's heartbeat says about the sessions the primary believes in.
+    pub(crate) fn follower_beat(&mut self, cx: &mut Cx<'_>, replica: ReplicaId, beat: &GroupBeat) {
+        if !self.is_primary() || beat.stamp.epoch != self.config.stamp.epoch {
+            return;
+        }
+        let Some(peer) = self.config.instance_of(replica) else { return };
+        for standing in &beat.standing {
+            self.acked(cx, peer, standing.database, standing.session, standing.positions);
+        }
+        let now = cx.now;
+        let dead: Vec<GroupDatabaseId> = self
+            .databases
+            .iter()
+            .filter(|(id, db)| {
+                db.followers.get(&replica).is_some_and(|f| {
+                    f.sending_session().is_some_and(|session| {
+                        now.saturating_sub(f.since) >= RETRY_AFTER
+                            && !beat.standing.iter().any(|s| s.database == **id && s.session == session)
+                    })
+                })
+            })
+            .map(|(id, _)| *id)
+            .collect();
+        for id in dead {
+            self.end_session(cx, id, replica, LeaveReason::Stopped);
+        }
+    }
+
+    /// Stops feeding one replica, or all, from one database.
+    pub(crate) fn stop_feeding(
+        &mut self,
+        cx: &mut Cx<'_>,
+        database: GroupDatabaseId,
+        only: Option<ReplicaId>,
+    ) {
+        let Some(db) = self.databases.get(&database) else { return };
+        let followers: Vec<ReplicaId> =
+            db.followers.keys().copied().filter(|r| only.is_none_or(|o| o == *r)).collect();
+        for replica in followers {
+            self.end_session(cx, database, replica, LeaveReason::Stopped);
+        }
+    }
+
+    /// Forgets all followers: the role is gone. The synchronized set stays as recorded.
+    pub(crate) fn stop_feeding_all(&mut self, cx: &mut Cx<'_>) {
+        for (&database, db) in &mut self.databases {
+            for (replica, follower) in std::mem::take(&mut db.followers) {
+                let peer = self.config.instance_of(replica);
+                if let (true, Some(peer)) = (follower.session != Session::None, peer) {
+                    cx.push(Action::StopSending { peer, database });
+                }
+            }
+        }
+    }
+
+    // ---- seeding ----------------------------------------------------------------------------------------------------
+
+    pub(crate) fn seed_wanted(
+        &mut self,
+        cx: &mut Cx<'_>,
+        peer: InstanceId,
+        database: GroupDatabaseId,
+        stamp: Stamp,
+    ) {
+        let usable = self.is_primary()
+            && self.promise_is_durable()
+            && stamp.epoch == self.config.stamp.epoch
+            && self.suspended(database).is_none();
+        let Some(replica) = self.config.replica_of(peer).filter(|r| r.keeps_data()).map(|r| r.id) else {
+            return;
+        };
+        let Some(db) = self.databases.get_mut(&database).filter(|d| usable && d.open && !d.opening) else {
+            return;
+        };
+        let follower = db.followers.entry(replica).or_insert_with(|| Follower::new(cx.now));
+        let before = follower.seeding;
+        if before.is_some_and(|s| s.state == SeedState::Seeding) {
+            return;
+        }
+        let attempts = before.map_or(0, |s| s.attempts) + 1;
+        follower.seeding = Some(SeedStatus { state: SeedState::Seeding, done: 0, total: 0, attempts });
+        if let Some(config) = self.config.database_mut(database)
+            && config.awaiting_resume.remove(&replica).is_some()
+        {
+            self.touch_config();
+        }
+        self.end_session(cx, database, replica, LeaveReason::Stopped);
+        cx.push(Action::Seed { peer, database });
+    }
+}
+
+/// Where a follower may begin, or why it may not.
+fn follow_point(db: &Database, epoch: Epoch, suspended: bool, facts: &LogFacts) -> Result<Lsn, RefuseReason> {
+    if suspended {
+        return Err(RefuseReason::Suspended);
+    }
+    if !db.open || db.opening {
+        return Err(RefuseReason::NotAvailable);
+    }
+    let common = common_end(&db.history, db.hardened, epoch, &facts.history, facts.end);
+    let from = common.ok_or(RefuseReason::NoCommonPoint)?;
+    if from < facts.floor {
+        return Err(RefuseReason::NoCommonPoint);
+    }
+    Ok(from)
+}
+
+impl Role {
+    /// Whether this replica writes the group's configuration.
+    pub(crate) fn leads(&self) -> bool {
+        matches!(self, Role::Primary { .. } | Role::Promoting { .. })
+    }
+}

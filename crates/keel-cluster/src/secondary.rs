@@ -1,0 +1,443 @@
+//! The secondary's side: following the primary, one attempt at a time and per database.
+//!
+//! ```text
+//!   Idle ──Inspect──► Inspecting ──Follow──► Asking ──Start──► Cutting ──► Receiving
+//!     ▲                                        │ no answer        (only when its log goes past the common point)
+//!     └────────── failure, refusal, silence ◄──┴──────────────────────────────┘
+//! ```
+//! A copy follows only a primary that is connected, has said it is on line in the epoch known here, and only after that
+//! epoch is in the durable record: from then on this instance takes blocks of no older one.
+
+use crate::action::{Action, LogEvent};
+use crate::config::{SeedingMode, SuspendReason};
+use crate::event::{CommandError, CopyPositions, LogFacts, ReceiveFailure};
+use crate::group::{Database, Group, Role};
+use crate::ids::{CommandId, GroupDatabaseId, InstanceId, SessionId};
+use crate::message::{GroupBeat, Msg, RefuseReason};
+use crate::node::Cx;
+use crate::status::{SeedState, SeedStatus};
+use crate::timing::{BACKOFF_FIRST, BACKOFF_MAX, RETRY_AFTER, TAKE_OVER_MAX};
+use keel_base::Lsn;
+use std::time::Duration;
+
+/// Stage of the present attempt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// No attempt.
+    #[default]
+    Idle,
+    /// The engine was asked about the log.
+    Inspecting(SessionId),
+    /// The primary was asked.
+    Asking(SessionId, Duration),
+    /// The engine cuts the log.
+    Cutting { session: SessionId, at: Lsn, agreed: Lsn },
+    /// Blocks are taken. The time: when the primary last confirmed it is sending.
+    Receiving(SessionId, Duration),
+    /// A copy is being taken. The time: when it last moved.
+    Seeding(Duration),
+}
+
+/// Where a copy's blocks come from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Feed {
+    pub(crate) stage: Stage,
+    /// Not before this time.
+    pub(crate) retry_at: Duration,
+    /// How often in a row it failed.
+    failures: u32,
+    /// The primary's last refusal.
+    pub(crate) refused: Option<RefuseReason>,
+    /// A failure that is tried again without an operator.
+    pub(crate) trouble: Option<SuspendReason>,
+    /// The copy cannot follow and is to be replaced.
+    pub(crate) reseed: bool,
+    /// Seeding of this copy.
+    pub(crate) seeding: Option<SeedStatus>,
+}
+
+impl Feed {
+    pub(crate) fn session(&self) -> Option<SessionId> {
+        match self.stage {
+            Stage::Idle | Stage::Seeding(_) => None,
+            Stage::Inspecting(s) | Stage::Asking(s, _) | Stage::Receiving(s, _) => Some(s),
+            Stage::Cutting { session, .. } => Some(session),
+        }
+    }
+
+    pub(crate) fn receiving_session(&self) -> Option<SessionId> {
+        match self.stage {
+            Stage::Receiving(session, _) => Some(session),
+            _ => None,
+        }
+    }
+
+    fn back_off(&mut self, now: Duration) {
+        let pause = BACKOFF_FIRST * 2u32.saturating_pow(self.failures.min(10));
+        self.failures += 1;
+        self.retry_at = now + pause.min(BACKOFF_MAX);
+    }
+}
+
+/// A takeover an operator asked for here.
+#[derive(Clone, Debug)]
+pub(crate) struct TakeOver {
+    pub(crate) command: Option<CommandId>,
+    /// FORCE: when the primary does not hand over, take.
+    pub(crate) force: bool,
+    pub(crate) deadline: Duration,
+    /// When the primary was asked last.
+    pub(crate) asked_at: Duration,
+}
+
+impl Group {
+    pub(crate) fn settle_secondary(&mut self, cx: &mut Cx<'_>) {
+        if self.config.primary.is_none() || self.config.primary == Some(self.me) {
+            self.set_role(cx, Role::Resolving { since: cx.now });
+            self.settle(cx);
+            return;
+        }
+        for id in self.databases.keys().copied().collect::<Vec<_>>() {
+            self.drive_feed(cx, id);
+        }
+        self.ask_take_over(cx);
+    }
+
+    pub(crate) fn positions(&self, db: &Database) -> CopyPositions {
+        CopyPositions { received: db.hardened, hardened: db.hardened, applied: db.applied.min(db.hardened) }
+    }
+
+    // ---- the feed ---------------------------------------------------------------------------------------------------
+
+    /// The primary this copy should follow now, if it should.
+    fn wanted_feed(&self, cx: &Cx<'_>, database: GroupDatabaseId) -> Option<InstanceId> {
+        let primary = self.live_primary(cx)?;
+        let keeps = self.my_replica().is_some_and(|r| r.keeps_data());
+        let local = self.local.databases.get(&database);
+        let free = local.is_none_or(|l| l.suspended.is_none() && !l.left);
+        (keeps && free && self.promise_is_durable() && matches!(self.role, Role::Secondary))
+            .then_some(primary)
+    }
+
+    fn drive_feed(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) {
+        let Some(primary) = self.wanted_feed(cx, database) else {
+            self.stop_feed(cx, database);
+            return;
+        };
+        let may_seed = self.local.may_create_databases
+            && self.my_replica().is_some_and(|r| r.options.seeding_mode == SeedingMode::Automatic);
+        let (group, stamp) = (self.config.id, self.store.durable.stamp);
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        match db.feed.stage {
+            Stage::Idle if cx.now < db.feed.retry_at => {}
+            Stage::Idle if db.open && !db.feed.reseed => {
+                let session = cx.session();
+                db.feed.stage = Stage::Inspecting(session);
+                cx.push(Action::Inspect { database, session });
+            }
+            Stage::Idle if may_seed => {
+                let attempts = db.feed.seeding.map_or(0, |s| s.attempts) + 1;
+                let fresh = SeedStatus { state: SeedState::Pending, done: 0, total: 0, attempts };
+                db.feed.seeding = Some(fresh);
+                db.feed.stage = Stage::Seeding(cx.now);
+                cx.push(Action::ExpectSeed { peer: primary, database });
+                cx.send(primary, Msg::WantSeed { group, database, stamp });
+            }
+            Stage::Asking(_, since) if cx.now.saturating_sub(since) >= RETRY_AFTER => {
+                db.feed.stage = Stage::Idle;
+                self.drive_feed(cx, database);
+            }
+            Stage::Receiving(_, confirmed) if cx.now.saturating_sub(confirmed) >= RETRY_AFTER * 2 => {
+                self.stop_feed(cx, database);
+            }
+            Stage::Seeding(moved) if cx.now.saturating_sub(moved) >= RETRY_AFTER * 2 => {
+                db.feed.stage = Stage::Seeding(cx.now);
+                cx.send(primary, Msg::WantSeed { group, database, stamp });
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends the present attempt, whatever its stage, and tells the primary.
+    pub(crate) fn stop_feed(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) {
+        let primary = self.config.primary_instance();
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        if db.feed.stage == Stage::Idle {
+            return;
+        }
+        let session = db.feed.session();
+        db.feed.stage = Stage::Idle;
+        if let Some(seeding) = db.feed.seeding.as_mut().filter(|s| s.state != SeedState::Completed) {
+            seeding.state = SeedState::Failed;
+        }
+        cx.push(Action::StopReceiving { database });
+        if let (Some(session), Some(primary)) = (session, primary) {
+            cx.send(primary, Msg::Stopped { database, session });
+        }
+    }
+
+    pub(crate) fn inspected(
+        &mut self,
+        cx: &mut Cx<'_>,
+        database: GroupDatabaseId,
+        session: SessionId,
+        facts: LogFacts,
+    ) {
+        let Some(primary) = self.live_primary(cx) else { return };
+        let (group, stamp) = (self.config.id, self.store.durable.stamp);
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        if db.feed.stage != Stage::Inspecting(session) {
+            return;
+        }
+        db.set_facts(facts.clone());
+        db.feed.stage = Stage::Asking(session, cx.now);
+        cx.send(primary, Msg::Follow { group, database, stamp, session, facts });
+    }
+
+    pub(crate) fn start_from(
+        &mut self,
+        cx: &mut Cx<'_>,
+        database: GroupDatabaseId,
+        session: SessionId,
+        from: Lsn,
+        agreed: Lsn,
+    ) {
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        if !matches!(db.feed.stage, Stage::Asking(s, _) if s == session) || from > db.hardened {
+            return;
+        }
+        db.feed.refused = None;
+        if from == db.hardened {
+            self.receive(cx, database, session, from, agreed);
+            return;
+        }
+        db.feed.stage = Stage::Cutting { session, at: from, agreed };
+        let end = db.hardened;
+        cx.log(self.config.id, Some(database), LogEvent::LogCut { at: from, from: end });
+        cx.push(Action::CutLog { database, session, at: from });
+    }
+
+    pub(crate) fn log_cut(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId, session: SessionId) {
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        match db.feed.stage {
+            Stage::Cutting { session: current, at, agreed } if current == session => {
+                db.hardened = at;
+                db.agreed = db.agreed.min(at);
+                db.apply_to = db.apply_to.min(at);
+                db.applied = db.applied.min(at);
+                self.receive(cx, database, session, at, agreed);
+            }
+            _ => {}
+        }
+    }
+
+    /// Begins to take blocks at the log's end.
+    fn receive(
+        &mut self,
+        cx: &mut Cx<'_>,
+        database: GroupDatabaseId,
+        session: SessionId,
+        from: Lsn,
+        agreed: Lsn,
+    ) {
+        let epoch = self.config.stamp.epoch;
+        let Some(peer) = self.live_primary(cx) else {
+            self.stop_feed(cx, database);
+            return;
+        };
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        db.agreed = db.agreed.max(agreed);
+        db.feed.stage = Stage::Receiving(session, cx.now);
+        db.feed.failures = 0;
+        db.feed.trouble = None;
+        cx.push(Action::Receive { database, peer, session, epoch, from });
+        cx.send(peer, Msg::Ready { database, session, from });
+        self.apply(cx, database);
+    }
+
+    pub(crate) fn announced(
+        &mut self,
+        cx: &mut Cx<'_>,
+        database: GroupDatabaseId,
+        session: SessionId,
+        agreed: Lsn,
+    ) {
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        if let Stage::Receiving(current, confirmed) = &mut db.feed.stage
+            && *current == session
+        {
+            *confirmed = cx.now;
+            db.agreed = db.agreed.max(agreed);
+            self.apply(cx, database);
+        }
+    }
+
+    /// Lets redo go as far as the commit point and the hardened end allow.
+    pub(crate) fn apply(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) {
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        let limit = db.agreed.min(db.hardened);
+        if limit > db.apply_to && db.feed.receiving_session().is_some() {
+            db.apply_to = limit;
+            cx.push(Action::ApplyUpTo { database, lsn: limit });
+        }
+    }
+
+    pub(crate) fn applied(&mut self, database: GroupDatabaseId, lsn: Lsn) {
+        if let Some(db) = self.databases.get_mut(&database) {
+            db.applied = db.applied.max(lsn);
+        }
+    }
+
+    /// What the primary's heartbeat says about the sessions this secondary believes in.
+    pub(crate) fn feed_beat(&mut self, cx: &mut Cx<'_>, peer: InstanceId, beat: &GroupBeat) {
+        if self.live_primary(cx) != Some(peer) || !beat.primary {
+            return;
+        }
+        for sending in &beat.sending {
+            self.announced(cx, sending.database, sending.session, sending.agreed);
+        }
+    }
+
+    pub(crate) fn refused(
+        &mut self,
+        cx: &mut Cx<'_>,
+        database: GroupDatabaseId,
+        session: SessionId,
+        reason: RefuseReason,
+    ) {
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        if db.feed.session() != Some(session) {
+            return;
+        }
+        db.feed.refused = Some(reason);
+        self.stop_feed(cx, database);
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        match reason {
+            RefuseReason::Suspended | RefuseReason::NotAvailable => db.feed.retry_at = cx.now + RETRY_AFTER,
+            // Nothing of its own would be lost by replacing the copy.
+            RefuseReason::LogGone => db.feed.reseed = true,
+            RefuseReason::NoCommonPoint => self.suspend(cx, database, SuspendReason::NoCommonPoint),
+        }
+        self.settle(cx);
+    }
+
+    pub(crate) fn receive_failed(
+        &mut self,
+        cx: &mut Cx<'_>,
+        database: GroupDatabaseId,
+        session: SessionId,
+        failure: ReceiveFailure,
+    ) {
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        if db.feed.session() != Some(session) {
+            return;
+        }
+        self.stop_feed(cx, database);
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        match failure {
+            ReceiveFailure::Gap => {}
+            ReceiveFailure::WriteFailed => {
+                db.feed.trouble = Some(SuspendReason::Apply);
+                db.feed.back_off(cx.now);
+            }
+            ReceiveFailure::Mismatch => self.suspend(cx, database, SuspendReason::Revalidation),
+            ReceiveFailure::RedoFailed => self.suspend(cx, database, SuspendReason::Redo),
+        }
+        self.settle(cx);
+    }
+
+    // ---- seeding ----------------------------------------------------------------------------------------------------
+
+    pub(crate) fn seed_progress(
+        &mut self,
+        cx: &mut Cx<'_>,
+        peer: InstanceId,
+        database: GroupDatabaseId,
+        done: u64,
+        total: u64,
+    ) {
+        let replica = self.config.replica_of(peer).map(|r| r.id);
+        let primary = self.is_primary();
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        if primary {
+            let follower = replica.and_then(|r| db.followers.get_mut(&r));
+            if let Some(seeding) = follower.and_then(|f| f.seeding.as_mut()) {
+                (seeding.done, seeding.total) = (done, total);
+            }
+        } else if let Stage::Seeding(moved) = &mut db.feed.stage {
+            *moved = cx.now;
+            if let Some(seeding) = &mut db.feed.seeding {
+                *seeding = SeedStatus { state: SeedState::Seeding, done, total, ..*seeding };
+            }
+        }
+    }
+
+    pub(crate) fn seed_ended(
+        &mut self,
+        cx: &mut Cx<'_>,
+        peer: InstanceId,
+        database: GroupDatabaseId,
+        completed: bool,
+    ) {
+        let replica = self.config.replica_of(peer).map(|r| r.id);
+        let primary = self.is_primary();
+        let state = if completed { SeedState::Completed } else { SeedState::Failed };
+        let Some(db) = self.databases.get_mut(&database) else { return };
+        if primary {
+            let follower = replica.and_then(|r| db.followers.get_mut(&r));
+            if let Some(seeding) = follower.and_then(|f| f.seeding.as_mut()) {
+                seeding.state = state;
+            }
+        } else if matches!(db.feed.stage, Stage::Seeding(_)) {
+            db.feed.stage = Stage::Idle;
+            if let Some(seeding) = &mut db.feed.seeding {
+                seeding.state = state;
+            }
+            if completed { db.feed.failures = 0 } else { db.feed.back_off(cx.now) }
+        }
+        self.settle(cx);
+    }
+
+    // ---- takeover, asked for here -----------------------------------------------------------------------------------
+
+    /// Asks the primary to hand over, and asks again while it has not answered.
+    fn ask_take_over(&mut self, cx: &mut Cx<'_>) {
+        let Some(primary) = self.live_primary(cx) else { return };
+        let (group, stamp) = (self.config.id, self.config.stamp);
+        if let Some(take_over) = &mut self.take_over
+            && cx.now >= take_over.asked_at + RETRY_AFTER
+        {
+            take_over.asked_at = cx.now;
+            cx.send(primary, Msg::TakeOver { group, stamp });
+        }
+    }
+
+    pub(crate) fn begin_take_over(&mut self, cx: &mut Cx<'_>, command: CommandId, force: bool) {
+        let Some(primary) = self.live_primary(cx) else { return };
+        let deadline = cx.now + TAKE_OVER_MAX;
+        self.take_over = Some(TakeOver { command: Some(command), force, deadline, asked_at: cx.now });
+        cx.send(primary, Msg::TakeOver { group: self.config.id, stamp: self.config.stamp });
+    }
+
+    pub(crate) fn take_over_refused(&mut self, cx: &mut Cx<'_>, peer: InstanceId, error: CommandError) {
+        if self.config.primary_instance() == Some(peer) {
+            self.end_take_over(cx, error);
+        }
+    }
+
+    pub(crate) fn expire_take_over(&mut self, cx: &mut Cx<'_>) {
+        if self.take_over.as_ref().is_some_and(|t| cx.now >= t.deadline) {
+            self.end_take_over(cx, CommandError::FailoverTimedOut);
+        }
+    }
+
+    /// The primary did not hand over: force it if that was asked for, else report.
+    fn end_take_over(&mut self, cx: &mut Cx<'_>, error: CommandError) {
+        let Some(take_over) = self.take_over.take() else { return };
+        match take_over.command {
+            Some(command) if take_over.force => self.force(cx, command),
+            Some(command) => cx.reply(command, Err(error)),
+            None => {}
+        }
+    }
+}

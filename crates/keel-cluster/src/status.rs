@@ -1,0 +1,257 @@
+//! What the views show: a picture of everything the machine knows, in plain data, and the product's health roll-up of it.
+
+use crate::config::{AvailabilityMode, GroupConfig, Stamp, SuspendReason};
+use crate::event::CopyPositions;
+use crate::ids::{GroupDatabaseId, InstanceId, ReplicaId};
+use crate::message::RefuseReason;
+use keel_base::Lsn;
+
+/// `role` of a replica.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RoleStatus {
+    /// 0.
+    #[default]
+    Resolving,
+    /// 1.
+    Primary,
+    /// 2.
+    Secondary,
+}
+
+impl RoleStatus {
+    /// The catalog's text.
+    pub fn description(self) -> &'static str {
+        match self {
+            RoleStatus::Resolving => "RESOLVING",
+            RoleStatus::Primary => "PRIMARY",
+            RoleStatus::Secondary => "SECONDARY",
+        }
+    }
+}
+
+/// `operational_state` of the local replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperationalState {
+    /// 0: a failover is being carried out here.
+    PendingFailover,
+    /// 1: taking or giving up a role.
+    Pending,
+    /// 2: in its role.
+    Online,
+    /// 3: the group has no primary that is known here.
+    Offline,
+    /// 4: the configuration cannot be made durable.
+    Failed,
+}
+
+/// `synchronization_state` of a database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SynchronizationState {
+    /// 0.
+    #[default]
+    NotSynchronizing,
+    /// 1.
+    Synchronizing,
+    /// 2.
+    Synchronized,
+    /// 3: the log is being cut back.
+    Reverting,
+    /// 4: the copy is being seeded.
+    Initializing,
+}
+
+impl SynchronizationState {
+    /// The catalog's text.
+    pub fn description(self) -> &'static str {
+        match self {
+            SynchronizationState::NotSynchronizing => "NOT SYNCHRONIZING",
+            SynchronizationState::Synchronizing => "SYNCHRONIZING",
+            SynchronizationState::Synchronized => "SYNCHRONIZED",
+            SynchronizationState::Reverting => "REVERTING",
+            SynchronizationState::Initializing => "INITIALIZING",
+        }
+    }
+}
+
+/// `synchronization_health`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Health {
+    /// 0.
+    #[default]
+    NotHealthy,
+    /// 1.
+    PartiallyHealthy,
+    /// 2.
+    Healthy,
+}
+
+impl Health {
+    /// The catalog's text.
+    pub fn description(self) -> &'static str {
+        match self {
+            Health::NotHealthy => "NOT_HEALTHY",
+            Health::PartiallyHealthy => "PARTIALLY_HEALTHY",
+            Health::Healthy => "HEALTHY",
+        }
+    }
+
+    /// A database's: from its state and its replica's mode.
+    pub fn of_database(mode: AvailabilityMode, state: SynchronizationState) -> Health {
+        match (mode, state) {
+            (_, SynchronizationState::NotSynchronizing) => Health::NotHealthy,
+            (AvailabilityMode::Asynchronous, SynchronizationState::Synchronizing) => Health::Healthy,
+            (_, SynchronizationState::Synchronized) => Health::Healthy,
+            _ => Health::PartiallyHealthy,
+        }
+    }
+
+    /// A replica's: the worst of its databases.
+    pub fn of_replica(databases: impl IntoIterator<Item = Health>) -> Health {
+        databases.into_iter().min().unwrap_or(Health::Healthy)
+    }
+
+    /// A group's: all, some or none of its replicas healthy.
+    pub fn of_group(replicas: impl IntoIterator<Item = Health>) -> Health {
+        let (mut healthy, mut others) = (false, false);
+        for replica in replicas {
+            if replica == Health::Healthy { healthy = true } else { others = true }
+        }
+        match (healthy, others) {
+            (true, false) => Health::Healthy,
+            (true, true) => Health::PartiallyHealthy,
+            _ => Health::NotHealthy,
+        }
+    }
+}
+
+/// Seeding of one copy, as one side sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeedStatus {
+    /// Where it is.
+    pub state: SeedState,
+    /// Bytes moved in this attempt.
+    pub done: u64,
+    /// Bytes to move, estimated.
+    pub total: u64,
+    /// Attempts so far, the present one included.
+    pub attempts: u32,
+}
+
+/// State of a seeding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeedState {
+    /// Wanted, not begun.
+    Pending,
+    /// Under way.
+    Seeding,
+    /// The copy is whole.
+    Completed,
+    /// Ended early; it will be tried again.
+    Failed,
+}
+
+/// Why commits of a database are held up now, beyond the ordinary wait for acknowledgements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocked {
+    /// REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT asks for more than there are.
+    RequiredSecondaries {
+        /// In the synchronized set and receiving.
+        have: u8,
+        /// Asked for.
+        need: u8,
+    },
+}
+
+/// One database of the group as this instance sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabaseStatus {
+    /// Which.
+    pub database: GroupDatabaseId,
+    /// A local copy is open.
+    pub open: bool,
+    /// State of the local copy.
+    pub state: SynchronizationState,
+    /// Why data does not move into (on the primary: out of) the local copy.
+    pub suspended: Option<SuspendReason>,
+    /// SET HADR OFF was given here.
+    pub left: bool,
+    /// What the primary answered last, when it was no.
+    pub refused: Option<RefuseReason>,
+    /// Local hardened end.
+    pub hardened: Lsn,
+    /// The commit point known here.
+    pub agreed: Lsn,
+    /// Redone up to (secondaries).
+    pub applied: Lsn,
+    /// Where this primary's epoch begins (`recovery_lsn`).
+    pub epoch_start: Lsn,
+    /// Replicas whose acknowledgement commits wait for at this moment.
+    pub waited_for: Vec<ReplicaId>,
+    /// What else holds commits up.
+    pub blocked: Option<Blocked>,
+    /// Seeding of the local copy.
+    pub seeding: Option<SeedStatus>,
+    /// On a primary: the copies of the others.
+    pub copies: Vec<CopyStatus>,
+}
+
+/// A secondary's copy as the primary sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyStatus {
+    /// Whose.
+    pub replica: ReplicaId,
+    /// Its state.
+    pub state: SynchronizationState,
+    /// Recorded durably as holding every acknowledged commit.
+    pub failover_ready: bool,
+    /// Commits wait for it.
+    pub commit_participant: bool,
+    /// It is to be suspended after a forced failover, or is.
+    pub awaiting_resume: bool,
+    /// Blocks are being sent to it.
+    pub sending: bool,
+    /// Where it stands, as last reported.
+    pub positions: CopyPositions,
+    /// Seeding from here.
+    pub seeding: Option<SeedStatus>,
+}
+
+/// One replica as this instance sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplicaStatus {
+    /// Which.
+    pub replica: ReplicaId,
+    /// Its instance, when it has joined.
+    pub instance: Option<InstanceId>,
+    /// It is this instance.
+    pub local: bool,
+    /// Its role as known here.
+    pub role: RoleStatus,
+    /// A connection to it is up (always for the local one).
+    pub connected: bool,
+    /// The configuration it was last seen with.
+    pub stamp: Option<Stamp>,
+    /// Roll-up of its databases; `None` where this instance cannot know.
+    pub health: Option<Health>,
+}
+
+/// One group as this instance sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupStatus {
+    /// The newest configuration known here.
+    pub config: GroupConfig,
+    /// The configuration durable here.
+    pub durable: Stamp,
+    /// Which replica this instance is.
+    pub me: ReplicaId,
+    /// Its role.
+    pub role: RoleStatus,
+    /// Its operational state.
+    pub operational: OperationalState,
+    /// The databases.
+    pub databases: Vec<DatabaseStatus>,
+    /// The replicas.
+    pub replicas: Vec<ReplicaStatus>,
+    /// Roll-up; on a secondary, of what it knows.
+    pub health: Health,
+}
