@@ -81,6 +81,10 @@ pub trait SessionInfo {
     fn note_identity(&self, table: &TableDef, value: i64);
     /// The table that SET IDENTITY_INSERT … ON names, if any.
     fn identity_insert(&self) -> Option<(DatabaseId, ObjectId)>;
+    /// Working memory and files of the instance; `None` keeps everything in memory.
+    fn work_space(&self) -> Option<&std::sync::Arc<crate::work::WorkSpace>> {
+        None
+    }
     /// A statement generated this identity value, its last (`@@IDENTITY`); called before its triggers run.
     fn identity_generated(&self, value: i64) {
         let _ = value;

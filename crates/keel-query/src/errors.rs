@@ -168,6 +168,10 @@ errors! {
     no_plan() = (8622, 16, 1, "Query processor could not produce a query plan because of the hints defined in this query. Resubmit the query without specifying any hints and without using SET FORCEPLAN.");
     /// 8672
     merge_twice() = (8672, 16, 1, "The MERGE statement attempted to UPDATE or DELETE the same row more than once. This happens when a target row matches more than one source row. A MERGE statement cannot UPDATE/DELETE the same row of the target table multiple times. Refine the ON clause to ensure a target row matches at most one source row, or use the GROUP BY clause to group the source rows.");
+    /// 1105
+    work_files_full() = (1105, 17, 2, "Could not allocate space for object '<temporary system object>' in database 'tempdb' because the 'PRIMARY' filegroup is full. Create disk space by deleting unneeded files, dropping objects in the filegroup, adding additional files to the filegroup, or setting autogrowth on for existing files in the filegroup.");
+    /// 823
+    work_file_failed(what: &str) = (823, 24, 2, "The operating system returned an error to SQL Server during work in tempdb: {what}");
     /// 550
     check_option() = (550, 16, 1, "The attempted insert or update failed because the target view either specifies WITH CHECK OPTION or spans a view that specifies WITH CHECK OPTION and one or more rows resulting from the operation did not qualify under the CHECK OPTION constraint.");
     /// 4403

@@ -17,6 +17,7 @@
 //! | [`scope`], [`context`] | what the session layer provides while compiling and while running |
 //! | [`bind`] | names and types; the logical tree |
 //! | [`expr`] | bound expressions and their compilation |
+//! | [`work`] | working memory of statements and the files behind it |
 //! | [`errors`] | the product's errors of this layer |
 //!
 //! Deliberately absent: transactions' boundaries, procedural T-SQL, DDL, plan caching (the session layer's), and
@@ -34,6 +35,7 @@ pub mod plan;
 pub mod scope;
 pub mod stats;
 pub mod tvf;
+pub mod work;
 
 pub use context::{
     ExecCtx, FunctionInvoker, IsolationLevel, NoRows, RowBuffer, RowSink, RunInfo, SessionInfo, Transactions,
@@ -44,3 +46,4 @@ pub use plan::{
     compile_select_into,
 };
 pub use scope::BindScope;
+pub use work::WorkSpace;

@@ -1,11 +1,12 @@
 //! Aggregation: hashed, streamed over ordered input, or of everything at once.
 
-use super::Operator;
 use super::cx::{Cx, value_bytes};
 use super::node::{AggregateCall, AggregateNode};
 use super::sort::compare_rows;
+use super::{Operator, restore};
 use crate::bind::rel::AggFunc;
 use crate::errors::{self, Result};
+use crate::work::{LEVEL_MAX, Partitions, Run, RunReader, partition_of};
 use hashbrown::{HashMap, HashSet};
 use keel_types::compare::order;
 use keel_types::{Decimal, SqlType, Value, key};
@@ -245,7 +246,7 @@ pub fn operator(node: Arc<AggregateNode>) -> Box<dyn Operator> {
             ended: false,
         });
     }
-    Box::new(HashOp { node, input, groups: Groups::default(), at: 0 })
+    Box::new(HashOp::new(node, input))
 }
 
 #[derive(Default)]
@@ -262,108 +263,168 @@ struct Groups {
 }
 
 /// Hash and scalar aggregation.
+///
+/// When memory is full, rows of groups that are in it are still taken in; rows of other groups go to files, divided by
+/// the hash of their keys (each with the grouping set it is for). The groups in memory are then complete and leave; the
+/// files are aggregated one after the other in the same way.
 struct HashOp {
     node: Arc<AggregateNode>,
     input: Box<dyn Operator>,
     groups: Groups,
     at: usize,
+    /// Rows in files, and how often they were divided.
+    waiting: Vec<(Run, u32)>,
+    buffers: Buffers,
+}
+
+#[derive(Default)]
+struct Buffers {
+    keys: Vec<Value>,
+    encoded: Vec<u8>,
 }
 
 impl Groups {
-    fn add(
-        &mut self,
-        node: &AggregateNode,
-        keys: &[Value],
-        set: u32,
-        bytes: usize,
-        cx: &mut Cx<'_>,
-    ) -> Result<u32> {
+    /// What a new group will take, roughly, in bytes.
+    fn size(node: &AggregateNode, keys: &[Value], bytes: usize) -> usize {
+        bytes + 64 * node.aggs.len() + 16 + keys.iter().map(value_bytes).sum::<usize>()
+    }
+
+    fn add(&mut self, node: &AggregateNode, keys: &[Value], set: u32, size: usize) -> u32 {
         let id = self.count as u32;
         self.count += 1;
-        let mut size = bytes + 64 * node.aggs.len() + 16;
         for (i, v) in keys.iter().enumerate() {
             let grouped = node.sets.as_ref().is_none_or(|s| s[set as usize].contains(&i));
-            let v = if grouped { v.clone() } else { Value::Null };
-            size += value_bytes(&v);
-            self.keys.push(v);
+            self.keys.push(if grouped { v.clone() } else { Value::Null });
         }
         self.accs.extend(node.aggs.iter().map(Acc::new));
         self.set.push(set);
         self.charged += size;
-        cx.charge(size)?;
-        Ok(id)
+        id
     }
 }
 
+/// Where rows come from, and go to when memory is full.
+struct Pass {
+    level: u32,
+    full: bool,
+    out: Partitions,
+}
+
 impl HashOp {
-    fn read(&mut self, cx: &mut Cx<'_>) -> Result<()> {
-        let node = &*self.node;
-        let groups = &mut self.groups;
-        let integer = node.sets.is_none() && node.groups.len() == 1 && node.groups[0].1.ty.is_integer();
-        let mut keys: Vec<Value> = Vec::with_capacity(node.groups.len());
-        let mut encoded = Vec::new();
-        let sets = node.sets.as_ref().map_or(1, Vec::len);
+    fn new(node: Arc<AggregateNode>, input: Box<dyn Operator>) -> HashOp {
+        let (groups, buffers) = (Groups::default(), Buffers::default());
+        HashOp { node, input, groups, at: 0, waiting: Vec::new(), buffers }
+    }
+
+    fn read_input(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        let sets = self.node.sets.as_ref().map_or(1, |s| s.len() as u32);
+        let mut pass = Pass { level: 0, full: false, out: Partitions::new() };
         while self.input.next(cx)? {
             cx.tick()?;
-            keys.clear();
-            for (code, ..) in &node.groups {
-                keys.push(code.eval(cx)?);
-            }
-            for set in 0..sets {
-                let id = if let (true, Value::Int(n)) = (integer, keys.first().unwrap_or(&Value::Null)) {
-                    match groups.integers.get(n) {
-                        Some(id) => *id,
-                        None => {
-                            let id = groups.add(node, &keys, 0, 16, cx)?;
-                            groups.integers.insert(*n, id);
-                            id
-                        }
-                    }
-                } else {
-                    encoded.clear();
-                    if node.sets.is_some() {
-                        encoded.extend_from_slice(&(set as u32).to_be_bytes());
-                    }
-                    for (i, v) in keys.iter().enumerate() {
-                        if node.sets.as_ref().is_none_or(|s| s[set].contains(&i)) {
-                            key::append(&mut encoded, v, &node.groups[i].1);
-                        }
-                    }
-                    match groups.bytes.get(&encoded[..]) {
-                        Some(id) => *id,
-                        None => {
-                            let id = groups.add(node, &keys, set as u32, encoded.len(), cx)?;
-                            groups.bytes.insert(encoded[..].into(), id);
-                            id
-                        }
-                    }
-                };
-                let width = node.aggs.len();
-                let first = id as usize * width;
-                for (acc, call) in groups.accs[first..first + width].iter_mut().zip(&node.aggs) {
-                    acc.step(call, cx)?;
+            self.take_row(0..sets, &mut pass, cx)?;
+        }
+        self.end_pass(pass)
+    }
+
+    /// Aggregates the rows of a file.
+    fn read_run(&mut self, run: &Run, level: u32, cx: &mut Cx<'_>) -> Result<()> {
+        cx.discharge(self.groups.charged);
+        self.groups = Groups::default();
+        self.at = 0;
+        let node = Arc::clone(&self.node);
+        let mut pass = Pass { level, full: false, out: Partitions::new() };
+        let mut reader = RunReader::new(run);
+        let mut row = Vec::new();
+        while reader.next(&mut row)? {
+            cx.tick()?;
+            let Some(Value::Int(set)) = row.first() else { continue };
+            let set = *set as u32;
+            restore(cx, &node.input_slots, &row[1..]);
+            self.take_row(set..set + 1, &mut pass, cx)?;
+        }
+        self.end_pass(pass)
+    }
+
+    fn end_pass(&mut self, pass: Pass) -> Result<()> {
+        let runs = pass.out.finish()?;
+        self.waiting.extend(runs.into_iter().flatten().map(|run| (run, pass.level + 1)));
+        Ok(())
+    }
+
+    /// Takes in the row of the frame for some grouping sets.
+    fn take_row(&mut self, sets: std::ops::Range<u32>, pass: &mut Pass, cx: &mut Cx<'_>) -> Result<()> {
+        let node = &*self.node;
+        let Buffers { keys, encoded } = &mut self.buffers;
+        let groups = &mut self.groups;
+        let integer = node.sets.is_none() && node.groups.len() == 1 && node.groups[0].1.ty.is_integer();
+        keys.clear();
+        for (code, ..) in &node.groups {
+            keys.push(code.eval(cx)?);
+        }
+        for set in sets {
+            let number =
+                if let (true, Some(Value::Int(n))) = (integer, keys.first()) { Some(*n) } else { None };
+            let known = match number {
+                Some(n) => groups.integers.get(&n),
+                None => {
+                    encode_group(node, keys, set, encoded);
+                    groups.bytes.get(&encoded[..])
                 }
+            };
+            let id = match known {
+                Some(id) => *id,
+                None => {
+                    let size = Groups::size(node, keys, number.map_or(encoded.len(), |_| 16));
+                    if !pass.full && pass.level < LEVEL_MAX && !node.scalar {
+                        pass.full = !cx.fits(size, groups.charged);
+                        if pass.full {
+                            cx.discharge(size);
+                        }
+                    } else if !pass.full {
+                        cx.charge(size)?;
+                    }
+                    if pass.full {
+                        let partition = match number {
+                            Some(n) => partition_of(n, pass.level),
+                            None => partition_of(&encoded[..], pass.level),
+                        };
+                        let set = Value::Int(i64::from(set));
+                        let values = node.input_slots.iter().map(|s| &cx.slots[*s]);
+                        pass.out.row(&cx.work_space()?, partition, std::iter::once(&set).chain(values))?;
+                        continue;
+                    }
+                    let id = groups.add(node, keys, set, size);
+                    match number {
+                        Some(n) => groups.integers.insert(n, id),
+                        None => groups.bytes.insert(encoded[..].into(), id),
+                    };
+                    id
+                }
+            };
+            let width = node.aggs.len();
+            let first = id as usize * width;
+            for (acc, call) in groups.accs[first..first + width].iter_mut().zip(&node.aggs) {
+                acc.step(call, cx)?;
             }
         }
         Ok(())
     }
 
     /// Groups that exist without any row: the scalar one, and empty grouping sets.
-    fn add_empty(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+    fn add_empty(&mut self) {
         let node = self.node.clone();
         let nulls = vec![Value::Null; node.groups.len()];
         match &node.sets {
             None if node.scalar && self.groups.count == 0 => {
-                self.groups.add(&node, &nulls, 0, 0, cx)?;
+                self.groups.add(&node, &nulls, 0, 0);
             }
             Some(sets) if self.groups.count == 0 => {
                 for (i, _) in sets.iter().enumerate().filter(|(_, s)| s.is_empty()) {
-                    self.groups.add(&node, &nulls, i as u32, 0, cx)?;
+                    self.groups.add(&node, &nulls, i as u32, 0);
                 }
             }
             _ => {}
         }
-        Ok(())
     }
 }
 
@@ -371,15 +432,18 @@ impl Operator for HashOp {
     fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         cx.discharge(self.groups.charged);
         self.groups = Groups::default();
+        self.waiting.clear();
         self.at = 0;
         self.input.open(cx)?;
-        self.read(cx)?;
-        self.add_empty(cx)
+        self.read_input(cx)?;
+        self.add_empty();
+        Ok(())
     }
 
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
-        if self.at >= self.groups.count {
-            return Ok(false);
+        while self.at >= self.groups.count {
+            let Some((run, level)) = self.waiting.pop() else { return Ok(false) };
+            self.read_run(&run, level, cx)?;
         }
         let node = &*self.node;
         let i = self.at;
@@ -402,7 +466,21 @@ impl Operator for HashOp {
 
     fn close(&mut self) {
         self.groups = Groups::default();
+        self.waiting = Vec::new();
         self.input.close();
+    }
+}
+
+/// Key bytes of a group: its set, when there are several, and the keys that the set groups by.
+fn encode_group(node: &AggregateNode, keys: &[Value], set: u32, out: &mut Vec<u8>) {
+    out.clear();
+    if node.sets.is_some() {
+        out.extend_from_slice(&set.to_be_bytes());
+    }
+    for (i, v) in keys.iter().enumerate() {
+        if node.sets.as_ref().is_none_or(|s| s[set as usize].contains(&i)) {
+            key::append(out, v, &node.groups[i].1);
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Rows between two looks at the cancel flag.
 const CANCEL_INTERVAL: u32 = 512;
-/// Bytes one statement may hold in sorts, hash tables and spools before error 701.
+/// Bytes one statement may hold where there is no [`crate::work::WorkSpace`].
 pub const STATEMENT_MEMORY_MAX: usize = 1 << 30;
 
 /// The rows of a recursive CTE's previous round.
@@ -48,6 +48,18 @@ pub struct Cx<'a> {
     views: Vec<(DatabaseId, ReadView)>,
     until_cancel_check: u32,
     memory: usize,
+    /// Bytes taken from the instance's pool.
+    granted: usize,
+}
+
+impl Drop for Cx<'_> {
+    fn drop(&mut self) {
+        if self.granted > 0
+            && let Some(work) = self.session.work_space()
+        {
+            work.release(self.granted);
+        }
+    }
 }
 
 /// A subquery of an expression while the statement runs.
@@ -82,6 +94,7 @@ impl<'a> Cx<'a> {
             views: Vec::new(),
             until_cancel_check: CANCEL_INTERVAL,
             memory: 0,
+            granted: 0,
         }
     }
 
@@ -130,11 +143,44 @@ impl<'a> Cx<'a> {
         Ok((txn, &self.views[i].1))
     }
 
-    /// Accounts for memory an operator keeps.
+    /// Accounts for memory that an operator keeps and could not keep elsewhere.
     #[inline]
     pub fn charge(&mut self, bytes: usize) -> Result<()> {
         self.memory += bytes;
-        if self.memory > STATEMENT_MEMORY_MAX { Err(errors::out_of_memory()) } else { Ok(()) }
+        if self.memory <= self.granted { Ok(()) } else { self.beyond_grant() }
+    }
+
+    #[cold]
+    fn beyond_grant(&mut self) -> Result<()> {
+        let most = match self.session.work_space() {
+            Some(work) => {
+                self.granted += work.reserve(self.memory - self.granted, self.granted);
+                work.memory_bytes_max()
+            }
+            None => STATEMENT_MEMORY_MAX,
+        };
+        if self.memory > most { Err(errors::out_of_memory()) } else { Ok(()) }
+    }
+
+    /// Accounts for memory that an operator keeps, `own` bytes of which it has so far; false when it should write to
+    /// files instead.
+    #[inline]
+    pub fn fits(&mut self, bytes: usize, own: usize) -> bool {
+        self.memory += bytes;
+        self.memory <= self.granted || self.grow(own)
+    }
+
+    #[cold]
+    fn grow(&mut self, own: usize) -> bool {
+        let Some(work) = self.session.work_space() else { return self.memory <= STATEMENT_MEMORY_MAX };
+        let taken = work.reserve(self.memory - self.granted, self.granted);
+        self.granted += taken;
+        taken > 0 || own <= work.operator_bytes()
+    }
+
+    /// Where rows go that memory does not hold.
+    pub fn work_space(&self) -> Result<Arc<crate::work::WorkSpace>> {
+        self.session.work_space().cloned().ok_or_else(errors::out_of_memory)
     }
 
     /// Gives memory back.

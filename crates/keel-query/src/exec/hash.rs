@@ -3,31 +3,154 @@
 //! The build side is read into one flat vector of values; a table maps key → first row, and each row names the next one
 //! with the same key. Integer keys are hashed as such, all others by their key encoding, under which equal values (by
 //! their collation) have equal bytes.
+//!
+//! When memory does not hold the build side, both sides go to files, divided by the hash of the key (Grace hash join):
+//! pairs of files are then joined one after the other, and divided again where a build file is still too large. A join
+//! whose probe side has an order that the plan relies on numbers the probe rows, writes what each pair yields, and
+//! merges that by number.
 
 use super::cx::{Cx, value_bytes};
 use super::node::HashJoinNode;
-use super::{Operator, set_null};
+use super::{Operator, restore, set_null};
 use crate::bind::rel::JoinKind;
 use crate::errors::Result;
 use crate::expr::compile::Code;
+use crate::work::{LEVEL_MAX, Merge, PARTITIONS, Partitions, Run, RunReader, RunWriter, partition_of};
 use hashbrown::HashMap;
 use keel_types::Value;
 use keel_types::key::{self, KeyColumn};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 const NONE: u32 = u32::MAX;
 
 type FastHash = foldhash::fast::RandomState;
 
+/// A join key; the bytes of an encoded one lie in a buffer beside it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Key {
+    Null,
+    Int(i64),
+    Encoded,
+}
+
+impl Key {
+    fn partition(self, bytes: &[u8], level: u32) -> usize {
+        match self {
+            Key::Null => 0,
+            Key::Int(n) => partition_of(n, level),
+            Key::Encoded => partition_of(bytes, level),
+        }
+    }
+
+    /// As it is written to a file.
+    fn to_value(self, bytes: &[u8]) -> Value {
+        match self {
+            Key::Null => Value::Null,
+            Key::Int(n) => Value::Int(n),
+            Key::Encoded => Value::Bytes(bytes.into()),
+        }
+    }
+
+    /// From a file.
+    fn of_value(value: Option<&Value>, bytes: &mut Vec<u8>) -> Key {
+        match value {
+            Some(Value::Int(n)) => Key::Int(*n),
+            Some(Value::Bytes(b)) => {
+                bytes.clear();
+                bytes.extend_from_slice(b);
+                Key::Encoded
+            }
+            _ => Key::Null,
+        }
+    }
+}
+
 #[derive(Default)]
 struct Table {
     integers: HashMap<i64, u32, FastHash>,
     bytes: HashMap<Box<[u8]>, u32, FastHash>,
+    /// Rows with a NULL key (full joins).
+    nulls: Vec<u32>,
     values: Vec<Value>,
     next: Vec<u32>,
     matched: Vec<bool>,
-    has_null: bool,
     bytes_charged: usize,
+}
+
+impl Table {
+    /// Adds a row whose values were appended to `values`.
+    fn add(&mut self, key: Key, bytes: &[u8], full: bool) {
+        let row = self.next.len() as u32;
+        let next = match key {
+            Key::Null => {
+                self.nulls.push(row);
+                NONE
+            }
+            Key::Int(n) => self.integers.insert(n, row).unwrap_or(NONE),
+            Key::Encoded => match self.bytes.get_mut(bytes) {
+                Some(head) => std::mem::replace(head, row),
+                None => {
+                    self.bytes.insert(bytes.into(), row);
+                    NONE
+                }
+            },
+        };
+        self.next.push(next);
+        if full {
+            self.matched.push(false);
+        }
+    }
+
+    fn find(&self, key: Key, bytes: &[u8]) -> u32 {
+        match key {
+            Key::Null => NONE,
+            Key::Int(n) => self.integers.get(&n).copied().unwrap_or(NONE),
+            Key::Encoded => self.bytes.get(bytes).copied().unwrap_or(NONE),
+        }
+    }
+
+    /// Writes all rows to files, and is empty.
+    fn divide(&mut self, width: usize, level: u32, out: &mut Partitions, cx: &mut Cx<'_>) -> Result<()> {
+        let space = cx.work_space()?;
+        let table = std::mem::take(self);
+        let mut write = |key: Key, bytes: &[u8], mut row: u32| -> Result<()> {
+            let value = key.to_value(bytes);
+            while row != NONE {
+                let at = row as usize;
+                let values = table.values[at * width..(at + 1) * width].iter();
+                out.row(&space, key.partition(bytes, level), std::iter::once(&value).chain(values))?;
+                row = table.next[at];
+            }
+            Ok(())
+        };
+        for (n, head) in &table.integers {
+            write(Key::Int(*n), &[], *head)?;
+        }
+        for (bytes, head) in &table.bytes {
+            write(Key::Encoded, bytes, *head)?;
+        }
+        for row in &table.nulls {
+            write(Key::Null, &[], *row)?;
+        }
+        cx.discharge(table.bytes_charged);
+        Ok(())
+    }
+}
+
+/// Files to be joined with each other.
+struct Pair {
+    build: Option<Run>,
+    probe: Option<Run>,
+    /// How often their rows were divided.
+    level: u32,
+}
+
+/// Where probe rows come from.
+enum Probe {
+    Input,
+    File(RunReader),
+    Nothing,
 }
 
 /// Hash join.
@@ -36,6 +159,14 @@ pub struct HashJoinOp {
     probe: Box<dyn Operator>,
     build: Box<dyn Operator>,
     table: Table,
+    /// The build side has a row with a NULL key.
+    has_null: bool,
+    /// The build side has rows.
+    has_rows: bool,
+    source: Probe,
+    waiting: Vec<Pair>,
+    /// Output in the order of the probe side, of a divided join.
+    merge: Option<Merge>,
     /// Next candidate of the current probe row.
     at: u32,
     /// A probe row is current.
@@ -44,6 +175,10 @@ pub struct HashJoinOp {
     /// Position in the final pass over unmatched build rows of a full join.
     leftover: Option<usize>,
     key: Vec<u8>,
+    /// A row from a file: key, number, values.
+    row: Vec<Value>,
+    /// Number of the current probe row of a divided join.
+    number: i64,
 }
 
 /// Appends all keys; false when one is NULL.
@@ -74,76 +209,209 @@ impl HashJoinOp {
             probe,
             build,
             table: Table::default(),
+            has_null: false,
+            has_rows: false,
+            source: Probe::Input,
+            waiting: Vec::new(),
+            merge: None,
             at: NONE,
             probing: false,
             found: false,
             leftover: None,
             key: Vec::new(),
+            row: Vec::new(),
+            number: 0,
         }
     }
 
-    fn fill(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+    fn key(&mut self, build: bool, cx: &mut Cx<'_>) -> Result<Key> {
+        let node = &*self.node;
+        let codes = if build { &node.build_keys } else { &node.probe_keys };
+        if node.integer_key {
+            return codes[0].with(cx, |v| if let Value::Int(n) = v { Key::Int(*n) } else { Key::Null });
+        }
+        let present = encode_keys(codes, &node.key_columns, cx, &mut self.key)?;
+        Ok(if present { Key::Encoded } else { Key::Null })
+    }
+
+    /// Reads the build side; what memory does not hold is divided into files, which are returned.
+    fn fill(&mut self, cx: &mut Cx<'_>) -> Result<Option<Partitions>> {
         cx.discharge(self.table.bytes_charged);
         self.table = Table::default();
-        let node = &*self.node;
-        let table = &mut self.table;
-        let keep_nulls = node.kind == JoinKind::Full;
+        (self.has_null, self.has_rows) = (false, false);
+        let full = self.node.kind == JoinKind::Full;
+        let mut out = None;
         self.build.open(cx)?;
         while self.build.next(cx)? {
             cx.tick()?;
-            let row = table.next.len() as u32;
-            let mut entry = None;
-            if node.integer_key {
-                let v =
-                    node.build_keys[0].with(cx, |v| if let Value::Int(n) = v { Some(*n) } else { None })?;
-                if let Some(n) = v {
-                    entry = Some(table.integers.insert(n, row).unwrap_or(NONE));
-                }
-            } else if encode_keys(&node.build_keys, &node.key_columns, cx, &mut self.key)? {
-                entry = Some(match table.bytes.get_mut(&self.key[..]) {
-                    Some(head) => std::mem::replace(head, row),
-                    None => {
-                        table.bytes_charged += self.key.len();
-                        table.bytes.insert(self.key[..].into(), row);
-                        NONE
-                    }
-                });
-            }
-            if entry.is_none() {
-                table.has_null = true;
-                if !keep_nulls {
+            self.has_rows = true;
+            let key = self.key(true, cx)?;
+            if key == Key::Null {
+                self.has_null = true;
+                if !full {
                     continue;
                 }
             }
-            let mut bytes = 32;
+            let node = &*self.node;
+            if let Some(out) = &mut out {
+                let value = key.to_value(&self.key);
+                let values = node.build_slots.iter().map(|s| &cx.slots[*s]);
+                write_row(out, key.partition(&self.key, 0), std::iter::once(&value).chain(values), cx)?;
+                continue;
+            }
+            let mut bytes = 32 + if key == Key::Encoded { self.key.len() } else { 0 };
             for s in &node.build_slots {
                 let v = cx.slots[*s].clone();
                 bytes += value_bytes(&v);
-                table.values.push(v);
+                self.table.values.push(v);
             }
-            table.next.push(entry.unwrap_or(NONE));
-            if keep_nulls {
-                table.matched.push(false);
+            let fits = cx.fits(bytes, self.table.bytes_charged);
+            self.table.bytes_charged += bytes;
+            self.table.add(key, &self.key, full);
+            if !fits {
+                let parts = out.insert(Partitions::new());
+                self.table.divide(self.node.build_slots.len(), 0, parts, cx)?;
             }
-            table.bytes_charged += bytes;
-            cx.charge(bytes)?;
         }
+        Ok(out)
+    }
+
+    /// Divides the probe side as the build side was, and makes pairs of files.
+    fn divide_probe(&mut self, build: Partitions, cx: &mut Cx<'_>) -> Result<()> {
+        let mut out = Partitions::new();
+        self.number = 0;
+        self.probe.open(cx)?;
+        while self.probe.next(cx)? {
+            cx.tick()?;
+            let key = self.key(false, cx)?;
+            if key == Key::Null && matches!(self.node.kind, JoinKind::Inner | JoinKind::Semi) {
+                continue;
+            }
+            self.number += 1;
+            let head = [key.to_value(&self.key), Value::Int(self.number)];
+            let values = self.node.probe_saved.iter().map(|s| &cx.slots[*s]);
+            write_row(&mut out, key.partition(&self.key, 0), head.iter().chain(values), cx)?;
+        }
+        self.pair(build, out, 1)
+    }
+
+    fn pair(&mut self, build: Partitions, probe: Partitions, level: u32) -> Result<()> {
+        let pairs = build.finish()?.into_iter().zip(probe.finish()?);
+        let wanted = |b: &Option<Run>, p: &Option<Run>| match self.node.kind {
+            JoinKind::Full => b.is_some() || p.is_some(),
+            JoinKind::Inner | JoinKind::Semi => b.is_some() && p.is_some(),
+            _ => p.is_some(),
+        };
+        let pairs = pairs.filter(|(b, p)| wanted(b, p));
+        self.waiting.extend(pairs.map(|(build, probe)| Pair { build, probe, level }));
         Ok(())
     }
 
-    fn lookup(&mut self, cx: &mut Cx<'_>) -> Result<(u32, bool)> {
-        let node = &*self.node;
-        if node.integer_key {
-            let v = node.probe_keys[0].with(cx, |v| if let Value::Int(n) = v { Some(*n) } else { None })?;
-            return Ok(match v {
-                Some(n) => (self.table.integers.get(&n).copied().unwrap_or(NONE), true),
-                None => (NONE, false),
-            });
+    /// Makes the next pair of files current; false when there is none.
+    fn next_pair(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        loop {
+            cx.discharge(self.table.bytes_charged);
+            self.table = Table::default();
+            let Some(pair) = self.waiting.pop() else {
+                self.source = Probe::Nothing;
+                return Ok(false);
+            };
+            if let Some(build) = &pair.build
+                && let Some(out) = self.load_file(build, pair.level, cx)?
+            {
+                let probe = self.divide_file(pair.probe.as_ref(), pair.level, cx)?;
+                self.pair(out, probe, pair.level + 1)?;
+                continue;
+            }
+            self.source = pair.probe.as_ref().map_or(Probe::Nothing, |run| Probe::File(RunReader::new(run)));
+            (self.probing, self.leftover) = (false, None);
+            return Ok(true);
         }
-        if !encode_keys(&node.probe_keys, &node.key_columns, cx, &mut self.key)? {
-            return Ok((NONE, false));
+    }
+
+    /// Reads a file of build rows into the table; divides it again, and returns that, when memory is too small.
+    fn load_file(&mut self, run: &Run, level: u32, cx: &mut Cx<'_>) -> Result<Option<Partitions>> {
+        let full = self.node.kind == JoinKind::Full;
+        let width = self.node.build_slots.len();
+        let mut out = None;
+        let mut reader = RunReader::new(run);
+        while reader.next(&mut self.row)? {
+            cx.tick()?;
+            let key = Key::of_value(self.row.first(), &mut self.key);
+            if let Some(out) = &mut out {
+                write_row(out, key.partition(&self.key, level), self.row.iter(), cx)?;
+                continue;
+            }
+            let bytes = 32 + self.row.iter().map(value_bytes).sum::<usize>();
+            let fits = if level < LEVEL_MAX {
+                cx.fits(bytes, self.table.bytes_charged)
+            } else {
+                cx.charge(bytes)?;
+                true
+            };
+            self.table.bytes_charged += bytes;
+            self.table.values.extend(self.row.drain(1..));
+            self.table.add(key, &self.key, full);
+            if !fits {
+                let parts = out.insert(Partitions::new());
+                self.table.divide(width, level, parts, cx)?;
+            }
         }
-        Ok((self.table.bytes.get(&self.key[..]).copied().unwrap_or(NONE), true))
+        Ok(out)
+    }
+
+    fn divide_file(&mut self, run: Option<&Run>, level: u32, cx: &mut Cx<'_>) -> Result<Partitions> {
+        let mut out = Partitions::new();
+        let Some(run) = run else { return Ok(out) };
+        let mut reader = RunReader::new(run);
+        while reader.next(&mut self.row)? {
+            cx.tick()?;
+            let key = Key::of_value(self.row.first(), &mut self.key);
+            write_row(&mut out, key.partition(&self.key, level), self.row.iter(), cx)?;
+        }
+        Ok(out)
+    }
+
+    /// Joins all pairs and sorts their rows by the number of the probe row.
+    fn merge_pairs(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        let space = cx.work_space()?;
+        let node = Arc::clone(&self.node);
+        let mut runs = Vec::new();
+        let file = space.file()?;
+        while self.next_pair(cx)? {
+            let mut out = RunWriter::new(&file);
+            while self.next_of_pass(cx)? {
+                let number = Value::Int(self.number);
+                let slots = node.probe_saved.iter().chain(&node.build_slots).map(|s| &cx.slots[*s]);
+                out.row(std::iter::once(&number).chain(slots))?;
+            }
+            runs.push(out.finish()?);
+        }
+        self.merge = Some(Merge::new(&space, runs, &by_number)?);
+        Ok(())
+    }
+
+    /// The next probe row into the frame, with its key; `None` at the end.
+    fn next_probe(&mut self, cx: &mut Cx<'_>) -> Result<Option<Key>> {
+        match &mut self.source {
+            Probe::Nothing => Ok(None),
+            Probe::Input => {
+                if !self.probe.next(cx)? {
+                    return Ok(None);
+                }
+                self.key(false, cx).map(Some)
+            }
+            Probe::File(reader) => {
+                if !reader.next(&mut self.row)? {
+                    return Ok(None);
+                }
+                if let Some(Value::Int(n)) = self.row.get(1) {
+                    self.number = *n;
+                }
+                restore(cx, &self.node.probe_saved, self.row.get(2..).unwrap_or_default());
+                Ok(Some(Key::of_value(self.row.first(), &mut self.key)))
+            }
+        }
     }
 
     /// Puts a build row into the frame.
@@ -189,41 +457,25 @@ impl HashJoinOp {
         self.leftover = Some(row);
         false
     }
-}
 
-impl Operator for HashJoinOp {
-    fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
-        self.fill(cx)?;
-        self.probing = false;
-        self.leftover = None;
-        let empty = self.table.next.is_empty() && !self.table.has_null;
-        if empty && matches!(self.node.kind, JoinKind::Inner | JoinKind::Semi) {
-            self.leftover = Some(0);
-            return Ok(());
-        }
-        self.probe.open(cx)
-    }
-
-    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+    /// The next row of what the table holds and the probe source yields.
+    fn next_of_pass(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         if self.leftover.is_some() {
             return Ok(self.next_leftover(cx));
         }
         loop {
             if !self.probing {
-                if !self.probe.next(cx)? {
+                let Some(key) = self.next_probe(cx)? else {
                     self.leftover = Some(0);
                     return Ok(self.node.kind == JoinKind::Full && self.next_leftover(cx));
-                }
+                };
                 cx.tick()?;
-                let (at, present) = self.lookup(cx)?;
-                self.at = at;
-                self.found = false;
-                self.probing = true;
-                if self.node.null_aware && (self.table.has_null || (!present && !self.table.next.is_empty()))
-                {
-                    self.probing = false;
+                if self.node.null_aware && (self.has_null || (key == Key::Null && self.has_rows)) {
                     continue;
                 }
+                self.at = self.table.find(key, &self.key);
+                self.found = false;
+                self.probing = true;
             }
             let found = self.next_match(cx)?;
             match self.node.kind {
@@ -248,9 +500,68 @@ impl Operator for HashJoinOp {
             }
         }
     }
+}
+
+fn by_number(a: &[Value], b: &[Value]) -> Ordering {
+    let number = |row: &[Value]| row.first().and_then(Value::as_int);
+    number(a).cmp(&number(b))
+}
+
+fn write_row<'v>(
+    out: &mut Partitions,
+    partition: usize,
+    values: impl Iterator<Item = &'v Value>,
+    cx: &Cx<'_>,
+) -> Result<()> {
+    debug_assert!(partition < PARTITIONS);
+    let space = cx.work_space()?;
+    out.row(&space, partition, values)
+}
+
+impl Operator for HashJoinOp {
+    fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        self.waiting.clear();
+        (self.merge, self.source) = (None, Probe::Input);
+        (self.probing, self.leftover) = (false, None);
+        if let Some(build) = self.fill(cx)? {
+            self.source = Probe::Nothing;
+            self.leftover = Some(0);
+            self.divide_probe(build, cx)?;
+            return if self.node.ordered { self.merge_pairs(cx) } else { Ok(()) };
+        }
+        if !self.has_rows && matches!(self.node.kind, JoinKind::Inner | JoinKind::Semi) {
+            self.leftover = Some(0);
+            return Ok(());
+        }
+        self.probe.open(cx)
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        if let Some(merge) = &mut self.merge {
+            let found = merge.next(&mut self.row, &by_number)?;
+            if found {
+                let node = &*self.node;
+                for (slot, v) in node.probe_saved.iter().chain(&node.build_slots).zip(self.row.iter().skip(1))
+                {
+                    cx.slots[*slot].clone_from(v);
+                }
+            }
+            return Ok(found);
+        }
+        loop {
+            if self.next_of_pass(cx)? {
+                return Ok(true);
+            }
+            if self.waiting.is_empty() || !self.next_pair(cx)? {
+                return Ok(false);
+            }
+        }
+    }
 
     fn close(&mut self) {
         self.table = Table::default();
+        self.waiting = Vec::new();
+        (self.merge, self.source) = (None, Probe::Input);
         self.probe.close();
         self.build.close();
     }

@@ -269,6 +269,10 @@ pub struct HashJoinNode {
     pub build_slots: Vec<usize>,
     /// Slots of the probe side that become NULL for unmatched build rows of a full join.
     pub probe_slots: Vec<usize>,
+    /// Slots of the probe side that the residual or an operator above reads.
+    pub probe_saved: Vec<usize>,
+    /// The plan relies on the order of the probe side.
+    pub ordered: bool,
     /// All keys are integers: hashed as such.
     pub integer_key: bool,
     /// NOT IN: a NULL on either side means "not known to be absent".
@@ -311,6 +315,8 @@ pub struct AggregateNode {
     pub grouping_id: Option<usize>,
     /// Aggregates.
     pub aggs: Vec<AggregateCall>,
+    /// Input slots that keys and arguments read.
+    pub input_slots: Vec<usize>,
     /// One row even without input.
     pub scalar: bool,
     /// The input arrives ordered by the group keys.
@@ -367,6 +373,8 @@ pub struct DistinctNode {
     pub input: Arc<Node>,
     /// Columns: slot and how it compares.
     pub columns: Vec<(usize, KeyColumn)>,
+    /// Equal rows arrive together.
+    pub ordered: bool,
     /// For SHOWPLAN.
     pub text: String,
 }

@@ -1,11 +1,13 @@
 //! DISTINCT, UNION ALL, INTERSECT, EXCEPT.
 
-use super::Operator;
 use super::cx::Cx;
 use super::node::{DistinctNode, SetOpNode};
+use super::{Operator, restore};
 use crate::bind::rel::SetKind;
 use crate::errors::Result;
+use crate::work::{LEVEL_MAX, Partitions, Run, RunReader, partition_of};
 use hashbrown::HashSet;
+use keel_types::Value;
 use keel_types::key::{self, KeyColumn};
 use std::sync::Arc;
 
@@ -29,13 +31,25 @@ fn add(set: &mut KeySet, key: &[u8], cx: &mut Cx<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// DISTINCT by hashing; rows flow as they are first seen.
+/// DISTINCT; rows flow as they are first seen. Where equal rows arrive together one key is remembered, else all: when memory is full, rows not seen before go to files divided
+/// by their hash, and are looked at when the input is at its end.
 pub struct DistinctOp {
     node: Arc<DistinctNode>,
     input: Box<dyn Operator>,
     seen: KeySet,
+    /// Bytes of `seen`.
+    bytes: usize,
     key: Vec<u8>,
+    /// The key before, of ordered input.
+    last: Option<Vec<u8>>,
     columns: Vec<KeyColumn>,
+    slots: Vec<usize>,
+    /// The file being read; before, the input is.
+    reader: Option<RunReader>,
+    row: Vec<Value>,
+    level: u32,
+    out: Option<Partitions>,
+    waiting: Vec<(Run, u32)>,
 }
 
 impl DistinctOp {
@@ -44,27 +58,111 @@ impl DistinctOp {
     pub fn new(node: Arc<DistinctNode>) -> DistinctOp {
         let input = node.input.operator();
         let columns = node.columns.iter().map(|(_, c)| *c).collect();
-        DistinctOp { node, input, seen: KeySet::default(), key: Vec::new(), columns }
+        let slots = node.columns.iter().map(|(s, _)| *s).collect();
+        DistinctOp {
+            node,
+            input,
+            seen: KeySet::default(),
+            bytes: 0,
+            key: Vec::new(),
+            last: None,
+            columns,
+            slots,
+            reader: None,
+            row: Vec::new(),
+            level: 0,
+            out: None,
+            waiting: Vec::new(),
+        }
+    }
+
+    fn advance(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        match &mut self.reader {
+            None => self.input.next(cx),
+            Some(reader) => {
+                let found = reader.next(&mut self.row)?;
+                if found {
+                    restore(cx, &self.slots, &self.row);
+                }
+                Ok(found)
+            }
+        }
+    }
+
+    /// Goes on with the next file; false when there is none.
+    fn next_run(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        if let Some(out) = self.out.take() {
+            let level = self.level + 1;
+            self.waiting.extend(out.finish()?.into_iter().flatten().map(|run| (run, level)));
+        }
+        cx.discharge(std::mem::take(&mut self.bytes));
+        self.seen = KeySet::default();
+        let Some((run, level)) = self.waiting.pop() else { return Ok(false) };
+        self.reader = Some(RunReader::new(&run));
+        self.level = level;
+        Ok(true)
+    }
+
+    /// Remembers the key of the frame's row; false when it was seen, or waits in a file.
+    fn add(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        if self.node.ordered {
+            let new = self.last.as_deref() != Some(&self.key[..]);
+            if new {
+                let last = self.last.get_or_insert_default();
+                last.clear();
+                last.extend_from_slice(&self.key);
+            }
+            return Ok(new);
+        }
+        if self.seen.contains(&self.key[..]) {
+            return Ok(false);
+        }
+        let bytes = self.key.len() + 24;
+        if self.out.is_none() && self.level < LEVEL_MAX && !cx.fits(bytes, self.bytes) {
+            cx.discharge(bytes);
+            self.out = Some(Partitions::new());
+        }
+        if let Some(out) = &mut self.out {
+            let partition = partition_of(&self.key[..], self.level);
+            out.row(&cx.work_space()?, partition, self.slots.iter().map(|s| &cx.slots[*s]))?;
+            return Ok(false);
+        }
+        if self.level >= LEVEL_MAX {
+            cx.charge(bytes)?;
+        }
+        self.bytes += bytes;
+        self.seen.insert(self.key[..].into());
+        Ok(true)
     }
 }
 
 impl Operator for DistinctOp {
     fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        cx.discharge(std::mem::take(&mut self.bytes));
         self.seen.clear();
+        self.waiting.clear();
+        (self.reader, self.out, self.last, self.level) = (None, None, None, 0);
         self.input.open(cx)
     }
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
-        while self.input.next(cx)? {
-            cx.tick()?;
-            encode(cx, self.node.columns.iter().map(|(s, _)| *s), &self.columns, &mut self.key);
-            if add(&mut self.seen, &self.key, cx)? {
-                return Ok(true);
+        loop {
+            while self.advance(cx)? {
+                cx.tick()?;
+                encode(cx, self.slots.iter().copied(), &self.columns, &mut self.key);
+                if self.add(cx)? {
+                    return Ok(true);
+                }
+            }
+            if !self.next_run(cx)? {
+                // Asked again it finds an empty file list and its input at the end.
+                return Ok(false);
             }
         }
-        Ok(false)
     }
     fn close(&mut self) {
         self.seen = KeySet::default();
+        self.waiting = Vec::new();
+        (self.reader, self.out, self.bytes) = (None, None, 0);
         self.input.close();
     }
 }

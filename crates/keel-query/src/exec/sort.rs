@@ -5,6 +5,7 @@ use super::node::{OrderKey, SortNode, TopNode};
 use super::{Operator, restore, row_bytes, save};
 use crate::errors::{self, Result};
 use crate::expr::compile::Code;
+use crate::work::{Merge, Run, RunWriter, WorkFile};
 use keel_types::Value;
 use keel_types::compare::order;
 use std::cmp::Ordering;
@@ -31,7 +32,7 @@ pub fn count_of(code: &Code, cx: &mut Cx<'_>) -> Result<u64> {
     }
 }
 
-/// A sort.
+/// A sort. What memory does not hold goes to files as sorted runs, which are merged at the end.
 pub struct SortOp {
     node: Arc<SortNode>,
     input: Box<dyn Operator>,
@@ -39,6 +40,11 @@ pub struct SortOp {
     rows: Vec<Vec<Value>>,
     at: usize,
     bytes: usize,
+    /// Where the runs are.
+    file: Option<Arc<WorkFile>>,
+    runs: Vec<Run>,
+    merge: Option<Merge>,
+    row: Vec<Value>,
 }
 
 impl SortOp {
@@ -46,7 +52,17 @@ impl SortOp {
     #[must_use]
     pub fn new(node: Arc<SortNode>) -> SortOp {
         let input = node.input.operator();
-        SortOp { node, input, rows: Vec::new(), at: 0, bytes: 0 }
+        SortOp {
+            node,
+            input,
+            rows: Vec::new(),
+            at: 0,
+            bytes: 0,
+            file: None,
+            runs: Vec::new(),
+            merge: None,
+            row: Vec::new(),
+        }
     }
 
     fn row(&self, cx: &mut Cx<'_>) -> Result<Vec<Value>> {
@@ -64,12 +80,40 @@ impl SortOp {
             cx.tick()?;
             let row = self.row(cx)?;
             let bytes = row_bytes(&row);
-            cx.charge(bytes)?;
+            let fits = cx.fits(bytes, self.bytes);
             self.bytes += bytes;
             self.rows.push(row);
+            if !fits {
+                self.write_run(cx)?;
+            }
+        }
+        if !self.runs.is_empty() && !self.rows.is_empty() {
+            self.write_run(cx)?;
         }
         let keys = &self.node.keys;
         self.rows.sort_by(|a, b| compare_rows(keys, a, b));
+        if !self.runs.is_empty() {
+            let runs = std::mem::take(&mut self.runs);
+            self.merge = Some(Merge::new(&cx.work_space()?, runs, &|a, b| compare_rows(keys, a, b))?);
+        }
+        Ok(())
+    }
+
+    /// Sorts what is in memory and writes it to a file.
+    fn write_run(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        let keys = &self.node.keys;
+        self.rows.sort_by(|a, b| compare_rows(keys, a, b));
+        let file = match &self.file {
+            Some(file) => file,
+            None => self.file.insert(cx.work_space()?.file()?),
+        };
+        let mut out = RunWriter::new(file);
+        for row in &self.rows {
+            out.row(row.iter())?;
+        }
+        self.runs.push(out.finish()?);
+        self.rows.clear();
+        cx.discharge(std::mem::take(&mut self.bytes));
         Ok(())
     }
 
@@ -105,6 +149,8 @@ impl Operator for SortOp {
         cx.discharge(self.bytes);
         self.bytes = 0;
         self.rows.clear();
+        self.runs.clear();
+        (self.file, self.merge) = (None, None);
         self.at = 0;
         let limit = match &self.node.limit {
             Some(code) => Some(count_of(code, cx)?),
@@ -118,9 +164,21 @@ impl Operator for SortOp {
     }
 
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
-        let Some(row) = self.rows.get_mut(self.at) else { return Ok(false) };
-        self.at += 1;
         let keys = self.node.keys.len();
+        let row = match &mut self.merge {
+            Some(merge) => {
+                let order = &self.node.keys;
+                if !merge.next(&mut self.row, &|a, b| compare_rows(order, a, b))? {
+                    return Ok(false);
+                }
+                &mut self.row
+            }
+            None => {
+                let Some(row) = self.rows.get_mut(self.at) else { return Ok(false) };
+                self.at += 1;
+                row
+            }
+        };
         for (slot, v) in self.node.slots.iter().zip(&mut row[keys..]) {
             cx.slots[*slot] = std::mem::take(v);
         }
@@ -129,6 +187,8 @@ impl Operator for SortOp {
 
     fn close(&mut self) {
         self.rows = Vec::new();
+        self.runs = Vec::new();
+        (self.file, self.merge) = (None, None);
         self.bytes = 0;
         self.input.close();
     }

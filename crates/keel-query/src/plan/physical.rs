@@ -139,14 +139,19 @@ impl Planner<'_, '_> {
                 let columns = slots.iter().map(|s| (*s as usize, self.key_column(*s))).collect();
                 let (rows, cost) = (planned.node.rows, planned.node.cost);
                 let distinct = self.distinct_of(&slots, rows);
-                let node = DistinctNode {
-                    input: Arc::new(planned.node),
-                    columns,
-                    text: "Hash Match(Aggregate)".into(),
-                };
-                let cost = cost + rows * cost::HASH_BUILD;
+                // Equal rows arrive together when the order is by all columns, whichever comes first.
+                let open = slots.iter().filter(|s| !planned.fixed.contains(s)).count();
+                let by = planned.order.iter().map(|(s, _)| s).filter(|s| !planned.fixed.contains(s));
+                let by: SlotSet = by.take(open).copied().collect();
+                let ordered = slots.iter().all(|s| by.contains(s) || planned.fixed.contains(s));
+                let text = if ordered { "Stream Aggregate(GROUP BY)" } else { "Hash Match(Aggregate)" };
+                let node =
+                    DistinctNode { input: Arc::new(planned.node), columns, ordered, text: text.into() };
+                let cost = cost + rows * if ordered { cost::TOUCH } else { cost::HASH_BUILD };
                 let mut out = Planned::plain(Op::Distinct(Arc::new(node)), distinct, cost, inside);
-                out.order = planned.order;
+                if ordered {
+                    out.order = planned.order;
+                }
                 out.fixed = planned.fixed;
                 Ok(out)
             }
@@ -367,12 +372,14 @@ impl Planner<'_, '_> {
             keys.push((self.compiler().value(e)?, column, *slot as usize));
         }
         let calls = aggs.iter().map(|a| self.aggregate_call(a)).collect::<Result<Vec<_>>>()?;
+        let input_slots = positions(planned.produced.intersection(&inside).copied());
         let node = AggregateNode {
             input: Arc::new(planned.node),
             groups: keys,
             sets,
             grouping_id: grouping_id.map(|s| s as usize),
             aggs: calls,
+            input_slots,
             scalar: scalar && groups.is_empty(),
             ordered,
             text,
@@ -588,6 +595,8 @@ impl Planner<'_, '_> {
         rest.iter().for_each(|e| e.add_slots(&mut inside));
         let build_slots = positions(build.produced.intersection(&inside).copied());
         let probe_slots = positions(probe.produced.intersection(need).copied());
+        let probe_saved = positions(probe.produced.intersection(&inside).copied());
+        let ordered = kind != JoinKind::Full && !probe.order.is_empty();
         let integer_key = key_columns.len() == 1 && key_columns[0].ty.is_integer();
         let null_aware = kind == JoinKind::NotIn;
         let kind = if null_aware { JoinKind::Anti } else { kind };
@@ -605,6 +614,8 @@ impl Planner<'_, '_> {
             residual: self.pred(&rest)?,
             build_slots,
             probe_slots,
+            probe_saved,
+            ordered,
             integer_key,
             null_aware,
             text,

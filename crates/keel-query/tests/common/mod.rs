@@ -73,6 +73,7 @@ pub struct Session {
     showplan: Cell<bool>,
     pub row_count: Cell<u64>,
     pub disabled: Vec<keel_query::plan::rewrite::Pass>,
+    pub work: RefCell<Option<&'static Arc<keel_query::WorkSpace>>>,
     statistics: keel_query::stats::StatisticsCache,
 }
 
@@ -103,6 +104,9 @@ impl SessionInfo for Session {
     }
     fn cancelled(&self) -> bool {
         false
+    }
+    fn work_space(&self) -> Option<&Arc<keel_query::WorkSpace>> {
+        *self.work.borrow()
     }
     fn call(&self, id: u32, _: &[Value]) -> Result<Value> {
         Ok(match id {
@@ -244,6 +248,7 @@ impl Session {
             names: RefCell::default(),
             txn: RefCell::new(None),
             explicit: Cell::new(false),
+            work: RefCell::new(None),
             identities: RefCell::default(),
             row_ids: RefCell::default(),
             identity_insert: Cell::new(None),

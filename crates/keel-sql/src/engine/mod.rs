@@ -1,12 +1,12 @@
 //! One server instance as SQL sees it: its databases, logins, configuration, sessions and caches.
 //!
 //! ```text
-//!   data directory/  master/  tempdb/  model/  msdb/  db5/ …
+//!   data directory/  master/  tempdb/  model/  msdb/  db5/ …  work/
 //! ```
 //!
 //! Every database is a directory with its own log and data file. `master`'s system tree also holds one row per database
 //! (id, name, directory), per login and per changed configuration value, so the list of databases is as durable as
-//! anything else. `tempdb` is volatile: emptied at every start.
+//! anything else. `tempdb` is volatile: emptied at every start, as is `work`, where statements put what memory does not hold.
 
 mod database;
 mod registry;
@@ -40,6 +40,8 @@ pub const TEMPDB: DatabaseId = DatabaseId(2);
 pub const MODEL: DatabaseId = DatabaseId(3);
 /// `msdb`
 pub const MSDB: DatabaseId = DatabaseId(4);
+/// Directory of the files of sorts and hash tables that memory does not hold; emptied at every start.
+const WORK_DIRECTORY: &str = "work";
 /// Table variables: their rows live in tempdb but in transactions of their own, so that ROLLBACK does not touch them.
 pub const TABLE_VARIABLES: DatabaseId = DatabaseId(u32::MAX);
 const FIRST_USER_DATABASE: u32 = 5;
@@ -85,6 +87,7 @@ struct Databases {
 pub struct Engine {
     options: EngineOptions,
     instance: Arc<Instance>,
+    work: Arc<keel_query::WorkSpace>,
     databases: RwLock<Databases>,
     /// Serialises CREATE, ALTER and DROP DATABASE.
     admin: Mutex<()>,
@@ -121,8 +124,11 @@ impl Engine {
         let io = |e: std::io::Error| db_error(keel_node::DbError::Io(e.to_string().into()), "master");
         options.env.disk.create_dir_all(&options.data_dir).map_err(io)?;
         let instance = Instance::new(options.env.clone(), options.instance.clone());
+        let (disk, dir) = (Arc::clone(&options.env.disk), options.data_dir.join(WORK_DIRECTORY));
+        let work = keel_query::WorkSpace::new(disk, &dir, options.instance.memory_bytes).map_err(io)?;
         let engine = Engine {
             instance,
+            work,
             databases: RwLock::default(),
             admin: Mutex::new(()),
             sessions: Sessions::default(),
@@ -237,6 +243,12 @@ impl Engine {
     #[must_use]
     pub fn instance(&self) -> &Arc<Instance> {
         &self.instance
+    }
+
+    /// Working memory of statements, and the files behind it.
+    #[must_use]
+    pub fn work_space(&self) -> &Arc<keel_query::WorkSpace> {
+        &self.work
     }
 
     /// Connects the replication side, once, before the first client; false when there is one already.

@@ -364,6 +364,9 @@ impl SessionInfo for Info {
             let _ = entry.note_identity(table.object_id, increment, value);
         }
     }
+    fn work_space(&self) -> Option<&Arc<keel_query::WorkSpace>> {
+        Some(self.engine.work_space())
+    }
     fn identity_generated(&self, value: i64) {
         self.identity.set(Some(value));
     }
