@@ -37,6 +37,7 @@ pub mod stats;
 pub mod tvf;
 pub mod work;
 
+pub use bind::deduce::deduced;
 pub use context::{
     ExecCtx, FunctionInvoker, IsolationLevel, NoRows, RowBuffer, RowSink, RunInfo, SessionInfo, Transactions,
 };

@@ -1,5 +1,7 @@
 //! What a statement says about its result before the first row: [`ColumnMeta`].
 
+use crate::catalog::ObjectId;
+use keel_base::DatabaseId;
 use keel_types::{Collation, SqlType};
 
 /// One column of a result set, as drivers ask for it (COLMETADATA, `sp_describe_first_result_set`).
@@ -19,13 +21,19 @@ pub struct ColumnMeta {
     pub computed: bool,
     /// Comes straight from a column that can be updated through a cursor.
     pub updatable: bool,
-    /// The base table and column, when it comes straight from one: database, schema, table and column names.
+    /// The base table and column, when it comes straight from one.
     pub source: Option<Box<SourceColumn>>,
 }
 
 /// Where a result column comes from (browse mode, cursor updates, `sp_describe_first_result_set`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceColumn {
+    /// The table's database.
+    pub database: DatabaseId,
+    /// Its object id.
+    pub object_id: ObjectId,
+    /// Its schema.
+    pub schema_id: i32,
     /// Table name.
     pub table: String,
     /// Column name.

@@ -238,6 +238,18 @@ errors! {
     cursor_direct() = 16954, 10, 1, "Executing SQL directly; no cursor.";
     /// None of the kinds of cursor that the client accepts.
     cursor_not_acceptable() = 16955, 16, 2, "Could not create an acceptable cursor.";
+    /// The type of an undeclared parameter cannot be told.
+    undeducible_parameter(name) = 11502, 16, 1, "The type for parameter '{name}' cannot be deduced in this context.";
+    /// An undeclared parameter stands twice.
+    undeclared_twice(name) = 11508, 16, 1, "The undeclared parameter '{name}' is used more than once in the batch being analyzed.";
+    /// Metadata of dynamic SQL in a procedure.
+    undescribed_dynamic_in(statement, procedure) = 11513, 16, 1, "The metadata could not be determined because statement '{statement}' in procedure '{procedure}' contains dynamic SQL.  Consider using the WITH RESULT SETS clause to explicitly describe the result set.";
+    /// Metadata of dynamic SQL.
+    undescribed_dynamic(statement) = 11514, 16, 1, "The metadata could not be determined because statement '{statement}' contains dynamic SQL.  Consider using the WITH RESULT SETS clause to explicitly describe the result set.";
+    /// Metadata of a statement over a temporary table in a procedure.
+    undescribed_temporary_in(statement, procedure) = 11525, 16, 1, "The metadata could not be determined because statement '{statement}' in procedure '{procedure}' uses a temp table.";
+    /// Metadata of a statement over a temporary table.
+    undescribed_temporary(statement) = 11526, 16, 1, "The metadata could not be determined because statement '{statement}' uses a temp table.";
     /// Cancelled statement.
     cancelled() = 3617, 16, 1, "The query was cancelled.";
     /// Unknown SET language and the like.

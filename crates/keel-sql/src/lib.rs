@@ -40,6 +40,7 @@ pub mod config;
 pub mod convert;
 pub mod cursor;
 pub mod ddl;
+pub mod describe;
 pub mod engine;
 pub mod errors;
 pub mod functions;

@@ -224,6 +224,14 @@ public class ClientTest {
             }
             try (PreparedStatement p = c.prepareStatement("SELECT id, name FROM meta_jdbc WHERE id = ?")) {
                 equal(p.getMetaData().getColumnCount(), 2);
+                equal(p.getParameterMetaData().getParameterTypeName(1), "int");
+            }
+            try (PreparedStatement p = c.prepareStatement("INSERT meta_jdbc (id, name) VALUES (?, ?)")) {
+                ParameterMetaData m = p.getParameterMetaData();
+                equal(m.getParameterCount(), 2);
+                equal(m.getParameterType(1), Types.INTEGER);
+                equal(m.getParameterTypeName(2), "nvarchar");
+                equal(m.getPrecision(2), 30);
             }
             execute(c, "DROP TABLE meta_jdbc");
         }

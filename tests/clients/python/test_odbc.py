@@ -57,8 +57,8 @@ def every_type():
     for i, (sql_type, value) in enumerate(TYPES):
         c.execute(f"CREATE TABLE #t{i} (v {sql_type} NULL)")
         c.execute(f"INSERT #t{i} VALUES (?)", value)
-        # Converted, because the driver sends an untyped NULL as varchar when it cannot ask for the parameter's type.
-        c.execute(f"INSERT #t{i} VALUES (CONVERT({sql_type}, ?))", None)
+        # The driver asks for the parameter's type (sp_describe_undeclared_parameters), as None has none.
+        c.execute(f"INSERT #t{i} VALUES (?)", None)
         rows = c.execute(f"SELECT v FROM #t{i} ORDER BY CASE WHEN v IS NULL THEN 1 ELSE 0 END").fetchall()
         got = uuid.UUID(rows[0][0]) if isinstance(value, uuid.UUID) else rows[0][0]
         # pyodbc sends times without their fraction.

@@ -68,6 +68,7 @@ pub fn cast_to(mut e: Expr, ty: SqlType) -> Expr {
     if e.ty == ty {
         return e;
     }
+    super::deduce::note(&e, ty);
     if matches!(e.kind, ExprKind::Const(Value::Null)) {
         e.ty = ty;
         return e;
@@ -169,6 +170,8 @@ impl Binder<'_> {
     /// Arithmetic; the resolved routine converts its operands.
     pub fn arithmetic(&self, op: ArithOp, left: Expr, right: Expr) -> Result<Expr> {
         let (lt, rt) = (left.ty, right.ty);
+        super::deduce::note(&left, rt);
+        super::deduce::note(&right, lt);
         let (left, right) = (beside_decimal(left, rt), beside_decimal(right, lt));
         let result = promote::binary_result(library_op(op), left.ty, right.ty)?;
         let (collation, coercibility) = resolve_collation(&left, &right, "add")?;

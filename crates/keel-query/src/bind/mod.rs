@@ -6,6 +6,7 @@
 //!
 //! Deliberately absent: access paths and join order (see [`crate::plan`]), and any decision that depends on data.
 
+pub mod deduce;
 pub mod expr;
 pub mod for_clause;
 pub mod from;

@@ -121,6 +121,9 @@ pub(crate) fn describe(binder: &Binder<'_>, rel: &Rel, columns: &[(&str, Slot)])
                 meta.computed = column.computed.is_some();
                 meta.updatable = !meta.identity && !meta.computed;
                 meta.source = Some(Box::new(SourceColumn {
+                    database: table.database,
+                    object_id: table.object_id,
+                    schema_id: table.schema_id,
                     table: table.name.clone(),
                     column: column.name.clone(),
                     column_id: column.column_id,

@@ -70,6 +70,7 @@ pub static ALL: &[Procedure] = &[
     p("sp_changedbowner", server::nothing),
     p("sp_helptext", server::sp_helptext),
     p("sp_describe_first_result_set", execute::sp_describe_first_result_set),
+    p("sp_describe_undeclared_parameters", execute::sp_describe_undeclared_parameters),
     p("xp_msver", server::xp_msver),
 ];
 

@@ -443,17 +443,21 @@ impl Runner<'_> {
         let options = crate::program::lower::TextOptions { quoted_identifier: true, ansi_nulls: true };
         let database = identity.database;
         let scope = crate::session::scope::Scope::bare(self.info, database);
-        let mut program = lower_batch(identity, text.into(), &batch, &[], options, &scope)?;
-        // Not to be mistaken for a program that is kept.
-        program.id = 0;
+        let mut declarations = Vec::new();
         for (n, v) in values.iter().enumerate() {
             let ty = if v.ty == SqlType::Null { SqlType::Int } else { v.ty };
-            program.variables.push(VariableDef { name: format!("@$v{n}").into(), ty });
+            declarations.push(format!("@$v{n} {ty}"));
         }
+        let parameters = match declarations.is_empty() || statement_text(values).is_some() {
+            true => Vec::new(),
+            false => keel_parser::parse_parameters(&declarations.join(", ")).map_err(super::parse_error)?,
+        };
+        let mut program = lower_batch(identity, text.into(), &batch, &parameters, options, &scope)?;
+        // Not to be mistaken for a program that is kept.
+        program.id = 0;
         let mut frame = Frame::new(&program, self.info.nest_level() + 1);
-        let first = frame.vars.len() - values.len();
-        for (n, v) in values.iter().enumerate() {
-            frame.vars[first + n] = v.value.clone().unwrap_or(Value::Null);
+        for (slot, v) in frame.vars.iter_mut().zip(values).take(parameters.len()) {
+            *slot = v.value.clone().unwrap_or(Value::Null);
         }
         Ok((Arc::new(program), frame))
     }

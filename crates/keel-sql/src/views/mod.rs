@@ -8,6 +8,7 @@ mod columns;
 mod compat;
 mod counters;
 mod databases;
+mod describe;
 mod information_schema;
 mod io;
 mod locks;
@@ -70,7 +71,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 15] {
+fn groups() -> [&'static [SystemView]; 16] {
     [
         objects::VIEWS,
         columns::VIEWS,
@@ -87,6 +88,7 @@ fn groups() -> [&'static [SystemView]; 15] {
         messages::VIEWS,
         server::VIEWS,
         compat::VIEWS,
+        describe::VIEWS,
     ]
 }
 
