@@ -71,7 +71,7 @@ fn space(statement_bytes: usize) -> (&'static Arc<WorkSpace>, Arc<SimDisk>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
     #[test]
     fn rows_do_not_depend_on_the_grant(
         rows in prop::collection::vec((prop::option::weighted(0.9, any::<u8>()), any::<u8>(), 0..100i32), 200..700),

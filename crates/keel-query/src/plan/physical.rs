@@ -3,7 +3,7 @@
 use super::access::satisfies;
 use super::cluster::equi_sides;
 use super::cost;
-use super::{Planner, SortOrder};
+use super::{Planner, SortOrder, rewrite};
 use crate::bind::rel::{Aggregate, JoinKind, JoinMethod, Rel, SetKind, SlotSet, SortKey, WindowCall};
 use crate::errors::Result;
 use crate::exec::node::{
@@ -16,6 +16,11 @@ use crate::expr::{Expr, Slot};
 use keel_types::key::KeyColumn;
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
+
+/// Deepest nesting of outer, semi and anti joins below one that is planned both ways.
+const NESTED_JOINS_MAX: usize = 3;
+/// Left rows up to which such a join, when it has more below it, uses nested loops.
+const FEW_ROWS: f64 = 10.0;
 
 /// A planned subtree.
 pub struct Planned {
@@ -508,8 +513,20 @@ impl Planner<'_, '_> {
             on.iter().cloned().partition(|e| equi_sides(e, &ls, &rs).is_some());
         let can_hash = !lateral;
         let can_loop = !matches!(kind, JoinKind::Full | JoinKind::NotIn);
+        // Both ways are planned and compared, except high above the leaves: each level doubles the work below it.
+        let hint = match hint {
+            None if can_loop && can_hash && !keys.is_empty() && nested_joins(&right) > NESTED_JOINS_MAX => {
+                let few = l.node.rows <= FEW_ROWS;
+                Some(if few { JoinMethod::Loop } else { JoinMethod::Hash })
+            }
+            hint => hint,
+        };
         let looped = if can_loop && (hint != Some(JoinMethod::Hash) || !can_hash) {
-            let inner = right.clone().filter(on.clone());
+            let inner = if self.binder.scope.disabled_passes().is_empty() {
+                rewrite::push(right.clone(), on.clone())
+            } else {
+                right.clone().filter(on.clone())
+            };
             Some(self.plan(inner, need, &SortOrder { keys: None, row_goal: semi_goal(kind) })?)
         } else {
             None
@@ -635,6 +652,12 @@ impl Planner<'_, '_> {
         let node = SpoolNode { input: Arc::new(input.node), slots, outer };
         Planned::plain(Op::Spool(Arc::new(node)), rows, cost, produced)
     }
+}
+
+/// Outer, semi and anti joins that are inside each other's right sides, at most.
+fn nested_joins(rel: &Rel) -> usize {
+    let below = rel.inputs().into_iter().map(nested_joins).max().unwrap_or(0);
+    below + usize::from(matches!(rel, Rel::Join { kind, .. } if *kind != JoinKind::Inner))
 }
 
 fn semi_goal(kind: JoinKind) -> Option<f64> {

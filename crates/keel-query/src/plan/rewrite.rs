@@ -307,7 +307,7 @@ fn indexed(body: &Rel, correlated: &[Expr], outer: &SlotSet) -> bool {
 // ---- predicates ----
 
 /// Moves conditions down. `preds` are those that hold above `rel` and may be tested anywhere below.
-fn push(rel: Rel, mut preds: Vec<Expr>) -> Rel {
+pub(crate) fn push(rel: Rel, mut preds: Vec<Expr>) -> Rel {
     match rel {
         Rel::Filter { input, predicates } => {
             preds.extend(predicates);
