@@ -48,6 +48,19 @@ fn check(folder: &str) {
     });
 }
 
+/// A member of availability groups, as far as one instance shows.
+#[test]
+fn hadr() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("testscripts/hadr");
+    keel_testkit::golden::check(&dir, |text| {
+        let disk = SimDisk::new();
+        let engine = open(&disk);
+        assert!(engine.set_hadr(common::replication::Fake::new("EVENKEEL")), "is set once");
+        let mut world = Server { disk, engine };
+        keel_testkit::runner::run(text, &mut world)
+    });
+}
+
 #[test]
 fn watching() {
     check("watching");

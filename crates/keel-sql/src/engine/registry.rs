@@ -54,6 +54,8 @@ pub struct SessionShared {
     pub rows: AtomicU64,
     /// Last statement text (DBCC INPUTBUFFER, dm_exec_sql_text).
     pub text: Mutex<Arc<str>>,
+    /// Its last commit that wrote something: database, and the position in its log behind it.
+    pub last_commit: Mutex<Option<(DatabaseId, u64)>>,
     /// SESSION_CONTEXT.
     pub context: Mutex<HashMap<SmolStr, (keel_types::Value, bool)>>,
     /// CONTEXT_INFO.
@@ -96,6 +98,7 @@ impl Sessions {
             running: AtomicBool::new(false),
             rows: AtomicU64::new(0),
             text: Mutex::new("".into()),
+            last_commit: Mutex::default(),
             context: Mutex::default(),
             context_info: Mutex::default(),
             private_pictures: Mutex::default(),

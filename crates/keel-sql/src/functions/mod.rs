@@ -3,6 +3,7 @@
 //! One table, [`ALL`]: name, number of arguments, result type, and the function itself. The index in the table is the id
 //! that plans carry. Adding one is adding a line.
 
+mod hadr;
 mod metadata;
 mod security;
 mod server;
@@ -178,13 +179,18 @@ pub static ALL: &[Function] = &[
         stable: false,
         eval: metadata::next_value_for,
     },
+    // Availability groups.
+    f("SYS.FN_HADR_IS_PRIMARY_REPLICA", 1, 1, SqlType::Bit, hadr::is_primary_replica),
+    f("SYS.FN_HADR_BACKUP_IS_PREFERRED_REPLICA", 1, 1, SqlType::Bit, hadr::backup_is_preferred_replica),
+    volatile("SYS.FN_KEEL_COMMIT_LSN", 0, SqlType::Numeric { precision: 25, scale: 0 }, hadr::commit_lsn),
     volatile("NEWSEQUENTIALID", 0, SqlType::UniqueIdentifier, server::new_sequential_id),
 ];
 
 /// Finds a function for the binder.
 #[must_use]
 pub fn bind(name: &str, args: &[SqlType]) -> Option<SessionFunction> {
-    let upper = name.to_ascii_uppercase();
+    let upper = name.to_ascii_uppercase().replace(['[', ']'], "");
+    let upper = upper.strip_prefix("MASTER.").unwrap_or(&upper);
     let id = ALL.iter().position(|f| f.name == upper)?;
     let function = &ALL[id];
     if args.len() < function.least || args.len() > function.most {

@@ -112,8 +112,8 @@ pub(super) fn server_property(info: &Info, args: &[Value]) -> Result<Value> {
         | "filestreamconfiguredlevel"
         | "filestreameffectivelevel" => variant_int(0),
         "isintegratedsecurityonly" => variant_int(0),
-        "ishadrenabled" => variant_int(1),
-        "hadrmanagerstatus" => variant_int(1),
+        "ishadrenabled" => variant_int(i64::from(info.engine.hadr().is_some())),
+        "hadrmanagerstatus" => variant_int(info.engine.hadr().map_or(0, |h| h.state().manager_status.into())),
         "instancedefaultdatapath" | "instancedefaultlogpath" | "instancedefaultbackuppath" => {
             variant_text(info.engine.options().data_dir.display().to_string())
         }
@@ -130,7 +130,13 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
     Ok(match text(args, 1).unwrap_or("").to_ascii_lowercase().as_str() {
         "collation" => variant_text(settings.collation.as_str()),
         "status" => variant_text(if settings.offline { "OFFLINE" } else { "ONLINE" }),
-        "updateability" => variant_text(if settings.read_only { "READ_ONLY" } else { "READ_WRITE" }),
+        "updateability" => {
+            let follows = info.engine.hadr().is_some_and(|h| {
+                let state = h.state();
+                state.group_of(&entry.name()).is_some_and(|(g, _)| g.role != crate::hadr::Role::Primary)
+            });
+            variant_text(if settings.read_only || follows { "READ_ONLY" } else { "READ_WRITE" })
+        }
         "useraccess" => variant_text(settings.user_access.as_str()),
         "recovery" => variant_text(settings.recovery.as_str()),
         "version" => variant_int(957),

@@ -77,7 +77,7 @@ pub fn replicas(replicas: &[ReplicaSpec], group: &GroupSpec, operation: &str) ->
     }
     required_secondaries(group.required_synchronized_secondaries, replicas.len())?;
     for replica in replicas {
-        routing_list(&replica.server, &replica.read_only_routing_list, replicas)?;
+        routing_list(&replica.server, &replica.read_only_routing_list, replicas, &group.name)?;
     }
     Ok(())
 }
@@ -115,7 +115,7 @@ fn one_replica(replica: &ReplicaSpec, cluster: ClusterType) -> Result<()> {
 }
 
 /// A routing list against the group's replicas.
-pub fn routing_list(owner: &str, list: &[Vec<String>], replicas: &[ReplicaSpec]) -> Result<()> {
+fn routing_list(owner: &str, list: &[Vec<String>], replicas: &[ReplicaSpec], group: &str) -> Result<()> {
     let mut seen: Vec<&String> = Vec::new();
     for server in list.iter().flatten() {
         if seen.iter().any(|s| same(s, server)) {
@@ -123,7 +123,7 @@ pub fn routing_list(owner: &str, list: &[Vec<String>], replicas: &[ReplicaSpec])
         }
         seen.push(server);
         match replicas.iter().find(|r| same(&r.server, server)) {
-            None => return Err(errors::routing_unknown(server, owner)),
+            None => return Err(errors::routing_unknown(server, owner, group)),
             Some(r) if r.read_only_routing_url.is_none() => {
                 return Err(errors::routing_without_url(server, owner));
             }

@@ -19,6 +19,7 @@
 //! | `group`, `endpoint`, `certificate` | the statements |
 //! | [`store`] | endpoints, certificates and the master key in master |
 //! | [`access`] | who may use a group's database, and read-only routing |
+//! | [`health`] | roll-up of synchronization health |
 //! | [`errors`] | the product's numbers and texts |
 //! | [`lsn`] | positions in the product's decimal form |
 //!
@@ -33,6 +34,7 @@ pub mod config;
 mod endpoint;
 pub mod errors;
 mod group;
+pub mod health;
 pub mod lsn;
 pub mod state;
 pub mod store;

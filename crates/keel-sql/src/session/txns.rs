@@ -143,8 +143,14 @@ impl TxnSet {
                 open.txn.rollback();
                 continue;
             }
+            let writes = open.txn.has_writes() && open.database != TEMPDB;
             match open.txn.commit() {
-                Ok(commit) => waiting.push((commit, open.entry)),
+                Ok(commit) => {
+                    if writes {
+                        *self.shared.last_commit.lock() = Some((open.database, commit.lsn().0));
+                    }
+                    waiting.push((commit, open.entry));
+                }
                 Err(e) => failed = Some(txn_error(e, &open.entry.name(), self.session)),
             }
         }

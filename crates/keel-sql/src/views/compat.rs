@@ -23,100 +23,6 @@ const fn none_in_dbo(name: &'static str, columns: &'static [Column]) -> SystemVi
 
 #[rustfmt::skip]
 pub(super) static VIEWS: &[SystemView] = &[
-    none("endpoints", &[
-        ("name", NAME), ("endpoint_id", INT), ("principal_id", INT), ("protocol", TINY), ("protocol_desc", DESC), ("type", TINY),
-        ("type_desc", DESC), ("state", TINY), ("state_desc", DESC), ("is_admin_endpoint", BIT),
-    ]),
-    none("tcp_endpoints", &[
-        ("name", NAME), ("endpoint_id", INT), ("principal_id", INT), ("protocol", TINY), ("protocol_desc", DESC), ("type", TINY),
-        ("type_desc", DESC), ("state", TINY), ("state_desc", DESC), ("is_admin_endpoint", BIT), ("port", INT),
-        ("is_dynamic_port", BIT), ("ip_address", SqlType::NVarChar(Length::Limited(45))),
-    ]),
-    none("database_mirroring_endpoints", &[
-        ("name", NAME), ("endpoint_id", INT), ("principal_id", INT), ("protocol", TINY), ("protocol_desc", DESC), ("type", TINY),
-        ("type_desc", DESC), ("state", TINY), ("state_desc", DESC), ("is_admin_endpoint", BIT), ("role", TINY),
-        ("role_desc", DESC), ("is_encryption_enabled", BIT), ("connection_auth", TINY), ("connection_auth_desc", DESC),
-        ("certificate_id", INT), ("encryption_algorithm", TINY), ("encryption_algorithm_desc", DESC),
-    ]),
-    none("database_mirroring", &[
-        ("database_id", INT), ("mirroring_guid", GUID), ("mirroring_state", TINY), ("mirroring_state_desc", DESC),
-        ("mirroring_role", TINY), ("mirroring_role_desc", DESC), ("mirroring_role_sequence", INT),
-        ("mirroring_safety_level", TINY), ("mirroring_safety_level_desc", DESC), ("mirroring_safety_sequence", INT),
-        ("mirroring_partner_name", NAME), ("mirroring_partner_instance", NAME), ("mirroring_witness_name", NAME),
-        ("mirroring_witness_state", TINY), ("mirroring_witness_state_desc", DESC), ("mirroring_failover_lsn", LSN),
-        ("mirroring_connection_timeout", INT), ("mirroring_redo_queue", INT), ("mirroring_redo_queue_type", DESC),
-        ("mirroring_end_of_log_lsn", LSN), ("mirroring_replication_lsn", LSN),
-    ]),
-    none("availability_groups", &[
-        ("group_id", GUID), ("name", NAME), ("resource_id", SqlType::NVarChar(Length::Limited(40))),
-        ("resource_group_id", SqlType::NVarChar(Length::Limited(40))), ("failure_condition_level", INT),
-        ("health_check_timeout", INT), ("automated_backup_preference", TINY), ("automated_backup_preference_desc", DESC),
-        ("version", SMALL), ("basic_features", BIT), ("dtc_support", BIT), ("db_failover", BIT), ("is_distributed", BIT),
-        ("cluster_type", TINY), ("cluster_type_desc", DESC), ("required_synchronized_secondaries_to_commit", INT),
-        ("sequence_number", BIG), ("is_contained", BIT),
-    ]),
-    none("availability_replicas", &[
-        ("replica_id", GUID), ("group_id", GUID), ("replica_metadata_id", INT), ("replica_server_name", N256), ("owner_sid", SID),
-        ("endpoint_url", N256), ("availability_mode", TINY), ("availability_mode_desc", DESC), ("failover_mode", TINY),
-        ("failover_mode_desc", DESC), ("session_timeout", INT), ("primary_role_allow_connections", TINY),
-        ("primary_role_allow_connections_desc", DESC), ("secondary_role_allow_connections", TINY),
-        ("secondary_role_allow_connections_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("backup_priority", INT),
-        ("read_only_routing_url", N256), ("seeding_mode", TINY), ("seeding_mode_desc", DESC), ("read_write_routing_url", N256),
-    ]),
-    none("availability_databases_cluster", &[
-        ("group_id", GUID), ("group_database_id", GUID), ("database_name", NAME), ("truncation_lsn", LSN),
-    ]),
-    none("availability_group_listeners", &[
-        ("group_id", GUID), ("listener_id", SqlType::NVarChar(Length::Limited(36))), ("dns_name", SqlType::NVarChar(Length::Limited(63))),
-        ("port", INT), ("is_conformant", BIT), ("ip_configuration_string_from_cluster", TEXT), ("is_distributed_network_name", BIT),
-    ]),
-    none("availability_read_only_routing_lists", &[
-        ("replica_id", GUID), ("routing_priority", INT), ("read_only_replica_id", GUID),
-    ]),
-    none("dm_hadr_availability_group_states", &[
-        ("group_id", GUID), ("primary_replica", NAME), ("primary_recovery_health", TINY), ("primary_recovery_health_desc", DESC),
-        ("secondary_recovery_health", TINY), ("secondary_recovery_health_desc", DESC), ("synchronization_health", TINY),
-        ("synchronization_health_desc", DESC),
-    ]),
-    none("dm_hadr_availability_replica_states", &[
-        ("replica_id", GUID), ("group_id", GUID), ("is_local", BIT), ("role", TINY), ("role_desc", DESC),
-        ("operational_state", TINY), ("operational_state_desc", DESC), ("connected_state", TINY), ("connected_state_desc", DESC),
-        ("recovery_health", TINY), ("recovery_health_desc", DESC), ("synchronization_health", TINY),
-        ("synchronization_health_desc", DESC), ("last_connect_error_number", INT),
-        ("last_connect_error_description", SqlType::NVarChar(Length::Limited(1024))), ("last_connect_error_timestamp", DATE),
-        ("write_lease_remaining_ticks", BIG), ("current_configuration_commit_start_time_utc", DATE), ("is_internal", BIT),
-    ]),
-    none("dm_hadr_database_replica_states", &[
-        ("database_id", INT), ("group_id", GUID), ("replica_id", GUID), ("group_database_id", GUID), ("is_local", BIT),
-        ("is_primary_replica", BIT), ("synchronization_state", TINY), ("synchronization_state_desc", DESC),
-        ("is_commit_participant", BIT), ("synchronization_health", TINY), ("synchronization_health_desc", DESC),
-        ("database_state", TINY), ("database_state_desc", DESC), ("is_suspended", BIT), ("suspend_reason", TINY),
-        ("suspend_reason_desc", DESC), ("recovery_lsn", LSN), ("truncation_lsn", LSN), ("last_sent_lsn", LSN),
-        ("last_sent_time", DATE), ("last_received_lsn", LSN), ("last_received_time", DATE), ("last_hardened_lsn", LSN),
-        ("last_hardened_time", DATE), ("last_redone_lsn", LSN), ("last_redone_time", DATE), ("log_send_queue_size", BIG),
-        ("log_send_rate", BIG), ("redo_queue_size", BIG), ("redo_rate", BIG), ("filestream_send_rate", BIG),
-        ("end_of_log_lsn", LSN), ("last_commit_lsn", LSN), ("last_commit_time", DATE), ("low_water_mark_for_ghosts", BIG),
-        ("secondary_lag_seconds", BIG), ("quorum_commit_lsn", LSN), ("quorum_commit_time", DATE),
-    ]),
-    none("dm_hadr_database_replica_cluster_states", &[
-        ("replica_id", GUID), ("group_database_id", GUID), ("database_name", NAME), ("is_failover_ready", BIT),
-        ("is_pending_secondary_suspend", BIT), ("is_database_joined", BIT), ("recovery_lsn", LSN), ("truncation_lsn", LSN),
-    ]),
-    none("dm_hadr_availability_replica_cluster_states", &[
-        ("replica_id", GUID), ("replica_server_name", N256), ("group_id", GUID), ("join_state", TINY), ("join_state_desc", DESC),
-    ]),
-    none("dm_hadr_cluster", &[
-        ("cluster_name", NAME), ("quorum_type", TINY), ("quorum_type_desc", DESC), ("quorum_state", TINY), ("quorum_state_desc", DESC),
-    ]),
-    none("dm_hadr_cluster_members", &[
-        ("member_name", NAME), ("member_type", TINY), ("member_type_desc", DESC), ("member_state", TINY),
-        ("member_state_desc", DESC), ("number_of_quorum_votes", INT),
-    ]),
-    none("dm_hadr_automatic_seeding", &[
-        ("start_time", DATE), ("completion_time", DATE), ("ag_id", GUID), ("ag_db_id", GUID), ("ag_remote_replica_id", GUID),
-        ("operation_id", GUID), ("is_source", BIT), ("current_state", DESC), ("performed_seeding", BIT), ("failure_state", INT),
-        ("failure_state_desc", DESC), ("error_code", INT), ("number_of_attempts", INT),
-    ]),
     none("assemblies", &[
         ("name", NAME), ("principal_id", INT), ("assembly_id", INT), ("clr_name", N256), ("permission_set", TINY),
         ("permission_set_desc", DESC), ("is_visible", BIT), ("create_date", DATE), ("modify_date", DATE), ("is_user_defined", BIT),
@@ -143,10 +49,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("destination_data_spaces", &[("partition_scheme_id", INT), ("destination_id", INT), ("data_space_id", INT)]),
     none("linked_logins", &[("server_id", INT), ("local_principal_id", INT), ("uses_self_credential", BIT), ("remote_name", NAME), ("modify_date", DATE)]),
     none("credentials", &[("credential_id", INT), ("name", NAME), ("credential_identity", TEXT), ("create_date", DATE), ("modify_date", DATE)]),
-    none("certificates", &[
-        ("name", NAME), ("certificate_id", INT), ("principal_id", INT), ("pvt_key_encryption_type", super::KIND),
-        ("pvt_key_encryption_type_desc", DESC), ("subject", TEXT), ("start_date", DATE), ("expiry_date", DATE), ("thumbprint", SID),
-    ]),
     none("symmetric_keys", &[("name", NAME), ("principal_id", INT), ("symmetric_key_id", INT), ("key_length", INT), ("create_date", DATE)]),
     none("asymmetric_keys", &[("name", NAME), ("principal_id", INT), ("asymmetric_key_id", INT), ("key_length", INT)]),
     none("column_master_keys", &[("name", NAME), ("column_master_key_id", INT), ("create_date", DATE), ("modify_date", DATE)]),

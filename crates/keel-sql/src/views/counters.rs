@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `cntr_type`
 #[derive(Clone, Copy)]
-enum Kind {
+pub(super) enum Kind {
     /// A value as it is.
     Raw = 65_792,
     /// A total since start-up: two samples give the rate.
@@ -207,5 +207,6 @@ fn counters(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {
             |d: &Database| row("Databases", counter.name, &d.entry.name(), (counter.read)(d), counter.kind);
         rows.extend(databases.iter().map(own));
     }
+    rows.extend(super::hadr_counters::rows(cx, row));
     rows
 }

@@ -211,10 +211,15 @@ pub(super) static VIEWS: &[SystemView] = &[
 ];
 
 fn databases(cx: &ViewContext<'_>) -> Rows {
-    cx.engine.databases().iter().map(|d| database(d)).collect()
+    let hadr = super::hadr::state(cx);
+    let ids = |name: &str| {
+        let (group, database) = hadr.group_of(name)?;
+        Some([group.local()?.id, database.id])
+    };
+    cx.engine.databases().iter().map(|d| database(d, ids(&d.name()))).collect()
 }
 
-fn database(d: &DatabaseEntry) -> Vec<Value> {
+fn database(d: &DatabaseEntry, member: Option<[crate::hadr::Guid; 2]>) -> Vec<Value> {
     let picture = d.picture();
     let s: &DatabaseSettings = picture.settings();
     let flag = |name: &str| bit(s.flags.get(name).copied().unwrap_or(false));
@@ -251,8 +256,9 @@ fn database(d: &DatabaseEntry) -> Vec<Value> {
     row.extend([flag("RECURSIVE_TRIGGERS"), flag("CURSOR_CLOSE_ON_COMMIT"), no(), no()]);
     row.extend([flag("TRUSTWORTHY"), flag("DB_CHAINING"), no(), no(), flag("QUERY_STORE")]);
     row.extend([no(), no(), no(), no(), no(), Value::Guid([0; 16]), no()]);
-    row.extend([int(wait), text(wait_name), no(), no(), no(), no(), NULL, NULL, NULL]);
-    row.extend([NULL, NULL, NULL, NULL, NULL, NULL, NULL, int(0), text("NONE")]);
+    row.extend([int(wait), text(wait_name), no(), no(), no(), no()]);
+    row.extend(member.map_or([NULL, NULL], |ids| ids.map(Value::Guid)));
+    row.extend([NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, int(0), text("NONE")]);
     row.extend([int(s.target_recovery_seconds), int(0), text("DISABLED"), no(), no(), no(), no(), yes()]);
     row.extend([int(0), text("DATABASE_DEFAULT"), text(&*d.name())]);
     row.extend(std::iter::repeat_n(bit(false), DATABASE.len() - row.len()));

@@ -9,6 +9,11 @@ mod compat;
 mod counters;
 mod databases;
 mod describe;
+mod endpoints;
+mod hadr;
+mod hadr_counters;
+mod hadr_own;
+mod hadr_states;
 mod information_schema;
 mod io;
 mod locks;
@@ -71,7 +76,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 16] {
+fn groups() -> [&'static [SystemView]; 20] {
     [
         objects::VIEWS,
         columns::VIEWS,
@@ -87,6 +92,10 @@ fn groups() -> [&'static [SystemView]; 16] {
         odbc::VIEWS,
         messages::VIEWS,
         server::VIEWS,
+        endpoints::VIEWS,
+        hadr::VIEWS,
+        hadr_states::VIEWS,
+        hadr_own::VIEWS,
         compat::VIEWS,
         describe::VIEWS,
     ]

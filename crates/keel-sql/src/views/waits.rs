@@ -81,6 +81,9 @@ fn wait_stats(cx: &ViewContext<'_>) -> Rows {
         row("LOGMGR_FLUSH", io, log.flush_nanos, 0),
         row("PAGEIOLATCH_SH", reads, read_nanos, 0),
     ];
+    for wait in &super::hadr::state(cx).waits {
+        rows.push(row(wait.name, wait.count, wait.total_nanos, wait.longest_nanos));
+    }
     for wait in cx.engine.instance().locks().wait_stats() {
         let nanos = |d: std::time::Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
         rows.push(row(lock_wait(wait.mode), wait.waits, nanos(wait.total), nanos(wait.longest)));

@@ -1,6 +1,8 @@
 //! An engine over a disk in memory, and a sink that writes transcripts.
 #![allow(dead_code, reason = "each test program uses its part")]
 
+pub mod replication;
+
 use keel_base::env::real::RealClock;
 use keel_base::env::sim::{SimDisk, env};
 use keel_sql::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed};

@@ -1,0 +1,195 @@
+//! Endpoints, certificates, and database mirroring, which nobody uses here.
+
+use super::hadr::{LSN, N128};
+use super::{
+    BIT, Column, DATE, DESC, GUID, INT, KIND, NAME, NULL, SID, SystemView, TEXT, TINY, ViewContext, bit,
+    date, int, text,
+};
+use crate::hadr::EndpointAddress;
+use crate::hadr::store::{Method, StoredEndpoint};
+use keel_types::{Length, SqlType, Value};
+
+type Rows = Vec<Vec<Value>>;
+
+/// Ticks from 0001-01-01 to 1970-01-01.
+const UNIX_EPOCH_TICKS: i64 = 621_355_968_000_000_000;
+
+#[rustfmt::skip]
+const ENDPOINT: &[Column] = &[
+    ("name", NAME), ("endpoint_id", INT), ("principal_id", INT), ("protocol", TINY), ("protocol_desc", DESC), ("type", TINY),
+    ("type_desc", DESC), ("state", TINY), ("state_desc", DESC), ("is_admin_endpoint", BIT),
+];
+
+#[rustfmt::skip]
+const TCP_ENDPOINT: &[Column] = &[
+    ("name", NAME), ("endpoint_id", INT), ("principal_id", INT), ("protocol", TINY), ("protocol_desc", DESC), ("type", TINY),
+    ("type_desc", DESC), ("state", TINY), ("state_desc", DESC), ("is_admin_endpoint", BIT), ("port", INT),
+    ("is_dynamic_port", BIT), ("ip_address", SqlType::NVarChar(Length::Limited(45))),
+];
+
+#[rustfmt::skip]
+const MIRRORING_ENDPOINT: &[Column] = &[
+    ("name", NAME), ("endpoint_id", INT), ("principal_id", INT), ("protocol", TINY), ("protocol_desc", DESC), ("type", TINY),
+    ("type_desc", DESC), ("state", TINY), ("state_desc", DESC), ("is_admin_endpoint", BIT), ("role", TINY),
+    ("role_desc", DESC), ("is_encryption_enabled", BIT), ("connection_auth", TINY), ("connection_auth_desc", DESC),
+    ("certificate_id", INT), ("encryption_algorithm", TINY), ("encryption_algorithm_desc", DESC),
+];
+
+#[rustfmt::skip]
+const MIRRORING: &[Column] = &[
+    ("database_id", INT), ("mirroring_guid", GUID), ("mirroring_state", TINY), ("mirroring_state_desc", DESC),
+    ("mirroring_role", TINY), ("mirroring_role_desc", DESC), ("mirroring_role_sequence", INT),
+    ("mirroring_safety_level", TINY), ("mirroring_safety_level_desc", DESC), ("mirroring_safety_sequence", INT),
+    ("mirroring_partner_name", N128), ("mirroring_partner_instance", N128), ("mirroring_witness_name", N128),
+    ("mirroring_witness_state", TINY), ("mirroring_witness_state_desc", DESC), ("mirroring_failover_lsn", LSN),
+    ("mirroring_connection_timeout", INT), ("mirroring_redo_queue", INT), ("mirroring_redo_queue_type", DESC),
+    ("mirroring_end_of_log_lsn", LSN), ("mirroring_replication_lsn", LSN),
+];
+
+#[rustfmt::skip]
+const CERTIFICATE: &[Column] = &[
+    ("name", NAME), ("certificate_id", INT), ("principal_id", INT), ("pvt_key_encryption_type", KIND),
+    ("pvt_key_encryption_type_desc", DESC), ("is_active_for_begin_dialog", BIT),
+    ("issuer_name", SqlType::NVarChar(Length::Limited(442))), ("cert_serial_number", SqlType::NVarChar(Length::Limited(64))),
+    ("sid", SID), ("string_sid", N128), ("subject", TEXT), ("expiry_date", DATE), ("start_date", DATE),
+    ("thumbprint", SqlType::VarBinary(Length::Limited(32))), ("attested_by", N128), ("pvt_key_last_backup_date", DATE),
+    ("key_length", INT),
+];
+
+const fn view(
+    name: &'static str,
+    columns: &'static [Column],
+    rows: fn(&ViewContext<'_>) -> Rows,
+) -> SystemView {
+    SystemView { schema: "sys", name, columns, rows }
+}
+
+pub(super) static VIEWS: &[SystemView] = &[
+    view("endpoints", ENDPOINT, |cx| {
+        let mut rows: Rows = SYSTEM.iter().map(system).collect();
+        rows.extend(stored(cx).iter().map(common));
+        rows
+    }),
+    view("tcp_endpoints", TCP_ENDPOINT, tcp),
+    view("database_mirroring_endpoints", MIRRORING_ENDPOINT, mirroring_endpoints),
+    view("database_mirroring", MIRRORING, |cx| {
+        let row = |d: &std::sync::Arc<crate::engine::DatabaseEntry>| {
+            let mut row = vec![int(d.id.0)];
+            row.resize(MIRRORING.len(), NULL);
+            row
+        };
+        cx.engine.databases().iter().map(row).collect()
+    }),
+    view("certificates", CERTIFICATE, certificates),
+];
+
+/// Endpoints that every instance has: name, id, protocol, its name.
+const SYSTEM: &[(&str, i64, i64, &str)] = &[("TSQL Default TCP", 4, 2, "TCP")];
+
+fn system(&(name, id, protocol, protocol_name): &(&str, i64, i64, &str)) -> Vec<Value> {
+    let mut row = vec![text(name), int(id), int(1), int(protocol), text(protocol_name)];
+    row.extend([int(2), text("TSQL"), int(0), text("STARTED"), bit(false)]);
+    row
+}
+
+fn stored(cx: &ViewContext<'_>) -> Vec<StoredEndpoint> {
+    cx.engine.endpoints().unwrap_or_default()
+}
+
+fn common(e: &StoredEndpoint) -> Vec<Value> {
+    let mut row = vec![text(e.name.as_str()), int(e.id), int(e.owner), int(2), text("TCP")];
+    row.extend([int(4), text("DATABASE_MIRRORING"), int(e.state.number()), text(e.state.word()), bit(false)]);
+    row
+}
+
+fn tcp(cx: &ViewContext<'_>) -> Rows {
+    let mut rows: Rows = SYSTEM.iter().map(system).collect();
+    for row in &mut rows {
+        row.extend([int(0), bit(true), NULL]);
+    }
+    for e in stored(cx) {
+        let mut row = common(&e);
+        let ip = match &e.address {
+            EndpointAddress::All => NULL,
+            EndpointAddress::Ip(ip) => text(ip.as_str()),
+        };
+        row.extend([int(e.port), bit(false), ip]);
+        rows.push(row);
+    }
+    rows
+}
+
+/// `connection_auth`: number and words.
+fn authentication(e: &StoredEndpoint) -> (i64, String) {
+    let windows = |w: &str| match w {
+        "NTLM" => 1,
+        "KERBEROS" => 2,
+        _ => 3,
+    };
+    match &e.authentication[..] {
+        [Method::Windows(w)] => (windows(w), w.clone()),
+        [Method::Windows(w), Method::Certificate(_), ..] => (windows(w) + 4, format!("{w}, CERTIFICATE")),
+        [Method::Certificate(_), Method::Windows(w), ..] => (windows(w) + 7, format!("CERTIFICATE, {w}")),
+        _ => (4, "CERTIFICATE".to_owned()),
+    }
+}
+
+/// `encryption_algorithm`: number and words.
+fn encryption(e: &StoredEndpoint) -> (i64, String) {
+    let words = e.algorithms.join(", ");
+    let number = match (e.encryption_supported, words.as_str()) {
+        (false, "RC4") => 1,
+        (false, "RC4, AES") => 5,
+        (false, "AES, RC4") => 6,
+        (false, _) => 2,
+        (true, "RC4") => 3,
+        (true, "RC4, AES") => 7,
+        (true, "AES, RC4") => 8,
+        (true, _) => 4,
+    };
+    (number, if e.encryption_supported { format!("NONE, {words}") } else { words })
+}
+
+fn mirroring_endpoints(cx: &ViewContext<'_>) -> Rows {
+    let row = |e: StoredEndpoint| {
+        let mut row = common(&e);
+        let certificate = e.authentication.iter().find_map(|m| match m {
+            Method::Certificate(name) => cx.engine.certificate(name).ok()?.map(|c| c.id),
+            Method::Windows(_) => None,
+        });
+        let (auth, auth_words) = authentication(&e);
+        let (algorithm, algorithm_words) = encryption(&e);
+        row.extend([int(e.role.number()), text(e.role.word()), bit(true), int(auth), text(auth_words)]);
+        row.extend([int(certificate.unwrap_or(0)), int(algorithm), text(algorithm_words)]);
+        row
+    };
+    stored(cx).into_iter().map(row).collect()
+}
+
+fn certificates(cx: &ViewContext<'_>) -> Rows {
+    if cx.entry.id != crate::engine::MASTER {
+        return Vec::new();
+    }
+    let local = i64::from(crate::clock::offset_minutes()) * crate::clock::TICKS_PER_MINUTE;
+    let time = |unix: i64| date(UNIX_EPOCH_TICKS + unix * 10_000_000 + local);
+    let mut rows = Vec::new();
+    for c in cx.engine.certificates().unwrap_or_default() {
+        let facts = cx.engine.hadr().and_then(|h| h.read_certificate(&c.certificate));
+        let key = match (&c.key, c.own_password) {
+            (None, _) => ("NA", "NO_PRIVATE_KEY"),
+            (Some(_), true) => ("PW", "ENCRYPTED_BY_PASSWORD"),
+            (Some(_), false) => ("MK", "ENCRYPTED_BY_MASTER_KEY"),
+        };
+        let mut row = vec![text(c.name.as_str()), int(c.id), int(1), text(key.0), text(key.1), bit(false)];
+        match facts {
+            Some(f) => {
+                row.extend([text(f.issuer), text(f.serial), NULL, NULL, text(f.subject)]);
+                row.extend([time(f.expiry), time(f.start), Value::bytes(f.thumbprint)]);
+            }
+            None => row.extend([NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL]),
+        }
+        row.extend([NULL, NULL, NULL]);
+        rows.push(row);
+    }
+    rows
+}

@@ -1,0 +1,120 @@
+//! What the product does not show: who commits wait for, where their time goes, log kept for salvage, the health log.
+
+use super::hadr::{LSN, N128, N256, guid, state};
+use super::{
+    BIG, BIT, Column, DATE, GUID, INT, NAME, NULL, SystemView, TEXT, ViewContext, bit, date, int, text,
+};
+use crate::hadr::{CommitLatency, Role, SyncState, lsn};
+use keel_types::{SqlType, Value};
+
+type Rows = Vec<Vec<Value>>;
+
+const fn view(
+    name: &'static str,
+    columns: &'static [Column],
+    rows: fn(&ViewContext<'_>) -> Rows,
+) -> SystemView {
+    SystemView { schema: "sys", name, columns, rows }
+}
+
+#[rustfmt::skip]
+pub(super) static VIEWS: &[SystemView] = &[
+    view("dm_keel_commit_participants", &[
+        ("group_id", GUID), ("group_name", NAME), ("database_name", NAME), ("replica_server_name", N256),
+        ("is_waited_for", BIT), ("last_hardened_lsn", LSN), ("bytes_behind", BIG), ("synchronized_secondaries", INT),
+        ("required_synchronized_secondaries", INT), ("commits_are_blocked", BIT), ("agreed_lsn", LSN),
+    ], participants),
+    view("dm_keel_commit_latency", &[
+        ("group_id", GUID), ("database_name", NAME), ("replica_server_name", N256), ("blocks", BIG),
+        ("average_local_flush_us", SqlType::Float), ("average_send_queue_us", SqlType::Float),
+        ("average_network_us", SqlType::Float), ("average_remote_flush_us", SqlType::Float),
+    ], latency),
+    view("dm_keel_divergent_log", &[
+        ("group_id", GUID), ("database_name", NAME), ("from_lsn", LSN), ("to_lsn", LSN), ("size_bytes", BIG),
+    ], divergent),
+    view("dm_keel_health_log", &[
+        ("time_utc", DATE), ("event_name", N128), ("group_name", NAME), ("replica_server_name", N256),
+        ("database_name", NAME), ("error_number", INT), ("message", TEXT),
+    ], health_log),
+];
+
+/// On a primary: every secondary copy, whether commits wait for it, and whether too few are synchronized for any commit.
+fn participants(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for g in state(cx).groups.iter().filter(|g| g.role == Role::Primary) {
+        for d in &g.databases {
+            let copies =
+                || g.replicas.iter().filter(|r| !r.is_local).filter_map(|r| Some((r, r.database(d.id)?)));
+            let synchronized = copies().filter(|(_, c)| c.sync == SyncState::Synchronized).count();
+            let required = g.spec.required_synchronized_secondaries;
+            let own = g.local().and_then(|r| r.database(d.id)).map(|c| c.positions).unwrap_or_default();
+            for (r, copy) in copies() {
+                let hardened = copy.positions.hardened.map(|h| h.0);
+                let behind = own.end_of_log.zip(hardened).map(|(end, at)| end.saturating_sub(at));
+                let mut row = vec![guid(g.id), text(g.spec.name.as_str()), text(d.name.as_str())];
+                row.extend([text(r.spec.server.as_str()), bit(copy.commit_participant)]);
+                row.extend([hardened.map_or(NULL, lsn::value), behind.map_or(NULL, |b| int(b as i64))]);
+                row.extend([int(synchronized as i64), int(required), bit(synchronized < required as usize)]);
+                row.push(own.agreed.map_or(NULL, |a| lsn::value(a.0)));
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+fn latency(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for g in &state(cx).groups {
+        for r in &g.replicas {
+            for copy in &r.databases {
+                let Some(CommitLatency {
+                    blocks,
+                    local_flush_micros,
+                    queue_micros,
+                    network_micros,
+                    remote_flush_micros,
+                }) = copy.latency
+                else {
+                    continue;
+                };
+                let Some(d) = g.databases.iter().find(|d| d.id == copy.database) else { continue };
+                let average = |total: u64| match blocks {
+                    0 => NULL,
+                    n => Value::Float(total as f64 / n as f64),
+                };
+                let mut row = vec![guid(g.id), text(d.name.as_str()), text(r.spec.server.as_str())];
+                row.extend([int(blocks as i64), average(local_flush_micros), average(queue_micros)]);
+                row.extend([average(network_micros), average(remote_flush_micros)]);
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+fn divergent(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for g in &state(cx).groups {
+        for copy in g.local().map(|r| &r.databases[..]).unwrap_or_default() {
+            let named = g.databases.iter().find(|d| d.id == copy.database);
+            if let (Some((from, to)), Some(d)) = (copy.divergent, named) {
+                let mut row = vec![guid(g.id), text(d.name.as_str()), lsn::value(from), lsn::value(to)];
+                row.push(int(to.saturating_sub(from) as i64));
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+fn health_log(cx: &ViewContext<'_>) -> Rows {
+    let events = cx.engine.hadr().map(|h| h.health_log()).unwrap_or_default();
+    let optional = |s: &Option<String>| s.as_deref().map_or(NULL, text);
+    let row = |e: &crate::hadr::HealthEvent| {
+        let mut row = vec![date(e.time_utc), text(e.name.as_str()), optional(&e.group), optional(&e.replica)];
+        row.extend([optional(&e.database), int(e.number), text(e.text.as_str())]);
+        row
+    };
+    events.iter().map(row).collect()
+}

@@ -1,0 +1,303 @@
+//! A replication side without replication: commands change a state in memory, copies follow at once.
+//!
+//! `FAILOVER` makes this instance the primary, `SET (ROLE = SECONDARY)` a secondary of the first other replica, `OFFLINE`
+//! leaves it resolving; that is enough to meet every rule of the statements, the views and the logins.
+
+use keel_sql::hadr::config::GroupSpec;
+use keel_sql::hadr::state::ListenerState;
+use keel_sql::hadr::{
+    AvailabilityMode, Caller, CertificateFacts, DatabaseReplicaState, GroupChange, GroupDatabase, GroupState,
+    Guid, Hadr, HadrCommand, HadrState, HealthEvent, JoinState, ListenerChange, MadeCertificate,
+    OperationalState, Positions, ReplicaSpec, ReplicaState, Role, SuspendReason, SyncState, build, errors,
+};
+use keel_types::error::Result;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// See the module's chapter.
+pub struct Fake {
+    server: String,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    state: HadrState,
+    ids: u8,
+    events: Vec<HealthEvent>,
+}
+
+impl Fake {
+    /// The replication side of the instance of that name.
+    pub fn new(server: &str) -> Arc<Fake> {
+        let inner =
+            Inner { state: HadrState { manager_status: 1, ..HadrState::default() }, ..Inner::default() };
+        Arc::new(Fake { server: server.to_owned(), inner: Mutex::new(inner) })
+    }
+}
+
+impl Inner {
+    fn id(&mut self) -> Guid {
+        self.ids += 1;
+        [self.ids; 16]
+    }
+
+    fn log(&mut self, group: &str, text: String) {
+        self.events.push(HealthEvent {
+            time_utc: 0,
+            name: "availability_replica_state_change".to_owned(),
+            group: Some(group.to_owned()),
+            replica: None,
+            database: None,
+            number: 19406,
+            text,
+        });
+    }
+
+    fn replica(&mut self, spec: ReplicaSpec, local: bool) -> ReplicaState {
+        ReplicaState {
+            id: self.id(),
+            spec,
+            is_local: local,
+            role: Some(if local { Role::Primary } else { Role::Secondary }),
+            operational: local.then_some(OperationalState::Online),
+            connected: (!local).then_some(true),
+            last_connect_error: None,
+            join: JoinState::Standalone,
+            created: None,
+            modified: None,
+            databases: Vec::new(),
+            counters: Default::default(),
+        }
+    }
+
+    fn add_database(&mut self, at: usize, name: &str) {
+        let id = self.id();
+        let group = &mut self.state.groups[at];
+        group.databases.push(GroupDatabase { id, name: name.to_owned() });
+        for replica in &mut group.replicas {
+            let sync = match replica.spec.availability_mode {
+                AvailabilityMode::ConfigurationOnly => continue,
+                AvailabilityMode::Synchronous => SyncState::Synchronized,
+                AvailabilityMode::Asynchronous => SyncState::Synchronizing,
+            };
+            let primary = replica.is_local;
+            replica.databases.push(DatabaseReplicaState {
+                database: id,
+                joined: true,
+                sync,
+                failover_ready: sync == SyncState::Synchronized,
+                commit_participant: sync == SyncState::Synchronized,
+                suspended: None,
+                online: replica.is_local.then_some(true),
+                positions: Positions {
+                    hardened: Some((4096, None)),
+                    redone: (!primary).then_some((4000, None)),
+                    end_of_log: Some(4608),
+                    ..Positions::default()
+                },
+                send_queue_bytes: 2048,
+                send_rate_bytes: 0,
+                redo_queue_bytes: 4096,
+                redo_rate_bytes: 0,
+                lag_seconds: (!primary).then_some(0),
+                counters: Default::default(),
+                latency: None,
+                divergent: None,
+            });
+        }
+    }
+
+    fn create(&mut self, server: &str, mut spec: GroupSpec) {
+        let (replicas, databases) = (std::mem::take(&mut spec.replicas), std::mem::take(&mut spec.databases));
+        let listener = spec.listener.take();
+        let name = spec.name.clone();
+        let id = self.id();
+        let replicas = replicas
+            .into_iter()
+            .map(|r| {
+                let local = r.server.eq_ignore_ascii_case(server);
+                self.replica(r, local)
+            })
+            .collect();
+        let listeners =
+            listener.into_iter().map(|spec| ListenerState { id: self.id(), spec, online: true }).collect();
+        self.state.groups.push(GroupState {
+            id,
+            spec,
+            sequence: 1,
+            epoch: 1,
+            primary: Some(server.to_owned()),
+            role: Role::Primary,
+            replicas,
+            databases: Vec::new(),
+            listeners,
+            may_create_databases: true,
+            configuration_pending_since_utc: None,
+        });
+        for database in databases {
+            self.add_database(self.state.groups.len() - 1, &database);
+        }
+        self.log(&name, "RESOLVING_NORMAL -> PRIMARY_NORMAL: CREATE".to_owned());
+    }
+
+    fn become_(&mut self, at: usize, server: &str, role: Role) {
+        let group = &mut self.state.groups[at];
+        group.role = role;
+        group.epoch += 1;
+        let other = group.replicas.iter().find(|r| !r.is_local).map(|r| r.spec.server.clone());
+        group.primary = match role {
+            Role::Primary => Some(server.to_owned()),
+            Role::Secondary => other.clone(),
+            Role::Resolving => None,
+        };
+        for replica in &mut group.replicas {
+            let primary = group.primary.as_deref() == Some(&replica.spec.server);
+            replica.role = Some(match role {
+                Role::Resolving => Role::Resolving,
+                _ if primary => Role::Primary,
+                _ => Role::Secondary,
+            });
+        }
+        let name = group.spec.name.clone();
+        self.log(&name, format!("-> {}", role.word()));
+    }
+
+    fn alter(&mut self, server: &str, at: usize, change: GroupChange) -> Result<()> {
+        self.state.groups[at].sequence += 1;
+        match change {
+            GroupChange::AddDatabases(names) => names.iter().for_each(|n| self.add_database(at, n)),
+            GroupChange::RemoveDatabases(names) => {
+                let group = &mut self.state.groups[at];
+                group.databases.retain(|d| !names.contains(&d.name));
+            }
+            GroupChange::AddReplicas(specs) => {
+                for spec in specs {
+                    let mut replica = self.replica(spec, false);
+                    replica.join = JoinState::NotJoined;
+                    replica.connected = Some(false);
+                    self.state.groups[at].replicas.push(replica);
+                }
+            }
+            GroupChange::RemoveReplica(name) => {
+                self.state.groups[at].replicas.retain(|r| r.spec.server != name);
+            }
+            GroupChange::ModifyReplica { server, change } => {
+                let group = &mut self.state.groups[at];
+                let replica =
+                    group.replicas.iter_mut().find(|r| r.spec.server == server).expect("was checked");
+                build::apply(&mut replica.spec, change);
+            }
+            GroupChange::Failover | GroupChange::ForceFailover => self.become_(at, server, Role::Primary),
+            GroupChange::RoleSecondary => self.become_(at, server, Role::Secondary),
+            GroupChange::Offline => self.become_(at, server, Role::Resolving),
+            GroupChange::Join { .. } => return Err(errors::join_timeout("?")),
+            GroupChange::BackupPreference(p) => self.state.groups[at].spec.backup_preference = p,
+            GroupChange::FailureConditionLevel(n) => self.state.groups[at].spec.failure_condition_level = n,
+            GroupChange::HealthCheckTimeout(ms) => self.state.groups[at].spec.health_check_timeout_ms = ms,
+            GroupChange::DbFailover(on) => self.state.groups[at].spec.db_failover = on,
+            GroupChange::RequiredSynchronizedSecondaries(n) => {
+                self.state.groups[at].spec.required_synchronized_secondaries = n;
+            }
+            GroupChange::AddListener(spec) => {
+                let id = self.id();
+                self.state.groups[at].listeners.push(ListenerState { id, spec, online: true });
+            }
+            GroupChange::ModifyListener { dns_name, change } => {
+                let listeners = &mut self.state.groups[at].listeners;
+                let l = listeners.iter_mut().find(|l| l.spec.dns_name == dns_name).expect("was checked");
+                match change {
+                    ListenerChange::AddIp(ip) => l.spec.addresses.push(ip),
+                    ListenerChange::RemoveIp(ip) => l.spec.addresses.retain(|a| *a != ip),
+                    ListenerChange::Port(port) => l.spec.port = port,
+                }
+            }
+            GroupChange::RemoveListener(name) => {
+                self.state.groups[at].listeners.retain(|l| l.spec.dns_name != name);
+            }
+            GroupChange::CreateAnyDatabase(on) => self.state.groups[at].may_create_databases = on,
+            GroupChange::RestartListener(_)
+            | GroupChange::WriteLeaseValidity(_)
+            | GroupChange::ClusterConnectionOptions(_) => {}
+        }
+        Ok(())
+    }
+
+    fn suspend(&mut self, database: &str, reason: Option<SuspendReason>) {
+        for group in &mut self.state.groups {
+            let Some(id) = group.database(database).map(|d| d.id) else { continue };
+            for copy in group.replicas.iter_mut().flat_map(|r| &mut r.databases) {
+                if copy.database == id {
+                    copy.suspended = reason;
+                    copy.sync = match reason {
+                        Some(_) => SyncState::NotSynchronizing,
+                        None => SyncState::Synchronized,
+                    };
+                }
+            }
+        }
+    }
+}
+
+impl Hadr for Fake {
+    fn execute(&self, _: &Caller, command: HadrCommand) -> Result<()> {
+        let mut inner = self.inner.lock();
+        let find = |inner: &Inner, name: &str| inner.state.groups.iter().position(|g| g.spec.name == name);
+        match command {
+            HadrCommand::CreateGroup(spec) => inner.create(&self.server, *spec),
+            HadrCommand::DropGroup { group } => {
+                let at = find(&inner, &group).expect("was checked");
+                inner.state.groups.remove(at);
+            }
+            HadrCommand::AlterGroup { group, change } => match find(&inner, &group) {
+                Some(at) => inner.alter(&self.server, at, change)?,
+                None => return Err(errors::join_timeout(group)),
+            },
+            HadrCommand::Suspend { database } => inner.suspend(&database, Some(SuspendReason::User)),
+            HadrCommand::Resume { database } => inner.suspend(&database, None),
+            HadrCommand::JoinDatabase { .. } | HadrCommand::LeaveDatabase { .. } => {}
+            HadrCommand::SetEndpoint(spec) => {
+                if spec.port == 1 {
+                    return Err(errors::endpoint_not_listening(spec.port, "permission denied"));
+                }
+            }
+            HadrCommand::DropEndpoint => {}
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> Arc<HadrState> {
+        Arc::new(self.inner.lock().state.clone())
+    }
+
+    fn health_log(&self) -> Vec<HealthEvent> {
+        self.inner.lock().events.clone()
+    }
+
+    fn make_certificate(&self, subject: &str, start: i64, expiry: i64) -> Result<MadeCertificate> {
+        let certificate = format!("certificate|{subject}|{start}|{expiry}").into_bytes();
+        Ok(MadeCertificate { certificate, key: format!("key of {subject}").into_bytes() })
+    }
+
+    fn read_certificate(&self, der: &[u8]) -> Option<CertificateFacts> {
+        let text = std::str::from_utf8(der).ok()?.strip_prefix("certificate|")?;
+        let mut parts = text.split('|');
+        let subject = parts.next()?.to_owned();
+        Some(CertificateFacts {
+            issuer: subject.clone(),
+            subject,
+            serial: "01".to_owned(),
+            start: parts.next()?.parse().ok()?,
+            expiry: parts.next()?.parse().ok()?,
+            thumbprint: vec![1; 20],
+        })
+    }
+
+    fn seal_key(&self, key: &[u8], password: &str) -> Vec<u8> {
+        [password.as_bytes(), b"|", key].concat()
+    }
+
+    fn open_key(&self, sealed: &[u8], password: &str) -> Option<Vec<u8>> {
+        sealed.strip_prefix(password.as_bytes())?.strip_prefix(b"|").map(<[u8]>::to_vec)
+    }
+}
