@@ -615,6 +615,7 @@ impl Database {
         let since = end.0.saturating_sub(self.checkpoint.load(Ordering::Relaxed));
         if since > self.instance.options().checkpoint_log_bytes
             && !self.checkpoint_asked.load(Ordering::Relaxed)
+            && !self.instance.checkpoints_held()
         {
             self.ask_for_checkpoint();
         }

@@ -9,7 +9,7 @@ use keel_store::MemoryAccount;
 use keel_store::base::PageCache;
 use keel_store::lock::LockManager;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// Set aside for sessions, plans, log buffers and the like.
@@ -58,6 +58,8 @@ pub struct Instance {
     pub(crate) housekeeper: Arc<Housekeeper>,
     databases: Mutex<Vec<Weak<Database>>>,
     next_txn: AtomicU64,
+    /// Length of log is no reason for a checkpoint.
+    checkpoints_held: AtomicBool,
 }
 
 impl Instance {
@@ -75,6 +77,7 @@ impl Instance {
             housekeeper: Housekeeper::new(),
             databases: Mutex::new(Vec::new()),
             next_txn: AtomicU64::new(1),
+            checkpoints_held: AtomicBool::new(false),
             env,
             options,
         })
@@ -88,6 +91,16 @@ impl Instance {
     /// How it was set up.
     pub fn options(&self) -> &InstanceOptions {
         &self.options
+    }
+
+    /// Whether checkpoints are held off however long the log gets (trace flag 3505). Those that are asked for, or that
+    /// memory needs, still come.
+    pub fn hold_checkpoints(&self, hold: bool) {
+        self.checkpoints_held.store(hold, Ordering::Relaxed);
+    }
+
+    pub(crate) fn checkpoints_held(&self) -> bool {
+        self.checkpoints_held.load(Ordering::Relaxed)
     }
 
     /// All locks.
