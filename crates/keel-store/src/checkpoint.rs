@@ -106,9 +106,11 @@ impl<'s> Checkpoint<'s> {
         Ok(report)
     }
 
-    /// The changes since the present root, in base key order.
+    /// The changes since the present root, in base key order; those of trees dropped by then are nobody's.
     fn changes(&self) -> Changes {
-        let trees = self.store.directory.all(&epoch::pin());
+        let mut trees = self.store.directory.all(&epoch::pin());
+        let gone = self.store.lingering.lock().clone();
+        trees.retain(|t| !gone.iter().any(|(tree, at)| *tree == t.id() && *at <= self.lsn()));
         Changes {
             trees: trees.into(),
             resume: None,

@@ -244,6 +244,18 @@ impl Registry {
         self.slots().map(|slot| slot.lsn.load(Ordering::SeqCst)).filter(|lsn| *lsn < ROOT_ONLY).min().map(Lsn)
     }
 
+    /// A point at or below `upto` before which no snapshot reads, now or later: stable, and no older snapshot is there
+    /// or being made.
+    pub(crate) fn readable_from(&self, upto: Lsn) -> Lsn {
+        let stable = self.stable().min(upto);
+        let oldest = self.slots().map(|slot| match slot.lsn.load(Ordering::SeqCst) {
+            FREE | ROOT_ONLY => Lsn::MAX,
+            PENDING => Lsn::ZERO,
+            lsn => Lsn(lsn),
+        });
+        oldest.min().map_or(stable, |oldest| oldest.min(stable))
+    }
+
     /// Number of snapshots and root readers, for monitoring.
     pub(crate) fn active(&self) -> usize {
         self.slots().filter(|slot| slot.lsn.load(Ordering::Relaxed) != FREE).count()

@@ -103,6 +103,8 @@ pub struct Store {
     account: Arc<MemoryAccount>,
     /// Trees dropped at an LSN whose base rows the next checkpoint past it removes.
     pub(crate) dropped: Mutex<Vec<(TreeId, Lsn)>>,
+    /// Dropped trees whose delta some snapshot from before may still read.
+    pub(crate) lingering: Mutex<Vec<(TreeId, Lsn)>>,
     /// Held by the one running checkpoint.
     pub(crate) checkpointing: Mutex<()>,
 }
@@ -118,6 +120,7 @@ impl Store {
             registry: Arc::new(Registry::new(highest)),
             account: MemoryAccount::under(memory),
             dropped: Mutex::new(Vec::new()),
+            lingering: Mutex::new(Vec::new()),
             checkpointing: Mutex::new(()),
         })
     }
@@ -311,14 +314,30 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets a tree as of `lsn`, the commit of what dropped it. Its rows leave memory now and the base with the
-    /// next checkpoint past `lsn`. Tree ids are not used again.
+    /// Forgets a tree as of `lsn`, the commit of what dropped it. Its rows leave memory when `lsn` is stable and no
+    /// snapshot from before is left, and the base with the next checkpoint past `lsn`. Tree ids are not used again.
     pub fn drop_tree(&self, tree: TreeId, lsn: Lsn) {
-        let guard = epoch::pin();
         self.dropped.lock().push((tree, lsn));
-        if let Some(delta) = self.directory.remove(tree, &guard) {
-            delta.forget();
-        }
+        self.lingering.lock().push((tree, lsn));
+        self.forget_dropped();
+    }
+
+    /// Takes the deltas of dropped trees that nobody can read any more out of memory. Runs with every drop and
+    /// eviction.
+    fn forget_dropped(&self) {
+        let mut lingering = self.lingering.lock();
+        let Some(newest) = lingering.iter().map(|(_, lsn)| *lsn).max() else { return };
+        let seen_from = self.registry.readable_from(newest);
+        let guard = epoch::pin();
+        lingering.retain(|(tree, lsn)| {
+            if *lsn > seen_from {
+                return true;
+            }
+            if let Some(delta) = self.directory.remove(*tree, &guard) {
+                delta.forget();
+            }
+            false
+        });
     }
 
     /// Starts a checkpoint at the stable LSN.
@@ -329,6 +348,7 @@ impl Store {
     /// Evicts from the delta what everybody finds in the base. Runs after each checkpoint; to be called again when
     /// readers that held it up have gone.
     pub fn evict(&self, traces: Traces) -> EvictReport {
+        self.forget_dropped();
         let published = self.base.root().checkpoint_lsn();
         let Some(mut eviction) = Eviction::begin(&self.registry, published, traces) else {
             return EvictReport::default();

@@ -613,7 +613,7 @@ fn dropped_write_sets_settle_by_their_status() {
 }
 
 #[test]
-fn a_dropped_tree_leaves_memory_at_once_and_the_base_with_the_next_checkpoint() {
+fn a_dropped_tree_leaves_memory_when_it_is_stable_and_the_base_with_the_next_checkpoint() {
     let (store, memory) = new_store();
     let mut set = WriteSet::new(TxnId(1));
     store.put(&mut set, TREE, b"a", &row(1, 1)).unwrap();
@@ -623,12 +623,33 @@ fn a_dropped_tree_leaves_memory_at_once_and_the_base_with_the_next_checkpoint() 
     store.put(&mut set, TREE, b"b", &row(1, 1)).unwrap();
     commit(&store, set, 6);
     store.drop_tree(TREE, Lsn(8));
-    assert_eq!(memory.bytes(), 0);
+    assert!(memory.bytes() > 0, "the drop may still be lost");
     store.begin_checkpoint().run(&CheckpointOptions::default()).unwrap();
-    assert_eq!(store.base().root().stats().rows, 1, "the drop is later than the checkpoint");
+    assert_eq!(store.base().root().stats().rows, 2, "the drop is later than the checkpoint");
     store.advance_stable(Lsn(8));
     store.begin_checkpoint().run(&CheckpointOptions::default()).unwrap();
     assert_eq!(store.base().root().stats().rows, 0);
+    assert_eq!(memory.bytes(), 0);
+}
+
+#[test]
+fn a_snapshot_from_before_reads_a_dropped_tree_to_its_end() {
+    let (store, memory) = new_store();
+    let mut set = WriteSet::new(TxnId(1));
+    store.put(&mut set, TREE, b"a", &row(1, 1)).unwrap();
+    commit(&store, set, 5);
+    let snapshot = store.snapshot(Lsn(5));
+    store.drop_tree(TREE, Lsn(8));
+    store.advance_stable(Lsn(8));
+    store.begin_checkpoint().run(&CheckpointOptions::default()).unwrap();
+    let all = (Bound::Unbounded, Bound::Unbounded);
+    let mut cursor = store.scan(ReadMode::Snapshot(&snapshot), None, TREE, all, Direction::Forward);
+    assert!(cursor.advance().unwrap());
+    assert!(store.get(&snapshot, None, TREE, b"a").unwrap().is_some());
+    assert_eq!(store.base().root().stats().rows, 0);
+    drop((cursor, snapshot));
+    store.evict(Traces::Keep);
+    assert_eq!(memory.bytes(), 0);
 }
 
 #[test]
