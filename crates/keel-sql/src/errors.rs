@@ -29,6 +29,8 @@ errors! {
     no_database(name) = 911, 16, 1, "Database '{name}' does not exist. Make sure that the name is entered correctly.";
     /// Login's database cannot be opened.
     cannot_open_database(name) = 4060, 11, 1, "Cannot open database \"{name}\" requested by the login. The login failed.";
+    /// A copy that takes nothing but log.
+    restoring(name) = 927, 14, 2, "Database '{name}' cannot be opened. It is in the middle of a restore.";
     /// CREATE over an existing object.
     object_exists(name) = 2714, 16, 6, "There is already an object named '{name}' in the database.";
     /// DROP of what is not there.

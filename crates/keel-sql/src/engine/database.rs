@@ -45,6 +45,58 @@ pub struct DatabaseEntry {
     /// Transactions that are open.
     pub open_transactions: AtomicU32,
     dropped: AtomicBool,
+    restoring: AtomicBool,
+    /// The catalog has to be read again before it is used.
+    stale: AtomicBool,
+    refreshing: Mutex<()>,
+}
+
+/// What the system tree holds.
+struct Stored {
+    picture: Picture,
+    counters: HashMap<(u8, i32), Arc<Counter>, foldhash::fast::RandomState>,
+}
+
+impl Stored {
+    fn read(id: DatabaseId, name: &str, store: &Arc<Database>) -> Result<Stored> {
+        let mut stored = Stored { picture: Picture::empty(id), counters: HashMap::default() };
+        let mut txn = store.begin(Isolation::ReadCommitted);
+        let view = txn.statement_snapshot();
+        let mut cursor = txn
+            .scan(&view, SYSTEM_TREE, Bound::Unbounded, Bound::Unbounded, Direction::Forward)
+            .map_err(|e| txn_error(e, name, 0))?;
+        while let Some((key, bytes)) = cursor.next().map_err(|e| txn_error(e, name, 0))? {
+            let (class, id) = parse_key(key)?;
+            let json = row::column(&bytes, 0).unwrap_or_default();
+            if class == object_class::COUNTER || class == object_class::SEQUENCE_VALUE {
+                let reserved = json.try_into().map(i64::from_le_bytes).unwrap_or(0);
+                let state = CounterState { last: Some(reserved), reserved };
+                stored.counters.insert((class, id), Arc::new(Counter { state: Mutex::new(state) }));
+            } else if let Some(object) = decode(class, json).map_err(errors::catalog_corrupt)? {
+                stored.picture.put(object);
+            }
+        }
+        drop(cursor);
+        txn.rollback();
+        Ok(stored)
+    }
+
+    fn last(&self, counter: i32) -> Option<i64> {
+        self.counters.get(&(object_class::COUNTER, counter)).and_then(|c| c.state.lock().last)
+    }
+
+    fn next_object(&self) -> ObjectId {
+        self.picture.max_object_id().max(FIRST_USER_OBJECT) + 1
+    }
+
+    fn next_tree(&self) -> u32 {
+        let next = self.picture.max_tree().max(FIRST_USER_TREE) + 1;
+        self.last(TREE_COUNTER).map_or(next, |used| next.max(used as u32 + 1))
+    }
+
+    fn rowversion(&self) -> u64 {
+        self.last(ROWVERSION_COUNTER).unwrap_or(2000) as u64
+    }
 }
 
 /// A transaction counted as open.
@@ -73,54 +125,65 @@ struct CounterState {
 impl DatabaseEntry {
     /// Reads the catalog of an open database.
     pub fn load(id: DatabaseId, name: &str, store: Arc<Database>) -> Result<Arc<DatabaseEntry>> {
-        let mut picture = Picture::empty(id);
-        let mut counters = HashMap::default();
-        let mut txn = store.begin(Isolation::ReadCommitted);
-        let view = txn.statement_snapshot();
-        let mut cursor = txn
-            .scan(&view, SYSTEM_TREE, Bound::Unbounded, Bound::Unbounded, Direction::Forward)
-            .map_err(|e| txn_error(e, name, 0))?;
-        while let Some((key, bytes)) = cursor.next().map_err(|e| txn_error(e, name, 0))? {
-            let (class, id) = parse_key(key)?;
-            let json = row::column(&bytes, 0).unwrap_or_default();
-            if class == object_class::COUNTER || class == object_class::SEQUENCE_VALUE {
-                let reserved = json.try_into().map(i64::from_le_bytes).unwrap_or(0);
-                let state = CounterState { last: Some(reserved), reserved };
-                counters.insert((class, id), Arc::new(Counter { state: Mutex::new(state) }));
-            } else if let Some(object) = decode(class, json).map_err(errors::catalog_corrupt)? {
-                picture.put(object);
-            }
-        }
-        drop(cursor);
-        txn.rollback();
-        let next_object = picture.max_object_id().max(FIRST_USER_OBJECT) + 1;
-        let next_tree = picture.max_tree().max(FIRST_USER_TREE) + 1;
-        let tree_mark: Option<Arc<Counter>> = counters.get(&(object_class::COUNTER, TREE_COUNTER)).cloned();
-        let next_tree = match tree_mark.and_then(|c| c.state.lock().last) {
-            Some(used) => next_tree.max(used as u32 + 1),
-            None => next_tree,
-        };
-        let rowversion: Option<Arc<Counter>> =
-            counters.get(&(object_class::COUNTER, ROWVERSION_COUNTER)).cloned();
-        let rowversion = rowversion.and_then(|c| c.state.lock().last).unwrap_or(2000) as u64;
+        let stored = Stored::read(id, name, &store)?;
         Ok(Arc::new(DatabaseEntry {
             id,
             store,
             name: RwLock::new(name.into()),
-            version: AtomicU64::new(picture.version()),
-            picture: ArcSwap::from_pointee(picture),
+            version: AtomicU64::new(stored.picture.version()),
+            next_object: AtomicI32::new(stored.next_object()),
+            next_tree: AtomicU32::new(stored.next_tree()),
+            rowversion: AtomicU64::new(stored.rowversion()),
+            picture: ArcSwap::from_pointee(stored.picture),
             pending: Mutex::new(0),
             settled: Condvar::new(),
-            next_object: AtomicI32::new(next_object),
-            next_tree: AtomicU32::new(next_tree),
-            counters: RwLock::new(counters),
+            counters: RwLock::new(stored.counters),
             row_ids: RwLock::default(),
-            rowversion: AtomicU64::new(rowversion),
             users: AtomicU32::new(0),
             transactions: AtomicU64::new(0),
             open_transactions: AtomicU32::new(0),
             dropped: AtomicBool::new(false),
+            restoring: AtomicBool::new(false),
+            stale: AtomicBool::new(false),
+            refreshing: Mutex::new(()),
         }))
+    }
+
+    /// The catalog changed under the entry: redo has applied a change of it, or the role is another. It is read again
+    /// before it is used next. Called from redo's threads too, and cheap.
+    pub fn mark_stale(&self) {
+        self.stale.store(true, Ordering::Release);
+    }
+
+    /// Reads the catalog again if it has to be.
+    fn refresh(&self) {
+        let _one = self.refreshing.lock();
+        if !self.stale.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        // A copy that cannot be read is refused to everybody by its role; the next reader tries again.
+        let Ok(stored) = Stored::read(self.id, &self.name(), &self.store) else {
+            self.mark_stale();
+            return;
+        };
+        self.next_object.fetch_max(stored.next_object(), Ordering::Relaxed);
+        self.next_tree.fetch_max(stored.next_tree(), Ordering::Relaxed);
+        self.rowversion.store(stored.rowversion(), Ordering::Relaxed);
+        self.row_ids.write().clear();
+        *self.counters.write() = stored.counters;
+        let version = self.picture.load().version() + 1;
+        self.picture.store(Arc::new(stored.picture.at_version(version)));
+        self.version.store(version, Ordering::Release);
+    }
+
+    /// A copy that was in an availability group and is in none: it takes nothing but more log.
+    #[must_use]
+    pub fn is_restoring(&self) -> bool {
+        self.restoring.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_restoring(&self, on: bool) {
+        self.restoring.store(on, Ordering::Release);
     }
 
     /// Counts a transaction that begins, as open until what is returned is dropped.
@@ -145,12 +208,18 @@ impl DatabaseEntry {
     /// The version of the published catalog: one load, for plan validation.
     #[must_use]
     pub fn version(&self) -> u64 {
+        if self.stale.load(Ordering::Acquire) {
+            self.refresh();
+        }
         self.version.load(Ordering::Acquire)
     }
 
     /// The published catalog, once its commit is hardened.
     #[must_use]
     pub fn picture(&self) -> Arc<Picture> {
+        if self.stale.load(Ordering::Acquire) {
+            self.refresh();
+        }
         let mut pending = self.pending.lock();
         while *pending > 0 {
             self.settled.wait(&mut pending);

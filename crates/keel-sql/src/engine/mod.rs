@@ -8,6 +8,7 @@
 //! (id, name, directory), per login and per changed configuration value, so the list of databases is as durable as
 //! anything else. `tempdb` is volatile: emptied at every start, as is `work`, where statements put what memory does not hold.
 
+mod copies;
 mod database;
 mod registry;
 mod server;
@@ -109,6 +110,8 @@ pub struct Engine {
     hadr: std::sync::OnceLock<Arc<dyn crate::hadr::Hadr>>,
     /// Turns of balanced read-only routing.
     pub routing: crate::hadr::Rotation,
+    /// Ids given to databases that are being seeded.
+    places: Mutex<Vec<u32>>,
 }
 
 /// A configured and a running value.
@@ -145,6 +148,7 @@ impl Engine {
             requests: AtomicU64::new(0),
             hadr: std::sync::OnceLock::new(),
             routing: crate::hadr::Rotation::default(),
+            places: Mutex::default(),
             options,
         };
         engine.log_deadlocks();
@@ -188,7 +192,10 @@ impl Engine {
                 false,
                 Durability::Durable,
             ) {
-                Ok(entry) => self.add(&entry),
+                Ok(entry) => {
+                    entry.set_restoring(stored.restoring);
+                    self.add(&entry);
+                }
                 Err(e) => self
                     .options
                     .log
@@ -291,15 +298,17 @@ impl Engine {
         if self.database(name).is_some() {
             return Err(errors::database_exists(name));
         }
-        let used: Vec<u32> = self.databases.read().by_id.keys().map(|id| id.0).collect();
-        let id = (FIRST_USER_DATABASE..).find(|id| !used.contains(id)).expect("ids do not run out");
+        let id = self.free_id();
         // The directory's name is never reused, so that what is left of a dropped database cannot be taken for a new one.
         let directory = format!("db{id}-{:x}", self.now_utc());
         let entry = self.open_or_create(DatabaseId(id), name, &directory, true, Durability::Durable)?;
         let settings = DatabaseSettings { created: self.now_local(), ..settings };
         entry.put_now(CatalogObject::Settings(Arc::new(settings)))?;
         let master = self.database_by_id(MASTER).expect("master is always open");
-        server::store_database(&master, &StoredDatabase { id, name: name.to_owned(), directory })?;
+        server::store_database(
+            &master,
+            &StoredDatabase { id, name: name.to_owned(), directory, restoring: false },
+        )?;
         self.add(&entry);
         Ok(entry)
     }
@@ -314,7 +323,7 @@ impl Engine {
         let master = self.database_by_id(MASTER).expect("master is always open");
         server::store_database(
             &master,
-            &StoredDatabase { id: entry.id.0, name: name.to_owned(), directory },
+            &StoredDatabase { id: entry.id.0, name: name.to_owned(), directory, restoring: false },
         )?;
         let mut databases = self.databases.write();
         databases.by_name.remove(&crate::catalog::fold(&entry.name()));

@@ -22,6 +22,9 @@ pub struct StoredDatabase {
     pub name: String,
     /// Directory below the data directory.
     pub directory: String,
+    /// Takes nothing but log, since it left an availability group.
+    #[serde(default)]
+    pub restoring: bool,
 }
 
 /// A login as stored in master.

@@ -114,6 +114,9 @@ impl Session {
         };
         let entry = engine.database(&wanted).filter(|e| !e.picture().settings().offline);
         let entry = entry.ok_or_else(|| errors::cannot_open_database(&wanted))?;
+        if entry.is_restoring() {
+            return Err(errors::restoring(&wanted));
+        }
         let shared = engine.sessions.register(options, engine.now_local());
         let database = entry.name().to_string();
         let txns = TxnSet::new(Arc::clone(&engine), Arc::clone(&shared));

@@ -235,7 +235,11 @@ fn database(d: &DatabaseEntry, member: Option<[crate::hadr::Guid; 2]>) -> Vec<Va
         _ => 3,
     };
     let (wait, wait_name) = super::log_reuse_wait(d);
-    let state = if s.offline { (6, "OFFLINE") } else { (0, "ONLINE") };
+    let state = match (d.is_restoring(), s.offline) {
+        (true, _) => (1, "RESTORING"),
+        (false, true) => (6, "OFFLINE"),
+        (false, false) => (0, "ONLINE"),
+    };
     let snapshot = if s.allow_snapshot { (1, "ON") } else { (0, "OFF") };
     let mut row = vec![text(&*d.name()), int(d.id.0), NULL, Value::bytes(vec![1])];
     row.extend([date(s.created), int(s.compatibility), text(s.collation.as_str()), int(access)]);

@@ -1,0 +1,77 @@
+//! Databases that come, go and change their role with availability groups.
+
+use super::server::{store_database, stored_databases};
+use super::{DatabaseEntry, Engine, FIRST_USER_DATABASE, MASTER};
+use crate::errors;
+use keel_base::DatabaseId;
+use keel_node::Database;
+use keel_types::error::Result;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Engine {
+    /// An id that neither a database nor a seeding has.
+    pub(super) fn free_id(&self) -> u32 {
+        let mut used: Vec<u32> = self.databases.read().by_id.keys().map(|id| id.0).collect();
+        used.extend(self.places.lock().iter());
+        (FIRST_USER_DATABASE..).find(|id| !used.contains(id)).expect("ids do not run out")
+    }
+
+    /// Reserves an id and a directory for a database that will be seeded under this name. A copy that only waits for log
+    /// (RESTORING) makes room; any other database of that name is 1801.
+    pub fn reserve_place(&self, name: &str) -> Result<(DatabaseId, PathBuf)> {
+        if let Some(entry) = self.database(name) {
+            if !entry.is_restoring() {
+                return Err(errors::database_exists(name));
+            }
+            self.drop_database(name)?;
+        }
+        let _admin = self.admin.lock();
+        let id = self.free_id();
+        self.places.lock().push(id);
+        let directory = format!("db{id}-{:x}", self.now_utc());
+        Ok((DatabaseId(id), self.options.data_dir.join(directory)))
+    }
+
+    /// Gives a reserved id back: the seeding has ended one way or the other.
+    pub fn release_place(&self, id: DatabaseId) {
+        self.places.lock().retain(|place| *place != id.0);
+    }
+
+    /// Makes a seeded database one of the instance's, durably.
+    pub fn adopt_database(&self, name: &str, id: DatabaseId, store: Arc<Database>) -> Result<()> {
+        let _admin = self.admin.lock();
+        if self.database(name).is_some() {
+            return Err(errors::database_exists(name));
+        }
+        let directory = store.dir().file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
+        let entry = DatabaseEntry::load(id, name, store)?;
+        let stored = super::StoredDatabase { id: id.0, name: name.to_owned(), directory, restoring: false };
+        store_database(&self.database_by_id(MASTER).expect("master is always open"), &stored)?;
+        self.add(&entry);
+        self.release_place(id);
+        Ok(())
+    }
+
+    /// Records whether a copy takes nothing but log.
+    pub fn set_restoring(&self, entry: &DatabaseEntry, on: bool) -> Result<()> {
+        if entry.is_restoring() == on {
+            return Ok(());
+        }
+        let master = self.database_by_id(MASTER).expect("master is always open");
+        if let Some(stored) = stored_databases(&master)?.into_iter().find(|d| d.id == entry.id.0) {
+            store_database(&master, &super::StoredDatabase { restoring: on, ..stored })?;
+        }
+        entry.set_restoring(on);
+        Ok(())
+    }
+
+    /// Ends the sessions that use a database: its role does not allow them any more. Their transactions roll back, their
+    /// connections close. Returns how many there were.
+    pub fn end_sessions_in(&self, database: DatabaseId) -> usize {
+        let here =
+            self.sessions.all().into_iter().filter(|s| s.database.load(Ordering::Relaxed) == database.0);
+        here.filter(|s| self.sessions.kill(s.id)).count()
+    }
+}
