@@ -34,6 +34,10 @@ pub trait SqlSession {
     fn id(&self) -> u16;
     /// Name of the current database.
     fn database(&self) -> &str;
+    /// Host and port that the client is to connect to instead.
+    fn route(&self) -> Option<(&str, u16)> {
+        None
+    }
     /// Stops what the session does, from other threads.
     fn cancel(&self) -> Cancel;
     /// Whether the session has been killed, for other threads to ask.
@@ -82,6 +86,9 @@ impl SqlSession for Session {
     }
     fn database(&self) -> &str {
         Session::database(self)
+    }
+    fn route(&self) -> Option<(&str, u16)> {
+        Session::route(self)
     }
     fn cancel(&self) -> Cancel {
         let handle = Session::cancel_handle(self);

@@ -247,7 +247,8 @@ fn authenticate(
     };
     shared.backend.session(options).map_err(|mut e| {
         e.line = e.line.max(1);
-        let about_database = matches!(e.number, 911 | 916 | 927 | 942 | 4060 | 4064);
+        let about_database =
+            matches!(e.number, 911 | 916 | 927 | 942 | 976 | 978 | 979 | 982 | 983 | 988 | 4060 | 4064);
         if about_database { vec![*e, failed(Reason::DatabaseUnavailable)] } else { vec![*e] }
     })
 }
@@ -292,6 +293,10 @@ fn answer(shared: &Shared, login: &Login, session: &dyn SqlSession, encrypted: b
         version: (version::MAJOR, version::MINOR, version::BUILD),
     }
     .put(out);
+    if let Some((host, port)) = session.route() {
+        // The client hangs up after this answer and logs in there.
+        EnvChange::Routing { host: host.to_owned(), port }.put(out);
+    }
     EnvChange::PacketSize { new: packet_bytes, old: PACKET_BYTES_DEFAULT }.put(out);
     let acknowledged = features::acknowledge(&login.features);
     if !acknowledged.is_empty() {

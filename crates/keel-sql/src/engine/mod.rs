@@ -350,6 +350,9 @@ impl Engine {
             databases.by_id.remove(&entry.id);
         }
         entry.mark_dropped();
+        if let Some(hadr) = self.hadr() {
+            hadr.database_dropped(name);
+        }
         self.programs.clear();
         let dir = entry.store.dir().to_path_buf();
         // The database is gone from the list; files that cannot be removed are only disk space.

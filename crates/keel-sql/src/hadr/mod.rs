@@ -70,6 +70,9 @@ pub trait Hadr: Send + Sync {
     /// The newest entries of the health log, oldest first.
     fn health_log(&self) -> Vec<HealthEvent>;
 
+    /// A database was dropped here; it was in no group.
+    fn database_dropped(&self, name: &str);
+
     /// Makes a key pair and a self-signed certificate for it. `subject` is a common name; times are seconds since 1970.
     fn make_certificate(&self, subject: &str, start: i64, expiry: i64) -> Result<MadeCertificate>;
 

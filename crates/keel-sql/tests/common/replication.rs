@@ -274,6 +274,8 @@ impl Hadr for Fake {
         self.inner.lock().events.clone()
     }
 
+    fn database_dropped(&self, _name: &str) {}
+
     fn make_certificate(&self, subject: &str, start: i64, expiry: i64) -> Result<MadeCertificate> {
         let certificate = format!("certificate|{subject}|{start}|{expiry}").into_bytes();
         Ok(MadeCertificate { certificate, key: format!("key of {subject}").into_bytes() })
