@@ -14,7 +14,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
-use keel_base::Lsn;
+use keel_base::{Lsn, TreeId};
 use parking_lot::MutexGuard;
 
 use crate::base::{self, MergeOptions, MergeReport, NoThrottle, Throttle};
@@ -97,7 +97,7 @@ impl<'s> Checkpoint<'s> {
         for (tree, _) in &due {
             add(&mut report.merge, &self.store.base.drop_tree(*tree, &merge)?);
         }
-        add(&mut report.merge, &self.store.base.merge(self.changes(), &merge)?);
+        add(&mut report.merge, &self.store.base.merge(self.changes(&due), &merge)?);
         self.store.dropped.lock().retain(|dropped| !due.contains(dropped));
         let store = self.store;
         // Its own snapshot would hold back the eviction.
@@ -106,11 +106,10 @@ impl<'s> Checkpoint<'s> {
         Ok(report)
     }
 
-    /// The changes since the present root, in base key order; those of trees dropped by then are nobody's.
-    fn changes(&self) -> Changes {
+    /// The changes since the present root, in base key order, but for those of trees that are gone.
+    fn changes(&self, gone: &[(TreeId, Lsn)]) -> Changes {
         let mut trees = self.store.directory.all(&epoch::pin());
-        let gone = self.store.lingering.lock().clone();
-        trees.retain(|t| !gone.iter().any(|(tree, at)| *tree == t.id() && *at <= self.lsn()));
+        trees.retain(|tree| gone.iter().all(|(id, _)| *id != tree.id()));
         Changes {
             trees: trees.into(),
             resume: None,

@@ -193,7 +193,7 @@ impl Registry {
         unsafe { self.view.load(Ordering::Acquire, guard).deref() }
     }
 
-    fn scan_for_pruning(&self) -> Option<PruneView> {
+    pub(crate) fn scan_for_pruning(&self) -> Option<PruneView> {
         let floor = self.stable();
         fence(Ordering::SeqCst);
         let mut snapshots = Vec::new();
@@ -242,18 +242,6 @@ impl Registry {
     /// LSN of the oldest registered snapshot, for monitoring.
     pub(crate) fn oldest(&self) -> Option<Lsn> {
         self.slots().map(|slot| slot.lsn.load(Ordering::SeqCst)).filter(|lsn| *lsn < ROOT_ONLY).min().map(Lsn)
-    }
-
-    /// A point at or below `upto` before which no snapshot reads, now or later: stable, and no older snapshot is there
-    /// or being made.
-    pub(crate) fn readable_from(&self, upto: Lsn) -> Lsn {
-        let stable = self.stable().min(upto);
-        let oldest = self.slots().map(|slot| match slot.lsn.load(Ordering::SeqCst) {
-            FREE | ROOT_ONLY => Lsn::MAX,
-            PENDING => Lsn::ZERO,
-            lsn => Lsn(lsn),
-        });
-        oldest.min().map_or(stable, |oldest| oldest.min(stable))
     }
 
     /// Number of snapshots and root readers, for monitoring.

@@ -103,8 +103,8 @@ pub struct Store {
     account: Arc<MemoryAccount>,
     /// Trees dropped at an LSN whose base rows the next checkpoint past it removes.
     pub(crate) dropped: Mutex<Vec<(TreeId, Lsn)>>,
-    /// Dropped trees whose delta some snapshot from before may still read.
-    pub(crate) lingering: Mutex<Vec<(TreeId, Lsn)>>,
+    /// Trees dropped whose versions a snapshot may still need.
+    retiring: Mutex<Vec<(TreeId, Lsn)>>,
     /// Held by the one running checkpoint.
     pub(crate) checkpointing: Mutex<()>,
 }
@@ -120,7 +120,7 @@ impl Store {
             registry: Arc::new(Registry::new(highest)),
             account: MemoryAccount::under(memory),
             dropped: Mutex::new(Vec::new()),
-            lingering: Mutex::new(Vec::new()),
+            retiring: Mutex::new(Vec::new()),
             checkpointing: Mutex::new(()),
         })
     }
@@ -314,30 +314,73 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets a tree as of `lsn`, the commit of what dropped it. Its rows leave memory when `lsn` is stable and no
-    /// snapshot from before is left, and the base with the next checkpoint past `lsn`. Tree ids are not used again.
+    /// Forgets a tree as of `lsn`, the commit of what dropped it. Its rows leave memory when no snapshot from before that
+    /// is in use or can come, and the base with the next checkpoint past `lsn`. Tree ids are not used again.
     pub fn drop_tree(&self, tree: TreeId, lsn: Lsn) {
         self.dropped.lock().push((tree, lsn));
-        self.lingering.lock().push((tree, lsn));
-        self.forget_dropped();
+        self.retiring.lock().push((tree, lsn));
+        self.retire_dropped();
     }
 
-    /// Takes the deltas of dropped trees that nobody can read any more out of memory. Runs with every drop and
-    /// eviction.
-    fn forget_dropped(&self) {
-        let mut lingering = self.lingering.lock();
-        let Some(newest) = lingering.iter().map(|(_, lsn)| *lsn).max() else { return };
-        let seen_from = self.registry.readable_from(newest);
+    /// Lets go of dropped trees that nobody can read any more.
+    fn retire_dropped(&self) {
+        let mut retiring = self.retiring.lock();
+        if retiring.is_empty() {
+            return;
+        }
+        let Some(view) = self.registry.scan_for_pruning() else { return };
         let guard = epoch::pin();
-        lingering.retain(|(tree, lsn)| {
-            if *lsn > seen_from {
-                return true;
-            }
-            if let Some(delta) = self.directory.remove(*tree, &guard) {
+        retiring.retain(|(tree, at)| {
+            let needed = view.floor < *at || view.snapshots.first().is_some_and(|oldest| oldest < at);
+            if !needed && let Some(delta) = self.directory.remove(*tree, &guard) {
                 delta.forget();
             }
-            false
+            needed
         });
+    }
+
+    /// Takes back every commit after `lsn`, which must not lie before the stable LSN: no reader has seen them, and the
+    /// older versions are all there. Nobody may be writing. Returns the number of versions that went.
+    ///
+    /// # Panics
+    /// If `lsn` lies before the stable LSN.
+    pub fn take_back(&self, lsn: Lsn) -> usize {
+        assert!(lsn >= self.stable(), "what readers may have seen cannot be taken back");
+        self.dropped.lock().retain(|(_, at)| *at <= lsn);
+        self.retiring.lock().retain(|(_, at)| *at <= lsn);
+        let trees = self.directory.all(&epoch::pin());
+        trees.iter().map(|tree| tree.take_back(lsn)).sum()
+    }
+
+    /// Aborts the transaction whose undecided version lies on `key`, on behalf of an owner that lost the right to commit.
+    pub fn abandon(&self, tree: TreeId, key: &[u8]) {
+        let guard = epoch::pin();
+        if let Some(delta) = self.directory.get(tree, &guard) {
+            delta.abandon(key, &guard);
+        }
+    }
+
+    /// Every tree that may have rows in the snapshot, ascending: in its base or in memory, and not dropped before it.
+    pub fn trees(&self, snapshot: &Snapshot) -> Result<Vec<TreeId>> {
+        let root = snapshot.root();
+        let mut found: Vec<TreeId> = self.directory.all(&epoch::pin()).iter().map(|tree| tree.id()).collect();
+        let mut next = Some(0u32);
+        while let Some(from) = next {
+            let mut cursor =
+                root.scan(Bound::Included(&from.to_be_bytes()[..]), Bound::Unbounded, Direction::Forward);
+            let first = cursor.next()?.and_then(|(key, _)| key.first_chunk::<4>().copied());
+            let tree = first.map(u32::from_be_bytes);
+            found.extend(tree.map(TreeId));
+            next = tree.and_then(|tree| tree.checked_add(1));
+        }
+        let gone = |dropped: &[(TreeId, Lsn)], tree: TreeId| {
+            dropped.iter().any(|(id, at)| *id == tree && *at <= snapshot.lsn())
+        };
+        let (dropped, retiring) = (self.dropped.lock().clone(), self.retiring.lock().clone());
+        found.retain(|tree| !gone(&dropped, *tree) && !gone(&retiring, *tree));
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
     }
 
     /// Starts a checkpoint at the stable LSN.
@@ -348,7 +391,7 @@ impl Store {
     /// Evicts from the delta what everybody finds in the base. Runs after each checkpoint; to be called again when
     /// readers that held it up have gone.
     pub fn evict(&self, traces: Traces) -> EvictReport {
-        self.forget_dropped();
+        self.retire_dropped();
         let published = self.base.root().checkpoint_lsn();
         let Some(mut eviction) = Eviction::begin(&self.registry, published, traces) else {
             return EvictReport::default();

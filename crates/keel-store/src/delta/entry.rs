@@ -341,6 +341,47 @@ impl Entry {
         Some(versions + self.footprint())
     }
 
+    /// Unlinks the versions committed after `lsn`; returns how many, and their bytes.
+    pub(crate) fn take_back(&self, lsn: Lsn, guard: &Guard) -> (usize, usize) {
+        let _lock = self.lock.lock();
+        let (mut versions, mut bytes) = (0, 0);
+        let mut link = &self.head;
+        if link.load(Ordering::Acquire) == dead() {
+            return (0, 0);
+        }
+        // SAFETY: linked versions live as long as the guard.
+        while let Some(version) = unsafe { link.load(Ordering::Acquire).as_ref() } {
+            if !matches!(version.stamp(), Stamp::Committed(at) if at > lsn) {
+                link = &version.older;
+                continue;
+            }
+            versions += 1;
+            bytes += version.footprint();
+            let gone = link.load(Ordering::Acquire);
+            link.store(version.older.load(Ordering::Acquire), Ordering::Release);
+            // SAFETY: just unlinked, under the lock.
+            unsafe { retire(gone, guard) };
+        }
+        (versions, bytes)
+    }
+
+    /// Aborts the transaction that has an undecided version here, if any; its owner unlinks the version later.
+    pub(crate) fn abandon(&self, _guard: &Guard) {
+        let _lock = self.lock.lock();
+        let mut at = self.head.load(Ordering::Acquire);
+        if at == dead() {
+            return;
+        }
+        // SAFETY: linked versions live as long as the guard.
+        while let Some(version) = unsafe { at.as_ref() } {
+            if let Stamp::Open(status) = version.stamp() {
+                // SAFETY: as in `Version::stamp`.
+                unsafe { (*status).abort() };
+            }
+            at = version.older.load(Ordering::Acquire);
+        }
+    }
+
     /// Number of versions, newest and undecided included.
     #[cfg(test)]
     pub(crate) fn chain_len(&self, _guard: &Guard) -> usize {

@@ -197,6 +197,25 @@ impl TreeDelta {
         self.account.add(-(freed as isize));
     }
 
+    /// Unlinks the versions committed after `lsn`; returns how many.
+    pub(crate) fn take_back(&self, lsn: Lsn) -> usize {
+        let mut gone = 0;
+        self.map.sweep(&mut |entry, guard| {
+            let (versions, bytes) = entry.take_back(lsn, guard);
+            self.account.add(-(bytes as isize));
+            gone += versions;
+            false
+        });
+        gone
+    }
+
+    /// Aborts the transaction that has an undecided version on `key`.
+    pub(crate) fn abandon(&self, key: &[u8], guard: &Guard) {
+        if let Some(entry) = self.map.get(key, guard) {
+            entry.abandon(guard);
+        }
+    }
+
     /// Number of keys with versions.
     pub(crate) fn len(&self) -> usize {
         self.map.len()
