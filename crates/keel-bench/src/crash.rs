@@ -36,8 +36,7 @@ pub fn run(binary: &Path, data: &Path, settings: Settings, rounds: u32, more: &[
     let mut ledgers: Vec<Ledger> = Vec::new();
     for round in 0..rounds {
         let transactions = 200 + 977 * u64::from(round) % 4_000;
-        let (told, count) =
-            load_until_killed(&mut keel, settings, u64::from(round), |done| done >= transactions)?;
+        let (told, count) = load_until_killed(&mut keel, settings, u64::from(round), transactions)?;
         outcome.acknowledged += count;
         ledgers.extend(told);
         let started = Instant::now();
@@ -54,13 +53,12 @@ pub fn run(binary: &Path, data: &Path, settings: Settings, rounds: u32, more: &[
     Ok(outcome)
 }
 
-/// Terminals run until their connection is cut by the kill, which comes when `enough` says so of the transactions
-/// acknowledged in all. Returns what each was told, and that number.
-pub(crate) fn load_until_killed(
+/// Terminals run until their connection is cut by the kill, which comes after `transactions` in all.
+fn load_until_killed(
     keel: &mut Keel,
     settings: Settings,
     round: u64,
-    enough: impl Fn(u64) -> bool,
+    transactions: u64,
 ) -> Result<(Vec<Ledger>, u64)> {
     let done = AtomicU64::new(0);
     let address = keel.address().clone();
@@ -81,7 +79,7 @@ pub(crate) fn load_until_killed(
                 })
             })
             .collect();
-        while !enough(done.load(Ordering::Relaxed)) && !handles.iter().any(|h| h.is_finished()) {
+        while done.load(Ordering::Relaxed) < transactions && !handles.iter().any(|h| h.is_finished()) {
             std::thread::sleep(Duration::from_micros(200));
         }
         keel.kill();

@@ -82,12 +82,16 @@ enum Turn {
 
 impl Log {
     /// Returns when everything before `lsn` survives a power cut. The caller may be made to do the flush.
+    /// [`LogError::NotWriter`] when the position was [cut](Log::cut) off meanwhile.
     pub fn wait_hardened(&self, lsn: Lsn) -> Result<(), LogError> {
         let shared = &*self.shared;
         if shared.hardened.load(Ordering::Acquire) >= lsn.0 {
             return Ok(());
         }
-        assert!(lsn <= self.appended(), "nobody can wait for what was not appended");
+        if lsn > self.appended() {
+            // It was cut off after the caller had appended it.
+            return Err(LogError::NotWriter);
+        }
         let began = shared.clock.now();
         let outcome = loop {
             match self.take_turn(lsn)? {
@@ -145,6 +149,10 @@ impl Log {
         }
         let poisoned = shared.poisoned.load(Ordering::Acquire);
         let hardened = shared.hardened.load(Ordering::Acquire);
+        let hook = shared.hardened_hook.read().clone();
+        if let Some(hook) = hook {
+            hook(Lsn(hardened));
+        }
         let mut ready: Vec<Arc<Slot>> = Vec::new();
         let next = {
             let mut waiters = shared.waiters.lock();
@@ -177,7 +185,7 @@ fn nanos(time: std::time::Duration) -> u64 {
 }
 
 impl Shared {
-    /// Takes the group that has formed and makes it hardened.
+    /// Takes the group that has formed and makes it hardened. A group ends where an append does, or a received block.
     fn flush_group(&self) -> io::Result<()> {
         let mut writer = self.writer.lock();
         let (mut group, end) = {
@@ -197,6 +205,9 @@ impl Shared {
         self.written.store(end.0, Ordering::Release);
         sync(&group)?;
         self.note_places(&group);
+        if self.agreed.load(Ordering::Relaxed) != u64::MAX {
+            self.note_border(end);
+        }
         let before = self.hardened.swap(end.0, Ordering::AcqRel);
         assert!(before < end.0, "a flush moves the hardened position forward");
         self.count(&group, self.clock.now().saturating_sub(began));

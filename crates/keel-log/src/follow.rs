@@ -15,6 +15,9 @@ use crate::segment::{SEGMENT_HEADER_BYTES, TAIL_BYTES_MIN};
 use keel_base::{Epoch, Lsn};
 use std::sync::atomic::Ordering;
 
+/// Ends of appends that are remembered.
+const BORDERS_MAX: usize = 4096;
+
 impl Log {
     /// Makes this copy the writer, in `epoch`, which must be at least what was promised. Everything received is hardened
     /// first. Returns the term for [`Log::append_in`].
@@ -26,6 +29,7 @@ impl Log {
             return Err(self.not_next(appender.next_lsn, format!("epoch {} is promised", promised.0)));
         }
         self.shared.epoch.store(epoch.0, Ordering::Release);
+        self.shared.borders.lock().clear();
         appender.last_term += 1;
         appender.term = appender.last_term;
         Ok(appender.term)
@@ -89,6 +93,17 @@ impl Log {
     /// What was [said](Log::set_agreed) to be agreed, or found in the block headers at opening.
     pub fn agreed(&self) -> Lsn {
         Lsn(self.shared.agreed.load(Ordering::Acquire))
+    }
+
+    /// The last position at or before `at` that is certainly the end of an append of this writer; known only for what was
+    /// flushed lately and while there was an [agreed](Log::set_agreed) point.
+    pub fn border_before(&self, at: Lsn) -> Option<Lsn> {
+        if self.shared.agreed.load(Ordering::Acquire) == u64::MAX {
+            return Some(at);
+        }
+        let borders = self.shared.borders.lock();
+        let after = borders.partition_point(|border| *border <= at);
+        after.checked_sub(1).and_then(|last| borders.get(last)).copied()
     }
 
     /// Takes a block in stored form (padding may be missing) from who speaks for the epoch `session`, and returns the
@@ -227,6 +242,21 @@ impl Log {
         found.extend(walked.into_iter().filter(|walked| known.is_none_or(|known| known < walked.0)));
         *self.shared.epochs.lock() = found;
         Ok(())
+    }
+}
+
+impl crate::log::Shared {
+    /// Remembers where an append ended. When nobody agrees for long, fewer of the older ones.
+    pub(crate) fn note_border(&self, end: Lsn) {
+        let mut borders = self.borders.lock();
+        borders.push_back(end);
+        if borders.len() > BORDERS_MAX {
+            let mut number = 0;
+            borders.retain(|_| {
+                number += 1;
+                number % 2 == 0
+            });
+        }
     }
 }
 

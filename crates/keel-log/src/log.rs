@@ -117,6 +117,9 @@ pub type Tap = Arc<dyn Fn(&SealedBlock<'_>) + Send + Sync>;
 
 type Hook = Arc<dyn Fn() + Send + Sync>;
 
+/// Called with the hardened position; see [`Log::set_hardened_hook`].
+pub type HardenedHook = Arc<dyn Fn(Lsn) + Send + Sync>;
+
 /// Stands for "whatever term it is" in [`Log::append`].
 const ANY_TERM: u64 = u64::MAX;
 
@@ -160,6 +163,9 @@ pub(crate) struct Shared {
     pub(crate) poison_reason: Mutex<Option<Arc<str>>>,
     pub(crate) tap: RwLock<Option<Tap>>,
     pub(crate) provision_hook: RwLock<Option<Hook>>,
+    pub(crate) hardened_hook: RwLock<Option<HardenedHook>>,
+    /// Ends of the last groups flushed while others have a say, ascending.
+    pub(crate) borders: Mutex<VecDeque<Lsn>>,
     pub(crate) counters: Counters,
 }
 
@@ -451,6 +457,8 @@ impl Log {
             poison_reason: Mutex::new(None),
             tap: RwLock::new(None),
             provision_hook: RwLock::new(None),
+            hardened_hook: RwLock::new(None),
+            borders: Mutex::new(VecDeque::new()),
             counters: Counters::default(),
         };
         Log { shared: Arc::new(shared) }
@@ -574,6 +582,12 @@ impl Log {
     /// Sets who sees every sealed block before it is written locally: the place for network senders.
     pub fn set_tap(&self, tap: Option<Tap>) {
         *self.shared.tap.write() = tap;
+    }
+
+    /// Sets what is called after each flush, on the leader's thread, outside all locks, before waiters are woken; must only
+    /// hand over and return.
+    pub fn set_hardened_hook(&self, hook: Option<HardenedHook>) {
+        *self.shared.hardened_hook.write() = hook;
     }
 
     /// Everything before this survives a power cut.

@@ -4,6 +4,7 @@
 //! <dir>/control.keel      who it is; written last when the database is made
 //! <dir>/data.keel         the base tree
 //! <dir>/log/NNNNN.vlf     the log (not in a volatile database)
+//! <dir>/group.keel        it belongs to an availability group
 //! ```
 //!
 //! The base tree's metadata holds the **redo start**:
@@ -16,19 +17,23 @@
 
 use crate::control::{self, Control};
 use crate::error::{DbError, TxnError};
+use crate::follower::{Follower, Gauged, Rows, Stream};
+use crate::gate::Gate;
 use crate::housekeeping::{Chore, Pace};
 use crate::instance::Instance;
+use crate::marker::{self, Marker};
+use crate::retention::Holders;
+use crate::role::{Role, Roles};
 use crate::transaction::{Isolation, Transaction};
 use keel_base::{DatabaseId, Lsn};
 use keel_log::segment::is_segment;
-use keel_log::{Log, LogOptions, LogStats, OpenFrom};
-use keel_redo::{LogSource, RedoOptions, replay};
+use keel_log::{Log, LogError, LogOptions, LogStats, OpenFrom};
+use keel_redo::{Applier, LogSource, RedoOptions, Task};
 use keel_store::base::{BaseOptions, BaseTree, PAGE_SIZE};
 use keel_store::{CheckpointOptions, Store, Traces, TxnStatus};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -129,14 +134,8 @@ pub enum LogReuseWait {
     LogBackup,
     /// A transaction that streams is open.
     ActiveTransaction,
-}
-
-/// A streaming transaction, as checkpoints see it.
-struct Stream {
-    /// A position at or before its first record.
-    first: Lsn,
-    /// Where its commit ends, once it has one.
-    committed: Option<Lsn>,
+    /// Another replica has not got it yet.
+    AvailabilityReplica,
 }
 
 /// One database. Shared by `Arc`.
@@ -155,8 +154,11 @@ pub struct Database {
     redo_start: AtomicU64,
     /// Log before this is in a backup; `Lsn::MAX` under the simple recovery model, where none is needed.
     backed_up: AtomicU64,
-    /// Keyed by stream id.
-    streams: Mutex<HashMap<u64, Stream>>,
+    pub(crate) role: AtomicU8,
+    pub(crate) roles: Mutex<Roles>,
+    pub(crate) gate: Gate,
+    pub(crate) follower: Arc<Follower>,
+    pub(crate) holders: Holders,
     next_stream: AtomicU64,
     /// Held shared from the append of a commit that drops trees until the store knows of it, so that no checkpoint takes
     /// an LSN in between and forgets the drop.
@@ -215,6 +217,32 @@ fn log_dir(dir: &Path) -> PathBuf {
     dir.join("log")
 }
 
+/// What a database is put together from.
+struct Parts {
+    control: Control,
+    log: Option<Log>,
+    follower: Arc<Follower>,
+    /// Of a member of a group.
+    redo: Option<Arc<Task>>,
+    redo_start: Lsn,
+}
+
+/// Redo of what the follower's limit allows, from the last checkpoint on.
+pub(crate) fn recovery(
+    instance: &Instance,
+    log: &Log,
+    follower: &Arc<Follower>,
+    redo_start: Lsn,
+    checkpoint: Lsn,
+) -> Result<Applier<'static>, DbError> {
+    let source = LogSource::new(log, redo_start)?.up_to(Arc::clone(&follower.limit));
+    let source = Gauged { log: source, follower: Arc::clone(follower) };
+    let workers = instance.options().redo_workers.max(1);
+    let options =
+        RedoOptions { workers, skip_until: checkpoint, watched: Some(crate::follower::CATALOG_TREE) };
+    Ok(Applier::new(Box::new(source), Box::new(Rows(Arc::clone(follower))), &options))
+}
+
 impl Database {
     /// Makes a new, empty database in `dir`. What an earlier creation left half-made there is replaced.
     pub fn create(
@@ -242,11 +270,13 @@ impl Database {
         if let Some(parent) = dir.parent() {
             env.disk.sync_dir(parent)?;
         }
-        let store = Store::new(base, &instance.memory);
-        Ok(Database::assemble(instance, id, dir, control, store, Some(log), Lsn::ZERO))
+        let follower = Follower::new(&Store::new(base, &instance.memory), Lsn::ZERO);
+        let parts = Parts { control, log: Some(log), follower, redo: None, redo_start: Lsn::ZERO };
+        Ok(Database::assemble(instance, id, dir, parts))
     }
 
-    /// Opens the database in `dir`, replaying what its log holds after the last checkpoint.
+    /// Opens the database in `dir`, replaying what its log holds after the last checkpoint: all of it, or for a member of
+    /// a group, which comes up [resolving](Role::Resolving), as much as is known to be agreed.
     pub fn open(
         instance: &Arc<Instance>,
         id: DatabaseId,
@@ -265,21 +295,39 @@ impl Database {
         let checkpoint = root.checkpoint_lsn();
         let redo_start = decode_meta(root.meta(), control.log_id, checkpoint)
             .ok_or_else(|| DbError::Corrupt("the base tree's metadata is of another database".into()))?;
-        let from = OpenFrom { must_reach: root.highest_lsn(), received: false };
+        let highest = root.highest_lsn();
         drop(root);
+        let marker = Marker::read(env, dir)?;
+        let grouped = marker.is_some();
+        let must_reach = if marker.is_some_and(|marker| marker.seeding) { Lsn::ZERO } else { highest };
+        let from = OpenFrom { must_reach, received: grouped };
         let log_options = LogOptions { log_id: control.log_id, ..options.log.clone() };
         let log = Log::open(env, &log_dir(dir), log_options, from)?;
         let store = Store::new(base, &instance.memory);
+        let end = if grouped { log.agreed().max(highest).min(log.hardened()) } else { log.hardened() };
         // No reader comes before the end is reached, so replaced versions need not be kept.
-        store.advance_stable(log.hardened());
-        let redo = RedoOptions { workers: instance.options().redo_workers.max(1), skip_until: checkpoint };
-        let total_bytes = log.hardened().0 - redo_start.0.min(log.hardened().0);
+        store.advance_stable(end);
+        let follower = Follower::new(&store, end);
+        let total_bytes = end.0 - redo_start.0.min(end.0);
         let mut report = |lsn: Lsn| {
             progress(Progress { done_bytes: lsn.0.saturating_sub(redo_start.0), total_bytes });
         };
-        let mut source = LogSource::new(&log, redo_start)?;
-        replay(&mut source, store.as_ref(), &redo, &mut report)?;
-        Ok(Database::assemble(instance, id, dir, control, store, Some(log), redo_start))
+        let applier = recovery(instance, &log, &follower, redo_start, checkpoint)?;
+        applier.run_to_end(&mut report)?;
+        follower.set_applied(applier.applied().max(redo_start));
+        let redo = if grouped {
+            Some(Task::new(applier))
+        } else {
+            // What has no decision in the log of a database that stands alone will never have one.
+            follower.streams.lock().clear();
+            None
+        };
+        let parts = Parts { control, log: Some(log), follower, redo, redo_start };
+        let database = Database::assemble(instance, id, dir, parts);
+        if grouped {
+            database.role.store(Role::Resolving.code(), Ordering::Release);
+        }
+        Ok(database)
     }
 
     fn open_volatile(instance: &Arc<Instance>, id: DatabaseId, dir: &Path) -> Result<Arc<Database>, DbError> {
@@ -289,19 +337,14 @@ impl Database {
         let control = Control::new(env);
         let base =
             BaseTree::create(&env.disk, &data_path(dir), &instance.cache, &base_options(false, &control))?;
-        let store = Store::new(base, &instance.memory);
-        Ok(Database::assemble(instance, id, dir, control, store, None, Lsn::ZERO))
+        let follower = Follower::new(&Store::new(base, &instance.memory), Lsn::ZERO);
+        let parts = Parts { control, log: None, follower, redo: None, redo_start: Lsn::ZERO };
+        Ok(Database::assemble(instance, id, dir, parts))
     }
 
-    fn assemble(
-        instance: &Arc<Instance>,
-        id: DatabaseId,
-        dir: &Path,
-        control: Control,
-        store: Arc<Store>,
-        log: Option<Log>,
-        redo_start: Lsn,
-    ) -> Arc<Database> {
+    fn assemble(instance: &Arc<Instance>, id: DatabaseId, dir: &Path, parts: Parts) -> Arc<Database> {
+        let Parts { control, log, follower, redo, redo_start } = parts;
+        let store = Arc::clone(&follower.store);
         let checkpoint = store.base().root().checkpoint_lsn();
         let mut stream_seed = [0; 4];
         instance.env().random.fill(&mut stream_seed);
@@ -317,7 +360,11 @@ impl Database {
             checkpoint: AtomicU64::new(checkpoint.0),
             redo_start: AtomicU64::new(redo_start.0),
             backed_up: AtomicU64::new(Lsn::MAX.0),
-            streams: Mutex::new(HashMap::new()),
+            role: AtomicU8::new(Role::Standalone.code()),
+            gate: Gate::new(redo.is_none()),
+            roles: Mutex::new(Roles { redo, wrote: false }),
+            follower,
+            holders: Holders::default(),
             // Unlike those of earlier openings, whose undecided streams may still be in the log.
             next_stream: AtomicU64::new(u64::from(u32::from_le_bytes(stream_seed)) << 32 | 1),
             dropping: RwLock::new(()),
@@ -328,8 +375,10 @@ impl Database {
             closed: AtomicBool::new(false),
             counters: Counters::default(),
         });
+        // Set once, here.
+        let _ = database.follower.database.set(Weak::clone(&database.weak));
         if let Some(log) = &database.log {
-            log.truncate_before(database.reusable_before());
+            database.give_log_back();
             let (weak, housekeeper) = (Weak::clone(&database.weak), Arc::clone(&instance.housekeeper));
             log.set_provision_hook(Arc::new(move || housekeeper.ask(&weak, Chore::Provision)));
         }
@@ -346,6 +395,14 @@ impl Database {
     /// Begins a transaction.
     pub fn begin(self: &Arc<Self>, isolation: Isolation) -> Transaction {
         Transaction::new(Arc::clone(self), isolation)
+    }
+
+    /// Begins a transaction whose snapshots are at `lsn` or later, for who was told of that position by redo
+    /// ([`Database::set_catalog_hook`]): everything before it is applied, even if readers in general are not there yet.
+    pub fn begin_at(self: &Arc<Self>, lsn: Lsn, isolation: Isolation) -> Transaction {
+        let txn = Transaction::new(Arc::clone(self), isolation);
+        txn.observe(lsn);
+        txn
     }
 
     /// Its id in this instance.
@@ -444,17 +501,27 @@ impl Database {
     /// the simple model.
     pub fn set_backed_up(&self, lsn: Lsn) {
         self.backed_up.store(lsn.0, Ordering::Release);
+        self.give_log_back();
+    }
+
+    /// Gives back the log that nobody needs any more.
+    pub(crate) fn give_log_back(&self) {
         if let Some(log) = &self.log {
-            log.truncate_before(self.reusable_before());
+            let redo_start = Lsn(self.redo_start.load(Ordering::Acquire));
+            let own = redo_start.min(Lsn(self.backed_up.load(Ordering::Acquire)));
+            self.holders.give_back(own, log.hardened(), |before| log.truncate_before(before));
         }
     }
 
     /// What keeps log space from being used again.
     pub fn log_reuse_wait(&self) -> LogReuseWait {
         let positions = self.positions();
-        if Lsn(self.backed_up.load(Ordering::Acquire)) < positions.checkpoint {
+        let backed_up = Lsn(self.backed_up.load(Ordering::Acquire));
+        if self.holders.oldest().is_some_and(|held| held < positions.redo_start.min(backed_up)) {
+            LogReuseWait::AvailabilityReplica
+        } else if backed_up < positions.checkpoint {
             LogReuseWait::LogBackup
-        } else if positions.redo_start < positions.checkpoint {
+        } else if positions.redo_start < positions.checkpoint && !self.follower.streams.lock().is_empty() {
             LogReuseWait::ActiveTransaction
         } else if positions.checkpoint < positions.hardened {
             LogReuseWait::Checkpoint
@@ -463,12 +530,7 @@ impl Database {
         }
     }
 
-    fn reusable_before(&self) -> Lsn {
-        let redo_start = Lsn(self.redo_start.load(Ordering::Acquire));
-        redo_start.min(Lsn(self.backed_up.load(Ordering::Acquire)))
-    }
-
-    /// Merges everything hardened so far into the base tree and gives log space back, as fast as the limit allows.
+    /// Merges everything hardened (in a group: agreed and applied) so far into the base tree and gives log space back, as fast as the limit allows.
     pub fn checkpoint(&self) -> Result<(), DbError> {
         self.run_checkpoint(false)
     }
@@ -499,21 +561,20 @@ impl Database {
 
     fn run_checkpoint(&self, background: bool) -> Result<(), DbError> {
         self.checkpoint_asked.store(false, Ordering::Release);
-        if let Some(log) = &self.log {
-            self.store.advance_stable(log.hardened());
-        }
+        self.advance_visible();
         let checkpoint = {
             let _nobody_drops = self.dropping.write();
             self.store.begin_checkpoint()
         };
         let lsn = checkpoint.lsn();
-        let redo_start = self.oldest_stream_needed(lsn);
+        let redo_start = self.replay_must_begin(lsn);
         let moved = lsn > Lsn(self.checkpoint.load(Ordering::Acquire));
         if !moved && redo_start == Lsn(self.redo_start.load(Ordering::Acquire)) {
             drop(checkpoint);
             // Nothing to merge, but a reader that held up the eviction may have gone.
             self.store.evict(Traces::Keep);
             self.forget_traces_when_full();
+            self.poke_redo();
             return Ok(());
         }
         let clock = self.instance.env().clock.as_ref();
@@ -528,9 +589,10 @@ impl Database {
         assert!(report.lsn == lsn, "the checkpoint stands where it began");
         self.checkpoint.fetch_max(lsn.0, Ordering::AcqRel);
         self.redo_start.fetch_max(redo_start.0, Ordering::AcqRel);
-        if let Some(log) = &self.log {
-            log.truncate_before(self.reusable_before());
-        }
+        self.give_log_back();
+        self.settle_seeding()?;
+        // Redo may have been waiting for memory.
+        self.poke_redo();
         self.counters.checkpoints.fetch_add(1, Ordering::Relaxed);
         self.counters.checkpoint_pages.fetch_add(report.merge.pages_written, Ordering::Relaxed);
         let took = clock.now().saturating_sub(began);
@@ -550,11 +612,31 @@ impl Database {
     }
 
     /// Where a replay must begin that has everything up to `checkpoint`: before the first record of each stream that is
-    /// open there, or was and has committed since.
-    fn oldest_stream_needed(&self, checkpoint: Lsn) -> Lsn {
-        let mut streams = self.streams.lock();
+    /// open there, or was and has committed since; and not inside a group, which the agreed point may be.
+    fn replay_must_begin(&self, checkpoint: Lsn) -> Lsn {
+        let mut streams = self.follower.streams.lock();
         streams.retain(|_, stream| stream.committed.is_none_or(|end| end > checkpoint));
-        streams.values().map(|stream| stream.first).min().map_or(checkpoint, |first| first.min(checkpoint))
+        let first = streams.values().map(|stream| stream.first).min().unwrap_or(checkpoint);
+        drop(streams);
+        let border = match (&self.log, self.role()) {
+            (Some(log), Role::Primary) => {
+                log.border_before(checkpoint).unwrap_or(Lsn(self.redo_start.load(Ordering::Acquire)))
+            }
+            _ => checkpoint,
+        };
+        first.min(border).max(Lsn(self.redo_start.load(Ordering::Acquire)))
+    }
+
+    /// A seeded base tree that the log has caught up with is like any other.
+    fn settle_seeding(&self) -> Result<(), DbError> {
+        let Some(log) = self.log.as_ref().filter(|_| self.role() != Role::Standalone) else { return Ok(()) };
+        let env = self.instance.env();
+        if Marker::read(env, &self.dir)?.is_some_and(|marker| marker.seeding)
+            && log.hardened() >= self.store.base().root().highest_lsn()
+        {
+            Marker { seeding: false }.write(env, &self.dir)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn ask_for_checkpoint(&self) {
@@ -576,7 +658,7 @@ impl Database {
     /// A new stream id, known to checkpoints before its first record has a place.
     pub(crate) fn begin_stream(&self) -> u64 {
         let id = self.next_stream.fetch_add(1, Ordering::Relaxed);
-        let mut streams = self.streams.lock();
+        let mut streams = self.follower.streams.lock();
         // Under the lock: a checkpoint that looks later sees it, one that looked before began before this position.
         let first = self.log.as_ref().map_or(Lsn::ZERO, Log::appended);
         streams.insert(id, Stream { first, committed: None });
@@ -585,7 +667,7 @@ impl Database {
 
     /// The stream committed at `end`, or never happened.
     pub(crate) fn end_stream(&self, id: u64, end: Option<Lsn>) {
-        let mut streams = self.streams.lock();
+        let mut streams = self.follower.streams.lock();
         match (end, streams.get_mut(&id)) {
             (Some(end), Some(stream)) => stream.committed = Some(end),
             _ => {
@@ -615,24 +697,43 @@ impl Database {
         let since = end.0.saturating_sub(self.checkpoint.load(Ordering::Relaxed));
         if since > self.instance.options().checkpoint_log_bytes
             && !self.checkpoint_asked.load(Ordering::Relaxed)
-            && !self.instance.checkpoints_held()
         {
             self.ask_for_checkpoint();
         }
     }
 
-    /// Returns when everything before `lsn` survives a power cut, and lets snapshots see it.
-    pub(crate) fn wait_hardened(&self, lsn: Lsn) -> Result<(), TxnError> {
+    /// Returns when a commit of `term` at `lsn` survives a power cut, and in a group whatever the group promises, and lets
+    /// snapshots see it.
+    pub(crate) fn wait_committed(&self, lsn: Lsn, term: u64) -> Result<(), TxnError> {
         if let Some(log) = &self.log {
-            log.wait_hardened(lsn)?;
-            self.store.advance_stable(log.hardened());
+            match log.wait_hardened(lsn) {
+                Ok(()) => self.gate.wait(lsn, term)?,
+                // The position was cut off, so the term is over.
+                Err(LogError::NotWriter) => return self.gate.outcome_of(lsn, term),
+                Err(error) => return Err(error.into()),
+            }
+            self.advance_visible();
         }
         Ok(())
+    }
+
+    /// Lets snapshots see what may be seen: what is hardened, in a group also agreed. On a replica that is not the
+    /// primary redo does that.
+    #[inline]
+    pub(crate) fn advance_visible(&self) {
+        if let Some(log) = &self.log {
+            // In this order: who loses its role in between has agreed to no less.
+            let hardened = log.hardened();
+            self.store.advance_stable(hardened.min(self.gate.cap()));
+        }
     }
 
     /// Checkpoints and closes: later commits that write fail.
     pub fn close(&self) -> Result<(), DbError> {
         self.closed.store(true, Ordering::Release);
+        if let Some(task) = self.roles.lock().redo.take() {
+            task.stop();
+        }
         if let Some(log) = &self.log {
             log.flush()?;
             self.checkpoint()?;
@@ -648,7 +749,7 @@ fn wipe(env: &keel_base::env::Env, dir: &Path) -> Result<(), DbError> {
     if !disk.exists(dir) {
         return Ok(());
     }
-    for file in [control::path(dir), data_path(dir)] {
+    for file in [control::path(dir), data_path(dir), marker::path(dir)] {
         if disk.exists(&file) {
             disk.remove(&file)?;
         }

@@ -143,7 +143,7 @@ impl From<RedoError> for DbError {
         match error {
             RedoError::Log(log) => log.into(),
             RedoError::Store(store) => store.into(),
-            RedoError::Damaged { .. } => DbError::Corrupt(text(&error)),
+            RedoError::Damaged { .. } | RedoError::Stopped { .. } => DbError::Corrupt(text(&error)),
         }
     }
 }

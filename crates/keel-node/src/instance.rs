@@ -5,11 +5,12 @@ use crate::housekeeping::Housekeeper;
 use crate::pressure::{Pressure, Verdict};
 use keel_base::TxnId;
 use keel_base::env::Env;
+use keel_redo::RedoPool;
 use keel_store::MemoryAccount;
 use keel_store::base::PageCache;
 use keel_store::lock::LockManager;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// Set aside for sessions, plans, log buffers and the like.
@@ -22,7 +23,7 @@ pub struct InstanceOptions {
     pub memory_bytes: usize,
     /// Bytes a second that checkpoints may write (`-k`); 0 = no limit.
     pub checkpoint_bytes_per_second: u64,
-    /// Threads of recovery.
+    /// Threads of recovery, and of redo for all databases together; 0 = redo runs on the thread that asks for it.
     pub redo_workers: usize,
     /// A database is checkpointed when this much log would have to be replayed (from the target recovery time).
     pub checkpoint_log_bytes: u64,
@@ -56,10 +57,9 @@ pub struct Instance {
     overhead: AtomicU64,
     pub(crate) pressure: Pressure,
     pub(crate) housekeeper: Arc<Housekeeper>,
+    pub(crate) redo: RedoPool,
     databases: Mutex<Vec<Weak<Database>>>,
     next_txn: AtomicU64,
-    /// Length of log is no reason for a checkpoint.
-    checkpoints_held: AtomicBool,
 }
 
 impl Instance {
@@ -75,9 +75,9 @@ impl Instance {
             overhead: AtomicU64::new(0),
             pressure: Pressure::new(budget as u64),
             housekeeper: Housekeeper::new(),
+            redo: RedoPool::new(options.redo_workers),
             databases: Mutex::new(Vec::new()),
             next_txn: AtomicU64::new(1),
-            checkpoints_held: AtomicBool::new(false),
             env,
             options,
         })
@@ -91,16 +91,6 @@ impl Instance {
     /// How it was set up.
     pub fn options(&self) -> &InstanceOptions {
         &self.options
-    }
-
-    /// Whether checkpoints are held off however long the log gets (trace flag 3505). Those that are asked for, or that
-    /// memory needs, still come.
-    pub fn hold_checkpoints(&self, hold: bool) {
-        self.checkpoints_held.store(hold, Ordering::Relaxed);
-    }
-
-    pub(crate) fn checkpoints_held(&self) -> bool {
-        self.checkpoints_held.load(Ordering::Relaxed)
     }
 
     /// All locks.

@@ -31,23 +31,33 @@
 //! SQL, sessions, sockets, replicas (they come between `append` and `hardened`).
 
 pub mod check;
+pub mod checksum;
 pub mod control;
 pub mod database;
 pub mod error;
+pub mod follower;
+mod gate;
 pub mod housekeeping;
 pub mod instance;
 pub mod locks;
+mod marker;
 pub mod pressure;
 pub mod read;
+pub mod retention;
+pub mod role;
 pub mod transaction;
 
 pub use check::DbCheck;
+pub use checksum::TreeChecksum;
 pub use database::{Database, DbOptions, DbPositions, DbStats, Durability, LogReuseWait, Progress};
 pub use error::{DbError, TxnError};
+pub use follower::{CATALOG_TREE, PositionHook};
 pub use instance::{Instance, InstanceOptions};
 pub use keel_store::RowRef;
 pub use locks::Agent;
 pub use read::{Cursor, Direction, ReadView};
+pub use retention::LogHolder;
+pub use role::Role;
 pub use transaction::{Commit, Isolation, LockMode, Mark, Transaction};
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Databases on a disk that misbehaves, against a model, and the isolation levels.
 
 mod crash;
+mod group;
 mod isolation;
 mod memory;
 

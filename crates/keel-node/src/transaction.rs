@@ -98,11 +98,14 @@ pub struct Transaction {
     log_bytes: u64,
     /// Whether it holds the lock that stands for itself.
     announced: bool,
+    /// The term of the database in which it began; 0 where nothing may be written.
+    term: u64,
 }
 
 impl Transaction {
     pub(crate) fn new(db: Arc<Database>, isolation: Isolation) -> Transaction {
         let id = db.instance().next_txn();
+        let term = db.gate.term();
         Transaction {
             db,
             id,
@@ -121,7 +124,13 @@ impl Transaction {
             charged: 0,
             log_bytes: 0,
             announced: false,
+            term,
         }
+    }
+
+    /// Its snapshots show at least this.
+    pub(crate) fn observe(&self, lsn: Lsn) {
+        self.observed.note(lsn);
     }
 
     /// Its id.
@@ -152,14 +161,6 @@ impl Transaction {
     /// How long to wait for locks; `None` = for ever (SET LOCK_TIMEOUT).
     pub fn set_lock_timeout(&mut self, timeout: Option<Duration>) {
         self.wait = timeout.map_or(Wait::Forever, Wait::AtMost);
-    }
-
-    /// How long it waits for locks now.
-    pub fn lock_timeout(&self) -> Option<Duration> {
-        match self.wait {
-            Wait::Forever => None,
-            Wait::AtMost(timeout) => Some(timeout),
-        }
     }
 
     /// SET DEADLOCK_PRIORITY, -10..=10.
@@ -198,7 +199,17 @@ impl Transaction {
     }
 
     /// The same for a statement or table that asks for another isolation level than the transaction's (table hints).
+    /// On a replica that is not the primary it is a snapshot whatever was asked for: its redo takes no locks.
     pub fn view_as(&mut self, isolation: Isolation) -> ReadView {
+        if self.term == 0 {
+            return ReadView(View::Snapshot(match self.isolation {
+                Isolation::Snapshot => self.own_snapshot(),
+                _ => {
+                    let at_least = self.observed_and_stable();
+                    self.db.store().snapshot(at_least)
+                }
+            }));
+        }
         ReadView(match isolation {
             Isolation::ReadUncommitted => View::Dirty,
             Isolation::ReadCommitted => {
@@ -211,18 +222,19 @@ impl Transaction {
         })
     }
 
-    /// Where a snapshot must be at least; what has hardened is stable after this.
+    /// Where a snapshot must be at least; what may be seen is stable after this.
     fn observed_and_stable(&self) -> Lsn {
-        if let Some(log) = self.db.log() {
-            self.db.store().advance_stable(log.hardened());
-        }
+        self.db.advance_visible();
         self.observed.get()
     }
 
     fn own_snapshot(&mut self) -> Snapshot {
         if self.snapshot.is_none() {
             let at_least = self.observed_and_stable();
-            self.snapshot = Some(self.db.store().snapshot_of_writer(at_least));
+            let store = self.db.store();
+            let writes = self.term != 0;
+            self.snapshot =
+                Some(if writes { store.snapshot_of_writer(at_least) } else { store.snapshot(at_least) });
         }
         self.snapshot.clone().expect("made just now")
     }
@@ -479,6 +491,9 @@ impl Transaction {
         if self.db.is_closed() {
             return Err(TxnError::Poisoned("the database is closed".into()));
         }
+        if self.term == 0 || self.term != self.db.gate.term() {
+            return Err(TxnError::RoleChanged("the database cannot be written here (any more)".into()));
+        }
         if self.writes > 0 {
             let bytes = u64::from(WRITES_PER_LOOK) * OVERHEAD_BYTES;
             self.db.instance().charge(bytes);
@@ -532,7 +547,7 @@ impl Transaction {
     fn send_part(&mut self) -> Result<(), TxnError> {
         let Some(log) = self.db.log() else { return Ok(()) };
         let stream = self.stream.get_or_insert_with(|| Stream { id: self.db.begin_stream(), records: 0 });
-        let end = log.append(self.buffer.seal(GroupKind::Part, stream.id, 0), |_| ())?;
+        let end = log.append_in(self.term, self.buffer.seal(GroupKind::Part, stream.id, 0), |_| ())?;
         stream.records += u64::from(self.buffer.records());
         self.buffer.clear(self.db.instance().options().stream_bytes * 2);
         self.lock_owner().set_log_used(self.log_bytes);
@@ -568,7 +583,7 @@ impl Transaction {
         self.buffer.clear(self.db.instance().options().stream_bytes * 2);
         if let (Some(log), Some(stream)) = (self.db.log(), &mut self.stream) {
             let keep = i64::try_from(mark.records).expect("fewer than 2^63 records");
-            log.append(self.buffer.seal(GroupKind::Rollback, stream.id, keep), |_| ())?;
+            log.append_in(self.term, self.buffer.seal(GroupKind::Rollback, stream.id, keep), |_| ())?;
             self.buffer.clear(self.db.instance().options().stream_bytes * 2);
             stream.records = mark.records;
         }
@@ -596,7 +611,7 @@ impl Transaction {
         if let (Some(log), Some(stream)) = (self.db.log(), self.stream.take()) {
             self.buffer.clear(0);
             // Without this record, or without log, the stream has no commit either way.
-            let _ = log.append(self.buffer.seal(GroupKind::Abort, stream.id, 0), |_| ());
+            let _ = log.append_in(self.term, self.buffer.seal(GroupKind::Abort, stream.id, 0), |_| ());
             self.db.end_stream(stream.id, None);
         }
         self.dropped_trees.clear();
@@ -622,7 +637,7 @@ impl Transaction {
         }
         self.stream = None;
         self.dropped_trees.clear();
-        Ok(Commit { db: Arc::clone(&self.db), lsn })
+        Ok(Commit { db: Arc::clone(&self.db), lsn, term: self.term })
     }
 
     fn append_commit(&mut self) -> Result<Lsn, TxnError> {
@@ -641,7 +656,7 @@ impl Transaction {
                     None => (GroupKind::Whole, 0),
                 };
                 let group = self.buffer.seal(kind, stream, micros(self.db.instance().env()));
-                let lsn = log.append(group, |lsn| status.commit_at(lsn))?;
+                let lsn = log.append_in(self.term, group, |lsn| status.commit_at(lsn))?;
                 self.db.note_appended(lsn);
                 lsn
             }
@@ -672,6 +687,7 @@ impl Drop for Transaction {
 pub struct Commit {
     db: Arc<Database>,
     lsn: Lsn,
+    term: u64,
 }
 
 impl Commit {
@@ -680,8 +696,13 @@ impl Commit {
         self.lsn
     }
 
-    /// Returns when it is durable. After an error the commit is in doubt: only recovery can tell.
+    /// Returns when it is durable, here and where its group wants it. After an error the commit is in doubt: only
+    /// recovery, or the group, can tell.
     pub fn wait(self) -> Result<(), TxnError> {
-        self.db.wait_hardened(self.lsn)
+        if self.term == 0 {
+            // It has read what was agreed, and written nothing.
+            return Ok(());
+        }
+        self.db.wait_committed(self.lsn, self.term)
     }
 }

@@ -1,32 +1,35 @@
-//! Replay: W workers walk the same chunks of the log and apply each its share.
+//! Replay: W lanes walk the same chunks of the log and apply each its share.
 //!
 //! ```text
-//!              ┌─► worker 0 (hash % W = 0) ─┐
-//!   Source ──► │   window of chunks         │ ──► Target
-//!              └─► worker 1 (hash % W = 1) ─┘
+//!              ┌─► lane 0 (hash % W = 0) ─┐
+//!   Source ──► │   window of chunks       │ ──► Target, and the applied point: the hindmost lane's
+//!              └─► lane 1 (hash % W = 1) ─┘
 //! ```
 //!
-//! The window holds the chunks between the slowest and the fastest worker, at most [`WINDOW_CHUNKS_MAX`]. Whoever is
-//! first to need the next chunk fetches it (outside the lock); the others find it there. The last worker out of a chunk
+//! The window holds the chunks between the slowest and the fastest lane, at most [`WINDOW_CHUNKS_MAX`]. Whoever is
+//! first to need the next chunk fetches it (outside the lock); the others find it there. The last lane out of a chunk
 //! lets it go, unless a stream's part lies in it: then it stays until the stream is decided.
 //!
-//! Trees that were dropped are dropped at the end, when no worker can touch them any more.
+//! An [`Applier`] never blocks on another lane: [`Applier::work`] does one chunk of one lane, or says that there is
+//! nothing to do now. So any threads can drive any number of appliers ([`crate::pool`]); [`replay`] gives each lane a thread
+//! and stops at the end of the source.
+//!
+//! Lanes meet only in the **applied point**. Before it moves, the trees dropped up to there are reported, and the target
+//! is told whether a watched tree (the catalog) was changed; so whoever reads at the applied point finds everything of the
+//! past and nothing of the future.
 
 use crate::record::{Change, Group, GroupKind, RowRecord};
 use hashbrown::HashMap;
 use keel_base::{Lsn, TreeId};
-use keel_log::block::FLAG_UNFINISHED;
-use keel_log::{Log, LogError, Scanner};
+use keel_log::LogError;
 use keel_store::{Store, StoreError};
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Chunks that the fastest worker may be ahead of the slowest.
 pub const WINDOW_CHUNKS_MAX: usize = 16;
-/// A chunk is ended at the first chance after this many bytes.
-const CHUNK_BYTES: usize = 256 << 10;
 
 /// A run of whole groups.
 #[derive(Debug)]
@@ -37,18 +40,56 @@ pub struct Chunk {
     pub bytes: Vec<u8>,
 }
 
+impl Chunk {
+    /// Position behind the last byte.
+    pub fn end(&self) -> Lsn {
+        self.first_lsn.advance(self.bytes.len() as u64)
+    }
+}
+
 /// Where the log to replay comes from.
 pub trait Source: Send {
-    /// The next chunk in order; `None` at the end.
+    /// The next chunk in order; `None` when there is none yet. May be asked again.
     fn next(&mut self) -> Result<Option<Chunk>, RedoError>;
 }
 
 /// Where rows go.
-pub trait Target: Sync {
+pub trait Target: Send + Sync {
     /// Applies a committed change. Called in ascending order per key.
     fn apply(&self, lsn: Lsn, record: &RowRecord<'_>) -> Result<(), StoreError>;
-    /// A tree was dropped by the commit at `lsn`. Called when all rows are applied.
+    /// A tree was dropped by the commit at `lsn`. Called when all rows up to there are applied.
     fn drop_tree(&self, tree: TreeId, lsn: Lsn);
+    /// Everything before `to` is applied. Called in ascending order, one call at a time. `watched` says that a commit
+    /// since the last call changed the [watched](RedoOptions::watched) tree.
+    fn applied(&self, to: Lsn, watched: bool) {
+        let _ = (to, watched);
+    }
+    /// The first part of a streaming transaction was met at `first`. Called before [`Target::applied`] passes it.
+    fn stream_opened(&self, stream: u64, first: Lsn) {
+        let _ = (stream, first);
+    }
+    /// A streaming transaction was committed at `end`, or aborted. Called before [`Target::applied`] passes it.
+    fn stream_closed(&self, stream: u64, end: Option<Lsn>) {
+        let _ = (stream, end);
+    }
+}
+
+impl<T: Target + ?Sized> Target for &T {
+    fn apply(&self, lsn: Lsn, record: &RowRecord<'_>) -> Result<(), StoreError> {
+        (**self).apply(lsn, record)
+    }
+    fn drop_tree(&self, tree: TreeId, lsn: Lsn) {
+        (**self).drop_tree(tree, lsn);
+    }
+    fn applied(&self, to: Lsn, watched: bool) {
+        (**self).applied(to, watched);
+    }
+    fn stream_opened(&self, stream: u64, first: Lsn) {
+        (**self).stream_opened(stream, first);
+    }
+    fn stream_closed(&self, stream: u64, end: Option<Lsn>) {
+        (**self).stream_closed(stream, end);
+    }
 }
 
 impl Target for Store {
@@ -76,6 +117,12 @@ pub enum RedoError {
     /// The store refused a change.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// An earlier error stopped it.
+    #[error("stopped before: {what}")]
+    Stopped {
+        /// That error.
+        what: String,
+    },
     /// A valid block holds something that is no group.
     #[error("no valid record at log position {at}")]
     Damaged {
@@ -87,10 +134,12 @@ pub enum RedoError {
 /// How to replay.
 #[derive(Clone, Copy, Debug)]
 pub struct RedoOptions {
-    /// Number of workers, at least 1.
+    /// Number of lanes, at least 1.
     pub workers: usize,
     /// Commits at or before this are in the target already.
     pub skip_until: Lsn,
+    /// The tree whose changes are announced with the applied point.
+    pub watched: Option<TreeId>,
 }
 
 /// What a replay has done.
@@ -110,161 +159,327 @@ pub struct Applied {
     pub undecided: u64,
 }
 
-/// Reads the hardened end of a log, from `from` on (which begins a group).
-pub struct LogSource {
-    scanner: Scanner,
-    from: Lsn,
-}
-
-impl LogSource {
-    /// A source that starts at `from`.
-    pub fn new(log: &Log, from: Lsn) -> Result<LogSource, LogError> {
-        Ok(LogSource { scanner: log.scan(from)?, from })
-    }
-}
-
-impl Source for LogSource {
-    fn next(&mut self) -> Result<Option<Chunk>, RedoError> {
-        let mut chunk: Option<Chunk> = None;
-        while let Some(block) = self.scanner.next()? {
-            let skip = self.from.0.saturating_sub(block.header.first_lsn.0);
-            let first_lsn = block.header.first_lsn.max(self.from);
-            let payload = usize::try_from(skip).ok().and_then(|skip| block.payload().get(skip..));
-            let payload = payload.ok_or(RedoError::Damaged { at: first_lsn })?;
-            let chunk = chunk
-                .get_or_insert_with(|| Chunk { first_lsn, bytes: Vec::with_capacity(CHUNK_BYTES * 5 / 4) });
-            chunk.bytes.extend_from_slice(payload);
-            if chunk.bytes.len() >= CHUNK_BYTES && block.header.flags & FLAG_UNFINISHED == 0 {
-                break;
-            }
-        }
-        Ok(chunk.filter(|c| !c.bytes.is_empty()))
-    }
-}
-
-/// Replays everything `source` has. `progress` is called with the position that has been walked by one worker.
+/// Replays everything `source` has. `progress` is called with the position that all lanes have reached.
 pub fn replay(
     source: &mut dyn Source,
     target: &dyn Target,
     options: &RedoOptions,
     progress: &mut dyn FnMut(Lsn),
 ) -> Result<Applied, RedoError> {
-    assert!(options.workers >= 1, "somebody has to do the work");
-    let feed = Feed::new(source, options.workers);
-    let results: Vec<Result<Worker<'_>, RedoError>> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..options.workers)
-            .map(|number| {
-                let feed = &feed;
-                scope.spawn(move || Worker::new(number, target, options).run(feed, &mut |_| ()))
-            })
-            .collect();
-        let own = Worker::new(0, target, options).run(&feed, progress);
-        let joined =
-            others.into_iter().map(|w| w.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        std::iter::once(own).chain(joined).collect()
-    });
-    let mut total = Applied::default();
-    let mut drops = Vec::new();
-    for (number, result) in results.into_iter().enumerate() {
-        let worker = result?;
-        if number == 0 {
-            total = worker.applied;
-            total.undecided = worker.streams.len() as u64;
-        } else {
-            assert!(total.end == worker.applied.end, "all workers walk the whole log");
-            total.records += worker.applied.records;
-        }
-        drops.extend(worker.drops);
-    }
-    feed.into_error().map_or(Ok(()), Err)?;
-    for (tree, lsn) in drops {
-        target.drop_tree(tree, lsn);
-    }
-    Ok(total)
+    let applier = Applier::new(Box::new(source), Box::new(target), options);
+    applier.run_to_end(progress)?;
+    Ok(applier.totals())
 }
 
-/// The window of chunks that the workers share.
-struct Feed<'s> {
-    state: Mutex<FeedState>,
-    arrived: Condvar,
-    source: Mutex<&'s mut dyn Source>,
+impl<S: Source + ?Sized> Source for &mut S {
+    fn next(&mut self) -> Result<Option<Chunk>, RedoError> {
+        (**self).next()
+    }
 }
 
-struct FeedState {
+/// What [`Applier::work`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// One chunk.
+    Worked,
+    /// Another lane must move first; the number is for [`Applier::wait_change`].
+    Wait(u64),
+    /// The source has nothing more now.
+    Idle,
+    /// An error stopped the applier: [`Applier::error`].
+    Failed,
+}
+
+/// Applies a log to a target, by lanes. See the module.
+pub struct Applier<'t> {
+    source: Mutex<Box<dyn Source + 't>>,
+    target: Box<dyn Target + 't>,
+    options: RedoOptions,
+    lanes: Vec<Mutex<Lane>>,
+    feed: Mutex<Feed>,
+    changed: Condvar,
+}
+
+/// The window of chunks that the lanes share, and how far each has come.
+struct Feed {
     window: VecDeque<Arc<Chunk>>,
     /// Index of `window[0]`.
     first: usize,
-    /// The chunk each worker needs next.
+    /// The chunk each lane needs next.
     needs: Vec<usize>,
+    /// Position each lane has reached.
+    ends: Vec<Lsn>,
     fetching: bool,
-    ended: bool,
+    /// Counts everything that another lane may wait for.
+    changes: u64,
+    /// Why the applier stopped, in words, and the error itself until somebody took it.
+    failed: Option<String>,
     error: Option<RedoError>,
+    /// Trees dropped and watched trees changed behind the applied point.
+    drops: Vec<(TreeId, Lsn)>,
+    watched: Vec<Lsn>,
+    /// Whether a lane is reporting to the target.
+    reporting: bool,
+    applied: Lsn,
 }
 
-impl<'s> Feed<'s> {
-    fn new(source: &'s mut dyn Source, workers: usize) -> Feed<'s> {
-        let state = FeedState {
+impl Feed {
+    fn fail(&mut self, error: RedoError) {
+        if self.failed.is_none() {
+            self.failed = Some(error.to_string());
+            self.error = Some(error);
+        }
+    }
+}
+
+impl<'t> Applier<'t> {
+    /// An applier that has done nothing yet.
+    ///
+    /// # Panics
+    /// Without a lane nothing would ever be done.
+    pub fn new(
+        source: Box<dyn Source + 't>,
+        target: Box<dyn Target + 't>,
+        options: &RedoOptions,
+    ) -> Applier<'t> {
+        assert!(options.workers >= 1, "somebody has to do the work");
+        let feed = Feed {
             window: VecDeque::new(),
             first: 0,
-            needs: vec![0; workers],
+            needs: vec![0; options.workers],
+            ends: vec![Lsn::ZERO; options.workers],
             fetching: false,
-            ended: false,
+            changes: 0,
+            failed: None,
             error: None,
+            drops: Vec::new(),
+            watched: Vec::new(),
+            reporting: false,
+            applied: Lsn::ZERO,
         };
-        Feed { state: Mutex::new(state), arrived: Condvar::new(), source: Mutex::new(source) }
-    }
-
-    fn into_error(self) -> Option<RedoError> {
-        self.state.into_inner().error
-    }
-
-    /// Stops everybody.
-    fn stop(&self) {
-        self.state.lock().ended = true;
-        self.arrived.notify_all();
-    }
-
-    fn get(&self, worker: usize, index: usize) -> Option<Arc<Chunk>> {
-        let mut state = self.state.lock();
-        state.needs[worker] = index;
-        let slowest = state.needs.iter().copied().min().unwrap_or(index);
-        if state.first < slowest {
-            while state.first < slowest {
-                state.window.pop_front();
-                state.first += 1;
-            }
-            self.arrived.notify_all();
+        Applier {
+            source: Mutex::new(source),
+            target,
+            options: *options,
+            lanes: (0..options.workers).map(|number| Mutex::new(Lane::new(number))).collect(),
+            feed: Mutex::new(feed),
+            changed: Condvar::new(),
         }
+    }
+
+    /// Number of lanes.
+    pub fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// Everything before this is applied and reported; zero before the first chunk is.
+    pub fn applied(&self) -> Lsn {
+        self.feed.lock().applied
+    }
+
+    /// What stopped the applier, in words.
+    pub fn error(&self) -> Option<String> {
+        self.feed.lock().failed.clone()
+    }
+
+    /// Ids of the streams that are not decided. Call while no lane works.
+    pub fn undecided(&self) -> Vec<u64> {
+        self.lanes[0].lock().streams.keys().copied().collect()
+    }
+
+    /// What was done so far. Call while no lane works.
+    pub fn totals(&self) -> Applied {
+        let mut total = Applied::default();
+        for (number, lane) in self.lanes.iter().enumerate() {
+            let lane = lane.lock();
+            if number == 0 {
+                total = Applied { undecided: lane.streams.len() as u64, ..lane.applied };
+            } else {
+                total.records += lane.applied.records;
+            }
+        }
+        total
+    }
+
+    /// Lets every lane run on a thread of its own (lane 0 on the caller's) until the source has nothing more.
+    pub fn run_to_end(&self, progress: &mut dyn FnMut(Lsn)) -> Result<(), RedoError> {
+        std::thread::scope(|scope| {
+            for lane in 1..self.lanes() {
+                scope.spawn(move || self.run_lane(lane, &mut |_| ()));
+            }
+            self.run_lane(0, progress);
+        });
+        match self.feed.lock().error.take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn run_lane(&self, lane: usize, progress: &mut dyn FnMut(Lsn)) {
         loop {
-            if let Some(chunk) = state.window.get(index - state.first) {
-                return Some(Arc::clone(chunk));
+            match self.work(lane, &|| ()) {
+                Turn::Worked => progress(self.feed.lock().ends[lane]),
+                Turn::Wait(seen) => self.wait_change(seen),
+                Turn::Idle | Turn::Failed => return,
             }
-            if state.ended {
-                return None;
-            }
-            if state.fetching || state.window.len() >= WINDOW_CHUNKS_MAX {
-                self.arrived.wait(&mut state);
-                continue;
-            }
-            state.fetching = true;
-            drop(state);
-            let fetched = self.source.lock().next();
-            state = self.state.lock();
-            state.fetching = false;
-            match fetched {
-                Ok(Some(chunk)) => state.window.push_back(Arc::new(chunk)),
-                Ok(None) => state.ended = true,
-                Err(error) => {
-                    state.error = Some(error);
-                    state.ended = true;
+        }
+    }
+
+    /// Works all lanes on the caller's thread, together with whoever else does, until the source has nothing more.
+    pub fn drain(&self) -> Result<(), RedoError> {
+        loop {
+            let mut idle = true;
+            for lane in 0..self.lanes() {
+                match self.work(lane, &|| ()) {
+                    Turn::Worked => idle = false,
+                    Turn::Wait(seen) => {
+                        idle = false;
+                        if lane + 1 == self.lanes() {
+                            self.wait_change(seen);
+                        }
+                    }
+                    Turn::Idle => {}
+                    Turn::Failed => {
+                        let mut feed = self.feed.lock();
+                        let what = feed.failed.clone().unwrap_or_default();
+                        return Err(feed.error.take().unwrap_or(RedoError::Stopped { what }));
+                    }
                 }
             }
-            self.arrived.notify_all();
+            if idle {
+                let mut feed = self.feed.lock();
+                while feed.reporting {
+                    self.changed.wait(&mut feed);
+                }
+                return Ok(());
+            }
         }
+    }
+
+    /// Returns when something has changed since a [`Turn::Wait`].
+    pub fn wait_change(&self, seen: u64) {
+        let mut feed = self.feed.lock();
+        while feed.changes == seen {
+            self.changed.wait(&mut feed);
+        }
+    }
+
+    /// Takes one lane one chunk further. `wake` is called when other lanes may have work now that had none.
+    pub fn work(&self, number: usize, wake: &dyn Fn()) -> Turn {
+        let mut lane = self.lanes[number].lock();
+        let (chunk, fetched) = match self.take_chunk(number) {
+            Ok(taken) => taken,
+            Err(turn) => return turn,
+        };
+        if fetched {
+            wake();
+        }
+        if let Err(error) = lane.walk(&chunk, &*self.target, &self.options) {
+            let mut feed = self.feed.lock();
+            feed.fail(error);
+            self.note_change(&mut feed);
+            return Turn::Failed;
+        }
+        if self.finish_chunk(number, &mut lane, chunk.end()) {
+            wake();
+        }
+        Turn::Worked
+    }
+
+    fn note_change(&self, feed: &mut Feed) {
+        feed.changes += 1;
+        self.changed.notify_all();
+    }
+
+    /// The chunk that a lane needs, and whether it was fetched for it.
+    fn take_chunk(&self, number: usize) -> Result<(Arc<Chunk>, bool), Turn> {
+        let mut feed = self.feed.lock();
+        if feed.failed.is_some() {
+            return Err(Turn::Failed);
+        }
+        let index = feed.needs[number];
+        if let Some(chunk) = feed.window.get(index - feed.first) {
+            return Ok((Arc::clone(chunk), false));
+        }
+        if feed.fetching || feed.window.len() >= WINDOW_CHUNKS_MAX {
+            return Err(Turn::Wait(feed.changes));
+        }
+        feed.fetching = true;
+        drop(feed);
+        let fetched = self.source.lock().next();
+        let mut feed = self.feed.lock();
+        feed.fetching = false;
+        self.note_change(&mut feed);
+        match fetched {
+            Ok(Some(chunk)) => {
+                let chunk = Arc::new(chunk);
+                feed.window.push_back(Arc::clone(&chunk));
+                Ok((chunk, true))
+            }
+            Ok(None) => Err(Turn::Idle),
+            Err(error) => {
+                feed.fail(error);
+                Err(Turn::Failed)
+            }
+        }
+    }
+
+    /// Lets go of what no lane needs any more and moves the applied point; true when others may go on.
+    fn finish_chunk(&self, number: usize, lane: &mut Lane, end: Lsn) -> bool {
+        let mut feed = self.feed.lock();
+        feed.needs[number] += 1;
+        feed.ends[number] = end;
+        feed.drops.append(&mut lane.drops);
+        feed.watched.append(&mut lane.watched);
+        let slowest = feed.needs.iter().copied().min().unwrap_or(feed.first);
+        let moved = feed.first < slowest;
+        while feed.first < slowest {
+            feed.window.pop_front();
+            feed.first += 1;
+        }
+        if moved {
+            self.report(&mut feed);
+            self.note_change(&mut feed);
+        }
+        moved
+    }
+
+    /// Tells the target how far all lanes are. One lane at a time, so that the reports are in order.
+    fn report(&self, feed: &mut MutexGuard<'_, Feed>) {
+        if feed.reporting {
+            // Who reports looks again before it stops.
+            return;
+        }
+        feed.reporting = true;
+        loop {
+            let to = feed.ends.iter().copied().min().unwrap_or(Lsn::ZERO);
+            if to <= feed.applied {
+                break;
+            }
+            let mut due = Vec::new();
+            feed.drops.retain(|drop| {
+                let later = drop.1 > to;
+                if !later {
+                    due.push(*drop);
+                }
+                later
+            });
+            let before = feed.watched.len();
+            feed.watched.retain(|lsn| *lsn > to);
+            let watched = feed.watched.len() < before;
+            MutexGuard::unlocked(feed, || {
+                for (tree, lsn) in due {
+                    self.target.drop_tree(tree, lsn);
+                }
+                self.target.applied(to, watched);
+            });
+            feed.applied = to;
+        }
+        feed.reporting = false;
     }
 }
 
-/// One worker's view of a streaming transaction: where its parts are.
+/// One lane's view of a streaming transaction: where its parts are.
 type Parts = Vec<Part>;
 
 struct Part {
@@ -274,50 +489,36 @@ struct Part {
     keep: u32,
 }
 
-struct Worker<'t> {
+struct Lane {
     number: usize,
-    target: &'t dyn Target,
-    options: RedoOptions,
     streams: HashMap<u64, Parts>,
+    /// Of the chunk being walked.
     drops: Vec<(TreeId, Lsn)>,
+    watched: Vec<Lsn>,
     applied: Applied,
 }
 
-impl<'t> Worker<'t> {
-    fn new(number: usize, target: &'t dyn Target, options: &RedoOptions) -> Worker<'t> {
-        Worker {
-            number,
-            target,
-            options: *options,
-            streams: HashMap::new(),
-            drops: Vec::new(),
-            applied: Applied::default(),
-        }
+impl Lane {
+    fn new(number: usize) -> Lane {
+        let (drops, watched) = (Vec::new(), Vec::new());
+        Lane { number, streams: HashMap::new(), drops, watched, applied: Applied::default() }
     }
 
-    fn run(mut self, feed: &Feed<'_>, progress: &mut dyn FnMut(Lsn)) -> Result<Worker<'t>, RedoError> {
-        let mut index = 0;
-        while let Some(chunk) = feed.get(self.number, index) {
-            if let Err(error) = self.walk(&chunk) {
-                feed.stop();
-                return Err(error);
-            }
-            progress(self.applied.end);
-            index += 1;
-        }
-        Ok(self)
-    }
-
-    fn walk(&mut self, chunk: &Arc<Chunk>) -> Result<(), RedoError> {
+    fn walk(
+        &mut self,
+        chunk: &Arc<Chunk>,
+        target: &dyn Target,
+        options: &RedoOptions,
+    ) -> Result<(), RedoError> {
         let mut at = 0;
         while at < chunk.bytes.len() {
             let lsn = chunk.first_lsn.advance(at as u64);
             let group = Group::decode(&chunk.bytes[at..]).ok_or(RedoError::Damaged { at: lsn })?;
             let end = at + group.bytes.len();
-            self.take(&group, chunk, at..end, chunk.first_lsn.advance(end as u64))?;
+            self.take(&group, chunk, at..end, target, options)?;
             at = end;
         }
-        self.applied.end = chunk.first_lsn.advance(chunk.bytes.len() as u64);
+        self.applied.end = chunk.end();
         self.applied.bytes += chunk.bytes.len() as u64;
         Ok(())
     }
@@ -327,12 +528,20 @@ impl<'t> Worker<'t> {
         group: &Group<'_>,
         chunk: &Arc<Chunk>,
         range: Range<usize>,
-        end: Lsn,
+        target: &dyn Target,
+        options: &RedoOptions,
     ) -> Result<(), RedoError> {
-        let wanted = end > self.options.skip_until;
+        let first = chunk.first_lsn.advance(range.start as u64);
+        let end = chunk.first_lsn.advance(range.end as u64);
+        let wanted = end > options.skip_until;
+        // What concerns the whole log is told once.
+        let tells = self.number == 0;
         match group.kind {
             GroupKind::Note => {}
             GroupKind::Part => {
+                if tells && !self.streams.contains_key(&group.stream) {
+                    target.stream_opened(group.stream, first);
+                }
                 let part = Part { chunk: Arc::clone(chunk), range, keep: group.records };
                 self.streams.entry(group.stream).or_default().push(part);
             }
@@ -343,21 +552,27 @@ impl<'t> Worker<'t> {
             }
             GroupKind::Abort => {
                 self.streams.remove(&group.stream);
+                if tells {
+                    target.stream_closed(group.stream, None);
+                }
             }
             GroupKind::Whole if wanted => {
-                self.apply(group, end, u32::MAX)?;
+                self.apply(group, end, u32::MAX, target, options)?;
                 self.committed(end);
             }
             GroupKind::Commit => {
                 let parts = self.streams.remove(&group.stream).unwrap_or_default();
+                if tells {
+                    target.stream_closed(group.stream, Some(end));
+                }
                 if wanted {
                     for part in parts {
                         let at = part.chunk.first_lsn.advance(part.range.start as u64);
                         let bytes = part.chunk.bytes.get(part.range).unwrap_or_default();
                         let early = Group::decode(bytes).ok_or(RedoError::Damaged { at })?;
-                        self.apply(&early, end, part.keep)?;
+                        self.apply(&early, end, part.keep, target, options)?;
                     }
-                    self.apply(group, end, u32::MAX)?;
+                    self.apply(group, end, u32::MAX, target, options)?;
                     self.committed(end);
                 }
             }
@@ -371,14 +586,24 @@ impl<'t> Worker<'t> {
         self.applied.last_commit = end;
     }
 
-    fn apply(&mut self, group: &Group<'_>, lsn: Lsn, keep: u32) -> Result<(), RedoError> {
-        let (target, drops) = (self.target, &mut self.drops);
+    fn apply(
+        &mut self,
+        group: &Group<'_>,
+        lsn: Lsn,
+        keep: u32,
+        target: &dyn Target,
+        options: &RedoOptions,
+    ) -> Result<(), RedoError> {
+        let (drops, watched) = (&mut self.drops, &mut self.watched);
         let mut count = 0;
-        let walked = group.for_each_of(self.number, self.options.workers, |number, record| {
+        let walked = group.for_each_of(self.number, options.workers, |number, record| {
             if number >= keep {
                 return Ok(());
             }
             count += 1;
+            if Some(record.tree) == options.watched && watched.last() != Some(&lsn) {
+                watched.push(lsn);
+            }
             if record.change == Change::DropTree {
                 drops.push((record.tree, lsn));
                 return Ok(());

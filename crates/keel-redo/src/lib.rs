@@ -15,26 +15,31 @@
 //!   └─────────────────────────────────┘└─────────────────────┘└──────────┘└────────────────────┘
 //! ```
 //!
-//! ## Recovery
-//! W workers each walk every group and apply the records whose key hash falls to them; a record header carries hash and
-//! length, so passing over one costs a few nanoseconds. Nobody hands out work. A worker that needs the next chunk of the
+//! ## Redo
+//! W lanes each walk every group and apply the records whose key hash falls to them; a record header carries hash and
+//! length, so passing over one costs a few nanoseconds. Nobody hands out work. A lane that needs the next chunk of the
 //! log fetches it from the [`Source`] for all. Parts of a stream are remembered and applied when the commit group comes.
+//! Recovery ([`replay`]) and the secondary, which never comes to an end ([`Applier`] driven by a [`RedoPool`]), are the same
+//! code.
 //!
 //! ## Invariants
-//! * Records of one key are applied by one worker, in log order.
-//! * The applied position is that of the slowest worker: everything before it is in the store.
+//! * Records of one key are applied by one lane, in log order.
+//! * The applied position is that of the slowest lane: everything before it is in the store.
 //! * Applying the same log twice leaves the same rows (a patch names columns, not bytes).
 //! * Nothing is ever undone: what has no commit in the log is not applied.
 //!
 //! ## Deliberately absent
-//! Where chunks come from (crash recovery reads the log; a network stream or a backup are other [`Source`]s), who waits for
-//! the applied position, replicas.
+//! Other places that chunks may come from (a backup is another [`Source`]), who waits for the applied position, replicas.
 
 pub mod apply;
+pub mod pool;
 pub mod record;
+pub mod source;
 
-pub use apply::{Applied, Chunk, LogSource, RedoError, RedoOptions, Source, Target, replay};
+pub use apply::{Applied, Applier, Chunk, RedoError, RedoOptions, Source, Target, Turn, replay};
+pub use pool::{RedoPool, Task};
 pub use record::{Change, Group, GroupKind, RecordBuffer, RowRecord};
+pub use source::LogSource;
 
 #[cfg(test)]
 mod tests;

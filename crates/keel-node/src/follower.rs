@@ -1,0 +1,159 @@
+//! What redo does to a database: [`Follower`] is shared by the database and the lanes that apply its log.
+//!
+//! Readers of a secondary take their snapshots at the store's stable point. It follows the applied point, but never past
+//! what the group has agreed on; before it moves over a change of the catalog, the [hook](Follower::on_catalog) runs, so
+//! that a picture of the schema is ready for the first snapshot that needs it.
+
+use crate::database::Database;
+use keel_base::{Lsn, TreeId};
+use keel_redo::{Chunk, LogSource, RedoError, RowRecord, Source, Target};
+use keel_store::{Store, StoreError};
+use parking_lot::{Condvar, Mutex, RwLock};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+/// The tree whose changes are announced: the catalog of every database.
+pub const CATALOG_TREE: TreeId = TreeId(1);
+
+/// Called with a position; from redo threads, so it must not wait for redo.
+pub type PositionHook = Arc<dyn Fn(Lsn) + Send + Sync>;
+
+/// A streaming transaction, as checkpoints see it.
+pub(crate) struct Stream {
+    /// A position at or before its first record.
+    pub(crate) first: Lsn,
+    /// Where its commit ends, once it has one.
+    pub(crate) committed: Option<Lsn>,
+}
+
+/// See the module.
+pub(crate) struct Follower {
+    pub(crate) store: Arc<Store>,
+    /// What the group has agreed on, as far as this replica was told.
+    pub(crate) agreed: AtomicU64,
+    /// Log up to here may be applied.
+    pub(crate) limit: Arc<AtomicU64>,
+    /// Keyed by stream id.
+    pub(crate) streams: Mutex<HashMap<u64, Stream>>,
+    /// Redo goes on whatever memory it takes: a promotion waits for it.
+    pub(crate) hurry: AtomicBool,
+    pub(crate) database: OnceLock<Weak<Database>>,
+    pub(crate) on_applied: RwLock<Option<PositionHook>>,
+    pub(crate) on_catalog: RwLock<Option<PositionHook>>,
+    applied: Mutex<Lsn>,
+    moved: Condvar,
+}
+
+impl Follower {
+    pub(crate) fn new(store: &Arc<Store>, agreed: Lsn) -> Arc<Follower> {
+        Arc::new(Follower {
+            store: Arc::clone(store),
+            agreed: AtomicU64::new(agreed.0),
+            limit: Arc::new(AtomicU64::new(agreed.0)),
+            streams: Mutex::new(HashMap::new()),
+            hurry: AtomicBool::new(false),
+            database: OnceLock::new(),
+            on_applied: RwLock::new(None),
+            on_catalog: RwLock::new(None),
+            applied: Mutex::new(Lsn::ZERO),
+            moved: Condvar::new(),
+        })
+    }
+
+    pub(crate) fn agreed(&self) -> Lsn {
+        Lsn(self.agreed.load(Ordering::Acquire))
+    }
+
+    /// How far the log is in the store.
+    pub(crate) fn applied(&self) -> Lsn {
+        *self.applied.lock()
+    }
+
+    /// Sets the applied point where redo does not: when it begins, and when it is taken back.
+    pub(crate) fn set_applied(&self, lsn: Lsn) {
+        *self.applied.lock() = lsn;
+        self.moved.notify_all();
+    }
+
+    /// Waits until `lsn` is applied; false when the time is over first.
+    pub(crate) fn wait_applied(&self, lsn: Lsn, timeout: Duration) -> bool {
+        let mut applied = self.applied.lock();
+        let condition = |applied: &mut Lsn| *applied < lsn;
+        !self.moved.wait_while_for(&mut applied, condition, timeout).timed_out() || *applied >= lsn
+    }
+}
+
+/// The follower as what redo applies to.
+pub(crate) struct Rows(pub(crate) Arc<Follower>);
+
+impl Target for Rows {
+    fn apply(&self, lsn: Lsn, record: &RowRecord<'_>) -> Result<(), StoreError> {
+        loop {
+            match Target::apply(self.0.store.as_ref(), lsn, record) {
+                // Left by a transaction from before the replica gave up its role: it can never commit.
+                Err(StoreError::Undecided(_)) => self.0.store.abandon(record.tree, record.key),
+                done => return done,
+            }
+        }
+    }
+
+    fn drop_tree(&self, tree: TreeId, lsn: Lsn) {
+        self.0.store.drop_tree(tree, lsn);
+    }
+
+    fn applied(&self, to: Lsn, watched: bool) {
+        if watched {
+            let hook = self.0.on_catalog.read().clone();
+            if let Some(hook) = hook {
+                hook(to);
+            }
+        }
+        self.0.store.advance_stable(to.min(self.0.agreed()));
+        self.0.set_applied(to);
+        let hook = self.0.on_applied.read().clone();
+        if let Some(hook) = hook {
+            hook(to);
+        }
+        if let Some(database) = self.0.database.get().and_then(Weak::upgrade) {
+            database.note_appended(to);
+            let _ = database.instance().judge_memory(0);
+        }
+    }
+
+    fn stream_opened(&self, stream: u64, first: Lsn) {
+        self.0.streams.lock().insert(stream, Stream { first, committed: None });
+    }
+
+    fn stream_closed(&self, stream: u64, end: Option<Lsn>) {
+        let mut streams = self.0.streams.lock();
+        match (end, streams.get_mut(&stream)) {
+            (Some(end), Some(stream)) => stream.committed = Some(end),
+            _ => {
+                streams.remove(&stream);
+            }
+        }
+    }
+}
+
+/// The log as redo's source; dry while the row versions in memory are at their limit, until a checkpoint has run.
+pub(crate) struct Gauged {
+    pub(crate) log: LogSource,
+    pub(crate) follower: Arc<Follower>,
+}
+
+impl Source for Gauged {
+    fn next(&mut self) -> Result<Option<Chunk>, RedoError> {
+        if let Some(database) = self.follower.database.get().and_then(Weak::upgrade)
+            && !self.follower.hurry.load(Ordering::Acquire)
+        {
+            let instance = database.instance();
+            if instance.delta_bytes() >= instance.pressure().hard_bytes {
+                database.ask_for_checkpoint();
+                return Ok(None);
+            }
+        }
+        self.log.next()
+    }
+}

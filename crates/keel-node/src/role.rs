@@ -1,0 +1,423 @@
+//! The roles of a database, and what an availability group does with it.
+//!
+//! ```text
+//!                    enter_group                fence                     demote
+//!   Standalone ───────────────────► Primary ────────────► Resolving ─────────────────► Secondary
+//!        ▲                           │   ▲                 ▲  │  ▲                         │ │
+//!        └─────── leave_group ───────┘   └──── promote ────┼──┘  └───────── fence ─────────┘ │
+//!                                        └─────────────────┼──────────── promote ────────────┘
+//!                                                        open
+//! ```
+//! * A **primary** writes. A commit is acknowledged and seen when it is hardened here and by those whom the group waits
+//!   for ([`Database::advance_agreed`]).
+//! * A **secondary** takes blocks ([`Database::receive`]), hardens them ([`Database::harden`]) and applies what was agreed
+//!   ([`Database::apply_up_to`]). Its readers see what is applied, always a prefix of the primary's history.
+//! * **Resolving** does neither; a member that was closed or killed comes up so. Log past the agreed point it knows is
+//!   neither applied nor dropped until a role is decided.
+//!
+//! A change of role opens nothing again: rows in memory stay, because nothing that was not agreed is ever merged into
+//! the base tree or seen by a reader, so it can be taken back where it is ([`Database::cut`]). Transactions that were open
+//! when the replica stopped being primary fail by themselves at their next write, or at commit; nobody waits for them.
+//!
+//! Who decides what is not known here: epochs, roles and positions come from above.
+
+use crate::database::{Database, recovery};
+use crate::error::DbError;
+use crate::follower::PositionHook;
+use crate::marker::Marker;
+use keel_base::{Epoch, Lsn};
+use keel_log::Log;
+use keel_redo::{GroupKind, RecordBuffer, Task};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// What a database is in its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// In no group.
+    Standalone,
+    /// Writes; others follow.
+    Primary,
+    /// Follows a primary.
+    Secondary,
+    /// Member of a group, without a role now.
+    Resolving,
+}
+
+impl Role {
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Role::Standalone => 0,
+            Role::Primary => 1,
+            Role::Secondary => 2,
+            Role::Resolving => 3,
+        }
+    }
+
+    pub(crate) const fn from_code(code: u8) -> Role {
+        match code {
+            0 => Role::Standalone,
+            1 => Role::Primary,
+            2 => Role::Secondary,
+            _ => Role::Resolving,
+        }
+    }
+}
+
+/// What changes of role work on; held while one is under way.
+pub(crate) struct Roles {
+    /// Applies the log of a replica that is not the primary; made when first needed.
+    pub(crate) redo: Option<Arc<Task>>,
+    /// Whether everything in the log is in memory, because this replica wrote it.
+    pub(crate) wrote: bool,
+}
+
+fn refused(what: &str) -> DbError {
+    DbError::Role(what.into())
+}
+
+impl Database {
+    /// Its role now.
+    pub fn role(&self) -> Role {
+        Role::from_code(self.role.load(Ordering::Acquire))
+    }
+
+    fn set_role(&self, role: Role) {
+        self.role.store(role.code(), Ordering::Release);
+    }
+
+    fn durable_log(&self) -> Result<&Log, DbError> {
+        self.log().ok_or_else(|| refused("a volatile database cannot be in a group"))
+    }
+
+    /// Makes a database that stands alone the primary copy of a group, in `epoch`. Sessions do not notice. Nobody is
+    /// waited for until [`Database::set_waiting`].
+    pub fn enter_group(&self, epoch: Epoch) -> Result<(), DbError> {
+        let _roles = self.roles.lock();
+        let log = self.durable_log()?;
+        if self.role() != Role::Standalone {
+            return Err(refused("the database is in a group already"));
+        }
+        Marker { seeding: false }.write(self.instance().env(), self.dir())?;
+        log.set_epoch(epoch);
+        self.set_role(Role::Primary);
+        Ok(())
+    }
+
+    /// Takes the database out of its group. A replica that is not the primary applies all the log it has first. Afterwards
+    /// it stands alone and can write; whether it may is for the caller to know.
+    pub fn leave_group(&self) -> Result<(), DbError> {
+        let mut roles = self.roles.lock();
+        let log = self.durable_log()?;
+        match self.role() {
+            Role::Standalone => return Ok(()),
+            Role::Primary => {
+                log.flush()?;
+                log.set_agreed(Lsn::MAX);
+                self.gate.set_cap(Lsn::MAX);
+            }
+            Role::Secondary | Role::Resolving => {
+                self.finish_redo(&mut roles, log)?;
+                let term = log.start_term(log.epoch())?;
+                log.set_agreed(Lsn::MAX);
+                self.gate.begin_term(term, Lsn::MAX);
+            }
+        }
+        Marker::remove(self.instance().env(), self.dir())?;
+        self.set_role(Role::Standalone);
+        self.advance_visible();
+        Ok(())
+    }
+
+    /// Whether commits wait for others. Switched on, what is hardened here now counts as agreed, and each later commit waits
+    /// for [`Database::advance_agreed`]; switched off, nothing but the own log is waited for. Returns the agreed position.
+    pub fn set_waiting(&self, waiting: bool) -> Result<Lsn, DbError> {
+        let _roles = self.roles.lock();
+        let log = self.durable_log()?;
+        if self.role() != Role::Primary {
+            return Err(refused("only the primary waits"));
+        }
+        if !waiting {
+            log.set_agreed(Lsn::MAX);
+            self.gate.set_cap(Lsn::MAX);
+        } else if self.gate.cap() == Lsn::MAX {
+            let hardened = log.hardened();
+            self.follower.agreed.fetch_max(hardened.0, Ordering::AcqRel);
+            log.set_agreed(hardened);
+            self.gate.set_cap(hardened);
+        }
+        self.advance_visible();
+        Ok(self.agreed())
+    }
+
+    /// On a primary that waits: all others that count have hardened everything before `lsn`. Wakes the commits that are
+    /// hardened here too and lets snapshots see them. Never goes back; ignored in other roles and while nobody is waited
+    /// for. May be called at any rate from any thread.
+    pub fn advance_agreed(&self, lsn: Lsn) {
+        if self.role() != Role::Primary || self.gate.cap() >= lsn {
+            return;
+        }
+        self.follower.agreed.fetch_max(lsn.0, Ordering::AcqRel);
+        if let Some(log) = self.log() {
+            log.set_agreed(lsn);
+        }
+        self.gate.set_cap(lsn);
+        self.advance_visible();
+    }
+
+    /// What the group has agreed on, as far as is known here; never past the own hardened log.
+    pub fn agreed(&self) -> Lsn {
+        let hardened = self.hardened();
+        match self.role() {
+            Role::Standalone | Role::Primary => self.gate.cap().min(hardened),
+            Role::Secondary | Role::Resolving => self.follower.agreed().min(hardened),
+        }
+    }
+
+    /// Commits that are hardened here, or about to be, and wait for others.
+    pub fn commits_waiting(&self) -> usize {
+        self.gate.waiting()
+    }
+
+    /// Promises to take blocks only from who speaks for `epoch` or a later one, and fences a primary of an older one.
+    pub fn promise(&self, epoch: Epoch) -> Result<(), DbError> {
+        let log = self.durable_log()?;
+        if self.role() == Role::Primary && epoch > log.epoch() {
+            self.fence("a later epoch was promised");
+        }
+        log.set_epoch(epoch);
+        Ok(())
+    }
+
+    /// Stops all writing at once: commits that are waiting, and not agreed yet, are in doubt; open transactions will fail.
+    /// A primary and a secondary become resolving. Blocks for no disk.
+    pub fn fence(&self, reason: &str) {
+        let mut roles = self.roles.lock();
+        match self.role() {
+            Role::Primary => {
+                self.end_writing(&mut roles, reason);
+                self.set_role(Role::Resolving);
+            }
+            Role::Secondary => self.set_role(Role::Resolving),
+            Role::Standalone | Role::Resolving => {}
+        }
+    }
+
+    fn end_writing(&self, roles: &mut Roles, reason: &str) {
+        let Some(log) = self.log() else { return };
+        // First no more appends, then no more answers.
+        log.end_term();
+        let agreed = self.gate.end_term(&|| log.hardened(), reason);
+        self.follower.agreed.store(agreed.0, Ordering::Release);
+        self.follower.limit.store(agreed.0, Ordering::Release);
+        self.store().advance_stable(agreed);
+        roles.wrote = true;
+    }
+
+    /// Hardens the log; a former primary has all of it in memory.
+    fn settle_log(&self, roles: &mut Roles, log: &Log) -> Result<Lsn, DbError> {
+        let end = log.flush()?;
+        if std::mem::take(&mut roles.wrote) {
+            self.follower.set_applied(end);
+        }
+        Ok(end)
+    }
+
+    /// Makes the database a secondary: it takes blocks from now on. Everything it has appended as a primary is hardened
+    /// first.
+    pub fn demote(&self) -> Result<(), DbError> {
+        let mut roles = self.roles.lock();
+        let log = self.durable_log()?;
+        match self.role() {
+            Role::Standalone => return Err(refused("the database is in no group")),
+            Role::Secondary => return Ok(()),
+            Role::Primary => self.end_writing(&mut roles, "the replica was demoted"),
+            Role::Resolving => {}
+        }
+        self.set_role(Role::Resolving);
+        self.settle_log(&mut roles, log)?;
+        self.set_role(Role::Secondary);
+        Ok(())
+    }
+
+    /// Makes the database the primary of `epoch`, in place: the log is hardened, all of it applied, and from then on
+    /// written by this copy. Commits wait for [`Database::advance_agreed`] from the agreed position on, unless
+    /// [`Database::set_waiting`] says otherwise. Returns where the epoch begins: until [`Database::agreed`] reaches that,
+    /// readers may miss what the old primary has acknowledged, so clients come in after that.
+    pub fn promote(&self, epoch: Epoch) -> Result<Lsn, DbError> {
+        let mut roles = self.roles.lock();
+        let log = self.durable_log()?;
+        if !matches!(self.role(), Role::Secondary | Role::Resolving) {
+            return Err(refused("only a secondary or a resolving replica can be promoted"));
+        }
+        log.set_epoch(epoch);
+        let undecided = self.finish_redo(&mut roles, log)?;
+        let agreed = self.agreed();
+        log.set_agreed(agreed);
+        let term = log.start_term(epoch)?;
+        let begins = log.appended();
+        self.gate.begin_term(term, agreed);
+        self.set_role(Role::Primary);
+        self.abort_streams(log, &undecided)?;
+        Ok(begins)
+    }
+
+    /// Applies all of the log. Returns the streams that it leaves undecided.
+    fn finish_redo(&self, roles: &mut Roles, log: &Log) -> Result<Vec<u64>, DbError> {
+        self.settle_log(roles, log)?;
+        let task = self.redo_task(roles)?;
+        self.follower.limit.store(Lsn::MAX.0, Ordering::Release);
+        self.follower.hurry.store(true, Ordering::Release);
+        let drained = task.applier().drain();
+        self.follower.hurry.store(false, Ordering::Release);
+        if drained.is_err() {
+            self.follower.limit.store(self.follower.agreed().0, Ordering::Release);
+        }
+        drained?;
+        task.stop();
+        roles.redo = None;
+        Ok(task.applier().undecided())
+    }
+
+    /// The old primary's open transactions will never be decided by it: this log says that they never happened.
+    fn abort_streams(&self, log: &Log, undecided: &[u64]) -> Result<(), DbError> {
+        let mut buffer = RecordBuffer::new();
+        for stream in undecided {
+            log.append(buffer.seal(GroupKind::Abort, *stream, 0), |_| ())?;
+            self.end_stream(*stream, None);
+        }
+        Ok(())
+    }
+
+    /// On a secondary: takes a block in stored form from who speaks for the epoch `session`. Returns the position behind
+    /// it; durable after the next [`Database::harden`].
+    pub fn receive(&self, session: Epoch, stored: &[u8]) -> Result<Lsn, DbError> {
+        if self.role() != Role::Secondary {
+            return Err(refused("the replica does not follow a primary now"));
+        }
+        Ok(self.durable_log()?.append_block(session, stored)?)
+    }
+
+    /// Makes everything received hardened, and returns how far that is.
+    pub fn harden(&self) -> Result<Lsn, DbError> {
+        let hardened = self.durable_log()?.flush()?;
+        if self.role() == Role::Secondary && self.follower.limit.load(Ordering::Acquire) > self.applied().0 {
+            self.poke_redo();
+        }
+        Ok(hardened)
+    }
+
+    /// On a secondary: the group has agreed on everything before `lsn`, so it may be applied as soon as it is hardened.
+    /// Returns at once; the instance's redo threads do it.
+    pub fn apply_up_to(&self, lsn: Lsn) -> Result<(), DbError> {
+        {
+            let mut roles = self.roles.lock();
+            if self.role() != Role::Secondary {
+                return Err(refused("the replica does not follow a primary now"));
+            }
+            self.follower.agreed.fetch_max(lsn.0, Ordering::AcqRel);
+            self.follower.limit.fetch_max(lsn.0, Ordering::AcqRel);
+            // What a former primary has applied already becomes visible without redo.
+            self.store().advance_stable(self.follower.applied().min(self.follower.agreed()));
+            self.redo_task(&mut roles)?;
+        }
+        self.poke_redo();
+        match self.redo_error() {
+            Some(what) => Err(DbError::Corrupt(what.into())),
+            None => Ok(()),
+        }
+    }
+
+    /// The applier of a replica that is not the primary, made when there is none: it goes on where the store stands.
+    fn redo_task(&self, roles: &mut Roles) -> Result<Arc<Task>, DbError> {
+        if let Some(task) = &roles.redo {
+            return Ok(Arc::clone(task));
+        }
+        let from = self.follower.applied();
+        let log = self.durable_log()?;
+        let task = Task::new(recovery(self.instance(), log, &self.follower, from, from)?);
+        roles.redo = Some(Arc::clone(&task));
+        Ok(task)
+    }
+
+    pub(crate) fn poke_redo(&self) {
+        let task = self.roles.lock().redo.clone();
+        if let Some(task) = task {
+            self.instance().redo.poke(&task);
+        }
+    }
+
+    /// How far the log is in the rows: readers of a secondary are there. On a primary what they see.
+    pub fn applied(&self) -> Lsn {
+        match self.role() {
+            Role::Standalone | Role::Primary => self.agreed(),
+            Role::Secondary | Role::Resolving => self.follower.applied(),
+        }
+    }
+
+    /// Waits until `lsn` is applied; false when the time is over first.
+    pub fn wait_applied(&self, lsn: Lsn, timeout: Duration) -> bool {
+        self.follower.wait_applied(lsn, timeout)
+    }
+
+    /// What stopped redo, if something did: the log or a row cannot be read. The copy must be made anew.
+    pub fn redo_error(&self) -> Option<String> {
+        self.roles.lock().redo.as_ref().and_then(|task| task.applier().error())
+    }
+
+    /// Whether readers may come: a secondary that was seeded shows whole transactions only once its log has caught up
+    /// with the rows it was given.
+    pub fn is_readable(&self) -> bool {
+        self.role() != Role::Secondary || self.follower.applied() >= self.store().base().root().highest_lsn()
+    }
+
+    /// On a secondary or resolving replica: removes everything from `at` on, which must be the border of a block and not
+    /// lie before what readers have seen or a checkpoint has merged. Log that was never applied just goes; rows of what a
+    /// former primary had appended are taken back.
+    ///
+    /// # Errors
+    /// [`DbError::Role`] when `at` lies before the visible point: only a forced failover that loses data asks for that, and
+    /// this copy must be opened anew without the log behind it, or seeded.
+    pub fn cut(&self, at: Lsn) -> Result<(), DbError> {
+        let mut roles = self.roles.lock();
+        let log = self.durable_log()?;
+        if !matches!(self.role(), Role::Secondary | Role::Resolving) {
+            return Err(refused("only a secondary or a resolving replica is cut"));
+        }
+        let visible = self.store().stable();
+        if at < visible {
+            return Err(DbError::Role(
+                format!("log before {visible} is agreed and cannot be cut at {at}").into(),
+            ));
+        }
+        let end = self.settle_log(&mut roles, log)?;
+        if at >= end {
+            return if at == end { Ok(()) } else { Err(refused("there is nothing to cut")) };
+        }
+        if self.follower.applied() > at {
+            if let Some(task) = roles.redo.take() {
+                task.stop();
+            }
+            self.follower.limit.store(at.0, Ordering::Release);
+            log.cut(at)?;
+            self.store().take_back(at);
+            self.follower.streams.lock().retain(|_, stream| stream.first < at);
+            self.follower.set_applied(at);
+        } else {
+            log.cut(at)?;
+        }
+        Ok(())
+    }
+
+    /// Sets what is called after the applied point of a secondary has moved.
+    pub fn set_applied_hook(&self, hook: Option<PositionHook>) {
+        *self.follower.on_applied.write() = hook;
+    }
+
+    /// Sets what is called when redo has applied a change of the catalog ([`crate::CATALOG_TREE`]), with the position that
+    /// readers will see next, before they do. The catalog as of there can be read with [`Database::begin_at`].
+    pub fn set_catalog_hook(&self, hook: Option<PositionHook>) {
+        *self.follower.on_catalog.write() = hook;
+    }
+}

@@ -1,0 +1,173 @@
+//! [`RedoPool`]: the W threads of an instance that apply the logs of all its databases.
+//!
+//! A database adds its [`Applier`] as a [`Task`] and [pokes](RedoPool::poke) it when there is log to apply. A lane of a task
+//! is in the queue at most once; a thread takes it, works it for some chunks and puts it back while there is more. So the
+//! threads do not grow with the databases, no lane waits while a thread is free, and no database starves another.
+
+use crate::apply::{Applier, Turn};
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+/// Chunks that a lane is worked for in one go.
+const CHUNKS_PER_TURN: usize = 8;
+
+const IDLE: u8 = 0;
+const QUEUED: u8 = 1;
+const RUNNING: u8 = 2;
+/// Running, and poked since.
+const AGAIN: u8 = 3;
+
+/// An applier that a pool drives.
+pub struct Task {
+    applier: Applier<'static>,
+    lanes: Vec<AtomicU8>,
+    stopped: AtomicBool,
+}
+
+impl Task {
+    /// Makes a task of an applier.
+    pub fn new(applier: Applier<'static>) -> Arc<Task> {
+        let lanes = (0..applier.lanes()).map(|_| AtomicU8::new(IDLE)).collect();
+        Arc::new(Task { applier, lanes, stopped: AtomicBool::new(false) })
+    }
+
+    /// The applier.
+    pub fn applier(&self) -> &Applier<'static> {
+        &self.applier
+    }
+
+    /// Takes it from the pool; chunks under way are finished.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+    }
+}
+
+/// The redo threads of an instance. Dropping it ends them.
+pub struct RedoPool {
+    shared: Arc<Shared>,
+    threads_max: usize,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    asked: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<(Arc<Task>, usize)>,
+    threads: usize,
+    stopped: bool,
+}
+
+impl RedoPool {
+    /// A pool of at most `threads` threads, started when first needed. Without any, whoever pokes does the work.
+    pub fn new(threads: usize) -> RedoPool {
+        let shared = Shared { state: Mutex::new(State::default()), asked: Condvar::new() };
+        RedoPool { shared: Arc::new(shared), threads_max: threads }
+    }
+
+    /// Says that there may be something to apply. Returns at once, unless the pool has no threads.
+    pub fn poke(&self, task: &Arc<Task>) {
+        if task.stopped.load(Ordering::Acquire) {
+            return;
+        }
+        if self.threads_max == 0 {
+            // An error stays with the applier, where its owner finds it.
+            let _ = task.applier.drain();
+            return;
+        }
+        self.start_threads();
+        self.shared.poke(task, None);
+    }
+
+    fn start_threads(&self) {
+        let mut state = self.shared.state.lock();
+        while state.threads < self.threads_max {
+            let shared = Arc::clone(&self.shared);
+            let named = std::thread::Builder::new().name(format!("keel-redo-{}", state.threads));
+            if named.spawn(move || shared.run()).is_err() {
+                // The next poke tries again; the threads there are do the work meanwhile.
+                return;
+            }
+            state.threads += 1;
+        }
+    }
+}
+
+impl Drop for RedoPool {
+    fn drop(&mut self) {
+        let mut state = self.shared.state.lock();
+        state.stopped = true;
+        state.queue.clear();
+        self.shared.asked.notify_all();
+    }
+}
+
+impl Shared {
+    /// Queues the lanes of a task, but for one that says so itself.
+    fn poke(&self, task: &Arc<Task>, but: Option<usize>) {
+        for (lane, state) in task.lanes.iter().enumerate().filter(|(lane, _)| Some(*lane) != but) {
+            let next = |now| match now {
+                IDLE => Some(QUEUED),
+                RUNNING => Some(AGAIN),
+                _ => None,
+            };
+            if state.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(IDLE) {
+                self.enqueue(task, lane);
+            }
+        }
+    }
+
+    fn enqueue(&self, task: &Arc<Task>, lane: usize) {
+        let mut state = self.state.lock();
+        if !state.stopped {
+            state.queue.push_back((Arc::clone(task), lane));
+            self.asked.notify_one();
+        }
+    }
+
+    fn run(&self) {
+        loop {
+            let (task, lane) = {
+                let mut state = self.state.lock();
+                loop {
+                    if state.stopped {
+                        return;
+                    }
+                    if let Some(next) = state.queue.pop_front() {
+                        break next;
+                    }
+                    self.asked.wait(&mut state);
+                }
+            };
+            self.work(&task, lane);
+        }
+    }
+
+    fn work(&self, task: &Arc<Task>, lane: usize) {
+        task.lanes[lane].store(RUNNING, Ordering::Release);
+        let mut more = true;
+        for _ in 0..CHUNKS_PER_TURN {
+            if task.stopped.load(Ordering::Acquire) {
+                more = false;
+                break;
+            }
+            match task.applier.work(lane, &|| self.poke(task, Some(lane))) {
+                Turn::Worked => {}
+                Turn::Wait(_) | Turn::Idle | Turn::Failed => {
+                    more = false;
+                    break;
+                }
+            }
+        }
+        let idle = !more
+            && task.lanes[lane].compare_exchange(RUNNING, IDLE, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        if !idle {
+            task.lanes[lane].store(QUEUED, Ordering::Release);
+            self.enqueue(task, lane);
+        }
+    }
+}
