@@ -243,6 +243,7 @@ fn authenticate(
         encrypted,
         ansi_defaults: login.flags2.contains(OptionFlags2::ODBC),
         read_only_intent: login.type_flags.contains(TypeFlags::READ_ONLY_INTENT),
+        can_route: matches!(login.tds_version, keel_tds::login::TDS_7_4 | keel_tds::login::TDS_8_0),
     };
     shared.backend.session(options).map_err(|mut e| {
         e.line = e.line.max(1);
