@@ -23,7 +23,8 @@ pub enum Action {
         /// Who.
         peer: InstanceId,
     },
-    /// Write the record durably and atomically; then [`crate::Event::Persisted`]. A newer one may replace one not yet written.
+    /// Write the record durably and atomically; then [`crate::Event::Persisted`]. Never write an older one over a newer one;
+    /// one that was not begun may be left out when a newer one is there.
     Persist {
         /// The group.
         group: GroupId,

@@ -377,7 +377,7 @@ pub enum CommandError {
     /// 35281, 35242: the database is not in the group.
     #[error("the database is not in an availability group here")]
     NoSuchDatabase,
-    /// 41142: the target is not synchronized, or not ready in some database.
+    /// 41142: the target is not synchronized, or not ready in some database (for a forced failover: has no copy of it).
     #[error("the replica is not ready for a failover without loss")]
     NotSynchronized,
     /// 41122: the target is not in synchronous-commit mode (or the primary is not).

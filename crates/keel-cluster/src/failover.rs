@@ -171,7 +171,8 @@ impl Group {
         }
         if promoting {
             self.set_role(cx, Role::Primary { handover: None });
-            for command in std::mem::take(&mut self.promotion_commands) {
+            let asked = self.take_over.take().and_then(|t| t.command);
+            for command in std::mem::take(&mut self.promotion_commands).into_iter().chain(asked) {
                 cx.reply(command, Ok(()));
             }
             for peer in self.config.replicas.iter().filter_map(|r| r.instance).collect::<Vec<_>>() {
@@ -238,6 +239,9 @@ impl Group {
         } else if self.config.is_failover_ready(self.me) && self.live_primary(cx).is_some() {
             // The primary is well and this copy is whole: no need to lose anything.
             self.begin_take_over(cx, command, true);
+        } else if self.databases.iter().any(|(id, db)| !db.open && !self.has_left(*id)) {
+            // There is nothing here to lead with; a copy that is known to be bad can be taken out with SET HADR OFF first.
+            cx.reply(command, Err(CommandError::NotSynchronized));
         } else {
             self.force(cx, command);
         }

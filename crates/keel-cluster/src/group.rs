@@ -375,11 +375,31 @@ impl Group {
         for command in self.take_commands() {
             cx.reply(command, Err(CommandError::Failed));
         }
-        if matches!(self.role, Role::Primary { .. } | Role::Promoting { .. }) {
-            cx.push(Action::Fence { group: self.config.id, reason: FenceReason::CannotPersist });
-            self.stop_feeding_all(cx);
-            self.set_role(cx, Role::Resolving { since: cx.now });
+        if !self.role.leads() {
+            return;
         }
+        cx.push(Action::Fence { group: self.config.id, reason: FenceReason::CannotPersist });
+        self.stop_feeding_all(cx);
+        if matches!(self.role, Role::Promoting { .. }) {
+            self.take_back_claim(cx);
+        }
+        self.set_role(cx, Role::Resolving { since: cx.now });
+    }
+
+    /// The claim to the role did not become durable, and whoever asked for it was told so: it must not take effect later.
+    /// The epoch's number is used up all the same, because the record may be on disk.
+    fn take_back_claim(&mut self, cx: &mut Cx<'_>) {
+        if self.store.durable.stamp == Stamp::default() {
+            // The group was never made.
+            self.databases.clear();
+            cx.push(Action::Forget { group: self.config.id });
+            self.forgotten = true;
+            return;
+        }
+        self.epoch_seen = self.epoch_seen.max(self.config.stamp.epoch);
+        self.config = self.store.durable.clone();
+        self.databases.retain(|id, _| self.config.database(*id).is_some());
+        self.touch();
     }
 
     fn take_commands(&mut self) -> Vec<CommandId> {

@@ -176,6 +176,7 @@ impl Node {
             }
             Event::PersistFailed { group, revision } => {
                 self.for_group(group, out, |g, cx| g.persist_failed(cx, revision));
+                self.groups.retain(|_, g| !g.forgotten());
             }
             Event::Command { id, command } => self.command(id, command, out),
             Event::DatabaseOpened { database, facts } => {
@@ -276,7 +277,12 @@ impl Node {
 
     fn invited(&mut self, peer: InstanceId, config: GroupConfig, out: &mut Vec<Action>) {
         let Some(mine) = config.replica_named(&self.me.server_name) else { return };
-        if mine.joined() || self.groups.get(&config.id).is_some_and(|g| g.exists()) {
+        if self.groups.get(&config.id).is_some_and(|g| g.exists()) {
+            return;
+        }
+        if mine.joined() {
+            // It had joined, and lost the record before that was durable: the group still counts on it.
+            self.config_from(peer, config, out);
             return;
         }
         let asked = self.joins.iter().any(|j| j.name.eq_ignore_ascii_case(&config.name));
@@ -296,7 +302,7 @@ impl Node {
             Some(_) => return,
             None => {
                 let Some(mine) = config.replica_of(self.me.instance).map(|r| r.id) else { return };
-                if config.dropped || !joining && !self.asked_before(id) {
+                if config.dropped {
                     return;
                 }
                 self.groups.insert(id, Group::joined(config, mine, self.now));
@@ -305,12 +311,6 @@ impl Node {
         }
         self.offers.remove(&id);
         self.answer_joins(id, out);
-    }
-
-    /// Whether this instance accepted an invitation to the group since it started (the answer may have come too late for
-    /// the command that asked).
-    fn asked_before(&self, group: GroupId) -> bool {
-        self.offers.contains_key(&group)
     }
 
     fn answer_joins(&mut self, group: GroupId, out: &mut Vec<Action>) {

@@ -578,7 +578,14 @@ fn follow_point(db: &Database, epoch: Epoch, suspended: bool, facts: &LogFacts) 
         return Err(RefuseReason::NotAvailable);
     }
     let common = common_end(&db.history, db.hardened, epoch, &facts.history, facts.end);
-    let from = common.ok_or(RefuseReason::NoCommonPoint)?;
+    let first = db.history.first().map_or(db.hardened, |first| first.1);
+    if common.is_none() && facts.history.is_empty() && facts.end == first {
+        // A copy without a block, at the place where this log begins.
+        return Ok(first);
+    }
+    let from = common.ok_or_else(|| {
+        if facts.end <= first { RefuseReason::LogGone } else { RefuseReason::NoCommonPoint }
+    })?;
     if from < facts.floor {
         return Err(RefuseReason::NoCommonPoint);
     }

@@ -433,6 +433,10 @@ impl Group {
 
     /// The primary did not hand over: force it if that was asked for, else report.
     fn end_take_over(&mut self, cx: &mut Cx<'_>, error: CommandError) {
+        if self.role.leads() {
+            // It was handed over after all; the answer comes with the role.
+            return;
+        }
         let Some(take_over) = self.take_over.take() else { return };
         match take_over.command {
             Some(command) if take_over.force => self.force(cx, command),

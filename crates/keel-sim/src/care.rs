@@ -1,0 +1,444 @@
+//! What people do: operators' commands, the end of the faults, and the looks from outside that judge the result.
+
+use crate::engine::{Commit, Engine, Mode};
+use crate::instance::{database_id, index_of, instance_id, log_id, name};
+use crate::plan::Op;
+use crate::world::{GROUP, MS, Micros, World};
+use keel_base::{Epoch, Lsn};
+use keel_cluster::{
+    AvailabilityMode, ClusterType, Command, CommandId, Event, FailoverMode, GroupConfig, GroupDatabase,
+    GroupDatabaseId, GroupOptions, GroupStatus, Replica, ReplicaId, ReplicaOptions, RoleStatus, SeedingMode,
+    SynchronizationState,
+};
+use std::path::Path;
+use uuid::Uuid;
+
+/// How long the operator looks at a group without a primary before doing something, once the faults have stopped.
+const PATIENCE: Micros = 20_000 * MS;
+
+fn options(i: usize) -> ReplicaOptions {
+    let url = format!("TCP://{}:5022", name(i));
+    let mut options = ReplicaOptions::new(url, AvailabilityMode::Synchronous, FailoverMode::Manual);
+    options.seeding_mode = SeedingMode::Automatic;
+    options.session_timeout_s = 5;
+    options
+}
+
+fn replica_id(i: usize, generation: u64) -> ReplicaId {
+    ReplicaId(Uuid::from_u128(0x5000 + i as u128 + (u128::from(generation) << 32)))
+}
+
+fn group_name() -> String {
+    "AG".into()
+}
+
+impl World {
+    /// Instance 0 makes the group; the others are told to join.
+    pub(crate) fn create_group(&mut self) {
+        let group_options = GroupOptions { cluster_type: ClusterType::None, ..GroupOptions::default() };
+        let mut config = GroupConfig::new(GROUP, group_name(), group_options);
+        for i in 0..self.instances.len() {
+            config.replicas.push(Replica::new(replica_id(i, 0), name(i), options(i)));
+        }
+        let mut opened = Vec::new();
+        for d in 0..self.plan.databases {
+            let dir = format!("/data/db{d}");
+            let engine = Engine::create(&self.instances[0].env, Path::new(&dir), log_id(d))
+                .expect("a new disk takes a new database");
+            config.databases.push(GroupDatabase::new(database_id(d, 0), format!("db{d}"), log_id(d)));
+            let facts = engine.facts();
+            opened.push(Event::DatabaseOpened { database: database_id(d, 0), facts });
+            self.instances[0].engines.insert(d, engine);
+        }
+        self.order(0, Command::CreateGroup { config: Box::new(config), log_epoch: Epoch(1) });
+        for event in opened {
+            self.tell(0, event);
+        }
+        for i in 1..self.instances.len() {
+            self.order(i, Command::Join { name: group_name() });
+        }
+    }
+
+    /// An operator gives a command.
+    fn order(&mut self, i: usize, command: Command) -> CommandId {
+        let id = self.next_command();
+        if self.instances[i].up {
+            self.tell(i, Event::Command { id, command });
+        }
+        id
+    }
+
+    pub(crate) fn status(&self, i: usize) -> Option<GroupStatus> {
+        self.instances[i].node.as_ref().and_then(|n| n.status().into_iter().next())
+    }
+
+    /// The instance that leads in the newest epoch.
+    fn leader(&self) -> Option<usize> {
+        (0..self.instances.len())
+            .filter_map(|i| self.status(i).filter(|s| s.role == RoleStatus::Primary).map(|s| (s.durable, i)))
+            .max()
+            .map(|(_, i)| i)
+    }
+
+    pub(crate) fn operate(&mut self, op: Op) {
+        match op {
+            Op::Write(database, count) => self.write(database, count),
+            Op::Crash(i, keep) => self.crash(i, keep),
+            Op::PowerCut(i, operations, keep) => {
+                if self.instances[i].up {
+                    self.instances[i].tear = Some(keep);
+                    self.instances[i].disk.cut_power_at(operations);
+                }
+            }
+            Op::Restart(i) => {
+                if !self.instances[i].up {
+                    self.start(i);
+                }
+            }
+            Op::Cut(a, b) => self.cut[a][b] = true,
+            Op::Heal(a, b) => self.cut[a][b] = false,
+            Op::Reset(a, b) => {
+                self.disconnect(a, b, true);
+                self.disconnect(b, a, true);
+            }
+            Op::Pause(i, ms) => self.instances[i].paused_until = self.now + ms * MS,
+            Op::Jump(i, ms) => self.instances[i].clock_ahead += ms * MS,
+            Op::Slow(i, ms) => self.instances[i].sync = ms.max(1) * MS,
+            Op::Full(i) => {
+                let used = self.instances[i].disk.used();
+                self.instances[i].disk.set_capacity(used);
+            }
+            Op::Free(i) => self.free(i),
+            Op::Checkpoint(i, database) => self.checkpoint(i, database),
+            Op::Failover(i) => drop(self.order(i, Command::Failover { group: GROUP })),
+            Op::Force(i) => {
+                // Nobody forces a replica that was removed and does not know it yet: that makes two groups of one.
+                let config = self.leader().and_then(|l| self.status(l)).map(|s| s.config);
+                if config.is_none_or(|c| c.replica_named(&name(i)).is_some()) {
+                    self.order(i, Command::ForceFailover { group: GROUP });
+                }
+            }
+            Op::Offline(i) => drop(self.order(i, Command::Offline { group: GROUP })),
+            Op::Suspend(i, d) => drop(self.order(i, Command::Suspend { database: self.database_ids[d] })),
+            Op::Resume(i, d) => drop(self.order(i, Command::Resume { database: self.database_ids[d] })),
+            _ => self.operate_on_leader(op),
+        }
+    }
+
+    /// Commands that are given to whoever leads.
+    fn operate_on_leader(&mut self, op: Op) {
+        let Some(leader) = self.leader() else { return };
+        let Some(config) = self.status(leader).map(|s| s.config) else { return };
+        match op {
+            Op::Required(n) => {
+                let mut options = config.options.clone();
+                options.required_synchronized_secondaries = n;
+                self.order(leader, Command::SetOptions { group: GROUP, options: Box::new(options) });
+            }
+            Op::Mode(i, synchronous) => {
+                let Some(replica) = config.replica_named(&name(i)) else { return };
+                let mut options = replica.options.clone();
+                options.availability_mode = match synchronous {
+                    0 => AvailabilityMode::Asynchronous,
+                    _ => AvailabilityMode::Synchronous,
+                };
+                let (replica, options) = (replica.id, Box::new(options));
+                self.order(leader, Command::ModifyReplica { group: GROUP, replica, options });
+            }
+            Op::Remove(i) => {
+                let Some(replica) = config.replica_named(&name(i)).map(|r| r.id) else { return };
+                self.order(leader, Command::RemoveReplica { group: GROUP, replica });
+            }
+            Op::Add(i) if config.replica_named(&name(i)).is_none() => {
+                let replica = Replica::new(replica_id(i, self.commands + 1), name(i), options(i));
+                self.order(leader, Command::AddReplica { group: GROUP, replica: Box::new(replica) });
+                self.order(i, Command::Join { name: group_name() });
+            }
+            Op::RemoveDatabase(d) => {
+                self.order(leader, Command::RemoveDatabase { database: self.database_ids[d] });
+            }
+            Op::AddDatabase(d) => self.add_database(leader, d),
+            _ => {}
+        }
+    }
+
+    fn add_database(&mut self, leader: usize, d: usize) {
+        let id = self.database_ids[d];
+        let Some(engine) = self.instances[leader].engines.get_mut(&d) else { return };
+        if engine.mode != Mode::Standalone {
+            return;
+        }
+        engine.mode = Mode::Resolving;
+        engine.log.end_term();
+        engine.agreed = engine.log.hardened();
+        engine.applied = engine.agreed;
+        let facts = engine.facts();
+        let log_epoch = engine.log.epoch();
+        let database = Box::new(GroupDatabase::new(id, format!("db{d}"), log_id(d)));
+        self.order(leader, Command::AddDatabase { group: GROUP, database, log_epoch });
+        self.tell(leader, Event::DatabaseOpened { database: id, facts });
+    }
+
+    fn checkpoint(&mut self, i: usize, database: usize) {
+        let env = self.instances[i].env.clone();
+        let Some(engine) = self.instances[i].engines.get_mut(&database) else { return };
+        let result = engine.checkpoint(&env);
+        if result.is_err()
+            && let Some(keep) = self.instances[i].tear
+        {
+            self.crash(i, keep);
+        }
+    }
+
+    fn free(&mut self, i: usize) {
+        // A power cut that was to come is not undone by making room.
+        if self.instances[i].tear.is_none() {
+            self.instances[i].disk.heal();
+        }
+    }
+
+    // ---- care -------------------------------------------------------------------------------------------------------
+
+    /// No more faults from now on; what is down starts.
+    pub(crate) fn stop_faults(&mut self) {
+        self.healing = Some(self.now);
+        self.note(|| "== the faults stop".into());
+        for i in 0..self.instances.len() {
+            if let Some(keep) = self.instances[i].tear.take() {
+                self.crash(i, keep);
+            }
+            self.instances[i].disk.heal();
+            self.instances[i].sync = MS;
+            self.instances[i].paused_until = 0;
+            for j in 0..self.instances.len() {
+                self.cut[i][j] = false;
+            }
+            if !self.instances[i].up {
+                self.start(i);
+            }
+        }
+    }
+
+    /// Every fifth of a second: connections, permissions, and in the end the operator who puts things right.
+    pub(crate) fn care(&mut self) {
+        self.connect_all();
+        for i in 0..self.instances.len() {
+            let ready = self.instances[i].up && self.status(i).is_some();
+            if ready && !std::mem::replace(&mut self.instances[i].allowed, ready) {
+                self.order(i, Command::AllowCreate { group: GROUP, allowed: true });
+            }
+        }
+        if let Some(since) = self.healing {
+            self.whole = self.wrote_since && self.is_whole();
+            if !self.whole {
+                self.put_right(since);
+            }
+        }
+    }
+
+    fn put_right(&mut self, since: Micros) {
+        let leader = self.leader();
+        for i in 0..self.instances.len() {
+            let Some(status) = self.status(i) else { continue };
+            for database in status.databases.iter().filter(|d| d.suspended.is_some()) {
+                self.order(i, Command::Resume { database: database.database });
+            }
+        }
+        if let Some(leader) = leader {
+            self.leaderless_since = None;
+            if self.now > since {
+                let config = self.status(leader).map(|s| s.config);
+                if config.is_some_and(|c| c.options.required_synchronized_secondaries > 0) {
+                    self.operate(Op::Required(0));
+                }
+            }
+            // Something must be written after the faults, and then be everywhere.
+            self.rounds += 1;
+            if self.rounds.is_multiple_of(10) {
+                for d in 0..self.plan.databases {
+                    self.write(d, 1);
+                }
+                self.wrote_since = true;
+            }
+            return;
+        }
+        let since = *self.leaderless_since.get_or_insert(self.now);
+        if self.now - since < PATIENCE {
+            return;
+        }
+        self.leaderless_since = Some(self.now);
+        // Nobody has the role: it was given up, or (where force is allowed) those who know are gone from the group.
+        let known = |w: &World, i: usize| {
+            let status = w.status(i).filter(|s| s.databases.iter().all(|d| d.open))?;
+            Some((status.durable, status.config.is_failover_ready(status.me), i))
+        };
+        let best = (0..self.instances.len()).filter_map(|i| known(self, i)).max();
+        let Some((_, ready, i)) = best else { return };
+        let given_up = self.status(i).is_some_and(|s| s.config.primary.is_none());
+        if given_up && ready {
+            self.order(i, Command::Failover { group: GROUP });
+        } else if given_up || self.plan.force {
+            self.order(i, Command::ForceFailover { group: GROUP });
+        }
+    }
+
+    /// One primary; every other member follows it, is in the set when it is synchronous, and has the same log.
+    fn is_whole(&mut self) -> bool {
+        let Some(leader) = self.leader() else { return false };
+        let Some(status) = self.status(leader) else { return false };
+        for replica in &status.config.replicas {
+            let Some(i) =
+                replica.instance.map(|id| (0..self.instances.len()).find(|i| instance_id(*i) == id))
+            else {
+                continue;
+            };
+            let Some(i) = i else { return false };
+            if i == leader {
+                continue;
+            }
+            let Some(theirs) = self.status(i) else { return false };
+            if theirs.role != RoleStatus::Secondary || theirs.durable != status.durable {
+                return false;
+            }
+        }
+        for database in &status.databases {
+            let index = index_of(database.database);
+            if self.database_ids[index] != database.database || !database.open {
+                return false;
+            }
+            for copy in &database.copies {
+                let replica = status.config.replica(copy.replica);
+                let Some(replica) = replica.filter(|r| r.joined()) else { continue };
+                let both = replica.is_synchronous()
+                    && status.config.replica(status.me).is_some_and(Replica::is_synchronous);
+                let wanted = if both {
+                    SynchronizationState::Synchronized
+                } else {
+                    SynchronizationState::Synchronizing
+                };
+                if copy.state != wanted || copy.positions.hardened < database.hardened {
+                    return false;
+                }
+            }
+            let engine = &self.instances[leader].engines[&index];
+            if database.agreed < database.hardened || engine.log.appended() > database.agreed {
+                return false;
+            }
+        }
+        true
+    }
+
+    // ---- judging ----------------------------------------------------------------------------------------------------
+
+    fn commits_of(&mut self, i: usize, database: usize) -> Vec<Commit> {
+        let Some(engine) = self.instances[i].engines.get_mut(&database) else { return Vec::new() };
+        match engine.rows(Lsn::MAX) {
+            Ok(rows) => rows,
+            Err(error) => {
+                self.check
+                    .fail(format!("the log of database {database} on instance {i} cannot be read: {error}"));
+                Vec::new()
+            }
+        }
+    }
+
+    /// Whoever the durable record names as synchronized has what was just acknowledged.
+    pub(crate) fn check_members(&mut self, i: usize, database: GroupDatabaseId, done: &[Commit]) {
+        let members = self.instances[i].recorded.get(&database).cloned().unwrap_or_default();
+        for member in members {
+            let Some(m) = (0..self.instances.len()).find(|m| instance_id(*m) == member) else { continue };
+            if m == i || !self.instances[m].up {
+                continue;
+            }
+            for commit in done {
+                let has = match self.engine(m, database).map(|e| e.has(*commit)) {
+                    Some(Ok(has)) => has,
+                    _ => false,
+                };
+                if !has {
+                    let number = commit.number;
+                    self.check
+                        .fail(format!("commit {number} acknowledged by {i}, but {m} in its set has it not"));
+                }
+            }
+        }
+    }
+
+    /// A new primary has everything that was acknowledged, unless it was forced.
+    pub(crate) fn check_promotion(
+        &mut self,
+        i: usize,
+        epoch: Epoch,
+        forced: bool,
+        opened: &[GroupDatabaseId],
+    ) {
+        for database in opened.iter().map(|d| index_of(*d)) {
+            let have = self.commits_of(i, database);
+            let lost: Vec<Commit> = self
+                .check
+                .owed(database, epoch)
+                .into_iter()
+                .filter(|c| have.binary_search(c).is_err())
+                .collect();
+            if forced {
+                self.check.excuse(database, &lost);
+            } else if let Some(first) = lost.first() {
+                let (count, number) = (lost.len(), first.number);
+                self.check.fail(format!(
+                    "instance {i} begins epoch {} without {count} acknowledged commits of database {database}, first {number} at {}",
+                    epoch.0, first.end
+                ));
+            }
+        }
+    }
+
+    /// When all is quiet: nothing acknowledged is missing, and all copies are equal.
+    pub(crate) fn final_check(&mut self) {
+        let Some(leader) = self.leader() else { return };
+        let Some(status) = self.status(leader) else { return };
+        for database in &status.databases {
+            let index = index_of(database.database);
+            let have = self.commits_of(leader, index);
+            let lost =
+                self.check.owed(index, Epoch(u64::MAX)).into_iter().find(|c| have.binary_search(c).is_err());
+            if let Some(lost) = lost {
+                self.check.fail(format!("commit {} of database {index} is lost in the end", lost.number));
+            }
+            for replica in &status.config.replicas {
+                let Some(i) = (0..self.instances.len()).find(|i| replica.instance == Some(instance_id(*i)))
+                else {
+                    continue;
+                };
+                let theirs = self.commits_of(i, index);
+                if theirs != have {
+                    self.check.fail(format!("database {index} differs between {leader} and {i}"));
+                }
+            }
+        }
+    }
+
+    /// Everybody's own view, for the report of a group that does not become whole.
+    pub(crate) fn describe(&self) -> String {
+        let mut lines = Vec::new();
+        for (i, instance) in self.instances.iter().enumerate() {
+            let connected: Vec<&usize> = instance.connections.keys().collect();
+            lines.push(format!("\ninstance {i} up {} connected to {connected:?}", instance.up));
+            if let Some(status) = self.status(i) {
+                let config = &status.config;
+                lines.push(format!(
+                    "  {:?} {:?} durable {:?} primary {:?} required {}",
+                    status.role,
+                    status.operational,
+                    status.durable,
+                    config.primary,
+                    config.options.required_synchronized_secondaries
+                ));
+                for d in &status.databases {
+                    lines.push(format!("  {d:?}"));
+                    lines.push(format!("    config {:?}", config.database(d.database)));
+                }
+            }
+        }
+        lines.join("\n")
+    }
+}

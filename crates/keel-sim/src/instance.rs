@@ -1,0 +1,818 @@
+//! [`Instance`]: one server process as the simulator has it: a machine ([`Node`]), engines, a disk; and the shell that
+//! carries out the machine's actions.
+
+use crate::engine::{self, Commit, Engine, Mode, Sender, read_file, record, write_file};
+use crate::world::{Frame, GROUP, MS, Micros, What, World};
+use keel_base::env::Env;
+use keel_base::env::sim::{SimClock, SimDisk, SimRandom, Tear};
+use keel_base::{Epoch, Lsn};
+use keel_cluster::{
+    Action, CommandError, CommandId, CopyPositions, Event, GroupDatabaseId, GroupRecord, Identity,
+    InstanceId, LogEvent, Msg, Node, ReceiveFailure, SendFailure, SessionId,
+};
+use keel_log::LogError;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use uuid::Uuid;
+
+pub(crate) struct Instance {
+    pub(crate) identity: Identity,
+    pub(crate) disk: Arc<SimDisk>,
+    pub(crate) env: Env,
+    pub(crate) up: bool,
+    /// Counts starts; what was scheduled for an earlier life does not happen.
+    pub(crate) life: u64,
+    pub(crate) node: Option<Node>,
+    /// By index of the database.
+    pub(crate) engines: BTreeMap<usize, Engine>,
+    pub(crate) paused_until: Micros,
+    /// How far its clock is ahead.
+    pub(crate) clock_ahead: Micros,
+    /// What a sync takes.
+    pub(crate) sync: Micros,
+    /// What its disk keeps when the power goes in the midst of an operation.
+    pub(crate) tear: Option<u64>,
+    /// Peer → connection.
+    pub(crate) connections: BTreeMap<usize, u64>,
+    /// It may write: fenced and drained primaries may not.
+    pub(crate) fenced: bool,
+    pub(crate) drained: bool,
+    pub(crate) epoch: Epoch,
+    /// The synchronized sets in the durable record, by instance.
+    pub(crate) recorded: BTreeMap<GroupDatabaseId, Vec<InstanceId>>,
+    /// GRANT CREATE ANY DATABASE was given.
+    pub(crate) allowed: bool,
+    pub(crate) answers: BTreeMap<CommandId, Result<(), CommandError>>,
+    /// The machine said that the epoch it is about to start is a forced one.
+    forced: Option<Epoch>,
+    /// When the last record handed out is written.
+    persisting_until: Micros,
+    expecting: BTreeMap<GroupDatabaseId, usize>,
+}
+
+pub(crate) fn name(i: usize) -> String {
+    format!("NODE{i}")
+}
+
+pub(crate) fn instance_id(i: usize) -> InstanceId {
+    InstanceId(Uuid::from_u128(0x1000 + i as u128))
+}
+
+/// Identity of the g-th membership of a database in the group.
+pub(crate) fn database_id(d: usize, generation: u64) -> GroupDatabaseId {
+    GroupDatabaseId(Uuid::from_u128(0xD000 + d as u128 + (u128::from(generation) << 8)))
+}
+
+pub(crate) fn index_of(id: GroupDatabaseId) -> usize {
+    (id.0.as_u128() & 0xff) as usize
+}
+
+fn instance_index(id: InstanceId) -> usize {
+    (id.0.as_u128() - 0x1000) as usize
+}
+
+fn database_dir(database: usize) -> PathBuf {
+    PathBuf::from(format!("/data/db{database}"))
+}
+
+pub(crate) fn log_id(database: usize) -> u32 {
+    77 + database as u32
+}
+
+const RECORD: &str = "/data/group/record";
+
+fn env_of(disk: &Arc<SimDisk>, seed: u64) -> Env {
+    Env {
+        disk: Arc::new(Arc::clone(disk)),
+        clock: SimClock::starting_at(1_700_000_000_000_000_000),
+        random: Arc::new(SimRandom::new(seed)),
+    }
+}
+
+impl Instance {
+    pub(crate) fn new(i: usize, seed: u64) -> Instance {
+        let disk = SimDisk::new();
+        let env = env_of(&disk, seed ^ (i as u64 + 1));
+        Instance {
+            identity: Identity { instance: instance_id(i), server_name: name(i) },
+            disk,
+            env,
+            up: false,
+            life: 0,
+            node: None,
+            engines: BTreeMap::new(),
+            paused_until: 0,
+            clock_ahead: 0,
+            sync: MS,
+            tear: None,
+            connections: BTreeMap::new(),
+            fenced: true,
+            drained: false,
+            epoch: Epoch(0),
+            recorded: BTreeMap::new(),
+            allowed: false,
+            answers: BTreeMap::new(),
+            forced: None,
+            persisting_until: 0,
+            expecting: BTreeMap::new(),
+        }
+    }
+
+    fn time(&self, now: Micros) -> Duration {
+        Duration::from_micros(now + self.clock_ahead)
+    }
+
+    fn remember(&mut self, record: &GroupRecord) {
+        self.recorded = record
+            .config
+            .databases
+            .iter()
+            .map(|d| {
+                let members = d.synchronized.iter().filter_map(|r| record.config.instance_of(*r)).collect();
+                (d.id, members)
+            })
+            .collect();
+    }
+}
+
+impl World {
+    // ---- life and death ---------------------------------------------------------------------------------------------
+
+    /// Starts a process: opens what is on its disk.
+    pub(crate) fn start(&mut self, i: usize) {
+        let seed = self.dice.next();
+        let now = self.now;
+        let instance = &mut self.instances[i];
+        instance.life += 1;
+        instance.up = true;
+        instance.tear = None;
+        instance.fenced = true;
+        instance.drained = false;
+        instance.forced = None;
+        instance.allowed = false;
+        instance.expecting.clear();
+        instance.connections.clear();
+        instance.env = env_of(&instance.disk, seed);
+        let env = instance.env.clone();
+        let record =
+            read_file(env.disk.as_ref(), Path::new(RECORD)).and_then(|b| GroupRecord::decode(&b).ok());
+        let time = instance.time(now);
+        instance.engines.clear();
+        let mut told = Vec::new();
+        let mut broken = None;
+        if let Some(record) = &record {
+            instance.remember(record);
+            for database in &record.config.databases {
+                let index = index_of(database.id);
+                match Engine::open(&env, &database_dir(index), log_id(index)) {
+                    Ok(Some(engine)) => {
+                        told.push(Event::DatabaseOpened { database: database.id, facts: engine.facts() });
+                        instance.engines.insert(index, engine);
+                    }
+                    Ok(None) => {}
+                    Err(error) => {
+                        broken = Some(format!("instance {i} cannot open database {index}: {error}"))
+                    }
+                }
+            }
+        }
+        let records = record.into_iter().collect();
+        instance.node = Some(Node::new(instance.identity.clone(), records, seed, time));
+        if let Some(broken) = broken {
+            self.check.fail(broken);
+        }
+        let offset = self.span(0, 90 * MS);
+        self.at(i, offset, What::Tick);
+        for event in told {
+            let after = self.span(0, 30 * MS);
+            self.at(i, after, What::Tell(Box::new(event)));
+        }
+    }
+
+    /// The power of an instance goes.
+    pub(crate) fn crash(&mut self, i: usize, keep: u64) {
+        if !self.instances[i].up {
+            return;
+        }
+        self.note(|| format!("instance {i} loses its power"));
+        let instance = &mut self.instances[i];
+        instance.up = false;
+        instance.life += 1;
+        instance.node = None;
+        instance.engines.clear();
+        let tear = match keep % 4 {
+            0 => Tear::LoseAll,
+            1 => Tear::KeepAll,
+            _ => Tear::Random(keep),
+        };
+        instance.disk = instance.disk.crash(tear);
+        instance.connections.clear();
+        for peer in 0..self.instances.len() {
+            // A machine that loses its power says nothing; a process that dies has its sockets closed.
+            if peer != i && !keep.is_multiple_of(3) && !self.cut[i][peer] {
+                self.disconnect(peer, i, true);
+            }
+        }
+    }
+
+    /// A disk operation failed. If the power was to go in the midst of one, this is it.
+    fn disk_failed(&mut self, i: usize, error: &LogError) {
+        let keep = self.instances[i].tear;
+        self.note(|| format!("instance {i}: {error}"));
+        match keep {
+            Some(keep) => self.crash(i, keep),
+            None => self.check.fail(format!("instance {i}: {error}")),
+        }
+    }
+
+    // ---- the machine ------------------------------------------------------------------------------------------------
+
+    pub(crate) fn tick(&mut self, i: usize) {
+        let now = self.now;
+        let instance = &mut self.instances[i];
+        let time = instance.time(now);
+        let Some(node) = instance.node.as_mut() else { return };
+        let actions = node.tick(time);
+        self.perform(i, actions);
+    }
+
+    pub(crate) fn tell(&mut self, i: usize, event: Event) {
+        let now = self.now;
+        let tracing = self.trace.is_some();
+        let said = if tracing { format!("{event:?}") } else { String::new() };
+        let instance = &mut self.instances[i];
+        if matches!(&event, Event::Disconnected { peer } if instance.connections.contains_key(&instance_index(*peer)))
+        {
+            // It was connected anew meanwhile.
+            return;
+        }
+        let time = instance.time(now);
+        let Some(node) = instance.node.as_mut() else { return };
+        let actions = node.step(time, event);
+        if tracing && !(said.contains("Beat(") && actions.is_empty()) {
+            self.note(|| format!("{i} < {said}"));
+        }
+        self.perform(i, actions);
+    }
+
+    fn perform(&mut self, i: usize, actions: Vec<Action>) {
+        for action in actions {
+            if !self.instances[i].up {
+                return;
+            }
+            if self.trace.is_some() && !matches!(&action, Action::Send { msg: Msg::Beat(_), .. }) {
+                let said = format!("{i} > {action:?}");
+                self.note(|| said);
+            }
+            self.carry_out(i, action);
+        }
+    }
+
+    fn answer(&mut self, i: usize, least: Micros, most: Micros, event: Event) {
+        let after = self.span(least, most);
+        self.at(i, after, What::Tell(Box::new(event)));
+    }
+
+    fn carry_out(&mut self, i: usize, action: Action) {
+        match action {
+            Action::Send { peer, msg } => self.send(i, instance_index(peer), Frame::Control(msg.encode())),
+            Action::Disconnect { peer } => {
+                let peer = instance_index(peer);
+                self.disconnect(i, peer, false);
+                if !self.cut[i][peer] {
+                    self.disconnect(peer, i, true);
+                }
+            }
+            Action::Persist { revision, record, .. } => {
+                let after = self.instances[i].sync;
+                let done = self.now + self.span(after / 2, after + 2 * MS);
+                // One after the other, in order.
+                let done = done.max(self.instances[i].persisting_until + 1);
+                self.instances[i].persisting_until = done;
+                self.at(i, done - self.now, What::Persist(revision, record.encode()));
+            }
+            Action::Forget { .. } => self.forget(i),
+            Action::Agree { database, lsn } => self.agree(i, database, lsn),
+            Action::ApplyUpTo { database, lsn } => self.apply(i, database, lsn),
+            Action::StartSending { peer, database, session, from } => {
+                let peer = instance_index(peer);
+                if let Some(engine) = self.engine(i, database) {
+                    engine.senders.insert(peer, Sender { session, next: from });
+                    self.pump(i, database, peer);
+                }
+            }
+            Action::StopSending { peer, database } => {
+                if let Some(engine) = self.engine(i, database) {
+                    engine.senders.remove(&instance_index(peer));
+                }
+            }
+            Action::Inspect { database, session } => self.inspect(i, database, session),
+            Action::CutLog { database, session, at } => self.cut_log(i, database, session, at),
+            Action::Receive { database, peer, session, epoch, from } => {
+                if let Some(engine) = self.engine(i, database) {
+                    engine.log.set_epoch(epoch);
+                    let stands = engine.log.appended() == from && engine.mode == Mode::Secondary;
+                    engine.receiving = Some((instance_index(peer), session, epoch));
+                    if !stands {
+                        self.check.fail(format!("instance {i} is told to receive where it does not stand"));
+                    }
+                }
+            }
+            Action::StopReceiving { database } => {
+                self.instances[i].expecting.remove(&database);
+                if let Some(engine) = self.engine(i, database) {
+                    engine.receiving = None;
+                }
+            }
+            Action::Promote { epoch, databases, .. } => self.promote(i, epoch, &databases, true),
+            Action::PromoteDatabase { epoch, database, .. } => self.promote(i, epoch, &[database], false),
+            Action::Demote { group, databases } => {
+                for database in databases {
+                    if let Some(engine) = self.engine(i, database) {
+                        engine.log.end_term();
+                        engine.mode = Mode::Secondary;
+                        engine.pending.clear();
+                        engine.senders.clear();
+                    }
+                }
+                self.answer(i, MS, 20 * MS, Event::Demoted { group });
+            }
+            Action::Fence { .. } => {
+                let instance = &mut self.instances[i];
+                instance.fenced = true;
+                for engine in instance.engines.values_mut() {
+                    engine.pending.clear();
+                }
+            }
+            Action::Drain { group } => {
+                self.instances[i].drained = true;
+                let mut ends = Vec::new();
+                for id in self.database_ids.clone() {
+                    if !self.flush_now(i, index_of(id)) {
+                        return;
+                    }
+                    if let Some(engine) = self.engine(i, id).filter(|e| e.mode == Mode::Primary) {
+                        ends.push((id, engine.log.hardened()));
+                    }
+                }
+                // What was hardened just now must be known before the ends are.
+                for (database, lsn) in ends.clone() {
+                    self.at(i, 0, What::Tell(Box::new(Event::Hardened { database, lsn })));
+                }
+                let sync = self.instances[i].sync;
+                self.answer(i, sync, sync + 2 * MS, Event::Drained { group, ends });
+            }
+            Action::Undrain { .. } => self.instances[i].drained = false,
+            Action::Release { database, writable } => self.release(i, database, writable),
+            Action::Seed { peer, database } => {
+                let after = self.span(20 * MS, 100 * MS);
+                self.at(i, after, What::SeedNow { peer: instance_index(peer), database });
+            }
+            Action::ExpectSeed { peer, database } => {
+                self.instances[i].expecting.insert(database, instance_index(peer));
+            }
+            Action::Reply { command, result } => {
+                self.instances[i].answers.insert(command, result);
+            }
+            Action::Log(entry) => {
+                if let LogEvent::Forced { epoch, .. } = entry.what {
+                    self.instances[i].forced = Some(epoch);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn engine(&mut self, i: usize, database: GroupDatabaseId) -> Option<&mut Engine> {
+        let index = index_of(database);
+        if self.database_ids.get(index) != Some(&database) {
+            return None;
+        }
+        self.instances[i].engines.get_mut(&index)
+    }
+
+    // ---- the record -------------------------------------------------------------------------------------------------
+
+    pub(crate) fn persist(&mut self, i: usize, revision: u64, bytes: &[u8]) {
+        let instance = &mut self.instances[i];
+        let written = write_file(instance.env.disk.as_ref(), Path::new(RECORD), bytes);
+        match written {
+            Ok(()) => {
+                if let Ok(record) = GroupRecord::decode(bytes) {
+                    instance.remember(&record);
+                }
+                self.answer(i, 0, 2 * MS, Event::Persisted { group: GROUP, revision });
+            }
+            Err(error) if instance.tear.is_some() => self.disk_failed(i, &LogError::Io(error)),
+            Err(_) => self.answer(i, 0, MS, Event::PersistFailed { group: GROUP, revision }),
+        }
+    }
+
+    fn forget(&mut self, i: usize) {
+        let instance = &mut self.instances[i];
+        instance.allowed = false;
+        instance.recorded.clear();
+        let disk = &instance.env.disk;
+        let removed = if disk.exists(Path::new(RECORD)) {
+            disk.remove(Path::new(RECORD)).and_then(|()| disk.sync_dir(Path::new("/data/group")))
+        } else {
+            Ok(())
+        };
+        if let Err(error) = removed {
+            self.disk_failed(i, &LogError::Io(error));
+        }
+    }
+
+    fn release(&mut self, i: usize, database: GroupDatabaseId, writable: bool) {
+        let index = index_of(database);
+        if self.database_ids.get(index) != Some(&database) {
+            return;
+        }
+        if writable {
+            self.check.database_left(index);
+            let generation = self.check.generations.get(&index).copied().unwrap_or(0);
+            self.database_ids[index] = database_id(index, generation);
+            if let Some(engine) = self.instances[i].engines.get_mut(&index) {
+                engine.mode = Mode::Standalone;
+                engine.pending.clear();
+                engine.senders.clear();
+            }
+            // What other instances have of it is a restoring copy of nothing.
+            for other in 0..self.instances.len() {
+                if other != i {
+                    self.instances[other].engines.remove(&index);
+                }
+            }
+            return;
+        }
+        self.instances[i].engines.remove(&index);
+        let removed = self.instances[i].env.disk.remove_dir_all(&database_dir(index));
+        if let Err(error) = removed
+            && self.instances[i].tear.is_some()
+        {
+            self.disk_failed(i, &LogError::Io(error));
+        }
+    }
+
+    // ---- writing ----------------------------------------------------------------------------------------------------
+
+    /// Clients write wherever writes are taken.
+    pub(crate) fn write(&mut self, database: usize, count: u32) {
+        for i in 0..self.instances.len() {
+            let instance = &self.instances[i];
+            let able =
+                instance.up && !instance.fenced && !instance.drained && instance.paused_until <= self.now;
+            if !able || instance.engines.get(&database).is_none_or(|e| e.mode != Mode::Primary) {
+                continue;
+            }
+            for _ in 0..count {
+                self.numbers += 1;
+                let number = self.numbers;
+                let filling = match self.dice.below(20) {
+                    0 => self.dice.below(9000) as usize,
+                    _ => self.dice.below(200) as usize,
+                };
+                let Some(engine) = self.instances[i].engines.get_mut(&database) else { break };
+                match engine.log.append(&record(number, filling), |_| {}) {
+                    Ok(end) => engine.pending.push_back(Commit { end, number }),
+                    Err(LogError::Full { .. }) if self.instances[i].tear.is_none() => break,
+                    Err(error) => {
+                        self.disk_failed(i, &error);
+                        break;
+                    }
+                }
+            }
+            self.want_flush(i, database);
+        }
+    }
+
+    fn want_flush(&mut self, i: usize, database: usize) {
+        let sync = self.instances[i].sync;
+        let Some(engine) = self.instances[i].engines.get_mut(&database) else { return };
+        if !std::mem::replace(&mut engine.flushing, true) {
+            let after = self.span(0, sync / 2);
+            self.at(i, after, What::Flush(database));
+        }
+    }
+
+    /// Hardens what was appended or received; its completion is told later. False when the instance died of it.
+    fn flush_now(&mut self, i: usize, database: usize) -> bool {
+        let Some(engine) = self.instances[i].engines.get_mut(&database) else { return true };
+        let flushed = engine.log.flush();
+        let primary = engine.mode == Mode::Primary;
+        for block in engine.sealed() {
+            self.check.block(database, &block);
+            if primary {
+                // On its way while the disk works: also what the disk then does not keep.
+                self.send_block(i, database, block.first, block.end, block.bytes);
+            }
+        }
+        match flushed {
+            Ok(_) => true,
+            Err(error) => {
+                self.disk_failed(i, &error);
+                false
+            }
+        }
+    }
+
+    fn send_block(&mut self, i: usize, database: usize, first: Lsn, end: Lsn, bytes: Vec<u8>) {
+        let id = self.database_ids[database];
+        let Some(engine) = self.instances[i].engines.get_mut(&database) else { return };
+        let mut targets = Vec::new();
+        for (peer, sender) in &mut engine.senders {
+            if sender.next == first {
+                sender.next = end;
+                targets.push((*peer, sender.session));
+            }
+        }
+        for (peer, session) in targets {
+            self.send(i, peer, Frame::Block { database: id, session, bytes: bytes.clone() });
+        }
+    }
+
+    /// Sends what is on disk and was not sent.
+    fn pump(&mut self, i: usize, database: GroupDatabaseId, peer: usize) {
+        let Some(engine) = self.engine(i, database) else { return };
+        let Some(sender) = engine.senders.get(&peer) else { return };
+        let (session, from) = (sender.session, sender.next);
+        let log = engine.log.clone();
+        let mut blocks = Vec::new();
+        let mut next = from;
+        let scanned = log.scan(from).and_then(|mut scanner| {
+            while let Some(block) = scanner.next()? {
+                next = block.header.end_lsn();
+                blocks.push(block.bytes.to_vec());
+            }
+            Ok(())
+        });
+        match scanned {
+            Ok(()) => {
+                if let Some(sender) = self.engine(i, database).and_then(|e| e.senders.get_mut(&peer)) {
+                    sender.next = next;
+                }
+                for bytes in blocks {
+                    self.send(i, peer, Frame::Block { database, session, bytes });
+                }
+            }
+            Err(LogError::Truncated { .. }) => {
+                let peer = instance_id(peer);
+                let failure = SendFailure::LogGone;
+                self.answer(i, 0, MS, Event::SendFailed { peer, database, session, failure });
+            }
+            Err(error) => self.disk_failed(i, &error),
+        }
+    }
+
+    pub(crate) fn flush(&mut self, i: usize, database: usize) {
+        if !self.flush_now(i, database) {
+            return;
+        }
+        let Some(engine) = self.instances[i].engines.get_mut(&database) else { return };
+        let lsn = engine.log.hardened();
+        let sync = self.instances[i].sync;
+        let after = self.span(sync / 2, sync);
+        self.at(i, after, What::Flushed(database, lsn));
+    }
+
+    pub(crate) fn flushed(&mut self, i: usize, database: usize, lsn: Lsn) {
+        let id = self.database_ids[database];
+        let Some(engine) = self.instances[i].engines.get_mut(&database) else { return };
+        engine.flushing = false;
+        let more = engine.log.appended() > engine.log.hardened();
+        // A log that was cut meanwhile has not hardened what it no longer has.
+        let lsn = lsn.min(engine.log.hardened());
+        let receiving = engine.receiving;
+        if more {
+            self.want_flush(i, database);
+        }
+        self.tell(i, Event::Hardened { database: id, lsn });
+        if let Some((peer, session, _)) = receiving {
+            self.acknowledge(i, id, peer, session);
+        }
+    }
+
+    fn acknowledge(&mut self, i: usize, database: GroupDatabaseId, peer: usize, session: SessionId) {
+        let Some(engine) = self.engine(i, database) else { return };
+        if engine.receiving.is_none_or(|r| r.1 != session) {
+            return;
+        }
+        let positions = CopyPositions {
+            received: engine.log.appended(),
+            hardened: engine.log.hardened(),
+            applied: engine.applied,
+        };
+        self.send(i, peer, Frame::Ack { database, session, positions });
+    }
+
+    fn agree(&mut self, i: usize, database: GroupDatabaseId, lsn: Lsn) {
+        let epoch = self.instances[i].epoch;
+        let fenced = self.instances[i].fenced;
+        let Some(engine) = self.engine(i, database) else { return };
+        let hardened = engine.log.hardened();
+        engine.agreed = lsn;
+        engine.log.set_agreed(lsn);
+        let mut done = Vec::new();
+        while let Some(commit) = engine.pending.front().copied().filter(|c| c.end <= lsn) {
+            engine.pending.pop_front();
+            done.push(commit);
+        }
+        let senders: Vec<(usize, SessionId)> = engine.senders.iter().map(|(p, s)| (*p, s.session)).collect();
+        if lsn > hardened || fenced || self.instances[i].epoch != epoch {
+            self.check.fail(format!("instance {i} agrees {lsn} with {hardened} hardened (fenced: {fenced})"));
+        }
+        for commit in &done {
+            self.check.acknowledge(index_of(database), *commit, epoch);
+        }
+        self.check_members(i, database, &done);
+        for (peer, session) in senders {
+            self.send(i, peer, Frame::Commit { database, session, agreed: lsn });
+        }
+    }
+
+    // ---- following --------------------------------------------------------------------------------------------------
+
+    pub(crate) fn received(&mut self, i: usize, from: usize, frame: Frame) {
+        let peer = instance_id(from);
+        match frame {
+            Frame::Control(bytes) => match Msg::decode(&bytes) {
+                Ok(msg) => self.tell(i, Event::Message { peer, msg }),
+                Err(error) => self.check.fail(error.to_string()),
+            },
+            Frame::Ack { database, session, positions } => {
+                self.tell(i, Event::Acked { peer, database, session, positions });
+            }
+            Frame::Commit { database, session, agreed } => {
+                self.tell(i, Event::Announced { database, session, agreed });
+            }
+            Frame::Block { database, session, bytes } => self.block(i, from, database, session, &bytes),
+            Frame::Image { database, image } => self.take_image(i, from, database, &image),
+        }
+    }
+
+    fn block(&mut self, i: usize, from: usize, database: GroupDatabaseId, session: SessionId, bytes: &[u8]) {
+        let Ok(header) = keel_log::block::decode(bytes) else {
+            self.check.fail("a block was damaged on the way".into());
+            return;
+        };
+        let Some(engine) = self.engine(i, database) else { return };
+        let Some((_, _, epoch)) = engine.receiving.filter(|r| r.0 == from && r.1 == session) else { return };
+        let end = engine.log.appended();
+        if header.end_lsn() <= end {
+            return;
+        }
+        let last = engine.log.last_checksum();
+        match engine.log.append_block(epoch, bytes) {
+            Ok(_) => {
+                self.tell(i, Event::Announced { database, session, agreed: header.hardened });
+                self.want_flush(i, index_of(database));
+            }
+            Err(error @ LogError::NotNext { .. }) => {
+                engine.receiving = None;
+                let failure = if header.first_lsn > end {
+                    ReceiveFailure::Gap
+                } else {
+                    let what = format!("instance {i} at {end} ({last:08x}) was sent {header:?}: {error}");
+                    self.check.fail(what);
+                    ReceiveFailure::Mismatch
+                };
+                self.tell(i, Event::ReceiveFailed { database, session, failure });
+            }
+            Err(LogError::Full { .. }) if self.instances[i].tear.is_none() => {
+                if let Some(engine) = self.engine(i, database) {
+                    engine.receiving = None;
+                }
+                let failure = ReceiveFailure::WriteFailed;
+                self.tell(i, Event::ReceiveFailed { database, session, failure });
+            }
+            Err(error) => self.disk_failed(i, &error),
+        }
+    }
+
+    fn apply(&mut self, i: usize, database: GroupDatabaseId, lsn: Lsn) {
+        let Some(engine) = self.engine(i, database) else { return };
+        let hardened = engine.log.hardened();
+        engine.agreed = engine.agreed.max(lsn);
+        engine.applied = engine.applied.max(lsn);
+        engine.log.set_agreed(engine.agreed);
+        let receiving = engine.receiving;
+        if lsn > hardened {
+            self.check.fail(format!("instance {i} redoes up to {lsn} with {hardened} hardened"));
+        }
+        self.answer(i, 0, 3 * MS, Event::Applied { database, lsn });
+        if let Some((peer, session, _)) = receiving {
+            self.acknowledge(i, database, peer, session);
+        }
+    }
+
+    fn inspect(&mut self, i: usize, database: GroupDatabaseId, session: SessionId) {
+        let index = index_of(database);
+        if self.engine(i, database).is_none() || !self.flush_now(i, index) {
+            return;
+        }
+        let Some(engine) = self.engine(i, database) else { return };
+        let facts = engine.facts();
+        self.answer(i, 0, 5 * MS, Event::Inspected { database, session, facts });
+    }
+
+    fn cut_log(&mut self, i: usize, database: GroupDatabaseId, session: SessionId, at: Lsn) {
+        let force = self.plan.force;
+        let Some(engine) = self.engine(i, database) else { return };
+        let (applied, floor) = (engine.applied, engine.floor);
+        if at < floor || at < applied && !force {
+            self.check.fail(format!("instance {i} cuts at {at}, applied {applied}, base tree {floor}"));
+            return;
+        }
+        match engine.cut(at) {
+            Ok(()) => self.answer(i, MS, 10 * MS, Event::LogCut { database, session }),
+            Err(error) => self.disk_failed(i, &error),
+        }
+    }
+
+    // ---- roles ------------------------------------------------------------------------------------------------------
+
+    fn promote(&mut self, i: usize, epoch: Epoch, databases: &[GroupDatabaseId], whole: bool) {
+        let mut opened = Vec::new();
+        for &database in databases {
+            let Some(engine) = self.engine(i, database) else { continue };
+            engine.receiving = None;
+            let started = engine.log.start_term(epoch);
+            for block in engine.sealed() {
+                self.check.block(index_of(database), &block);
+            }
+            if let Err(error) = started {
+                self.disk_failed(i, &error);
+                return;
+            }
+            let Some(engine) = self.engine(i, database) else { continue };
+            engine.mode = Mode::Primary;
+            engine.log.set_agreed(engine.agreed);
+            engine.applied = engine.log.hardened();
+            opened.push((database, engine.facts()));
+        }
+        let instance = &mut self.instances[i];
+        let forced = instance.forced == Some(epoch);
+        if whole {
+            instance.fenced = false;
+            instance.drained = false;
+            instance.epoch = epoch;
+            self.check.epoch_started(epoch, i, forced);
+            self.check_promotion(i, epoch, forced, &opened.iter().map(|o| o.0).collect::<Vec<_>>());
+        }
+        let event = Event::Promoted { group: GROUP, epoch, databases: opened };
+        self.answer(i, MS, 20 * MS, event);
+    }
+
+    // ---- seeding ----------------------------------------------------------------------------------------------------
+
+    pub(crate) fn seed(&mut self, i: usize, peer: usize, database: GroupDatabaseId) {
+        let image = match self.engine(i, database).map(Engine::image) {
+            Some(Ok(image)) => image,
+            Some(Err(error)) => return self.disk_failed(i, &error),
+            None => None,
+        };
+        let completed = image.is_some();
+        if let Some(image) = image {
+            self.send(i, peer, Frame::Image { database, image });
+        }
+        self.tell(i, Event::SeedEnded { peer: instance_id(peer), database, completed });
+    }
+
+    fn take_image(&mut self, i: usize, from: usize, database: GroupDatabaseId, image: &engine::Image) {
+        let index = index_of(database);
+        let expected = self.instances[i].expecting.get(&database) == Some(&from);
+        if !expected || self.database_ids.get(index) != Some(&database) {
+            return;
+        }
+        self.instances[i].expecting.remove(&database);
+        self.instances[i].engines.remove(&index);
+        let env = self.instances[i].env.clone();
+        let dir = database_dir(index);
+        let disk = env.disk.as_ref();
+        let made = (|| {
+            if disk.exists(&dir) {
+                if disk.exists(&dir.join("floor")) {
+                    disk.remove(&dir.join("floor"))?;
+                    disk.sync_dir(&dir)?;
+                }
+                disk.remove_dir_all(&dir)?;
+                disk.sync_dir(&dir)?;
+                disk.sync_dir(&dir.join("log"))?;
+            }
+            Engine::create_from(&env, &dir, log_id(index), image)
+        })();
+        match made {
+            Ok(mut engine) => {
+                engine.mode = Mode::Resolving;
+                let facts = engine.facts();
+                self.instances[i].engines.insert(index, engine);
+                self.tell(i, Event::DatabaseOpened { database, facts });
+            }
+            Err(_) if self.instances[i].tear.is_none() => {
+                self.tell(i, Event::SeedEnded { peer: instance_id(from), database, completed: false });
+            }
+            Err(error) => self.disk_failed(i, &error),
+        }
+    }
+}

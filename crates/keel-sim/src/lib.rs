@@ -1,0 +1,61 @@
+//! # keel-sim: a seed is a world
+//!
+//! Runs the machines of `keel-cluster` ([`keel_cluster::Node`]), each over real logs ([`keel_log::Log`]) on simulated disks,
+//! in one thread and virtual time, does to them what a [`Plan`] says, and looks from outside whether the promises hold.
+//!
+//! ## What must hold
+//! 1. A commit that a client was told is done is in the log of every later primary, and of all copies in the end, unless an
+//!    operator forced a failover that the record did not show to be without loss, or took the database out of the group.
+//! 2. At the moment it is told, every member that the durable record names as synchronized has it hardened.
+//! 3. An epoch is started once; one place in one epoch holds one block, whoever has it; nothing of an earlier epoch is
+//!    acknowledged after a later one was started (but by forcing).
+//! 4. Nothing that was redone is cut away, and nothing that is in a base tree ever is (the former but by forcing).
+//! 5. Logs open after every power cut; a copy that stands at a place chains to the primary's block there.
+//! 6. After the faults have stopped the group becomes whole by itself (operators only RESUME what is suspended, and give the
+//!    role to somebody when it was given up), every copy in its state, all logs equal.
+//!
+//! ## Running it
+//! `cargo run -p keel-sim --release -- --seeds 100000 --from 1` runs many; a failing one is shrunk and printed as a script,
+//! which `--script FILE` replays (`--trace` shows every event and action). Scripts of bugs found are kept under
+//! `tests/scripts` and run with the ordinary tests.
+//!
+//! ## Not modelled
+//! Threads, real sockets, bit rot. The engine above the log is a set of numbers.
+
+mod care;
+mod check;
+mod engine;
+mod instance;
+pub mod plan;
+mod shrink;
+mod world;
+
+pub use plan::{Op, Plan};
+pub use shrink::shrink;
+pub use world::Summary;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs a plan.
+///
+/// # Errors
+/// What did not hold, or the assertion that failed.
+pub fn run(plan: &Plan) -> Result<Summary, String> {
+    run_traced(plan, false).0
+}
+
+/// Runs a plan; with `trace` also returns every event and action.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_traced(plan: &Plan, trace: bool) -> (Result<Summary, String>, Vec<String>) {
+    let mut world = None;
+    let result =
+        catch_unwind(AssertUnwindSafe(|| world.insert(world::World::new(plan.clone(), trace)).run()));
+    let lines = world.and_then(|w| w.trace).unwrap_or_default();
+    let result = result.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        Err(text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_default())
+    });
+    (result, lines)
+}
