@@ -1,17 +1,69 @@
 //! # keel-group: availability groups in a running process
 //!
-//! Who this instance is ([`identity`]), whom it trusts ([`trust`], [`token`]), and how a connection to a peer is made and
-//! used ([`handshake`], [`tls`], [`link`]).
+//! `keel-cluster` decides, this crate does: it has the threads, the sockets and the files, and it drives the databases of
+//! `keel-node`. [`Groups`] is what the server sees of it.
+//!
+//! ```text
+//!   session ─ commit ─► log ─ tap ─► pool ─► link ═══ TLS 1.3 ═══► reader ─► log ─ harden ─┐
+//!                        │           (leader writes itself when the link is free)          │
+//!                        └─ hardened ─► machine ◄─ reader ◄═══════════ ack ════════════════┘
+//!                                         │
+//!                          Agree ─► commit gate ─► session replies
+//! ```
+//!
+//! ## Threads
+//! Per peer one reader and one sender, whatever the number of databases; per instance a heartbeat, a keeper, a writer of
+//! group records, two workers for what takes long, and one that accepts. The way of a commit on a synchronous secondary
+//! crosses threads three times: session (as flush leader) → the peer's reader, which hardens and acknowledges → the
+//! primary's reader → session.
 //!
 //! ## Trust
-//! Certificates are self-signed and pinned by fingerprint. A peer is trusted because a join token's bearer proved itself, or
-//! because the endpoint's SQL configuration names its certificate. TLS is 1.3 only, with a certificate on both sides.
+//! Certificates are self-signed and pinned by fingerprint. A peer is trusted because a [join token](token)'s bearer proved
+//! itself, or because the endpoint's SQL configuration names its certificate. Members introduce each other, so one token is
+//! enough for any number of instances. TLS is 1.3 only, with a certificate on both sides.
+//!
+//! ## Invariants
+//! * Actions are carried out in the order in which the machine decided them; nothing that waits is done under its lock.
+//! * Blocks of one database reach one peer in log order, whoever sends them.
+//! * No acknowledgement leaves for a session that is over; none leaves before what it acknowledges is on disk.
+//! * Control never waits behind bulk that is not yet with the system, and the system takes little ahead.
+//!
+//! ## Deliberately absent
+//! Every decision (`keel-cluster`), the bytes of frames (`keel-transport`), SQL, sessions and access rules: the server learns
+//! of roles through [`Host`].
 
+mod act;
+mod bell;
+mod copy;
+mod counters;
+pub mod endpoint;
 pub mod error;
+pub mod groups;
 pub mod handshake;
+pub mod host;
 pub mod identity;
-pub mod kept;
+mod keeper;
+mod kept;
+mod lanes;
 pub mod link;
+mod peer;
+mod reader;
+mod records;
+mod seeding;
+mod shell;
+pub mod state;
 pub mod tls;
 pub mod token;
 pub mod trust;
+mod work;
+
+pub use counters::{CopyCounters, PeerCounters};
+pub use endpoint::{EndpointConfig, EndpointState};
+pub use error::{ConnectError, GroupError};
+pub use groups::{CommandFailure, Groups, GroupsOptions};
+pub use host::{Host, Place, RoleChange};
+pub use identity::{Certificate, Fingerprint, Identity};
+pub use shell::Compression;
+pub use state::GroupsState;
+pub use token::JoinToken;
+pub use trust::Member;

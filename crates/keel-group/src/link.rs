@@ -7,11 +7,11 @@
 //! Nobody holds the TLS lock across a system call, so neither direction waits for the other's network. Records leave in the
 //! order in which they were encrypted, because the writing lock is held from one to the other.
 //!
-//! A thread that must not wait (a session that leads the flush) uses [`Link::try_send`]: it writes only if nobody else is
+//! A thread that must not wait (a session that leads the flush) uses [`Link::try_begin`]: it writes only if nobody else is
 //! writing and nothing waits to be written, and it leaves what the socket would not take to the sender thread.
 
 use keel_transport::{Decoder, Frame, FrameError};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use rustls::Connection;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -22,17 +22,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const READ_BYTES: usize = 256 << 10;
 /// The system takes no more than this before it has sent it: what is queued there is ahead of any control frame.
 const UNSENT_BYTES: libc::c_int = 128 << 10;
-
-/// How far a [`Link::try_send`] came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
-    /// All of it is with the system.
-    Whole,
-    /// Taken, but some waits for [`Link::send_rest`]: the sender thread must be woken.
-    Partly,
-    /// Nothing was taken: somebody else is writing.
-    Busy,
-}
 
 /// One connection. Shared by the reader, the sender and whoever sends directly.
 pub struct Link {
@@ -48,6 +37,7 @@ pub struct Link {
 #[derive(Default)]
 struct Writing {
     sealed: Vec<u8>,
+    /// How much of it is with the system.
     at: usize,
 }
 
@@ -87,28 +77,20 @@ impl Link {
         let _ = self.socket.set_write_timeout(None);
     }
 
+    /// Waits for the right to write.
+    pub fn begin(&self) -> LinkWriter<'_> {
+        LinkWriter { link: self, writing: self.writing.lock() }
+    }
+
+    /// The right to write if nobody has it and nothing waits to be written.
+    pub fn try_begin(&self) -> Option<LinkWriter<'_>> {
+        let writing = self.writing.try_lock()?;
+        writing.rest().is_empty().then_some(LinkWriter { link: self, writing })
+    }
+
     /// Sends frames already encoded; returns when the system has all of them. Waits as long as the peer's window is shut.
     pub fn send(&self, frames: &[u8]) -> io::Result<()> {
-        let mut writing = self.writing.lock();
-        self.encrypt(&mut writing, frames)?;
-        self.write_out(&mut writing)
-    }
-
-    /// Sends what a [`Link::try_send`] left.
-    pub fn send_rest(&self) -> io::Result<()> {
-        self.write_out(&mut self.writing.lock())
-    }
-
-    /// Sends frames if that is possible without waiting.
-    pub fn try_send(&self, frames: &[u8]) -> io::Result<Sent> {
-        let Some(mut writing) = self.writing.try_lock() else { return Ok(Sent::Busy) };
-        if !writing.rest().is_empty() {
-            return Ok(Sent::Busy);
-        }
-        self.encrypt(&mut writing, frames)?;
-        let n = self.send_now(writing.rest())?;
-        writing.took(n);
-        Ok(if writing.rest().is_empty() { Sent::Whole } else { Sent::Partly })
+        self.begin().send(frames)
     }
 
     /// Ends the connection from any thread; the reader and every writer return with an error.
@@ -116,6 +98,14 @@ impl Link {
         self.closed.store(true, Ordering::Release);
         // Fails only when the peer has closed already.
         let _ = self.socket.shutdown(Shutdown::Both);
+    }
+
+    /// Says in TLS that nothing more comes, so that the peer can tell the end from a break, and closes.
+    pub(crate) fn finish(&self) {
+        self.tls.lock().send_close_notify();
+        // If it cannot be sent the peer has gone already.
+        let _ = self.begin().send(&[]);
+        self.close();
     }
 
     /// Whether somebody here has closed it.
@@ -169,6 +159,35 @@ impl Link {
                 e => Err(e),
             },
         }
+    }
+}
+
+/// The right to write on a [`Link`].
+pub struct LinkWriter<'a> {
+    link: &'a Link,
+    writing: MutexGuard<'a, Writing>,
+}
+
+impl LinkWriter<'_> {
+    /// Whether nothing waits to be written.
+    #[must_use]
+    pub fn is_drained(&self) -> bool {
+        self.writing.rest().is_empty()
+    }
+
+    /// Sends what waits and these frames; returns when the system has all of it.
+    pub fn send(&mut self, frames: &[u8]) -> io::Result<()> {
+        self.link.encrypt(&mut self.writing, frames)?;
+        self.link.write_out(&mut self.writing)
+    }
+
+    /// Takes the frames and sends as much as the system takes at once. False when some of it waits for the next
+    /// [`LinkWriter::send`].
+    pub fn send_now(&mut self, frames: &[u8]) -> io::Result<bool> {
+        self.link.encrypt(&mut self.writing, frames)?;
+        let n = self.link.send_now(self.writing.rest())?;
+        self.writing.took(n);
+        Ok(self.is_drained())
     }
 }
 

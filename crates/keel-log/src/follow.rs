@@ -32,12 +32,23 @@ impl Log {
         self.shared.borders.lock().clear();
         appender.last_term += 1;
         appender.term = appender.last_term;
+        appender.held = false;
         Ok(appender.term)
     }
 
     /// Takes no local appends from now on. What was appended stays and can be hardened.
     pub fn end_term(&self) {
         self.shared.appender.lock().term = 0;
+        self.shared.appends_released.notify_all();
+    }
+
+    /// Holds back local appends, or lets them go on: who appends meanwhile waits. What was appended stays and can be
+    /// hardened, and received blocks are taken. It ends by itself with the term, in which those waiting are refused.
+    pub fn hold_appends(&self, held: bool) {
+        self.shared.appender.lock().held = held;
+        if !held {
+            self.shared.appends_released.notify_all();
+        }
     }
 
     /// The term in which local appends are taken; 0 when none are.

@@ -27,7 +27,7 @@
 //!
 //! ## Two ways to grow
 //! A log has one writer among its copies. The writer appends bytes and seals blocks ([`Log::start_term`]); every other copy stores
-//! the writer's blocks as they are ([`Log::append_block`], [`follow`]), so that all copies agree on every position
+//! the writer's blocks as they are ([`Log::append_block`]), so that all copies agree on every position
 //! whatever their segments. A copy that went another way is [cut](Log::cut) back to the last common block; which one that
 //! is, the table of [epochs](Log::epochs) and the checksums tell.
 //!

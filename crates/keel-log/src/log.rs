@@ -8,7 +8,7 @@ use crate::scan::Scanner;
 use crate::segment::{self, SEGMENT_BYTES_MIN, SEGMENT_HEADER_BYTES, Segment, SegmentHeader, TAIL_BYTES_MIN};
 use keel_base::env::{Clock, Disk, Env};
 use keel_base::{Epoch, Lsn};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Condvar, Mutex, RwLock};
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -164,6 +164,8 @@ pub(crate) struct Shared {
     pub(crate) tap: RwLock<Option<Tap>>,
     pub(crate) provision_hook: RwLock<Option<Hook>>,
     pub(crate) hardened_hook: RwLock<Option<HardenedHook>>,
+    /// Appends are no longer held back, or their term is over.
+    pub(crate) appends_released: Condvar,
     /// Ends of the last groups flushed while others have a say, ascending.
     pub(crate) borders: Mutex<VecDeque<Lsn>>,
     pub(crate) counters: Counters,
@@ -210,6 +212,8 @@ pub(crate) struct Appender {
     pub(crate) term: u64,
     /// The last term there was.
     pub(crate) last_term: u64,
+    /// Local appends wait.
+    pub(crate) held: bool,
     /// Whether the last block of the group, or of the log when the group is empty, was received.
     pub(crate) receiving: bool,
 }
@@ -291,6 +295,7 @@ impl Appender {
             sequence,
             term: 1,
             last_term: 1,
+            held: false,
             receiving: false,
         }
     }
@@ -458,6 +463,7 @@ impl Log {
             tap: RwLock::new(None),
             provision_hook: RwLock::new(None),
             hardened_hook: RwLock::new(None),
+            appends_released: Condvar::new(),
             borders: Mutex::new(VecDeque::new()),
             counters: Counters::default(),
         };
@@ -491,6 +497,10 @@ impl Log {
             }
             if appender.term == 0 || (appender.term != term && term != ANY_TERM) {
                 return Err(LogError::NotWriter);
+            }
+            if appender.held {
+                shared.appends_released.wait(&mut appender);
+                continue;
             }
             let pending = appender.group.bytes.len();
             if pending > 0 && pending + bytes.len() > shared.options.unwritten_bytes_max {

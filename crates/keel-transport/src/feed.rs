@@ -92,7 +92,7 @@ impl LogFeed {
             return Err(FeedError::NoBlock { at: self.next });
         }
         self.from_disk_bytes += block.bytes.len() as u64;
-        Ok(Some(Arc::new(PooledBlock::new(block.header, block.bytes))))
+        Ok(Some(Arc::new(PooledBlock::new(block.header, block.bytes, 0))))
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
         let budget = PoolBudget::new(budget_bytes);
         let pool = Arc::new(LogPool::new(&budget, log.appended()));
         let tapped = Arc::clone(&pool);
-        log.set_tap(Some(Arc::new(move |block| drop(tapped.push(block)))));
+        log.set_tap(Some(Arc::new(move |block| drop(tapped.push(block, 1)))));
         (log, pool, budget)
     }
 
@@ -154,6 +154,17 @@ mod tests {
         write(&log, 10);
         assert_eq!(drain(&mut feed), 1);
         assert_eq!(feed.from_disk_bytes(), 5 * 364);
+    }
+
+    #[test]
+    fn what_was_never_in_the_pool_comes_from_the_files() {
+        let (log, pool, _) = log_with_pool(1 << 20);
+        let mut feed = LogFeed::new(log.clone(), Arc::clone(&pool), Lsn::ZERO);
+        log.set_tap(None);
+        write(&log, 300);
+        pool.skip_to(log.appended());
+        assert_eq!(drain(&mut feed), 1);
+        assert_eq!(drain(&mut feed), 0);
     }
 
     #[test]

@@ -50,14 +50,21 @@ impl PoolBudget {
 pub struct PooledBlock {
     header: Header,
     stored: Box<[u8]>,
+    sealed_at: u64,
     compressed: OnceLock<Option<Box<[u8]>>>,
 }
 
 impl PooledBlock {
-    /// Of a block in stored form.
+    /// Of a block in stored form; `sealed_at` is the caller's clock in nanoseconds, 0 when it is not known.
     #[must_use]
-    pub fn new(header: Header, stored: &[u8]) -> PooledBlock {
-        PooledBlock { header, stored: stored.into(), compressed: OnceLock::new() }
+    pub fn new(header: Header, stored: &[u8], sealed_at: u64) -> PooledBlock {
+        PooledBlock { header, stored: stored.into(), sealed_at, compressed: OnceLock::new() }
+    }
+
+    /// When it was sealed, by the clock of who put it in; 0 for a block that was read from the files.
+    #[must_use]
+    pub fn sealed_at(&self) -> u64 {
+        self.sealed_at
     }
 
     /// Its decoded header.
@@ -117,9 +124,9 @@ impl LogPool {
     }
 
     /// Puts a block in. Called by the log's tap, in log order; a block that does not follow (the log was cut) empties the
-    /// pool first.
-    pub fn push(&self, block: &SealedBlock<'_>) -> Arc<PooledBlock> {
-        let pooled = Arc::new(PooledBlock::new(block.header, block.bytes));
+    /// pool first. `now` is the caller's clock in nanoseconds.
+    pub fn push(&self, block: &SealedBlock<'_>, now: u64) -> Arc<PooledBlock> {
+        let pooled = Arc::new(PooledBlock::new(block.header, block.bytes, now));
         let mut inner = self.inner.lock();
         if inner.end != block.header.first_lsn {
             self.clear(&mut inner);
@@ -132,6 +139,13 @@ impl LogPool {
             self.pop(&mut inner);
         }
         pooled
+    }
+
+    /// The log goes on at `end`, and what lies before is not kept: nobody wants it from here.
+    pub fn skip_to(&self, end: Lsn) {
+        let mut inner = self.inner.lock();
+        self.clear(&mut inner);
+        inner.end = end;
     }
 
     /// What is held at `lsn`.

@@ -300,3 +300,25 @@ fn the_agreed_point_travels_in_the_headers_and_is_found_again() {
     log.set_agreed(Lsn::MAX);
     assert_eq!(open(&disk, 2).unwrap().agreed(), Lsn::MAX);
 }
+
+#[test]
+fn held_appends_wait_and_go_on_or_are_refused_with_their_term() {
+    let disk = SimDisk::new();
+    let log = create(&disk);
+    let term = log.term();
+    for end_term in [false, true] {
+        log.hold_appends(true);
+        let end = log.flush().unwrap();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| log.append_in(term, b"held", |_| ()));
+            if end_term {
+                log.end_term();
+                assert!(matches!(waiting.join().unwrap(), Err(LogError::NotWriter)));
+                assert_eq!(log.appended(), end);
+            } else {
+                log.hold_appends(false);
+                assert_eq!(waiting.join().unwrap().unwrap(), end.advance(4));
+            }
+        });
+    }
+}

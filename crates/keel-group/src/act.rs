@@ -1,0 +1,352 @@
+//! Carrying out what the machine decides.
+//!
+//! Everything here that runs at once is short: it is done under the machine's lock. What waits for a disk or for sessions
+//! goes to the workers under the group's key, so that it keeps the order in which it was decided.
+
+use crate::copy::Copy;
+use crate::host::RoleChange;
+use crate::lanes::{Flight, Lane};
+use crate::shell::Shared;
+use keel_base::{Epoch, Lsn};
+use keel_cluster::{
+    Action, AvailabilityMode, Event, FenceReason, GroupDatabaseId, GroupId, InstanceId, LogFacts,
+    ReceiveFailure, RoleStatus, SessionId,
+};
+use keel_node::{DbError, Role};
+use keel_transport::{Frame, Session};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+/// Databases of one group that are promoted at the same time.
+const PROMOTIONS_MAX: usize = 4;
+
+fn reason(reason: FenceReason) -> &'static str {
+    match reason {
+        FenceReason::NewerEpoch => "another replica has become primary",
+        FenceReason::GaveUp => "the replica gave up the primary role",
+        FenceReason::CannotPersist => "the configuration of the availability group cannot be written",
+        FenceReason::Removed => "the replica is no longer part of the availability group",
+    }
+}
+
+impl Shared {
+    /// Carries out one action. Called with the machine locked.
+    pub(crate) fn act(self: &Arc<Self>, action: Action) {
+        match action {
+            Action::Send { peer, msg } => self.send_msg(peer, &msg),
+            Action::Disconnect { peer } => self.cut_off(peer),
+            Action::Persist { group, revision, record } => self.records.write(group, revision, record),
+            Action::Forget { group } => self.records.remove(group),
+            Action::Agree { database, lsn } => {
+                if let Some(copy) = self.copy(database) {
+                    copy.set_agreed(lsn);
+                }
+            }
+            Action::ApplyUpTo { database, lsn } => self.apply_up_to(database, lsn),
+            Action::StartSending { peer, database, session, from } => {
+                self.start_sending(peer, database, session, from);
+            }
+            Action::StopSending { peer, database } => self.stop_sending(peer, database),
+            Action::Receive { database, peer, session, epoch, .. } => {
+                self.receive(database, peer, session, epoch);
+            }
+            Action::StopReceiving { database } => {
+                if let Some(copy) = self.copy(database) {
+                    copy.stop_receiving();
+                }
+            }
+            Action::Inspect { database, session } => self.on_copy(database, move |shared, copy| {
+                let facts = copy.facts_quietly();
+                shared.step(Event::Inspected { database, session, facts });
+            }),
+            Action::CutLog { database, session, at } => {
+                self.on_copy(database, move |shared, copy| shared.cut_log(copy, session, at));
+            }
+            Action::Promote { group, epoch, databases } => {
+                self.give(group, move |shared| shared.promote(group, epoch, &databases));
+            }
+            Action::PromoteDatabase { group, epoch, database } => {
+                self.give(group, move |shared| shared.promote(group, epoch, &[database]));
+            }
+            Action::Demote { group, databases } => {
+                self.give(group, move |shared| shared.demote(group, &databases));
+            }
+            Action::Fence { group, reason: why } => {
+                self.copies_of(group).iter().for_each(|copy| copy.db.fence(reason(why)));
+                self.give(group, move |shared| shared.tell_roles(group, RoleStatus::Resolving));
+            }
+            Action::Drain { group } => self.give(group, move |shared| shared.drain(group)),
+            Action::Undrain { group } => {
+                self.give(group, move |shared| {
+                    shared.copies_of(group).iter().for_each(|copy| copy.log().hold_appends(false));
+                });
+            }
+            Action::Release { database, writable } => {
+                self.on_copy(database, move |shared, copy| shared.release(copy, writable));
+            }
+            Action::Seed { peer, database } => self.seed(peer, database),
+            Action::ExpectSeed { peer, database } => self.expect_seed(peer, database),
+            Action::Reply { command, result } => {
+                if let Some(waiting) = self.replies.lock().remove(&command) {
+                    // Nobody listens any more when the session was killed.
+                    let _ = waiting.send(result);
+                }
+            }
+            Action::Log(entry) => {
+                let shared = Arc::clone(self);
+                // The host writes a file: not under the machine's lock.
+                let key = entry.group.unwrap_or(GroupId(uuid::Uuid::nil()));
+                self.work.give(key, move || shared.host.log(&entry));
+            }
+        }
+    }
+
+    fn give(self: &Arc<Self>, group: GroupId, job: impl FnOnce(&Arc<Shared>) + Send + 'static) {
+        let shared = Arc::clone(self);
+        self.work.give(group, move || job(&shared));
+    }
+
+    fn on_copy(
+        self: &Arc<Self>,
+        database: GroupDatabaseId,
+        job: impl FnOnce(&Arc<Shared>, &Arc<Copy>) + Send + 'static,
+    ) {
+        if let Some(copy) = self.copy(database) {
+            self.give(copy.group, move |shared| job(shared, &copy));
+        }
+    }
+
+    /// The machine has given a silent peer up.
+    fn cut_off(self: &Arc<Self>, peer: InstanceId) {
+        // The reader finds the link closed and takes the peer off the list.
+        if let Some(peer) = self.peer(peer) {
+            self.drop_lanes(&peer);
+            let silent =
+                crate::ConnectError::Refused(format!("{} was silent for its session time-out", peer.name));
+            self.dialer.lock().lost(&peer.name, silent, self.env.clock.unix_nanos());
+            peer.link.close();
+        }
+    }
+
+    fn apply_up_to(self: &Arc<Self>, database: GroupDatabaseId, lsn: Lsn) {
+        let Some(copy) = self.copy(database) else { return };
+        copy.agreed.fetch_max(lsn.0, Ordering::AcqRel);
+        // Refused only when the role has changed meanwhile, and then it no longer matters; trouble with redo itself is
+        // found by the tick.
+        let _ = copy.db.apply_up_to(lsn);
+    }
+
+    fn start_sending(
+        self: &Arc<Self>,
+        peer: InstanceId,
+        database: GroupDatabaseId,
+        session: SessionId,
+        from: Lsn,
+    ) {
+        let (Some(peer), Some(copy)) = (self.peer(peer), self.copy(database)) else { return };
+        let flight = Arc::new(Flight::default());
+        peer.note_session(Session(session.0), database, Arc::clone(&flight));
+        let lane = Lane {
+            session,
+            feed: copy.feed(from),
+            flight,
+            compress: false,
+            agreed: Arc::clone(&copy.agreed),
+            announced: 0,
+            busy: false,
+        };
+        let old = {
+            let mut lanes = peer.lanes.lock();
+            let old = lanes.close(database);
+            lanes.open(database, lane);
+            old
+        };
+        if let Some(old) = old {
+            peer.forget_session(Session(old.session.0));
+        }
+        copy.add_target(&peer);
+        peer.bell.ring();
+    }
+
+    fn stop_sending(self: &Arc<Self>, peer: InstanceId, database: GroupDatabaseId) {
+        let Some(peer) = self.peer(peer) else { return };
+        if let Some(copy) = self.copy(database) {
+            copy.remove_target(&peer);
+        }
+        let old = peer.lanes.lock().close(database);
+        if let Some(old) = old {
+            peer.forget_session(Session(old.session.0));
+        }
+    }
+
+    fn receive(
+        self: &Arc<Self>,
+        database: GroupDatabaseId,
+        peer: InstanceId,
+        session: SessionId,
+        epoch: Epoch,
+    ) {
+        if let Some(copy) = self.copy(database) {
+            copy.receive(session, peer, epoch);
+        }
+    }
+
+    fn cut_log(self: &Arc<Self>, copy: &Arc<Copy>, session: SessionId, at: Lsn) {
+        let result = {
+            let _quiet = copy.quiet();
+            copy.db.cut(at)
+        };
+        let database = copy.id;
+        match result {
+            Ok(()) => self.step(Event::LogCut { database, session }),
+            Err(error) => {
+                self.note(
+                    Some(database),
+                    &format!("The log of {} could not be cut at {at}: {error}", copy.name),
+                );
+                self.step(Event::ReceiveFailed { database, session, failure: ReceiveFailure::WriteFailed });
+            }
+        }
+    }
+
+    fn promote(self: &Arc<Self>, group: GroupId, epoch: Epoch, databases: &[GroupDatabaseId]) {
+        let copies: Vec<Arc<Copy>> = databases.iter().filter_map(|d| self.copy(*d)).collect();
+        for copy in &copies {
+            // Before the first session can write: each of its flushes must be heard of.
+            let (shared, id) = (Arc::downgrade(self), copy.id);
+            copy.tap(move |lsn| {
+                if let Some(shared) = shared.upgrade() {
+                    shared.step(Event::Hardened { database: id, lsn });
+                }
+            });
+        }
+        let mut promoted: Vec<(GroupDatabaseId, LogFacts)> = Vec::new();
+        for some in copies.chunks(PROMOTIONS_MAX) {
+            let facts = thread::scope(|scope| {
+                let running: Vec<_> =
+                    some.iter().map(|copy| (copy, scope.spawn(|| promote_one(copy, epoch)))).collect();
+                running.into_iter().map(|(copy, run)| (copy, run.join())).collect::<Vec<_>>()
+            });
+            for (copy, result) in facts {
+                match result {
+                    Ok(Ok(facts)) => promoted.push((copy.id, facts)),
+                    Ok(Err(error)) => {
+                        self.note(Some(copy.id), &format!("{} could not become primary: {error}", copy.name));
+                    }
+                    Err(_) => self.note(Some(copy.id), &format!("{} could not become primary", copy.name)),
+                }
+            }
+        }
+        self.step(Event::Promoted { group, epoch, databases: promoted.clone() });
+        for (database, _) in promoted {
+            if let Some(copy) = self.copy(database) {
+                // What sessions have flushed meanwhile was news too early.
+                self.step(Event::Hardened { database, lsn: copy.log().hardened() });
+                self.tell_role(&copy, Some(RoleStatus::Primary), true);
+            }
+        }
+    }
+
+    fn demote(self: &Arc<Self>, group: GroupId, databases: &[GroupDatabaseId]) {
+        for copy in databases.iter().filter_map(|d| self.copy(*d)) {
+            copy.untap();
+            copy.log().hold_appends(false);
+            let _quiet = copy.quiet();
+            if let Err(error) = copy.db.demote() {
+                self.note(Some(copy.id), &format!("{} could not become a secondary: {error}", copy.name));
+            }
+        }
+        self.step(Event::Demoted { group });
+        self.tell_roles(group, RoleStatus::Secondary);
+    }
+
+    fn drain(self: &Arc<Self>, group: GroupId) {
+        let copies = self.copies_of(group);
+        copies.iter().for_each(|copy| copy.log().hold_appends(true));
+        let mut ends = Vec::new();
+        for copy in copies {
+            match copy.log().flush() {
+                Ok(end) => ends.push((copy.id, end)),
+                Err(error) => {
+                    return self.note(Some(copy.id), &format!("{} cannot be drained: {error}", copy.name));
+                }
+            }
+        }
+        self.step(Event::Drained { group, ends });
+    }
+
+    fn release(self: &Arc<Self>, copy: &Arc<Copy>, writable: bool) {
+        copy.stop_receiving();
+        copy.untap();
+        copy.log().hold_appends(false);
+        self.copies.write().remove(&copy.id);
+        let result = if writable {
+            copy.db.leave_group()
+        } else {
+            copy.db.fence("the replica is no longer part of the availability group");
+            Ok(())
+        };
+        if let Err(error) = &result {
+            self.note(Some(copy.id), &format!("{} could not leave the group: {error}", copy.name));
+        }
+        self.tell_role(copy, None, writable && result.is_ok());
+    }
+
+    fn tell_roles(&self, group: GroupId, role: RoleStatus) {
+        let usable = role != RoleStatus::Resolving;
+        self.copies_of(group).iter().for_each(|copy| self.tell_role(copy, Some(role), usable));
+    }
+
+    pub(crate) fn tell_role(&self, copy: &Copy, role: Option<RoleStatus>, usable: bool) {
+        let (group, database, name) = (copy.group, copy.id, copy.name.clone());
+        self.host.role_changed(&RoleChange { group, database, name, role, usable });
+    }
+
+    /// Sets the compression of each lane by its replica's mode. Called from the tick.
+    pub(crate) fn settle_compression(&self) {
+        let wanted = *self.compression.read();
+        let modes: Vec<(InstanceId, AvailabilityMode, Vec<GroupDatabaseId>)> = {
+            let machine = self.machine.lock();
+            let replica_modes = machine.configs().flat_map(|config| {
+                let databases: Vec<GroupDatabaseId> = config.databases.iter().map(|d| d.id).collect();
+                config
+                    .replicas
+                    .iter()
+                    .filter_map(move |r| Some((r.instance?, r.options.availability_mode, databases.clone())))
+            });
+            replica_modes.collect()
+        };
+        for (instance, mode, databases) in modes {
+            let Some(peer) = self.peer(instance) else { continue };
+            let compress = match mode {
+                AvailabilityMode::Asynchronous => wanted.asynchronous,
+                _ => wanted.synchronous,
+            };
+            let mut lanes = peer.lanes.lock();
+            databases.iter().for_each(|database| lanes.set_compression(*database, compress));
+        }
+    }
+
+    /// A heartbeat to every peer.
+    pub(crate) fn heartbeats(&self) {
+        for peer in self.peers.read().values() {
+            let now = self.nanos();
+            let (echo, came) = *peer.last_heartbeat.lock();
+            let beat = keel_transport::Heartbeat { sent: now, echo, held: now.saturating_sub(came) };
+            peer.send_control_now(&Frame::Heartbeat(beat));
+        }
+    }
+}
+
+fn promote_one(copy: &Copy, epoch: Epoch) -> Result<LogFacts, DbError> {
+    let _quiet = copy.quiet();
+    if copy.db.role() == Role::Standalone {
+        copy.db.enter_group(epoch)?;
+        copy.db.set_waiting(true)?;
+    } else {
+        copy.db.promote(epoch)?;
+    }
+    copy.log().hold_appends(false);
+    Ok(copy.facts())
+}

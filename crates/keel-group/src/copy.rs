@@ -1,0 +1,297 @@
+//! [`Copy`]: the local copy of one database of a group, on the path of its log.
+//!
+//! * As a primary's, each sealed block goes into the pool and is offered to every peer that has a lane ([`Copy::tapped`]).
+//! * As a secondary's, blocks of the one session that counts are appended and hardened by the reader thread of the peer
+//!   they come from. The **quiet** lock is held while a block is taken in or the log is hardened; who holds it for another
+//!   reason (inspecting, cutting, changing role) has the log to itself.
+//! * No acknowledgement leaves after [`Copy::stop_receiving`] has returned.
+
+use crate::counters::{CopyTotals, add};
+use crate::peer::Peer;
+use keel_base::env::Clock;
+use keel_base::{Epoch, Lsn};
+use keel_cluster::{
+    CopyPositions, GroupDatabaseId, GroupId, InstanceId, LogFacts, ReceiveFailure, SessionId,
+};
+use keel_log::{Log, SealedBlock, block};
+use keel_node::{Database, DbError};
+use keel_transport::{Ack, Block, Frame, LogFeed, LogPool, PoolBudget, Session};
+use parking_lot::{Mutex, MutexGuard, RwLock};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The local copy of one database of a group.
+pub(crate) struct Copy {
+    pub(crate) id: GroupDatabaseId,
+    pub(crate) group: GroupId,
+    pub(crate) name: String,
+    pub(crate) db: Arc<Database>,
+    log: Log,
+    pool: Arc<LogPool>,
+    clock: Arc<dyn Clock>,
+    /// Peers with a lane of this database.
+    targets: RwLock<Vec<Arc<Peer>>>,
+    /// The commit point, as blocks and announcements carry it.
+    pub(crate) agreed: Arc<AtomicU64>,
+    quiet: Mutex<()>,
+    receiving: Mutex<Option<Receiving>>,
+    /// What came in.
+    pub(crate) totals: CopyTotals,
+    /// The applied point the machine knows.
+    applied_told: AtomicU64,
+    /// Log kept for other replicas.
+    held: Mutex<BTreeMap<String, Lsn>>,
+}
+
+/// Whose blocks are taken.
+#[derive(Clone, Copy)]
+struct Receiving {
+    session: SessionId,
+    peer: InstanceId,
+    epoch: Epoch,
+}
+
+impl Copy {
+    pub(crate) fn new(
+        id: GroupDatabaseId,
+        group: GroupId,
+        name: String,
+        db: Arc<Database>,
+        budget: &Arc<PoolBudget>,
+    ) -> Option<Arc<Copy>> {
+        let log = db.log()?.clone();
+        let pool = Arc::new(LogPool::new(budget, log.appended()));
+        let clock = Arc::clone(&db.instance().env().clock);
+        Some(Arc::new(Copy {
+            id,
+            group,
+            name,
+            db,
+            log,
+            pool,
+            clock,
+            targets: RwLock::new(Vec::new()),
+            agreed: Arc::new(AtomicU64::new(0)),
+            quiet: Mutex::new(()),
+            receiving: Mutex::new(None),
+            totals: CopyTotals::default(),
+            applied_told: AtomicU64::new(0),
+            held: Mutex::new(BTreeMap::new()),
+        }))
+    }
+
+    pub(crate) fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// The log to oneself: no block is taken in and nothing hardened by a reader meanwhile.
+    pub(crate) fn quiet(&self) -> MutexGuard<'_, ()> {
+        self.quiet.lock()
+    }
+
+    /// Shows each sealed block to the pool and the peers from now on, and tells `hardened` how far each flush came: this copy
+    /// is the primary's.
+    pub(crate) fn tap(self: &Arc<Self>, hardened: impl Fn(Lsn) + Send + Sync + 'static) {
+        // Blocks that were sealed untapped are not in the pool; a flush under way may be about to seal one.
+        self.pool.skip_to(Lsn::MAX);
+        let copy = Arc::downgrade(self);
+        self.log.set_tap(Some(Arc::new(move |block: &SealedBlock<'_>| {
+            if let Some(copy) = copy.upgrade() {
+                copy.tapped(block);
+            }
+        })));
+        let copy = Arc::downgrade(self);
+        self.log.set_hardened_hook(Some(Arc::new(move |lsn| {
+            hardened(lsn);
+            // Who reads the files has something new.
+            if let Some(copy) = copy.upgrade() {
+                copy.ring_those_behind(lsn);
+            }
+        })));
+    }
+
+    /// The reverse.
+    pub(crate) fn untap(&self) {
+        self.log.set_tap(None);
+        self.log.set_hardened_hook(None);
+        self.pool.release_before(Lsn::MAX);
+    }
+
+    fn tapped(&self, block: &SealedBlock<'_>) {
+        let targets = self.targets.read();
+        if targets.is_empty() {
+            return self.pool.skip_to(block.header.end_lsn());
+        }
+        let now = self.nanos();
+        let pooled = self.pool.push(block, now);
+        for peer in targets.iter() {
+            peer.offer(self.id, &pooled, now);
+        }
+    }
+
+    /// A reader of the log for one peer.
+    pub(crate) fn feed(&self, from: Lsn) -> LogFeed {
+        LogFeed::new(self.log.clone(), Arc::clone(&self.pool), from)
+    }
+
+    pub(crate) fn add_target(&self, peer: &Arc<Peer>) {
+        let mut targets = self.targets.write();
+        targets.retain(|p| !Arc::ptr_eq(p, peer));
+        targets.push(Arc::clone(peer));
+    }
+
+    pub(crate) fn remove_target(&self, peer: &Arc<Peer>) {
+        self.targets.write().retain(|p| !Arc::ptr_eq(p, peer));
+    }
+
+    /// Lets the pool forget what every peer has.
+    pub(crate) fn release_pool(&self) {
+        let targets = self.targets.read();
+        let sent = targets.iter().filter_map(|peer| peer.flight(self.id)).map(|f| f.sent_lsn()).min();
+        self.pool.release_before(sent.unwrap_or(Lsn::MAX).min(self.log.hardened()));
+    }
+
+    fn ring_those_behind(&self, lsn: Lsn) {
+        for peer in self.targets.read().iter() {
+            if peer.flight(self.id).is_none_or(|flight| flight.sent_lsn() < lsn) {
+                peer.bell.ring();
+            }
+        }
+    }
+
+    pub(crate) fn set_agreed(&self, lsn: Lsn) {
+        self.agreed.fetch_max(lsn.0, Ordering::AcqRel);
+        self.db.advance_agreed(lsn);
+    }
+
+    /// The log as it is while quiet.
+    pub(crate) fn facts(&self) -> LogFacts {
+        LogFacts {
+            history: self.log.epochs(),
+            end: self.log.hardened(),
+            agreed: self.db.agreed(),
+            floor: self.db.store().stable().min(self.log.hardened()),
+        }
+    }
+
+    pub(crate) fn facts_quietly(&self) -> LogFacts {
+        let _quiet = self.quiet.lock();
+        self.facts()
+    }
+
+    pub(crate) fn receive(&self, session: SessionId, peer: InstanceId, epoch: Epoch) {
+        *self.receiving.lock() = Some(Receiving { session, peer, epoch });
+    }
+
+    pub(crate) fn stop_receiving(&self) {
+        *self.receiving.lock() = None;
+    }
+
+    /// Whether blocks of this session from this peer are taken.
+    pub(crate) fn receives(&self, peer: InstanceId, session: Session) -> bool {
+        self.receiving.lock().is_some_and(|r| r.peer == peer && r.session.0 == session.0)
+    }
+
+    fn current(&self, session: Session) -> Option<Receiving> {
+        self.receiving.lock().filter(|r| r.session.0 == session.0)
+    }
+
+    /// The session whose blocks are taken.
+    pub(crate) fn receiving_session(&self) -> Option<SessionId> {
+        self.receiving.lock().map(|r| r.session)
+    }
+
+    /// The applied point if it has moved since the last call.
+    pub(crate) fn newly_applied(&self) -> Option<Lsn> {
+        let applied = self.db.applied().min(self.log.hardened());
+        (self.applied_told.swap(applied.0, Ordering::AcqRel) != applied.0).then_some(applied)
+    }
+
+    /// Keeps log from being given back: for each holder, everything from its position on. Holders not named let go. A
+    /// position of zero (nothing heard from that replica yet) keeps what there is.
+    pub(crate) fn hold(&self, keep: &[(String, Lsn)]) {
+        let mut held = self.held.lock();
+        for (holder, lsn) in keep {
+            let lsn = if *lsn == Lsn::ZERO {
+                held.get(holder).copied().unwrap_or(self.log.truncated())
+            } else {
+                *lsn
+            };
+            // When it has fallen too far behind, sending to it finds that the log is gone.
+            let _ = self.db.hold_log(holder, lsn);
+            held.insert(holder.clone(), lsn);
+        }
+        held.retain(|holder, _| {
+            let wanted = keep.iter().any(|(h, _)| h == holder);
+            if !wanted {
+                self.db.release_log(holder);
+            }
+            wanted
+        });
+    }
+
+    /// Takes a block in. `false` when its session no longer counts.
+    pub(crate) fn take(&self, block: &Block) -> Result<bool, ReceiveFailure> {
+        let _quiet = self.quiet.lock();
+        let Some(receiving) = self.current(block.session) else { return Ok(false) };
+        match self.db.receive(receiving.epoch, &block.stored) {
+            Ok(_) => {
+                add(&self.totals.blocks, 1);
+                add(&self.totals.log_bytes, block.stored.len() as u64);
+                if block.wire_bytes != block.stored.len() {
+                    add(&self.totals.decompressions, 1);
+                    add(&self.totals.decompressed_bytes, block.stored.len() as u64);
+                }
+                Ok(true)
+            }
+            Err(error) => Err(self.why(&error, &block.stored)),
+        }
+    }
+
+    fn why(&self, error: &DbError, stored: &[u8]) -> ReceiveFailure {
+        let first = block::decode_header(stored).map(|h| h.first_lsn);
+        match error {
+            DbError::Role(_) if first == Ok(self.log.appended()) => ReceiveFailure::Mismatch,
+            DbError::Role(_) => ReceiveFailure::Gap,
+            DbError::Corrupt(_) => ReceiveFailure::RedoFailed,
+            _ => ReceiveFailure::WriteFailed,
+        }
+    }
+
+    /// Hardens what was taken in and acknowledges it to `peer`; `None` when the session no longer counts.
+    pub(crate) fn harden(&self, peer: &Peer, session: Session) -> Result<Option<Lsn>, ReceiveFailure> {
+        let _quiet = self.quiet.lock();
+        if self.current(session).is_none() {
+            return Ok(None);
+        }
+        let began = self.nanos();
+        let lsn = self.db.harden().map_err(|_| ReceiveFailure::WriteFailed)?;
+        let harden_nanos = self.nanos().saturating_sub(began);
+        let positions = self.positions();
+        let ack = Ack {
+            session,
+            received: positions.received,
+            hardened: positions.hardened,
+            applied: positions.applied,
+            harden_nanos,
+        };
+        let receiving = self.receiving.lock();
+        if receiving.is_none_or(|r| r.session.0 != session.0) {
+            return Ok(None);
+        }
+        peer.send_control_now(&Frame::Ack(ack));
+        Ok(Some(lsn))
+    }
+
+    /// Where the copy stands.
+    pub(crate) fn positions(&self) -> CopyPositions {
+        let hardened = self.log.hardened();
+        let received = self.log.appended().max(hardened);
+        CopyPositions { received, hardened, applied: self.db.applied().min(hardened) }
+    }
+
+    pub(crate) fn nanos(&self) -> u64 {
+        u64::try_from(self.clock.now().as_nanos()).unwrap_or(u64::MAX)
+    }
+}

@@ -1,0 +1,377 @@
+//! [`Groups`]: the availability groups of one instance, as the server uses them.
+
+use crate::endpoint::{EndpointConfig, EndpointState, Listening};
+use crate::error::{ConnectError, GroupError};
+use crate::handshake::{self, bye};
+use crate::host::Host;
+use crate::identity::{Certificate, Fingerprint, Identity};
+use crate::records::Records;
+use crate::shell::{Compression, Parts, Shared, members_of};
+use crate::tls::Tls;
+use crate::token::JoinToken;
+use crate::trust::{Member, Trust};
+use keel_base::env::Env;
+use keel_cluster::{Command, CommandError, Event, InstanceId, Node};
+use keel_node::Database;
+use keel_transport::Frame;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Threads for cutting logs, promotions and the like.
+const WORKERS: usize = 2;
+
+/// How the groups of an instance are set up.
+#[derive(Clone, Debug)]
+pub struct GroupsOptions {
+    /// Server name: what replicas are found by.
+    pub server_name: String,
+    /// Log kept in memory for peers, bytes, over all databases.
+    pub pool_bytes: usize,
+}
+
+impl GroupsOptions {
+    /// The defaults, for this server name.
+    #[must_use]
+    pub fn new(server_name: impl Into<String>) -> GroupsOptions {
+        GroupsOptions { server_name: server_name.into(), pool_bytes: keel_transport::limits::POOL_BYTES }
+    }
+}
+
+/// Why a command was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommandFailure {
+    /// The machine says no.
+    #[error(transparent)]
+    Refused(#[from] CommandError),
+    /// No answer came in time, or the groups are stopping; what was asked for may still happen.
+    #[error("no answer came in time")]
+    Unanswered,
+}
+
+/// The availability groups of one instance. One per process; shared by `Arc`; [`Groups::stop`] ends its threads.
+pub struct Groups {
+    pub(crate) shared: Arc<Shared>,
+    threads: parking_lot::Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Groups {
+    /// Reads identity, trust and group records from `dir` (making the identity when it is missing) and starts the threads.
+    /// The endpoint is stopped; databases are still to be [registered](Groups::register_database).
+    pub fn open(
+        env: &Env,
+        dir: &Path,
+        options: GroupsOptions,
+        host: Arc<dyn Host>,
+    ) -> Result<Groups, GroupError> {
+        let identity = Identity::load_or_create(env, dir, &options.server_name)?;
+        let trust = Trust::load(env, dir)?;
+        let tls = Tls::new(&identity.certificate)?;
+        let records = Records::new(env, dir);
+        let kept = records.read_all()?;
+        let me = keel_cluster::Identity {
+            instance: InstanceId(identity.instance),
+            server_name: options.server_name.clone(),
+        };
+        let machine = Node::new(me, kept, random(env), env.clock.now());
+        let shared = Shared::new(Parts {
+            env: env.clone(),
+            identity,
+            name: options.server_name,
+            host,
+            trust,
+            tls,
+            machine,
+            records,
+            pool_bytes: options.pool_bytes,
+            boot: random(env),
+        });
+        let mut threads = Vec::new();
+        threads.push(shared.spawn("group records", |shared| {
+            shared.records.run(|group, revision, result| shared.record_written(group, revision, &result));
+        })?);
+        for _ in 0..WORKERS {
+            threads.push(shared.spawn("group worker", |shared| shared.work.run())?);
+        }
+        threads.push(shared.spawn("group heartbeat", |shared| shared.run_heartbeat())?);
+        threads.push(shared.spawn("group keeper", |shared| shared.run_keeper())?);
+        Ok(Groups { shared, threads: parking_lot::Mutex::new(threads) })
+    }
+
+    /// Stops the endpoint, ends all connections and threads. Databases stay as they are; the caller closes them.
+    pub fn stop(&self) {
+        let shared = &self.shared;
+        if shared.stopping.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.stop_listening();
+        self.end_connections("the instance stops");
+        shared.bells.ring();
+        shared.work.stop();
+        shared.records.stop();
+        for thread in self.threads.lock().drain(..) {
+            // A panic there has been reported by its own thread.
+            let _ = thread.join();
+        }
+        shared.copies.read().values().for_each(|copy| copy.untap());
+        shared.replies.lock().clear();
+    }
+
+    /// This instance's id, for ever.
+    #[must_use]
+    pub fn instance_id(&self) -> Uuid {
+        self.shared.identity.instance
+    }
+
+    /// The server name that replicas are found by.
+    #[must_use]
+    pub fn server_name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// The certificate this instance shows now.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.shared.tls().fingerprint()
+    }
+
+    /// The certificate made at first start, used unless the endpoint has another: for CREATE CERTIFICATE … BACKUP.
+    #[must_use]
+    pub fn own_certificate(&self) -> Certificate {
+        self.shared.identity.certificate.clone()
+    }
+
+    // ---- the endpoint ----
+
+    /// Sets up the endpoint as configured. Returns where it listens. Connections whose trust or certificate changed, or whose
+    /// endpoint no longer runs, are ended; the rest stays.
+    pub fn set_endpoint(&self, config: EndpointConfig) -> Result<Option<SocketAddr>, GroupError> {
+        let shared = &self.shared;
+        let own = config.certificate.as_ref().unwrap_or(&shared.identity.certificate);
+        let tls = Tls::new(own)?;
+        let renewed = tls.fingerprint() != shared.tls().fingerprint();
+        shared.trust.set_certificates(config.trusted.iter().map(|der| Fingerprint::of(der)));
+        shared.set_tls(tls);
+        let listens = config.state != EndpointState::Stopped;
+        let same_place = {
+            let endpoint = shared.endpoint.lock();
+            let (old, listening) = &*endpoint;
+            listening.is_some() && (old.address, old.port) == (config.address, config.port)
+        };
+        if !(listens && same_place) {
+            self.stop_listening();
+        }
+        shared.set_endpoint_state(config.state);
+        let mut endpoint = shared.endpoint.lock();
+        endpoint.0 = config.clone();
+        if listens && endpoint.1.is_none() {
+            endpoint.1 = Some(Listening::start(shared, &config)?);
+        }
+        let address = endpoint.1.as_ref().map(|l| l.address);
+        drop(endpoint);
+        if config.state != EndpointState::Started || renewed {
+            self.end_connections("the endpoint was stopped or its certificate changed");
+        } else {
+            self.end_untrusted();
+        }
+        shared.bells.ring();
+        Ok(address)
+    }
+
+    /// What peers are told to connect to (`TCP://host:port`).
+    pub fn set_endpoint_url(&self, url: &str) {
+        self.shared.endpoint.lock().0.url = url.to_owned();
+    }
+
+    /// The endpoint as configured, and where it listens.
+    #[must_use]
+    pub fn endpoint(&self) -> (EndpointConfig, Option<SocketAddr>) {
+        let endpoint = self.shared.endpoint.lock();
+        (endpoint.0.clone(), endpoint.1.as_ref().map(|l| l.address))
+    }
+
+    fn stop_listening(&self) {
+        let listening = self.shared.endpoint.lock().1.take();
+        if let Some(listening) = listening {
+            listening.stop();
+        }
+    }
+
+    fn end_connections(&self, why: &str) {
+        let peers: Vec<_> = self.shared.peers.read().values().cloned().collect();
+        for peer in peers {
+            peer.send_control_now(&Frame::Bye { code: bye::STOPPING, text: why.to_owned() });
+            peer.link.close();
+        }
+    }
+
+    /// Closes every connection without a word, as a broken network does; they are made again at once. For tests and for
+    /// operators who want to be sure.
+    pub fn break_connections(&self) {
+        self.shared.peers.read().values().for_each(|peer| peer.link.close());
+    }
+
+    fn end_untrusted(&self) {
+        let peers: Vec<_> = self.shared.peers.read().values().cloned().collect();
+        for peer in peers.iter().filter(|p| !self.shared.trust.allows(p.fingerprint, p.instance.0)) {
+            let text = "the certificate is no longer trusted".to_owned();
+            peer.send_control_now(&Frame::Bye { code: bye::UNTRUSTED, text });
+            peer.link.close();
+        }
+    }
+
+    // ---- trust ----
+
+    /// Makes a join token that is good for `valid`, for any number of instances. The endpoint must have an address to be
+    /// reached at.
+    pub fn invite(&self, valid: Duration) -> Result<JoinToken, GroupError> {
+        let (config, _) = self.endpoint();
+        let address = handshake::host_and_port(&config.url).ok_or(GroupError::Token)?.to_owned();
+        let secret = self.shared.trust.invite(valid)?;
+        Ok(JoinToken { address, fingerprint: self.fingerprint(), secret })
+    }
+
+    /// The members introduced by joins, without this instance.
+    #[must_use]
+    pub fn members(&self) -> Vec<Member> {
+        self.shared.trust.members().into_iter().filter(|m| m.instance != self.instance_id()).collect()
+    }
+
+    /// Uses a token: this instance becomes trusted where it was issued and by everybody trusted there, and trusts them.
+    pub fn join(&self, token: &JoinToken) -> Result<Vec<Member>, GroupError> {
+        let members = join(&self.shared.tls(), &self.shared.own(), token)?;
+        self.shared.trust.introduce(&members)?;
+        self.shared.bells.ring();
+        Ok(members)
+    }
+
+    // ---- databases and groups ----
+
+    /// Makes a local database known: it takes part in the groups that name it. A database of a group that opens resolving
+    /// gets its role soon after.
+    pub fn register_database(&self, name: &str, database: &Arc<Database>) {
+        self.shared.registry.write().insert(name.to_uppercase(), (name.to_owned(), Arc::clone(database)));
+        self.shared.bind();
+    }
+
+    /// The local database is going away (dropped, detached, closed).
+    pub fn unregister_database(&self, name: &str) {
+        self.shared.registry.write().remove(&name.to_uppercase());
+        let copies: Vec<_> = self
+            .shared
+            .copies
+            .read()
+            .values()
+            .filter(|c| c.name.eq_ignore_ascii_case(name))
+            .cloned()
+            .collect();
+        for copy in copies {
+            copy.stop_receiving();
+            copy.untap();
+            self.shared.copies.write().remove(&copy.id);
+            self.shared.step(Event::DatabaseClosed { database: copy.id });
+        }
+    }
+
+    /// Hands an operator's command to the machine and waits for its answer.
+    pub fn command(&self, command: Command, timeout: Duration) -> Result<(), CommandFailure> {
+        let (answer, answered) = mpsc::channel();
+        let id = self.shared.next_command();
+        self.shared.replies.lock().insert(id, answer);
+        // A database named by the command must be known before the machine asks for it.
+        self.shared.step(Event::Command { id, command });
+        self.shared.bind();
+        self.shared.bells.ring();
+        let result = answered.recv_timeout(timeout);
+        self.shared.replies.lock().remove(&id);
+        match result {
+            Ok(result) => Ok(result?),
+            Err(_) => Err(CommandFailure::Unanswered),
+        }
+    }
+
+    /// Names of groups this instance was invited to and has not joined.
+    #[must_use]
+    pub fn invitations(&self) -> Vec<String> {
+        self.shared.machine.lock().invitations().map(str::to_owned).collect()
+    }
+
+    /// Sets whether blocks are compressed on their way.
+    pub fn set_compression(&self, compression: Compression) {
+        *self.shared.compression.write() = compression;
+        self.shared.settle_compression();
+    }
+
+    /// The last failure to reach a server, and when (nanoseconds since 1970 UTC).
+    #[must_use]
+    pub fn last_connect_error(&self, server_name: &str) -> Option<(ConnectError, i128)> {
+        self.shared.dialer.lock().last_error(server_name)
+    }
+}
+
+impl Drop for Groups {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn random(env: &Env) -> u64 {
+    let mut bytes = [0; 8];
+    env.random.fill(&mut bytes);
+    u64::from_le_bytes(bytes)
+}
+
+fn join(tls: &Tls, own: &handshake::Own, token: &JoinToken) -> Result<Vec<Member>, ConnectError> {
+    let expected = |fingerprint| fingerprint == token.fingerprint;
+    let prove = |issuer| token.secret.key().prove(tls.fingerprint(), issuer);
+    let mut met = handshake::dial(&token.address, tls, own, expected, Some(&prove))?;
+    let frame = met.reader.next(&met.link).map_err(ConnectError::from)?;
+    met.link.close();
+    members_of(&frame).ok_or_else(|| ConnectError::Refused("the peer did not say whom it trusts".into()))
+}
+
+/// The same for an instance that does not run yet: uses a token with the identity kept in `dir` (made when it is missing).
+/// `name` and `url` are what the others will know it by.
+pub fn join_offline(
+    env: &Env,
+    dir: &Path,
+    name: &str,
+    url: &str,
+    token: &JoinToken,
+) -> Result<Vec<Member>, GroupError> {
+    let identity = Identity::load_or_create(env, dir, name)?;
+    let tls = Tls::new(&identity.certificate)?;
+    let own = handshake::Own {
+        instance: *identity.instance.as_bytes(),
+        boot: random(env),
+        name: name.to_owned(),
+        url: url.to_owned(),
+    };
+    let members = join(&tls, &own, token)?;
+    Trust::load(env, dir)?.introduce(&members)?;
+    Ok(members)
+}
+
+/// Makes a join token for an instance that does not run yet: `url` is where its endpoint will be reached.
+pub fn invite_offline(
+    env: &Env,
+    dir: &Path,
+    name: &str,
+    url: &str,
+    valid: Duration,
+) -> Result<JoinToken, GroupError> {
+    let identity = Identity::load_or_create(env, dir, name)?;
+    let address = handshake::host_and_port(url).ok_or(GroupError::Token)?.to_owned();
+    let secret = Trust::load(env, dir)?.invite(valid)?;
+    Ok(JoinToken { address, fingerprint: identity.certificate.fingerprint(), secret })
+}
+
+/// Where an instance keeps what belongs to its groups, in its data directory.
+#[must_use]
+pub fn directory(data: &Path) -> PathBuf {
+    data.join("groups")
+}

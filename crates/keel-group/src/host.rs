@@ -1,0 +1,54 @@
+//! [`Host`]: what the process around the groups does for them.
+
+use keel_base::DatabaseId;
+use keel_cluster::{GroupDatabaseId, GroupId, LogEntry, RoleStatus};
+use keel_node::{Database, DbOptions, Instance};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A database's access changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoleChange {
+    /// The group.
+    pub group: GroupId,
+    /// The database in the group.
+    pub database: GroupDatabaseId,
+    /// Its name.
+    pub name: String,
+    /// What it is now; `None` when it is in no group any more.
+    pub role: Option<RoleStatus>,
+    /// It can be used: on line as primary, following as secondary, or standalone again. False: as after a restore without
+    /// recovery, or not decided.
+    pub usable: bool,
+}
+
+/// Where a new database is to be made.
+#[derive(Clone)]
+pub struct Place {
+    /// The instance it will belong to.
+    pub instance: Arc<Instance>,
+    /// Its number in the instance.
+    pub id: DatabaseId,
+    /// Its directory; nothing is there.
+    pub dir: PathBuf,
+    /// Its log's sizes and limits.
+    pub options: DbOptions,
+}
+
+/// Called by the groups' threads, one call at a time per group. Implementations may block for a while (ending sessions), but
+/// must not call back into [`crate::Groups`] commands.
+pub trait Host: Send + Sync {
+    /// A database's role changed: sessions that the new role does not allow must end, access follows it.
+    fn role_changed(&self, change: &RoleChange);
+    /// A line for the health log and the error log.
+    fn log(&self, entry: &LogEntry);
+    /// The same for what the machine does not decide: lost connections, seeding.
+    fn note(&self, database: Option<GroupDatabaseId>, text: &str);
+    /// A database is to be seeded under this name: where to make it. A standalone database of that name, or the place taken
+    /// otherwise, is an error told in words.
+    fn place(&self, name: &str) -> Result<Place, String>;
+    /// The seeded database is whole and open, in no role yet.
+    fn seeded(&self, name: &str, place: &Place, database: &Arc<Database>) -> Result<(), String>;
+    /// A seeding was given up: what was made at the place has been removed.
+    fn seeding_ended(&self, name: &str, place: &Place);
+}

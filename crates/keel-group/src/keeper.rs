@@ -1,0 +1,182 @@
+//! The two threads that work by time.
+//!
+//! * The **heartbeat** tells commit points that no block has carried, sends signs of life and lets the machine's time pass.
+//!   It waits for no disk.
+//! * The **keeper** does everything else that comes round: binds databases to groups, dials, looks after retention,
+//!   compression and redo's health.
+
+use crate::copy::Copy;
+use crate::endpoint::{EndpointState, Target};
+use crate::error::GroupError;
+use crate::handshake;
+use crate::shell::Shared;
+use keel_base::Lsn;
+use keel_cluster::{Event, GroupDatabaseId, GroupId, ReceiveFailure, RoleStatus, TICK_EVERY};
+use keel_node::Role;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How long a commit point may wait for a block to carry it.
+const ANNOUNCE_EVERY: Duration = Duration::from_millis(5);
+const HEARTBEAT_EVERY: Duration = Duration::from_millis(250);
+const KEEP_EVERY: Duration = Duration::from_millis(50);
+const RETAIN_EVERY: Duration = Duration::from_millis(1000);
+
+impl Shared {
+    /// The body of the heartbeat thread.
+    pub(crate) fn run_heartbeat(self: &Arc<Self>) {
+        let (mut ticked, mut beaten) = (Duration::ZERO, Duration::ZERO);
+        while !self.stopping.load(Ordering::Acquire) {
+            self.bells.heartbeat.wait_for(ANNOUNCE_EVERY);
+            self.peers.read().values().for_each(|peer| peer.announce());
+            let now = self.now();
+            if now >= ticked + TICK_EVERY {
+                ticked = now;
+                self.tick();
+            }
+            if now >= beaten + HEARTBEAT_EVERY {
+                beaten = now;
+                self.heartbeats();
+            }
+        }
+    }
+
+    /// The body of the keeper thread.
+    pub(crate) fn run_keeper(self: &Arc<Self>) {
+        let mut retained = Duration::ZERO;
+        while !self.stopping.load(Ordering::Acquire) {
+            self.bells.keeper.wait_for(KEEP_EVERY);
+            self.bind();
+            self.dial();
+            self.watch_copies();
+            let now = self.now();
+            if now >= retained + RETAIN_EVERY {
+                retained = now;
+                self.settle_compression();
+                self.retain_log();
+            }
+        }
+    }
+
+    pub(crate) fn record_written(
+        self: &Arc<Self>,
+        group: GroupId,
+        revision: u64,
+        result: &Result<(), GroupError>,
+    ) {
+        match result {
+            Ok(()) => self.step(Event::Persisted { group, revision }),
+            Err(error) => {
+                self.note(
+                    None,
+                    &format!("The configuration of an availability group cannot be written: {error}"),
+                );
+                self.step(Event::PersistFailed { group, revision });
+            }
+        }
+    }
+
+    /// Gives every database that a group names, and that is here, to the machine.
+    pub(crate) fn bind(self: &Arc<Self>) {
+        let named: Vec<(GroupId, GroupDatabaseId, String, u32)> = {
+            let machine = self.machine.lock();
+            let databases = machine.configs().flat_map(|config| {
+                config.databases.iter().map(|d| (config.id, d.id, d.name.clone(), d.log_id))
+            });
+            databases.collect()
+        };
+        for (group, id, name, log_id) in named {
+            if self.copies.read().contains_key(&id) || self.seedings.is_target(id) {
+                continue;
+            }
+            let Some((_, db)) = self.registry.read().get(&name.to_uppercase()).cloned() else { continue };
+            if db.log().is_none_or(|log| log.log_id() != log_id) {
+                continue;
+            }
+            let Some(copy) = Copy::new(id, group, name, db, &self.budget) else { continue };
+            if self.copies.write().insert(id, Arc::clone(&copy)).is_some() {
+                continue;
+            }
+            let facts = copy.facts_quietly();
+            self.step(Event::DatabaseOpened { database: id, facts });
+        }
+    }
+
+    /// Dials everybody who is missing.
+    fn dial(self: &Arc<Self>) {
+        if self.endpoint_state() != EndpointState::Started {
+            return;
+        }
+        for target in self.targets() {
+            let connected = {
+                let peers = self.peers.read();
+                peers.values().any(|p| p.name.eq_ignore_ascii_case(&target.name) && !p.link.is_closed())
+            };
+            let due = self.dialer.lock().is_due(&target, self.identity.instance, connected, self.now());
+            if due {
+                let name = target.name.clone();
+                if self.spawn("peer reader", move |shared| shared.dial_one(&target)).is_err() {
+                    self.dialer.lock().ended(&name, None, self.now());
+                }
+            }
+        }
+    }
+
+    fn dial_one(self: &Arc<Self>, target: &Target) {
+        let tls = self.tls();
+        let trusted = |fingerprint| self.trust.knows(fingerprint);
+        let met = handshake::dial(&target.address, &tls, &self.own(), trusted, None);
+        let error = match &met {
+            Ok(_) => None,
+            Err(error) => Some((error.clone(), self.env.clock.unix_nanos())),
+        };
+        self.dialer.lock().ended(&target.name, error, self.now());
+        if let Ok(met) = met {
+            let instance = uuid::Uuid::from_bytes(met.peer.instance);
+            if instance == self.identity.instance || !self.trust.allows(met.fingerprint, instance) {
+                return met.link.close();
+            }
+            self.serve(met);
+        }
+    }
+
+    /// Tells the machine how far redo is, and whether it has failed; lets pools go.
+    fn watch_copies(self: &Arc<Self>) {
+        let copies: Vec<Arc<Copy>> = self.copies.read().values().cloned().collect();
+        for copy in copies {
+            match copy.db.role() {
+                Role::Secondary => {
+                    if let Some(what) = copy.db.redo_error() {
+                        if let Some(session) = copy.receiving_session() {
+                            self.note(Some(copy.id), &format!("Redo of {} has failed: {what}", copy.name));
+                            self.receive_failed(copy.id, session, ReceiveFailure::RedoFailed);
+                        }
+                    } else if let Some(lsn) = copy.newly_applied() {
+                        self.step(Event::Applied { database: copy.id, lsn });
+                    }
+                }
+                Role::Primary => copy.release_pool(),
+                Role::Standalone | Role::Resolving => {}
+            }
+        }
+    }
+
+    /// Keeps the log that the other replicas still need, on the primary.
+    fn retain_log(&self) {
+        let groups = self.machine.lock().status();
+        for group in groups {
+            for database in &group.databases {
+                let Some(copy) = self.copy(database.database) else { continue };
+                let primary = group.role == RoleStatus::Primary;
+                let keep: Vec<(String, Lsn)> = database
+                    .copies
+                    .iter()
+                    .filter(|_| primary)
+                    .map(|c| (c.replica.to_string(), c.positions.hardened))
+                    .collect();
+                copy.hold(&keep);
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! [`Peer`]: another instance while a connection to it is up, and the thread that sends.
+//!
+//! ```text
+//!   control (any thread) ─► control buffer ─┐
+//!                                           ├─► sender thread ─► link
+//!   flush leader ─► lanes.take ─► link  ────┘        ▲
+//!                       └─ busy, compressed, no credit: ring the sender's bell
+//! ```
+//! Order of locks: lanes, then the link's writing right. Whoever takes a block out of a lane holds the lanes until it has
+//! the writing right, so blocks of one lane never overtake each other; nobody waits for the network while holding lanes.
+
+use crate::bell::Bell;
+use crate::counters::{PeerTotals, add};
+use crate::identity::Fingerprint;
+use crate::lanes::{Flight, LaneFailure, Lanes};
+use crate::link::Link;
+use keel_cluster::{GroupDatabaseId, InstanceId};
+use keel_transport::{Class, Frame, PooledBlock, Session};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Another instance, for as long as one connection lasts.
+pub(crate) struct Peer {
+    pub(crate) instance: InstanceId,
+    pub(crate) name: String,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) link: Link,
+    /// Encoded control frames that wait for the sender.
+    control: Mutex<Vec<u8>>,
+    pub(crate) lanes: Mutex<Lanes>,
+    /// Where acknowledgements belong.
+    sending: Mutex<HashMap<Session, (GroupDatabaseId, Arc<Flight>)>>,
+    pub(crate) bell: Bell,
+    /// The same for all connections to this instance.
+    pub(crate) totals: Arc<PeerTotals>,
+    /// `sent` of the peer's last heartbeat and when it came; nanoseconds.
+    pub(crate) last_heartbeat: Mutex<(u64, u64)>,
+    /// The last round trip, nanoseconds.
+    pub(crate) round_trip: AtomicU64,
+}
+
+/// What a new connection brings.
+pub(crate) struct NewPeer {
+    pub(crate) instance: InstanceId,
+    pub(crate) name: String,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) link: Link,
+    pub(crate) totals: Arc<PeerTotals>,
+}
+
+impl Peer {
+    pub(crate) fn new(new: NewPeer) -> Arc<Peer> {
+        Arc::new(Peer {
+            instance: new.instance,
+            name: new.name,
+            fingerprint: new.fingerprint,
+            link: new.link,
+            control: Mutex::new(Vec::new()),
+            lanes: Mutex::new(Lanes::new()),
+            sending: Mutex::new(HashMap::new()),
+            bell: Bell::default(),
+            totals: new.totals,
+            last_heartbeat: Mutex::new((0, 0)),
+            round_trip: AtomicU64::new(0),
+        })
+    }
+
+    /// Sends a small frame ahead of all bulk that is not yet with the system. Never waits.
+    pub(crate) fn send_control(&self, frame: &Frame) {
+        frame.encode(&mut self.control.lock());
+        add(&self.totals.sends, 1);
+        self.bell.ring();
+    }
+
+    /// The same on the calling thread if the connection is free, so that no other has to be woken: for acknowledgements.
+    pub(crate) fn send_control_now(&self, frame: &Frame) {
+        let mut control = self.control.lock();
+        frame.encode(&mut control);
+        add(&self.totals.sends, 1);
+        let Some(mut writer) = self.link.try_begin() else {
+            drop(control);
+            return self.bell.ring();
+        };
+        let bytes = std::mem::take(&mut *control);
+        drop(control);
+        add(&self.totals.sent_bytes, bytes.len() as u64);
+        match writer.send_now(&bytes) {
+            Ok(true) => {}
+            Ok(false) => self.bell.ring(),
+            Err(_) => self.link.close(),
+        }
+    }
+
+    /// A flush leader has sealed a block: sends it at once if that needs no waiting, else leaves it to the sender.
+    pub(crate) fn offer(&self, database: GroupDatabaseId, block: &PooledBlock, now: u64) {
+        let Some(mut lanes) = self.lanes.try_lock() else { return self.bell.ring() };
+        let Some(mut writer) = self.link.try_begin() else { return self.bell.ring() };
+        let mut bytes = Vec::with_capacity(block.stored().len() + 64);
+        if !lanes.take(database, block, now, &mut bytes) {
+            return self.bell.ring();
+        }
+        drop(lanes);
+        if bytes.is_empty() {
+            return;
+        }
+        add(&self.totals.sends, 1);
+        add(&self.totals.leader_writes, 1);
+        add(&self.totals.sent_bytes, bytes.len() as u64);
+        match writer.send_now(&bytes) {
+            Ok(true) => {}
+            Ok(false) => self.bell.ring(),
+            Err(_) => self.link.close(),
+        }
+    }
+
+    /// Tells commit points that no block has carried lately.
+    pub(crate) fn announce(&self) {
+        let Some(mut lanes) = self.lanes.try_lock() else { return };
+        let mut bytes = Vec::new();
+        lanes.announcements(&mut bytes);
+        drop(lanes);
+        if !bytes.is_empty() {
+            self.control.lock().extend_from_slice(&bytes);
+            self.bell.ring();
+        }
+    }
+
+    pub(crate) fn granted(&self, class: Class, total: u64) {
+        let mut lanes = self.lanes.lock();
+        match class {
+            Class::Log => lanes.log_credit.granted(total),
+            Class::Seed => lanes.seed_credit.granted(total),
+        };
+        drop(lanes);
+        self.bell.ring();
+    }
+
+    pub(crate) fn note_session(&self, session: Session, database: GroupDatabaseId, flight: Arc<Flight>) {
+        self.sending.lock().insert(session, (database, flight));
+    }
+
+    pub(crate) fn forget_session(&self, session: Session) {
+        self.sending.lock().remove(&session);
+    }
+
+    /// Which database a session is about, and its blocks on their way.
+    pub(crate) fn session(&self, session: Session) -> Option<(GroupDatabaseId, Arc<Flight>)> {
+        self.sending.lock().get(&session).cloned()
+    }
+
+    /// Blocks on their way for one database.
+    pub(crate) fn flight(&self, database: GroupDatabaseId) -> Option<Arc<Flight>> {
+        self.sending.lock().values().find(|(d, _)| *d == database).map(|(_, f)| Arc::clone(f))
+    }
+
+    /// The body of the sender thread. `now` is the clock in nanoseconds; `failed` is told of lanes that ended.
+    pub(crate) fn run_sender(&self, now: impl Fn() -> u64, failed: impl Fn(LaneFailure)) {
+        let mut batch = Vec::new();
+        while !self.link.is_closed() {
+            self.bell.wait();
+            if let Err(_gone) = self.send_all(&now, &failed, &mut batch) {
+                // The reader sees the end and cleans up.
+                self.link.close();
+            }
+        }
+    }
+
+    /// Sends until nothing more may go.
+    fn send_all(
+        &self,
+        now: &impl Fn() -> u64,
+        failed: &impl Fn(LaneFailure),
+        batch: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        loop {
+            batch.clear();
+            let mut lanes = self.lanes.lock();
+            batch.append(&mut self.control.lock());
+            lanes.gather(now(), &self.totals, batch);
+            let failures = std::mem::take(&mut lanes.failures);
+            let mut writer = self.link.begin();
+            drop(lanes);
+            let idle = batch.is_empty() && writer.is_drained();
+            if !idle {
+                add(&self.totals.sender_writes, 1);
+                add(&self.totals.sent_bytes, batch.len() as u64);
+                writer.send(batch)?;
+            }
+            drop(writer);
+            let none_failed = failures.is_empty();
+            failures.into_iter().for_each(failed);
+            if idle && none_failed {
+                self.totals.wire_sent_bytes.fetch_max(self.link.traffic().0, Ordering::Relaxed);
+                return Ok(());
+            }
+        }
+    }
+}

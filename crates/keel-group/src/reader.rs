@@ -1,0 +1,203 @@
+//! The reader thread of a peer: everything that comes over one connection.
+//!
+//! ```text
+//!   bytes ─► all frames that are here ─► blocks into their logs
+//!                                        then per database: one harden, one acknowledgement
+//!                                        then credit for what was stored
+//! ```
+
+use crate::counters::add;
+use crate::link::{LinkReader, ReadError};
+use crate::peer::Peer;
+use crate::shell::Shared;
+use keel_cluster::{CopyPositions, Event, GroupDatabaseId, InstanceId, ReceiveFailure, SessionId};
+use keel_transport::limits::{LOG_WINDOW_BYTES, SEED_WINDOW_BYTES};
+use keel_transport::{Ack, Block, Class, Frame, Granting, Heartbeat, Session};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// What one batch of frames touched.
+#[derive(Default)]
+struct Batch {
+    /// Sessions with new blocks, and the commit point the last of them carried; `None` without blocks.
+    touched: BTreeMap<Session, Touched>,
+    /// Log bytes taken in.
+    log_bytes: usize,
+    seed_bytes: usize,
+    /// Something told the machine that the peer lives.
+    told: bool,
+}
+
+struct Touched {
+    database: GroupDatabaseId,
+    agreed: keel_base::Lsn,
+    blocks: bool,
+}
+
+/// The credit given to one peer.
+struct Windows {
+    log: Granting,
+    seed: Granting,
+}
+
+fn broken(what: &str) -> ReadError {
+    io::Error::new(io::ErrorKind::InvalidData, what).into()
+}
+
+impl Shared {
+    /// Reads until the connection ends; returns why.
+    pub(crate) fn read(self: &Arc<Self>, peer: &Arc<Peer>, mut reader: LinkReader) -> ReadError {
+        let mut windows =
+            Windows { log: Granting::new(LOG_WINDOW_BYTES), seed: Granting::new(SEED_WINDOW_BYTES) };
+        loop {
+            if let Err(error) = self.read_batch(peer, &mut reader, &mut windows) {
+                return error;
+            }
+            if let Err(error) = reader.wait(&peer.link) {
+                return error;
+            }
+        }
+    }
+
+    fn read_batch(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        reader: &mut LinkReader,
+        windows: &mut Windows,
+    ) -> Result<(), ReadError> {
+        let mut batch = Batch::default();
+        while let Some(frame) = reader.ready()? {
+            add(&peer.totals.receives, 1);
+            self.frame(peer, frame, &mut batch, windows)?;
+        }
+        peer.totals.received_bytes.store(peer.link.traffic().1, Ordering::Relaxed);
+        for (session, touched) in &batch.touched {
+            self.finish_session(peer, *session, touched);
+        }
+        if let Some(total) = windows.log.consumed(batch.log_bytes) {
+            peer.send_control_now(&Frame::Credit { class: Class::Log, total });
+        }
+        if let Some(total) = windows.seed.consumed(batch.seed_bytes) {
+            peer.send_control_now(&Frame::Credit { class: Class::Seed, total });
+        }
+        if !batch.told && batch.touched.is_empty() {
+            return Ok(());
+        }
+        self.step(Event::Heard { peer: peer.instance });
+        Ok(())
+    }
+
+    fn frame(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        frame: Frame,
+        batch: &mut Batch,
+        windows: &mut Windows,
+    ) -> Result<(), ReadError> {
+        match frame {
+            Frame::Block(block) => {
+                if !windows.log.received(block.wire_bytes) {
+                    return Err(broken("the peer sent more log than it had credit for"));
+                }
+                batch.log_bytes += block.wire_bytes;
+                self.block(peer, &block, batch);
+            }
+            Frame::Commit { session, agreed } => {
+                if let Some(database) = self.receiving(peer.instance, session) {
+                    let touched = batch.touched.entry(session);
+                    let touched = touched.or_insert(Touched { database, agreed, blocks: false });
+                    touched.agreed = touched.agreed.max(agreed);
+                }
+            }
+            Frame::Ack(ack) => self.acknowledged(peer, &ack),
+            Frame::Heartbeat(beat) => {
+                self.heartbeat(peer, beat);
+                batch.told = true;
+            }
+            Frame::Credit { class, total } => peer.granted(class, total),
+            Frame::Control(body) => {
+                if !self.control(peer, &body) {
+                    return Err(broken("the peer sent a control message that cannot be read"));
+                }
+            }
+            Frame::Seed(chunk) => {
+                if !windows.seed.received(chunk.wire_bytes) {
+                    return Err(broken("the peer sent more of a seeding than it had credit for"));
+                }
+                batch.seed_bytes += chunk.wire_bytes;
+                batch.told = true;
+                self.seed_chunk(peer, chunk);
+            }
+            Frame::Bye { text, .. } => return Err(broken(&text)),
+            Frame::Hello(_) => return Err(broken("the peer said hello twice")),
+        }
+        Ok(())
+    }
+
+    /// The database a session from this peer is about, if it counts here.
+    fn receiving(&self, peer: InstanceId, session: Session) -> Option<GroupDatabaseId> {
+        let copies = self.copies.read();
+        copies.values().find(|copy| copy.receives(peer, session)).map(|copy| copy.id)
+    }
+
+    fn block(self: &Arc<Self>, peer: &Arc<Peer>, block: &Block, batch: &mut Batch) {
+        let known = batch.touched.get(&block.session).map(|t| t.database);
+        let Some(database) = known.or_else(|| self.receiving(peer.instance, block.session)) else { return };
+        let Some(copy) = self.copy(database) else { return };
+        match copy.take(block) {
+            Ok(false) => {}
+            Ok(true) => {
+                let touched = batch.touched.entry(block.session);
+                let touched = touched.or_insert(Touched { database, agreed: block.agreed, blocks: true });
+                touched.agreed = touched.agreed.max(block.agreed);
+                touched.blocks = true;
+            }
+            Err(failure) => self.receive_failed(database, SessionId(block.session.0), failure),
+        }
+    }
+
+    pub(crate) fn receive_failed(
+        self: &Arc<Self>,
+        database: GroupDatabaseId,
+        session: SessionId,
+        failure: ReceiveFailure,
+    ) {
+        if let Some(copy) = self.copy(database) {
+            copy.stop_receiving();
+        }
+        self.step(Event::ReceiveFailed { database, session, failure });
+    }
+
+    fn finish_session(self: &Arc<Self>, peer: &Arc<Peer>, session: Session, touched: &Touched) {
+        let database = touched.database;
+        if touched.blocks {
+            let Some(copy) = self.copy(database) else { return };
+            match copy.harden(peer, session) {
+                Ok(None) => return,
+                Ok(Some(lsn)) => self.step(Event::Hardened { database, lsn }),
+                Err(failure) => return self.receive_failed(database, SessionId(session.0), failure),
+            }
+        }
+        self.step(Event::Announced { database, session: SessionId(session.0), agreed: touched.agreed });
+    }
+
+    fn acknowledged(self: &Arc<Self>, peer: &Arc<Peer>, ack: &Ack) {
+        let Some((database, flight)) = peer.session(ack.session) else { return };
+        flight.acknowledged(ack.hardened, ack.harden_nanos, self.nanos());
+        let positions =
+            CopyPositions { received: ack.received, hardened: ack.hardened, applied: ack.applied };
+        let session = SessionId(ack.session.0);
+        self.step(Event::Acked { peer: peer.instance, database, session, positions });
+    }
+
+    fn heartbeat(&self, peer: &Peer, beat: Heartbeat) {
+        let now = self.nanos();
+        *peer.last_heartbeat.lock() = (beat.sent, now);
+        if beat.echo != 0 {
+            let away = now.saturating_sub(beat.echo).saturating_sub(beat.held);
+            peer.round_trip.store(away, Ordering::Relaxed);
+        }
+    }
+}

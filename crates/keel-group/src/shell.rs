@@ -1,0 +1,469 @@
+//! [`Shared`]: what all threads of the groups share, and the way events go in.
+//!
+//! One lock guards the machine. [`Shared::step`] hands it an event and carries out the actions before the lock is let go,
+//! so that they happen in the order in which they were decided ([`crate::act`]). What takes long is given to the workers
+//! ([`crate::work`]) or the records' thread, and comes back as another event.
+//!
+//! Order of locks: connecting ► machine ► (databases, peers) ► a peer's lanes ► a link. The log's own locks come before a
+//! peer's lanes (the tap) and are never held around a step.
+
+use crate::bell::Bell;
+use crate::copy::Copy;
+use crate::counters::PeerTotals;
+use crate::endpoint::{Dialer, EndpointConfig, EndpointState, Listening, Target};
+use crate::error::{ConnectError, GroupError};
+use crate::handshake::{Met, Own, bye, host_and_port};
+use crate::host::Host;
+use crate::identity::Identity;
+use crate::lanes::LaneFailure;
+use crate::peer::{NewPeer, Peer};
+use crate::records::Records;
+use crate::seeding::Seedings;
+use crate::tls::Tls;
+use crate::trust::{Member, Trust};
+use crate::work::Work;
+use keel_base::env::Env;
+use keel_cluster::{Action, CommandError, CommandId, Event, GroupDatabaseId, GroupId, InstanceId, Msg, Node};
+use keel_node::Database;
+use keel_transport::{Frame, PoolBudget, Purpose};
+use parking_lot::{Mutex, RwLock};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+/// What a control frame carries: the first byte says which.
+const CONTROL_CLUSTER: u8 = 0;
+const CONTROL_SEEDING: u8 = 1;
+const CONTROL_MEMBERS: u8 = 2;
+
+/// Whether blocks are compressed, by the replica's mode; the product's trace flags set it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compression {
+    /// For asynchronous replicas: on unless trace flag 1462 is set.
+    pub asynchronous: bool,
+    /// For synchronous replicas: off unless trace flag 9592 is set.
+    pub synchronous: bool,
+    /// For seeding: on unless it is turned off; the product's needs trace flag 9567.
+    pub seeding: bool,
+}
+
+impl Default for Compression {
+    fn default() -> Compression {
+        Compression { asynchronous: true, synchronous: false, seeding: true }
+    }
+}
+
+/// What all threads share.
+pub(crate) struct Shared {
+    pub(crate) env: Env,
+    pub(crate) identity: Identity,
+    pub(crate) name: String,
+    boot: u64,
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) trust: Trust,
+    tls: RwLock<Tls>,
+    pub(crate) endpoint: Mutex<(EndpointConfig, Option<Listening>)>,
+    state: RwLock<EndpointState>,
+    pub(crate) dialer: Mutex<Dialer>,
+    pub(crate) machine: Mutex<Node>,
+    pub(crate) records: Records,
+    pub(crate) work: Arc<Work<GroupId>>,
+    pub(crate) budget: Arc<PoolBudget>,
+    /// Local databases by name in upper case: candidates for groups.
+    pub(crate) registry: RwLock<BTreeMap<String, (String, Arc<Database>)>>,
+    pub(crate) copies: RwLock<BTreeMap<GroupDatabaseId, Arc<Copy>>>,
+    /// Connections; changed under `connecting` only.
+    pub(crate) peers: RwLock<BTreeMap<InstanceId, Arc<Peer>>>,
+    connecting: Mutex<()>,
+    /// Counters that outlive connections.
+    totals: Mutex<BTreeMap<InstanceId, Arc<PeerTotals>>>,
+    pub(crate) replies: Mutex<HashMap<CommandId, mpsc::Sender<Result<(), CommandError>>>>,
+    next_command: AtomicU64,
+    pub(crate) seedings: Seedings,
+    pub(crate) compression: RwLock<Compression>,
+    pub(crate) bells: Bells,
+    pub(crate) stopping: AtomicBool,
+    pub(crate) threads: AtomicUsize,
+    pub(crate) last_refusal: Mutex<Option<ConnectError>>,
+}
+
+/// Wakes the threads that work by time.
+#[derive(Default)]
+pub(crate) struct Bells {
+    pub(crate) heartbeat: Bell,
+    pub(crate) keeper: Bell,
+}
+
+impl Bells {
+    /// Something changed that they should look at before their time.
+    pub(crate) fn ring(&self) {
+        self.heartbeat.ring();
+        self.keeper.ring();
+    }
+}
+
+/// What [`Shared::new`] is made of.
+pub(crate) struct Parts {
+    pub(crate) env: Env,
+    pub(crate) identity: Identity,
+    pub(crate) name: String,
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) trust: Trust,
+    pub(crate) tls: Tls,
+    pub(crate) machine: Node,
+    pub(crate) records: Records,
+    pub(crate) pool_bytes: usize,
+    pub(crate) boot: u64,
+}
+
+/// A member as it is introduced over a connection.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Introduction(pub(crate) Vec<Member>);
+
+impl Shared {
+    pub(crate) fn new(parts: Parts) -> Arc<Shared> {
+        let none = EndpointConfig { state: EndpointState::Stopped, ..EndpointConfig::started(None, 0) };
+        Arc::new(Shared {
+            env: parts.env,
+            identity: parts.identity,
+            name: parts.name,
+            boot: parts.boot,
+            host: parts.host,
+            trust: parts.trust,
+            tls: RwLock::new(parts.tls),
+            endpoint: Mutex::new((none, None)),
+            state: RwLock::new(EndpointState::Stopped),
+            dialer: Mutex::new(Dialer::default()),
+            machine: Mutex::new(parts.machine),
+            records: parts.records,
+            work: Work::new(),
+            budget: PoolBudget::new(parts.pool_bytes),
+            registry: RwLock::new(BTreeMap::new()),
+            copies: RwLock::new(BTreeMap::new()),
+            peers: RwLock::new(BTreeMap::new()),
+            connecting: Mutex::new(()),
+            totals: Mutex::new(BTreeMap::new()),
+            replies: Mutex::new(HashMap::new()),
+            next_command: AtomicU64::new(1),
+            seedings: Seedings::default(),
+            compression: RwLock::new(Compression::default()),
+            bells: Bells::default(),
+            stopping: AtomicBool::new(false),
+            threads: AtomicUsize::new(0),
+            last_refusal: Mutex::new(None),
+        })
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        self.env.clock.now()
+    }
+
+    pub(crate) fn nanos(&self) -> u64 {
+        u64::try_from(self.now().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn tls(&self) -> Tls {
+        self.tls.read().clone()
+    }
+
+    pub(crate) fn set_tls(&self, tls: Tls) {
+        *self.tls.write() = tls;
+    }
+
+    pub(crate) fn endpoint_state(&self) -> EndpointState {
+        *self.state.read()
+    }
+
+    pub(crate) fn set_endpoint_state(&self, state: EndpointState) {
+        *self.state.write() = state;
+    }
+
+    /// What this instance says of itself when it meets another.
+    pub(crate) fn own(&self) -> Own {
+        Own {
+            instance: *self.identity.instance.as_bytes(),
+            boot: self.boot,
+            name: self.name.clone(),
+            url: self.endpoint.lock().0.url.clone(),
+        }
+    }
+
+    /// This instance as others are to know it.
+    pub(crate) fn member(&self) -> Member {
+        Member {
+            instance: self.identity.instance,
+            name: self.name.clone(),
+            url: self.endpoint.lock().0.url.clone(),
+            fingerprint: self.tls().fingerprint(),
+        }
+    }
+
+    pub(crate) fn next_command(&self) -> CommandId {
+        CommandId(self.next_command.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Starts a thread that ends by itself once `stopping` is set.
+    pub(crate) fn spawn(
+        self: &Arc<Self>,
+        name: &str,
+        body: impl FnOnce(Arc<Shared>) + Send + 'static,
+    ) -> Result<thread::JoinHandle<()>, GroupError> {
+        let shared = Arc::clone(self);
+        shared.threads.fetch_add(1, Ordering::Relaxed);
+        let spawned = thread::Builder::new().name(name.into()).spawn(move || {
+            body(Arc::clone(&shared));
+            shared.threads.fetch_sub(1, Ordering::Relaxed);
+        });
+        if spawned.is_err() {
+            self.threads.fetch_sub(1, Ordering::Relaxed);
+        }
+        Ok(spawned?)
+    }
+
+    /// Hands the machine an event and carries out what it decides.
+    pub(crate) fn step(self: &Arc<Self>, event: Event) {
+        let mut machine = self.machine.lock();
+        let actions = machine.step(self.now(), event);
+        actions.into_iter().for_each(|action| self.act(action));
+    }
+
+    /// Lets time pass for the machine.
+    pub(crate) fn tick(self: &Arc<Self>) {
+        let mut machine = self.machine.lock();
+        let actions = machine.tick(self.now());
+        actions.into_iter().for_each(|action: Action| self.act(action));
+    }
+
+    pub(crate) fn copy(&self, database: GroupDatabaseId) -> Option<Arc<Copy>> {
+        self.copies.read().get(&database).cloned()
+    }
+
+    pub(crate) fn copies_of(&self, group: GroupId) -> Vec<Arc<Copy>> {
+        self.copies.read().values().filter(|c| c.group == group).cloned().collect()
+    }
+
+    pub(crate) fn peer(&self, instance: InstanceId) -> Option<Arc<Peer>> {
+        self.peers.read().get(&instance).cloned()
+    }
+
+    pub(crate) fn totals(&self, instance: InstanceId) -> Arc<PeerTotals> {
+        Arc::clone(self.totals.lock().entry(instance).or_default())
+    }
+
+    pub(crate) fn all_totals(&self) -> Vec<(InstanceId, Arc<PeerTotals>)> {
+        self.totals.lock().iter().map(|(instance, totals)| (*instance, Arc::clone(totals))).collect()
+    }
+
+    /// A connection is made: makes it known, then reads from it until it ends. Runs on the reader's thread.
+    pub(crate) fn serve(self: &Arc<Self>, met: Met) {
+        let Met { link, reader, peer: hello, fingerprint } = met;
+        if self.stopping.load(Ordering::Acquire) {
+            return link.close();
+        }
+        if hello.purpose == Purpose::Join && !self.welcome_joiner(&hello, fingerprint) {
+            return link.close();
+        }
+        let instance = InstanceId(uuid::Uuid::from_bytes(hello.instance));
+        let peer = Peer::new(NewPeer {
+            instance,
+            name: hello.name,
+            fingerprint,
+            link,
+            totals: self.totals(instance),
+        });
+        if hello.purpose == Purpose::Join {
+            // A joiner is told whom it may trust, and goes; it comes back as a member.
+            return self.introduce_to_joiner(&peer);
+        }
+        let sender = Arc::clone(&peer);
+        let spawned = self.spawn("peer sender", move |shared| {
+            let failed = |failure| shared.lane_failed(sender.instance, failure);
+            sender.run_sender(|| shared.nanos(), failed);
+        });
+        let Ok(sender) = spawned else { return peer.link.close() };
+        self.connect(&peer);
+        let error = self.read(&peer, reader);
+        self.disconnect(&peer, &error.to_string());
+        peer.link.close();
+        peer.bell.ring();
+        // It ends once the link is closed; a panic there has been reported by its own thread.
+        let _ = sender.join();
+    }
+
+    fn connect(self: &Arc<Self>, peer: &Arc<Peer>) {
+        let _connecting = self.connecting.lock();
+        let old = self.peers.write().insert(peer.instance, Arc::clone(peer));
+        if let Some(old) = old {
+            old.send_control_now(&Frame::Bye {
+                code: bye::REPLACED,
+                text: "a newer connection took over".into(),
+            });
+            self.drop_lanes(&old);
+            old.link.close();
+            old.bell.ring();
+        }
+        self.send_members(peer);
+        self.step(Event::Connected { peer: peer.instance, name: peer.name.clone() });
+    }
+
+    fn disconnect(self: &Arc<Self>, peer: &Arc<Peer>, what: &str) {
+        let _connecting = self.connecting.lock();
+        let current = {
+            let mut peers = self.peers.write();
+            let current = peers.get(&peer.instance).is_some_and(|p| Arc::ptr_eq(p, peer));
+            if current {
+                peers.remove(&peer.instance);
+            }
+            current
+        };
+        if !current {
+            return;
+        }
+        self.drop_lanes(peer);
+        if !peer.link.is_closed() {
+            let error = ConnectError::Refused(format!("the connection to {} was lost: {what}", peer.name));
+            self.dialer.lock().lost(&peer.name, error, self.env.clock.unix_nanos());
+        }
+        self.seedings.peer_gone(peer.instance);
+        self.step(Event::Disconnected { peer: peer.instance });
+    }
+
+    /// No copy shows its blocks to this connection any more.
+    pub(crate) fn drop_lanes(&self, peer: &Arc<Peer>) {
+        self.copies.read().values().for_each(|copy| copy.remove_target(peer));
+    }
+
+    fn lane_failed(self: &Arc<Self>, peer: InstanceId, failed: LaneFailure) {
+        let LaneFailure { database, session, failure, what } = failed;
+        self.note(Some(database), &format!("The log could not be sent: {what}"));
+        self.step(Event::SendFailed { peer, database, session, failure });
+    }
+
+    /// A connection that was refused here.
+    pub(crate) fn note_refusal(&self, error: &ConnectError) {
+        *self.last_refusal.lock() = Some(error.clone());
+    }
+
+    /// A line for the health log that the machine does not write.
+    pub(crate) fn note(&self, database: Option<GroupDatabaseId>, text: &str) {
+        self.host.note(database, text);
+    }
+
+    pub(crate) fn send_msg(&self, peer: InstanceId, msg: &Msg) {
+        self.send_control(peer, CONTROL_CLUSTER, &msg.encode());
+    }
+
+    fn send_control(&self, peer: InstanceId, kind: u8, body: &[u8]) {
+        let Some(peer) = self.peer(peer) else { return };
+        peer.send_control(&Frame::Control([&[kind], body].concat()));
+    }
+
+    /// A control frame came. False when it cannot be read: the peer does not keep to the protocol.
+    pub(crate) fn control(self: &Arc<Self>, peer: &Arc<Peer>, body: &[u8]) -> bool {
+        match body.split_first() {
+            Some((&CONTROL_CLUSTER, rest)) => match Msg::decode(rest) {
+                Ok(msg) => self.step(Event::Message { peer: peer.instance, msg }),
+                Err(_) => return false,
+            },
+            Some((&CONTROL_SEEDING, rest)) => return self.seeding_message(peer, rest),
+            Some((&CONTROL_MEMBERS, rest)) => match serde_json::from_slice::<Introduction>(rest) {
+                Ok(Introduction(members)) => self.introduced(&members),
+                Err(_) => return false,
+            },
+            _ => return false,
+        }
+        true
+    }
+
+    /// Tells a peer whom this instance trusts by introduction.
+    fn send_members(&self, peer: &Peer) {
+        let mut members = self.trust.members();
+        members.push(self.member());
+        let Ok(body) = serde_json::to_vec(&Introduction(members)) else { return };
+        peer.send_control(&Frame::Control([&[CONTROL_MEMBERS], &body[..]].concat()));
+    }
+
+    /// A trusted peer introduces members: they are trusted here too, and everybody else hears of it.
+    fn introduced(&self, members: &[Member]) {
+        let own = self.identity.instance;
+        let others: Vec<Member> = members.iter().filter(|m| m.instance != own).cloned().collect();
+        match self.trust.introduce(&others) {
+            Ok(true) => self.peers.read().values().for_each(|peer| self.send_members(peer)),
+            Ok(false) => {}
+            Err(error) => self.note(None, &format!("New members could not be recorded: {error}")),
+        }
+    }
+
+    fn welcome_joiner(
+        &self,
+        hello: &keel_transport::Hello,
+        fingerprint: crate::identity::Fingerprint,
+    ) -> bool {
+        let member = Member {
+            instance: uuid::Uuid::from_bytes(hello.instance),
+            name: hello.name.clone(),
+            url: hello.url.clone(),
+            fingerprint,
+        };
+        match self.trust.introduce(std::slice::from_ref(&member)) {
+            Ok(_) => {
+                self.note(None, &format!("{} joined with a token ({fingerprint}).", member.name));
+                self.peers.read().values().for_each(|peer| self.send_members(peer));
+                true
+            }
+            Err(error) => {
+                self.note(None, &format!("{} could not be recorded: {error}", member.name));
+                false
+            }
+        }
+    }
+
+    fn introduce_to_joiner(&self, peer: &Peer) {
+        let mut members = self.trust.members();
+        members.retain(|m| InstanceId(m.instance) != peer.instance);
+        members.push(self.member());
+        let Ok(body) = serde_json::to_vec(&Introduction(members)) else { return };
+        let frame = Frame::Control([&[CONTROL_MEMBERS], &body[..]].concat());
+        // If it has gone it will ask again.
+        let _ = peer.link.send(&frame.to_bytes());
+        peer.link.finish();
+    }
+
+    /// Everybody there should be a connection to.
+    pub(crate) fn targets(&self) -> Vec<Target> {
+        let mut targets: BTreeMap<String, Target> = BTreeMap::new();
+        for member in self.trust.members() {
+            if let Some(address) = host_and_port(&member.url) {
+                let target = Target {
+                    name: member.name.clone(),
+                    address: address.into(),
+                    instance: Some(member.instance),
+                };
+                targets.insert(member.name.to_uppercase(), target);
+            }
+        }
+        let machine = self.machine.lock();
+        for replica in machine.configs().flat_map(|config| &config.replicas) {
+            if let Some(address) = host_and_port(&replica.options.endpoint_url) {
+                let target = Target {
+                    name: replica.server_name.clone(),
+                    address: address.into(),
+                    instance: replica.instance.map(|i| i.0),
+                };
+                targets.insert(replica.server_name.to_uppercase(), target);
+            }
+        }
+        targets.remove(&self.name.to_uppercase());
+        targets.into_values().collect()
+    }
+}
+
+/// Reads the members out of the one control frame a joiner is sent.
+pub(crate) fn members_of(frame: &Frame) -> Option<Vec<Member>> {
+    let Frame::Control(body) = frame else { return None };
+    let (&CONTROL_MEMBERS, rest) = body.split_first()? else { return None };
+    serde_json::from_slice::<Introduction>(rest).ok().map(|i| i.0)
+}

@@ -1,0 +1,206 @@
+//! A group over three instances: commits, reads, failovers, breaks.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{Cluster, DATABASE, GROUP, Node, Setup, put, until};
+use keel_cluster::{AvailabilityMode, Command, RoleStatus, SuspendReason};
+use keel_node::TxnError;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
+
+/// Sessions that insert numbers until told to stop, and remember what was acknowledged.
+struct Load {
+    stopping: Arc<AtomicBool>,
+    next: Arc<AtomicU32>,
+    threads: Vec<thread::JoinHandle<BTreeSet<u32>>>,
+}
+
+impl Load {
+    /// On whoever is primary at the moment.
+    fn start(nodes: &[Node], sessions: usize) -> Load {
+        let stopping = Arc::new(AtomicBool::new(false));
+        let next = Arc::new(AtomicU32::new(1_000_000));
+        let databases: Vec<_> = nodes.iter().map(Node::db).collect();
+        let threads = (0..sessions)
+            .map(|_| {
+                let (stopping, next, databases) =
+                    (Arc::clone(&stopping), Arc::clone(&next), databases.clone());
+                thread::spawn(move || {
+                    let mut acknowledged = BTreeSet::new();
+                    while !stopping.load(Ordering::Acquire) {
+                        let Some(db) = databases.iter().find(|db| db.role() == keel_node::Role::Primary)
+                        else {
+                            thread::yield_now();
+                            continue;
+                        };
+                        let key = next.fetch_add(1, Ordering::Relaxed);
+                        match put(db, key, "load") {
+                            Ok(()) => drop(acknowledged.insert(key)),
+                            Err(TxnError::InDoubt(_) | TxnError::RoleChanged(_)) => {}
+                            Err(other) => panic!("a session failed: {other}"),
+                        }
+                    }
+                    acknowledged
+                })
+            })
+            .collect();
+        Load { stopping, next, threads }
+    }
+
+    /// Waits until this many more were tried.
+    fn run_for(&self, count: u32) {
+        let from = self.next.load(Ordering::Relaxed);
+        until("the load goes on", || self.next.load(Ordering::Relaxed) >= from + count);
+    }
+
+    fn stop(self) -> BTreeSet<u32> {
+        self.stopping.store(true, Ordering::Release);
+        self.threads.into_iter().flat_map(|t| t.join().unwrap()).collect()
+    }
+}
+
+fn assert_holds(node: &Node, acknowledged: &BTreeSet<u32>) {
+    let rows = node.rows();
+    let lost: Vec<_> = acknowledged.iter().filter(|key| !rows.contains_key(&key.to_be_bytes()[..])).collect();
+    assert!(lost.is_empty(), "{} has lost {} acknowledged commits: {lost:?}", node.name, lost.len());
+}
+
+#[test]
+fn what_the_primary_commits_the_others_hold() {
+    let cluster = Cluster::with_group(&Setup::default());
+    until("both are synchronized", || cluster.nodes[0].all_synchronized(2));
+    for key in 1000..1100 {
+        cluster.nodes[0].put(key, "after").unwrap();
+    }
+    cluster.assert_equal();
+    assert_eq!(cluster.nodes[2].rows().len(), 120);
+    let state = cluster.nodes[0].groups.state();
+    assert!(state.peers.iter().all(|p| p.connected && p.counters.sent_bytes > 0));
+    assert!(state.copies[0].sending.iter().all(|s| s.counters.measured > 0 && s.counters.network_nanos > 0));
+}
+
+#[test]
+fn a_planned_failover_under_load_loses_nothing_and_goes_back() {
+    let cluster = Cluster::with_group(&Setup::default());
+    until("both are synchronized", || cluster.nodes[0].all_synchronized(2));
+    let load = Load::start(&cluster.nodes, 4);
+    load.run_for(200);
+    cluster.nodes[1].command(Command::Failover { group: GROUP });
+    until("the others follow the new primary", || cluster.nodes[1].all_synchronized(2));
+    load.run_for(200);
+    assert_eq!(cluster.nodes[0].role(), RoleStatus::Secondary);
+    cluster.nodes[0].command(Command::Failover { group: GROUP });
+    until("the others follow the old primary again", || cluster.nodes[0].all_synchronized(2));
+    load.run_for(200);
+    let acknowledged = load.stop();
+    cluster.assert_equal();
+    assert_holds(&cluster.nodes[2], &acknowledged);
+}
+
+#[test]
+fn a_forced_failover_suspends_the_others_until_they_are_resumed() {
+    let modes = [AvailabilityMode::Asynchronous; 3];
+    let cluster = Cluster::with_group(&Setup { modes, ..Setup::default() });
+    let [a, b, c] = &cluster.nodes[..] else { panic!("three") };
+    for key in 1..100 {
+        // Asynchronous: nobody is waited for.
+        a.put(1000 + key, "after").unwrap();
+    }
+    let end = a.db().hardened();
+    until("both have everything", || [b, c].iter().all(|n| n.db().applied() >= end));
+    b.command(Command::ForceFailover { group: GROUP });
+    assert_eq!(b.role(), RoleStatus::Primary);
+    until("the old primary has noticed", || a.role() == RoleStatus::Secondary);
+    for node in [a, c] {
+        let suspended = || node.database_status().and_then(|d| d.suspended);
+        until("the copy is suspended", || suspended() == Some(SuspendReason::Partner));
+    }
+    b.put(5000, "by the new primary").unwrap();
+    for node in [a, c] {
+        node.command(Command::Resume { database: DATABASE });
+    }
+    cluster.assert_equal();
+}
+
+#[test]
+fn a_suspended_copy_stands_still_and_catches_up() {
+    let cluster = Cluster::with_group(&Setup::default());
+    let [a, b, c] = &cluster.nodes[..] else { panic!("three") };
+    until("both are synchronized", || a.all_synchronized(2));
+    c.command(Command::Suspend { database: DATABASE });
+    until("only one is waited for", || {
+        a.database_status().is_some_and(|d| d.copies.iter().filter(|c| c.commit_participant).count() == 1)
+    });
+    let before = c.rows().len();
+    for key in 1000..1050 {
+        a.put(key, "while suspended").unwrap();
+    }
+    let end = a.db().hardened();
+    until("the other copy goes on", || b.db().applied() >= end);
+    assert_eq!(c.rows().len(), before);
+    c.command(Command::Resume { database: DATABASE });
+    until("it is synchronized again", || a.all_synchronized(2));
+    cluster.assert_equal();
+}
+
+#[test]
+fn broken_connections_are_made_again_and_nothing_is_lost() {
+    let cluster = Cluster::with_group(&Setup::default());
+    until("both are synchronized", || cluster.nodes[0].all_synchronized(2));
+    let load = Load::start(&cluster.nodes, 3);
+    for round in 0..6 {
+        load.run_for(100);
+        // Breaks every connection of one of the secondaries.
+        let (config, _) = cluster.nodes[1 + round % 2].groups.endpoint();
+        cluster.nodes[1 + round % 2].groups.break_connections();
+        assert_eq!(config.state, keel_group::EndpointState::Started);
+        until("it is synchronized again", || cluster.nodes[0].all_synchronized(2));
+    }
+    let acknowledged = load.stop();
+    cluster.assert_equal();
+    assert_holds(&cluster.nodes[1], &acknowledged);
+    assert_holds(&cluster.nodes[2], &acknowledged);
+}
+
+#[test]
+fn after_a_restart_of_all_the_group_comes_back() {
+    let cluster = Cluster::with_group(&Setup::default());
+    until("both are synchronized", || cluster.nodes[0].all_synchronized(2));
+    for key in 1000..1020 {
+        cluster.nodes[0].put(key, "before the stop").unwrap();
+    }
+    let ports: Vec<u16> = cluster.nodes.iter().map(|n| n.groups.endpoint().1.unwrap().port()).collect();
+    let names = ["A", "B", "C"];
+    let disks: Vec<_> = cluster.nodes.into_iter().map(Node::stop).collect();
+    let nodes: Vec<_> = (0..3).map(|i| Node::start(names[i], &disks[i], 30 + i as u64, ports[i])).collect();
+    let cluster = Cluster { nodes };
+    cluster.nodes.iter().for_each(|n| drop(n.open_database()));
+    // The old primary takes its role up again once it has heard that nobody else has.
+    until("all are synchronized", || cluster.nodes[0].all_synchronized(2));
+    cluster.nodes[0].put(2000, "after the restart").unwrap();
+    cluster.assert_equal();
+    assert_eq!(cluster.nodes[1].rows().len(), 41);
+}
+
+#[test]
+fn a_stopped_endpoint_is_a_lost_replica() {
+    let cluster = Cluster::with_group(&Setup::default());
+    let [a, _, c] = &cluster.nodes[..] else { panic!("three") };
+    until("both are synchronized", || a.all_synchronized(2));
+    let (config, _) = c.groups.endpoint();
+    let stopped = keel_group::EndpointConfig { state: keel_group::EndpointState::Stopped, ..config.clone() };
+    c.groups.set_endpoint(stopped).unwrap();
+    a.put(1000, "without C").unwrap();
+    until("A says why", || a.groups.last_connect_error("C").is_some());
+    let disabled =
+        keel_group::EndpointConfig { state: keel_group::EndpointState::Disabled, ..config.clone() };
+    c.groups.set_endpoint(disabled).unwrap();
+    a.put(1001, "without C").unwrap();
+    c.groups.set_endpoint(config).unwrap();
+    until("it is synchronized again", || a.all_synchronized(2));
+    cluster.assert_equal();
+}
