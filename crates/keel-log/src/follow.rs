@@ -80,10 +80,16 @@ impl Log {
     }
 
     /// The checksum that a block beginning at `at` must name as the one before it; `None` when no block begins or ends
-    /// there. Only hardened blocks are looked at.
+    /// there. May flush.
     pub fn checksum_before(&self, at: Lsn) -> Result<Option<u32>, LogError> {
-        if at == self.hardened() && at == self.appended() {
-            return Ok(Some(self.last_checksum()));
+        if at == self.hardened() {
+            let tip = self.last_checksum();
+            // Asked for last: a later block would change both.
+            if at == self.appended() {
+                return Ok(Some(tip));
+            }
+            // The block that begins there is under way: it names what is asked for.
+            self.flush()?;
         }
         if at >= self.hardened() {
             return Ok(None);
@@ -93,6 +99,14 @@ impl Log {
             return Ok(None);
         }
         Ok(scanner.next()?.map(|block| block.header.previous))
+    }
+
+    /// Where the block begins that holds the byte at `at`; `at` itself at the hardened end.
+    pub fn block_start(&self, at: Lsn) -> Result<Lsn, LogError> {
+        if at >= self.hardened() {
+            return Ok(self.hardened());
+        }
+        Ok(self.scan(at)?.position())
     }
 
     /// Says what all replicas that count have agreed on: written into the block headers from now on, in place of the own

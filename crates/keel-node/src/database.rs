@@ -184,9 +184,9 @@ const CHECKPOINT_CHUNK_BYTES: usize = 4 << 20;
 /// Bytes of pages that a merge is expected to write per byte of delta, at worst.
 const MERGE_AMPLIFICATION: u64 = 16;
 const META_VERSION: u32 = 1;
-const META_BYTES: usize = 16;
+pub(crate) const META_BYTES: usize = 16;
 
-fn encode_meta(log_id: u32, redo_start: Lsn) -> [u8; META_BYTES] {
+pub(crate) fn encode_meta(log_id: u32, redo_start: Lsn) -> [u8; META_BYTES] {
     let mut meta = [0; META_BYTES];
     meta[0..4].copy_from_slice(&META_VERSION.to_le_bytes());
     meta[4..8].copy_from_slice(&log_id.to_le_bytes());
@@ -195,7 +195,7 @@ fn encode_meta(log_id: u32, redo_start: Lsn) -> [u8; META_BYTES] {
 }
 
 /// The redo start; the checkpoint itself when the base was never checkpointed.
-fn decode_meta(meta: &[u8], log_id: u32, checkpoint: Lsn) -> Option<Lsn> {
+pub(crate) fn decode_meta(meta: &[u8], log_id: u32, checkpoint: Lsn) -> Option<Lsn> {
     if meta.is_empty() {
         return Some(checkpoint);
     }
@@ -209,11 +209,11 @@ fn base_options(durable: bool, control: &Control) -> BaseOptions {
     BaseOptions { durable, guid: control.family }
 }
 
-fn data_path(dir: &Path) -> PathBuf {
+pub(crate) fn data_path(dir: &Path) -> PathBuf {
     dir.join("data.keel")
 }
 
-fn log_dir(dir: &Path) -> PathBuf {
+pub(crate) fn log_dir(dir: &Path) -> PathBuf {
     dir.join("log")
 }
 
@@ -272,7 +272,9 @@ impl Database {
         }
         let follower = Follower::new(&Store::new(base, &instance.memory), Lsn::ZERO);
         let parts = Parts { control, log: Some(log), follower, redo: None, redo_start: Lsn::ZERO };
-        Ok(Database::assemble(instance, id, dir, parts))
+        let database = Database::assemble(instance, id, dir, parts);
+        database.positions().assert_ordered();
+        Ok(database)
     }
 
     /// Opens the database in `dir`, replaying what its log holds after the last checkpoint: all of it, or for a member of
@@ -314,7 +316,9 @@ impl Database {
         };
         let applier = recovery(instance, &log, &follower, redo_start, checkpoint)?;
         applier.run_to_end(&mut report)?;
-        follower.set_applied(applier.applied().max(redo_start));
+        // Rows of a checkpoint that was not cut short are all there, however little log is known to be agreed.
+        let in_base = if highest == checkpoint { checkpoint } else { redo_start };
+        follower.set_applied(applier.applied().max(in_base));
         let redo = if grouped {
             Some(Task::new(applier))
         } else {
@@ -326,6 +330,9 @@ impl Database {
         let database = Database::assemble(instance, id, dir, parts);
         if grouped {
             database.role.store(Role::Resolving.code(), Ordering::Release);
+        }
+        if !marker.is_some_and(|marker| marker.seeding) {
+            database.positions().assert_ordered();
         }
         Ok(database)
     }
@@ -383,7 +390,6 @@ impl Database {
             log.set_provision_hook(Arc::new(move || housekeeper.ask(&weak, Chore::Provision)));
         }
         instance.register(&database);
-        database.positions().assert_ordered();
         database
     }
 
@@ -561,6 +567,10 @@ impl Database {
 
     fn run_checkpoint(&self, background: bool) -> Result<(), DbError> {
         self.checkpoint_asked.store(false, Ordering::Release);
+        if !self.is_readable() {
+            // The base has rows that are ahead of the rest: there is no point yet at which all are the same age.
+            return Ok(());
+        }
         self.advance_visible();
         let checkpoint = {
             let _nobody_drops = self.dropping.write();
@@ -574,6 +584,7 @@ impl Database {
             // Nothing to merge, but a reader that held up the eviction may have gone.
             self.store.evict(Traces::Keep);
             self.forget_traces_when_full();
+            self.settle_seeding()?;
             self.poke_redo();
             return Ok(());
         }
@@ -744,7 +755,7 @@ impl Database {
 
 /// Removes a database's files, and its directories if nothing else is in them. The control file goes first: without it
 /// the rest is no database.
-fn wipe(env: &keel_base::env::Env, dir: &Path) -> Result<(), DbError> {
+pub(crate) fn wipe(env: &keel_base::env::Env, dir: &Path) -> Result<(), DbError> {
     let disk = env.disk.as_ref();
     if !disk.exists(dir) {
         return Ok(());

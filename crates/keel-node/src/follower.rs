@@ -71,6 +71,13 @@ impl Follower {
         *self.applied.lock()
     }
 
+    /// Redo has come to `lsn`.
+    fn note_applied(&self, lsn: Lsn) {
+        let mut applied = self.applied.lock();
+        *applied = lsn.max(*applied);
+        self.moved.notify_all();
+    }
+
     /// Sets the applied point where redo does not: when it begins, and when it is taken back.
     pub(crate) fn set_applied(&self, lsn: Lsn) {
         *self.applied.lock() = lsn;
@@ -111,7 +118,7 @@ impl Target for Rows {
             }
         }
         self.0.store.advance_stable(to.min(self.0.agreed()));
-        self.0.set_applied(to);
+        self.0.note_applied(to);
         let hook = self.0.on_applied.read().clone();
         if let Some(hook) = hook {
             hook(to);

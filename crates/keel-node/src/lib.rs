@@ -45,6 +45,7 @@ pub mod pressure;
 pub mod read;
 pub mod retention;
 pub mod role;
+pub mod seed;
 pub mod transaction;
 
 pub use check::DbCheck;
@@ -58,6 +59,7 @@ pub use locks::Agent;
 pub use read::{Cursor, Direction, ReadView};
 pub use retention::LogHolder;
 pub use role::Role;
+pub use seed::{SeedInfo, SeedSink, SeedSource};
 pub use transaction::{Commit, Isolation, LockMode, Mark, Transaction};
 
 #[cfg(test)]

@@ -366,10 +366,11 @@ impl Database {
         self.roles.lock().redo.as_ref().and_then(|task| task.applier().error())
     }
 
-    /// Whether readers may come: a secondary that was seeded shows whole transactions only once its log has caught up
-    /// with the rows it was given.
+    /// Whether readers may come. A copy that was seeded, or was killed while a checkpoint was half way, shows whole
+    /// transactions only once redo has caught up with the newest row in its base tree.
     pub fn is_readable(&self) -> bool {
-        self.role() != Role::Secondary || self.follower.applied() >= self.store().base().root().highest_lsn()
+        !matches!(self.role(), Role::Secondary | Role::Resolving)
+            || self.follower.applied() >= self.store().base().root().highest_lsn()
     }
 
     /// On a secondary or resolving replica: removes everything from `at` on, which must be the border of a block and not

@@ -1,7 +1,7 @@
 //! Two and three copies of a database, fed by hand: roles, the commit gate, redo under readers, cuts, holders of log.
 
 use super::*;
-use crate::{Commit, LogReuseWait, Role, TxnError};
+use crate::{Commit, LogReuseWait, Role, SeedInfo, SeedSink, SeedSource, TxnError};
 use keel_base::env::sim::{SplitMix, Tear};
 use keel_base::{Epoch, Lsn};
 use std::time::Duration;
@@ -290,7 +290,7 @@ fn a_group_may_end_inside_an_append_whose_writer_is_gone() {
     let c = reopen(&disk_b.crash(Tear::LoseAll), 6);
     c.leave_group().unwrap();
     assert_eq!(all_of(&c), all_of(&b));
-    c.check().unwrap().problems().iter().for_each(|p| panic!("{p}"));
+    assert_eq!(c.check().unwrap().problems(), [""; 0]);
     drop(large);
 }
 
@@ -481,7 +481,7 @@ fn any_history_of_crashes_and_changes_of_role_ends_with_equal_copies() {
         assert_eq!(sum(&dbs[0]), sum(&dbs[1]), "seed {seed}");
         for db in &dbs {
             db.checkpoint().unwrap();
-            db.check().unwrap().problems().iter().for_each(|p| panic!("seed {seed}: {p}"));
+            assert_eq!(db.check().unwrap().problems(), [""; 0], "seed {seed}");
         }
         assert_eq!(sum(&dbs[0]), sum(&dbs[1]), "seed {seed}");
     }
@@ -502,4 +502,67 @@ fn rejoin(from: &Database, to: &Database) {
         .rev()
         .find_map(|(epoch, _)| Some(end_in(ours, epoch)?.min(end_in(theirs, epoch)?)));
     to.cut(common.unwrap_or(Lsn::ZERO)).unwrap();
+}
+
+#[test]
+fn a_seeded_copy_catches_up_and_breaks_are_no_harm() {
+    for (seed, parts) in [(1u64, 1usize), (2, 4)] {
+        let mut dice = SplitMix(seed);
+        let disk = SimDisk::new();
+        let a = create(&disk, 1).unwrap();
+        for n in 0..400u16 {
+            put(&a, &n.to_be_bytes(), &"r".repeat(200 + usize::from(n % 7)));
+        }
+        a.enter_group(Epoch(3)).unwrap();
+        let mut streaming = a.begin(Isolation::ReadCommitted);
+        for n in 0..40u8 {
+            streaming.insert(TREES[1], &[n], &simple("stream")).unwrap();
+        }
+        let source = SeedSource::open(&a, "seed b", parts).unwrap();
+        let info = SeedInfo::decode(&source.info().encode()).unwrap();
+        assert_eq!(&info, source.info());
+        assert_eq!(info.streams() > 1, parts > 1);
+        // The database goes on meanwhile.
+        put(&a, b"during", "seeding");
+        streaming.commit().unwrap().wait().unwrap();
+        a.checkpoint().unwrap();
+        let mut copy = SimDisk::new();
+        let path = Path::new("copy/db9");
+        let mut sink = SeedSink::create(&threaded(&copy, 5, 0), DatabaseId(9), path, &info).unwrap();
+        for stream in 0..info.streams() {
+            loop {
+                if dice.below(5) == 0 {
+                    // The target is killed; what it had taken is there.
+                    copy = copy.crash(Tear::Random(seed));
+                    sink = SeedSink::create(&threaded(&copy, 6, 0), DatabaseId(9), path, &info).unwrap();
+                }
+                let after = sink.position(stream).unwrap();
+                let chunk = source.chunk(stream, &after, 4000).unwrap();
+                let mut damaged = chunk.clone();
+                damaged[dice.below(chunk.len() as u64) as usize] ^= 1;
+                assert!(matches!(sink.apply(&damaged), Err(DbError::Corrupt(_))));
+                if sink.apply(&chunk).unwrap() {
+                    break;
+                }
+            }
+        }
+        let b = sink.finish(&db_options()).unwrap();
+        assert_eq!(b.role(), Role::Resolving);
+        b.demote().unwrap();
+        drop(source);
+        b.checkpoint().unwrap();
+        let end = send(&a, &b, 3);
+        b.apply_up_to(end).unwrap();
+        assert!(b.wait_applied(end, LONG) && b.is_readable());
+        let sums = |db: &Arc<Database>| db.logical_checksum(&txn_view(db)).unwrap();
+        assert_eq!(sums(&a), sums(&b));
+        b.checkpoint().unwrap();
+        b.positions().assert_ordered();
+        let instance = threaded(&copy.crash(Tear::LoseAll), 7, 0);
+        let again = Database::open(&instance, DatabaseId(9), path, &db_options(), &mut |_| ()).unwrap();
+        again.demote().unwrap();
+        again.apply_up_to(end).unwrap();
+        assert_eq!(sums(&again), sums(&a));
+        assert_eq!(again.control(), a.control());
+    }
 }

@@ -184,6 +184,14 @@ impl BaseRoot {
             } as u64)
     }
 
+    /// Up to `parts - 1` ascending keys that cut the tree into parts of about equal size; fewer when it is small.
+    pub fn split_points(&self, parts: usize) -> Vec<Vec<u8>> {
+        let Some(page) = self.page.as_ref().filter(|_| self.tree.height > 1) else { return Vec::new() };
+        let parts = parts.min(page.len());
+        let separator = |index: usize| [page.prefix(), page.separator_rest(index)].concat();
+        (1..parts).map(|part| separator(part * page.len() / parts)).collect()
+    }
+
     /// Number of leaf pages in the range, for costing scans and reporting table sizes. Overflow pages are not
     /// counted.
     pub fn approximate_leaf_pages(&self, lower: &[u8], upper: Option<&[u8]>) -> Result<u64> {

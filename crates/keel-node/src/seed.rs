@@ -1,0 +1,435 @@
+//! Seeding: making a copy of a database on another replica, from the database itself.
+//!
+//! ```text
+//!   SeedSource                                            SeedSink
+//!   a base root, held          chunks by key range        base tree of the copy
+//!   ├─ stream 0  ────────────────────────────────────►    ├─ rows of stream 0 …
+//!   ├─ stream 1  ────────────────────────────────────►    ├─ rows of stream 1 …
+//!   log from the redo start, held  ── as any secondary ─► log, empty, that begins there
+//! ```
+//! The source holds one root of the base tree and the log from that root's redo start on; both stay as they are while the
+//! database goes on. A [chunk](SeedSource::chunk) is a run of rows of one stream in key order. The sink merges each into
+//! its base tree at once, so what it has is on its disk: after a break it says where each stream stands
+//! ([`SeedSink::position`]), and the source, which keeps nothing about its readers, goes on from there.
+//!
+//! The rows may be newer than the checkpoint that the copy is labelled with (never newer than what was agreed), so the copy
+//! shows nothing until its log has caught up with them ([`Database::is_readable`]).
+//!
+//! # A chunk
+//! | offset | bytes | field | meaning |
+//! | ---: | ---: | --- | --- |
+//! | 0 | 4 | magic | `KSC1` |
+//! | 4 | 4 | stream | number of the stream |
+//! | 8 | 4 | flags | bit 0: the stream's last |
+//! | 12 | 4 | rows | |
+//! | 16 | 4 | checksum | CRC32C of bytes 0..16 and of everything from 20 on |
+//! | 20 | 4 | after length | |
+//! | 24 | a | after | the key that the rows come after; empty at the start of the stream |
+//! | 24+a | | rows | each: key length (4), row length (4), key, row; keys with their tree id |
+//!
+//! All numbers are little-endian.
+
+use crate::control::Control;
+use crate::database::{Database, DbOptions, data_path, decode_meta, encode_meta, log_dir, wipe};
+use crate::error::DbError;
+use crate::instance::Instance;
+use crate::marker::Marker;
+use keel_base::{DatabaseId, Epoch, Lsn};
+use keel_log::{Log, LogOptions};
+use keel_store::Direction;
+use keel_store::base::{BaseOptions, BaseRoot, BaseTree, Change, MergeOptions, NoThrottle};
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const MAGIC: u32 = u32::from_le_bytes(*b"KSC1");
+const CHECKSUM_AT: usize = 16;
+const HEADER_BYTES: usize = 20;
+const FLAG_LAST: u32 = 1;
+/// Bytes of pages after which the sink publishes within a chunk.
+const MERGE_BYTES: usize = 16 << 20;
+
+/// What a copy must know before the first row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeedInfo {
+    /// Identity of the database; copies share it.
+    pub family: [u8; 16],
+    /// Identity of its log.
+    pub log_id: u32,
+    /// Microseconds since 1970 UTC.
+    pub created_micros: i64,
+    /// The rows are complete up to here.
+    pub checkpoint: Lsn,
+    /// And may be as new as this.
+    pub highest: Lsn,
+    /// Where redo of the copy begins.
+    pub redo_start: Lsn,
+    /// Where its log begins: the border of a block.
+    pub log_start: Lsn,
+    /// The checksum that its first block must name.
+    pub log_previous: u32,
+    /// Epoch of the log there.
+    pub epoch: Epoch,
+    /// About how many rows there are.
+    pub rows: u64,
+    /// About how many bytes they take.
+    pub bytes: u64,
+    /// Where streams begin, ascending, all but the first; there is one more stream than borders.
+    pub borders: Vec<Vec<u8>>,
+}
+
+impl SeedInfo {
+    /// Number of streams, at least 1.
+    pub fn streams(&self) -> usize {
+        self.borders.len() + 1
+    }
+
+    fn lower(&self, stream: usize) -> Bound<&[u8]> {
+        match stream.checked_sub(1).and_then(|border| self.borders.get(border)) {
+            Some(border) => Bound::Included(border),
+            None => Bound::Unbounded,
+        }
+    }
+
+    fn upper(&self, stream: usize) -> Bound<&[u8]> {
+        self.borders.get(stream).map_or(Bound::Unbounded, |border| Bound::Excluded(border))
+    }
+
+    /// The message form.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        out.extend_from_slice(&self.family);
+        out.extend_from_slice(&self.log_id.to_le_bytes());
+        out.extend_from_slice(&self.log_previous.to_le_bytes());
+        out.extend_from_slice(&self.created_micros.to_le_bytes());
+        let positions = [self.checkpoint, self.highest, self.redo_start, self.log_start].map(|lsn| lsn.0);
+        for word in positions.into_iter().chain([self.epoch.0, self.rows, self.bytes]) {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        out.extend_from_slice(&length_of(&self.borders).to_le_bytes());
+        for border in &self.borders {
+            out.extend_from_slice(&length_of(border).to_le_bytes());
+            out.extend_from_slice(border);
+        }
+        out
+    }
+
+    /// Reads the message form; `None` when it is not one.
+    pub fn decode(bytes: &[u8]) -> Option<SeedInfo> {
+        let mut rest = Bytes(bytes);
+        let family = rest.take(16)?.try_into().ok()?;
+        let (log_id, log_previous) = (rest.u32()?, rest.u32()?);
+        let created_micros = i64::from_le_bytes(rest.take(8)?.try_into().ok()?);
+        let [checkpoint, highest, redo_start, log_start] =
+            [rest.u64()?, rest.u64()?, rest.u64()?, rest.u64()?].map(Lsn);
+        let (epoch, rows, bytes) = (Epoch(rest.u64()?), rest.u64()?, rest.u64()?);
+        let count = rest.u32()?;
+        let mut borders: Vec<Vec<u8>> = Vec::new();
+        for _ in 0..count {
+            let length = rest.u32()? as usize;
+            borders.push(rest.take(length)?.to_vec());
+        }
+        let ordered = log_start <= redo_start && redo_start <= checkpoint && checkpoint <= highest;
+        let whole = rest.0.is_empty() && borders.is_sorted();
+        (ordered && whole).then_some(SeedInfo {
+            family,
+            log_id,
+            created_micros,
+            checkpoint,
+            highest,
+            redo_start,
+            log_start,
+            log_previous,
+            epoch,
+            rows,
+            bytes,
+            borders,
+        })
+    }
+}
+
+fn length_of<T>(items: &[T]) -> u32 {
+    u32::try_from(items.len()).expect("keys, rows and lists of borders are far below 4 GB")
+}
+
+/// Bytes that came from elsewhere, taken from the front.
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let (front, rest) = self.0.split_at_checked(n)?;
+        self.0 = rest;
+        Some(front)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+}
+
+/// The giving side. Holds a picture of the database, and its log, until dropped. Shared freely among senders.
+pub struct SeedSource {
+    db: Arc<Database>,
+    root: Arc<BaseRoot>,
+    holder: String,
+    info: SeedInfo,
+}
+
+impl SeedSource {
+    /// Takes a picture of `db` as of a new checkpoint, for at most `streams` streams. The log is
+    /// [held](Database::hold_log) as `holder` while the source lives; whoever sends the log afterwards holds it under another
+    /// name before that.
+    pub fn open(db: &Arc<Database>, holder: &str, streams: usize) -> Result<SeedSource, DbError> {
+        let log = db.log().ok_or_else(|| DbError::Role("a volatile database has no copies".into()))?;
+        db.checkpoint()?;
+        if !db.hold_log(holder, db.positions().redo_start) {
+            return Err(DbError::Role("the log to begin with is not kept".into()));
+        }
+        let root = db.store().base().root();
+        let (control, checkpoint) = (db.control(), root.checkpoint_lsn());
+        let redo_start = decode_meta(root.meta(), control.log_id, checkpoint)
+            .ok_or_else(|| DbError::Corrupt("the base tree's metadata is of another database".into()))?;
+        let log_start = log.block_start(redo_start)?;
+        let log_previous = log
+            .checksum_before(log_start)?
+            .ok_or_else(|| DbError::Corrupt(format!("no block of the log begins at {log_start}").into()))?;
+        db.hold_log(holder, log_start);
+        let epoch = log.epochs().into_iter().rev().find(|epoch| epoch.1 <= log_start);
+        let stats = root.stats();
+        let info = SeedInfo {
+            family: control.family,
+            log_id: control.log_id,
+            created_micros: control.created_micros,
+            checkpoint,
+            highest: root.highest_lsn(),
+            redo_start,
+            log_start,
+            log_previous,
+            epoch: epoch.map_or(Epoch(0), |epoch| epoch.0),
+            rows: stats.rows,
+            bytes: stats.used_pages * keel_store::base::PAGE_SIZE as u64,
+            borders: root.split_points(streams.max(1)),
+        };
+        Ok(SeedSource { db: Arc::clone(db), root, holder: holder.to_owned(), info })
+    }
+
+    /// What the copy must know first.
+    pub fn info(&self) -> &SeedInfo {
+        &self.info
+    }
+
+    /// The next chunk of a stream: rows after the key `after` (empty for the first), about `bytes_max` bytes of them. At
+    /// the end of the stream it is marked as the last, and may be empty.
+    pub fn chunk(&self, stream: usize, after: &[u8], bytes_max: usize) -> Result<Vec<u8>, DbError> {
+        let lower = if after.is_empty() { self.info.lower(stream) } else { Bound::Excluded(after) };
+        let mut cursor = self.root.scan(lower, self.info.upper(stream), Direction::Forward);
+        let mut out = vec![0; HEADER_BYTES];
+        out.extend_from_slice(&length_of(after).to_le_bytes());
+        out.extend_from_slice(after);
+        let (mut rows, mut flags) = (0u32, FLAG_LAST);
+        while let Some((key, row)) = cursor.next()? {
+            out.extend_from_slice(&length_of(key).to_le_bytes());
+            out.extend_from_slice(&length_of(row).to_le_bytes());
+            out.extend_from_slice(key);
+            out.extend_from_slice(row);
+            rows += 1;
+            if out.len() >= bytes_max {
+                flags = 0;
+                break;
+            }
+        }
+        out[0..4].copy_from_slice(&MAGIC.to_le_bytes());
+        out[4..8].copy_from_slice(&u32::try_from(stream).unwrap_or(u32::MAX).to_le_bytes());
+        out[8..12].copy_from_slice(&flags.to_le_bytes());
+        out[12..16].copy_from_slice(&rows.to_le_bytes());
+        let checksum = checksum_of(&out);
+        out[CHECKSUM_AT..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
+        Ok(out)
+    }
+}
+
+impl Drop for SeedSource {
+    fn drop(&mut self) {
+        self.db.release_log(&self.holder);
+    }
+}
+
+fn checksum_of(chunk: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&chunk[..CHECKSUM_AT]), &chunk[HEADER_BYTES..])
+}
+
+type Row<'a> = (&'a [u8], Change<&'a [u8]>);
+
+/// A decoded chunk.
+struct Chunk<'a> {
+    stream: usize,
+    last: bool,
+    after: &'a [u8],
+    rows: Vec<Row<'a>>,
+}
+
+impl<'a> Chunk<'a> {
+    /// `None` when the bytes are no chunk or were damaged on their way.
+    fn decode(bytes: &'a [u8]) -> Option<Chunk<'a>> {
+        let mut rest = Bytes(bytes);
+        let (magic, stream, flags, count, checksum) =
+            (rest.u32()?, rest.u32()?, rest.u32()?, rest.u32()?, rest.u32()?);
+        if magic != MAGIC || flags & !FLAG_LAST != 0 || checksum != checksum_of(bytes) {
+            return None;
+        }
+        let length = rest.u32()? as usize;
+        let after = rest.take(length)?;
+        let mut rows: Vec<Row<'_>> = Vec::new();
+        for _ in 0..count {
+            let (key, row) = (rest.u32()? as usize, rest.u32()? as usize);
+            let (key, row) = (rest.take(key)?, rest.take(row)?);
+            let before = rows.last().map_or(after, |last| last.0);
+            if key <= before {
+                return None;
+            }
+            rows.push((key, Change::Put(row)));
+        }
+        let whole = rest.0.is_empty();
+        whole.then_some(Chunk { stream: stream as usize, last: flags & FLAG_LAST != 0, after, rows })
+    }
+}
+
+/// The receiving side: a database under construction in its directory.
+pub struct SeedSink {
+    instance: Arc<Instance>,
+    id: DatabaseId,
+    dir: PathBuf,
+    info: SeedInfo,
+    base: BaseTree,
+}
+
+impl SeedSink {
+    /// Begins a copy in `dir`, or goes on with one of the same picture that was broken off there. What else is left of a
+    /// database there is replaced; a complete database is not touched ([`DbError::Invalid`]).
+    pub fn create(
+        instance: &Arc<Instance>,
+        id: DatabaseId,
+        dir: &Path,
+        info: &SeedInfo,
+    ) -> Result<SeedSink, DbError> {
+        let env = instance.env();
+        if env.disk.exists(&crate::control::path(dir)) {
+            return Err(DbError::Invalid(format!("{} holds a database", dir.display()).into()));
+        }
+        let options = BaseOptions { durable: true, guid: info.family };
+        let sink = |base| SeedSink {
+            instance: Arc::clone(instance),
+            id,
+            dir: dir.to_path_buf(),
+            info: info.clone(),
+            base,
+        };
+        let path = data_path(dir);
+        if env.disk.exists(&path)
+            && let Ok(base) = BaseTree::open(&env.disk, &path, &instance.cache, &options)
+            && base.guid() == info.family
+            && base.root().meta() == label(info)
+        {
+            return Ok(sink(base));
+        }
+        wipe(env, dir)?;
+        env.disk.create_dir_all(&log_dir(dir))?;
+        let base = BaseTree::create(&env.disk, &path, &instance.cache, &options)?;
+        env.disk.sync_dir(dir)?;
+        let sink = sink(base);
+        sink.merge(Vec::new())?;
+        Ok(sink)
+    }
+
+    fn merge(&self, rows: Vec<Row<'_>>) -> Result<(), DbError> {
+        let label = label(&self.info);
+        let options = MergeOptions {
+            checkpoint_lsn: self.info.checkpoint,
+            highest_lsn: self.info.highest,
+            meta: Some(&label),
+            chunk_bytes: MERGE_BYTES,
+            throttle: &NoThrottle,
+            fold: None,
+        };
+        self.base.merge(rows, &options)?;
+        Ok(())
+    }
+
+    /// The last key that a stream has brought; empty when none.
+    pub fn position(&self, stream: usize) -> Result<Vec<u8>, DbError> {
+        let root = self.base.root();
+        let mut cursor = root.scan(self.info.lower(stream), self.info.upper(stream), Direction::Reverse);
+        Ok(cursor.next()?.map_or_else(Vec::new, |(key, _)| key.to_vec()))
+    }
+
+    /// Takes a chunk; it is on disk when this returns. True when it was its stream's last. Streams may come side by side,
+    /// the chunks of one in order; one that was taken before is taken again without harm.
+    ///
+    /// # Errors
+    /// [`DbError::Corrupt`] when it is damaged or leaves a gap.
+    pub fn apply(&self, chunk: &[u8]) -> Result<bool, DbError> {
+        let damaged = || DbError::Corrupt("a seeding chunk is damaged or out of place".into());
+        let chunk =
+            Chunk::decode(chunk).filter(|chunk| chunk.stream < self.info.streams()).ok_or_else(damaged)?;
+        let inside = |key: &[u8]| {
+            let above = match self.info.lower(chunk.stream) {
+                Bound::Included(lower) => key >= lower,
+                _ => true,
+            };
+            let below = match self.info.upper(chunk.stream) {
+                Bound::Excluded(upper) => key < upper,
+                _ => true,
+            };
+            above && below
+        };
+        let reached = self.position(chunk.stream)?;
+        if chunk.after > &reached[..] || !chunk.rows.iter().all(|row| inside(row.0)) {
+            return Err(damaged());
+        }
+        let last = chunk.last;
+        if !chunk.rows.is_empty() {
+            self.merge(chunk.rows)?;
+        }
+        Ok(last)
+    }
+
+    /// Completes the copy when all streams are through, and opens it: [resolving](crate::Role::Resolving), with an empty
+    /// log that begins where the source's redo does.
+    pub fn finish(self, options: &DbOptions) -> Result<Arc<Database>, DbError> {
+        let SeedSink { instance, id, dir, info, base } = self;
+        drop(base);
+        let env = instance.env();
+        let log_options = LogOptions {
+            log_id: info.log_id,
+            epoch: info.epoch,
+            first_lsn: info.log_start,
+            first_previous: Some(info.log_previous),
+            ..options.log.clone()
+        };
+        // A log of an attempt that was cut short here has nothing in it.
+        let log = log_dir(&dir);
+        if env.disk.exists(&log) {
+            for segment in env.disk.list(&log)?.iter().filter(|path| keel_log::segment::is_segment(path)) {
+                env.disk.remove(segment)?;
+            }
+        }
+        Log::create(env, &log, log_options)?;
+        Marker { seeding: true }.write(env, &dir)?;
+        let control =
+            Control { log_id: info.log_id, family: info.family, created_micros: info.created_micros };
+        control.write(env, &dir)?;
+        if let Some(parent) = dir.parent() {
+            env.disk.sync_dir(parent)?;
+        }
+        Database::open(&instance, id, &dir, options, &mut |_| ())
+    }
+}
+
+/// The metadata of the copy's base tree.
+fn label(info: &SeedInfo) -> [u8; crate::database::META_BYTES] {
+    encode_meta(info.log_id, info.redo_start)
+}
