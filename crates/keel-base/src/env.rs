@@ -87,6 +87,10 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> Duration;
     /// Wall clock in nanoseconds since 1970-01-01 UTC.
     fn unix_nanos(&self) -> i128;
+    /// Processor time that the calling thread has used; zero where nobody measures it.
+    fn thread_cpu(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// Everything outside that an instance needs, as one handle.

@@ -59,6 +59,10 @@ pub trait SessionInfo {
     fn ansi_warnings(&self) -> bool {
         true
     }
+    /// A statement, or an expression with queries in it, has ended and read so many pages' worth of rows.
+    fn note_reads(&self, pages: u64) {
+        let _ = pages;
+    }
     /// SET STATISTICS IO.
     fn statistics_io(&self) -> bool {
         false

@@ -88,6 +88,17 @@ impl ProgramCache {
         self.modules.write().clear();
     }
 
+    /// Every program kept; texts that a client sent as such, prepared ones, and modules, in this order.
+    #[must_use]
+    pub fn all(&self) -> Vec<Arc<Program>> {
+        let mut all: Vec<_> = self.batches.read().values().cloned().collect();
+        all.sort_by_key(|p| p.id);
+        let mut modules: Vec<_> = self.modules.read().values().map(|(_, p)| Arc::clone(p)).collect();
+        modules.sort_by_key(|p| p.id);
+        all.extend(modules);
+        all
+    }
+
     /// Number of batches and modules.
     #[must_use]
     pub fn len(&self) -> (usize, usize) {

@@ -31,7 +31,7 @@ pub struct IoCounters {
 }
 
 /// Bytes of rows that count as one page.
-const PAGE_BYTES: u64 = 8096;
+pub(crate) const PAGE_BYTES: u64 = 8096;
 /// Pages passed on the way to a row.
 const TREE_DEPTH: u64 = 2;
 
@@ -497,6 +497,7 @@ impl Operator for AccessOp {
     fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         let Self { node, state } = self;
         let node = &**node;
+        cx.bytes_read += TREE_DEPTH * PAGE_BYTES;
         if let Some(io) = &mut cx.io {
             io.scan(node);
         }
@@ -560,6 +561,7 @@ impl Operator for AccessOp {
                 cx.tick()?;
                 match cursor.next() {
                     Ok(Some((key, row))) => {
+                        cx.bytes_read += row.len() as u64;
                         if let Some(io) = &mut cx.io {
                             io.row(node, row.len());
                         }

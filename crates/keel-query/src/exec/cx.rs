@@ -37,6 +37,8 @@ pub struct Cx<'a> {
     pub work: Vec<WorkRows>,
     /// Counters of SET STATISTICS IO, when it is on.
     pub io: Option<Box<crate::exec::access::IoCounters>>,
+    /// Bytes of rows and of the pages on the way to them that were read.
+    pub bytes_read: u64,
     /// An aggregate skipped a NULL (warning 8153).
     pub saw_null: bool,
     /// Messages to hand to the client at the end (8153, 3604), without duplicates.
@@ -54,6 +56,9 @@ pub struct Cx<'a> {
 
 impl Drop for Cx<'_> {
     fn drop(&mut self) {
+        if self.bytes_read > 0 {
+            self.session.note_reads(self.bytes_read.div_ceil(crate::exec::access::PAGE_BYTES));
+        }
         if self.granted > 0
             && let Some(work) = self.session.work_space()
         {
@@ -87,6 +92,7 @@ impl<'a> Cx<'a> {
             subqueries: Vec::new(),
             work: Vec::new(),
             io: None,
+            bytes_read: 0,
             saw_null: false,
             messages: Vec::new(),
             target_key: Vec::new(),

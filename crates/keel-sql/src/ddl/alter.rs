@@ -607,6 +607,7 @@ fn row_program(table: &TableDef) -> Program {
         quoted_identifier: true,
         ansi_nulls: true,
         returns: None,
+        stats: Arc::default(),
     }
 }
 

@@ -14,7 +14,7 @@ mod registry;
 mod server;
 
 pub use database::{DatabaseEntry, OpenTransaction};
-pub use registry::{SessionShared, Sessions, Status};
+pub use registry::{SessionShared, Sessions, Status, Usage, add};
 pub use server::{LoginRecord, StoredDatabase};
 
 use crate::cache::ProgramCache;

@@ -50,8 +50,10 @@ pub struct SessionShared {
     pub requests: AtomicU64,
     /// Running now.
     pub running: AtomicBool,
-    /// Rows returned so far.
-    pub rows: AtomicU64,
+    /// What it has used so far.
+    pub used: Usage,
+    /// What it had used when the running or last request began.
+    pub used_before: Usage,
     /// Last statement text (DBCC INPUTBUFFER, dm_exec_sql_text).
     pub text: Mutex<Arc<str>>,
     /// Its last commit that wrote something: database, and the position in its log behind it.
@@ -64,6 +66,41 @@ pub struct SessionShared {
     pub private_pictures: Mutex<Vec<(DatabaseId, Arc<Picture>)>>,
     /// Application locks held, by resource: count of session-owned and transaction-owned acquisitions.
     pub app_locks: Mutex<Vec<(SmolStr, bool)>>,
+}
+
+/// Counters of a session; its thread writes them, views read them.
+#[derive(Default)]
+pub struct Usage {
+    /// Processor time, µs; counted when a request ends.
+    pub cpu_us: AtomicU64,
+    /// Time requests took, µs.
+    pub elapsed_us: AtomicU64,
+    /// Pages' worth of rows read.
+    pub logical_reads: AtomicU64,
+    /// Pages read from disk.
+    pub reads: AtomicU64,
+    /// Rows written.
+    pub writes: AtomicU64,
+    /// Rows returned.
+    pub rows: AtomicU64,
+}
+
+impl Usage {
+    fn all(&self) -> [&AtomicU64; 6] {
+        [&self.cpu_us, &self.elapsed_us, &self.logical_reads, &self.reads, &self.writes, &self.rows]
+    }
+
+    /// Takes over the figures of another.
+    pub fn copy(&self, from: &Usage) {
+        for (to, from) in self.all().into_iter().zip(from.all()) {
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+}
+
+/// Adds to a counter that only the calling thread writes.
+pub fn add(counter: &AtomicU64, n: u64) {
+    counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Relaxed);
 }
 
 /// The sessions of the instance.
@@ -96,7 +133,8 @@ impl Sessions {
             request_ended: AtomicI64::new(now),
             requests: AtomicU64::new(0),
             running: AtomicBool::new(false),
-            rows: AtomicU64::new(0),
+            used: Usage::default(),
+            used_before: Usage::default(),
             text: Mutex::new("".into()),
             last_commit: Mutex::default(),
             context: Mutex::default(),

@@ -90,6 +90,7 @@ pub fn lower_module(
             quoted_identifier: options.quoted_identifier,
             ansi_nulls: options.ansi_nulls,
             returns: shape.returns,
+            stats: Arc::default(),
         },
         loops: Vec::new(),
         depth: 0,

@@ -14,10 +14,12 @@
 //! Deliberately absent: execution (`run`), catalogs, anything of one session.
 
 pub mod lower;
+mod stats;
 mod unit;
 mod variables;
 
 pub use lower::{ModuleShape, lower_batch, lower_module};
+pub use stats::{RunCost, RunStats, Total};
 pub use unit::{Compiled, CompiledCode, Dependencies, Unit, UnitSource};
 
 use keel_base::DatabaseId;
@@ -133,6 +135,8 @@ pub struct Program {
     pub ansi_nulls: bool,
     /// RETURNS of a scalar function.
     pub returns: Option<SqlType>,
+    /// How often it ran and what that cost.
+    pub stats: Arc<RunStats>,
 }
 
 impl Program {
@@ -151,6 +155,7 @@ impl Program {
             quoted_identifier: true,
             ansi_nulls: true,
             returns: None,
+            stats: Arc::default(),
         }
     }
 

@@ -230,7 +230,9 @@ impl Runner<'_> {
         {
             info.database.replace(own);
         }
+        let entered = info.enter_program();
         let outcome = self.run(program, frame);
+        info.leave_program(program, &entered);
         info.modules.borrow_mut().pop();
         if info.current_database().id != database.id && program.identity.kind == ProgramKind::Procedure {
             info.database.replace(database);

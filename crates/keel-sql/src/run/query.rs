@@ -17,7 +17,6 @@ use keel_query::scope::VirtualColumn;
 use keel_types::error::Result;
 use keel_types::{SqlError, SqlType, Value};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Compiled statements over temporary tables kept per session; at the limit it starts anew.
 const PRIVATE_UNITS_MAX: usize = 1_000;
@@ -185,7 +184,7 @@ impl Runner<'_> {
         self.statement_succeeded()?;
         self.info.error.set(0);
         self.info.row_count.set(run.rows);
-        self.info.shared.rows.fetch_add(run.rows, Ordering::Relaxed);
+        crate::engine::add(&self.info.shared.used.rows, run.rows);
         self.done((!assigns).then_some(run.rows), command::SELECT);
         Ok(())
     }
@@ -264,6 +263,7 @@ impl Runner<'_> {
     fn note_dml(&mut self, run: &keel_query::RunInfo) {
         self.info.error.set(0);
         self.info.row_count.set(run.rows);
+        crate::engine::add(&self.info.shared.used.writes, run.rows);
         if run.identity.is_some() {
             self.info.scope_identity.set(run.identity);
         }

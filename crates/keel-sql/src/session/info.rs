@@ -129,6 +129,8 @@ pub struct Info {
     pub bulk: RefCell<Option<super::bulk::PendingBulk>>,
     /// EXECUTE AS: the login in force, innermost last.
     pub impersonated: RefCell<Vec<SmolStr>>,
+    /// What the running request uses.
+    pub meter: super::usage::Meter,
     now: Cell<Option<(i64, i64)>>,
     random: Cell<u64>,
 }
@@ -169,6 +171,7 @@ impl Info {
             prepared: RefCell::default(),
             bulk: RefCell::default(),
             impersonated: RefCell::default(),
+            meter: super::usage::Meter::default(),
             now: Cell::new(None),
             random: Cell::new(u64::from_le_bytes(seed) | 1),
         }
@@ -333,6 +336,9 @@ impl SessionInfo for Info {
         x ^= x << 17;
         self.random.set(x);
         (x >> 11) as f64 / (1u64 << 53) as f64
+    }
+    fn note_reads(&self, pages: u64) {
+        crate::engine::add(&self.shared.used.logical_reads, pages);
     }
     fn statistics_io(&self) -> bool {
         self.options.borrow().on(super::options::Switches::STATISTICS_IO)

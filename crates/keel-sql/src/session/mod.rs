@@ -19,6 +19,7 @@ pub mod prepared;
 pub mod scope;
 pub mod temp;
 pub mod txns;
+pub mod usage;
 
 pub use bulk::{BulkSource, BulkTarget};
 
@@ -121,6 +122,7 @@ impl Session {
         let database = entry.name().to_string();
         let txns = TxnSet::new(Arc::clone(&engine), Arc::clone(&shared));
         let info = Box::new(Info::new(engine, shared, entry));
+        info.meter.start(&info);
         Ok(Session { info, txns, database, bulk_target: None, route })
     }
 
@@ -207,8 +209,8 @@ impl Session {
         if !shared.killed.load(Ordering::Acquire) {
             shared.cancel.reset();
         }
-        shared.request_started.store(self.info.engine.now_local(), Ordering::Relaxed);
         shared.running.store(true, Ordering::Relaxed);
+        self.info.begin_usage();
         shared.request_started.store(self.info.engine.now_local(), Ordering::Relaxed);
         shared.requests.fetch_add(1, Ordering::Relaxed);
         self.info.engine.count_request();
@@ -235,7 +237,7 @@ impl Session {
         let shared = &self.info.shared;
         shared.running.store(false, Ordering::Relaxed);
         shared.request_ended.store(self.info.engine.now_local(), Ordering::Relaxed);
-        shared.request_ended.store(self.info.engine.now_local(), Ordering::Relaxed);
+        self.info.end_usage();
         if shared.cancel.is_cancelled() {
             let killed = shared.killed.load(Ordering::Acquire);
             if killed {
@@ -330,7 +332,10 @@ impl Drop for Session {
 
 fn run_batch(runner: &mut Runner<'_>, program: &Arc<Program>) {
     let mut frame = Frame::new(program, 0);
-    match runner.run(program, &mut frame) {
+    let entered = runner.info.enter_program();
+    let outcome = runner.run(program, &mut frame);
+    runner.info.leave_program(program, &entered);
+    match outcome {
         Ok(_) | Err(Halt::Batch) => {}
         Err(Halt::Raised(e)) => {
             let e: Box<SqlError> = errors::located(e, 1, None);

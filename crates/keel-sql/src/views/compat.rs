@@ -76,14 +76,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("referenced_entity_name", NAME), ("referenced_id", INT), ("referenced_minor_id", INT), ("is_caller_dependent", BIT),
         ("is_ambiguous", BIT),
     ]),
-    none("dm_exec_query_stats", &[
-        ("sql_handle", SID), ("statement_start_offset", INT), ("statement_end_offset", INT), ("plan_generation_num", BIG),
-        ("plan_handle", SID), ("creation_time", DATE), ("last_execution_time", DATE), ("execution_count", BIG),
-        ("total_worker_time", BIG), ("last_worker_time", BIG), ("min_worker_time", BIG), ("max_worker_time", BIG),
-        ("total_physical_reads", BIG), ("total_logical_writes", BIG), ("total_logical_reads", BIG), ("total_elapsed_time", BIG),
-        ("last_elapsed_time", BIG), ("min_elapsed_time", BIG), ("max_elapsed_time", BIG), ("query_hash", SqlType::Binary(8)),
-        ("query_plan_hash", SqlType::Binary(8)), ("total_rows", BIG), ("last_rows", BIG), ("min_rows", BIG), ("max_rows", BIG),
-    ]),
     none("dm_exec_query_plan", &[("dbid", SMALL), ("objectid", INT), ("number", SMALL), ("encrypted", BIT), ("query_plan", SqlType::Xml)]),
     none("dm_db_index_usage_stats", &[
         ("database_id", SMALL), ("object_id", INT), ("index_id", INT), ("user_seeks", BIG), ("user_scans", BIG),

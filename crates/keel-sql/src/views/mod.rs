@@ -21,6 +21,7 @@ pub mod messages;
 mod modules;
 mod objects;
 mod odbc;
+mod plans;
 mod principals;
 mod rows;
 mod server;
@@ -76,7 +77,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 20] {
+fn groups() -> [&'static [SystemView]; 21] {
     [
         objects::VIEWS,
         columns::VIEWS,
@@ -98,6 +99,7 @@ fn groups() -> [&'static [SystemView]; 20] {
         hadr_own::VIEWS,
         compat::VIEWS,
         describe::VIEWS,
+        plans::VIEWS,
     ]
 }
 

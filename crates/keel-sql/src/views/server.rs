@@ -244,23 +244,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     },
     SystemView {
         schema: "sys",
-        name: "dm_exec_cached_plans",
-        columns: &[
-            ("bucketid", INT),
-            ("refcounts", INT),
-            ("usecounts", INT),
-            ("size_in_bytes", INT),
-            ("memory_object_address", HANDLE),
-            ("cacheobjtype", WORDS),
-            ("objtype", WORDS),
-            ("plan_handle", HANDLE),
-            ("pool_id", INT),
-            ("parent_plan_handle", HANDLE),
-        ],
-        rows: |_| Vec::new(),
-    },
-    SystemView {
-        schema: "sys",
         name: "dm_clr_properties",
         columns: &[("name", NAME), ("value", NAME)],
         rows: |_| Vec::new(),

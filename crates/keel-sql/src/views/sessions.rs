@@ -4,10 +4,11 @@ use super::{
     BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SMALL, SystemView, VARIANT, ViewContext, bit, date,
     int, text,
 };
-use crate::engine::SessionShared;
+use crate::engine::{SessionShared, Usage};
+use crate::session::info::Info;
 use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 type Rows = Vec<Vec<Value>>;
 
@@ -241,6 +242,34 @@ fn sessions(cx: &ViewContext<'_>) -> Rows {
     cx.engine.sessions.all().iter().map(|s| session(cx, s)).collect()
 }
 
+/// What a session has used, in the views' units.
+struct Figures {
+    cpu_ms: i64,
+    elapsed_ms: i64,
+    reads: i64,
+    writes: i64,
+    logical_reads: i64,
+    rows: i64,
+}
+
+impl Figures {
+    /// All of it, or what came since.
+    fn of(used: &Usage, since: Option<&Usage>) -> Figures {
+        let figure = |of: fn(&Usage) -> &AtomicU64| {
+            let before = since.map_or(0, |s| of(s).load(Ordering::Relaxed));
+            of(used).load(Ordering::Relaxed).saturating_sub(before) as i64
+        };
+        Figures {
+            cpu_ms: figure(|u| &u.cpu_us) / 1000,
+            elapsed_ms: figure(|u| &u.elapsed_us) / 1000,
+            reads: figure(|u| &u.reads),
+            writes: figure(|u| &u.writes),
+            logical_reads: figure(|u| &u.logical_reads),
+            rows: figure(|u| &u.rows),
+        }
+    }
+}
+
 fn status(s: &SessionShared) -> &'static str {
     if s.running.load(Ordering::Relaxed) { "running" } else { "sleeping" }
 }
@@ -265,12 +294,14 @@ fn session(cx: &ViewContext<'_>, s: &SessionShared) -> Vec<Value> {
         vec![int(s.id), date(s.connected), text(login.host_name.as_str()), text(login.app_name.as_str())];
     row.extend([int(login.client_pid), int(7), text(login.client_interface.as_str()), Value::bytes(vec![1])]);
     row.extend([text(login.login.as_str()), text(""), text(""), text(status(s)), NULL]);
-    row.extend([int(0), int(2), int(0), int(0), int(4)]);
+    let used = Figures::of(&s.used, None);
+    row.extend([int(used.cpu_ms), int(2), int(used.cpu_ms), int(used.elapsed_ms), int(4)]);
     row.extend([
         date(s.request_started.load(Ordering::Relaxed)),
         date(s.request_ended.load(Ordering::Relaxed)),
     ]);
-    row.extend([int(0), int(0), int(0), bit(true), int(i32::MAX), text("us_english"), text("mdy"), int(7)]);
+    row.extend([int(used.reads), int(used.writes), int(used.logical_reads)]);
+    row.extend([bit(true), int(i32::MAX), text("us_english"), text("mdy"), int(7)]);
     row.extend([
         ansi.clone(),
         bit(false),
@@ -281,7 +312,7 @@ fn session(cx: &ViewContext<'_>, s: &SessionShared) -> Vec<Value> {
         ansi.clone(),
         ansi,
     ]);
-    row.extend([int(isolation), int(-1), int(0), int(s.rows.load(Ordering::Relaxed) as i64), int(0)]);
+    row.extend([int(isolation), int(-1), int(0), int(used.rows), int(0)]);
     row.extend([Value::bytes(vec![1]), text(login.login.as_str()), NULL, NULL, NULL, int(2)]);
     row.extend([
         int(s.database.load(Ordering::Relaxed)),
@@ -307,7 +338,11 @@ fn by_handle(cx: &ViewContext<'_>, handle: &[u8]) -> Option<Arc<SessionShared>> 
 }
 
 fn sql_text(cx: &ViewContext<'_>) -> Rows {
-    let session = cx.args.first().and_then(Value::as_bytes).and_then(|h| by_handle(cx, h));
+    let Some(handle) = cx.args.first().and_then(Value::as_bytes) else { return Vec::new() };
+    if let Some(program) = super::plans::by_handle(cx, handle) {
+        return vec![super::plans::text_row(&program)];
+    }
+    let session = by_handle(cx, handle);
     let row = |s: Arc<SessionShared>| {
         let sql = Arc::clone(&s.text.lock());
         vec![int(s.database.load(Ordering::Relaxed)), NULL, NULL, bit(false), text(&*sql)]
@@ -364,15 +399,19 @@ fn requests(cx: &ViewContext<'_>) -> Rows {
     let now = cx.engine.now_local();
     let all = cx.engine.sessions.all();
     let running = all.iter().filter(|s| s.running.load(Ordering::Relaxed));
-    running.map(|s| request(s, waiting(&waits, s), now)).collect()
+    running.map(|s| request(cx.info, s, waiting(&waits, s), now)).collect()
 }
 
-fn request(s: &SessionShared, wait: Option<Waiting>, now: i64) -> Vec<Value> {
+fn request(info: &Info, s: &SessionShared, wait: Option<Waiting>, now: i64) -> Vec<Value> {
     let started = s.request_started.load(Ordering::Relaxed);
     let elapsed = (now - started).max(0) / (keel_types::datetime::TICKS_PER_SECOND / 1000);
     let state = if wait.is_some() { "suspended" } else { "running" };
     let wait = wait.unwrap_or(Waiting { kind: NULL, milliseconds: 0, resource: String::new(), blocker: 0 });
     let open = s.transactions.load(Ordering::Relaxed);
+    let mut used = Figures::of(&s.used, Some(&s.used_before));
+    if s.id == info.shared.id {
+        used.cpu_ms = (info.cpu_so_far_us() / 1000) as i64;
+    }
     let mut row =
         vec![int(s.id), int(0), date(started), text(state), text(command(s)), handle(s), int(0), int(-1)];
     row.extend([NULL, int(s.database.load(Ordering::Relaxed)), int(1), NULL, int(wait.blocker)]);
@@ -389,15 +428,15 @@ fn request(s: &SessionShared, wait: Option<Waiting>, now: i64) -> Vec<Value> {
         NULL,
         Value::Float(0.0),
         int(0),
-        int(0),
+        int(used.cpu_ms),
     ]);
     row.extend([
         int(elapsed),
         int(0),
         NULL,
-        int(0),
-        int(0),
-        int(0),
+        int(used.reads),
+        int(used.writes),
+        int(used.logical_reads),
         int(i32::MAX),
         text("us_english"),
         text("mdy"),
@@ -418,7 +457,7 @@ fn request(s: &SessionShared, wait: Option<Waiting>, now: i64) -> Vec<Value> {
         int(2),
         int(-1),
         int(0),
-        int(0),
+        int(used.rows),
         int(0),
         int(0),
         int(0),
@@ -465,6 +504,7 @@ fn processes(cx: &ViewContext<'_>) -> Rows {
 
 fn process(s: &SessionShared, wait: Option<Waiting>) -> Vec<Value> {
     let login = &s.login;
+    let used = Figures::of(&s.used, None);
     let idle = Waiting { kind: text("MISCELLANEOUS"), milliseconds: 0, resource: String::new(), blocker: 0 };
     let (status, wait) = match wait {
         Some(wait) => ("suspended", wait),
@@ -476,8 +516,8 @@ fn process(s: &SessionShared, wait: Option<Waiting>) -> Vec<Value> {
         text(wait.resource),
         int(s.database.load(Ordering::Relaxed)),
         int(1),
-        int(0),
-        int(0),
+        int(used.cpu_ms),
+        int(used.reads + used.writes),
         int(0),
     ]);
     row.extend([date(s.connected), date(s.request_started.load(Ordering::Relaxed)), int(0)]);

@@ -33,6 +33,16 @@ const FREQUENCY_MAX: u8 = 3;
 /// Memory of a cached page: its bytes, the reference counts, its slot in table and queue.
 const PAGE_COST: usize = PAGE_SIZE + 96;
 
+thread_local! {
+    static THREAD_MISSES: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Pages that the calling thread did not find in any cache since it began, so that sessions can tell what they read.
+#[must_use]
+pub fn thread_misses() -> u64 {
+    THREAD_MISSES.with(std::cell::Cell::get)
+}
+
 /// Page cache shared by all databases of an instance.
 pub struct PageCache {
     shards: Box<[Shard]>,
@@ -188,6 +198,7 @@ impl PageCache {
         let state = shard.state.read();
         let Some(slot) = state.table.find(hash, |slot| slot.key == key) else {
             shard.misses.fetch_add(1, Relaxed);
+            THREAD_MISSES.with(|m| m.set(m.get() + 1));
             return None;
         };
         slot.page.prefetch();

@@ -56,7 +56,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use cache::{CacheStats, PageCache};
+pub use cache::{CacheStats, PageCache, thread_misses};
 pub use check::{CheckFinding, CheckReport, CheckRow};
 pub use cursor::Cursor;
 pub use error::{BaseError, Result};

@@ -1,0 +1,106 @@
+//! What requests and the programs in them use, measured.
+//!
+//! Per request: one look at the thread's processor clock, at its end. Per program: two at the monotonic clock. Everything
+//! else is sums that were counted anyway.
+
+use super::info::Info;
+use crate::engine::add;
+use crate::program::{Program, RunCost, RunStats};
+use keel_store::base::thread_misses;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Programs of one request that get a share of its processor time; further ones only count.
+const SHARES_MAX: usize = 64;
+
+/// Where the clocks stood, and who ran since.
+#[derive(Default)]
+pub struct Meter {
+    cpu: Cell<Duration>,
+    began: Cell<Duration>,
+    misses: Cell<u64>,
+    /// Programs that ran in this request, with the µs each took.
+    ran: RefCell<Vec<(Arc<RunStats>, u64)>>,
+}
+
+/// Where the counters stood when a program was entered.
+pub struct Entered {
+    at: Duration,
+    rows: u64,
+    logical_reads: u64,
+    writes: u64,
+    misses: u64,
+}
+
+impl Meter {
+    /// The session has its thread.
+    pub fn start(&self, info: &Info) {
+        self.cpu.set(info.engine.options().env.clock.thread_cpu());
+    }
+}
+
+impl Info {
+    /// A request begins.
+    pub fn begin_usage(&self) {
+        self.shared.used_before.copy(&self.shared.used);
+        self.meter.began.set(self.engine.options().env.clock.now());
+        self.meter.misses.set(thread_misses());
+    }
+
+    /// It has ended: its processor time is shared out.
+    pub fn end_usage(&self) {
+        let clock = &self.engine.options().env.clock;
+        let used = &self.shared.used;
+        let cpu = clock.thread_cpu();
+        let cpu_us = cpu.saturating_sub(self.meter.cpu.replace(cpu)).as_micros() as u64;
+        let elapsed_us = clock.now().saturating_sub(self.meter.began.get()).as_micros() as u64;
+        add(&used.cpu_us, cpu_us);
+        add(&used.elapsed_us, elapsed_us);
+        add(&used.reads, thread_misses() - self.meter.misses.get());
+        for (stats, took) in self.meter.ran.borrow_mut().drain(..) {
+            stats.cpu_us.add(cpu_us * took.min(elapsed_us) / elapsed_us.max(1));
+        }
+    }
+
+    /// Processor time of the running request so far, µs. Only its own thread can tell.
+    #[must_use]
+    pub fn cpu_so_far_us(&self) -> u64 {
+        let cpu = self.engine.options().env.clock.thread_cpu();
+        cpu.saturating_sub(self.meter.cpu.get()).as_micros() as u64
+    }
+
+    /// A program begins.
+    #[must_use]
+    pub fn enter_program(&self) -> Entered {
+        let used = &self.shared.used;
+        Entered {
+            at: self.engine.options().env.clock.now(),
+            rows: used.rows.load(Ordering::Relaxed),
+            logical_reads: used.logical_reads.load(Ordering::Relaxed),
+            writes: used.writes.load(Ordering::Relaxed),
+            misses: thread_misses(),
+        }
+    }
+
+    /// It has ended.
+    pub fn leave_program(&self, program: &Program, entered: &Entered) {
+        let used = &self.shared.used;
+        let now = self.engine.options().env.clock.now();
+        let cost = RunCost {
+            // Accurate enough, and read already.
+            began: self.shared.request_started.load(Ordering::Relaxed),
+            elapsed_us: now.saturating_sub(entered.at).as_micros() as u64,
+            rows: used.rows.load(Ordering::Relaxed) - entered.rows,
+            logical_reads: used.logical_reads.load(Ordering::Relaxed) - entered.logical_reads,
+            reads: thread_misses() - entered.misses,
+            writes: used.writes.load(Ordering::Relaxed) - entered.writes,
+        };
+        program.stats.count(&cost);
+        let mut ran = self.meter.ran.borrow_mut();
+        if ran.len() < SHARES_MAX {
+            ran.push((Arc::clone(&program.stats), cost.elapsed_us));
+        }
+    }
+}

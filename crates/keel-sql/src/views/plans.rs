@@ -1,0 +1,200 @@
+//! The plan cache: programs, how often they ran and what that cost.
+//!
+//! A row stands for a whole batch, prepared text or module, where the product has one for each of its statements: offsets
+//! are those of the whole text.
+
+use super::{BIG, Column, DATE, INT, KIND, NULL, SystemView, ViewContext, date, int, text};
+use crate::program::{Program, ProgramKind, Total};
+use keel_types::{Length, SqlType, Value};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+type Rows = Vec<Vec<Value>>;
+
+const HANDLE: SqlType = SqlType::VarBinary(Length::Limited(64));
+const HASH: SqlType = SqlType::Binary(8);
+const WORDS: SqlType = SqlType::NVarChar(Length::Limited(50));
+
+const QUERY: &[Column] = &[
+    ("sql_handle", HANDLE),
+    ("statement_start_offset", INT),
+    ("statement_end_offset", INT),
+    ("plan_generation_num", BIG),
+    ("plan_handle", HANDLE),
+    ("creation_time", DATE),
+    ("last_execution_time", DATE),
+    ("execution_count", BIG),
+    ("total_worker_time", BIG),
+    ("last_worker_time", BIG),
+    ("min_worker_time", BIG),
+    ("max_worker_time", BIG),
+    ("total_physical_reads", BIG),
+    ("last_physical_reads", BIG),
+    ("min_physical_reads", BIG),
+    ("max_physical_reads", BIG),
+    ("total_logical_writes", BIG),
+    ("last_logical_writes", BIG),
+    ("min_logical_writes", BIG),
+    ("max_logical_writes", BIG),
+    ("total_logical_reads", BIG),
+    ("last_logical_reads", BIG),
+    ("min_logical_reads", BIG),
+    ("max_logical_reads", BIG),
+    ("total_elapsed_time", BIG),
+    ("last_elapsed_time", BIG),
+    ("min_elapsed_time", BIG),
+    ("max_elapsed_time", BIG),
+    ("query_hash", HASH),
+    ("query_plan_hash", HASH),
+    ("total_rows", BIG),
+    ("last_rows", BIG),
+    ("min_rows", BIG),
+    ("max_rows", BIG),
+];
+
+const PROCEDURE: &[Column] = &[
+    ("database_id", INT),
+    ("object_id", INT),
+    ("type", KIND),
+    ("type_desc", super::DESC),
+    ("sql_handle", HANDLE),
+    ("plan_handle", HANDLE),
+    ("cached_time", DATE),
+    ("last_execution_time", DATE),
+    ("execution_count", BIG),
+    ("total_worker_time", BIG),
+    ("last_worker_time", BIG),
+    ("min_worker_time", BIG),
+    ("max_worker_time", BIG),
+    ("total_physical_reads", BIG),
+    ("last_physical_reads", BIG),
+    ("min_physical_reads", BIG),
+    ("max_physical_reads", BIG),
+    ("total_logical_writes", BIG),
+    ("last_logical_writes", BIG),
+    ("min_logical_writes", BIG),
+    ("max_logical_writes", BIG),
+    ("total_logical_reads", BIG),
+    ("last_logical_reads", BIG),
+    ("min_logical_reads", BIG),
+    ("max_logical_reads", BIG),
+    ("total_elapsed_time", BIG),
+    ("last_elapsed_time", BIG),
+    ("min_elapsed_time", BIG),
+    ("max_elapsed_time", BIG),
+];
+
+const CACHED: &[Column] = &[
+    ("bucketid", INT),
+    ("refcounts", INT),
+    ("usecounts", INT),
+    ("size_in_bytes", INT),
+    ("memory_object_address", HANDLE),
+    ("cacheobjtype", WORDS),
+    ("objtype", WORDS),
+    ("plan_handle", HANDLE),
+    ("pool_id", INT),
+    ("parent_plan_handle", HANDLE),
+];
+
+/// The views.
+pub(super) static VIEWS: &[SystemView] = &[
+    SystemView { schema: "sys", name: "dm_exec_query_stats", columns: QUERY, rows: query_stats },
+    SystemView { schema: "sys", name: "dm_exec_procedure_stats", columns: PROCEDURE, rows: procedure_stats },
+    SystemView { schema: "sys", name: "dm_exec_cached_plans", columns: CACHED, rows: cached_plans },
+];
+
+const SQL_HANDLE: u8 = 0x03;
+const PLAN_HANDLE: u8 = 0x06;
+
+fn handle(kind: u8, program: &Program) -> Value {
+    let mut bytes = vec![kind, 0, 0, 0];
+    bytes.extend(program.id.to_be_bytes());
+    Value::bytes(bytes)
+}
+
+/// The program that a `sql_handle` or `plan_handle` names.
+pub(super) fn by_handle(cx: &ViewContext<'_>, handle: &[u8]) -> Option<Arc<Program>> {
+    let [SQL_HANDLE | PLAN_HANDLE, 0, 0, 0, id @ ..] = handle else { return None };
+    let id = u64::from_be_bytes(id.try_into().ok()?);
+    cx.engine.programs.all().into_iter().find(|p| p.id == id)
+}
+
+/// The row of `dm_exec_sql_text`.
+pub(super) fn text_row(program: &Program) -> Vec<Value> {
+    let object = program.identity.object_id;
+    let object = if object == 0 { NULL } else { int(object) };
+    vec![int(program.identity.database.0), object, NULL, super::bit(false), text(&*program.text)]
+}
+
+fn ran(cx: &ViewContext<'_>) -> impl Iterator<Item = Arc<Program>> {
+    let all = cx.engine.programs.all();
+    all.into_iter().filter(|p| p.stats.executions.load(Ordering::Relaxed) > 0)
+}
+
+fn figures(total: &Total) -> [Value; 4] {
+    total.get().map(Value::Int)
+}
+
+fn query_stats(cx: &ViewContext<'_>) -> Rows {
+    ran(cx).map(|p| query_row(&p)).collect()
+}
+
+fn query_row(p: &Program) -> Vec<Value> {
+    let s = &p.stats;
+    let mut row = vec![handle(SQL_HANDLE, p), int(0), int(-1), int(1), handle(PLAN_HANDLE, p)];
+    row.extend(runs(p));
+    let hash = hash(&p.text);
+    row.extend([hash.clone(), hash]);
+    row.extend(figures(&s.rows));
+    row
+}
+
+/// From `creation_time` or `cached_time` to `max_elapsed_time`.
+fn runs(p: &Program) -> Vec<Value> {
+    let s = &p.stats;
+    let mut row = vec![date(s.created.load(Ordering::Relaxed)), date(s.last.load(Ordering::Relaxed))];
+    row.push(int(s.executions.load(Ordering::Relaxed) as i64));
+    for total in [&s.cpu_us, &s.reads, &s.writes, &s.logical_reads, &s.elapsed_us] {
+        row.extend(figures(total));
+    }
+    row
+}
+
+/// The same for equal texts, in every run of the server (FNV-1a).
+fn hash(text: &str) -> Value {
+    let step = |h: u64, b: u8| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01B3);
+    let hash = text.bytes().fold(0xCBF2_9CE4_8422_2325, step);
+    Value::bytes(hash.to_be_bytes().to_vec())
+}
+
+fn procedure_stats(cx: &ViewContext<'_>) -> Rows {
+    let procedures =
+        ran(cx).filter(|p| p.identity.kind == ProgramKind::Procedure && p.identity.object_id > 0);
+    let row = |p: Arc<Program>| {
+        let mut row = vec![int(p.identity.database.0), int(p.identity.object_id)];
+        row.extend([text("P "), text("SQL_STORED_PROCEDURE")]);
+        row.extend([handle(SQL_HANDLE, &p), handle(PLAN_HANDLE, &p)]);
+        row.extend(runs(&p));
+        row
+    };
+    procedures.map(row).collect()
+}
+
+fn cached_plans(cx: &ViewContext<'_>) -> Rows {
+    let row = |(i, p): (usize, Arc<Program>)| {
+        let kind = match p.identity.kind {
+            ProgramKind::Batch => "Adhoc",
+            ProgramKind::Dynamic => "Prepared",
+            ProgramKind::Trigger => "Trigger",
+            ProgramKind::Procedure | ProgramKind::Function | ProgramKind::TableFunction => "Proc",
+        };
+        let uses = p.stats.executions.load(Ordering::Relaxed) as i64;
+        // The text and its instructions: plans hang on these, and are not counted.
+        let bytes = p.text.len() + std::mem::size_of_val(p.code.as_slice());
+        let mut row = vec![int(i as i64), int(Arc::strong_count(&p) as i64), int(uses), int(bytes as i64)];
+        row.extend([NULL, text("Compiled Plan"), text(kind), handle(PLAN_HANDLE, &p), int(2), NULL]);
+        row
+    };
+    cx.engine.programs.all().into_iter().enumerate().map(row).collect()
+}
