@@ -425,7 +425,8 @@ impl Log {
             previous: options.first_previous.unwrap_or(options.log_id),
             slots: Slots { next_slot: 2, file_bytes: size, last_size: size },
             incarnation,
-            epochs: Vec::new(),
+            // What lies before is in this epoch on the copy that it was taken from.
+            epochs: options.first_previous.iter().map(|_| (options.epoch, first_lsn)).collect(),
             agreed: Lsn::MAX,
         };
         Ok(Log::start(env, dir, options, start))

@@ -143,6 +143,10 @@ impl Walk<'_> {
     fn find_end(&mut self, anchor: usize) -> Result<Place, LogError> {
         self.path.push(Step { candidate: anchor, marks: Vec::new() });
         let first = self.header(0);
+        if first.sequence == 1 && first.previous != self.log_id {
+            // Made to go on where another copy stood, in that epoch.
+            self.epochs.push((first.epoch, first.first_lsn));
+        }
         let mut place = Place {
             step: 0,
             offset: SEGMENT_HEADER_BYTES as u64,
@@ -299,7 +303,8 @@ impl Walk<'_> {
         if let Some(last) = self.path.last_mut() {
             last.marks.retain(|mark| mark.0 < end.lsn);
         }
-        self.epochs.retain(|epoch| epoch.1 < end.lsn);
+        let first = self.header(0).first_lsn;
+        self.epochs.retain(|epoch| epoch.1 < end.lsn || epoch.1 == first);
         for step in 0..self.path.len() {
             self.segment(step).file.sync_data()?;
         }

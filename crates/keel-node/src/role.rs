@@ -373,30 +373,38 @@ impl Database {
             || self.follower.applied() >= self.store().base().root().highest_lsn()
     }
 
+    /// What is merged into the base tree, and so cannot be cut off any more.
+    pub fn floor(&self) -> Lsn {
+        self.store().base().root().highest_lsn()
+    }
+
     /// On a secondary or resolving replica: removes everything from `at` on, which must be the border of a block and not
-    /// lie before what readers have seen or a checkpoint has merged. Log that was never applied just goes; rows of what a
-    /// former primary had appended are taken back.
+    /// lie before the [floor](Database::floor). Log that was never applied just goes; rows of what a former primary had
+    /// appended are taken back. Before what readers have seen it cuts only for a forced failover that loses data: then
+    /// all rows that are not in the base tree are applied anew from what is left.
     ///
     /// # Errors
-    /// [`DbError::Role`] when `at` lies before the visible point: only a forced failover that loses data asks for that, and
-    /// this copy must be opened anew without the log behind it, or seeded.
+    /// [`DbError::Role`] when `at` lies before the floor (this copy must be seeded), or before what is seen while
+    /// somebody still reads: end the sessions and ask again.
     pub fn cut(&self, at: Lsn) -> Result<(), DbError> {
         let mut roles = self.roles.lock();
         let log = self.durable_log()?;
         if !matches!(self.role(), Role::Secondary | Role::Resolving) {
             return Err(refused("only a secondary or a resolving replica is cut"));
         }
-        let visible = self.store().stable();
-        if at < visible {
+        let floor = self.floor();
+        if at < floor {
             return Err(DbError::Role(
-                format!("log before {visible} is agreed and cannot be cut at {at}").into(),
+                format!("log before {floor} is merged and cannot be cut at {at}").into(),
             ));
         }
         let end = self.settle_log(&mut roles, log)?;
         if at >= end {
             return if at == end { Ok(()) } else { Err(refused("there is nothing to cut")) };
         }
-        if self.follower.applied() > at {
+        if at < self.store().stable() {
+            self.cut_seen(&mut roles, log, at)?;
+        } else if self.follower.applied() > at {
             if let Some(task) = roles.redo.take() {
                 task.stop();
             }
@@ -407,6 +415,34 @@ impl Database {
             self.follower.set_applied(at);
         } else {
             log.cut(at)?;
+        }
+        Ok(())
+    }
+
+    /// Cuts off what readers have seen.
+    fn cut_seen(&self, roles: &mut Roles, log: &Log, at: Lsn) -> Result<(), DbError> {
+        if let Some(task) = roles.redo.take() {
+            task.stop();
+            // Chunks under way are finished before the rows go.
+            self.follower.limit.store(0, Ordering::Release);
+            task.applier().drain()?;
+        }
+        if !self.store().reset() {
+            return Err(refused("readers hold rows that must be taken back"));
+        }
+        let positions = self.positions();
+        self.follower.set_applied(positions.redo_start);
+        self.follower.agreed.store(at.0, Ordering::Release);
+        self.follower.limit.store(at.0, Ordering::Release);
+        self.follower.streams.lock().clear();
+        log.cut(at)?;
+        let redo =
+            recovery(self.instance(), log, &self.follower, positions.redo_start, positions.checkpoint)?;
+        let task = Task::new(redo);
+        task.applier().drain()?;
+        roles.redo = Some(task);
+        if self.floor() == positions.checkpoint {
+            self.follower.set_applied(self.follower.applied().max(positions.checkpoint));
         }
         Ok(())
     }

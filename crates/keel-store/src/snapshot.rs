@@ -152,6 +152,17 @@ impl Registry {
         self.forgotten.fetch_max(lsn.0, Ordering::SeqCst);
     }
 
+    /// Takes the stable LSN back to `lsn`. Only while there is no snapshot and no version above that.
+    pub(crate) fn reset(&self, lsn: Lsn) {
+        let _refreshing = self.refreshing.lock();
+        self.stable.store(lsn.0, Ordering::SeqCst);
+        let guard = crossbeam_epoch::pin();
+        let fresh = Owned::new(PruneView { floor: lsn, snapshots: Vec::new() });
+        let old = self.view.swap(fresh, Ordering::AcqRel, &guard);
+        // SAFETY: just replaced.
+        unsafe { guard.defer_destroy(old) };
+    }
+
     /// Registers a snapshot at the stable LSN, or at `at_least` when that is higher, on the current root of `base`.
     pub(crate) fn register(self: &Arc<Self>, base: &BaseTree, at_least: Lsn, writer: bool) -> Snapshot {
         let slot = self.claim();

@@ -352,6 +352,25 @@ impl Store {
         trees.iter().map(|tree| tree.take_back(lsn)).sum()
     }
 
+    /// Forgets everything that is not in the base, so that another history can be applied over it. Undecided versions stay.
+    /// False, and nothing happens, while a snapshot is in use: it would change under its reader.
+    pub fn reset(&self) -> bool {
+        let _nobody_merges = self.checkpointing.lock();
+        if self.registry.oldest().is_some() {
+            return false;
+        }
+        self.dropped.lock().clear();
+        self.retiring.lock().clear();
+        let highest = self.base.root().highest_lsn();
+        for tree in self.directory.all(&epoch::pin()) {
+            // Under an undecided version too.
+            tree.take_back(highest);
+            tree.forget();
+        }
+        self.registry.reset(highest);
+        true
+    }
+
     /// Aborts the transaction whose undecided version lies on `key`, on behalf of an owner that lost the right to commit.
     pub fn abandon(&self, tree: TreeId, key: &[u8]) {
         let guard = epoch::pin();

@@ -178,7 +178,6 @@ fn roles_change_in_place_and_what_was_not_agreed_is_taken_back() {
     let end = b.log().unwrap().flush().unwrap();
     // The old one comes back as a secondary.
     a.demote().unwrap();
-    assert!(a.cut(Lsn(0)).is_err(), "what was agreed stays");
     a.cut(parted).unwrap();
     assert_eq!(a.positions().hardened, parted);
     assert_eq!(send(&b, &a, 2), end);
@@ -565,4 +564,112 @@ fn a_seeded_copy_catches_up_and_breaks_are_no_harm() {
         assert_eq!(sums(&again), sums(&a));
         assert_eq!(again.control(), a.control());
     }
+}
+
+#[test]
+fn a_forced_failover_takes_back_even_what_was_seen_but_nothing_merged() {
+    let (a, b, _) = pair(0);
+    for n in 0..30u8 {
+        write(&a, &[n], "old").wait().unwrap();
+    }
+    let end = send(&a, &b, 1);
+    b.apply_up_to(end).unwrap();
+    // The primary goes on alone, acknowledges and shows it, and is lost with it.
+    for n in 0..30u8 {
+        write(&a, &[n % 7], "lost").wait().unwrap();
+    }
+    let mut idle = a.begin(Isolation::ReadCommitted);
+    idle.update(TREE, &[3], &simple("never"), None).unwrap();
+    let mut reader = a.begin(Isolation::Snapshot);
+    let view = reader.statement_snapshot();
+    let parted = b.promote(Epoch(2)).unwrap();
+    b.set_waiting(false).unwrap();
+    write(&b, &[3], "new").wait().unwrap();
+    a.demote().unwrap();
+    assert!(matches!(a.cut(parted), Err(DbError::Role(_))), "a reader would see its rows change");
+    drop(view);
+    drop(reader);
+    a.cut(parted).unwrap();
+    assert_eq!((a.positions().hardened, a.applied(), a.agreed()), (parted, parted, parted));
+    let end = send(&b, &a, 2);
+    a.apply_up_to(end).unwrap();
+    assert!(a.wait_applied(end, LONG));
+    assert_eq!(all_of(&a), all_of(&b));
+    drop(idle);
+    a.checkpoint().unwrap();
+    assert_eq!(all_of(&a), all_of(&b));
+    assert_eq!(a.floor(), end);
+    assert!(matches!(a.cut(parted), Err(DbError::Role(_))), "what is merged stays");
+}
+
+/// A follower on a disk whose power goes at any operation: what it has hardened is there afterwards, and it catches up.
+#[test]
+fn a_power_cut_at_any_operation_of_a_secondary_is_no_harm() {
+    let source = SimDisk::new();
+    let a = create(&source, 1).unwrap();
+    put(&a, b"0", "0");
+    a.enter_group(Epoch(1)).unwrap();
+    a.set_waiting(true).unwrap();
+    let start = source.crash(Tear::KeepAll);
+    let mut dice = SplitMix(3);
+    for step in 0..40 {
+        drop(write(&a, &[dice.below(9) as u8], &format!("{step}{}", "x".repeat(dice.below(3000) as usize))));
+        if dice.coin() {
+            let end = a.log().unwrap().flush().unwrap();
+            a.advance_agreed(Lsn(end.0 - dice.below(200)));
+        }
+    }
+    let end = a.log().unwrap().flush().unwrap();
+    a.advance_agreed(end);
+    let expected = all_of(&a);
+    for n in 1.. {
+        let disk = start.crash(Tear::KeepAll);
+        disk.cut_power_at(n);
+        let mut dice = SplitMix(n);
+        let hardened = follow_until_cut(&a, &disk, &mut dice);
+        let after = disk.crash(Tear::Random(n));
+        let b = reopen(&after, 8);
+        assert!(b.positions().hardened >= hardened, "cut {n}");
+        b.positions().assert_ordered();
+        b.demote().unwrap();
+        rejoin(&a, &b);
+        send(&a, &b, 1);
+        b.apply_up_to(end).unwrap();
+        assert_eq!(all_of(&b), expected, "cut {n}");
+        b.checkpoint().unwrap();
+        assert_eq!(all_of(&reopen(&after.crash(Tear::LoseAll), 9)), expected, "cut {n}");
+        if disk.counts().operations < n {
+            break;
+        }
+    }
+}
+
+/// Follows until something fails; returns what was hardened.
+fn follow_until_cut(from: &Database, disk: &Arc<SimDisk>, dice: &mut SplitMix) -> Lsn {
+    let instance = threaded(disk, 4, 0);
+    let opened = Database::open(&instance, DatabaseId(5), Path::new(DIR), &db_options(), &mut |_| ());
+    let Ok(db) = opened else { return Lsn::ZERO };
+    let mut hardened = db.positions().hardened;
+    let mut scanner = from.log().unwrap().scan(db.log().unwrap().appended()).unwrap();
+    if db.demote().is_err() {
+        return hardened;
+    }
+    while let Some(block) = scanner.next().unwrap() {
+        let agreed = block.header.hardened;
+        if db.receive(Epoch(1), block.bytes).is_err() {
+            return hardened;
+        }
+        match dice.below(4) {
+            0 => {}
+            1 if db.checkpoint().is_err() => return hardened,
+            _ => match db.harden() {
+                Ok(lsn) => hardened = lsn,
+                Err(_) => return hardened,
+            },
+        }
+        if db.apply_up_to(agreed.min(hardened)).is_err() {
+            return hardened;
+        }
+    }
+    hardened
 }
