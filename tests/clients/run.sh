@@ -9,7 +9,7 @@ root=$(cd "$here/../.." && pwd)
 cache="$root/target/clients"
 mkdir -p "$cache"
 clients=("$@")
-[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc tedious go tiberius)
+[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc tedious go tiberius mssql-tds)
 
 if [ -z "${KEEL:-}" ]; then
   (cd "$root" && cargo build --quiet --locked -p keel)
@@ -96,8 +96,8 @@ run_client() {
         go run .
       )
       ;;
-    tiberius)
-      (cd "$here/tiberius" && CARGO_TARGET_DIR="$cache/tiberius" cargo run --quiet)
+    tiberius | mssql-tds)
+      (cd "$here/$1" && CARGO_TARGET_DIR="$cache/$1" cargo run --quiet)
       ;;
     *) echo "unknown client $1" >&2; return 2 ;;
   esac
@@ -111,7 +111,7 @@ for client in "${clients[@]}"; do
   "$KEEL" sql -S "$KEEL_HOST,$KEEL_PORT" -U sa -P "$KEEL_PASSWORD" -C -b -Q "CREATE DATABASE $KEEL_DATABASE" >"$work/out" || {
     cat "$work/out"
   }
-  timeout 300 bash -c "$(declare -f run_client python_with odbc_driver); here='$here'; cache='$cache'; run_client '$client'" \
+  timeout 900 bash -c "$(declare -f run_client python_with odbc_driver); here='$here'; cache='$cache'; run_client '$client'" \
     >"$work/out" 2>&1 || true
   cat "$work/out"
   ok=$(grep -c '^ok ' "$work/out" || true)

@@ -56,6 +56,14 @@ public class ClientTest {
         }
     }
 
+    /** TDS 8.0: the certificate the server made is the one trusted. */
+    static void strict() throws Exception {
+        String more = "encrypt=strict;trustServerCertificate=false;serverCertificate=" + System.getenv("KEEL_CERTIFICATE");
+        try (Connection c = connect(more)) {
+            equal(value(c, "SELECT encrypt_option FROM sys.dm_exec_connections WHERE session_id = @@SPID"), "TRUE");
+        }
+    }
+
     static void wrongPassword() {
         try {
             connect("password=wrong");
@@ -520,6 +528,7 @@ public class ClientTest {
 
     public static void main(String[] only) {
         CHECKS.put("login", ClientTest::login);
+        CHECKS.put("strict", ClientTest::strict);
         CHECKS.put("wrongPassword", ClientTest::wrongPassword);
         CHECKS.put("everyType", ClientTest::everyType);
         CHECKS.put("preparedAgainAndAgain", ClientTest::preparedAgainAndAgain);

@@ -57,6 +57,19 @@ const fails = async (promise, number) => {
   throw new Error('no error');
 };
 
+// TDS 8.0: the certificate the server made is the one trusted.
+check('login, strict', withConnection(
+  async (c) => {
+    equal((await run(c, 'SELECT encrypt_option FROM sys.dm_exec_connections WHERE session_id = @@SPID')).rows, [['TRUE']]);
+  },
+  {
+    encrypt: 'strict',
+    trustServerCertificate: false,
+    serverName: 'localhost',
+    cryptoCredentialsDetails: { ca: require('fs').readFileSync(env.KEEL_CERTIFICATE) },
+  },
+));
+
 for (const encrypt of [true, false]) {
   check(`login, encrypt ${encrypt}`, withConnection(async (c) => {
     equal((await run(c, 'SELECT DB_NAME(), 1')).rows, [[env.KEEL_DATABASE, 1]]);

@@ -589,3 +589,12 @@ deallocate each_database
 if @postcommand is not null exec (@postcommand)
 return 0
 GO
+create procedure sys.sp_tablecollations_100 @object nvarchar(4000)
+as
+select c.column_id as colid, c.name as name,
+    case when c.collation_name is null then null
+        when c.collation_name = 'SQL_Latin1_General_CP1_CI_AS' then convert(binary(5), 0x0904D00034)
+        else convert(binary(5), 0x0904D00000) end as tds_collation_100,
+    c.collation_name as collation_100
+from sys.columns c where c.object_id = object_id(@object) order by c.column_id
+GO
