@@ -84,6 +84,11 @@ impl Instance {
         self.server.addresses()
     }
 
+    /// Sets what the SHUTDOWN statement calls (with true for NOWAIT); it must return at once.
+    pub fn on_shutdown(&self, stop: Box<dyn Fn(bool) + Send + Sync>) {
+        self.engine.on_shutdown(stop);
+    }
+
     /// Ends all sessions, checkpoints, closes the databases.
     pub fn stop(self) -> Result<()> {
         self.log.entry("Server", "The server is shutting down.");

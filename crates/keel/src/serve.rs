@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -72,7 +74,17 @@ impl Serve {
         println!("keel: ready for connections on {}", addresses.join(", "));
         // Whoever started us may have closed its end; the server runs on.
         let _ = std::io::stdout().flush();
+        let at_once = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&at_once);
+        instance.on_shutdown(Box::new(move |no_wait| {
+            asked.store(no_wait, Ordering::SeqCst);
+            // SAFETY: raises the signal that this process waits for.
+            unsafe { libc::kill(libc::getpid(), libc::SIGTERM) };
+        }));
         signals.wait();
+        if at_once.load(Ordering::SeqCst) {
+            std::process::exit(0);
+        }
         std::thread::spawn(move || {
             signals.wait();
             std::process::exit(1);

@@ -76,3 +76,15 @@ fn serve_query_stop_and_again() {
     again.stop();
     std::fs::remove_dir_all(&data).unwrap();
 }
+
+#[test]
+fn shutdown_stops_the_server() {
+    let data = std::env::temp_dir().join(format!("keel-shutdown-{}", std::process::id()));
+    for statement in ["shutdown", "shutdown with nowait"] {
+        let mut server = Running::start(&data);
+        // The connection may end before the reply is read.
+        server.sql(&["-Q", statement]);
+        assert!(server.child.wait().unwrap().success(), "{statement}");
+    }
+    std::fs::remove_dir_all(&data).unwrap();
+}

@@ -16,6 +16,15 @@ impl Runner<'_> {
         frame: &mut Frame,
         statement: &Statement,
     ) -> std::result::Result<(), Halt> {
+        if let StatementKind::BulkInsert(b) = &statement.kind {
+            self.check_writable()?;
+            self.begin_implicit()?;
+            let rows = self.bulk_insert(program, b)?;
+            self.info.error.set(0);
+            self.info.row_count.set(rows);
+            self.done_statement(Some(rows), command::INSERT);
+            return Ok(());
+        }
         if self.outside_transactions(program, frame, statement)? {
             self.statement_done(command::OTHER)?;
             return Ok(());
@@ -80,10 +89,9 @@ impl Runner<'_> {
             | StatementKind::AlterRole(_)
             | StatementKind::Permission(_)
             | StatementKind::AlterAuthorization(_) => {}
-            StatementKind::Shutdown { .. } => return Err(errors::not_supported("SHUTDOWN")),
+            StatementKind::Shutdown { no_wait } => self.shut_down(*no_wait)?,
             StatementKind::Backup(_) => return Err(errors::not_supported("BACKUP")),
             StatementKind::Restore(_) => return Err(errors::not_supported("RESTORE")),
-            StatementKind::BulkInsert(_) => return Err(errors::not_supported("BULK INSERT")),
             StatementKind::AvailabilityGroup(s) => self.availability_group(s)?,
             StatementKind::Endpoint(s) => self.endpoint(s)?,
             StatementKind::CreateCertificate(c) => self.create_certificate(c)?,
@@ -98,6 +106,20 @@ impl Runner<'_> {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// SHUTDOWN: asks the host to stop; WITH NOWAIT without ending sessions or a checkpoint.
+    fn shut_down(&mut self, no_wait: bool) -> Result<()> {
+        let login = self.info.login();
+        let request = if no_wait { "NOWAIT request" } else { "request" };
+        let text = format!("Server shut down by {request} from login {login}.");
+        self.info.engine.options().log.write(&text);
+        self.report(&keel_types::SqlError::new(6006, 10, 1, text));
+        if self.info.engine.request_shutdown(no_wait) {
+            Ok(())
+        } else {
+            Err(errors::not_supported("SHUTDOWN of a server without a host"))
+        }
     }
 
     fn define(&mut self, program: &Arc<Program>, frame: &mut Frame, statement: &Statement) -> Result<u16> {

@@ -106,6 +106,7 @@ pub struct Engine {
     app_locks: Mutex<()>,
     requests: AtomicU64,
     hadr: std::sync::OnceLock<Arc<dyn crate::hadr::Hadr>>,
+    stop: std::sync::OnceLock<Box<dyn Fn(bool) + Send + Sync>>,
     /// Turns of balanced read-only routing.
     pub routing: crate::hadr::Rotation,
     /// Ids given to databases that are being seeded.
@@ -145,6 +146,7 @@ impl Engine {
             app_locks: Mutex::new(()),
             requests: AtomicU64::new(0),
             hadr: std::sync::OnceLock::new(),
+            stop: std::sync::OnceLock::new(),
             routing: crate::hadr::Rotation::default(),
             places: Mutex::default(),
             options,
@@ -250,6 +252,17 @@ impl Engine {
     #[must_use]
     pub fn instance(&self) -> &Arc<Instance> {
         &self.instance
+    }
+
+    /// Sets what SHUTDOWN calls (with true for NOWAIT), once; it must return at once. False when there is one already.
+    pub fn on_shutdown(&self, stop: Box<dyn Fn(bool) + Send + Sync>) -> bool {
+        self.stop.set(stop).is_ok()
+    }
+
+    /// Asks the host to stop; false when it gave no way.
+    pub(crate) fn request_shutdown(&self, no_wait: bool) -> bool {
+        let stop = self.stop.get();
+        stop.inspect(|stop| stop(no_wait)).is_some()
     }
 
     /// Working memory of statements, and the files behind it.

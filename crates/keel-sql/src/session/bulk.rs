@@ -41,6 +41,15 @@ pub struct PendingBulk {
 }
 
 impl PendingBulk {
+    pub(super) fn new(
+        target: BulkTarget,
+        table: ast::ObjectName,
+        keep_identity: bool,
+        fire_triggers: bool,
+    ) -> PendingBulk {
+        PendingBulk { target, table, keep_identity, fire_triggers }
+    }
+
     /// What its rows look like.
     #[must_use]
     pub fn target(&self) -> BulkTarget {
@@ -82,7 +91,7 @@ impl Session {
     }
 }
 
-fn load(runner: &mut Runner<'_>, bulk: &PendingBulk, rows: &mut dyn BulkSource) -> Result<u64> {
+pub(super) fn load(runner: &mut Runner<'_>, bulk: &PendingBulk, rows: &mut dyn BulkSource) -> Result<u64> {
     let table = {
         let database = runner.info.current_database().id;
         let scope = super::scope::Scope::bare(runner.info, database);

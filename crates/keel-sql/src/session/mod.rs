@@ -13,6 +13,7 @@
 //! | [`options`] | SET options |
 
 pub mod bulk;
+mod bulk_file;
 pub mod info;
 pub mod options;
 pub mod prepared;

@@ -1,0 +1,102 @@
+//! BULK INSERT from files of a disk in memory.
+#![allow(clippy::unwrap_used)]
+mod common;
+
+use common::{Sink, connect, open};
+use keel_base::env::sim::SimDisk;
+use keel_base::env::{Disk, OpenMode};
+use keel_sql::Session;
+use std::path::Path;
+
+fn session(files: &[(&str, &[u8])]) -> Session {
+    let disk = SimDisk::new();
+    let engine = open(&disk);
+    disk.create_dir_all(Path::new("/in")).unwrap();
+    for (name, bytes) in files {
+        disk.open(Path::new(name), OpenMode::Create).unwrap().write_at(bytes, 0).unwrap();
+    }
+    connect(&engine)
+}
+
+fn run(s: &mut Session, sql: &str) -> String {
+    let mut sink = Sink::default();
+    s.execute_batch(sql, &mut sink);
+    sink.0.finish()
+}
+
+const TABLE: &str = "create table t (id int not null primary key, name varchar(10) null default 'none', amount decimal(8,2) null, day date null)";
+
+#[test]
+fn fields_and_rows_by_their_terminators() {
+    let text = b"1\tone\t1.50\t2024-01-02\n2\t\t\t\r\n3\tthree\t-3\t20240304";
+    let mut s = session(&[("/in/a.txt", text), ("/in/b.txt", b"id|name|x|y||5|f\xE4r|0.5|2024-05-05||")]);
+    run(&mut s, TABLE);
+    assert_eq!(run(&mut s, "bulk insert t from '/in/a.txt'"), "(3 rows affected)\n");
+    let options = "(fieldterminator = '|', rowterminator = '||', firstrow = 2, keepnulls)";
+    assert_eq!(run(&mut s, &format!("bulk insert t from '/in/b.txt' with {options}")), "(1 row affected)\n");
+    let rows = run(&mut s, "select * from t order by id");
+    for line in [
+        "1  | one   | 1.50   | 2024-01-02",
+        "2  | none  | NULL   | NULL",
+        "3  | three | -3.00  | 2024-03-04",
+        "5  | fär   | 0.50   | 2024-05-05",
+    ] {
+        let squeezed = |s: &str| s.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(rows.lines().any(|l| squeezed(l) == squeezed(line)), "{line}\n{rows}");
+    }
+}
+
+#[test]
+fn csv_has_quotes() {
+    let text = b"\xEF\xBB\xBF1,\"a, \"\"b\"\"\n\",2,\r\n2,,,2024-01-01\r\n";
+    let mut s = session(&[("/in/a.csv", text), ("/in/bad.csv", b"9,x\n")]);
+    run(&mut s, TABLE);
+    assert_eq!(run(&mut s, "bulk insert t from '/in/a.csv' with (format = 'csv')"), "(2 rows affected)\n");
+    let quoted = run(&mut s, "select replace(name, char(10), '!') as n from t where id = 1");
+    assert!(quoted.contains("a, \"b\"!"), "{quoted}");
+    assert!(run(&mut s, "bulk insert t from '/in/bad.csv' with (format = 'csv')").contains("Msg 4879"));
+}
+
+#[test]
+fn errors_have_rows_and_columns() {
+    let bad: &[u8] = b"1,one,x,\n2,far too long for it,1,\nz,three,3,\n4,four,4,\n";
+    let mut s = session(&[("/in/bad.csv", bad), ("/in/short.txt", b"1,one\n"), ("/in/null.csv", b",a,1,\n")]);
+    run(&mut s, TABLE);
+    assert!(run(&mut s, "bulk insert t from '/in/none.csv'").contains("Msg 4860"));
+    let all = run(&mut s, "bulk insert t from '/in/bad.csv' with (fieldterminator = ',')");
+    assert!(all.contains("Msg 4864") && all.contains("row 1, column 3 (amount)"), "{all}");
+    assert!(all.contains("Msg 4863") && all.contains("row 2, column 2 (name)"), "{all}");
+    assert!(all.contains("row 3, column 1 (id)") && all.contains("(1 row affected)"), "{all}");
+    let few =
+        run(&mut s, "delete t; bulk insert t from '/in/bad.csv' with (fieldterminator = ',', maxerrors = 1)");
+    assert!(few.contains("Msg 4865"), "{few}");
+    assert!(run(&mut s, "select count(*) as n from t").contains("\n0\n"), "nothing of it stays");
+    let batched =
+        "bulk insert t from '/in/null.csv' with (fieldterminator = ',', batchsize = 1, maxerrors = 0)";
+    let batched = run(&mut s, batched);
+    assert!(batched.contains("Msg 4869") && batched.contains("Msg 4865"), "{batched}");
+    assert!(
+        run(&mut s, "bulk insert t from '/in/short.txt' with (fieldterminator = ',')").contains("Msg 4832")
+    );
+    assert!(run(&mut s, "bulk insert t from '/in/bad.csv' with (formatfile = 'x')").contains("Msg 40517"));
+}
+
+#[test]
+fn identity_values_come_from_the_file_when_kept() {
+    let wide: Vec<u8> = "\u{FEFF}7\tseven\n9\tnine\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let mut s = session(&[("/in/w.txt", &wide)]);
+    run(&mut s, "create table i (id int identity primary key, name nvarchar(20))");
+    assert_eq!(
+        run(&mut s, "bulk insert i from '/in/w.txt' with (datafiletype = 'widechar')"),
+        "(2 rows affected)\n"
+    );
+    assert_eq!(
+        run(&mut s, "bulk insert i from '/in/w.txt' with (keepidentity, batchsize = 1)"),
+        "(2 rows affected)\n"
+    );
+    let ids = run(
+        &mut s,
+        "select string_agg(cast(id as varchar(10)), ',') within group (order by id) as ids from i",
+    );
+    assert!(ids.contains("1,2,7,9"), "{ids}");
+}
