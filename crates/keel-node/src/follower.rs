@@ -17,7 +17,7 @@ use std::time::Duration;
 /// The tree whose changes are announced: the catalog of every database.
 pub const CATALOG_TREE: TreeId = TreeId(1);
 
-/// Called with a position; from redo threads, so it must not wait for redo.
+/// Called with a position, from redo threads and from changes of role: it must neither wait for redo nor change a role.
 pub type PositionHook = Arc<dyn Fn(Lsn) + Send + Sync>;
 
 /// A streaming transaction, as checkpoints see it.

@@ -6,15 +6,18 @@
 //!
 //! ## The life of a transaction
 //! ```text
-//! begin ─► read: snapshot at max(hardened, what it has observed)
+//! begin ─► read: snapshot at max(hardened and agreed, what it has observed)
 //!       ─► write: X lock ► version in the delta under its status ► redo record in its private buffer
 //!       ─► commit: seal the buffer ► log.append ── stamp: status := commit LSN (inside the append)
-//!                  ► locks go ► wait(hardened ≥ commit LSN) ► the caller may reply
+//!                  ► locks go ► wait(hardened ≥ commit LSN) ► gate(agreed ≥ commit LSN) ► the caller may reply
 //! ```
 //! * **Locks go at append, replies go at hardened.** Whoever reads a row that is committed but not hardened (a writer,
 //!   under the lock) remembers the LSN in `observed` and waits for it before replying, even when it wrote nothing itself.
 //! * **A large transaction streams**: when its buffer is full the records go to the log early under a stream id, and the
 //!   commit group decides. Its versions are undecided in the delta all the while.
+//! * **In an availability group** ([`role`]) a commit also waits for those whom its group waits for, at a gate that costs a
+//!   database of its own two loads; a secondary takes the primary's blocks, and redo makes them rows for
+//!   readers. Roles change in place. New copies are [seeded](seed).
 //! * **A volatile database** (tempdb) has no log: commits take their LSN from a counter.
 //!
 //! ## Positions of a database
@@ -28,14 +31,15 @@
 //! write fails with [`TxnError::OutOfMemory`] before anybody else is hurt.
 //!
 //! ## Deliberately absent
-//! SQL, sessions, sockets, replicas (they come between `append` and `hardened`).
+//! SQL, sessions, sockets; who is primary, who is waited for, and how blocks travel: those decide and call.
 
 pub mod check;
+mod checkpoint;
 pub mod checksum;
 pub mod control;
 pub mod database;
 pub mod error;
-pub mod follower;
+mod follower;
 mod gate;
 pub mod housekeeping;
 pub mod instance;

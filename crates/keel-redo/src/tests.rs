@@ -1,5 +1,7 @@
 //! Replay against a model: whatever the number of workers, each key sees the same changes in the same order.
 
+mod continuous;
+
 use crate::record::{Change, GroupKind, RecordBuffer, RowRecord};
 use crate::{LogSource, RedoError, RedoOptions, Target, replay};
 use keel_base::env::sim::{SimDisk, SplitMix, env};

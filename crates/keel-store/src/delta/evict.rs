@@ -2,7 +2,7 @@
 //!
 //! Each reader has a root with checkpoint LSN `C` and sees changes up to `S` (a reader of the newest versions: all).
 //! Only the delta can show it the changes in `(C, S]`: its **gap**. A change is *in the base* when its LSN is at or
-//! below the checkpoint LSN `P` of the newest root and in nobody's gap ([`Coverage::has`]). So an open snapshot holds
+//! below the checkpoint LSN `P` of the newest root and in nobody's gap (`Coverage::has`). So an open snapshot holds
 //! back what changed between its root's checkpoint and itself, not what comes after.
 //!
 //! ```text

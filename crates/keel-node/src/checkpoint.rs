@@ -1,0 +1,135 @@
+//! Checkpoints: when a database merges its rows into the base tree, how fast, and where a replay must begin afterwards.
+//!
+//! A checkpoint takes what readers may see: what is hardened, in a group also agreed, on a secondary also applied. So the
+//! base tree never holds what the group could still take back.
+
+use crate::database::{Database, encode_meta};
+use crate::error::DbError;
+use crate::housekeeping::Pace;
+use crate::marker::Marker;
+use crate::role::Role;
+use keel_base::Lsn;
+use keel_store::base::PAGE_SIZE;
+use keel_store::{CheckpointOptions, Traces};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// A chunk of a checkpoint is written and synced at once; small, so that a commit's sync never waits long behind it.
+const CHECKPOINT_CHUNK_BYTES: usize = 4 << 20;
+/// Bytes of pages that a merge is expected to write per byte of delta, at worst.
+const MERGE_AMPLIFICATION: u64 = 16;
+impl Database {
+    /// Merges everything hardened (in a group: agreed and applied) so far into the base tree and gives log space back, as fast as the limit allows.
+    pub fn checkpoint(&self) -> Result<(), DbError> {
+        self.run_checkpoint(false)
+    }
+
+    /// The same, spread over time.
+    pub(crate) fn checkpoint_in_background(&self) -> Result<(), DbError> {
+        if self.is_closed() {
+            return Ok(());
+        }
+        self.run_checkpoint(true)
+    }
+
+    /// Bytes a second that a checkpoint may write: the limit of the instance, and for one in the background what spreads
+    /// it over half the time since the last. The second value says whether the rate is only a wish.
+    fn checkpoint_rate(&self, background: bool, now: Duration) -> (u64, bool) {
+        let limit = self.instance.options().checkpoint_bytes_per_second;
+        if !background {
+            return (limit, false);
+        }
+        let delta = self.store.delta_bytes();
+        let file = self.store.base().root().stats().used_pages * PAGE_SIZE as u64;
+        // A changed row costs a page at worst, the whole file at most.
+        let expected = (delta * MERGE_AMPLIFICATION).min(file + delta);
+        let last = Duration::from_nanos(self.last_checkpoint_nanos.load(Ordering::Relaxed));
+        let wish = (expected as f64 / (now.saturating_sub(last) / 2).as_secs_f64().max(0.001)) as u64;
+        if limit == 0 || wish < limit { (wish.max(1), true) } else { (limit, false) }
+    }
+
+    fn run_checkpoint(&self, background: bool) -> Result<(), DbError> {
+        self.checkpoint_asked.store(false, Ordering::Release);
+        if !self.is_readable() {
+            // The base has rows that are ahead of the rest: there is no point yet at which all are the same age.
+            return Ok(());
+        }
+        self.advance_visible();
+        let checkpoint = {
+            let _nobody_drops = self.dropping.write();
+            self.store.begin_checkpoint()
+        };
+        let lsn = checkpoint.lsn();
+        let redo_start = self.replay_must_begin(lsn);
+        let moved = lsn > Lsn(self.checkpoint.load(Ordering::Acquire));
+        if !moved && redo_start == Lsn(self.redo_start.load(Ordering::Acquire)) {
+            drop(checkpoint);
+            // Nothing to merge, but a reader that held up the eviction may have gone.
+            self.store.evict(Traces::Keep);
+            self.forget_traces_when_full();
+            self.settle_seeding()?;
+            self.poke_redo();
+            return Ok(());
+        }
+        let clock = self.instance.env().clock.as_ref();
+        let began = clock.now();
+        let (bytes_per_second, yields) = self.checkpoint_rate(background, began);
+        let pace = Pace { database: self, bytes_per_second, yields, began, written: AtomicU64::new(0) };
+        let meta = encode_meta(self.control.log_id, redo_start);
+        let options =
+            CheckpointOptions { meta: Some(&meta), throttle: &pace, chunk_bytes: CHECKPOINT_CHUNK_BYTES };
+        let report = checkpoint.run(&options)?;
+        self.forget_traces_when_full();
+        assert!(report.lsn == lsn, "the checkpoint stands where it began");
+        self.checkpoint.fetch_max(lsn.0, Ordering::AcqRel);
+        self.redo_start.fetch_max(redo_start.0, Ordering::AcqRel);
+        self.give_log_back();
+        self.settle_seeding()?;
+        // Redo may have been waiting for memory.
+        self.poke_redo();
+        self.counters.checkpoints.fetch_add(1, Ordering::Relaxed);
+        self.counters.checkpoint_pages.fetch_add(report.merge.pages_written, Ordering::Relaxed);
+        let took = clock.now().saturating_sub(began);
+        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.counters.checkpoint_nanos.fetch_add(took, Ordering::Relaxed);
+        let now = u64::try_from(clock.now().as_nanos()).unwrap_or(u64::MAX);
+        self.last_checkpoint_nanos.store(now, Ordering::Relaxed);
+        self.positions().assert_ordered();
+        Ok(())
+    }
+
+    /// What open SNAPSHOT transactions want to know of others' changes gives way before writers are slowed.
+    fn forget_traces_when_full(&self) {
+        if self.instance.delta_bytes() > self.instance.pressure().checkpoint_bytes {
+            self.store.evict(Traces::Forget);
+        }
+    }
+
+    /// Where a replay must begin that has everything up to `checkpoint`: before the first record of each stream that is
+    /// open there, or was and has committed since; and not inside a group, which the agreed point may be.
+    fn replay_must_begin(&self, checkpoint: Lsn) -> Lsn {
+        let mut streams = self.follower.streams.lock();
+        streams.retain(|_, stream| stream.committed.is_none_or(|end| end > checkpoint));
+        let first = streams.values().map(|stream| stream.first).min().unwrap_or(checkpoint);
+        drop(streams);
+        let border = match (&self.log, self.role()) {
+            (Some(log), Role::Primary) => {
+                log.border_before(checkpoint).unwrap_or(Lsn(self.redo_start.load(Ordering::Acquire)))
+            }
+            _ => checkpoint,
+        };
+        first.min(border).max(Lsn(self.redo_start.load(Ordering::Acquire)))
+    }
+
+    /// A seeded base tree that the log has caught up with is like any other.
+    fn settle_seeding(&self) -> Result<(), DbError> {
+        let Some(log) = self.log.as_ref().filter(|_| self.role() != Role::Standalone) else { return Ok(()) };
+        let env = self.instance.env();
+        if Marker::read(env, &self.dir)?.is_some_and(|marker| marker.seeding)
+            && log.hardened() >= self.store.base().root().highest_lsn()
+        {
+            Marker { seeding: false }.write(env, &self.dir)?;
+        }
+        Ok(())
+    }
+}
