@@ -8,8 +8,8 @@ use crate::errors;
 use crate::map::{db_error, txn_error};
 use arc_swap::ArcSwap;
 use hashbrown::HashMap;
-use keel_base::{DatabaseId, TreeId};
-use keel_node::{Database, Direction, Isolation, Transaction};
+use keel_base::{DatabaseId, Lsn, TreeId};
+use keel_node::{Database, Direction, Isolation, Role, Transaction};
 use keel_query::catalog::{Catalog, ObjectId};
 use keel_store::row;
 use keel_types::error::Result;
@@ -46,8 +46,8 @@ pub struct DatabaseEntry {
     pub open_transactions: AtomicU32,
     dropped: AtomicBool,
     restoring: AtomicBool,
-    /// The catalog has to be read again before it is used.
-    stale: AtomicBool,
+    /// 0, or: the catalog has changed, as readers at this position and later see it.
+    stale: AtomicU64,
     refreshing: Mutex<()>,
 }
 
@@ -126,7 +126,7 @@ impl DatabaseEntry {
     /// Reads the catalog of an open database.
     pub fn load(id: DatabaseId, name: &str, store: Arc<Database>) -> Result<Arc<DatabaseEntry>> {
         let stored = Stored::read(id, name, &store)?;
-        Ok(Arc::new(DatabaseEntry {
+        let entry = Arc::new(DatabaseEntry {
             id,
             store,
             name: RwLock::new(name.into()),
@@ -144,28 +144,35 @@ impl DatabaseEntry {
             open_transactions: AtomicU32::new(0),
             dropped: AtomicBool::new(false),
             restoring: AtomicBool::new(false),
-            stale: AtomicBool::new(false),
+            stale: AtomicU64::new(0),
             refreshing: Mutex::new(()),
-        }))
+        });
+        let changed = Arc::downgrade(&entry);
+        entry.store.set_catalog_hook(Some(Arc::new(move |position| {
+            if let Some(entry) = changed.upgrade() {
+                entry.mark_stale(position);
+            }
+        })));
+        Ok(entry)
     }
 
-    /// The catalog changed under the entry: redo has applied a change of it, or the role is another. It is read again
-    /// before it is used next. Called from redo's threads too, and cheap.
-    pub fn mark_stale(&self) {
-        self.stale.store(true, Ordering::Release);
+    /// The catalog changed under the entry: redo has applied a change that readers at `position` will see, or (position 0)
+    /// the role is another. It is read again before it is used from there on. Called by redo's threads, and cheap.
+    pub fn mark_stale(&self, position: Lsn) {
+        self.stale.fetch_max(position.0.max(1), Ordering::AcqRel);
     }
 
     /// Reads the catalog again if it has to be.
     fn refresh(&self) {
         let _one = self.refreshing.lock();
-        if !self.stale.swap(false, Ordering::AcqRel) {
+        let stale = self.stale.load(Ordering::Acquire);
+        if stale == 0 || self.store.applied().0 < stale {
             return;
         }
         // A copy that cannot be read is refused to everybody by its role; the next reader tries again.
-        let Ok(stored) = Stored::read(self.id, &self.name(), &self.store) else {
-            self.mark_stale();
-            return;
-        };
+        let Ok(stored) = Stored::read(self.id, &self.name(), &self.store) else { return };
+        // What redo has changed since is for the next reader.
+        let _ = self.stale.compare_exchange(stale, 0, Ordering::AcqRel, Ordering::Acquire);
         self.next_object.fetch_max(stored.next_object(), Ordering::Relaxed);
         self.next_tree.fetch_max(stored.next_tree(), Ordering::Relaxed);
         self.rowversion.store(stored.rowversion(), Ordering::Relaxed);
@@ -208,7 +215,7 @@ impl DatabaseEntry {
     /// The version of the published catalog: one load, for plan validation.
     #[must_use]
     pub fn version(&self) -> u64 {
-        if self.stale.load(Ordering::Acquire) {
+        if self.stale.load(Ordering::Acquire) != 0 {
             self.refresh();
         }
         self.version.load(Ordering::Acquire)
@@ -217,7 +224,7 @@ impl DatabaseEntry {
     /// The published catalog, once its commit is hardened.
     #[must_use]
     pub fn picture(&self) -> Arc<Picture> {
-        if self.stale.load(Ordering::Acquire) {
+        if self.stale.load(Ordering::Acquire) != 0 {
             self.refresh();
         }
         let mut pending = self.pending.lock();
@@ -453,7 +460,9 @@ impl DatabaseEntry {
 
     /// Closes it for good: counters saved, checkpoint taken.
     pub fn close(&self) -> Result<()> {
-        self.save_counters()?;
+        if matches!(self.store.role(), Role::Standalone | Role::Primary) {
+            self.save_counters()?;
+        }
         self.store.close().map_err(|e| db_error(e, &self.name()))
     }
 

@@ -6,6 +6,7 @@
 pub mod catalog;
 mod cursors;
 mod execute;
+mod hadr;
 mod prepared;
 mod server;
 mod sessions;
@@ -54,6 +55,7 @@ pub static ALL: &[Procedure] = &[
     p("sp_releaseapplock", sessions::sp_releaseapplock),
     p("sp_configure", server::sp_configure),
     p("sp_rename", server::sp_rename),
+    p("sp_keel_wait_for_lsn", hadr::sp_keel_wait_for_lsn),
     p("sp_recompile", server::nothing),
     p("sp_addmessage", server::sp_addmessage),
     p("sp_dropmessage", server::sp_dropmessage),

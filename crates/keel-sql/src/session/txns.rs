@@ -4,7 +4,7 @@ use crate::engine::{DatabaseEntry, Engine, OpenTransaction, SessionShared, TABLE
 use crate::errors;
 use crate::map::txn_error;
 use keel_base::DatabaseId;
-use keel_node::{Agent, Isolation, Mark, Transaction};
+use keel_node::{Agent, Isolation, Mark, Role, Transaction};
 use keel_query::{IsolationLevel, Transactions};
 use keel_types::error::Result;
 use std::sync::Arc;
@@ -81,8 +81,17 @@ impl TxnSet {
         let Some(entry) = self.engine.database_by_id(database) else {
             return Err(errors::no_database(database.0));
         };
+        if matches!(entry.store.role(), Role::Secondary | Role::Resolving)
+            && let Some(hadr) = self.engine.hadr()
+        {
+            let intent = self.shared.login.read_only_intent;
+            crate::hadr::access::session(&hadr.state(), &entry.name(), intent)?;
+        }
         let version = entry.version();
-        let snapshot = self.isolation == IsolationLevel::Snapshot && database != TABLE_VARIABLES;
+        // On a secondary everything reads a snapshot anyway, and allows it.
+        let snapshot = self.isolation == IsolationLevel::Snapshot
+            && database != TABLE_VARIABLES
+            && entry.store.role() != Role::Secondary;
         if snapshot && database != TEMPDB && !entry.picture().settings().allow_snapshot {
             return Err(errors::snapshot_not_allowed(entry.name()));
         }

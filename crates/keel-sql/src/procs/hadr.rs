@@ -1,0 +1,53 @@
+//! Reading one's own writes on a secondary.
+
+use super::{Outcome, argument, number};
+use crate::errors;
+use crate::hadr::lsn;
+use crate::run::{Argument, Returned, Runner};
+use keel_base::Lsn;
+use keel_query::SessionInfo as _;
+use keel_types::{SqlError, Value};
+use std::time::{Duration, Instant};
+
+/// Waits are cut so that an attention or KILL is noticed.
+const SLICE: Duration = Duration::from_millis(50);
+/// Wait without `@timeout_ms`.
+const TIMEOUT_MS_DEFAULT: i64 = 15_000;
+
+/// `sp_keel_wait_for_lsn @lsn numeric(25,0), @timeout_ms int = 15000`: returns 0 once readers of the current database see
+/// every commit up to `@lsn` (of `sys.fn_keel_commit_lsn()`), 1 when the time is over first.
+pub(super) fn sp_keel_wait_for_lsn(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let bad = || {
+        SqlError::new(
+            8114,
+            16,
+            5,
+            "Error converting @lsn to a position in the log: use what sys.fn_keel_commit_lsn() returned.",
+        )
+    };
+    let value = argument(args, "lsn", 0).and_then(|a| a.value.as_ref());
+    let position = match value {
+        Some(Value::Decimal(d)) if d.scale == 0 => lsn::from_number(d.mantissa()),
+        Some(Value::Int(n)) => lsn::from_number(i128::from(*n)),
+        Some(Value::Str(s)) => s.trim().parse().ok().and_then(lsn::from_number),
+        _ => None,
+    };
+    let target = Lsn(position.ok_or_else(bad)?);
+    let timeout = number(args, "timeout_ms", 1).unwrap_or(TIMEOUT_MS_DEFAULT).max(0).cast_unsigned();
+    let entry = runner.info.current_database();
+    let deadline = Instant::now() + Duration::from_millis(timeout);
+    loop {
+        if entry.store.applied() >= target {
+            return Ok(Returned::default());
+        }
+        if runner.info.cancelled() {
+            return Err(errors::cancelled().into());
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(Returned { status: 1, ..Returned::default() });
+        }
+        // False only when the slice is over; the loop asks again.
+        entry.store.wait_applied(target, left.min(SLICE));
+    }
+}
