@@ -37,6 +37,8 @@ pub struct Config {
     pub max_packet_size: usize,
     /// Stack of a session's thread, in KB; deeply nested T-SQL needs it.
     pub session_stack: usize,
+    /// Availability groups may be made here (`SERVERPROPERTY('IsHadrEnabled')`).
+    pub hadr: bool,
     /// Write the error log to standard error too.
     pub log_to_stderr: bool,
 }
@@ -57,6 +59,7 @@ impl Default for Config {
             max_connections: 32_767,
             max_packet_size: keel_tds::limits::PACKET_BYTES_MAX,
             session_stack: 16 * 1024,
+            hadr: true,
             log_to_stderr: true,
         }
     }

@@ -13,6 +13,7 @@ use keel_sql::{Engine, EngineOptions, LoginRecord, PasswordHasher};
 use crate::backend::EngineBackend;
 use crate::config::Config;
 use crate::errorlog::ErrorLog;
+use crate::hadr::Replication;
 use crate::password::{self, Passwords};
 use crate::server::Server;
 
@@ -23,6 +24,7 @@ const SA_PASSWORD_VARIABLE: &str = "MSSQL_SA_PASSWORD";
 pub struct Instance {
     engine: Arc<Engine>,
     server: Server,
+    replication: Option<Arc<Replication>>,
     log: Arc<ErrorLog>,
     /// Held until the instance has stopped.
     _lock: DirectoryLock,
@@ -69,13 +71,14 @@ impl Instance {
             engine.set_trace_flag(i32::try_from(*flag).context("a trace flag is a small number")?, true);
         }
         ensure_sa(&engine, &passwords, &log)?;
+        let replication = if config.hadr { Some(Replication::start(&engine, &log)?) } else { None };
         let backend = Arc::new(EngineBackend(Arc::clone(&engine)));
         let server = Server::start(config, backend, passwords, Arc::clone(&log))?;
         for address in server.addresses() {
             log.entry("Server", &format!("Server is listening on {address}."));
         }
         log.entry("Server", "The server is now ready for client connections.");
-        Ok(Instance { engine, server, log, _lock: lock })
+        Ok(Instance { engine, server, replication, log, _lock: lock })
     }
 
     /// Addresses bound.
@@ -94,6 +97,9 @@ impl Instance {
         self.log.entry("Server", "The server is shutting down.");
         if !self.server.stop() {
             self.log.entry("Server", "Some sessions did not end in time.");
+        }
+        if let Some(replication) = &self.replication {
+            replication.stop();
         }
         self.engine.shutdown();
         self.log.entry("Server", "The server has shut down.");

@@ -38,6 +38,7 @@ pub mod config;
 pub mod decode;
 pub mod encode;
 pub mod errorlog;
+pub mod hadr;
 pub mod instance;
 pub mod link;
 pub mod login;

@@ -1,8 +1,9 @@
-//! The `keel` binary: `serve` runs a server, `sql` talks to one.
+//! The `keel` binary: `serve` runs a server, `sql` talks to one; `init`, `join` and `group` make availability groups.
 //!
 //! Both are thin: `serve` hands its configuration to [`keel_server::instance`], `sql` is a client like any other and
 //! knows the server only through the wire.
 
+mod groups;
 mod serve;
 mod sql;
 
@@ -22,12 +23,18 @@ struct Cli {
 enum Command {
     Serve(serve::Serve),
     Sql(Box<sql::Sql>),
+    Init(groups::Init),
+    Join(groups::Join),
+    Group(groups::Group),
 }
 
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Serve(serve) => serve.run(),
         Command::Sql(sql) => sql.run(),
+        Command::Init(init) => init.run(),
+        Command::Join(join) => join.run(),
+        Command::Group(group) => group.run(),
     }
 }
 

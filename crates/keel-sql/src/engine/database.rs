@@ -46,6 +46,8 @@ pub struct DatabaseEntry {
     pub open_transactions: AtomicU32,
     dropped: AtomicBool,
     restoring: AtomicBool,
+    /// Commits made as a group's primary, how long their sessions waited, and the longest wait, nanoseconds.
+    group_commits: [AtomicU64; 3],
     /// 0, or: the catalog has changed, as readers at this position and later see it.
     stale: AtomicU64,
     refreshing: Mutex<()>,
@@ -144,6 +146,7 @@ impl DatabaseEntry {
             open_transactions: AtomicU32::new(0),
             dropped: AtomicBool::new(false),
             restoring: AtomicBool::new(false),
+            group_commits: Default::default(),
             stale: AtomicU64::new(0),
             refreshing: Mutex::new(()),
         });
@@ -181,6 +184,21 @@ impl DatabaseEntry {
         let version = self.picture.load().version() + 1;
         self.picture.store(Arc::new(stored.picture.at_version(version)));
         self.version.store(version, Ordering::Release);
+    }
+
+    /// A commit as a group's primary was hardened wherever it had to be, after so long.
+    pub fn note_group_commit(&self, waited: std::time::Duration) {
+        let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+        let [count, total, longest] = &self.group_commits;
+        count.fetch_add(1, Ordering::Relaxed);
+        total.fetch_add(nanos, Ordering::Relaxed);
+        longest.fetch_max(nanos, Ordering::Relaxed);
+    }
+
+    /// Commits made as a group's primary, the nanoseconds their sessions waited, and the longest wait.
+    #[must_use]
+    pub fn group_commits(&self) -> [u64; 3] {
+        [0, 1, 2].map(|i| self.group_commits[i].load(Ordering::Relaxed))
     }
 
     /// A copy that was in an availability group and is in none: it takes nothing but more log.

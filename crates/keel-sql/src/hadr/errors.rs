@@ -225,6 +225,12 @@ error_functions! {
     /// SET PARTNER, SET WITNESS.
     mirroring() = 1416, 16, 31, "Database mirroring is not supported in this version of Evenkeel. Use an availability group.";
 
+    // Join tokens.
+    /// Not a token.
+    bad_join_token() = 50_600, 16, 1, "This is not a join token.";
+    /// It was refused, or its issuer cannot be reached.
+    join_token_refused(detail) = 50_601, 16, 1, "The join token cannot be used: {detail}";
+
     // Endpoints and certificates.
     /// One mirroring endpoint.
     second_endpoint() = 7862, 16, 1, "An endpoint of the requested type already exists.  Only one endpoint of this type is supported.  Use ALTER ENDPOINT or DROP the existing endpoint and execute the CREATE ENDPOINT statement.";

@@ -70,6 +70,15 @@ pub trait Hadr: Send + Sync {
     /// The newest entries of the health log, oldest first.
     fn health_log(&self) -> Vec<HealthEvent>;
 
+    /// This instance, and those that it and they trust through join tokens: server name and endpoint URL.
+    fn members(&self) -> Vec<(String, String)>;
+
+    /// Makes a join token for other instances, good for `hours`. `url` is where this instance's endpoint is reached.
+    fn invite(&self, url: &str, hours: u32) -> Result<String>;
+
+    /// Uses a join token: this instance and those that its issuer knows trust each other from now on.
+    fn use_invitation(&self, token: &str, url: &str) -> Result<()>;
+
     /// A database was dropped here; it was in no group.
     fn database_dropped(&self, name: &str);
 

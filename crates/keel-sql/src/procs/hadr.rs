@@ -1,12 +1,12 @@
-//! Reading one's own writes on a secondary.
+//! Reading one's own writes on a secondary; join tokens.
 
-use super::{Outcome, argument, number};
+use super::{Outcome, argument, number, ok, string};
 use crate::errors;
 use crate::hadr::lsn;
 use crate::run::{Argument, Returned, Runner};
 use keel_base::Lsn;
 use keel_query::SessionInfo as _;
-use keel_types::{SqlError, Value};
+use keel_types::{Length, SqlError, SqlType, Value};
 use std::time::{Duration, Instant};
 
 /// Waits are cut so that an attention or KILL is noticed.
@@ -50,4 +50,30 @@ pub(super) fn sp_keel_wait_for_lsn(runner: &mut Runner<'_>, args: &[Argument]) -
         // False only when the slice is over; the loop asks again.
         entry.store.wait_applied(target, left.min(SLICE));
     }
+}
+
+/// Hours that a join token is good for unless `@hours` says otherwise.
+const TOKEN_HOURS_DEFAULT: u32 = 24;
+
+/// `sp_keel_invite @url nvarchar(256), @hours int = 24`: a result set with a token that makes other instances trusted. `@url`
+/// is the `TCP://host:port` that they reach this instance's endpoint at.
+pub(super) fn sp_keel_invite(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    runner.sysadmin()?;
+    let url = string(args, "url", 0).unwrap_or_default();
+    crate::hadr::build::tcp_url(&url).ok_or_else(|| crate::hadr::errors::bad_endpoint_url(&url))?;
+    let hours = number(args, "hours", 1).and_then(|n| u32::try_from(n).ok()).unwrap_or(TOKEN_HOURS_DEFAULT);
+    let hadr = runner.info.engine.hadr().cloned().ok_or_else(crate::hadr::errors::feature_off)?;
+    let token = hadr.invite(&url, hours)?;
+    runner.result_set(&[("token", SqlType::NVarChar(Length::Limited(4000)))], &[vec![Value::str(token)]])?;
+    ok()
+}
+
+/// `sp_keel_join @token nvarchar(4000), @url nvarchar(256)`: trust between this instance and all that the token's issuer knows.
+pub(super) fn sp_keel_join(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    runner.sysadmin()?;
+    let url = string(args, "url", 1).unwrap_or_default();
+    crate::hadr::build::tcp_url(&url).ok_or_else(|| crate::hadr::errors::bad_endpoint_url(&url))?;
+    let hadr = runner.info.engine.hadr().cloned().ok_or_else(crate::hadr::errors::feature_off)?;
+    hadr.use_invitation(&string(args, "token", 0).unwrap_or_default(), &url)?;
+    ok()
 }

@@ -8,7 +8,7 @@ use keel_node::{Agent, Isolation, Mark, Role, Transaction};
 use keel_query::{IsolationLevel, Transactions};
 use keel_types::error::Result;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Transactions begun so far.
 pub struct TxnSet {
@@ -164,8 +164,11 @@ impl TxnSet {
             }
         }
         for (commit, entry) in waiting {
-            if let Err(e) = commit.wait() {
-                failed.get_or_insert(txn_error(e, &entry.name(), self.session));
+            let since = (entry.store.role() == Role::Primary).then(Instant::now);
+            match (commit.wait(), since) {
+                (Err(e), _) => drop(failed.get_or_insert(txn_error(e, &entry.name(), self.session))),
+                (Ok(()), Some(since)) => entry.note_group_commit(since.elapsed()),
+                (Ok(()), None) => {}
             }
         }
         failed.map_or(Ok(()), Err)

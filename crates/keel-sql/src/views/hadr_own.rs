@@ -32,6 +32,10 @@ pub(super) static VIEWS: &[SystemView] = &[
     view("dm_keel_divergent_log", &[
         ("group_id", GUID), ("database_name", NAME), ("from_lsn", LSN), ("to_lsn", LSN), ("size_bytes", BIG),
     ], divergent),
+    view("dm_keel_members", &[("server_name", N256), ("endpoint_url", N256)], |cx| {
+        let members = cx.engine.hadr().map(|h| h.members()).unwrap_or_default();
+        members.into_iter().map(|(name, url)| vec![text(name), text(url)]).collect()
+    }),
     view("dm_keel_health_log", &[
         ("time_utc", DATE), ("event_name", N128), ("group_name", NAME), ("replica_server_name", N256),
         ("database_name", NAME), ("error_number", INT), ("message", TEXT),

@@ -274,6 +274,18 @@ impl Hadr for Fake {
         self.inner.lock().events.clone()
     }
 
+    fn members(&self) -> Vec<(String, String)> {
+        vec![("N2".to_owned(), "TCP://n2:5022".to_owned())]
+    }
+
+    fn invite(&self, url: &str, hours: u32) -> Result<String> {
+        Ok(format!("token for {url}, {hours} hours"))
+    }
+
+    fn use_invitation(&self, token: &str, _url: &str) -> Result<()> {
+        if token.starts_with("token") { Ok(()) } else { Err(errors::bad_join_token()) }
+    }
+
     fn database_dropped(&self, _name: &str) {}
 
     fn make_certificate(&self, subject: &str, start: i64, expiry: i64) -> Result<MadeCertificate> {

@@ -138,7 +138,8 @@ impl Sql {
         }
     }
 
-    fn sql(self) -> anyhow::Result<u8> {
+    /// The same, with the exit status.
+    pub fn sql(self) -> anyhow::Result<u8> {
         let mut variables: HashMap<String, String> = HashMap::new();
         for assignment in &self.variable {
             let (name, value) = assignment

@@ -1,0 +1,238 @@
+//! What the groups ask of the instance: access follows roles, seeded databases appear, events are logged.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use keel_base::Lsn;
+use keel_cluster::{GroupDatabaseId, LeaveReason, LogEntry, LogEvent, ReplicaId, RoleStatus};
+use keel_group::{Groups, Host, Place, RoleChange};
+use keel_node::{Database, DbOptions};
+use keel_sql::Engine;
+use keel_sql::engine::DatabaseEntry;
+use keel_sql::hadr::HealthEvent;
+
+use super::health::HealthLog;
+use crate::errorlog::ErrorLog;
+
+/// See the module's chapter.
+pub(super) struct ServerHost {
+    pub(super) engine: Weak<Engine>,
+    pub(super) log: Arc<ErrorLog>,
+    pub(super) health: HealthLog,
+    /// Set once the groups run; for the names in events.
+    pub(super) groups: OnceLock<Weak<Groups>>,
+}
+
+/// The names of what an event is about.
+#[derive(Default)]
+struct Names {
+    group: Option<String>,
+    database: Option<String>,
+    replica: Option<String>,
+}
+
+impl ServerHost {
+    fn names(
+        &self,
+        group: Option<keel_cluster::GroupId>,
+        database: Option<GroupDatabaseId>,
+        replica: Option<ReplicaId>,
+    ) -> Names {
+        let Some(groups) = self.groups.get().and_then(Weak::upgrade) else { return Names::default() };
+        let state = groups.state();
+        let of = |c: &&keel_cluster::GroupConfig| {
+            group.is_none_or(|g| c.id == g) && database.is_none_or(|d| c.database(d).is_some())
+        };
+        let configs: Vec<_> = state.groups.iter().map(|g| &g.config).collect();
+        let Some(config) = configs.into_iter().find(of) else { return Names::default() };
+        Names {
+            group: Some(config.name.clone()),
+            database: database.and_then(|d| config.database(d)).map(|d| d.name.clone()),
+            replica: replica.and_then(|r| config.replica(r)).map(|r| r.server_name.clone()),
+        }
+    }
+
+    fn event(&self, name: &str, number: i32, text: String, names: Names) {
+        self.log.entry("AlwaysOn", &text);
+        self.health.write(HealthEvent {
+            time_utc: 0,
+            name: name.to_owned(),
+            group: names.group,
+            replica: names.replica,
+            database: names.database,
+            number,
+            text,
+        });
+    }
+
+    fn entry(&self, engine: &Engine, name: &str) -> Option<Arc<DatabaseEntry>> {
+        engine.database(name)
+    }
+}
+
+impl Host for ServerHost {
+    fn role_changed(&self, change: &RoleChange) {
+        let Some(engine) = self.engine.upgrade() else { return };
+        let Some(entry) = self.entry(&engine, &change.name) else { return };
+        // Members of the group never take only log, unless they have left it.
+        let restoring = change.role.is_none() && !change.usable;
+        if let Err(e) = engine.set_restoring(&entry, restoring) {
+            self.log.entry("AlwaysOn", &format!("Database '{}': {}", change.name, e.message));
+        }
+        // A database that has just entered a group as primary serves its sessions on; everybody else's role ends them.
+        if change.role != Some(RoleStatus::Primary) && !(change.role.is_none() && change.usable) {
+            let ended = engine.end_sessions_in(entry.id);
+            if ended > 0 {
+                let text = format!(
+                    "Nonqualified transactions are being rolled back in database {} for an Always On Availability \
+                     Groups state change: {ended} sessions ended.",
+                    change.name
+                );
+                self.log.entry("AlwaysOn", &text);
+            }
+        }
+        entry.mark_stale(Lsn(0));
+    }
+
+    fn log(&self, entry: &LogEntry) {
+        let replica = match &entry.what {
+            LogEvent::ReplicaConnected(r) | LogEvent::Synchronized(r) | LogEvent::NeedsSeeding(r) => Some(*r),
+            LogEvent::ReplicaDisconnected { replica, .. } | LogEvent::NotSynchronized { replica, .. } => {
+                Some(*replica)
+            }
+            _ => None,
+        };
+        let names = self.names(entry.group, entry.database, replica);
+        let (name, number, text) = words(&entry.what, &names);
+        self.event(name, number, text, names);
+    }
+
+    fn note(&self, database: Option<GroupDatabaseId>, text: &str) {
+        let names = database.map(|d| self.names(None, Some(d), None)).unwrap_or_default();
+        self.event("error_reported", 0, text.to_owned(), names);
+    }
+
+    fn place(&self, name: &str) -> Result<Place, String> {
+        let engine = self.engine.upgrade().ok_or("the instance stops")?;
+        let (id, dir) = engine.reserve_place(name).map_err(|e| e.message.clone())?;
+        Ok(Place { instance: Arc::clone(engine.instance()), id, dir, options: DbOptions::default() })
+    }
+
+    fn seeded(&self, name: &str, place: &Place, database: &Arc<Database>) -> Result<(), String> {
+        let engine = self.engine.upgrade().ok_or("the instance stops")?;
+        let adopted = engine.adopt_database(name, place.id, Arc::clone(database));
+        adopted.map_err(|e| e.message.clone())
+    }
+
+    fn seeding_ended(&self, _name: &str, place: &Place) {
+        if let Some(engine) = self.engine.upgrade() {
+            engine.release_place(place.id);
+        }
+    }
+}
+
+/// An event's name, the product's number, and one line about it.
+fn words(event: &LogEvent, names: &Names) -> (&'static str, i32, String) {
+    let group = names.group.as_deref().unwrap_or("?");
+    let replica = names.replica.as_deref().unwrap_or("?");
+    let database = names.database.as_deref().unwrap_or("?");
+    match event {
+        LogEvent::RoleChanged { from, to, epoch } => (
+            "availability_replica_state_change",
+            19406,
+            format!(
+                "The state of the local availability replica in availability group '{group}' has changed from \
+                 '{from}' to '{to}' (epoch {}).",
+                epoch.0
+            ),
+        ),
+        LogEvent::ReplicaConnected(_) => (
+            "hadr_transport_session_state",
+            35202,
+            format!(
+                "A connection for availability group '{group}' to availability replica '{replica}' has been \
+                 established."
+            ),
+        ),
+        LogEvent::ReplicaDisconnected { timed_out: true, .. } => (
+            "hadr_transport_session_state",
+            35206,
+            format!(
+                "A connection time-out has occurred on the connection to availability replica '{replica}' of \
+                 availability group '{group}'."
+            ),
+        ),
+        LogEvent::ReplicaDisconnected { timed_out: false, .. } => (
+            "hadr_transport_session_state",
+            35267,
+            format!(
+                "The connection to availability replica '{replica}' of availability group '{group}' is lost."
+            ),
+        ),
+        LogEvent::Synchronized(_) => (
+            "hadr_db_partner_set_sync_state",
+            0,
+            format!("Database '{database}' is synchronized on availability replica '{replica}'."),
+        ),
+        LogEvent::NotSynchronized { reason, .. } => (
+            "hadr_db_partner_set_sync_state",
+            0,
+            format!(
+                "Database '{database}' is no longer synchronized on availability replica '{replica}': {}. Commits do \
+                 not wait for it.",
+                why(*reason)
+            ),
+        ),
+        LogEvent::Suspended(reason) => (
+            "data_movement_suspend_resume",
+            35264,
+            format!(
+                "Always On Availability Groups data movement for database '{database}' has been suspended for the \
+                 following reason: \"{}\" (Source ID {}).",
+                reason.description(),
+                reason.code()
+            ),
+        ),
+        LogEvent::Resumed => (
+            "data_movement_suspend_resume",
+            35265,
+            format!(
+                "Always On Availability Groups data movement for database '{database}' has been resumed."
+            ),
+        ),
+        LogEvent::LogCut { at, from } => (
+            "hadr_undo_of_redo_log_scan",
+            35285,
+            format!(
+                "The recovery LSN of database '{database}' is {}; {} bytes of log behind it were cut.",
+                keel_sql::hadr::lsn::to_number(at.0),
+                from.0.saturating_sub(at.0)
+            ),
+        ),
+        LogEvent::Forced { epoch, synchronized } => (
+            "availability_replica_state_change",
+            0,
+            format!(
+                "A failover of availability group '{group}' was forced on this replica (epoch {}); it {} every \
+                 acknowledged commit.",
+                epoch.0,
+                if *synchronized { "held" } else { "was not known to hold" }
+            ),
+        ),
+        LogEvent::NeedsSeeding(_) => (
+            "hadr_automatic_seeding_state_transition",
+            1408,
+            format!(
+                "The copy of database '{database}' on '{replica}' cannot follow and must be seeded anew."
+            ),
+        ),
+    }
+}
+
+fn why(reason: LeaveReason) -> &'static str {
+    match reason {
+        LeaveReason::Disconnected => "its connection is lost",
+        LeaveReason::Stopped => "it stopped receiving",
+        LeaveReason::Stalled => "it hardened nothing for its session time-out",
+        LeaveReason::Configured => "its configuration has changed",
+    }
+}

@@ -1,0 +1,212 @@
+//! The replication side of SQL ([`keel_sql::hadr::Hadr`]) over the groups of [`keel_group`].
+//!
+//! ```text
+//!   statements, views, logins ──Hadr──► Replication ──► keel_group::Groups
+//!   sessions, databases, logs ◄─────── ServerHost ◄──────┘
+//! ```
+//!
+//! It translates and decides nothing: commands and refusals in `commands`, configuration in `convert`, what views
+//! show in `states` and `samples`, what the groups ask of the instance in `host`, certificates in `keys`, the health log in `health`.
+
+mod commands;
+mod convert;
+mod health;
+mod host;
+mod keys;
+mod samples;
+mod states;
+
+use std::sync::{Arc, OnceLock, Weak};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use keel_group::{Certificate, EndpointConfig, EndpointState, Groups, GroupsOptions, Host, JoinToken};
+use keel_sql::Engine;
+use keel_sql::hadr::{
+    self, Caller, CertificateFacts, EndpointAddress, EndpointSpec, Hadr, HadrCommand, HadrState, HealthEvent,
+    MadeCertificate, errors,
+};
+use keel_types::SqlError;
+use parking_lot::Mutex;
+
+use crate::errorlog::ErrorLog;
+use host::ServerHost;
+use samples::Samples;
+
+/// See the module's chapter.
+pub struct Replication {
+    groups: Arc<Groups>,
+    engine: Weak<Engine>,
+    host: Arc<ServerHost>,
+    samples: Arc<Samples>,
+    sampling: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Replication {
+    /// Starts the groups of an instance: its databases become known, its endpoint listens, and the engine gets its
+    /// replication side. Before the first client.
+    pub fn start(engine: &Arc<Engine>, log: &Arc<ErrorLog>) -> Result<Arc<Replication>> {
+        let options = engine.options();
+        let dir = keel_group::groups::directory(&options.data_dir);
+        let health = health::HealthLog::open(&options.data_dir.join("log"))
+            .context("cannot write the AlwaysOn health log")?;
+        let host = Arc::new(ServerHost {
+            engine: Arc::downgrade(engine),
+            log: Arc::clone(log),
+            health,
+            groups: OnceLock::new(),
+        });
+        let groups = Groups::open(
+            &options.env,
+            &dir,
+            GroupsOptions::new(options.server_name.clone()),
+            Arc::clone(&host) as Arc<dyn Host>,
+        )
+        .context("the availability groups cannot be started")?;
+        let groups = Arc::new(groups);
+        host.groups.set(Arc::downgrade(&groups)).unwrap_or_else(|_| unreachable!("set once"));
+        let (samples, sampling) = Samples::start(&groups).context("no thread for the groups' samples")?;
+        let sampling = Mutex::new(Some(sampling));
+        let engine_of = Arc::downgrade(engine);
+        let replication = Arc::new(Replication { groups, engine: engine_of, host, samples, sampling });
+        for entry in engine.databases().iter().filter(|e| e.id > keel_sql::engine::MSDB) {
+            replication.groups.register_database(&entry.name(), &entry.store);
+        }
+        if let Some(spec) = engine.endpoint_spec().map_err(|e| anyhow::anyhow!("{}", e.message))?
+            && let Err(e) = replication.set_endpoint(&spec)
+        {
+            // The instance serves its own databases all the same.
+            log.entry("AlwaysOn", &e.message);
+        }
+        engine.set_hadr(Arc::clone(&replication) as Arc<dyn Hadr>);
+        Ok(replication)
+    }
+
+    /// Ends connections and threads; the databases are the engine's to close.
+    pub fn stop(&self) {
+        self.samples.stop();
+        if let Some(thread) = self.sampling.lock().take() {
+            // A panic there has been reported by its own thread.
+            let _ = thread.join();
+        }
+        self.groups.stop();
+    }
+
+    /// The groups themselves, for the command line's short way.
+    #[must_use]
+    pub fn groups(&self) -> &Arc<Groups> {
+        &self.groups
+    }
+
+    fn engine(&self) -> keel_types::error::Result<Arc<Engine>> {
+        self.engine.upgrade().ok_or_else(errors::feature_off)
+    }
+
+    fn set_endpoint(&self, spec: &EndpointSpec) -> keel_types::error::Result<()> {
+        let address = match &spec.address {
+            EndpointAddress::All => None,
+            EndpointAddress::Ip(ip) => ip.parse().ok(),
+        };
+        let config = EndpointConfig {
+            state: match spec.state {
+                hadr::EndpointState::Started => EndpointState::Started,
+                hadr::EndpointState::Stopped => EndpointState::Stopped,
+                hadr::EndpointState::Disabled => EndpointState::Disabled,
+            },
+            address,
+            port: spec.port,
+            certificate: spec.identity.clone().map(|(certificate, key)| Certificate { certificate, key }),
+            trusted: spec.trusted.clone(),
+            url: self
+                .own_url()
+                .unwrap_or_else(|| format!("TCP://{}:{}", crate::config::host_name(), spec.port)),
+        };
+        match self.groups.set_endpoint(config) {
+            Ok(Some(address)) => {
+                self.host
+                    .log
+                    .entry("AlwaysOn", &format!("The endpoint '{}' listens on {address}.", spec.name));
+                Ok(())
+            }
+            Ok(None) => Ok(()),
+            Err(e) => Err(errors::endpoint_not_listening(spec.port, e)),
+        }
+    }
+
+    fn drop_endpoint(&self) -> keel_types::error::Result<()> {
+        let (config, _) = self.groups.endpoint();
+        let stopped = EndpointConfig {
+            state: EndpointState::Stopped,
+            certificate: None,
+            trusted: Vec::new(),
+            ..config
+        };
+        self.groups.set_endpoint(stopped).map(|_| ()).map_err(|e| errors::endpoint_not_listening(0, e))
+    }
+
+    /// What a group's configuration says this instance is reached at.
+    fn own_url(&self) -> Option<String> {
+        let name = self.groups.server_name();
+        let state = self.groups.state();
+        state.groups.iter().find_map(|g| Some(g.config.replica_named(name)?.options.endpoint_url.clone()))
+    }
+}
+
+impl Hadr for Replication {
+    fn execute(&self, _caller: &Caller, command: HadrCommand) -> keel_types::error::Result<()> {
+        self.carry_out(command)
+    }
+
+    fn state(&self) -> Arc<HadrState> {
+        Arc::new(states::state(self))
+    }
+
+    fn health_log(&self) -> Vec<HealthEvent> {
+        self.host.health.newest()
+    }
+
+    fn make_certificate(
+        &self,
+        subject: &str,
+        start: i64,
+        expiry: i64,
+    ) -> keel_types::error::Result<MadeCertificate> {
+        keys::make(subject, start, expiry)
+            .map_err(|e| SqlError::new(15297, 16, 1, format!("The certificate cannot be made: {e:#}.")))
+    }
+
+    fn read_certificate(&self, der: &[u8]) -> Option<CertificateFacts> {
+        keys::read(der)
+    }
+
+    fn seal_key(&self, key: &[u8], password: &str) -> Vec<u8> {
+        keys::seal(key, password)
+    }
+
+    fn open_key(&self, sealed: &[u8], password: &str) -> Option<Vec<u8>> {
+        keys::open(sealed, password)
+    }
+
+    fn members(&self) -> Vec<(String, String)> {
+        let own = (self.groups.server_name().to_owned(), self.groups.endpoint().0.url);
+        let others = self.groups.members().into_iter().map(|m| (m.name, m.url));
+        std::iter::once(own).chain(others).collect()
+    }
+
+    fn invite(&self, url: &str, hours: u32) -> keel_types::error::Result<String> {
+        self.groups.set_endpoint_url(url);
+        let token = self.groups.invite(Duration::from_secs(u64::from(hours) * 3600));
+        token.map(|t| t.to_string()).map_err(errors::join_token_refused)
+    }
+
+    fn use_invitation(&self, token: &str, url: &str) -> keel_types::error::Result<()> {
+        let token: JoinToken = token.parse().map_err(|_| errors::bad_join_token())?;
+        self.groups.set_endpoint_url(url);
+        self.groups.join(&token).map(|_| ()).map_err(errors::join_token_refused)
+    }
+
+    fn database_dropped(&self, name: &str) {
+        self.groups.unregister_database(name);
+    }
+}

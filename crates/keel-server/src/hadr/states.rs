@@ -1,0 +1,397 @@
+//! What the views show, from a picture of the groups.
+
+use keel_cluster::{
+    CopyStatus, DatabaseStatus, GroupStatus, InstanceId, OperationalState, ReplicaStatus, RoleStatus,
+    SeedState, SuspendReason, SynchronizationState,
+};
+use keel_group::GroupsState;
+use keel_group::state::{CopyState, PeerState};
+use keel_sql::Engine;
+use keel_sql::hadr::state::{DatabaseCounters, ListenerState};
+use keel_sql::hadr::{
+    self, CommitLatency, ConnectError, DatabaseReplicaState, GroupDatabase, GroupState, HadrState, JoinState,
+    PhysicalSeeding, Positions, ReplicaCounters, ReplicaState, Role, SeedingAttempt, SyncState, WaitTotal,
+};
+
+use super::samples::{Samples, Seeding};
+use super::{Replication, convert};
+
+/// Ticks of 100 ns from 0001-01-01 to 1970-01-01.
+const UNIX_EPOCH_TICKS: i128 = 621_355_968_000_000_000;
+
+/// Everything.
+pub(super) fn state(replication: &Replication) -> HadrState {
+    let seen = replication.groups.state();
+    let engine = replication.engine.upgrade();
+    let picture = Picture { seen: &seen, samples: &replication.samples, engine: engine.as_deref() };
+    HadrState {
+        manager_status: 1,
+        groups: seen.groups.iter().filter(|g| !g.config.dropped).map(|g| picture.group(g)).collect(),
+        seeding: picture.seeding(),
+        physical_seeding: picture.physical_seeding(),
+        waits: picture.waits(),
+        threads: u32::try_from(seen.threads).unwrap_or(u32::MAX),
+    }
+}
+
+struct Picture<'a> {
+    seen: &'a GroupsState,
+    samples: &'a Samples,
+    engine: Option<&'a Engine>,
+}
+
+fn role(role: RoleStatus) -> Role {
+    match role {
+        RoleStatus::Resolving => Role::Resolving,
+        RoleStatus::Primary => Role::Primary,
+        RoleStatus::Secondary => Role::Secondary,
+    }
+}
+
+fn operational(state: OperationalState) -> hadr::OperationalState {
+    match state {
+        OperationalState::PendingFailover => hadr::OperationalState::PendingFailover,
+        OperationalState::Pending => hadr::OperationalState::Pending,
+        OperationalState::Online => hadr::OperationalState::Online,
+        OperationalState::Offline => hadr::OperationalState::Offline,
+        OperationalState::Failed => hadr::OperationalState::Failed,
+    }
+}
+
+fn sync(state: SynchronizationState) -> SyncState {
+    match state {
+        SynchronizationState::NotSynchronizing => SyncState::NotSynchronizing,
+        SynchronizationState::Synchronizing => SyncState::Synchronizing,
+        SynchronizationState::Synchronized => SyncState::Synchronized,
+        SynchronizationState::Reverting => SyncState::Reverting,
+        SynchronizationState::Initializing => SyncState::Initializing,
+    }
+}
+
+fn reason(reason: SuspendReason) -> hadr::SuspendReason {
+    match reason {
+        SuspendReason::User => hadr::SuspendReason::User,
+        SuspendReason::Partner => hadr::SuspendReason::Partner,
+        SuspendReason::Redo => hadr::SuspendReason::Redo,
+        SuspendReason::Capture => hadr::SuspendReason::Capture,
+        SuspendReason::Apply => hadr::SuspendReason::Apply,
+        SuspendReason::Restart => hadr::SuspendReason::Restart,
+        SuspendReason::Undo => hadr::SuspendReason::Undo,
+        SuspendReason::Revalidation => hadr::SuspendReason::Revalidation,
+        SuspendReason::NoCommonPoint => hadr::SuspendReason::XrfUpdate,
+    }
+}
+
+/// Local time in ticks, of nanoseconds since 1970 UTC.
+fn local_ticks(unix_nanos: i128) -> i64 {
+    utc_ticks(unix_nanos) + i64::from(keel_sql::clock::offset_minutes()) * keel_sql::clock::TICKS_PER_MINUTE
+}
+
+impl Picture<'_> {
+    fn group(&self, g: &GroupStatus) -> GroupState {
+        let config = &g.config;
+        let id = convert::guid(config.id.0);
+        let listener = |l: &keel_cluster::Listener| ListenerState {
+            // One listener per group: the group's id does for it.
+            id,
+            spec: convert::from_listener(l),
+            online: false,
+        };
+        let primary =
+            config.primary.and_then(|p| config.replica(p)).filter(|_| g.role != RoleStatus::Resolving);
+        GroupState {
+            id,
+            spec: convert::from_options(config),
+            sequence: config.stamp.version,
+            epoch: config.stamp.epoch.0,
+            primary: primary.map(|r| r.server_name.clone()),
+            role: role(g.role),
+            replicas: config.replicas.iter().map(|r| self.replica(g, r)).collect(),
+            databases: config
+                .databases
+                .iter()
+                .map(|d| GroupDatabase { id: convert::guid(d.id.0), name: d.name.clone() })
+                .collect(),
+            listeners: config.listeners.iter().map(listener).collect(),
+            may_create_databases: true,
+            configuration_pending_since_utc: None,
+        }
+    }
+
+    fn replica(&self, g: &GroupStatus, r: &keel_cluster::Replica) -> ReplicaState {
+        let seen: Option<&ReplicaStatus> = g.replicas.iter().find(|s| s.replica == r.id);
+        let local = r.id == g.me;
+        let peer = r.instance.and_then(|i| self.peer(i));
+        let known = g.role == RoleStatus::Primary || local;
+        let error = self.seen.connect_errors.iter().find(|e| e.0.eq_ignore_ascii_case(&r.server_name));
+        let databases = g.databases.iter().filter_map(|d| {
+            if local {
+                return Some(self.local_copy(g, d));
+            }
+            let copy = d.copies.iter().find(|c| c.replica == r.id)?;
+            Some(self.remote_copy(r, d, copy))
+        });
+        ReplicaState {
+            id: convert::guid(r.id.0),
+            spec: convert::from_replica(r),
+            is_local: local,
+            role: seen.filter(|_| known).map(|s| role(s.role)),
+            operational: local.then(|| operational(g.operational)),
+            connected: seen.filter(|_| known || g.config.primary == Some(r.id)).map(|s| s.connected),
+            last_connect_error: error.map(|(_, error, when)| ConnectError {
+                number: error.number(),
+                description: error.to_string(),
+                time: local_ticks(*when),
+            }),
+            join: if r.joined() { JoinState::Standalone } else { JoinState::NotJoined },
+            created: None,
+            modified: None,
+            databases: if known { databases.collect() } else { Vec::new() },
+            counters: peer.map(replica_counters).unwrap_or_default(),
+        }
+    }
+
+    fn peer(&self, instance: InstanceId) -> Option<&PeerState> {
+        self.seen.peers.iter().find(|p| p.instance == instance)
+    }
+
+    fn copy(&self, id: keel_cluster::GroupDatabaseId) -> Option<&CopyState> {
+        self.seen.copies.iter().find(|c| c.database == id)
+    }
+
+    fn local_copy(&self, g: &GroupStatus, d: &DatabaseStatus) -> DatabaseReplicaState {
+        let copy = self.copy(d.database);
+        let primary = g.role == RoleStatus::Primary;
+        let at = |lsn: keel_base::Lsn| Some((lsn.0, None));
+        let truncated = copy.map(|c| c.truncated.0);
+        let appended = copy.map_or(d.hardened, |c| c.appended);
+        // Without a commit that waits for others there is nothing that could be failed over without.
+        let ready = g.config.database(d.database).is_some_and(|c| c.synchronized.contains(&g.me));
+        let participants = d.waited_for.len();
+        let rates = self.samples.rates(d.database, g.me);
+        DatabaseReplicaState {
+            database: convert::guid(d.database.0),
+            joined: d.open && !d.left,
+            sync: sync(d.state),
+            failover_ready: ready,
+            commit_participant: primary && participants > 0
+                || !primary && d.state == SynchronizationState::Synchronized,
+            suspended: d.suspended.map(reason),
+            online: Some(d.open && g.role != RoleStatus::Resolving),
+            positions: Positions {
+                recovery: primary.then_some(d.epoch_start.0),
+                truncation: truncated,
+                sent: None,
+                received: if primary { None } else { at(appended) },
+                hardened: at(d.hardened),
+                redone: if primary { None } else { at(d.applied) },
+                end_of_log: Some(appended.0),
+                last_commit: at(if primary { d.agreed } else { d.applied }),
+                agreed: at(d.agreed),
+            },
+            send_queue_bytes: 0,
+            send_rate_bytes: rates.send,
+            redo_queue_bytes: if primary { 0 } else { d.hardened.0.saturating_sub(d.applied.0) },
+            redo_rate_bytes: rates.redo,
+            lag_seconds: if primary { None } else { self.lag(d.database, d.applied, d.agreed) },
+            counters: copy.map(|c| self.own_counters(c)).unwrap_or_default(),
+            latency: None,
+            divergent: (d.suspended == Some(SuspendReason::Partner) && d.hardened > d.agreed)
+                .then_some((d.agreed.0, d.hardened.0)),
+        }
+    }
+
+    fn remote_copy(
+        &self,
+        r: &keel_cluster::Replica,
+        d: &DatabaseStatus,
+        c: &CopyStatus,
+    ) -> DatabaseReplicaState {
+        let instance = r.instance;
+        let rates = self.samples.rates(d.database, r.id);
+        let copy = self.copy(d.database);
+        let sending = copy.and_then(|copy| copy.sending.iter().find(|s| Some(s.peer) == instance));
+        let at = |lsn: keel_base::Lsn| Some((lsn.0, None));
+        let appended = copy.map_or(d.hardened, |c| c.appended);
+        let sent = sending.map(|s| s.sent);
+        let p = c.positions;
+        let flush = copy.map(|c| (c.log.flush_nanos / 1000).checked_div(c.log.flushes).unwrap_or(0));
+        DatabaseReplicaState {
+            database: convert::guid(d.database.0),
+            joined: c.sending || c.failover_ready || p.hardened.0 > 0,
+            sync: sync(c.state),
+            failover_ready: c.failover_ready,
+            commit_participant: c.commit_participant,
+            suspended: c.awaiting_resume.then_some(hadr::SuspendReason::Partner),
+            online: None,
+            positions: Positions {
+                recovery: Some(d.epoch_start.0),
+                truncation: None,
+                sent: sent.and_then(at),
+                received: at(p.received),
+                hardened: at(p.hardened),
+                redone: at(p.applied),
+                end_of_log: Some(p.received.0),
+                last_commit: at(p.applied),
+                agreed: at(d.agreed),
+            },
+            send_queue_bytes: appended.0.saturating_sub(sent.unwrap_or(p.received).0),
+            send_rate_bytes: rates.send,
+            redo_queue_bytes: p.hardened.0.saturating_sub(p.applied.0),
+            redo_rate_bytes: rates.redo,
+            lag_seconds: self.lag(d.database, p.applied, d.agreed),
+            counters: sending.map(|s| sent_counters(&s.counters)).unwrap_or_default(),
+            latency: sending.filter(|s| s.counters.measured > 0).map(|s| CommitLatency {
+                blocks: s.counters.measured,
+                local_flush_micros: flush.unwrap_or(0) * s.counters.measured,
+                queue_micros: s.counters.queue_nanos / 1000,
+                network_micros: s.counters.network_nanos / 1000,
+                remote_flush_micros: s.counters.remote_flush_nanos / 1000,
+            }),
+            divergent: None,
+        }
+    }
+
+    fn lag(
+        &self,
+        id: keel_cluster::GroupDatabaseId,
+        applied: keel_base::Lsn,
+        agreed: keel_base::Lsn,
+    ) -> Option<u64> {
+        self.samples.lag_seconds(id, applied.0, agreed.0)
+    }
+
+    fn own_counters(&self, copy: &CopyState) -> DatabaseCounters {
+        let c = &copy.received;
+        let entry = self.engine.and_then(|e| e.database(&copy.name));
+        let [commits, nanos, _] = entry.map(|e| e.group_commits()).unwrap_or_default();
+        DatabaseCounters {
+            mirrored_commits: commits,
+            commit_delay_micros: nanos / 1000,
+            received_bytes: c.log_bytes,
+            decompressions: c.decompressions,
+            decompressed_bytes: c.decompressed_bytes,
+            ..DatabaseCounters::default()
+        }
+    }
+
+    fn seeding(&self) -> Vec<SeedingAttempt> {
+        let attempt = |s: Seeding| SeedingAttempt {
+            start: local_ticks(s.started),
+            completion: s.ended.map(local_ticks),
+            group: convert::guid(s.group.0),
+            database: convert::guid(s.database.0),
+            remote_replica: convert::guid(s.replica.0),
+            operation: operation(&s),
+            is_source: s.is_source,
+            current_state: match s.status.state {
+                SeedState::Pending => "PENDING",
+                SeedState::Seeding => "SEEDING",
+                SeedState::Completed => "COMPLETED",
+                SeedState::Failed => "FAILED",
+            },
+            performed: s.status.done > 0,
+            failure: (s.status.state == SeedState::Failed).then(|| (failure(&s), "Seeding".to_owned())),
+            error_code: None,
+            attempts: s.status.attempts,
+        };
+        self.samples.seedings().into_iter().map(attempt).collect()
+    }
+
+    fn physical_seeding(&self) -> Vec<PhysicalSeeding> {
+        let running = self.samples.seedings().into_iter().filter(|s| s.ended.is_none());
+        let row = |s: Seeding| {
+            let config = &self.seen.groups.iter().find(|g| g.config.id == s.group)?.config;
+            let left = s.status.total.saturating_sub(s.status.done);
+            let seconds = left.checked_div(s.bytes_per_second);
+            let estimate = seconds.map(|seconds| {
+                let now = time::OffsetDateTime::now_utc().unix_timestamp_nanos();
+                utc_ticks(now + i128::from(seconds) * 1_000_000_000)
+            });
+            Some(PhysicalSeeding {
+                local_id: operation(&s),
+                remote_id: operation(&s),
+                database: config.database(s.database)?.name.clone(),
+                remote_machine: config.replica(s.replica)?.server_name.clone(),
+                is_source: s.is_source,
+                internal_state: match s.status.state {
+                    SeedState::Pending => "Pending",
+                    _ if s.is_source => "ReadingAndSendingData",
+                    _ => "ReceivingAndWritingData",
+                },
+                bytes_per_second: s.bytes_per_second,
+                transferred_bytes: s.status.done,
+                database_bytes: s.status.total,
+                start_utc: utc_ticks(s.started),
+                end_utc: None,
+                estimate_utc: estimate,
+                disk_wait_ms: 0,
+                network_wait_ms: 0,
+                failure: None,
+                failure_time_utc: None,
+                compressed: true,
+            })
+        };
+        running.filter_map(row).collect()
+    }
+
+    /// The time sessions waited for their commits as a primary's; the local flush is part of it.
+    fn waits(&self) -> Vec<WaitTotal> {
+        let mut wait = WaitTotal { name: "HADR_SYNC_COMMIT", count: 0, total_nanos: 0, longest_nanos: 0 };
+        for entry in self.engine.map(Engine::databases).unwrap_or_default() {
+            let [count, nanos, longest] = entry.group_commits();
+            wait.count += count;
+            wait.total_nanos += nanos;
+            wait.longest_nanos = wait.longest_nanos.max(longest);
+        }
+        let peers = || self.seen.peers.iter().map(|p| &p.counters);
+        let flow = WaitTotal {
+            name: "HADR_TRANSPORT_FLOW_CONTROL",
+            count: peers().map(|c| c.flow_controls).sum(),
+            total_nanos: peers().map(|c| c.flow_control_nanos).sum(),
+            longest_nanos: 0,
+        };
+        vec![wait, flow]
+    }
+}
+
+/// An id for an attempt: the same whenever it is asked for.
+fn operation(s: &Seeding) -> hadr::Guid {
+    let mixed =
+        s.database.0.as_u128() ^ s.replica.0.as_u128().rotate_left(17) ^ u128::from(s.status.attempts);
+    uuid::Builder::from_random_bytes(mixed.to_be_bytes()).into_uuid().to_bytes_le()
+}
+
+/// `failure_state`: 15 is seeding itself; 100 and 200 say on which side.
+fn failure(s: &Seeding) -> i32 {
+    if s.is_source { 115 } else { 215 }
+}
+
+/// UTC in ticks, of nanoseconds since 1970.
+fn utc_ticks(unix_nanos: i128) -> i64 {
+    i64::try_from(UNIX_EPOCH_TICKS + unix_nanos / 100).unwrap_or(i64::MAX)
+}
+
+fn replica_counters(peer: &PeerState) -> ReplicaCounters {
+    let c = &peer.counters;
+    ReplicaCounters {
+        sent_bytes: c.sent_bytes,
+        received_bytes: c.received_bytes,
+        sends: c.sends,
+        receives: c.receives,
+        wire_sent_bytes: c.wire_sent_bytes,
+        wire_sends: c.sender_writes + c.leader_writes,
+        flow_controls: c.flow_controls,
+        flow_control_micros: c.flow_control_nanos / 1000,
+        resent: c.resent,
+    }
+}
+
+fn sent_counters(c: &keel_group::CopyCounters) -> DatabaseCounters {
+    DatabaseCounters {
+        compressions: c.compressions,
+        compressed_from_bytes: c.compressed_from_bytes,
+        compressed_to_bytes: c.compressed_to_bytes,
+        ..DatabaseCounters::default()
+    }
+}

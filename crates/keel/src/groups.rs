@@ -1,0 +1,220 @@
+//! The short way to an availability group: `keel init`, `keel join`, `keel group create`.
+//!
+//! Three commands for running instances, and no certificate copied by hand: a join token carries trust. They are clients:
+//! each sends T-SQL that anybody could send (`sys.sp_keel_invite`, `sys.sp_keel_join`, `sys.dm_keel_members`).
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Parser, Subcommand};
+
+use crate::sql::Sql;
+
+/// How to reach an instance.
+#[derive(Args)]
+struct Login {
+    /// Server: host, host,port or host:port
+    #[arg(short = 'S', value_name = "SERVER", env = "SQLCMDSERVER", default_value = "127.0.0.1")]
+    server: String,
+    /// Login name, of sysadmin
+    #[arg(short = 'U', value_name = "LOGIN", env = "SQLCMDUSER", default_value = "sa")]
+    user: String,
+    /// Password; better given in SQLCMDPASSWORD
+    #[arg(short = 'P', value_name = "PASSWORD", env = "SQLCMDPASSWORD", hide_env_values = true)]
+    password: Option<String>,
+    /// Trust the server's certificate without checking it
+    #[arg(short = 'C')]
+    trust: bool,
+}
+
+/// Prepare an instance for groups and print a join token.
+///
+/// Starts the endpoint if there is none. The token makes every instance that uses it within the next hours trusted by this
+/// one, and by the others that used it.
+#[derive(Args)]
+pub struct Init {
+    #[command(flatten)]
+    login: Login,
+    /// Where the other instances reach this one's endpoint
+    #[arg(long, value_name = "HOST:PORT")]
+    endpoint: String,
+    /// Hours that the token is good for
+    #[arg(long, default_value_t = 24)]
+    hours: u32,
+}
+
+/// Let an instance and those behind a join token trust each other.
+#[derive(Args)]
+pub struct Join {
+    /// What `keel init` printed
+    token: String,
+    #[command(flatten)]
+    login: Login,
+    /// Where the other instances reach this one's endpoint
+    #[arg(long, value_name = "HOST:PORT")]
+    endpoint: String,
+}
+
+/// Make availability groups.
+#[derive(Args)]
+pub struct Group {
+    #[command(subcommand)]
+    command: GroupCommand,
+}
+
+#[derive(Subcommand)]
+enum GroupCommand {
+    Create(Create),
+}
+
+/// Make a group of all instances that trust each other; the one connected to becomes the primary.
+#[derive(Args)]
+struct Create {
+    /// Name of the group
+    name: String,
+    #[command(flatten)]
+    login: Login,
+    /// A database to put into it; may be repeated
+    #[arg(long, value_name = "NAME")]
+    database: Vec<String>,
+    /// Another instance, as clients reach it (like -S); repeated for each
+    #[arg(long, value_name = "SERVER")]
+    member: Vec<String>,
+}
+
+/// A name in brackets.
+fn bracketed(name: &str) -> String {
+    format!("[{}]", name.replace(']', "]]"))
+}
+
+/// A string literal.
+fn literal(text: &str) -> String {
+    format!("N'{}'", text.replace('\'', "''"))
+}
+
+#[derive(Parser)]
+struct Client {
+    #[command(flatten)]
+    sql: Box<Sql>,
+}
+
+impl Login {
+    /// Sends one batch to `server` and prints what it answers.
+    fn send(&self, server: &str, batch: &str) -> Result<()> {
+        let mut arguments: Vec<&str> = vec!["keel", "-S", server, "-U", &self.user, "-b", "-x"];
+        arguments.extend(["-h", "-1", "-W", "-Q", batch]);
+        if let Some(password) = &self.password {
+            arguments.extend(["-P", password]);
+        }
+        if self.trust {
+            arguments.push("-C");
+        }
+        let client = Client::try_parse_from(arguments).context("the arguments of the connection")?;
+        match client.sql.sql()? {
+            0 => Ok(()),
+            _ => bail!("{server} refused; its message is above"),
+        }
+    }
+}
+
+/// The endpoint, if there is none, and its URL.
+fn endpoint(address: &str) -> Result<(String, String)> {
+    let (_, port) = address.rsplit_once(':').context("--endpoint takes HOST:PORT")?;
+    let port: u16 = port.parse().context("--endpoint takes HOST:PORT")?;
+    let batch = format!(
+        "SET NOCOUNT ON;\nIF NOT EXISTS (SELECT 1 FROM sys.database_mirroring_endpoints)\n    EXEC(N'CREATE ENDPOINT \
+         Hadr_endpoint STATE = STARTED AS TCP (LISTENER_PORT = {port}) FOR DATABASE_MIRRORING (ROLE = ALL)');\n"
+    );
+    Ok((batch, format!("TCP://{address}")))
+}
+
+impl Init {
+    /// See the type.
+    pub fn run(self) -> ExitCode {
+        finish(self.init())
+    }
+
+    fn init(&self) -> Result<()> {
+        let (batch, url) = endpoint(&self.endpoint)?;
+        let invite = format!("EXEC sys.sp_keel_invite @url = {}, @hours = {};", literal(&url), self.hours);
+        self.login.send(&self.login.server, &(batch + &invite))
+    }
+}
+
+impl Join {
+    /// See the type.
+    pub fn run(self) -> ExitCode {
+        finish(self.join())
+    }
+
+    fn join(&self) -> Result<()> {
+        let (batch, url) = endpoint(&self.endpoint)?;
+        let join = format!(
+            "EXEC sys.sp_keel_join @token = {}, @url = {};",
+            literal(self.token.trim()),
+            literal(&url)
+        );
+        self.login.send(&self.login.server, &(batch + &join))
+    }
+}
+
+impl Group {
+    /// See the type.
+    pub fn run(self) -> ExitCode {
+        let GroupCommand::Create(create) = self.command;
+        finish(create.create())
+    }
+}
+
+impl Create {
+    fn create(&self) -> Result<()> {
+        let databases: Vec<String> = self.database.iter().map(|d| bracketed(d)).collect();
+        let databases =
+            if databases.is_empty() { String::new() } else { format!("DATABASE {} ", databases.join(", ")) };
+        let head = literal(&format!(
+            "CREATE AVAILABILITY GROUP {} FOR {databases}REPLICA ON ",
+            bracketed(&self.name)
+        ));
+        let batch = format!(
+            "SET NOCOUNT ON;
+DECLARE @statement nvarchar(max) = {head} + (
+    SELECT STRING_AGG(CONCAT(N'N''', REPLACE(server_name, N'''', N''''''), N''' WITH (ENDPOINT_URL = N''', endpoint_url,
+        N''', AVAILABILITY_MODE = SYNCHRONOUS_COMMIT, FAILOVER_MODE = MANUAL, SEEDING_MODE = AUTOMATIC, ',
+        N'SECONDARY_ROLE (ALLOW_CONNECTIONS = ALL))'), N', ') FROM sys.dm_keel_members);
+EXEC(@statement);"
+        );
+        self.login.send(&self.login.server, &batch)?;
+        for member in &self.member {
+            let name = bracketed(&self.name);
+            self.login.send(
+                member,
+                &format!("ALTER AVAILABILITY GROUP {name} JOIN;\nALTER AVAILABILITY GROUP {name} GRANT CREATE ANY DATABASE;"),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn finish(result: Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("keel: {e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_texts_are_quoted() {
+        assert_eq!(bracketed("a]b"), "[a]]b]");
+        assert_eq!(literal("it's"), "N'it''s'");
+        assert!(endpoint("node1").is_err());
+        let (batch, url) = endpoint("node1:5022").expect("an address");
+        assert!(batch.contains("LISTENER_PORT = 5022") && url == "TCP://node1:5022");
+    }
+}
