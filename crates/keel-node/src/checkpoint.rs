@@ -8,6 +8,7 @@ use crate::error::DbError;
 use crate::housekeeping::Pace;
 use crate::marker::Marker;
 use crate::role::Role;
+use crate::schedule::Circumstances;
 use keel_base::Lsn;
 use keel_store::base::PAGE_SIZE;
 use keel_store::{CheckpointOptions, Traces};
@@ -16,8 +17,7 @@ use std::time::Duration;
 
 /// A chunk of a checkpoint is written and synced at once; small, so that a commit's sync never waits long behind it.
 const CHECKPOINT_CHUNK_BYTES: usize = 4 << 20;
-/// Bytes of pages that a merge is expected to write per byte of delta, at worst.
-const MERGE_AMPLIFICATION: u64 = 16;
+
 impl Database {
     /// Merges everything hardened (in a group: agreed and applied) so far into the base tree and gives log space back, as fast as the limit allows.
     pub fn checkpoint(&self) -> Result<(), DbError> {
@@ -26,26 +26,41 @@ impl Database {
 
     /// The same, spread over time.
     pub(crate) fn checkpoint_in_background(&self) -> Result<(), DbError> {
-        if self.is_closed() {
+        if self.is_closed() || !self.checkpoint_is_due() {
+            self.checkpoint_asked.store(false, Ordering::Release);
             return Ok(());
         }
         self.run_checkpoint(true)
     }
 
     /// Bytes a second that a checkpoint may write: the limit of the instance, and for one in the background what spreads
-    /// it over half the time since the last. The second value says whether the rate is only a wish.
-    fn checkpoint_rate(&self, background: bool, now: Duration) -> (u64, bool) {
+    /// it evenly. The second value says whether the rate is only a wish.
+    fn checkpoint_rate(&self, background: bool, interval: Duration) -> (u64, bool) {
         let limit = self.instance.options().checkpoint_bytes_per_second;
         if !background {
             return (limit, false);
         }
-        let delta = self.store.delta_bytes();
-        let file = self.store.base().root().stats().used_pages * PAGE_SIZE as u64;
-        // A changed row costs a page at worst, the whole file at most.
-        let expected = (delta * MERGE_AMPLIFICATION).min(file + delta);
-        let last = Duration::from_nanos(self.last_checkpoint_nanos.load(Ordering::Relaxed));
-        let wish = (expected as f64 / (now.saturating_sub(last) / 2).as_secs_f64().max(0.001)) as u64;
-        if limit == 0 || wish < limit { (wish.max(1), true) } else { (limit, false) }
+        let wish = self.schedule.rate(
+            interval,
+            Circumstances {
+                delta: self.store.delta_bytes(),
+                all_deltas: self.instance.delta_bytes(),
+                soft: self.instance.pressure().soft_bytes,
+                base: self.store.base().root().stats().used_pages * PAGE_SIZE as u64,
+            },
+        );
+        if limit == 0 || wish < limit { (wish, true) } else { (limit, false) }
+    }
+
+    /// Whether a checkpoint that was asked for is still wanted when its turn comes.
+    fn checkpoint_is_due(&self) -> bool {
+        let memory = self.instance.delta_bytes() > self.instance.pressure().checkpoint_bytes;
+        memory || self.log_is_long(self.positions().appended)
+    }
+
+    #[inline]
+    pub(crate) fn log_is_long(&self, end: Lsn) -> bool {
+        self.schedule.log_since(end) > self.instance.options().checkpoint_log_bytes
     }
 
     fn run_checkpoint(&self, background: bool) -> Result<(), DbError> {
@@ -73,12 +88,17 @@ impl Database {
         }
         let clock = self.instance.env().clock.as_ref();
         let began = clock.now();
-        let (bytes_per_second, yields) = self.checkpoint_rate(background, began);
+        let interval = self.schedule.begin(lsn, began);
+        let (bytes_per_second, yields) = self.checkpoint_rate(background, interval);
+        let delta = self.store.delta_bytes();
         let pace = Pace { database: self, bytes_per_second, yields, began, written: AtomicU64::new(0) };
         let meta = encode_meta(self.control.log_id, redo_start);
         let options =
             CheckpointOptions { meta: Some(&meta), throttle: &pace, chunk_bytes: CHECKPOINT_CHUNK_BYTES };
-        let report = checkpoint.run(&options)?;
+        let report = checkpoint
+            .run(&options)
+            .inspect_err(|_| self.schedule.fail(Lsn(self.checkpoint.load(Ordering::Acquire))))?;
+        self.schedule.finish(delta, report.merge.pages_written * PAGE_SIZE as u64);
         self.forget_traces_when_full();
         assert!(report.lsn == lsn, "the checkpoint stands where it began");
         self.checkpoint.fetch_max(lsn.0, Ordering::AcqRel);
@@ -92,8 +112,6 @@ impl Database {
         let took = clock.now().saturating_sub(began);
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         self.counters.checkpoint_nanos.fetch_add(took, Ordering::Relaxed);
-        let now = u64::try_from(clock.now().as_nanos()).unwrap_or(u64::MAX);
-        self.last_checkpoint_nanos.store(now, Ordering::Relaxed);
         self.positions().assert_ordered();
         Ok(())
     }

@@ -24,6 +24,7 @@ use crate::instance::Instance;
 use crate::marker::{self, Marker};
 use crate::retention::Holders;
 use crate::role::{Role, Roles};
+use crate::schedule::Schedule;
 use crate::transaction::{Isolation, Transaction};
 use keel_base::{DatabaseId, Lsn};
 use keel_log::segment::is_segment;
@@ -163,8 +164,7 @@ pub struct Database {
     /// an LSN in between and forgets the drop.
     pub(crate) dropping: RwLock<()>,
     pub(crate) checkpoint_asked: AtomicBool,
-    /// End of the last checkpoint, on the monotonic clock.
-    pub(crate) last_checkpoint_nanos: AtomicU64,
+    pub(crate) schedule: Schedule,
     closed: AtomicBool,
     pub(crate) counters: Counters,
 }
@@ -371,9 +371,7 @@ impl Database {
             next_stream: AtomicU64::new(u64::from(u32::from_le_bytes(stream_seed)) << 32 | 1),
             dropping: RwLock::new(()),
             checkpoint_asked: AtomicBool::new(false),
-            last_checkpoint_nanos: AtomicU64::new(
-                u64::try_from(instance.env().clock.now().as_nanos()).unwrap_or(u64::MAX),
-            ),
+            schedule: Schedule::new(checkpoint, instance.env().clock.now()),
             closed: AtomicBool::new(false),
             counters: Counters::default(),
         });
@@ -586,10 +584,7 @@ impl Database {
     /// Looks whether the log since the checkpoint has become long enough for another.
     #[inline]
     pub(crate) fn note_appended(&self, end: Lsn) {
-        let since = end.0.saturating_sub(self.checkpoint.load(Ordering::Relaxed));
-        if since > self.instance.options().checkpoint_log_bytes
-            && !self.checkpoint_asked.load(Ordering::Relaxed)
-        {
+        if self.log_is_long(end) && !self.checkpoint_asked.load(Ordering::Relaxed) {
             self.ask_for_checkpoint();
         }
     }

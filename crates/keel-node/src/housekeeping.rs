@@ -101,8 +101,8 @@ impl Housekeeper {
 
 /// Paces a checkpoint's writes.
 ///
-/// With a limit (`-k`) they never exceed it. Without one, a checkpoint that nobody waits for is spread over half the time
-/// since the last one, so that commits see a slope and no burst; when memory runs short it stops holding back.
+/// With a limit (`-k`) they never exceed it. Without one, a checkpoint that nobody waits for is spread over the time
+/// until the next will be due; when memory runs short it stops holding back.
 pub(crate) struct Pace<'a> {
     pub(crate) database: &'a Database,
     /// 0 = as fast as the disk takes it.

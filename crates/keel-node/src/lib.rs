@@ -50,6 +50,7 @@ pub mod read;
 pub mod retention;
 pub mod role;
 pub mod seed;
+mod schedule;
 pub mod transaction;
 
 pub use check::DbCheck;

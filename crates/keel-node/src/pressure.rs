@@ -48,7 +48,8 @@ impl Pressure {
     /// Marks for a delta budget.
     pub fn new(budget_bytes: u64) -> Pressure {
         Pressure {
-            checkpoint_bytes: budget_bytes / 2,
+            // As much again fits before writers are slowed, so that a checkpoint has the time of a whole interval.
+            checkpoint_bytes: budget_bytes / 5 * 2,
             soft_bytes: budget_bytes / 4 * 3,
             hard_bytes: budget_bytes,
             delays: AtomicU64::new(0),
@@ -90,8 +91,8 @@ mod tests {
     #[test]
     fn the_slope_has_no_step() {
         let pressure = Pressure::new(1000);
-        assert_eq!(pressure.judge(500, 0), Verdict::Free);
-        assert_eq!(pressure.judge(501, 0), Verdict::Checkpoint);
+        assert_eq!(pressure.judge(400, 0), Verdict::Free);
+        assert_eq!(pressure.judge(401, 0), Verdict::Checkpoint);
         let mut last = Duration::ZERO;
         for used in 751..1000 {
             let Verdict::Delay(delay) = pressure.judge(used, 125) else {
