@@ -71,21 +71,20 @@ impl Info {
     }
 
     /// Number of committed rows of a table.
-    #[must_use]
-    pub fn count_rows(&self, table: &TableDef) -> i64 {
-        let Some(entry) = self.engine.database_by_id(table.database) else { return 0 };
+    pub fn count_rows(&self, table: &TableDef) -> Result<i64> {
+        let Some(entry) = self.engine.database_by_id(table.database) else { return Ok(0) };
+        let failed = |e| txn_error(e, &entry.name(), 0);
         let mut txn = entry.store.begin(Isolation::ReadCommitted);
         let view = txn.statement_snapshot();
         let tree = table.indexes[0].tree;
-        let Ok(mut cursor) = txn.scan(&view, tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward)
-        else {
-            return 0;
-        };
+        let mut cursor = txn
+            .scan(&view, tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward)
+            .map_err(failed)?;
         let mut count = 0;
-        while let Ok(Some(_)) = cursor.next() {
+        while cursor.next_lent().map_err(failed)?.is_some() {
             count += 1;
         }
-        count
+        Ok(count)
     }
 
     /// Drops a tree that no definition names any more, in a transaction of its own. What is left after a failure is only

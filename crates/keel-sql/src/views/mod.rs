@@ -33,11 +33,13 @@ pub use rows::{captured, trigger_rows};
 use crate::catalog::{Picture, fold};
 use crate::engine::{DatabaseEntry, Engine};
 use crate::session::info::Info;
-use keel_base::DatabaseId;
+use keel_base::{DatabaseId, TreeId};
 use keel_query::ExecCtx;
 use keel_query::scope::{RowSource, VirtualColumn, VirtualTable};
-use keel_types::error::Result;
+use keel_store::base::BaseRoot;
+use keel_types::error::{Result, SqlError};
 use keel_types::{Length, SqlType, Value};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// A column of a system view.
@@ -67,13 +69,31 @@ pub struct ViewContext<'a> {
     pub picture: Arc<Picture>,
     /// Arguments, when it is called as a table function.
     pub args: &'a [Value],
+    /// Why the rows are wrong; the query ends with it.
+    failed: OnceCell<Box<SqlError>>,
 }
 
 impl ViewContext<'_> {
-    /// Number of rows of a table.
-    #[must_use]
-    pub fn row_count(&self, table: &keel_query::catalog::TableDef) -> i64 {
-        self.info.count_rows(table)
+    /// Leaf pages of a tree as of the last checkpoint. When a page on the way is damaged, the query fails (824).
+    fn leaf_pages(&self, root: &BaseRoot, tree: TreeId) -> u64 {
+        let (from, to) = (tree.0.to_be_bytes(), tree.0.wrapping_add(1).to_be_bytes());
+        root.approximate_leaf_pages(&from, Some(&to)).unwrap_or_else(|e| {
+            self.fail(SqlError::new(824, 24, 2, format!("Database '{}': {e}.", self.entry.name())));
+            0
+        })
+    }
+
+    fn fail(&self, error: Box<SqlError>) {
+        // A second failure says nothing that the first does not.
+        let _ = self.failed.set(error);
+    }
+
+    /// Number of rows of a table. When it cannot be read, the query fails.
+    fn row_count(&self, table: &keel_query::catalog::TableDef) -> i64 {
+        self.info.count_rows(table).unwrap_or_else(|e| {
+            self.fail(e);
+            0
+        })
     }
 }
 
@@ -204,7 +224,11 @@ impl VirtualTable for BoundView {
             return Ok(Box::new(std::iter::empty()));
         };
         let picture = info.picture(&entry);
-        let rows = (self.view.rows)(&ViewContext { info, engine: &self.engine, entry, picture, args });
+        let cx = ViewContext { info, engine: &self.engine, entry, picture, args, failed: OnceCell::new() };
+        let rows = (self.view.rows)(&cx);
+        if let Some(failure) = cx.failed.into_inner() {
+            return Err(failure);
+        }
         debug_assert!(
             rows.iter().all(|r| r.len() == self.columns.len()),
             "{} has ragged rows",

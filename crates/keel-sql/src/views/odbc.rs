@@ -383,8 +383,7 @@ fn space(cx: &ViewContext<'_>) -> Rows {
     for t in super::columns::tables(cx) {
         let count = cx.row_count(&t);
         for i in &t.indexes {
-            let (from, to) = (i.tree.0.to_be_bytes(), i.tree.0.wrapping_add(1).to_be_bytes());
-            let pages = root.approximate_leaf_pages(&from, Some(&to)).unwrap_or(0);
+            let pages = cx.leaf_pages(&root, i.tree);
             let kb = (pages * keel_store::base::PAGE_SIZE as u64 / 1024) as i64;
             let base = i.kind != keel_query::catalog::IndexKind::Nonclustered;
             let mut row = vec![int(t.object_id), int(i.index_id), text(i.name.as_str()), int(count)];

@@ -390,8 +390,7 @@ fn spaces(cx: &ViewContext<'_>) -> Vec<Space> {
     for t in super::columns::tables(cx) {
         let rows = cx.row_count(&t);
         for i in &t.indexes {
-            let (from, to) = (i.tree.0.to_be_bytes(), i.tree.0.wrapping_add(1).to_be_bytes());
-            let pages = root.approximate_leaf_pages(&from, Some(&to)).unwrap_or(0) as i64;
+            let pages = cx.leaf_pages(&root, i.tree) as i64;
             out.push(Space {
                 table: t.object_id,
                 index: i.index_id,

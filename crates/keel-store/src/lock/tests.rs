@@ -148,7 +148,7 @@ fn a_time_out_leaves_the_queue_and_lets_others_pass() {
     let reader = owner(&manager, 1);
     reader.lock(&key(b"k"), Mode::S, Wait::NO).unwrap();
     let writer = owner(&manager, 2);
-    let outcome = writer.lock(&key(b"k"), Mode::X, Wait::AtMost(Duration::from_millis(1)));
+    let outcome = writer.lock(&key(b"k"), Mode::X, Wait::AtMost(Duration::from_nanos(1)));
     assert!(matches!(outcome, Err(LockError::Timeout)));
     assert!(owner(&manager, 3).lock(&key(b"k"), Mode::S, Wait::NO).is_ok());
     assert_eq!(manager.timeouts(), 1);
