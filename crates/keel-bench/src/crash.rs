@@ -36,7 +36,8 @@ pub fn run(binary: &Path, data: &Path, settings: Settings, rounds: u32, more: &[
     let mut ledgers: Vec<Ledger> = Vec::new();
     for round in 0..rounds {
         let transactions = 200 + 977 * u64::from(round) % 4_000;
-        let (told, count) = load_until_killed(&mut keel, settings, u64::from(round), transactions)?;
+        let (told, count) =
+            load_until_killed(&mut keel, settings, u64::from(round), |done| done >= transactions)?;
         outcome.acknowledged += count;
         ledgers.extend(told);
         let started = Instant::now();
@@ -53,12 +54,13 @@ pub fn run(binary: &Path, data: &Path, settings: Settings, rounds: u32, more: &[
     Ok(outcome)
 }
 
-/// Terminals run until their connection is cut by the kill, which comes after `transactions` in all.
-fn load_until_killed(
+/// Terminals run until their connection is cut by the kill, which comes when `enough` says so of the transactions
+/// acknowledged in all. Returns what each was told, and that number.
+pub(crate) fn load_until_killed(
     keel: &mut Keel,
     settings: Settings,
     round: u64,
-    transactions: u64,
+    enough: impl Fn(u64) -> bool,
 ) -> Result<(Vec<Ledger>, u64)> {
     let done = AtomicU64::new(0);
     let address = keel.address().clone();
@@ -79,7 +81,7 @@ fn load_until_killed(
                 })
             })
             .collect();
-        while done.load(Ordering::Relaxed) < transactions && !handles.iter().any(|h| h.is_finished()) {
+        while !enough(done.load(Ordering::Relaxed)) && !handles.iter().any(|h| h.is_finished()) {
             std::thread::sleep(Duration::from_micros(200));
         }
         keel.kill();

@@ -7,6 +7,10 @@
 //! Deliberately absent: any way into the server but the wire.
 
 pub mod crash;
+pub mod memory;
+pub mod process;
+pub mod recovery;
+pub mod steady;
 pub mod target;
 pub mod tds;
 pub mod tpcc;

@@ -4,9 +4,9 @@ use anyhow::{Result, bail, ensure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use keel_bench::target::Server;
 use keel_bench::tds::{Address, Keel, keel_binary};
-use keel_bench::{crash, tpcc};
+use keel_bench::{crash, memory, recovery, steady, tpcc};
 use keel_workload::tpcc::Scale;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Measures servers with the workloads of the project.
@@ -42,6 +42,61 @@ enum Command {
         /// Kills.
         #[arg(long, default_value_t = 10)]
         rounds: u32,
+    },
+    /// A database larger than memory: point reads and updates, then one very large transaction.
+    Memory {
+        /// `max server memory`, MB.
+        #[arg(long, default_value_t = 512)]
+        memory: u64,
+        /// Bytes of rows, MB.
+        #[arg(long, default_value_t = 4096)]
+        database: u64,
+        /// Divides both, and nothing else.
+        #[arg(long, default_value_t = 1)]
+        shrink: u64,
+        /// Rows that one transaction changes at the end.
+        #[arg(long, default_value_t = 2_000_000)]
+        large_rows: u64,
+        /// Sessions.
+        #[arg(long, default_value_t = 4)]
+        clients: u64,
+        /// Seconds of point reads and updates.
+        #[arg(long, default_value_t = 30)]
+        seconds: u64,
+        /// Random seed.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// More options for `keel serve`, separated by spaces.
+        #[arg(long, default_value = "")]
+        serve_options: String,
+    },
+    /// TPROC-C with checkpoints held off, kill -9, restart: seconds of recovery per second of load.
+    Recovery {
+        #[command(flatten)]
+        load: Load,
+        /// Seconds before the kill.
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
+        /// More options for `keel serve`, separated by spaces.
+        #[arg(long, default_value = "")]
+        serve_options: String,
+    },
+    /// TPROC-C with checkpoints, second by second: the slowest second beside the mean.
+    Steady {
+        #[command(flatten)]
+        load: Load,
+        /// Measured seconds.
+        #[arg(long, default_value_t = 300)]
+        seconds: u64,
+        /// Seconds before measuring.
+        #[arg(long, default_value_t = 10)]
+        warm_up: u64,
+        /// Where each second goes, as CSV; else to standard output.
+        #[arg(long)]
+        csv: Option<PathBuf>,
+        /// More options for `keel serve`, separated by spaces.
+        #[arg(long, default_value = "")]
+        serve_options: String,
     },
 }
 
@@ -116,7 +171,7 @@ impl Target {
     fn start(&self, kind: Kind) -> Result<Box<dyn Server>> {
         match kind {
             Kind::Keel => {
-                let options: Vec<&str> = self.serve_options.split_whitespace().collect();
+                let options = split(&self.serve_options);
                 let keel = Keel::start(&keel_binary()?, &scratch("keel"), &options)?;
                 keel.address().create_database()?;
                 Ok(Box::new(keel))
@@ -142,10 +197,9 @@ fn main() -> Result<()> {
             compare_tpcc(&target, load.settings(warm_up, seconds), no_build)
         }
         Command::Crash { load, rounds } => {
-            let data = scratch("crash");
-            let outcome = crash::run(&keel_binary()?, &data, load.settings(0, 0), rounds, &[]);
-            let _ = std::fs::remove_dir_all(&data);
-            let outcome = outcome?;
+            let outcome = on_scratch("crash", |data| {
+                crash::run(&keel_binary()?, data, load.settings(0, 0), rounds, &[])
+            })?;
             let slowest = outcome.restart_seconds.iter().copied().fold(0.0, f64::max);
             println!(
                 "{} kills, {} transactions acknowledged, slowest restart {slowest:.2} s, {} violations",
@@ -155,7 +209,82 @@ fn main() -> Result<()> {
             );
             report(&outcome.violations)
         }
+        Command::Memory { memory, database, shrink, large_rows, clients, seconds, seed, serve_options } => {
+            let settings = memory::Settings {
+                memory_mb: memory / shrink.max(1),
+                database_mb: database / shrink.max(1),
+                large_rows,
+                clients,
+                duration: Duration::from_secs(seconds),
+                seed,
+            };
+            report_memory(settings, &serve_options)
+        }
+        Command::Recovery { load, seconds, serve_options } => {
+            let outcome = on_scratch("recovery", |data| {
+                recovery::run(&keel_binary()?, data, load.settings(0, seconds), &split(&serve_options))
+            })?;
+            println!(
+                "recovery {:.2} s of {:.1} s of load ({} transactions, {} MB of log); a start with nothing to recover \
+                 {:.2} s; recovery / run {:.3}",
+                outcome.recovery_seconds,
+                outcome.run_seconds,
+                outcome.acknowledged,
+                outcome.log_bytes >> 20,
+                outcome.start_seconds,
+                outcome.recovery_seconds / outcome.run_seconds
+            );
+            report(&outcome.violations)
+        }
+        Command::Steady { load, seconds, warm_up, csv, serve_options } => {
+            let settings = load.settings(warm_up, seconds);
+            let outcome = on_scratch("steady", |data| {
+                steady::run(&keel_binary()?, data, settings, &split(&serve_options))
+            })?;
+            match csv {
+                Some(path) => std::fs::write(path, outcome.csv())?,
+                None => print!("{}", outcome.csv()),
+            }
+            println!("{}", outcome.tpcc.report());
+            report(&outcome.tpcc.violations)
+        }
     }
+}
+
+fn split(options: &str) -> Vec<&str> {
+    options.split_whitespace().collect()
+}
+
+/// Runs on an empty scratch directory and removes it afterwards.
+fn on_scratch<T>(name: &str, run: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
+    let data = scratch(name);
+    let outcome = run(&data);
+    let _ = std::fs::remove_dir_all(&data);
+    outcome
+}
+
+fn report_memory(settings: memory::Settings, options: &str) -> Result<()> {
+    let outcome = on_scratch("memory", |data| memory::run(&keel_binary()?, data, settings, &split(options)))?;
+    println!(
+        "{} MB of rows ({} rows) under max server memory {} MB",
+        settings.database_mb, outcome.rows, settings.memory_mb
+    );
+    for phase in &outcome.phases {
+        println!(
+            "{:<14}{:>8.1} s{:>12.0} /s   peak {} MB",
+            phase.name,
+            phase.seconds,
+            phase.per_second,
+            phase.peak_bytes >> 20
+        );
+    }
+    let large = settings.large_rows.min(outcome.rows);
+    match &outcome.refused {
+        None => println!("one transaction changed {large} rows"),
+        Some(error) => println!("the transaction of {large} rows was refused: {error}"),
+    }
+    println!("peak resident / max server memory {:.2}", outcome.peak_share(&settings));
+    report(&outcome.violations)
 }
 
 fn compare_tpcc(target: &Target, settings: tpcc::Settings, no_build: bool) -> Result<()> {

@@ -10,7 +10,7 @@ use keel_store::MemoryAccount;
 use keel_store::base::PageCache;
 use keel_store::lock::LockManager;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// Set aside for sessions, plans, log buffers and the like.
@@ -60,6 +60,8 @@ pub struct Instance {
     pub(crate) redo: RedoPool,
     databases: Mutex<Vec<Weak<Database>>>,
     next_txn: AtomicU64,
+    /// Length of log is no reason for a checkpoint.
+    checkpoints_held: AtomicBool,
 }
 
 impl Instance {
@@ -78,6 +80,7 @@ impl Instance {
             redo: RedoPool::new(options.redo_workers),
             databases: Mutex::new(Vec::new()),
             next_txn: AtomicU64::new(1),
+            checkpoints_held: AtomicBool::new(false),
             env,
             options,
         })
@@ -91,6 +94,16 @@ impl Instance {
     /// How it was set up.
     pub fn options(&self) -> &InstanceOptions {
         &self.options
+    }
+
+    /// Whether checkpoints are held off however long the log gets (trace flag 3505). Those that are asked for, or that
+    /// memory needs, still come.
+    pub fn hold_checkpoints(&self, hold: bool) {
+        self.checkpoints_held.store(hold, Ordering::Relaxed);
+    }
+
+    pub(crate) fn checkpoints_held(&self) -> bool {
+        self.checkpoints_held.load(Ordering::Relaxed)
     }
 
     /// All locks.

@@ -77,9 +77,8 @@ impl Info {
         let mut txn = entry.store.begin(Isolation::ReadCommitted);
         let view = txn.statement_snapshot();
         let tree = table.indexes[0].tree;
-        let mut cursor = txn
-            .scan(&view, tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward)
-            .map_err(failed)?;
+        let mut cursor =
+            txn.scan(&view, tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward).map_err(failed)?;
         let mut count = 0;
         while cursor.next_lent().map_err(failed)?.is_some() {
             count += 1;

@@ -46,6 +46,8 @@ const WORK_DIRECTORY: &str = "work";
 /// Table variables: their rows live in tempdb but in transactions of their own, so that ROLLBACK does not touch them.
 pub const TABLE_VARIABLES: DatabaseId = DatabaseId(u32::MAX);
 const FIRST_USER_DATABASE: u32 = 5;
+/// The trace flag that holds checkpoints off.
+const TRACE_NO_CHECKPOINTS: i32 = 3505;
 
 /// Turns passwords into stored hashes; the algorithm is the server's business.
 pub trait PasswordHasher: Send + Sync {
@@ -404,6 +406,9 @@ impl Engine {
         if on {
             flags.push(flag);
             flags.sort_unstable();
+        }
+        if flag == TRACE_NO_CHECKPOINTS {
+            self.instance.hold_checkpoints(on);
         }
     }
 
