@@ -163,6 +163,14 @@ impl Transaction {
         self.wait = timeout.map_or(Wait::Forever, Wait::AtMost);
     }
 
+    /// How long it waits for locks now.
+    pub fn lock_timeout(&self) -> Option<Duration> {
+        match self.wait {
+            Wait::Forever => None,
+            Wait::AtMost(timeout) => Some(timeout),
+        }
+    }
+
     /// SET DEADLOCK_PRIORITY, -10..=10.
     pub fn set_deadlock_priority(&mut self, priority: i8) {
         self.deadlock_priority = i32::from(priority);

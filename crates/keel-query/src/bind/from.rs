@@ -578,7 +578,7 @@ impl Binder<'_> {
         for hint in hints {
             match hint {
                 ast::TableHint::NoLock | ast::TableHint::ReadUncommitted => h.dirty = true,
-                ast::TableHint::ReadCommittedLock => h.read_committed_lock = true,
+                ast::TableHint::ReadCommitted | ast::TableHint::ReadCommittedLock => h.committed = true,
                 ast::TableHint::RepeatableRead => h.repeatable = true,
                 ast::TableHint::Serializable | ast::TableHint::HoldLock => h.serializable = true,
                 ast::TableHint::Snapshot => h.snapshot = true,

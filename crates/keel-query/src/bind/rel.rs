@@ -35,8 +35,8 @@ pub struct SlotInfo {
 pub struct Hints {
     /// NOLOCK, READUNCOMMITTED.
     pub dirty: bool,
-    /// READCOMMITTEDLOCK: latest rows under a short shared lock.
-    pub read_committed_lock: bool,
+    /// READCOMMITTED, READCOMMITTEDLOCK: row versions as of the statement.
+    pub committed: bool,
     /// REPEATABLEREAD.
     pub repeatable: bool,
     /// HOLDLOCK, SERIALIZABLE.

@@ -407,6 +407,7 @@ pub(crate) fn merge_hints(into: &mut crate::bind::rel::Hints, extra: crate::bind
     into.table_exclusive |= extra.table_exclusive;
     into.exclusive |= extra.exclusive;
     into.skip_locked |= extra.skip_locked;
+    into.no_wait |= extra.no_wait;
     into.indexes.extend(extra.indexes);
 }
 

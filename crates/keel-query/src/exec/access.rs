@@ -232,7 +232,7 @@ impl State {
         let serializable = Self::serializable(node, cx);
         let opened = match self.mode {
             Mode::View => {
-                let (txn, view) = cx.view(node.database)?;
+                let (txn, view) = cx.view(node.database, node.view)?;
                 txn.scan(view, node.tree, low, high, direction)
             }
             Mode::Locked(m) => {
@@ -294,7 +294,7 @@ impl State {
     fn point(&mut self, node: &Access, cx: &mut Cx<'_>) -> Result<bool> {
         match self.mode {
             Mode::View => {
-                let (txn, view) = cx.view(node.database)?;
+                let (txn, view) = cx.view(node.database, node.view)?;
                 let row = match txn.get(view, node.tree, &self.key) {
                     Ok(Some(row)) => row,
                     Ok(None) => return Ok(false),
@@ -341,7 +341,7 @@ impl State {
             return Ok(true);
         };
         let base_key = last_column(&row);
-        let (txn, view) = cx.view(node.database)?;
+        let (txn, view) = cx.view(node.database, node.view)?;
         let base = match txn.get(view, lookup.tree, base_key) {
             Ok(Some(base)) => base,
             Ok(None) => return Ok(false),
@@ -493,8 +493,41 @@ fn lock_row(
     txn.lock_row(tree, key, mode).map(|()| true)
 }
 
+/// Runs part of an access; under NOWAIT without waiting for locks.
+fn patient<T>(node: &Access, cx: &mut Cx<'_>, f: impl FnOnce(&mut Cx<'_>) -> Result<T>) -> Result<T> {
+    if !node.no_wait {
+        return f(cx);
+    }
+    let txn = cx.txn(node.database)?;
+    let timeout = txn.lock_timeout();
+    txn.set_lock_timeout(Some(std::time::Duration::ZERO));
+    let result = f(cx);
+    cx.txn(node.database)?.set_lock_timeout(timeout);
+    result
+}
+
 impl Operator for AccessOp {
     fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        let node = Arc::clone(&self.node);
+        patient(&node, cx, |cx| self.start(cx))
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        if !self.node.no_wait {
+            return self.advance(cx);
+        }
+        let node = Arc::clone(&self.node);
+        patient(&node, cx, |cx| self.advance(cx))
+    }
+
+    fn close(&mut self) {
+        self.state.cursor = None;
+        self.state.pending.clear();
+    }
+}
+
+impl AccessOp {
+    fn start(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         let Self { node, state } = self;
         let node = &**node;
         cx.bytes_read += TREE_DEPTH * PAGE_BYTES;
@@ -536,7 +569,7 @@ impl Operator for AccessOp {
         Ok(())
     }
 
-    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+    fn advance(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         let Self { node, state } = self;
         let node = &**node;
         if state.point_pending {
@@ -602,11 +635,6 @@ impl Operator for AccessOp {
                 state.open_cursor(node, cx)?;
             }
         }
-    }
-
-    fn close(&mut self) {
-        self.state.cursor = None;
-        self.state.pending.clear();
     }
 }
 

@@ -5,7 +5,7 @@ use crate::errors::{self, Result};
 use crate::exec::Operator;
 use crate::exec::error::txn_error;
 use keel_base::DatabaseId;
-use keel_node::{ReadView, Transaction};
+use keel_node::{Isolation, ReadView, Transaction};
 use keel_types::Value;
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub struct Cx<'a> {
     pub target_key: Vec<u8>,
     /// That row's newest version, locked.
     pub target_row: Option<keel_node::RowRef>,
-    views: Vec<(DatabaseId, ReadView)>,
+    views: Vec<(DatabaseId, Option<Isolation>, ReadView)>,
     until_cancel_check: u32,
     memory: usize,
     /// Bytes taken from the instance's pool.
@@ -135,18 +135,27 @@ impl<'a> Cx<'a> {
         self.txns.transaction(database)
     }
 
-    /// The transaction of a database and the statement's view of it.
+    /// The transaction of a database and the statement's view of it, or that of another level.
     #[inline]
-    pub fn view(&mut self, database: DatabaseId) -> Result<(&mut Transaction, &ReadView)> {
+    pub fn view(
+        &mut self,
+        database: DatabaseId,
+        level: Option<Isolation>,
+    ) -> Result<(&mut Transaction, &ReadView)> {
         let txn = self.txns.transaction(database)?;
-        let i = match self.views.iter().position(|(d, _)| *d == database) {
+        let level = level.filter(|level| *level != txn.isolation());
+        let i = match self.views.iter().position(|(d, own, _)| *d == database && *own == level) {
             Some(i) => i,
             None => {
-                self.views.push((database, txn.statement_snapshot()));
+                let view = match level {
+                    Some(level) => txn.view_as(level),
+                    None => txn.statement_snapshot(),
+                };
+                self.views.push((database, level, view));
                 self.views.len() - 1
             }
         };
-        Ok((txn, &self.views[i].1))
+        Ok((txn, &self.views[i].2))
     }
 
     /// Accounts for memory that an operator keeps and could not keep elsewhere.

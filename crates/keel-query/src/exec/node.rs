@@ -7,7 +7,7 @@ use super::Operator;
 use crate::bind::rel::{AggFunc, Frame, JoinKind, SetKind, VirtualRef, WindowFunc};
 use crate::expr::compile::{Code, Pred};
 use keel_base::{DatabaseId, TreeId};
-use keel_node::LockMode;
+use keel_node::{Isolation, LockMode};
 use keel_types::key::KeyColumn;
 use keel_types::{Collation, SqlType, Value};
 use std::sync::Arc;
@@ -171,8 +171,12 @@ pub struct Access {
     pub serializable: bool,
     /// A serializable read locks its range row by row as far as it reads, rather than all of it at once: for TOP.
     pub stepwise: bool,
-    /// READCOMMITTED, NOLOCK or SNAPSHOT hint: row versions whatever the isolation level.
+    /// NOLOCK, READCOMMITTED or SNAPSHOT hint: no locks whatever the isolation level.
     pub versioned: bool,
+    /// The level of such a hint, where it is not the transaction's.
+    pub view: Option<Isolation>,
+    /// NOWAIT hint: a lock that others hold is error 1222 at once.
+    pub no_wait: bool,
     /// Slot for the clustered key.
     pub row_key: Option<usize>,
     /// For a covering nonclustered index: the tree whose rows a locking read locks.

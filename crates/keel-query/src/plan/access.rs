@@ -2,13 +2,13 @@
 
 use super::Planner;
 use super::cost;
-use crate::bind::rel::{Get, SlotSet};
+use crate::bind::rel::{Get, Hints, SlotSet};
 use crate::catalog::{IndexDef, IndexKind, TableDef};
 use crate::errors::Result;
 use crate::exec::node::{Access, Bounds, Decode, KeyPart, Lookup, LowHigh, Node, Op};
 use crate::expr::compile::Compiler;
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
-use keel_node::LockMode;
+use keel_node::{Isolation, LockMode};
 use keel_types::key::KeyColumn;
 use keel_types::{SqlType, Value, column};
 use std::sync::Arc;
@@ -392,7 +392,13 @@ impl Planner<'_, '_> {
             repeatable: h.repeatable,
             serializable: h.serializable,
             stepwise: path.first_rows,
-            versioned: h.dirty || h.snapshot,
+            versioned: h.dirty || h.committed || h.snapshot,
+            view: match h {
+                Hints { dirty: true, .. } => Some(Isolation::ReadUncommitted),
+                Hints { committed: true, .. } => Some(Isolation::ReadCommitted),
+                _ => None,
+            },
+            no_wait: h.no_wait,
             base_tree: stored.is_some().then(|| table.clustered().tree),
             table_name: table.name.clone(),
             row_key: get.row_key.map(|s| s as usize),
