@@ -61,6 +61,7 @@ impl Database {
     #[inline]
     pub(crate) fn log_is_long(&self, end: Lsn) -> bool {
         self.schedule.log_since(end) > self.instance.options().checkpoint_log_bytes
+            && !self.instance.checkpoints_held()
     }
 
     fn run_checkpoint(&self, background: bool) -> Result<(), DbError> {

@@ -49,8 +49,8 @@ pub mod pressure;
 pub mod read;
 pub mod retention;
 pub mod role;
-pub mod seed;
 mod schedule;
+pub mod seed;
 pub mod transaction;
 
 pub use check::DbCheck;
