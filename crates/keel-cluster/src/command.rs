@@ -133,6 +133,7 @@ impl Group {
             database.synchronized.remove(&replica);
             database.awaiting_resume.remove(&replica);
         }
+        self.config.to_confirm.remove(&replica);
         self.config.replicas.retain(|r| r.id != replica);
         self.touch_config();
         Ok(())
@@ -228,7 +229,6 @@ impl Group {
     fn remove_database(&mut self, cx: &mut Cx<'_>, command: CommandId, database: GroupDatabaseId) {
         self.stop_feeding(cx, database, None);
         self.config.databases.retain(|d| d.id != database);
-        self.databases.remove(&database);
         self.local.databases.remove(&database);
         let revision = self.touch_config();
         self.when_durable(revision, Effect::Release(database, true));
@@ -313,7 +313,7 @@ impl Group {
             self.step_down(cx, FenceReason::Removed);
             self.local.gone = true;
             let revision = self.touch();
-            for database in std::mem::take(&mut self.databases).into_keys() {
+            for database in self.databases.keys().copied().collect::<Vec<_>>() {
                 self.when_durable(revision, Effect::Release(database, false));
             }
             self.when_durable(revision, Effect::Reply(command, Ok(())));
@@ -332,7 +332,7 @@ impl Group {
         self.stop_feeding_all(cx);
         self.config.dropped = true;
         let revision = self.touch_config();
-        for database in std::mem::take(&mut self.databases).into_keys() {
+        for database in self.databases.keys().copied().collect::<Vec<_>>() {
             self.when_durable(revision, Effect::Release(database, true));
         }
         cx.push(Action::Log(crate::action::LogEntry {

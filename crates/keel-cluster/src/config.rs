@@ -311,6 +311,10 @@ pub struct GroupConfig {
     pub parent: Epoch,
     /// The replica that may write in this epoch, if any.
     pub primary: Option<ReplicaId>,
+    /// Members of the synchronized sets that have not promised this epoch yet, when it was begun without the last primary
+    /// and somebody else might have begun one too. They cannot be taken out of the sets: two such primaries never both
+    /// acknowledge anything.
+    pub to_confirm: BTreeSet<ReplicaId>,
     /// Options.
     pub options: GroupOptions,
     /// All replicas, in the order they were added.
@@ -338,6 +342,7 @@ impl GroupConfig {
             stamp: Stamp::default(),
             parent: Epoch(0),
             primary: None,
+            to_confirm: BTreeSet::new(),
             options,
             replicas: Vec::new(),
             databases: Vec::new(),

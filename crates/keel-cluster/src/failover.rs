@@ -18,8 +18,11 @@ use std::collections::BTreeSet;
 /// What a new primary writes into the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Claim {
-    /// The synchronized sets hold: nothing acknowledged can be missing here.
+    /// The synchronized sets hold: nothing acknowledged can be missing here, and nobody else can take the role but by force.
     KeepSets,
+    /// The synchronized sets hold, but any other member may take the role as well: each must promise the epoch before it can
+    /// be taken out of a set.
+    Confirm,
     /// Only this replica is known to hold what it holds; the others wait for RESUME.
     Force,
 }
@@ -63,10 +66,27 @@ impl Group {
         if others.all(|r| self.heard.contains(&r.id)) {
             return true;
         }
-        let candidates: BTreeSet<ReplicaId> =
-            self.config.databases.iter().flat_map(|d| d.synchronized.iter().copied()).collect();
         let waited = cx.now.saturating_sub(since) >= self.my_session_timeout();
-        waited && candidates.iter().all(|r| *r == self.me || self.heard.contains(r))
+        waited && self.candidates().iter().all(|r| self.heard.contains(r))
+    }
+
+    /// The other members of any synchronized set.
+    fn candidates(&self) -> BTreeSet<ReplicaId> {
+        let members = self.config.databases.iter().flat_map(|d| d.synchronized.iter().copied());
+        members.filter(|r| *r != self.me).collect()
+    }
+
+    /// Nobody has the role, this copy is whole, and every other candidate is connected and knows of nothing newer.
+    fn may_take_vacant_role(&self, cx: &Cx<'_>) -> bool {
+        let stamp = self.config.stamp;
+        let agrees = |r: &ReplicaId| {
+            let connected = self.config.instance_of(*r).is_some_and(|i| cx.connected(i));
+            connected && self.shown.get(r).is_some_and(|shown| *shown == stamp)
+        };
+        self.config.primary.is_none()
+            && self.config.is_failover_ready(self.me)
+            && self.is_durable()
+            && self.candidates().iter().all(agrees)
     }
 
     fn my_session_timeout(&self) -> std::time::Duration {
@@ -76,8 +96,12 @@ impl Group {
 
     /// All local copies that should be open are, or were waited for long enough.
     fn databases_ready(&self, cx: &Cx<'_>) -> bool {
-        let missing = self.databases.iter().any(|(id, db)| !db.open && !self.has_left(*id));
-        !missing || cx.now.saturating_sub(self.role_since) >= self.my_session_timeout()
+        !self.lacks_copies() || cx.now.saturating_sub(self.role_since) >= self.my_session_timeout()
+    }
+
+    /// A database of the group has no open copy here, and not because an operator took it out.
+    fn lacks_copies(&self) -> bool {
+        self.members().iter().any(|id| !self.databases[id].open && !self.has_left(*id))
     }
 
     fn has_left(&self, database: GroupDatabaseId) -> bool {
@@ -99,6 +123,11 @@ impl Group {
                 database.synchronized = BTreeSet::from([me]);
                 database.awaiting_resume = others.iter().map(|r| (*r, epoch)).collect();
             }
+        }
+        match claim {
+            Claim::Confirm => self.config.to_confirm = self.candidates(),
+            Claim::Force => self.config.to_confirm.clear(),
+            Claim::KeepSets => {}
         }
         self.config.parent = old.epoch;
         self.config.stamp = Stamp { epoch, version: old.version + 1 };
@@ -130,8 +159,8 @@ impl Group {
         self.role = Role::Promoting { revision, opening: true };
         let epoch = self.config.stamp.epoch;
         let mut databases = Vec::new();
-        for (&id, db) in &mut self.databases {
-            if db.open {
+        for id in self.members() {
+            if let Some(db) = self.databases.get_mut(&id).filter(|d| d.open) {
                 db.opening = true;
                 databases.push(id);
             }
@@ -182,7 +211,7 @@ impl Group {
                 }
             }
         }
-        for id in self.databases.keys().copied().collect::<Vec<_>>() {
+        for id in self.members() {
             self.open_late_database(cx, id);
         }
         self.settle(cx);
@@ -213,6 +242,10 @@ impl Group {
             cx.reply(command, answer);
             return;
         }
+        if self.is_primary() {
+            cx.reply(command, Ok(()));
+            return;
+        }
         if self.config.primary == Some(self.me) {
             self.take(cx, command, Claim::KeepSets);
             return;
@@ -222,7 +255,8 @@ impl Group {
             return;
         }
         match self.config.primary {
-            None => self.take(cx, command, Claim::KeepSets),
+            None if self.may_take_vacant_role(cx) => self.take(cx, command, Claim::Confirm),
+            None => cx.reply(command, Err(CommandError::PrimaryNotConnected)),
             Some(primary) if !self.both_synchronous(primary) => {
                 cx.reply(command, Err(CommandError::NotSynchronousMode));
             }
@@ -239,7 +273,7 @@ impl Group {
         } else if self.config.is_failover_ready(self.me) && self.live_primary(cx).is_some() {
             // The primary is well and this copy is whole: no need to lose anything.
             self.begin_take_over(cx, command, true);
-        } else if self.databases.iter().any(|(id, db)| !db.open && !self.has_left(*id)) {
+        } else if self.lacks_copies() {
             // There is nothing here to lead with; a copy that is known to be bad can be taken out with SET HADR OFF first.
             cx.reply(command, Err(CommandError::NotSynchronized));
         } else {
@@ -253,7 +287,8 @@ impl Group {
             return Some(Err(CommandError::ConfigurationOnly));
         }
         match self.role {
-            Role::Primary { .. } => Some(Ok(())),
+            Role::Primary { .. } if self.config.to_confirm.is_empty() => Some(Ok(())),
+            Role::Primary { .. } => None,
             Role::Promoting { .. } | Role::Renouncing { .. } => Some(Err(CommandError::Busy)),
             Role::Resolving { .. } | Role::Demoting | Role::Secondary => {
                 self.take_over.is_some().then_some(Err(CommandError::Busy))
@@ -261,12 +296,19 @@ impl Group {
         }
     }
 
-    /// Takes the role whatever the primary says. Nothing is lost, and nobody suspended, when the configuration shows that
-    /// this replica is the last primary itself, or that the last one gave the role up and this one has all it acknowledged.
+    /// Takes the role whatever the primary says. Nothing is lost, and nobody suspended, when this replica is the last primary
+    /// itself, or when that one gave the role up and all who have what it acknowledged agree.
     pub(crate) fn force(&mut self, cx: &mut Cx<'_>, command: CommandId) {
-        let whole = self.config.primary.is_none() && self.config.is_failover_ready(self.me);
-        let claim =
-            if whole || self.config.primary == Some(self.me) { Claim::KeepSets } else { Claim::Force };
+        let claim = if self.is_primary() {
+            // It waits for promises that do not come.
+            Claim::Force
+        } else if self.config.primary == Some(self.me) {
+            Claim::KeepSets
+        } else if self.may_take_vacant_role(cx) {
+            Claim::Confirm
+        } else {
+            Claim::Force
+        };
         self.take(cx, command, claim);
     }
 
@@ -308,7 +350,7 @@ impl Group {
         };
         self.config.is_failover_ready(target)
             && self.store.durable.is_failover_ready(target)
-            && self.databases.values().all(feeding)
+            && self.members().iter().all(|id| feeding(&self.databases[id]))
     }
 
     pub(crate) fn offline(&mut self, cx: &mut Cx<'_>, command: CommandId) {

@@ -239,6 +239,11 @@ impl Group {
         self.databases.contains_key(&database)
     }
 
+    /// The databases of the group; one that was just removed stays in the map until that is durable.
+    pub(crate) fn members(&self) -> Vec<GroupDatabaseId> {
+        self.databases.keys().copied().filter(|id| self.config.database(*id).is_some()).collect()
+    }
+
     pub(crate) fn my_replica(&self) -> Option<&Replica> {
         self.config.replica(self.me)
     }
@@ -360,7 +365,12 @@ impl Group {
             match effect {
                 Effect::Reply(command, result) => cx.reply(command, result),
                 Effect::Log(database, what) => cx.log(self.config.id, database, what),
-                Effect::Release(database, writable) => cx.push(Action::Release { database, writable }),
+                Effect::Release(database, writable) => {
+                    if !self.exists() || self.config.database(database).is_none() {
+                        self.databases.remove(&database);
+                    }
+                    cx.push(Action::Release { database, writable });
+                }
             }
         }
         self.spread(cx);
@@ -368,7 +378,9 @@ impl Group {
     }
 
     pub(crate) fn persist_failed(&mut self, cx: &mut Cx<'_>, revision: u64) {
-        if revision <= self.store.durable_revision {
+        let newest = self.store.in_flight.back().map_or(0, |f| f.revision);
+        if revision <= self.store.durable_revision || revision < newest {
+            // A later attempt, which holds all that this one held, decides.
             return;
         }
         self.store.retry_at = Some(cx.now + crate::timing::RETRY_AFTER);
@@ -380,15 +392,14 @@ impl Group {
         }
         cx.push(Action::Fence { group: self.config.id, reason: FenceReason::CannotPersist });
         self.stop_feeding_all(cx);
-        if matches!(self.role, Role::Promoting { .. }) {
-            self.take_back_claim(cx);
-        }
+        self.take_back(cx);
         self.set_role(cx, Role::Resolving { since: cx.now });
     }
 
-    /// The claim to the role did not become durable, and whoever asked for it was told so: it must not take effect later.
-    /// The epoch's number is used up all the same, because the record may be on disk.
-    fn take_back_claim(&mut self, cx: &mut Cx<'_>) {
+    /// What could not be made durable is not: whoever asked for it was told so, and it must not take effect later. The
+    /// number of an epoch is used up all the same, because the record may be on disk.
+    fn take_back(&mut self, cx: &mut Cx<'_>) {
+        self.effects.clear();
         if self.store.durable.stamp == Stamp::default() {
             // The group was never made.
             self.databases.clear();
@@ -398,7 +409,6 @@ impl Group {
         }
         self.epoch_seen = self.epoch_seen.max(self.config.stamp.epoch);
         self.config = self.store.durable.clone();
-        self.databases.retain(|id, _| self.config.database(*id).is_some());
         self.touch();
     }
 
@@ -507,6 +517,7 @@ impl Group {
         } else if self.claim.is_some_and(|(claimant, _)| claimant == peer) {
             self.claim = None;
         }
+        self.confirm(replica, beat.stamp);
         self.feed_beat(cx, peer, &beat);
         self.follower_beat(cx, replica, &beat);
         self.settle(cx);
@@ -587,7 +598,6 @@ impl Group {
         self.local.gone &= self.config.dropped;
         for database in gone {
             self.stop_feed(cx, database.id);
-            self.databases.remove(&database.id);
             self.local.databases.remove(&database.id);
             self.when_durable(revision, Effect::Release(database.id, false));
         }
@@ -596,12 +606,13 @@ impl Group {
                 self.when_durable(revision, Effect::Release(id, false));
             }
             self.set_role(cx, Role::Resolving { since: cx.now });
-            self.databases.clear();
             return;
         }
         for id in self.config.databases.iter().map(|d| d.id).collect::<Vec<_>>() {
             self.databases.entry(id).or_default();
         }
+        let config = &self.config;
+        self.effects.retain(|(_, e)| !matches!(e, Effect::Release(id, _) if config.database(*id).is_some()));
         self.consider_suspensions(cx);
         if handed_over {
             self.set_role(cx, Role::Promoting { revision, opening: false });
@@ -679,11 +690,16 @@ impl Group {
 
     // ---- the frame --------------------------------------------------------------------------------------------------
 
-    pub(crate) fn tick(&mut self, cx: &mut Cx<'_>) {
+    /// Tries again to make the record durable; also of a group that does not exist any more, so that this is durable.
+    pub(crate) fn retry(&mut self, cx: &mut Cx<'_>) {
         if self.store.retry_at.is_some_and(|at| cx.now >= at) {
             self.store.retry_at = None;
             self.touch();
+            self.finish(cx);
         }
+    }
+
+    pub(crate) fn tick(&mut self, cx: &mut Cx<'_>) {
         self.expire_take_over(cx);
         self.expire_handover(cx);
         self.settle(cx);

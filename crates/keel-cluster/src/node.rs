@@ -120,6 +120,10 @@ impl Node {
         self.now = self.now.max(now);
         self.expire_peers(&mut out);
         self.expire_joins(&mut out);
+        for group in self.groups.values_mut() {
+            let (me, peers, random) = (&self.me, &self.peers, &mut self.random);
+            group.retry(&mut Cx { now: self.now, me, peers, out: &mut out, random });
+        }
         self.each_group(&mut out, |group, cx| group.tick(cx));
         self.beat(&mut out);
         out

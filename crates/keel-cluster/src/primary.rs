@@ -80,7 +80,7 @@ impl Group {
     /// Everything a primary on line does of itself.
     pub(crate) fn settle_primary(&mut self, cx: &mut Cx<'_>) {
         self.forget_strangers(cx);
-        for id in self.databases.keys().copied().collect::<Vec<_>>() {
+        for id in self.members() {
             self.drive_followers(cx, id);
             self.agree(cx, id);
         }
@@ -276,8 +276,9 @@ impl Group {
             f.gating = None;
             f.progress_at = cx.now;
         }
+        let unconfirmed = self.config.to_confirm.contains(&replica);
         let Some(config) = self.config.database_mut(database) else { return };
-        if !self.role.leads() || !config.synchronized.remove(&replica) {
+        if !self.role.leads() || unconfirmed || !config.synchronized.remove(&replica) {
             return;
         }
         let revision = self.touch_config();
@@ -303,7 +304,11 @@ impl Group {
         let Some(replica) = self.config.replica_of(peer).filter(|r| r.keeps_data()).map(|r| r.id) else {
             return;
         };
+        self.confirm(replica, stamp);
         let suspended = self.suspended(database).is_some();
+        if self.config.database(database).is_none() {
+            return;
+        }
         let Some(db) = self.databases.get_mut(&database) else { return };
         let from = match follow_point(db, epoch, suspended, facts) {
             Ok(from) => from,
@@ -446,6 +451,14 @@ impl Group {
         self.settle(cx);
     }
 
+    /// A member has shown this configuration's epoch, and so promised to obey none that is older.
+    pub(crate) fn confirm(&mut self, replica: ReplicaId, shown: Stamp) {
+        let promised = shown.epoch >= self.config.stamp.epoch;
+        if promised && self.is_primary() && self.config.to_confirm.remove(&replica) {
+            self.touch_config();
+        }
+    }
+
     /// Ends a follower's session, if it has one, and takes it out of the set.
     fn end_session(
         &mut self,
@@ -545,6 +558,7 @@ impl Group {
         let usable = self.is_primary()
             && self.promise_is_durable()
             && stamp.epoch == self.config.stamp.epoch
+            && self.config.database(database).is_some()
             && self.suspended(database).is_none();
         let Some(replica) = self.config.replica_of(peer).filter(|r| r.keeps_data()).map(|r| r.id) else {
             return;

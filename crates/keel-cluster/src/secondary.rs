@@ -97,7 +97,7 @@ impl Group {
             self.settle(cx);
             return;
         }
-        for id in self.databases.keys().copied().collect::<Vec<_>>() {
+        for id in self.members() {
             self.drive_feed(cx, id);
         }
         self.ask_take_over(cx);

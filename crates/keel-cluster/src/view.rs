@@ -13,7 +13,7 @@ use crate::status::{
 impl Group {
     pub(crate) fn status(&self, connected: &dyn Fn(InstanceId) -> bool) -> GroupStatus {
         let databases: Vec<DatabaseStatus> =
-            self.databases.iter().map(|(id, db)| self.database_status(*id, db)).collect();
+            self.members().into_iter().map(|id| self.database_status(id, &self.databases[&id])).collect();
         let replicas: Vec<ReplicaStatus> =
             self.config.replicas.iter().map(|r| self.replica_status(r.id, &databases, connected)).collect();
         let health = Health::of_group(replicas.iter().filter_map(|r| r.health));
