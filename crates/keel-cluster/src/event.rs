@@ -88,7 +88,8 @@ pub enum Event {
         /// Its log.
         facts: LogFacts,
     },
-    /// The local copy cannot be used any more.
+    /// The local copy cannot be used any more, or (after a start) there is none. Without this or `DatabaseOpened` a started
+    /// instance waits a session time-out before it asks for a new copy.
     DatabaseClosed {
         /// Which.
         database: GroupDatabaseId,

@@ -89,7 +89,7 @@ impl Group {
             && self.candidates().iter().all(agrees)
     }
 
-    fn my_session_timeout(&self) -> std::time::Duration {
+    pub(crate) fn my_session_timeout(&self) -> std::time::Duration {
         let seconds = self.my_replica().map_or(0, |r| r.options.session_timeout_s);
         std::time::Duration::from_secs(u64::from(seconds))
     }

@@ -13,6 +13,7 @@ use crate::message::{GroupBeat, Msg, SendingBeat, StandingBeat};
 use crate::node::Cx;
 use crate::primary::{Follower, Handover};
 use crate::secondary::{Feed, TakeOver};
+use crate::status::SeedState;
 use keel_base::{Epoch, Lsn};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -66,6 +67,8 @@ impl Role {
 pub(crate) struct Database {
     /// The local copy is open and its log is known.
     pub(crate) open: bool,
+    /// This instance has just started and may yet find a copy: no other is asked for.
+    pub(crate) awaited: bool,
     /// The log's epochs, as of the last promotion or inspection.
     pub(crate) history: Vec<(Epoch, Lsn)>,
     /// Local hardened end.
@@ -188,6 +191,9 @@ impl Group {
     /// From the durable record. Whatever it was, it begins resolving.
     pub(crate) fn restart(record: GroupRecord, now: Duration) -> Group {
         let mut group = Group::new(record.config, record.me, record.local, now);
+        for database in group.databases.values_mut() {
+            database.awaited = true;
+        }
         for database in group.local.databases.values_mut() {
             if database.suspended == Some(SuspendReason::User) {
                 database.suspended = Some(SuspendReason::Restart);
@@ -721,9 +727,15 @@ impl Group {
     }
 
     pub(crate) fn database_opened(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId, facts: LogFacts) {
+        // A copy that was still being taken must not replace this one later.
+        self.stop_feed(cx, database);
         let Some(db) = self.databases.get_mut(&database) else { return };
         db.set_facts(facts);
-        db.feed = Feed::default();
+        db.awaited = false;
+        db.feed = Feed { seeding: db.feed.seeding, ..Feed::default() };
+        if let Some(seeding) = db.feed.seeding.as_mut() {
+            seeding.state = SeedState::Completed;
+        }
         match self.role {
             Role::Primary { .. } => self.open_late_database(cx, database),
             Role::Secondary => {
@@ -740,6 +752,7 @@ impl Group {
         if let Some(db) = self.databases.get_mut(&database) {
             db.open = false;
             db.opening = false;
+            db.awaited = false;
         }
         self.settle(cx);
     }

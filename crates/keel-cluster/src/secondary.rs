@@ -45,7 +45,7 @@ pub(crate) struct Feed {
     /// Not before this time.
     pub(crate) retry_at: Duration,
     /// How often in a row it failed.
-    failures: u32,
+    pub(crate) failures: u32,
     /// The primary's last refusal.
     pub(crate) refused: Option<RefuseReason>,
     /// A failure that is tried again without an operator.
@@ -127,6 +127,7 @@ impl Group {
         let may_seed = self.local.may_create_databases
             && self.my_replica().is_some_and(|r| r.options.seeding_mode == SeedingMode::Automatic);
         let (group, stamp) = (self.config.id, self.store.durable.stamp);
+        let started = cx.now.saturating_sub(self.role_since) >= self.my_session_timeout();
         let Some(db) = self.databases.get_mut(&database) else { return };
         match db.feed.stage {
             Stage::Idle if cx.now < db.feed.retry_at => {}
@@ -135,7 +136,7 @@ impl Group {
                 db.feed.stage = Stage::Inspecting(session);
                 cx.push(Action::Inspect { database, session });
             }
-            Stage::Idle if may_seed => {
+            Stage::Idle if may_seed && (started || !db.awaited) => {
                 let attempts = db.feed.seeding.map_or(0, |s| s.attempts) + 1;
                 let fresh = SeedStatus { state: SeedState::Pending, done: 0, total: 0, attempts };
                 db.feed.seeding = Some(fresh);

@@ -112,9 +112,7 @@ impl World {
             Op::Checkpoint(i, database) => self.checkpoint(i, database),
             Op::Failover(i) => drop(self.order(i, Command::Failover { group: GROUP })),
             Op::Force(i) => {
-                // Nobody forces a replica that was removed and does not know it yet: that makes two groups of one.
-                let config = self.leader().and_then(|l| self.status(l)).map(|s| s.config);
-                if config.is_none_or(|c| c.replica_named(&name(i)).is_some()) {
+                if self.may_force(i) {
                     self.order(i, Command::ForceFailover { group: GROUP });
                 }
             }
@@ -123,6 +121,15 @@ impl World {
             Op::Resume(i, d) => drop(self.order(i, Command::Resume { database: self.database_ids[d] })),
             _ => self.operate_on_leader(op),
         }
+    }
+
+    /// Nobody forces a replica that was removed, or holds a database that was removed, and does not know it yet: that makes
+    /// two groups of one.
+    fn may_force(&self, i: usize) -> bool {
+        let config = self.leader().and_then(|l| self.status(l)).map(|s| s.config);
+        let member = config.is_none_or(|c| c.replica_named(&name(i)).is_some());
+        let theirs = self.status(i).map(|s| s.config.databases).unwrap_or_default();
+        member && theirs.iter().all(|d| self.database_ids[index_of(d.id)] == d.id)
     }
 
     /// Commands that are given to whoever leads.
@@ -147,6 +154,10 @@ impl World {
             }
             Op::Remove(i) => {
                 let Some(replica) = config.replica_named(&name(i)).map(|r| r.id) else { return };
+                if self.status(i).is_some_and(|s| s.durable.epoch > config.stamp.epoch) {
+                    // It was forced, and this leader does not know: nobody throws it out now.
+                    return;
+                }
                 self.order(leader, Command::RemoveReplica { group: GROUP, replica });
             }
             Op::Add(i) if config.replica_named(&name(i)).is_none() => {
@@ -269,7 +280,7 @@ impl World {
         self.leaderless_since = Some(self.now);
         // Nobody has the role: it was given up, or (where force is allowed) those who know are gone from the group.
         let known = |w: &World, i: usize| {
-            let status = w.status(i).filter(|s| s.databases.iter().all(|d| d.open))?;
+            let status = w.status(i).filter(|s| s.databases.iter().all(|d| d.open) && w.may_force(i))?;
             Some((status.durable, status.config.is_failover_ready(status.me), i))
         };
         let best = (0..self.instances.len()).filter_map(|i| known(self, i)).max();
@@ -277,7 +288,7 @@ impl World {
         let given_up = self.status(i).is_some_and(|s| s.config.primary.is_none());
         if given_up && ready {
             self.order(i, Command::Failover { group: GROUP });
-        } else if given_up || self.plan.force {
+        } else if (given_up || self.plan.force) && self.may_force(i) {
             self.order(i, Command::ForceFailover { group: GROUP });
         }
     }

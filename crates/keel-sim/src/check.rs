@@ -20,6 +20,8 @@ pub(crate) struct Acknowledged {
 pub(crate) struct Start {
     pub(crate) instance: usize,
     pub(crate) forced: bool,
+    /// Which one it was in time.
+    order: usize,
 }
 
 #[derive(Default)]
@@ -57,7 +59,8 @@ impl Checker {
 
     /// An instance began to write in an epoch.
     pub(crate) fn epoch_started(&mut self, epoch: Epoch, instance: usize, forced: bool) {
-        if let Some(before) = self.epochs.insert(epoch, Start { instance, forced }) {
+        let order = self.epochs.len();
+        if let Some(before) = self.epochs.insert(epoch, Start { instance, forced, order }) {
             self.fail(format!(
                 "epoch {} was started by instance {} and again by {instance}",
                 epoch.0, before.instance
@@ -68,7 +71,12 @@ impl Checker {
     /// A client is told that its commit is done.
     pub(crate) fn acknowledge(&mut self, database: usize, commit: Commit, epoch: Epoch) {
         let mut later = self.epochs.range((std::ops::Bound::Excluded(epoch), std::ops::Bound::Unbounded));
-        let forced = later.clone().any(|(_, start)| start.forced);
+        // Forced here, without knowing of a newer epoch: as much a fork as one forced elsewhere.
+        let unaware = self
+            .epochs
+            .get(&epoch)
+            .is_some_and(|mine| mine.forced && later.clone().any(|(_, newer)| newer.order < mine.order));
+        let forced = unaware || later.clone().any(|(_, start)| start.forced);
         if let Some((newer, start)) = later.next()
             && !forced
         {

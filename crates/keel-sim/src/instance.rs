@@ -28,6 +28,8 @@ pub(crate) struct Instance {
     /// By index of the database.
     pub(crate) engines: BTreeMap<usize, Engine>,
     pub(crate) paused_until: Micros,
+    /// What came while it was paused.
+    pub(crate) mail: std::collections::VecDeque<What>,
     /// How far its clock is ahead.
     pub(crate) clock_ahead: Micros,
     /// What a sync takes.
@@ -104,6 +106,7 @@ impl Instance {
             node: None,
             engines: BTreeMap::new(),
             paused_until: 0,
+            mail: std::collections::VecDeque::new(),
             clock_ahead: 0,
             sync: MS,
             tear: None,
@@ -151,6 +154,7 @@ impl World {
         instance.fenced = true;
         instance.drained = false;
         instance.forced = None;
+        instance.mail.clear();
         instance.allowed = false;
         instance.expecting.clear();
         instance.connections.clear();
@@ -719,9 +723,10 @@ impl World {
     fn cut_log(&mut self, i: usize, database: GroupDatabaseId, session: SessionId, at: Lsn) {
         let force = self.plan.force;
         let Some(engine) = self.engine(i, database) else { return };
-        let (applied, floor) = (engine.applied, engine.floor);
-        if at < floor || at < applied && !force {
-            self.check.fail(format!("instance {i} cuts at {at}, applied {applied}, base tree {floor}"));
+        // A primary has redone its log to the end; of that, what was not agreed may go.
+        let (agreed, floor) = (engine.agreed, engine.floor);
+        if at < floor || at < agreed && !force {
+            self.check.fail(format!("instance {i} cuts at {at}, agreed {agreed}, base tree {floor}"));
             return;
         }
         match engine.cut(at) {

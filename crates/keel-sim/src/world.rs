@@ -49,6 +49,8 @@ pub(crate) enum What {
     Flush(usize),
     Flushed(usize, Lsn),
     Persist(u64, Vec<u8>),
+    /// A pause ends.
+    Wake,
     SeedNow {
         peer: usize,
         database: GroupDatabaseId,
@@ -249,11 +251,32 @@ impl World {
                 }
             }
             what if entry.life != self.instances[i].life || !self.instances[i].up => drop(what),
-            what if self.instances[i].paused_until > self.now => {
-                let at = self.instances[i].paused_until;
-                self.schedule(at, i, entry.life, what);
+            What::Wake => self.wake(i),
+            what if self.instances[i].paused_until > self.now || !self.instances[i].mail.is_empty() => {
+                // Found in order when it goes on.
+                if self.instances[i].mail.is_empty() {
+                    let at = self.instances[i].paused_until;
+                    self.schedule(at, i, entry.life, What::Wake);
+                }
+                self.instances[i].mail.push_back(what);
             }
             what => self.act(i, what),
+        }
+    }
+
+    /// A paused instance goes on, or sleeps on because it was paused again.
+    fn wake(&mut self, i: usize) {
+        let until = self.instances[i].paused_until;
+        if until > self.now {
+            let life = self.instances[i].life;
+            self.schedule(until, i, life, What::Wake);
+            return;
+        }
+        let life = self.instances[i].life;
+        for what in std::mem::take(&mut self.instances[i].mail) {
+            if self.instances[i].up && self.instances[i].life == life {
+                self.act(i, what);
+            }
         }
     }
 
@@ -269,7 +292,7 @@ impl World {
             What::Flushed(database, lsn) => self.flushed(i, database, lsn),
             What::Persist(revision, bytes) => self.persist(i, revision, &bytes),
             What::SeedNow { peer, database } => self.seed(i, peer, database),
-            What::Op(_) | What::Tick | What::Care => {}
+            What::Op(_) | What::Tick | What::Care | What::Wake => {}
         }
     }
 
