@@ -4,8 +4,8 @@
 
 use crate::action::{Action, FenceReason, LogEvent};
 use crate::config::{
-    AvailabilityMode, GroupConfig, GroupDatabase, GroupRecord, LocalDatabase, LocalState, Replica, Stamp,
-    SuspendReason,
+    AvailabilityMode, EPOCH_STEP, GroupConfig, GroupDatabase, GroupRecord, LocalDatabase, LocalState,
+    Replica, Stamp, SuspendReason,
 };
 use crate::event::{CommandError, LogFacts};
 use crate::ids::{CommandId, GroupDatabaseId, InstanceId, ReplicaId};
@@ -406,7 +406,13 @@ impl Group {
     /// number of an epoch is used up all the same, because the record may be on disk.
     fn take_back(&mut self, cx: &mut Cx<'_>) {
         self.effects.clear();
-        if self.store.durable.stamp == Stamp::default() {
+        let ordinal = self.my_replica().map_or(0, |r| r.ordinal);
+        if self.config.stamp.epoch.0 % EPOCH_STEP != u64::from(ordinal) {
+            if !self.is_primary() {
+                // The role was handed over, and nobody else has it: the attempt goes on.
+                return;
+            }
+        } else if self.config.parent == Epoch(0) && self.store.durable.stamp == Stamp::default() {
             // The group was never made.
             self.databases.clear();
             cx.push(Action::Forget { group: self.config.id });

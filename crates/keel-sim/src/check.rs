@@ -19,9 +19,6 @@ pub(crate) struct Acknowledged {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     pub(crate) instance: usize,
-    pub(crate) forced: bool,
-    /// Which one it was in time.
-    order: usize,
 }
 
 #[derive(Default)]
@@ -30,6 +27,8 @@ pub(crate) struct Checker {
     /// Every block ever sealed: (generation of the database, first LSN, epoch) → checksum.
     blocks: BTreeMap<(u64, Lsn, Epoch), u32>,
     pub(crate) epochs: BTreeMap<Epoch, Start>,
+    /// Every epoch that somebody claimed, started or not: the one it came out of, and whether by force.
+    claims: BTreeMap<Epoch, (Epoch, bool)>,
     /// Databases removed from the group, by index: how often.
     pub(crate) generations: BTreeMap<usize, u64>,
     /// The first thing that was wrong.
@@ -57,10 +56,25 @@ impl Checker {
         }
     }
 
+    /// A configuration was written down somewhere.
+    pub(crate) fn claimed(&mut self, epoch: Epoch, parent: Epoch, forced: bool) {
+        self.claims.entry(epoch).or_insert((parent, forced));
+    }
+
+    /// The epochs out of which this one came without force, itself first.
+    fn lineage(&self, epoch: Epoch) -> Vec<Epoch> {
+        let mut line = vec![epoch];
+        let mut at = epoch;
+        while let Some((parent, false)) = self.claims.get(&at) {
+            line.push(*parent);
+            at = *parent;
+        }
+        line
+    }
+
     /// An instance began to write in an epoch.
-    pub(crate) fn epoch_started(&mut self, epoch: Epoch, instance: usize, forced: bool) {
-        let order = self.epochs.len();
-        if let Some(before) = self.epochs.insert(epoch, Start { instance, forced, order }) {
+    pub(crate) fn epoch_started(&mut self, epoch: Epoch, instance: usize) {
+        if let Some(before) = self.epochs.insert(epoch, Start { instance }) {
             self.fail(format!(
                 "epoch {} was started by instance {} and again by {instance}",
                 epoch.0, before.instance
@@ -71,22 +85,31 @@ impl Checker {
     /// A client is told that its commit is done.
     pub(crate) fn acknowledge(&mut self, database: usize, commit: Commit, epoch: Epoch) {
         let mut later = self.epochs.range((std::ops::Bound::Excluded(epoch), std::ops::Bound::Unbounded));
-        // Forced here, without knowing of a newer epoch: as much a fork as one forced elsewhere.
-        let unaware = self
-            .epochs
-            .get(&epoch)
-            .is_some_and(|mine| mine.forced && later.clone().any(|(_, newer)| newer.order < mine.order));
-        let forced = unaware || later.clone().any(|(_, start)| start.forced);
-        if let Some((newer, start)) = later.next()
-            && !forced
-        {
+        let forked = later.clone().next().is_some();
+        if let Some((newer, start)) = later.find(|(newer, _)| self.lineage(**newer).contains(&epoch)) {
             let (newer, instance) = (newer.0, start.instance);
             self.fail(format!(
                 "commit {} acknowledged in epoch {} after instance {instance} had begun epoch {newer}",
                 commit.number, epoch.0
             ));
         }
-        self.ledger.push(Acknowledged { database, commit, epoch, excused: forced });
+        self.ledger.push(Acknowledged { database, commit, epoch, excused: forked });
+    }
+
+    /// An instance begins an epoch with these commits in its log: what was acknowledged in the epochs it came out of must be
+    /// among them; what another branch acknowledged and this one has not was lost to force.
+    pub(crate) fn promoted(&mut self, database: usize, epoch: Epoch, have: &[Commit]) -> Option<Commit> {
+        let line = self.lineage(epoch);
+        let mut lost = None;
+        let entries =
+            self.ledger.iter_mut().filter(|e| e.database == database && !e.excused && e.epoch < epoch);
+        for entry in entries.filter(|e| have.binary_search(&e.commit).is_err()) {
+            if line.contains(&entry.epoch) {
+                lost = lost.or(Some(entry.commit));
+            }
+            entry.excused = true;
+        }
+        lost
     }
 
     /// The database left the group: what it held is nobody's business any more.
@@ -97,16 +120,8 @@ impl Checker {
         }
     }
 
-    /// What was told in earlier epochs and must be in the log of whoever begins this one.
-    pub(crate) fn owed(&self, database: usize, epoch: Epoch) -> Vec<Commit> {
-        let owed = |e: &&Acknowledged| e.database == database && !e.excused && e.epoch < epoch;
-        self.ledger.iter().filter(owed).map(|e| e.commit).collect()
-    }
-
-    /// A forced failover lost these.
-    pub(crate) fn excuse(&mut self, database: usize, lost: &[Commit]) {
-        for entry in self.ledger.iter_mut().filter(|e| e.database == database) {
-            entry.excused |= lost.contains(&entry.commit);
-        }
+    /// What was told and must be there in the end.
+    pub(crate) fn owed(&self, database: usize) -> Vec<Commit> {
+        self.ledger.iter().filter(|e| e.database == database && !e.excused).map(|e| e.commit).collect()
     }
 }

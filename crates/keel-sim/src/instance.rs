@@ -8,7 +8,7 @@ use keel_base::env::sim::{SimClock, SimDisk, SimRandom, Tear};
 use keel_base::{Epoch, Lsn};
 use keel_cluster::{
     Action, CommandError, CommandId, CopyPositions, Event, GroupDatabaseId, GroupRecord, Identity,
-    InstanceId, LogEvent, Msg, Node, ReceiveFailure, SendFailure, SessionId,
+    InstanceId, Msg, Node, ReceiveFailure, SendFailure, SessionId,
 };
 use keel_log::LogError;
 use std::collections::BTreeMap;
@@ -47,8 +47,6 @@ pub(crate) struct Instance {
     /// GRANT CREATE ANY DATABASE was given.
     pub(crate) allowed: bool,
     pub(crate) answers: BTreeMap<CommandId, Result<(), CommandError>>,
-    /// The machine said that the epoch it is about to start is a forced one.
-    forced: Option<Epoch>,
     /// When the last record handed out is written.
     persisting_until: Micros,
     expecting: BTreeMap<GroupDatabaseId, usize>,
@@ -117,7 +115,6 @@ impl Instance {
             recorded: BTreeMap::new(),
             allowed: false,
             answers: BTreeMap::new(),
-            forced: None,
             persisting_until: 0,
             expecting: BTreeMap::new(),
         }
@@ -153,7 +150,6 @@ impl World {
         instance.tear = None;
         instance.fenced = true;
         instance.drained = false;
-        instance.forced = None;
         instance.mail.clear();
         instance.allowed = false;
         instance.expecting.clear();
@@ -290,6 +286,9 @@ impl World {
                 }
             }
             Action::Persist { revision, record, .. } => {
+                let (config, epoch) = (&record.config, record.config.stamp.epoch);
+                let forced = config.databases.iter().any(|d| d.awaiting_resume.values().any(|e| *e == epoch));
+                self.check.claimed(epoch, config.parent, forced);
                 let after = self.instances[i].sync;
                 let done = self.now + self.span(after / 2, after + 2 * MS);
                 // One after the other, in order.
@@ -380,11 +379,7 @@ impl World {
             Action::Reply { command, result } => {
                 self.instances[i].answers.insert(command, result);
             }
-            Action::Log(entry) => {
-                if let LogEvent::Forced { epoch, .. } = entry.what {
-                    self.instances[i].forced = Some(epoch);
-                }
-            }
+            Action::Log(_) => {}
         }
     }
 
@@ -757,13 +752,12 @@ impl World {
             opened.push((database, engine.facts()));
         }
         let instance = &mut self.instances[i];
-        let forced = instance.forced == Some(epoch);
         if whole {
             instance.fenced = false;
             instance.drained = false;
             instance.epoch = epoch;
-            self.check.epoch_started(epoch, i, forced);
-            self.check_promotion(i, epoch, forced, &opened.iter().map(|o| o.0).collect::<Vec<_>>());
+            self.check.epoch_started(epoch, i);
+            self.check_promotion(i, epoch, &opened.iter().map(|o| o.0).collect::<Vec<_>>());
         }
         let event = Event::Promoted { group: GROUP, epoch, databases: opened };
         self.answer(i, MS, 20 * MS, event);
