@@ -155,7 +155,7 @@ pub struct Database {
     /// Log before this is in a backup; `Lsn::MAX` under the simple recovery model, where none is needed.
     backed_up: AtomicU64,
     pub(crate) role: AtomicU8,
-    pub(crate) roles: Mutex<Roles>,
+    pub(crate) roles: Roles,
     pub(crate) gate: Gate,
     pub(crate) follower: Arc<Follower>,
     pub(crate) holders: Holders,
@@ -364,7 +364,7 @@ impl Database {
             backed_up: AtomicU64::new(Lsn::MAX.0),
             role: AtomicU8::new(Role::Standalone.code()),
             gate: Gate::new(redo.is_none()),
-            roles: Mutex::new(Roles { redo, wrote: false }),
+            roles: Roles::with(redo),
             follower,
             holders: Holders::default(),
             // Unlike those of earlier openings, whose undecided streams may still be in the log.
@@ -618,9 +618,7 @@ impl Database {
     /// Checkpoints and closes: later commits that write fail.
     pub fn close(&self) -> Result<(), DbError> {
         self.closed.store(true, Ordering::Release);
-        if let Some(task) = self.roles.lock().redo.take() {
-            task.stop();
-        }
+        self.stop_redo();
         if let Some(log) = &self.log {
             log.flush()?;
             self.checkpoint()?;

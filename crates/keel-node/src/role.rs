@@ -28,8 +28,9 @@ use crate::marker::Marker;
 use keel_base::{Epoch, Lsn};
 use keel_log::Log;
 use keel_redo::{GroupKind, RecordBuffer, Task};
+use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// What a database is in its group.
@@ -65,12 +66,28 @@ impl Role {
     }
 }
 
-/// What changes of role work on; held while one is under way.
+/// What changes of role work on.
+///
+/// Lock order: `changing` → `ending` → `redo`. Only `changing` is held while a disk is waited for.
+#[derive(Default)]
 pub(crate) struct Roles {
+    /// Held while a change of role is under way, but for a fence.
+    changing: Mutex<()>,
+    /// Held while writing ends.
+    ending: Mutex<()>,
     /// Applies the log of a replica that is not the primary; made when first needed.
-    pub(crate) redo: Option<Arc<Task>>,
+    pub(crate) redo: Mutex<Option<Arc<Task>>>,
     /// Whether everything in the log is in memory, because this replica wrote it.
-    pub(crate) wrote: bool,
+    wrote: AtomicBool,
+    /// Counts fences, so that a promotion under way notices one.
+    fences: AtomicU64,
+}
+
+impl Roles {
+    /// The roles of a database whose recovery left `redo` to go on with.
+    pub(crate) fn with(redo: Option<Arc<Task>>) -> Roles {
+        Roles { redo: Mutex::new(redo), ..Roles::default() }
+    }
 }
 
 fn refused(what: &str) -> DbError {
@@ -94,7 +111,7 @@ impl Database {
     /// Makes a database that stands alone the primary copy of a group, in `epoch`. Sessions do not notice. Nobody is
     /// waited for until [`Database::set_waiting`].
     pub fn enter_group(&self, epoch: Epoch) -> Result<(), DbError> {
-        let _roles = self.roles.lock();
+        let _changing = self.roles.changing.lock();
         let log = self.durable_log()?;
         if self.role() != Role::Standalone {
             return Err(refused("the database is in a group already"));
@@ -108,7 +125,7 @@ impl Database {
     /// Takes the database out of its group. A replica that is not the primary applies all the log it has first. Afterwards
     /// it stands alone and can write; whether it may is for the caller to know.
     pub fn leave_group(&self) -> Result<(), DbError> {
-        let mut roles = self.roles.lock();
+        let _changing = self.roles.changing.lock();
         let log = self.durable_log()?;
         match self.role() {
             Role::Standalone => return Ok(()),
@@ -118,7 +135,7 @@ impl Database {
                 self.gate.set_cap(Lsn::MAX);
             }
             Role::Secondary | Role::Resolving => {
-                self.finish_redo(&mut roles, log)?;
+                self.finish_redo(log)?;
                 let term = log.start_term(log.epoch())?;
                 log.set_agreed(Lsn::MAX);
                 self.gate.begin_term(term, Lsn::MAX);
@@ -133,7 +150,7 @@ impl Database {
     /// Whether commits wait for others. Switched on, what is hardened here now counts as agreed, and each later commit waits
     /// for [`Database::advance_agreed`]; switched off, nothing but the own log is waited for. Returns the agreed position.
     pub fn set_waiting(&self, waiting: bool) -> Result<Lsn, DbError> {
-        let _roles = self.roles.lock();
+        let _changing = self.roles.changing.lock();
         let log = self.durable_log()?;
         if self.role() != Role::Primary {
             return Err(refused("only the primary waits"));
@@ -191,34 +208,35 @@ impl Database {
     }
 
     /// Stops all writing at once: commits that are waiting, and not agreed yet, are in doubt; open transactions will fail.
-    /// A primary and a secondary become resolving. Blocks for no disk.
+    /// A primary and a secondary become resolving. Waits for no disk, and for no other change of role: a promotion under
+    /// way is fenced when it is done.
     pub fn fence(&self, reason: &str) {
-        let mut roles = self.roles.lock();
-        match self.role() {
-            Role::Primary => {
-                self.end_writing(&mut roles, reason);
-                self.set_role(Role::Resolving);
-            }
-            Role::Secondary => self.set_role(Role::Resolving),
-            Role::Standalone | Role::Resolving => {}
+        self.roles.fences.fetch_add(1, Ordering::SeqCst);
+        self.end_writing(reason);
+        let _ending = self.roles.ending.lock();
+        if self.role() == Role::Secondary {
+            self.set_role(Role::Resolving);
         }
     }
 
-    fn end_writing(&self, roles: &mut Roles, reason: &str) {
-        let Some(log) = self.log() else { return };
+    /// A primary becomes resolving; others stay what they are.
+    fn end_writing(&self, reason: &str) {
+        let _ending = self.roles.ending.lock();
+        let Some(log) = self.log().filter(|_| self.role() == Role::Primary) else { return };
         // First no more appends, then no more answers.
         log.end_term();
         let agreed = self.gate.end_term(&|| log.hardened(), reason);
         self.follower.agreed.store(agreed.0, Ordering::Release);
         self.follower.limit.store(agreed.0, Ordering::Release);
         self.store().advance_stable(agreed);
-        roles.wrote = true;
+        self.roles.wrote.store(true, Ordering::Release);
+        self.set_role(Role::Resolving);
     }
 
     /// Hardens the log; a former primary has all of it in memory.
-    fn settle_log(&self, roles: &mut Roles, log: &Log) -> Result<Lsn, DbError> {
+    fn settle_log(&self, log: &Log) -> Result<Lsn, DbError> {
         let end = log.flush()?;
-        if std::mem::take(&mut roles.wrote) {
+        if self.roles.wrote.swap(false, Ordering::AcqRel) {
             self.follower.set_applied(end);
         }
         Ok(end)
@@ -227,16 +245,15 @@ impl Database {
     /// Makes the database a secondary: it takes blocks from now on. Everything it has appended as a primary is hardened
     /// first.
     pub fn demote(&self) -> Result<(), DbError> {
-        let mut roles = self.roles.lock();
+        let _changing = self.roles.changing.lock();
         let log = self.durable_log()?;
         match self.role() {
             Role::Standalone => return Err(refused("the database is in no group")),
             Role::Secondary => return Ok(()),
-            Role::Primary => self.end_writing(&mut roles, "the replica was demoted"),
+            Role::Primary => self.end_writing("the replica was demoted"),
             Role::Resolving => {}
         }
-        self.set_role(Role::Resolving);
-        self.settle_log(&mut roles, log)?;
+        self.settle_log(log)?;
         self.set_role(Role::Secondary);
         Ok(())
     }
@@ -246,37 +263,40 @@ impl Database {
     /// [`Database::set_waiting`] says otherwise. Returns where the epoch begins: until [`Database::agreed`] reaches that,
     /// readers may miss what the old primary has acknowledged, so clients come in after that.
     pub fn promote(&self, epoch: Epoch) -> Result<Lsn, DbError> {
-        let mut roles = self.roles.lock();
+        let _changing = self.roles.changing.lock();
+        let fences = self.roles.fences.load(Ordering::SeqCst);
         let log = self.durable_log()?;
         if !matches!(self.role(), Role::Secondary | Role::Resolving) {
             return Err(refused("only a secondary or a resolving replica can be promoted"));
         }
         log.set_epoch(epoch);
-        let undecided = self.finish_redo(&mut roles, log)?;
+        let undecided = self.finish_redo(log)?;
         let agreed = self.agreed();
         log.set_agreed(agreed);
         let term = log.start_term(epoch)?;
         let begins = log.appended();
         self.gate.begin_term(term, agreed);
         self.set_role(Role::Primary);
+        if self.roles.fences.load(Ordering::SeqCst) != fences {
+            self.end_writing("the replica was fenced while it was promoted");
+            return Err(refused("the replica was fenced meanwhile"));
+        }
         self.abort_streams(log, &undecided)?;
         Ok(begins)
     }
 
-    /// Applies all of the log. Returns the streams that it leaves undecided.
-    fn finish_redo(&self, roles: &mut Roles, log: &Log) -> Result<Vec<u64>, DbError> {
-        self.settle_log(roles, log)?;
-        let task = self.redo_task(roles)?;
-        self.follower.limit.store(Lsn::MAX.0, Ordering::Release);
+    /// Applies all of the log; the replica is resolving from then on. Returns the streams that are left undecided.
+    fn finish_redo(&self, log: &Log) -> Result<Vec<u64>, DbError> {
+        self.set_role(Role::Resolving);
+        let end = self.settle_log(log)?;
+        let task = self.redo_task()?;
+        self.follower.limit.store(end.0, Ordering::Release);
         self.follower.hurry.store(true, Ordering::Release);
         let drained = task.applier().drain();
         self.follower.hurry.store(false, Ordering::Release);
-        if drained.is_err() {
-            self.follower.limit.store(self.follower.agreed().0, Ordering::Release);
-        }
         drained?;
         task.stop();
-        roles.redo = None;
+        *self.roles.redo.lock() = None;
         Ok(task.applier().undecided())
     }
 
@@ -311,38 +331,39 @@ impl Database {
     /// On a secondary: the group has agreed on everything before `lsn`, so it may be applied as soon as it is hardened.
     /// Returns at once; the instance's redo threads do it.
     pub fn apply_up_to(&self, lsn: Lsn) -> Result<(), DbError> {
-        {
-            let mut roles = self.roles.lock();
-            if self.role() != Role::Secondary {
-                return Err(refused("the replica does not follow a primary now"));
-            }
-            self.follower.agreed.fetch_max(lsn.0, Ordering::AcqRel);
-            self.follower.limit.fetch_max(lsn.0, Ordering::AcqRel);
-            // What a former primary has applied already becomes visible without redo.
-            self.store().advance_stable(self.follower.applied().min(self.follower.agreed()));
-            self.redo_task(&mut roles)?;
+        if self.role() != Role::Secondary {
+            return Err(refused("the replica does not follow a primary now"));
         }
-        self.poke_redo();
-        match self.redo_error() {
+        self.follower.agreed.fetch_max(lsn.0, Ordering::AcqRel);
+        self.follower.limit.fetch_max(lsn.0, Ordering::AcqRel);
+        // What a former primary has applied already becomes visible without redo.
+        self.store().advance_stable(self.follower.applied().min(self.follower.agreed()));
+        let task = self.redo_task()?;
+        self.instance().redo.poke(&task);
+        match task.applier().error() {
             Some(what) => Err(DbError::Corrupt(what.into())),
             None => Ok(()),
         }
     }
 
     /// The applier of a replica that is not the primary, made when there is none: it goes on where the store stands.
-    fn redo_task(&self, roles: &mut Roles) -> Result<Arc<Task>, DbError> {
-        if let Some(task) = &roles.redo {
+    fn redo_task(&self) -> Result<Arc<Task>, DbError> {
+        let mut redo = self.roles.redo.lock();
+        if let Some(task) = redo.as_ref() {
             return Ok(Arc::clone(task));
         }
+        // Under the lock: who ends redo changes the role before it takes the task away.
+        if !matches!(self.role(), Role::Secondary | Role::Resolving) {
+            return Err(refused("the replica does not follow a primary now"));
+        }
         let from = self.follower.applied();
-        let log = self.durable_log()?;
-        let task = Task::new(recovery(self.instance(), log, &self.follower, from, from)?);
-        roles.redo = Some(Arc::clone(&task));
+        let task = Task::new(recovery(self.instance(), self.durable_log()?, &self.follower, from, from)?);
+        *redo = Some(Arc::clone(&task));
         Ok(task)
     }
 
     pub(crate) fn poke_redo(&self) {
-        let task = self.roles.lock().redo.clone();
+        let task = self.roles.redo.lock().clone();
         if let Some(task) = task {
             self.instance().redo.poke(&task);
         }
@@ -363,7 +384,7 @@ impl Database {
 
     /// What stopped redo, if something did: the log or a row cannot be read. The copy must be made anew.
     pub fn redo_error(&self) -> Option<String> {
-        self.roles.lock().redo.as_ref().and_then(|task| task.applier().error())
+        self.roles.redo.lock().as_ref().and_then(|task| task.applier().error())
     }
 
     /// Whether readers may come. A copy that was seeded, or was killed while a checkpoint was half way, shows whole
@@ -387,7 +408,7 @@ impl Database {
     /// [`DbError::Role`] when `at` lies before the floor (this copy must be seeded), or before what is seen while
     /// somebody still reads: end the sessions and ask again.
     pub fn cut(&self, at: Lsn) -> Result<(), DbError> {
-        let mut roles = self.roles.lock();
+        let _changing = self.roles.changing.lock();
         let log = self.durable_log()?;
         if !matches!(self.role(), Role::Secondary | Role::Resolving) {
             return Err(refused("only a secondary or a resolving replica is cut"));
@@ -398,16 +419,14 @@ impl Database {
                 format!("log before {floor} is merged and cannot be cut at {at}").into(),
             ));
         }
-        let end = self.settle_log(&mut roles, log)?;
+        let end = self.settle_log(log)?;
         if at >= end {
             return if at == end { Ok(()) } else { Err(refused("there is nothing to cut")) };
         }
         if at < self.store().stable() {
-            self.cut_seen(&mut roles, log, at)?;
+            self.cut_seen(log, at)?;
         } else if self.follower.applied() > at {
-            if let Some(task) = roles.redo.take() {
-                task.stop();
-            }
+            self.stop_redo();
             self.follower.limit.store(at.0, Ordering::Release);
             log.cut(at)?;
             self.store().take_back(at);
@@ -419,14 +438,17 @@ impl Database {
         Ok(())
     }
 
-    /// Cuts off what readers have seen.
-    fn cut_seen(&self, roles: &mut Roles, log: &Log, at: Lsn) -> Result<(), DbError> {
-        if let Some(task) = roles.redo.take() {
+    /// Ends redo; chunks under way are finished first.
+    pub(crate) fn stop_redo(&self) {
+        let task = self.roles.redo.lock().take();
+        if let Some(task) = task {
             task.stop();
-            // Chunks under way are finished before the rows go.
-            self.follower.limit.store(0, Ordering::Release);
-            task.applier().drain()?;
         }
+    }
+
+    /// Cuts off what readers have seen.
+    fn cut_seen(&self, log: &Log, at: Lsn) -> Result<(), DbError> {
+        self.stop_redo();
         if !self.store().reset() {
             return Err(refused("readers hold rows that must be taken back"));
         }
@@ -440,7 +462,7 @@ impl Database {
             recovery(self.instance(), log, &self.follower, positions.redo_start, positions.checkpoint)?;
         let task = Task::new(redo);
         task.applier().drain()?;
-        roles.redo = Some(task);
+        *self.roles.redo.lock() = Some(task);
         if self.floor() == positions.checkpoint {
             self.follower.set_applied(self.follower.applied().max(positions.checkpoint));
         }

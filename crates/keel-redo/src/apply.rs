@@ -210,6 +210,7 @@ struct Feed {
     /// Position each lane has reached.
     ends: Vec<Lsn>,
     fetching: bool,
+    stopped: bool,
     /// Counts everything that another lane may wait for.
     changes: u64,
     /// Why the applier stopped, in words, and the error itself until somebody took it.
@@ -249,6 +250,7 @@ impl<'t> Applier<'t> {
             needs: vec![0; options.workers],
             ends: vec![Lsn::ZERO; options.workers],
             fetching: false,
+            stopped: false,
             changes: 0,
             failed: None,
             error: None,
@@ -264,6 +266,18 @@ impl<'t> Applier<'t> {
             lanes: (0..options.workers).map(|number| Mutex::new(Lane::new(number))).collect(),
             feed: Mutex::new(feed),
             changed: Condvar::new(),
+        }
+    }
+
+    /// Takes no more chunks. When it returns, no lane is at work, and none will be.
+    pub fn stop(&self) {
+        {
+            let mut feed = self.feed.lock();
+            feed.stopped = true;
+            self.note_change(&mut feed);
+        }
+        for lane in &self.lanes {
+            drop(lane.lock());
         }
     }
 
@@ -397,6 +411,9 @@ impl<'t> Applier<'t> {
         if feed.failed.is_some() {
             return Err(Turn::Failed);
         }
+        if feed.stopped {
+            return Err(Turn::Idle);
+        }
         let index = feed.needs[number];
         if let Some(chunk) = feed.window.get(index - feed.first) {
             return Ok((Arc::clone(chunk), false));
@@ -411,6 +428,7 @@ impl<'t> Applier<'t> {
         feed.fetching = false;
         self.note_change(&mut feed);
         match fetched {
+            Ok(Some(_)) if feed.stopped => Err(Turn::Idle),
             Ok(Some(chunk)) => {
                 let chunk = Arc::new(chunk);
                 feed.window.push_back(Arc::clone(&chunk));

@@ -38,9 +38,10 @@ impl Task {
         &self.applier
     }
 
-    /// Takes it from the pool; chunks under way are finished.
+    /// Takes it from the pool, and [stops](Applier::stop) its applier. Not to be called by what the applier calls.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
+        self.applier.stop();
     }
 }
 
