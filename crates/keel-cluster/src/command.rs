@@ -3,7 +3,7 @@
 use crate::action::{Action, FenceReason, LogEvent};
 use crate::config::{GroupDatabase, GroupOptions, Replica, ReplicaOptions, SuspendReason};
 use crate::event::{Command, CommandError};
-use crate::group::{Database, Effect, Group};
+use crate::group::{Database, Effect, Group, Role};
 use crate::ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, ReplicaId};
 use crate::message::Msg;
 use crate::node::Cx;
@@ -125,7 +125,14 @@ impl Group {
         {
             return Err(CommandError::TooManyRequired);
         }
-        for database in self.databases.keys().copied().collect::<Vec<_>>() {
+        let handover = match &self.role {
+            Role::Primary { handover } => handover.as_ref().and_then(|h| h.target),
+            _ => None,
+        };
+        if handover == Some(replica) {
+            self.call_off_handover(cx, CommandError::NotAMember);
+        }
+        for database in self.members() {
             self.stop_feeding(cx, database, Some(replica));
         }
         // It stays in the gate until the configuration without it is durable.
@@ -344,6 +351,6 @@ impl Group {
                 epoch: self.config.stamp.epoch,
             },
         }));
-        self.role = crate::group::Role::Resolving { since: cx.now };
+        self.role = Role::Resolving { since: cx.now };
     }
 }

@@ -348,7 +348,8 @@ impl Group {
         let feeding = |db: &crate::group::Database| {
             db.followers.get(&target).is_some_and(|f| f.sending_session().is_some())
         };
-        self.config.is_failover_ready(target)
+        self.both_synchronous(target)
+            && self.config.is_failover_ready(target)
             && self.store.durable.is_failover_ready(target)
             && self.members().iter().all(|id| feeding(&self.databases[id]))
     }

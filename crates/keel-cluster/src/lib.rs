@@ -1,7 +1,120 @@
 //! # keel-cluster: who may write, who is waited for, who follows whom
 //!
 //! All decisions of availability groups, and nothing else. One [`Node`] per instance takes [`Event`]s and the time and
-//! answers with [`Action`]s.
+//! answers with [`Action`]s; `keel-group` carries them out with sockets and disks, `keel-sim` with a seed. There is no I/O
+//! here, no thread, no clock: the same events at the same times give the same actions.
+//!
+//! ```text
+//!   operator ── Command ─┐                                    ┌─► Persist … Persisted      the record on disk
+//!   peers ── Msg ────────┼──►  Node ──► Group ──► actions ────┼─► Send                     control messages
+//!   log ── Hardened ─────┤             (one per group)        ├─► Agree / ApplyUpTo        the commit point
+//!   peers ── Acked ──────┘                                    ├─► StartSending / Receive   the data plane
+//!                                                             └─► Promote / Demote / Fence the engine's role
+//! ```
+//!
+//! ## What everybody must agree on
+//! A [`GroupConfig`]: members, options, databases, and for each database the **synchronized set**: the replicas whose log
+//! certainly holds every commit that was ever acknowledged. It carries a [`Stamp`] (epoch, version). Within an epoch one
+//! replica, the primary, writes it; every member keeps the greatest stamp it has seen, durably, and shows its own in each
+//! heartbeat; whoever sees a lower one sends the whole configuration. So a member that was away catches up from anybody,
+//! and lost or late messages do no harm.
+//!
+//! An **epoch** is begun by one replica, once: its number is a multiple of [`config::EPOCH_STEP`] plus the ordinal of
+//! who began it, so two replicas can never begin the same one, and whoever begins one has written it down first. Blocks in
+//! the log carry it. A replica whose record holds epoch `e` has *promised* it: it takes no blocks of an older epoch, and
+//! acknowledges none.
+//!
+//! ## Roles
+//! ```text
+//!                    claim or handover                 durable                    engine
+//!   RESOLVING ──────────────────────────► PROMOTING ────────────► (opening) ──────────────► PRIMARY
+//!      ▲  │ a live primary of this epoch      │ newer epoch, record fails                    │ │
+//!      │  ▼                                   ▼                                              │ │ drained, agreed
+//!      │ DEMOTING ───────► SECONDARY      RESOLVING ◄── newer epoch, record fails ───────────┘ ▼
+//!      └──────────────────── no primary                        DEMOTING ◄── durable ── RENOUNCING
+//! ```
+//! * A process always starts RESOLVING. The replica that its own record names as primary **resumes** the role, in a new
+//!   epoch (its log may have lost what it had sent but not hardened), once it has heard from every member, or after a
+//!   session time-out from every member of the sets, that nobody knows better; or when an operator says FAILOVER there.
+//! * **Planned failover**: the target asks (`TakeOver`); the primary stops appends (idle transactions are not waited for),
+//!   waits until everything appended is agreed and on the target, and then *renounces*: it writes the configuration of a
+//!   new epoch that names the target. When that is durable it tells everybody. The target begins that epoch only if it was
+//!   following the epoch it came out of ([`GroupConfig::parent`]). Up to the renunciation the handover can be called off,
+//!   and is after two seconds; after it nobody but the target (or force) can lead.
+//! * **Giving up** (OFFLINE): as above with nobody named. Another member may then take the role when every other candidate
+//!   is connected and knows of nothing newer; and because two might still do so at once, each member must have promised
+//!   the new epoch before it can be taken out of a set ([`GroupConfig::to_confirm`]): of two such primaries neither can
+//!   acknowledge anything until one has given way.
+//! * **Forced failover**: the target begins a new epoch with sets that hold only itself. Every other copy is listed in
+//!   [`GroupDatabase::awaiting_resume`] and is suspended, its log untouched, until RESUME is given there or on the primary:
+//!   that is the consent to cut what the new primary has not. On a target that is whole and connected to the primary it is
+//!   a planned one; so is it on the last primary itself.
+//!
+//! ## Following
+//! Per database, one attempt at a time, named by a [`SessionId`] that every frame of the data plane carries:
+//! ```text
+//!   secondary                                   primary
+//!   Inspect the quiet log
+//!   Follow { epochs, end, floor } ────────────►  newest common epoch → where the logs part
+//!   cut the log there if it goes on  ◄─────────  Start { from, agreed }      (or Refuse: seed anew, suspended, …)
+//!   Receive; Ready { from } ──────────────────►  StartSending from there
+//!   block … harden … Acked ───────────────────►  acknowledged position → commit point
+//! ```
+//! Who waits for an answer asks again, under a new session; heartbeats name the sessions both sides believe in, so one
+//! that only one side believes in ends. The place where two logs part follows from their epochs alone (module `history`);
+//! the first block must chain to the last one by checksum, else the copy is suspended, never repaired by guess. What lies
+//! before `floor` is in a base tree and cannot be cut: then the copy is seeded anew, after RESUME.
+//!
+//! ## The commit point
+//! For each database the primary takes the least of: its own hardened end, and what each member of the synchronized set has
+//! acknowledged *in this epoch*. Who counts as a member is the crux:
+//! * **Entering**: a synchronous follower that is near the end is waited for first (commits pause for the moment it needs
+//!   to close the gap), is named in the configuration when it has all that is agreed, and is a failover target when that
+//!   is durable.
+//! * **Leaving** (closed or silent connection, suspension, no progress for its session time-out while there is something to
+//!   harden, change of mode, removal): the configuration without it becomes durable first, then commits stop waiting. In
+//!   between, and whenever several configurations are on their way to the disk, all that any of them names are waited for.
+//! * With fewer than REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT members receiving, the point does not move;
+//!   [`DatabaseStatus::blocked`] says so, and [`DatabaseStatus::waited_for`] names who holds it otherwise.
+//!
+//! ## Why each wait is safe, and ends
+//! | who waits | for what | why nothing is lost | what ends it |
+//! | --- | --- | --- | --- |
+//! | a commit | the set's acknowledgements | every successor is in the set, and the set on anybody's disk is never smaller than what was waited for | acknowledgement, or durable removal after the session time-out |
+//! | a removal from the set | the record being durable | until then the member is waited for | the disk; if it fails, the primary is fenced and resolves |
+//! | a promotion | its claim being durable | a crash before it leaves no trace, one after it resumes in a newer epoch; a claim that failed is taken back and its number used up | the disk, or failure reported |
+//! | a handover | agreement up to the drained end | both sides could still go on | agreement, or two seconds |
+//! | a restarted primary | hearing from the set's members | whoever was made primary meanwhile shows a newer stamp | they come, or FAILOVER |
+//! | a follower | its promise being durable | it has acknowledged nothing of the new epoch yet | the disk |
+//! | a forced-over copy | RESUME | its tail is kept | an operator |
+//!
+//! A failed [`Action::Persist`] stops a primary at once: it fences, takes back in memory what is not durable (whoever asked
+//! is told that it failed, so it must not take effect later), and resumes when it can write again.
+//!
+//! ## Invariants
+//! 1. The commit point never passes the local hardened end, nor the acknowledged end of any replica that a configuration
+//!    which may be durable names in the set.
+//! 2. An epoch is opened for writing at most once per start, by the replica its durable configuration names, after that is
+//!    durable there.
+//! 3. Redo is never allowed past the commit point, nor past the local hardened end.
+//! 4. A copy is cut only at the place its primary named for this session, only while nothing is being received, and never
+//!    before its floor.
+//! 5. A log of the synchronized set is never replaced by a seeded copy: whoever asks for one has left the set first.
+//!
+//! The first three are asserted between any two steps; `keel-sim` checks all of them, and the promises that follow from
+//! them, from outside.
+//!
+//! ## Where a consensus store goes
+//! [`Action::Persist`] is answered by [`Event::Persisted`], later. Nothing that depends on a record being durable happens
+//! before; so the store of a built-in cluster takes the place of the member's own file for the changes that a primary makes
+//! (propose, and answer when a majority has it), and a claim to the role becomes a conditional write on the stamp it was
+//! made from. Until then the members keep the configuration themselves, and after a partition an operator's force is the
+//! only thing that can make two primaries: each can still only acknowledge what its own recorded set holds, and the newer
+//! epoch wins when they meet.
+//!
+//! ## Deliberately absent
+//! Threads, clocks, sockets, disks, log files, SQL, and any decision by the shell: it reports and obeys. No leader election
+//! and no automatic failover yet. No time is compared between instances, and no safety rests on a time-out.
 
 pub mod action;
 mod command;

@@ -345,6 +345,10 @@ fn promote_one(copy: &Copy, epoch: Epoch) -> Result<LogFacts, DbError> {
         copy.db.enter_group(epoch)?;
         copy.db.set_waiting(true)?;
     } else {
+        if copy.db.role() == Role::Primary {
+            // It leads already and goes on in a newer epoch.
+            copy.db.demote()?;
+        }
         copy.db.promote(epoch)?;
     }
     copy.log().hold_appends(false);

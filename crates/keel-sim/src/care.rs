@@ -3,7 +3,7 @@
 use crate::engine::{Commit, Engine, Mode};
 use crate::instance::{database_id, index_of, instance_id, log_id, name};
 use crate::plan::Op;
-use crate::world::{GROUP, MS, Micros, World};
+use crate::world::{GROUP, MS, Micros, What, World};
 use keel_base::{Epoch, Lsn};
 use keel_cluster::{
     AvailabilityMode, ClusterType, Command, CommandId, Event, FailoverMode, GroupConfig, GroupDatabase,
@@ -52,7 +52,7 @@ impl World {
         }
         self.order(0, Command::CreateGroup { config: Box::new(config), log_epoch: Epoch(1) });
         for event in opened {
-            self.tell(0, event);
+            self.at(0, 0, What::Tell(Box::new(event)));
         }
         for i in 1..self.instances.len() {
             self.order(i, Command::Join { name: group_name() });
@@ -62,9 +62,7 @@ impl World {
     /// An operator gives a command.
     fn order(&mut self, i: usize, command: Command) -> CommandId {
         let id = self.next_command();
-        if self.instances[i].up {
-            self.tell(i, Event::Command { id, command });
-        }
+        self.at(i, 0, What::Tell(Box::new(Event::Command { id, command })));
         id
     }
 
@@ -169,7 +167,8 @@ impl World {
                 self.order(leader, Command::AddReplica { group: GROUP, replica: Box::new(replica) });
                 self.order(i, Command::Join { name: group_name() });
             }
-            Op::RemoveDatabase(d) => {
+            // A removal that crosses a forced failover leaves the database in the group and out of it at once.
+            Op::RemoveDatabase(d) if !self.plan.force => {
                 self.order(leader, Command::RemoveDatabase { database: self.database_ids[d] });
             }
             Op::AddDatabase(d) => self.add_database(leader, d),
@@ -191,7 +190,7 @@ impl World {
         let log_epoch = engine.log.epoch();
         let database = Box::new(GroupDatabase::new(id, format!("db{d}"), log_id(d)));
         self.order(leader, Command::AddDatabase { group: GROUP, database, log_epoch });
-        self.tell(leader, Event::DatabaseOpened { database: id, facts });
+        self.at(leader, 0, What::Tell(Box::new(Event::DatabaseOpened { database: id, facts })));
     }
 
     fn checkpoint(&mut self, i: usize, database: usize) {

@@ -1,5 +1,5 @@
 //! [`Plan`]: a world and what is done to it, as text. A seed grows into a plan; a plan that fails is made smaller by leaving
-//! lines out ([`crate::shrink`]) and, once understood, kept as a script.
+//! lines out ([`crate::shrink()`]) and, once understood, kept as a script.
 //!
 //! ```text
 //! world 3 1 force 7        instances, databases, whether forced failovers are among the operations, seed of the chances
