@@ -593,9 +593,9 @@ fn follow_point(db: &Database, epoch: Epoch, suspended: bool, facts: &LogFacts) 
     }
     let common = common_end(&db.history, db.hardened, epoch, &facts.history, facts.end);
     let first = db.history.first().map_or(db.hardened, |first| first.1);
-    if common.is_none() && facts.history.is_empty() && facts.end == first {
-        // A copy without a block, at the place where this log begins.
-        return Ok(first);
+    if common.is_none() && facts.history.is_empty() && first <= facts.end && facts.end <= db.hardened {
+        // A copy without a block, made by seeding: it names the block before its first, so a wrong place is noticed.
+        return Ok(facts.end);
     }
     let from = common.ok_or_else(|| {
         if facts.end <= first { RefuseReason::LogGone } else { RefuseReason::NoCommonPoint }

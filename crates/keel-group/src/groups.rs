@@ -261,20 +261,11 @@ impl Groups {
     /// The local database is going away (dropped, detached, closed).
     pub fn unregister_database(&self, name: &str) {
         self.shared.registry.write().remove(&name.to_uppercase());
-        let copies: Vec<_> = self
-            .shared
-            .copies
-            .read()
-            .values()
-            .filter(|c| c.name.eq_ignore_ascii_case(name))
-            .cloned()
-            .collect();
-        for copy in copies {
-            copy.stop_receiving();
-            copy.untap();
-            self.shared.copies.write().remove(&copy.id);
-            self.shared.step(Event::DatabaseClosed { database: copy.id });
-        }
+        let ids: Vec<_> = {
+            let copies = self.shared.copies.read();
+            copies.values().filter(|c| c.name.eq_ignore_ascii_case(name)).map(|c| c.id).collect()
+        };
+        ids.into_iter().for_each(|id| self.shared.close_copy(id));
     }
 
     /// Hands an operator's command to the machine and waits for its answer.
@@ -304,6 +295,11 @@ impl Groups {
     pub fn set_compression(&self, compression: Compression) {
         *self.shared.compression.write() = compression;
         self.shared.settle_compression();
+    }
+
+    /// Sets how many bytes a second one seeding may send; 0 for no limit. Holds for seedings that begin later.
+    pub fn set_seeding_rate(&self, bytes_per_second: u64) {
+        self.shared.seedings.rate_max.store(bytes_per_second, Ordering::Relaxed);
     }
 
     /// The last failure to reach a server, and when (nanoseconds since 1970 UTC).

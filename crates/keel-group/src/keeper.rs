@@ -55,6 +55,7 @@ impl Shared {
                 retained = now;
                 self.settle_compression();
                 self.retain_log();
+                self.tidy_seedings();
             }
         }
     }
@@ -79,19 +80,21 @@ impl Shared {
 
     /// Gives every database that a group names, and that is here, to the machine.
     pub(crate) fn bind(self: &Arc<Self>) {
-        let named: Vec<(GroupId, GroupDatabaseId, String, u32)> = {
-            let machine = self.machine.lock();
-            let databases = machine.configs().flat_map(|config| {
-                config.databases.iter().map(|d| (config.id, d.id, d.name.clone(), d.log_id))
-            });
-            databases.collect()
-        };
-        for (group, id, name, log_id) in named {
+        let me = keel_cluster::InstanceId(self.identity.instance);
+        let mut named: Vec<(GroupId, GroupDatabaseId, String, u32, bool)> = Vec::new();
+        for config in self.machine.lock().configs() {
+            let leads = config.primary_instance() == Some(me);
+            let databases = config.databases.iter();
+            named.extend(databases.map(|d| (config.id, d.id, d.name.clone(), d.log_id, leads)));
+        }
+        for (group, id, name, log_id, leads) in named {
             if self.copies.read().contains_key(&id) || self.seedings.is_target(id) {
                 continue;
             }
             let Some((_, db)) = self.registry.read().get(&name.to_uppercase()).cloned() else { continue };
-            if db.log().is_none_or(|log| log.log_id() != log_id) {
+            // A database that stands alone joins where it leads; elsewhere it is somebody's own and stays so.
+            let fits = db.log().is_some_and(|log| log.log_id() == log_id);
+            if !fits || !(leads || db.role() != Role::Standalone) {
                 continue;
             }
             let Some(copy) = Copy::new(id, group, name, db, &self.budget) else { continue };

@@ -15,12 +15,17 @@ use crate::identity::Fingerprint;
 use crate::lanes::{Flight, LaneFailure, Lanes};
 use crate::link::Link;
 use keel_cluster::{GroupDatabaseId, InstanceId};
-use keel_transport::{Class, Frame, PooledBlock, Session};
-use parking_lot::Mutex;
+use keel_transport::limits::SEED_WINDOW_BYTES;
+use keel_transport::{Class, Frame, Granting, PooledBlock, Session};
+use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How long a seeding thread waits before it looks whether the connection is still there.
+const SEED_ROOM_WAIT: Duration = Duration::from_millis(200);
 
 /// Another instance, for as long as one connection lasts.
 pub(crate) struct Peer {
@@ -34,6 +39,10 @@ pub(crate) struct Peer {
     /// Where acknowledgements belong.
     sending: Mutex<HashMap<Session, (GroupDatabaseId, Arc<Flight>)>>,
     pub(crate) bell: Bell,
+    /// Seeding frames have left the queue. Waited for with `lanes`.
+    seed_room: Condvar,
+    /// Credit given to the peer for seeding.
+    pub(crate) seed_granting: Mutex<Granting>,
     /// The same for all connections to this instance.
     pub(crate) totals: Arc<PeerTotals>,
     /// `sent` of the peer's last heartbeat and when it came; nanoseconds.
@@ -62,6 +71,8 @@ impl Peer {
             lanes: Mutex::new(Lanes::new()),
             sending: Mutex::new(HashMap::new()),
             bell: Bell::default(),
+            seed_room: Condvar::new(),
+            seed_granting: Mutex::new(Granting::new(SEED_WINDOW_BYTES)),
             totals: new.totals,
             last_heartbeat: Mutex::new((0, 0)),
             round_trip: AtomicU64::new(0),
@@ -146,6 +157,29 @@ impl Peer {
         self.sending.lock().remove(&session);
     }
 
+    /// Queues a seeding frame once fewer than `queued_max` wait. False when the connection has ended.
+    pub(crate) fn queue_seed(&self, bytes: Vec<u8>, cost: usize, queued_max: usize) -> bool {
+        let mut lanes = self.lanes.lock();
+        while lanes.seeds.len() >= queued_max {
+            if self.link.is_closed() {
+                return false;
+            }
+            self.seed_room.wait_for(&mut lanes, SEED_ROOM_WAIT);
+        }
+        lanes.seeds.push_back((bytes, cost));
+        drop(lanes);
+        self.bell.ring();
+        true
+    }
+
+    /// Counts seeding bytes that are on disk, or that nobody wants, and gives credit for more.
+    pub(crate) fn seed_stored(&self, wire_bytes: usize) {
+        let total = self.seed_granting.lock().consumed(wire_bytes);
+        if let Some(total) = total {
+            self.send_control_now(&Frame::Credit { class: Class::Seed, total });
+        }
+    }
+
     /// Which database a session is about, and its blocks on their way.
     pub(crate) fn session(&self, session: Session) -> Option<(GroupDatabaseId, Arc<Flight>)> {
         self.sending.lock().get(&session).cloned()
@@ -180,6 +214,7 @@ impl Peer {
             let mut lanes = self.lanes.lock();
             batch.append(&mut self.control.lock());
             lanes.gather(now(), &self.totals, batch);
+            self.seed_room.notify_all();
             let failures = std::mem::take(&mut lanes.failures);
             let mut writer = self.link.begin();
             drop(lanes);

@@ -11,7 +11,7 @@ use crate::link::{LinkReader, ReadError};
 use crate::peer::Peer;
 use crate::shell::Shared;
 use keel_cluster::{CopyPositions, Event, GroupDatabaseId, InstanceId, ReceiveFailure, SessionId};
-use keel_transport::limits::{LOG_WINDOW_BYTES, SEED_WINDOW_BYTES};
+use keel_transport::limits::LOG_WINDOW_BYTES;
 use keel_transport::{Ack, Block, Class, Frame, Granting, Heartbeat, Session};
 use std::collections::BTreeMap;
 use std::io;
@@ -25,7 +25,6 @@ struct Batch {
     touched: BTreeMap<Session, Touched>,
     /// Log bytes taken in.
     log_bytes: usize,
-    seed_bytes: usize,
     /// Something told the machine that the peer lives.
     told: bool,
 }
@@ -36,12 +35,6 @@ struct Touched {
     blocks: bool,
 }
 
-/// The credit given to one peer.
-struct Windows {
-    log: Granting,
-    seed: Granting,
-}
-
 fn broken(what: &str) -> ReadError {
     io::Error::new(io::ErrorKind::InvalidData, what).into()
 }
@@ -49,10 +42,9 @@ fn broken(what: &str) -> ReadError {
 impl Shared {
     /// Reads until the connection ends; returns why.
     pub(crate) fn read(self: &Arc<Self>, peer: &Arc<Peer>, mut reader: LinkReader) -> ReadError {
-        let mut windows =
-            Windows { log: Granting::new(LOG_WINDOW_BYTES), seed: Granting::new(SEED_WINDOW_BYTES) };
+        let mut window = Granting::new(LOG_WINDOW_BYTES);
         loop {
-            if let Err(error) = self.read_batch(peer, &mut reader, &mut windows) {
+            if let Err(error) = self.read_batch(peer, &mut reader, &mut window) {
                 return error;
             }
             if let Err(error) = reader.wait(&peer.link) {
@@ -65,22 +57,19 @@ impl Shared {
         self: &Arc<Self>,
         peer: &Arc<Peer>,
         reader: &mut LinkReader,
-        windows: &mut Windows,
+        window: &mut Granting,
     ) -> Result<(), ReadError> {
         let mut batch = Batch::default();
         while let Some(frame) = reader.ready()? {
             add(&peer.totals.receives, 1);
-            self.frame(peer, frame, &mut batch, windows)?;
+            self.frame(peer, frame, &mut batch, window)?;
         }
         peer.totals.received_bytes.store(peer.link.traffic().1, Ordering::Relaxed);
         for (session, touched) in &batch.touched {
             self.finish_session(peer, *session, touched);
         }
-        if let Some(total) = windows.log.consumed(batch.log_bytes) {
+        if let Some(total) = window.consumed(batch.log_bytes) {
             peer.send_control_now(&Frame::Credit { class: Class::Log, total });
-        }
-        if let Some(total) = windows.seed.consumed(batch.seed_bytes) {
-            peer.send_control_now(&Frame::Credit { class: Class::Seed, total });
         }
         if !batch.told && batch.touched.is_empty() {
             return Ok(());
@@ -94,11 +83,11 @@ impl Shared {
         peer: &Arc<Peer>,
         frame: Frame,
         batch: &mut Batch,
-        windows: &mut Windows,
+        window: &mut Granting,
     ) -> Result<(), ReadError> {
         match frame {
             Frame::Block(block) => {
-                if !windows.log.received(block.wire_bytes) {
+                if !window.received(block.wire_bytes) {
                     return Err(broken("the peer sent more log than it had credit for"));
                 }
                 batch.log_bytes += block.wire_bytes;
@@ -123,10 +112,9 @@ impl Shared {
                 }
             }
             Frame::Seed(chunk) => {
-                if !windows.seed.received(chunk.wire_bytes) {
+                if !peer.seed_granting.lock().received(chunk.wire_bytes) {
                     return Err(broken("the peer sent more of a seeding than it had credit for"));
                 }
-                batch.seed_bytes += chunk.wire_bytes;
                 batch.told = true;
                 self.seed_chunk(peer, chunk);
             }

@@ -241,6 +241,15 @@ impl Shared {
         self.copies.read().get(&database).cloned()
     }
 
+    /// The local copy of a group's database is no longer to be used.
+    pub(crate) fn close_copy(self: &Arc<Self>, database: GroupDatabaseId) {
+        let Some(copy) = self.copies.write().remove(&database) else { return };
+        copy.stop_receiving();
+        copy.untap();
+        self.registry.write().remove(&copy.name.to_uppercase());
+        self.step(Event::DatabaseClosed { database });
+    }
+
     pub(crate) fn copies_of(&self, group: GroupId) -> Vec<Arc<Copy>> {
         self.copies.read().values().filter(|c| c.group == group).cloned().collect()
     }
@@ -327,7 +336,7 @@ impl Shared {
             let error = ConnectError::Refused(format!("the connection to {} was lost: {what}", peer.name));
             self.dialer.lock().lost(&peer.name, error, self.env.clock.unix_nanos());
         }
-        self.seedings.peer_gone(peer.instance);
+        self.seeding_peer_gone(peer.instance);
         self.step(Event::Disconnected { peer: peer.instance });
     }
 
@@ -354,6 +363,10 @@ impl Shared {
 
     pub(crate) fn send_msg(&self, peer: InstanceId, msg: &Msg) {
         self.send_control(peer, CONTROL_CLUSTER, &msg.encode());
+    }
+
+    pub(crate) fn send_seeding(&self, peer: &Peer, body: &[u8]) {
+        peer.send_control(&Frame::Control([&[CONTROL_SEEDING], body].concat()));
     }
 
     fn send_control(&self, peer: InstanceId, kind: u8, body: &[u8]) {

@@ -3,6 +3,7 @@
 use crate::counters::{CopyCounters, PeerCounters};
 use crate::error::ConnectError;
 use crate::groups::Groups;
+use crate::seeding::SeedingState;
 use keel_base::Lsn;
 use keel_cluster::{GroupDatabaseId, GroupStatus, InstanceId};
 use keel_log::LogStats;
@@ -18,6 +19,8 @@ pub struct GroupsState {
     pub copies: Vec<CopyState>,
     /// Other instances that are, or were, connected.
     pub peers: Vec<PeerState>,
+    /// Seedings under way and past, newest last.
+    pub seedings: Vec<SeedingState>,
     /// Failures to connect, by server name: the last of each.
     pub connect_errors: Vec<(String, ConnectError, i128)>,
     /// Threads that serve groups.
@@ -132,6 +135,7 @@ impl Groups {
             groups,
             copies,
             peers,
+            seedings: shared.seeding_states(),
             connect_errors: shared.dialer.lock().last_errors(),
             threads: shared.threads.load(Ordering::Relaxed),
             pool_bytes: shared.budget.bytes(),

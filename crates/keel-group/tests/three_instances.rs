@@ -12,6 +12,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
+fn writes(role: keel_node::Role) -> bool {
+    matches!(role, keel_node::Role::Primary | keel_node::Role::Standalone)
+}
+
 /// Sessions that insert numbers until told to stop, and remember what was acknowledged.
 struct Load {
     stopping: Arc<AtomicBool>,
@@ -32,8 +36,7 @@ impl Load {
                 thread::spawn(move || {
                     let mut acknowledged = BTreeSet::new();
                     while !stopping.load(Ordering::Acquire) {
-                        let Some(db) = databases.iter().find(|db| db.role() == keel_node::Role::Primary)
-                        else {
+                        let Some(db) = databases.iter().find(|db| writes(db.role())) else {
                             thread::yield_now();
                             continue;
                         };
@@ -202,5 +205,53 @@ fn a_stopped_endpoint_is_a_lost_replica() {
     a.put(1001, "without C").unwrap();
     c.groups.set_endpoint(config).unwrap();
     until("it is synchronized again", || a.all_synchronized(2));
+    cluster.assert_equal();
+}
+
+fn seeded_setup(rows: u32) -> Setup {
+    Setup { seeding: keel_cluster::SeedingMode::Automatic, rows, ..Setup::default() }
+}
+
+#[test]
+fn copies_are_seeded_under_load_and_follow() {
+    let cluster = Cluster::start(&seeded_setup(3000));
+    let load = Load::start(&cluster.nodes[..1], 3);
+    load.run_for(100);
+    cluster.make_group(&seeded_setup(3000));
+    until("both are seeded and synchronized", || cluster.nodes[0].all_synchronized(2));
+    load.run_for(200);
+    let acknowledged = load.stop();
+    cluster.assert_equal();
+    assert_holds(&cluster.nodes[1], &acknowledged);
+    let seedings = cluster.nodes[1].groups.state().seedings;
+    assert!(seedings.iter().any(|s| !s.is_source && s.outcome == keel_group::SeedingOutcome::Completed));
+    let sources = cluster.nodes[0].groups.state().seedings;
+    until("the source knows that both are done", || {
+        let done = |s: &&keel_group::SeedingState| s.outcome == keel_group::SeedingOutcome::Completed;
+        cluster.nodes[0].groups.state().seedings.iter().filter(done).count() == 2
+    });
+    assert!(sources.iter().all(|s| s.is_source && s.total_bytes > 0));
+    cluster.nodes[1].command(Command::Failover { group: GROUP });
+    until("a seeded copy leads", || cluster.nodes[1].all_synchronized(2));
+    cluster.nodes[1].put(77, "by a seeded copy").unwrap_err();
+    cluster.nodes[1].put(70_000, "by a seeded copy").unwrap();
+    cluster.assert_equal();
+}
+
+#[test]
+fn a_seeding_that_is_broken_off_goes_on() {
+    let setup = seeded_setup(20_000);
+    let cluster = Cluster::start(&setup);
+    cluster.nodes[0].groups.set_seeding_rate(200_000);
+    cluster.make_group(&setup);
+    let running = |node: &Node| {
+        node.groups.state().seedings.into_iter().find(|s| s.outcome == keel_group::SeedingOutcome::Running)
+    };
+    for _ in 0..3 {
+        until("it is under way", || running(&cluster.nodes[1]).is_some_and(|s| s.done_bytes > 30_000));
+        cluster.nodes[1].groups.break_connections();
+    }
+    cluster.nodes[0].groups.set_seeding_rate(0);
+    until("both are seeded and synchronized", || cluster.nodes[0].all_synchronized(2));
     cluster.assert_equal();
 }

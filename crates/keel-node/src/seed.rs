@@ -252,6 +252,13 @@ impl SeedSource {
     }
 }
 
+/// Where the stream goes on after a chunk that [`SeedSource::chunk`] made: its last key, or `None` after the last chunk.
+pub fn goes_on_after(chunk: &[u8]) -> Option<Vec<u8>> {
+    let chunk = Chunk::decode(chunk)?;
+    let reached = chunk.rows.last().map_or(chunk.after, |row| row.0);
+    (!chunk.last).then(|| reached.to_vec())
+}
+
 impl Drop for SeedSource {
     fn drop(&mut self) {
         self.db.release_log(&self.holder);

@@ -17,7 +17,6 @@
 pub mod base;
 pub mod checkpoint;
 pub mod delta;
-pub mod gap;
 pub mod lock;
 pub mod row;
 pub mod scan;
@@ -30,7 +29,6 @@ pub use base::Direction;
 pub use checkpoint::{Checkpoint, CheckpointOptions, CheckpointReport};
 pub use delta::evict::{EvictReport, Traces};
 pub use delta::{Change, MemoryAccount};
-pub use gap::BaseGap;
 pub use lock::{LockError, LockManager, LockOwner};
 pub use scan::Cursor;
 pub use snapshot::Snapshot;

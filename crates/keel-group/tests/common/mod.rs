@@ -265,6 +265,12 @@ impl Cluster {
     /// The same, with a group over all three and the first as its primary.
     pub fn with_group(setup: &Setup) -> Cluster {
         let cluster = Cluster::start(setup);
+        cluster.make_group(setup);
+        cluster
+    }
+
+    pub fn make_group(&self, setup: &Setup) {
+        let cluster = self;
         let mut config = GroupConfig::new(
             GROUP,
             "sales",
@@ -282,7 +288,6 @@ impl Cluster {
             node.command(Command::Join { name: "sales".into() });
             node.command(Command::AllowCreate { group: GROUP, allowed: true });
         }
-        cluster
     }
 
     pub fn primary(&self) -> &Node {

@@ -61,8 +61,6 @@ pub(crate) enum PushError {
     Dead,
     /// Another transaction's undecided version is on top.
     Undecided(TxnId),
-    /// The caller does not want to write over what is there.
-    Refused,
 }
 
 impl Entry {
@@ -156,14 +154,14 @@ impl Entry {
 
     /// Pushes a version that `make` builds from the newest one that is not `own`-replaceable.
     ///
-    /// `make` gets the version on top (undecided only when `own` wrote it); `None` of it refuses. With `replace` the top
-    /// version, which must be `own`'s, leaves the chain. Returns the change in bytes.
+    /// `make` gets the version on top (undecided only when `own` wrote it). With `replace` the top version, which
+    /// must be `own`'s, leaves the chain. Returns the change in bytes.
     pub(crate) fn push(
         &self,
         own: *const TxnStatus,
         guard: &Guard,
         registry: &Registry,
-        make: impl FnOnce(Option<&Version>) -> Option<Pushed>,
+        make: impl FnOnce(Option<&Version>) -> Pushed,
     ) -> Result<isize, PushError> {
         let mut pruned_by = self.lock.lock();
         let head = self.head.load(Ordering::Acquire);
@@ -178,7 +176,7 @@ impl Entry {
             // SAFETY: as in `Version::stamp`.
             return Err(PushError::Undecided(unsafe { (*status).id() }));
         }
-        let pushed = make(top).ok_or(PushError::Refused)?;
+        let pushed = make(top);
         let mut bytes = 0;
         let below = match top {
             Some(top) if pushed.replace => {
