@@ -125,7 +125,10 @@ impl Target for Rows {
         }
         if let Some(database) = self.0.database.get().and_then(Weak::upgrade) {
             database.note_appended(to);
-            let _ = database.instance().judge_memory(0);
+            let instance = database.instance();
+            if instance.delta_bytes() > instance.pressure().checkpoint_bytes {
+                database.ask_for_checkpoint();
+            }
         }
     }
 
@@ -156,7 +159,8 @@ impl Source for Gauged {
             && !self.follower.hurry.load(Ordering::Acquire)
         {
             let instance = database.instance();
-            if instance.delta_bytes() >= instance.pressure().hard_bytes {
+            // Before it is readable no checkpoint would help.
+            if instance.delta_bytes() >= instance.pressure().hard_bytes && database.is_readable() {
                 database.ask_for_checkpoint();
                 return Ok(None);
             }

@@ -155,13 +155,13 @@ impl Entry {
     /// Pushes a version that `make` builds from the newest one that is not `own`-replaceable.
     ///
     /// `make` gets the version on top (undecided only when `own` wrote it). With `replace` the top version, which
-    /// must be `own`'s, leaves the chain. Returns the change in bytes.
+    /// must be `own`'s, leaves the chain. Returns the change in bytes; with nothing made nothing changes.
     pub(crate) fn push(
         &self,
         own: *const TxnStatus,
         guard: &Guard,
         registry: &Registry,
-        make: impl FnOnce(Option<&Version>) -> Pushed,
+        make: impl FnOnce(Option<&Version>) -> Option<Pushed>,
     ) -> Result<isize, PushError> {
         let mut pruned_by = self.lock.lock();
         let head = self.head.load(Ordering::Acquire);
@@ -176,10 +176,13 @@ impl Entry {
             // SAFETY: as in `Version::stamp`.
             return Err(PushError::Undecided(unsafe { (*status).id() }));
         }
-        let pushed = make(top);
+        let Some(pushed) = make(top) else { return Ok(0) };
+        // Redo may find what an abandoned transaction has left above.
+        let on_top = top.is_some_and(|top| std::ptr::eq(top, head));
+        let replace = pushed.replace && (on_top || !own.is_null());
         let mut bytes = 0;
         let below = match top {
-            Some(top) if pushed.replace => {
+            Some(top) if replace => {
                 bytes -= top.footprint() as isize;
                 top.older.load(Ordering::Acquire)
             }
@@ -188,8 +191,8 @@ impl Entry {
         bytes += pushed.version.footprint() as isize;
         pushed.version.older.store(below, Ordering::Release);
         self.head.store(pushed.version.into_raw(), Ordering::Release);
-        if pushed.replace {
-            assert!(top.is_some_and(|top| std::ptr::eq(top, head)), "only the head is replaced");
+        if replace {
+            assert!(on_top, "only the head is replaced");
             // SAFETY: `head` has just been unlinked, under the lock.
             unsafe { retire(head, guard) };
         }

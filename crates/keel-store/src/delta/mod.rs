@@ -130,7 +130,7 @@ impl TreeDelta {
             let index = replaced.unwrap_or(undo_index);
             let version = build(change, top, NewStamp::By(own), index);
             written = Some((version.clone(), replaced));
-            Pushed { version, replace: replaced.is_some() }
+            Some(Pushed { version, replace: replaced.is_some() })
         })?;
         let (version, replaced) = written.expect("push calls make on success");
         set.note_written(version.footprint());
@@ -150,13 +150,13 @@ impl TreeDelta {
         registry: &Registry,
         guard: &Guard,
     ) -> Result<(), Undecided> {
-        let rule = Rule { lsn: Lsn::MAX, own: std::ptr::null(), dirty: false };
-        if self.read(key, rule, guard).is_some_and(|seen| seen.lsn > lsn) {
-            return Ok(());
-        }
         self.push(key, std::ptr::null(), registry, guard, |top| {
-            let same = top.is_some_and(|top| top.stamp() == crate::version::Stamp::Committed(lsn));
-            Pushed { version: build(change, top, NewStamp::Committed(lsn), 0), replace: same }
+            let newest = match top.map(Version::stamp) {
+                Some(crate::version::Stamp::Committed(at)) => at,
+                _ => Lsn::ZERO,
+            };
+            let version = || build(change, top, NewStamp::Committed(lsn), 0);
+            (newest <= lsn).then(|| Pushed { version: version(), replace: newest == lsn })
         })?;
         Ok(())
     }
@@ -167,7 +167,7 @@ impl TreeDelta {
         own: *const crate::txn::TxnStatus,
         registry: &Registry,
         guard: &'g Guard,
-        mut make: impl FnMut(Option<&Version>) -> Pushed,
+        mut make: impl FnMut(Option<&Version>) -> Option<Pushed>,
     ) -> Result<&'g Entry, Undecided> {
         loop {
             let (entry, fresh) = self.map.get_or_insert(key, guard);
