@@ -3,14 +3,19 @@
 # HammerDB's own unmodified scripts. HammerDB is not part of this repository: put its release 4.12 somewhere and set
 # HAMMERDB_HOME to it.
 #
-#   HAMMERDB_HOME=DIR tests/hammerdb/run.sh [--warehouses N] [--users N] [--minutes N] [--tproch] [--address HOST:PORT]
+#   HAMMERDB_HOME=DIR tests/hammerdb/run.sh [--warehouses N] [--users N] [--minutes N] [--address HOST:PORT]
+#                                           [--tproch | --only-tproch] [--scale N] [--keep DIR]
+#
+# TPROC-H (scale factor 1 is HammerDB's smallest: 8.7 million rows, row by row, so the build takes a while) ends with
+# compare.py: the 22 queries, made by HammerDB's procedures, on the server and on DuckDB over the same rows. --keep holds
+# the database, the logs and the copy in DIR.
 #
 # Needs Debian's tcl8.6 tcl-thread tcl8.6-tdbc-odbc libsqlite3-tcl unixodbc odbcinst, and Microsoft's ODBC driver,
 # which is taken from the PyPI wheel mssql-python-odbc.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-warehouses=2 users=4 minutes=1 tproch=0 address=
+warehouses=2 users=4 minutes=1 tproch=0 tprocc=1 scale=1 keep= address=
 while [ $# -gt 0 ]; do
   case $1 in
     --warehouses) warehouses=$2; shift 2 ;;
@@ -18,6 +23,9 @@ while [ $# -gt 0 ]; do
     --minutes) minutes=$2; shift 2 ;;
     --address) address=$2; shift 2 ;;
     --tproch) tproch=1; shift ;;
+    --only-tproch) tproch=1 tprocc=0; shift ;;
+    --scale) scale=$2; shift 2 ;;
+    --keep) keep=$2; shift 2 ;;
     *) echo "unknown option $1" >&2; exit 2 ;;
   esac
 done
@@ -26,12 +34,13 @@ for tool in tclsh8.6 odbcinst; do
   command -v $tool >/dev/null || { echo "missing: $tool (apt-get install tcl8.6 tcl-thread tcl8.6-tdbc-odbc libsqlite3-tcl unixodbc odbcinst)" >&2; exit 1; }
 done
 
-work=$(mktemp -d)
-trap '[ -n "${server:-}" ] && kill "$server" 2>/dev/null && wait "$server" 2>/dev/null; rm -rf "$work"' EXIT
+work=${keep:-$(mktemp -d)}
+mkdir -p "$work"
+trap '[ -n "${server:-}" ] && kill "$server" 2>/dev/null && wait "$server" 2>/dev/null; [ -n "$keep" ] || rm -rf "$work"' EXIT
 
 # Microsoft's driver, registered in a private odbcinst.ini.
 python3 -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet mssql-python-odbc
+"$work/venv/bin/pip" install --quiet mssql-python-odbc pyodbc duckdb
 driver=$(find "$work/venv" -path '*debian_ubuntu/x86_64*' -name 'libmsodbcsql-18*.so*' | head -1)
 printf '[ODBC Driver 18 for SQL Server]\nDriver=%s\n' "$driver" > "$work/odbcinst.ini"
 : > "$work/odbc.ini"
@@ -41,6 +50,7 @@ export MSSQL_SA_PASSWORD=${MSSQL_SA_PASSWORD:-Hammer-2024}
 if [ -z "$address" ]; then
   cargo build --release --locked --quiet -p keel
   address=127.0.0.1:$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])')
+  rm -f "$work/ready"
   mkfifo "$work/ready"
   target/release/keel serve --data "$work/data" --listen "$address" > "$work/ready" 2> "$work/server.log" &
   server=$!
@@ -50,6 +60,7 @@ fi
 host=${address%:*} port=${address##*:}
 
 # A fresh copy of the command line with the one-line stand-in for its charting package.
+rm -rf "$work/hammerdb"
 cp -r "$HAMMERDB_HOME" "$work/hammerdb"
 echo 'package provide ticklecharts 3.2' > "$work/hammerdb/modules/ticklecharts-3.2.tm"
 
@@ -65,31 +76,32 @@ diset connection mssqls_linux_authent sql"
 hammer() { # name, script on standard input
   cat > "$work/$1.tcl"
   echo "== $1"
-  (cd "$work/hammerdb" && timeout 3000 tclsh8.6 hammerdbcli tcl auto "$work/$1.tcl" </dev/null 2>&1) | tee "$work/$1.log"
+  (cd "$work/hammerdb" && timeout 7200 tclsh8.6 hammerdbcli tcl auto "$work/$1.tcl" </dev/null 2>&1) | tee "$work/$1.log"
   if grep -qE 'FINISHED FAILED|Error in Virtual User|Error:' "$work/$1.log"; then
     echo "$1 failed"; tail -20 "$work/server.log" 2>/dev/null; exit 1
   fi
 }
 
-tprocc="dbset db mssqls
+if [ $tprocc = 1 ]; then
+  tproccs="dbset db mssqls
 dbset bm TPC-C
 $settings
 diset tpcc mssqls_count_ware $warehouses
 diset tpcc mssqls_num_vu $((warehouses < 2 ? warehouses : 2))
 diset tpcc mssqls_use_bcp false"
 
-hammer build <<E2
-$tprocc
+  hammer build <<E2
+$tproccs
 buildschema
 vudestroy
 E2
-hammer check <<E2
-$tprocc
+  hammer check <<E2
+$tproccs
 checkschema
 vudestroy
 E2
-hammer run <<E2
-$tprocc
+  hammer run <<E2
+$tproccs
 diset tpcc mssqls_driver timed
 diset tpcc mssqls_rampup 0
 diset tpcc mssqls_duration $minutes
@@ -100,25 +112,27 @@ vucreate
 vurun
 vudestroy
 E2
-hammer recheck <<E2
-$tprocc
+  hammer recheck <<E2
+$tproccs
 checkschema
 vudestroy
 E2
-hammer delete <<E2
-$tprocc
+  hammer delete <<E2
+$tproccs
 deleteschema
 vudestroy
 E2
+fi
 
 if [ $tproch = 1 ]; then
   tprochs="dbset db mssqls
 dbset bm TPC-H
 $settings
-diset tpch mssqls_scale_fact 1
+diset tpch mssqls_scale_fact $scale
 diset tpch mssqls_num_tpch_threads 2
 diset tpch mssqls_tpch_use_bcp false
-diset tpch mssqls_colstore false"
+diset tpch mssqls_colstore false
+diset tpch mssqls_raise_query_error true"
   hammer h-build <<E2
 $tprochs
 buildschema
@@ -132,5 +146,9 @@ vucreate
 vurun
 vudestroy
 E2
+  queries=$PWD/tests/hammerdb/queries.tcl
+  (cd "$work/hammerdb" && tclsh8.6 "$queries" "$scale") > "$work/queries.txt"
+  "$work/venv/bin/python" tests/hammerdb/compare.py --server "$address" --password "$MSSQL_SA_PASSWORD" \
+    --queries "$work/queries.txt" ${keep:+--duck "$work/copy.duckdb"}
 fi
 echo "HammerDB: all steps passed"

@@ -47,21 +47,25 @@ impl ColumnStatistics {
         values.retain(|v| !matches!(v, Value::Null));
         let present = values.len();
         values.sort_by(|a, b| order(a, b, collation));
-        let (mut distinct, mut once, mut run) = (0.0, 0.0, 0usize);
+        let (mut distinct, mut once, mut twice, mut run) = (0.0, 0.0, 0.0, 0usize);
         for i in 0..present {
             run += 1;
             if i + 1 == present || order(&values[i], &values[i + 1], collation).is_ne() {
                 distinct += 1.0;
                 once += f64::from(u8::from(run == 1));
+                twice += f64::from(u8::from(run == 2));
                 run = 0;
             }
         }
-        // Values seen once in the sample stand for unseen ones in proportion (a simple jackknife).
+        // How many values are unseen shows in how many were seen once and twice (Chao's estimator): a sample of few
+        // repetitions comes from many values.
         let scale = (total / sampled).max(1.0);
-        let estimate = if present == 0 {
-            1.0
+        let estimate = if scale <= 1.0 || once == 0.0 {
+            distinct
+        } else if twice == 0.0 {
+            distinct - once + once * scale
         } else {
-            distinct - once + once * scale.min(if once / distinct > 0.9 { scale } else { scale.sqrt() })
+            distinct + once * once / (2.0 * twice)
         };
         let bounds = if present >= 2 {
             (0..=BUCKETS).map(|b| values[(b * (present - 1)) / BUCKETS].clone()).collect()

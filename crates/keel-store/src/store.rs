@@ -425,9 +425,13 @@ impl Store {
     /// Rough number of rows in a range, for choosing plans.
     pub fn approximate_count(&self, tree: TreeId, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<u64> {
         let (lower, upper) = crate::scan::base_bounds(tree, bounds);
-        let base = self.base.root().approximate_count(bound_slice(&lower), bound_slice(&upper))?;
+        let root = self.base.root();
+        let base = root.approximate_count(bound_slice(&lower), bound_slice(&upper))?;
+        // A page that cannot be read is reported by who reads the rows.
+        let in_base = |key: &[u8]| base > 0 && root.get(&base_key(tree, key)).is_ok_and(|row| row.is_some());
         let guard = epoch::pin();
-        let delta = self.directory.get(tree, &guard).map_or(0, |delta| delta.estimate_net(bounds, &guard));
+        let delta =
+            self.directory.get(tree, &guard).map_or(0, |delta| delta.estimate_net(bounds, &in_base, &guard));
         Ok(base.saturating_add_signed(delta))
     }
 

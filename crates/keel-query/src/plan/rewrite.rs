@@ -427,13 +427,51 @@ fn push_join(
             let to_right =
                 |e: &Expr| kind != JoinKind::NotIn && touches(e, &rs) && !touches(e, &ls) && !lateral;
             let (r, stay): (Vec<Expr>, Vec<Expr>) = on.into_iter().partition(to_right);
-            let (left, right) = (Box::new(push(left, preds)), Box::new(push(right, r)));
-            Rel::Join { kind, left, right, on: stay, hint }
+            let (left, right) = (push(left, preds), push(right, r));
+            let selective = matches!(&right, Rel::Filter { .. } | Rel::Project { .. }) && having(&right);
+            if selective && !lateral && !stay.is_empty() {
+                return sink(kind, left, right, stay, hint);
+            }
+            Rel::Join { kind, left: Box::new(left), right: Box::new(right), on: stay, hint }
         }
         JoinKind::Full => {
             let (left, right) = (Box::new(push(left, Vec::new())), Box::new(push(right, Vec::new())));
             Rel::Join { kind, left, right, on, hint }.filter(preds)
         }
+    }
+}
+
+/// Groups behind a condition: few of many, as a rule.
+fn having(rel: &Rel) -> bool {
+    match rel {
+        Rel::Filter { input, .. } => matches!(&**input, Rel::Aggregate { .. }),
+        Rel::Project { input, .. } => having(input),
+        _ => false,
+    }
+}
+
+/// Puts a semi or anti join as far below the inner joins on its left as its conditions let it.
+fn sink(
+    kind: JoinKind,
+    left: Rel,
+    right: Rel,
+    on: Vec<Expr>,
+    hint: Option<crate::bind::rel::JoinMethod>,
+) -> Rel {
+    let within = |rel: &Rel, other: &Rel| {
+        let other = other.produced();
+        rel.outer_slots().is_empty() && on.iter().all(|e| e.slots().iter().all(|s| !other.contains(s)))
+    };
+    match left {
+        Rel::Join { kind: JoinKind::Inner, left: l, right: r, on: own, hint: how } if within(&l, &r) => {
+            let l = Box::new(sink(kind, *l, right, on, hint));
+            Rel::Join { kind: JoinKind::Inner, left: l, right: r, on: own, hint: how }
+        }
+        Rel::Join { kind: JoinKind::Inner, left: l, right: r, on: own, hint: how } if within(&r, &l) => {
+            let r = Box::new(sink(kind, *r, right, on, hint));
+            Rel::Join { kind: JoinKind::Inner, left: l, right: r, on: own, hint: how }
+        }
+        left => Rel::Join { kind, left: Box::new(left), right: Box::new(right), on, hint },
     }
 }
 

@@ -222,13 +222,19 @@ impl TreeDelta {
     }
 
     /// Rough number of rows that the delta adds to the base in a range; negative when it takes some away.
-    pub(crate) fn estimate_net(&self, bounds: (Bound<&[u8]>, Bound<&[u8]>), guard: &Guard) -> i64 {
+    pub(crate) fn estimate_net(
+        &self,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        in_base: &dyn Fn(&[u8]) -> bool,
+        guard: &Guard,
+    ) -> i64 {
         let mut sample = Vec::with_capacity(SAMPLE_KEYS);
         let more = self.map.batch(bounds.0, bounds.1, false, SAMPLE_KEYS, &mut sample, guard);
         let rule = Rule { lsn: Lsn::MAX, own: std::ptr::null(), dirty: true };
         let weight = |entry: &&Entry| match entry.read(rule, guard).version.map(Version::kind) {
-            Some(VersionKind::Insert) => 1,
-            Some(VersionKind::Delete) => -1,
+            // Also rows that were put without a look at what was there: by the build of an index, or by redo.
+            Some(VersionKind::Insert | VersionKind::Put) => i64::from(!in_base(entry.key())),
+            Some(VersionKind::Delete) => -i64::from(in_base(entry.key())),
             _ => 0,
         };
         let net: i64 = sample.iter().map(weight).sum();
