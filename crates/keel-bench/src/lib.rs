@@ -8,6 +8,7 @@
 
 pub mod crash;
 pub mod memory;
+pub mod point;
 pub mod process;
 pub mod recovery;
 pub mod steady;

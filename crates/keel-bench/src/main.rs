@@ -4,7 +4,7 @@ use anyhow::{Result, bail, ensure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use keel_bench::target::Server;
 use keel_bench::tds::{Address, Keel, keel_binary};
-use keel_bench::{crash, memory, recovery, steady, tpcc};
+use keel_bench::{crash, memory, point, recovery, steady, tpcc};
 use keel_workload::tpcc::Scale;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,6 +32,23 @@ enum Command {
         /// Keep the rows of an earlier build (with --address only).
         #[arg(long)]
         no_build: bool,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Point selects through a prepared query: selects per second. Two targets are run in turn and compared.
+    Point {
+        /// Rows in the table.
+        #[arg(long, default_value_t = 100_000)]
+        rows: i64,
+        /// Sessions.
+        #[arg(long, default_value_t = 8)]
+        clients: u64,
+        /// Measured seconds.
+        #[arg(long, default_value_t = 10)]
+        seconds: u64,
+        /// Seconds before measuring.
+        #[arg(long, default_value_t = 2)]
+        warm_up: u64,
         #[command(flatten)]
         target: Target,
     },
@@ -148,6 +165,9 @@ struct Target {
     /// Password for --address; else the environment's MSSQL_SA_PASSWORD.
     #[arg(long, env = "MSSQL_SA_PASSWORD", default_value = "")]
     password: String,
+    /// Encrypt TDS connections. Without it all connections are in the clear, as those to PostgreSQL always are.
+    #[arg(long)]
+    encrypt: bool,
     /// More options for `keel serve`, separated by spaces.
     #[arg(long, default_value = "")]
     serve_options: String,
@@ -172,7 +192,8 @@ impl Target {
         match kind {
             Kind::Keel => {
                 let options = split(&self.serve_options);
-                let keel = Keel::start(&keel_binary()?, &scratch("keel"), &options)?;
+                let mut keel = Keel::start(&keel_binary()?, &scratch("keel"), &options)?;
+                keel.encrypt(self.encrypt);
                 keel.address().create_database()?;
                 Ok(Box::new(keel))
             }
@@ -184,6 +205,7 @@ impl Target {
                     user: self.user.clone(),
                     password: self.password.clone(),
                     database: "tpcc".into(),
+                    encrypt: self.encrypt,
                 };
                 Ok(Box::new(server))
             }
@@ -195,6 +217,9 @@ fn main() -> Result<()> {
     match Arguments::parse().command {
         Command::Tpcc { load, seconds, warm_up, no_build, target } => {
             compare_tpcc(&target, load.settings(warm_up, seconds), no_build)
+        }
+        Command::Point { rows, clients, seconds, warm_up, target } => {
+            compare_point(&target, rows, clients, Duration::from_secs(warm_up), Duration::from_secs(seconds))
         }
         Command::Crash { load, rounds } => {
             let outcome = on_scratch("crash", |data| {
@@ -317,12 +342,48 @@ fn compare_tpcc(target: &Target, settings: tpcc::Settings, no_build: bool) -> Re
             let _ = std::fs::remove_dir_all(scratch("keel"));
         }
     }
-    if let [(first, a), (second, b)] = &nopm[..] {
+    print_ratios(&nopm);
+    Ok(())
+}
+
+fn compare_point(
+    target: &Target,
+    rows: i64,
+    clients: u64,
+    warm_up: Duration,
+    duration: Duration,
+) -> Result<()> {
+    let mut rates: Vec<(String, Vec<f64>)> = Vec::new();
+    for _ in 0..target.repeat {
+        for (i, kind) in target.on.iter().enumerate() {
+            let server = target.start(*kind)?;
+            let outcome = point::run(&*server, rows, clients, warm_up, duration)?;
+            println!(
+                "{}: {clients} clients, {:.0} selects/s, p50 {} us, p99 {} us",
+                server.name(),
+                outcome.rate(),
+                outcome.latency.quantile_us(0.5),
+                outcome.latency.quantile_us(0.99)
+            );
+            if rates.len() <= i {
+                rates.push((server.name(), Vec::new()));
+            }
+            rates[i].1.push(outcome.rate());
+            drop(server);
+            let _ = std::fs::remove_dir_all(scratch("keel"));
+        }
+    }
+    print_ratios(&rates);
+    Ok(())
+}
+
+/// Of two targets, the first's figures over the second's, round by round.
+fn print_ratios(figures: &[(String, Vec<f64>)]) {
+    if let [(first, a), (second, b)] = figures {
         let mut ratios: Vec<f64> = a.iter().zip(b).map(|(a, b)| a / b).collect();
         ratios.sort_by(f64::total_cmp);
         println!("{first} / {second}: median {:.2}, of {:.2?}", ratios[ratios.len() / 2], ratios);
     }
-    Ok(())
 }
 
 fn report(violations: &[String]) -> Result<()> {

@@ -126,7 +126,7 @@ impl Server for Cluster {
 
     fn connect(&self) -> Result<Box<dyn Connection + Send>> {
         let client = Client::connect(&format!("host=127.0.0.1 port={} user=postgres", self.port), NoTls)?;
-        Ok(Box::new(PgConnection { client, prepared: HashMap::new() }))
+        Ok(Box::new(PgConnection { client, prepared: HashMap::new(), queries: Vec::new() }))
     }
 }
 
@@ -144,7 +144,10 @@ fn run(command: &mut Command) -> Result<()> {
 
 struct PgConnection {
     client: Client,
+    /// Calls of procedures by name.
     prepared: HashMap<String, Statement>,
+    /// Queries by handle.
+    queries: Vec<Statement>,
 }
 
 fn sorted(error: postgres::Error) -> CallError {
@@ -215,6 +218,19 @@ impl Connection for PgConnection {
         Ok(rows.first().map(|row| (0..row.len()).map(|i| cell(row, i)).collect()))
     }
 
+    fn prepare(&mut self, sql: &str, parameters: usize) -> Result<u64, CallError> {
+        let statement = self.client.prepare_typed(sql, &vec![Type::INT4; parameters]).map_err(sorted)?;
+        self.queries.push(statement);
+        Ok(self.queries.len() as u64 - 1)
+    }
+
+    fn run(&mut self, handle: u64, arguments: &[i64]) -> Result<Option<Vec<Cell>>, CallError> {
+        let values: Vec<i32> = arguments.iter().map(|n| *n as i32).collect();
+        let references: Vec<&(dyn ToSql + Sync)> = values.iter().map(|v| v as &(dyn ToSql + Sync)).collect();
+        let rows = self.client.query(&self.queries[handle as usize], &references).map_err(sorted)?;
+        Ok(rows.first().map(|row| (0..row.len()).map(|i| cell(row, i)).collect()))
+    }
+
     fn bulk(
         &mut self,
         table: &str,
@@ -249,14 +265,11 @@ impl Connection for PgConnection {
 
 /// Integers and texts are read; other types are not asked for by the workloads and come back as NULL.
 fn cell(row: &postgres::Row, i: usize) -> Cell {
-    if let Ok(v) = row.try_get::<_, Option<i32>>(i) {
-        return v.map_or(Cell::Null, |v| Cell::Int(i64::from(v)));
+    let int = |n: Option<i64>| n.map_or(Cell::Null, Cell::Int);
+    match *row.columns()[i].type_() {
+        Type::INT2 => int(row.try_get::<_, Option<i16>>(i).ok().flatten().map(i64::from)),
+        Type::INT4 => int(row.try_get::<_, Option<i32>>(i).ok().flatten().map(i64::from)),
+        Type::INT8 => int(row.try_get(i).ok().flatten()),
+        _ => row.try_get::<_, Option<String>>(i).ok().flatten().map_or(Cell::Null, Cell::Text),
     }
-    if let Ok(v) = row.try_get::<_, Option<i64>>(i) {
-        return v.map_or(Cell::Null, Cell::Int);
-    }
-    if let Ok(v) = row.try_get::<_, Option<i16>>(i) {
-        return v.map_or(Cell::Null, |v| Cell::Int(i64::from(v)));
-    }
-    row.try_get::<_, Option<String>>(i).ok().flatten().map_or(Cell::Null, Cell::Text)
 }

@@ -4,8 +4,8 @@ use crate::target::Server;
 use anyhow::{Context, Result, bail};
 use keel_tds::client::{Client, ClientEncryption, ClientError, ConnectOptions, trust_any_certificate};
 use keel_tds::login::{Login, OptionFlags2};
-use keel_tds::request::Procedure;
 use keel_tds::request::rpc::{CallFlags, ParameterFlags, encode_call, encode_parameter};
+use keel_tds::request::{ProcId, Procedure};
 use keel_tds::token::{Column, ColumnFlags, Done, DoneKind, DoneStatus, Token, column, row};
 use keel_tds::{Data, TypeInfo, WireCollation};
 use keel_workload::{CallError, Cell, Connection, Dialect};
@@ -25,6 +25,8 @@ pub struct Address {
     pub password: String,
     /// Database of new sessions.
     pub database: String,
+    /// Whether more than the login is encrypted.
+    pub encrypt: bool,
 }
 
 impl Server for Address {
@@ -58,7 +60,7 @@ impl Address {
         let host = self.address.split(':').next().unwrap_or_default().to_string();
         let options = ConnectOptions {
             login,
-            encryption: ClientEncryption::On,
+            encryption: if self.encrypt { ClientEncryption::On } else { ClientEncryption::LoginOnly },
             tls: Some(trust_any_certificate()?),
             host,
         };
@@ -95,6 +97,7 @@ impl Keel {
             user: "sa".into(),
             password: "Bench-mark-2026".into(),
             database: "tpcc".into(),
+            encrypt: false,
         };
         let mut child = Command::new(binary)
             .arg("serve")
@@ -120,6 +123,11 @@ impl Keel {
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
+    }
+
+    /// Encrypts the sessions to come, or not.
+    pub fn encrypt(&mut self, encrypt: bool) {
+        self.address.encrypt = encrypt;
     }
 
     /// Kills it as a power cut of the process would: no warning, no clean-up.
@@ -181,11 +189,20 @@ fn lost(error: ClientError) -> CallError {
 impl TdsConnection {
     /// Reads the response to its end; hands rows to `each`.
     fn finish(&mut self, mut each: impl FnMut(Vec<Data<'static>>)) -> Result<u64, CallError> {
+        self.read(|token| {
+            if let Token::Row(values) = token {
+                each(values);
+            }
+        })
+    }
+
+    /// Reads the response to its end; hands rows and output parameters to `each`.
+    fn read(&mut self, mut each: impl FnMut(Token<'static>)) -> Result<u64, CallError> {
         let (mut failed, mut rows) = (None, 0);
         loop {
             match self.client.next_token().map_err(lost)? {
                 None => break,
-                Some(Token::Row(values)) => each(values),
+                Some(token @ (Token::Row(_) | Token::ReturnValue(_))) => each(token),
                 Some(Token::Done(done)) if done.status.contains(DoneStatus::COUNT) => rows = done.rows,
                 Some(Token::Message(m)) if m.is_error && failed.is_none() => {
                     let text = format!(
@@ -204,21 +221,29 @@ impl TdsConnection {
     }
 }
 
-fn data(cell: &Cell) -> (TypeInfo, Data<'static>) {
-    let collation = WireCollation::LATIN1_CI_AS;
+/// The type a cell is sent as.
+fn type_of(cell: &Cell) -> TypeInfo {
     match cell {
-        Cell::Null => (TypeInfo::IntN(4), Data::Null),
-        Cell::Int(i) => (TypeInfo::IntN(4), Data::Int(*i as i32)),
-        Cell::Decimal(digits, scale) => (
-            TypeInfo::Decimal { numeric: false, precision: 18, scale: *scale },
-            Data::Decimal { negative: *digits < 0, magnitude: digits.unsigned_abs().into(), scale: *scale },
-        ),
-        Cell::Text(s) => (TypeInfo::VarChar(8000, collation), Data::Char(s.clone().into_bytes().into())),
+        Cell::Null | Cell::Int(_) => TypeInfo::IntN(4),
+        Cell::Decimal(_, scale) => TypeInfo::Decimal { numeric: false, precision: 18, scale: *scale },
+        Cell::Text(_) => TypeInfo::VarChar(8000, WireCollation::LATIN1_CI_AS),
+        Cell::Timestamp(_) => TypeInfo::DateTime2N(3),
+    }
+}
+
+fn data(cell: Cell) -> Data<'static> {
+    match cell {
+        Cell::Null => Data::Null,
+        Cell::Int(i) => Data::Int(i as i32),
+        Cell::Decimal(digits, scale) => {
+            Data::Decimal { negative: digits < 0, magnitude: digits.unsigned_abs().into(), scale }
+        }
+        Cell::Text(s) => Data::Char(s.into_bytes().into()),
         Cell::Timestamp(seconds) => {
             const UNIX_EPOCH_DAYS: i64 = 719_162;
             let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
             let days = u32::try_from(days + UNIX_EPOCH_DAYS).unwrap_or_default();
-            (TypeInfo::DateTime2N(3), Data::DateTime2 { days, time: second as u64 * 10_000_000 })
+            Data::DateTime2 { days, time: second as u64 * 10_000_000 }
         }
     }
 }
@@ -259,8 +284,51 @@ impl Connection for TdsConnection {
             .call(|out| {
                 encode_call(out, &Procedure::Name(procedure.into()), CallFlags(0));
                 for argument in arguments {
-                    let (ty, value) = data(argument);
+                    let (ty, value) = (type_of(argument), data(argument.clone()));
                     encode_parameter(out, "", ParameterFlags(0), &ty, &value);
+                }
+            })
+            .map_err(lost)?;
+        let mut first = None;
+        self.finish(|row| {
+            first.get_or_insert_with(|| row.into_iter().map(cell).collect());
+        })?;
+        Ok(first)
+    }
+
+    fn prepare(&mut self, sql: &str, parameters: usize) -> Result<u64, CallError> {
+        let declared: Vec<String> = (1..=parameters).map(|i| format!("@p{i} int")).collect();
+        let text = |s: &str| {
+            let utf16: Vec<u8> = s.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            (TypeInfo::NVarChar(8000, WireCollation::LATIN1_CI_AS), Data::NChar(utf16.into()))
+        };
+        self.client
+            .call(|out| {
+                encode_call(out, &Procedure::Id(ProcId::Prepare), CallFlags(0));
+                encode_parameter(out, "", ParameterFlags::BY_REF, &TypeInfo::IntN(4), &Data::Null);
+                for (ty, value) in [text(&declared.join(", ")), text(sql)] {
+                    encode_parameter(out, "", ParameterFlags(0), &ty, &value);
+                }
+                encode_parameter(out, "", ParameterFlags(0), &TypeInfo::IntN(4), &Data::Int(1));
+            })
+            .map_err(lost)?;
+        let mut handle = None;
+        self.read(|token| {
+            if let Token::ReturnValue(value) = token
+                && let Data::Int(n) = value.value
+            {
+                handle = Some(n as u64);
+            }
+        })?;
+        handle.ok_or_else(|| CallError::Refused("sp_prepare gave no handle".into()))
+    }
+
+    fn run(&mut self, handle: u64, arguments: &[i64]) -> Result<Option<Vec<Cell>>, CallError> {
+        self.client
+            .call(|out| {
+                encode_call(out, &Procedure::Id(ProcId::Execute), CallFlags(0));
+                for n in std::iter::once(handle as i32).chain(arguments.iter().map(|n| *n as i32)) {
+                    encode_parameter(out, "", ParameterFlags(0), &TypeInfo::IntN(4), &Data::Int(n));
                 }
             })
             .map_err(lost)?;
@@ -280,7 +348,7 @@ impl Connection for TdsConnection {
         let mut rows = rows.peekable();
         let Some(first) = rows.peek() else { return Ok(0) };
         // A column's type is that of its first row; the workloads never start one with NULL.
-        let types: Vec<TypeInfo> = first.iter().map(|c| data(c).0).collect();
+        let types: Vec<TypeInfo> = first.iter().map(type_of).collect();
         let declared: Vec<String> =
             columns.iter().zip(&types).map(|(name, ty)| format!("[{name}] {}", sql_type(ty))).collect();
         let sql = format!("INSERT BULK [{table}] ({}) WITH (TABLOCK)", declared.join(", "));
@@ -297,14 +365,25 @@ impl Connection for TdsConnection {
                 name: (*name).into(),
             })
             .collect();
+        let mut values = Vec::with_capacity(metadata.len());
+        let mut begun = false;
         self.client
             .bulk(|out| {
-                column::put(out, metadata.iter());
-                for cells in rows {
-                    let values: Vec<Data<'_>> = cells.iter().map(|c| data(c).1).collect();
-                    row::put_row(out, &metadata, &values);
+                if !std::mem::replace(&mut begun, true) {
+                    column::put(out, metadata.iter());
                 }
-                Done { kind: DoneKind::Done, status: DoneStatus(0), command: 0, rows: 0 }.put(out);
+                match rows.next() {
+                    Some(cells) => {
+                        values.clear();
+                        values.extend(cells.into_iter().map(data));
+                        row::put_row(out, &metadata, &values);
+                        true
+                    }
+                    None => {
+                        Done { kind: DoneKind::Done, status: DoneStatus(0), command: 0, rows: 0 }.put(out);
+                        false
+                    }
+                }
             })
             .map_err(lost)?;
         self.finish(|_| {})

@@ -65,7 +65,7 @@ pub use read::{Cursor, Direction, ReadView};
 pub use retention::LogHolder;
 pub use role::Role;
 pub use seed::{SeedInfo, SeedSink, SeedSource};
-pub use transaction::{Commit, Isolation, LockMode, Mark, Transaction};
+pub use transaction::{Commit, Isolation, Loading, LockMode, Mark, Transaction};
 
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,8 @@ pub enum LockMode {
     Update,
     /// Shared with intent exclusive.
     SharedIntentExclusive,
+    /// Bulk update: rows are added by those who hold it, side by side.
+    BulkUpdate,
     /// Exclusive.
     Exclusive,
     /// Schema stability.
@@ -34,6 +36,7 @@ impl From<LockMode> for Mode {
             LockMode::Shared => Mode::S,
             LockMode::Update => Mode::U,
             LockMode::SharedIntentExclusive => Mode::SIX,
+            LockMode::BulkUpdate => Mode::BU,
             LockMode::Exclusive => Mode::X,
             LockMode::SchemaStability => Mode::SchS,
             LockMode::SchemaModification => Mode::SchM,

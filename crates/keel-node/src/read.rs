@@ -92,7 +92,12 @@ impl Locking {
 }
 
 /// Waits until `txn` is decided.
-fn wait_for(owner: &LockOwner, database: DatabaseId, txn: TxnId, wait: Wait) -> Result<(), TxnError> {
+pub(crate) fn wait_for(
+    owner: &LockOwner,
+    database: DatabaseId,
+    txn: TxnId,
+    wait: Wait,
+) -> Result<(), TxnError> {
     let id = txn.0.to_be_bytes();
     let resource = txn_resource(database, &id);
     if owner.lock(&resource, Mode::S, wait)? == Granted::New {

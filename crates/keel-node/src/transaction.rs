@@ -14,6 +14,8 @@
 //! into the redo buffer, in this order. Entries of secondary indexes are guarded by the lock of their row; they only ask
 //! whether a serializable reader holds their range.
 
+mod load;
+
 use crate::control::micros;
 use crate::database::Database;
 use crate::error::TxnError;
@@ -33,6 +35,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub use crate::locks::LockMode;
+pub use load::Loading;
 
 /// Writes between two looks at the memory in use.
 const WRITES_PER_LOOK: u32 = 64;
@@ -100,6 +103,28 @@ pub struct Transaction {
     announced: bool,
     /// The term of the database in which it began; 0 where nothing may be written.
     term: u64,
+    /// The row locked exclusively last, which nearly always is the one written next.
+    locked: LockedRow,
+}
+
+/// A row known to be locked exclusively.
+#[derive(Default)]
+struct LockedRow {
+    /// `None` until there is one.
+    tree: Option<TreeId>,
+    key: Vec<u8>,
+}
+
+impl LockedRow {
+    fn is(&self, tree: TreeId, key: &[u8]) -> bool {
+        self.tree == Some(tree) && self.key == key
+    }
+
+    fn set(&mut self, tree: TreeId, key: &[u8]) {
+        self.tree = Some(tree);
+        self.key.clear();
+        self.key.extend_from_slice(key);
+    }
 }
 
 impl Transaction {
@@ -125,6 +150,7 @@ impl Transaction {
             log_bytes: 0,
             announced: false,
             term,
+            locked: LockedRow::default(),
         }
     }
 
@@ -351,7 +377,11 @@ impl Transaction {
 
     /// Locks a row to the end of the transaction.
     pub fn lock_row(&mut self, tree: TreeId, key: &[u8], mode: LockMode) -> Result<(), TxnError> {
-        self.lock_key(tree, key, mode.into())
+        self.lock_key(tree, key, mode.into())?;
+        if mode == LockMode::Exclusive {
+            self.locked.set(tree, key);
+        }
+        Ok(())
     }
 
     /// Locks a row to the end of the transaction if nobody is in the way; false otherwise (READPAST).
@@ -369,6 +399,9 @@ impl Transaction {
     /// Gives a row lock back before the end (a scanned row that did not qualify). Each call takes back one
     /// [`Transaction::lock_row`]; the caller must not have written the row.
     pub fn unlock_row(&mut self, tree: TreeId, key: &[u8]) {
+        if self.locked.is(tree, key) {
+            self.locked.tree = None;
+        }
         if let Some(owner) = self.owner.get() {
             owner.unlock(&Resource::Key(self.db.id(), tree, key));
         }
@@ -417,7 +450,9 @@ impl Transaction {
         patch: Option<Patch<'_>>,
     ) -> Result<(), TxnError> {
         self.before_write()?;
-        self.lock_key(tree, key, Mode::X)?;
+        if !self.locked.is(tree, key) {
+            self.lock_key(tree, key, Mode::X)?;
+        }
         self.check_conflict(tree, key)?;
         match patch {
             Some(patch) if patch.as_bytes().len() < new_row.len() => {
@@ -433,7 +468,9 @@ impl Transaction {
     /// Removes a row that the caller has read under a lock. Locks it.
     pub fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<(), TxnError> {
         self.before_write()?;
-        self.lock_key(tree, key, Mode::X)?;
+        if !self.locked.is(tree, key) {
+            self.lock_key(tree, key, Mode::X)?;
+        }
         self.check_conflict(tree, key)?;
         self.write(tree, key, Change::Delete, Record::Delete)
     }
@@ -536,18 +573,25 @@ impl Transaction {
         let id = self.id;
         let set = self.set.get_or_insert_with(|| WriteSet::new(id));
         self.db.store().write(set, tree, key, change)?;
-        // Logged before anything can fail: a version that stays in the set must have its record.
-        if self.db.log().is_some() {
-            let before = self.buffer.len();
-            self.buffer.add(tree, key, record);
-            self.log_bytes += (self.buffer.len() - before) as u64;
-            if self.buffer.len() > self.db.instance().options().stream_bytes {
-                self.send_part()?;
-            }
-        }
+        self.record(tree, key, record)?;
         // A range taken between the first look and the version is seen now; one taken later sees the version.
         let owner = self.owner.get().expect("every write has taken a lock before");
         owner.check_write(self.db.id(), tree, key, self.wait)?;
+        Ok(())
+    }
+
+    /// Adds a redo record. Nothing else may fail between a version and its record: one that stays in the set must have it.
+    #[inline]
+    fn record(&mut self, tree: TreeId, key: &[u8], record: Record<'_>) -> Result<(), TxnError> {
+        if self.db.log().is_none() {
+            return Ok(());
+        }
+        let before = self.buffer.len();
+        self.buffer.add(tree, key, record);
+        self.log_bytes += (self.buffer.len() - before) as u64;
+        if self.buffer.len() > self.db.instance().options().stream_bytes {
+            self.send_part()?;
+        }
         Ok(())
     }
 

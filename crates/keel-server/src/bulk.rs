@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use keel_sql::BulkSource;
+use keel_sql::{BulkRow, BulkSource};
+use keel_tds::Data;
 use keel_tds::packet::{PacketType, Status};
-use keel_tds::request::bulk::{BulkReader, Step};
+use keel_tds::request::bulk::{BulkReader, RowVisitor, Step};
+use keel_tds::token::Column;
 use keel_types::error::Result;
-use keel_types::{SqlError, Value};
+use keel_types::{SqlError, SqlType};
 
 use crate::decode;
 use crate::link::Link;
@@ -16,6 +18,7 @@ pub struct WireBulk<'a> {
     link: &'a Arc<Link>,
     reader: BulkReader,
     last: bool,
+    text: String,
     /// The client gave up in the middle, or its packets made no sense: the rest of the message is of no use.
     pub failed: bool,
 }
@@ -24,7 +27,7 @@ impl<'a> WireBulk<'a> {
     /// Over a connection whose next packet has a bulk load header.
     #[must_use]
     pub fn new(link: &'a Arc<Link>) -> WireBulk<'a> {
-        WireBulk { link, reader: BulkReader::new(), last: false, failed: false }
+        WireBulk { link, reader: BulkReader::new(), last: false, text: String::new(), failed: false }
     }
 
     /// Takes one packet.
@@ -65,6 +68,10 @@ impl<'a> WireBulk<'a> {
     }
 }
 
+fn bad_type(column: usize) -> Box<SqlError> {
+    SqlError::new(4816, 16, 1, format!("Invalid column type from bcp client for colid {column}."))
+}
+
 fn bad_stream() -> Box<SqlError> {
     SqlError::new(
         4804,
@@ -75,30 +82,60 @@ fn bad_stream() -> Box<SqlError> {
 }
 
 impl BulkSource for WireBulk<'_> {
-    fn next(&mut self, row: &mut Vec<Value>) -> Result<bool> {
+    fn types(&mut self) -> Result<Vec<SqlType>> {
         loop {
-            row.clear();
-            let mut good = true;
-            let step = self.reader.step(self.last, |columns, values| {
-                for (column, data) in columns.iter().zip(values) {
-                    match decode::value(&column.ty, data.clone()) {
-                        Some((_, v)) => row.push(v),
-                        None => good = false,
-                    }
-                }
-            });
-            match step {
-                Ok(Step::Row) if good => return Ok(true),
-                Ok(Step::Done) => return Ok(false),
-                Ok(Step::NeedMore) => self.read_packet()?,
-                Ok(Step::Row) => {
-                    return Err(SqlError::new(4815, 16, 1, "Received an invalid value from bcp client."));
-                }
+            match self.reader.read_metadata(self.last) {
+                Ok(true) => break,
+                Ok(false) => self.read_packet()?,
                 Err(_) => {
                     self.failed = true;
                     return Err(bad_stream());
                 }
             }
         }
+        let columns = self.reader.columns().unwrap_or_default().iter().enumerate();
+        columns.map(|(i, c)| decode::sql_type(&c.ty).ok_or_else(|| bad_type(i + 1))).collect()
+    }
+
+    fn next(&mut self, row: &mut dyn BulkRow) -> Result<bool> {
+        loop {
+            let mut values = Values { row: &mut *row, text: &mut self.text, failed: None };
+            match self.reader.step(self.last, &mut values) {
+                Ok(Step::Row) => return values.failed.map_or(Ok(true), Err),
+                Ok(Step::Done) => return Ok(false),
+                Ok(Step::NeedMore) => self.read_packet()?,
+                Err(_) => {
+                    self.failed = true;
+                    return Err(bad_stream());
+                }
+            }
+        }
+    }
+}
+
+/// Hands wire values on as the session takes them.
+struct Values<'a> {
+    row: &'a mut dyn BulkRow,
+    /// Room for strings that have to be converted.
+    text: &'a mut String,
+    /// The first error of this row.
+    failed: Option<Box<SqlError>>,
+}
+
+impl RowVisitor for Values<'_> {
+    fn start(&mut self) {
+        self.failed = None;
+        self.row.start();
+    }
+
+    fn value(&mut self, index: usize, column: &Column, data: Data<'_>) {
+        if self.failed.is_some() {
+            return;
+        }
+        let put = match decode::cell(&column.ty, data, self.text) {
+            Some(cell) => self.row.put(index, cell),
+            None => Err(SqlError::new(4815, 16, 1, "Received an invalid value from bcp client.")),
+        };
+        self.failed = put.err();
     }
 }

@@ -1,8 +1,9 @@
 //! The wire to SQL values: parameters, bulk rows, table-valued parameters.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use keel_sql::{RpcParam, RpcValue, TvpName};
+use keel_sql::{Cell, RpcParam, RpcValue, TvpName};
 use keel_tds::collation::WireCollation;
 use keel_tds::request::rpc::{Parameter, ParameterFlags};
 use keel_tds::type_info::{Fixed, MAX, TypeInfo, code};
@@ -65,6 +66,30 @@ fn bad_parameter(ordinal: usize, name: &str, ty: &TypeInfo) -> Box<SqlError> {
     )
 }
 
+/// A wire value for a bulk load: strings and bytes stay where they are, or are converted into `text`. `None` for what
+/// has no meaning here.
+pub fn cell<'a>(ty: &TypeInfo, data: Data<'a>, text: &'a mut String) -> Option<Cell<'a>> {
+    match data {
+        Data::Null => Some(Cell::Null),
+        Data::Int(v) => Some(Cell::Value(Value::Int(v.into()))),
+        Data::Char(Cow::Borrowed(bytes)) => match std::str::from_utf8(bytes) {
+            Ok(s) if is_utf8(ty) || s.is_ascii() => Some(Cell::Text(s)),
+            _ => {
+                text.clear();
+                text.push_str(&narrow(ty, bytes));
+                Some(Cell::Text(text))
+            }
+        },
+        Data::NChar(Cow::Borrowed(bytes)) => {
+            text.clear();
+            text::push_utf16le(text, without_mark(ty, bytes));
+            Some(Cell::Text(text))
+        }
+        Data::Binary(Cow::Borrowed(bytes)) => Some(Cell::Binary(bytes)),
+        data => value(ty, data).map(|(_, v)| Cell::Value(v)),
+    }
+}
+
 /// A wire value and its SQL type; `None` for what has none (CLR types, tables).
 #[must_use]
 pub fn value(ty: &TypeInfo, data: Data<'_>) -> Option<(SqlType, Value)> {
@@ -120,22 +145,30 @@ fn ticks(days: u32, time: u64) -> Option<i64> {
 }
 
 fn narrow(ty: &TypeInfo, bytes: &[u8]) -> SmolStr {
-    let utf8 = match ty {
-        TypeInfo::VarChar(_, c) | TypeInfo::Char(_, c) | TypeInfo::Text(_, c) => c.is_utf8(),
-        _ => false,
-    };
-    if utf8 || bytes.is_ascii() {
+    if is_utf8(ty) || bytes.is_ascii() {
         String::from_utf8_lossy(bytes).into()
     } else {
         text::from_cp1252(bytes).into()
     }
 }
 
-fn wide(ty: &TypeInfo, bytes: &[u8]) -> SmolStr {
-    let bytes = match (ty, bytes) {
+fn is_utf8(ty: &TypeInfo) -> bool {
+    match ty {
+        TypeInfo::VarChar(_, c) | TypeInfo::Char(_, c) | TypeInfo::Text(_, c) => c.is_utf8(),
+        _ => false,
+    }
+}
+
+/// XML may come with a byte order mark.
+fn without_mark<'a>(ty: &TypeInfo, bytes: &'a [u8]) -> &'a [u8] {
+    match (ty, bytes) {
         (TypeInfo::Xml(_), [0xFF, 0xFE, rest @ ..]) => rest,
         _ => bytes,
-    };
+    }
+}
+
+fn wide(ty: &TypeInfo, bytes: &[u8]) -> SmolStr {
+    let bytes = without_mark(ty, bytes);
     // Short ASCII, which most keys and names are, needs no allocation at all.
     if bytes.len() <= 46 && bytes.chunks_exact(2).all(|u| u[1] == 0 && u[0].is_ascii()) {
         let mut ascii = [0u8; 23];

@@ -289,6 +289,7 @@ fn bulk_loads_stream() {
                 row::put_row(out, &columns, &[Data::Int(i), Data::NChar(text.into())]);
             }
             Done { kind: DoneKind::Done, status: DoneStatus::empty(), command: 0, rows: 0 }.put(out);
+            false
         })
         .unwrap();
     assert_eq!(last_done(&tokens(&mut client)).rows, 5000);

@@ -57,6 +57,7 @@ pub mod views;
 pub use keel_node::InstanceOptions;
 
 pub use engine::{Engine, EngineOptions, LoginRecord, PasswordHasher, ServerLog};
+pub use keel_query::dml::{BulkRow, Cell};
 pub use session::{BulkSource, BulkTarget, CancelHandle, Session, SessionOptions};
 pub use sink::{
     ColumnMeta, DoneInfo, DoneKind, EnvChange, ResultSink, RpcParam, RpcProcedure, RpcValue, SinkClosed,

@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Sink, connect, server};
-use keel_sql::{RpcParam, RpcProcedure, RpcValue, Session, TransactionRequest, TvpName};
+use keel_sql::{
+    BulkRow, BulkSource, Cell, RpcParam, RpcProcedure, RpcValue, Session, TransactionRequest, TvpName,
+};
 use keel_types::{Length, SqlType, Value};
 
 fn param(name: &str, ty: SqlType, value: Value, output: bool) -> RpcParam {
@@ -116,18 +118,43 @@ fn transactions_by_request_and_reset() {
     assert!(batch(&mut s, "select * from #x").contains("208"));
 }
 
-struct Rows(Vec<Vec<Value>>);
+/// Rows from the last to the first, strings borrowed as from the wire.
+struct Rows(Vec<SqlType>, Vec<Vec<Value>>);
 
-impl keel_sql::BulkSource for Rows {
-    fn next(&mut self, row: &mut Vec<Value>) -> keel_types::Result<bool> {
-        match self.0.pop() {
-            Some(next) => {
-                *row = next;
-                Ok(true)
-            }
-            None => Ok(false),
-        }
+impl BulkSource for Rows {
+    fn types(&mut self) -> keel_types::Result<Vec<SqlType>> {
+        Ok(self.0.clone())
     }
+    fn next(&mut self, row: &mut dyn BulkRow) -> keel_types::Result<bool> {
+        let Some(values) = self.1.pop() else { return Ok(false) };
+        // The first half of a row may have to be put again when the rest comes.
+        row.start();
+        row.put(0, Cell::Value(Value::Int(-1)))?;
+        row.start();
+        for (i, v) in values.iter().enumerate() {
+            row.put(
+                i,
+                match v {
+                    Value::Null => Cell::Null,
+                    Value::Str(s) => Cell::Text(s),
+                    Value::Bytes(b) => Cell::Binary(b),
+                    v => Cell::Value(v.clone()),
+                },
+            )?;
+        }
+        Ok(true)
+    }
+}
+
+const TEXT: SqlType = SqlType::VarChar(Length::Limited(8000));
+
+/// Announces a load, sends its rows, and gives what the client is told.
+fn load(s: &mut Session, announce: &str, types: &[SqlType], mut rows: Vec<Vec<Value>>) -> String {
+    assert_eq!(batch(s, announce), "");
+    rows.reverse();
+    let mut sink = Sink::default();
+    s.bulk_load(&mut Rows(types.to_vec(), rows), &mut sink);
+    sink.0.finish()
 }
 
 #[test]
@@ -135,14 +162,108 @@ fn bulk_load() {
     let engine = server();
     let mut s = connect(&engine);
     batch(&mut s, "create table t (a int primary key, b varchar(10) default 'x', c int identity)");
-    batch(&mut s, "insert bulk t (a int, b varchar(10))");
-    assert_eq!(s.bulk_target().expect("announced").columns.len(), 2);
-    let rows = (0..12_000).map(|i| vec![Value::Int(i), Value::str("row")]).collect();
-    let mut sink = Sink::default();
-    s.bulk_load(&mut Rows(rows), &mut sink);
-    assert_eq!(sink.0.finish(), "(12000 rows affected)\n");
+    let rows = |range: std::ops::Range<i64>| range.map(|i| vec![Value::Int(i), Value::str("row")]).collect();
+    for options in ["", " with (tablock, order (a asc), rows_per_batch = 100)"] {
+        let announce = format!("insert bulk t (a int, b varchar(10)){options}");
+        // More than it takes to ask for the table's lock.
+        let first = if options.is_empty() { 0 } else { 20_000 };
+        let said = load(&mut s, &announce, &[SqlType::Int, TEXT], rows(first..first + 12_000));
+        assert_eq!(said, "(12000 rows affected)\n");
+    }
     assert_eq!(
-        batch(&mut s, "select count(*) as n, max(a) as m, max(c) as c from t"),
-        "n     | m     | c\n------+-------+------\n12000 | 11999 | 12000\n(1 row)\n"
+        batch(&mut s, "select count(*) as n, max(a) as m, max(c) as c, min(b) as b from t"),
+        "n     | m     | c     | b\n------+-------+-------+----\n24000 | 31999 | 24000 | row\n(1 row)\n"
     );
+}
+
+#[test]
+fn bulk_load_is_all_or_nothing() {
+    let engine = server();
+    let mut s = connect(&engine);
+    batch(&mut s, "create table t (a int primary key, b varchar(3)); insert t values (3, 'old'), (5, 'old')");
+    batch(&mut s, "delete t where a = 3");
+    let pair = |a: i64, b: &str| vec![Value::Int(a), Value::str(b)];
+    for options in ["", " with (tablock)"] {
+        let announce = format!("insert bulk t (a int, b varchar(3)){options}");
+        let mut load = |rows| load(&mut s, &announce, &[SqlType::BigInt, TEXT], rows);
+        assert!(load(vec![pair(1, "x"), pair(5, "y")]).contains("2627"), "a row that was there");
+        assert!(load(vec![pair(1, "x"), pair(1, "y")]).contains("2627"), "a row of the same load");
+        assert!(load(vec![pair(1, "x"), pair(2, "long")]).contains("2628"), "a string that does not fit");
+        assert!(load(vec![pair(1, "x"), pair(1 << 40, "y")]).contains("8115"), "a number that does not fit");
+        assert!(load(vec![pair(1, "x"), vec![Value::Null, Value::Null]]).contains("515"), "no NULL");
+        assert_eq!(batch(&mut s, "select a from t"), "a\n-\n5\n(1 row)\n");
+    }
+    let said = load(
+        &mut s,
+        "insert bulk t (a int, b varchar(3)) with (tablock)",
+        &[SqlType::Int, TEXT],
+        vec![pair(3, "new"), pair(4, "x  "), pair(6, "\u{20ac}")],
+    );
+    assert_eq!(said, "(3 rows affected)\n");
+    assert_eq!(
+        batch(&mut s, "select a, b + '|' as b from t"),
+        "a | b\n--+-----\n3 | new|\n4 | x  |\n5 | old|\n6 | \u{20ac}|\n(4 rows)\n"
+    );
+}
+
+#[test]
+fn bulk_load_options() {
+    let engine = server();
+    let mut s = connect(&engine);
+    batch(
+        &mut s,
+        "create table t (id int identity(10, 1), a int default 7 check (a < 100), b as a * 2, d char(3), \
+         index ix_a (a) include (d))",
+    );
+    let announce = |options: &str| format!("insert bulk t (id int, a int, d char(3)){options}");
+    let types = [SqlType::Int, SqlType::Int, TEXT];
+    let row = |id: i64, a: Value| vec![Value::Int(id), a, Value::str("z")];
+    let load = |s: &mut Session, options: &str, rows| load(s, &announce(options), &types, rows);
+    let s = &mut s;
+    let one = "(1 row affected)\n";
+    assert_eq!(load(s, "", vec![row(1, Value::Null)]), one);
+    assert_eq!(load(s, " with (keep_nulls)", vec![row(2, Value::Null)]), one);
+    assert_eq!(load(s, " with (keep_identity)", vec![row(30, Value::Int(5))]), one);
+    assert_eq!(load(s, "", vec![row(4, Value::Int(500))]), one);
+    assert!(load(s, " with (check_constraints)", vec![row(5, Value::Int(500))]).contains("547"));
+    assert_eq!(
+        batch(s, "select id, a, b, d + '|' as d from t order by id"),
+        "id | a    | b    | d\n\
+         ---+------+------+-----\n\
+         10 | 7    | 14   | z  |\n\
+         11 | NULL | NULL | z  |\n\
+         30 | 5    | 10   | z  |\n\
+         31 | 500  | 1000 | z  |\n\
+         (4 rows)\n"
+    );
+    assert_eq!(
+        batch(s, "select d + '|' as d from t with (index(ix_a)) where a = 500"),
+        "d\n----\nz  |\n(1 row)\n"
+    );
+    batch(s, "create trigger tr on t after insert as select count(*) as fired from inserted");
+    assert_eq!(load(s, "", vec![row(1, Value::Int(1))]), one);
+    let said = load(s, " with (fire_triggers)", vec![row(1, Value::Int(1))]);
+    assert!(said.contains("fired"), "{said}");
+}
+
+#[test]
+fn loads_share_a_table_that_others_cannot_touch() {
+    let engine = server();
+    let (mut a, mut b) = (connect(&engine), connect(&engine));
+    batch(&mut a, "create table t (a int primary key)");
+    let announce = "insert bulk t (a int) with (tablock)";
+    let rows = |n: i64| vec![vec![Value::Int(n)]];
+    batch(&mut a, "begin tran");
+    batch(&mut b, "set lock_timeout 0; begin tran");
+    assert_eq!(load(&mut a, announce, &[SqlType::Int], rows(1)), "(1 row affected)\n");
+    assert_eq!(load(&mut b, announce, &[SqlType::Int], rows(2)), "(1 row affected)\n");
+    assert!(
+        load(&mut b, announce, &[SqlType::Int], rows(1)).contains("1222"),
+        "the other's row is undecided"
+    );
+    assert!(batch(&mut connect(&engine), "set lock_timeout 0; insert t values (3)").contains("1222"));
+    batch(&mut a, "rollback");
+    assert_eq!(load(&mut b, announce, &[SqlType::Int], rows(1)), "(1 row affected)\n");
+    batch(&mut b, "commit");
+    assert_eq!(batch(&mut a, "select a from t"), "a\n-\n1\n2\n(2 rows)\n");
 }

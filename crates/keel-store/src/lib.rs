@@ -17,6 +17,7 @@
 pub mod base;
 pub mod checkpoint;
 pub mod delta;
+pub mod gap;
 pub mod lock;
 pub mod row;
 pub mod scan;
@@ -29,6 +30,7 @@ pub use base::Direction;
 pub use checkpoint::{Checkpoint, CheckpointOptions, CheckpointReport};
 pub use delta::evict::{EvictReport, Traces};
 pub use delta::{Change, MemoryAccount};
+pub use gap::BaseGap;
 pub use lock::{LockError, LockManager, LockOwner};
 pub use scan::Cursor;
 pub use snapshot::Snapshot;

@@ -38,7 +38,7 @@ const BATCH_KEYS_MAX: usize = 256;
 /// A bound; most fit without an allocation.
 type ScanKey = SmallVec<[u8; 32]>;
 /// Bytes of the tree id before each base key.
-const TREE_PREFIX: usize = size_of::<TreeId>();
+pub(crate) const TREE_PREFIX: usize = size_of::<TreeId>();
 
 /// The base's bounds for a range of one tree.
 pub(crate) fn base_bounds(

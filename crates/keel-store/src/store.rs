@@ -29,7 +29,8 @@ use thiserror::Error;
 use crate::base::{self, BaseError, BaseRoot, BaseTree, Direction};
 use crate::checkpoint::Checkpoint;
 use crate::delta::evict::{EvictReport, Eviction, Traces};
-use crate::delta::{Change, Directory, MemoryAccount, Rule, TreeDelta, Undecided};
+use crate::delta::{Change, Directory, MemoryAccount, Rule, TreeDelta, WriteError};
+use crate::gap::BaseGap;
 use crate::row::patch::{self, Patch};
 use crate::scan::Cursor;
 use crate::snapshot::{Registry, Snapshot};
@@ -50,9 +51,12 @@ pub enum StoreError {
     Base(#[from] BaseError),
 }
 
-impl From<Undecided> for StoreError {
-    fn from(undecided: Undecided) -> StoreError {
-        StoreError::Undecided(undecided.0)
+impl From<WriteError> for StoreError {
+    fn from(error: WriteError) -> StoreError {
+        match error {
+            WriteError::Undecided(by) => StoreError::Undecided(by),
+            WriteError::Exists => StoreError::Duplicate,
+        }
     }
 }
 
@@ -290,6 +294,35 @@ impl Store {
     /// Writes any change under the transaction's status. The caller holds the lock that guards the key.
     pub fn write(&self, set: &mut WriteSet, tree: TreeId, key: &[u8], change: Change<'_>) -> Result<()> {
         let guard = epoch::pin();
+        let (delta, index) = self.tree_of(set, tree);
+        // SAFETY: `set.trees` only grows while the set lives, and holds a reference to the tree.
+        unsafe { &*delta }.write(set, index, key, change, &self.registry, &guard)?;
+        Ok(())
+    }
+
+    /// Adds a row that must not exist, for loads whose keys have no locks of their own: the caller's table lock keeps
+    /// everybody away but other loads. [`StoreError::Undecided`] names the load that has just written the same key; wait
+    /// for it and ask again. Gives the LSN of the delete that the row goes over, or zero.
+    pub fn insert_new(&self, set: &mut WriteSet, gap: &mut BaseGap, key: &[u8], row: &[u8]) -> Result<Lsn> {
+        let guard = epoch::pin();
+        let (delta, index) = self.tree_of(set, gap.tree());
+        let mut failed = None;
+        let base_has = || {
+            gap.base_has(&self.base, key).unwrap_or_else(|e| {
+                failed = Some(e);
+                true
+            })
+        };
+        // SAFETY: as in `write`.
+        let written = unsafe { &*delta }.write_new(set, index, key, row, base_has, &self.registry, &guard);
+        match failed {
+            Some(e) => Err(e.into()),
+            None => Ok(written?),
+        }
+    }
+
+    /// The delta of a tree that a write set writes to, with its index there.
+    fn tree_of(&self, set: &mut WriteSet, tree: TreeId) -> (*const TreeDelta, u32) {
         let index = match set.find_tree(tree) {
             Some(index) => index,
             None => {
@@ -297,11 +330,7 @@ impl Store {
                 set.trees.len() as u32 - 1
             }
         };
-        let delta: *const TreeDelta = Arc::as_ptr(&set.trees[index as usize]);
-        // SAFETY: `set.trees` only grows while the set lives, and holds a reference to the tree.
-        let delta = unsafe { &*delta };
-        delta.write(set, index, key, change, &self.registry, &guard)?;
-        Ok(())
+        (Arc::as_ptr(&set.trees[index as usize]), index)
     }
 
     /// Applies a change that is committed at `lsn` (redo). Per key in ascending order; older than what is there: nothing.

@@ -153,10 +153,18 @@ impl<S: Read + Write> Client<S> {
     }
 
     fn send(&mut self, kind: PacketType, body: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+        self.start(kind);
+        body(self.outbox.payload());
+        self.end()
+    }
+
+    fn start(&mut self, kind: PacketType) {
         assert!(self.last_packet_seen, "the response before must be read to its end");
         let status = Status::empty().with_if(Status::RESET_CONNECTION, std::mem::take(&mut self.reset_next));
         self.outbox.start(kind, status);
-        body(self.outbox.payload());
+    }
+
+    fn end(&mut self) -> Result<()> {
         self.outbox.finish(&mut self.wire, &mut self.io)?;
         self.response.clear();
         self.at = 0;
@@ -190,9 +198,16 @@ impl<S: Read + Write> Client<S> {
         self.send(PacketType::TransactionManager, |out| request.encode(out, &headers))
     }
 
-    /// Sends the rows of a bulk load, written by `body` from COLMETADATA to DONE.
-    pub fn bulk(&mut self, body: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
-        self.send(PacketType::BulkLoad, body)
+    /// Sends a bulk load, written by `body` from COLMETADATA to DONE: whole, or in pieces that are sent as they come. It
+    /// is called again as long as it says that there is more.
+    pub fn bulk(&mut self, mut body: impl FnMut(&mut Vec<u8>) -> bool) -> Result<()> {
+        self.start(PacketType::BulkLoad);
+        while body(self.outbox.payload()) {
+            if self.outbox.is_full() {
+                self.outbox.flush_full(&mut self.wire, &mut self.io)?;
+            }
+        }
+        self.end()
     }
 
     /// Lets the next request reset the session first, as connection pools do.

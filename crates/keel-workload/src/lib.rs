@@ -9,6 +9,7 @@
 //! Deliberately absent: sockets, drivers, reports (they are `keel-bench`'s), and threads (the caller brings them).
 
 pub mod hist;
+pub mod point;
 pub mod tpcc;
 
 use thiserror::Error;
@@ -59,6 +60,16 @@ pub trait Connection {
     /// # Errors
     /// See [`CallError`].
     fn call(&mut self, procedure: &str, arguments: &[Cell]) -> Result<Option<Vec<Cell>>, CallError>;
+    /// Prepares a query whose parameters, `@p1 int` or `$1`, are integers. Gives its handle.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    fn prepare(&mut self, sql: &str, parameters: usize) -> Result<u64, CallError>;
+    /// Runs a prepared query; returns its first row, if any.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    fn run(&mut self, handle: u64, arguments: &[i64]) -> Result<Option<Vec<Cell>>, CallError>;
     /// Loads rows into a table by the fastest means the server has. Returns the number of rows.
     ///
     /// # Errors

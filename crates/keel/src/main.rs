@@ -11,6 +11,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+/// Rows, versions and keys are millions of small blocks that one thread allocates and another frees.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Evenkeel: a database server for SQL Server's clients.
 #[derive(Parser)]
 #[command(name = "keel", version)]

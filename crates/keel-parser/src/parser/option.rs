@@ -57,6 +57,8 @@ impl Parser<'_> {
         let start = self.span();
         let name = self.option_name()?;
         let value = self.option_value()?;
+        // ORDER (column ASC) of a bulk load: the direction of a hint about rows to come is not kept.
+        let _ = self.eat_kw(Kw::ASC) || self.eat_kw(Kw::DESC);
         Ok(Opt { name, value, span: self.since(start) })
     }
 

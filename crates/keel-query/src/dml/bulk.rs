@@ -1,20 +1,33 @@
-//! Inserting many rows without a statement: INSERT BULK, INSERT … EXECUTE, table-valued parameters.
+//! Inserting many rows without a statement: INSERT BULK.
+//!
+//! ```text
+//! source ── Cell ──► BulkRow::put: fits the column? ── yes ──► stored bytes at once
+//!                                    └─ no ──► slot ─► conversion ─► slot ─► stored bytes
+//! end of row ──► other columns computed ──► key and stored row ──► one insert, no lock of its own
+//! ```
+//!
+//! A value that needs no conversion is never more than borrowed bytes; only columns that keys, indexes, constraints and
+//! computed columns read become values in slots. With the table locked for the load (TABLOCK), or from the row on where
+//! the lock could be escalated, rows need no locks and the base is asked once per gap in its keys.
 
 use super::Assignment;
 use super::insert::{InsertRow, insert_row};
-use super::run::write_row;
-use super::target::{RowBuffers, Target};
+use super::target::{Guard, RowBuffers, Target};
 use crate::bind::Binder;
 use crate::bind::rel::SlotInfo;
-use crate::catalog::TableDef;
-use crate::context::ExecCtx;
-use crate::errors::Result;
+use crate::catalog::{ColumnDef, TableDef};
+use crate::context::{DmlAction, ExecCtx, RowSink, RunInfo};
+use crate::errors::{self, Result};
 use crate::exec::cx::Cx;
-use crate::expr::compile::{Compiler, NoSubqueries};
+use crate::expr::compile::{Code, Compiler, NoSubqueries};
 use crate::scope::BindScope;
 use keel_node::LockMode;
-use keel_types::{SqlType, Value};
+use keel_store::row::RowBuilder;
+use keel_types::{Decimal, Length, SqlType, Value, column};
 use std::sync::Arc;
+
+/// Rows with locks of their own after which the table's lock is asked for instead; the product's threshold.
+const ESCALATION_ROWS: u64 = 5_000;
 
 /// What a bulk insert does differently.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,21 +38,145 @@ pub struct BulkOptions {
     pub check_constraints: bool,
     /// KEEP_NULLS: without it a NULL takes the column's default.
     pub keep_nulls: bool,
+    /// TABLOCK: the table is locked for bulk update from the start.
+    pub table_lock: bool,
+}
+
+impl BulkOptions {
+    /// The lock of the table that the caller takes before it compiles, so that the definition stays what it is.
+    #[must_use]
+    pub fn lock_mode(self) -> LockMode {
+        if self.table_lock { LockMode::BulkUpdate } else { LockMode::IntentExclusive }
+    }
+}
+
+/// A value on its way in, borrowed where that saves a copy.
+#[derive(Debug)]
+pub enum Cell<'a> {
+    /// NULL of any type.
+    Null,
+    /// A number, a point in time, a guid, …
+    Value(Value),
+    /// A string of any type.
+    Text(&'a str),
+    /// A binary string of any type.
+    Binary(&'a [u8]),
+}
+
+impl Cell<'_> {
+    /// As an owned value.
+    #[must_use]
+    pub fn into_value(self) -> Value {
+        match self {
+            Cell::Null => Value::Null,
+            Cell::Value(v) => v,
+            Cell::Text(s) => Value::Str(s.into()),
+            Cell::Binary(b) => Value::Bytes(b.into()),
+        }
+    }
+}
+
+/// Takes the values of one row.
+pub trait BulkRow {
+    /// Forgets what was put so far: the row begins (again).
+    fn start(&mut self);
+    /// Takes the value of the source's column `index`.
+    fn put(&mut self, index: usize, cell: Cell<'_>) -> Result<()>;
+}
+
+/// Gives the rows, one at each call; false at the end.
+pub type NextRow<'a> = dyn FnMut(&mut dyn BulkRow) -> Result<bool> + 'a;
+
+/// When a value can be stored in a column without a conversion.
+enum Fit {
+    /// Always.
+    Same,
+    /// An integer in this range.
+    Integer(i64, i64),
+    /// A decimal of the column's scale and at most this many digits.
+    Decimal { precision: u8, scale: u8 },
+    /// An ASCII string up to this length; `blanks` at its end are left away.
+    Text { length: usize, blanks: bool },
+    /// Bytes, at least and at most so many.
+    Bytes(usize, usize),
+    /// Never.
+    No,
+}
+
+/// A column of the source.
+struct Source {
+    /// The table's column, or `None` when the value is not wanted.
+    column: Option<usize>,
+    fit: Fit,
+    /// The value is needed beside its stored bytes.
+    keep: bool,
+    slot: usize,
+    /// Conversion of the value in `slot`.
+    convert: Code,
+    /// What replaces NULL.
+    default: Option<Code>,
 }
 
 /// A compiled bulk insert into some columns of a table.
 pub struct BulkInserter {
     target: Target,
+    /// Columns that the source does not give.
     row: InsertRow,
-    source_first: usize,
+    /// Which columns those are, as far as they are stored.
+    made: Vec<usize>,
+    not_null: Vec<usize>,
+    sources: Vec<Source>,
     slot_count: usize,
     options: BulkOptions,
-    /// Defaults that replace NULLs, by source column.
-    defaults: Vec<Option<crate::expr::compile::Code>>,
+}
+
+fn fit(from: SqlType, to: SqlType) -> Fit {
+    use SqlType as T;
+    let length = |l: Length| match l {
+        Length::Limited(n) => usize::from(n),
+        Length::Max => usize::MAX,
+    };
+    let whole = |t: T| matches!(t, T::TinyInt | T::SmallInt | T::Int | T::BigInt);
+    let binary = |t: T| matches!(t, T::Binary(_) | T::VarBinary(_) | T::Image);
+    match to {
+        T::TinyInt if whole(from) => Fit::Integer(0, 255),
+        T::SmallInt if whole(from) => Fit::Integer(i16::MIN.into(), i16::MAX.into()),
+        T::Int if whole(from) => Fit::Integer(i32::MIN.into(), i32::MAX.into()),
+        T::BigInt if whole(from) => Fit::Same,
+        T::Decimal { precision, scale } | T::Numeric { precision, scale }
+            if matches!(from, T::Decimal { .. } | T::Numeric { .. }) =>
+        {
+            Fit::Decimal { precision, scale }
+        }
+        T::Char(n) | T::NChar(n) if from.is_string() => Fit::Text { length: n.into(), blanks: true },
+        T::VarChar(n) | T::NVarChar(n) if from.is_string() => Fit::Text { length: length(n), blanks: false },
+        T::Text | T::NText if from.is_string() => Fit::Text { length: usize::MAX, blanks: false },
+        T::Binary(n) if binary(from) => Fit::Bytes(n.into(), n.into()),
+        T::VarBinary(n) if binary(from) => Fit::Bytes(0, length(n)),
+        T::Image if binary(from) => Fit::Bytes(0, usize::MAX),
+        T::Xml => Fit::No,
+        _ if from == to && !from.is_string() && !binary(from) => Fit::Same,
+        _ => Fit::No,
+    }
+}
+
+impl Fit {
+    fn holds(&self, cell: &Cell<'_>) -> bool {
+        match (self, cell) {
+            (Fit::Same, Cell::Value(_)) => true,
+            (Fit::Integer(low, high), Cell::Value(Value::Int(n))) => n >= low && n <= high,
+            (Fit::Decimal { precision, scale }, Cell::Value(Value::Decimal(d))) => {
+                d.scale == *scale && Decimal::fits(*d, *precision)
+            }
+            (Fit::Text { length, .. }, Cell::Text(s)) => s.len() <= *length && s.is_ascii(),
+            (Fit::Bytes(low, high), Cell::Binary(b)) => b.len() >= *low && b.len() <= *high,
+            _ => false,
+        }
+    }
 }
 
 impl BulkInserter {
-    /// Compiles an insert of rows with these column positions and types.
+    /// Compiles an insert of rows whose values go to these column positions and have these types.
     pub fn new(
         scope: &dyn BindScope,
         table: &Arc<TableDef>,
@@ -47,96 +184,249 @@ impl BulkInserter {
         options: BulkOptions,
     ) -> Result<BulkInserter> {
         let mut binder = Binder::new(scope);
-        let target = Target::new(&mut binder, table)?;
-        let source_first = binder.slots.len();
-        let mut exprs = Vec::new();
-        let (mut positions, mut defaults) = (Vec::new(), Vec::new());
-        for (i, ty) in columns {
-            let c = &table.columns[*i];
-            let slot = binder.new_slot(SlotInfo {
-                name: c.name.clone(),
-                ty: *ty,
-                collation: c.collation,
-                nullable: true,
-                origin: None,
-            });
-            let skip = (c.identity.is_some() && !options.keep_identity)
-                || c.computed.is_some()
-                || c.ty == SqlType::RowVersion;
-            defaults.push(None);
-            if skip {
-                continue;
-            }
-            if !options.keep_nulls && c.default.is_some() {
-                let e = target.default_of(&mut binder, *i)?;
-                let e =
-                    crate::bind::merge_types::assign_to(e, *ty).unwrap_or_else(|_| crate::expr::Expr::null());
-                let code = Compiler { subqueries: &mut NoSubqueries }.value(&e)?;
-                if let Some(d) = defaults.last_mut() {
-                    *d = Some(code);
-                }
-            }
-            positions.push(*i);
-            exprs.push(binder.read(slot));
+        let mut target = Target::new(&mut binder, table)?;
+        if !options.check_constraints {
+            target.checks.clear();
+            target.parents.clear();
         }
-        let (mut row, all) = insert_row(&mut binder, &target, &positions, exprs, true)?;
-        for (column, e) in all {
+        let given = |i: usize| {
+            let c = &table.columns[i];
+            let ours = c.computed.is_some() || c.ty == SqlType::RowVersion;
+            !ours && (c.identity.is_none() || options.keep_identity)
+        };
+        let positions: Vec<usize> = columns.iter().map(|(i, _)| *i).filter(|i| given(*i)).collect();
+        let read = target.read_by_insert();
+        let mut sources = Vec::with_capacity(columns.len());
+        for (i, ty) in columns {
+            let wanted = given(*i);
+            sources.push(source(&mut binder, &target, *i, *ty, wanted, options.keep_nulls, read[*i])?);
+        }
+        let nothing = vec![crate::expr::Expr::null(); positions.len()];
+        let (mut row, all) = insert_row(&mut binder, &target, &positions, nothing, true)?;
+        for (column, e) in all.into_iter().skip(positions.len()) {
             let code = target.assignment(e, column, &mut Compiler { subqueries: &mut NoSubqueries })?;
             row.assignments.push(Assignment { column, code });
         }
+        let not_null = std::mem::take(&mut row.not_null);
+        let stored = target.ordinals().iter().flatten().copied();
+        let made = stored.filter(|i| !positions.contains(i)).collect();
         let slot_count = binder.slots.len();
-        Ok(BulkInserter { target, row, source_first, slot_count, options, defaults })
+        Ok(BulkInserter { target, row, made, not_null, sources, slot_count, options })
     }
 
-    /// Inserts a batch; all of it or nothing. Returns the number of rows and the last identity value given out.
+    /// Inserts rows until there are no more: all of them or nothing. The caller holds the table's
+    /// [lock](BulkOptions::lock_mode).
     pub fn insert(
         &self,
         ctx: &mut ExecCtx<'_>,
-        rows: &mut dyn Iterator<Item = Result<Vec<Value>>>,
-    ) -> Result<crate::context::RunInfo> {
+        next: &mut NextRow<'_>,
+        sink: &mut dyn RowSink,
+    ) -> Result<RunInfo> {
         let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
-        let table = &self.target.table;
-        let txn = cx.txn(table.database)?;
-        txn.lock_table(table.object_id as u32, LockMode::IntentExclusive)
-            .map_err(|e| cx.storage_error(&e))?;
-        let mark = cx.txn(table.database)?.savepoint();
-        let result = self.insert_all(&mut cx, rows);
-        let txn = cx.txn(table.database)?;
+        let database = self.target.table.database;
+        let mark = cx.txn(database)?.savepoint();
+        let result = self.insert_all(&mut cx, next);
+        let txn = cx.txn(database)?;
         if result.is_err() {
-            // The error that stopped the batch is the one to report.
+            // The error that stopped the load is the one to report.
             let _ = txn.rollback_to(mark);
         } else {
             txn.release(mark);
         }
+        for message in std::mem::take(&mut cx.messages) {
+            sink.message(&message);
+        }
         result
     }
 
-    fn insert_all(
-        &self,
-        cx: &mut Cx<'_>,
-        rows: &mut dyn Iterator<Item = Result<Vec<Value>>>,
-    ) -> Result<crate::context::RunInfo> {
+    fn insert_all(&self, cx: &mut Cx<'_>, next: &mut NextRow<'_>) -> Result<RunInfo> {
+        let object = self.target.table.object_id as u32;
+        let mut guard = if self.options.table_lock { Guard::Table(Vec::new()) } else { Guard::Row };
         let mut buffers = RowBuffers::default();
-        let mut info = crate::context::RunInfo::default();
-        for row in rows {
+        let mut row = Taken::default();
+        let mut info = RunInfo::default();
+        let mut seen = 0u64;
+        loop {
             cx.tick()?;
-            for (i, v) in row?.into_iter().enumerate() {
-                cx.slots[self.source_first + i] = match (&v, &self.defaults[i]) {
-                    (Value::Null, Some(default)) => default.eval(cx)?,
-                    _ => v,
-                };
+            if !next(&mut Taking { inserter: self, cx, row: &mut row })? {
+                return Ok(info);
             }
-            let given = self.row.fill(&self.target, cx)?;
-            let written = if self.options.check_constraints {
-                write_row(&self.target, cx, &mut buffers)?
-            } else {
-                self.target.insert(cx, &mut buffers)?
-            };
-            if written {
+            seen += 1;
+            if seen.is_multiple_of(ESCALATION_ROWS) && matches!(guard, Guard::Row) {
+                let txn = cx.txn(self.target.table.database)?;
+                let alone = txn.try_lock_table(object, LockMode::Exclusive);
+                if alone.map_err(|e| cx.storage_error(&e))? {
+                    guard = Guard::Table(Vec::new());
+                }
+            }
+            let given = self.complete(cx, &mut row)?;
+            if self.store(cx, &mut buffers, &row, &mut guard)? {
                 info.rows += 1;
                 info.identity = given.or(info.identity);
             }
         }
-        Ok(info)
+    }
+
+    /// Computes what the source does not give; checks NOT NULL and, if asked to, CHECK.
+    fn complete(&self, cx: &mut Cx<'_>, row: &mut Taken) -> Result<Option<i64>> {
+        let given = self.row.fill(&self.target, cx)?;
+        for i in &self.made {
+            row.take_slot(*i, &cx.slots[self.target.new_first + i], &self.target.table.columns[*i]);
+        }
+        for i in &self.not_null {
+            if row.is_null(*i) {
+                let name = &self.target.table.columns[*i].name;
+                return Err(errors::null_not_allowed(name, &self.target.full_name, "INSERT"));
+            }
+        }
+        Ok(given)
+    }
+
+    fn store(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, row: &Taken, guard: &mut Guard) -> Result<bool> {
+        let target = &self.target;
+        let mut key = std::mem::take(&mut b.key);
+        let mut builder = std::mem::take(&mut b.row);
+        let stored = row.build(target, &mut builder);
+        let written = target
+            .clustered_key(cx, target.new_first, &mut key)
+            .and_then(|()| target.insert_stored(cx, b, &key, stored, guard));
+        b.key = key;
+        b.row = builder;
+        let written = written?;
+        if written {
+            for parent in &target.parents {
+                parent.check(cx, target, &mut b.index_key, DmlAction::Insert.name())?;
+            }
+        }
+        Ok(written)
+    }
+}
+
+/// Compiles what happens to one column of the source.
+fn source(
+    binder: &mut Binder<'_>,
+    target: &Target,
+    i: usize,
+    ty: SqlType,
+    wanted: bool,
+    keep_nulls: bool,
+    keep: bool,
+) -> Result<Source> {
+    let c = &target.table.columns[i];
+    let slot = binder.new_slot(SlotInfo {
+        name: c.name.clone(),
+        ty,
+        collation: c.collation,
+        nullable: true,
+        origin: None,
+    });
+    let mut compiler = Compiler { subqueries: &mut NoSubqueries };
+    let mut out = Source {
+        column: None,
+        fit: Fit::No,
+        keep,
+        slot: slot as usize,
+        convert: Code::Const(Value::Null),
+        default: None,
+    };
+    if !wanted {
+        return Ok(out);
+    }
+    out.column = Some(i);
+    out.fit = fit(ty, c.ty);
+    out.convert = target.assignment(binder.read(slot), i, &mut compiler)?;
+    if !keep_nulls && c.default.is_some() {
+        let default = target.default_of(binder, i)?;
+        out.default = Some(target.assignment(default, i, &mut compiler)?);
+    }
+    Ok(out)
+}
+
+/// The stored bytes of a row's columns, in the order in which they came.
+#[derive(Default)]
+struct Taken {
+    data: Vec<u8>,
+    /// By column position: where its bytes are; `None` is NULL.
+    places: Vec<Option<(u32, u32)>>,
+}
+
+impl Taken {
+    fn is_null(&self, column: usize) -> bool {
+        self.places[column].is_none()
+    }
+
+    fn bytes(&self, column: usize) -> Option<&[u8]> {
+        self.places[column].map(|(from, to)| &self.data[from as usize..to as usize])
+    }
+
+    fn take(&mut self, column: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        let from = self.data.len() as u32;
+        write(&mut self.data);
+        self.places[column] = Some((from, self.data.len() as u32));
+    }
+
+    fn take_slot(&mut self, column: usize, value: &Value, def: &ColumnDef) {
+        match value {
+            Value::Null => self.places[column] = None,
+            value => self.take(column, |out| column::encode(value, &def.ty, out)),
+        }
+    }
+
+    fn build<'r>(&self, target: &Target, row: &'r mut RowBuilder) -> &'r [u8] {
+        row.clear(target.width());
+        for position in target.ordinals() {
+            row.push(position.and_then(|i| self.bytes(i)));
+        }
+        row.finish()
+    }
+}
+
+/// A row while its values come in.
+struct Taking<'t, 'a> {
+    inserter: &'t BulkInserter,
+    cx: &'t mut Cx<'a>,
+    row: &'t mut Taken,
+}
+
+impl BulkRow for Taking<'_, '_> {
+    fn start(&mut self) {
+        self.row.data.clear();
+        self.row.places.clear();
+        self.row.places.resize(self.inserter.target.table.columns.len(), None);
+    }
+
+    fn put(&mut self, index: usize, cell: Cell<'_>) -> Result<()> {
+        let target = &self.inserter.target;
+        let Some(source) = self.inserter.sources.get(index) else { return Ok(()) };
+        let Some(i) = source.column else { return Ok(()) };
+        let (slot, def) = (target.new_first + i, &target.table.columns[i]);
+        if !source.fit.holds(&cell) {
+            match (&cell, &source.default) {
+                (Cell::Null, Some(default)) => default.eval_into(self.cx, slot)?,
+                (Cell::Null, None) => self.cx.slots[slot] = Value::Null,
+                _ => {
+                    self.cx.slots[source.slot] = cell.into_value();
+                    source.convert.eval_into(self.cx, slot)?;
+                }
+            }
+            self.row.take_slot(i, &self.cx.slots[slot], def);
+            return Ok(());
+        }
+        match cell {
+            Cell::Null => {}
+            Cell::Value(v) => self.row.take(i, |out| column::encode(&v, &def.ty, out)),
+            Cell::Text(s) => {
+                let blanks = matches!(source.fit, Fit::Text { blanks: true, .. });
+                let s = if blanks { s.trim_end_matches(' ') } else { s };
+                self.row.take(i, |out| out.extend_from_slice(s.as_bytes()));
+            }
+            Cell::Binary(b) => self.row.take(i, |out| out.extend_from_slice(b)),
+        }
+        if source.keep {
+            // As any reader of the stored row will see it.
+            let bytes = self.row.bytes(i).unwrap_or_default();
+            self.cx.slots[slot] = column::decode(bytes, &def.ty);
+        }
+        Ok(())
     }
 }

@@ -19,6 +19,7 @@ pub struct ParentCheck {
     pub columns: Vec<usize>,
     keys: Vec<KeyColumn>,
     database: DatabaseId,
+    object: u32,
     tree: TreeId,
     parent_name: String,
     /// The one referenced column, for the message.
@@ -67,6 +68,7 @@ pub fn parent_checks(binder: &Binder<'_>, target: &Target) -> Result<Vec<ParentC
             columns,
             keys,
             database: parent.database,
+            object: parent.object_id as u32,
             tree: index.tree,
             parent_name: format!("{schema}.{}", parent.name),
             parent_column,
@@ -97,7 +99,10 @@ impl ParentCheck {
         let found = if self.own_table {
             txn.get_latest(self.tree, buffer)
         } else {
-            txn.lock_row(self.tree, buffer, LockMode::Shared).and_then(|()| txn.get_latest(self.tree, buffer))
+            // The intent keeps loads of the parent away, whose rows have no locks of their own.
+            txn.lock_table(self.object, LockMode::IntentShared)
+                .and_then(|()| txn.lock_row(self.tree, buffer, LockMode::Shared))
+                .and_then(|()| txn.get_latest(self.tree, buffer))
         };
         if found.map_err(|e| cx.storage_error(&e))?.is_some() {
             return Ok(());

@@ -45,7 +45,7 @@ use merge::MergeStep;
 use std::rc::Rc;
 use std::sync::Arc;
 
-pub use bulk::BulkInserter;
+pub use bulk::{BulkInserter, BulkOptions, BulkRow, Cell};
 pub use delete::compile_delete;
 pub use insert::{compile_insert, compile_select_into};
 pub use merge::compile_merge;

@@ -67,6 +67,7 @@ pub struct IndexKeys {
 #[derive(Default)]
 pub struct RowBuffers {
     pub(crate) row: RowBuilder,
+    pub(crate) entry: RowBuilder,
     pub(crate) patch: PatchBuilder,
     pub(crate) key: Vec<u8>,
     pub(crate) index_key: Vec<u8>,
@@ -132,6 +133,34 @@ impl IndexKeys {
         }
         row.push(Some(clustered));
         row.finish()
+    }
+}
+
+/// What keeps others from a row while it is added.
+pub(super) enum Guard {
+    /// A lock of its own.
+    Row,
+    /// The table's lock; what the load remembers of each tree.
+    Table(Vec<(keel_base::TreeId, keel_node::Loading)>),
+}
+
+impl Guard {
+    fn insert(
+        &mut self,
+        txn: &mut keel_node::Transaction,
+        tree: keel_base::TreeId,
+        key: &[u8],
+        row: &[u8],
+    ) -> std::result::Result<(), keel_node::TxnError> {
+        let Guard::Table(loads) = self else { return txn.insert(tree, key, row) };
+        let at = match loads.iter().position(|(t, _)| *t == tree) {
+            Some(at) => at,
+            None => {
+                loads.push((tree, keel_node::Loading::new(tree)));
+                loads.len() - 1
+            }
+        };
+        txn.load(&mut loads[at].1, key, row)
     }
 }
 
@@ -367,6 +396,34 @@ impl Target {
         Ok(())
     }
 
+    /// Number of columns in a stored row.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The column at each ordinal of a stored row.
+    pub(super) fn ordinals(&self) -> &[Option<usize>] {
+        &self.by_ordinal
+    }
+
+    /// Columns whose values, not only their stored bytes, an insert reads: of keys, indexes, computed columns, checks and
+    /// foreign keys, and the identity column.
+    pub(super) fn read_by_insert(&self) -> Vec<bool> {
+        let mut read = vec![false; self.table.columns.len()];
+        let clustered = self.clustered.key.iter().map(|(i, _)| *i);
+        let entries = self.indexes.iter().flat_map(|index| {
+            let filter = index.filter.iter().flat_map(|(_, reads)| reads);
+            index.key.iter().map(|(i, _)| *i).chain(index.stored.iter().chain(filter).copied())
+        });
+        let rules = self.checks.iter().flat_map(|(_, _, columns, _)| columns);
+        let parents = self.parents.iter().flat_map(|p| &p.columns);
+        let others = self.computed_inputs.iter().flatten().chain(rules).chain(parents).copied();
+        for i in clustered.chain(entries).chain(others).chain(self.identity) {
+            read[i] = true;
+        }
+        read
+    }
+
     /// Builds the stored form of the row in the new slots.
     fn stored_row<'r>(&self, cx: &Cx<'_>, row: &'r mut RowBuilder) -> &'r [u8] {
         row.clear(self.width);
@@ -380,7 +437,7 @@ impl Target {
     }
 
     /// Clustered key of the row whose values lie from `first`. Heaps and non-unique keys get a number of their own.
-    fn clustered_key(&self, cx: &mut Cx<'_>, first: usize, out: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn clustered_key(&self, cx: &mut Cx<'_>, first: usize, out: &mut Vec<u8>) -> Result<()> {
         out.clear();
         for (i, column) in &self.clustered.key {
             key::append(out, &cx.slots[first + i], column);
@@ -435,10 +492,25 @@ impl Target {
     }
 
     fn insert_at(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, key: &[u8]) -> Result<bool> {
+        let mut builder = std::mem::take(&mut b.row);
+        let row = self.stored_row(cx, &mut builder);
+        let result = self.insert_stored(cx, b, key, row, &mut Guard::Row);
+        b.row = builder;
+        result
+    }
+
+    /// Inserts a row that is in its stored form already; its index entries are made from the new slots. The key and what
+    /// indexes hold must be there.
+    pub(super) fn insert_stored(
+        &self,
+        cx: &mut Cx<'_>,
+        b: &mut RowBuffers,
+        key: &[u8],
+        row: &[u8],
+        guard: &mut Guard,
+    ) -> Result<bool> {
         let database = self.table.database;
-        let tree = self.clustered.def.tree;
-        let row = self.stored_row(cx, &mut b.row);
-        match cx.txn(database)?.insert(tree, key, row) {
+        match guard.insert(cx.txn(database)?, self.clustered.def.tree, key, row) {
             Ok(()) => {}
             Err(keel_node::TxnError::Duplicate) => {
                 return self.duplicate(cx, &self.clustered, self.new_first);
@@ -450,10 +522,10 @@ impl Target {
                 continue;
             }
             index.entry_key(&cx.slots, self.new_first, key, &mut b.index_key);
-            let row = index.entry_row(&self.table, &cx.slots, self.new_first, key, &mut b.row);
+            let row = index.entry_row(&self.table, &cx.slots, self.new_first, key, &mut b.entry);
             let txn = cx.txns.transaction(database)?;
             let done = if index.def.unique {
-                txn.insert(index.def.tree, &b.index_key, row)
+                guard.insert(txn, index.def.tree, &b.index_key, row)
             } else {
                 txn.put_index(index.def.tree, &b.index_key, row)
             };
@@ -656,7 +728,7 @@ impl Target {
                 continue;
             }
             let same_key = same_key && index.filter.is_none();
-            let row = index.entry_row(&self.table, &cx.slots, self.new_first, key, &mut b.row);
+            let row = index.entry_row(&self.table, &cx.slots, self.new_first, key, &mut b.entry);
             let txn = cx.txns.transaction(database)?;
             let done = match (index.def.unique, same_key) {
                 (true, false) => txn.insert(index.def.tree, &b.index_key, row),

@@ -1,6 +1,6 @@
 //! The functions that compile statements.
 
-use super::run::{Body, Plan, subquery_states};
+use super::run::{Body, Plan, Pool, subquery_states};
 use super::{Planner, SubPlan};
 use crate::bind::expr::{Clause, ExprCx};
 use crate::bind::query::Destination;
@@ -16,7 +16,6 @@ use crate::meta::{ColumnMeta, SourceColumn};
 use crate::scope::BindScope;
 use keel_parser::ast;
 use keel_types::{SqlType, Value};
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// A data change to compile.
@@ -91,7 +90,7 @@ pub(crate) fn finish(
         slot_count: binder.slots.len(),
         subplans,
         text,
-        pool: Mutex::new(Vec::new()),
+        pool: Pool::default(),
     }
 }
 

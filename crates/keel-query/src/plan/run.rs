@@ -9,14 +9,18 @@ use crate::exec::node::Node;
 use crate::exec::{Operator, aggregate};
 use crate::expr::compile::Code;
 use crate::meta::ColumnMeta;
+use crossbeam_utils::CachePadded;
 use keel_base::DatabaseId;
 use keel_parser::ast;
 use keel_types::Value;
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// States kept for reuse; more sessions than this running one plan at once allocate their own.
-const POOL_MAX: usize = 16;
+/// Parts of a plan's pool.
+const POOL_PARTS: usize = 8;
+/// States kept in each part; more sessions than that running one plan at once allocate their own.
+const PART_MAX: usize = 4;
 
 /// A compiled SELECT or DML statement. Immutable and shared; each execution has its own state.
 pub struct Plan {
@@ -27,8 +31,36 @@ pub struct Plan {
     pub(crate) slot_count: usize,
     pub(crate) subplans: Vec<SubPlan>,
     pub(crate) text: Vec<String>,
+    pub(crate) pool: Pool,
+}
+
+/// States waiting to be used again. Each thread has a part of its own, as long as there are not too many threads: states
+/// that went to and fro between cores would cost more than the statements that they run.
+#[derive(Default)]
+pub(crate) struct Pool {
     #[allow(clippy::vec_box, reason = "a state is moved twice per execution and is large")]
-    pub(crate) pool: Mutex<Vec<Box<State>>>,
+    parts: [CachePadded<Mutex<Vec<Box<State>>>>; POOL_PARTS],
+}
+
+impl Pool {
+    fn part(&self) -> &Mutex<Vec<Box<State>>> {
+        static THREADS: AtomicUsize = AtomicUsize::new(0);
+        thread_local! {
+            static PART: usize = THREADS.fetch_add(1, Ordering::Relaxed) % POOL_PARTS;
+        }
+        &self.parts[PART.with(|part| *part)]
+    }
+
+    fn take(&self) -> Option<Box<State>> {
+        self.part().lock().pop()
+    }
+
+    fn give(&self, state: Box<State>) {
+        let mut part = self.part().lock();
+        if part.len() < PART_MAX {
+            part.push(state);
+        }
+    }
 }
 
 /// What a plan does.
@@ -92,7 +124,7 @@ impl Plan {
 
     /// Runs it to the end, handing rows to `sink`.
     pub fn run(&self, ctx: &mut ExecCtx<'_>, sink: &mut dyn RowSink) -> Result<RunInfo> {
-        let mut state = self.pool.lock().pop().unwrap_or_else(|| Box::new(self.new_state()));
+        let mut state = self.pool.take().unwrap_or_else(|| Box::new(self.new_state()));
         let mut cx = Cx::new(ctx, std::mem::take(&mut state.slots));
         cx.subqueries = std::mem::take(&mut state.subqueries);
         if cx.session.statistics_io() {
@@ -125,10 +157,7 @@ impl Plan {
             s.cached_for = None;
         }
         if state.subqueries.iter().all(Option::is_some) {
-            let mut pool = self.pool.lock();
-            if pool.len() < POOL_MAX {
-                pool.push(state);
-            }
+            self.pool.give(state);
         }
         result
     }

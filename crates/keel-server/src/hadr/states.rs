@@ -177,7 +177,7 @@ impl Picture<'_> {
             commit_participant: primary && participants > 0
                 || !primary && d.state == SynchronizationState::Synchronized,
             suspended: d.suspended.map(reason),
-            online: Some(d.open && g.role != RoleStatus::Resolving),
+            online: Some(d.open && g.role != RoleStatus::Resolving && copy.is_none_or(|c| self.readable(c))),
             positions: Positions {
                 recovery: primary.then_some(d.epoch_start.0),
                 truncation: truncated,
@@ -250,6 +250,11 @@ impl Picture<'_> {
             }),
             divergent: None,
         }
+    }
+
+    /// A seeded copy shows whole transactions only once its log has caught up with its rows.
+    fn readable(&self, copy: &CopyState) -> bool {
+        self.engine.and_then(|e| e.database(&copy.name)).is_none_or(|e| e.store.is_readable())
     }
 
     fn lag(

@@ -14,8 +14,8 @@ use keel_server::backend::{Cancel, Killed, SqlSession};
 use keel_server::password::Passwords;
 use keel_sql::sink::{ColumnMeta, DoneInfo, DoneKind, EnvChange, ResultSink};
 use keel_sql::{
-    BulkSource, BulkTarget, LoginRecord, PasswordHasher, RpcParam, RpcProcedure, RpcValue, SessionOptions,
-    TransactionRequest,
+    BulkRow, BulkSource, BulkTarget, Cell, LoginRecord, PasswordHasher, RpcParam, RpcProcedure, RpcValue,
+    SessionOptions, TransactionRequest,
 };
 use keel_types::error::Result;
 use keel_types::{Length, SqlError, SqlType, Value};
@@ -229,10 +229,12 @@ impl SqlSession for ToySession {
     }
     fn bulk_load(&mut self, rows: &mut dyn BulkSource, sink: &mut dyn ResultSink) {
         self.bulk = None;
-        let mut row = Vec::new();
+        if let Err(e) = rows.types() {
+            return sink.message(&e);
+        }
         let mut count = 0;
         loop {
-            match rows.next(&mut row) {
+            match rows.next(&mut Ignored) {
                 Ok(true) => count += 1,
                 Ok(false) => break,
                 Err(e) => return sink.message(&e),
@@ -245,5 +247,15 @@ impl SqlSession for ToySession {
             self.transaction = 0;
         }
         self.database = "master".into();
+    }
+}
+
+/// Rows that nobody looks at.
+struct Ignored;
+
+impl BulkRow for Ignored {
+    fn start(&mut self) {}
+    fn put(&mut self, _: usize, _: Cell<'_>) -> keel_types::Result<()> {
+        Ok(())
     }
 }

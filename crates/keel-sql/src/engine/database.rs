@@ -16,7 +16,7 @@ use keel_types::error::Result;
 use parking_lot::{Condvar, Mutex, RwLock};
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// Identity values and the like are reserved in the log this many at a time; a crash loses at most so many numbers.
 const RESERVE: i64 = 1000;
@@ -51,6 +51,8 @@ pub struct DatabaseEntry {
     /// 0, or: the catalog has changed, as readers at this position and later see it.
     stale: AtomicU64,
     refreshing: Mutex<()>,
+    /// The role in which the catalog was last read.
+    role_seen: AtomicU8,
 }
 
 /// What the system tree holds.
@@ -127,6 +129,7 @@ struct CounterState {
 impl DatabaseEntry {
     /// Reads the catalog of an open database.
     pub fn load(id: DatabaseId, name: &str, store: Arc<Database>) -> Result<Arc<DatabaseEntry>> {
+        let role = store.role();
         let stored = Stored::read(id, name, &store)?;
         let entry = Arc::new(DatabaseEntry {
             id,
@@ -149,6 +152,7 @@ impl DatabaseEntry {
             group_commits: Default::default(),
             stale: AtomicU64::new(0),
             refreshing: Mutex::new(()),
+            role_seen: AtomicU8::new(role as u8),
         });
         let changed = Arc::downgrade(&entry);
         entry.store.set_catalog_hook(Some(Arc::new(move |position| {
@@ -163,6 +167,20 @@ impl DatabaseEntry {
     /// the role is another. It is read again before it is used from there on. Called by redo's threads, and cheap.
     pub fn mark_stale(&self, position: Lsn) {
         self.stale.fetch_max(position.0.max(1), Ordering::AcqRel);
+    }
+
+    /// Reads the catalog again after a change of role, and after redo has changed it: who becomes primary must not hand out
+    /// numbers that the last one did.
+    fn follow_role(&self) {
+        let role = self.store.role() as u8;
+        if self.role_seen.load(Ordering::Acquire) != role
+            && self.role_seen.swap(role, Ordering::AcqRel) != role
+        {
+            self.mark_stale(Lsn(0));
+        }
+        if self.stale.load(Ordering::Acquire) != 0 {
+            self.refresh();
+        }
     }
 
     /// Reads the catalog again if it has to be.
@@ -233,18 +251,14 @@ impl DatabaseEntry {
     /// The version of the published catalog: one load, for plan validation.
     #[must_use]
     pub fn version(&self) -> u64 {
-        if self.stale.load(Ordering::Acquire) != 0 {
-            self.refresh();
-        }
+        self.follow_role();
         self.version.load(Ordering::Acquire)
     }
 
     /// The published catalog, once its commit is hardened.
     #[must_use]
     pub fn picture(&self) -> Arc<Picture> {
-        if self.stale.load(Ordering::Acquire) != 0 {
-            self.refresh();
-        }
+        self.follow_role();
         let mut pending = self.pending.lock();
         while *pending > 0 {
             self.settled.wait(&mut pending);

@@ -153,3 +153,6 @@ fn readable(replica: &ReplicaState, id: Guid) -> bool {
         && replica.spec.secondary_connections != SecondaryConnections::No
         && replica.database(id).is_some_and(moves)
 }
+
+#[cfg(test)]
+mod tests;

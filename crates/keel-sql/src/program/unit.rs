@@ -47,6 +47,36 @@ pub struct Compiled {
     pub targets: Vec<(DatabaseId, ObjectId)>,
 }
 
+/// A compiled form while it is used. One that all sessions share is borrowed, not counted: a count would be a cache line
+/// that every statement of every session writes to.
+pub enum InUse {
+    /// What the unit keeps.
+    Shared(arc_swap::Guard<Option<Arc<Compiled>>>),
+    /// Anything else.
+    Own(Arc<Compiled>),
+}
+
+impl InUse {
+    /// For whoever keeps it longer than a statement.
+    #[must_use]
+    pub fn share(&self) -> Arc<Compiled> {
+        match self {
+            InUse::Shared(guard) => Arc::clone(guard.as_ref().expect("made from a unit that keeps one")),
+            InUse::Own(compiled) => Arc::clone(compiled),
+        }
+    }
+}
+
+impl std::ops::Deref for InUse {
+    type Target = Compiled;
+    fn deref(&self) -> &Compiled {
+        match self {
+            InUse::Shared(guard) => guard.as_deref().expect("made from a unit that keeps one"),
+            InUse::Own(compiled) => compiled,
+        }
+    }
+}
+
 /// Executable forms.
 pub enum CompiledCode {
     /// A value.

@@ -65,7 +65,7 @@ impl Runner<'_> {
         let key_columns = self.hidden_keys(program, frame, definition);
         let compiled = match keyed_query(definition, &key_columns) {
             Some(unit) => self.unit_once(program, frame, &unit)?,
-            None => self.unit(program, frame, query)?,
+            None => self.unit(program, frame, query)?.share(),
         };
         let CompiledCode::Plan(plan) = &compiled.code else { unreachable!("a query compiles to a plan") };
         let shown = &plan.columns()[..plan.columns().len() - key_columns.len()];

@@ -3,7 +3,7 @@
 use super::{Frame, Halt, Runner, Txns};
 use crate::errors;
 use crate::program::lower::CAPTURED_ROWS;
-use crate::program::{Call, Compiled, CompiledCode, Dependencies, Program, Unit, UnitSource};
+use crate::program::{Call, Compiled, CompiledCode, Dependencies, InUse, Program, Unit, UnitSource};
 use crate::session::info::{Info, Pending, RowSet};
 use crate::session::options::Switches;
 use crate::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed, command};
@@ -23,21 +23,16 @@ const PRIVATE_UNITS_MAX: usize = 1_000;
 
 impl Runner<'_> {
     /// The compiled form of a unit, compiled now when there is none or when what it depends on has changed.
-    pub(super) fn unit(
-        &mut self,
-        program: &Arc<Program>,
-        frame: &Frame,
-        unit: &Unit,
-    ) -> Result<Arc<Compiled>> {
+    pub(super) fn unit(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<InUse> {
         if program.identity.object_id == 0 && program.identity.database != self.info.current_database().id {
             // Behind USE: what is compiled here holds for this database only, and a batch is kept for the one it began in.
-            return Ok(Arc::new(self.compile(program, frame, unit)?));
+            return Ok(InUse::Own(Arc::new(self.compile(program, frame, unit)?)));
         }
         let cached = unit.cached();
         if let Some(compiled) = &*cached
             && self.is_current(program, frame, &compiled.dependencies)
         {
-            return Ok(Arc::clone(compiled));
+            return Ok(InUse::Shared(cached));
         }
         let key = (program.id, std::ptr::from_ref(unit) as usize);
         let private =
@@ -45,7 +40,7 @@ impl Runner<'_> {
         if let Some(compiled) = private
             && self.is_current(program, frame, &compiled.dependencies)
         {
-            return Ok(compiled);
+            return Ok(InUse::Own(compiled));
         }
         let compiled = Arc::new(self.compile(program, frame, unit)?);
         if compiled.dependencies.is_shareable() {
@@ -57,7 +52,7 @@ impl Runner<'_> {
             }
             units.insert(key, Arc::clone(&compiled));
         }
-        Ok(compiled)
+        Ok(InUse::Own(compiled))
     }
 
     /// Compiles a unit that nobody will ask for again.
@@ -132,7 +127,7 @@ impl Runner<'_> {
         Ok(Compiled { code, dependencies, columns, targets })
     }
 
-    fn check_database_writable(&self, database: DatabaseId) -> Result<()> {
+    pub(crate) fn check_database_writable(&self, database: DatabaseId) -> Result<()> {
         let Some(entry) = self.info.engine.database_by_id(database) else { return Ok(()) };
         if entry.picture().settings().read_only {
             return Err(errors::database_read_only(entry.name()));
@@ -141,7 +136,7 @@ impl Runner<'_> {
     }
 
     /// Compiles, takes the locks that keep DDL away from the tables to be changed, and compiles again if DDL was faster.
-    fn locked_unit(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<Arc<Compiled>> {
+    fn locked_unit(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<InUse> {
         loop {
             let compiled = self.unit(program, frame, unit)?;
             for (database, object) in &compiled.targets {

@@ -1,4 +1,11 @@
 //! Bulk load: the rows that follow `INSERT BULK`, and table-valued parameters.
+//!
+//! Rows go from the wire to the store through [`keel_query::dml::BulkInserter`], without a statement. Only a load that
+//! shall fire triggers, into a table that has some, is a sequence of INSERTs.
+//!
+//! Options: KEEP_IDENTITY, KEEP_NULLS, CHECK_CONSTRAINTS, FIRE_TRIGGERS and TABLOCK do what they say. ORDER,
+//! ROWS_PER_BATCH and KILOBYTES_PER_BATCH are estimates that nothing here needs: rows in any order are right, and those
+//! in key order are fastest without being announced.
 
 use super::Session;
 use super::info::RowSet;
@@ -9,14 +16,15 @@ use crate::program::{ModuleIdentity, Program, ProgramKind, Unit, UnitSource};
 use crate::run::{Frame, Runner};
 use crate::sink::{ColumnMeta, ResultSink, TvpName, command};
 use keel_parser::ast;
-use keel_query::catalog::TableDef;
+use keel_query::catalog::{Catalog as _, TableDef};
+use keel_query::dml::{BulkInserter, BulkOptions, BulkRow, Cell};
 use keel_query::scope::VirtualColumn;
-use keel_types::Value;
 use keel_types::error::Result;
+use keel_types::{SqlError, SqlType, Value};
 use std::sync::Arc;
 
-/// Rows inserted by one execution of the plan.
-const BATCH_ROWS: usize = 5_000;
+/// Rows that fire triggers together.
+const TRIGGER_ROWS: usize = 5_000;
 
 /// Where the rows of a bulk load go (answer to `INSERT BULK`).
 #[derive(Clone, Debug)]
@@ -25,10 +33,12 @@ pub struct BulkTarget {
     pub columns: Vec<ColumnMeta>,
 }
 
-/// Rows of a bulk load; filled row by row.
+/// Rows of a bulk load.
 pub trait BulkSource {
-    /// Puts the next row into `row` (cleared before); false at the end.
-    fn next(&mut self, row: &mut Vec<Value>) -> Result<bool>;
+    /// The types of the values of a row, in order. Asked for once, before the first row.
+    fn types(&mut self) -> Result<Vec<SqlType>>;
+    /// Hands the values of the next row to `row`; false at the end.
+    fn next(&mut self, row: &mut dyn BulkRow) -> Result<bool>;
 }
 
 /// A bulk load that was announced.
@@ -36,7 +46,7 @@ pub trait BulkSource {
 pub struct PendingBulk {
     target: BulkTarget,
     table: ast::ObjectName,
-    keep_identity: bool,
+    options: BulkOptions,
     fire_triggers: bool,
 }
 
@@ -44,10 +54,10 @@ impl PendingBulk {
     pub(super) fn new(
         target: BulkTarget,
         table: ast::ObjectName,
-        keep_identity: bool,
+        options: BulkOptions,
         fire_triggers: bool,
     ) -> PendingBulk {
-        PendingBulk { target, table, keep_identity, fire_triggers }
+        PendingBulk { target, table, options, fire_triggers }
     }
 
     /// What its rows look like.
@@ -92,18 +102,14 @@ impl Session {
 }
 
 pub(super) fn load(runner: &mut Runner<'_>, bulk: &PendingBulk, rows: &mut dyn BulkSource) -> Result<u64> {
-    let table = {
-        let database = runner.info.current_database().id;
-        let scope = super::scope::Scope::bare(runner.info, database);
-        crate::ddl::find_table(&scope, &bulk.table).ok_or_else(|| errors::invalid_object_name(&bulk.table))?
-    };
+    let table = find_table(runner, &bulk.table)?;
     let own = runner.info.transaction.borrow().count == 0;
     if own {
         runner.begin_named("".into())?;
     }
     let savepoint = runner.savepoint("".into());
     let identity_insert = runner.info.identity_insert.get();
-    if bulk.keep_identity {
+    if bulk.options.keep_identity {
         runner.info.identity_insert.set(Some((table.database, table.object_id)));
     }
     let outcome = load_rows(runner, bulk, rows);
@@ -127,24 +133,131 @@ pub(super) fn load(runner: &mut Runner<'_>, bulk: &PendingBulk, rows: &mut dyn B
 }
 
 fn load_rows(runner: &mut Runner<'_>, bulk: &PendingBulk, rows: &mut dyn BulkSource) -> Result<u64> {
+    runner.check_writable()?;
+    let table = locked_table(runner, bulk)?;
+    runner.check_database_writable(table.database)?;
+    let types = rows.types()?;
+    if types.len() != bulk.target.columns.len() {
+        return Err(SqlError::new(
+            4804,
+            21,
+            1,
+            "While reading bulk load data, the incoming tabular data stream was incorrect.",
+        ));
+    }
+    if bulk.fire_triggers && has_triggers(runner, &table) {
+        return load_by_statement(runner, bulk, &table, &types, rows);
+    }
+    let inserter = {
+        let scope = super::scope::Scope::bare(runner.info, runner.info.current_database().id);
+        let mut columns = Vec::with_capacity(types.len());
+        for (meta, ty) in bulk.target.columns.iter().zip(types) {
+            let at = table.columns.iter().position(|c| fold(&c.name) == fold(&meta.name));
+            columns.push((at.ok_or_else(|| no_column(&meta.name))?, ty));
+        }
+        BulkInserter::new(&scope, &table, &columns, bulk.options)?
+    };
+    let mut messages = Messages::default();
+    let run = inserter.insert(&mut runner.context_with(&mut []), &mut |row| rows.next(row), &mut messages);
+    for message in messages.0 {
+        runner.sink.message(&message);
+    }
+    Ok(run?.rows)
+}
+
+/// The table, locked for the load: its definition stays what it is.
+fn locked_table(runner: &mut Runner<'_>, bulk: &PendingBulk) -> Result<Arc<TableDef>> {
+    loop {
+        let table = find_table(runner, &bulk.table)?;
+        let session = runner.info.shared.id;
+        let txn = runner.txns_dyn().transaction(table.database)?;
+        txn.lock_table(table.object_id as u32, bulk.options.lock_mode())
+            .map_err(|e| crate::map::txn_error(e, "", session))?;
+        if Arc::ptr_eq(&table, &find_table(runner, &bulk.table)?) {
+            return Ok(table);
+        }
+    }
+}
+
+fn find_table(runner: &Runner<'_>, name: &ast::ObjectName) -> Result<Arc<TableDef>> {
+    let scope = super::scope::Scope::bare(runner.info, runner.info.current_database().id);
+    crate::ddl::find_table(&scope, name).ok_or_else(|| errors::invalid_object_name(name))
+}
+
+fn has_triggers(runner: &Runner<'_>, table: &TableDef) -> bool {
+    let entry = runner.info.engine.database_by_id(table.database);
+    entry.is_some_and(|e| !runner.info.picture(&e).triggers(table.object_id).is_empty())
+}
+
+fn no_column(name: &str) -> Box<SqlError> {
+    SqlError::new(207, 16, 1, format!("Invalid column name '{name}'."))
+}
+
+/// Keeps what a plan has to say until the client can be told.
+#[derive(Default)]
+struct Messages(Vec<Box<SqlError>>);
+
+impl keel_query::RowSink for Messages {
+    fn row(&mut self, _values: &[Value]) -> Result<()> {
+        Ok(())
+    }
+    fn message(&mut self, message: &Box<SqlError>) {
+        self.0.push(message.clone());
+    }
+}
+
+/// A row as owned values, without those that the table makes itself.
+struct Collected<'a> {
+    wanted: &'a [bool],
+    values: Vec<Value>,
+}
+
+impl BulkRow for Collected<'_> {
+    fn start(&mut self) {
+        self.values.clear();
+    }
+    fn put(&mut self, index: usize, cell: Cell<'_>) -> Result<()> {
+        if self.wanted.get(index) == Some(&true) {
+            self.values.push(cell.into_value());
+        }
+        Ok(())
+    }
+}
+
+/// A load that fires triggers.
+fn load_by_statement(
+    runner: &mut Runner<'_>,
+    bulk: &PendingBulk,
+    table: &TableDef,
+    types: &[SqlType],
+    rows: &mut dyn BulkSource,
+) -> Result<u64> {
+    let announced = || bulk.target.columns.iter().zip(types);
+    let given = |name: &str| {
+        let column = table.columns.iter().find(|c| fold(&c.name) == fold(name));
+        column.is_some_and(|c| {
+            let made = c.computed.is_some() || c.ty == SqlType::RowVersion;
+            !made && (c.identity.is_none() || bulk.options.keep_identity)
+        })
+    };
+    let wanted: Vec<bool> = announced().map(|(c, _)| given(&c.name)).collect();
+    let kept = || announced().filter(|(c, _)| given(&c.name));
     let columns: Vec<VirtualColumn> =
-        bulk.target.columns.iter().map(|c| VirtualColumn::new(c.name.as_str(), c.ty)).collect();
+        kept().map(|(c, ty)| VirtualColumn::new(c.name.as_str(), *ty)).collect();
     let target = ast::TableRef::Named(bulk.table.clone());
-    let hints = if bulk.fire_triggers { Vec::new() } else { vec![ast::TableHint::IgnoreTriggers] };
-    let names = bulk.target.columns.iter().map(|c| ast::Ident::new(c.name.clone())).collect();
-    let (program, unit) = inserter(runner, target, names, hints);
+    let names = kept().map(|(c, _)| ast::Ident::new(c.name.clone())).collect();
+    let (program, unit) = inserter(runner, target, names);
     let mut frame = Frame::new(&program, 0);
     let mut total = 0;
     let mut done = false;
     while !done {
-        let mut batch = Vec::with_capacity(BATCH_ROWS);
-        while batch.len() < BATCH_ROWS {
-            let mut row = Vec::with_capacity(columns.len());
-            if !rows.next(&mut row)? {
-                done = true;
-                break;
+        let mut batch = Vec::with_capacity(TRIGGER_ROWS);
+        while batch.len() < TRIGGER_ROWS && !done {
+            let mut row = Collected { wanted: &wanted, values: Vec::with_capacity(columns.len()) };
+            done = !rows.next(&mut row)?;
+            if !done {
+                batch.push(row.values);
             }
-            batch.push(row);
         }
         if batch.is_empty() {
             break;
@@ -156,16 +269,11 @@ fn load_rows(runner: &mut Runner<'_>, bulk: &PendingBulk, rows: &mut dyn BulkSou
 }
 
 /// A program with one statement: insert the captured rows into a table.
-fn inserter(
-    runner: &Runner<'_>,
-    target: ast::TableRef,
-    columns: Vec<ast::Ident>,
-    hints: Vec<ast::TableHint>,
-) -> (Arc<Program>, Unit) {
+fn inserter(runner: &Runner<'_>, target: ast::TableRef, columns: Vec<ast::Ident>) -> (Arc<Program>, Unit) {
     let insert = ast::Insert {
         with: None,
         top: None,
-        target: ast::DmlTarget { table: target, hints },
+        target: ast::DmlTarget { table: target, hints: Vec::new() },
         columns,
         output: Vec::new(),
         source: ast::InsertSource::DefaultValues,
@@ -193,14 +301,7 @@ impl Runner<'_> {
         let mut columns = Vec::with_capacity(b.columns.len());
         for announced in &b.columns {
             let c = table.columns.iter().find(|c| fold(&c.name) == fold(&announced.name.text));
-            let c = c.ok_or_else(|| {
-                keel_types::SqlError::new(
-                    207,
-                    16,
-                    1,
-                    format!("Invalid column name '{}'.", announced.name.text),
-                )
-            })?;
+            let c = c.ok_or_else(|| no_column(&announced.name.text))?;
             let mut meta = ColumnMeta::new(c.name.as_str(), c.ty);
             meta.collation = c.collation;
             meta.nullable = c.nullable;
@@ -211,7 +312,12 @@ impl Runner<'_> {
         *self.info.bulk.borrow_mut() = Some(PendingBulk {
             target: BulkTarget { columns },
             table: b.table.clone(),
-            keep_identity: has("KEEP_IDENTITY") || has("KEEPIDENTITY"),
+            options: BulkOptions {
+                keep_identity: has("KEEP_IDENTITY") || has("KEEPIDENTITY"),
+                check_constraints: has("CHECK_CONSTRAINTS"),
+                keep_nulls: has("KEEP_NULLS") || has("KEEPNULLS"),
+                table_lock: has("TABLOCK"),
+            },
             fire_triggers: has("FIRE_TRIGGERS"),
         });
         Ok(())
@@ -240,7 +346,7 @@ impl Runner<'_> {
             return Ok(table);
         }
         let variable = ast::Variable { name: "@rows".into(), span: ast::Span::default() };
-        let (_, unit) = inserter(self, ast::TableRef::Variable(variable), Vec::new(), Vec::new());
+        let (_, unit) = inserter(self, ast::TableRef::Variable(variable), Vec::new());
         let program = Arc::new(program);
         let mut frame = Frame::new(&program, 0);
         frame.tables.borrow_mut().push(Some(Arc::clone(&table)));

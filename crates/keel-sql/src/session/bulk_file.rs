@@ -21,6 +21,7 @@ use keel_base::env::{File, OpenMode};
 use keel_parser::ast::{self, OptValue};
 use keel_query::CompiledExpr;
 use keel_query::catalog::ColumnDef;
+use keel_query::dml::{BulkOptions, BulkRow, Cell};
 use keel_types::error::Result;
 use keel_types::{Length, SqlError, SqlType, Value};
 use std::path::Path;
@@ -52,6 +53,8 @@ struct Options {
     keep_nulls: bool,
     keep_identity: bool,
     fire_triggers: bool,
+    check_constraints: bool,
+    table_lock: bool,
     wide: bool,
     code_page_1252: bool,
 }
@@ -119,6 +122,8 @@ impl Options {
             keep_nulls: false,
             keep_identity: false,
             fire_triggers: false,
+            check_constraints: false,
+            table_lock: false,
             wide: false,
             code_page_1252: false,
         };
@@ -172,7 +177,9 @@ impl Options {
                 }
             }
             // What they promise or ask changes nothing here: rows go in as any rows do, checked and logged.
-            "TABLOCK" | "ROWS_PER_BATCH" | "KILOBYTES_PER_BATCH" | "CHECK_CONSTRAINTS" | "ORDER" => {}
+            "CHECK_CONSTRAINTS" => self.check_constraints = true,
+            "TABLOCK" => self.table_lock = true,
+            "ROWS_PER_BATCH" | "KILOBYTES_PER_BATCH" | "ORDER" => {}
             other => return Err(errors::not_supported(format!("BULK INSERT option {other}"))),
         }
         Ok(())
@@ -426,14 +433,31 @@ fn is_fatal(e: &SqlError) -> bool {
     !matches!(e.number, 4863 | 4864 | 4867 | 4869)
 }
 
-/// Rows that have been read.
-struct Rows(std::vec::IntoIter<Vec<Value>>);
+/// Rows that have been read; their values have the columns' types.
+struct Rows<'a> {
+    columns: &'a [ColumnMeta],
+    rows: std::vec::IntoIter<Vec<Value>>,
+}
 
-impl BulkSource for Rows {
-    fn next(&mut self, row: &mut Vec<Value>) -> Result<bool> {
-        let Some(next) = self.0.next() else { return Ok(false) };
-        *row = next;
+impl BulkSource for Rows<'_> {
+    fn types(&mut self) -> Result<Vec<SqlType>> {
+        Ok(self.columns.iter().map(|c| c.ty).collect())
+    }
+
+    fn next(&mut self, row: &mut dyn BulkRow) -> Result<bool> {
+        let Some(next) = self.rows.next() else { return Ok(false) };
+        row.start();
+        next.into_iter().enumerate().try_for_each(|(i, value)| row.put(i, cell(&value)))?;
         Ok(true)
+    }
+}
+
+fn cell(value: &Value) -> Cell<'_> {
+    match value {
+        Value::Null => Cell::Null,
+        Value::Str(s) => Cell::Text(s),
+        Value::Bytes(b) => Cell::Binary(b),
+        value => Cell::Value(value.clone()),
     }
 }
 
@@ -524,7 +548,9 @@ impl Load {
             if rows.is_empty() {
                 return Ok(total);
             }
-            total += load(runner, &self.bulk, &mut Rows(rows.into_iter()))?;
+            let target = self.bulk.target();
+            let mut rows = Rows { columns: &target.columns, rows: rows.into_iter() };
+            total += load(runner, &self.bulk, &mut rows)?;
         }
     }
 }
@@ -565,7 +591,14 @@ impl Runner<'_> {
         })?;
         let sent = columns.iter().filter(|c| c.identity.is_none() || options.keep_identity);
         let target = BulkTarget { columns: sent.map(column_meta).collect() };
-        let bulk = PendingBulk::new(target, b.table.clone(), options.keep_identity, options.fire_triggers);
+        let how = BulkOptions {
+            keep_identity: options.keep_identity,
+            check_constraints: options.check_constraints,
+            // NULL fields have taken their defaults here.
+            keep_nulls: true,
+            table_lock: options.table_lock,
+        };
+        let bulk = PendingBulk::new(target, b.table.clone(), how, options.fire_triggers);
         let wide = options.wide;
         let input = Input { file, name, at: 0, buf: Vec::new(), pos: 0, wide, odd: Vec::new(), ended: false };
         let fields = columns.iter().map(|_| Field::default()).collect();

@@ -48,6 +48,7 @@ pub(super) fn lock_wait(mode: Mode) -> &'static str {
         Mode::U => "LCK_M_U",
         Mode::IX => "LCK_M_IX",
         Mode::SIX => "LCK_M_SIX",
+        Mode::BU => "LCK_M_BU",
         Mode::X => "LCK_M_X",
         Mode::RangeSS => "LCK_M_RS_S",
         Mode::RangeSU => "LCK_M_RS_U",

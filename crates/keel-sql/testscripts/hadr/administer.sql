@@ -153,3 +153,11 @@ GO
 alter availability group [ag 1] grant create any database
 GO
 select event_name, group_name, error_number from sys.dm_keel_health_log
+GO
+-- Join tokens.
+exec sp_keel_invite @url = N'n1:5022'
+GO
+exec sp_keel_invite @url = N'TCP://n1:5022', @hours = 2
+exec sp_keel_join @token = N'token for me', @url = N'TCP://n1:5022'
+exec sp_keel_join N'nonsense', N'TCP://n1:5022'
+select * from sys.dm_keel_members

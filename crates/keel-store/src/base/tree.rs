@@ -143,6 +143,11 @@ impl BaseTree {
         self.root.load_full()
     }
 
+    /// Generation of the newest published root.
+    pub fn generation(&self) -> u64 {
+        self.root.load().generation()
+    }
+
     /// Reads and writes of the file.
     pub fn io_stats(&self) -> super::IoStats {
         self.file.io_stats()

@@ -61,6 +61,8 @@ pub(crate) enum PushError {
     Dead,
     /// Another transaction's undecided version is on top.
     Undecided(TxnId),
+    /// The caller does not want to write over what is there.
+    Refused,
 }
 
 impl Entry {
@@ -154,8 +156,8 @@ impl Entry {
 
     /// Pushes a version that `make` builds from the newest one that is not `own`-replaceable.
     ///
-    /// `make` gets the version on top (undecided only when `own` wrote it). With `replace` the top version, which
-    /// must be `own`'s, leaves the chain. Returns the change in bytes; with nothing made nothing changes.
+    /// `make` gets the version on top (undecided only when `own` wrote it); `None` of it refuses. With `replace` the top
+    /// version, which must be `own`'s, leaves the chain. Returns the change in bytes.
     pub(crate) fn push(
         &self,
         own: *const TxnStatus,
@@ -176,7 +178,7 @@ impl Entry {
             // SAFETY: as in `Version::stamp`.
             return Err(PushError::Undecided(unsafe { (*status).id() }));
         }
-        let Some(pushed) = make(top) else { return Ok(0) };
+        let pushed = make(top).ok_or(PushError::Refused)?;
         // Redo may find what an abandoned transaction has left above.
         let on_top = top.is_some_and(|top| std::ptr::eq(top, head));
         let replace = pushed.replace && (on_top || !own.is_null());

@@ -71,9 +71,14 @@ pub enum Change<'a> {
     Delete,
 }
 
-/// Another transaction's undecided version is on top: the caller wrote without holding the key's lock.
+/// Why a change was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Undecided(pub(crate) TxnId);
+pub(crate) enum WriteError {
+    /// Another transaction's undecided version is on top: the caller holds no lock of the key's.
+    Undecided(TxnId),
+    /// A row is there already.
+    Exists,
+}
 
 /// The versions of one tree.
 pub(crate) struct TreeDelta {
@@ -118,12 +123,58 @@ impl TreeDelta {
         change: Change<'_>,
         registry: &Registry,
         guard: &Guard,
-    ) -> Result<(), Undecided> {
+    ) -> Result<(), WriteError> {
+        self.write_if(set, tree, key, change, registry, guard, |_| true)
+    }
+
+    /// Adds a row unless there is one, here or in the base: `base_has` is asked when the base decides, after the delta
+    /// was found to have nothing. Gives the LSN of the delete that it goes over, or zero.
+    #[allow(clippy::too_many_arguments, reason = "a write and what the base has")]
+    pub(crate) fn write_new(
+        &self,
+        set: &mut WriteSet,
+        tree: u32,
+        key: &[u8],
+        row: &[u8],
+        mut base_has: impl FnMut() -> bool,
+        registry: &Registry,
+        guard: &Guard,
+    ) -> Result<Lsn, WriteError> {
+        let mut over = Lsn::ZERO;
+        self.write_if(set, tree, key, Change::Insert(row), registry, guard, |top| {
+            let Some(top) = top else { return !base_has() };
+            if let crate::version::Stamp::Committed(lsn) = top.stamp() {
+                over = lsn;
+            }
+            match top.kind() {
+                VersionKind::Delete | VersionKind::Gone => true,
+                VersionKind::InBase => !base_has(),
+                VersionKind::Insert | VersionKind::Put | VersionKind::Patch => false,
+            }
+        })?;
+        Ok(over)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "a write and its condition")]
+    #[inline]
+    fn write_if(
+        &self,
+        set: &mut WriteSet,
+        tree: u32,
+        key: &[u8],
+        change: Change<'_>,
+        registry: &Registry,
+        guard: &Guard,
+        mut admit: impl FnMut(Option<&Version>) -> bool,
+    ) -> Result<(), WriteError> {
         let own = Arc::as_ptr(set.status());
         let undo_index = u32::try_from(set.undo.len()).expect("fewer than 2^32 changes per transaction");
         let floor = set.replace_floor();
         let mut written = None;
         let entry = self.push(key, own, registry, guard, |top| {
+            if !admit(top) {
+                return None;
+            }
             // Undecided on top means our own; a version of ours from before the last mark must stay for its rollback.
             let ours = top.filter(|top| matches!(top.stamp(), crate::version::Stamp::Open(_)));
             let replaced = ours.map(|top| top.undo_index).filter(|index| *index as usize >= floor);
@@ -149,16 +200,20 @@ impl TreeDelta {
         change: Change<'_>,
         registry: &Registry,
         guard: &Guard,
-    ) -> Result<(), Undecided> {
-        self.push(key, std::ptr::null(), registry, guard, |top| {
+    ) -> Result<(), WriteError> {
+        let pushed = self.push(key, std::ptr::null(), registry, guard, |top| {
             let newest = match top.map(Version::stamp) {
                 Some(crate::version::Stamp::Committed(at)) => at,
                 _ => Lsn::ZERO,
             };
             let version = || build(change, top, NewStamp::Committed(lsn), 0);
             (newest <= lsn).then(|| Pushed { version: version(), replace: newest == lsn })
-        })?;
-        Ok(())
+        });
+        match pushed {
+            // A newer version refuses this one.
+            Ok(_) | Err(WriteError::Exists) => Ok(()),
+            Err(undecided) => Err(undecided),
+        }
     }
 
     fn push<'g>(
@@ -168,7 +223,7 @@ impl TreeDelta {
         registry: &Registry,
         guard: &'g Guard,
         mut make: impl FnMut(Option<&Version>) -> Option<Pushed>,
-    ) -> Result<&'g Entry, Undecided> {
+    ) -> Result<&'g Entry, WriteError> {
         loop {
             let (entry, fresh) = self.map.get_or_insert(key, guard);
             let pushed = entry.push(own, guard, registry, &mut make);
@@ -178,7 +233,8 @@ impl TreeDelta {
                     self.account.add(bytes + own_bytes);
                     return Ok(entry);
                 }
-                Err(PushError::Undecided(by)) => return Err(Undecided(by)),
+                Err(PushError::Undecided(by)) => return Err(WriteError::Undecided(by)),
+                Err(PushError::Refused) => return Err(WriteError::Exists),
                 Err(PushError::Dead) => {
                     if fresh {
                         // Evicted before it had a version; who took it out has discounted it.

@@ -20,6 +20,8 @@ pub enum Mode {
     IX,
     /// Shared, with intent to change something inside.
     SIX,
+    /// Bulk update: rows are added by those who hold it, side by side, without locks of their own.
+    BU,
     /// Exclusive.
     X,
     /// A range read by a serializable transaction: nobody writes into it.
@@ -34,7 +36,7 @@ pub enum Mode {
 
 impl Mode {
     /// All modes in order.
-    pub const ALL: [Mode; 12] = [
+    pub const ALL: [Mode; 13] = [
         Mode::SchS,
         Mode::SchM,
         Mode::IS,
@@ -42,6 +44,7 @@ impl Mode {
         Mode::U,
         Mode::IX,
         Mode::SIX,
+        Mode::BU,
         Mode::X,
         Mode::RangeSS,
         Mode::RangeSU,
@@ -55,16 +58,18 @@ impl Mode {
 
     /// The modes of others that this one cannot be granted beside.
     const fn conflicts(self) -> u16 {
-        use Mode::{IS, IX, RangeIN, RangeSS, RangeSU, RangeXX, S, SIX, SchM, SchS, U, X};
-        let all_but_stability = SchM.bit() | IS.bit() | S.bit() | U.bit() | IX.bit() | SIX.bit() | X.bit();
+        use Mode::{BU, IS, IX, RangeIN, RangeSS, RangeSU, RangeXX, S, SIX, SchM, SchS, U, X};
+        let all_but_bulk = SchM.bit() | IS.bit() | S.bit() | U.bit() | IX.bit() | SIX.bit() | X.bit();
+        let all_but_stability = all_but_bulk | BU.bit();
         match self {
             SchS => SchM.bit(),
             SchM => all_but_stability | SchS.bit(),
-            IS => SchM.bit() | X.bit(),
-            S => SchM.bit() | IX.bit() | SIX.bit() | X.bit(),
-            U => SchM.bit() | U.bit() | IX.bit() | SIX.bit() | X.bit(),
-            IX => SchM.bit() | S.bit() | U.bit() | SIX.bit() | X.bit(),
-            SIX => SchM.bit() | S.bit() | U.bit() | IX.bit() | SIX.bit() | X.bit(),
+            IS => SchM.bit() | BU.bit() | X.bit(),
+            S => SchM.bit() | BU.bit() | IX.bit() | SIX.bit() | X.bit(),
+            U => SchM.bit() | BU.bit() | U.bit() | IX.bit() | SIX.bit() | X.bit(),
+            IX => SchM.bit() | BU.bit() | S.bit() | U.bit() | SIX.bit() | X.bit(),
+            SIX => SchM.bit() | BU.bit() | S.bit() | U.bit() | IX.bit() | SIX.bit() | X.bit(),
+            BU => all_but_bulk,
             X => all_but_stability,
             RangeSS => RangeIN.bit() | RangeXX.bit(),
             RangeSU => RangeSU.bit() | RangeIN.bit() | RangeXX.bit(),
@@ -90,13 +95,15 @@ impl Mode {
     /// The weakest mode that gives the rights of both.
     #[must_use]
     pub fn join(self, other: Mode) -> Mode {
-        use Mode::{IS, IX, RangeSS, RangeSU, RangeXX, S, SIX, SchM, SchS, U, X};
+        use Mode::{BU, IS, IX, RangeSS, RangeSU, RangeXX, S, SIX, SchM, SchS, U, X};
         if self == other {
             return self;
         }
         match if self < other { (self, other) } else { (other, self) } {
             (SchS, stronger) => stronger,
             (SchM, _) => SchM,
+            // Bulk update excludes even intents, and an intent excludes other bulk updates.
+            (_, BU) => X,
             (IS, stronger) => stronger,
             (S, U) => U,
             // The product has UIX for the second; nothing that one excludes is allowed beside the other.
@@ -120,6 +127,7 @@ impl Mode {
             Mode::U => "U",
             Mode::IX => "IX",
             Mode::SIX => "SIX",
+            Mode::BU => "BU",
             Mode::X => "X",
             Mode::RangeSS => "RangeS-S",
             Mode::RangeSU => "RangeS-U",
@@ -139,6 +147,7 @@ impl Mode {
             Mode::U => "LCK_M_U",
             Mode::IX => "LCK_M_IX",
             Mode::SIX => "LCK_M_SIX",
+            Mode::BU => "LCK_M_BU",
             Mode::X => "LCK_M_X",
             Mode::RangeSS => "LCK_M_RS_S",
             Mode::RangeSU => "LCK_M_RS_U",
@@ -161,16 +170,18 @@ mod tests {
     /// The published matrix of the common modes: `+` compatible.
     #[test]
     fn compatibility_is_the_products() {
-        let modes = [Mode::IS, Mode::S, Mode::U, Mode::IX, Mode::SIX, Mode::X, Mode::SchS, Mode::SchM];
+        let modes =
+            [Mode::IS, Mode::S, Mode::U, Mode::IX, Mode::SIX, Mode::BU, Mode::X, Mode::SchS, Mode::SchM];
         let table = [
-            "+++++-+-", // IS
-            "+++---+-", // S
-            "++----+-", // U
-            "+--+--+-", // IX
-            "+-----+-", // SIX
-            "------+-", // X
-            "+++++++-", // Sch-S
-            "--------", // Sch-M
+            "+++++--+-", // IS
+            "+++----+-", // S
+            "++-----+-", // U
+            "+--+---+-", // IX
+            "+------+-", // SIX
+            "-----+-+-", // BU
+            "-------+-", // X
+            "++++++++-", // Sch-S
+            "---------", // Sch-M
         ];
         for (row, wanted) in modes.iter().enumerate() {
             for (column, held) in modes.iter().enumerate() {
@@ -191,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_join_excludes_whatever_its_parts_exclude() {
-        let plain = &Mode::ALL[..8];
+        let plain = &Mode::ALL[..9];
         for &a in plain {
             for &b in plain {
                 let join = a.join(b);

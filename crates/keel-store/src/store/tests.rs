@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use crate::base::{BaseOptions, BaseTree, Direction, PageCache};
 use crate::row::{PatchBuilder, RowBuilder, patch};
 use crate::store::{ReadMode, Store, StoreError};
-use crate::{Change, CheckpointOptions, Cursor, Mark, MemoryAccount, Snapshot, Traces, WriteSet};
+use crate::{BaseGap, Change, CheckpointOptions, Cursor, Mark, MemoryAccount, Snapshot, Traces, WriteSet};
 
 const TREE: TreeId = TreeId(7);
 const KEYS: u8 = 10;
@@ -123,6 +123,7 @@ struct World {
     open: BTreeMap<u8, Open>,
     locks: BTreeMap<Vec<u8>, u8>,
     lsn: u64,
+    gap: BaseGap,
     /// States since the stable LSN, oldest first.
     unstable: Vec<(Lsn, Rows)>,
     stable: Rows,
@@ -141,6 +142,7 @@ impl World {
             open: BTreeMap::new(),
             locks: BTreeMap::new(),
             lsn: 0,
+            gap: BaseGap::new(TREE),
             unstable: Vec::new(),
             stable: Rows::new(),
             transactions: 0,
@@ -251,7 +253,12 @@ impl World {
         let value = row(what, op);
         match op % 5 {
             0 | 1 => {
-                let inserted = self.store.insert(&mut open.set, TREE, at, &value);
+                // A gap kept over all that happens says the same as a new look.
+                let inserted = if op % 5 == 0 {
+                    self.store.insert(&mut open.set, TREE, at, &value)
+                } else {
+                    self.store.insert_new(&mut open.set, &mut self.gap, at, &value).map(|_| ())
+                };
                 assert_eq!(inserted.is_err(), now.is_some());
                 if inserted.is_ok() {
                     open.own.insert(at.to_vec(), Some(value));

@@ -6,14 +6,21 @@ use crate::bytes::Reader;
 use crate::error::{DecodeError, Result};
 use crate::limits::MESSAGE_BYTES_MAX;
 use crate::token::column::{self, Column};
-use crate::token::row;
 use crate::token::{COLMETADATA, DONE, NBCROW, ROW};
-use crate::value::Data;
+use crate::value::{Data, Place};
+
+/// Takes the values of rows as they are decoded.
+pub trait RowVisitor {
+    /// A row begins, or begins again: what came of it before was not all of it.
+    fn start(&mut self);
+    /// The value of column `index`, which borrows from the reader's buffer.
+    fn value(&mut self, index: usize, column: &Column, data: Data<'_>);
+}
 
 /// What comes next out of a bulk load.
 #[derive(Debug, PartialEq)]
 pub enum Step {
-    /// A row has been put into the caller's vector.
+    /// The visitor has had a whole row.
     Row,
     /// More bytes are needed.
     NeedMore,
@@ -54,26 +61,32 @@ impl BulkReader {
     pub fn columns(&self) -> Option<&[Column]> {
         self.columns.as_deref()
     }
-    /// Decodes on. `f` gets each row's values, which borrow from the buffer. With `last`, no more bytes will come.
-    pub fn step(&mut self, last: bool, f: impl FnOnce(&[Column], &[Data<'_>])) -> Result<Step> {
-        if self.done {
-            return Ok(Step::Done);
-        }
+    /// Decodes the columns if they have not been and are here; false when they are not yet. With `last`, no more bytes
+    /// will come.
+    pub fn read_metadata(&mut self, last: bool) -> Result<bool> {
         if self.columns.is_none() {
             match self.read_columns() {
                 Ok(()) => {}
-                Err(DecodeError::Incomplete) if !last => return Ok(Step::NeedMore),
+                Err(DecodeError::Incomplete) if !last => return Ok(false),
                 Err(e) => return Err(e),
             }
         }
-        if self.buffer.len() - self.at < self.retry_at && !last {
+        Ok(true)
+    }
+
+    /// Decodes the next row. With `last`, no more bytes will come.
+    pub fn step(&mut self, last: bool, row: &mut impl RowVisitor) -> Result<Step> {
+        if self.done {
+            return Ok(Step::Done);
+        }
+        if !self.read_metadata(last)? || self.buffer.len() - self.at < self.retry_at && !last {
             return Ok(Step::NeedMore);
         }
         let columns = self.columns.as_deref().expect("read above");
         let mut r = Reader::new(&self.buffer[self.at..]);
-        let values = match r.u8() {
-            Ok(ROW) => row::decode_row(&mut r, columns),
-            Ok(NBCROW) => row::decode_nbc_row(&mut r, columns),
+        let decoded = match r.u8() {
+            Ok(ROW) => visit_row(&mut r, columns, row),
+            Ok(NBCROW) => visit_nbc_row(&mut r, columns, row),
             Ok(DONE) => {
                 self.done = true;
                 return Ok(Step::Done);
@@ -86,9 +99,8 @@ impl BulkReader {
             }
             Err(e) => Err(e),
         };
-        match values {
-            Ok(values) => {
-                f(columns, &values);
+        match decoded {
+            Ok(()) => {
                 self.at = self.buffer.len() - r.remaining();
                 self.retry_at = 0;
                 Ok(Step::Row)
@@ -114,4 +126,23 @@ impl BulkReader {
         self.at = self.buffer.len() - r.remaining();
         Ok(())
     }
+}
+
+fn visit_row(r: &mut Reader<'_>, columns: &[Column], row: &mut impl RowVisitor) -> Result<()> {
+    row.start();
+    for (i, column) in columns.iter().enumerate() {
+        row.value(i, column, Data::decode(r, &column.ty, Place::Row)?);
+    }
+    Ok(())
+}
+
+fn visit_nbc_row(r: &mut Reader<'_>, columns: &[Column], row: &mut impl RowVisitor) -> Result<()> {
+    row.start();
+    let nulls = r.take(columns.len().div_ceil(8))?;
+    for (i, column) in columns.iter().enumerate() {
+        let null = nulls[i / 8] & (1 << (i % 8)) != 0;
+        let data = if null { Data::Null } else { Data::decode(r, &column.ty, Place::Row)? };
+        row.value(i, column, data);
+    }
+    Ok(())
 }

@@ -40,16 +40,29 @@ pub(super) struct Restart;
 
 pub(super) type Attempt<T> = Result<T, Restart>;
 
-/// A key prepared for comparisons: its first bytes as padded words.
+/// Bytes of a key that nodes compare as words: the longest prefix and the head behind it.
+const SEARCH_BYTES: usize = PREFIX_MAX + 8;
+
+/// A key prepared for comparisons: its first bytes, padded, so that any word of them is one load.
 pub(super) struct SearchKey<'k> {
     pub(super) bytes: &'k [u8],
-    words: [u64; PREFIX_WORDS],
+    padded: [u8; SEARCH_BYTES],
 }
 
 impl<'k> SearchKey<'k> {
     #[inline]
     pub(super) fn new(bytes: &'k [u8]) -> SearchKey<'k> {
-        SearchKey { bytes, words: [word_at(bytes, 0), word_at(bytes, 8), word_at(bytes, 16)] }
+        let mut padded = [0; SEARCH_BYTES];
+        let len = bytes.len().min(SEARCH_BYTES);
+        padded[..len].copy_from_slice(&bytes[..len]);
+        SearchKey { bytes, padded }
+    }
+
+    /// The word from `at` on, which is at most [`PREFIX_MAX`].
+    #[inline]
+    fn word(&self, at: usize) -> u64 {
+        let at = at.min(PREFIX_MAX);
+        u64::from_be_bytes(self.padded[at..at + 8].try_into().expect("eight bytes"))
     }
 }
 
@@ -241,14 +254,47 @@ impl Node {
             Compare::Greater => return (count, false),
             Compare::Equal => {}
         }
-        let head = word_at(key.bytes, prefix_len);
-        let (mut low, mut high) = (0, count);
-        let mut found = false;
-        while low < high {
-            if high - low == HEADS_PER_LINE {
+        let head = key.word(prefix_len);
+        let low = self.heads_below(head, count);
+        if low == count || self.heads[low].load(Ordering::Relaxed) != head {
+            return (low, false);
+        }
+        self.search_equal_heads(key, head, low, count, after_equal)
+    }
+
+    /// Number of heads less than `head`. The outcome of each comparison is a coin toss, so it becomes an offset, not a
+    /// branch.
+    #[inline]
+    fn heads_below(&self, head: u64, count: usize) -> usize {
+        if count == 0 {
+            return 0;
+        }
+        let below = |index: usize| usize::from(self.heads[index].load(Ordering::Relaxed) < head);
+        let (mut low, mut left) = (0, count);
+        while left > 1 {
+            if left <= HEADS_PER_LINE && left > HEADS_PER_LINE / 2 {
                 prefetch(&self.keys[low]);
             }
-            let middle = (low + high) / 2;
+            let half = left / 2;
+            low += below(low + half - 1) * half;
+            left -= half;
+        }
+        low + below(low)
+    }
+
+    /// The search among the keys from `low` on, whose heads are not less than `head`, by their whole bytes.
+    #[inline]
+    fn search_equal_heads(
+        &self,
+        key: &SearchKey<'_>,
+        head: u64,
+        mut low: usize,
+        mut high: usize,
+        after_equal: bool,
+    ) -> (usize, bool) {
+        // Heads seldom repeat: the first one decides nearly always.
+        let mut middle = low;
+        while low < high {
             let order = match self.heads[middle].load(Ordering::Relaxed).cmp(&head) {
                 // SAFETY: see the module's header: freed after the guard at the earliest.
                 Compare::Equal => match unsafe { self.key(middle).as_ref() } {
@@ -260,21 +306,18 @@ impl Node {
             match order {
                 Compare::Less => low = middle + 1,
                 Compare::Greater => high = middle,
-                Compare::Equal => {
-                    found = true;
-                    low = if after_equal { middle + 1 } else { middle };
-                    break;
-                }
+                Compare::Equal => return (if after_equal { middle + 1 } else { middle }, true),
             }
+            middle = (low + high) / 2;
         }
-        (low, found)
+        (low, false)
     }
 
     #[inline]
     fn compare_prefix(&self, key: &SearchKey<'_>, prefix_len: usize) -> Compare {
         for index in 0..prefix_len.div_ceil(8) {
             let mine = self.prefix[index].load(Ordering::Relaxed);
-            match (key.words[index] & prefix_mask(prefix_len, index)).cmp(&mine) {
+            match (key.word(index * 8) & prefix_mask(prefix_len, index)).cmp(&mine) {
                 Compare::Equal => {}
                 other => return other,
             }

@@ -1,0 +1,57 @@
+//! Rows added under a table lock: no lock for each row, no question to the base for each row.
+//!
+//! The table's lock, [`LockMode::BulkUpdate`] or exclusive, keeps readers and writers of single rows away. Under the
+//! first several loads may run side by side; one that meets a key which another is just adding waits for that
+//! transaction to be decided, as readers of index entries do.
+
+use super::{LockMode, Record, Transaction, TxnError, Wait, WriteSet};
+use crate::read::wait_for;
+use keel_base::TreeId;
+use keel_store::lock::Resource;
+use keel_store::{BaseGap, StoreError};
+
+/// What a load remembers about one tree between rows.
+pub struct Loading(BaseGap);
+
+impl Loading {
+    /// For the rows of one tree.
+    #[must_use]
+    pub fn new(tree: TreeId) -> Loading {
+        Loading(BaseGap::new(tree))
+    }
+}
+
+impl Transaction {
+    /// Locks a table to the end of the transaction if nobody is in the way; false otherwise.
+    pub fn try_lock_table(&mut self, object: u32, mode: LockMode) -> Result<bool, TxnError> {
+        let resource = Resource::Object(self.db.id(), object);
+        match self.lock_owner().lock(&resource, mode.into(), Wait::NO).map_err(TxnError::from) {
+            Ok(_) => Ok(true),
+            Err(TxnError::LockTimeout) => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Adds a row; [`TxnError::Duplicate`] when the key exists. The caller has locked the table for bulk update or
+    /// exclusively.
+    pub fn load(&mut self, loading: &mut Loading, key: &[u8], row: &[u8]) -> Result<(), TxnError> {
+        self.before_write()?;
+        self.announce()?;
+        let id = self.id;
+        loop {
+            let set = self.set.get_or_insert_with(|| WriteSet::new(id));
+            match self.db.store().insert_new(set, &mut loading.0, key, row) {
+                Ok(over) => {
+                    self.observed.note(over);
+                    break;
+                }
+                Err(StoreError::Undecided(by)) => {
+                    wait_for(self.lock_owner(), self.db.id(), by, self.wait)?;
+                }
+                Err(StoreError::Duplicate) => return Err(TxnError::Duplicate),
+                Err(e) => return Err(e.into()),
+            }
+        }
+        self.record(loading.0.tree(), key, Record::Put(row))
+    }
+}
