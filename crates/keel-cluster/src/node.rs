@@ -281,12 +281,13 @@ impl Node {
 
     fn invited(&mut self, peer: InstanceId, config: GroupConfig, out: &mut Vec<Action>) {
         let Some(mine) = config.replica_named(&self.me.server_name) else { return };
-        if self.groups.get(&config.id).is_some_and(|g| g.exists()) {
+        if mine.instance == Some(self.me.instance) {
+            // It had joined, and lost the record before that was durable: the group still counts on it. Or the inviter
+            // was removed here, did not know it, and was made primary by force: the newer epoch wins.
+            self.config_from(peer, config, out);
             return;
         }
-        if mine.joined() {
-            // It had joined, and lost the record before that was durable: the group still counts on it.
-            self.config_from(peer, config, out);
+        if mine.joined() || self.groups.get(&config.id).is_some_and(|g| g.exists()) {
             return;
         }
         let asked = self.joins.iter().any(|j| j.name.eq_ignore_ascii_case(&config.name));

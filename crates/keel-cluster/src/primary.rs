@@ -591,9 +591,11 @@ fn follow_point(db: &Database, epoch: Epoch, suspended: bool, facts: &LogFacts) 
     if !db.open || db.opening {
         return Err(RefuseReason::NotAvailable);
     }
-    let common = common_end(&db.history, db.hardened, epoch, &facts.history, facts.end);
+    // An epoch that begins where the log ends has no block to compare.
+    let theirs: Vec<(Epoch, Lsn)> = facts.history.iter().copied().filter(|h| h.1 < facts.end).collect();
+    let common = common_end(&db.history, db.hardened, epoch, &theirs, facts.end);
     let first = db.history.first().map_or(db.hardened, |first| first.1);
-    if common.is_none() && facts.history.is_empty() && first <= facts.end && facts.end <= db.hardened {
+    if common.is_none() && theirs.is_empty() && first <= facts.end && facts.end <= db.hardened {
         // A copy without a block, made by seeding: it names the block before its first, so a wrong place is noticed.
         return Ok(facts.end);
     }

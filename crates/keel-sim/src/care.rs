@@ -10,7 +10,8 @@ use keel_cluster::{
     GroupDatabaseId, GroupOptions, GroupStatus, Replica, ReplicaId, ReplicaOptions, RoleStatus, SeedingMode,
     SynchronizationState,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// How long the operator looks at a group without a primary before doing something, once the faults have stopped.
@@ -178,10 +179,24 @@ impl World {
 
     fn add_database(&mut self, leader: usize, d: usize) {
         let id = self.database_ids[d];
-        let Some(engine) = self.instances[leader].engines.get_mut(&d) else { return };
-        if engine.mode != Mode::Standalone {
+        if self.instances[leader].engines.get(&d).is_none_or(|e| e.mode != Mode::Standalone) {
             return;
         }
+        for other in (0..self.instances.len()).filter(|i| *i != leader) {
+            self.purge(other, d);
+        }
+        if self.dice.coin() {
+            // Another database of that name, without a past.
+            self.instances[leader].engines.remove(&d);
+            let env = self.instances[leader].env.clone();
+            let dir = format!("/data/db{d}");
+            let made = env.disk.remove_dir_all(Path::new(&dir)).map_err(keel_log::LogError::Io);
+            match made.and_then(|()| Engine::create(&env, Path::new(&dir), log_id(d))) {
+                Ok(engine) => drop(self.instances[leader].engines.insert(d, engine)),
+                Err(_) => return,
+            }
+        }
+        let Some(engine) = self.instances[leader].engines.get_mut(&d) else { return };
         engine.mode = Mode::Resolving;
         engine.log.end_term();
         engine.agreed = engine.log.hardened();
@@ -191,6 +206,24 @@ impl World {
         let database = Box::new(GroupDatabase::new(id, format!("db{d}"), log_id(d)));
         self.order(leader, Command::AddDatabase { group: GROUP, database, log_epoch });
         self.at(leader, 0, What::Tell(Box::new(Event::DatabaseOpened { database: id, facts })));
+    }
+
+    /// What is left of an earlier membership of a database is thrown away by hand.
+    fn purge(&mut self, i: usize, database: usize) {
+        self.instances[i].engines.remove(&database);
+        let disk = &self.instances[i].env.disk;
+        let disk = if self.instances[i].up { disk.clone() } else { Arc::new(self.instances[i].disk.clone()) };
+        let dir = PathBuf::from(format!("/data/db{database}"));
+        let gone = disk
+            .remove_dir_all(&dir)
+            .and_then(|()| disk.sync_dir(&dir.join("log")))
+            .and_then(|()| disk.sync_dir(&dir));
+        if gone.is_err()
+            && let Some(keep) = self.instances[i].tear
+        {
+            self.crash(i, keep);
+            self.purge(i, database);
+        }
     }
 
     fn checkpoint(&mut self, i: usize, database: usize) {

@@ -7,8 +7,9 @@ use keel_base::env::Env;
 use keel_base::env::sim::{SimClock, SimDisk, SimRandom, Tear};
 use keel_base::{Epoch, Lsn};
 use keel_cluster::{
-    Action, CommandError, CommandId, CopyPositions, Event, GroupDatabaseId, GroupRecord, Identity,
-    InstanceId, Msg, Node, ReceiveFailure, SendFailure, SessionId,
+    Action, CommandError, CommandId, CopyPositions, Event, FenceReason, GroupDatabaseId, GroupRecord,
+    Identity, InstanceId, LeaveReason, LogEntry, LogEvent, Msg, Node, ReceiveFailure, RefuseReason,
+    SendFailure, SessionId, SuspendReason,
 };
 use keel_log::LogError;
 use std::collections::BTreeMap;
@@ -197,6 +198,7 @@ impl World {
             return;
         }
         self.note(|| format!("instance {i} loses its power"));
+        self.probe("power lost");
         let instance = &mut self.instances[i];
         instance.up = false;
         instance.life += 1;
@@ -275,7 +277,45 @@ impl World {
         self.at(i, after, What::Tell(Box::new(event)));
     }
 
+    /// Names what is rare enough to be worth counting.
+    fn count(&mut self, action: &Action) {
+        let name = match action {
+            Action::Disconnect { .. } => "session timed out",
+            Action::CutLog { .. } => "log cut",
+            Action::Fence { reason: FenceReason::NewerEpoch, .. } => "fenced by a newer epoch",
+            Action::Fence { reason: FenceReason::GaveUp, .. } => "role given up",
+            Action::Fence { reason: FenceReason::CannotPersist, .. } => "record not written",
+            Action::Undrain { .. } => "handover called off",
+            Action::Forget { .. } => "member removed",
+            Action::PromoteDatabase { .. } => "database opened late",
+            Action::Release { writable: true, .. } => "database removed",
+            Action::Send { msg: Msg::Refuse { reason, .. }, .. } => match reason {
+                RefuseReason::Suspended => "refused: suspended",
+                RefuseReason::NoCommonPoint => "refused: no common point",
+                RefuseReason::LogGone => "refused: log gone",
+                RefuseReason::NotAvailable => "refused: not available",
+            },
+            Action::Log(LogEntry { what, .. }) => match what {
+                LogEvent::Forced { synchronized: true, .. } => "forced, synchronized",
+                LogEvent::Forced { synchronized: false, .. } => "forced, not synchronized",
+                LogEvent::Synchronized(_) => "entered the set",
+                LogEvent::NotSynchronized { reason, .. } => match reason {
+                    LeaveReason::Disconnected => "left the set: disconnected",
+                    LeaveReason::Stopped => "left the set: stopped",
+                    LeaveReason::Stalled => "left the set: stalled",
+                    LeaveReason::Configured => "left the set: configured",
+                },
+                LogEvent::Suspended(SuspendReason::Partner) => "suspended by a forced failover",
+                LogEvent::Suspended(SuspendReason::NoCommonPoint) => "suspended: no common point",
+                _ => return,
+            },
+            _ => return,
+        };
+        self.probe(name);
+    }
+
     fn carry_out(&mut self, i: usize, action: Action) {
+        self.count(&action);
         match action {
             Action::Send { peer, msg } => self.send(i, instance_index(peer), Frame::Control(msg.encode())),
             Action::Disconnect { peer } => {
@@ -670,6 +710,7 @@ impl World {
             Err(error @ LogError::NotNext { .. }) => {
                 engine.receiving = None;
                 let failure = if header.first_lsn > end {
+                    self.probe("gap in the blocks");
                     ReceiveFailure::Gap
                 } else {
                     let what = format!("instance {i} at {end} ({last:08x}) was sent {header:?}: {error}");
@@ -683,6 +724,7 @@ impl World {
                     engine.receiving = None;
                 }
                 let failure = ReceiveFailure::WriteFailed;
+                self.probe("no room for a block");
                 self.tell(i, Event::ReceiveFailed { database, session, failure });
             }
             Err(error) => self.disk_failed(i, &error),

@@ -2,6 +2,7 @@
 
 use clap::Parser;
 use keel_sim::{Plan, run, run_traced, shrink};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -88,6 +89,7 @@ fn one(plan: &Plan, trace: bool) -> ExitCode {
 fn many(args: &Args) -> ExitCode {
     let started = Instant::now();
     let limit = args.seconds.map(Duration::from_secs);
+    let mut probes = BTreeMap::<&str, u64>::new();
     let (mut done, mut failed, mut acknowledged, mut epochs, mut healed_max) = (0u64, 0u64, 0u64, 0u64, 0u64);
     for seed in args.from..args.from.saturating_add(args.seeds) {
         if limit.is_some_and(|l| started.elapsed() >= l) {
@@ -100,6 +102,7 @@ fn many(args: &Args) -> ExitCode {
                 acknowledged += summary.acknowledged;
                 epochs += summary.epochs;
                 healed_max = healed_max.max(summary.healed_ms);
+                summary.probes.iter().for_each(|(name, n)| *probes.entry(name).or_default() += n);
             }
             Err(error) => {
                 failed += 1;
@@ -117,5 +120,8 @@ fn many(args: &Args) -> ExitCode {
         "{done} seeds in {:.1} s, {failed} failed; {acknowledged} commits acknowledged, {epochs} epochs, longest healing {healed_max} ms",
         started.elapsed().as_secs_f64()
     );
+    for (name, count) in probes {
+        println!("{count:>9} {name}");
+    }
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -98,7 +98,9 @@ impl Plan {
             ops: Vec::new(),
         };
         // Each world has its own favourite troubles: all at once hide one another.
-        let kinds: Vec<u64> = (0..KINDS).filter(|_| dice.below(3) == 0).collect();
+        let favourite = |kind: u64| matches!(kind, 0..=3 | 16) && plan.force;
+        let kinds: Vec<u64> =
+            (0..KINDS).filter(|kind| dice.below(if favourite(*kind) { 2 } else { 3 }) == 0).collect();
         let mut at = 300;
         while at < length {
             let pause = if dice.below(4) == 0 { 2500 } else { 250 };
@@ -110,7 +112,29 @@ impl Plan {
             };
             plan.ops.push((at, op));
         }
+        if plan.force && dice.coin() {
+            plan.part_and_force(length / 2 + dice.below(length), &mut dice);
+        }
         plan
+    }
+
+    /// The network parts, an operator forces a failover on the other side, clients go on writing on both, it heals.
+    fn part_and_force(&mut self, at: u64, dice: &mut SplitMix) {
+        let n = self.instances;
+        let alone = dice.below(n as u64) as usize;
+        let forced = (alone + 1 + dice.below(n as u64 - 1) as usize) % n;
+        let heal = at + 5_500 + dice.below(4_000);
+        for other in (0..n).filter(|i| *i != alone) {
+            for (a, b) in [(alone, other), (other, alone)] {
+                self.ops.push((at, Op::Cut(a, b)));
+                self.ops.push((heal, Op::Heal(a, b)));
+            }
+        }
+        self.ops.push((at + 1, Op::Write(0, 5)));
+        self.ops.push((at + 5_200, Op::Force(forced)));
+        self.ops.push((at + 5_400, Op::Write(0, 5)));
+        self.ops.push((heal, Op::Write(0, 3)));
+        self.ops.sort_by_key(|(at, _)| *at);
     }
 
     fn pick(&self, kind: u64, dice: &mut SplitMix) -> Op {

@@ -82,8 +82,8 @@ impl Ord for Entry {
     }
 }
 
-/// Counters of one run, for people.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Counters of one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Commits acknowledged.
     pub acknowledged: u64,
@@ -95,6 +95,8 @@ pub struct Summary {
     pub events: u64,
     /// Virtual milliseconds from the end of the faults until the group was whole.
     pub healed_ms: u64,
+    /// How often each rare thing happened: proof that the worlds reach it.
+    pub probes: std::collections::BTreeMap<&'static str, u64>,
 }
 
 /// The world.
@@ -205,7 +207,7 @@ impl World {
         if let Some(violation) = &self.check.violation {
             return Err(violation.clone());
         }
-        let mut summary = self.summary;
+        let mut summary = self.summary.clone();
         summary.acknowledged = self.check.ledger.len() as u64;
         summary.excused = self.check.ledger.iter().filter(|e| e.excused).count() as u64;
         summary.epochs = self.check.epochs.len() as u64;
@@ -358,6 +360,11 @@ impl World {
         if let Some(trace) = &mut self.trace {
             trace.push(format!("{:>9.3} {}", self.now as f64 / 1000.0, line()));
         }
+    }
+
+    /// Something rare happened.
+    pub(crate) fn probe(&mut self, name: &'static str) {
+        *self.summary.probes.entry(name).or_default() += 1;
     }
 
     pub(crate) fn next_command(&mut self) -> CommandId {

@@ -3,19 +3,46 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use keel_sim::{Plan, run, shrink};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Milliseconds of virtual time before the faults stop.
 const LENGTH: u64 = 6_000;
 
+/// What a thousand worlds must reach, or they prove little.
+const REACHED: [&str; 16] = [
+    "power lost",
+    "session timed out",
+    "log cut",
+    "gap in the blocks",
+    "entered the set",
+    "left the set: disconnected",
+    "left the set: stopped",
+    "left the set: stalled",
+    "left the set: configured",
+    "role given up",
+    "handover called off",
+    "forced, synchronized",
+    "forced, not synchronized",
+    "fenced by a newer epoch",
+    "suspended by a forced failover",
+    "record not written",
+];
+
 fn seeds(from: u64, count: u64) {
+    let mut reached = BTreeSet::new();
     for seed in from..from + count {
         let plan = Plan::grow(seed, LENGTH);
-        if let Err(error) = run(&plan) {
-            let (small, why) = shrink(&plan, 300);
-            panic!("seed {seed}: {error}\nshrunk to a script that fails with: {why}\n{small}");
+        match run(&plan) {
+            Ok(summary) => reached.extend(summary.probes.into_keys()),
+            Err(error) => {
+                let (small, why) = shrink(&plan, 300);
+                panic!("seed {seed}: {error}\nshrunk to a script that fails with: {why}\n{small}");
+            }
         }
     }
+    let missed: Vec<&str> = REACHED.into_iter().filter(|name| !reached.contains(name)).collect();
+    assert!(missed.is_empty(), "no world reached: {missed:?}");
 }
 
 // Halves, so that two cores share them.
