@@ -21,7 +21,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use keel_group::{Certificate, EndpointConfig, EndpointState, Groups, GroupsOptions, Host, JoinToken};
+use keel_group::{Certificate, Compression, EndpointConfig, EndpointState, Groups, GroupsOptions, Host, JoinToken};
 use keel_sql::Engine;
 use keel_sql::hadr::{
     self, Caller, CertificateFacts, EndpointAddress, EndpointSpec, Hadr, HadrCommand, HadrState, HealthEvent,
@@ -33,6 +33,11 @@ use parking_lot::Mutex;
 use crate::errorlog::ErrorLog;
 use host::ServerHost;
 use samples::Samples;
+
+/// Trace flag: blocks for asynchronous replicas are not compressed.
+const TRACE_NO_COMPRESSION: i32 = 1462;
+/// Trace flag: blocks for synchronous replicas are compressed.
+const TRACE_COMPRESS_SYNCHRONOUS: i32 = 9592;
 
 /// See the module's chapter.
 pub struct Replication {
@@ -79,6 +84,7 @@ impl Replication {
             // The instance serves its own databases all the same.
             log.entry("AlwaysOn", &e.message);
         }
+        replication.trace_flags(&engine.trace_flags());
         engine.set_hadr(Arc::clone(&replication) as Arc<dyn Hadr>);
         Ok(replication)
     }
@@ -204,6 +210,14 @@ impl Hadr for Replication {
         let token: JoinToken = token.parse().map_err(|_| errors::bad_join_token())?;
         self.groups.set_endpoint_url(url);
         self.groups.join(&token).map(|_| ()).map_err(errors::join_token_refused)
+    }
+
+    fn trace_flags(&self, flags: &[i32]) {
+        self.groups.set_compression(Compression {
+            asynchronous: !flags.contains(&TRACE_NO_COMPRESSION),
+            synchronous: flags.contains(&TRACE_COMPRESS_SYNCHRONOUS),
+            ..Compression::default()
+        });
     }
 
     fn database_dropped(&self, name: &str) {

@@ -1,12 +1,11 @@
-//! What a picture of the groups cannot say by itself: rates, how far behind in time a copy is, and the history of seeding.
-//! One thread looks once a second; it is the same one whatever the number of databases.
+//! What a picture of the groups cannot say by itself: rates, and how far behind in time a copy is. One thread looks once a second; it is the same one whatever the number of databases.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use keel_cluster::{GroupDatabaseId, GroupId, ReplicaId, SeedState, SeedStatus};
+use keel_cluster::{GroupDatabaseId, ReplicaId};
 use keel_group::{Groups, GroupsState};
 use parking_lot::{Condvar, Mutex};
 use time::OffsetDateTime;
@@ -15,8 +14,6 @@ use time::OffsetDateTime;
 const PERIOD: Duration = Duration::from_secs(1);
 /// Samples of a log's end that are kept: lags up to so many seconds are known.
 const LINE_MAX: usize = 600;
-/// Seedings that are remembered.
-const SEEDINGS_MAX: usize = 200;
 
 /// What was seen, and until when the thread runs.
 #[derive(Default)]
@@ -31,7 +28,6 @@ struct Inner {
     /// Ends of logs, each with the time (nanoseconds since 1970) when it was seen, oldest first.
     lines: HashMap<GroupDatabaseId, VecDeque<(i128, u64)>>,
     copies: HashMap<(GroupDatabaseId, ReplicaId), Movement>,
-    seedings: VecDeque<Seeding>,
 }
 
 /// How a copy moves.
@@ -48,28 +44,6 @@ struct Movement {
 pub(super) struct Rates {
     pub(super) send: u64,
     pub(super) redo: u64,
-}
-
-/// A seeding that runs or ran.
-#[derive(Clone, Debug)]
-pub(super) struct Seeding {
-    pub(super) group: GroupId,
-    pub(super) database: GroupDatabaseId,
-    /// The other side.
-    pub(super) replica: ReplicaId,
-    pub(super) is_source: bool,
-    /// Nanoseconds since 1970.
-    pub(super) started: i128,
-    pub(super) ended: Option<i128>,
-    pub(super) status: SeedStatus,
-    pub(super) bytes_per_second: u64,
-    seen: i128,
-}
-
-impl Seeding {
-    fn is_over(&self) -> bool {
-        matches!(self.status.state, SeedState::Completed | SeedState::Failed)
-    }
 }
 
 fn now() -> i128 {
@@ -109,18 +83,11 @@ impl Samples {
     fn look(&self, state: &GroupsState, now: i128) {
         let mut inner = self.inner.lock();
         for g in &state.groups {
-            let peer = g.config.primary.filter(|p| *p != g.me);
             for d in &g.databases {
                 inner.line(d.database, d.agreed.0, now);
                 inner.moved((d.database, g.me), d.hardened.0, d.applied.0, now);
-                if let (Some(status), Some(peer)) = (d.seeding, peer) {
-                    inner.seed(g.config.id, d.database, peer, false, status, now);
-                }
                 for c in &d.copies {
                     inner.moved((d.database, c.replica), c.positions.hardened.0, c.positions.applied.0, now);
-                    if let Some(status) = c.seeding {
-                        inner.seed(g.config.id, d.database, c.replica, true, status, now);
-                    }
                 }
             }
         }
@@ -141,11 +108,6 @@ impl Samples {
         // The first end it has not reached yet is as old as it is behind.
         let (seen, _) = line.iter().find(|(_, end)| *end > applied)?;
         u64::try_from((now() - seen) / 1_000_000_000).ok()
-    }
-
-    /// Seedings, oldest first.
-    pub(super) fn seedings(&self) -> Vec<Seeding> {
-        self.inner.lock().seedings.iter().cloned().collect()
     }
 }
 
@@ -175,51 +137,6 @@ impl Inner {
         }
         *movement = Movement { seen: now, hardened, applied, rates: movement.rates };
     }
-
-    fn seed(
-        &mut self,
-        group: GroupId,
-        database: GroupDatabaseId,
-        replica: ReplicaId,
-        is_source: bool,
-        status: SeedStatus,
-        now: i128,
-    ) {
-        let same = |s: &&mut Seeding| {
-            s.database == database
-                && s.replica == replica
-                && s.is_source == is_source
-                && s.status.attempts == status.attempts
-        };
-        if let Some(known) = self.seedings.iter_mut().rev().find(same) {
-            let moved = status.done.saturating_sub(known.status.done);
-            if moved > 0 {
-                known.bytes_per_second = rate(moved, now - known.seen);
-            }
-            known.status = status;
-            known.seen = now;
-            if known.is_over() && known.ended.is_none() {
-                known.ended = Some(now);
-            }
-            return;
-        }
-        if self.seedings.len() == SEEDINGS_MAX {
-            self.seedings.pop_front();
-        }
-        let over = matches!(status.state, SeedState::Completed | SeedState::Failed);
-        let (started, seen, ended) = (now, now, over.then_some(now));
-        self.seedings.push_back(Seeding {
-            group,
-            database,
-            replica,
-            is_source,
-            started,
-            ended,
-            status,
-            bytes_per_second: 0,
-            seen,
-        });
-    }
 }
 
 #[cfg(test)]
@@ -239,27 +156,5 @@ mod tests {
         samples.inner.lock().line(d, 500, 1);
         assert_eq!(samples.lag_seconds(d, 500, 500), Some(0));
         assert!(samples.lag_seconds(d, 400, 500) > Some(0), "it has not reached what was there in 1970");
-    }
-
-    #[test]
-    fn a_seeding_ends_once_and_a_new_attempt_is_another() {
-        let (g, d, r) = (GroupId(Uuid::nil()), GroupDatabaseId(Uuid::nil()), ReplicaId(Uuid::nil()));
-        let samples = Samples::default();
-        let status = |state, done, attempts| SeedStatus { state, done, total: 1000, attempts };
-        let second = 1_000_000_000;
-        let looks = [
-            status(SeedState::Seeding, 0, 1),
-            status(SeedState::Seeding, 400, 1),
-            status(SeedState::Failed, 400, 1),
-            status(SeedState::Seeding, 0, 2),
-            status(SeedState::Completed, 1000, 2),
-            status(SeedState::Completed, 1000, 2),
-        ];
-        for (at, look) in (1..).zip(looks) {
-            samples.inner.lock().seed(g, d, r, true, look, at * second);
-        }
-        let seen: Vec<_> =
-            samples.seedings().iter().map(|s| (s.started, s.ended, s.bytes_per_second)).collect();
-        assert_eq!(seen, [(second, Some(3 * second), 400), (4 * second, Some(5 * second), 1000)]);
     }
 }

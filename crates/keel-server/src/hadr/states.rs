@@ -4,7 +4,7 @@ use keel_cluster::{
     CopyStatus, DatabaseStatus, GroupStatus, InstanceId, OperationalState, ReplicaStatus, RoleStatus,
     SeedState, SuspendReason, SynchronizationState,
 };
-use keel_group::GroupsState;
+use keel_group::{GroupsState, SeedingOutcome, SeedingState};
 use keel_group::state::{CopyState, PeerState};
 use keel_sql::Engine;
 use keel_sql::hadr::state::{DatabaseCounters, ListenerState};
@@ -13,7 +13,7 @@ use keel_sql::hadr::{
     PhysicalSeeding, Positions, ReplicaCounters, ReplicaState, Role, SeedingAttempt, SyncState, WaitTotal,
 };
 
-use super::samples::{Samples, Seeding};
+use super::samples::Samples;
 use super::{Replication, convert};
 
 /// Ticks of 100 ns from 0001-01-01 to 1970-01-01.
@@ -280,64 +280,66 @@ impl Picture<'_> {
         }
     }
 
+    /// Group, and the other side's replica, of a seeding.
+    fn sides(&self, s: &SeedingState) -> Option<(&GroupStatus, &keel_cluster::Replica)> {
+        let g = self.seen.groups.iter().find(|g| g.config.database(s.database).is_some())?;
+        Some((g, g.config.replica_of(s.peer)?))
+    }
+
     fn seeding(&self) -> Vec<SeedingAttempt> {
-        let attempt = |s: Seeding| SeedingAttempt {
-            start: local_ticks(s.started),
-            completion: s.ended.map(local_ticks),
-            group: convert::guid(s.group.0),
-            database: convert::guid(s.database.0),
-            remote_replica: convert::guid(s.replica.0),
-            operation: operation(&s),
-            is_source: s.is_source,
-            current_state: match s.status.state {
-                SeedState::Pending => "PENDING",
-                SeedState::Seeding => "SEEDING",
-                SeedState::Completed => "COMPLETED",
-                SeedState::Failed => "FAILED",
-            },
-            performed: s.status.done > 0,
-            failure: (s.status.state == SeedState::Failed).then(|| (failure(&s), "Seeding".to_owned())),
-            error_code: None,
-            attempts: s.status.attempts,
+        let row = |s: &SeedingState| {
+            let (g, replica) = self.sides(s)?;
+            let status = g.databases.iter().find(|d| d.database == s.database).and_then(|d| {
+                let of = |c: &&CopyStatus| c.replica == replica.id;
+                if s.is_source { d.copies.iter().find(of)?.seeding } else { d.seeding }
+            });
+            Some(SeedingAttempt {
+                start: local_ticks(s.started),
+                completion: s.ended.map(local_ticks),
+                group: convert::guid(g.config.id.0),
+                database: convert::guid(s.database.0),
+                remote_replica: convert::guid(replica.id.0),
+                operation: convert::guid(s.operation),
+                is_source: s.is_source,
+                current_state: current_state(&s.outcome),
+                performed: s.done_bytes > 0,
+                failure: failure(s).map(|(number, _)| (number, "Seeding".to_owned())),
+                error_code: None,
+                attempts: status.map_or(1, |status| status.attempts),
+            })
         };
-        self.samples.seedings().into_iter().map(attempt).collect()
+        self.seen.seedings.iter().filter_map(row).collect()
     }
 
     fn physical_seeding(&self) -> Vec<PhysicalSeeding> {
-        let running = self.samples.seedings().into_iter().filter(|s| s.ended.is_none());
-        let row = |s: Seeding| {
-            let config = &self.seen.groups.iter().find(|g| g.config.id == s.group)?.config;
-            let left = s.status.total.saturating_sub(s.status.done);
-            let seconds = left.checked_div(s.bytes_per_second);
-            let estimate = seconds.map(|seconds| {
-                let now = time::OffsetDateTime::now_utc().unix_timestamp_nanos();
-                utc_ticks(now + i128::from(seconds) * 1_000_000_000)
-            });
+        let row = |s: &SeedingState| {
+            let failure = failure(s);
             Some(PhysicalSeeding {
-                local_id: operation(&s),
-                remote_id: operation(&s),
-                database: config.database(s.database)?.name.clone(),
-                remote_machine: config.replica(s.replica)?.server_name.clone(),
+                local_id: convert::guid(s.operation),
+                remote_id: convert::guid(s.operation),
+                database: s.name.clone(),
+                remote_machine: self.sides(s)?.1.server_name.clone(),
                 is_source: s.is_source,
-                internal_state: match s.status.state {
-                    SeedState::Pending => "Pending",
-                    _ if s.is_source => "ReadingAndSendingData",
-                    _ => "ReceivingAndWritingData",
+                internal_state: match (&s.outcome, s.is_source) {
+                    (SeedingOutcome::Running, true) => "ReadingAndSendingData",
+                    (SeedingOutcome::Running, false) => "ReceivingAndWritingData",
+                    (SeedingOutcome::Completed, _) => "Success",
+                    _ => "Failed",
                 },
                 bytes_per_second: s.bytes_per_second,
-                transferred_bytes: s.status.done,
-                database_bytes: s.status.total,
+                transferred_bytes: s.done_bytes,
+                database_bytes: s.total_bytes,
                 start_utc: utc_ticks(s.started),
-                end_utc: None,
-                estimate_utc: estimate,
-                disk_wait_ms: 0,
-                network_wait_ms: 0,
-                failure: None,
-                failure_time_utc: None,
-                compressed: true,
+                end_utc: s.ended.map(utc_ticks),
+                estimate_utc: s.estimate.map(utc_ticks),
+                disk_wait_ms: s.disk_nanos / 1_000_000,
+                network_wait_ms: s.network_nanos / 1_000_000,
+                failure_time_utc: s.ended.filter(|_| failure.is_some()).map(utc_ticks),
+                failure,
+                compressed: s.wire_bytes < s.done_bytes,
             })
         };
-        running.filter_map(row).collect()
+        self.seen.seedings.iter().filter_map(row).collect()
     }
 
     /// The time sessions waited for their commits as a primary's; the local flush is part of it.
@@ -360,16 +362,20 @@ impl Picture<'_> {
     }
 }
 
-/// An id for an attempt: the same whenever it is asked for.
-fn operation(s: &Seeding) -> hadr::Guid {
-    let mixed =
-        s.database.0.as_u128() ^ s.replica.0.as_u128().rotate_left(17) ^ u128::from(s.status.attempts);
-    uuid::Builder::from_random_bytes(mixed.to_be_bytes()).into_uuid().to_bytes_le()
+/// `failure_state` and why, of an attempt that came to nothing: 15 is seeding itself; 100 and 200 say on which side.
+fn failure(s: &SeedingState) -> Option<(i32, String)> {
+    match &s.outcome {
+        SeedingOutcome::Running | SeedingOutcome::Completed => None,
+        SeedingOutcome::Failed(why) => Some((if s.is_source { 115 } else { 215 }, why.clone())),
+    }
 }
 
-/// `failure_state`: 15 is seeding itself; 100 and 200 say on which side.
-fn failure(s: &Seeding) -> i32 {
-    if s.is_source { 115 } else { 215 }
+fn current_state(outcome: &SeedingOutcome) -> &'static str {
+    match outcome {
+        SeedingOutcome::Running => "SEEDING",
+        SeedingOutcome::Completed => "COMPLETED",
+        SeedingOutcome::Failed(_) => "FAILED",
+    }
 }
 
 /// UTC in ticks, of nanoseconds since 1970.

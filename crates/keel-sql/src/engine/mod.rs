@@ -407,6 +407,9 @@ impl Engine {
             flags.push(flag);
             flags.sort_unstable();
         }
+        if let Some(hadr) = self.hadr() {
+            hadr.trace_flags(&flags);
+        }
         if flag == TRACE_NO_CHECKPOINTS {
             self.instance.hold_checkpoints(on);
         }

@@ -79,6 +79,9 @@ pub trait Hadr: Send + Sync {
     /// Uses a join token: this instance and those that its issuer knows trust each other from now on.
     fn use_invitation(&self, token: &str, url: &str) -> Result<()>;
 
+    /// The global trace flags are these now (1462, 9592 and 9567 are about compression).
+    fn trace_flags(&self, flags: &[i32]);
+
     /// A database was dropped here; it was in no group.
     fn database_dropped(&self, name: &str);
 

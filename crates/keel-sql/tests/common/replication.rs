@@ -286,6 +286,8 @@ impl Hadr for Fake {
         if token.starts_with("token") { Ok(()) } else { Err(errors::bad_join_token()) }
     }
 
+    fn trace_flags(&self, _flags: &[i32]) {}
+
     fn database_dropped(&self, _name: &str) {}
 
     fn make_certificate(&self, subject: &str, start: i64, expiry: i64) -> Result<MadeCertificate> {
