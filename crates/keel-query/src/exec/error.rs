@@ -26,6 +26,15 @@ pub fn txn_error(e: &TxnError, session_id: u32) -> Error {
                 "The log for the database is not available. Check the error log for related messages: {why}"
             ),
         ),
+        TxnError::RoleChanged(_) => SqlError::new(
+            3906,
+            16,
+            2,
+            "Failed to update the database because the database is read-only: this replica is not the primary.",
+        ),
+        TxnError::InDoubt(why) => {
+            SqlError::new(9001, 21, 5, format!("The outcome of the transaction is in doubt: {why}"))
+        }
         TxnError::OutOfMemory => errors::out_of_memory(),
         TxnError::Corrupt(what) => SqlError::new(
             824,

@@ -21,7 +21,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use keel_group::{Certificate, Compression, EndpointConfig, EndpointState, Groups, GroupsOptions, Host, JoinToken};
+use keel_group::{
+    Certificate, Compression, EndpointConfig, EndpointState, Groups, GroupsOptions, Host, JoinToken,
+};
 use keel_sql::Engine;
 use keel_sql::hadr::{
     self, Caller, CertificateFacts, EndpointAddress, EndpointSpec, Hadr, HadrCommand, HadrState, HealthEvent,

@@ -2,10 +2,10 @@
 
 use keel_cluster::{
     CopyStatus, DatabaseStatus, GroupStatus, InstanceId, OperationalState, ReplicaStatus, RoleStatus,
-    SeedState, SuspendReason, SynchronizationState,
+    SuspendReason, SynchronizationState,
 };
-use keel_group::{GroupsState, SeedingOutcome, SeedingState};
 use keel_group::state::{CopyState, PeerState};
+use keel_group::{GroupsState, SeedingOutcome, SeedingState};
 use keel_sql::Engine;
 use keel_sql::hadr::state::{DatabaseCounters, ListenerState};
 use keel_sql::hadr::{
