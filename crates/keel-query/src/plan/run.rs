@@ -38,17 +38,19 @@ pub struct Plan {
 /// that went to and fro between cores would cost more than the statements that they run.
 #[derive(Default)]
 pub(crate) struct Pool {
-    #[allow(clippy::vec_box, reason = "a state is moved twice per execution and is large")]
-    parts: [CachePadded<Mutex<Vec<Box<State>>>>; POOL_PARTS],
+    parts: [CachePadded<Part>; POOL_PARTS],
 }
 
+#[allow(clippy::vec_box, reason = "a state is moved twice per execution and is large")]
+type Part = Mutex<Vec<Box<State>>>;
+
 impl Pool {
-    fn part(&self) -> &Mutex<Vec<Box<State>>> {
+    fn part(&self) -> &Part {
         static THREADS: AtomicUsize = AtomicUsize::new(0);
         thread_local! {
-            static PART: usize = THREADS.fetch_add(1, Ordering::Relaxed) % POOL_PARTS;
+            static NUMBER: usize = THREADS.fetch_add(1, Ordering::Relaxed) % POOL_PARTS;
         }
-        &self.parts[PART.with(|part| *part)]
+        &self.parts[NUMBER.with(|number| *number)]
     }
 
     fn take(&self) -> Option<Box<State>> {

@@ -195,14 +195,14 @@ fn no_column(name: &str) -> Box<SqlError> {
 
 /// Keeps what a plan has to say until the client can be told.
 #[derive(Default)]
-struct Messages(Vec<Box<SqlError>>);
+struct Messages(Vec<SqlError>);
 
 impl keel_query::RowSink for Messages {
     fn row(&mut self, _values: &[Value]) -> Result<()> {
         Ok(())
     }
     fn message(&mut self, message: &Box<SqlError>) {
-        self.0.push(message.clone());
+        self.0.push((**message).clone());
     }
 }
 
