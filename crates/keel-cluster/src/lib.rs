@@ -132,6 +132,9 @@ pub mod status;
 mod timing;
 mod view;
 
+#[cfg(test)]
+mod tests;
+
 pub use action::{Action, FenceReason, LeaveReason, LogEntry, LogEvent};
 pub use config::{
     AvailabilityMode, BackupPreference, ClusterType, DtcSupport, FailoverMode, GroupConfig, GroupDatabase,

@@ -1,0 +1,299 @@
+//! The gates that people see: who is waited for, when waiting ends, what commands answer. Two machines that hear each other
+//! at once; what the engine would answer is answered at once too, but for records, which become durable when the test says.
+
+use crate::*;
+use keel_base::{Epoch, Lsn};
+use std::collections::VecDeque;
+use std::time::Duration;
+use uuid::Uuid;
+
+const GROUP: GroupId = GroupId(Uuid::from_u128(1));
+const DATABASE: GroupDatabaseId = GroupDatabaseId(Uuid::from_u128(2));
+
+fn instance(i: usize) -> InstanceId {
+    InstanceId(Uuid::from_u128(100 + i as u128))
+}
+
+fn replica(i: usize) -> ReplicaId {
+    ReplicaId(Uuid::from_u128(200 + i as u128))
+}
+
+struct Pair {
+    nodes: Vec<Node>,
+    now: Duration,
+    /// Records are not written while this is set.
+    disk_stalls: bool,
+    waiting: Vec<(usize, u64)>,
+    ends: [Lsn; 2],
+    /// Everything done, without messages.
+    done: Vec<(usize, Action)>,
+    cut: bool,
+}
+
+impl Pair {
+    fn new(required: u8) -> Pair {
+        let node = |i: usize| {
+            let me = Identity { instance: instance(i), server_name: format!("N{i}") };
+            Node::new(me, Vec::new(), i as u64 + 1, Duration::ZERO)
+        };
+        let mut pair = Pair {
+            nodes: vec![node(0), node(1)],
+            now: Duration::from_secs(1),
+            disk_stalls: false,
+            waiting: Vec::new(),
+            ends: [Lsn::ZERO; 2],
+            done: Vec::new(),
+            cut: false,
+        };
+        let options = GroupOptions { required_synchronized_secondaries: required, ..GroupOptions::default() };
+        let mut config = GroupConfig::new(GROUP, "AG", options);
+        for i in 0..2 {
+            let url = format!("TCP://n{i}:5022");
+            let options = ReplicaOptions::new(url, AvailabilityMode::Synchronous, FailoverMode::Manual);
+            config.replicas.push(Replica::new(replica(i), format!("n{i}"), options));
+        }
+        config.databases.push(GroupDatabase::new(DATABASE, "db", 7));
+        pair.command(0, 1, Command::CreateGroup { config: Box::new(config), log_epoch: Epoch(1) });
+        pair.event(0, Event::DatabaseOpened { database: DATABASE, facts: pair.facts(0) });
+        pair.command(1, 2, Command::Join { name: "ag".into() });
+        pair
+    }
+
+    fn facts(&self, i: usize) -> LogFacts {
+        let history = vec![(Epoch(1), Lsn::ZERO)];
+        LogFacts { history, end: self.ends[i], agreed: Lsn::ZERO, floor: Lsn::ZERO }
+    }
+
+    fn connect(&mut self) {
+        for i in 0..2 {
+            self.event(i, Event::Connected { peer: instance(1 - i), name: format!("N{}", 1 - i) });
+        }
+        self.pass(1);
+        self.event(1, Event::DatabaseOpened { database: DATABASE, facts: self.facts(1) });
+        self.pass(2);
+    }
+
+    fn command(&mut self, i: usize, id: u64, command: Command) {
+        self.event(i, Event::Command { id: CommandId(id), command });
+    }
+
+    fn event(&mut self, i: usize, event: Event) {
+        let mut queue = VecDeque::from([(i, event)]);
+        while let Some((i, event)) = queue.pop_front() {
+            let actions = self.nodes[i].step(self.now, event);
+            self.carry_out(i, actions, &mut queue);
+        }
+    }
+
+    /// Lets seconds pass, tick by tick.
+    fn pass(&mut self, seconds: u64) {
+        for _ in 0..seconds * 10 {
+            self.now += Duration::from_millis(100);
+            for i in 0..2 {
+                let actions = self.nodes[i].tick(self.now);
+                let mut queue = VecDeque::new();
+                self.carry_out(i, actions, &mut queue);
+                while let Some((i, event)) = queue.pop_front() {
+                    let actions = self.nodes[i].step(self.now, event);
+                    self.carry_out(i, actions, &mut queue);
+                }
+            }
+        }
+    }
+
+    fn carry_out(&mut self, i: usize, actions: Vec<Action>, queue: &mut VecDeque<(usize, Event)>) {
+        for action in actions {
+            match &action {
+                Action::Send { msg, .. } if !self.cut => {
+                    let msg = Msg::decode(&msg.encode()).unwrap();
+                    queue.push_back((1 - i, Event::Message { peer: instance(i), msg }));
+                    continue;
+                }
+                Action::Persist { revision, record, .. } => {
+                    assert_eq!(GroupRecord::decode(&record.encode()).unwrap(), **record);
+                    if self.disk_stalls {
+                        self.waiting.push((i, *revision));
+                    } else {
+                        queue.push_back((i, Event::Persisted { group: GROUP, revision: *revision }));
+                    }
+                }
+                Action::Promote { epoch, .. } => {
+                    let databases = vec![(DATABASE, self.facts(i))];
+                    queue.push_back((i, Event::Promoted { group: GROUP, epoch: *epoch, databases }));
+                }
+                Action::Demote { .. } => queue.push_back((i, Event::Demoted { group: GROUP })),
+                Action::Inspect { session, .. } => {
+                    let facts = self.facts(i);
+                    queue.push_back((i, Event::Inspected { database: DATABASE, session: *session, facts }));
+                }
+                Action::Drain { .. } => {
+                    let ends = vec![(DATABASE, self.ends[i])];
+                    queue.push_back((i, Event::Drained { group: GROUP, ends }));
+                }
+                _ => {}
+            }
+            self.done.push((i, action));
+        }
+    }
+
+    /// The stalled disk writes what it was given.
+    fn disk_goes_on(&mut self) {
+        self.disk_stalls = false;
+        for (i, revision) in std::mem::take(&mut self.waiting) {
+            self.event(i, Event::Persisted { group: GROUP, revision });
+        }
+    }
+
+    fn write(&mut self, end: u64) {
+        self.ends[0] = Lsn(end);
+        self.event(0, Event::Hardened { database: DATABASE, lsn: Lsn(end) });
+    }
+
+    /// The secondary has hardened and says so.
+    fn follow(&mut self, end: u64) {
+        self.ends[1] = Lsn(end);
+        let session = self.done.iter().rev().find_map(|(i, action)| match action {
+            Action::Receive { session, .. } if *i == 1 => Some(*session),
+            _ => None,
+        });
+        self.event(1, Event::Hardened { database: DATABASE, lsn: Lsn(end) });
+        let at = Lsn(end);
+        let positions = CopyPositions { received: at, hardened: at, applied: Lsn::ZERO };
+        let session = session.expect("the secondary receives");
+        self.event(0, Event::Acked { peer: instance(1), database: DATABASE, session, positions });
+    }
+
+    fn agreed(&self) -> u64 {
+        self.status(0).databases[0].agreed.0
+    }
+
+    fn status(&self, i: usize) -> GroupStatus {
+        self.nodes[i].status().remove(0)
+    }
+
+    fn answer(&self, id: u64) -> Option<Result<(), CommandError>> {
+        self.done.iter().find_map(|(_, action)| match action {
+            Action::Reply { command, result } if *command == CommandId(id) => Some(result.clone()),
+            _ => None,
+        })
+    }
+}
+
+#[test]
+fn a_commit_waits_for_the_synchronized_secondary() {
+    let mut pair = Pair::new(0);
+    pair.write(10);
+    assert_eq!(pair.agreed(), 10, "nobody is there to be waited for");
+    pair.connect();
+    assert_eq!(pair.answer(2), Some(Ok(())));
+    assert_eq!(pair.status(0).databases[0].copies[0].state, SynchronizationState::Synchronizing);
+    pair.follow(10);
+    assert_eq!(pair.status(0).databases[0].copies[0].state, SynchronizationState::Synchronized);
+    assert_eq!(pair.status(0).health, Health::Healthy);
+    pair.write(20);
+    assert_eq!(pair.agreed(), 10);
+    assert_eq!(pair.status(0).databases[0].waited_for, [replica(1)]);
+    pair.follow(20);
+    assert_eq!(pair.agreed(), 20);
+}
+
+#[test]
+fn waiting_ends_only_when_the_removal_is_durable() {
+    let mut pair = Pair::new(0);
+    pair.connect();
+    pair.write(10);
+    pair.disk_stalls = true;
+    pair.event(0, Event::Disconnected { peer: instance(1) });
+    pair.pass(1);
+    assert_eq!(pair.agreed(), 0);
+    pair.disk_goes_on();
+    assert_eq!(pair.agreed(), 10);
+}
+
+#[test]
+fn silence_ends_waiting_after_the_session_time_out() {
+    let mut pair = Pair::new(0);
+    pair.connect();
+    pair.cut = true;
+    pair.write(10);
+    pair.pass(9);
+    assert_eq!(pair.agreed(), 0);
+    pair.pass(2);
+    assert_eq!(pair.agreed(), 10);
+    assert!(pair.done.iter().any(|(i, a)| *i == 0 && *a == Action::Disconnect { peer: instance(1) }));
+}
+
+#[test]
+fn required_secondaries_hold_commits_up_and_say_so() {
+    let mut pair = Pair::new(1);
+    pair.write(10);
+    assert_eq!(pair.agreed(), 0);
+    let blocked = Some(Blocked::RequiredSecondaries { have: 0, need: 1 });
+    assert_eq!(pair.status(0).databases[0].blocked, blocked);
+    let options = Box::new(GroupOptions::default());
+    pair.command(0, 9, Command::SetOptions { group: GROUP, options });
+    pair.pass(1);
+    assert_eq!(pair.answer(9), Some(Ok(())));
+    assert_eq!(pair.agreed(), 10);
+}
+
+#[test]
+fn a_planned_failover_hands_the_role_over() {
+    let mut pair = Pair::new(0);
+    pair.connect();
+    pair.command(1, 9, Command::Failover { group: GROUP });
+    assert_eq!(pair.answer(9), Some(Ok(())));
+    assert_eq!(pair.status(1).role, RoleStatus::Primary);
+    assert_eq!(pair.status(0).role, RoleStatus::Secondary);
+}
+
+#[test]
+fn a_failover_with_something_unacknowledged_is_called_off() {
+    let mut pair = Pair::new(0);
+    pair.connect();
+    pair.write(10);
+    pair.command(1, 9, Command::Failover { group: GROUP });
+    assert_eq!(pair.answer(9), None);
+    pair.pass(3);
+    assert_eq!(pair.answer(9), Some(Err(CommandError::FailoverTimedOut)));
+    assert_eq!(pair.status(0).role, RoleStatus::Primary);
+    assert!(pair.done.iter().any(|(i, a)| *i == 0 && matches!(a, Action::Undrain { .. })));
+}
+
+#[test]
+fn a_forced_failover_suspends_the_other_copy_until_resume() {
+    let mut pair = Pair::new(0);
+    pair.connect();
+    for i in 0..2 {
+        pair.event(i, Event::Disconnected { peer: instance(1 - i) });
+    }
+    pair.command(1, 9, Command::Failover { group: GROUP });
+    assert_eq!(pair.answer(9), Some(Err(CommandError::PrimaryNotConnected)));
+    pair.command(1, 10, Command::ForceFailover { group: GROUP });
+    assert_eq!(pair.answer(10), Some(Ok(())));
+    for i in 0..2 {
+        pair.event(i, Event::Connected { peer: instance(1 - i), name: format!("N{}", 1 - i) });
+    }
+    pair.pass(3);
+    let old = pair.status(0);
+    assert_eq!((old.role, old.databases[0].suspended), (RoleStatus::Secondary, Some(SuspendReason::Partner)));
+    assert_eq!(old.databases[0].state, SynchronizationState::NotSynchronizing);
+    pair.command(0, 11, Command::Resume { database: DATABASE });
+    pair.pass(3);
+    assert_eq!(pair.status(0).databases[0].state, SynchronizationState::Synchronized);
+}
+
+#[test]
+fn a_suspended_copy_is_out_of_the_set_and_comes_back() {
+    let mut pair = Pair::new(0);
+    pair.connect();
+    pair.command(1, 9, Command::Suspend { database: DATABASE });
+    pair.write(10);
+    assert_eq!(pair.agreed(), 10);
+    assert_eq!(pair.status(0).health, Health::PartiallyHealthy);
+    pair.command(1, 10, Command::Resume { database: DATABASE });
+    pair.pass(2);
+    assert_eq!(pair.status(0).databases[0].copies[0].state, SynchronizationState::Synchronizing);
+    pair.follow(10);
+    assert_eq!(pair.status(0).databases[0].copies[0].state, SynchronizationState::Synchronized);
+}
