@@ -1,0 +1,277 @@
+//! An availability group over three processes, made by the script an administrator would run, and used by clients.
+
+#![allow(clippy::unwrap_used, reason = "a test: what fails should stop it")]
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+const KEEL: &str = env!("CARGO_BIN_EXE_keel");
+const PASSWORD: &str = "Keel-Test-1";
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/groups/three_replicas.sql");
+
+/// One instance, killed if the test fails before it stops it.
+struct Instance {
+    name: String,
+    data: PathBuf,
+    port: u16,
+    endpoint: u16,
+    child: Option<Child>,
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+impl Instance {
+    fn new(dir: &Path, number: usize) -> Instance {
+        let name = format!("NODE{number}");
+        let mut instance =
+            Instance { data: dir.join(&name), name, port: free_port(), endpoint: free_port(), child: None };
+        instance.start();
+        instance
+    }
+
+    fn start(&mut self) {
+        let listen = format!("127.0.0.1:{}", self.port);
+        let mut command = Command::new(KEEL);
+        command.args(["serve", "--quiet", "--listen", &listen, "--max-server-memory", "192"]);
+        command.args(["--server-name", &self.name, "--data"]).arg(&self.data);
+        command.env("MSSQL_SA_PASSWORD", PASSWORD).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mut ready = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
+        assert!(ready.starts_with("keel: ready for connections"), "{ready}");
+        self.child = Some(child);
+    }
+
+    fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+
+    fn stop(&mut self) {
+        let mut child = self.child.take().unwrap();
+        let pid = libc::pid_t::try_from(child.id()).unwrap();
+        // SAFETY: the process is our child and has not been waited for.
+        unsafe { libc::kill(pid, libc::SIGTERM) };
+        assert!(child.wait().unwrap().success());
+    }
+
+    fn server(&self) -> String {
+        format!("127.0.0.1,{}", self.port)
+    }
+
+    fn sql(&self, more: &[&str]) -> Output {
+        let mut command = Command::new(KEEL);
+        command.args(["sql", "-S", &self.server(), "-P", PASSWORD, "-C", "-W", "-b"]).args(more);
+        command.output().unwrap()
+    }
+
+    /// The first value of a query.
+    fn value(&self, query: &str) -> String {
+        let query = format!("SET NOCOUNT ON; {query}");
+        let output = self.sql(&["--csv", "-h", "-1", "-Q", &query]);
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    fn run(&self, text: &str) {
+        let output = self.sql(&["-Q", text]);
+        assert!(
+            output.status.success(),
+            "{} on {}: {}",
+            text,
+            self.name,
+            String::from_utf8_lossy(&output.stdout)
+        );
+    }
+
+    /// Asks until the answer is the wanted one.
+    fn until(&self, query: &str, wanted: &str) {
+        let mut last = String::new();
+        for _ in 0..150 {
+            last = self.value(query);
+            if last == wanted {
+                return;
+            }
+            // The pause is the server's: no client sleeps.
+            let _ = self.sql(&["-Q", "WAITFOR DELAY '00:00:00.100'"]);
+        }
+        panic!("{} on {} stayed {last:?}, wanted {wanted:?}\n{}", query, self.name, self.log());
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.data.join("log/errorlog")).unwrap_or_default()
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+struct Group {
+    dir: PathBuf,
+    nodes: Vec<Instance>,
+}
+
+impl Group {
+    fn new(test: &str) -> Group {
+        let dir = std::env::temp_dir().join(format!("keel-groups-{test}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&dir);
+        std::fs::create_dir_all(&dir).unwrap();
+        let nodes = (1..=3).map(|n| Instance::new(&dir, n)).collect();
+        Group { dir, nodes }
+    }
+
+    fn script(&self) -> Output {
+        let mut variables = vec![
+            format!("Password={PASSWORD}"),
+            format!("CertDir={}", self.dir.display()),
+            "Group=ag1".to_owned(),
+            "Database=shop".to_owned(),
+        ];
+        for (i, node) in self.nodes.iter().enumerate() {
+            let n = i + 1;
+            variables.push(format!("Server{n}={}", node.server()));
+            variables.push(format!("Name{n}={}", node.name));
+            variables.push(format!("Url{n}=TCP://127.0.0.1:{}", node.endpoint));
+            variables.push(format!("Port{n}={}", node.endpoint));
+            variables.push(format!("Route{n}=TCP://127.0.0.1:{}", node.port));
+        }
+        let mut arguments = vec!["-i", SCRIPT];
+        for variable in &variables {
+            arguments.extend(["-v", variable]);
+        }
+        self.nodes[0].sql(&arguments)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.nodes.clear();
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+#[test]
+fn a_script_makes_the_group_and_clients_use_it() {
+    let mut group = Group::new("script");
+    let made = group.script();
+    let said = String::from_utf8_lossy(&made.stdout).into_owned() + &String::from_utf8_lossy(&made.stderr);
+    assert!(made.status.success(), "{said}\n{}\n{}", group.nodes[0].log(), group.nodes[1].log());
+    assert!(said.contains("The availability group is ready."), "{said}");
+    assert!(said.contains("refused with 3906"), "{said}");
+    // Everything looks before it makes: a second run finds it all.
+    let again = group.script();
+    assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stdout));
+
+    let [one, two, three] = &mut group.nodes[..] else { unreachable!("three were made") };
+    // Read-only intent is sent to a secondary, in turns.
+    let read_only = |node: &Instance| {
+        let output = node.sql(&[
+            "-K",
+            "ReadOnly",
+            "-d",
+            "shop",
+            "--csv",
+            "-h",
+            "-1",
+            "-Q",
+            "SET NOCOUNT ON; SELECT @@SERVERNAME",
+        ]);
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    let mut readers = [read_only(one), read_only(one)];
+    readers.sort();
+    assert_eq!(readers, ["NODE2", "NODE3"]);
+    // Without intent the third takes nobody.
+    let refused = three.sql(&["-d", "shop", "-Q", "SELECT 1"]);
+    let refused =
+        String::from_utf8_lossy(&refused.stdout).into_owned() + &String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.contains("978"), "{refused}");
+    // A client's own write, read elsewhere.
+    let lsn = one.value(
+        "USE shop; INSERT dbo.orders (customer, amount) VALUES (N'me', 1); SELECT sys.fn_keel_commit_lsn()",
+    );
+    let lsn = lsn.lines().last().unwrap_or_default().to_owned();
+    let seen = two.value(&format!(
+        "USE shop; DECLARE @late int; EXEC @late = sys.sp_keel_wait_for_lsn @lsn = {lsn}; \
+         SELECT CONCAT(@late, ' ', COUNT(*)) FROM dbo.orders WHERE customer = N'me'"
+    ));
+    assert!(seen.ends_with("0 1"), "{seen:?} for {lsn}");
+
+    // A planned failover: the second takes over, the first follows.
+    two.run("ALTER AVAILABILITY GROUP ag1 FAILOVER");
+    two.until("SELECT sys.fn_hadr_is_primary_replica('shop')", "1");
+    two.run("INSERT shop.dbo.orders (customer, amount) VALUES (N'after failover', 2)");
+    one.until("SELECT sys.fn_hadr_is_primary_replica('shop')", "0");
+    two.until(
+        "SELECT COUNT(*) FROM sys.dm_hadr_database_replica_states WHERE synchronization_state = 2",
+        "3",
+    );
+
+    // The primary dies; the third is forced, and nothing that was committed is lost.
+    two.kill();
+    three.run("ALTER AVAILABILITY GROUP ag1 FORCE_FAILOVER_ALLOW_DATA_LOSS");
+    three.until("SELECT sys.fn_hadr_is_primary_replica('shop')", "1");
+    assert_eq!(
+        three.value("SELECT COUNT(*) FROM shop.dbo.orders WHERE customer IN (N'me', N'after failover')"),
+        "2"
+    );
+    two.start();
+    for node in [&*one, &*two] {
+        node.until("SELECT COUNT(*) FROM sys.dm_hadr_database_replica_states WHERE is_local = 1 AND is_suspended = 1", "1");
+        node.run("ALTER DATABASE shop SET HADR RESUME");
+    }
+    three.until(
+        "SELECT COUNT(*) FROM sys.dm_hadr_database_replica_states WHERE synchronization_state = 2",
+        "3",
+    );
+
+    group.nodes.iter_mut().for_each(Instance::stop);
+}
+
+#[test]
+fn three_commands_make_a_group() {
+    let mut group = Group::new("commands");
+    let keel = |more: &[&str], node: &Instance| {
+        let mut command = Command::new(KEEL);
+        command.args(more).args(["-S", &node.server(), "-P", PASSWORD, "-C"]);
+        let output = command.output().unwrap();
+        let said =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{more:?}: {said}");
+        said
+    };
+    let [one, two, three] = &group.nodes[..] else { unreachable!("three were made") };
+    let endpoint = |node: &Instance| format!("127.0.0.1:{}", node.endpoint);
+    let said = keel(&["init", "--endpoint", &endpoint(one)], one);
+    let token = said.lines().find(|l| l.starts_with("keel://")).unwrap().trim().to_owned();
+    for node in [two, three] {
+        keel(&["join", &token, "--endpoint", &endpoint(node)], node);
+    }
+    one.run("CREATE DATABASE shop");
+    one.run("CREATE TABLE shop.dbo.t (a int PRIMARY KEY); INSERT shop.dbo.t VALUES (42)");
+    let members = [two.server(), three.server()];
+    keel(
+        &["group", "create", "ag2", "--database", "shop", "--member", &members[0], "--member", &members[1]],
+        one,
+    );
+    one.until(
+        "SELECT COUNT(*) FROM sys.dm_hadr_database_replica_states WHERE synchronization_state = 2",
+        "3",
+    );
+    for node in [two, three] {
+        node.until("SELECT a FROM shop.dbo.t", "42");
+    }
+    group.nodes.iter_mut().for_each(Instance::stop);
+}
