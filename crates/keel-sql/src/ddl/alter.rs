@@ -48,7 +48,7 @@ impl Runner<'_> {
             }
             // Trees are rewritten by every checkpoint; options of storage are accepted.
             AlterTableAction::Rebuild { .. } | AlterTableAction::Set { .. } => Ok(()),
-            AlterTableAction::Switch { .. } => Err(errors::not_supported("ALTER TABLE … SWITCH")),
+            AlterTableAction::Switch { target } => self.switch_tables(program, &table, target),
         }
     }
 

@@ -16,6 +16,7 @@ mod module;
 mod object;
 mod security;
 mod storage;
+mod switch;
 mod table;
 
 pub use storage::read_all;
