@@ -29,6 +29,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use keel_base::Lsn;
 
 use crate::base;
+use crate::delta::heap_bytes;
 use crate::txn::TxnStatus;
 
 /// What a version does to the row.
@@ -83,7 +84,7 @@ impl Version {
 
     /// Bytes that a version with `len` bytes of data takes, for accounting.
     pub(crate) fn footprint(&self) -> usize {
-        size_of::<Version>() + self.len as usize
+        heap_bytes(size_of::<Version>() + self.len as usize)
     }
 
     #[inline]

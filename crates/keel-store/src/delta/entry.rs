@@ -13,6 +13,7 @@ use keel_base::{Lsn, TxnId};
 use parking_lot::Mutex;
 
 use super::evict::Eviction;
+use super::memory::heap_bytes;
 use crate::snapshot::{PruneView, Registry};
 use crate::txn::TxnStatus;
 use crate::version::{NewStamp, Stamp, Version, VersionKind, VersionRef};
@@ -116,7 +117,7 @@ impl Entry {
 
     /// Bytes of the entry without its versions, with what the map needs for it.
     pub(crate) fn footprint(&self) -> usize {
-        size_of::<Entry>() + self.key_len as usize + MAP_BYTES_PER_ENTRY
+        heap_bytes(size_of::<Entry>() + self.key_len as usize) + MAP_BYTES_PER_ENTRY
     }
 
     /// Asks the cache for the newest version.

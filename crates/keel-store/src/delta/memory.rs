@@ -44,6 +44,14 @@ impl MemoryAccount {
     }
 }
 
+/// What an allocation of `bytes` takes of the heap: the allocator's word before it, rounded up.
+#[inline]
+pub(crate) fn heap_bytes(bytes: usize) -> usize {
+    const WORD: usize = 8;
+    const UNIT: usize = 16;
+    (bytes + WORD).next_multiple_of(UNIT)
+}
+
 #[inline]
 fn shard_of_thread() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);

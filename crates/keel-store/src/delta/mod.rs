@@ -34,6 +34,7 @@ use keel_base::{Lsn, TreeId, TxnId};
 pub(crate) use directory::Directory;
 pub(crate) use entry::{Entry, Rule, Seen};
 pub use memory::MemoryAccount;
+pub(crate) use memory::heap_bytes;
 
 use crate::row::patch::{self, Patch, PatchBuilder};
 use crate::snapshot::Registry;
