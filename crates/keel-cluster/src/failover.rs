@@ -343,12 +343,14 @@ impl Group {
         cx.send(peer, Msg::TakeOverRefused { group, error });
     }
 
-    /// In the recorded set of every database, and receiving.
+    /// A member that has this epoch on disk, in the recorded set of every database, and receiving.
     fn is_ready_target(&self, target: ReplicaId) -> bool {
         let feeding = |db: &crate::group::Database| {
             db.followers.get(&target).is_some_and(|f| f.sending_session().is_some())
         };
-        self.both_synchronous(target)
+        let promised = self.shown.get(&target).is_some_and(|s| s.epoch == self.config.stamp.epoch);
+        promised
+            && self.both_synchronous(target)
             && self.config.is_failover_ready(target)
             && self.store.durable.is_failover_ready(target)
             && self.members().iter().all(|id| feeding(&self.databases[id]))
