@@ -4,9 +4,10 @@
 //! cut: headers of whole segments are wiped from the last one down, then the blocks behind the cut in the segment that
 //! stays, the first of them last. No wiped block can come back by chance, because a chain has no holes.
 
+use crate::appender::Group;
 use crate::block::SECTOR_BYTES;
 use crate::error::LogError;
-use crate::log::{Group, Log};
+use crate::log::Log;
 use crate::segment::{SEGMENT_HEADER_BYTES, Segment};
 use keel_base::Lsn;
 use std::io;

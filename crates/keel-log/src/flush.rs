@@ -4,9 +4,10 @@
 //! writes. When it is done it hands the lead to one waiter that needs another flush (woken first, because the disk is
 //! idle until it runs) and wakes the rest of those that are hardened. Nobody is woken for nothing.
 
+use crate::appender::Group;
 use crate::block::{self, HEADER_BYTES};
 use crate::error::LogError;
-use crate::log::{Group, LiveSegment, Log, MARK_EVERY_BYTES, SealedBlock, Shared};
+use crate::log::{LiveSegment, Log, MARK_EVERY_BYTES, SealedBlock, Shared};
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use keel_base::{Epoch, Lsn};
 use std::io;

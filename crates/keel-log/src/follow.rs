@@ -8,9 +8,10 @@
 //! A follower's log may end inside an append. If the writer goes away there, the next writer begins a new append without
 //! the continuing flag, and readers drop the unfinished bytes.
 
+use crate::appender::PlannedBlock;
 use crate::block::{self, FLAG_CONTINUES, FLAG_UNFINISHED, Header};
 use crate::error::LogError;
-use crate::log::{Log, PlannedBlock};
+use crate::log::Log;
 use crate::segment::{SEGMENT_HEADER_BYTES, TAIL_BYTES_MIN};
 use keel_base::{Epoch, Lsn};
 use std::sync::atomic::Ordering;

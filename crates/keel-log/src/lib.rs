@@ -49,6 +49,7 @@
 //! [`Log::provision`] when the [hook](Log::set_provision_hook) asks.
 
 mod aligned;
+mod appender;
 pub mod block;
 mod cut;
 mod error;

@@ -27,9 +27,10 @@
 //! What was read may have been in the system's cache only, so the files are synced before anything is called hardened.
 //! Headers of segments that were entered by a lost group are wiped, so that they cannot be taken for later ones.
 
+use crate::appender::Appender;
 use crate::block::{self, Header, SECTOR_BYTES};
 use crate::error::LogError;
-use crate::log::{Appender, LiveSegment, Log, LogOptions, MARK_EVERY_BYTES, Slots, Start, random_u32};
+use crate::log::{LiveSegment, Log, LogOptions, MARK_EVERY_BYTES, Slots, Start, random_u32};
 use crate::scan::Window;
 use crate::segment::{self, SEGMENT_HEADER_BYTES, Segment, SegmentHeader, TAIL_BYTES_MIN};
 use keel_base::env::Env;
