@@ -75,6 +75,7 @@ impl Log {
         shared.written.store(at.0, Ordering::Release);
         shared.appended.store(at.0, Ordering::Release);
         shared.epochs.lock().retain(|epoch| epoch.1 < at);
+        shared.borders.lock().retain(|border| *border <= at);
         shared.cuts.fetch_add(1, Ordering::AcqRel);
         Ok(())
     }

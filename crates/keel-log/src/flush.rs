@@ -206,7 +206,8 @@ impl Shared {
         self.written.store(end.0, Ordering::Release);
         sync(&group)?;
         self.note_places(&group);
-        if self.agreed.load(Ordering::Relaxed) != u64::MAX {
+        let whole = group.blocks.last().is_some_and(|last| last.flags & block::FLAG_UNFINISHED == 0);
+        if whole && self.agreed.load(Ordering::Relaxed) != u64::MAX {
             self.note_border(end);
         }
         let before = self.hardened.swap(end.0, Ordering::AcqRel);

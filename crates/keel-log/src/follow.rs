@@ -121,8 +121,8 @@ impl Log {
         Lsn(self.shared.agreed.load(Ordering::Acquire))
     }
 
-    /// The last position at or before `at` that is certainly the end of an append of this writer; known only for what was
-    /// flushed lately and while there was an [agreed](Log::set_agreed) point.
+    /// The last position at or before `at` that is certainly the end of an append; known only for what was flushed lately
+    /// and while there was an [agreed](Log::set_agreed) point.
     pub fn border_before(&self, at: Lsn) -> Option<Lsn> {
         if self.shared.agreed.load(Ordering::Acquire) == u64::MAX {
             return Some(at);

@@ -127,17 +127,22 @@ impl Database {
     /// Where a replay must begin that has everything up to `checkpoint`: before the first record of each stream that is
     /// open there, or was and has committed since; and not inside a group, which the agreed point may be.
     fn replay_must_begin(&self, checkpoint: Lsn) -> Lsn {
+        let before = Lsn(self.redo_start.load(Ordering::Acquire));
         let mut streams = self.follower.streams.lock();
         streams.retain(|_, stream| stream.committed.is_none_or(|end| end > checkpoint));
         let first = streams.values().map(|stream| stream.first).min().unwrap_or(checkpoint);
         drop(streams);
-        let border = match (&self.log, self.role()) {
-            (Some(log), Role::Primary) => {
-                log.border_before(checkpoint).unwrap_or(Lsn(self.redo_start.load(Ordering::Acquire)))
-            }
+        let whole = match self.role() {
+            Role::Standalone => true,
+            Role::Primary => false,
+            // Redo stands between groups; a former primary is agreed up to anywhere.
+            Role::Secondary | Role::Resolving => checkpoint == self.follower.applied(),
+        };
+        let border = match &self.log {
+            Some(log) if !whole => log.border_before(checkpoint).unwrap_or(before),
             _ => checkpoint,
         };
-        first.min(border).max(Lsn(self.redo_start.load(Ordering::Acquire)))
+        first.min(border).max(before)
     }
 
     /// A seeded base tree that the log has caught up with is like any other.

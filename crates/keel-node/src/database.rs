@@ -302,8 +302,11 @@ impl Database {
         let log = Log::open(env, &log_dir(dir), log_options, from)?;
         let store = Store::new(base, &instance.memory);
         let end = if grouped { log.agreed().max(highest).min(log.hardened()) } else { log.hardened() };
-        // No reader comes before the end is reached, so replaced versions need not be kept.
-        store.advance_stable(end);
+        if !grouped {
+            // No reader comes before the end is reached, so replaced versions need not be kept. The end of what is agreed
+            // may lie inside a block, of which redo then takes nothing: there the stable point follows redo.
+            store.advance_stable(end);
+        }
         let follower = Follower::new(&store, end);
         let total_bytes = end.0 - redo_start.0.min(end.0);
         let mut report = |lsn: Lsn| {
@@ -311,9 +314,8 @@ impl Database {
         };
         let applier = recovery(instance, &log, &follower, redo_start, checkpoint)?;
         applier.run_to_end(&mut report)?;
-        // Rows of a checkpoint that was not cut short are all there, however little log is known to be agreed.
-        let in_base = if highest == checkpoint { checkpoint } else { redo_start };
-        follower.set_applied(applier.applied().max(in_base));
+        // Not the checkpoint: that may lie inside a group, and redo goes on between groups.
+        follower.set_applied(applier.applied().max(redo_start));
         let redo = if grouped {
             Some(Task::new(applier))
         } else {

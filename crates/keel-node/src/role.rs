@@ -357,7 +357,9 @@ impl Database {
             return Err(refused("the replica does not follow a primary now"));
         }
         let from = self.follower.applied();
-        let task = Task::new(recovery(self.instance(), self.durable_log()?, &self.follower, from, from)?);
+        let skip_until = from.max(self.positions().checkpoint);
+        let task =
+            Task::new(recovery(self.instance(), self.durable_log()?, &self.follower, from, skip_until)?);
         *redo = Some(Arc::clone(&task));
         Ok(task)
     }
@@ -390,8 +392,10 @@ impl Database {
     /// Whether readers may come. A copy that was seeded, or was killed while a checkpoint was half way, shows whole
     /// transactions only once redo has caught up with the newest row in its base tree.
     pub fn is_readable(&self) -> bool {
+        let root = self.store().base().root();
         !matches!(self.role(), Role::Secondary | Role::Resolving)
-            || self.follower.applied() >= self.store().base().root().highest_lsn()
+            || root.highest_lsn() == root.checkpoint_lsn()
+            || self.follower.applied() >= root.highest_lsn()
     }
 
     /// What is merged into the base tree, and so cannot be cut off any more.
@@ -463,9 +467,6 @@ impl Database {
         let task = Task::new(redo);
         task.applier().drain()?;
         *self.roles.redo.lock() = Some(task);
-        if self.floor() == positions.checkpoint {
-            self.follower.set_applied(self.follower.applied().max(positions.checkpoint));
-        }
         Ok(())
     }
 
