@@ -44,7 +44,8 @@ pub trait Host: Send + Sync {
     fn log(&self, entry: &LogEntry);
     /// The same for what the machine does not decide: lost connections, seeding.
     fn note(&self, database: Option<GroupDatabaseId>, text: &str);
-    /// A database is to be seeded under this name: where to make it. A standalone database of that name, or the place taken
+    /// A database is to be seeded under this name: where to make it. An older copy of the same group database, which the
+    /// groups have let go of, is to be removed first. A standalone database of that name, or the place taken
     /// otherwise, is an error told in words.
     fn place(&self, name: &str) -> Result<Place, String>;
     /// The seeded database is whole and open, in no role yet.

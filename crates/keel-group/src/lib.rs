@@ -13,7 +13,8 @@
 //!
 //! ## Threads
 //! Per peer one reader and one sender, whatever the number of databases; per instance a heartbeat, a keeper, a writer of
-//! group records, two workers for what takes long, and one that accepts. The way of a commit on a synchronous secondary
+//! group records, two workers for what takes long, and one that accepts. A seeding has one for each stream at the
+//! source and one at the target, while it runs. The way of a commit on a synchronous secondary
 //! crosses threads three times: session (as flush leader) → the peer's reader, which hardens and acknowledges → the
 //! primary's reader → session.
 //!
