@@ -145,6 +145,15 @@ impl Default for BindOptions {
 
 /// The surroundings of a statement being compiled.
 pub trait BindScope {
+    /// What [`BindScope::object`] has just found is read by the statement (or by a module it names: see
+    /// [`BindScope::enter_module`]); what is only changed is not.
+    fn note_read(&self, object: &ObjectRef) {
+        let _ = object;
+    }
+    /// The text of a view or inline function follows, until [`BindScope::leave_module`].
+    fn enter_module(&self) {}
+    /// It has ended.
+    fn leave_module(&self) {}
     /// Settings.
     fn options(&self) -> BindOptions {
         BindOptions::default()

@@ -126,6 +126,8 @@ fn ensure_sa(engine: &Engine, passwords: &Passwords, log: &ErrorLog) -> Result<(
         default_language: "us_english".to_owned(),
         sysadmin: true,
         created: 0,
+        roles: Vec::new(),
+        permissions: Vec::new(),
     };
     engine.put_login(sa).map_err(|e| anyhow!("the login sa could not be made: {e}"))?;
     if given.is_some() {

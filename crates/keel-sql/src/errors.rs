@@ -252,6 +252,46 @@ errors! {
     undescribed_temporary_in(statement, procedure) = 11525, 16, 1, "The metadata could not be determined because statement '{statement}' in procedure '{procedure}' uses a temp table.";
     /// Metadata of a statement over a temporary table.
     undescribed_temporary(statement) = 11526, 16, 1, "The metadata could not be determined because statement '{statement}' uses a temp table.";
+    /// No permission on an object.
+    permission_denied(permission, object, database, schema) = 229, 14, 5, "The {permission} permission was denied on the object '{object}', database '{database}', schema '{schema}'.";
+    /// No permission in a database.
+    database_permission_denied(permission, database) = 262, 14, 1, "{permission} permission denied in database '{database}'.";
+    /// No permission on the instance.
+    server_permission_denied(permission) = 300, 14, 1, "{permission} permission was denied on object 'server', database 'master'.";
+    /// No user for the login.
+    no_access(login, database) = 916, 14, 1, "The server principal \"{login}\" is not able to access the database \"{database}\" under the current security context.";
+    /// A principal that cannot be altered.
+    cannot_alter_principal(verb, kind, name) = 15151, 16, 1, "Cannot {verb} the {kind} '{name}', because it does not exist or you do not have permission.";
+    /// A principal that is there already.
+    principal_exists(name) = 15023, 16, 1, "User, group, or role '{name}' already exists in the current database.";
+    /// A login that is not there.
+    not_a_login(name) = 15007, 16, 1, "'{name}' is not a valid login or you do not have permission.";
+    /// A login with a user of another name.
+    login_has_user() = 15063, 16, 1, "The login already has an account under a different user name.";
+    /// A special principal.
+    special_principal(name) = 15405, 16, 1, "Cannot use the special principal '{name}'.";
+    /// EXECUTE AS USER of nobody.
+    cannot_execute_as_user(name) = 15517, 16, 1, "Cannot execute as the database principal because the principal \"{name}\" does not exist, this type of principal cannot be impersonated, or you do not have permission.";
+    /// EXECUTE AS LOGIN of nobody.
+    cannot_execute_as_login(name) = 15406, 16, 1, "Cannot execute as the server principal because the principal \"{name}\" does not exist, this type of principal cannot be impersonated, or you do not have permission.";
+    /// A role with members cannot go.
+    role_has_members() = 15144, 16, 1, "The role has members. It must be empty before it can be dropped.";
+    /// A principal that owns a schema cannot go.
+    principal_owns_schema() = 15138, 16, 1, "The database principal owns a schema in the database, and cannot be dropped.";
+    /// GRANT to those who need none.
+    grant_to_special() = 4617, 16, 1, "Cannot grant, deny or revoke permissions to or from special roles.";
+    /// GRANT to oneself or dbo.
+    grant_to_owner() = 15403, 16, 1, "Cannot grant, deny, or revoke permissions to sa, dbo, entity owner, information_schema, sys, or yourself.";
+    /// A permission that the class does not have.
+    permission_class() = 102, 15, 1, "Incorrect permission for the class of securable.";
+    /// GRANT by somebody who may not.
+    grantor_without_permission() = 4613, 16, 1, "Grantor does not have GRANT permission.";
+    /// ALTER DATABASE.
+    cannot_alter_database(name) = 5011, 14, 9, "User does not have permission to alter database '{name}', the database does not exist, or the database is not in a state that allows access checks.";
+    /// KILL.
+    cannot_kill() = 6102, 14, 1, "User does not have permission to use the KILL statement.";
+    /// DBCC.
+    cannot_dbcc(user, command) = 2571, 14, 3, "User '{user}' does not have permission to run DBCC {command}.";
     /// Cancelled statement.
     cancelled() = 3617, 16, 1, "The query was cancelled.";
     /// Unknown SET language and the like.

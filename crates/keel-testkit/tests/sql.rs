@@ -52,3 +52,8 @@ fn isolation() {
 fn restart() {
     area("restart");
 }
+
+#[test]
+fn security() {
+    area("security");
+}

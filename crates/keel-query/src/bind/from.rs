@@ -160,6 +160,7 @@ impl Binder<'_> {
             }
         }
         let object = self.lookup(name)?;
+        self.scope.note_read(&object);
         match object {
             ObjectRef::Table(table) => {
                 let hints = self.hints(hints, Some(&table))?;
@@ -326,7 +327,9 @@ impl Binder<'_> {
             return Err(errors::invalid_object(&module.name));
         };
         let saved = std::mem::take(&mut self.ctes);
+        self.scope.enter_module();
         let result = self.nested(|b| b.select_statement_query(&query.select, None));
+        self.scope.leave_module();
         self.ctes = saved;
         result
     }
@@ -341,7 +344,9 @@ impl Binder<'_> {
         };
         let saved = std::mem::take(&mut self.ctes);
         self.parameters.push(HashMap::new());
+        self.scope.enter_module();
         let result = self.nested(|b| b.select_statement_query(&view.query.select, None));
+        self.scope.leave_module();
         self.parameters.pop();
         self.ctes = saved;
         let mut bound = result?;

@@ -39,6 +39,8 @@ impl Toy {
             default_language: "us_english".into(),
             sysadmin: true,
             created: 0,
+            roles: Vec::new(),
+            permissions: Vec::new(),
         };
         Toy { sa, next: AtomicU64::new(51) }
     }

@@ -18,11 +18,16 @@
 mod object;
 mod overlay;
 mod picture;
+mod principal;
 
 pub use object::{CatalogKey, CatalogObject, DatabaseSettings, SchemaDef, decode, encode, object_class};
 pub(crate) use overlay::apply_op;
 pub use overlay::{CatalogOp, Overlay};
 pub use picture::{Named, ObjectRef, Picture, fold, module_kind_code};
+pub use principal::{
+    FIRST_PRINCIPAL, FIXED_ROLES, FIXED_SERVER_ROLES, GUEST_USER, PERMISSIONS, PUBLIC, PermissionDef,
+    PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef, Token, Verdict, decide,
+};
 
 use keel_base::TreeId;
 

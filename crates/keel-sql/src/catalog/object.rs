@@ -2,6 +2,7 @@
 //!
 //! Key: class byte, then the id as four bytes big-endian. Row: JSON of the definition.
 
+use super::principal::PrincipalDef;
 use keel_query::catalog::{ModuleDef, SequenceDef, SynonymDef, TableDef, TypeDef};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -43,6 +44,8 @@ pub struct DatabaseSettings {
     pub flags: std::collections::BTreeMap<String, bool>,
     /// Create date, 100 ns ticks since 0001-01-01.
     pub created: i64,
+    /// `sid` of the login that owns it; sa's by default.
+    pub owner: Vec<u8>,
 }
 
 impl Default for DatabaseSettings {
@@ -59,6 +62,7 @@ impl Default for DatabaseSettings {
             collation: "SQL_Latin1_General_CP1_CI_AS".into(),
             flags: std::collections::BTreeMap::new(),
             created: 0,
+            owner: vec![1],
         }
     }
 }
@@ -97,6 +101,8 @@ pub mod object_class {
     pub const SEQUENCE: u8 = 6;
     /// Alias and table types.
     pub const TYPE: u8 = 7;
+    /// Users and roles.
+    pub const PRINCIPAL: u8 = 8;
     /// Reserved ends of counters: identity values by table id, see `engine::counters`.
     pub const COUNTER: u8 = 32;
     /// Reserved ends of sequences by object id.
@@ -132,6 +138,8 @@ pub enum CatalogObject {
     Sequence(Arc<SequenceDef>),
     /// A type.
     Type(Arc<TypeDef>),
+    /// A user or role.
+    Principal(Arc<PrincipalDef>),
 }
 
 impl CatalogObject {
@@ -146,6 +154,7 @@ impl CatalogObject {
             CatalogObject::Synonym(d) => (object_class::SYNONYM, d.object_id),
             CatalogObject::Sequence(d) => (object_class::SEQUENCE, d.object_id),
             CatalogObject::Type(d) => (object_class::TYPE, d.user_type_id),
+            CatalogObject::Principal(d) => (object_class::PRINCIPAL, d.principal_id),
         };
         CatalogKey { class, id }
     }
@@ -162,6 +171,7 @@ pub fn encode(object: &CatalogObject) -> Vec<u8> {
         CatalogObject::Synonym(d) => serde_json::to_vec(&**d),
         CatalogObject::Sequence(d) => serde_json::to_vec(&**d),
         CatalogObject::Type(d) => serde_json::to_vec(&**d),
+        CatalogObject::Principal(d) => serde_json::to_vec(&**d),
     };
     json.expect("definitions hold nothing that JSON cannot")
 }
@@ -176,6 +186,7 @@ pub fn decode(class: u8, json: &[u8]) -> Result<Option<CatalogObject>, serde_jso
         object_class::SYNONYM => CatalogObject::Synonym(serde_json::from_slice(json).map(Arc::new)?),
         object_class::SEQUENCE => CatalogObject::Sequence(serde_json::from_slice(json).map(Arc::new)?),
         object_class::TYPE => CatalogObject::Type(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::PRINCIPAL => CatalogObject::Principal(serde_json::from_slice(json).map(Arc::new)?),
         _ => return Ok(None),
     }))
 }

@@ -1,6 +1,7 @@
 //! An immutable picture of one database's objects, with the lookups that binders and system views need.
 
 use super::object::{CatalogKey, CatalogObject, DatabaseSettings, SchemaDef};
+use super::principal::PrincipalDef;
 use super::{DBO, GUEST, INFORMATION_SCHEMA, SYS};
 use hashbrown::HashMap;
 use keel_base::DatabaseId;
@@ -66,6 +67,7 @@ pub struct Picture {
     synonyms: BTreeMap<ObjectId, Arc<SynonymDef>>,
     sequences: BTreeMap<ObjectId, Arc<SequenceDef>>,
     types: BTreeMap<i32, Arc<TypeDef>>,
+    principals: BTreeMap<i32, Arc<PrincipalDef>>,
     names: HashMap<NameKey, (CatalogKey, ObjectId), foldhash::fast::RandomState>,
     type_names: HashMap<NameKey, i32, foldhash::fast::RandomState>,
     schema_names: HashMap<SmolStr, i32, foldhash::fast::RandomState>,
@@ -85,6 +87,7 @@ impl Picture {
             synonyms: BTreeMap::new(),
             sequences: BTreeMap::new(),
             types: BTreeMap::new(),
+            principals: BTreeMap::new(),
             names: HashMap::default(),
             type_names: HashMap::default(),
             schema_names: HashMap::default(),
@@ -140,6 +143,9 @@ impl Picture {
                 self.type_names.insert((d.schema_id, fold(&d.name)), d.user_type_id);
                 self.types.insert(d.user_type_id, d);
             }
+            CatalogObject::Principal(d) => {
+                self.principals.insert(d.principal_id, d);
+            }
         }
     }
 
@@ -179,8 +185,22 @@ impl Picture {
                     self.type_names.remove(&(d.schema_id, fold(&d.name)));
                 }
             }
+            class::PRINCIPAL => {
+                self.principals.remove(&key.id);
+            }
             _ => {}
         }
+    }
+
+    /// A user or role that is stored.
+    #[must_use]
+    pub fn stored_principal(&self, id: i32) -> Option<&Arc<PrincipalDef>> {
+        self.principals.get(&id)
+    }
+
+    /// Users and roles that are stored, by id.
+    pub fn stored_principals(&self) -> impl Iterator<Item = &Arc<PrincipalDef>> {
+        self.principals.values()
     }
 
     /// The database's options.

@@ -16,6 +16,9 @@ impl Runner<'_> {
         frame: &mut Frame,
         statement: &Statement,
     ) -> std::result::Result<(), Halt> {
+        if !self.info.unrestricted.get() {
+            self.check_definition(program, statement)?;
+        }
         if let StatementKind::BulkInsert(b) = &statement.kind {
             self.check_writable()?;
             self.begin_implicit()?;
@@ -78,17 +81,12 @@ impl Runner<'_> {
             StatementKind::Drop(d) if d.class == DropClass::Login => self.drop_logins(d)?,
             StatementKind::ExecuteAs(e) => self.execute_as(program, frame, e)?,
             StatementKind::Revert(_) => {
-                self.info.impersonated.borrow_mut().pop();
+                let depth = self.info.impersonated.borrow().len();
+                self.info.revert_to(depth.saturating_sub(1));
             }
             StatementKind::InsertBulk(b) => self.announce_bulk(program, b)?,
             // Statistics are gathered by sampling when a plan is made; these are accepted for what they are.
             StatementKind::UpdateStatistics(_) | StatementKind::CreateStatistics(_) => {}
-            StatementKind::CreateUser(_)
-            | StatementKind::AlterUser(_)
-            | StatementKind::CreateRole(_)
-            | StatementKind::AlterRole(_)
-            | StatementKind::Permission(_)
-            | StatementKind::AlterAuthorization(_) => {}
             StatementKind::Shutdown { no_wait } => self.shut_down(*no_wait)?,
             StatementKind::Backup(_) => return Err(errors::not_supported("BACKUP")),
             StatementKind::Restore(_) => return Err(errors::not_supported("RESTORE")),
@@ -145,6 +143,12 @@ impl Runner<'_> {
             StatementKind::CreateSequence(c) => self.create_sequence(program, c, false)?,
             StatementKind::AlterSequence(c) => self.create_sequence(program, c, true)?,
             StatementKind::CreateSynonym(c) => self.create_synonym(program, c)?,
+            StatementKind::CreateUser(c) => self.create_user(c)?,
+            StatementKind::AlterUser(a) => self.alter_user(a)?,
+            StatementKind::CreateRole(c) => self.create_role(c)?,
+            StatementKind::AlterRole(a) => self.alter_role(a)?,
+            StatementKind::Permission(p) => self.permission(program, p)?,
+            StatementKind::AlterAuthorization(a) => self.alter_authorization(a)?,
             StatementKind::Drop(d) => {
                 self.drop_objects(program, d)?;
                 code = command::DROP_TABLE;

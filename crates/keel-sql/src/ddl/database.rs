@@ -95,6 +95,9 @@ impl Runner<'_> {
         for option in &c.options {
             set_option(&mut settings, option)?;
         }
+        if let Some(login) = self.info.engine.login(&self.info.login()) {
+            settings.owner = login.sid;
+        }
         self.info.engine.create_database(&c.name.text, settings)?;
         Ok(())
     }

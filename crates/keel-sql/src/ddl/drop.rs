@@ -41,8 +41,10 @@ impl Runner<'_> {
                 DropClass::Schema => self.drop_schema(name, d.if_exists)?,
                 DropClass::Type => self.drop_type(program, name, d.if_exists)?,
                 DropClass::Sequence | DropClass::Synonym => self.drop_other(program, name, d)?,
-                // Accepted: statistics, users and roles have no storage of their own here.
-                DropClass::Statistics | DropClass::User | DropClass::Role | DropClass::ServerRole => {}
+                DropClass::User => self.drop_principal(name, d.if_exists, false)?,
+                DropClass::Role => self.drop_principal(name, d.if_exists, true)?,
+                // Accepted: statistics have no storage of their own here.
+                DropClass::Statistics => {}
                 _ => return Err(errors::not_supported("This DROP")),
             }
         }

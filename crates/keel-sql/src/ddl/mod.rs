@@ -14,6 +14,8 @@ mod drop;
 mod index;
 mod module;
 mod object;
+mod permission;
+mod principal;
 mod security;
 mod storage;
 mod switch;
@@ -22,7 +24,7 @@ mod table;
 pub use storage::read_all;
 pub use table::{create_for_select_into, table_variable};
 
-use crate::catalog::{CatalogObject, CatalogOp, DBO, Named};
+use crate::catalog::{CatalogObject, CatalogOp, DBO, Named, SecurableRef, object_class};
 use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::errors;
 use crate::map::txn_error;
@@ -140,8 +142,20 @@ impl Runner<'_> {
     pub(crate) fn change(&mut self, entry: &Arc<DatabaseEntry>, op: CatalogOp) -> Result<()> {
         let txn = self.txns_dyn().transaction(entry.id)?;
         entry.write_ops(txn, std::slice::from_ref(&op))?;
+        let gone = match &op {
+            CatalogOp::Remove(key) => match key.class {
+                object_class::TABLE
+                | object_class::MODULE
+                | object_class::SYNONYM
+                | object_class::SEQUENCE => Some(SecurableRef::Object(key.id)),
+                object_class::SCHEMA => Some(SecurableRef::Schema(key.id)),
+                object_class::PRINCIPAL => Some(SecurableRef::Principal(key.id)),
+                _ => None,
+            },
+            CatalogOp::Put(_) => None,
+        };
         self.info.change_catalog(entry, op);
-        Ok(())
+        gone.map_or(Ok(()), |on| self.forget_permissions(entry, on))
     }
 
     /// Replaces a table's definition, wherever it lives.

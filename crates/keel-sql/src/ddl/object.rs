@@ -28,7 +28,14 @@ impl Runner<'_> {
             return Err(errors::object_exists(&name));
         }
         let schema_id = picture.schemas().map(|s| s.schema_id).max().unwrap_or(4).max(4) + 1;
-        let schema = SchemaDef { schema_id, name, owner: 1 };
+        let owner = match &c.authorization {
+            Some(a) => {
+                let found = picture.principal_named(&a.text);
+                found.ok_or_else(|| errors::cannot_alter_principal("find", "user", a))?.principal_id
+            }
+            None => crate::catalog::DBO,
+        };
+        let schema = SchemaDef { schema_id, name, owner };
         self.put(&entry, CatalogObject::Schema(Arc::new(schema)))?;
         for element in &c.elements {
             match self.administer(program, frame, element) {

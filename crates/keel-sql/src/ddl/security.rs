@@ -1,4 +1,4 @@
-//! Logins, EXECUTE AS, KILL.
+//! Logins, KILL.
 
 use crate::engine::LoginRecord;
 use crate::errors;
@@ -18,11 +18,15 @@ impl Runner<'_> {
     }
 
     pub(crate) fn sysadmin(&self) -> Result<()> {
-        if self.info.shared.login.sysadmin { Ok(()) } else { Err(errors::no_permission("")) }
+        if self.info.unrestricted.get() { Ok(()) } else { Err(errors::no_permission("")) }
+    }
+
+    fn may_alter_logins(&self) -> Result<()> {
+        if self.info.may_on_server("ALTER ANY LOGIN") { Ok(()) } else { Err(errors::no_permission("")) }
     }
 
     pub(super) fn create_login(&mut self, c: &ast::CreateLogin) -> Result<()> {
-        self.sysadmin()?;
+        self.may_alter_logins()?;
         if self.info.engine.login(&c.name.text).is_some() {
             return Err(SqlError::new(
                 15025,
@@ -46,6 +50,8 @@ impl Runner<'_> {
             default_language: "us_english".to_owned(),
             sysadmin: false,
             created: 0,
+            roles: Vec::new(),
+            permissions: Vec::new(),
         };
         apply(&mut login, &c.options);
         self.info.engine.put_login(login)
@@ -54,9 +60,12 @@ impl Runner<'_> {
     pub(super) fn alter_login(&mut self, a: &ast::AlterLogin) -> Result<()> {
         let own = crate::catalog::fold(&self.info.login()) == crate::catalog::fold(&a.name.text);
         if !own {
-            self.sysadmin()?;
+            self.may_alter_logins()?;
         }
         let mut login = self.info.engine.login(&a.name.text).ok_or_else(|| missing(&a.name.text))?;
+        if login.sysadmin && !own {
+            self.sysadmin()?;
+        }
         match &a.action {
             AlterLoginAction::Enable(on) => login.disabled = !on,
             AlterLoginAction::Set { password, options, .. } => {
@@ -70,28 +79,17 @@ impl Runner<'_> {
     }
 
     pub(super) fn drop_logins(&mut self, d: &ast::Drop) -> Result<()> {
-        self.sysadmin()?;
+        self.may_alter_logins()?;
         for name in &d.names {
             match self.info.engine.login(&name.name.text) {
+                Some(login) if login.sysadmin && !self.info.unrestricted.get() => {
+                    return Err(missing(&login.name));
+                }
                 Some(login) => self.info.engine.drop_login(login.principal_id)?,
                 None if d.if_exists => {}
                 None => return Err(missing(&name.name.text)),
             }
         }
-        Ok(())
-    }
-
-    pub(super) fn execute_as(
-        &mut self,
-        program: &Arc<Program>,
-        frame: &mut Frame,
-        e: &ast::ExecuteAs,
-    ) -> Result<()> {
-        let name = match &e.name {
-            Some(name) => self.value(program, frame, name, None)?.as_str().unwrap_or("").to_owned(),
-            None => self.info.login().to_string(),
-        };
-        self.info.impersonated.borrow_mut().push(name.into());
         Ok(())
     }
 
@@ -103,6 +101,9 @@ impl Runner<'_> {
             Value::Int(n) => n,
             _ => 0,
         };
+        if !self.info.may_on_server("ALTER ANY CONNECTION") {
+            return Err(errors::cannot_kill());
+        }
         if id == i64::from(self.info.shared.id) {
             return Err(errors::kill_self());
         }

@@ -49,6 +49,12 @@ pub struct LoginRecord {
     /// Create date, ticks.
     #[serde(default)]
     pub created: i64,
+    /// Fixed server roles besides sysadmin.
+    #[serde(default)]
+    pub roles: Vec<String>,
+    /// Permissions on the instance.
+    #[serde(default)]
+    pub permissions: Vec<crate::catalog::PermissionDef>,
 }
 
 fn read_class<T: DeserializeOwned>(master: &DatabaseEntry, class: u8) -> Result<Vec<T>> {

@@ -1,7 +1,10 @@
-//! Functions about logins, users and permissions. Everybody is dbo in every database and sysadmin if the login is.
+//! Functions about logins, users and permissions.
 
 use super::{int, number, string, text};
+use crate::catalog::{FIXED_SERVER_ROLES, Named, PERMISSIONS, PUBLIC, SecurableRef, Token};
 use crate::session::info::Info;
+use crate::session::scope::Scope;
+use keel_query::catalog::Catalog as _;
 use keel_types::Value;
 use keel_types::error::Result;
 
@@ -34,73 +37,105 @@ pub(super) fn login_sid(info: &Info, args: &[Value]) -> Result<Value> {
     Ok(info.engine.login(&name).map_or(Value::Null, |l| Value::bytes(l.sid)))
 }
 
-pub(super) fn user_name(_: &Info, args: &[Value]) -> Result<Value> {
-    Ok(match number(args, 0) {
-        None if args.is_empty() => Value::str("dbo"),
-        Some(1) => Value::str("dbo"),
-        Some(0) => Value::str("public"),
-        Some(2) => Value::str("guest"),
-        Some(3) => Value::str("INFORMATION_SCHEMA"),
-        Some(4) => Value::str("sys"),
-        _ => Value::Null,
-    })
+fn token(info: &Info) -> Option<std::sync::Arc<Token>> {
+    info.token_in(&info.current_database())
 }
 
-pub(super) fn user_id(_: &Info, args: &[Value]) -> Result<Value> {
-    Ok(match text(args, 0).map(str::to_ascii_lowercase).as_deref() {
-        None | Some("dbo") => Value::Int(1),
-        Some("public") => Value::Int(0),
-        Some("guest") => Value::Int(2),
-        Some("sys") => Value::Int(4),
-        _ => Value::Null,
-    })
+pub(super) fn user_name(info: &Info, args: &[Value]) -> Result<Value> {
+    let id = match number(args, 0) {
+        None if args.is_empty() => token(info).map(|t| t.user),
+        None => None,
+        Some(id) => i32::try_from(id).ok(),
+    };
+    let picture = info.picture(&info.current_database());
+    Ok(string(id.and_then(|id| picture.principal(id)).map(|p| p.name)))
+}
+
+pub(super) fn user_id(info: &Info, args: &[Value]) -> Result<Value> {
+    let Some(name) = text(args, 0) else {
+        return Ok(int(token(info).filter(|_| args.is_empty()).map(|t| i64::from(t.user))));
+    };
+    let picture = info.picture(&info.current_database());
+    Ok(int(picture.principal_named(name).map(|p| i64::from(p.principal_id))))
 }
 
 pub(super) fn is_server_role_member(info: &Info, args: &[Value]) -> Result<Value> {
     let role = text(args, 0).unwrap_or("").to_ascii_lowercase();
-    let roles = [
-        "sysadmin",
-        "serveradmin",
-        "securityadmin",
-        "processadmin",
-        "setupadmin",
-        "bulkadmin",
-        "diskadmin",
-        "dbcreator",
-    ];
-    let sysadmin = match text(args, 1) {
-        Some(login) => info.engine.login(login).is_some_and(|l| l.sysadmin),
-        None => info.shared.login.sysadmin,
+    if role == "public" {
+        return Ok(Value::Int(1));
+    }
+    if !FIXED_SERVER_ROLES.iter().any(|(name, _)| *name == role) {
+        return Ok(Value::Null);
+    }
+    let Some(name) = text(args, 1) else {
+        let now = info.identity_now();
+        let own = || info.engine.login(&now.login).is_some_and(|l| l.roles.contains(&role));
+        return Ok(Value::Int(i64::from(now.sysadmin || now.user.is_none() && own())));
     };
-    Ok(match role.as_str() {
-        "public" => Value::Int(1),
-        role if roles.contains(&role) => Value::Int(i64::from(sysadmin)),
-        _ => Value::Null,
-    })
+    let Some(login) = info.engine.login(name) else { return Ok(Value::Null) };
+    Ok(Value::Int(i64::from(login.sysadmin || login.roles.contains(&role))))
 }
 
-pub(super) fn is_member(_: &Info, args: &[Value]) -> Result<Value> {
-    let role = text(args, 0).unwrap_or("").to_ascii_lowercase();
-    let fixed = role.starts_with("db_");
-    Ok(if role == "public" || role == "db_owner" {
-        Value::Int(1)
-    } else if fixed {
-        Value::Int(0)
-    } else {
-        Value::Null
-    })
+pub(super) fn is_member(info: &Info, args: &[Value]) -> Result<Value> {
+    let picture = info.picture(&info.current_database());
+    let Some(role) = text(args, 0).and_then(|n| picture.principal_named(n)).filter(|p| p.role) else {
+        return Ok(Value::Null);
+    };
+    let token = match text(args, 1) {
+        Some(name) => match picture.principal_named(name) {
+            Some(user) => picture.token_of(user.principal_id),
+            None => return Ok(Value::Null),
+        },
+        None => token(info).map_or_else(|| picture.token_of(PUBLIC), |t| (*t).clone()),
+    };
+    Ok(Value::Int(i64::from(token.is(role.principal_id))))
 }
 
-pub(super) fn has_perms(_: &Info, _: &[Value]) -> Result<Value> {
-    Ok(Value::Int(1))
+/// `HAS_PERMS_BY_NAME(securable, class, permission)`
+pub(super) fn has_perms(info: &Info, args: &[Value]) -> Result<Value> {
+    let class = text(args, 1).unwrap_or("").to_ascii_uppercase();
+    let Some(permission) = text(args, 2).map(str::to_ascii_uppercase) else { return Ok(Value::Null) };
+    let entry = info.current_database();
+    let on = match (class.as_str(), text(args, 0)) {
+        ("SERVER" | "", None) => return Ok(Value::Int(i64::from(info.may_on_server(&permission)))),
+        ("DATABASE", None) => SecurableRef::Database,
+        ("DATABASE", Some(name)) => {
+            let Some(other) = info.engine.database(name) else { return Ok(Value::Null) };
+            let allowed = permission == "ANY" && info.token_in(&other).is_some()
+                || info.may(&other, &permission, SecurableRef::Database);
+            return Ok(Value::Int(i64::from(allowed)));
+        }
+        ("SCHEMA", Some(name)) => match info.picture(&entry).schema_id(name) {
+            Some(id) => SecurableRef::Schema(id),
+            None => return Ok(Value::Null),
+        },
+        ("OBJECT", Some(name)) => {
+            let Ok(name) = crate::run::procedure_name(name) else { return Ok(Value::Null) };
+            let scope = Scope::bare(info, entry.id);
+            match scope.resolve_unfollowed(crate::ddl::parts(&name)) {
+                Some((_, Named::Table(t))) => SecurableRef::Object(t.object_id),
+                Some((_, Named::Module(m))) => SecurableRef::Object(m.object_id),
+                Some((_, Named::Synonym(s))) => SecurableRef::Object(s.object_id),
+                Some((_, Named::Sequence(s))) => SecurableRef::Object(s.object_id),
+                _ => return Ok(Value::Null),
+            }
+        }
+        _ => return Ok(Value::Null),
+    };
+    let any = || PERMISSIONS.iter().any(|(name, _)| info.may(&entry, name, on));
+    let allowed = if permission == "ANY" { any() } else { info.may(&entry, &permission, on) };
+    Ok(Value::Int(i64::from(allowed)))
 }
 
 pub(super) fn has_db_access(info: &Info, args: &[Value]) -> Result<Value> {
-    Ok(int(text(args, 0).and_then(|n| info.engine.database(n)).map(|_| 1)))
+    let entry = text(args, 0).and_then(|n| info.engine.database(n));
+    Ok(int(entry.map(|e| i64::from(info.check_entry(&e).is_ok()))))
 }
 
-pub(super) fn permissions(_: &Info, _: &[Value]) -> Result<Value> {
-    Ok(Value::Int(-1))
+/// `PERMISSIONS()`: bits of what may be made here, all of it or nothing.
+pub(super) fn permissions(info: &Info, _: &[Value]) -> Result<Value> {
+    let owner = token(info).is_some_and(|t| t.owner);
+    Ok(Value::Int(if owner { -1 } else { 0 }))
 }
 
 pub(super) fn password_compare(info: &Info, args: &[Value]) -> Result<Value> {

@@ -7,6 +7,7 @@ use crate::errors;
 use crate::functions::find_named;
 use crate::run::{Argument, Runner};
 use crate::views::{INT, NAME};
+use keel_parser::to_text::quote_name;
 use keel_types::{Length, SqlError, SqlType, Value};
 use std::sync::Arc;
 
@@ -17,6 +18,9 @@ pub(super) fn nothing(_: &mut Runner<'_>, _: &[Argument]) -> Outcome {
 
 /// `sp_configure [name [, value]]`
 pub(super) fn sp_configure(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    if args.len() > 1 {
+        runner.settings_only()?;
+    }
     let engine = Arc::clone(&runner.info.engine);
     let advanced =
         config::find("show advanced options").is_some_and(|o| engine.configuration(o.id).running != 0);
@@ -57,6 +61,7 @@ pub(super) fn sp_configure(runner: &mut Runner<'_>, args: &[Argument]) -> Outcom
 
 /// `sp_rename @objname, @newname, @objtype`
 pub(super) fn sp_rename(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    runner.owner_only()?;
     let old = string(args, "objname", 0).unwrap_or_default();
     let new = string(args, "newname", 1).unwrap_or_default();
     let kind = string(args, "objtype", 2).unwrap_or_else(|| "OBJECT".to_owned()).to_ascii_uppercase();
@@ -161,6 +166,7 @@ fn rename_part(runner: &mut Runner<'_>, old: &str, new: &str, column: bool) -> k
 
 /// `sp_addmessage @msgnum, @severity, @msgtext, …`
 pub(super) fn sp_addmessage(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    runner.settings_only()?;
     let number = number(args, "msgnum", 0).unwrap_or(0) as i32;
     if number <= 50_000 {
         return Err(SqlError::new(
@@ -178,29 +184,44 @@ pub(super) fn sp_addmessage(runner: &mut Runner<'_>, args: &[Argument]) -> Outco
 
 /// `sp_dropmessage @msgnum`
 pub(super) fn sp_dropmessage(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    runner.settings_only()?;
     runner.info.engine.set_user_message(number(args, "msgnum", 0).unwrap_or(0) as i32, None);
     ok()
 }
 
-fn set_sysadmin(runner: &mut Runner<'_>, args: &[Argument], on: bool) -> Outcome {
-    let name = string(args, "loginame", 0).unwrap_or_default();
+/// `sp_addsrvrolemember @loginame, @rolename`
+pub(super) fn sp_addsrvrolemember(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    server_role(runner, args, true)
+}
+
+/// `sp_dropsrvrolemember @loginame, @rolename`
+pub(super) fn sp_dropsrvrolemember(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    server_role(runner, args, false)
+}
+
+fn server_role(runner: &mut Runner<'_>, args: &[Argument], add: bool) -> Outcome {
+    let login = string(args, "loginame", 0).unwrap_or_default();
     let role = string(args, "rolename", 1).unwrap_or_default();
-    let mut login = runner.info.engine.login(&name).ok_or_else(|| {
-        SqlError::new(15007, 16, 1, format!("'{name}' is not a valid login or you do not have permission."))
-    })?;
-    if role.eq_ignore_ascii_case("sysadmin") {
-        login.sysadmin = on;
-        runner.info.engine.put_login(login)?;
-    }
+    runner.change_server_role(&role, &login, add)?;
     ok()
 }
 
-pub(super) fn sp_addsrvrolemember(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
-    set_sysadmin(runner, args, true)
+/// `sp_addrolemember @rolename, @membername`
+pub(super) fn sp_addrolemember(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    database_role(runner, args, "ADD")
 }
 
-pub(super) fn sp_dropsrvrolemember(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
-    set_sysadmin(runner, args, false)
+/// `sp_droprolemember @rolename, @membername`
+pub(super) fn sp_droprolemember(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    database_role(runner, args, "DROP")
+}
+
+fn database_role(runner: &mut Runner<'_>, args: &[Argument], verb: &str) -> Outcome {
+    let role = quote_name(&string(args, "rolename", 0).unwrap_or_default());
+    let member = quote_name(&string(args, "membername", 1).unwrap_or_default());
+    let text = format!("ALTER ROLE {role} {verb} MEMBER {member}");
+    runner.run_dynamic(text.into(), "".into(), &[], &[])?;
+    ok()
 }
 
 /// `sp_helptext @objname`: the text, a line a row.

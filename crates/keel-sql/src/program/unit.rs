@@ -28,6 +28,27 @@ pub struct Dependencies {
     pub temporary: Vec<(smol_str::SmolStr, ObjectId)>,
 }
 
+/// A permission that a statement needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// On the instance.
+    Server {
+        /// Its name.
+        permission: &'static str,
+    },
+    /// On an object.
+    Object {
+        /// Where it is.
+        database: DatabaseId,
+        /// Object id.
+        object: ObjectId,
+        /// Schema of the object.
+        schema: i32,
+        /// The permission's name.
+        permission: &'static str,
+    },
+}
+
 /// A unit with its compiled form.
 pub struct Unit {
     /// What is compiled.
@@ -43,6 +64,8 @@ pub struct Compiled {
     pub dependencies: Dependencies,
     /// The columns it returns, as the client is told.
     pub columns: Vec<crate::sink::ColumnMeta>,
+    /// What whoever executes it must be allowed to do.
+    pub needs: Vec<Need>,
     /// Tables it changes: locked, and the catalog checked again, before it runs.
     pub targets: Vec<(DatabaseId, ObjectId)>,
 }

@@ -159,6 +159,16 @@ impl Runner<'_> {
             return self.call_program(&entry, &program, args);
         }
         let (entry, program) = self.resolve_procedure(from, name)?;
+        if !self.info.unrestricted.get() {
+            let called = &program.identity;
+            let need = crate::program::Need::Object {
+                database: entry.id,
+                object: called.object_id,
+                schema: called.schema_id,
+                permission: "EXECUTE",
+            };
+            self.info.authorize(from, &[need])?;
+        }
         self.call_program(&entry, &program, args)
     }
 
@@ -230,8 +240,10 @@ impl Runner<'_> {
         {
             info.database.replace(own);
         }
+        let impersonated = info.impersonated.borrow().len();
         let entered = info.enter_program();
         let outcome = self.run(program, frame);
+        info.revert_to(impersonated);
         info.leave_program(program, &entered);
         info.modules.borrow_mut().pop();
         if info.current_database().id != database.id && program.identity.kind == ProgramKind::Procedure {

@@ -1,11 +1,13 @@
 //! Queries and data changes: compiling on demand, running, telling the client.
 
 use super::{Frame, Halt, Runner, Txns};
+use crate::catalog::Named;
 use crate::errors;
 use crate::program::lower::CAPTURED_ROWS;
-use crate::program::{Call, Compiled, CompiledCode, Dependencies, InUse, Program, Unit, UnitSource};
+use crate::program::{Call, Compiled, CompiledCode, Dependencies, InUse, Need, Program, Unit, UnitSource};
 use crate::session::info::{Info, Pending, RowSet};
 use crate::session::options::Switches;
+use crate::session::scope::Scope;
 use crate::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed, command};
 use keel_base::DatabaseId;
 use keel_node::LockMode;
@@ -24,6 +26,14 @@ const PRIVATE_UNITS_MAX: usize = 1_000;
 impl Runner<'_> {
     /// The compiled form of a unit, compiled now when there is none or when what it depends on has changed.
     pub(super) fn unit(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<InUse> {
+        let compiled = self.find_unit(program, frame, unit)?;
+        if !self.info.unrestricted.get() {
+            self.info.authorize(&program.identity, &compiled.needs)?;
+        }
+        Ok(compiled)
+    }
+
+    fn find_unit(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<InUse> {
         if program.identity.object_id == 0 && program.identity.database != self.info.current_database().id {
             // Behind USE: what is compiled here holds for this database only, and a batch is kept for the one it began in.
             return Ok(InUse::Own(Arc::new(self.compile(program, frame, unit)?)));
@@ -62,7 +72,9 @@ impl Runner<'_> {
         frame: &Frame,
         unit: &Unit,
     ) -> Result<Arc<Compiled>> {
-        self.compile(program, frame, unit).map(Arc::new)
+        let compiled = self.compile(program, frame, unit)?;
+        self.info.authorize_unless_free(&program.identity, &compiled.needs)?;
+        Ok(Arc::new(compiled))
     }
 
     pub(super) fn is_current(&self, program: &Program, frame: &Frame, dependencies: &Dependencies) -> bool {
@@ -100,9 +112,10 @@ impl Runner<'_> {
             UnitSource::Condition(e) => CompiledCode::Condition(keel_query::compile_condition(&scope, e)?),
             UnitSource::Statement(s) => {
                 if let Some(instead) = super::instead::instead_of(&scope, &s.kind)? {
+                    let needs = needs_of(&scope, &s.kind);
                     let dependencies = scope.found.into_inner();
                     let code = CompiledCode::Instead(Box::new(instead));
-                    return Ok(Compiled { code, dependencies, columns, targets });
+                    return Ok(Compiled { code, dependencies, columns, targets, needs });
                 }
                 let plan = match &s.kind {
                     StatementKind::Select(select) => keel_query::compile_select(&scope, select)?,
@@ -123,8 +136,12 @@ impl Runner<'_> {
         if let Some((database, _)) = targets.first() {
             self.check_database_writable(*database)?;
         }
+        let needs = match &unit.source {
+            UnitSource::Statement(s) => needs_of(&scope, &s.kind),
+            UnitSource::Expr(..) | UnitSource::Condition(_) => scope.needs.take(),
+        };
         let dependencies = scope.found.into_inner();
-        Ok(Compiled { code, dependencies, columns, targets })
+        Ok(Compiled { code, dependencies, columns, targets, needs })
     }
 
     pub(crate) fn check_database_writable(&self, database: DatabaseId) -> Result<()> {
@@ -298,8 +315,15 @@ impl Runner<'_> {
         frame: &mut Frame,
         select: &ast::SelectStatement,
     ) -> Result<keel_query::RunInfo> {
-        let plan = keel_query::compile_select(&self.scope(program, frame), select)?;
+        let scope = self.scope(program, frame);
+        let plan = keel_query::compile_select(&scope, select)?;
+        let needs = scope.needs.take();
+        drop(scope);
         let name = plan.into_target().cloned().ok_or_else(|| errors::not_supported("SELECT INTO here"))?;
+        if !self.info.unrestricted.get() {
+            self.info.authorize(&program.identity, &needs)?;
+            self.may_select_into(&name)?;
+        }
         let table = crate::ddl::create_for_select_into(self, program, frame, &name, plan.columns())?;
         let plan = keel_query::compile_select_into(&self.scope(program, frame), select, table)?;
         self.run_plan(&plan, frame)
@@ -394,6 +418,43 @@ impl Runner<'_> {
         self.info.captured.borrow_mut().pop();
         outcome
     }
+}
+
+/// What a statement needs: what it reads, and its verb on what it changes.
+fn needs_of(scope: &Scope<'_>, statement: &StatementKind) -> Vec<Need> {
+    let mut needs = scope.needs.take();
+    let verbs: &[&'static str] = match statement {
+        StatementKind::Insert(_) => &["INSERT"],
+        StatementKind::Update(_) => &["UPDATE"],
+        StatementKind::Delete(_) => &["DELETE"],
+        StatementKind::Merge(_) => &["INSERT", "UPDATE", "DELETE"],
+        _ => &[],
+    };
+    let Some(target) = target_of(statement) else { return needs };
+    let parts = crate::ddl::parts(target);
+    let found = match scope.resolve(parts) {
+        Some((_, Named::Table(t))) => (t.database, t.object_id, t.schema_id),
+        Some((entry, Named::Module(m))) => (entry.id, m.object_id, m.schema_id),
+        _ => return needs,
+    };
+    let (database, object, schema) = found;
+    // Setting constants reads nothing.
+    let blind = match statement {
+        StatementKind::Update(u) => u.filter.is_none() && u.from.is_empty() && u.output.is_empty(),
+        StatementKind::Delete(d) => d.filter.is_none() && d.from.is_empty() && d.output.is_empty(),
+        _ => false,
+    };
+    let own_read = |n: &Need| matches!(n, Need::Object { database: d, object: o, permission: "SELECT", .. } if (*d, *o) == (database, object));
+    if blind {
+        needs.retain(|n| !own_read(n));
+    }
+    if let StatementKind::Insert(i) = statement
+        && !i.output.is_empty()
+    {
+        needs.push(Need::Object { database, object, schema, permission: "SELECT" });
+    }
+    needs.extend(verbs.iter().map(|permission| Need::Object { database, object, schema, permission }));
+    needs
 }
 
 impl Dependencies {

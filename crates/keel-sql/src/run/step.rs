@@ -368,6 +368,7 @@ pub fn use_database(info: &Info, name: &str) -> Result<()> {
             format!("Database '{name}' cannot be opened because it is offline."),
         ));
     }
+    info.check_entry(&new)?;
     new.users.fetch_add(1, Ordering::AcqRel);
     info.shared.database.store(new.id.0, Ordering::Relaxed);
     let old = info.database.replace(new);

@@ -128,7 +128,11 @@ pub struct Info {
     /// INSERT BULK: what follows.
     pub bulk: RefCell<Option<super::bulk::PendingBulk>>,
     /// EXECUTE AS: the login in force, innermost last.
-    pub impersonated: RefCell<Vec<SmolStr>>,
+    pub impersonated: RefCell<Vec<super::identity::Identity>>,
+    /// Nothing is forbidden: sysadmin, and no EXECUTE AS USER.
+    pub unrestricted: Cell<bool>,
+    /// Who the session is in the database it asked about last.
+    pub token: RefCell<Option<super::identity::CachedToken>>,
     /// What the running request uses.
     pub meter: super::usage::Meter,
     now: Cell<Option<(i64, i64)>>,
@@ -139,6 +143,7 @@ impl Info {
     /// A fresh session's.
     pub fn new(engine: Arc<Engine>, shared: Arc<SessionShared>, database: Arc<DatabaseEntry>) -> Info {
         let options = SetOptions::new(shared.login.ansi_defaults);
+        let sysadmin = shared.login.sysadmin;
         let mut seed = [0; 8];
         engine.options().env.random.fill(&mut seed);
         shared.database.store(database.id.0, Ordering::Relaxed);
@@ -171,6 +176,8 @@ impl Info {
             prepared: RefCell::default(),
             bulk: RefCell::default(),
             impersonated: RefCell::default(),
+            unrestricted: Cell::new(sysadmin),
+            token: RefCell::default(),
             meter: super::usage::Meter::default(),
             now: Cell::new(None),
             random: Cell::new(u64::from_le_bytes(seed) | 1),
@@ -275,7 +282,7 @@ impl Info {
     /// The login in force.
     #[must_use]
     pub fn login(&self) -> SmolStr {
-        self.impersonated.borrow().last().cloned().unwrap_or_else(|| SmolStr::new(&self.shared.login.login))
+        self.identity_now().login
     }
 
     /// A table by id, temporary ones included.

@@ -14,6 +14,7 @@
 
 pub mod bulk;
 mod bulk_file;
+pub mod identity;
 pub mod info;
 pub mod options;
 pub mod prepared;
@@ -124,6 +125,9 @@ impl Session {
         let txns = TxnSet::new(Arc::clone(&engine), Arc::clone(&shared));
         let info = Box::new(Info::new(engine, shared, entry));
         info.meter.start(&info);
+        if info.check_entry(&info.current_database()).is_err() {
+            return Err(errors::cannot_open_database(&wanted));
+        }
         Ok(Session { info, txns, database, bulk_target: None, route })
     }
 
@@ -300,7 +304,7 @@ impl Session {
         info.scope_identity.set(None);
         info.row_count.set(0);
         info.error.set(0);
-        info.impersonated.borrow_mut().clear();
+        info.revert_to(0);
         let isolation = info.options.borrow().isolation;
         *info.options.borrow_mut() = SetOptions::new(info.shared.login.ansi_defaults);
         // Resetting a connection keeps the isolation level when the transaction is kept.

@@ -8,7 +8,7 @@ use crate::errors;
 use crate::functions;
 use crate::modules;
 use crate::program::lower::{CAPTURED_ROWS, TypeLookup};
-use crate::program::{Dependencies, ModuleIdentity, Program};
+use crate::program::{Dependencies, ModuleIdentity, Need, Program};
 use crate::views;
 use keel_base::DatabaseId;
 use keel_parser::ast;
@@ -20,7 +20,7 @@ use keel_query::scope::{
 use keel_types::error::Result;
 use keel_types::ty::parse::{TypeArg, TypeSite, parse_type};
 use keel_types::{Collation, SqlType, Value};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// Table variables of a frame, made when first mentioned.
@@ -38,6 +38,12 @@ pub struct Scope<'a> {
     pub identity: ModuleIdentity,
     /// What the names found so far stand for.
     pub found: RefCell<Dependencies>,
+    /// What whoever runs the statement must be allowed to do.
+    pub needs: RefCell<Vec<Need>>,
+    /// Views and inline functions being bound: what they name is their owner's business.
+    pub depth: Cell<u32>,
+    /// The database in which a name was found last.
+    pub last: Cell<Option<DatabaseId>>,
 }
 
 impl<'a> Scope<'a> {
@@ -51,7 +57,16 @@ impl<'a> Scope<'a> {
             identity.database = info.database.borrow().id;
             found.current = Some(identity.database);
         }
-        Scope { info, program: Some(program), tables: Some(tables), identity, found: RefCell::new(found) }
+        Scope {
+            info,
+            program: Some(program),
+            tables: Some(tables),
+            identity,
+            found: RefCell::new(found),
+            needs: RefCell::default(),
+            depth: Cell::new(0),
+            last: Cell::new(None),
+        }
     }
 
     /// For an expression that no program surrounds: defaults, checks, parameters of a call.
@@ -64,7 +79,16 @@ impl<'a> Scope<'a> {
             name: None,
             kind: crate::program::ProgramKind::Batch,
         };
-        Scope { info, program: None, tables: None, identity, found: RefCell::default() }
+        Scope {
+            info,
+            program: None,
+            tables: None,
+            identity,
+            found: RefCell::default(),
+            needs: RefCell::default(),
+            depth: Cell::new(0),
+            last: Cell::new(None),
+        }
     }
 
     fn note_catalog(&self, database: DatabaseId) {
@@ -90,6 +114,7 @@ impl<'a> Scope<'a> {
     pub fn resolve(&self, name: NameParts<'_>) -> Option<(Arc<DatabaseEntry>, Named)> {
         let entry = self.entry(name.database)?;
         self.note_catalog(entry.id);
+        self.last.set(Some(entry.id));
         let picture = self.info.picture(&entry);
         let named = match name.schema {
             Some(schema) if !schema.is_empty() => picture.named(picture.schema_id(schema)?, name.object),
@@ -99,7 +124,11 @@ impl<'a> Scope<'a> {
             }
         }?;
         match named {
-            Named::Synonym(synonym) => self.follow(&entry, &picture, &synonym.target),
+            Named::Synonym(synonym) => {
+                let found = self.follow(&entry, &picture, &synonym.target)?;
+                self.last.set(Some(found.0.id));
+                Some(found)
+            }
             other => Some((entry, other)),
         }
     }
@@ -169,7 +198,22 @@ impl<'a> Scope<'a> {
         None
     }
 
+    /// Notes a permission that the statement needs, unless a module's owner answers for it.
+    fn need(&self, need: Need) {
+        if self.depth.get() == 0 {
+            self.needs.borrow_mut().push(need);
+        }
+    }
+
+    fn need_of_module(&self, database: DatabaseId, module: &ModuleDef, permission: &'static str) {
+        let (object, schema) = (module.object_id, module.schema_id);
+        self.need(Need::Object { database, object, schema, permission });
+    }
+
     fn system_view(&self, name: NameParts<'_>) -> Option<ObjectRef> {
+        if let Some(permission) = server_permission(name.object) {
+            self.need(Need::Server { permission });
+        }
         let entry = self.entry(name.database)?;
         let in_msdb = || views::find_in_msdb(name.schema, name.object).filter(|_| entry.id == MSDB);
         views::find(name.schema, name.object)
@@ -201,6 +245,29 @@ impl BindScope for Scope<'_> {
         }
     }
 
+    fn note_read(&self, object: &ObjectRef) {
+        match object {
+            ObjectRef::Table(t) => self.need(Need::Object {
+                database: t.database,
+                object: t.object_id,
+                schema: t.schema_id,
+                permission: "SELECT",
+            }),
+            ObjectRef::Module(m) => {
+                if let Some(database) = self.last.get() {
+                    self.need_of_module(database, m, "SELECT");
+                }
+            }
+            ObjectRef::Virtual(_) => {}
+        }
+    }
+    fn enter_module(&self) {
+        self.depth.set(self.depth.get() + 1);
+    }
+    fn leave_module(&self) {
+        self.depth.set(self.depth.get() - 1);
+    }
+
     fn object(&self, name: NameParts<'_>) -> Option<ObjectRef> {
         if name.object.starts_with('#') {
             return self.own_rows(name.object).or_else(|| self.temporary(name.object));
@@ -222,10 +289,12 @@ impl BindScope for Scope<'_> {
 
     fn table_function(&self, name: NameParts<'_>) -> Option<ObjectRef> {
         match self.function(name) {
-            Some((_, module)) if module.kind == ModuleKind::InlineTableFunction => {
+            Some((entry, module)) if module.kind == ModuleKind::InlineTableFunction => {
+                self.need_of_module(entry.id, &module, "SELECT");
                 Some(ObjectRef::Module(module))
             }
             Some((entry, module)) if module.kind == ModuleKind::TableFunction => {
+                self.need_of_module(entry.id, &module, "SELECT");
                 modules::table_function(self.info, &entry, &module).map(ObjectRef::Virtual)
             }
             _ => self.system_view(name),
@@ -288,6 +357,7 @@ impl BindScope for Scope<'_> {
         if module.kind != ModuleKind::ScalarFunction {
             return None;
         }
+        self.need_of_module(entry.id, &module, "EXECUTE");
         let program = modules::program(self.info, &entry, &module).ok()?;
         let schema = self.info.picture(&entry).schema_name(module.schema_id).unwrap_or_default();
         Some(ScalarFunctionInfo {
@@ -325,6 +395,22 @@ impl BindScope for Scope<'_> {
         let schema = schema.map_or(Some(DBO), |s| picture.schema_id(s))?;
         picture.user_type(schema, name).filter(|t| t.table.is_none()).map(|t| t.base)
     }
+}
+
+/// What reading a system view takes: the state of the instance is not everybody's business. Sessions and requests show
+/// one's own without it.
+fn server_permission(view: &str) -> Option<&'static str> {
+    const OPEN: [&str; 5] = [
+        "dm_exec_sessions",
+        "dm_exec_requests",
+        "dm_exec_describe",
+        "dm_exec_sql_text",
+        "dm_exec_input_buffer",
+    ];
+    let name = fold(view);
+    let state = ["dm_os_", "dm_exec_", "dm_io_", "dm_tran_", "dm_hadr_"];
+    let closed = state.iter().any(|s| name.starts_with(s)) && !OPEN.iter().any(|o| name.starts_with(o));
+    closed.then_some("VIEW SERVER STATE")
 }
 
 /// Parameters of a program as keel-query wants them.

@@ -65,10 +65,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("hash_indexes", &[("object_id", INT), ("name", NAME), ("index_id", INT), ("bucket_count", INT)]),
     none("plan_guides", &[("plan_guide_id", INT), ("name", NAME), ("is_disabled", BIT), ("query_text", TEXT)]),
     none("server_triggers", &[("name", NAME), ("object_id", INT), ("type", super::KIND), ("is_disabled", BIT)]),
-    none("server_permissions", &[
-        ("class", TINY), ("class_desc", DESC), ("major_id", INT), ("minor_id", INT), ("grantee_principal_id", INT),
-        ("grantor_principal_id", INT), ("type", super::CHAR4), ("permission_name", NAME), ("state", super::CHAR4), ("state_desc", DESC),
-    ]),
     none("sql_expression_dependencies", &[
         ("referencing_id", INT), ("referencing_minor_id", INT), ("referencing_class", TINY), ("referencing_class_desc", DESC),
         ("is_schema_bound_reference", BIT), ("referenced_class", TINY), ("referenced_class_desc", DESC),

@@ -3,6 +3,10 @@
 use super::{
     BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SID, SystemView, ViewContext, bit, date, int, text,
 };
+use crate::catalog::{
+    FIXED_SERVER_ROLES, PERMISSIONS, PermissionDef, PermissionState, PrincipalDef, SERVER_PERMISSIONS,
+    SecurableRef,
+};
 use keel_types::Value;
 
 type Rows = Vec<Vec<Value>>;
@@ -41,16 +45,17 @@ const DATABASE: &[Column] = &[
     ("allow_encrypted_value_modifications", BIT),
 ];
 
-const FIXED_ROLES: &[(&str, i64)] = &[
-    ("db_owner", 16384),
-    ("db_accessadmin", 16385),
-    ("db_securityadmin", 16386),
-    ("db_ddladmin", 16387),
-    ("db_backupoperator", 16389),
-    ("db_datareader", 16390),
-    ("db_datawriter", 16391),
-    ("db_denydatareader", 16392),
-    ("db_denydatawriter", 16393),
+const PERMISSION: &[Column] = &[
+    ("class", super::TINY),
+    ("class_desc", DESC),
+    ("major_id", INT),
+    ("minor_id", INT),
+    ("grantee_principal_id", INT),
+    ("grantor_principal_id", INT),
+    ("type", super::CHAR4),
+    ("permission_name", NAME),
+    ("state", super::CHAR4),
+    ("state_desc", DESC),
 ];
 
 pub(super) static VIEWS: &[SystemView] = &[
@@ -71,34 +76,21 @@ pub(super) static VIEWS: &[SystemView] = &[
         schema: "sys",
         name: "database_role_members",
         columns: &[("role_principal_id", INT), ("member_principal_id", INT)],
-        rows: |_| vec![vec![int(16384), int(1)]],
+        rows: role_members,
     },
     SystemView {
         schema: "sys",
         name: "server_role_members",
         columns: &[("role_principal_id", INT), ("member_principal_id", INT)],
-        rows: |cx| {
-            let logins = cx.engine.logins().unwrap_or_default();
-            logins.iter().filter(|l| l.sysadmin).map(|l| vec![int(3), int(l.principal_id)]).collect()
-        },
+        rows: server_role_members,
     },
     SystemView {
         schema: "sys",
         name: "database_permissions",
-        columns: &[
-            ("class", super::TINY),
-            ("class_desc", DESC),
-            ("major_id", INT),
-            ("minor_id", INT),
-            ("grantee_principal_id", INT),
-            ("grantor_principal_id", INT),
-            ("type", super::CHAR4),
-            ("permission_name", NAME),
-            ("state", super::CHAR4),
-            ("state_desc", DESC),
-        ],
-        rows: |_| Vec::new(),
+        columns: PERMISSION,
+        rows: database_permissions,
     },
+    SystemView { schema: "sys", name: "server_permissions", columns: PERMISSION, rows: server_permissions },
     SystemView {
         schema: "sys",
         name: "servers",
@@ -130,7 +122,14 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("sid", SID),
             ("islogin", INT),
         ],
-        rows: |_| vec![vec![int(1), int(0), text("dbo"), Value::bytes(vec![1]), int(1)]],
+        rows: |cx| {
+            let row = |p: PrincipalDef| {
+                let sid = p.sid.map_or(NULL, Value::bytes);
+                let uid = i16::try_from(p.principal_id).unwrap_or(i16::MAX);
+                vec![int(uid), int(0), text(p.name), sid, int(i32::from(!p.role))]
+            };
+            cx.picture.principals().into_iter().map(row).collect()
+        },
     },
     SystemView {
         schema: "sys",
@@ -166,7 +165,8 @@ fn server_principals(cx: &ViewContext<'_>) -> Rows {
         ]);
         rows.push(row);
     }
-    for (name, id) in [("public", 2), ("sysadmin", 3)] {
+    let public = ("public", 2);
+    for (name, id) in std::iter::once(public).chain(FIXED_SERVER_ROLES.iter().copied()) {
         let mut row = vec![text(name), int(id), Value::bytes(vec![id as u8]), text("R"), text("SERVER_ROLE")];
         row.extend([
             bit(false),
@@ -184,26 +184,79 @@ fn server_principals(cx: &ViewContext<'_>) -> Rows {
 }
 
 fn database_principals(cx: &ViewContext<'_>) -> Rows {
-    let created = cx.picture.settings().created;
+    let made = cx.picture.settings().created;
+    cx.picture
+        .principals()
+        .into_iter()
+        .map(|p| database_principal(p, made, &cx.picture.settings().owner))
+        .collect()
+}
+
+fn database_principal(p: PrincipalDef, made: i64, owner: &[u8]) -> Vec<Value> {
+    let id = p.principal_id;
+    let (kind, description) = if p.role { ("R", "DATABASE_ROLE") } else { ("S", "SQL_USER") };
+    let schema = if p.role || (p.is_fixed() && id != 1) { NULL } else { text(p.default_schema.as_str()) };
+    let ticks = |t: i64| date(if t == 0 { made } else { t });
+    let sid = if id == 1 { Some(owner.to_vec()) } else { p.sid.clone() };
+    let has_login = sid.is_some();
+    let mut row = vec![text(p.name.as_str()), int(id), text(kind), text(description), schema];
+    row.extend([ticks(p.created), ticks(p.modified), if p.role { int(1) } else { NULL }]);
+    row.extend([sid.map_or(NULL, Value::bytes), bit(p.role && p.is_fixed() && id != 0)]);
+    row.extend([int(i32::from(has_login)), text(if has_login { "INSTANCE" } else { "NONE" })]);
+    row.extend([NULL, NULL, bit(false)]);
+    row
+}
+
+fn role_members(cx: &ViewContext<'_>) -> Rows {
+    let all = cx.picture.principals();
+    let memberships = all.iter().flat_map(|p| p.member_of.iter().map(|role| (*role, p.principal_id)));
+    let mut rows: Vec<_> = memberships.collect();
+    rows.sort_unstable();
+    rows.into_iter().map(|(role, member)| vec![int(role), int(member)]).collect()
+}
+
+fn server_role_members(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    let users = [
-        ("public", 0, "R"),
-        ("dbo", 1, "S"),
-        ("guest", 2, "S"),
-        ("INFORMATION_SCHEMA", 3, "S"),
-        ("sys", 4, "S"),
-    ];
-    let roles = FIXED_ROLES.iter().map(|(name, id)| (*name, *id, "R"));
-    for (name, id, kind) in users.into_iter().chain(roles) {
-        let role = kind == "R";
-        let description = if role { "DATABASE_ROLE" } else { "SQL_USER" };
-        let schema = if id == 1 { text("dbo") } else { NULL };
-        let sid = if id == 1 { Value::bytes(vec![1]) } else { NULL };
-        let mut row =
-            vec![text(name), int(id), text(kind), text(description), schema, date(created), date(created)];
-        row.extend([if role { int(1) } else { NULL }, sid, bit(role && id != 0), int(i32::from(id == 1))]);
-        row.extend([text(if id == 1 { "INSTANCE" } else { "NONE" }), NULL, NULL, bit(false)]);
-        rows.push(row);
+    for login in cx.engine.logins().unwrap_or_default() {
+        for (name, id) in FIXED_SERVER_ROLES {
+            if *name == "sysadmin" && login.sysadmin || login.roles.iter().any(|r| r == name) {
+                rows.push(vec![int(*id), int(login.principal_id)]);
+            }
+        }
     }
     rows
+}
+
+fn permission_row(grantee: i32, p: &PermissionDef, codes: &[(&str, &str)]) -> Vec<Value> {
+    let (class, description, major) = match p.on {
+        SecurableRef::Database => (0, "DATABASE", 0),
+        SecurableRef::Object(id) => (1, "OBJECT_OR_COLUMN", id),
+        SecurableRef::Schema(id) => (3, "SCHEMA", id),
+        SecurableRef::Principal(id) => (4, "DATABASE_PRINCIPAL", id),
+        SecurableRef::Server => (100, "SERVER", 0),
+    };
+    let code = codes.iter().find(|(name, _)| *name == p.name).map_or("", |(_, code)| *code);
+    let (state, word) = match p.state {
+        PermissionState::Grant => ("G", "GRANT"),
+        PermissionState::GrantOption => ("W", "GRANT_WITH_GRANT_OPTION"),
+        PermissionState::Deny => ("D", "DENY"),
+    };
+    let mut row = vec![int(class), text(description), int(major), int(0), int(grantee), int(1)];
+    row.extend([text(code), text(p.name.as_str()), text(state), text(word)]);
+    row
+}
+
+fn database_permissions(cx: &ViewContext<'_>) -> Rows {
+    let stored = cx.picture.stored_principals();
+    stored
+        .flat_map(|p| p.permissions.iter().map(|q| permission_row(p.principal_id, q, PERMISSIONS)))
+        .collect()
+}
+
+fn server_permissions(cx: &ViewContext<'_>) -> Rows {
+    let logins = cx.engine.logins().unwrap_or_default();
+    let rows = logins
+        .iter()
+        .flat_map(|l| l.permissions.iter().map(|q| permission_row(l.principal_id, q, SERVER_PERMISSIONS)));
+    rows.collect()
 }

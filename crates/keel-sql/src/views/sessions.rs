@@ -238,8 +238,17 @@ pub(super) static VIEWS: &[SystemView] = &[
     },
 ];
 
+/// One's own session, and those of others for who may see the server's state.
+fn visible(cx: &ViewContext<'_>) -> Vec<Arc<SessionShared>> {
+    let mut all = cx.engine.sessions.all();
+    if !cx.info.may_on_server("VIEW SERVER STATE") {
+        all.retain(|s| s.id == cx.info.shared.id);
+    }
+    all
+}
+
 fn sessions(cx: &ViewContext<'_>) -> Rows {
-    cx.engine.sessions.all().iter().map(|s| session(cx, s)).collect()
+    visible(cx).iter().map(|s| session(cx, s)).collect()
 }
 
 /// What a session has used, in the views' units.
@@ -339,6 +348,10 @@ fn by_handle(cx: &ViewContext<'_>, handle: &[u8]) -> Option<Arc<SessionShared>> 
 
 fn sql_text(cx: &ViewContext<'_>) -> Rows {
     let Some(handle) = cx.args.first().and_then(Value::as_bytes) else { return Vec::new() };
+    let own = by_handle(cx, handle).is_some_and(|s| s.id == cx.info.shared.id);
+    if !own && !cx.info.may_on_server("VIEW SERVER STATE") {
+        return Vec::new();
+    }
     if let Some(program) = super::plans::by_handle(cx, handle) {
         return vec![super::plans::text_row(&program)];
     }
@@ -356,7 +369,8 @@ fn input_buffer(cx: &ViewContext<'_>) -> Rows {
         let sql = Arc::clone(&s.text.lock());
         vec![text("Language Event"), int(0), text(&*sql)]
     };
-    id.and_then(|id| cx.engine.sessions.get(id)).into_iter().map(row).collect()
+    let found = id.and_then(|id| visible(cx).into_iter().find(|s| s.id == id));
+    found.into_iter().map(row).collect()
 }
 
 /// `command`: the first word of the text.
@@ -397,7 +411,7 @@ fn waiting(waits: &[keel_store::lock::WaitInfo], s: &SessionShared) -> Option<Wa
 fn requests(cx: &ViewContext<'_>) -> Rows {
     let waits = cx.engine.instance().locks().waiting();
     let now = cx.engine.now_local();
-    let all = cx.engine.sessions.all();
+    let all = visible(cx);
     let running = all.iter().filter(|s| s.running.load(Ordering::Relaxed));
     running.map(|s| request(cx.info, s, waiting(&waits, s), now)).collect()
 }
@@ -499,7 +513,7 @@ fn connections(cx: &ViewContext<'_>) -> Rows {
 
 fn processes(cx: &ViewContext<'_>) -> Rows {
     let waits = cx.engine.instance().locks().waiting();
-    cx.engine.sessions.all().iter().map(|s| process(s, waiting(&waits, s))).collect()
+    visible(cx).iter().map(|s| process(s, waiting(&waits, s))).collect()
 }
 
 fn process(s: &SessionShared, wait: Option<Waiting>) -> Vec<Value> {

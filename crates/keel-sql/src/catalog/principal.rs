@@ -1,0 +1,364 @@
+//! Users, roles and what they may do: stored with the principal they are granted to, decided here.
+//!
+//! ```text
+//!   login ──sid──► user ──member of──► roles … public        the token of a session in a database
+//!   token × (object, its schema, the database) × permission ──► Allowed | Denied | NotGranted
+//! ```
+//!
+//! A DENY anywhere beats every GRANT; the owner of an object's schema, dbo and members of db_owner may everything. CONTROL
+//! stands for every permission on what it is granted on.
+//!
+//! Deliberately absent: permissions on single columns, application roles, and who granted what (dbo did).
+
+use super::Picture;
+use keel_query::catalog::ObjectId;
+use serde::{Deserialize, Serialize};
+
+/// `public`
+pub const PUBLIC: i32 = 0;
+/// `dbo`
+pub const DBO_USER: i32 = 1;
+/// `guest`
+pub const GUEST_USER: i32 = 2;
+/// The first id of a user or role that somebody made.
+pub const FIRST_PRINCIPAL: i32 = 5;
+/// `db_owner`
+pub const DB_OWNER: i32 = 16_384;
+
+/// Roles every database has.
+pub const FIXED_ROLES: &[(&str, i32)] = &[
+    ("db_owner", DB_OWNER),
+    ("db_accessadmin", 16_385),
+    ("db_securityadmin", 16_386),
+    ("db_ddladmin", 16_387),
+    ("db_backupoperator", 16_389),
+    ("db_datareader", 16_390),
+    ("db_datawriter", 16_391),
+    ("db_denydatareader", 16_392),
+    ("db_denydatawriter", 16_393),
+];
+
+/// Roles of the instance, with their ids.
+pub const FIXED_SERVER_ROLES: &[(&str, i32)] = &[
+    ("sysadmin", 3),
+    ("securityadmin", 4),
+    ("serveradmin", 5),
+    ("setupadmin", 6),
+    ("processadmin", 7),
+    ("diskadmin", 8),
+    ("dbcreator", 9),
+    ("bulkadmin", 10),
+];
+
+/// What a permission is granted on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SecurableRef {
+    /// The instance.
+    Server,
+    /// The database.
+    Database,
+    /// A schema.
+    Schema(i32),
+    /// A table, view, procedure, function, sequence or synonym.
+    Object(ObjectId),
+    /// A user or role.
+    Principal(i32),
+}
+
+/// GRANT or DENY.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PermissionState {
+    /// GRANT
+    Grant,
+    /// GRANT … WITH GRANT OPTION
+    GrantOption,
+    /// DENY
+    Deny,
+}
+
+/// A permission that a principal has or is denied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermissionDef {
+    /// On what.
+    pub on: SecurableRef,
+    /// Upper-case name.
+    pub name: String,
+    /// Granted or denied.
+    pub state: PermissionState,
+}
+
+/// A user or role with its memberships and permissions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PrincipalDef {
+    /// `principal_id`
+    pub principal_id: i32,
+    /// Name.
+    pub name: String,
+    /// A role.
+    pub role: bool,
+    /// `sid` of its login; `None` for roles and users without login.
+    pub sid: Option<Vec<u8>>,
+    /// DEFAULT_SCHEMA.
+    pub default_schema: String,
+    /// Roles it is a member of.
+    pub member_of: Vec<i32>,
+    /// Its permissions.
+    pub permissions: Vec<PermissionDef>,
+    /// Create date, local ticks.
+    pub created: i64,
+    /// Last change, local ticks.
+    pub modified: i64,
+}
+
+impl PrincipalDef {
+    /// One of those every database has, as it is before anything was granted to it.
+    #[must_use]
+    pub fn fixed(id: i32) -> Option<PrincipalDef> {
+        let users = [("public", 0, true), ("dbo", 1, false), ("guest", 2, false)];
+        let others = [("INFORMATION_SCHEMA", 3, false), ("sys", 4, false)];
+        let roles = FIXED_ROLES.iter().map(|(name, id)| (*name, *id, true));
+        let (name, principal_id, role) =
+            users.into_iter().chain(others).chain(roles).find(|(_, i, _)| *i == id)?;
+        Some(PrincipalDef {
+            principal_id,
+            name: name.to_owned(),
+            role,
+            sid: (id == DBO_USER).then(|| vec![1]),
+            default_schema: if role { String::new() } else { "dbo".to_owned() },
+            member_of: if id == DBO_USER { vec![DB_OWNER] } else { Vec::new() },
+            permissions: Vec::new(),
+            created: 0,
+            modified: 0,
+        })
+    }
+
+    /// Whether every database has it.
+    #[must_use]
+    pub fn is_fixed(&self) -> bool {
+        self.principal_id < FIRST_PRINCIPAL || self.principal_id >= DB_OWNER
+    }
+
+    /// Sets or takes away a permission.
+    pub fn set(&mut self, on: SecurableRef, name: &str, state: Option<PermissionState>) {
+        self.permissions.retain(|p| p.on != on || p.name != name);
+        if let Some(state) = state {
+            self.permissions.push(PermissionDef { on, name: name.to_owned(), state });
+        }
+    }
+}
+
+/// Who a session is in a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// The user.
+    pub user: i32,
+    /// The user, `public` and all roles it belongs to.
+    pub ids: Vec<i32>,
+    /// dbo or a member of db_owner.
+    pub owner: bool,
+}
+
+impl Token {
+    /// dbo's.
+    #[must_use]
+    pub fn dbo() -> Token {
+        Token { user: DBO_USER, ids: vec![DBO_USER, PUBLIC, DB_OWNER], owner: true }
+    }
+
+    /// Whether it belongs to a role, or is that user.
+    #[must_use]
+    pub fn is(&self, principal: i32) -> bool {
+        self.ids.contains(&principal)
+    }
+
+    fn in_fixed(&self, role: &str) -> bool {
+        FIXED_ROLES.iter().any(|(name, id)| *name == role && self.is(*id))
+    }
+}
+
+/// The answer to a question about a permission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Yes.
+    Allowed,
+    /// Somebody said no.
+    Denied,
+    /// Nobody said yes.
+    NotGranted,
+}
+
+/// Folds permissions into a verdict: a DENY wins, then a GRANT.
+pub fn decide<'p>(permissions: impl Iterator<Item = &'p PermissionDef>, name: &str) -> Verdict {
+    let mut verdict = Verdict::NotGranted;
+    for p in permissions.filter(|p| p.name == name || p.name == "CONTROL") {
+        match p.state {
+            PermissionState::Deny => return Verdict::Denied,
+            PermissionState::Grant | PermissionState::GrantOption => verdict = Verdict::Allowed,
+        }
+    }
+    verdict
+}
+
+impl Picture {
+    /// A user or role: what is stored, or what every database has.
+    #[must_use]
+    pub fn principal(&self, id: i32) -> Option<PrincipalDef> {
+        self.stored_principal(id).map(|p| (**p).clone()).or_else(|| PrincipalDef::fixed(id))
+    }
+
+    /// All users and roles by id.
+    #[must_use]
+    pub fn principals(&self) -> Vec<PrincipalDef> {
+        let mut ids: Vec<i32> = (0..FIRST_PRINCIPAL).chain(FIXED_ROLES.iter().map(|(_, id)| *id)).collect();
+        ids.extend(self.stored_principals().map(|p| p.principal_id));
+        ids.sort_unstable();
+        ids.dedup();
+        ids.into_iter().filter_map(|id| self.principal(id)).collect()
+    }
+
+    /// A user or role by name.
+    #[must_use]
+    pub fn principal_named(&self, name: &str) -> Option<PrincipalDef> {
+        let name = super::fold(name);
+        self.principals().into_iter().find(|p| super::fold(&p.name) == name)
+    }
+
+    /// The token of a login; `None` when it may not enter the database. `open` lets in as guest who has no user.
+    #[must_use]
+    pub fn token_of_login(&self, sid: &[u8], open: bool) -> Option<Token> {
+        if self.settings().owner.as_slice() == sid {
+            return Some(Token::dbo());
+        }
+        let own = self.stored_principals().find(|p| p.sid.as_deref() == Some(sid));
+        if let Some(user) = own {
+            return Some(self.token_of(user.principal_id));
+        }
+        let guest = self.token_of(GUEST_USER);
+        let enabled = open || self.permits(&guest, "CONNECT", SecurableRef::Database) == Verdict::Allowed;
+        enabled.then_some(guest)
+    }
+
+    /// The token of a user.
+    #[must_use]
+    pub fn token_of(&self, user: i32) -> Token {
+        let mut ids = vec![user, PUBLIC];
+        let mut at = 0;
+        while let Some(id) = ids.get(at) {
+            let roles = self.principal(*id).map(|p| p.member_of).unwrap_or_default();
+            for role in roles {
+                if !ids.contains(&role) {
+                    ids.push(role);
+                }
+            }
+            at += 1;
+        }
+        let owner = user == DBO_USER || ids.contains(&DB_OWNER);
+        Token { user, ids, owner }
+    }
+
+    /// Whether a token has a permission on something.
+    #[must_use]
+    pub fn permits(&self, token: &Token, name: &str, on: SecurableRef) -> Verdict {
+        if token.owner {
+            return Verdict::Allowed;
+        }
+        let schema = match on {
+            SecurableRef::Object(id) => self.schema_of(id),
+            SecurableRef::Schema(id) => Some(id),
+            _ => None,
+        };
+        let covers = |p: &SecurableRef| {
+            *p == on || *p == SecurableRef::Database || schema.is_some_and(|s| *p == SecurableRef::Schema(s))
+        };
+        let held: Vec<_> = token.ids.iter().filter_map(|id| self.stored_principal(*id)).collect();
+        let applying = held.iter().flat_map(|p| &p.permissions).filter(|p| covers(&p.on));
+        let by_grants = decide(applying, name);
+        let by_roles = fixed_role_says(token, name);
+        if by_grants == Verdict::Denied || by_roles == Verdict::Denied {
+            return Verdict::Denied;
+        }
+        let owned = schema.and_then(|s| self.schema(s)).is_some_and(|s| s.owner != 0 && token.is(s.owner));
+        if owned || by_grants == Verdict::Allowed { Verdict::Allowed } else { by_roles }
+    }
+
+    /// The schema of an object.
+    #[must_use]
+    pub fn schema_of(&self, id: ObjectId) -> Option<i32> {
+        let object = self.objects().find(|o| o.object_id == id);
+        object.map(|o| o.schema_id)
+    }
+}
+
+fn fixed_role_says(token: &Token, name: &str) -> Verdict {
+    let reads = name == "SELECT";
+    let writes = matches!(name, "INSERT" | "UPDATE" | "DELETE");
+    if reads && token.in_fixed("db_denydatareader") || writes && token.in_fixed("db_denydatawriter") {
+        return Verdict::Denied;
+    }
+    let defines = name == "ALTER" || name == "REFERENCES" || name == "CHECKPOINT";
+    let creates = name.starts_with("CREATE ") && name != "CREATE ROLE";
+    let allowed = reads && token.in_fixed("db_datareader")
+        || writes && token.in_fixed("db_datawriter")
+        || (defines || creates) && token.in_fixed("db_ddladmin")
+        || name == "CHECKPOINT" && token.in_fixed("db_backupoperator")
+        || name.starts_with("BACKUP ") && token.in_fixed("db_backupoperator")
+        || matches!(name, "ALTER ANY ROLE" | "CREATE ROLE" | "VIEW DEFINITION")
+            && token.in_fixed("db_securityadmin")
+        || matches!(name, "ALTER ANY USER" | "CONNECT") && token.in_fixed("db_accessadmin");
+    if allowed { Verdict::Allowed } else { Verdict::NotGranted }
+}
+
+/// Permissions by name with their codes in the catalog views.
+pub const PERMISSIONS: &[(&str, &str)] = &[
+    ("SELECT", "SL"),
+    ("INSERT", "IN"),
+    ("UPDATE", "UP"),
+    ("DELETE", "DL"),
+    ("EXECUTE", "EX"),
+    ("REFERENCES", "RF"),
+    ("ALTER", "AL"),
+    ("CONTROL", "CL"),
+    ("TAKE OWNERSHIP", "TO"),
+    ("VIEW DEFINITION", "VW"),
+    ("VIEW CHANGE TRACKING", "VWCT"),
+    ("IMPERSONATE", "IM"),
+    ("CONNECT", "CO"),
+    ("CREATE TABLE", "CRTB"),
+    ("CREATE VIEW", "CRVW"),
+    ("CREATE PROCEDURE", "CRPR"),
+    ("CREATE FUNCTION", "CRFN"),
+    ("CREATE SCHEMA", "CRSM"),
+    ("CREATE TYPE", "CRTY"),
+    ("CREATE SYNONYM", "CRSN"),
+    ("CREATE ROLE", "CRRL"),
+    ("CREATE DATABASE", "CRDB"),
+    ("ALTER ANY USER", "ALUS"),
+    ("ALTER ANY ROLE", "ALRL"),
+    ("ALTER ANY SCHEMA", "ALSM"),
+    ("VIEW DATABASE STATE", "VWDS"),
+    ("BACKUP DATABASE", "BADB"),
+    ("BACKUP LOG", "BALO"),
+    ("CHECKPOINT", "CP"),
+    ("SHOWPLAN", "SPLN"),
+];
+
+/// Permissions on the instance with their codes.
+pub const SERVER_PERMISSIONS: &[(&str, &str)] = &[
+    ("CONTROL SERVER", "CL"),
+    ("VIEW SERVER STATE", "VWSS"),
+    ("VIEW ANY DATABASE", "VWDB"),
+    ("VIEW ANY DEFINITION", "VWAD"),
+    ("CONNECT SQL", "COSQ"),
+    ("CONNECT ANY DATABASE", "CADB"),
+    ("CREATE ANY DATABASE", "CRDB"),
+    ("ALTER ANY DATABASE", "ALDB"),
+    ("ALTER ANY LOGIN", "ALLG"),
+    ("ALTER ANY CONNECTION", "ALCO"),
+    ("ALTER SETTINGS", "ALST"),
+    ("ALTER SERVER STATE", "ALSS"),
+    ("ALTER ANY AVAILABILITY GROUP", "ALAG"),
+    ("IMPERSONATE ANY LOGIN", "IAL"),
+    ("SELECT ALL USER SECURABLES", "SUS"),
+    ("ADMINISTER BULK OPERATIONS", "ADBO"),
+    ("SHUTDOWN", "SHDN"),
+];

@@ -1,0 +1,482 @@
+//! Users, roles, GRANT, DENY, REVOKE, EXECUTE AS.
+
+use crate::catalog::{
+    CatalogKey, CatalogObject, CatalogOp, FIRST_PRINCIPAL, FIXED_SERVER_ROLES, Named, PERMISSIONS,
+    PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef, fold, object_class,
+};
+use crate::engine::DatabaseEntry;
+use crate::errors;
+use crate::program::Program;
+use crate::run::{Frame, Runner};
+use crate::session::identity::Identity;
+use keel_parser::ast::{self, AlterRoleAction, PermissionVerb, UserSource};
+use keel_query::catalog::Catalog as _;
+use keel_types::error::Result;
+use std::sync::Arc;
+
+impl Runner<'_> {
+    fn may_here(&self, permission: &str) -> bool {
+        self.info.may(&self.info.current_database(), permission, SecurableRef::Database)
+    }
+
+    fn new_principal(&self, entry: &Arc<DatabaseEntry>, name: &str, role: bool) -> Result<PrincipalDef> {
+        let picture = self.info.picture(entry);
+        if picture.principal_named(name).is_some() {
+            return Err(errors::principal_exists(name));
+        }
+        let used = picture.stored_principals().map(|p| p.principal_id).filter(|id| *id < FIRST_FIXED_ROLE);
+        let now = self.info.engine.now_local();
+        Ok(PrincipalDef {
+            principal_id: used.max().unwrap_or(0).max(FIRST_PRINCIPAL - 1) + 1,
+            name: name.to_owned(),
+            role,
+            sid: None,
+            default_schema: if role { String::new() } else { "dbo".to_owned() },
+            member_of: Vec::new(),
+            permissions: Vec::new(),
+            created: now,
+            modified: now,
+        })
+    }
+
+    fn put_principal(&mut self, entry: &Arc<DatabaseEntry>, principal: PrincipalDef) -> Result<()> {
+        let modified = self.info.engine.now_local();
+        self.put(entry, CatalogObject::Principal(Arc::new(PrincipalDef { modified, ..principal })))
+    }
+
+    pub(super) fn create_user(&mut self, c: &ast::CreateUser) -> Result<()> {
+        if !self.may_here("ALTER ANY USER") {
+            return Err(errors::no_permission(""));
+        }
+        let entry = self.info.current_database();
+        let mut user = self.new_principal(&entry, &c.name.text, false)?;
+        match &c.source {
+            UserSource::Login(login) => {
+                let name = login.as_ref().map_or(c.name.text.as_str(), |l| l.text.as_str());
+                let login = self.info.engine.login(name).ok_or_else(|| errors::not_a_login(name))?;
+                let picture = self.info.picture(&entry);
+                let taken = picture.stored_principals().any(|p| p.sid.as_ref() == Some(&login.sid));
+                if taken || picture.settings().owner == login.sid {
+                    return Err(errors::login_has_user());
+                }
+                user.sid = Some(login.sid);
+            }
+            UserSource::WithoutLogin => {}
+            _ => return Err(errors::not_supported("A user of this kind")),
+        }
+        // Who has a user may come in, until somebody revokes it.
+        user.set(SecurableRef::Database, "CONNECT", Some(PermissionState::Grant));
+        apply(&mut user, &c.options);
+        self.put_principal(&entry, user)
+    }
+
+    pub(super) fn alter_user(&mut self, a: &ast::AlterUser) -> Result<()> {
+        let entry = self.info.current_database();
+        let found = self.info.picture(&entry).principal_named(&a.name.text).filter(|p| !p.role);
+        let found = found.filter(|p| !p.is_fixed() && self.may_here("ALTER ANY USER"));
+        let mut user = found.ok_or_else(|| errors::cannot_alter_principal("alter", "user", &a.name))?;
+        for option in a.options.iter().filter(|o| o.name == "LOGIN") {
+            let name = option.value.text().unwrap_or("");
+            let login = self.info.engine.login(name).ok_or_else(|| errors::not_a_login(name))?;
+            user.sid = Some(login.sid);
+        }
+        apply(&mut user, &a.options);
+        self.put_principal(&entry, user)
+    }
+
+    pub(super) fn create_role(&mut self, c: &ast::CreateRole) -> Result<()> {
+        if c.server || c.application {
+            return Err(errors::not_supported("A role of this kind"));
+        }
+        if !self.may_here("CREATE ROLE") && !self.may_here("ALTER ANY ROLE") {
+            return Err(errors::database_permission_denied(
+                "CREATE ROLE",
+                self.info.current_database().name(),
+            ));
+        }
+        let entry = self.info.current_database();
+        let role = self.new_principal(&entry, &c.name.text, true)?;
+        self.put_principal(&entry, role)
+    }
+
+    pub(super) fn alter_role(&mut self, a: &ast::AlterRole) -> Result<()> {
+        if a.server {
+            return self.alter_server_role(a);
+        }
+        if a.application {
+            return Err(errors::not_supported("Application roles"));
+        }
+        let entry = self.info.current_database();
+        let picture = self.info.picture(&entry);
+        let missing = || errors::cannot_alter_principal("alter", "role", &a.name);
+        let mut role = picture.principal_named(&a.name.text).filter(|p| p.role).ok_or_else(missing)?;
+        if role.principal_id == crate::catalog::PUBLIC {
+            return Err(errors::special_principal("public"));
+        }
+        // What fixed roles carry is the owner's to give.
+        let owner = self.info.token_in(&entry).is_some_and(|t| t.owner);
+        if !owner && (role.is_fixed() || !self.may_here("ALTER ANY ROLE")) {
+            return Err(missing());
+        }
+        match &a.action {
+            AlterRoleAction::AddMember(name) | AlterRoleAction::DropMember(name) => {
+                let add = matches!(a.action, AlterRoleAction::AddMember(_));
+                let verb = if add { "add" } else { "drop" };
+                let member = picture.principal_named(&name.text);
+                let mut member =
+                    member.ok_or_else(|| errors::cannot_alter_principal(verb, "principal", name))?;
+                if member.is_fixed() && member.principal_id != crate::catalog::GUEST_USER {
+                    return Err(errors::special_principal(name));
+                }
+                if picture.token_of(role.principal_id).is(member.principal_id) && add {
+                    let text = format!("Cannot make a role a member of itself ('{name}').");
+                    return Err(keel_types::SqlError::new(15_413, 11, 1, text));
+                }
+                member.member_of.retain(|r| *r != role.principal_id);
+                if add {
+                    member.member_of.push(role.principal_id);
+                }
+                self.put_principal(&entry, member)
+            }
+            AlterRoleAction::Rename(name) if !role.is_fixed() => {
+                if picture.principal_named(&name.text).is_some() {
+                    return Err(errors::principal_exists(name));
+                }
+                role.name = name.text.to_string();
+                self.put_principal(&entry, role)
+            }
+            _ => Err(errors::not_supported("This ALTER ROLE")),
+        }
+    }
+
+    fn alter_server_role(&mut self, a: &ast::AlterRole) -> Result<()> {
+        let (name, add) = match &a.action {
+            AlterRoleAction::AddMember(name) => (name, true),
+            AlterRoleAction::DropMember(name) => (name, false),
+            _ => return Err(errors::not_supported("This ALTER SERVER ROLE")),
+        };
+        self.change_server_role(&a.name.text, &name.text, add)
+    }
+
+    /// Makes a login a member of a fixed server role, or takes it out.
+    pub(crate) fn change_server_role(&mut self, role: &str, login: &str, add: bool) -> Result<()> {
+        let missing = || errors::cannot_alter_principal("alter", "server role", role);
+        let known = FIXED_SERVER_ROLES.iter().find(|(r, _)| r.eq_ignore_ascii_case(role));
+        let (role, _) = known.ok_or_else(missing)?;
+        let own = self.info.engine.login(&self.info.login());
+        let member = own.is_some_and(|l| l.roles.iter().any(|r| r == role));
+        if !self.info.unrestricted.get() && !member {
+            return Err(missing());
+        }
+        let found = self.info.engine.login(login);
+        let mut login = found.ok_or_else(|| errors::cannot_alter_principal("add", "principal", login))?;
+        if login.principal_id == 1 {
+            return Err(errors::special_principal("sa"));
+        }
+        if *role == "sysadmin" {
+            login.sysadmin = add;
+        } else {
+            login.roles.retain(|r| r != role);
+            if add {
+                login.roles.push((*role).to_owned());
+            }
+        }
+        self.info.engine.put_login(login)
+    }
+
+    pub(super) fn drop_principal(
+        &mut self,
+        name: &ast::ObjectName,
+        if_exists: bool,
+        role: bool,
+    ) -> Result<()> {
+        let kind = if role { "role" } else { "user" };
+        let entry = self.info.current_database();
+        let picture = self.info.picture(&entry);
+        let found = picture.principal_named(&name.name.text).filter(|p| p.role == role && !p.is_fixed());
+        if found.is_none() && if_exists {
+            return Ok(());
+        }
+        let permission = if role { "ALTER ANY ROLE" } else { "ALTER ANY USER" };
+        let found = found.filter(|_| self.may_here(permission));
+        let principal = found.ok_or_else(|| errors::cannot_alter_principal("drop", kind, name))?;
+        let id = principal.principal_id;
+        if picture.stored_principals().any(|p| p.member_of.contains(&id)) {
+            return Err(errors::role_has_members());
+        }
+        if picture.schemas().any(|s| s.owner == id && s.schema_id > 4) {
+            return Err(errors::principal_owns_schema());
+        }
+        self.change(&entry, CatalogOp::Remove(CatalogKey { class: object_class::PRINCIPAL, id }))
+    }
+
+    pub(super) fn permission(&mut self, program: &Program, p: &ast::Permission) -> Result<()> {
+        if p.permissions.iter().any(|i| !i.columns.is_empty())
+            || p.on.as_ref().is_some_and(|s| !s.columns.is_empty())
+        {
+            return Err(errors::not_supported("A permission on columns"));
+        }
+        let class = p.on.as_ref().and_then(|s| s.class.as_deref());
+        let server = p.on.is_none() && p.permissions.iter().all(|i| is_server_permission(&i.name));
+        if server || class == Some("SERVER") {
+            return self.server_permission(p);
+        }
+        let entry = self.info.current_database();
+        let (on, names) = match &p.on {
+            None => (SecurableRef::Database, DATABASE_ALL),
+            Some(securable) => self.securable(program, securable)?,
+        };
+        let state = match p.verb {
+            PermissionVerb::Grant if p.grant_option => Some(PermissionState::GrantOption),
+            PermissionVerb::Grant => Some(PermissionState::Grant),
+            PermissionVerb::Deny => Some(PermissionState::Deny),
+            // GRANT OPTION FOR leaves the permission itself.
+            PermissionVerb::Revoke if p.grant_option => Some(PermissionState::Grant),
+            PermissionVerb::Revoke => None,
+        };
+        let mut wanted: Vec<&str> = Vec::new();
+        for item in &p.permissions {
+            match item.name.trim_end_matches(" PRIVILEGES") {
+                "ALL" => wanted.extend(names),
+                "EXEC" => wanted.push("EXECUTE"),
+                name => {
+                    let known = PERMISSIONS.iter().find(|(n, _)| *n == name);
+                    let Some((known, _)) = known else {
+                        let text = format!("Incorrect syntax near '{}'.", item.name);
+                        return Err(keel_types::SqlError::new(102, 15, 1, text));
+                    };
+                    wanted.push(*known);
+                }
+            }
+        }
+        for permission in &wanted {
+            self.check_may_grant(&entry, permission, on, p)?;
+        }
+        for name in &p.principals {
+            let picture = self.info.picture(&entry);
+            let found = picture.principal_named(&name.text);
+            let mut principal = found.ok_or_else(|| errors::cannot_alter_principal("find", "user", name))?;
+            match principal.principal_id {
+                1 | 3 | 4 => return Err(errors::grant_to_owner()),
+                id if id >= FIRST_FIXED_ROLE => return Err(errors::grant_to_special()),
+                _ => {}
+            }
+            for permission in &wanted {
+                principal.set(on, permission, state);
+            }
+            self.put_principal(&entry, principal)?;
+        }
+        Ok(())
+    }
+
+    fn check_may_grant(
+        &self,
+        entry: &Arc<DatabaseEntry>,
+        permission: &str,
+        on: SecurableRef,
+        p: &ast::Permission,
+    ) -> Result<()> {
+        let Some(token) = self.info.token_in(entry) else {
+            return Err(errors::no_access(self.info.login(), entry.name()));
+        };
+        let picture = self.info.picture(entry);
+        let option = |id: &i32| {
+            let held = picture.stored_principal(*id);
+            held.is_some_and(|held| {
+                held.permissions
+                    .iter()
+                    .any(|q| q.on == on && q.name == permission && q.state == PermissionState::GrantOption)
+            })
+        };
+        if token.owner || self.info.may(entry, "CONTROL", on) || token.ids.iter().any(option) {
+            return Ok(());
+        }
+        Err(match &p.on {
+            Some(s) => errors::cannot_alter_principal("find", "object", &s.name.name),
+            None => errors::grantor_without_permission(),
+        })
+    }
+
+    /// What a securable is, and what ALL means for it.
+    fn securable(
+        &self,
+        program: &Program,
+        s: &ast::Securable,
+    ) -> Result<(SecurableRef, &'static [&'static str])> {
+        let entry = self.info.current_database();
+        let picture = self.info.picture(&entry);
+        let missing = |kind: &str| errors::cannot_alter_principal("find", kind, &s.name.name);
+        Ok(match s.class.as_deref() {
+            None | Some("OBJECT") => {
+                let found = self.named(program, &s.name).filter(|(e, _)| e.id == entry.id);
+                match found.ok_or_else(|| missing("object"))?.1 {
+                    Named::Table(t) => (SecurableRef::Object(t.object_id), TABLE_ALL),
+                    Named::Module(m) => {
+                        use keel_query::catalog::ModuleKind as K;
+                        let all = match m.kind {
+                            K::View | K::InlineTableFunction => TABLE_ALL,
+                            K::TableFunction => &["SELECT"][..],
+                            _ => &["EXECUTE"][..],
+                        };
+                        (SecurableRef::Object(m.object_id), all)
+                    }
+                    Named::Synonym(d) => (SecurableRef::Object(d.object_id), TABLE_ALL),
+                    Named::Sequence(d) => (SecurableRef::Object(d.object_id), &["UPDATE"]),
+                    Named::Constraint(..) => return Err(missing("object")),
+                }
+            }
+            Some("SCHEMA") => {
+                let id = picture.schema_id(&s.name.name.text).ok_or_else(|| missing("schema"))?;
+                (SecurableRef::Schema(id), TABLE_ALL)
+            }
+            Some("DATABASE") if fold(&s.name.name.text) == fold(&entry.name()) => {
+                (SecurableRef::Database, DATABASE_ALL)
+            }
+            Some("DATABASE") => return Err(missing("database")),
+            Some("USER" | "ROLE") => {
+                let found = picture.principal_named(&s.name.name.text).ok_or_else(|| missing("user"))?;
+                (SecurableRef::Principal(found.principal_id), &["CONTROL"])
+            }
+            Some(other) => return Err(errors::not_supported(format!("A permission on a {other}"))),
+        })
+    }
+
+    fn server_permission(&mut self, p: &ast::Permission) -> Result<()> {
+        if !self.info.unrestricted.get() && !self.info.may_on_server("CONTROL SERVER") {
+            return Err(errors::grantor_without_permission());
+        }
+        if *self.info.current_database().name() != *"master" {
+            let text =
+                "Permissions at the server scope can only be granted when the current database is master.";
+            return Err(keel_types::SqlError::new(4621, 16, 10, text));
+        }
+        let state = match p.verb {
+            PermissionVerb::Grant if p.grant_option => Some(PermissionState::GrantOption),
+            PermissionVerb::Grant => Some(PermissionState::Grant),
+            PermissionVerb::Deny => Some(PermissionState::Deny),
+            PermissionVerb::Revoke => None,
+        };
+        for name in &p.principals {
+            let found = self.info.engine.login(&name.text);
+            let mut login = found.ok_or_else(|| errors::cannot_alter_principal("find", "login", name))?;
+            if login.principal_id == 1 {
+                return Err(errors::grant_to_owner());
+            }
+            for item in &p.permissions {
+                let on = SecurableRef::Server;
+                login.permissions.retain(|q| *q.name != *item.name);
+                if let Some(state) = state {
+                    let name = item.name.to_string();
+                    login.permissions.push(crate::catalog::PermissionDef { on, name, state });
+                }
+            }
+            self.info.engine.put_login(login)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn alter_authorization(&mut self, a: &ast::AlterAuthorization) -> Result<()> {
+        let entry = self.info.current_database();
+        let name = &a.on.name.name.text;
+        match (a.on.class.as_deref(), &a.to) {
+            (Some("DATABASE"), Some(to)) => {
+                let target = self.info.engine.database(name).ok_or_else(|| errors::no_database(name))?;
+                if !self.info.unrestricted.get() {
+                    return Err(errors::cannot_alter_principal("find", "database", name));
+                }
+                let login = self.info.engine.login(&to.text).ok_or_else(|| errors::not_a_login(to))?;
+                let mut settings = (**target.picture().settings()).clone();
+                settings.owner = login.sid;
+                self.put(&target, CatalogObject::Settings(Arc::new(settings)))
+            }
+            (Some("SCHEMA"), Some(to)) => {
+                let picture = self.info.picture(&entry);
+                let missing = || errors::cannot_alter_principal("find", "schema", name);
+                let schema = picture.schema_id(name).and_then(|id| picture.schema(id)).ok_or_else(missing)?;
+                if !self.info.may(&entry, "CONTROL", SecurableRef::Schema(schema.schema_id)) {
+                    return Err(missing());
+                }
+                let owner = picture.principal_named(&to.text);
+                let owner = owner.ok_or_else(|| errors::cannot_alter_principal("find", "user", to))?;
+                let schema = crate::catalog::SchemaDef { owner: owner.principal_id, ..(**schema).clone() };
+                self.put(&entry, CatalogObject::Schema(Arc::new(schema)))
+            }
+            _ => Err(errors::not_supported("This ALTER AUTHORIZATION")),
+        }
+    }
+
+    pub(super) fn execute_as(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        e: &ast::ExecuteAs,
+    ) -> Result<()> {
+        let name = match &e.name {
+            Some(name) => self.value(program, frame, name, None)?.as_str().unwrap_or("").to_owned(),
+            // EXECUTE AS CALLER changes nothing at this level; REVERT undoes it.
+            None => {
+                self.info.impersonate(self.info.identity_now());
+                return Ok(());
+            }
+        };
+        match e.principal {
+            ast::Principal::Login => {
+                let allowed =
+                    self.info.unrestricted.get() || self.info.may_on_server("IMPERSONATE ANY LOGIN");
+                let login = self.info.engine.login(&name).filter(|_| allowed);
+                let login = login.ok_or_else(|| errors::cannot_execute_as_login(&name))?;
+                let identity = Identity { login: login.name.into(), sysadmin: login.sysadmin, user: None };
+                self.info.impersonate(identity);
+            }
+            _ => {
+                let entry = self.info.current_database();
+                let picture = self.info.picture(&entry);
+                let user = picture.principal_named(&name).filter(|p| !p.role);
+                let user = user.filter(|p| {
+                    let on = SecurableRef::Principal(p.principal_id);
+                    self.info.may(&entry, "IMPERSONATE", on)
+                });
+                let user = user.ok_or_else(|| errors::cannot_execute_as_user(&name))?;
+                let logins = self.info.engine.logins()?;
+                let login = logins.into_iter().find(|l| Some(&l.sid) == user.sid.as_ref());
+                let login = login.map_or_else(|| user.name.clone(), |l| l.name);
+                let user = Some((entry.id, user.principal_id));
+                self.info.impersonate(Identity { login: login.into(), sysadmin: false, user });
+            }
+        }
+        Ok(())
+    }
+
+    /// What was granted on an object goes with it: its number may come again.
+    pub(super) fn forget_permissions(&mut self, entry: &Arc<DatabaseEntry>, on: SecurableRef) -> Result<()> {
+        let picture = self.info.picture(entry);
+        let holders = picture.stored_principals().filter(|p| p.permissions.iter().any(|q| q.on == on));
+        for holder in holders {
+            let mut principal = (**holder).clone();
+            principal.permissions.retain(|q| q.on != on);
+            self.put_principal(entry, principal)?;
+        }
+        Ok(())
+    }
+}
+
+/// Ids from here on are those of fixed roles.
+const FIRST_FIXED_ROLE: i32 = 16_384;
+const TABLE_ALL: &[&str] = &["SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES"];
+const DATABASE_ALL: &[&str] =
+    &["CREATE TABLE", "CREATE VIEW", "CREATE PROCEDURE", "CREATE FUNCTION", "BACKUP DATABASE", "BACKUP LOG"];
+
+fn is_server_permission(name: &str) -> bool {
+    SERVER_PERMISSIONS.iter().any(|(n, _)| *n == name)
+}
+
+fn apply(user: &mut PrincipalDef, options: &[ast::Opt]) {
+    for option in options {
+        let text = option.value.text().unwrap_or("").to_owned();
+        match option.name.as_str() {
+            "DEFAULT_SCHEMA" => user.default_schema = text,
+            "NAME" => user.name = text,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Who a session is, and whether that may do what it asks for.
+//!
+//! Members of sysadmin are asked nothing: one flag, [`Info::unrestricted`], stands before every check. For others a compiled
+//! statement carries what it needs ([`Need`]), and each execution compares that with the session's token in the
+//! database, which is kept until the catalog or the identity changes.
+
+use super::info::Info;
+use crate::catalog::{GUEST_USER, Picture, SecurableRef, Token, Verdict, decide};
+use crate::engine::{DatabaseEntry, MASTER, MSDB, TABLE_VARIABLES, TEMPDB};
+use crate::errors;
+use crate::program::{ModuleIdentity, Need};
+use keel_base::DatabaseId;
+use keel_types::error::Result;
+use smol_str::SmolStr;
+use std::sync::Arc;
+
+/// A login, or a user that EXECUTE AS USER made of it.
+#[derive(Clone, Debug, Default)]
+pub struct Identity {
+    /// Login name.
+    pub login: SmolStr,
+    /// Member of sysadmin.
+    pub sysadmin: bool,
+    /// EXECUTE AS USER: good in this database only.
+    pub user: Option<(DatabaseId, i32)>,
+}
+
+/// A token with what it was made from.
+pub type CachedToken = (DatabaseId, u64, Option<Arc<Token>>);
+
+impl Info {
+    /// Who the session is now.
+    #[must_use]
+    pub fn identity_now(&self) -> Identity {
+        self.impersonated.borrow().last().cloned().unwrap_or_else(|| Identity {
+            login: SmolStr::new(&self.shared.login.login),
+            sysadmin: self.shared.login.sysadmin,
+            user: None,
+        })
+    }
+
+    /// Becomes somebody else until [`Info::revert`].
+    pub fn impersonate(&self, identity: Identity) {
+        self.impersonated.borrow_mut().push(identity);
+        self.identity_changed();
+    }
+
+    /// Becomes who it was before the last `depth`-th EXECUTE AS.
+    pub fn revert_to(&self, depth: usize) {
+        if self.impersonated.borrow().len() > depth {
+            self.impersonated.borrow_mut().truncate(depth);
+            self.identity_changed();
+        }
+    }
+
+    fn identity_changed(&self) {
+        let now = self.identity_now();
+        self.unrestricted.set(now.sysadmin && now.user.is_none());
+        *self.token.borrow_mut() = None;
+    }
+
+    /// Who the session is in a database; `None` when it may not be there at all.
+    #[must_use]
+    pub fn token_in(&self, entry: &Arc<DatabaseEntry>) -> Option<Arc<Token>> {
+        if self.unrestricted.get() {
+            return Some(Arc::new(Token::dbo()));
+        }
+        let version = self.catalog_version(entry.id);
+        if let Some((database, at, token)) = &*self.token.borrow()
+            && (*database, *at) == (entry.id, version)
+        {
+            return token.clone();
+        }
+        let token = self.find_token(entry).map(Arc::new);
+        *self.token.borrow_mut() = Some((entry.id, version, token.clone()));
+        token
+    }
+
+    fn find_token(&self, entry: &Arc<DatabaseEntry>) -> Option<Token> {
+        let picture = self.picture(entry);
+        let now = self.identity_now();
+        let open = matches!(entry.id, MASTER | TEMPDB | MSDB);
+        match now.user {
+            Some((database, user)) if database == entry.id => Some(picture.token_of(user)),
+            // A user of one database is nobody in the others.
+            Some(_) => (entry.id == TEMPDB).then(|| picture.token_of(GUEST_USER)),
+            None if now.sysadmin => Some(Token::dbo()),
+            None => {
+                let login = self.engine.login(&now.login)?;
+                picture.token_of_login(&login.sid, open)
+            }
+        }
+    }
+
+    /// Whether the session has a permission on something of a database.
+    #[must_use]
+    pub fn verdict(&self, entry: &Arc<DatabaseEntry>, permission: &str, on: SecurableRef) -> Verdict {
+        if self.unrestricted.get() {
+            return Verdict::Allowed;
+        }
+        match self.token_in(entry) {
+            Some(token) => self.picture(entry).permits(&token, permission, on),
+            None => Verdict::NotGranted,
+        }
+    }
+
+    /// Whether the session may something in a database.
+    #[must_use]
+    pub fn may(&self, entry: &Arc<DatabaseEntry>, permission: &str, on: SecurableRef) -> bool {
+        self.verdict(entry, permission, on) == Verdict::Allowed
+    }
+
+    /// Whether the session has a permission on the instance, or a fixed server role that carries it.
+    #[must_use]
+    pub fn may_on_server(&self, permission: &str) -> bool {
+        let now = self.identity_now();
+        if now.sysadmin || now.user.is_some() {
+            return now.sysadmin && now.user.is_none();
+        }
+        let Some(login) = self.engine.login(&now.login) else { return false };
+        let in_role = |role: &str| login.roles.iter().any(|r| r.eq_ignore_ascii_case(role));
+        let implied = match permission {
+            "CREATE ANY DATABASE" => in_role("dbcreator") || self.holds(&login, "ALTER ANY DATABASE"),
+            "ALTER ANY DATABASE" => in_role("dbcreator"),
+            "ALTER ANY LOGIN" => in_role("securityadmin"),
+            "ALTER ANY CONNECTION" => in_role("processadmin"),
+            "ADMINISTER BULK OPERATIONS" => in_role("bulkadmin"),
+            "ALTER SETTINGS" | "SHUTDOWN" => in_role("serveradmin"),
+            "VIEW SERVER STATE" => {
+                in_role("serveradmin") || in_role("processadmin") || self.holds(&login, "ALTER SERVER STATE")
+            }
+            _ => false,
+        };
+        implied || self.holds(&login, permission)
+    }
+
+    fn holds(&self, login: &crate::engine::LoginRecord, permission: &str) -> bool {
+        let all = || login.permissions.iter();
+        decide(all(), permission) == Verdict::Allowed
+            || decide(all(), "CONTROL SERVER") == Verdict::Allowed
+                && decide(all(), permission) != Verdict::Denied
+    }
+
+    /// Error 916 unless the session may enter a database.
+    pub fn check_entry(&self, entry: &Arc<DatabaseEntry>) -> Result<()> {
+        if self.unrestricted.get()
+            || self.token_in(entry).is_some()
+            || self.may_on_server("CONNECT ANY DATABASE")
+        {
+            return Ok(());
+        }
+        Err(errors::no_access(self.identity_now().login, entry.name()))
+    }
+
+    /// [`Info::authorize`], unless the session may everything.
+    pub fn authorize_unless_free(&self, caller: &ModuleIdentity, needs: &[Need]) -> Result<()> {
+        if self.unrestricted.get() { Ok(()) } else { self.authorize(caller, needs) }
+    }
+
+    /// Errors 229, 262, 300 unless the session has all that a statement needs. Within a module what belongs to the
+    /// module's owner is not asked about.
+    pub fn authorize(&self, caller: &ModuleIdentity, needs: &[Need]) -> Result<()> {
+        for need in needs {
+            match need {
+                Need::Server { permission } => {
+                    if !self.may_on_server(permission) {
+                        return Err(errors::server_permission_denied(permission));
+                    }
+                }
+                Need::Object { database, object, schema, permission } => {
+                    if *database == TABLE_VARIABLES || *object < 0 {
+                        continue;
+                    }
+                    self.authorize_object(caller, *database, (*object, *schema), permission)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn authorize_object(
+        &self,
+        caller: &ModuleIdentity,
+        database: DatabaseId,
+        (object, schema): (i32, i32),
+        permission: &str,
+    ) -> Result<()> {
+        let Some(entry) = self.engine.database_by_id(database) else { return Ok(()) };
+        let picture = self.picture(&entry);
+        if caller.object_id != 0
+            && caller.database == database
+            && owner(&picture, caller.schema_id) == owner(&picture, schema)
+        {
+            return Ok(());
+        }
+        if database == TEMPDB && picture.schema_of(object).is_none() {
+            // Temporary tables are the session's own.
+            return Ok(());
+        }
+        self.check_entry(&entry)?;
+        if self.may(&entry, permission, SecurableRef::Object(object)) {
+            return Ok(());
+        }
+        let name = picture.objects().find(|o| o.object_id == object).map(|o| o.name.to_owned());
+        let schema = picture.schema(schema).map(|s| s.name.clone()).unwrap_or_default();
+        Err(errors::permission_denied(permission, name.unwrap_or_default(), entry.name(), schema))
+    }
+}
+
+fn owner(picture: &Picture, schema: i32) -> i32 {
+    picture.schema(schema).map_or(crate::catalog::DBO, |s| s.owner)
+}

@@ -1,0 +1,225 @@
+-- Users, roles and permissions: who may what, and what the refusals say.
+create database shop
+GO
+create login ann with password = 'A-password-1'
+create login bob with password = 'A-password-2'
+GO
+use shop
+GO
+create table dbo.orders (id int primary key, amount int)
+insert orders values (1, 10), (2, 20)
+GO
+create view dbo.totals as select sum(amount) as total from dbo.orders
+GO
+create procedure dbo.add_order @id int, @amount int as insert dbo.orders values (@id, @amount)
+GO
+create procedure dbo.dynamic_read as exec ('select count(*) as n from dbo.orders')
+GO
+create function dbo.twice(@n int) returns int as begin return @n * 2 end
+GO
+create schema sales authorization dbo
+GO
+create table sales.items (id int primary key)
+create user ann for login ann
+create user bob for login bob
+create user kim without login
+create role clerks
+alter role clerks add member ann
+exec sp_addrolemember 'clerks', 'bob'
+GO
+create user ann2 for login ann
+create user ann for login bob
+create user nobody for login nobody
+alter role clerks add member nobody
+alter role nothing add member ann
+GO
+-- Without permissions.
+execute as user = 'ann'
+select user_name() as u, current_user as c, suser_sname() as l, is_member('clerks') as clerk, is_member('db_owner') as o, is_srvrolemember('sysadmin') as s
+select * from orders
+GO
+insert orders values (3, 30)
+GO
+update orders set amount = 0 where id = 1
+GO
+delete orders
+GO
+exec add_order 3, 30
+GO
+select dbo.twice(2)
+GO
+select * from totals
+GO
+create table t (a int)
+GO
+drop table orders
+GO
+alter table orders add b int
+GO
+truncate table orders
+GO
+create user x without login
+GO
+grant select on orders to bob
+GO
+alter role clerks add member kim
+GO
+exec ('select * from sys.dm_os_wait_stats')
+GO
+use master
+GO
+revert
+select user_name() as u
+GO
+-- GRANT to a role, DENY to one of its members.
+grant select, insert on dbo.orders to clerks
+deny insert on orders to bob
+grant execute on add_order to public
+grant select on totals to kim
+grant execute on schema::dbo to kim
+grant select on schema::sales to bob
+GO
+execute as user = 'ann'
+select count(*) as n from orders
+insert orders values (3, 30)
+exec add_order 4, 40
+select * from totals
+GO
+revert
+execute as user = 'bob'
+select count(*) as n from orders
+select * from sales.items
+GO
+insert orders values (5, 50)
+GO
+exec add_order 5, 50
+select count(*) as n from orders
+exec dynamic_read
+GO
+revert
+-- A view and a procedure answer for what they read, dynamic SQL in them does not.
+execute as user = 'kim'
+select * from totals
+exec add_order 6, 60
+select dbo.twice(4) as t
+exec dynamic_read
+GO
+select * from orders
+GO
+revert
+GO
+select class_desc, object_name(major_id) as o, user_name(grantee_principal_id) as grantee, type, permission_name as p, state_desc
+from sys.database_permissions where class > 0 order by grantee, o, p
+select user_name(role_principal_id) as r, user_name(member_principal_id) as m from sys.database_role_members order by r, m
+select name, type_desc, default_schema_name as s from sys.database_principals where principal_id between 5 and 16000 order by principal_id
+select has_perms_by_name('orders', 'OBJECT', 'SELECT') as own
+GO
+-- REVOKE, and what goes with what it was granted on.
+revoke select on orders from clerks
+drop view totals
+execute as user = 'ann'
+select * from orders
+GO
+revert
+select count(*) as gone from sys.database_permissions where class = 1 and object_name(major_id) is null
+GO
+-- Fixed roles.
+alter role db_datareader add member ann
+alter role db_ddladmin add member ann
+alter role db_denydatawriter add member bob
+execute as user = 'ann'
+select count(*) as n from orders
+create table made (a int)
+drop table made
+update orders set amount = 1 where id = 1
+GO
+revert
+execute as user = 'bob'
+insert orders values (7, 70)
+GO
+revert
+alter role db_owner add member bob
+execute as user = 'bob'
+create table bobs (a int)
+drop table bobs
+grant select on orders to kim with grant option
+GO
+revert
+execute as user = 'kim'
+grant select on orders to ann
+grant insert on orders to ann
+GO
+revert
+GO
+-- Logins: databases, the instance.
+use master
+execute as login = 'bob'
+select suser_sname() as l, original_login() as o, db_name() as d
+use master
+select name from sys.databases where has_dbaccess(name) = 1 and name = 'shop'
+create database other
+GO
+create login eve with password = 'A-password-3'
+GO
+kill 51
+GO
+exec sp_configure 'max server memory', 100
+reconfigure
+GO
+execute as login = 'sa'
+GO
+select count(*) as mine from sys.dm_exec_sessions
+select * from sys.dm_os_performance_counters
+GO
+revert
+use master
+grant view server state to bob
+alter server role dbcreator add member bob
+execute as login = 'bob'
+select case when count(*) > 0 then 'seen' end as counters from sys.dm_os_performance_counters
+create database bobs
+drop database bobs
+alter database shop set recovery simple
+GO
+revert
+select p.name, r.name as role from sys.server_role_members m join sys.server_principals p on p.principal_id = m.member_principal_id
+  join sys.server_principals r on r.principal_id = m.role_principal_id order by p.name
+select permission_name, state_desc from sys.server_permissions
+GO
+-- A login without a user.
+create login dan with password = 'A-password-4'
+execute as login = 'dan'
+use shop
+GO
+select * from shop.dbo.orders
+GO
+revert
+use shop
+grant connect to guest
+execute as login = 'dan'
+use shop
+select user_name() as u
+select * from orders
+GO
+revert
+GO
+-- Dropping.
+use shop
+drop role clerks
+drop user kim
+drop role nothing
+drop user if exists nothing
+alter role clerks drop member ann
+exec sp_droprolemember 'clerks', 'bob'
+drop role clerks
+GO
+grant fly on orders to ann
+GO
+grant select on orders to dbo
+grant select on orders to db_owner
+grant select on nothing to ann
+alter authorization on database::shop to dan
+execute as login = 'dan'
+select user_name() as u, is_member('db_owner') as o
+revert
+GO
