@@ -4,7 +4,7 @@ use super::server::{store_database, stored_databases};
 use super::{DatabaseEntry, Engine, FIRST_USER_DATABASE, MASTER};
 use crate::errors;
 use keel_base::DatabaseId;
-use keel_node::Database;
+use keel_node::{Database, Role};
 use keel_types::error::Result;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,12 +19,16 @@ impl Engine {
     }
 
     /// Reserves an id and a directory for a database that will be seeded under this name. A copy that only waits for log
-    /// (RESTORING) makes room; any other database of that name is 1801.
+    /// (RESTORING), and a group's copy that cannot follow its primary any more, make room; any other database of that name is
+    /// 1801. Called when nothing of the group uses the copy.
     pub fn reserve_place(&self, name: &str) -> Result<(DatabaseId, PathBuf)> {
         if let Some(entry) = self.database(name) {
-            if !entry.is_restoring() {
+            let follows = matches!(entry.store.role(), Role::Secondary | Role::Resolving);
+            if !entry.is_restoring() && !follows {
                 return Err(errors::database_exists(name));
             }
+            // Whoever reads it must go first; if they take their time, the seeding is tried again.
+            self.end_sessions_in(entry.id);
             self.drop_database(name)?;
         }
         let _admin = self.admin.lock();
