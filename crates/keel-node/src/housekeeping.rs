@@ -89,26 +89,13 @@ impl Housekeeper {
             };
             let Some(database) = database.upgrade() else { continue };
             let done = match chore {
-                Chore::Checkpoint => {
-                    let done = database.checkpoint_in_background();
-                    keep_small(&database);
-                    done
-                }
+                Chore::Checkpoint => database.checkpoint_in_background(),
                 Chore::Provision => database.provision(),
             };
             if done.is_err() {
                 self.failures.fetch_add(1, Ordering::Relaxed);
             }
         }
-    }
-}
-
-/// What a checkpoint evicted lies scattered over the heap, and the allocator keeps it for the threads that had it. When
-/// the process holds more than it may, the operating system gets it back.
-fn keep_small(database: &Database) {
-    let limit = database.instance().options().memory_bytes as u64;
-    if keel_base::env::real::resident_bytes().is_some_and(|resident| resident > limit / 10 * 9) {
-        keel_base::env::real::release_free_memory();
     }
 }
 

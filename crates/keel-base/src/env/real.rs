@@ -206,37 +206,9 @@ pub fn run_in_background() {
     }
 }
 
-/// Memory of this process that is resident, bytes; `None` where the system does not tell.
-#[must_use]
-pub fn resident_bytes() -> Option<u64> {
-    let statm = fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = statm.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    // SAFETY: asks for a constant of the system.
-    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    Some(pages * u64::try_from(page).ok()?)
-}
-
-/// Gives pages of the heap that hold nothing back to the operating system, as far as the allocator can.
-pub fn release_free_memory() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: touches free memory only, under the allocator's own locks.
-    unsafe {
-        libc::malloc_trim(0);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_process_knows_its_size() {
-        let before = resident_bytes().unwrap();
-        let block = std::hint::black_box(vec![1u8; 64 << 20]);
-        assert!(resident_bytes().unwrap() >= before + block.len() as u64 / 2);
-        drop(block);
-        release_free_memory();
-    }
 
     fn scratch(name: &str) -> PathBuf {
         let dir = std::env::temp_dir().join(format!("keel-base-{name}-{}", std::process::id()));

@@ -254,7 +254,7 @@ impl World {
         match op % 5 {
             0 | 1 => {
                 // A gap kept over all that happens says the same as a new look.
-                let inserted = if op % 5 == 0 {
+                let inserted = if op.is_multiple_of(5) {
                     self.store.insert(&mut open.set, TREE, at, &value)
                 } else {
                     self.store.insert_new(&mut open.set, &mut self.gap, at, &value).map(|_| ())
