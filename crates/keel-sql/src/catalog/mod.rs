@@ -25,8 +25,8 @@ pub(crate) use overlay::apply_op;
 pub use overlay::{CatalogOp, Overlay};
 pub use picture::{Named, ObjectRef, Picture, fold, module_kind_code};
 pub use principal::{
-    FIRST_PRINCIPAL, FIXED_ROLES, FIXED_SERVER_ROLES, GUEST_USER, PERMISSIONS, PUBLIC, PermissionDef,
-    PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef, Token, Verdict, decide,
+    ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, FIXED_ROLES, FIXED_SERVER_ROLES, GUEST_USER, PERMISSIONS, PUBLIC,
+    PermissionDef, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef, Token, Verdict, decide,
 };
 
 use keel_base::TreeId;

@@ -63,6 +63,8 @@ pub enum SecurableRef {
     Object(ObjectId),
     /// A user or role.
     Principal(i32),
+    /// An endpoint of the instance.
+    Endpoint(i32),
 }
 
 /// GRANT or DENY.
@@ -340,6 +342,15 @@ pub const PERMISSIONS: &[(&str, &str)] = &[
     ("BACKUP LOG", "BALO"),
     ("CHECKPOINT", "CP"),
     ("SHOWPLAN", "SPLN"),
+];
+
+/// Permissions on an endpoint with their codes.
+pub const ENDPOINT_PERMISSIONS: &[(&str, &str)] = &[
+    ("CONNECT", "CO"),
+    ("ALTER", "AL"),
+    ("CONTROL", "CL"),
+    ("TAKE OWNERSHIP", "TO"),
+    ("VIEW DEFINITION", "VW"),
 ];
 
 /// Permissions on the instance with their codes.

@@ -1,8 +1,8 @@
 //! Users, roles, GRANT, DENY, REVOKE, EXECUTE AS.
 
 use crate::catalog::{
-    CatalogKey, CatalogObject, CatalogOp, FIRST_PRINCIPAL, FIXED_SERVER_ROLES, Named, PERMISSIONS,
-    PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef, fold, object_class,
+    CatalogKey, CatalogObject, CatalogOp, ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, FIXED_SERVER_ROLES, Named,
+    PERMISSIONS, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef, fold, object_class,
 };
 use crate::engine::DatabaseEntry;
 use crate::errors;
@@ -219,7 +219,11 @@ impl Runner<'_> {
         let class = p.on.as_ref().and_then(|s| s.class.as_deref());
         let server = p.on.is_none() && p.permissions.iter().all(|i| is_server_permission(&i.name));
         if server || class == Some("SERVER") {
-            return self.server_permission(p);
+            return self.server_permission(p, SecurableRef::Server);
+        }
+        if let Some(s) = p.on.as_ref().filter(|_| class == Some("ENDPOINT")) {
+            let on = self.endpoint_permissions(p, &s.name)?;
+            return self.server_permission(p, on);
         }
         let entry = self.info.current_database();
         let (on, names) = match &p.on {
@@ -341,7 +345,21 @@ impl Runner<'_> {
         })
     }
 
-    fn server_permission(&mut self, p: &ast::Permission) -> Result<()> {
+    /// The endpoint that a permission is on, once the permission is one of an endpoint.
+    fn endpoint_permissions(&self, p: &ast::Permission, name: &ast::ObjectName) -> Result<SecurableRef> {
+        let unknown = |i: &&ast::PermissionItem| !ENDPOINT_PERMISSIONS.iter().any(|(n, _)| i.name == *n);
+        if let Some(item) = p.permissions.iter().find(unknown) {
+            let text = format!("Incorrect syntax near '{}'.", item.name);
+            return Err(keel_types::SqlError::new(102, 15, 1, text));
+        }
+        let wanted = fold(&name.name.text);
+        let found = self.info.engine.endpoints()?.into_iter().find(|e| fold(&e.name) == wanted);
+        let found = found.ok_or_else(|| errors::cannot_alter_principal("find", "endpoint", &name.name))?;
+        Ok(SecurableRef::Endpoint(found.id))
+    }
+
+    /// A permission on the instance or on one of its endpoints.
+    fn server_permission(&mut self, p: &ast::Permission, on: SecurableRef) -> Result<()> {
         if !self.info.unrestricted.get() && !self.info.may_on_server("CONTROL SERVER") {
             return Err(errors::grantor_without_permission());
         }
@@ -363,8 +381,7 @@ impl Runner<'_> {
                 return Err(errors::grant_to_owner());
             }
             for item in &p.permissions {
-                let on = SecurableRef::Server;
-                login.permissions.retain(|q| *q.name != *item.name);
+                login.permissions.retain(|q| q.on != on || *q.name != *item.name);
                 if let Some(state) = state {
                     let name = item.name.to_string();
                     login.permissions.push(crate::catalog::PermissionDef { on, name, state });

@@ -39,13 +39,13 @@ impl Info {
         })
     }
 
-    /// Becomes somebody else until [`Info::revert`].
+    /// Becomes somebody else until [`Info::revert_to`].
     pub fn impersonate(&self, identity: Identity) {
         self.impersonated.borrow_mut().push(identity);
         self.identity_changed();
     }
 
-    /// Becomes who it was before the last `depth`-th EXECUTE AS.
+    /// Becomes who it was before the `depth`-th EXECUTE AS still open.
     pub fn revert_to(&self, depth: usize) {
         if self.impersonated.borrow().len() > depth {
             self.impersonated.borrow_mut().truncate(depth);
@@ -135,7 +135,7 @@ impl Info {
     }
 
     fn holds(&self, login: &crate::engine::LoginRecord, permission: &str) -> bool {
-        let all = || login.permissions.iter();
+        let all = || login.permissions.iter().filter(|q| q.on == SecurableRef::Server);
         decide(all(), permission) == Verdict::Allowed
             || decide(all(), "CONTROL SERVER") == Verdict::Allowed
                 && decide(all(), permission) != Verdict::Denied

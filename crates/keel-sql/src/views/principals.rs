@@ -4,8 +4,8 @@ use super::{
     BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SID, SystemView, ViewContext, bit, date, int, text,
 };
 use crate::catalog::{
-    FIXED_SERVER_ROLES, PERMISSIONS, PermissionDef, PermissionState, PrincipalDef, SERVER_PERMISSIONS,
-    SecurableRef,
+    ENDPOINT_PERMISSIONS, FIXED_SERVER_ROLES, PERMISSIONS, PermissionDef, PermissionState, PrincipalDef,
+    SERVER_PERMISSIONS, SecurableRef,
 };
 use keel_types::Value;
 
@@ -234,6 +234,7 @@ fn permission_row(grantee: i32, p: &PermissionDef, codes: &[(&str, &str)]) -> Ve
         SecurableRef::Schema(id) => (3, "SCHEMA", id),
         SecurableRef::Principal(id) => (4, "DATABASE_PRINCIPAL", id),
         SecurableRef::Server => (100, "SERVER", 0),
+        SecurableRef::Endpoint(id) => (105, "ENDPOINT", id),
     };
     let code = codes.iter().find(|(name, _)| *name == p.name).map_or("", |(_, code)| *code);
     let (state, word) = match p.state {
@@ -255,8 +256,12 @@ fn database_permissions(cx: &ViewContext<'_>) -> Rows {
 
 fn server_permissions(cx: &ViewContext<'_>) -> Rows {
     let logins = cx.engine.logins().unwrap_or_default();
+    let codes = |on| match on {
+        SecurableRef::Endpoint(_) => ENDPOINT_PERMISSIONS,
+        _ => SERVER_PERMISSIONS,
+    };
     let rows = logins
         .iter()
-        .flat_map(|l| l.permissions.iter().map(|q| permission_row(l.principal_id, q, SERVER_PERMISSIONS)));
+        .flat_map(|l| l.permissions.iter().map(|q| permission_row(l.principal_id, q, codes(q.on))));
     rows.collect()
 }

@@ -40,6 +40,21 @@ select name, port, ip_address from sys.tcp_endpoints
 GO
 drop certificate host_a
 GO
+create login partner with password = N'Part-ner-1'
+GO
+grant connect on endpoint::nowhere to partner
+GO
+grant select on endpoint::hadr_endpoint to partner
+GO
+grant connect on endpoint::hadr_endpoint to partner
+deny alter on endpoint::hadr_endpoint to partner
+select class_desc, permission_name, state_desc from sys.server_permissions where class = 105 order by permission_name
+GO
+revoke alter on endpoint::hadr_endpoint from partner
+select class_desc, type, permission_name, state_desc from sys.server_permissions where class = 105
+GO
+drop login partner
+GO
 drop endpoint nobody
 GO
 -- A group of three, one of them asynchronous, one list with a balanced set.
