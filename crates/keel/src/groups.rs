@@ -80,6 +80,9 @@ struct Create {
     /// Another instance, as clients reach it (like -S); repeated for each
     #[arg(long, value_name = "SERVER")]
     member: Vec<String>,
+    /// Seconds to wait for the copies to be synchronized; they go on without being waited for
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    wait: u32,
 }
 
 /// A name in brackets.
@@ -150,7 +153,10 @@ impl Join {
     fn join(&self) -> Result<()> {
         let (batch, url) = endpoint(&self.endpoint)?;
         let join = format!(
-            "EXEC sys.sp_keel_join @token = {}, @url = {};",
+            "EXEC sys.sp_keel_join @token = {}, @url = {};
+DECLARE @others nvarchar(max) = (SELECT STRING_AGG(server_name, N', ') WITHIN GROUP (ORDER BY server_name)
+    FROM sys.dm_keel_members WHERE server_name <> @@SERVERNAME);
+PRINT CONCAT(@@SERVERNAME, N' knows and trusts ', @others, N'.');",
             literal(self.token.trim()),
             literal(&url)
         );
@@ -191,7 +197,36 @@ EXEC(@statement);"
                 &format!("ALTER AVAILABILITY GROUP {name} JOIN;\nALTER AVAILABILITY GROUP {name} GRANT CREATE ANY DATABASE;"),
             )?;
         }
-        Ok(())
+        self.login.send(&self.login.server, &self.watch())
+    }
+
+    /// Shows how the copies come along until all are synchronized or the time to wait is over.
+    fn watch(&self) -> String {
+        let name = literal(&self.name);
+        let wait = self.wait;
+        format!(
+            "SET NOCOUNT ON;
+DECLARE @id uniqueidentifier = (SELECT group_id FROM sys.availability_groups WHERE name = {name});
+DECLARE @all int = (SELECT COUNT(*) FROM sys.availability_replicas WHERE group_id = @id) - 1, @done int, @before int = -1;
+SET @all = @all * (SELECT COUNT(*) FROM sys.availability_databases_cluster WHERE group_id = @id);
+DECLARE @end datetime2 = DATEADD(second, {wait}, SYSUTCDATETIME());
+DECLARE @made nvarchar(300) = CONCAT(N'Availability group ', {name}, N' is made; ', @@SERVERNAME, N' is its primary.');
+RAISERROR(N'%s', 0, 1, @made) WITH NOWAIT;
+WHILE 1 = 1
+BEGIN
+    SELECT @done = COUNT(*) FROM sys.dm_hadr_database_replica_states
+        WHERE group_id = @id AND is_local = 0 AND synchronization_state = 2;
+    IF @done <> @before RAISERROR(N'%d of %d copies are synchronized.', 0, 1, @done, @all) WITH NOWAIT;
+    SET @before = @done;
+    IF @done >= @all BREAK;
+    IF SYSUTCDATETIME() >= @end
+    BEGIN
+        RAISERROR(N'The others go on in the background; sys.dm_hadr_physical_seeding_stats shows how far.', 0, 1) WITH NOWAIT;
+        BREAK;
+    END;
+    WAITFOR DELAY '00:00:00.100';
+END;"
+        )
     }
 }
 

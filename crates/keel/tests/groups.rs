@@ -257,19 +257,18 @@ fn three_commands_make_a_group() {
     let said = keel(&["init", "--endpoint", &endpoint(one)], one);
     let token = said.lines().find(|l| l.starts_with("keel://")).unwrap().trim().to_owned();
     for node in [two, three] {
-        keel(&["join", &token, "--endpoint", &endpoint(node)], node);
+        let said = keel(&["join", &token, "--endpoint", &endpoint(node)], node);
+        assert!(said.contains("knows and trusts NODE1"), "{said}");
     }
     one.run("CREATE DATABASE shop");
     one.run("CREATE TABLE shop.dbo.t (a int PRIMARY KEY); INSERT shop.dbo.t VALUES (42)");
     let members = [two.server(), three.server()];
-    keel(
+    let said = keel(
         &["group", "create", "ag2", "--database", "shop", "--member", &members[0], "--member", &members[1]],
         one,
     );
-    one.until(
-        "SELECT COUNT(*) FROM sys.dm_hadr_database_replica_states WHERE synchronization_state = 2",
-        "3",
-    );
+    assert!(said.contains("Availability group ag2 is made; NODE1 is its primary."), "{said}");
+    assert!(said.contains("2 of 2 copies are synchronized."), "{said}");
     for node in [two, three] {
         node.until("SELECT a FROM shop.dbo.t", "42");
     }
