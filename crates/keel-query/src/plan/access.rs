@@ -230,9 +230,8 @@ impl Planner<'_, '_> {
             }
             path.rows = if path.point { path.rows.min(1.0) } else { (total * selectivity).max(0.01) };
             let touched = self.touched(&path, r, total.max(cost::PATH_ROWS_MIN));
-            let far = cost::distance(total);
-            let row = if path.covering { cost::ROW } else { cost::ROW + cost::LOOKUP * far };
-            path.cost = cost::SEEK * far + touched * row;
+            let row = if path.covering { cost::ROW } else { cost::ROW + cost::LOOKUP };
+            path.cost = cost::SEEK + touched * row;
             if i != 0 && path.covering {
                 // A narrower row: slightly cheaper than the whole one.
                 path.cost *= 0.7;

@@ -30,15 +30,6 @@ pub const LIKE: f64 = 0.1;
 /// Of anything else.
 pub const OTHER: f64 = 0.33;
 
-/// Rows up to which a tree is as quick to search as a small one.
-const NEAR_ROWS: f64 = 16_384.0;
-
-/// How much dearer than a small tree's a place in a tree of so many rows is: its pages are in no near cache.
-#[must_use]
-pub fn distance(rows: f64) -> f64 {
-    1.0 + (rows / NEAR_ROWS).log2().max(0.0) * 0.35
-}
-
 /// Sorting n rows.
 #[must_use]
 pub fn sort(rows: f64) -> f64 {
