@@ -176,6 +176,8 @@ errors! {
     not_in_user_transaction(statement) = 574, 16, 0, "{statement} cannot be used inside a user transaction.";
     /// Foreign key without matching key.
     no_candidate_key(table, foreign_key) = 1776, 16, 0, "There are no primary or candidate keys in the referenced table '{table}' that match the referencing column list in the foreign key '{foreign_key}'.";
+    /// Statistics of an unknown table.
+    table_does_not_exist(table) = 2706, 11, 6, "Table '{table}' does not exist.";
     /// Foreign key to an unknown table.
     foreign_key_no_table(foreign_key, table) = 1767, 16, 0, "Foreign key '{foreign_key}' references invalid table '{table}'.";
     /// Foreign key to an unknown column.

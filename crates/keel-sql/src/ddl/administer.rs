@@ -1,10 +1,12 @@
 //! Which statement goes where, and what all of them have in common.
 
+use super::find_table;
 use crate::errors;
 use crate::program::Program;
 use crate::run::{Frame, Halt, Runner};
 use crate::sink::command;
-use keel_parser::ast::{DropClass, Statement, StatementKind};
+use keel_parser::ast::{self, DropClass, Statement, StatementKind};
+use keel_query::catalog::TableDef;
 use keel_types::error::Result;
 use std::sync::Arc;
 
@@ -85,8 +87,9 @@ impl Runner<'_> {
                 self.info.revert_to(depth.saturating_sub(1));
             }
             StatementKind::InsertBulk(b) => self.announce_bulk(program, b)?,
-            // Statistics are gathered by sampling when a plan is made; these are accepted for what they are.
-            StatementKind::UpdateStatistics(_) | StatementKind::CreateStatistics(_) => {}
+            StatementKind::UpdateStatistics(u) => self.update_statistics(program, &u.table)?,
+            // Every column has statistics, sampled when a plan asks: there is nothing to make.
+            StatementKind::CreateStatistics(c) => drop(self.table_must_exist(program, &c.table)?),
             StatementKind::Shutdown { no_wait } => self.shut_down(*no_wait)?,
             StatementKind::Backup(_) => return Err(errors::not_supported("BACKUP")),
             StatementKind::Restore(_) => return Err(errors::not_supported("RESTORE")),
@@ -118,6 +121,20 @@ impl Runner<'_> {
         } else {
             Err(errors::not_supported("SHUTDOWN of a server without a host"))
         }
+    }
+
+    /// Plans made from now on look at the tables again.
+    fn update_statistics(&self, program: &Program, table: &ast::ObjectName) -> Result<()> {
+        let table = self.table_must_exist(program, table)?;
+        self.info.engine.statistics.forget(table.database);
+        self.info.engine.programs.clear();
+        Ok(())
+    }
+
+    /// Error 2706 when there is no such table.
+    fn table_must_exist(&self, program: &Program, name: &ast::ObjectName) -> Result<Arc<TableDef>> {
+        let found = find_table(&self.ddl_scope(program), name);
+        found.ok_or_else(|| errors::table_does_not_exist(&name.name))
     }
 
     fn define(&mut self, program: &Arc<Program>, frame: &mut Frame, statement: &Statement) -> Result<u16> {

@@ -327,6 +327,9 @@ order by 1, 2, 3
 GO
 create procedure sys.sp_updatestats @resample char(8) = 'NO'
 as
+declare @each nvarchar(max) = (select string_agg(convert(nvarchar(max),
+    concat(N'update statistics ', quotename(schema_name(schema_id)), N'.', quotename(name))), N'; ') from sys.tables)
+exec (@each)
 print 'Statistics for all tables have been updated.'
 return 0
 GO

@@ -38,3 +38,14 @@ GO
 exec sp_datatype_info 4, 3
 exec sp_server_info 1
 GO
+create table #t (a int)
+update statistics #t
+update statistics customer
+update statistics nothing
+GO
+create statistics s on nothing (id)
+GO
+dbcc show_statistics ('customer', pk)
+GO
+dbcc loginfo
+GO
