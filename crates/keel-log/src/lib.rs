@@ -62,7 +62,7 @@ pub mod segment;
 
 pub use error::LogError;
 pub use follow::voids_unfinished;
-pub use log::{HardenedHook, Log, LogOptions, LogStats, Positions, SealedBlock, Tap};
+pub use log::{HardenedHook, Log, LogOptions, LogStats, Positions, SealedBlock, SegmentInfo, Tap};
 pub use open::OpenFrom;
 pub use scan::Scanner;
 

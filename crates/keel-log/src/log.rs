@@ -104,6 +104,17 @@ pub struct LogStats {
     pub segments_created: u64,
 }
 
+/// A file of the log, as [`Log::segments`] shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentInfo {
+    /// Its number in the log, from 1; 0 for a file that holds nothing yet.
+    pub sequence: u64,
+    /// Position of its first payload byte; zero for a file that holds nothing yet.
+    pub first_lsn: Lsn,
+    /// Bytes of the file.
+    pub size_bytes: u64,
+}
+
 /// A block as it is about to be stored, shown to the [tap](Log::set_tap) before the local write begins.
 pub struct SealedBlock<'a> {
     /// The decoded header.
@@ -460,6 +471,22 @@ impl Log {
     /// Bytes of all segment files.
     pub fn file_bytes(&self) -> u64 {
         self.shared.provisioning.lock().file_bytes
+    }
+
+    /// The files of the log: those that hold it, oldest first, then those that wait to be used.
+    pub fn segments(&self) -> Vec<SegmentInfo> {
+        let live = {
+            let directory = self.shared.directory.lock();
+            let info = |s: &LiveSegment| SegmentInfo {
+                sequence: s.sequence,
+                first_lsn: s.first_lsn,
+                size_bytes: s.segment.size,
+            };
+            directory.live.iter().map(info).collect::<Vec<_>>()
+        };
+        let appender = self.shared.appender.lock();
+        let spare = |s: &Arc<Segment>| SegmentInfo { sequence: 0, first_lsn: Lsn::ZERO, size_bytes: s.size };
+        live.into_iter().chain(appender.spares.iter().map(spare)).collect()
     }
 
     /// Counters since opening.

@@ -59,6 +59,7 @@ pub use database::{Database, DbOptions, DbPositions, DbStats, Durability, LogReu
 pub use error::{DbError, TxnError};
 pub use follower::{CATALOG_TREE, PositionHook};
 pub use instance::{Instance, InstanceOptions};
+pub use keel_log::SegmentInfo;
 pub use keel_store::RowRef;
 pub use locks::Agent;
 pub use read::{Cursor, Direction, ReadView};

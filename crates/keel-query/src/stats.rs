@@ -19,6 +19,10 @@ use std::time::Duration;
 pub struct TableStatistics {
     /// Number of rows.
     pub rows: f64,
+    /// Rows that were looked at.
+    pub sampled: f64,
+    /// When, in nanoseconds since 1970-01-01 UTC.
+    pub taken_unix_nanos: i128,
     /// Per column position in `TableDef::columns`; empty when only the row count is known.
     pub columns: Vec<ColumnStatistics>,
 }
@@ -32,8 +36,25 @@ pub struct ColumnStatistics {
     pub null_fraction: f64,
     /// Ends of equally full buckets, ascending; empty when not sampled.
     pub bounds: Vec<Value>,
+    /// The same ends, each once, with the rows at and before them (`DBCC SHOW_STATISTICS`).
+    pub steps: Vec<Step>,
+    /// Mean size of a value as it is stored, NULLs included, in bytes.
+    pub average_bytes: f64,
     /// Collation of the bounds.
     pub collation: Collation,
+}
+
+/// A step of a histogram; rows are estimated for the whole table.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The highest value of the step.
+    pub high: Value,
+    /// Rows with that value.
+    pub equal_rows: f64,
+    /// Rows above the step before, and below that value.
+    pub range_rows: f64,
+    /// Distinct values among those.
+    pub range_distinct: f64,
 }
 
 /// Buckets of a histogram.
@@ -75,6 +96,8 @@ impl ColumnStatistics {
         ColumnStatistics {
             distinct: estimate.clamp(1.0, total.max(1.0)),
             null_fraction: 1.0 - present as f64 / sampled,
+            steps: steps(&values, &bounds, scale, collation),
+            average_bytes: 0.0,
             bounds,
             collation,
         }
@@ -89,6 +112,31 @@ impl ColumnStatistics {
         let below = self.bounds.partition_point(|b| order(b, v, self.collation).is_lt());
         Some((below as f64 / self.bounds.len() as f64).clamp(0.0, 1.0))
     }
+}
+
+/// Counts sorted values between the ends of buckets, each value standing for `scale` rows.
+fn steps(values: &[Value], bounds: &[Value], scale: f64, collation: Collation) -> Vec<Step> {
+    let single = values.first().filter(|_| bounds.is_empty());
+    let mut steps = Vec::new();
+    let mut from = 0;
+    for high in bounds.iter().chain(single) {
+        let begin = from + values[from..].partition_point(|v| order(v, high, collation).is_lt());
+        let end = begin + values[begin..].partition_point(|v| order(v, high, collation).is_eq());
+        // A value that fills several buckets ends them all.
+        if begin == end {
+            continue;
+        }
+        let range = &values[from..begin];
+        let changes = range.windows(2).filter(|w| order(&w[0], &w[1], collation).is_ne()).count();
+        steps.push(Step {
+            high: high.clone(),
+            equal_rows: (end - begin) as f64 * scale,
+            range_rows: range.len() as f64 * scale,
+            range_distinct: (changes + usize::from(!range.is_empty())) as f64,
+        });
+        from = end;
+    }
+    steps
 }
 
 /// Places in a table's key range at which a sample looks.
@@ -149,27 +197,40 @@ fn count(db: &Arc<Database>, table: &TableDef) -> f64 {
 
 /// Samples a table at places spread over its key range.
 fn sample(db: &Arc<Database>, table: &TableDef, rows: f64) -> TableStatistics {
-    let mut columns: Vec<Vec<Value>> = vec![Vec::new(); table.columns.len()];
+    let taken_unix_nanos = db.instance().env().clock.unix_nanos();
+    let mut columns: Vec<Sampled> = vec![Sampled::default(); table.columns.len()];
     // A sample that cannot be read leaves the planner with the row count.
     let seen = read_sample(db, table, rows, &mut columns).unwrap_or(0);
     if seen == 0 {
-        return TableStatistics { rows: rows.max(1.0), columns: Vec::new() };
+        let rows = rows.max(1.0);
+        return TableStatistics { rows, sampled: 0.0, taken_unix_nanos, columns: Vec::new() };
     }
     // Few rows were read completely: then they are the count.
     let rows = if seen < PROBE_ROWS { seen as f64 } else { rows.max(seen as f64) };
     let columns = columns
         .into_iter()
         .zip(&table.columns)
-        .map(|(values, c)| ColumnStatistics::of_sample(values, rows, c.collation))
+        .map(|(column, c)| ColumnStatistics {
+            average_bytes: column.bytes as f64 / seen as f64,
+            ..ColumnStatistics::of_sample(column.values, rows, c.collation)
+        })
         .collect();
-    TableStatistics { rows, columns }
+    TableStatistics { rows, sampled: seen as f64, taken_unix_nanos, columns }
+}
+
+/// What was read of a column.
+#[derive(Clone, Default)]
+struct Sampled {
+    values: Vec<Value>,
+    /// Stored size of all values together.
+    bytes: usize,
 }
 
 fn read_sample(
     db: &Arc<Database>,
     table: &TableDef,
     rows: f64,
-    columns: &mut [Vec<Value>],
+    columns: &mut [Sampled],
 ) -> Result<usize, keel_node::TxnError> {
     let mut txn = db.begin(Isolation::ReadCommitted);
     let view = txn.statement_snapshot();
@@ -204,12 +265,14 @@ fn read_sample(
             let Some((_, row)) = cursor.next()? else { break };
             seen += 1;
             let stored = Row::new(&row);
-            for (c, values) in table.columns.iter().zip(columns.iter_mut()) {
+            for (c, sampled) in table.columns.iter().zip(columns.iter_mut()) {
+                let bytes = stored.column(usize::from(c.ordinal));
+                sampled.bytes += bytes.map_or(0, <[u8]>::len);
                 // Large values say nothing and cost much.
                 if c.ty.is_large() {
                     continue;
                 }
-                values.push(match stored.column(usize::from(c.ordinal)) {
+                sampled.values.push(match bytes {
                     Some(bytes) => column::decode(bytes, &c.ty),
                     None => Value::Null,
                 });
@@ -217,4 +280,24 @@ fn read_sample(
         }
     }
     Ok(seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_account_for_every_row() {
+        let values: Vec<Value> = (0..1000).map(|n| Value::Int(if n < 300 { 7 } else { n })).collect();
+        let column = ColumnStatistics::of_sample(values, 2000.0, Collation::default());
+        assert!(column.steps.len() <= BUCKETS + 1);
+        let total: f64 = column.steps.iter().map(|s| s.equal_rows + s.range_rows).sum();
+        assert!((total - 2000.0).abs() < 1e-6, "{total}");
+        let first = &column.steps[0];
+        assert_eq!((first.high.as_int(), first.equal_rows, first.range_rows), (Some(7), 600.0, 0.0));
+        let rest = &column.steps[1..];
+        assert!(rest.iter().all(|s| s.range_rows == 2.0 * s.range_distinct && s.equal_rows == 2.0));
+        let one = ColumnStatistics::of_sample(vec![Value::Int(3)], 1.0, Collation::default());
+        assert_eq!(one.steps.len(), 1);
+    }
 }

@@ -13,6 +13,12 @@ pub fn utc_ticks(clock: &dyn Clock) -> i64 {
     UNIX_EPOCH_TICKS + (clock.unix_nanos() / 100) as i64
 }
 
+/// Nanoseconds since 1970-01-01 UTC as local time.
+#[must_use]
+pub fn unix_to_local_ticks(nanos: i128) -> i64 {
+    UNIX_EPOCH_TICKS + (nanos / 100) as i64 + i64::from(offset_minutes()) * TICKS_PER_MINUTE
+}
+
 /// Local time now.
 #[must_use]
 pub fn local_ticks(clock: &dyn Clock) -> i64 {

@@ -25,6 +25,12 @@ errors! {
     invalid_object_name(name) = 208, 16, 1, "Invalid object name '{name}'.";
     /// Unknown procedure.
     no_procedure(name) = 2812, 16, 62, "Could not find stored procedure '{name}'.";
+    /// DBCC of a table that is not there.
+    dbcc_no_object(name) = 2501, 16, 45, "Cannot find a table or object with the name \"{name}\". Check the system catalog.";
+    /// DBCC SHOW_STATISTICS of what is neither index nor column.
+    no_statistics(name) = 2767, 16, 1, "Could not locate statistics '{name}' in the system catalogs.";
+    /// sp_changedbowner to a login that has a user in the database.
+    owner_is_user() = 15110, 16, 1, "The proposed new database owner is already a user or aliased in the database.";
     /// Unknown database in USE.
     no_database(name) = 911, 16, 1, "Database '{name}' does not exist. Make sure that the name is entered correctly.";
     /// Login's database cannot be opened.

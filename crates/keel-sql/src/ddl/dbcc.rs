@@ -43,9 +43,15 @@ impl Runner<'_> {
             // Nothing to drop, shrink or refresh: the page cache is warm state only, files shrink by themselves.
             "DROPCLEANBUFFERS" | "FREESYSTEMCACHE" | "FREESESSIONCACHE" | "SHRINKDATABASE" | "SHRINKFILE"
             | "UPDATEUSAGE" | "CLEANTABLE" | "DBREINDEX" | "INDEXDEFRAG" | "FLUSHAUTHCACHE" => {}
-            // Whoever asks wants rows: silence would read as an answer.
-            "SHOW_STATISTICS" | "LOGINFO" | "HELP" | "PROCCACHE" | "SHOWCONTIG" | "MEMORYSTATUS"
-            | "STACKDUMP" | "DBINFO" => return Err(errors::not_supported(format!("DBCC {}", d.command))),
+            "SHOW_STATISTICS" => self.show_statistics(program, frame, d)?,
+            "LOGINFO" => self.log_info(program, frame, d)?,
+            "PROCCACHE" => self.procedure_cache()?,
+            "MEMORYSTATUS" => self.memory_status()?,
+            "SHOWCONTIG" => self.show_contiguity(program, frame, d)?,
+            "DBINFO" => self.database_info(program, frame, d)?,
+            "HELP" => self.dbcc_help(program, frame, d)?,
+            // Whoever asks wants a file: silence would read as an answer.
+            "STACKDUMP" => return Err(errors::not_supported("DBCC STACKDUMP")),
             other => {
                 return Err(SqlError::new(
                     2526,
@@ -63,7 +69,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn dbcc_message(&mut self, text: &str) {
+    pub(super) fn dbcc_message(&mut self, text: &str) {
         self.report(&SqlError::new(2528, 0, 1, text));
     }
 
@@ -264,31 +270,8 @@ impl Runner<'_> {
     }
 
     fn check_ident(&mut self, program: &Arc<Program>, frame: &mut Frame, d: &ast::Dbcc) -> Result<()> {
-        let name = match d.args.first().map(|a| &a.kind) {
-            Some(ast::ExprKind::Literal(ast::Literal::String { value, .. })) => value.to_string(),
-            Some(ast::ExprKind::Column(c)) => match &c.qualifier {
-                Some(q) => format!("{q}.{}", c.name.text),
-                None => c.name.text.to_string(),
-            },
-            _ => {
-                return Err(SqlError::new(
-                    2501,
-                    16,
-                    45,
-                    "Cannot find a table or object with the name \"\". Check the system catalog.",
-                ));
-            }
-        };
-        let object = crate::run::procedure_name(&name)?;
-        let table = super::find_table(&self.ddl_scope(program), &object).ok_or_else(|| {
-            SqlError::new(
-                2501,
-                16,
-                45,
-                format!("Cannot find a table or object with the name \"{name}\". Check the system catalog."),
-            )
-        })?;
-        let Some((seed, increment)) = table.columns.iter().find_map(|c| c.identity) else {
+        let (name, table) = self.dbcc_table(program, frame, d)?;
+        let Some((_, increment)) = table.columns.iter().find_map(|c| c.identity) else {
             return Err(SqlError::new(7997, 16, 1, format!("'{name}' does not contain an identity column.")));
         };
         let entry = self.entry_of(table.database)?;
@@ -313,7 +296,6 @@ impl Runner<'_> {
                 self.report(&SqlError::new(7998, 10, 1, text));
             }
         }
-        let _ = seed;
         self.dbcc_message(DONE);
         Ok(())
     }

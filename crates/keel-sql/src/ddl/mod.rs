@@ -10,6 +10,7 @@ mod administer;
 mod alter;
 mod database;
 mod dbcc;
+mod dbcc_show;
 mod drop;
 mod index;
 mod module;

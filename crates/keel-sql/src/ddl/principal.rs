@@ -398,13 +398,7 @@ impl Runner<'_> {
         match (a.on.class.as_deref(), &a.to) {
             (Some("DATABASE"), Some(to)) => {
                 let target = self.info.engine.database(name).ok_or_else(|| errors::no_database(name))?;
-                if !self.info.unrestricted.get() {
-                    return Err(errors::cannot_alter_principal("find", "database", name));
-                }
-                let login = self.info.engine.login(&to.text).ok_or_else(|| errors::not_a_login(to))?;
-                let mut settings = (**target.picture().settings()).clone();
-                settings.owner = login.sid;
-                self.put(&target, CatalogObject::Settings(Arc::new(settings)))
+                self.change_owner(&target, &to.text)
             }
             (Some("SCHEMA"), Some(to)) => {
                 let picture = self.info.picture(&entry);
@@ -420,6 +414,21 @@ impl Runner<'_> {
             }
             _ => Err(errors::not_supported("This ALTER AUTHORIZATION")),
         }
+    }
+
+    /// Gives a database to a login, who may not be a user of it yet.
+    pub(crate) fn change_owner(&mut self, target: &Arc<DatabaseEntry>, login: &str) -> Result<()> {
+        if !self.info.unrestricted.get() {
+            return Err(errors::cannot_alter_principal("find", "database", target.name()));
+        }
+        let login = self.info.engine.login(login).ok_or_else(|| errors::not_a_login(login))?;
+        let picture = self.info.picture(target);
+        if picture.stored_principals().any(|p| !p.role && p.sid.as_ref() == Some(&login.sid)) {
+            return Err(errors::owner_is_user());
+        }
+        let mut settings = (**picture.settings()).clone();
+        settings.owner = login.sid;
+        self.put(target, CatalogObject::Settings(Arc::new(settings)))
     }
 
     pub(super) fn execute_as(

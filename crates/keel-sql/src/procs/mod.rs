@@ -71,7 +71,7 @@ pub static ALL: &[Procedure] = &[
     p("sp_dboption", server::nothing),
     p("sp_indexoption", server::nothing),
     p("sp_tableoption", server::nothing),
-    p("sp_changedbowner", server::nothing),
+    p("sp_changedbowner", server::sp_changedbowner),
     p("sp_helptext", server::sp_helptext),
     p("sp_describe_first_result_set", execute::sp_describe_first_result_set),
     p("sp_describe_undeclared_parameters", execute::sp_describe_undeclared_parameters),

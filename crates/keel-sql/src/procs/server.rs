@@ -59,6 +59,14 @@ pub(super) fn sp_configure(runner: &mut Runner<'_>, args: &[Argument]) -> Outcom
     ok()
 }
 
+/// `sp_changedbowner @loginame`
+pub(super) fn sp_changedbowner(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let login = string(args, "loginame", 0).unwrap_or_default();
+    let entry = runner.info.current_database();
+    runner.in_statement(|runner| runner.change_owner(&entry, &login))?;
+    ok()
+}
+
 /// `sp_rename @objname, @newname, @objtype`
 pub(super) fn sp_rename(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     runner.owner_only()?;

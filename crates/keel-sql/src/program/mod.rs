@@ -140,6 +140,12 @@ pub struct Program {
 }
 
 impl Program {
+    /// Bytes of its text and instructions; plans hang on these, and are not counted.
+    #[must_use]
+    pub fn kept_bytes(&self) -> usize {
+        self.text.len() + std::mem::size_of_val(self.code.as_slice())
+    }
+
     /// A program without code, as the surroundings of a single statement.
     #[must_use]
     pub fn bare(identity: ModuleIdentity) -> Program {

@@ -162,7 +162,6 @@ static DATABASE: &[DatabaseCounter] = &[
     d("Log Flush Write Time (ms)", Raw, |d| d.stats.log.flush_nanos / NANOS_PER_MS),
     d("Log Growths", Raw, |d| d.stats.log.segments_created),
     d("Log Truncations", Raw, |d| d.stats.checkpoints),
-    d("Log Shrinks", Raw, |_| 0),
 ];
 
 fn percent(part: u64, whole: u64) -> u64 {

@@ -241,7 +241,8 @@ fn database(d: &DatabaseEntry, member: Option<[crate::hadr::Guid; 2]>) -> Vec<Va
         (false, false) => (0, "ONLINE"),
     };
     let snapshot = if s.allow_snapshot { (1, "ON") } else { (0, "OFF") };
-    let mut row = vec![text(&*d.name()), int(d.id.0), NULL, Value::bytes(vec![1])];
+    let owner = if s.owner.is_empty() { vec![1] } else { s.owner.clone() };
+    let mut row = vec![text(&*d.name()), int(d.id.0), NULL, Value::bytes(owner)];
     row.extend([date(s.created), int(s.compatibility), text(s.collation.as_str()), int(access)]);
     row.extend([text(s.user_access.as_str()), bit(s.read_only), flag("AUTO_CLOSE"), flag("AUTO_SHRINK")]);
     row.extend([int(state.0), text(state.1), no(), no(), no(), int(snapshot.0), text(snapshot.1)]);

@@ -45,6 +45,20 @@ const LOG_SPACE: &[Column] = &[
     ("log_space_in_bytes_since_last_backup", BIG),
 ];
 
+const LOG_INFO: &[Column] = &[
+    ("database_id", INT),
+    ("file_id", SMALL),
+    ("vlf_begin_offset", BIG),
+    ("vlf_size_mb", SqlType::Float),
+    ("vlf_sequence_number", BIG),
+    ("vlf_active", super::BIT),
+    ("vlf_status", INT),
+    ("vlf_parity", TINY),
+    ("vlf_first_lsn", SqlType::NVarChar(Length::Limited(48))),
+    ("vlf_create_lsn", SqlType::NVarChar(Length::Limited(48))),
+    ("vlf_encryptor_thumbprint", SqlType::VarBinary(Length::Limited(20))),
+];
+
 const LOG_STATS: &[Column] = &[
     ("database_id", INT),
     ("recovery_model", SqlType::NVarChar(Length::Limited(60))),
@@ -65,6 +79,7 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "dm_db_file_space_usage", columns: FILE_SPACE, rows: file_space },
     SystemView { schema: "sys", name: "dm_db_log_space_usage", columns: LOG_SPACE, rows: log_space },
     SystemView { schema: "sys", name: "dm_db_log_stats", columns: LOG_STATS, rows: log_stats },
+    SystemView { schema: "sys", name: "dm_db_log_info", columns: LOG_INFO, rows: log_info },
     SystemView {
         schema: "sys",
         name: "dm_os_volume_stats",
@@ -150,23 +165,76 @@ fn log_space(cx: &ViewContext<'_>) -> Rows {
     vec![row]
 }
 
+/// A position in the three parts of the product's form.
+fn lsn_text(lsn: keel_base::Lsn) -> Value {
+    let n = lsn.0;
+    text(format!("{:08x}:{:08x}:{:04x}", n >> 36, (n >> 9) & 0x7ff_ffff, n & 0x1ff))
+}
+
+const MB: f64 = 1_048_576.0;
+
+/// A virtual log file: a file of its own here, shown as if all lay one behind the other.
+pub(crate) struct Vlf {
+    /// Where it begins, in bytes.
+    pub begin: u64,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Its number; 0 while it holds nothing.
+    pub sequence: u64,
+    /// Its first position.
+    pub first_lsn: keel_base::Lsn,
+}
+
+impl Vlf {
+    /// Status as the product counts: 2 in use, 0 reusable.
+    pub fn status(&self) -> i64 {
+        if self.sequence == 0 { 0 } else { 2 }
+    }
+}
+
+/// The virtual log files of a database; none where the log is not on disk.
+pub(crate) fn vlfs(d: &DatabaseEntry) -> Vec<Vlf> {
+    let segments = d.store.log().map(|log| log.segments()).unwrap_or_default();
+    let mut begin = 0;
+    let place = |s: keel_node::SegmentInfo| {
+        let vlf = Vlf { begin, bytes: s.size_bytes, sequence: s.sequence, first_lsn: s.first_lsn };
+        begin += s.size_bytes;
+        vlf
+    };
+    segments.into_iter().map(place).collect()
+}
+
+fn log_info(cx: &ViewContext<'_>) -> Rows {
+    let wanted = cx.args.first().and_then(Value::as_int);
+    let row = |d: &DatabaseEntry, v: &Vlf| {
+        let mut row = vec![int(d.id.0), int(2), int(v.begin as i64), Value::Float(v.bytes as f64 / MB)];
+        row.extend([int(v.sequence as i64), super::bit(v.sequence != 0), int(v.status()), int(0)]);
+        row.extend([if v.sequence == 0 { NULL } else { lsn_text(v.first_lsn) }, NULL, NULL]);
+        row
+    };
+    let mut databases = cx.engine.databases();
+    databases.retain(|d| wanted.is_none_or(|id| id == i64::from(d.id.0)));
+    databases.iter().flat_map(|d| vlfs(d).iter().map(|v| row(d, v)).collect::<Vec<_>>()).collect()
+}
+
 fn log_stats(cx: &ViewContext<'_>) -> Rows {
-    let wanted = match cx.args.first() {
-        Some(Value::Int(n)) => Some(*n),
-        _ => None,
-    };
-    let mb = |bytes: u64| Value::Float(bytes as f64 / 1_048_576.0);
-    let lsn = |lsn: keel_base::Lsn| {
-        let n = lsn.0;
-        text(format!("{:08x}:{:08x}:{:04x}", n >> 36, (n >> 9) & 0x7ff_ffff, n & 0x1ff))
-    };
+    let wanted = cx.args.first().and_then(Value::as_int);
+    let mb = |bytes: u64| Value::Float(bytes as f64 / MB);
     let row = |d: &std::sync::Arc<DatabaseEntry>| {
         let (stats, positions) = (d.store.stats(), d.store.positions());
+        let vlfs = vlfs(d);
+        let current = vlfs.iter().rfind(|v| v.sequence != 0);
+        let active = vlfs.iter().filter(|v| v.sequence != 0).count();
         let picture = d.picture();
         let mut row = vec![int(d.id.0), text(picture.settings().recovery.as_str())];
-        row.extend([lsn(positions.truncated), lsn(positions.appended), int(0), mb(0)]);
-        row.extend([int(stats.log.segments_created as i64), mb(stats.log_file_bytes), int(1)]);
-        row.extend([mb(stats.log_used_bytes), text(super::log_reuse_wait(d).1), lsn(positions.checkpoint)]);
+        row.extend([lsn_text(positions.truncated), lsn_text(positions.appended)]);
+        row.extend([int(current.map_or(0, |v| v.sequence as i64)), mb(current.map_or(0, |v| v.bytes))]);
+        row.extend([int(vlfs.len() as i64), mb(stats.log_file_bytes), int(active as i64)]);
+        row.extend([
+            mb(stats.log_used_bytes),
+            text(super::log_reuse_wait(d).1),
+            lsn_text(positions.checkpoint),
+        ]);
         row
     };
     let databases = cx.engine.databases();

@@ -28,6 +28,7 @@ mod server;
 mod sessions;
 mod waits;
 
+pub(crate) use io::vlfs;
 pub use rows::{captured, trigger_rows};
 
 use crate::catalog::{Picture, fold};

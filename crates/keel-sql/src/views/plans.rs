@@ -190,8 +190,7 @@ fn cached_plans(cx: &ViewContext<'_>) -> Rows {
             ProgramKind::Procedure | ProgramKind::Function | ProgramKind::TableFunction => "Proc",
         };
         let uses = p.stats.executions.load(Ordering::Relaxed) as i64;
-        // The text and its instructions: plans hang on these, and are not counted.
-        let bytes = p.text.len() + std::mem::size_of_val(p.code.as_slice());
+        let bytes = p.kept_bytes();
         let mut row = vec![int(i as i64), int(Arc::strong_count(&p) as i64), int(uses), int(bytes as i64)];
         row.extend([NULL, text("Compiled Plan"), text(kind), handle(PLAN_HANDLE, &p), int(2), NULL]);
         row
