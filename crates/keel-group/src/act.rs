@@ -13,7 +13,7 @@ use keel_cluster::{
     ReceiveFailure, RoleStatus, SessionId,
 };
 use keel_node::{DbError, Role};
-use keel_transport::{Frame, Session};
+use keel_transport::Session;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -325,16 +325,6 @@ impl Shared {
             };
             let mut lanes = peer.lanes.lock();
             databases.iter().for_each(|database| lanes.set_compression(*database, compress));
-        }
-    }
-
-    /// A heartbeat to every peer.
-    pub(crate) fn heartbeats(&self) {
-        for peer in self.peers.read().values() {
-            let now = self.nanos();
-            let (echo, came) = *peer.last_heartbeat.lock();
-            let beat = keel_transport::Heartbeat { sent: now, echo, held: now.saturating_sub(came) };
-            peer.send_control_now(&Frame::Heartbeat(beat));
         }
     }
 }

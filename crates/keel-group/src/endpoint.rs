@@ -2,9 +2,9 @@
 //!
 //! * STARTED listens and dials; STOPPED does neither and has no connections; DISABLED listens and refuses with a reason.
 //! * Of two instances that know each other's ids the one with the **smaller id dials**; the other does so too when nothing
-//!   has come for a while (two seconds), because the way may be open in one direction only. Two connections between the
+//!   has come for a while (half a second), because the way may be open in one direction only. Two connections between the
 //!   same two never last: the newer one replaces the older.
-//! * A failed attempt is repeated after a pause that doubles from a tenth of a second to five; the error is kept for the
+//! * A failed attempt is repeated after a pause that doubles from a twentieth of a second to one; the error is kept for the
 //!   views.
 
 use crate::error::ConnectError;
@@ -59,9 +59,10 @@ impl EndpointConfig {
 }
 
 /// How long an instance with the greater id waits to be called before it calls itself.
-const PATIENCE: Duration = Duration::from_secs(2);
-const PAUSE_MIN: Duration = Duration::from_millis(100);
-const PAUSE_MAX: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_millis(500);
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+/// A machine that comes back is met again this soon; an attempt costs one packet while it is away.
+const PAUSE_MAX: Duration = Duration::from_secs(1);
 /// Connections that have not said hello yet, at most; more are closed unheard.
 const GREETING_MAX: usize = 64;
 
@@ -247,7 +248,7 @@ mod tests {
         assert!(dialer.is_due(&target(Some(great)), small, false, at(0)));
         assert!(!dialer.is_due(&target(Some(great)), small, false, at(0)), "one attempt at a time");
         let mut now = 0;
-        for pause in [100, 200, 400, 800, 1600, 3200, 5000, 5000] {
+        for pause in [50, 100, 200, 400, 800, 1000, 1000] {
             dialer.ended("b", Some((ConnectError::Untrusted, 0)), at(now));
             assert!(!dialer.is_due(&target(None), small, false, at(now + pause - 1)));
             now += pause;

@@ -1,5 +1,6 @@
 //! [`Groups`]: the availability groups of one instance, as the server uses them.
 
+use crate::ask::{self, Answer, Question};
 use crate::endpoint::{EndpointConfig, EndpointState, Listening};
 use crate::error::{ConnectError, GroupError};
 use crate::handshake::{self, bye};
@@ -11,13 +12,13 @@ use crate::tls::Tls;
 use crate::token::JoinToken;
 use crate::trust::{Member, Trust};
 use keel_base::env::Env;
-use keel_cluster::{Command, CommandError, Event, InstanceId, Node};
+use keel_cluster::{Command, CommandError, GroupId, InstanceId, Node};
 use keel_node::Database;
 use keel_transport::Frame;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use uuid::Uuid;
@@ -48,6 +49,9 @@ pub enum CommandFailure {
     /// The machine says no.
     #[error(transparent)]
     Refused(#[from] CommandError),
+    /// There is no connection to the instance that was to carry it out.
+    #[error("{0} is not connected")]
+    NotConnected(String),
     /// No answer came in time, or the groups are stopping; what was asked for may still happen.
     #[error("no answer came in time")]
     Unanswered,
@@ -80,6 +84,7 @@ impl Groups {
         let machine = Node::new(me, kept, random(env), env.clock.now());
         let shared = Shared::new(Parts {
             env: env.clone(),
+            dir: dir.to_path_buf(),
             identity,
             name: options.server_name,
             host,
@@ -97,7 +102,8 @@ impl Groups {
         for _ in 0..WORKERS {
             threads.push(shared.spawn("group worker", |shared| shared.work.run())?);
         }
-        threads.push(shared.spawn("group heartbeat", |shared| shared.run_heartbeat())?);
+        threads.push(shared.spawn("group pulse", |shared| shared.run_pulse())?);
+        threads.push(shared.spawn("group clock", |shared| shared.run_clock())?);
         threads.push(shared.spawn("group keeper", |shared| shared.run_keeper())?);
         Ok(Groups { shared, threads: parking_lot::Mutex::new(threads) })
     }
@@ -270,18 +276,28 @@ impl Groups {
 
     /// Hands an operator's command to the machine and waits for its answer.
     pub fn command(&self, command: Command, timeout: Duration) -> Result<(), CommandFailure> {
-        let (answer, answered) = mpsc::channel();
-        let id = self.shared.next_command();
-        self.shared.replies.lock().insert(id, answer);
-        // A database named by the command must be known before the machine asks for it.
-        self.shared.step(Event::Command { id, command });
-        self.shared.bind();
-        self.shared.bells.ring();
-        let result = answered.recv_timeout(timeout);
-        self.shared.replies.lock().remove(&id);
-        match result {
-            Ok(result) => Ok(result?),
-            Err(_) => Err(CommandFailure::Unanswered),
+        match self.shared.command(command, timeout) {
+            Some(result) => Ok(result?),
+            None => Err(CommandFailure::Unanswered),
+        }
+    }
+
+    /// Lets another instance carry out a failover to itself, and waits for it: what a command given there would do. `server` is
+    /// this instance's name or a connected one's; `force` accepts loss.
+    pub fn fail_over_to(&self, group: GroupId, server: &str, force: bool) -> Result<(), CommandFailure> {
+        let shared = &self.shared;
+        if server.eq_ignore_ascii_case(&shared.name) {
+            let command = if force { Command::ForceFailover { group } } else { Command::Failover { group } };
+            return self.command(command, ask::TAKE_OVER_TIMEOUT);
+        }
+        let peer = shared.peers.read().values().find(|p| p.name.eq_ignore_ascii_case(server)).cloned();
+        let peer = peer.ok_or_else(|| CommandFailure::NotConnected(server.to_owned()))?.instance;
+        let question = Question::TakeOver { group, force };
+        // A little more than the other gives itself, so that its own answer comes first.
+        let timeout = ask::TAKE_OVER_TIMEOUT + Duration::from_secs(1);
+        match shared.ask(peer, &question, timeout) {
+            Some(Answer::TakenOver(Some(result))) => Ok(result?),
+            _ => Err(CommandFailure::Unanswered),
         }
     }
 

@@ -20,7 +20,10 @@ use keel_transport::{Frame, Hello, Purpose};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-/// How long each step of making a connection may take.
+/// How long a machine may take to answer the first packet: long enough for one that was lost to be sent again, short enough
+/// that one that is away is not waited for.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_millis(1500);
+/// How long each further step of making a connection may take.
 pub const STEP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Codes of [`Frame::Bye`].
@@ -108,7 +111,7 @@ fn unreachable(address: &str, what: impl ToString) -> ConnectError {
 fn open(address: &str) -> Result<TcpStream, ConnectError> {
     let mut last = None;
     for resolved in address.to_socket_addrs().map_err(|e| unreachable(address, e))? {
-        match TcpStream::connect_timeout(&resolved, STEP_TIMEOUT) {
+        match TcpStream::connect_timeout(&resolved, CONNECT_TIMEOUT) {
             Ok(socket) => return Ok(socket),
             Err(e) => last = Some(e),
         }
@@ -232,6 +235,7 @@ pub fn answer(
 mod tests {
     use super::*;
     use crate::identity::Certificate;
+    use crate::link::Sent;
     use std::net::TcpListener;
     use std::thread;
 
@@ -267,6 +271,30 @@ mod tests {
         let sender = thread::spawn(move || dialed.link.send(&bytes).map(|()| dialed));
         assert_eq!(accepted.reader.next(&accepted.link).unwrap(), frame);
         sender.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn what_the_system_knows_of_a_connection_needs_no_reader() {
+        let (dialed, accepted) = meet(|_| true, |_, _| Verdict::Welcome);
+        let (dialed, mut accepted) = (dialed.unwrap(), accepted.unwrap());
+        let signs = || accepted.link.vital_signs().unwrap();
+        assert!(signs().open);
+        let beat = Frame::Heartbeat(keel_transport::Heartbeat::default());
+        assert_eq!(dialed.link.send_idle(&beat.to_bytes()).unwrap(), Sent::All);
+        while !signs().unread {
+            thread::yield_now();
+        }
+        assert!(signs().open);
+        assert_eq!(accepted.reader.next(&accepted.link).unwrap(), beat);
+        assert!(!signs().unread);
+        {
+            let _writing = dialed.link.begin();
+            assert_eq!(dialed.link.send_idle(&beat.to_bytes()).unwrap(), Sent::Busy);
+        }
+        dialed.link.close();
+        while signs().open {
+            thread::yield_now();
+        }
     }
 
     #[test]

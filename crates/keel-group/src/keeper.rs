@@ -1,7 +1,7 @@
 //! The two threads that work by time.
 //!
-//! * The **heartbeat** tells commit points that no block has carried, sends signs of life and lets the machine's time pass.
-//!   It waits for no disk.
+//! * The **clock** tells commit points that no block has carried, hands on what the [pulse](crate::pulse) has found out about the
+//!   peers and lets the machine's time pass. It waits for no disk.
 //! * The **keeper** does everything else that comes round: binds databases to groups, dials, looks after retention,
 //!   compression and redo's health.
 
@@ -9,8 +9,10 @@ use crate::copy::Copy;
 use crate::endpoint::{EndpointState, Target};
 use crate::error::GroupError;
 use crate::handshake;
+use crate::peer::Peer;
 use crate::shell::Shared;
 use keel_base::Lsn;
+use keel_base::env::real::run_urgently;
 use keel_cluster::{Event, GroupDatabaseId, GroupId, ReceiveFailure, RoleStatus, TICK_EVERY};
 use keel_node::Role;
 use std::sync::Arc;
@@ -19,27 +21,39 @@ use std::time::Duration;
 
 /// How long a commit point may wait for a block to carry it.
 const ANNOUNCE_EVERY: Duration = Duration::from_millis(5);
-const HEARTBEAT_EVERY: Duration = Duration::from_millis(250);
 const KEEP_EVERY: Duration = Duration::from_millis(50);
 const RETAIN_EVERY: Duration = Duration::from_millis(1000);
 
 impl Shared {
-    /// The body of the heartbeat thread.
-    pub(crate) fn run_heartbeat(self: &Arc<Self>) {
-        let (mut ticked, mut beaten) = (Duration::ZERO, Duration::ZERO);
+    /// The body of the clock's thread.
+    pub(crate) fn run_clock(self: &Arc<Self>) {
+        run_urgently();
+        let mut ticked = Duration::ZERO;
         while !self.stopping.load(Ordering::Acquire) {
-            self.bells.heartbeat.wait_for(ANNOUNCE_EVERY);
-            self.peers.read().values().for_each(|peer| peer.announce());
+            self.bells.clock.wait_for(ANNOUNCE_EVERY);
+            let gone: Vec<Arc<Peer>> = {
+                let peers = self.peers.read();
+                peers.values().for_each(|peer| peer.announce());
+                peers.values().filter(|peer| peer.is_gone()).cloned().collect()
+            };
+            for peer in gone {
+                self.disconnect(&peer, "closed by the other side");
+                peer.link.close();
+            }
             let now = self.now();
             if now >= ticked + TICK_EVERY {
                 ticked = now;
+                self.tell_heard();
                 self.tick();
             }
-            if now >= beaten + HEARTBEAT_EVERY {
-                beaten = now;
-                self.heartbeats();
-            }
         }
+    }
+
+    /// Hands on to the machine whom the pulse has heard of.
+    fn tell_heard(self: &Arc<Self>) {
+        let heard: Vec<_> =
+            self.peers.read().values().filter(|p| p.newly_heard()).map(|p| p.instance).collect();
+        heard.into_iter().for_each(|peer| self.step(Event::Heard { peer }));
     }
 
     /// The body of the keeper thread.

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! ## Threads
-//! Per peer one reader and one sender, whatever the number of databases; per instance a heartbeat, a keeper, a writer of
+//! Per peer one reader and one sender, whatever the number of databases; per instance a pulse, a clock, a keeper, a writer of
 //! group records, two workers for what takes long, and one that accepts. A seeding has one for each stream at the
 //! source and one at the target, while it runs. The way of a commit on a synchronous secondary
 //! crosses threads three times: session (as flush leader) → the peer's reader, which hardens and acknowledges → the
@@ -34,6 +34,7 @@
 //! of roles through [`Host`].
 
 mod act;
+mod ask;
 mod bell;
 mod copy;
 mod counters;
@@ -47,7 +48,10 @@ mod keeper;
 mod kept;
 mod lanes;
 pub mod link;
+mod measure;
+pub mod networks;
 mod peer;
+mod pulse;
 mod reader;
 mod records;
 mod seeding;
@@ -65,6 +69,7 @@ pub use error::{ConnectError, GroupError};
 pub use groups::{CommandFailure, Groups, GroupsOptions};
 pub use host::{Host, Place, RoleChange};
 pub use identity::{Certificate, Fingerprint, Identity};
+pub use measure::{Latency, Measurement, MemberCheck, RoundTrip};
 pub use seeding::{SeedingOutcome, SeedingState};
 pub use shell::Compression;
 pub use state::GroupsState;

@@ -14,9 +14,10 @@ use keel_transport::{Decoder, Frame, FrameError};
 use parking_lot::{Mutex, MutexGuard};
 use rustls::Connection;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Bytes asked of the socket at once.
 const READ_BYTES: usize = 256 << 10;
@@ -114,6 +115,21 @@ impl Link {
         self.closed.load(Ordering::Acquire)
     }
 
+    /// What the system knows of the connection, whatever its reader is doing. `None` when it does not say.
+    pub(crate) fn vital_signs(&self) -> Option<VitalSigns> {
+        let info = tcp_info(&self.socket)?;
+        Some(VitalSigns {
+            open: info.tcpi_state == TCP_ESTABLISHED,
+            silent: Duration::from_millis(u64::from(info.tcpi_last_data_recv)),
+            unread: unread_bytes(&self.socket) > 0,
+        })
+    }
+
+    /// Where the other side is.
+    pub(crate) fn peer_address(&self) -> Option<IpAddr> {
+        self.socket.peer_addr().ok().map(|a| a.ip())
+    }
+
     /// Encrypted bytes sent and received so far.
     #[must_use]
     pub fn traffic(&self) -> (u64, u64) {
@@ -121,7 +137,10 @@ impl Link {
     }
 
     fn encrypt(&self, writing: &mut Writing, frames: &[u8]) -> io::Result<()> {
-        let mut tls = self.tls.lock();
+        Link::seal(&mut self.tls.lock(), writing, frames)
+    }
+
+    fn seal(tls: &mut Connection, writing: &mut Writing, frames: &[u8]) -> io::Result<()> {
         tls.writer().write_all(frames)?;
         while tls.wants_write() {
             tls.write_tls(&mut writing.sealed)?;
@@ -189,6 +208,71 @@ impl LinkWriter<'_> {
         self.writing.took(n);
         Ok(self.is_drained())
     }
+}
+
+impl Link {
+    /// Sends a frame only if that takes nobody's turn: [`Sent::Busy`] when another thread is writing or decrypting, or what
+    /// was written before is not yet with the system. Waits for nothing.
+    pub(crate) fn send_idle(&self, frame: &[u8]) -> io::Result<Sent> {
+        let Some(mut writing) = self.writing.try_lock().filter(|w| w.rest().is_empty()) else {
+            return Ok(Sent::Busy);
+        };
+        let Some(mut tls) = self.tls.try_lock() else { return Ok(Sent::Busy) };
+        Link::seal(&mut tls, &mut writing, frame)?;
+        drop(tls);
+        let n = self.send_now(writing.rest())?;
+        writing.took(n);
+        Ok(if writing.rest().is_empty() { Sent::All } else { Sent::Part })
+    }
+}
+
+/// What became of a frame given to [`Link::send_idle`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// The system has it.
+    All,
+    /// The system has some of it; the sender must be woken for the rest.
+    Part,
+    /// It was not sent.
+    Busy,
+}
+
+/// What the system knows of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VitalSigns {
+    /// Neither side has closed or reset it.
+    pub(crate) open: bool,
+    /// Since bytes of any kind came from the other side.
+    pub(crate) silent: Duration,
+    /// Bytes have come that the reader has not taken yet.
+    pub(crate) unread: bool,
+}
+
+/// `tcpi_state` of a connection that both sides keep up.
+const TCP_ESTABLISHED: u8 = 1;
+
+fn tcp_info(socket: &TcpStream) -> Option<libc::tcp_info> {
+    // SAFETY: the structure holds numbers only, for which zero bytes are a value.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut length = libc::socklen_t::try_from(size_of::<libc::tcp_info>()).ok()?;
+    // SAFETY: the descriptor is open as long as the socket lives; pointer and length are those of `info`.
+    let failed = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            std::ptr::from_mut(&mut info).cast(),
+            &raw mut length,
+        )
+    };
+    (failed == 0).then_some(info)
+}
+
+fn unread_bytes(socket: &TcpStream) -> libc::c_int {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the descriptor is open, and the call writes one c_int to the address it is given.
+    let failed = unsafe { libc::ioctl(socket.as_raw_fd(), libc::FIONREAD, &raw mut bytes) };
+    if failed == 0 { bytes } else { 0 }
 }
 
 /// Asks the system to take no more than [`UNSENT_BYTES`] ahead of the network.

@@ -13,15 +13,15 @@ use crate::bell::Bell;
 use crate::counters::{PeerTotals, add};
 use crate::identity::Fingerprint;
 use crate::lanes::{Flight, LaneFailure, Lanes};
-use crate::link::Link;
+use crate::link::{Link, Sent};
 use keel_cluster::{GroupDatabaseId, InstanceId};
 use keel_transport::limits::SEED_WINDOW_BYTES;
-use keel_transport::{Class, Frame, Granting, PooledBlock, Session};
+use keel_transport::{Class, Frame, Granting, Heartbeat, PooledBlock, Session};
 use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How long a seeding thread waits before it looks whether the connection is still there.
@@ -45,8 +45,16 @@ pub(crate) struct Peer {
     pub(crate) seed_granting: Mutex<Granting>,
     /// The same for all connections to this instance.
     pub(crate) totals: Arc<PeerTotals>,
-    /// `sent` of the peer's last heartbeat and when it came; nanoseconds.
-    pub(crate) last_heartbeat: Mutex<(u64, u64)>,
+    /// `sent` of the peer's last heartbeat; nanoseconds of its clock.
+    beat_sent: AtomicU64,
+    /// When that came; nanoseconds of the own clock.
+    beat_came: AtomicU64,
+    /// When the system last had bytes from it, as the pulse saw; nanoseconds. What the reader is busy with does not matter.
+    heard_at: AtomicU64,
+    /// `heard_at` as the machine was told.
+    heard_told: AtomicU64,
+    /// The pulse found the connection closed or reset.
+    gone: AtomicBool,
     /// The last round trip, nanoseconds.
     pub(crate) round_trip: AtomicU64,
 }
@@ -74,7 +82,11 @@ impl Peer {
             seed_room: Condvar::new(),
             seed_granting: Mutex::new(Granting::new(SEED_WINDOW_BYTES)),
             totals: new.totals,
-            last_heartbeat: Mutex::new((0, 0)),
+            beat_sent: AtomicU64::new(0),
+            beat_came: AtomicU64::new(0),
+            heard_at: AtomicU64::new(0),
+            heard_told: AtomicU64::new(0),
+            gone: AtomicBool::new(false),
             round_trip: AtomicU64::new(0),
         })
     }
@@ -103,6 +115,57 @@ impl Peer {
             Ok(false) => self.bell.ring(),
             Err(_) => self.link.close(),
         }
+    }
+
+    /// Gives a sign of life and takes one, for the pulse: nothing here waits. `frame` is the caller's, to be used again.
+    pub(crate) fn pulse(&self, now: u64, frame: &mut Vec<u8>) {
+        match self.link.vital_signs() {
+            Some(signs) if !signs.open => return self.gone.store(true, Ordering::Release),
+            // Its bytes wait for this side's reader: the peer is not the one that is silent.
+            Some(signs) if signs.unread => self.heard_at.store(now, Ordering::Release),
+            Some(signs) => {
+                let silent = u64::try_from(signs.silent.as_nanos()).unwrap_or(u64::MAX);
+                self.heard_at.fetch_max(now.saturating_sub(silent), Ordering::AcqRel);
+            }
+            None => {}
+        }
+        let echo = self.beat_sent.load(Ordering::Acquire);
+        let held = now.saturating_sub(self.beat_came.load(Ordering::Acquire));
+        frame.clear();
+        Frame::Heartbeat(Heartbeat { sent: now, echo, held }).encode(frame);
+        match self.link.send_idle(frame) {
+            // Somebody is writing: that is a sign of life.
+            Ok(Sent::Busy) => {}
+            Ok(sent) => {
+                add(&self.totals.sends, 1);
+                add(&self.totals.sent_bytes, frame.len() as u64);
+                if sent == Sent::Part {
+                    self.bell.ring();
+                }
+            }
+            Err(_) => self.gone.store(true, Ordering::Release),
+        }
+    }
+
+    /// A heartbeat of the peer came in.
+    pub(crate) fn beat(&self, beat: Heartbeat, now: u64) {
+        self.beat_sent.store(beat.sent, Ordering::Release);
+        self.beat_came.store(now, Ordering::Release);
+        if beat.echo != 0 {
+            let away = now.saturating_sub(beat.echo).saturating_sub(beat.held);
+            self.round_trip.store(away, Ordering::Relaxed);
+        }
+    }
+
+    /// The pulse has heard of the peer since the last call.
+    pub(crate) fn newly_heard(&self) -> bool {
+        let at = self.heard_at.load(Ordering::Acquire);
+        self.heard_told.swap(at, Ordering::AcqRel) < at
+    }
+
+    /// The connection is closed or reset, whether or not the reader has come to see it.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Acquire)
     }
 
     /// A flush leader has sealed a block: sends it at once if that needs no waiting, else leaves it to the sender.

@@ -12,7 +12,7 @@ use crate::peer::Peer;
 use crate::shell::Shared;
 use keel_cluster::{CopyPositions, Event, GroupDatabaseId, InstanceId, ReceiveFailure, SessionId};
 use keel_transport::limits::LOG_WINDOW_BYTES;
-use keel_transport::{Ack, Block, Class, Frame, Granting, Heartbeat, Session};
+use keel_transport::{Ack, Block, Class, Frame, Granting, Session};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -102,7 +102,7 @@ impl Shared {
             }
             Frame::Ack(ack) => self.acknowledged(peer, &ack),
             Frame::Heartbeat(beat) => {
-                self.heartbeat(peer, beat);
+                peer.beat(beat, self.nanos());
                 batch.told = true;
             }
             Frame::Credit { class, total } => peer.granted(class, total),
@@ -178,14 +178,5 @@ impl Shared {
             CopyPositions { received: ack.received, hardened: ack.hardened, applied: ack.applied };
         let session = SessionId(ack.session.0);
         self.step(Event::Acked { peer: peer.instance, database, session, positions });
-    }
-
-    fn heartbeat(&self, peer: &Peer, beat: Heartbeat) {
-        let now = self.nanos();
-        *peer.last_heartbeat.lock() = (beat.sent, now);
-        if beat.echo != 0 {
-            let away = now.saturating_sub(beat.echo).saturating_sub(beat.held);
-            peer.round_trip.store(away, Ordering::Relaxed);
-        }
     }
 }

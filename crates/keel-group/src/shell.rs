@@ -7,6 +7,7 @@
 //! Order of locks: connecting ► machine ► (databases, peers) ► a peer's lanes ► a link. The log's own locks come before a
 //! peer's lanes (the tap) and are never held around a step.
 
+use crate::ask::Asked;
 use crate::bell::Bell;
 use crate::copy::Copy;
 use crate::counters::PeerTotals;
@@ -23,12 +24,15 @@ use crate::tls::Tls;
 use crate::trust::{Member, Trust};
 use crate::work::Work;
 use keel_base::env::Env;
-use keel_cluster::{Action, CommandError, CommandId, Event, GroupDatabaseId, GroupId, InstanceId, Msg, Node};
+use keel_cluster::{
+    Action, Command, CommandError, CommandId, Event, GroupDatabaseId, GroupId, InstanceId, Msg, Node,
+};
 use keel_node::Database;
 use keel_transport::{Frame, PoolBudget, Purpose};
 use parking_lot::{Mutex, RwLock};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -38,6 +42,8 @@ use std::time::Duration;
 const CONTROL_CLUSTER: u8 = 0;
 const CONTROL_SEEDING: u8 = 1;
 const CONTROL_MEMBERS: u8 = 2;
+const CONTROL_QUESTION: u8 = 3;
+const CONTROL_ANSWER: u8 = 4;
 
 /// Whether blocks are compressed, by the replica's mode; the product's trace flags set it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +65,8 @@ impl Default for Compression {
 /// What all threads share.
 pub(crate) struct Shared {
     pub(crate) env: Env,
+    /// Where the groups keep what they must not forget.
+    pub(crate) dir: PathBuf,
     pub(crate) identity: Identity,
     pub(crate) name: String,
     boot: u64,
@@ -78,10 +86,13 @@ pub(crate) struct Shared {
     /// Connections; changed under `connecting` only.
     pub(crate) peers: RwLock<BTreeMap<InstanceId, Arc<Peer>>>,
     connecting: Mutex<()>,
+    /// Grows whenever `peers` has changed.
+    pub(crate) connections: AtomicU64,
     /// Counters that outlive connections.
     totals: Mutex<BTreeMap<InstanceId, Arc<PeerTotals>>>,
     pub(crate) replies: Mutex<HashMap<CommandId, mpsc::Sender<Result<(), CommandError>>>>,
     next_command: AtomicU64,
+    pub(crate) asked: Asked,
     pub(crate) seedings: Seedings,
     pub(crate) compression: RwLock<Compression>,
     pub(crate) bells: Bells,
@@ -93,14 +104,16 @@ pub(crate) struct Shared {
 /// Wakes the threads that work by time.
 #[derive(Default)]
 pub(crate) struct Bells {
-    pub(crate) heartbeat: Bell,
+    pub(crate) pulse: Bell,
+    pub(crate) clock: Bell,
     pub(crate) keeper: Bell,
 }
 
 impl Bells {
     /// Something changed that they should look at before their time.
     pub(crate) fn ring(&self) {
-        self.heartbeat.ring();
+        self.pulse.ring();
+        self.clock.ring();
         self.keeper.ring();
     }
 }
@@ -108,6 +121,7 @@ impl Bells {
 /// What [`Shared::new`] is made of.
 pub(crate) struct Parts {
     pub(crate) env: Env,
+    pub(crate) dir: PathBuf,
     pub(crate) identity: Identity,
     pub(crate) name: String,
     pub(crate) host: Arc<dyn Host>,
@@ -128,6 +142,7 @@ impl Shared {
         let none = EndpointConfig { state: EndpointState::Stopped, ..EndpointConfig::started(None, 0) };
         Arc::new(Shared {
             env: parts.env,
+            dir: parts.dir,
             identity: parts.identity,
             name: parts.name,
             boot: parts.boot,
@@ -145,9 +160,11 @@ impl Shared {
             copies: RwLock::new(BTreeMap::new()),
             peers: RwLock::new(BTreeMap::new()),
             connecting: Mutex::new(()),
+            connections: AtomicU64::new(0),
             totals: Mutex::new(BTreeMap::new()),
             replies: Mutex::new(HashMap::new()),
             next_command: AtomicU64::new(1),
+            asked: Asked::default(),
             seedings: Seedings::default(),
             compression: RwLock::new(Compression::default()),
             bells: Bells::default(),
@@ -230,6 +247,24 @@ impl Shared {
         actions.into_iter().for_each(|action| self.act(action));
     }
 
+    /// Hands an operator's command to the machine and waits for its answer; `None` when none comes in time.
+    pub(crate) fn command(
+        self: &Arc<Self>,
+        command: Command,
+        timeout: Duration,
+    ) -> Option<Result<(), CommandError>> {
+        let (answer, answered) = mpsc::channel();
+        let id = self.next_command();
+        self.replies.lock().insert(id, answer);
+        // A database named by the command must be known before the machine asks for it.
+        self.step(Event::Command { id, command });
+        self.bind();
+        self.bells.ring();
+        let result = answered.recv_timeout(timeout);
+        self.replies.lock().remove(&id);
+        result.ok()
+    }
+
     /// Lets time pass for the machine.
     pub(crate) fn tick(self: &Arc<Self>) {
         let mut machine = self.machine.lock();
@@ -305,6 +340,7 @@ impl Shared {
     fn connect(self: &Arc<Self>, peer: &Arc<Peer>) {
         let _connecting = self.connecting.lock();
         let old = self.peers.write().insert(peer.instance, Arc::clone(peer));
+        self.connections.fetch_add(1, Ordering::AcqRel);
         if let Some(old) = old {
             old.send_control_now(&Frame::Bye {
                 code: bye::REPLACED,
@@ -318,7 +354,8 @@ impl Shared {
         self.step(Event::Connected { peer: peer.instance, name: peer.name.clone() });
     }
 
-    fn disconnect(self: &Arc<Self>, peer: &Arc<Peer>, what: &str) {
+    /// A connection has ended. The first who notices tells the machine.
+    pub(crate) fn disconnect(self: &Arc<Self>, peer: &Arc<Peer>, what: &str) {
         let _connecting = self.connecting.lock();
         let current = {
             let mut peers = self.peers.write();
@@ -331,6 +368,7 @@ impl Shared {
         if !current {
             return;
         }
+        self.connections.fetch_add(1, Ordering::AcqRel);
         self.drop_lanes(peer);
         if !peer.link.is_closed() {
             let error = ConnectError::Refused(format!("the connection to {} was lost: {what}", peer.name));
@@ -365,6 +403,14 @@ impl Shared {
         self.send_control(peer, CONTROL_CLUSTER, &msg.encode());
     }
 
+    pub(crate) fn send_question(&self, peer: &Peer, body: &[u8]) {
+        peer.send_control_now(&Frame::Control([&[CONTROL_QUESTION], body].concat()));
+    }
+
+    pub(crate) fn send_answer(&self, peer: &Peer, body: &[u8]) {
+        peer.send_control_now(&Frame::Control([&[CONTROL_ANSWER], body].concat()));
+    }
+
     pub(crate) fn send_seeding(&self, peer: &Peer, body: &[u8]) {
         peer.send_control(&Frame::Control([&[CONTROL_SEEDING], body].concat()));
     }
@@ -382,6 +428,8 @@ impl Shared {
                 Err(_) => return false,
             },
             Some((&CONTROL_SEEDING, rest)) => return self.seeding_message(peer, rest),
+            Some((&CONTROL_QUESTION, rest)) => return self.question(peer, rest),
+            Some((&CONTROL_ANSWER, rest)) => return self.answered(peer.instance, rest),
             Some((&CONTROL_MEMBERS, rest)) => match serde_json::from_slice::<Introduction>(rest) {
                 Ok(Introduction(members)) => self.introduced(&members),
                 Err(_) => return false,

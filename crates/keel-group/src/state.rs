@@ -8,6 +8,7 @@ use keel_base::Lsn;
 use keel_cluster::{GroupDatabaseId, GroupStatus, InstanceId};
 use keel_log::LogStats;
 use keel_node::Role;
+use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 
 /// Everything there is to see.
@@ -78,6 +79,8 @@ pub struct PeerState {
     pub name: String,
     /// A connection is up.
     pub connected: bool,
+    /// Where it is, while it is connected.
+    pub address: Option<IpAddr>,
     /// The last round trip, nanoseconds; 0 when none was measured.
     pub round_trip_nanos: u64,
     /// Totals.
@@ -126,6 +129,7 @@ impl Groups {
                     instance,
                     name: peer.map(|p| p.name.clone()).unwrap_or_default(),
                     connected: peer.is_some(),
+                    address: peer.and_then(|p| p.link.peer_address()),
                     round_trip_nanos: peer.map_or(0, |p| p.round_trip.load(Ordering::Relaxed)),
                     counters: totals.shown(),
                 }

@@ -255,3 +255,42 @@ fn a_seeding_that_is_broken_off_goes_on() {
     until("both are seeded and synchronized", || cluster.nodes[0].all_synchronized(2));
     cluster.assert_equal();
 }
+
+#[test]
+fn a_validation_measures_every_disk_and_every_way() {
+    let cluster = Cluster::start(&Setup::default());
+    let checks = cluster.nodes[1].groups.validate();
+    let names: Vec<&str> = checks.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["B", "A", "C"]);
+    for check in &checks {
+        let measured = check.measured.as_ref().unwrap_or_else(|| panic!("{}: {:?}", check.name, check.error));
+        assert!(
+            measured.log_write.is_some_and(|l| l.samples > 0 && l.p50_us <= l.p99_us && l.p99_us <= l.max_us)
+        );
+        let mut ways: Vec<&str> = measured.round_trips.iter().map(|r| r.to.as_str()).collect();
+        ways.sort_unstable();
+        let others: Vec<&str> = ["A", "B", "C"].into_iter().filter(|n| *n != check.name).collect();
+        assert_eq!(ways, others, "as seen from {}", check.name);
+        assert!(measured.round_trips.iter().all(|r| r.latency.is_some_and(|l| l.samples > 0) && r.lost == 0));
+    }
+}
+
+#[test]
+fn a_failover_can_be_asked_for_anywhere() {
+    let cluster = Cluster::with_group(&Setup::default());
+    until("both are synchronized", || cluster.nodes[0].all_synchronized(2));
+    let [a, b, c] = &cluster.nodes[..] else { panic!("three") };
+    // The target goes by its own record.
+    let knows = |node: &Node| {
+        let members = node.status().and_then(|g| Some(g.config.database(DATABASE)?.synchronized.len()));
+        members == Some(3)
+    };
+    until("it is known everywhere", || cluster.nodes.iter().all(knows));
+    a.groups.fail_over_to(GROUP, "C", false).unwrap();
+    assert_eq!(c.role(), RoleStatus::Primary);
+    until("the others follow", || c.all_synchronized(2) && cluster.nodes.iter().all(knows));
+    b.groups.fail_over_to(GROUP, "b", false).unwrap();
+    assert_eq!(b.role(), RoleStatus::Primary);
+    let nobody = b.groups.fail_over_to(GROUP, "D", false);
+    assert_eq!(nobody, Err(keel_group::CommandFailure::NotConnected("D".into())));
+}

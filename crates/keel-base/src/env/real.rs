@@ -206,6 +206,24 @@ pub fn run_in_background() {
     }
 }
 
+/// Asks the scheduler to run the calling thread as soon as it has something to do, before all ordinary threads: for one that does
+/// little, and must do it in time. Threads made by it are ordinary ones. Best effort: where the system does not grant it,
+/// nothing changes.
+pub fn run_urgently() {
+    const NICE: libc::c_int = -10;
+    /// SCHED_RESET_ON_FORK of the system's sched.h.
+    const RESET_ON_FORK: libc::c_int = 0x4000_0000;
+    // SAFETY: zero bytes are a value of this structure of numbers.
+    let mut parameter: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameter.sched_priority = 1;
+    // SAFETY: the calls pass numbers and the address of a local structure that the first one reads; 0 names the calling thread.
+    unsafe {
+        if libc::sched_setscheduler(0, libc::SCHED_RR | RESET_ON_FORK, &raw const parameter) != 0 {
+            libc::setpriority(libc::PRIO_PROCESS, 0, NICE);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

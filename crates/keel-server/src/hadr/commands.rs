@@ -247,6 +247,7 @@ fn refusal(failure: &CommandFailure, about: About<'_>) -> Box<SqlError> {
     let About { group, server, database } = about;
     let refused = match failure {
         CommandFailure::Refused(refused) => refused,
+        CommandFailure::NotConnected(_) => return errors::no_connection_to(server),
         CommandFailure::Unanswered => {
             return SqlError::new(
                 41149,

@@ -230,6 +230,16 @@ error_functions! {
     bad_join_token() = 50_600, 16, 1, "This is not a join token.";
     /// It was refused, or its issuer cannot be reached.
     join_token_refused(detail) = 50_601, 16, 1, "The join token cannot be used: {detail}";
+    /// This instance is in no cluster.
+    no_cluster() = 50_602, 16, 1, "This instance is not a member of a cluster. Create an availability group, or use keel init and keel join.";
+    /// No such member.
+    no_cluster_node(name) = 50_603, 16, 1, "'{name}' is not another member of this cluster.";
+    /// An instance that was to do something cannot be told.
+    no_connection_to(server) = 50_604, 16, 1, "There is no connection to '{server}'. Give the command there, or when the connection is up again.";
+    /// The cluster refused a change.
+    cluster_change_refused(detail) = 50_605, 16, 1, "The cluster cannot be changed: {detail}";
+    /// An argument that a procedure needs.
+    argument_missing(procedure, argument) = 201, 16, 4, "Procedure or function '{procedure}' expects parameter '@{argument}', which was not supplied.";
 
     // Endpoints and certificates.
     /// One mirroring endpoint.

@@ -1,0 +1,120 @@
+//! Questions that one instance asks another over the control channel, each with one answer.
+//!
+//! The machine does not ask this way: its messages need no answer to be right. This is for what an operator wants of another
+//! instance: how fast is your disk, take over.
+
+use crate::measure::Measurement;
+use crate::peer::Peer;
+use crate::shell::Shared;
+use keel_cluster::{Command, CommandError, GroupId, InstanceId};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+/// How long an instance may take over a failover it was asked for.
+pub(crate) const TAKE_OVER_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What can be asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Question {
+    /// Answer at once.
+    Ping,
+    /// Measure your disk, and the way to everybody you are connected with.
+    Measure,
+    /// An operator wants you to become the group's primary.
+    TakeOver {
+        /// The group.
+        group: GroupId,
+        /// Even if that loses something.
+        force: bool,
+    },
+}
+
+/// What can be answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Answer {
+    /// To [`Question::Ping`].
+    Pong,
+    /// To [`Question::Measure`].
+    Measured(Measurement),
+    /// To [`Question::TakeOver`]: how it went; `None` when it did not end in time.
+    TakenOver(Option<Result<(), CommandError>>),
+}
+
+/// As sent.
+#[derive(Serialize, Deserialize)]
+struct Numbered<T> {
+    number: u64,
+    what: T,
+}
+
+/// Questions that wait for their answers.
+#[derive(Default)]
+pub(crate) struct Asked {
+    next: AtomicU64,
+    waiting: Mutex<HashMap<(InstanceId, u64), mpsc::Sender<Answer>>>,
+}
+
+impl Shared {
+    /// Asks and waits. `None` when the peer is not connected or does not answer in time.
+    pub(crate) fn ask(&self, peer: InstanceId, question: &Question, timeout: Duration) -> Option<Answer> {
+        let number = self.asked.next.fetch_add(1, Ordering::Relaxed);
+        let body = postcard::to_stdvec(&Numbered { number, what: question }).ok()?;
+        let to = self.peer(peer)?;
+        let (answer, answered) = mpsc::channel();
+        self.asked.waiting.lock().insert((peer, number), answer);
+        self.send_question(&to, &body);
+        let result = answered.recv_timeout(timeout).ok();
+        self.asked.waiting.lock().remove(&(peer, number));
+        result
+    }
+
+    /// A question came. False when it cannot be read.
+    pub(crate) fn question(self: &Arc<Self>, peer: &Arc<Peer>, body: &[u8]) -> bool {
+        let Ok(Numbered { number, what }) = postcard::from_bytes::<Numbered<Question>>(body) else {
+            return false;
+        };
+        if what == Question::Ping {
+            self.answer(peer, number, Answer::Pong);
+            return true;
+        }
+        // The reader has other things to do; who cannot be answered hears nothing and says so.
+        let peer = Arc::clone(peer);
+        let _ = self.spawn("question", move |shared| {
+            let answer = match what {
+                Question::Ping => Answer::Pong,
+                Question::Measure => Answer::Measured(shared.measure()),
+                Question::TakeOver { group, force } => {
+                    let command = match force {
+                        true => Command::ForceFailover { group },
+                        false => Command::Failover { group },
+                    };
+                    Answer::TakenOver(shared.command(command, TAKE_OVER_TIMEOUT))
+                }
+            };
+            shared.answer(&peer, number, answer);
+        });
+        true
+    }
+
+    fn answer(&self, peer: &Peer, number: u64, answer: Answer) {
+        if let Ok(body) = postcard::to_stdvec(&Numbered { number, what: answer }) {
+            self.send_answer(peer, &body);
+        }
+    }
+
+    /// An answer came. False when it cannot be read.
+    pub(crate) fn answered(&self, peer: InstanceId, body: &[u8]) -> bool {
+        let Ok(Numbered { number, what }) = postcard::from_bytes::<Numbered<Answer>>(body) else {
+            return false;
+        };
+        if let Some(waiting) = self.asked.waiting.lock().remove(&(peer, number)) {
+            // Whoever asked may have given up.
+            let _ = waiting.send(what);
+        }
+        true
+    }
+}
