@@ -146,7 +146,7 @@ pub use ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, ReplicaId, Sessio
 pub use message::{DecodeError, Msg, RefuseReason};
 pub use node::{Identity, Node};
 pub use status::{
-    Blocked, CopyStatus, DatabaseStatus, GroupStatus, Health, OperationalState, ReplicaStatus, RoleStatus,
-    SeedState, SeedStatus, SynchronizationState,
+    Blocked, CopyStatus, DatabaseStatus, GroupStatus, Health, OperationalState, PrimaryPlace, ReplicaStatus,
+    RoleStatus, SeedState, SeedStatus, SynchronizationState,
 };
 pub use timing::TICK_EVERY;

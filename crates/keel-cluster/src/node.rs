@@ -7,7 +7,7 @@ use crate::event::{Command, CommandError, Event};
 use crate::group::Group;
 use crate::ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, SessionId};
 use crate::message::Msg;
-use crate::status::GroupStatus;
+use crate::status::{GroupStatus, PrimaryPlace};
 use crate::timing::{BEAT_EVERY, JOIN_WAIT_MAX};
 use keel_base::env::sim::SplitMix;
 use std::collections::BTreeMap;
@@ -138,6 +138,11 @@ impl Node {
     /// The newest configurations of the groups there are: names and endpoints to connect to.
     pub fn configs(&self) -> impl Iterator<Item = &GroupConfig> {
         self.groups.values().filter(|g| g.exists()).map(|g| &g.config)
+    }
+
+    /// The groups there are, with the place of each one's primary: for whoever asks many times a second.
+    pub fn primaries(&self) -> impl Iterator<Item = (&GroupConfig, PrimaryPlace)> {
+        self.groups.values().filter(|g| g.exists()).map(|g| (&g.config, g.primary_place()))
     }
 
     /// Names of groups this instance has been invited to and not joined.

@@ -235,6 +235,17 @@ pub struct ReplicaStatus {
     pub health: Option<Health>,
 }
 
+/// Where a group's primary is, as far as this instance knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrimaryPlace {
+    /// Here, and on line.
+    Here,
+    /// This replica is connected and says that it is the primary.
+    There(ReplicaId),
+    /// Nobody connected says so.
+    Unknown,
+}
+
 /// One group as this instance sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupStatus {

@@ -6,8 +6,8 @@ use crate::ids::{GroupDatabaseId, InstanceId, ReplicaId};
 use crate::primary::{Follower, Session};
 use crate::secondary::Stage;
 use crate::status::{
-    Blocked, CopyStatus, DatabaseStatus, GroupStatus, Health, OperationalState, ReplicaStatus, RoleStatus,
-    SynchronizationState,
+    Blocked, CopyStatus, DatabaseStatus, GroupStatus, Health, OperationalState, PrimaryPlace, ReplicaStatus,
+    RoleStatus, SynchronizationState,
 };
 
 impl Group {
@@ -26,6 +26,15 @@ impl Group {
             databases,
             replicas,
             health,
+        }
+    }
+
+    pub(crate) fn primary_place(&self) -> PrimaryPlace {
+        let known = self.claim.filter(|(_, epoch)| *epoch >= self.config.stamp.epoch);
+        match known.and_then(|(instance, _)| self.config.replica_of(instance)) {
+            _ if self.is_primary() => PrimaryPlace::Here,
+            Some(replica) => PrimaryPlace::There(replica.id),
+            None => PrimaryPlace::Unknown,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::error::ConnectError;
 use crate::groups::Groups;
 use crate::seeding::SeedingState;
 use keel_base::Lsn;
-use keel_cluster::{GroupDatabaseId, GroupStatus, InstanceId};
+use keel_cluster::{GroupDatabaseId, GroupId, GroupStatus, InstanceId, Listener, PrimaryPlace, Replica};
 use keel_log::LogStats;
 use keel_node::Role;
 use std::net::IpAddr;
@@ -87,7 +87,42 @@ pub struct PeerState {
     pub counters: PeerCounters,
 }
 
+/// A group that has a listener, and where its primary is.
+#[derive(Clone, Debug)]
+pub struct ListenerPlace {
+    /// The group.
+    pub group: GroupId,
+    /// Its name.
+    pub name: String,
+    /// Its listener.
+    pub listener: Listener,
+    /// Where the primary is.
+    pub place: PrimaryPlace,
+    /// The primary's replica, when it is elsewhere.
+    pub primary: Option<Replica>,
+}
+
 impl Groups {
+    /// The listeners of all groups. Costs microseconds, whatever the number of databases.
+    #[must_use]
+    pub fn listeners(&self) -> Vec<ListenerPlace> {
+        let machine = self.shared.machine.lock();
+        let with_listener = machine.primaries().flat_map(|(config, place)| {
+            let primary = match place {
+                PrimaryPlace::There(replica) => config.replica(replica).cloned(),
+                PrimaryPlace::Here | PrimaryPlace::Unknown => None,
+            };
+            config.listeners.iter().take(1).map(move |listener| ListenerPlace {
+                group: config.id,
+                name: config.name.clone(),
+                listener: listener.clone(),
+                place,
+                primary: primary.clone(),
+            })
+        });
+        with_listener.collect()
+    }
+
     /// A picture of everything. Takes the machine's lock for a moment.
     #[must_use]
     pub fn state(&self) -> GroupsState {

@@ -39,6 +39,8 @@ pub struct Config {
     pub session_stack: usize,
     /// Availability groups may be made here (`SERVERPROPERTY('IsHadrEnabled')`).
     pub hadr: bool,
+    /// How long a connection to a listener waits for a primary, in seconds.
+    pub listener_hold: u32,
     /// Write the error log to standard error too.
     pub log_to_stderr: bool,
 }
@@ -60,6 +62,7 @@ impl Default for Config {
             max_packet_size: keel_tds::limits::PACKET_BYTES_MAX,
             session_stack: 16 * 1024,
             hadr: true,
+            listener_hold: 30,
             log_to_stderr: true,
         }
     }

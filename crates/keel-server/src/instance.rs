@@ -73,7 +73,12 @@ impl Instance {
         ensure_sa(&engine, &passwords, &log)?;
         let replication = if config.hadr { Some(Replication::start(&engine, &log)?) } else { None };
         let backend = Arc::new(EngineBackend(Arc::clone(&engine)));
-        let server = Server::start(config, backend, passwords, Arc::clone(&log))?;
+        let mut server = Server::start(config, backend, passwords, Arc::clone(&log))?;
+        engine.set_listening(server.addresses().to_vec());
+        if let Some(replication) = &replication {
+            replication.set_doors(server.doors());
+            server.open_doors(Arc::clone(replication) as _)?;
+        }
         for address in server.addresses() {
             log.entry("Server", &format!("Server is listening on {address}."));
         }

@@ -41,6 +41,7 @@ pub mod errorlog;
 pub mod hadr;
 pub mod instance;
 pub mod link;
+pub mod listener;
 pub mod login;
 pub mod password;
 pub mod server;

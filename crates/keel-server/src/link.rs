@@ -56,7 +56,13 @@ impl Link {
     /// Whether the session has been killed while it waited for a request: nobody but the watcher would notice.
     #[must_use]
     pub fn is_killed_idle(&self) -> bool {
-        self.busy() == 0 && self.cancel.lock().as_ref().is_some_and(|(_, killed)| killed())
+        self.busy() == 0 && self.is_killed()
+    }
+
+    /// Whether the session has been killed.
+    #[must_use]
+    pub fn is_killed(&self) -> bool {
+        self.cancel.lock().as_ref().is_some_and(|(_, killed)| killed())
     }
 
     /// The session thread starts to execute a request.

@@ -18,6 +18,7 @@ use keel_types::SqlError;
 
 use crate::backend::SqlSession;
 use crate::link::Link;
+use crate::listener::Place;
 use crate::server::Shared;
 use crate::sink::put_message;
 use crate::version;
@@ -58,8 +59,38 @@ impl From<std::io::Error> for Refused {
     }
 }
 
+/// Where a login belongs, as far as that is known before it is read.
+pub enum Way {
+    /// Here: the listener it came through has its primary here, or nobody knows better.
+    Here,
+    /// At this host and port, where the primary of the listener is.
+    Route(String, u16),
+    /// It came to the instance's own port: here, unless it calls a listener by name whose primary is elsewhere.
+    ByName,
+}
+
+impl Way {
+    /// Host and port of a login that belongs elsewhere.
+    fn route(self, shared: &Shared, login: &Login) -> Option<(String, u16)> {
+        match self {
+            Way::Here => None,
+            Way::Route(host, port) => Some((host, port)),
+            Way::ByName => {
+                let door = shared.doors.named(&login.server_name)?;
+                let Place::There(target) = door.place().0 else { return None };
+                target.route.or_else(|| target.addresses.into_iter().next()).filter(|_| can_route(login))
+            }
+        }
+    }
+}
+
+/// Whether the client understands routing tokens.
+fn can_route(login: &Login) -> bool {
+    matches!(login.tds_version, TDS_7_4 | TDS_8_0)
+}
+
 /// Does all of it. The wire stays locked: nobody else has business here before the login is done.
-pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr) -> Result<LoggedIn, Refused> {
+pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> Result<LoggedIn, Refused> {
     let mut wire = link.wire.lock();
     let strict = wire.opens_with_tls(&mut &link.socket)?;
     if strict {
@@ -81,6 +112,12 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr) -> Result<Log
     }
     outbox.start(PacketType::TabularResult, keel_tds::Status::empty());
     let encrypted = wire.is_encrypted();
+    if let Some((host, port)) = way.route(shared, &login) {
+        redirect(shared, &login, host, port, outbox.payload());
+        outbox.finish(&mut wire, &mut &link.socket)?;
+        wire.close(&mut &link.socket);
+        return Err(Refused::Told);
+    }
     match authenticate(shared, &login, peer, encrypted) {
         Ok(session) => {
             outbox.set_spid(session.id());
@@ -243,7 +280,7 @@ fn authenticate(
         encrypted,
         ansi_defaults: login.flags2.contains(OptionFlags2::ODBC),
         read_only_intent: login.type_flags.contains(TypeFlags::READ_ONLY_INTENT),
-        can_route: matches!(login.tds_version, keel_tds::login::TDS_7_4 | keel_tds::login::TDS_8_0),
+        can_route: can_route(login),
     };
     shared.backend.session(options).map_err(|mut e| {
         e.line = e.line.max(1);
@@ -270,6 +307,35 @@ fn packet_bytes(shared: &Shared, login: &Login, encrypted: bool) -> usize {
     }
 }
 
+/// The whole answer to a login that belongs elsewhere. Nobody is authenticated for it: the primary does that, and may know
+/// logins that are not here.
+fn redirect(shared: &Shared, login: &Login, host: String, port: u16, out: &mut Vec<u8>) {
+    if !can_route(login) {
+        let text = format!(
+            "The primary replica is at {host}:{port}, and this client's protocol version has no routing. Connect there, or use \
+             a listener whose primary has no READ_WRITE_ROUTING_URL."
+        );
+        put_message(
+            out,
+            &SqlError { line: 1, ..*SqlError::new(50_602, 16, 1, text) },
+            shared.backend.server_name(),
+        );
+        return Done { kind: DoneKind::Done, status: DoneStatus::ERROR, command: 0, rows: 0 }.put(out);
+    }
+    acknowledge(login).put(out);
+    EnvChange::Routing { host, port }.put(out);
+    Done { kind: DoneKind::Done, status: DoneStatus::empty(), command: 0, rows: 0 }.put(out);
+}
+
+fn acknowledge(login: &Login) -> LoginAck {
+    let tds_version = if login.tds_version == TDS_8_0 { TDS_8_0 } else { login.tds_version.min(TDS_7_4) };
+    LoginAck {
+        tds_version,
+        program: version::PROGRAM.to_owned(),
+        version: (version::MAJOR, version::MINOR, version::BUILD),
+    }
+}
+
 /// The tokens of a successful login, in the product's order.
 fn answer(shared: &Shared, login: &Login, session: &dyn SqlSession, encrypted: bool, outbox: &mut Outbox) {
     let server = shared.backend.server_name();
@@ -286,13 +352,7 @@ fn answer(shared: &Shared, login: &Login, session: &dyn SqlSession, encrypted: b
     EnvChange::Collation { new: Some(WireCollation::LATIN1_CI_AS), old: None }.put(out);
     EnvChange::Language { new: "us_english".to_owned(), old: String::new() }.put(out);
     put_message(out, &info(5703, 1, "Changed language setting to us_english.".to_owned()), server);
-    let tds_version = if login.tds_version == TDS_8_0 { TDS_8_0 } else { login.tds_version.min(TDS_7_4) };
-    LoginAck {
-        tds_version,
-        program: version::PROGRAM.to_owned(),
-        version: (version::MAJOR, version::MINOR, version::BUILD),
-    }
-    .put(out);
+    acknowledge(login).put(out);
     if let Some((host, port)) = session.route() {
         // The client hangs up after this answer and logs in there.
         EnvChange::Routing { host: host.to_owned(), port }.put(out);

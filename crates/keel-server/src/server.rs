@@ -13,6 +13,7 @@ use crate::certificate::TlsConfigs;
 use crate::config::{self, Config};
 use crate::errorlog::ErrorLog;
 use crate::link::Link;
+use crate::listener::{Door, Doors, Source};
 use crate::password::Passwords;
 use crate::session;
 use crate::watcher::Watcher;
@@ -32,6 +33,8 @@ pub struct Shared {
     pub passwords: Arc<Passwords>,
     /// The error log.
     pub log: Arc<ErrorLog>,
+    /// Listeners of availability groups.
+    pub doors: Arc<Doors>,
     watcher: Watcher,
     stopping: AtomicBool,
 }
@@ -60,12 +63,15 @@ impl Server {
         for address in std::iter::once(&config.listen).chain(&config.also_listen) {
             listeners.push(bind(address)?);
         }
+        let hold_max = Duration::from_secs(config.listener_hold.into());
+        let doors = Doors::new(Arc::clone(&log), hold_max).context("no pipe for the listeners' thread")?;
         let shared = Arc::new(Shared {
             config,
             backend,
             tls,
             passwords,
             log,
+            doors,
             watcher: Watcher::default(),
             stopping: AtomicBool::new(false),
         });
@@ -89,6 +95,23 @@ impl Server {
         &self.addresses
     }
 
+    /// The listeners of availability groups; none until [`Server::open_doors`].
+    #[must_use]
+    pub fn doors(&self) -> &Arc<Doors> {
+        &self.shared.doors
+    }
+
+    /// Starts to listen on the ports of availability groups' listeners.
+    pub fn open_doors(&mut self, source: Arc<dyn Source>) -> Result<()> {
+        let (shared, own) = (Arc::clone(&self.shared), self.addresses.clone());
+        let run = move || {
+            let doors = Arc::clone(&shared.doors);
+            doors.run(&*source, &own, &|a| start_session(&shared, a.socket, a.peer, Some(a.door)));
+        };
+        self.threads.push(thread::Builder::new().name("group listener".into()).spawn(run)?);
+        Ok(())
+    }
+
     /// Connections now.
     #[must_use]
     pub fn connections(&self) -> usize {
@@ -98,6 +121,7 @@ impl Server {
     /// Stops accepting, ends every session and waits for their threads. Returns whether all of them ended in time.
     pub fn stop(self) -> bool {
         self.shared.stopping.store(true, Ordering::SeqCst);
+        self.shared.doors.stop();
         for address in &self.addresses {
             // Wakes the listener; if that fails it is gone already.
             let _ = TcpStream::connect_timeout(&reachable(*address), Duration::from_secs(1));
@@ -137,7 +161,11 @@ fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
             return;
         }
         match accepted {
-            Ok((socket, peer)) => start_session(shared, socket, peer),
+            Ok((socket, peer)) => {
+                // The instance's own port may be a listener's too, on the listener's own addresses.
+                let door = socket.local_addr().ok().and_then(|local| shared.doors.at_address(local));
+                start_session(shared, socket, peer, door);
+            }
             Err(e) => {
                 shared.log.entry("Server", &format!("A connection could not be accepted: {e}"));
                 // Out of descriptors, usually: trying again at once would only burn the processor.
@@ -147,7 +175,7 @@ fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
     }
 }
 
-fn start_session(shared: &Arc<Shared>, socket: TcpStream, peer: SocketAddr) {
+fn start_session(shared: &Arc<Shared>, socket: TcpStream, peer: SocketAddr, door: Option<Arc<Door>>) {
     if shared.watcher.len() >= shared.config.max_connections {
         shared.log.entry("Logon", &format!("Too many connections; one was closed. [CLIENT: {}]", peer.ip()));
         return;
@@ -161,7 +189,7 @@ fn start_session(shared: &Arc<Shared>, socket: TcpStream, peer: SocketAddr) {
         .spawn(move || {
             // Removed also when the thread panics outside a request.
             let _removed = Removal { shared: &body, id };
-            session::run(&body, &link, peer);
+            session::run(&body, &link, peer, door);
         });
     if let Err(e) = spawned {
         shared.watcher.remove(id);

@@ -22,7 +22,9 @@ use crate::backend::SqlSession;
 use crate::bulk::WireBulk;
 use crate::decode;
 use crate::link::Link;
-use crate::login::{self, LoggedIn, Refused};
+use crate::listener::Door;
+use crate::listener::admit::{Admission, admit};
+use crate::login::{self, LoggedIn, Refused, Way};
 use crate::server::Shared;
 use crate::sink::{TdsSink, put_message};
 
@@ -31,12 +33,18 @@ const LOGIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// Errors of this severity end the connection.
 const FATAL_SEVERITY: u8 = 20;
 
-/// The thread's body.
-pub fn run(shared: &Arc<Shared>, link: &Arc<Link>, peer: SocketAddr) {
+/// The thread's body. `door` is the listener that the connection came through, if it came through one.
+pub fn run(shared: &Arc<Shared>, link: &Arc<Link>, peer: SocketAddr, door: Option<Arc<Door>>) {
     // Both only make waiting shorter or bounded; a socket that refuses them still works.
     let _ = link.socket.set_nodelay(true);
+    let way = match (door.is_some(), admit(&shared.doors, door, link)) {
+        (_, Admission::Done) => return,
+        (_, Admission::Route(host, port)) => Way::Route(host, port),
+        (true, Admission::Serve) => Way::Here,
+        (false, Admission::Serve) => Way::ByName,
+    };
     let _ = link.socket.set_read_timeout(Some(LOGIN_TIMEOUT));
-    let logged_in = match login::log_in(shared, link, peer) {
+    let logged_in = match login::log_in(shared, link, peer, way) {
         Ok(logged_in) => logged_in,
         Err(Refused::Told | Refused::Wire(WireError::Closed)) => return,
         Err(Refused::Wire(e)) => {

@@ -5,7 +5,8 @@
 //! cancelled as soon as its attention arrives. Bytes are taken off the socket through the link's own framing, so
 //! encryption makes no difference; whatever turns out not to be an attention stays there for the session thread.
 //!
-//! It also closes the connections of sessions that were killed while they waited for a request.
+//! It also closes the connections of sessions that were killed: at once when they wait for a request, and shortly after when
+//! they are busy, because the cancelled request may be stuck where nothing cancels it, in a disk that does not answer.
 
 use std::collections::HashMap;
 use std::os::fd::AsRawFd;
@@ -18,6 +19,8 @@ use crate::link::Link;
 
 /// How long a request may run before it is watched, and how long the watcher sleeps.
 const TICK: Duration = Duration::from_millis(20);
+/// Ticks that a killed session's request has to end by itself and say why.
+const KILLED_TICKS_MAX: u32 = 5;
 
 #[derive(Default)]
 struct State {
@@ -39,6 +42,8 @@ struct Seen {
     request: u64,
     /// Input came that is not an attention: do not look again during this request.
     settled: bool,
+    /// Ticks in which the session was found killed and still busy.
+    killed_ticks: u32,
 }
 
 impl Watcher {
@@ -135,14 +140,20 @@ fn consider(
         }
         return;
     }
-    match seen.get(&id) {
+    match seen.get_mut(&id) {
         Some(s) if s.request == request => {
+            if link.is_killed() {
+                s.killed_ticks += 1;
+                if s.killed_ticks == KILLED_TICKS_MAX {
+                    link.shut_down();
+                }
+            }
             if !s.settled {
                 watched.push((id, request, link));
             }
         }
         _ => {
-            seen.insert(id, Seen { request, settled: false });
+            seen.insert(id, Seen { request, settled: false, killed_ticks: 0 });
         }
     }
 }

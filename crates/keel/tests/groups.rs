@@ -15,6 +15,8 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/groups/th
 struct Instance {
     name: String,
     data: PathBuf,
+    /// Each has an address of its own, as on machines of their own: listeners have one port on all of them.
+    ip: String,
     port: u16,
     endpoint: u16,
     child: Option<Child>,
@@ -28,14 +30,14 @@ fn free_port() -> u16 {
 impl Instance {
     fn new(dir: &Path, number: usize) -> Instance {
         let name = format!("NODE{number}");
-        let mut instance =
-            Instance { data: dir.join(&name), name, port: free_port(), endpoint: free_port(), child: None };
+        let (ip, port, endpoint) = (format!("127.0.0.{number}"), free_port(), free_port());
+        let mut instance = Instance { data: dir.join(&name), name, ip, port, endpoint, child: None };
         instance.start();
         instance
     }
 
     fn start(&mut self) {
-        let listen = format!("127.0.0.1:{}", self.port);
+        let listen = format!("{}:{}", self.ip, self.port);
         let mut command = Command::new(KEEL);
         command.args(["serve", "--quiet", "--listen", &listen, "--max-server-memory", "192"]);
         command.args(["--server-name", &self.name, "--data"]).arg(&self.data);
@@ -63,7 +65,17 @@ impl Instance {
     }
 
     fn server(&self) -> String {
-        format!("127.0.0.1,{}", self.port)
+        format!("{},{}", self.ip, self.port)
+    }
+
+    /// The first value of a query, asked at a port of this node.
+    fn value_at(&self, port: u16, query: &str) -> String {
+        let (server, query) = (format!("{},{port}", self.ip), format!("SET NOCOUNT ON; {query}"));
+        let mut command = Command::new(KEEL);
+        command.args([
+            "sql", "-S", &server, "-P", PASSWORD, "-C", "-W", "-b", "--csv", "-h", "-1", "-Q", &query,
+        ]);
+        String::from_utf8_lossy(&command.output().unwrap().stdout).trim().to_owned()
     }
 
     fn sql(&self, more: &[&str]) -> Output {
@@ -143,9 +155,9 @@ impl Group {
             let n = i + 1;
             variables.push(format!("Server{n}={}", node.server()));
             variables.push(format!("Name{n}={}", node.name));
-            variables.push(format!("Url{n}=TCP://127.0.0.1:{}", node.endpoint));
+            variables.push(format!("Url{n}=TCP://{}:{}", node.ip, node.endpoint));
             variables.push(format!("Port{n}={}", node.endpoint));
-            variables.push(format!("Route{n}=TCP://127.0.0.1:{}", node.port));
+            variables.push(format!("Route{n}=TCP://{}:{}", node.ip, node.port));
         }
         let mut arguments = vec!["-i", SCRIPT];
         for variable in &variables {
@@ -253,7 +265,7 @@ fn three_commands_make_a_group() {
         said
     };
     let [one, two, three] = &group.nodes[..] else { unreachable!("three were made") };
-    let endpoint = |node: &Instance| format!("127.0.0.1:{}", node.endpoint);
+    let endpoint = |node: &Instance| format!("{}:{}", node.ip, node.endpoint);
     let said = keel(&["init", "--endpoint", &endpoint(one)], one);
     let token = said.lines().find(|l| l.starts_with("keel://")).unwrap().trim().to_owned();
     for node in [two, three] {
@@ -271,6 +283,37 @@ fn three_commands_make_a_group() {
     assert!(said.contains("2 of 2 copies are synchronized."), "{said}");
     for node in [two, three] {
         node.until("SELECT a FROM shop.dbo.t", "42");
+    }
+
+    // One port, whichever node answers.
+    let port = free_port();
+    one.run(&format!(
+        "ALTER AVAILABILITY GROUP ag2 ADD LISTENER N'shop-listener' (WITH DISTRIBUTED_NETWORK_NAME, PORT = {port})"
+    ));
+    let of_listener = "SELECT state_desc FROM sys.dm_keel_listeners";
+    [one, two, three].into_iter().for_each(|node| node.until(of_listener, "ONLINE"));
+    let way = "SELECT way_desc + ISNULL(' to ' + primary_replica, '') FROM sys.dm_keel_listeners";
+    one.until(way, "SERVED");
+    two.until(way, "FORWARDED to NODE1");
+    for node in [one, two, three] {
+        assert_eq!(node.value_at(port, "SELECT @@SERVERNAME"), "NODE1");
+    }
+    // A transaction and who waits for its locks are cut off when the primary moves, and the next connection is at the new one.
+    let sessions = "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE database_id = DB_ID('shop')";
+    let hold = "SET XACT_ABORT ON; BEGIN TRAN; UPDATE shop.dbo.t SET a = 43; WAITFOR DELAY '00:05:00'";
+    let began =
+        ["USE shop; ".to_owned() + hold, "USE shop; UPDATE shop.dbo.t SET a = 44".to_owned()].map(|text| {
+            let (server, mut command) = (format!("{},{port}", one.ip), Command::new(KEEL));
+            command.args(["sql", "-S", &server, "-P", PASSWORD, "-C", "-b", "-Q", &text]);
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        });
+    one.until(sessions, "2");
+    two.run("ALTER AVAILABILITY GROUP ag2 FAILOVER");
+    for mut child in began {
+        assert!(!child.wait().unwrap().success(), "it was cut off");
+    }
+    for node in [one, two, three] {
+        assert_eq!(node.value_at(port, "SELECT CONCAT(@@SERVERNAME, a) FROM shop.dbo.t"), "NODE242");
     }
     group.nodes.iter_mut().for_each(Instance::stop);
 }

@@ -88,7 +88,8 @@ impl Replication {
             self.groups.set_endpoint_url(&own.options.endpoint_url);
         }
         let command = Command::CreateGroup { config: Box::new(config), log_epoch: newest };
-        self.give(command, About::group(&spec.name))
+        self.give(command, About::group(&spec.name))?;
+        if spec.listener.is_some() { self.listener_settled(id) } else { Ok(()) }
     }
 
     /// A local database as a member to be, known to the groups, and the newest epoch of its log.
@@ -209,13 +210,16 @@ impl Replication {
                 let at = at(&listeners, &dns_name)?;
                 modify_listener(&mut listeners[at], change)?;
             }
-            // Nobody listens for a listener yet, so there is nothing to restart.
-            GroupChange::RestartListener(name) => return Err(errors::no_listener(name, &config.name)),
+            GroupChange::RestartListener(name) => {
+                at(&listeners, &name)?;
+                return self.restart_listener(config.id);
+            }
             _ => unreachable!("is not about a listener"),
         }
         let listeners = listeners.iter().map(convert::to_listener).collect();
         let command = Command::SetListeners { group: config.id, listeners };
-        self.give(command, About::group(&config.name))
+        self.give(command, About::group(&config.name))?;
+        self.listener_settled(config.id)
     }
 }
 

@@ -12,6 +12,7 @@ use keel_sql::hadr::HealthEvent;
 
 use super::health::HealthLog;
 use crate::errorlog::ErrorLog;
+use crate::listener::Doors;
 
 /// See the module's chapter.
 pub(super) struct ServerHost {
@@ -20,6 +21,8 @@ pub(super) struct ServerHost {
     pub(super) health: HealthLog,
     /// Set once the groups run; for the names in events.
     pub(super) groups: OnceLock<Weak<Groups>>,
+    /// The listeners: they hear of every change of role.
+    pub(super) doors: OnceLock<Arc<Doors>>,
 }
 
 /// The names of what an event is about.
@@ -64,6 +67,12 @@ impl ServerHost {
         });
     }
 
+    fn ring(&self) {
+        if let Some(doors) = self.doors.get() {
+            doors.ring();
+        }
+    }
+
     fn entry(&self, engine: &Engine, name: &str) -> Option<Arc<DatabaseEntry>> {
         engine.database(name)
     }
@@ -91,9 +100,11 @@ impl Host for ServerHost {
             }
         }
         entry.mark_stale(Lsn(0));
+        self.ring();
     }
 
     fn log(&self, entry: &LogEntry) {
+        self.ring();
         let replica = match &entry.what {
             LogEvent::ReplicaConnected(r) | LogEvent::Synchronized(r) | LogEvent::NeedsSeeding(r) => Some(*r),
             LogEvent::ReplicaDisconnected { replica, .. } | LogEvent::NotSynchronized { replica, .. } => {

@@ -6,13 +6,14 @@
 //! ```
 //!
 //! It translates and decides nothing: commands and refusals in `commands`, configuration in `convert`, what views
-//! show in `states` and `samples`, what the groups ask of the instance in `host`, certificates in `keys`, the health log in `health`.
+//! show in `states`, `listeners` and `samples`, what the groups ask of the instance in `host`, certificates in `keys`, the health log in `health`.
 
 mod commands;
 mod convert;
 mod health;
 mod host;
 mod keys;
+mod listeners;
 mod samples;
 mod states;
 
@@ -33,6 +34,7 @@ use keel_types::SqlError;
 use parking_lot::Mutex;
 
 use crate::errorlog::ErrorLog;
+use crate::listener::Doors;
 use host::ServerHost;
 use samples::Samples;
 
@@ -48,6 +50,8 @@ pub struct Replication {
     host: Arc<ServerHost>,
     samples: Arc<Samples>,
     sampling: Mutex<Option<JoinHandle<()>>>,
+    /// Set once the network side is there.
+    doors: OnceLock<Arc<Doors>>,
 }
 
 impl Replication {
@@ -63,6 +67,7 @@ impl Replication {
             log: Arc::clone(log),
             health,
             groups: OnceLock::new(),
+            doors: OnceLock::new(),
         });
         let groups = Groups::open(
             &options.env,
@@ -76,7 +81,8 @@ impl Replication {
         let (samples, sampling) = Samples::start(&groups).context("no thread for the groups' samples")?;
         let sampling = Mutex::new(Some(sampling));
         let engine_of = Arc::downgrade(engine);
-        let replication = Arc::new(Replication { groups, engine: engine_of, host, samples, sampling });
+        let doors = OnceLock::new();
+        let replication = Arc::new(Replication { groups, engine: engine_of, host, samples, sampling, doors });
         for entry in engine.databases().iter().filter(|e| e.id > keel_sql::engine::MSDB) {
             replication.groups.register_database(&entry.name(), &entry.store);
         }
@@ -99,6 +105,13 @@ impl Replication {
             let _ = thread.join();
         }
         self.groups.stop();
+    }
+
+    /// Gives the listeners' sockets, once: statements and views are about them from now on.
+    pub fn set_doors(&self, doors: &Arc<Doors>) {
+        // Whoever comes second has another server's, which nobody asked for.
+        let _ = self.doors.set(Arc::clone(doors));
+        let _ = self.host.doors.set(Arc::clone(doors));
     }
 
     /// The groups themselves, for the command line's short way.

@@ -7,7 +7,7 @@ use keel_cluster::{
 use keel_group::state::{CopyState, PeerState};
 use keel_group::{GroupsState, SeedingOutcome, SeedingState};
 use keel_sql::Engine;
-use keel_sql::hadr::state::{DatabaseCounters, ListenerState};
+use keel_sql::hadr::state::DatabaseCounters;
 use keel_sql::hadr::{
     self, CommitLatency, ConnectError, DatabaseReplicaState, GroupDatabase, GroupState, HadrState, JoinState,
     PhysicalSeeding, Positions, ReplicaCounters, ReplicaState, Role, SeedingAttempt, SyncState, WaitTotal,
@@ -15,6 +15,8 @@ use keel_sql::hadr::{
 
 use super::samples::Samples;
 use super::{Replication, convert};
+use crate::listener::Doors;
+use std::sync::Arc;
 
 /// Ticks of 100 ns from 0001-01-01 to 1970-01-01.
 const UNIX_EPOCH_TICKS: i128 = 621_355_968_000_000_000;
@@ -23,7 +25,8 @@ const UNIX_EPOCH_TICKS: i128 = 621_355_968_000_000_000;
 pub(super) fn state(replication: &Replication) -> HadrState {
     let seen = replication.groups.state();
     let engine = replication.engine.upgrade();
-    let picture = Picture { seen: &seen, samples: &replication.samples, engine: engine.as_deref() };
+    let doors = replication.doors.get();
+    let picture = Picture { seen: &seen, samples: &replication.samples, engine: engine.as_deref(), doors };
     HadrState {
         manager_status: 1,
         groups: seen.groups.iter().filter(|g| !g.config.dropped).map(|g| picture.group(g)).collect(),
@@ -38,6 +41,7 @@ struct Picture<'a> {
     seen: &'a GroupsState,
     samples: &'a Samples,
     engine: Option<&'a Engine>,
+    doors: Option<&'a Arc<Doors>>,
 }
 
 fn role(role: RoleStatus) -> Role {
@@ -83,7 +87,7 @@ fn reason(reason: SuspendReason) -> hadr::SuspendReason {
 }
 
 /// Local time in ticks, of nanoseconds since 1970 UTC.
-fn local_ticks(unix_nanos: i128) -> i64 {
+pub(super) fn local_ticks(unix_nanos: i128) -> i64 {
     utc_ticks(unix_nanos) + i64::from(keel_sql::clock::offset_minutes()) * keel_sql::clock::TICKS_PER_MINUTE
 }
 
@@ -91,12 +95,9 @@ impl Picture<'_> {
     fn group(&self, g: &GroupStatus) -> GroupState {
         let config = &g.config;
         let id = convert::guid(config.id.0);
-        let listener = |l: &keel_cluster::Listener| ListenerState {
-            // One listener per group: the group's id does for it.
-            id,
-            spec: convert::from_listener(l),
-            online: false,
-        };
+        // One listener per group: the group's id does for it.
+        let listener =
+            |l: &keel_cluster::Listener| super::listeners::state(self.doors, id, convert::from_listener(l));
         let primary =
             config.primary.and_then(|p| config.replica(p)).filter(|_| g.role != RoleStatus::Resolving);
         GroupState {
@@ -379,7 +380,7 @@ fn current_state(outcome: &SeedingOutcome) -> &'static str {
 }
 
 /// UTC in ticks, of nanoseconds since 1970.
-fn utc_ticks(unix_nanos: i128) -> i64 {
+pub(super) fn utc_ticks(unix_nanos: i128) -> i64 {
     i64::try_from(UNIX_EPOCH_TICKS + unix_nanos / 100).unwrap_or(i64::MAX)
 }
 

@@ -109,6 +109,7 @@ pub struct Engine {
     requests: AtomicU64,
     hadr: std::sync::OnceLock<Arc<dyn crate::hadr::Hadr>>,
     stop: std::sync::OnceLock<Box<dyn Fn(bool) + Send + Sync>>,
+    listening: std::sync::OnceLock<Vec<std::net::SocketAddr>>,
     /// Turns of balanced read-only routing.
     pub routing: crate::hadr::Rotation,
     /// Ids given to databases that are being seeded.
@@ -149,6 +150,7 @@ impl Engine {
             requests: AtomicU64::new(0),
             hadr: std::sync::OnceLock::new(),
             stop: std::sync::OnceLock::new(),
+            listening: std::sync::OnceLock::new(),
             routing: crate::hadr::Rotation::default(),
             places: Mutex::default(),
             options,
@@ -254,6 +256,18 @@ impl Engine {
     #[must_use]
     pub fn instance(&self) -> &Arc<Instance> {
         &self.instance
+    }
+
+    /// Tells where the host takes clients' connections, once; for the views.
+    pub fn set_listening(&self, addresses: Vec<std::net::SocketAddr>) {
+        // A second host of the same engine would be a mistake; the first one's addresses stay true.
+        let _ = self.listening.set(addresses);
+    }
+
+    /// Where the host takes clients' connections; none when nobody said.
+    #[must_use]
+    pub fn listening(&self) -> &[std::net::SocketAddr] {
+        self.listening.get().map_or(&[], Vec::as_slice)
     }
 
     /// Sets what SHUTDOWN calls (with true for NOWAIT), once; it must return at once. False when there is one already.

@@ -171,9 +171,13 @@ error_functions! {
     /// Bad DNS name.
     bad_listener_name(name) = 19485, 16, 1, "The specified DNS name, '{name}', is invalid. The length of the DNS name needs to be between 1 and 63 characters, inclusive. Change the value of the DNS name to meet this requirement.";
     /// One per group.
-    second_listener(group) = 19477, 16, 1, "The attempt to create a network name and IP address for the listener failed: availability group '{group}' has a listener already. Only one listener can be created for an availability group with Transact-SQL.";
+    second_listener(group, name) = 19477, 16, 1, "The availability group '{group}' already has a listener with DNS name '{name}'. Availability groups can have only one listener. Use the existing listener, or drop the existing listener and create a new one.";
+    /// PORT is what it is.
+    listener_has_port(name, group, port) = 19468, 16, 1, "The listener with DNS name '{name}' for the availability group '{group}' is already listening on the TCP port {port}. Please choose a different TCP port for the listener. If there is a problem with the listener, try restarting the listener to correct the problem.";
     /// No such listener.
-    no_listener(name, group) = 19468, 16, 1, "The listener with DNS name '{name}' for the availability group '{group}' is not listening or does not exist. Check the name, and retry the operation.";
+    no_listener(name, group) = 19469, 16, 1, "The specified listener with DNS name, '{name}', does not exist for the Availability Group '{group}'. Use an existing listener, or create a new listener.";
+    /// Stored, and somebody else has the port here.
+    listener_port_in_use(address, port) = 19486, 16, 1, "The configuration changes to the availability group listener were completed, but the TCP provider of the instance of SQL Server failed to listen on the specified port [{address}:{port}]. This TCP port is already in use. Reconfigure the availability group listener, specifying an available TCP port. For information about altering an availability group listener, see the \"ALTER AVAILABILITY GROUP (Transact-SQL)\" topic in SQL Server Books Online.";
     /// DHCP listeners get no further addresses.
     listener_dhcp(name) = 19460, 16, 1, "The availability group listener with DNS name '{name}' is configured to use DHCP. For listeners with this configuration, IP addresses cannot be added through SQL Server. To add IP addresses to the listener, drop the DHCP listener and create it again configured to use static IP addresses.";
 

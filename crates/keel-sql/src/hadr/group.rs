@@ -188,8 +188,8 @@ impl Runner<'_> {
             }
             Action::AddListener(listener) => {
                 let group = check::primary(state, name)?;
-                if !group.listeners.is_empty() {
-                    return Err(errors::second_listener(name));
+                if let Some(first) = group.listeners.first() {
+                    return Err(errors::second_listener(name, &first.spec.dns_name));
                 }
                 GroupChange::AddListener(build::listener(listener)?)
             }
@@ -199,6 +199,11 @@ impl Runner<'_> {
                 let change = build::listener_change(change)?;
                 if matches!(change, super::ListenerChange::AddIp(_)) && found.spec.dhcp.is_some() {
                     return Err(errors::listener_dhcp(dns));
+                }
+                if let super::ListenerChange::Port(port) = change
+                    && port == found.spec.port
+                {
+                    return Err(errors::listener_has_port(dns, name, port));
                 }
                 GroupChange::ModifyListener { dns_name: found.spec.dns_name.clone(), change }
             }

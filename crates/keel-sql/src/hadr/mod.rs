@@ -48,8 +48,9 @@ pub use config::{
 };
 pub use state::{
     CommitLatency, ConnectError, DatabaseReplicaState, GroupDatabase, GroupState, HadrState, Health,
-    HealthEvent, JoinState, OperationalState, PhysicalSeeding, Positions, ReplicaCounters, ReplicaState,
-    Role, SeedingAttempt, SuspendReason, SyncState, WaitTotal,
+    HealthEvent, JoinState, ListenerCondition, ListenerSocket, ListenerState, ListenerWay, OperationalState,
+    PhysicalSeeding, Positions, ReplicaCounters, ReplicaState, Role, SeedingAttempt, SuspendReason,
+    SyncState, WaitTotal,
 };
 
 use keel_types::error::Result;

@@ -50,6 +50,34 @@ shown! {
 }
 
 shown! {
+    /// State of one of a listener's addresses.
+    ListenerCondition {
+        /// Not one of this machine's.
+        Offline = 0, "OFFLINE";
+        /// Takes connections.
+        Online = 1, "ONLINE";
+        /// Will be opened soon.
+        OnlinePending = 2, "ONLINE_PENDING";
+        /// Cannot be opened.
+        Failed = 3, "FAILED";
+    }
+}
+
+shown! {
+    /// What becomes of connections to a listener on this node.
+    ListenerWay {
+        /// Served: the primary is here.
+        Served = 0, "SERVED";
+        /// Their bytes are forwarded to the primary.
+        Forwarded = 1, "FORWARDED";
+        /// They get a routing token to the primary.
+        Routed = 2, "ROUTED";
+        /// They wait for a primary.
+        Held = 3, "HELD";
+    }
+}
+
+shown! {
     /// Data movement of a database copy.
     SyncState {
         /// Nothing moves.
@@ -152,8 +180,35 @@ pub struct ListenerState {
     pub id: Guid,
     /// Name and addresses.
     pub spec: ListenerSpec,
-    /// Its socket is open here.
-    pub online: bool,
+    /// Where it is to listen on this node, and how that fares.
+    pub sockets: Vec<ListenerSocket>,
+    /// What becomes of connections here.
+    pub way: ListenerWay,
+    /// The primary that they are sent to.
+    pub sent_to: Option<String>,
+}
+
+/// One address that a listener has on this node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListenerSocket {
+    /// Address and port.
+    pub address: std::net::SocketAddr,
+    /// How it fares.
+    pub condition: ListenerCondition,
+    /// Since when it listens, local time.
+    pub since: Option<i64>,
+    /// Why it does not.
+    pub error: Option<String>,
+}
+
+impl ListenerState {
+    /// How one of its IP addresses fares here.
+    #[must_use]
+    pub fn condition(&self, address: &str) -> ListenerCondition {
+        let Ok(ip) = address.parse::<std::net::IpAddr>() else { return ListenerCondition::Offline };
+        let socket = self.sockets.iter().find(|s| s.address.ip() == ip);
+        socket.map_or(ListenerCondition::Offline, |s| s.condition)
+    }
 }
 
 /// A database of a group.

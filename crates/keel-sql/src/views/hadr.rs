@@ -221,7 +221,6 @@ fn listeners(cx: &ViewContext<'_>) -> Rows {
 
 fn listener_addresses(cx: &ViewContext<'_>) -> Rows {
     each_listener(cx, |_, l| {
-        let (state, word) = if l.online { (1, "ONLINE") } else { (0, "OFFLINE") };
         let row = |a: &crate::hadr::ListenerIp| {
             let mask: Option<std::net::Ipv4Addr> = a.mask.as_deref().and_then(|m| m.parse().ok());
             let prefix = mask.map_or(NULL, |m| int(m.to_bits().count_ones()));
@@ -233,7 +232,9 @@ fn listener_addresses(cx: &ViewContext<'_>) -> Rows {
             };
             let mask = a.mask.as_deref().map_or(NULL, text);
             let mut row = vec![guid_text(l.id), text(a.address.as_str()), mask.clone()];
-            row.extend([bit(l.spec.dhcp.is_some()), net, prefix, mask, int(state), text(word)]);
+            let condition = l.condition(&a.address);
+            row.extend([bit(l.spec.dhcp.is_some()), net, prefix, mask]);
+            row.extend([int(condition.number()), text(condition.word())]);
             row
         };
         l.spec.addresses.iter().map(row).collect()

@@ -2,7 +2,8 @@
 
 use super::hadr::{LSN, N128, N256, guid, state};
 use super::{
-    BIG, BIT, Column, DATE, GUID, INT, NAME, NULL, SystemView, TEXT, ViewContext, bit, date, int, text,
+    BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SystemView, TEXT, TINY, ViewContext, bit, date, int,
+    text,
 };
 use crate::hadr::{CommitLatency, Role, SyncState, lsn};
 use keel_types::{SqlType, Value};
@@ -36,11 +37,34 @@ pub(super) static VIEWS: &[SystemView] = &[
         let members = cx.engine.hadr().map(|h| h.members()).unwrap_or_default();
         members.into_iter().map(|(name, url)| vec![text(name), text(url)]).collect()
     }),
+    view("dm_keel_listeners", &[
+        ("group_id", GUID), ("group_name", NAME), ("dns_name", NAME), ("port", INT), ("way", TINY), ("way_desc", DESC),
+        ("primary_replica", N256), ("ip_address", N128), ("state", TINY), ("state_desc", DESC), ("start_time", DATE),
+        ("error", TEXT),
+    ], listeners),
     view("dm_keel_health_log", &[
         ("time_utc", DATE), ("event_name", N128), ("group_name", NAME), ("replica_server_name", N256),
         ("database_name", NAME), ("error_number", INT), ("message", TEXT),
     ], health_log),
 ];
+
+/// Every address a listener is to have on this node, how it fares, and what becomes of connections.
+fn listeners(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for g in &state(cx).groups {
+        for l in &g.listeners {
+            for s in &l.sockets {
+                let mut row = vec![guid(g.id), text(g.spec.name.as_str()), text(l.spec.dns_name.as_str())];
+                row.extend([int(s.address.port()), int(l.way.number()), text(l.way.word())]);
+                row.extend([l.sent_to.as_deref().map_or(NULL, text), text(s.address.ip().to_string())]);
+                row.extend([int(s.condition.number()), text(s.condition.word())]);
+                row.extend([s.since.map_or(NULL, date), s.error.as_deref().map_or(NULL, text)]);
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
 
 /// On a primary: every secondary copy, whether commits wait for it, and whether too few are synchronized for any commit.
 fn participants(cx: &ViewContext<'_>) -> Rows {

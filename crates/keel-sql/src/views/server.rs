@@ -4,6 +4,7 @@ use super::{
     BIG, BIT, Column, DATE, DESC, INT, NAME, NULL, SMALL, SystemView, TINY, VARIANT, ViewContext, bit, date,
     int, text,
 };
+use crate::hadr::{EndpointAddress, EndpointState, ListenerCondition};
 use keel_query::catalog::IndexKind;
 use keel_store::base::PAGE_SIZE;
 use keel_types::{Length, SqlType, Value};
@@ -359,13 +360,40 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("state_desc", DESC),
             ("start_time", DATE),
         ],
-        rows: |cx| {
-            let mut row = vec![int(1), text("0.0.0.0"), bit(true), int(1433), int(0), text("TSQL"), int(0)];
-            row.extend([text("ONLINE"), date(cx.engine.started())]);
-            vec![row]
-        },
+        rows: tcp_listeners,
     },
 ];
+
+/// The instance's own sockets, those of listeners, and the endpoint's.
+fn tcp_listeners(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Rows::new();
+    let mut put = |address: std::net::SocketAddr, kind: i64, word: &str, since: i64| {
+        let ip = address.ip();
+        let mut row =
+            vec![int(rows.len() as i64 + 1), text(ip.to_string()), bit(ip.is_ipv4()), int(address.port())];
+        row.extend([int(kind), text(word), int(0), text("ONLINE"), date(since)]);
+        rows.push(row);
+    };
+    for address in cx.engine.listening() {
+        put(*address, 0, "TSQL", cx.engine.started());
+    }
+    let groups = super::hadr::state(cx);
+    for socket in groups.groups.iter().flat_map(|g| &g.listeners).flat_map(|l| &l.sockets) {
+        if socket.condition == ListenerCondition::Online {
+            put(socket.address, 0, "TSQL", socket.since.unwrap_or_else(|| cx.engine.started()));
+        }
+    }
+    let endpoints = cx.engine.endpoints().unwrap_or_default();
+    for endpoint in endpoints.iter().filter(|e| e.state == EndpointState::Started) {
+        let ip = match &endpoint.address {
+            EndpointAddress::Ip(ip) => ip.parse().ok(),
+            EndpointAddress::All => None,
+        };
+        let ip = ip.unwrap_or(std::net::IpAddr::V6(std::net::Ipv6Addr::UNSPECIFIED));
+        put((ip, endpoint.port).into(), 2, "DATABASE_MIRRORING", cx.engine.started());
+    }
+    rows
+}
 
 /// Budget and use.
 fn memory_kb(cx: &ViewContext<'_>) -> (i64, i64) {

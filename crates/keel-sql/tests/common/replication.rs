@@ -4,11 +4,11 @@
 //! leaves it resolving; that is enough to meet every rule of the statements, the views and the logins.
 
 use keel_sql::hadr::config::GroupSpec;
-use keel_sql::hadr::state::ListenerState;
 use keel_sql::hadr::{
     AvailabilityMode, Caller, CertificateFacts, DatabaseReplicaState, GroupChange, GroupDatabase, GroupState,
-    Guid, Hadr, HadrCommand, HadrState, HealthEvent, JoinState, ListenerChange, MadeCertificate,
-    OperationalState, Positions, ReplicaSpec, ReplicaState, Role, SuspendReason, SyncState, build, errors,
+    Guid, Hadr, HadrCommand, HadrState, HealthEvent, JoinState, ListenerChange, ListenerCondition,
+    ListenerIp, ListenerSocket, ListenerSpec, ListenerState, ListenerWay, MadeCertificate, OperationalState,
+    Positions, ReplicaSpec, ReplicaState, Role, SuspendReason, SyncState, build, errors,
 };
 use keel_types::error::Result;
 use parking_lot::Mutex;
@@ -34,6 +34,18 @@ impl Fake {
             Inner { state: HadrState { manager_status: 1, ..HadrState::default() }, ..Inner::default() };
         Arc::new(Fake { server: server.to_owned(), inner: Mutex::new(inner) })
     }
+}
+
+/// A listener that has its first address on this machine, and the others elsewhere.
+fn listening(id: Guid, spec: ListenerSpec) -> ListenerState {
+    let socket = |(i, ip): (usize, &ListenerIp)| ListenerSocket {
+        address: (ip.address.parse::<std::net::IpAddr>().expect("was checked"), spec.port).into(),
+        condition: if i == 0 { ListenerCondition::Online } else { ListenerCondition::Offline },
+        since: None,
+        error: None,
+    };
+    let sockets = spec.addresses.iter().enumerate().map(socket).collect();
+    ListenerState { id, spec, sockets, way: ListenerWay::Served, sent_to: None }
 }
 
 impl Inner {
@@ -120,8 +132,7 @@ impl Inner {
                 self.replica(r, local)
             })
             .collect();
-        let listeners =
-            listener.into_iter().map(|spec| ListenerState { id: self.id(), spec, online: true }).collect();
+        let listeners = listener.into_iter().map(|spec| listening(self.id(), spec)).collect();
         self.state.groups.push(GroupState {
             id,
             spec,
@@ -201,7 +212,7 @@ impl Inner {
             }
             GroupChange::AddListener(spec) => {
                 let id = self.id();
-                self.state.groups[at].listeners.push(ListenerState { id, spec, online: true });
+                self.state.groups[at].listeners.push(listening(id, spec));
             }
             GroupChange::ModifyListener { dns_name, change } => {
                 let listeners = &mut self.state.groups[at].listeners;

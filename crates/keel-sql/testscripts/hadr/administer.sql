@@ -143,9 +143,15 @@ alter availability group [ag 1] add listener N'second' (with ip ((N'10.0.0.8', N
 GO
 alter availability group [ag 1] modify listener N'ag-listener' (port = 70000)
 GO
+alter availability group [ag 1] modify listener N'ag-listener' (port = 1433)
+GO
 alter availability group [ag 1] modify listener N'ag-listener' (add ip (N'10.1.0.9', N'255.255.0.0'))
 alter availability group [ag 1] modify listener N'ag-listener' (port = 1434)
 select dns_name, port, ip_configuration_string_from_cluster from sys.availability_group_listeners
+select ip_address, state_desc from sys.availability_group_listener_ip_addresses
+select group_name, dns_name, way_desc, primary_replica, ip_address, state_desc, error from sys.dm_keel_listeners
+alter availability group [ag 1] restart listener N'ag-listener'
+select ip_address, is_ipv4, type_desc, state_desc from sys.dm_tcp_listener_states
 alter availability group [ag 1] remove listener N'ag-listener'
 alter availability group [ag 1] restart listener N'ag-listener'
 GO

@@ -1,0 +1,98 @@
+//! Listeners between the groups, SQL and the sockets: where primaries are, what views show, what statements wait for.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use keel_cluster::{GroupId, PrimaryPlace};
+use keel_group::ListenerPlace;
+use keel_sql::hadr::build::tcp_url;
+use keel_sql::hadr::{
+    Guid, ListenerCondition, ListenerSocket, ListenerSpec, ListenerState, ListenerWay, errors,
+};
+use keel_types::error::Result;
+
+use super::{Replication, convert, states};
+use crate::listener::{Doors, Outcome, Place, SocketState, Source, Standing, Target};
+
+/// How long a statement waits for the sockets it asked for.
+const SETTLE_MAX: Duration = Duration::from_secs(5);
+
+impl Source for Replication {
+    fn standings(&self) -> Vec<Standing> {
+        self.groups.listeners().into_iter().map(standing).collect()
+    }
+}
+
+fn standing(found: ListenerPlace) -> Standing {
+    let ListenerPlace { group, name, listener, place, primary } = found;
+    let port = listener.port;
+    let place = match (place, primary) {
+        (PrimaryPlace::Here, _) => Place::Here,
+        (PrimaryPlace::There(_), Some(replica)) => {
+            let options = &replica.options;
+            let mut addresses: Vec<(String, u16)> = Vec::new();
+            // Nodes reach each other at their endpoints; where that is a network of its own, clients' is the other one.
+            for url in [Some(&options.endpoint_url), options.read_only_routing_url.as_ref()] {
+                let host = url.and_then(|url| tcp_url(url)).map(|(host, _)| (host, port));
+                addresses.extend(host.filter(|h| !addresses.contains(h)));
+            }
+            let route = options.read_write_routing_url.as_deref().and_then(tcp_url);
+            Place::There(Target { server: replica.server_name.clone(), addresses, route })
+        }
+        _ => Place::Nowhere,
+    };
+    let own = listener.addresses.iter().filter(|_| !listener.dhcp);
+    let addresses = own.filter_map(|a| a.address.parse::<IpAddr>().ok()).collect();
+    let id = convert::guid(group.0);
+    Standing { id, group: name, dns_name: listener.dns_name, port, addresses, place }
+}
+
+/// A listener as the views show it.
+pub(super) fn state(doors: Option<&Arc<Doors>>, id: Guid, spec: ListenerSpec) -> ListenerState {
+    let door = doors.and_then(|d| d.of_group(id));
+    let sockets = doors.map(|d| d.sockets(id)).unwrap_or_default();
+    let (way, sent_to) = match door.map(|d| d.place().0) {
+        Some(Place::Here) => (ListenerWay::Served, None),
+        Some(Place::There(Target { route: None, server, .. })) => (ListenerWay::Forwarded, Some(server)),
+        Some(Place::There(Target { route: Some(_), server, .. })) => (ListenerWay::Routed, Some(server)),
+        Some(Place::Nowhere) | None => (ListenerWay::Held, None),
+    };
+    ListenerState { id, spec, sockets: sockets.iter().map(socket).collect(), way, sent_to }
+}
+
+fn socket(state: &SocketState) -> ListenerSocket {
+    let (condition, since, error) = match &state.outcome {
+        Outcome::Listening(since) => (ListenerCondition::Online, Some(ticks(*since)), None),
+        Outcome::Shared => (ListenerCondition::Online, None, None),
+        Outcome::Elsewhere => (ListenerCondition::Offline, None, None),
+        Outcome::Failed { why, .. } => (ListenerCondition::Failed, None, Some(why.clone())),
+    };
+    ListenerSocket { address: state.address, condition, since, error }
+}
+
+fn ticks(time: SystemTime) -> i64 {
+    let nanos = time.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos());
+    states::local_ticks(i128::try_from(nanos).unwrap_or(i128::MAX))
+}
+
+impl Replication {
+    /// Waits until the sockets of a group's listener are as it is configured; 19486 when somebody else has the port.
+    pub(super) fn listener_settled(&self, group: GroupId) -> Result<()> {
+        let Some(doors) = self.doors.get() else { return Ok(()) };
+        doors.settle(SETTLE_MAX);
+        let taken = |s: &SocketState| matches!(s.outcome, Outcome::Failed { in_use: true, .. });
+        match doors.sockets(convert::guid(group.0)).into_iter().find(taken) {
+            Some(s) => Err(errors::listener_port_in_use(s.address.ip(), s.address.port())),
+            None => Ok(()),
+        }
+    }
+
+    /// RESTART LISTENER: its sockets on this node are opened anew. Connections stay.
+    pub(super) fn restart_listener(&self, group: GroupId) -> Result<()> {
+        if let Some(doors) = self.doors.get() {
+            doors.restart(convert::guid(group.0), SETTLE_MAX);
+        }
+        self.listener_settled(group)
+    }
+}

@@ -1,0 +1,286 @@
+//! Listeners between two servers with toy SQL sides: served, forwarded, routed, held, reset.
+
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test: what fails should stop it")]
+
+mod toy;
+
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use keel_server::listener::{Outcome, Place, Source, Standing, Target};
+use keel_server::password::Passwords;
+use keel_server::{Config, ErrorLog, Server};
+use keel_tds::client::{Client, ClientEncryption, ClientError, ConnectOptions, trust_any_certificate};
+use keel_tds::login::{Login, TDS_7_3, TDS_7_4};
+
+const GROUP: [u8; 16] = [7; 16];
+const SETTLE: Duration = Duration::from_secs(20);
+
+/// What a test says of the group.
+struct Said(Mutex<Vec<Standing>>);
+
+impl Source for Said {
+    fn standings(&self) -> Vec<Standing> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+struct Node {
+    server: Option<Server>,
+    said: Arc<Said>,
+    dir: PathBuf,
+    ip: String,
+    port: u16,
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+impl Node {
+    /// A server on an address of its own, with a listener on `port` whose primary is nowhere yet.
+    fn start(test: &str, ip: &str, port: u16, hold: u32) -> Node {
+        let dir = std::env::temp_dir().join(format!("keel-listener-{test}-{ip}-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let listen = format!("{ip}:0");
+        let config = Config { data: dir.clone(), listen, listener_hold: hold, ..Config::default() };
+        let passwords = Arc::new(Passwords::new());
+        let log = Arc::new(ErrorLog::start(&dir.join("log"), false).unwrap());
+        let backend = Arc::new(toy::Toy::new(&passwords));
+        let mut server = Server::start(config, backend, passwords, log).unwrap();
+        let said = Arc::new(Said(Mutex::new(Vec::new())));
+        server.open_doors(Arc::clone(&said) as _).unwrap();
+        let node = Node { server: Some(server), said, dir, ip: ip.to_owned(), port };
+        node.says(Place::Nowhere);
+        node
+    }
+
+    fn server(&self) -> &Server {
+        self.server.as_ref().unwrap()
+    }
+
+    fn says(&self, place: Place) {
+        self.says_of(place, Vec::new());
+    }
+
+    fn says_of(&self, place: Place, addresses: Vec<std::net::IpAddr>) {
+        let (group, dns_name) = ("ag1".to_owned(), "ag1-listener".to_owned());
+        let standing = Standing { id: GROUP, group, dns_name, port: self.port, addresses, place };
+        *self.said.0.lock().unwrap() = vec![standing];
+        self.server().doors().settle(SETTLE);
+    }
+
+    fn is_at(&self) -> Target {
+        Target { server: self.ip.clone(), addresses: vec![(self.ip.clone(), self.port)], route: None }
+    }
+
+    fn address(&self) -> SocketAddr {
+        format!("{}:{}", self.ip, self.port).parse().unwrap()
+    }
+
+    /// Returns once somebody waits here for a primary.
+    fn holds(&self) {
+        while self.server().doors().held() == 0 {
+            thread::yield_now();
+        }
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.dir.join("log/errorlog")).unwrap()
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take() {
+            assert!(server.stop(), "every session ends");
+        }
+        std::fs::remove_dir_all(&self.dir).unwrap();
+    }
+}
+
+fn connect_as(
+    address: SocketAddr,
+    change: impl FnOnce(&mut Login),
+) -> Result<Client<TcpStream>, ClientError> {
+    let io = TcpStream::connect(address).unwrap();
+    io.set_read_timeout(Some(Duration::from_secs(40))).unwrap();
+    let mut options = ConnectOptions {
+        login: Login {
+            tds_version: TDS_7_4,
+            packet_size: 4096,
+            user_name: "sa".into(),
+            password: toy::PASSWORD.into(),
+            ..Login::default()
+        },
+        encryption: ClientEncryption::On,
+        tls: Some(trust_any_certificate().unwrap()),
+        host: "localhost".into(),
+    };
+    change(&mut options.login);
+    Client::connect(io, &options)
+}
+
+fn connect(address: SocketAddr) -> Client<TcpStream> {
+    connect_as(address, |_| {}).unwrap()
+}
+
+fn connecting(address: SocketAddr) -> JoinHandle<Client<TcpStream>> {
+    thread::spawn(move || connect(address))
+}
+
+fn asks(client: &mut Client<TcpStream>) {
+    client.batch("ROWS 2000").unwrap();
+    while client.next_token().unwrap().is_some() {}
+}
+
+fn is_closed(mut client: Client<TcpStream>) -> bool {
+    if client.batch("SELECT 1").is_err() {
+        return true;
+    }
+    loop {
+        match client.next_token() {
+            Err(_) => return true,
+            Ok(None) => return false,
+            Ok(Some(_)) => {}
+        }
+    }
+}
+
+#[test]
+fn a_connection_waits_for_a_primary_and_is_reset_with_it() {
+    let node = Node::start("held", "127.0.0.1", free_port(), 60);
+    let waiting = connecting(node.address());
+    node.holds();
+    node.says(Place::Here);
+    let mut client = waiting.join().unwrap();
+    asks(&mut client);
+    // Also a connection that uses nothing of the group.
+    node.says(Place::Nowhere);
+    assert!(is_closed(client));
+    let log = node.log();
+    assert!(
+        log.contains(
+            "Connections to the listener 'ag1-listener' of availability group 'ag1' wait for a primary; 1 "
+        ),
+        "{log}"
+    );
+}
+
+#[test]
+fn a_secondary_forwards_and_follows_the_primary() {
+    let port = free_port();
+    let [one, two, three] =
+        ["127.0.0.1", "127.0.0.2", "127.0.0.3"].map(|ip| Node::start("forward", ip, port, 60));
+    two.says(Place::Here);
+    one.says(Place::There(two.is_at()));
+    let mut client = connect(one.address());
+    asks(&mut client);
+    assert_eq!((one.server().connections(), two.server().connections()), (1, 1));
+    // Losing sight of the primary does not end what works.
+    one.says(Place::Nowhere);
+    asks(&mut client);
+    one.says(Place::There(two.is_at()));
+    asks(&mut client);
+
+    // The primary moves: who is on the way to the old one is reset, whatever the old one knows.
+    three.says(Place::Here);
+    one.says(Place::There(three.is_at()));
+    assert!(is_closed(client));
+    let mut client = connect(one.address());
+    asks(&mut client);
+    assert_eq!(three.server().connections(), 1);
+
+    // And to this node itself.
+    one.says(Place::Here);
+    assert!(is_closed(client));
+}
+
+#[test]
+fn two_nodes_that_take_each_other_for_the_primary_do_not_go_in_circles() {
+    let port = free_port();
+    let [one, two] = ["127.0.0.1", "127.0.0.2"].map(|ip| Node::start("circle", ip, port, 60));
+    one.says(Place::There(two.is_at()));
+    two.says(Place::There(one.is_at()));
+    let waiting = connecting(one.address());
+    two.holds();
+    assert_eq!((one.server().connections(), two.server().connections()), (1, 1));
+    // What the client has said is still with the first node: it can serve it itself.
+    one.says(Place::Here);
+    asks(&mut waiting.join().unwrap());
+}
+
+#[test]
+fn a_primary_that_cannot_be_reached_is_waited_for() {
+    let port = free_port();
+    let [one, two] = ["127.0.0.1", "127.0.0.2"].map(|ip| Node::start("unreachable", ip, port, 60));
+    let nobody = Target { server: "gone".into(), addresses: vec![("127.0.0.4".into(), port)], route: None };
+    one.says(Place::There(nobody));
+    let waiting = connecting(one.address());
+    one.holds();
+    two.says(Place::Here);
+    one.says(Place::There(two.is_at()));
+    asks(&mut waiting.join().unwrap());
+}
+
+#[test]
+fn a_primary_with_an_address_for_clients_is_routed_to() {
+    let node = Node::start("routed", "127.0.0.1", free_port(), 60);
+    let route = Some(("primary.example".to_owned(), 1444));
+    node.says(Place::There(Target { route, ..node.is_at() }));
+    // Neither login nor password is looked at.
+    match connect_as(node.address(), |l| l.user_name = "unknown here".into()) {
+        Err(ClientError::Routed { host, port }) => {
+            assert_eq!((host.as_str(), port), ("primary.example", 1444))
+        }
+        other => panic!("{:?}", other.err()),
+    }
+    match connect_as(node.address(), |l| l.tds_version = TDS_7_3) {
+        Err(ClientError::Login(messages)) => assert_eq!(messages[0].number, 50_602),
+        other => panic!("{:?}", other.err()),
+    }
+    // On the instance's own port, who calls the listener by name.
+    let own = node.server().addresses()[0];
+    match connect_as(own, |l| l.server_name = "AG1-Listener.example.org".into()) {
+        Err(ClientError::Routed { host, port }) => {
+            assert_eq!((host.as_str(), port), ("primary.example", 1444))
+        }
+        other => panic!("{:?}", other.err()),
+    }
+    asks(&mut connect_as(own, |l| l.server_name = "node1".into()).unwrap());
+}
+
+#[test]
+fn after_the_hold_the_login_has_the_last_word() {
+    let node = Node::start("limit", "127.0.0.1", free_port(), 0);
+    asks(&mut connect(node.address()));
+}
+
+#[test]
+fn addresses_are_bound_shown_and_tried_again() {
+    let port = free_port();
+    let node = Node::start("addresses", "127.0.0.1", port, 60);
+    let taken = TcpListener::bind(("127.0.0.5", port)).unwrap();
+    let ips = ["127.0.0.5", "192.0.2.1"].map(|ip| ip.parse().unwrap());
+    node.says_of(Place::Here, ips.to_vec());
+    let outcome = |node: &Node, ip: &str| {
+        let sockets = node.server().doors().sockets(GROUP);
+        sockets.into_iter().find(|s| s.address.ip().to_string() == ip).unwrap().outcome
+    };
+    assert!(matches!(outcome(&node, "127.0.0.1"), Outcome::Listening(_)));
+    assert!(matches!(outcome(&node, "127.0.0.5"), Outcome::Failed { in_use: true, .. }));
+    assert_eq!(outcome(&node, "192.0.2.1"), Outcome::Elsewhere);
+    assert!(node.log().contains(&format!("cannot listen on 127.0.0.5:{port}: ")), "{}", node.log());
+    drop(taken);
+    node.server().doors().restart(GROUP, SETTLE);
+    assert!(matches!(outcome(&node, "127.0.0.5"), Outcome::Listening(_)));
+    asks(&mut connect(format!("127.0.0.5:{port}").parse().unwrap()));
+    // Without a listener the port is free again.
+    node.said.0.lock().unwrap().clear();
+    node.server().doors().settle(SETTLE);
+    TcpListener::bind(("127.0.0.5", port)).unwrap();
+}
