@@ -1,0 +1,3 @@
+module evenkeel.example/failover
+
+go 1.24

@@ -1,0 +1,67 @@
+// Writers with Microsoft's JDBC driver. Each prints `A writer n time_ns` for every acknowledged row and `E writer text` for
+// every failure.
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.time.Instant;
+
+public class Writer {
+    static String setting(String name) {
+        return System.getenv(name);
+    }
+
+    static int number(String name) {
+        return Integer.parseInt(setting(name));
+    }
+
+    static synchronized void say(String line) {
+        System.out.println(line);
+        System.out.flush();
+    }
+
+    static long now() {
+        Instant now = Instant.now();
+        return now.getEpochSecond() * 1_000_000_000L + now.getNano();
+    }
+
+    static void run(int writer) {
+        String[] hosts = setting("KEEL_HOSTS").split(",");
+        int timeout = number("KEEL_TIMEOUT_MS");
+        long pace = Math.round(Double.parseDouble(setting("KEEL_PACE_MS")));
+        int host = writer;
+        int n = 0;
+        while (true) {
+            // Login time-outs are whole seconds; the socket's is not, and holds for the login too.
+            String url = "jdbc:sqlserver://" + hosts[host % hosts.length] + ":" + setting("KEEL_PORT")
+                + ";databaseName=shop;encrypt=true;trustServerCertificate=true;connectRetryCount=0;loginTimeout="
+                + Math.max(1, timeout / 1000) + ";socketTimeout=" + timeout;
+            try (Connection connection = DriverManager.getConnection(url, "sa", setting("KEEL_PASSWORD"));
+                 PreparedStatement insert = connection.prepareStatement(
+                     "INSERT shop.dbo.ledger (campaign, writer, n) VALUES (?, ?, ?)")) {
+                while (true) {
+                    n++;
+                    insert.setInt(1, number("KEEL_CAMPAIGN"));
+                    insert.setInt(2, writer);
+                    insert.setInt(3, n);
+                    insert.executeUpdate();
+                    say("A " + writer + " " + n + " " + now());
+                    Thread.sleep(pace);
+                }
+            } catch (SQLException e) {
+                say("E " + writer + " " + String.join(" ", String.valueOf(e.getMessage()).split("\\s+")));
+                host++;
+            } catch (InterruptedException e) {
+                return;
+            }
+        }
+    }
+
+    public static void main(String[] args) throws InterruptedException {
+        int first = number("KEEL_FIRST_WRITER");
+        for (int i = 0; i < number("KEEL_WRITERS"); i++) {
+            int writer = first + i;
+            new Thread(() -> run(writer)).start();
+        }
+    }
+}
