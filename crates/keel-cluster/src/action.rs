@@ -5,6 +5,8 @@ use crate::config::SuspendReason;
 use crate::event::CommandError;
 use crate::ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, ReplicaId, SessionId};
 use crate::message::Msg;
+use crate::status::FailoverRecord;
+use crate::store::StoreRecord;
 use keel_base::{Epoch, Lsn};
 
 /// Something to do. Actions of one step are carried out in order; those that name an answering event may be carried out by
@@ -33,6 +35,17 @@ pub enum Action {
         /// What to write.
         record: Box<GroupRecord>,
     },
+    /// Write the store's record durably and atomically; then [`crate::Event::StorePersisted`], or
+    /// [`crate::Event::StorePersistFailed`]. Never write an older one over a newer one; one that was not begun may be left
+    /// out when a newer one is there. Messages wait for it: it should go before everything else.
+    PersistStore {
+        /// Number of this record; grows.
+        revision: u64,
+        /// What to write.
+        record: Box<StoreRecord>,
+    },
+    /// This instance belongs to no cluster any more: remove the store's record.
+    ForgetStore,
     /// This instance is no member any more: remove the durable record. The databases were released before.
     Forget {
         /// The group.
@@ -195,6 +208,10 @@ pub enum FenceReason {
     CannotPersist,
     /// The group was dropped or this replica removed.
     Removed,
+    /// A majority of the cluster's votes was not heard for the lease.
+    LostQuorum,
+    /// The instance reported itself unfit to lead.
+    Unhealthy,
 }
 
 /// A line of the health log.
@@ -258,6 +275,15 @@ pub enum LogEvent {
     },
     /// A copy cannot follow and must be seeded anew.
     NeedsSeeding(ReplicaId),
+    /// A failover has been carried out here, or has come to a further point of its timeline.
+    Failover(Box<FailoverRecord>),
+    /// An automatic failover is held back, because there were too many: milliseconds.
+    FailoverHeldBack {
+        /// Until it may happen.
+        pause_ms: u64,
+    },
+    /// The instance says that it is unfit to lead.
+    Unhealthy(String),
 }
 
 /// Why a replica left the synchronized set.

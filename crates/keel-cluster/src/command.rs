@@ -15,7 +15,11 @@ impl Group {
     pub(crate) fn target_of(command: &Command) -> Result<GroupId, GroupDatabaseId> {
         match command {
             Command::CreateGroup { config, .. } => Ok(config.id),
-            Command::Join { .. } => Ok(GroupId(uuid::Uuid::nil())),
+            Command::Join { .. }
+            | Command::FormCluster { .. }
+            | Command::AddMember { .. }
+            | Command::RemoveMember { .. }
+            | Command::ForceQuorum => Ok(GroupId(uuid::Uuid::nil())),
             Command::DropGroup { group }
             | Command::AddReplica { group, .. }
             | Command::RemoveReplica { group, .. }
@@ -87,7 +91,12 @@ impl Group {
                 self.answer(cx, id, result);
             }
             Command::RemoveDatabase { database } => self.remove_database(cx, id, database),
-            Command::CreateGroup { .. } | Command::Join { .. } => {
+            Command::CreateGroup { .. }
+            | Command::Join { .. }
+            | Command::FormCluster { .. }
+            | Command::AddMember { .. }
+            | Command::RemoveMember { .. }
+            | Command::ForceQuorum => {
                 unreachable!("the node carries these out itself")
             }
         }

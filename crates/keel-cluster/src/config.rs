@@ -311,6 +311,8 @@ pub struct GroupConfig {
     pub parent: Epoch,
     /// The replica that may write in this epoch, if any.
     pub primary: Option<ReplicaId>,
+    /// The epoch was begun by an automatic failover.
+    pub automatic: bool,
     /// Members of the synchronized sets that have not promised this epoch yet, when it was begun without the last primary
     /// and somebody else might have begun one too. They cannot be taken out of the sets: two such primaries never both
     /// acknowledge anything.
@@ -342,6 +344,7 @@ impl GroupConfig {
             stamp: Stamp::default(),
             parent: Epoch(0),
             primary: None,
+            automatic: false,
             to_confirm: BTreeSet::new(),
             options,
             replicas: Vec::new(),

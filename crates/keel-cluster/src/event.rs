@@ -199,6 +199,29 @@ pub enum Event {
         /// As in the action.
         revision: u64,
     },
+    /// The store's record is durable up to this revision.
+    StorePersisted {
+        /// As in the action.
+        revision: u64,
+    },
+    /// The store's record could not be written; the machine asks again later.
+    StorePersistFailed {
+        /// As in the action.
+        revision: u64,
+    },
+    /// This instance is unfit to lead a group (`None`: any group): a disk that stalls, a starved scheduler, a failed
+    /// health condition. It gives the role up if another one can take it.
+    Unhealthy {
+        /// The group concerned.
+        group: Option<GroupId>,
+        /// For the log and the failover's record.
+        reason: String,
+    },
+    /// It is fit again.
+    Healthy {
+        /// The group concerned.
+        group: Option<GroupId>,
+    },
     /// Seeding to or from `peer` moved on.
     SeedProgress {
         /// The other side.
@@ -336,6 +359,28 @@ pub enum Command {
         /// The group.
         group: GroupId,
     },
+    /// Begins a cluster of this instance alone. CREATE AVAILABILITY GROUP does so by itself.
+    FormCluster {
+        /// This instance's endpoint, for others to see.
+        url: String,
+    },
+    /// Makes a connected instance a member of the cluster. Replicas of a group become members by themselves.
+    AddMember {
+        /// Which.
+        instance: InstanceId,
+        /// Its endpoint.
+        url: String,
+        /// It only votes.
+        witness: bool,
+    },
+    /// Removes a member that hosts no replica from the cluster; it need not be there.
+    RemoveMember {
+        /// Which.
+        instance: InstanceId,
+    },
+    /// Makes this instance's vote alone count, in a new generation of the cluster, because the others are gone. What they
+    /// agreed on without this instance is lost. Its groups then need FORCE_FAILOVER_ALLOW_DATA_LOSS.
+    ForceQuorum,
     /// GRANT or DENY CREATE ANY DATABASE.
     AllowCreate {
         /// The group.
@@ -405,6 +450,39 @@ pub enum CommandError {
     /// 19530: REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT is more than there are synchronous secondaries.
     #[error("more synchronized secondaries are required than there are")]
     TooManyRequired,
+    /// 41125: after a forced quorum only a forced failover makes the group's configuration count.
+    #[error("the cluster's quorum was forced; only a forced failover is possible")]
+    ForcedQuorum,
+    /// 41131: no majority of the cluster's votes is heard.
+    #[error("the cluster has no quorum")]
+    NoQuorum,
+    /// This instance belongs to no cluster.
+    #[error("the instance is not a member of a cluster")]
+    NoCluster,
+    /// This instance belongs to a cluster already.
+    #[error("the instance is a member of a cluster already")]
+    ClusterExists,
+    /// The other instance belongs to another cluster.
+    #[error("the instance is a member of another cluster")]
+    OtherCluster,
+    /// It is a member already.
+    #[error("the instance is a member of the cluster already")]
+    MemberExists,
+    /// It is no member.
+    #[error("the instance is not a member of the cluster")]
+    NoSuchMember,
+    /// It must be connected to become a member.
+    #[error("the instance is not connected")]
+    MemberNotConnected,
+    /// It hosts replicas: those are removed first.
+    #[error("the instance hosts replicas of availability groups")]
+    MemberHasReplicas,
+    /// The last member stays.
+    #[error("the last member of a cluster cannot be removed")]
+    LastMember,
+    /// No majority agreed in time; it may still happen.
+    #[error("the cluster did not agree in time")]
+    ClusterTimedOut,
     /// 47109, 47111…: a configuration-only replica cannot do this.
     #[error("a configuration-only replica cannot do this")]
     ConfigurationOnly,

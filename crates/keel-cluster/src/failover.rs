@@ -4,6 +4,7 @@
 //! here *before* the engine may open the databases for writing.
 
 use crate::action::{Action, FenceReason, LogEvent};
+use crate::cluster::GENERATION_SHIFT;
 use crate::config::{GroupConfig, Stamp};
 use crate::event::{CommandError, LogFacts};
 use crate::group::{Effect, Group, Role};
@@ -11,13 +12,14 @@ use crate::ids::{CommandId, GroupDatabaseId, InstanceId, ReplicaId};
 use crate::message::Msg;
 use crate::node::Cx;
 use crate::primary::Handover;
+use crate::status::FailoverKind;
 use crate::timing::HANDOVER_MAX;
 use keel_base::{Epoch, Lsn};
 use std::collections::BTreeSet;
 
 /// What a new primary writes into the configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Claim {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Claim {
     /// The synchronized sets hold: nothing acknowledged can be missing here, and nobody else can take the role but by force.
     KeepSets,
     /// The synchronized sets hold, but any other member may take the role as well: each must promise the epoch before it can
@@ -25,6 +27,8 @@ enum Claim {
     Confirm,
     /// Only this replica is known to hold what it holds; the others wait for RESUME.
     Force,
+    /// The primary is lost: of the synchronized sets, this replica and these go on.
+    Survivors(BTreeSet<ReplicaId>),
 }
 
 impl Group {
@@ -56,6 +60,9 @@ impl Group {
     /// or, after a session time-out, from those that could without loss.
     fn may_resume(&self, cx: &Cx<'_>) -> bool {
         let Role::Resolving { since } = self.role else { return false };
+        if self.clustered() {
+            return self.may_resume_clustered(cx);
+        }
         if !self.is_durable() || self.store.retry_at.is_some() || !self.databases_ready(cx) {
             return false;
         }
@@ -78,6 +85,13 @@ impl Group {
 
     /// Nobody has the role, this copy is whole, and every other candidate is connected and knows of nothing newer.
     fn may_take_vacant_role(&self, cx: &Cx<'_>) -> bool {
+        if self.clustered() {
+            // The store refuses all but one who try.
+            return self.config.primary.is_none()
+                && self.config.is_failover_ready(self.me)
+                && self.is_durable()
+                && cx.cluster.is_quorate(&cx.sight());
+        }
         let stamp = self.config.stamp;
         let agrees = |r: &ReplicaId| {
             let connected = self.config.instance_of(*r).is_some_and(|i| cx.connected(i));
@@ -100,7 +114,7 @@ impl Group {
     }
 
     /// A database of the group has no open copy here, and not because an operator took it out.
-    fn lacks_copies(&self) -> bool {
+    pub(crate) fn lacks_copies(&self) -> bool {
         self.members().iter().any(|id| !self.databases[id].open && !self.has_left(*id))
     }
 
@@ -109,10 +123,16 @@ impl Group {
     }
 
     /// Writes the configuration of a new epoch with this replica as primary.
-    fn claim_role(&mut self, cx: &mut Cx<'_>, claim: Claim) {
+    pub(crate) fn claim_role(&mut self, cx: &mut Cx<'_>, claim: Claim) {
         let Some(ordinal) = self.my_replica().map(|r| r.ordinal) else { return };
         let old = self.config.stamp;
-        let epoch = GroupConfig::next_epoch(old.epoch.max(self.epoch_seen), ordinal);
+        let from = self.config.primary;
+        let generation = Epoch(cx.cluster.generation() << GENERATION_SHIFT);
+        let least = if self.clustered() { generation } else { Epoch(0) };
+        let epoch = GroupConfig::next_epoch(old.epoch.max(self.epoch_seen).max(least), ordinal);
+        if std::mem::take(&mut self.forcing) || claim == Claim::Force {
+            self.forced_epoch = Some(epoch);
+        }
         let me = self.me;
         let synchronized = self.config.is_failover_ready(me);
         let others: Vec<ReplicaId> =
@@ -123,12 +143,16 @@ impl Group {
                 database.synchronized = BTreeSet::from([me]);
                 database.awaiting_resume = others.iter().map(|r| (*r, epoch)).collect();
             }
+            if let Claim::Survivors(survivors) = &claim {
+                database.synchronized.retain(|r| *r == me || survivors.contains(r));
+            }
         }
-        match claim {
-            Claim::Confirm => self.config.to_confirm = self.candidates(),
-            Claim::Force => self.config.to_confirm.clear(),
+        match &claim {
+            Claim::Confirm if !self.clustered() => self.config.to_confirm = self.candidates(),
+            Claim::Confirm | Claim::Force | Claim::Survivors(_) => self.config.to_confirm.clear(),
             Claim::KeepSets => {}
         }
+        self.config.automatic = matches!(claim, Claim::Survivors(_));
         self.config.parent = old.epoch;
         self.config.stamp = Stamp { epoch, version: old.version + 1 };
         self.config.primary = Some(me);
@@ -137,6 +161,13 @@ impl Group {
         }
         self.stop_feeding_all(cx);
         self.claim = None;
+        let kind = match &claim {
+            Claim::KeepSets => FailoverKind::Resumed,
+            Claim::Confirm => FailoverKind::Planned,
+            Claim::Force => FailoverKind::Forced,
+            Claim::Survivors(_) => FailoverKind::Automatic,
+        };
+        self.begin_record(cx, from, kind);
         let revision = self.touch();
         if claim == Claim::Force {
             let event = LogEvent::Forced { epoch, synchronized };
@@ -157,6 +188,9 @@ impl Group {
             return;
         }
         self.role = Role::Promoting { revision, opening: true };
+        self.record_decided(cx.now);
+        let config = self.config.clone();
+        self.note_epoch(&config, cx.now);
         let epoch = self.config.stamp.epoch;
         let mut databases = Vec::new();
         for id in self.members() {
@@ -200,13 +234,14 @@ impl Group {
         }
         if promoting {
             self.set_role(cx, Role::Primary { handover: None });
+            self.record_opened(cx);
             let asked = self.take_over.take().and_then(|t| t.command);
             for command in std::mem::take(&mut self.promotion_commands).into_iter().chain(asked) {
                 cx.reply(command, Ok(()));
             }
             for peer in self.config.replicas.iter().filter_map(|r| r.instance).collect::<Vec<_>>() {
                 // Tell at once who leads; do not make the members wait for the next heartbeat.
-                if let Some(beat) = self.beat_for(peer).filter(|_| peer != cx.me.instance) {
+                if let Some(beat) = self.beat_for(peer, cx.now).filter(|_| peer != cx.me.instance) {
                     cx.send(peer, Msg::Beat(vec![beat]));
                 }
             }
@@ -246,6 +281,14 @@ impl Group {
             cx.reply(command, Ok(()));
             return;
         }
+        if self.clustered() && !cx.cluster.is_quorate(&cx.sight()) {
+            cx.reply(command, Err(CommandError::NoQuorum));
+            return;
+        }
+        if self.clustered() && !self.is_trusted(cx) {
+            cx.reply(command, Err(CommandError::ForcedQuorum));
+            return;
+        }
         if self.config.primary == Some(self.me) {
             self.take(cx, command, Claim::KeepSets);
             return;
@@ -276,6 +319,8 @@ impl Group {
         } else if self.lacks_copies() {
             // There is nothing here to lead with; a copy that is known to be bad can be taken out with SET HADR OFF first.
             cx.reply(command, Err(CommandError::NotSynchronized));
+        } else if self.clustered() && !cx.cluster.is_quorate(&cx.sight()) {
+            cx.reply(command, Err(CommandError::NoQuorum));
         } else {
             self.force(cx, command);
         }
@@ -299,6 +344,7 @@ impl Group {
     /// Takes the role whatever the primary says. Nothing is lost, and nobody suspended, when this replica is the last primary
     /// itself, or when that one gave the role up and all who have what it acknowledged agree.
     pub(crate) fn force(&mut self, cx: &mut Cx<'_>, command: CommandId) {
+        self.forcing = true;
         let claim = if self.is_primary() {
             // It waits for promises that do not come.
             Claim::Force
@@ -412,6 +458,7 @@ impl Group {
         self.config.parent = old.epoch;
         self.config.stamp = Stamp { epoch, version: old.version + 1 };
         self.config.primary = target;
+        self.config.automatic = false;
         let revision = self.touch();
         if let Some(command) = command {
             self.when_durable(revision, Effect::Reply(command, Ok(())));

@@ -3,6 +3,7 @@
 //! [`crate::command`]).
 
 use crate::action::{Action, FenceReason, LogEvent};
+use crate::automatic::{Says, Suspicion};
 use crate::config::{
     AvailabilityMode, EPOCH_STEP, GroupConfig, GroupDatabase, GroupRecord, LocalDatabase, LocalState,
     Replica, Stamp, SuspendReason,
@@ -13,7 +14,8 @@ use crate::message::{GroupBeat, Msg, SendingBeat, StandingBeat};
 use crate::node::Cx;
 use crate::primary::{Follower, Handover};
 use crate::secondary::{Feed, TakeOver};
-use crate::status::SeedState;
+use crate::status::{FailoverKind, FailoverRecord, SeedState};
+use crate::timing::RESUME_WITHIN;
 use keel_base::{Epoch, Lsn};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -109,9 +111,9 @@ pub(crate) enum Effect {
 
 /// A configuration on its way to the disk: only what the commit gate needs of it.
 #[derive(Debug)]
-struct InFlight {
-    revision: u64,
-    config: GroupConfig,
+pub(crate) struct InFlight {
+    pub(crate) revision: u64,
+    pub(crate) config: GroupConfig,
 }
 
 /// How the record becomes durable.
@@ -122,7 +124,13 @@ pub(crate) struct Store {
     /// The newest record in memory has not been handed out.
     dirty: bool,
     /// Handed out and not known to be durable.
-    in_flight: VecDeque<InFlight>,
+    pub(crate) in_flight: VecDeque<InFlight>,
+    /// The newest revision that was given to the disk.
+    pub(crate) written: u64,
+    /// The newest configuration known to be in the cluster's store; without meaning outside a cluster.
+    pub(crate) settled: GroupConfig,
+    /// Offered to the store and not known to be taken over: its stamp, and when.
+    pub(crate) proposed: Option<(Stamp, Duration)>,
     /// The newest configuration known to be durable.
     pub(crate) durable: GroupConfig,
     pub(crate) durable_revision: u64,
@@ -153,6 +161,27 @@ pub(crate) struct Group {
     pub(crate) promotion_commands: Vec<CommandId>,
     /// Since when (a role change) silence of members counts.
     pub(crate) role_since: Duration,
+    /// Members were last heard at.
+    pub(crate) last_heard: BTreeMap<ReplicaId, Duration>,
+    /// What the primary said last of itself.
+    pub(crate) says: Option<Says>,
+    /// The primary seems lost.
+    pub(crate) suspicion: Option<Suspicion>,
+    /// The role is not claimed (again) before this time.
+    pub(crate) claim_after: Duration,
+    /// An operator forces this role: the next claim says so.
+    pub(crate) forcing: bool,
+    /// The epoch that this replica began by force.
+    pub(crate) forced_epoch: Option<Epoch>,
+    /// Why this instance should not lead.
+    pub(crate) unfit: Option<String>,
+    /// Automatic failovers seen lately, and the epoch of the last.
+    pub(crate) switches: Vec<Duration>,
+    pub(crate) counted: Option<Epoch>,
+    /// An automatic failover was held back until this time.
+    pub(crate) held_back: Option<Duration>,
+    /// Failovers to this replica.
+    pub(crate) failovers: Vec<FailoverRecord>,
     effects: Vec<(u64, Effect)>,
     forgotten: bool,
 }
@@ -164,6 +193,9 @@ impl Group {
             revision: 0,
             dirty: false,
             in_flight: VecDeque::new(),
+            written: 0,
+            settled: config.clone(),
+            proposed: None,
             durable: config.clone(),
             durable_revision: 0,
             retry_at: None,
@@ -183,6 +215,17 @@ impl Group {
             take_over: None,
             promotion_commands: Vec::new(),
             role_since: now,
+            last_heard: BTreeMap::new(),
+            says: None,
+            suspicion: None,
+            claim_after: now,
+            forcing: false,
+            forced_epoch: None,
+            unfit: None,
+            switches: Vec::new(),
+            counted: None,
+            held_back: None,
+            failovers: Vec::new(),
             effects: Vec::new(),
             forgotten: false,
         }
@@ -228,6 +271,7 @@ impl Group {
             database.awaiting_resume.clear();
         }
         let mut group = Group::joined(config, me, now);
+        group.store.settled.stamp = Stamp::default();
         group.local.may_create_databases = true;
         group
     }
@@ -314,7 +358,8 @@ impl Group {
     }
 
     fn newest_handed_out(&self) -> Stamp {
-        self.store.in_flight.back().map_or(self.store.durable.stamp, |f| f.config.stamp)
+        let here = self.store.in_flight.back().map_or(self.store.durable.stamp, |f| f.config.stamp);
+        if self.clustered() { here.max(self.store.settled.stamp) } else { here }
     }
 
     /// Runs `effect` when `revision` is durable.
@@ -352,9 +397,18 @@ impl Group {
         self.store.dirty = false;
         let revision = self.store.revision;
         self.store.in_flight.push_back(InFlight { revision, config: self.config.clone() });
-        let record =
-            Box::new(GroupRecord { me: self.me, config: self.config.clone(), local: self.local.clone() });
-        cx.push(Action::Persist { group: self.config.id, revision, record });
+        self.write_out(cx);
+    }
+
+    pub(crate) fn clear_effects(&mut self) {
+        self.effects.clear();
+    }
+
+    /// The group does not exist any more for this instance.
+    pub(crate) fn forget(&mut self, cx: &mut Cx<'_>) {
+        self.databases.clear();
+        cx.push(Action::Forget { group: self.config.id });
+        self.forgotten = true;
     }
 
     pub(crate) fn persisted(&mut self, cx: &mut Cx<'_>, revision: u64) {
@@ -384,8 +438,7 @@ impl Group {
     }
 
     pub(crate) fn persist_failed(&mut self, cx: &mut Cx<'_>, revision: u64) {
-        let newest = self.store.in_flight.back().map_or(0, |f| f.revision);
-        if revision <= self.store.durable_revision || revision < newest {
+        if revision <= self.store.durable_revision || revision < self.store.written {
             // A later attempt, which holds all that this one held, decides.
             return;
         }
@@ -406,6 +459,15 @@ impl Group {
     /// number of an epoch is used up all the same, because the record may be on disk.
     fn take_back(&mut self, cx: &mut Cx<'_>) {
         self.effects.clear();
+        if self.clustered() {
+            self.epoch_seen = self.epoch_seen.max(self.config.stamp.epoch);
+            self.config = self.store.settled.clone();
+            self.forget_changes();
+            if self.config.stamp == Stamp::default() {
+                self.forget(cx);
+            }
+            return;
+        }
         let ordinal = self.my_replica().map_or(0, |r| r.ordinal);
         if self.config.stamp.epoch.0 % EPOCH_STEP != u64::from(ordinal) {
             if !self.is_primary() {
@@ -414,9 +476,7 @@ impl Group {
             }
         } else if self.config.parent == Epoch(0) && self.store.durable.stamp == Stamp::default() {
             // The group was never made.
-            self.databases.clear();
-            cx.push(Action::Forget { group: self.config.id });
-            self.forgotten = true;
+            self.forget(cx);
             return;
         }
         self.epoch_seen = self.epoch_seen.max(self.config.stamp.epoch);
@@ -424,7 +484,7 @@ impl Group {
         self.touch();
     }
 
-    fn take_commands(&mut self) -> Vec<CommandId> {
+    pub(crate) fn take_commands(&mut self) -> Vec<CommandId> {
         let mut commands = std::mem::take(&mut self.promotion_commands);
         commands.extend(self.take_over.take().and_then(|t| t.command));
         self.effects.retain(|(_, effect)| match effect {
@@ -457,7 +517,7 @@ impl Group {
     }
 
     /// What a heartbeat says to this peer.
-    pub(crate) fn beat_for(&self, peer: InstanceId) -> Option<GroupBeat> {
+    pub(crate) fn beat_for(&self, peer: InstanceId, now: Duration) -> Option<GroupBeat> {
         if self.local.gone {
             return None;
         }
@@ -466,6 +526,7 @@ impl Group {
             group: self.config.id,
             stamp: self.store.durable.stamp,
             primary: self.is_primary() && self.promise_is_durable(),
+            taking: self.is_taking(now),
             sending: Vec::new(),
             standing: Vec::new(),
         };
@@ -484,6 +545,20 @@ impl Group {
             }
         }
         Some(beat)
+    }
+
+    /// This replica is on its way to the role that is its own.
+    fn is_taking(&self, now: Duration) -> bool {
+        match self.role {
+            Role::Promoting { .. } | Role::Renouncing { .. } => true,
+            Role::Resolving { .. } => {
+                self.config.primary == Some(self.me)
+                    && self.unfit.is_none()
+                    && now.saturating_sub(self.role_since) < RESUME_WITHIN
+            }
+            Role::Primary { .. } => !self.promise_is_durable(),
+            Role::Demoting | Role::Secondary => false,
+        }
     }
 
     /// A primary offers the group to a replica that has not joined, or has joined and lost it.
@@ -516,12 +591,17 @@ impl Group {
             cx.send(peer, Msg::Config(Box::new(self.store.durable.clone())));
         } else if beat.stamp > mine && before != Some(beat.stamp) {
             // It will answer with what this one lacks.
-            cx.out.extend(self.beat_for(peer).map(|b| Action::Send { peer, msg: Msg::Beat(vec![b]) }));
+            cx.out
+                .extend(self.beat_for(peer, cx.now).map(|b| Action::Send { peer, msg: Msg::Beat(vec![b]) }));
         }
         if !self.exists() {
             return;
         }
         self.heard.insert(replica);
+        self.last_heard.insert(replica, cx.now);
+        if self.config.primary_instance() == Some(peer) {
+            self.says = Some(Says { peer, leads: beat.primary, taking: beat.taking });
+        }
         if beat.primary {
             if self.claim.is_none_or(|(_, epoch)| epoch <= beat.stamp.epoch) {
                 self.claim = Some((peer, beat.stamp.epoch));
@@ -545,6 +625,9 @@ impl Group {
     pub(crate) fn peer_disconnected(&mut self, cx: &mut Cx<'_>, peer: InstanceId, timed_out: bool) {
         if self.claim.is_some_and(|(claimant, _)| claimant == peer) {
             self.claim = None;
+        }
+        if self.says.is_some_and(|s| s.peer == peer) {
+            self.says = None;
         }
         let Some(replica) = self.config.replica_of(peer).map(|r| r.id) else { return };
         self.shown.remove(&replica);
@@ -577,6 +660,10 @@ impl Group {
             let shown = self.shown.entry(replica.id).or_default();
             *shown = (*shown).max(config.stamp);
         }
+        if self.clustered() && config.options.cluster_type == self.config.options.cluster_type {
+            self.store_applied(cx, config);
+            return;
+        }
         if config.stamp <= self.config.stamp {
             return;
         }
@@ -594,7 +681,7 @@ impl Group {
         self.adopt(cx, config);
     }
 
-    fn adopt(&mut self, cx: &mut Cx<'_>, config: GroupConfig) {
+    pub(crate) fn adopt(&mut self, cx: &mut Cx<'_>, config: GroupConfig) {
         let handed_over = config.primary == Some(self.me)
             && config.parent == self.config.stamp.epoch
             && matches!(self.role, Role::Secondary | Role::Resolving { .. } | Role::Demoting);
@@ -605,6 +692,12 @@ impl Group {
         if new_epoch || new_primary || config.dropped {
             self.step_down(cx, FenceReason::NewerEpoch);
         }
+        if new_epoch {
+            self.says = None;
+            self.suspicion = None;
+            self.note_epoch(&config, cx.now);
+        }
+        let primary_before = self.config.primary;
         self.config = config;
         let revision = self.touch();
         self.local.gone &= self.config.dropped;
@@ -627,6 +720,7 @@ impl Group {
         self.effects.retain(|(_, e)| !matches!(e, Effect::Release(id, _) if config.database(*id).is_some()));
         self.consider_suspensions(cx);
         if handed_over {
+            self.begin_record(cx, primary_before, FailoverKind::Planned);
             self.set_role(cx, Role::Promoting { revision, opening: false });
         }
         self.settle(cx);
@@ -714,6 +808,7 @@ impl Group {
     pub(crate) fn tick(&mut self, cx: &mut Cx<'_>) {
         self.expire_take_over(cx);
         self.expire_handover(cx);
+        self.tick_clustered(cx);
         self.settle(cx);
     }
 
@@ -729,6 +824,9 @@ impl Group {
             Role::Renouncing { revision } => self.settle_renouncing(cx, revision),
             Role::Demoting => {}
             Role::Secondary => self.settle_secondary(cx),
+        }
+        if !self.role.leads() {
+            self.consider_failover(cx);
         }
     }
 
@@ -767,7 +865,9 @@ impl Group {
     pub(crate) fn recorded_members(&self, database: GroupDatabaseId) -> BTreeSet<ReplicaId> {
         let configs =
             self.store.in_flight.iter().map(|f| &f.config).chain([&self.store.durable, &self.config]);
+        let settled = self.clustered().then_some(&self.store.settled);
         configs
+            .chain(settled)
             .filter_map(|c| c.database(database))
             .flat_map(|d| d.synchronized.iter().copied())
             .filter(|r| *r != self.me)

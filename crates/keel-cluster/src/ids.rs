@@ -32,6 +32,10 @@ uuid_id! {
     InstanceId
 }
 uuid_id! {
+    /// A cluster: the instances and witnesses that share one store.
+    ClusterId
+}
+uuid_id! {
     /// An availability group (`group_id`).
     GroupId
 }

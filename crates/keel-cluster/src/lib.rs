@@ -117,6 +117,9 @@
 //! and no automatic failover yet. No time is compared between instances, and no safety rests on a time-out.
 
 pub mod action;
+mod agreement;
+mod automatic;
+mod cluster;
 mod command;
 pub mod config;
 pub mod event;
@@ -129,6 +132,7 @@ mod node;
 mod primary;
 mod secondary;
 pub mod status;
+pub mod store;
 mod timing;
 mod view;
 
@@ -136,17 +140,20 @@ mod view;
 mod tests;
 
 pub use action::{Action, FenceReason, LeaveReason, LogEntry, LogEvent};
+pub use cluster::Pulse;
 pub use config::{
     AvailabilityMode, BackupPreference, ClusterType, DtcSupport, FailoverMode, GroupConfig, GroupDatabase,
     GroupOptions, GroupRecord, Listener, ListenerAddress, LocalDatabase, LocalState, PrimaryConnections,
     Replica, ReplicaOptions, SecondaryConnections, SeedingMode, Stamp, SuspendReason,
 };
 pub use event::{Command, CommandError, CopyPositions, Event, LogFacts, ReceiveFailure, SendFailure};
-pub use ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, ReplicaId, SessionId};
+pub use ids::{ClusterId, CommandId, GroupDatabaseId, GroupId, InstanceId, ReplicaId, SessionId};
 pub use message::{DecodeError, Msg, RefuseReason};
 pub use node::{Identity, Node};
 pub use status::{
-    Blocked, CopyStatus, DatabaseStatus, GroupStatus, Health, OperationalState, PrimaryPlace, ReplicaStatus,
-    RoleStatus, SeedState, SeedStatus, SynchronizationState,
+    Blocked, ClusterStatus, CopyStatus, DatabaseStatus, FailoverCause, FailoverKind, FailoverRecord,
+    GroupStatus, Health, MemberStatus, OperationalState, PrimaryPlace, QuorumState, ReplicaStatus, RoleStatus, SeedState,
+    SeedStatus, SynchronizationState,
 };
-pub use timing::TICK_EVERY;
+pub use store::{Contents, StoreMember, StoreMsg, StoreRecord};
+pub use timing::{ClusterOptions, TICK_EVERY};

@@ -2,9 +2,11 @@
 //! compared with what is known ([`Stamp`]), or names the attempt it belongs to ([`SessionId`]), and whoever waits for an
 //! answer asks again on a later tick.
 
+use crate::cluster::Pulse;
 use crate::config::{GroupConfig, GroupRecord, Stamp};
 use crate::event::{CommandError, CopyPositions, LogFacts};
 use crate::ids::{GroupDatabaseId, GroupId, ReplicaId, SessionId};
+use crate::store::StoreMsg;
 use keel_base::Lsn;
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +110,10 @@ pub enum Msg {
         /// Why.
         error: CommandError,
     },
+    /// Member → member of a cluster: a sign of life.
+    Pulse(Pulse),
+    /// Member → member of a cluster: about the store.
+    Store(StoreMsg),
 }
 
 /// Why a primary will not feed a follower.
@@ -133,6 +139,8 @@ pub struct GroupBeat {
     pub stamp: Stamp,
     /// The sender is primary and on line in the stamp's epoch.
     pub primary: bool,
+    /// The sender is about to be.
+    pub taking: bool,
     /// From a primary: what it sends to the receiver.
     pub sending: Vec<SendingBeat>,
     /// From a secondary: where its copies stand.
@@ -167,6 +175,12 @@ pub struct StandingBeat {
 pub struct DecodeError {
     what: &'static str,
     source: postcard::Error,
+}
+
+impl DecodeError {
+    pub(crate) fn new(what: &'static str, source: postcard::Error) -> DecodeError {
+        DecodeError { what, source }
+    }
 }
 
 impl Msg {

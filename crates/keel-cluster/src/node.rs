@@ -2,13 +2,15 @@
 //! it concerns.
 
 use crate::action::{Action, LogEntry, LogEvent};
-use crate::config::{GroupConfig, GroupRecord};
+use crate::cluster::{Cluster, Drained, Proposal, Pulse, Pulsed, Sight};
+use crate::config::{ClusterType, GroupConfig, GroupRecord};
 use crate::event::{Command, CommandError, Event};
 use crate::group::Group;
 use crate::ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, SessionId};
 use crate::message::Msg;
-use crate::status::{GroupStatus, PrimaryPlace};
-use crate::timing::{BEAT_EVERY, JOIN_WAIT_MAX};
+use crate::status::{ClusterStatus, GroupStatus, PrimaryPlace};
+use crate::store::StoreRecord;
+use crate::timing::{BEAT_EVERY, ClusterOptions, JOIN_WAIT_MAX, TICK_EVERY};
 use keel_base::env::sim::SplitMix;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,6 +30,12 @@ pub(crate) struct Peer {
     pub(crate) name: String,
     pub(crate) last_heard: Duration,
     last_beat: Duration,
+    /// When it connected.
+    pub(crate) since: Duration,
+    /// As `last_heard`, but what this process slept through does not count against the peer.
+    pub(crate) sign: Duration,
+    /// The last pulse it sent.
+    pub(crate) pulsed: Option<Pulsed>,
 }
 
 /// What every part of the machine may touch while it handles one event.
@@ -35,13 +43,50 @@ pub(crate) struct Cx<'a> {
     pub(crate) now: Duration,
     pub(crate) me: &'a Identity,
     pub(crate) peers: &'a BTreeMap<InstanceId, Peer>,
+    pub(crate) cluster: &'a Cluster,
+    pub(crate) proposals: &'a mut Vec<Proposal>,
     pub(crate) out: &'a mut Vec<Action>,
     random: &'a mut SplitMix,
+}
+
+/// The frame for one group's work; the machine's other parts stay readable.
+macro_rules! cx {
+    ($node:ident, $out:expr) => {
+        Cx {
+            now: $node.now,
+            me: &$node.me,
+            peers: &$node.peers,
+            cluster: &$node.cluster,
+            proposals: &mut $node.proposals,
+            out: $out,
+            random: &mut $node.random,
+        }
+    };
+}
+
+/// What this instance sees of the others.
+macro_rules! sight {
+    ($node:ident) => {
+        Sight { me: $node.me.instance, peers: &$node.peers, now: $node.now }
+    };
 }
 
 impl Cx<'_> {
     pub(crate) fn connected(&self, peer: InstanceId) -> bool {
         self.peers.contains_key(&peer)
+    }
+
+    /// Hears the peer, and is heard by it.
+    pub(crate) fn hears(&self, peer: InstanceId) -> bool {
+        self.cluster.hears(self.peers, peer, self.now)
+    }
+
+    pub(crate) fn sight(&self) -> Sight<'_> {
+        Sight { me: self.me.instance, peers: self.peers, now: self.now }
+    }
+
+    pub(crate) fn options(&self) -> &ClusterOptions {
+        &self.cluster.options
     }
 
     pub(crate) fn send(&mut self, peer: InstanceId, msg: Msg) {
@@ -83,12 +128,25 @@ pub struct Node {
     /// Groups whose primary wants this instance: the newest offer of each.
     offers: BTreeMap<GroupId, (InstanceId, GroupConfig)>,
     joins: Vec<PendingJoin>,
+    cluster: Cluster,
+    /// Configurations that groups want in the store.
+    proposals: Vec<Proposal>,
+    /// Last tick, to notice when this process slept.
+    ticked: Duration,
+    /// Why this instance is unfit to lead any group.
+    unfit: Option<String>,
 }
 
 impl Node {
-    /// A machine at start-up, from the durable records of its groups. Everything begins resolving; `seed` must differ from
-    /// start to start (session numbers grow from it); `now` is monotonic time.
-    pub fn new(me: Identity, records: Vec<GroupRecord>, seed: u64, now: Duration) -> Node {
+    /// A machine at start-up, from the durable records of its groups and of its cluster's store. Everything begins resolving;
+    /// `seed` must differ from start to start (session numbers grow from it); `now` is monotonic time.
+    pub fn new(
+        me: Identity,
+        records: Vec<GroupRecord>,
+        store: Option<&StoreRecord>,
+        seed: u64,
+        now: Duration,
+    ) -> Node {
         let groups = records.into_iter().map(|r| (r.config.id, Group::restart(r, now))).collect();
         Node {
             me,
@@ -98,7 +156,18 @@ impl Node {
             groups,
             offers: BTreeMap::new(),
             joins: Vec::new(),
+            cluster: Cluster::new(store, ClusterOptions::default(), now),
+            proposals: Vec::new(),
+            ticked: now,
+            unfit: None,
         }
+    }
+
+    /// Sets the time-outs; before the first step.
+    #[must_use]
+    pub fn with_options(mut self, options: ClusterOptions) -> Node {
+        self.cluster.options = options;
+        self
     }
 
     /// Who this is.
@@ -111,6 +180,7 @@ impl Node {
         let mut out = Vec::new();
         self.now = self.now.max(now);
         self.handle(event, &mut out);
+        self.pump(&mut out);
         out
     }
 
@@ -118,21 +188,90 @@ impl Node {
     pub fn tick(&mut self, now: Duration) -> Vec<Action> {
         let mut out = Vec::new();
         self.now = self.now.max(now);
+        self.wake();
         self.expire_peers(&mut out);
         self.expire_joins(&mut out);
+        self.cluster.tick(&sight!(self), &mut out);
         for group in self.groups.values_mut() {
-            let (me, peers, random) = (&self.me, &self.peers, &mut self.random);
-            group.retry(&mut Cx { now: self.now, me, peers, out: &mut out, random });
+            group.retry(&mut cx!(self, &mut out));
         }
         self.each_group(&mut out, |group, cx| group.tick(cx));
         self.beat(&mut out);
+        self.cluster.pulse(&sight!(self), &mut out);
+        self.pump(&mut out);
         out
+    }
+
+    /// This process may have slept: what the others said meanwhile is still to be read.
+    fn wake(&mut self) {
+        let slept = self.now.saturating_sub(self.ticked);
+        self.ticked = self.now;
+        if slept > TICK_EVERY * 3 {
+            self.peers.values_mut().for_each(|p| p.sign = (p.sign + slept).min(self.now));
+        }
+    }
+
+    /// The cluster this instance belongs to.
+    pub fn cluster_status(&self) -> Option<ClusterStatus> {
+        self.cluster.status(&self.me, &self.peers, self.now)
+    }
+
+    /// Names and endpoints of the cluster's other members: to connect to, beside the groups' replicas.
+    pub fn cluster_members(&self) -> impl Iterator<Item = &crate::store::StoreMember> {
+        let me = self.me.instance;
+        self.cluster.contents().into_iter().flat_map(|c| c.members.values()).filter(move |m| m.instance != me)
+    }
+
+    /// The configuration of each group as the cluster has agreed on it, as far as it is known here.
+    pub fn agreed_configs(&self) -> impl Iterator<Item = &GroupConfig> {
+        self.cluster.contents().into_iter().flat_map(|c| c.groups.values())
+    }
+
+    /// Lets the store work until nothing moves any more, and hands the groups what was agreed.
+    fn pump(&mut self, out: &mut Vec<Action>) {
+        loop {
+            for proposal in std::mem::take(&mut self.proposals) {
+                if let Some(store) = &mut self.cluster.store {
+                    store.propose(&proposal.change);
+                }
+            }
+            let Drained { groups, leader, busy } = self.cluster.drain(&sight!(self), out);
+            for group in groups {
+                self.store_applied(group, out);
+            }
+            if leader {
+                self.each_group(out, |group, cx| group.propose_again(cx));
+            }
+            if !busy && self.proposals.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// The stored configuration of a group changed.
+    fn store_applied(&mut self, group: GroupId, out: &mut Vec<Action>) {
+        let Some(config) = self.cluster.contents().and_then(|c| c.groups.get(&group)).cloned() else {
+            return;
+        };
+        if self.groups.contains_key(&group) {
+            self.for_group(group, out, |g, cx| g.store_applied(cx, config));
+            self.groups.retain(|_, g| !g.forgotten());
+            return;
+        }
+        let Some(mine) = config.replica_of(self.me.instance).map(|r| r.id).filter(|_| !config.dropped) else {
+            return;
+        };
+        self.groups.insert(group, Group::joined(config, mine, self.now));
+        self.for_group(group, out, |g, cx| g.record_joined(cx));
+        self.offers.remove(&group);
+        self.answer_joins(group, out);
     }
 
     /// The groups, with everything the views show.
     pub fn status(&self) -> Vec<GroupStatus> {
         let connected = |i: InstanceId| self.peers.contains_key(&i);
-        self.groups.values().filter(|g| g.exists()).map(|g| g.status(&connected)).collect()
+        let options = &self.cluster.options;
+        self.groups.values().filter(|g| g.exists()).map(|g| g.status(&connected, options, self.now)).collect()
     }
 
     /// The newest configurations of the groups there are: names and endpoints to connect to.
@@ -187,6 +326,10 @@ impl Node {
                 self.for_group(group, out, |g, cx| g.persist_failed(cx, revision));
                 self.groups.retain(|_, g| !g.forgotten());
             }
+            Event::StorePersisted { revision } => self.cluster.persisted(revision),
+            Event::StorePersistFailed { revision } => self.cluster.persist_failed(revision, self.now),
+            Event::Unhealthy { group, reason } => self.health(group, Some(reason), out),
+            Event::Healthy { group } => self.health(group, None, out),
             Event::Command { id, command } => self.command(id, command, out),
             Event::DatabaseOpened { database, facts } => {
                 self.for_database(database, out, |g, cx| g.database_opened(cx, database, facts));
@@ -217,22 +360,41 @@ impl Node {
 
     fn heard(&mut self, peer: InstanceId) {
         let now = self.now;
-        if let Some(peer) = self.peers.get_mut(&peer) {
-            peer.last_heard = now;
+        if let Some(state) = self.peers.get_mut(&peer) {
+            state.last_heard = now;
+            state.sign = now;
+            self.cluster.heard(peer, state, now);
         }
+    }
+
+    fn health(&mut self, group: Option<GroupId>, reason: Option<String>, out: &mut Vec<Action>) {
+        if group.is_none() {
+            self.unfit.clone_from(&reason);
+        }
+        let of_all = self.unfit.clone();
+        self.each_group(out, |g, cx| match group {
+            Some(id) if id == g.config.id => g.set_fitness(cx, reason.clone().or_else(|| of_all.clone())),
+            Some(_) => {}
+            None => g.set_fitness(cx, reason.clone()),
+        });
     }
 
     fn connected(&mut self, peer: InstanceId, name: String, out: &mut Vec<Action>) {
         if self.peers.contains_key(&peer) {
             self.disconnected(peer, false, out);
         }
-        self.peers.insert(peer, Peer { name, last_heard: self.now, last_beat: self.now });
+        let now = self.now;
+        let state = Peer { name, last_heard: now, last_beat: now, since: now, sign: now, pulsed: None };
+        self.peers.insert(peer, state);
         self.each_group(out, |group, cx| group.peer_connected(cx, peer));
+        self.cluster.pulse_to(&sight!(self), peer, out);
         self.beat_to(peer, out);
     }
 
     fn disconnected(&mut self, peer: InstanceId, timed_out: bool, out: &mut Vec<Action>) {
         if self.peers.remove(&peer).is_some() {
+            self.cluster.pulse(&sight!(self), out);
+            self.cluster.replace_lost_leader(&sight!(self));
             self.each_group(out, |group, cx| group.peer_disconnected(cx, peer, timed_out));
         }
     }
@@ -281,6 +443,17 @@ impl Node {
             Msg::TakeOverRefused { group, error } => {
                 self.for_group(group, out, |g, cx| g.take_over_refused(cx, peer, error));
             }
+            Msg::Pulse(pulse) => self.pulse_from(peer, pulse, out),
+            Msg::Store(msg) => self.cluster.message(&sight!(self), peer, msg, &mut self.random, out),
+        }
+    }
+
+    fn pulse_from(&mut self, peer: InstanceId, pulse: Pulse, out: &mut Vec<Action>) {
+        let Some(state) = self.peers.get_mut(&peer) else { return };
+        self.cluster.dismiss_stranger(peer, &pulse, out);
+        if self.cluster.pulse_from(state, pulse, self.now) {
+            self.cluster.replace_lost_leader(&sight!(self));
+            self.each_group(out, |group, cx| group.settle(cx));
         }
     }
 
@@ -356,6 +529,10 @@ impl Node {
         match command {
             Command::CreateGroup { config, log_epoch } => self.create_group(id, *config, log_epoch, out),
             Command::Join { name } => self.join(id, name, out),
+            Command::FormCluster { .. }
+            | Command::AddMember { .. }
+            | Command::RemoveMember { .. }
+            | Command::ForceQuorum => self.cluster_command(id, command, out),
             other => {
                 let target = Group::target_of(&other);
                 let found = self.groups.iter().find(|(key, g)| {
@@ -382,6 +559,34 @@ impl Node {
         }
     }
 
+    fn cluster_command(&mut self, id: CommandId, command: Command, out: &mut Vec<Action>) {
+        let result = match command {
+            Command::FormCluster { .. } if self.cluster.store.is_some() => Err(CommandError::ClusterExists),
+            Command::FormCluster { url } => {
+                self.cluster.form(&self.me, url, &mut self.random);
+                out.push(Action::Reply { command: id, result: Ok(()) });
+                Ok(())
+            }
+            Command::AddMember { instance, url, witness } => {
+                self.cluster.add_member(&sight!(self), id, (instance, url, witness))
+            }
+            Command::RemoveMember { instance } => self.cluster.remove_member(&sight!(self), id, instance),
+            _ => {
+                let groups = self.groups.values().filter(|g| g.exists() && g.clustered());
+                let known = groups.map(|g| g.settled().clone()).filter(|c| c.stamp != Default::default());
+                let known = known.collect();
+                self.cluster.force(&self.me, known, &mut self.random);
+                let changed: Vec<GroupId> = self.groups.keys().copied().collect();
+                changed.into_iter().for_each(|group| self.store_applied(group, out));
+                out.push(Action::Reply { command: id, result: Ok(()) });
+                Ok(())
+            }
+        };
+        if let Err(error) = result {
+            out.push(Action::Reply { command: id, result: Err(error) });
+        }
+    }
+
     fn create_group(
         &mut self,
         id: CommandId,
@@ -399,6 +604,10 @@ impl Node {
             Some((_, false)) => CommandError::ConfigurationOnly,
             Some((mine, true)) => {
                 let group = config.id;
+                if config.options.cluster_type == ClusterType::Wsfc && self.cluster.store.is_none() {
+                    let url = config.replica(mine).map(|r| r.options.endpoint_url.clone());
+                    self.cluster.form(&self.me, url.unwrap_or_default(), &mut self.random);
+                }
                 let created = Group::create(config, mine, self.me.instance, log_epoch, self.now);
                 self.groups.insert(group, created);
                 self.for_group(group, out, |g, cx| g.take_first_role(cx, id));
@@ -417,6 +626,13 @@ impl Node {
             return;
         }
         let offered = self.offers.iter().find(|(_, (_, c))| c.name.eq_ignore_ascii_case(&name));
+        if let Some((_, (peer, config))) = offered
+            && config.options.cluster_type == ClusterType::Wsfc
+            && self.peers.get(peer).is_some_and(|p| self.cluster.is_stranger(p))
+        {
+            out.push(Action::Reply { command: id, result: Err(CommandError::OtherCluster) });
+            return;
+        }
         if let Some((group, (peer, config))) = offered
             && let Some(mine) = config.replica_named(&self.me.server_name)
         {
@@ -454,7 +670,7 @@ impl Node {
     }
 
     fn beat_to(&mut self, peer: InstanceId, out: &mut Vec<Action>) {
-        let beats = self.groups.values().filter_map(|g| g.beat_for(peer)).collect();
+        let beats = self.groups.values().filter_map(|g| g.beat_for(peer, self.now)).collect();
         out.push(Action::Send { peer, msg: Msg::Beat(beats) });
         let name = self.peers.get(&peer).map(|p| p.name.clone()).unwrap_or_default();
         self.each_group(out, |group, cx| group.invite(cx, peer, &name));
@@ -466,8 +682,7 @@ impl Node {
 
     fn for_group(&mut self, group: GroupId, out: &mut Vec<Action>, f: impl FnOnce(&mut Group, &mut Cx<'_>)) {
         if let Some(g) = self.groups.get_mut(&group) {
-            let mut cx =
-                Cx { now: self.now, me: &self.me, peers: &self.peers, out, random: &mut self.random };
+            let mut cx = cx!(self, out);
             f(g, &mut cx);
             g.finish(&mut cx);
         }
@@ -490,8 +705,7 @@ impl Node {
             if !group.exists() {
                 continue;
             }
-            let mut cx =
-                Cx { now: self.now, me: &self.me, peers: &self.peers, out, random: &mut self.random };
+            let mut cx = cx!(self, out);
             f(group, &mut cx);
             group.finish(&mut cx);
         }

@@ -117,7 +117,9 @@ impl Group {
         let Some(db) = self.databases.get_mut(&database) else { return };
         if limit > db.agreed {
             db.agreed = limit;
+            let epoch_start = db.epoch_start;
             cx.push(Action::Agree { database, lsn: limit });
+            self.record_commit(cx, limit, epoch_start);
         }
     }
 
@@ -198,12 +200,13 @@ impl Group {
     fn drive_follower(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId, replica: ReplicaId) {
         let synchronous = self.both_synchronous(replica);
         let member = self.config.database(database).is_some_and(|d| d.synchronized.contains(&replica));
-        let timeout = self.session_timeout_of(replica);
+        let timeout = self.patience_with(cx, replica);
+        let lost = self.is_long_lost(cx, replica);
         let role_since = self.role_since;
         let Some(db) = self.databases.get_mut(&database) else { return };
         let (hardened, agreed) = (db.hardened, db.agreed);
         let Some(follower) = db.followers.get_mut(&replica) else {
-            if member && (!synchronous || cx.now.saturating_sub(role_since) >= timeout) {
+            if member && (!synchronous || lost || cx.now.saturating_sub(role_since) >= timeout) {
                 let reason = if synchronous { LeaveReason::Disconnected } else { LeaveReason::Configured };
                 self.leave(cx, database, replica, reason);
             }
@@ -217,6 +220,9 @@ impl Group {
             let silent = cx.now.saturating_sub(follower.progress_at) >= timeout;
             if !synchronous {
                 self.leave(cx, database, replica, LeaveReason::Configured);
+            } else if lost {
+                follower.gate_after = cx.now + RETRY_AFTER;
+                self.leave(cx, database, replica, LeaveReason::Disconnected);
             } else if silent {
                 let reason = if sending { LeaveReason::Stalled } else { LeaveReason::Stopped };
                 follower.gate_after = cx.now + RETRY_AFTER;
@@ -224,7 +230,7 @@ impl Group {
             }
             return;
         }
-        if !sending || !synchronous {
+        if !sending || !synchronous || lost {
             follower.gating = None;
             return;
         }
@@ -244,6 +250,22 @@ impl Group {
         if follower.gating.is_some() && follower.positions.hardened >= agreed {
             self.enter(database, replica);
         }
+    }
+
+    /// How long a member may hold commits up; shorter in a cluster, which does not need a person's patience.
+    fn patience_with(&self, cx: &Cx<'_>, replica: ReplicaId) -> Duration {
+        let session = self.session_timeout_of(replica);
+        if self.clustered() { session.min(cx.options().stall) } else { session }
+    }
+
+    /// In a cluster: this replica was not heard for so long that commits should not wait for it.
+    fn is_long_lost(&self, cx: &Cx<'_>, replica: ReplicaId) -> bool {
+        let Some(peer) = self.config.instance_of(replica).filter(|_| self.clustered()) else { return false };
+        if cx.hears(peer) {
+            return false;
+        }
+        let since = cx.peers.get(&peer).map_or(self.role_since, |p| p.sign);
+        cx.now.saturating_sub(since) >= cx.options().drop_after
     }
 
     fn session_timeout_of(&self, replica: ReplicaId) -> Duration {

@@ -2,9 +2,11 @@
 
 use crate::config::{AvailabilityMode, GroupConfig, Stamp, SuspendReason};
 use crate::event::CopyPositions;
-use crate::ids::{GroupDatabaseId, InstanceId, ReplicaId};
+use crate::ids::{ClusterId, GroupDatabaseId, GroupId, InstanceId, ReplicaId};
 use crate::message::RefuseReason;
-use keel_base::Lsn;
+use crate::store::StoreMember;
+use keel_base::{Epoch, Lsn};
+use std::time::Duration;
 
 /// `role` of a replica.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -265,4 +267,146 @@ pub struct GroupStatus {
     pub replicas: Vec<ReplicaStatus>,
     /// Roll-up; on a secondary, of what it knows.
     pub health: Health,
+    /// The failovers this instance has carried out since it started, oldest first; the last few.
+    pub failovers: Vec<FailoverRecord>,
+    /// An automatic failover is held back until this time of the machine's clock, because there were too many.
+    pub held_back: Option<Duration>,
+    /// Automatic failovers seen here within the period that counts.
+    pub failovers_lately: u32,
+    /// This instance says that it is unfit to lead.
+    pub unfit: Option<String>,
+}
+
+/// Why a failover was carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailoverKind {
+    /// The cluster found the primary lost, or the primary gave up by itself.
+    Automatic,
+    /// An operator asked for it; nothing was lost.
+    Planned,
+    /// An operator forced it.
+    Forced,
+    /// The same replica took the role up again.
+    Resumed,
+}
+
+impl FailoverKind {
+    /// For views and logs.
+    pub fn description(self) -> &'static str {
+        match self {
+            FailoverKind::Automatic => "AUTOMATIC",
+            FailoverKind::Planned => "PLANNED",
+            FailoverKind::Forced => "FORCED",
+            FailoverKind::Resumed => "RESUMED",
+        }
+    }
+}
+
+/// What set an automatic failover off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailoverCause {
+    /// An operator, or a restart.
+    Asked,
+    /// The primary's connection closed.
+    Closed,
+    /// Nothing was heard from the primary.
+    Silent,
+    /// The primary is there but hears nobody.
+    Deaf,
+    /// The primary is there and does not lead: unhealthy, or restarted without what it needs.
+    GaveUp,
+}
+
+impl FailoverCause {
+    /// For views and logs.
+    pub fn description(self) -> &'static str {
+        match self {
+            FailoverCause::Asked => "ASKED",
+            FailoverCause::Closed => "CONNECTION_CLOSED",
+            FailoverCause::Silent => "SILENT",
+            FailoverCause::Deaf => "ONE_WAY_LINK",
+            FailoverCause::GaveUp => "GAVE_UP",
+        }
+    }
+}
+
+/// The story of one failover, as the new primary saw it. Times are of its monotonic clock; a step that has not happened
+/// (yet) is `None`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailoverRecord {
+    /// The group.
+    pub group: GroupId,
+    /// The primary before.
+    pub from: Option<ReplicaId>,
+    /// The primary now.
+    pub to: ReplicaId,
+    /// The epoch it began.
+    pub epoch: Epoch,
+    /// Why.
+    pub kind: FailoverKind,
+    /// What set it off.
+    pub cause: FailoverCause,
+    /// The primary before was last heard.
+    pub last_heard: Option<Duration>,
+    /// It was found lost here.
+    pub suspected: Option<Duration>,
+    /// A majority agreed.
+    pub polled: Option<Duration>,
+    /// The role was claimed.
+    pub claimed: Duration,
+    /// The claim was agreed on and written down.
+    pub decided: Option<Duration>,
+    /// The databases were open for writing.
+    pub opened: Option<Duration>,
+    /// The first commit of the new epoch was agreed.
+    pub first_commit: Option<Duration>,
+    /// Replicas that went on in the synchronized set of every database, the new primary included.
+    pub survivors: u32,
+}
+
+/// The state of a cluster's votes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuorumState {
+    /// Not known, or lost: no majority is heard or it has no leader.
+    Lost,
+    /// A majority is there.
+    Normal,
+    /// A majority is there, after an operator forced it; groups wait for a forced failover.
+    Forced,
+}
+
+/// A member of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberStatus {
+    /// Who.
+    pub member: StoreMember,
+    /// It is this instance.
+    pub local: bool,
+    /// It has a vote.
+    pub vote: bool,
+    /// A connection is up.
+    pub connected: bool,
+    /// It is heard, and hears this instance.
+    pub heard: bool,
+    /// It leads the store.
+    pub leads: bool,
+}
+
+/// The cluster as this instance sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterStatus {
+    /// Which.
+    pub cluster: ClusterId,
+    /// Counts forced quorums.
+    pub generation: u64,
+    /// Its members.
+    pub members: Vec<MemberStatus>,
+    /// Whether decisions can be made.
+    pub quorum: QuorumState,
+    /// A majority was heard within the lease: this instance may lead.
+    pub holds_lease: bool,
+    /// Position of the last decision known here.
+    pub applied: u64,
+    /// Chained over all decisions: equal wherever `applied` and `generation` are.
+    pub digest: u64,
 }

@@ -34,7 +34,7 @@ impl Pair {
     fn new(required: u8) -> Pair {
         let node = |i: usize| {
             let me = Identity { instance: instance(i), server_name: format!("N{i}") };
-            Node::new(me, Vec::new(), i as u64 + 1, Duration::ZERO)
+            Node::new(me, Vec::new(), None, i as u64 + 1, Duration::ZERO)
         };
         let mut pair = Pair {
             nodes: vec![node(0), node(1)],
@@ -45,7 +45,11 @@ impl Pair {
             done: Vec::new(),
             cut: false,
         };
-        let options = GroupOptions { required_synchronized_secondaries: required, ..GroupOptions::default() };
+        let options = GroupOptions {
+            required_synchronized_secondaries: required,
+            cluster_type: ClusterType::None,
+            ..GroupOptions::default()
+        };
         let mut config = GroupConfig::new(GROUP, "AG", options);
         for i in 0..2 {
             let url = format!("TCP://n{i}:5022");

@@ -24,5 +24,59 @@ pub(crate) const JOIN_LAG_BYTES_MAX: u64 = 1 << 20;
 /// If it has not closed the gap by then, commits stop waiting for it and it has to come close again.
 pub(crate) const JOIN_GAP_MAX: Duration = Duration::from_millis(1000);
 
+/// A sign of life between members of a cluster.
+pub(crate) const PULSE_EVERY: Duration = Duration::from_millis(100);
+/// How long a change of the membership is tried.
+pub(crate) const WISH_MAX: Duration = Duration::from_secs(30);
+/// A change that the store has not taken over is offered again after this: whoever leads it may have changed.
+pub(crate) const PROPOSE_AGAIN: Duration = Duration::from_millis(200);
+
+/// A primary that is there but does not lead has so long to take its role up before another one does.
+pub(crate) const RESUME_WITHIN: Duration = Duration::from_secs(1);
+
+/// Every span of time that decides about failovers, with what suits a local network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterOptions {
+    /// Nothing heard for so long: lost. Default 400 ms: four signs of life in a row missed.
+    pub silence: Duration,
+    /// A secondary that was lost for so long leaves the synchronized set; after the decision about a failover, so that a
+    /// primary that is cut off itself does not try. Default 600 ms.
+    pub drop_after: Duration,
+    /// A secondary that is heard but hardens nothing (or does not follow) for so long while commits wait leaves the set, if
+    /// its session time-out is not shorter still. Default 2 s.
+    pub stall: Duration,
+    /// No majority of the votes heard for so long: whatever this instance leads it gives up. Default 1 s.
+    pub lease: Duration,
+    /// Not heard for so long: the vote is taken away until it is back. Default 10 s.
+    pub vote_after: Duration,
+    /// A claim that the store has not taken over by then is taken back. Default 3 s.
+    pub claim_max: Duration,
+    /// Candidates claim this much apart, the preferred one first. Default 120 ms.
+    pub stagger: Duration,
+    /// Automatic failovers within [`ClusterOptions::flap_period`] that are not held back. Default 3.
+    pub flap_max: u32,
+    /// See there. Default 10 min.
+    pub flap_period: Duration,
+    /// How long the first one over it is held back; each further one twice as long, to 16 times. Default 5 s.
+    pub flap_pause: Duration,
+}
+
+impl Default for ClusterOptions {
+    fn default() -> ClusterOptions {
+        ClusterOptions {
+            silence: Duration::from_millis(400),
+            drop_after: Duration::from_millis(600),
+            stall: Duration::from_secs(2),
+            lease: Duration::from_secs(1),
+            vote_after: Duration::from_secs(10),
+            claim_max: Duration::from_secs(3),
+            stagger: Duration::from_millis(120),
+            flap_max: 3,
+            flap_period: Duration::from_secs(600),
+            flap_pause: Duration::from_secs(5),
+        }
+    }
+}
+
 const _: () = assert!(BEAT_EVERY.as_millis() * 2 < RETRY_AFTER.as_millis());
 const _: () = assert!(HANDOVER_MAX.as_millis() < TAKE_OVER_MAX.as_millis());

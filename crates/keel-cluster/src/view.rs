@@ -9,9 +9,16 @@ use crate::status::{
     Blocked, CopyStatus, DatabaseStatus, GroupStatus, Health, OperationalState, PrimaryPlace, ReplicaStatus,
     RoleStatus, SynchronizationState,
 };
+use crate::timing::ClusterOptions;
+use std::time::Duration;
 
 impl Group {
-    pub(crate) fn status(&self, connected: &dyn Fn(InstanceId) -> bool) -> GroupStatus {
+    pub(crate) fn status(
+        &self,
+        connected: &dyn Fn(InstanceId) -> bool,
+        options: &ClusterOptions,
+        now: Duration,
+    ) -> GroupStatus {
         let databases: Vec<DatabaseStatus> =
             self.members().into_iter().map(|id| self.database_status(id, &self.databases[&id])).collect();
         let replicas: Vec<ReplicaStatus> =
@@ -26,6 +33,10 @@ impl Group {
             databases,
             replicas,
             health,
+            failovers: self.failovers.clone(),
+            held_back: self.held_back_until(options, now),
+            failovers_lately: self.switches_lately(options, now),
+            unfit: self.unfit.clone(),
         }
     }
 

@@ -26,6 +26,8 @@ fn reason(reason: FenceReason) -> &'static str {
         FenceReason::NewerEpoch => "another replica has become primary",
         FenceReason::GaveUp => "the replica gave up the primary role",
         FenceReason::CannotPersist => "the configuration of the availability group cannot be written",
+        FenceReason::LostQuorum => "the cluster has no quorum",
+        FenceReason::Unhealthy => "the instance is unfit to lead the availability group",
         FenceReason::Removed => "the replica is no longer part of the availability group",
     }
 }
@@ -37,6 +39,8 @@ impl Shared {
             Action::Send { peer, msg } => self.send_msg(peer, &msg),
             Action::Disconnect { peer } => self.cut_off(peer),
             Action::Persist { group, revision, record } => self.records.write(group, revision, record),
+            Action::PersistStore { revision, record } => self.records.write_store(revision, record),
+            Action::ForgetStore => self.records.remove_store(),
             Action::Forget { group } => self.records.remove(group),
             Action::Agree { database, lsn } => {
                 if let Some(copy) = self.copy(database) {

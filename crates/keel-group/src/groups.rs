@@ -81,7 +81,8 @@ impl Groups {
             instance: InstanceId(identity.instance),
             server_name: options.server_name.clone(),
         };
-        let machine = Node::new(me, kept, random(env), env.clock.now());
+        let store = records.read_store()?;
+        let machine = Node::new(me, kept, store.as_ref(), random(env), env.clock.now());
         let shared = Shared::new(Parts {
             env: env.clone(),
             dir: dir.to_path_buf(),
@@ -97,7 +98,7 @@ impl Groups {
         });
         let mut threads = Vec::new();
         threads.push(shared.spawn("group records", |shared| {
-            shared.records.run(|group, revision, result| shared.record_written(group, revision, &result));
+            shared.records.run(|what, result| shared.record_written(what, &result));
         })?);
         for _ in 0..WORKERS {
             threads.push(shared.spawn("group worker", |shared| shared.work.run())?);

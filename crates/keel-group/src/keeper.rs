@@ -10,6 +10,7 @@ use crate::endpoint::{EndpointState, Target};
 use crate::error::GroupError;
 use crate::handshake;
 use crate::peer::Peer;
+use crate::records::Written;
 use crate::shell::Shared;
 use keel_base::Lsn;
 use keel_base::env::real::run_urgently;
@@ -74,22 +75,23 @@ impl Shared {
         }
     }
 
-    pub(crate) fn record_written(
-        self: &Arc<Self>,
-        group: GroupId,
-        revision: u64,
-        result: &Result<(), GroupError>,
-    ) {
-        match result {
-            Ok(()) => self.step(Event::Persisted { group, revision }),
-            Err(error) => {
+    pub(crate) fn record_written(self: &Arc<Self>, what: Written, result: &Result<(), GroupError>) {
+        let event = match (what, result) {
+            (Written::Group(group, revision), Ok(())) => Event::Persisted { group, revision },
+            (Written::Store(revision), Ok(())) => Event::StorePersisted { revision },
+            (Written::Group(group, revision), Err(error)) => {
                 self.note(
                     None,
                     &format!("The configuration of an availability group cannot be written: {error}"),
                 );
-                self.step(Event::PersistFailed { group, revision });
+                Event::PersistFailed { group, revision }
             }
-        }
+            (Written::Store(revision), Err(error)) => {
+                self.note(None, &format!("What the cluster agrees on cannot be written: {error}"));
+                Event::StorePersistFailed { revision }
+            }
+        };
+        self.step(event);
     }
 
     /// Gives every database that a group names, and that is here, to the machine.

@@ -283,6 +283,18 @@ fn refusal(failure: &CommandFailure, about: About<'_>) -> Box<SqlError> {
         CommandError::Busy => errors::failover_pending(group),
         CommandError::TooManyRequired => errors::synchronized_secondaries_required(group),
         CommandError::ConfigurationOnly => errors::configuration_only_primary(server),
-        CommandError::FailoverTimedOut | CommandError::Failed => errors::failover_failed(group),
+        CommandError::FailoverTimedOut
+        | CommandError::Failed
+        | CommandError::ForcedQuorum
+        | CommandError::NoQuorum
+        | CommandError::NoCluster
+        | CommandError::ClusterExists
+        | CommandError::OtherCluster
+        | CommandError::MemberExists
+        | CommandError::NoSuchMember
+        | CommandError::MemberNotConnected
+        | CommandError::MemberHasReplicas
+        | CommandError::LastMember
+        | CommandError::ClusterTimedOut => errors::failover_failed(group),
     }
 }

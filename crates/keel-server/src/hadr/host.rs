@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use keel_base::Lsn;
-use keel_cluster::{GroupDatabaseId, LeaveReason, LogEntry, LogEvent, ReplicaId, RoleStatus};
+use keel_cluster::{FailoverRecord, GroupDatabaseId, LeaveReason, LogEntry, LogEvent, ReplicaId, RoleStatus};
 use keel_group::{Groups, Host, Place, RoleChange};
 use keel_node::{Database, DbOptions};
 use keel_sql::Engine;
@@ -229,6 +229,20 @@ fn words(event: &LogEvent, names: &Names) -> (&'static str, i32, String) {
                 if *synchronized { "held" } else { "was not known to hold" }
             ),
         ),
+        LogEvent::Failover(record) => ("availability_replica_state_change", 0, failover_words(record, group)),
+        LogEvent::FailoverHeldBack { pause_ms } => (
+            "availability_replica_automatic_failover_validation",
+            0,
+            format!(
+                "Automatic failover of availability group '{group}' is held back for {pause_ms} ms: there were too many \
+                 in a short time."
+            ),
+        ),
+        LogEvent::Unhealthy(reason) => (
+            "availability_group_lease_expired",
+            0,
+            format!("This instance is unfit to lead availability group '{group}': {reason}."),
+        ),
         LogEvent::NeedsSeeding(_) => (
             "hadr_automatic_seeding_state_transition",
             1408,
@@ -237,6 +251,31 @@ fn words(event: &LogEvent, names: &Names) -> (&'static str, i32, String) {
             ),
         ),
     }
+}
+
+/// The timeline of a failover: each step in milliseconds since the old primary was last heard, or the role was claimed.
+fn failover_words(record: &FailoverRecord, group: &str) -> String {
+    let zero = record.last_heard.unwrap_or(record.claimed);
+    let steps = [
+        ("suspected", record.suspected),
+        ("agreed", record.polled),
+        ("claimed", Some(record.claimed)),
+        ("decided", record.decided),
+        ("open", record.opened),
+        ("first commit", record.first_commit),
+    ];
+    let steps: Vec<String> = steps
+        .into_iter()
+        .filter_map(|(name, at)| at.map(|at| format!("{name} {} ms", at.saturating_sub(zero).as_millis())))
+        .collect();
+    format!(
+        "Failover of availability group '{group}' to this replica: {}, {}, epoch {}; {}; {} replicas went on.",
+        record.kind.description(),
+        record.cause.description(),
+        record.epoch.0,
+        steps.join(", "),
+        record.survivors
+    )
 }
 
 fn why(reason: LeaveReason) -> &'static str {

@@ -1,0 +1,191 @@
+//! A group of a cluster and the store: a configuration counts when the store has it, and only then is it written down here.
+//!
+//! ```text
+//!   change ─► in flight ─► Proposal ─► … agreed ─► Persist ─► Persisted ─► effects, promises, the next change
+//!                              └── overruled by another one, or no majority in time: taken back
+//! ```
+//! One change is on its way at a time; what changes meanwhile goes with the next. So the record on disk never holds
+//! anything that was not agreed, and what other members are shown is what everybody will find.
+
+use crate::action::{Action, FenceReason, LogEvent};
+use crate::cluster::Proposal;
+use crate::config::{ClusterType, FailoverMode, GroupConfig, GroupRecord, Stamp};
+use crate::event::CommandError;
+use crate::group::{Group, Role};
+use crate::message::Msg;
+use crate::node::Cx;
+use crate::store::Change;
+use crate::timing::{PROPOSE_AGAIN, RETRY_AFTER};
+
+impl Group {
+    /// Its configuration is kept by the cluster's store.
+    pub(crate) fn clustered(&self) -> bool {
+        self.config.options.cluster_type == ClusterType::Wsfc
+    }
+
+    /// The newest configuration that is known to be agreed.
+    pub(crate) fn settled(&self) -> &GroupConfig {
+        &self.store.settled
+    }
+
+    /// Writes down what may be, and offers the store what it has not got.
+    pub(crate) fn write_out(&mut self, cx: &mut Cx<'_>) {
+        let limit = self.clustered().then_some(self.store.settled.stamp);
+        let written = self.store.written;
+        let mut newest = self.store.in_flight.iter().rev();
+        let due = newest.find(|f| limit.is_none_or(|limit| f.config.stamp <= limit));
+        if let Some(due) = due.filter(|f| f.revision > written) {
+            let revision = due.revision;
+            let record = GroupRecord { me: self.me, config: due.config.clone(), local: self.local.clone() };
+            self.store.written = revision;
+            cx.push(Action::Persist { group: self.config.id, revision, record: Box::new(record) });
+        }
+        if limit.is_some() && self.store.proposed.is_none() {
+            self.propose(cx);
+        }
+    }
+
+    fn propose(&mut self, cx: &mut Cx<'_>) {
+        let from = self.store.settled.stamp;
+        let Some(newest) = self.store.in_flight.back().filter(|f| f.config.stamp > from) else { return };
+        let config = Box::new(newest.config.clone());
+        self.store.proposed = Some((config.stamp, cx.now));
+        let forced = self.forced_epoch == Some(config.stamp.epoch);
+        cx.proposals.push(Proposal { change: Change::Write { from, forced, config } });
+    }
+
+    /// Offers again what may have been lost on its way.
+    pub(crate) fn propose_again(&mut self, cx: &mut Cx<'_>) {
+        let Some((stamp, _)) = self.store.proposed else { return };
+        let from = self.store.settled.stamp;
+        let same = self.store.in_flight.iter().find(|f| f.config.stamp == stamp);
+        let Some(config) = same.map(|f| Box::new(f.config.clone())) else { return };
+        self.store.proposed = Some((stamp, cx.now));
+        let forced = self.forced_epoch == Some(stamp.epoch);
+        cx.proposals.push(Proposal { change: Change::Write { from, forced, config } });
+    }
+
+    /// The cluster has agreed on this configuration.
+    pub(crate) fn store_applied(&mut self, cx: &mut Cx<'_>, config: GroupConfig) {
+        if !self.clustered() || config.stamp <= self.store.settled.stamp {
+            return;
+        }
+        self.epoch_seen = self.epoch_seen.max(config.stamp.epoch);
+        let before = std::mem::replace(&mut self.store.settled, config.clone());
+        let offered = self.store.proposed.is_some_and(|(stamp, _)| stamp == config.stamp);
+        if offered && self.store.in_flight.iter().any(|f| f.config == config) {
+            self.store.proposed = None;
+            self.write_out(cx);
+            self.settle(cx);
+            return;
+        }
+        if !self.exists() {
+            return;
+        }
+        if self.store.in_flight.iter().any(|f| f.config.stamp > before.stamp) {
+            // Somebody was faster.
+            self.config = before;
+            self.give_up_changes(cx, FenceReason::NewerEpoch);
+        }
+        if config.replica(self.me).is_none_or(|r| r.instance != Some(cx.me.instance)) {
+            self.removed(cx, config.stamp);
+        } else if config.stamp > self.config.stamp {
+            self.adopt(cx, config);
+        }
+    }
+
+    /// Takes back whatever the store has not taken over: it may still do so, and is then obeyed like anybody's word.
+    fn give_up_changes(&mut self, cx: &mut Cx<'_>, reason: FenceReason) {
+        if let Role::Primary { handover: Some(handover) } = &mut self.role
+            && let Some(command) = handover.command.take()
+        {
+            cx.reply(command, Err(CommandError::Failed));
+        }
+        if self.role.leads() || matches!(self.role, Role::Renouncing { .. }) {
+            self.step_down(cx, reason);
+        }
+        for command in self.take_commands() {
+            cx.reply(command, Err(CommandError::Failed));
+        }
+        self.forget_changes();
+    }
+
+    /// The effects and records of changes that were not agreed.
+    pub(crate) fn forget_changes(&mut self) {
+        self.clear_effects();
+        self.store.in_flight.clear();
+        self.store.proposed = None;
+        self.touch();
+    }
+
+    /// Leads no longer, of its own accord: what is not agreed is taken back, the others are told at once.
+    pub(crate) fn fall_back(&mut self, cx: &mut Cx<'_>, reason: FenceReason) {
+        self.give_up_changes(cx, reason);
+        if self.store.settled.stamp == Stamp::default() {
+            // The group was never made.
+            self.forget(cx);
+            return;
+        }
+        self.config = self.store.settled.clone();
+        self.claim_after = cx.now + RETRY_AFTER / 2;
+        for peer in self.config.replicas.iter().filter_map(|r| r.instance).collect::<Vec<_>>() {
+            if let Some(beat) = self.beat_for(peer, cx.now).filter(|_| peer != cx.me.instance) {
+                cx.send(peer, Msg::Beat(vec![beat]));
+            }
+        }
+    }
+
+    /// What time does to a group of a cluster.
+    pub(crate) fn tick_clustered(&mut self, cx: &mut Cx<'_>) {
+        if !self.clustered() {
+            return;
+        }
+        if self.store.proposed.is_some_and(|(_, at)| cx.now.saturating_sub(at) >= PROPOSE_AGAIN) {
+            self.propose_again(cx);
+        }
+        match self.role {
+            Role::Promoting { opening: false, .. } if self.config.stamp > self.store.settled.stamp => {
+                let created = self.store.settled.stamp == Stamp::default();
+                let patience = cx.options().claim_max * if created { 3 } else { 1 };
+                if cx.now.saturating_sub(self.role_since) >= patience {
+                    self.fall_back(cx, FenceReason::LostQuorum);
+                }
+            }
+            Role::Primary { .. } if !cx.cluster.holds_lease(cx.now) => {
+                self.fall_back(cx, FenceReason::LostQuorum);
+            }
+            Role::Primary { .. } if self.unfit.is_some() && self.has_successor(cx) => {
+                self.fall_back(cx, FenceReason::Unhealthy);
+            }
+            _ => {}
+        }
+    }
+
+    /// The instance says that it is unfit to lead, or fit again.
+    pub(crate) fn set_fitness(&mut self, cx: &mut Cx<'_>, reason: Option<String>) {
+        if let Some(reason) = reason.as_ref().filter(|_| self.unfit.is_none() && self.clustered()) {
+            cx.log(self.config.id, None, LogEvent::Unhealthy(reason.clone()));
+        }
+        self.unfit = reason;
+        self.tick_clustered(cx);
+        self.settle(cx);
+    }
+
+    /// Another replica could take the role over at once.
+    fn has_successor(&self, cx: &Cx<'_>) -> bool {
+        self.config.replicas.iter().any(|r| {
+            r.id != self.me
+                && self.is_candidate(r)
+                && self.store.durable.is_failover_ready(r.id)
+                && r.instance.is_some_and(|i| cx.hears(i))
+        })
+    }
+
+    /// It may take the role by itself: synchronous and AUTOMATIC, and all its databases in the set.
+    pub(crate) fn is_candidate(&self, replica: &crate::config::Replica) -> bool {
+        replica.joined()
+            && replica.is_synchronous()
+            && replica.options.failover_mode == FailoverMode::Automatic
+            && self.config.is_failover_ready(replica.id)
+    }
+}

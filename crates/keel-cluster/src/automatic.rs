@@ -1,0 +1,259 @@
+//! Automatic failover: who finds the primary lost, who takes its place, and when not.
+//!
+//! 1. **Suspected**: the primary's connection is closed, nothing is heard from it, it hears nothing; or it is there and says
+//!    that it does not lead.
+//! 2. **Polled**: it is lost to a majority of the votes ([`crate::cluster`]); what the primary says of itself needs no poll.
+//! 3. **Claimed**: each candidate waits its turn, in the order of the group's replicas, and then writes a configuration of a
+//!    new epoch with itself as primary and with those members of the set that it hears. The store takes one of them over.
+//! 4. **Decided**, opened, first commit: as with every promotion.
+//!
+//! A candidate has stopped acknowledging the old epoch before it claims. So nothing that the old primary acknowledges after
+//! that lacks what the candidate has; and it can take nobody out of its set any more once the claim is agreed.
+//!
+//! Too many in a short time are held back, each longer than the one before, and never for ever: this is shown and logged.
+
+use crate::action::{Action, LogEntry, LogEvent};
+use crate::config::{FailoverMode, GroupConfig};
+use crate::failover::Claim;
+use crate::group::{Group, Role};
+use crate::ids::{InstanceId, ReplicaId};
+use crate::node::Cx;
+use crate::status::{FailoverCause, FailoverKind, FailoverRecord};
+use crate::timing::{ClusterOptions, RESUME_WITHIN};
+use keel_base::Lsn;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Records kept in memory.
+const RECORDS_MAX: usize = 32;
+/// An unfit primary whose place nobody takes leads again after this.
+const UNFIT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a primary has said of itself since it connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Says {
+    pub(crate) peer: InstanceId,
+    pub(crate) leads: bool,
+    pub(crate) taking: bool,
+}
+
+/// The primary seems lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Suspicion {
+    cause: FailoverCause,
+    last_heard: Option<Duration>,
+    since: Duration,
+    /// When a majority agreed.
+    polled: Option<Duration>,
+}
+
+impl Group {
+    /// A restarted (or resigned) primary of a cluster takes its role up as soon as it can: if somebody else has it, the
+    /// store refuses.
+    pub(crate) fn may_resume_clustered(&self, cx: &Cx<'_>) -> bool {
+        let waited = |span: Duration| cx.now.saturating_sub(self.role_since) >= span;
+        self.is_durable()
+            && self.store.retry_at.is_none()
+            && cx.now >= self.claim_after
+            && (!self.lacks_copies() || waited(self.my_session_timeout()))
+            && (self.unfit.is_none() || waited(UNFIT_PATIENCE))
+            && cx.cluster.is_quorate(&cx.sight())
+            && self.is_trusted(cx)
+    }
+
+    /// No forced quorum has put the configuration in question.
+    pub(crate) fn is_trusted(&self, cx: &Cx<'_>) -> bool {
+        cx.cluster.contents().is_some_and(|c| !c.untrusted.contains(&self.config.id))
+    }
+
+    /// Takes the role when its primary is lost, this replica may, and it is its turn.
+    pub(crate) fn consider_failover(&mut self, cx: &mut Cx<'_>) {
+        let primary = self.config.primary.filter(|p| *p != self.me);
+        let Some(primary) = primary.filter(|p| self.may_claim(cx, *p)) else {
+            self.suspicion = None;
+            return;
+        };
+        let Some(instance) = self.config.instance_of(primary) else { return };
+        let Some((cause, polled)) = self.suspect(cx, primary, instance) else {
+            self.suspicion = None;
+            return;
+        };
+        let fresh = Suspicion {
+            cause,
+            last_heard: self.last_heard.get(&primary).copied(),
+            since: cx.now,
+            polled: None,
+        };
+        let suspicion = self.suspicion.get_or_insert(fresh);
+        if !polled {
+            suspicion.polled = None;
+            return;
+        }
+        let agreed = *suspicion.polled.get_or_insert(cx.now);
+        let turn = agreed + cx.options().stagger * self.rank(cx, primary);
+        if cx.now < turn || self.is_held_back(cx) {
+            return;
+        }
+        let survivors = self.heard_replicas(cx, primary);
+        self.claim_role(cx, Claim::Survivors(survivors));
+        self.settle(cx);
+    }
+
+    fn may_claim(&self, cx: &Cx<'_>, primary: ReplicaId) -> bool {
+        let automatic = |r: ReplicaId| {
+            self.config.replica(r).is_some_and(|r| r.options.failover_mode == FailoverMode::Automatic)
+        };
+        self.clustered()
+            && matches!(self.role, Role::Resolving { .. } | Role::Demoting | Role::Secondary)
+            && automatic(self.me)
+            && automatic(primary)
+            && self.both_synchronous(primary)
+            && self.config.is_failover_ready(self.me)
+            && !self.lacks_copies()
+            && self.unfit.is_none()
+            && self.is_durable()
+            && cx.now >= self.claim_after
+            && cx.cluster.is_quorate(&cx.sight())
+            && self.is_trusted(cx)
+    }
+
+    /// What speaks against the primary, and whether that is enough.
+    fn suspect(
+        &self,
+        cx: &Cx<'_>,
+        primary: ReplicaId,
+        instance: InstanceId,
+    ) -> Option<(FailoverCause, bool)> {
+        if cx.hears(instance) {
+            let says = self.says.filter(|s| s.peer == instance)?;
+            return (!says.leads && !says.taking).then_some((FailoverCause::GaveUp, true));
+        }
+        let waited = cx.now.saturating_sub(self.role_since) >= RESUME_WITHIN;
+        if !self.heard.contains(&primary) && !waited {
+            // This instance has just started; so has the primary, perhaps.
+            return None;
+        }
+        let cause = match cx.peers.get(&instance) {
+            None => FailoverCause::Closed,
+            Some(peer) if cx.now.saturating_sub(peer.sign) >= cx.options().silence => FailoverCause::Silent,
+            Some(_) => FailoverCause::Deaf,
+        };
+        Some((cause, cx.cluster.is_lost(&cx.sight(), instance)))
+    }
+
+    /// How many others that are heard come before this replica.
+    fn rank(&self, cx: &Cx<'_>, primary: ReplicaId) -> u32 {
+        let before = self.config.replicas.iter().take_while(|r| r.id != self.me);
+        let able = before
+            .filter(|r| r.id != primary && self.is_candidate(r) && r.instance.is_some_and(|i| cx.hears(i)));
+        u32::try_from(able.count()).unwrap_or(u32::MAX)
+    }
+
+    fn heard_replicas(&self, cx: &Cx<'_>, but: ReplicaId) -> BTreeSet<ReplicaId> {
+        let others = self.config.replicas.iter().filter(|r| r.id != but);
+        others.filter(|r| r.instance.is_some_and(|i| cx.hears(i))).map(|r| r.id).collect()
+    }
+
+    // ---- flapping ---------------------------------------------------------------------------------------------------
+
+    /// A configuration of an epoch that began automatically has been agreed on.
+    pub(crate) fn note_epoch(&mut self, config: &GroupConfig, now: Duration) {
+        if config.automatic && self.counted != Some(config.stamp.epoch) {
+            self.counted = Some(config.stamp.epoch);
+            self.switches.push(now);
+        }
+    }
+
+    /// Until when the next automatic failover is held back.
+    pub(crate) fn held_back_until(&self, options: &ClusterOptions, now: Duration) -> Option<Duration> {
+        let lately = self.switches_lately(options, now);
+        let over = lately.checked_sub(options.flap_max)?;
+        let pause = options.flap_pause * 2u32.pow(over.min(4));
+        let until = *self.switches.last()? + pause;
+        (now < until).then_some(until)
+    }
+
+    pub(crate) fn switches_lately(&self, options: &ClusterOptions, now: Duration) -> u32 {
+        let recent = self.switches.iter().filter(|at| now.saturating_sub(**at) < options.flap_period);
+        u32::try_from(recent.count()).unwrap_or(u32::MAX)
+    }
+
+    fn is_held_back(&mut self, cx: &mut Cx<'_>) -> bool {
+        let period = cx.options().flap_period;
+        self.switches.retain(|at| cx.now.saturating_sub(*at) < period);
+        let until = self.held_back_until(cx.options(), cx.now);
+        if let Some(until) = until.filter(|_| self.held_back != until) {
+            let pause_ms = u64::try_from(until.saturating_sub(cx.now).as_millis()).unwrap_or(u64::MAX);
+            cx.log(self.config.id, None, LogEvent::FailoverHeldBack { pause_ms });
+        }
+        self.held_back = until;
+        until.is_some()
+    }
+
+    // ---- the record -------------------------------------------------------------------------------------------------
+
+    /// A failover to this replica begins.
+    pub(crate) fn begin_record(&mut self, cx: &Cx<'_>, from: Option<ReplicaId>, kind: FailoverKind) {
+        let suspicion = self.suspicion.take().filter(|_| kind == FailoverKind::Automatic);
+        let everywhere = |r: &&crate::config::Replica| self.config.is_failover_ready(r.id);
+        let survivors = self.config.replicas.iter().filter(everywhere).count();
+        self.failovers.push(FailoverRecord {
+            group: self.config.id,
+            from,
+            to: self.me,
+            epoch: self.config.stamp.epoch,
+            kind,
+            cause: suspicion.map_or(FailoverCause::Asked, |s| s.cause),
+            last_heard: suspicion.and_then(|s| s.last_heard),
+            suspected: suspicion.map(|s| s.since),
+            polled: suspicion.and_then(|s| s.polled),
+            claimed: cx.now,
+            decided: None,
+            opened: None,
+            first_commit: None,
+            survivors: u32::try_from(survivors).unwrap_or(u32::MAX),
+        });
+        if self.failovers.len() > RECORDS_MAX {
+            self.failovers.remove(0);
+        }
+    }
+
+    fn open_record(&mut self) -> Option<&mut FailoverRecord> {
+        let epoch = self.config.stamp.epoch;
+        self.failovers.last_mut().filter(|r| r.epoch == epoch)
+    }
+
+    pub(crate) fn record_decided(&mut self, now: Duration) {
+        if let Some(record) = self.open_record() {
+            record.decided.get_or_insert(now);
+        }
+    }
+
+    pub(crate) fn record_opened(&mut self, cx: &mut Cx<'_>) {
+        let now = cx.now;
+        if let Some(record) = self.open_record().filter(|r| r.opened.is_none()) {
+            record.opened = Some(now);
+            self.log_record(cx);
+        }
+    }
+
+    /// The commit point moved to `lsn`, in a database whose epoch begins at `epoch_start`.
+    pub(crate) fn record_commit(&mut self, cx: &mut Cx<'_>, lsn: Lsn, epoch_start: Lsn) {
+        let now = cx.now;
+        if lsn > epoch_start
+            && let Some(record) =
+                self.open_record().filter(|r| r.opened.is_some() && r.first_commit.is_none())
+        {
+            record.first_commit = Some(now);
+            self.log_record(cx);
+        }
+    }
+
+    fn log_record(&mut self, cx: &mut Cx<'_>) {
+        let group = Some(self.config.id);
+        if let Some(record) = self.failovers.last() {
+            let what = LogEvent::Failover(Box::new(record.clone()));
+            cx.push(Action::Log(LogEntry { group, database: None, what }));
+        }
+    }
+}

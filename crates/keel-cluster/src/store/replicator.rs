@@ -1,0 +1,529 @@
+//! [`Replicator`]: the `raft` crate with its log in memory and its durability outside: what must be on disk goes out as a
+//! [`StoreRecord`], and what may be said only afterwards waits for the word that it is.
+
+use crate::ids::{ClusterId, GroupId};
+use crate::store::{Change, Contents, StoreRecord};
+use protobuf::Message as _;
+use raft::eraftpb::{
+    ConfChangeSingle, ConfChangeType, ConfChangeV2, ConfState, Entry, EntryType, HardState, Message,
+    MessageType, Snapshot,
+};
+use raft::{Config, GetEntriesContext, RaftState, RawNode, SnapshotStatus, StateRole, Storage, StorageError};
+use std::collections::VecDeque;
+
+/// Ticks between a leader's signs of life.
+const HEARTBEAT_TICKS: usize = 2;
+/// Ticks of silence after which a leader is looked for without anybody's evidence; with a tick of 50 ms a second, because
+/// the members themselves notice a lost leader sooner ([`crate::cluster`]).
+const ELECTION_TICKS: usize = 20;
+/// Members that would stand at the same time stand this much apart.
+const RANK_TICKS: usize = 3;
+const RANK_MAX: usize = 20;
+/// Entries kept before they are folded into a snapshot; also when they outweigh it.
+const ENTRIES_MAX: usize = 64;
+/// Entries a member may lack and still be given a vote.
+const LAG_MAX: u64 = 16;
+
+/// The log as the protocol sees it: a snapshot and what came after it. Nothing here is on disk by itself.
+#[derive(Clone, Default)]
+pub(crate) struct Shelf {
+    hard: HardState,
+    /// The beginning of the log.
+    base: Snapshot,
+    /// For members that lack the beginning: at least as new, with the members as they are now.
+    fresh: Snapshot,
+    /// No snapshot can be given at this moment: the members are just changing.
+    changing: bool,
+    entries: Vec<Entry>,
+}
+
+impl Shelf {
+    fn first(&self) -> u64 {
+        self.base.get_metadata().index + 1
+    }
+
+    fn last(&self) -> u64 {
+        self.entries.last().map_or(self.base.get_metadata().index, |e| e.index)
+    }
+
+    fn append(&mut self, entries: &[Entry]) {
+        let Some(first) = entries.first() else { return };
+        assert!(first.index >= self.first() && first.index <= self.last() + 1, "the log has no holes");
+        self.entries.truncate(usize::try_from(first.index - self.first()).expect("few entries are kept"));
+        self.entries.extend_from_slice(entries);
+    }
+
+    /// Folds everything up to the fresh snapshot into it.
+    fn fold(&mut self) {
+        let index = self.fresh.get_metadata().index;
+        self.entries.retain(|e| e.index > index);
+        self.base = self.fresh.clone();
+    }
+
+    fn restore(&mut self, snapshot: Snapshot) {
+        self.entries.clear();
+        self.base = snapshot.clone();
+        self.fresh = snapshot;
+    }
+}
+
+impl Storage for Shelf {
+    fn initial_state(&self) -> raft::Result<RaftState> {
+        Ok(RaftState::new(self.hard.clone(), self.base.get_metadata().get_conf_state().clone()))
+    }
+
+    fn entries(
+        &self,
+        low: u64,
+        high: u64,
+        max_size: impl Into<Option<u64>>,
+        _context: GetEntriesContext,
+    ) -> raft::Result<Vec<Entry>> {
+        if low < self.first() {
+            return Err(raft::Error::Store(StorageError::Compacted));
+        }
+        let range = self.entries.iter().filter(|e| (low..high).contains(&e.index));
+        let mut entries: Vec<Entry> = range.cloned().collect();
+        raft::util::limit_size(&mut entries, max_size.into());
+        Ok(entries)
+    }
+
+    fn term(&self, index: u64) -> raft::Result<u64> {
+        let base = self.base.get_metadata();
+        if index == base.index {
+            return Ok(base.term);
+        }
+        if index < base.index {
+            return Err(raft::Error::Store(StorageError::Compacted));
+        }
+        let at = usize::try_from(index - base.index - 1).unwrap_or(usize::MAX);
+        self.entries.get(at).map(|e| e.term).ok_or(raft::Error::Store(StorageError::Unavailable))
+    }
+
+    fn first_index(&self) -> raft::Result<u64> {
+        Ok(self.first())
+    }
+
+    fn last_index(&self) -> raft::Result<u64> {
+        Ok(self.last())
+    }
+
+    fn snapshot(&self, request_index: u64, _to: u64) -> raft::Result<Snapshot> {
+        if self.changing || self.fresh.get_metadata().index < request_index {
+            return Err(raft::Error::Store(StorageError::SnapshotTemporarilyUnavailable));
+        }
+        Ok(self.fresh.clone())
+    }
+}
+
+/// Something that waits for a record.
+struct Pending {
+    ready: u64,
+    revision: u64,
+    messages: Vec<Message>,
+}
+
+/// What has to be done after a step.
+#[derive(Default)]
+pub(crate) struct Output {
+    /// Messages by the receiver's number.
+    pub(crate) send: Vec<(u64, Vec<u8>)>,
+    /// A record to be made durable.
+    pub(crate) record: Option<(u64, Box<StoreRecord>)>,
+    /// Groups whose configuration changed.
+    pub(crate) groups: Vec<GroupId>,
+    /// Members or votes changed, or the contents came whole.
+    pub(crate) members: bool,
+    /// Another leader, or none.
+    pub(crate) leader: bool,
+}
+
+impl Output {
+    fn add(&mut self, messages: Vec<Message>) {
+        let encoded = messages.into_iter().filter_map(|m| Some((m.to, m.write_to_bytes().ok()?)));
+        self.send.extend(encoded);
+    }
+}
+
+/// One change of the votes; each is made alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vote {
+    /// Takes part without a vote.
+    Without,
+    /// Has a vote.
+    With,
+    /// Takes no part.
+    Gone,
+}
+
+/// One member's part in the store.
+pub(crate) struct Replicator {
+    pub(crate) cluster: ClusterId,
+    pub(crate) generation: u64,
+    pub(crate) number: u64,
+    /// What has been agreed; `None` until the first snapshot has come.
+    pub(crate) contents: Option<Contents>,
+    node: RawNode<Shelf>,
+    pending: VecDeque<Pending>,
+    revision: u64,
+    leader: u64,
+    rank: usize,
+    output: Output,
+}
+
+fn config(number: u64, applied: u64) -> Config {
+    Config {
+        id: number,
+        election_tick: ELECTION_TICKS,
+        heartbeat_tick: HEARTBEAT_TICKS,
+        applied,
+        max_size_per_msg: 1 << 20,
+        max_inflight_msgs: 64,
+        check_quorum: true,
+        pre_vote: true,
+        min_election_tick: ELECTION_TICKS,
+        max_election_tick: ELECTION_TICKS + RANK_TICKS * RANK_MAX,
+        ..Config::default()
+    }
+}
+
+impl Replicator {
+    /// A new store whose only member, with the only vote, is `contents`' own `number`.
+    pub(crate) fn found(contents: Contents, number: u64, revision: u64) -> Replicator {
+        let mut base = Snapshot::default();
+        base.data = encode(&contents).into();
+        let meta = base.mut_metadata();
+        (meta.index, meta.term) = (1, 1);
+        meta.mut_conf_state().voters = vec![number];
+        let hard = HardState { term: 1, commit: 1, ..HardState::default() };
+        let shelf = Shelf { hard, fresh: base.clone(), base, ..Shelf::default() };
+        let mut made = Replicator::around(shelf, contents.cluster, contents.generation, number, revision);
+        made.contents = Some(contents);
+        // The only vote there is elects at once.
+        made.campaign();
+        made
+    }
+
+    /// A member that was asked in and knows nothing yet.
+    pub(crate) fn blank(cluster: ClusterId, generation: u64, number: u64, revision: u64) -> Replicator {
+        Replicator::around(Shelf::default(), cluster, generation, number, revision)
+    }
+
+    /// From the durable record; `None` when it cannot be read.
+    pub(crate) fn restart(record: &StoreRecord, revision: u64) -> Option<Replicator> {
+        let hard = HardState::parse_from_bytes(&record.hard).ok()?;
+        let base = Snapshot::parse_from_bytes(&record.snapshot).ok()?;
+        let entries: Option<Vec<Entry>> =
+            record.entries.iter().map(|e| Entry::parse_from_bytes(e).ok()).collect();
+        let contents = if base.data.is_empty() { None } else { Some(decode(&base.data)?) };
+        let shelf = Shelf { hard, fresh: base.clone(), base, changing: false, entries: entries? };
+        let consistent = shelf.hard.commit >= shelf.first() - 1 && shelf.hard.commit <= shelf.last();
+        if !consistent {
+            return None;
+        }
+        let (cluster, generation) = (record.cluster, record.generation);
+        let mut made = Replicator::around(shelf, cluster, generation, record.raft, revision);
+        made.contents = contents;
+        Some(made)
+    }
+
+    fn around(shelf: Shelf, cluster: ClusterId, generation: u64, number: u64, revision: u64) -> Replicator {
+        let logger = slog::Logger::root(slog::Discard, slog::o!());
+        let applied = shelf.base.get_metadata().index;
+        let node = RawNode::new(&config(number, applied), shelf, &logger)
+            .expect("the settings are constants and the log was checked");
+        Replicator {
+            cluster,
+            generation,
+            number,
+            contents: None,
+            node,
+            pending: VecDeque::new(),
+            revision,
+            leader: 0,
+            rank: 0,
+            output: Output::default(),
+        }
+    }
+
+    // ---- looking ----------------------------------------------------------------------------------------------------
+
+    /// Numbers of those with a vote.
+    pub(crate) fn voters(&self) -> Vec<u64> {
+        let mut voters: Vec<u64> = self.node.raft.prs().conf().voters().ids().iter().collect();
+        voters.sort_unstable();
+        voters
+    }
+
+    /// Whether this number takes part at all.
+    pub(crate) fn takes_part(&self, number: u64) -> bool {
+        self.node.raft.prs().get(number).is_some()
+    }
+
+    /// The leader's number, 0 when there is none.
+    pub(crate) fn leader(&self) -> u64 {
+        self.leader
+    }
+
+    pub(crate) fn leads(&self) -> bool {
+        self.node.raft.state == StateRole::Leader
+    }
+
+    /// A change of members is under way.
+    pub(crate) fn is_changing(&self) -> bool {
+        self.node.raft.has_pending_conf()
+    }
+
+    /// On the leader: the member has nearly everything.
+    pub(crate) fn is_near(&self, number: u64) -> bool {
+        let last = self.node.store().last();
+        self.node.raft.prs().get(number).is_some_and(|p| p.matched + LAG_MAX >= last)
+    }
+
+    pub(crate) fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The position up to which the contents are.
+    pub(crate) fn applied(&self) -> u64 {
+        self.node.raft.raft_log.applied
+    }
+
+    /// What this member has, whether agreed or not: for a forced quorum.
+    pub(crate) fn everything(&self) -> Option<Contents> {
+        let mut contents = self.contents.clone()?;
+        let applied = self.applied();
+        for entry in self.node.store().entries.iter().filter(|e| e.index > applied) {
+            let change =
+                if entry.get_entry_type() == EntryType::EntryNormal { &entry.data } else { &entry.context };
+            if !change.is_empty() {
+                contents.apply(change);
+            }
+        }
+        Some(contents)
+    }
+
+    // ---- doing ------------------------------------------------------------------------------------------------------
+
+    /// Where this member stands among those that might stand for election: they do so one after the other.
+    pub(crate) fn set_rank(&mut self, rank: usize) {
+        self.rank = rank.min(RANK_MAX - 1);
+    }
+
+    pub(crate) fn tick(&mut self) {
+        if !self.pending.is_empty() && !self.leads() {
+            // Nobody stands for election on what is not on disk yet.
+            return;
+        }
+        self.node.raft.set_randomized_election_timeout(ELECTION_TICKS + RANK_TICKS * self.rank);
+        self.node.tick();
+    }
+
+    /// The number of the member a message is from.
+    pub(crate) fn sender_of(&self, bytes: &[u8]) -> Option<u64> {
+        Message::parse_from_bytes(bytes).ok().map(|m| m.from)
+    }
+
+    /// A message of a member. What is not for this member, or makes no sense, is dropped.
+    pub(crate) fn step(&mut self, bytes: &[u8]) {
+        let Ok(message) = Message::parse_from_bytes(bytes) else { return };
+        if message.to == self.number {
+            // The errors are of messages that came too late to matter.
+            let _ = self.node.step(message);
+        }
+    }
+
+    /// Stands for election at once, on evidence that the leader is lost.
+    pub(crate) fn campaign(&mut self) {
+        if !self.pending.is_empty() || self.leads() {
+            return;
+        }
+        let message = Message {
+            msg_type: MessageType::MsgTimeoutNow,
+            to: self.number,
+            from: self.number,
+            ..Message::default()
+        };
+        let _ = self.node.step(message);
+    }
+
+    /// Offers a change; it may be lost.
+    pub(crate) fn propose(&mut self, change: &Change) {
+        let _ = self.node.propose(Vec::new(), encode(change));
+    }
+
+    /// Offers a change of a member's part in the votes; it may be lost.
+    pub(crate) fn propose_vote(&mut self, number: u64, vote: Vote, change: Option<&Change>) {
+        let mut single = ConfChangeSingle { node_id: number, ..ConfChangeSingle::default() };
+        single.set_change_type(match vote {
+            Vote::Without => ConfChangeType::AddLearnerNode,
+            Vote::With => ConfChangeType::AddNode,
+            Vote::Gone => ConfChangeType::RemoveNode,
+        });
+        let mut all = ConfChangeV2::default();
+        all.set_changes(vec![single].into());
+        let context = change.map(encode).unwrap_or_default();
+        let _ = self.node.propose_conf_change(context, all);
+    }
+
+    pub(crate) fn hand_lead_to(&mut self, number: u64) {
+        self.node.transfer_leader(number);
+    }
+
+    /// The record of this revision is on disk, and so are all before it.
+    pub(crate) fn persisted(&mut self, revision: u64) {
+        while self.pending.front().is_some_and(|p| p.revision <= revision) {
+            let done = self.pending.pop_front().expect("looked at just now");
+            self.node.on_persist_ready(done.ready);
+            self.output.add(done.messages);
+        }
+    }
+
+    /// The record as it is now, under a new revision: after a failure to write it.
+    pub(crate) fn record_again(&mut self) {
+        self.revision += 1;
+        for pending in &mut self.pending {
+            pending.revision = self.revision;
+        }
+        self.output.record = Some((self.revision, Box::new(self.record())));
+    }
+
+    /// Everything that has to be done now.
+    pub(crate) fn drain(&mut self) -> Output {
+        let mut write = false;
+        while self.node.has_ready() {
+            write |= self.handle_ready();
+        }
+        if self.node.store().entries.len() > ENTRIES_MAX || self.is_heavy() {
+            self.fold();
+        }
+        if write {
+            self.revision += 1;
+            for pending in self.pending.iter_mut().filter(|p| p.revision == u64::MAX) {
+                pending.revision = self.revision;
+            }
+            self.output.record = Some((self.revision, Box::new(self.record())));
+        }
+        let leader = self.node.raft.leader_id;
+        self.output.leader |= std::mem::replace(&mut self.leader, leader) != leader;
+        std::mem::take(&mut self.output)
+    }
+
+    /// Returns whether something must be written before its consequences are told.
+    fn handle_ready(&mut self) -> bool {
+        let mut ready = self.node.ready();
+        let messages = ready.take_messages();
+        let snapshots: Vec<u64> =
+            messages.iter().filter(|m| m.get_msg_type() == MessageType::MsgSnapshot).map(|m| m.to).collect();
+        self.output.add(messages);
+        if !ready.snapshot().is_empty() {
+            let snapshot = ready.snapshot().clone();
+            if let Some(contents) = decode::<Contents>(&snapshot.data) {
+                self.output.groups.extend(contents.groups.keys());
+                self.contents = Some(contents);
+            }
+            self.output.members = true;
+            self.node.mut_store().restore(snapshot);
+        }
+        for entry in ready.take_committed_entries() {
+            self.apply(&entry);
+        }
+        let must_write = ready.must_sync() || !ready.entries().is_empty();
+        let shelf = self.node.mut_store();
+        shelf.append(ready.entries());
+        if let Some(hard) = ready.hs() {
+            shelf.hard = hard.clone();
+        }
+        let after = ready.take_persisted_messages();
+        let number = ready.number();
+        self.node.advance_append_async(ready);
+        self.node.advance_apply();
+        if must_write {
+            self.pending.push_back(Pending { ready: number, revision: u64::MAX, messages: after });
+        } else if let Some(last) = self.pending.back_mut() {
+            last.ready = number;
+            last.messages.extend(after);
+        } else {
+            self.node.on_persist_ready(number);
+            self.output.add(after);
+        }
+        for to in snapshots {
+            // Whether it came is found out by asking for what follows.
+            self.node.report_snapshot(to, SnapshotStatus::Finish);
+        }
+        must_write
+    }
+
+    fn apply(&mut self, entry: &Entry) {
+        if entry.get_entry_type() == EntryType::EntryNormal {
+            if let Some(contents) = self.contents.as_mut().filter(|_| !entry.data.is_empty()) {
+                self.output.groups.extend(contents.apply(&entry.data));
+            }
+            return;
+        }
+        let Ok(change) = ConfChangeV2::parse_from_bytes(&entry.data) else { return };
+        self.node.mut_store().changing = true;
+        let applied = self.node.apply_conf_change(&change);
+        self.node.mut_store().changing = false;
+        // A change that cannot be made is refused by every member alike.
+        let Ok(votes) = applied else { return };
+        if let Some(contents) = self.contents.as_mut().filter(|_| !entry.context.is_empty()) {
+            contents.apply(&entry.context);
+        }
+        self.output.members = true;
+        self.refresh(votes, entry.index, entry.term);
+    }
+
+    /// Makes the snapshot that members which lack the beginning get.
+    fn refresh(&mut self, votes: ConfState, index: u64, term: u64) {
+        let Some(contents) = &self.contents else { return };
+        let mut fresh = Snapshot::default();
+        fresh.data = encode(contents).into();
+        let meta = fresh.mut_metadata();
+        (meta.index, meta.term) = (index, term);
+        meta.set_conf_state(votes);
+        self.node.mut_store().fresh = fresh;
+    }
+
+    fn is_heavy(&self) -> bool {
+        let shelf = self.node.store();
+        let bytes: usize = shelf.entries.iter().map(|e| e.data.len() + e.context.len()).sum();
+        shelf.entries.len() > 4 && bytes > 2 * shelf.base.data.len()
+    }
+
+    fn fold(&mut self) {
+        let applied = self.applied();
+        let Ok(term) = self.node.store().term(applied) else { return };
+        if applied < self.node.store().first() {
+            return;
+        }
+        let votes = self.node.raft.prs().conf().to_conf_state();
+        self.refresh(votes, applied, term);
+        self.node.mut_store().fold();
+    }
+
+    fn record(&self) -> StoreRecord {
+        let shelf = self.node.store();
+        let entries = shelf.entries.iter();
+        StoreRecord {
+            cluster: self.cluster,
+            generation: self.generation,
+            raft: self.number,
+            hard: protocol_bytes(&shelf.hard),
+            snapshot: protocol_bytes(&shelf.base),
+            entries: entries.map(protocol_bytes).collect(),
+        }
+    }
+}
+
+fn protocol_bytes(message: &impl protobuf::Message) -> Vec<u8> {
+    message.write_to_bytes().expect("writing to a vector cannot fail, and no field is required")
+}
+
+fn encode(value: &impl serde::Serialize) -> Vec<u8> {
+    postcard::to_stdvec(value).expect("writing to a vector cannot fail and every type here has a fixed shape")
+}
+
+fn decode<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    postcard::from_bytes(bytes).ok()
+}
