@@ -222,6 +222,12 @@ impl Node {
         self.cluster.contents().into_iter().flat_map(|c| c.members.values()).filter(move |m| m.instance != me)
     }
 
+    /// Generation, position and digest of the last decision applied here: where the first two are equal, so is the third.
+    pub fn store_position(&self) -> Option<(u64, u64, u64)> {
+        let store = self.cluster.store.as_ref()?;
+        Some((store.generation, store.applied(), store.contents.as_ref()?.digest))
+    }
+
     /// The configuration of each group as the cluster has agreed on it, as far as it is known here.
     pub fn agreed_configs(&self) -> impl Iterator<Item = &GroupConfig> {
         self.cluster.contents().into_iter().flat_map(|c| c.groups.values())

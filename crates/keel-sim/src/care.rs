@@ -17,9 +17,10 @@ use uuid::Uuid;
 /// How long the operator looks at a group without a primary before doing something, once the faults have stopped.
 const PATIENCE: Micros = 20_000 * MS;
 
-fn options(i: usize) -> ReplicaOptions {
+fn options(i: usize, cluster: bool) -> ReplicaOptions {
     let url = format!("TCP://{}:5022", name(i));
-    let mut options = ReplicaOptions::new(url, AvailabilityMode::Synchronous, FailoverMode::Manual);
+    let mode = if cluster { FailoverMode::Automatic } else { FailoverMode::Manual };
+    let mut options = ReplicaOptions::new(url, AvailabilityMode::Synchronous, mode);
     options.seeding_mode = SeedingMode::Automatic;
     options.session_timeout_s = 5;
     options
@@ -36,10 +37,12 @@ fn group_name() -> String {
 impl World {
     /// Instance 0 makes the group; the others are told to join.
     pub(crate) fn create_group(&mut self) {
-        let group_options = GroupOptions { cluster_type: ClusterType::None, ..GroupOptions::default() };
+        let cluster = self.plan.cluster;
+        let cluster_type = if cluster { ClusterType::Wsfc } else { ClusterType::None };
+        let group_options = GroupOptions { cluster_type, ..GroupOptions::default() };
         let mut config = GroupConfig::new(GROUP, group_name(), group_options);
-        for i in 0..self.instances.len() {
-            config.replicas.push(Replica::new(replica_id(i, 0), name(i), options(i)));
+        for i in 0..self.plan.instances {
+            config.replicas.push(Replica::new(replica_id(i, 0), name(i), options(i, cluster)));
         }
         let mut opened = Vec::new();
         for d in 0..self.plan.databases {
@@ -55,8 +58,27 @@ impl World {
         for event in opened {
             self.at(0, 0, What::Tell(Box::new(event)));
         }
-        for i in 1..self.instances.len() {
+        for i in 1..self.plan.instances {
             self.order(i, Command::Join { name: group_name() });
+        }
+    }
+
+    /// The witness is made a member of the cluster, and again when it lost its disk.
+    fn call_witness(&mut self) {
+        if !self.plan.witness || self.now < self.witness_asked + 1000 * MS {
+            return;
+        }
+        self.witness_asked = self.now;
+        let witness = instance_id(self.plan.instances);
+        for i in 0..self.plan.instances {
+            let members = self.instances[i].node.as_ref().and_then(|n| n.cluster_status());
+            let Some(status) = members else { continue };
+            let there = status.members.iter().any(|m| m.member.instance == witness);
+            if !there && self.instances[i].connections.contains_key(&self.plan.instances) {
+                let url = format!("TCP://{}:5022", name(self.plan.instances));
+                self.order(i, Command::AddMember { instance: witness, url, witness: true });
+                return;
+            }
         }
     }
 
@@ -117,9 +139,60 @@ impl World {
             }
             Op::Offline(i) => drop(self.order(i, Command::Offline { group: GROUP })),
             Op::Suspend(i, d) => drop(self.order(i, Command::Suspend { database: self.database_ids[d] })),
+            Op::Isolate(i, ways) => {
+                for j in (0..self.instances.len()).filter(|j| *j != i) {
+                    self.cut[i][j] |= ways & 1 != 0;
+                    self.cut[j][i] |= ways & 2 != 0;
+                }
+            }
+            Op::HealAll => self.cut.iter_mut().flatten().for_each(|cut| *cut = false),
+            Op::CrashAll(keep) => {
+                self.probe("everybody lost power");
+                for i in 0..self.instances.len() {
+                    self.crash(i, keep.wrapping_add(i as u64));
+                }
+            }
+            Op::RestartAll(apart, order) => {
+                let n = self.instances.len();
+                for k in 0..n {
+                    let i = (k * (1 + (order % 2) as usize * (n - 2)) + order as usize / 2) % n;
+                    let at = self.now + apart * MS * k as u64;
+                    self.schedule(at, i, 0, What::Start);
+                }
+            }
+            Op::Wipe(i) => {
+                if self.may_wipe(i) {
+                    self.wipe(i);
+                }
+            }
+            Op::Sick(i) => {
+                let reason = "the plan says so".into();
+                self.at(i, 0, What::Tell(Box::new(Event::Unhealthy { group: None, reason })));
+            }
+            Op::Well(i) => self.at(i, 0, What::Tell(Box::new(Event::Healthy { group: None }))),
             Op::Resume(i, d) => drop(self.order(i, Command::Resume { database: self.database_ids[d] })),
             _ => self.operate_on_leader(op),
         }
+    }
+
+    /// A disk may be lost when nobody else's is, and every database is whole elsewhere by anybody's account.
+    fn may_wipe(&self, i: usize) -> bool {
+        if self.instances.iter().any(|o| o.wiped) {
+            return false;
+        }
+        if i >= self.plan.instances {
+            return true;
+        }
+        let nodes = self.instances.iter().filter_map(|o| o.node.as_ref());
+        let agreed = nodes.flat_map(|n| n.agreed_configs().cloned().collect::<Vec<_>>());
+        let Some(newest) = agreed.max_by_key(|c| c.stamp) else { return false };
+        let everyone_up = self.instances.iter().all(|o| o.up);
+        everyone_up
+            && newest.databases.iter().all(|d| {
+                let others =
+                    d.synchronized.iter().filter(|r| newest.instance_of(**r) != Some(instance_id(i)));
+                others.count() > 0
+            })
     }
 
     /// Nobody forces a replica that was removed, or holds a database that was removed, and does not know it yet: that makes
@@ -164,7 +237,8 @@ impl World {
                 self.order(leader, Command::RemoveReplica { group: GROUP, replica });
             }
             Op::Add(i) if config.replica_named(&name(i)).is_none() => {
-                let replica = Replica::new(replica_id(i, self.commands + 1), name(i), options(i));
+                let replica =
+                    Replica::new(replica_id(i, self.commands + 1), name(i), options(i, self.plan.cluster));
                 self.order(leader, Command::AddReplica { group: GROUP, replica: Box::new(replica) });
                 self.order(i, Command::Join { name: group_name() });
             }
@@ -257,6 +331,7 @@ impl World {
             self.instances[i].disk.heal();
             self.instances[i].sync = MS;
             self.instances[i].paused_until = 0;
+            self.at(i, 0, What::Tell(Box::new(Event::Healthy { group: None })));
             for j in 0..self.instances.len() {
                 self.cut[i][j] = false;
             }
@@ -269,8 +344,13 @@ impl World {
     /// Every fifth of a second: connections, permissions, and in the end the operator who puts things right.
     pub(crate) fn care(&mut self) {
         self.connect_all();
+        self.call_witness();
         for i in 0..self.instances.len() {
             let ready = self.instances[i].up && self.status(i).is_some();
+            if !ready {
+                // Given again to an instance that lost the group.
+                self.instances[i].allowed = false;
+            }
             if ready && !std::mem::replace(&mut self.instances[i].allowed, ready) {
                 self.order(i, Command::AllowCreate { group: GROUP, allowed: true });
             }
@@ -322,6 +402,10 @@ impl World {
         let best = (0..self.instances.len()).filter_map(|i| known(self, i)).max();
         let Some((_, ready, i)) = best else { return };
         let given_up = self.status(i).is_some_and(|s| s.config.primary.is_none());
+        if self.plan.cluster && !given_up && !self.plan.force {
+            // A cluster needs nobody.
+            return;
+        }
         if given_up && ready {
             self.order(i, Command::Failover { group: GROUP });
         } else if (given_up || self.plan.force) && self.may_force(i) {
@@ -394,7 +478,7 @@ impl World {
         let members = self.instances[i].recorded.get(&database).cloned().unwrap_or_default();
         for member in members {
             let Some(m) = (0..self.instances.len()).find(|m| instance_id(*m) == member) else { continue };
-            if m == i || !self.instances[m].up {
+            if m == i || !self.instances[m].up || self.instances[m].wiped {
                 continue;
             }
             for commit in done {

@@ -16,9 +16,11 @@ pub(crate) struct Acknowledged {
 }
 
 /// One start of an epoch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Start {
     pub(crate) instance: usize,
+    /// What its logs held then, by database.
+    had: BTreeMap<usize, Vec<Commit>>,
 }
 
 #[derive(Default)]
@@ -29,6 +31,8 @@ pub(crate) struct Checker {
     pub(crate) epochs: BTreeMap<Epoch, Start>,
     /// Every epoch that somebody claimed, started or not: the one it came out of, and whether by force.
     claims: BTreeMap<Epoch, (Epoch, bool)>,
+    /// What members of the store made of their entries: (generation, position) → digest.
+    store: BTreeMap<(u64, u64), u64>,
     /// Databases removed from the group, by index: how often.
     pub(crate) generations: BTreeMap<usize, u64>,
     /// The first thing that was wrong.
@@ -74,7 +78,7 @@ impl Checker {
 
     /// An instance began to write in an epoch.
     pub(crate) fn epoch_started(&mut self, epoch: Epoch, instance: usize) {
-        if let Some(before) = self.epochs.insert(epoch, Start { instance }) {
+        if let Some(before) = self.epochs.insert(epoch, Start { instance, ..Start::default() }) {
             self.fail(format!(
                 "epoch {} was started by instance {} and again by {instance}",
                 epoch.0, before.instance
@@ -82,11 +86,26 @@ impl Checker {
         }
     }
 
+    /// A member of the store has applied everything up to a position.
+    pub(crate) fn store_applied(&mut self, instance: usize, generation: u64, applied: u64, digest: u64) {
+        let known = *self.store.entry((generation, applied)).or_insert(digest);
+        if known != digest {
+            self.fail(format!(
+                "the store of instance {instance} differs at {applied} of generation {generation}"
+            ));
+        }
+    }
+
     /// A client is told that its commit is done.
     pub(crate) fn acknowledge(&mut self, database: usize, commit: Commit, epoch: Epoch) {
-        let mut later = self.epochs.range((std::ops::Bound::Excluded(epoch), std::ops::Bound::Unbounded));
+        let later = self.epochs.range((std::ops::Bound::Excluded(epoch), std::ops::Bound::Unbounded));
         let forked = later.clone().next().is_some();
-        if let Some((newer, start)) = later.find(|(newer, _)| self.lineage(**newer).contains(&epoch)) {
+        // A word that was on its way when another one began is no harm: that one has the commit too.
+        let had =
+            |start: &Start| start.had.get(&database).is_some_and(|had| had.binary_search(&commit).is_ok());
+        let lacking =
+            later.clone().find(|(newer, start)| self.lineage(**newer).contains(&epoch) && !had(start));
+        if let Some((newer, start)) = lacking {
             let (newer, instance) = (newer.0, start.instance);
             self.fail(format!(
                 "commit {} acknowledged in epoch {} after instance {instance} had begun epoch {newer}",
@@ -100,6 +119,9 @@ impl Checker {
     /// among them; what another branch acknowledged and this one has not was lost to force.
     pub(crate) fn promoted(&mut self, database: usize, epoch: Epoch, have: &[Commit]) -> Option<Commit> {
         let line = self.lineage(epoch);
+        if let Some(start) = self.epochs.get_mut(&epoch) {
+            start.had.insert(database, have.to_vec());
+        }
         let mut lost = None;
         let entries =
             self.ledger.iter_mut().filter(|e| e.database == database && !e.excused && e.epoch < epoch);

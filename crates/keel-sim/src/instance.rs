@@ -7,9 +7,9 @@ use keel_base::env::Env;
 use keel_base::env::sim::{SimClock, SimDisk, SimRandom, Tear};
 use keel_base::{Epoch, Lsn};
 use keel_cluster::{
-    Action, CommandError, CommandId, CopyPositions, Event, FenceReason, GroupDatabaseId, GroupRecord,
-    Identity, InstanceId, LeaveReason, LogEntry, LogEvent, Msg, Node, ReceiveFailure, RefuseReason,
-    SendFailure, SessionId, SuspendReason,
+    Action, CommandError, CommandId, CopyPositions, Event, FailoverCause, FailoverKind, FenceReason,
+    GroupDatabaseId, GroupRecord, Identity, InstanceId, LeaveReason, LogEntry, LogEvent, Msg, Node,
+    ReceiveFailure, RefuseReason, SendFailure, SessionId, StoreRecord, SuspendReason,
 };
 use keel_log::LogError;
 use std::collections::BTreeMap;
@@ -47,6 +47,8 @@ pub(crate) struct Instance {
     pub(crate) recorded: BTreeMap<GroupDatabaseId, Vec<InstanceId>>,
     /// GRANT CREATE ANY DATABASE was given.
     pub(crate) allowed: bool,
+    /// Its disk was lost: what the record says it has it need not have.
+    pub(crate) wiped: bool,
     pub(crate) answers: BTreeMap<CommandId, Result<(), CommandError>>,
     /// When the last record handed out is written.
     persisting_until: Micros,
@@ -83,6 +85,7 @@ pub(crate) fn log_id(database: usize) -> u32 {
 }
 
 const RECORD: &str = "/data/group/record";
+const STORE: &str = "/data/group/store";
 
 fn env_of(disk: &Arc<SimDisk>, seed: u64) -> Env {
     Env {
@@ -115,6 +118,7 @@ impl Instance {
             epoch: Epoch(0),
             recorded: BTreeMap::new(),
             allowed: false,
+            wiped: false,
             answers: BTreeMap::new(),
             persisting_until: 0,
             expecting: BTreeMap::new(),
@@ -180,7 +184,9 @@ impl World {
             }
         }
         let records = record.into_iter().collect();
-        instance.node = Some(Node::new(instance.identity.clone(), records, seed, time));
+        let store = read_file(env.disk.as_ref(), Path::new(STORE)).and_then(|b| StoreRecord::decode(&b).ok());
+        let node = Node::new(instance.identity.clone(), records, store.as_ref(), seed, time);
+        instance.node = Some(node);
         if let Some(broken) = broken {
             self.check.fail(broken);
         }
@@ -219,6 +225,16 @@ impl World {
         }
     }
 
+    /// The power goes and the disk is lost.
+    pub(crate) fn wipe(&mut self, i: usize) {
+        self.crash(i, 1);
+        self.probe("disk lost");
+        let instance = &mut self.instances[i];
+        instance.disk = SimDisk::new();
+        instance.recorded.clear();
+        instance.wiped = true;
+    }
+
     /// A disk operation failed. If the power was to go in the midst of one, this is it.
     fn disk_failed(&mut self, i: usize, error: &LogError) {
         let keep = self.instances[i].tear;
@@ -238,6 +254,15 @@ impl World {
         let Some(node) = instance.node.as_mut() else { return };
         let actions = node.tick(time);
         self.perform(i, actions);
+        self.check_store(i);
+    }
+
+    /// Members that have applied the same have decided the same.
+    fn check_store(&mut self, i: usize) {
+        let position = self.instances[i].node.as_ref().and_then(Node::store_position);
+        if let Some((generation, applied, digest)) = position {
+            self.check.store_applied(i, generation, applied, digest);
+        }
     }
 
     pub(crate) fn tell(&mut self, i: usize, event: Event) {
@@ -253,10 +278,12 @@ impl World {
         let time = instance.time(now);
         let Some(node) = instance.node.as_mut() else { return };
         let actions = node.step(time, event);
-        if tracing && !(said.contains("Beat(") && actions.is_empty()) {
+        let dull = ["Beat(", "Pulse(", "Store("].iter().any(|d| said.contains(d));
+        if tracing && !(dull && actions.is_empty()) {
             self.note(|| format!("{i} < {said}"));
         }
         self.perform(i, actions);
+        self.check_store(i);
     }
 
     fn perform(&mut self, i: usize, actions: Vec<Action>) {
@@ -264,7 +291,12 @@ impl World {
             if !self.instances[i].up {
                 return;
             }
-            if self.trace.is_some() && !matches!(&action, Action::Send { msg: Msg::Beat(_), .. }) {
+            let dull = matches!(
+                &action,
+                Action::Send { msg: Msg::Beat(_) | Msg::Pulse(_) | Msg::Store(_), .. }
+                    | Action::PersistStore { .. }
+            );
+            if self.trace.is_some() && !dull {
                 let said = format!("{i} > {action:?}");
                 self.note(|| said);
             }
@@ -285,6 +317,8 @@ impl World {
             Action::Fence { reason: FenceReason::NewerEpoch, .. } => "fenced by a newer epoch",
             Action::Fence { reason: FenceReason::GaveUp, .. } => "role given up",
             Action::Fence { reason: FenceReason::CannotPersist, .. } => "record not written",
+            Action::Fence { reason: FenceReason::LostQuorum, .. } => "quorum lost",
+            Action::Fence { reason: FenceReason::Unhealthy, .. } => "unfit to lead",
             Action::Undrain { .. } => "handover called off",
             Action::Forget { .. } => "member removed",
             Action::PromoteDatabase { .. } => "database opened late",
@@ -298,6 +332,17 @@ impl World {
             Action::Log(LogEntry { what, .. }) => match what {
                 LogEvent::Forced { synchronized: true, .. } => "forced, synchronized",
                 LogEvent::Forced { synchronized: false, .. } => "forced, not synchronized",
+                LogEvent::FailoverHeldBack { .. } => "failover held back",
+                LogEvent::Failover(record) if record.first_commit.is_none() => {
+                    match (record.kind, record.cause) {
+                        (FailoverKind::Automatic, FailoverCause::Closed) => "failed over: closed",
+                        (FailoverKind::Automatic, FailoverCause::Silent) => "failed over: silent",
+                        (FailoverKind::Automatic, FailoverCause::Deaf) => "failed over: deaf",
+                        (FailoverKind::Automatic, _) => "failed over: gave up",
+                        (FailoverKind::Resumed, _) => "role resumed",
+                        _ => return,
+                    }
+                }
                 LogEvent::Synchronized(_) => "entered the set",
                 LogEvent::NotSynchronized { reason, .. } => match reason {
                     LeaveReason::Disconnected => "left the set: disconnected",
@@ -336,6 +381,14 @@ impl World {
                 self.instances[i].persisting_until = done;
                 self.at(i, done - self.now, What::Persist(revision, record.encode()));
             }
+            Action::PersistStore { revision, record } => {
+                let after = self.instances[i].sync;
+                let done = self.now + self.span(after / 2, after + MS);
+                let done = done.max(self.instances[i].persisting_until + 1);
+                self.instances[i].persisting_until = done;
+                self.at(i, done - self.now, What::PersistStore(revision, record.encode()));
+            }
+            Action::ForgetStore => self.remove_small(i, STORE),
             Action::Forget { .. } => self.forget(i),
             Action::Agree { database, lsn } => self.agree(i, database, lsn),
             Action::ApplyUpTo { database, lsn } => self.apply(i, database, lsn),
@@ -452,9 +505,23 @@ impl World {
         let instance = &mut self.instances[i];
         instance.allowed = false;
         instance.recorded.clear();
-        let disk = &instance.env.disk;
-        let removed = if disk.exists(Path::new(RECORD)) {
-            disk.remove(Path::new(RECORD)).and_then(|()| disk.sync_dir(Path::new("/data/group")))
+        self.remove_small(i, RECORD);
+    }
+
+    pub(crate) fn persist_store(&mut self, i: usize, revision: u64, bytes: &[u8]) {
+        let instance = &mut self.instances[i];
+        let written = write_file(instance.env.disk.as_ref(), Path::new(STORE), bytes);
+        match written {
+            Ok(()) => self.answer(i, 0, MS, Event::StorePersisted { revision }),
+            Err(error) if instance.tear.is_some() => self.disk_failed(i, &LogError::Io(error)),
+            Err(_) => self.answer(i, 0, MS, Event::StorePersistFailed { revision }),
+        }
+    }
+
+    fn remove_small(&mut self, i: usize, path: &str) {
+        let disk = &self.instances[i].env.disk;
+        let removed = if disk.exists(Path::new(path)) {
+            disk.remove(Path::new(path)).and_then(|()| disk.sync_dir(Path::new("/data/group")))
         } else {
             Ok(())
         };
@@ -847,6 +914,7 @@ impl World {
             Ok(mut engine) => {
                 engine.mode = Mode::Resolving;
                 let facts = engine.facts();
+                self.instances[i].wiped = false;
                 self.instances[i].engines.insert(index, engine);
                 self.tell(i, Event::DatabaseOpened { database, facts });
             }

@@ -19,6 +19,9 @@ struct Args {
     /// Milliseconds of virtual time before the faults stop.
     #[arg(long, default_value_t = 20_000)]
     length: u64,
+    /// Worlds of clusters that heal themselves; otherwise operators decide.
+    #[arg(long)]
+    cluster: bool,
     /// Stop after so many seconds.
     #[arg(long)]
     seconds: Option<u64>,
@@ -37,6 +40,12 @@ struct Args {
     /// Go on after a failing seed.
     #[arg(long)]
     keep_going: bool,
+}
+
+impl Args {
+    fn plan(&self, seed: u64) -> Plan {
+        if self.cluster { Plan::grow_cluster(seed, self.length) } else { Plan::grow(seed, self.length) }
+    }
 }
 
 fn main() -> ExitCode {
@@ -60,11 +69,11 @@ fn main() -> ExitCode {
         };
     }
     if args.print {
-        print!("{}", Plan::grow(args.from, args.length));
+        print!("{}", args.plan(args.from));
         return ExitCode::SUCCESS;
     }
     if args.trace {
-        return one(&Plan::grow(args.from, args.length), true);
+        return one(&args.plan(args.from), true);
     }
     many(&args)
 }
@@ -95,7 +104,7 @@ fn many(args: &Args) -> ExitCode {
         if limit.is_some_and(|l| started.elapsed() >= l) {
             break;
         }
-        let plan = Plan::grow(seed, args.length);
+        let plan = args.plan(seed);
         done += 1;
         match run(&plan) {
             Ok(summary) => {

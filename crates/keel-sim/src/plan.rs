@@ -63,6 +63,20 @@ pub enum Op {
     RemoveDatabase(usize),
     /// It is added again by the primary.
     AddDatabase(usize),
+    /// Nothing gets from the instance to any other (1), to it (2), or both (3), until it heals.
+    Isolate(usize, u8),
+    /// Everything gets everywhere again.
+    HealAll,
+    /// The power of everybody goes at once.
+    CrashAll(u64),
+    /// Whoever is down starts, one after the other, so many milliseconds apart; the number chooses the order.
+    RestartAll(u64, u64),
+    /// Power goes, and the disk is lost with everything on it, unless it holds what nobody else does.
+    Wipe(usize),
+    /// The instance reports itself unfit to lead.
+    Sick(usize),
+    /// It is fit again.
+    Well(usize),
 }
 
 /// A world and what is done to it.
@@ -74,6 +88,10 @@ pub struct Plan {
     pub databases: usize,
     /// Forced failovers are among the operations: some losses are allowed.
     pub force: bool,
+    /// The group is one of a cluster, with automatic failover.
+    pub cluster: bool,
+    /// One more instance that only votes.
+    pub witness: bool,
     /// Grows the latencies and everything else that is not an operation.
     pub chances: u64,
     /// Frames lost, doubled or late, of a thousand.
@@ -93,6 +111,8 @@ impl Plan {
             instances,
             databases,
             force: dice.below(3) == 0,
+            cluster: false,
+            witness: false,
             chances: dice.next(),
             lossy: [0, 0, 5, 50][dice.below(4) as usize],
             ops: Vec::new(),
@@ -116,6 +136,85 @@ impl Plan {
             plan.part_and_force(length / 2 + dice.below(length), &mut dice);
         }
         plan
+    }
+
+    /// The plan of a seed for a cluster that heals itself: no operator but where the plan says so.
+    pub fn grow_cluster(seed: u64, length: u64) -> Plan {
+        let mut dice = SplitMix(seed ^ 0xC1_05_7E_12);
+        let _ = dice.next();
+        let instances = [2, 3, 3, 3, 3, 4, 5][dice.below(7) as usize];
+        let databases = [1, 1, 2][dice.below(3) as usize];
+        let mut plan = Plan {
+            instances,
+            databases,
+            force: dice.below(8) == 0,
+            cluster: true,
+            witness: dice.below(if instances % 2 == 0 { 2 } else { 6 }) == 0,
+            chances: dice.next(),
+            lossy: [0, 0, 5, 50][dice.below(4) as usize],
+            ops: Vec::new(),
+        };
+        let kinds: Vec<u64> = (0..CLUSTER_KINDS.len() as u64).filter(|_| dice.below(3) == 0).collect();
+        let mut at = 1500;
+        while at < length + 1500 {
+            let pause = if dice.below(3) == 0 { 3000 } else { 300 };
+            at += 1 + dice.below(pause);
+            let op = if kinds.is_empty() || dice.below(2) == 0 {
+                Op::Write(dice.below(databases as u64) as usize, 1 + dice.below(20) as u32)
+            } else {
+                let kind = kinds[dice.below(kinds.len() as u64) as usize];
+                plan.pick_for_cluster(CLUSTER_KINDS[kind as usize], &mut dice)
+            };
+            plan.ops.push((at, op));
+        }
+        plan
+    }
+
+    fn pick_for_cluster(&self, kind: &str, dice: &mut SplitMix) -> Op {
+        let n = self.instances + usize::from(self.witness);
+        let i = dice.below(n as u64) as usize;
+        match kind {
+            "isolate" => Op::Isolate(i, 1 + dice.below(3) as u8),
+            "healall" => Op::HealAll,
+            "crashall" => Op::CrashAll(dice.next()),
+            "restartall" => Op::RestartAll(dice.below(1500), dice.next()),
+            "wipe" => Op::Wipe(i),
+            "sick" => Op::Sick(i),
+            "well" => Op::Well(i),
+            "stall" => Op::Slow(i, 500 + dice.below(6000)),
+            "crash" => Op::Crash(i, dice.next()),
+            "powercut" => Op::PowerCut(i, 1 + dice.below(12), dice.next()),
+            "restart" => Op::Restart(i),
+            "cut" | "heal" | "reset" => {
+                let j = (i + 1 + dice.below(n as u64 - 1) as usize) % n;
+                match kind {
+                    "cut" => Op::Cut(i, j),
+                    "heal" => Op::Heal(i, j),
+                    _ => Op::Reset(i, j),
+                }
+            }
+            "pause" => Op::Pause(i, 50 + dice.below(4000)),
+            "jump" => Op::Jump(i, dice.below(20_000)),
+            other => {
+                let kinds = [
+                    ("slow", 9),
+                    ("full", 10),
+                    ("free", 11),
+                    ("checkpoint", 12),
+                    ("failover", 13),
+                    ("force", 16),
+                    ("offline", 17),
+                    ("suspend", 18),
+                    ("resume", 19),
+                    ("required", 20),
+                    ("mode", 21),
+                    ("remove", 22),
+                    ("add", 23),
+                ];
+                let kind = kinds.iter().find(|k| k.0 == other).map_or(12, |k| k.1);
+                self.pick(kind, dice)
+            }
+        }
     }
 
     /// The network parts, an operator forces a failover on the other side, clients go on writing on both, it heals.
@@ -174,8 +273,16 @@ impl Plan {
     /// # Errors
     /// Names the line that makes no sense.
     pub fn parse(text: &str) -> Result<Plan, String> {
-        let mut plan =
-            Plan { instances: 3, databases: 1, force: false, chances: 1, lossy: 0, ops: Vec::new() };
+        let mut plan = Plan {
+            instances: 3,
+            databases: 1,
+            force: false,
+            cluster: false,
+            witness: false,
+            chances: 1,
+            lossy: 0,
+            ops: Vec::new(),
+        };
         for line in text.lines() {
             let line = line.split('#').next().unwrap_or_default().trim();
             if !line.is_empty() {
@@ -194,7 +301,9 @@ impl Plan {
             "world" => {
                 self.instances = i(1)?;
                 self.databases = i(2)?;
-                self.force = words.get(3) == Some(&"force");
+                self.force = words.contains(&"force");
+                self.cluster = words.contains(&"cluster");
+                self.witness = words.contains(&"witness");
                 self.chances = words.last()?.parse().ok()?;
             }
             "lossy" => self.lossy = n(1)?,
@@ -224,6 +333,13 @@ impl Plan {
                     "add" => Op::Add(i(2)?),
                     "removedatabase" => Op::RemoveDatabase(i(2)?),
                     "adddatabase" => Op::AddDatabase(i(2)?),
+                    "isolate" => Op::Isolate(i(2)?, n(3)? as u8),
+                    "healall" => Op::HealAll,
+                    "crashall" => Op::CrashAll(n(2)?),
+                    "restartall" => Op::RestartAll(n(2)?, n(3)?),
+                    "wipe" => Op::Wipe(i(2)?),
+                    "sick" => Op::Sick(i(2)?),
+                    "well" => Op::Well(i(2)?),
                     _ => return None,
                 };
                 self.ops.push((n(0)?, op));
@@ -235,6 +351,44 @@ impl Plan {
 
 /// How many kinds [`Plan::pick`] knows.
 const KINDS: u64 = 26;
+
+/// Troubles of clusters; what is there twice comes twice as often.
+const CLUSTER_KINDS: [&str; 34] = [
+    "isolate",
+    "isolate",
+    "healall",
+    "healall",
+    "healall",
+    "crashall",
+    "restartall",
+    "restartall",
+    "wipe",
+    "sick",
+    "well",
+    "stall",
+    "crash",
+    "crash",
+    "crash",
+    "powercut",
+    "restart",
+    "restart",
+    "restart",
+    "cut",
+    "heal",
+    "reset",
+    "pause",
+    "pause",
+    "jump",
+    "slow",
+    "full",
+    "free",
+    "checkpoint",
+    "failover",
+    "failover",
+    "force",
+    "suspend",
+    "resume",
+];
 
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -263,14 +417,24 @@ impl fmt::Display for Op {
             Op::Add(i) => write!(f, "add {i}"),
             Op::RemoveDatabase(d) => write!(f, "removedatabase {d}"),
             Op::AddDatabase(d) => write!(f, "adddatabase {d}"),
+            Op::Isolate(i, ways) => write!(f, "isolate {i} {ways}"),
+            Op::HealAll => write!(f, "healall"),
+            Op::CrashAll(s) => write!(f, "crashall {s}"),
+            Op::RestartAll(ms, s) => write!(f, "restartall {ms} {s}"),
+            Op::Wipe(i) => write!(f, "wipe {i}"),
+            Op::Sick(i) => write!(f, "sick {i}"),
+            Op::Well(i) => write!(f, "well {i}"),
         }
     }
 }
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let force = if self.force { "force " } else { "" };
-        writeln!(f, "world {} {} {force}{}", self.instances, self.databases, self.chances)?;
+        let word = |on: bool, word: &'static str| if on { word } else { "" };
+        let (force, cluster) = (word(self.force, "force "), word(self.cluster, "cluster "));
+        let witness = word(self.witness, "witness ");
+        let (instances, databases, chances) = (self.instances, self.databases, self.chances);
+        writeln!(f, "world {instances} {databases} {force}{cluster}{witness}{chances}")?;
         writeln!(f, "lossy {}", self.lossy)?;
         for (at, op) in &self.ops {
             writeln!(f, "{at} {op}")?;

@@ -49,6 +49,9 @@ pub(crate) enum What {
     Flush(usize),
     Flushed(usize, Lsn),
     Persist(u64, Vec<u8>),
+    PersistStore(u64, Vec<u8>),
+    /// An operator (or a supervisor) starts an instance.
+    Start,
     /// A pause ends.
     Wake,
     SeedNow {
@@ -128,18 +131,22 @@ pub(crate) struct World {
     pub(crate) rounds: u64,
     /// Something was written since the faults stopped.
     pub(crate) wrote_since: bool,
+    /// The witness was asked for last at.
+    pub(crate) witness_asked: Micros,
 }
 
 /// The one group of a world.
 pub(crate) const GROUP: GroupId = GroupId(Uuid::from_u128(0xA6));
 const TICK: Micros = 100 * MS;
+/// Instances of a cluster notice things sooner.
+const TICK_CLUSTER: Micros = 50 * MS;
 const CARE: Micros = 200 * MS;
 /// After the faults have stopped the group must be whole within this much virtual time.
 const HEAL_MAX: Micros = 180_000 * MS;
 
 impl World {
     pub(crate) fn new(plan: Plan, trace: bool) -> World {
-        let n = plan.instances;
+        let n = plan.instances + usize::from(plan.witness);
         let mut world = World {
             now: 0,
             order: 0,
@@ -160,6 +167,7 @@ impl World {
             leaderless_since: None,
             rounds: 0,
             wrote_since: false,
+            witness_asked: 0,
             plan,
         };
         world.begin();
@@ -215,7 +223,7 @@ impl World {
         Ok(summary)
     }
 
-    fn schedule(&mut self, at: Micros, instance: usize, life: u64, what: What) {
+    pub(crate) fn schedule(&mut self, at: Micros, instance: usize, life: u64, what: What) {
         self.order += 1;
         self.queue.push(Reverse(Entry { at, order: self.order, instance, life, what }));
     }
@@ -245,9 +253,14 @@ impl World {
                 self.care();
                 self.schedule(self.now + CARE, 0, 0, What::Care);
             }
+            What::Start => {
+                if !self.instances[i].up && self.healing.is_none() {
+                    self.start(i);
+                }
+            }
             What::Tick if entry.life != self.instances[i].life => {}
             What::Tick => {
-                self.at(i, TICK, What::Tick);
+                self.at(i, if self.plan.cluster { TICK_CLUSTER } else { TICK }, What::Tick);
                 if self.instances[i].paused_until <= self.now {
                     self.tick(i);
                 }
@@ -293,8 +306,9 @@ impl World {
             What::Flush(database) => self.flush(i, database),
             What::Flushed(database, lsn) => self.flushed(i, database, lsn),
             What::Persist(revision, bytes) => self.persist(i, revision, &bytes),
+            What::PersistStore(revision, bytes) => self.persist_store(i, revision, &bytes),
             What::SeedNow { peer, database } => self.seed(i, peer, database),
-            What::Op(_) | What::Tick | What::Care | What::Wake => {}
+            What::Op(_) | What::Tick | What::Care | What::Wake | What::Start => {}
         }
     }
 

@@ -119,6 +119,8 @@ impl Storage for Shelf {
 /// Something that waits for a record.
 struct Pending {
     ready: u64,
+    /// A snapshot is among it.
+    snapshot: bool,
     revision: u64,
     messages: Vec<Message>,
 }
@@ -163,6 +165,8 @@ pub(crate) struct Replicator {
     pub(crate) number: u64,
     /// What has been agreed; `None` until the first snapshot has come.
     pub(crate) contents: Option<Contents>,
+    /// Position of the contents.
+    applied: u64,
     node: RawNode<Shelf>,
     pending: VecDeque<Pending>,
     revision: u64,
@@ -237,6 +241,7 @@ impl Replicator {
             generation,
             number,
             contents: None,
+            applied,
             node,
             pending: VecDeque::new(),
             revision,
@@ -286,7 +291,7 @@ impl Replicator {
 
     /// The position up to which the contents are.
     pub(crate) fn applied(&self) -> u64 {
-        self.node.raft.raft_log.applied
+        self.applied
     }
 
     /// What this member has, whether agreed or not: for a forced quorum.
@@ -375,6 +380,9 @@ impl Replicator {
         while self.pending.front().is_some_and(|p| p.revision <= revision) {
             let done = self.pending.pop_front().expect("looked at just now");
             self.node.on_persist_ready(done.ready);
+            if done.snapshot {
+                self.node.advance_apply();
+            }
             self.output.add(done.messages);
         }
     }
@@ -416,8 +424,10 @@ impl Replicator {
         let snapshots: Vec<u64> =
             messages.iter().filter(|m| m.get_msg_type() == MessageType::MsgSnapshot).map(|m| m.to).collect();
         self.output.add(messages);
-        if !ready.snapshot().is_empty() {
+        let has_snapshot = !ready.snapshot().is_empty();
+        if has_snapshot {
             let snapshot = ready.snapshot().clone();
+            self.applied = snapshot.get_metadata().index;
             if let Some(contents) = decode::<Contents>(&snapshot.data) {
                 self.output.groups.extend(contents.groups.keys());
                 self.contents = Some(contents);
@@ -426,6 +436,7 @@ impl Replicator {
             self.node.mut_store().restore(snapshot);
         }
         for entry in ready.take_committed_entries() {
+            self.applied = entry.index;
             self.apply(&entry);
         }
         let must_write = ready.must_sync() || !ready.entries().is_empty();
@@ -437,9 +448,12 @@ impl Replicator {
         let after = ready.take_persisted_messages();
         let number = ready.number();
         self.node.advance_append_async(ready);
-        self.node.advance_apply();
+        if !has_snapshot && !self.pending.iter().any(|p| p.snapshot) {
+            self.node.advance_apply();
+        }
         if must_write {
-            self.pending.push_back(Pending { ready: number, revision: u64::MAX, messages: after });
+            let snapshot = has_snapshot;
+            self.pending.push_back(Pending { ready: number, snapshot, revision: u64::MAX, messages: after });
         } else if let Some(last) = self.pending.back_mut() {
             last.ready = number;
             last.messages.extend(after);
