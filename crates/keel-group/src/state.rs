@@ -5,11 +5,14 @@ use crate::error::ConnectError;
 use crate::groups::Groups;
 use crate::seeding::SeedingState;
 use keel_base::Lsn;
-use keel_cluster::{GroupDatabaseId, GroupId, GroupStatus, InstanceId, Listener, PrimaryPlace, Replica};
+use keel_cluster::{
+    Event, GroupConfig, GroupDatabaseId, GroupId, GroupStatus, InstanceId, Listener, PrimaryPlace, Replica,
+};
 use keel_log::LogStats;
 use keel_node::Role;
 use std::net::IpAddr;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// Everything there is to see.
 #[derive(Clone, Debug, Default)]
@@ -87,6 +90,25 @@ pub struct PeerState {
     pub counters: PeerCounters,
 }
 
+/// A group as far as the health of this instance concerns it.
+#[derive(Clone, Debug)]
+pub struct HealthSubject {
+    /// The group.
+    pub group: GroupId,
+    /// Its name.
+    pub name: String,
+    /// FAILURE_CONDITION_LEVEL, 1 to 5.
+    pub failure_condition_level: u8,
+    /// HEALTH_CHECK_TIMEOUT, milliseconds.
+    pub health_check_timeout_ms: u32,
+    /// DB_FAILOVER.
+    pub db_failover: bool,
+    /// The primary is here.
+    pub leads: bool,
+    /// Its databases here: name, age of the log flush under way (zero when there is none), whether the log has failed.
+    pub databases: Vec<(String, Duration, bool)>,
+}
+
 /// A group that has a listener, and where its primary is.
 #[derive(Clone, Debug)]
 pub struct ListenerPlace {
@@ -103,6 +125,38 @@ pub struct ListenerPlace {
 }
 
 impl Groups {
+    /// What the health of this instance is judged by, for each group. Takes no lock that is held around disk or network.
+    #[must_use]
+    pub fn health_subjects(&self) -> Vec<HealthSubject> {
+        let subject = |(config, place): (&GroupConfig, PrimaryPlace)| HealthSubject {
+            group: config.id,
+            name: config.name.clone(),
+            failure_condition_level: config.options.failure_condition_level,
+            health_check_timeout_ms: config.options.health_check_timeout_ms,
+            db_failover: config.options.db_failover,
+            leads: place == PrimaryPlace::Here,
+            databases: Vec::new(),
+        };
+        let mut subjects: Vec<_> = self.shared.machine.lock().primaries().map(subject).collect();
+        for copy in self.shared.copies.read().values() {
+            if let Some(subject) = subjects.iter_mut().find(|s| s.group == copy.group) {
+                let log = copy.log();
+                let age = log.flushing_for().unwrap_or_default();
+                subject.databases.push((copy.name.clone(), age, log.is_poisoned()));
+            }
+        }
+        subjects
+    }
+
+    /// Tells the group what this instance is fit for: `None`, or why it should not lead.
+    pub fn report_health(&self, group: GroupId, unfit: Option<String>) {
+        let group = Some(group);
+        self.shared.step(match unfit {
+            Some(reason) => Event::Unhealthy { group, reason },
+            None => Event::Healthy { group },
+        });
+    }
+
     /// The listeners of all groups. Costs microseconds, whatever the number of databases.
     #[must_use]
     pub fn listeners(&self) -> Vec<ListenerPlace> {

@@ -145,9 +145,11 @@ impl Log {
     /// One flush, then the lead passes on.
     fn lead(&self) {
         let shared = &*self.shared;
+        shared.flush_began.store(nanos(shared.clock.now()).max(1), Ordering::Relaxed);
         if let Err(error) = shared.flush_group() {
             shared.poison(error.to_string());
         }
+        shared.flush_began.store(0, Ordering::Relaxed);
         let poisoned = shared.poisoned.load(Ordering::Acquire);
         let hardened = shared.hardened.load(Ordering::Acquire);
         let hook = shared.hardened_hook.read().clone();

@@ -14,6 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// How a log is made or opened.
 #[derive(Clone, Debug)]
@@ -171,6 +172,8 @@ pub(crate) struct Shared {
     pub(crate) written: AtomicU64,
     pub(crate) appended: AtomicU64,
     pub(crate) poisoned: AtomicBool,
+    /// When the flush under way began, nanoseconds of the clock; 0 when there is none. Written by the leader.
+    pub(crate) flush_began: AtomicU64,
     pub(crate) poison_reason: Mutex<Option<Arc<str>>>,
     pub(crate) tap: RwLock<Option<Tap>>,
     pub(crate) provision_hook: RwLock<Option<Hook>>,
@@ -293,6 +296,7 @@ impl Log {
             written: AtomicU64::new(end),
             appended: AtomicU64::new(end),
             poisoned: AtomicBool::new(false),
+            flush_began: AtomicU64::new(0),
             poison_reason: Mutex::new(None),
             tap: RwLock::new(None),
             provision_hook: RwLock::new(None),
@@ -461,6 +465,13 @@ impl Log {
     /// Whether a failed write has stopped the log.
     pub fn is_poisoned(&self) -> bool {
         self.shared.poisoned.load(Ordering::Acquire)
+    }
+
+    /// How long the flush under way has taken so far; `None` when there is none. Takes no lock: for whoever watches a disk
+    /// that may not answer.
+    pub fn flushing_for(&self) -> Option<Duration> {
+        let began = self.shared.flush_began.load(Ordering::Relaxed);
+        (began > 0).then(|| self.shared.clock.now().saturating_sub(Duration::from_nanos(began)))
     }
 
     /// Identity of the log.

@@ -41,6 +41,13 @@ pub struct Config {
     pub hadr: bool,
     /// How long a connection to a listener waits for a primary, in seconds.
     pub listener_hold: u32,
+    /// A log flush of a group's database that takes longer, in milliseconds, makes this instance unfit to lead; 0: never.
+    pub health_disk_stall_ms: u32,
+    /// Getting the processor this late three times running, in milliseconds, makes it unfit (FAILURE_CONDITION_LEVEL 3); 0:
+    /// never.
+    pub health_starved_ms: u32,
+    /// Memory or connections used up for so many seconds make it unfit (levels 4 and 5); 0: never.
+    pub health_exhausted_s: u32,
     /// Write the error log to standard error too.
     pub log_to_stderr: bool,
 }
@@ -63,6 +70,9 @@ impl Default for Config {
             session_stack: 16 * 1024,
             hadr: true,
             listener_hold: 30,
+            health_disk_stall_ms: 2000,
+            health_starved_ms: 500,
+            health_exhausted_s: 10,
             log_to_stderr: true,
         }
     }

@@ -14,6 +14,7 @@ use crate::backend::EngineBackend;
 use crate::config::Config;
 use crate::errorlog::ErrorLog;
 use crate::hadr::Replication;
+use crate::health::Health;
 use crate::password::{self, Passwords};
 use crate::server::Server;
 
@@ -25,6 +26,7 @@ pub struct Instance {
     engine: Arc<Engine>,
     server: Server,
     replication: Option<Arc<Replication>>,
+    health: Arc<Health>,
     log: Arc<ErrorLog>,
     /// Held until the instance has stopped.
     _lock: DirectoryLock,
@@ -72,6 +74,8 @@ impl Instance {
         }
         ensure_sa(&engine, &passwords, &log)?;
         let replication = if config.hadr { Some(Replication::start(&engine, &log)?) } else { None };
+        let groups = replication.as_ref().map(|r| Arc::clone(r.groups()));
+        let health = Health::start(&config, &engine, groups, &log)?;
         let backend = Arc::new(EngineBackend(Arc::clone(&engine)));
         let mut server = Server::start(config, backend, passwords, Arc::clone(&log))?;
         engine.set_listening(server.addresses().to_vec());
@@ -83,7 +87,7 @@ impl Instance {
             log.entry("Server", &format!("Server is listening on {address}."));
         }
         log.entry("Server", "The server is now ready for client connections.");
-        Ok(Instance { engine, server, replication, log, _lock: lock })
+        Ok(Instance { engine, server, replication, health, log, _lock: lock })
     }
 
     /// Addresses bound.
@@ -103,6 +107,7 @@ impl Instance {
         if !self.server.stop() {
             self.log.entry("Server", "Some sessions did not end in time.");
         }
+        self.health.stop();
         if let Some(replication) = &self.replication {
             replication.stop();
         }

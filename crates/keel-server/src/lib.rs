@@ -39,6 +39,7 @@ pub mod decode;
 pub mod encode;
 pub mod errorlog;
 pub mod hadr;
+pub mod health;
 pub mod instance;
 pub mod link;
 pub mod listener;

@@ -41,6 +41,7 @@ pub mod convert;
 pub mod cursor;
 pub mod ddl;
 pub mod describe;
+pub mod diagnostics;
 pub mod engine;
 pub mod errors;
 pub mod functions;

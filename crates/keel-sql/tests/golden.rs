@@ -55,7 +55,9 @@ fn hadr() {
     keel_testkit::golden::check(&dir, |text| {
         let disk = SimDisk::new();
         let engine = open(&disk);
-        assert!(engine.set_hadr(common::replication::Fake::new("EVENKEEL")), "is set once");
+        let fake = common::replication::Fake::new("EVENKEEL");
+        engine.set_diagnostics(Arc::clone(&fake) as _);
+        assert!(engine.set_hadr(fake), "is set once");
         let mut world = Server { disk, engine };
         keel_testkit::runner::run(text, &mut world)
     });

@@ -110,6 +110,7 @@ pub struct Engine {
     hadr: std::sync::OnceLock<Arc<dyn crate::hadr::Hadr>>,
     stop: std::sync::OnceLock<Box<dyn Fn(bool) + Send + Sync>>,
     listening: std::sync::OnceLock<Vec<std::net::SocketAddr>>,
+    diagnostics: std::sync::OnceLock<Arc<dyn crate::diagnostics::Diagnostics>>,
     /// Turns of balanced read-only routing.
     pub routing: crate::hadr::Rotation,
     /// Ids given to databases that are being seeded.
@@ -151,6 +152,7 @@ impl Engine {
             hadr: std::sync::OnceLock::new(),
             stop: std::sync::OnceLock::new(),
             listening: std::sync::OnceLock::new(),
+            diagnostics: std::sync::OnceLock::new(),
             routing: crate::hadr::Rotation::default(),
             places: Mutex::default(),
             options,
@@ -268,6 +270,18 @@ impl Engine {
     #[must_use]
     pub fn listening(&self) -> &[std::net::SocketAddr] {
         self.listening.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Sets who measures for `sp_server_diagnostics`, once.
+    pub fn set_diagnostics(&self, diagnostics: Arc<dyn crate::diagnostics::Diagnostics>) {
+        // The first one goes on measuring; a second would only repeat it.
+        let _ = self.diagnostics.set(diagnostics);
+    }
+
+    /// Who measures, if anybody does.
+    #[must_use]
+    pub fn diagnostics(&self) -> Option<&Arc<dyn crate::diagnostics::Diagnostics>> {
+        self.diagnostics.get()
     }
 
     /// Sets what SHUTDOWN calls (with true for NOWAIT), once; it must return at once. False when there is one already.

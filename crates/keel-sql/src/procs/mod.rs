@@ -5,6 +5,7 @@
 
 pub mod catalog;
 mod cursors;
+mod diagnostics;
 mod execute;
 mod hadr;
 mod prepared;
@@ -53,6 +54,7 @@ pub static ALL: &[Procedure] = &[
     p("sp_set_session_context", sessions::sp_set_session_context),
     p("sp_getapplock", sessions::sp_getapplock),
     p("sp_releaseapplock", sessions::sp_releaseapplock),
+    p("sp_server_diagnostics", diagnostics::sp_server_diagnostics),
     p("sp_configure", server::sp_configure),
     p("sp_rename", server::sp_rename),
     p("sp_keel_invite", hadr::sp_keel_invite),

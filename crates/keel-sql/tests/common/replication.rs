@@ -3,6 +3,7 @@
 //! `FAILOVER` makes this instance the primary, `SET (ROLE = SECONDARY)` a secondary of the first other replica, `OFFLINE`
 //! leaves it resolving; that is enough to meet every rule of the statements, the views and the logins.
 
+use keel_sql::diagnostics::{Component, ComponentKind, Diagnostics};
 use keel_sql::hadr::config::GroupSpec;
 use keel_sql::hadr::{
     AvailabilityMode, Caller, CertificateFacts, DatabaseReplicaState, GroupChange, GroupDatabase, GroupState,
@@ -247,6 +248,23 @@ impl Inner {
                 }
             }
         }
+    }
+}
+
+impl Diagnostics for Fake {
+    fn components(&self) -> Vec<Component> {
+        let row = |kind, name: &str, state, data: &str| Component {
+            kind,
+            name: name.into(),
+            state,
+            data: data.into(),
+        };
+        vec![
+            row(ComponentKind::Instance, "system", 1, "<system />"),
+            row(ComponentKind::Instance, "resource", 2, "<resource />"),
+            row(ComponentKind::Instance, "events", 0, "<events></events>"),
+            row(ComponentKind::Group, "ag 1", 3, "<availabilityGroup />"),
+        ]
     }
 }
 

@@ -1,0 +1,451 @@
+//! What the figures mean: pure, so that every rule has a test.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use keel_cluster::GroupId;
+use keel_group::HealthSubject;
+
+/// Turns of the judge that must be late running before the processor counts as starved.
+const LATE_TURNS: u32 = 3;
+/// How long nothing may be wrong before an unfit instance is fit again.
+const CALM: Duration = Duration::from_secs(5);
+
+/// `state` of a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// 1.
+    Clean,
+    /// 2.
+    Warning,
+    /// 3.
+    Error,
+}
+
+/// Thresholds; zero switches a rule off.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// A flush that takes longer is a disk that stalls.
+    pub disk_stall: Duration,
+    /// A turn that begins this much late counts as late.
+    pub starved: Duration,
+    /// How long memory or connections must be used up.
+    pub exhausted: Duration,
+    /// Connections there can be.
+    pub sessions_max: usize,
+}
+
+/// What the sampler has seen.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// When.
+    pub taken: Instant,
+    /// Row versions in memory, bytes.
+    pub delta_bytes: u64,
+    /// Where writes are refused.
+    pub delta_bytes_max: u64,
+    /// Page cache, bytes.
+    pub cache_bytes: u64,
+    /// Writes refused for lack of memory, since the start.
+    pub refusals: u64,
+    /// Sessions now.
+    pub sessions: usize,
+    /// Requests ended since the start.
+    pub requests: u64,
+}
+
+impl Sample {
+    /// Before anything was seen.
+    #[must_use]
+    pub fn first(now: Instant) -> Sample {
+        Sample {
+            taken: now,
+            delta_bytes: 0,
+            delta_bytes_max: u64::MAX,
+            cache_bytes: 0,
+            refusals: 0,
+            sessions: 0,
+            requests: 0,
+        }
+    }
+}
+
+/// A group this instance is a member of, as far as its health goes.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// Which.
+    pub group: GroupId,
+    /// Its name.
+    pub name: String,
+    /// FAILURE_CONDITION_LEVEL.
+    pub level: u8,
+    /// HEALTH_CHECK_TIMEOUT.
+    pub timeout: Duration,
+    /// DB_FAILOVER.
+    pub db_failover: bool,
+    /// The primary is here.
+    pub leads: bool,
+    /// Its databases here: name, age of the flush under way, and whether the log has failed.
+    pub databases: Vec<(String, Duration, bool)>,
+}
+
+impl From<HealthSubject> for Subject {
+    fn from(s: HealthSubject) -> Subject {
+        Subject {
+            group: s.group,
+            name: s.name,
+            level: s.failure_condition_level,
+            timeout: Duration::from_millis(s.health_check_timeout_ms.into()),
+            db_failover: s.db_failover,
+            leads: s.leads,
+            databases: s.databases,
+        }
+    }
+}
+
+/// A group for which this instance has become unfit, or fit again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Which.
+    pub group: GroupId,
+    /// Its name.
+    pub name: String,
+    /// Why it is unfit.
+    pub reason: Option<String>,
+}
+
+/// A group's row.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The group.
+    pub subject: Subject,
+    /// Its replica here.
+    pub state: State,
+    /// What is wrong.
+    pub reason: Option<String>,
+}
+
+/// What holds for how long.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lasting(Option<Instant>);
+
+impl Lasting {
+    fn is(&mut self, now: Instant, holds: bool) -> Duration {
+        self.0 = if holds { self.0.or(Some(now)) } else { None };
+        self.0.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
+    }
+}
+
+/// See the module's chapter.
+pub struct Judge {
+    limits: Limits,
+    every: Duration,
+    last: Instant,
+    late_turns: u32,
+    /// How late the last turn was, and the latest since the start.
+    pub(super) late: Duration,
+    pub(super) late_max: Duration,
+    full: Lasting,
+    crowded: Lasting,
+    last_refusals: u64,
+    last_requests: u64,
+    last_sample: Option<Instant>,
+    /// `system`, `resource`, `query_processing`, `io_subsystem`.
+    pub(super) states: [State; 4],
+    pub(super) full_for: Duration,
+    pub(super) crowded_for: Duration,
+    pub(super) flush_age: Duration,
+    pub(super) stalls: u64,
+    pub(super) rows: Vec<Row>,
+    /// Groups for which this instance is unfit: why, and since when nothing is wrong any more.
+    unfit: BTreeMap<GroupId, (String, Option<Instant>)>,
+}
+
+impl Judge {
+    /// A judge whose turns come `every` so often.
+    #[must_use]
+    pub fn new(limits: Limits, every: Duration, now: Instant) -> Judge {
+        Judge {
+            limits,
+            every,
+            last: now,
+            late_turns: 0,
+            late: Duration::ZERO,
+            late_max: Duration::ZERO,
+            full: Lasting::default(),
+            crowded: Lasting::default(),
+            last_refusals: 0,
+            last_requests: 0,
+            last_sample: None,
+            states: [State::Clean; 4],
+            full_for: Duration::ZERO,
+            crowded_for: Duration::ZERO,
+            flush_age: Duration::ZERO,
+            stalls: 0,
+            rows: Vec::new(),
+            unfit: BTreeMap::new(),
+        }
+    }
+
+    /// Connections there can be.
+    #[must_use]
+    pub fn sessions_max(&self) -> usize {
+        self.limits.sessions_max
+    }
+
+    /// Looks at everything. Returns the groups for which the answer has changed.
+    pub fn turn(&mut self, now: Instant, sample: &Sample, subjects: &[Subject]) -> Vec<Change> {
+        let system = self.punctuality(now);
+        let (resource, query_processing) = self.exhaustion(now, sample);
+        let io = self.disks(subjects);
+        self.states = [system, resource, query_processing, io];
+        let age = now.saturating_duration_since(sample.taken);
+        self.rows = subjects.iter().map(|s| self.row(s, age)).collect();
+        let rows = std::mem::take(&mut self.rows);
+        let changes = rows.iter().filter_map(|row| self.changed(now, row)).collect();
+        self.rows = rows;
+        self.unfit.retain(|group, _| subjects.iter().any(|s| s.group == *group));
+        changes
+    }
+
+    fn punctuality(&mut self, now: Instant) -> State {
+        self.late = now.saturating_duration_since(self.last).saturating_sub(self.every);
+        self.last = now;
+        self.late_max = self.late_max.max(self.late);
+        if self.limits.starved.is_zero() || self.late < self.limits.starved {
+            self.late_turns = 0;
+            return State::Clean;
+        }
+        self.late_turns += 1;
+        if self.late_turns >= LATE_TURNS { State::Error } else { State::Warning }
+    }
+
+    fn exhaustion(&mut self, now: Instant, sample: &Sample) -> (State, State) {
+        if self.last_sample != Some(sample.taken) {
+            let refused = sample.refusals > self.last_refusals;
+            let full = refused && sample.delta_bytes >= sample.delta_bytes_max / 8 * 7;
+            let nothing_ends = sample.requests == self.last_requests;
+            let crowded = sample.sessions >= self.limits.sessions_max && nothing_ends;
+            self.full_for = self.full.is(now, full);
+            self.crowded_for = self.crowded.is(now, crowded);
+            self.last_refusals = sample.refusals;
+            self.last_requests = sample.requests;
+            self.last_sample = Some(sample.taken);
+        }
+        let state = |lasting: &Lasting, time: Duration| match lasting.0 {
+            None => State::Clean,
+            Some(_) if !self.limits.exhausted.is_zero() && time >= self.limits.exhausted => State::Error,
+            Some(_) => State::Warning,
+        };
+        (state(&self.full, self.full_for), state(&self.crowded, self.crowded_for))
+    }
+
+    fn disks(&mut self, subjects: &[Subject]) -> State {
+        let age = subjects.iter().flat_map(|s| &s.databases).map(|d| d.1).max().unwrap_or_default();
+        let limit = self.limits.disk_stall;
+        if !limit.is_zero() && age >= limit && self.flush_age < limit {
+            self.stalls += 1;
+        }
+        self.flush_age = age;
+        // The product never calls this component worse.
+        if !limit.is_zero() && age >= limit / 2 { State::Warning } else { State::Clean }
+    }
+
+    /// What is wrong with this instance as a member of the group, by the group's rules.
+    fn row(&self, s: &Subject, sample_age: Duration) -> Row {
+        let limit = self.limits.disk_stall;
+        let stalled = s.databases.iter().find(|d| !limit.is_zero() && d.1 >= limit);
+        let failed = s.databases.iter().find(|d| d.2);
+        let [system, resource, query_processing, _] = self.states;
+        let mut state = if failed.is_some() { State::Warning } else { State::Clean };
+        let reason = if let Some((name, age, _)) = stalled {
+            state = State::Error;
+            Some(format!("the log of database '{name}' has not been written for {} ms", age.as_millis()))
+        } else if let Some((name, ..)) = failed.filter(|_| s.db_failover) {
+            state = State::Error;
+            Some(format!("the log of database '{name}' has failed (41653, DB_FAILOVER)"))
+        } else if s.level >= 2 && sample_age >= s.timeout {
+            state = State::Error;
+            Some(format!("nothing was heard of its health for {} ms", sample_age.as_millis()))
+        } else if s.level >= 3 && system == State::Error {
+            Some(format!("it gets the processor {} ms late", self.late.as_millis()))
+        } else if s.level >= 4 && resource == State::Error {
+            Some(format!("writes have been refused for lack of memory for {} s", self.full_for.as_secs()))
+        } else if s.level >= 5 && query_processing == State::Error {
+            Some(format!(
+                "every connection has been taken and no request has ended for {} s",
+                self.crowded_for.as_secs()
+            ))
+        } else {
+            None
+        };
+        Row { subject: s.clone(), state, reason }
+    }
+
+    fn changed(&mut self, now: Instant, row: &Row) -> Option<Change> {
+        let (group, name) = (row.subject.group, row.subject.name.clone());
+        match (&row.reason, self.unfit.get_mut(&group)) {
+            (Some(reason), None) => {
+                self.unfit.insert(group, (reason.clone(), None));
+                Some(Change { group, name, reason: Some(reason.clone()) })
+            }
+            (Some(_), Some((_, calm))) => {
+                *calm = None;
+                None
+            }
+            (None, Some((_, calm))) => {
+                if now.saturating_duration_since(*calm.get_or_insert(now)) < CALM {
+                    return None;
+                }
+                self.unfit.remove(&group);
+                Some(Change { group, name, reason: None })
+            }
+            (None, None) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EVERY: Duration = Duration::from_millis(100);
+
+    struct World {
+        judge: Judge,
+        now: Instant,
+        sample: Sample,
+        subject: Subject,
+    }
+
+    impl World {
+        fn new(level: u8) -> World {
+            let now = Instant::now();
+            let limits = Limits {
+                disk_stall: Duration::from_secs(2),
+                starved: Duration::from_millis(500),
+                exhausted: Duration::from_secs(10),
+                sessions_max: 100,
+            };
+            let subject = Subject {
+                group: GroupId(uuid::Uuid::nil()),
+                name: "ag1".into(),
+                level,
+                timeout: Duration::from_secs(30),
+                db_failover: false,
+                leads: true,
+                databases: vec![("shop".into(), Duration::ZERO, false)],
+            };
+            World { judge: Judge::new(limits, EVERY, now), now, sample: Sample::first(now), subject }
+        }
+
+        /// One turn after so much time, with a new sample unless it hangs.
+        fn after(&mut self, time: Duration, sampled: bool) -> Option<Option<String>> {
+            self.now += time;
+            if sampled {
+                self.sample.taken = self.now;
+            }
+            let changes = self.judge.turn(self.now, &self.sample, std::slice::from_ref(&self.subject));
+            assert!(changes.len() <= 1);
+            changes.into_iter().next().map(|c| c.reason)
+        }
+
+        /// Turns for a while; what changed.
+        fn turns(&mut self, time: Duration, sampled: bool) -> Vec<Option<String>> {
+            let turns = time.as_millis() / EVERY.as_millis();
+            (0..turns).filter_map(|_| self.after(EVERY, sampled)).collect()
+        }
+    }
+
+    #[test]
+    fn a_stalled_disk_counts_at_every_level_and_calm_ends_it() {
+        let mut w = World::new(1);
+        w.subject.databases[0].1 = Duration::from_millis(1999);
+        assert_eq!(w.after(EVERY, true), None);
+        assert_eq!(w.judge.states[3], State::Warning);
+        w.subject.databases[0].1 = Duration::from_millis(2000);
+        let why = w.after(EVERY, true).unwrap().unwrap();
+        assert_eq!(why, "the log of database 'shop' has not been written for 2000 ms");
+        assert_eq!(w.judge.rows[0].state, State::Error);
+        w.subject.databases[0].1 = Duration::ZERO;
+        assert!(w.turns(Duration::from_secs(4), true).is_empty());
+        // Another stall begins the calm anew.
+        w.subject.databases[0].1 = Duration::from_secs(3);
+        assert_eq!(w.after(EVERY, true), None);
+        w.subject.databases[0].1 = Duration::ZERO;
+        assert!(w.turns(Duration::from_millis(4900), true).is_empty());
+        assert_eq!(w.turns(Duration::from_secs(1), true), [None]);
+        assert_eq!(w.judge.stalls, 2);
+    }
+
+    #[test]
+    fn a_failed_log_counts_with_db_failover_only() {
+        let mut w = World::new(5);
+        w.subject.databases[0].2 = true;
+        assert_eq!(w.after(EVERY, true), None);
+        assert_eq!(w.judge.rows[0].state, State::Warning);
+        w.subject.db_failover = true;
+        assert!(w.after(EVERY, true).unwrap().unwrap().contains("41653"));
+    }
+
+    #[test]
+    fn silence_counts_from_level_two() {
+        for (level, unfit) in [(1, false), (2, true)] {
+            let mut w = World::new(level);
+            assert!(w.turns(Duration::from_millis(29_900), false).is_empty());
+            assert_eq!(w.turns(EVERY, false).len(), usize::from(unfit), "level {level}");
+        }
+    }
+
+    #[test]
+    fn starvation_counts_from_level_three_and_not_for_one_pause() {
+        for (level, unfit) in [(2, false), (3, true)] {
+            let mut w = World::new(level);
+            // A machine that was stopped for a minute was stopped once.
+            assert_eq!(w.after(Duration::from_secs(60), true), None);
+            assert_eq!(w.after(EVERY, true), None);
+            for _ in 0..2 {
+                assert_eq!(w.after(Duration::from_millis(700), true), None);
+            }
+            assert_eq!(w.after(Duration::from_millis(700), true).is_some(), unfit, "level {level}");
+        }
+    }
+
+    #[test]
+    fn refused_writes_count_from_level_four_when_they_go_on() {
+        for (level, unfit) in [(3, false), (4, true)] {
+            let mut w = World::new(level);
+            (w.sample.delta_bytes, w.sample.delta_bytes_max) = (1000, 1000);
+            let mut changes = 0;
+            for _ in 0..120 {
+                w.sample.refusals += 1;
+                changes += usize::from(w.after(EVERY, true).is_some());
+            }
+            assert_eq!(changes, usize::from(unfit), "level {level}");
+        }
+    }
+
+    #[test]
+    fn connections_used_up_count_at_level_five_when_nothing_ends() {
+        for (level, ends, unfit) in [(4, false, false), (5, false, true), (5, true, false)] {
+            let mut w = World::new(level);
+            w.sample.sessions = 100;
+            let mut changes = 0;
+            for _ in 0..120 {
+                w.sample.requests += u64::from(ends);
+                changes += usize::from(w.after(EVERY, true).is_some());
+            }
+            assert_eq!(changes, usize::from(unfit), "level {level}");
+        }
+    }
+
+    #[test]
+    fn zero_switches_a_rule_off() {
+        let mut w = World::new(5);
+        w.judge.limits = Limits { disk_stall: Duration::ZERO, starved: Duration::ZERO, ..w.judge.limits };
+        w.subject.databases[0].1 = Duration::from_secs(60);
+        for _ in 0..5 {
+            assert_eq!(w.after(Duration::from_secs(5), true), None);
+        }
+    }
+}
