@@ -29,6 +29,9 @@ enum Command {
         /// Seconds before measuring.
         #[arg(long, default_value_t = 5)]
         warm_up: u64,
+        /// Instead of for a time, run this many transactions in all; without warm-up.
+        #[arg(long)]
+        transactions: Option<u64>,
         /// Keep the rows of an earlier build (with --address only).
         #[arg(long)]
         no_build: bool,
@@ -143,6 +146,7 @@ impl Load {
             clients: self.clients,
             warm_up: Duration::from_secs(warm_up),
             duration: Duration::from_secs(seconds),
+            transactions: None,
             seed: self.seed,
         }
     }
@@ -215,8 +219,9 @@ impl Target {
 
 fn main() -> Result<()> {
     match Arguments::parse().command {
-        Command::Tpcc { load, seconds, warm_up, no_build, target } => {
-            compare_tpcc(&target, load.settings(warm_up, seconds), no_build)
+        Command::Tpcc { load, seconds, warm_up, transactions, no_build, target } => {
+            let settings = tpcc::Settings { transactions, ..load.settings(warm_up, seconds) };
+            compare_tpcc(&target, settings, no_build)
         }
         Command::Point { rows, clients, seconds, warm_up, target } => {
             compare_point(&target, rows, clients, Duration::from_secs(warm_up), Duration::from_secs(seconds))

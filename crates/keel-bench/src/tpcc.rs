@@ -20,6 +20,9 @@ pub struct Settings {
     pub warm_up: Duration,
     /// Measured.
     pub duration: Duration,
+    /// Ends the run after this many transactions of all clients together, all measured, whatever time they take: for
+    /// counts that a busy machine does not change (instructions, system calls, bytes of log).
+    pub transactions: Option<u64>,
     /// Of all random choices.
     pub seed: u64,
 }
@@ -120,19 +123,21 @@ pub fn build(server: &dyn Server, settings: Settings, loaders: usize) -> Result<
 /// # Errors
 /// What the server says; a refused transaction that was not asked for ends the run.
 pub fn run(server: &dyn Server, settings: Settings) -> Result<Outcome> {
-    let (measuring, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (measuring, stop) = (AtomicBool::new(settings.transactions.is_some()), AtomicBool::new(false));
+    let begun = AtomicU64::new(0);
+    let limit = settings.transactions.unwrap_or(u64::MAX);
     let total_seconds = settings.duration.as_secs() as usize;
     let buckets: Vec<AtomicU64> = (0..total_seconds).map(|_| AtomicU64::new(0)).collect();
     let epoch = Instant::now();
     let results = std::thread::scope(|scope| -> Result<Vec<(Totals, Ledger)>> {
         let handles: Vec<_> = (0..settings.clients)
             .map(|n| {
-                let (measuring, stop, buckets) = (&measuring, &stop, &buckets);
+                let (measuring, stop, begun, buckets) = (&measuring, &stop, &begun, &buckets);
                 scope.spawn(move || -> Result<(Totals, Ledger)> {
                     let mut connection = server.connect()?;
                     let mut terminal = Terminal::new(n, settings.scale, settings.seed);
                     let mut counted = false;
-                    while !stop.load(Ordering::Relaxed) {
+                    while !stop.load(Ordering::Relaxed) && begun.fetch_add(1, Ordering::Relaxed) < limit {
                         if !counted && measuring.load(Ordering::Relaxed) {
                             terminal.totals = Totals::default();
                             counted = true;
@@ -147,12 +152,18 @@ pub fn run(server: &dyn Server, settings: Settings) -> Result<Outcome> {
                 })
             })
             .collect();
-        std::thread::sleep(settings.warm_up);
-        measuring.store(true, Ordering::Relaxed);
-        std::thread::sleep(settings.duration);
-        stop.store(true, Ordering::Relaxed);
+        if settings.transactions.is_none() {
+            std::thread::sleep(settings.warm_up);
+            measuring.store(true, Ordering::Relaxed);
+            std::thread::sleep(settings.duration);
+            stop.store(true, Ordering::Relaxed);
+        }
         handles.into_iter().map(|h| h.join().map_err(|_| anyhow!("a terminal panicked"))?).collect()
     })?;
+    let seconds = match settings.transactions {
+        None => settings.duration.as_secs_f64(),
+        Some(_) => epoch.elapsed().as_secs_f64(),
+    };
     let mut totals = Totals::default();
     results.iter().for_each(|(t, _)| totals.merge(t));
     let ledgers: Vec<Ledger> = results.into_iter().map(|(_, l)| l).collect();
@@ -160,5 +171,5 @@ pub fn run(server: &dyn Server, settings: Settings) -> Result<Outcome> {
     let mut violations = check::consistency(&mut *connection)?;
     violations.extend(check::ledger(&mut *connection, &ledgers, settings.scale.customers)?);
     let per_second = buckets.into_iter().map(AtomicU64::into_inner).collect();
-    Ok(Outcome { totals, seconds: settings.duration.as_secs_f64(), per_second, ledgers, violations })
+    Ok(Outcome { totals, seconds, per_second, ledgers, violations })
 }
