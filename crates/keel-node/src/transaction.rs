@@ -28,7 +28,7 @@ use keel_redo::{Change as Record, GroupKind, RecordBuffer};
 use keel_store::lock::{LockOwner, Mode, Resource, Wait};
 use keel_store::row::Patch;
 use keel_store::store::Latest;
-use keel_store::{Change, ReadMode, RowRef, Snapshot, WriteSet};
+use keel_store::{BaseGap, Change, ReadMode, RowRef, Snapshot, StoreError, WriteSet};
 use std::ops::Bound;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -43,6 +43,8 @@ const WRITES_PER_LOOK: u32 = 64;
 const OVERHEAD_BYTES: u64 = 192;
 /// Rows longer than this are kept as patches in memory when the patch is much shorter.
 const PATCH_ROW_BYTES_MIN: usize = 2048;
+/// Trees whose gaps in the base are remembered.
+const GAPS_MAX: usize = 8;
 
 /// Isolation level of a transaction; statements may lock more by themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,6 +107,8 @@ pub struct Transaction {
     term: u64,
     /// The row locked exclusively last, which nearly always is the one written next.
     locked: LockedRow,
+    /// Where the base has no rows, of the trees that got rows last.
+    gaps: Vec<BaseGap>,
 }
 
 /// A row known to be locked exclusively.
@@ -151,6 +155,7 @@ impl Transaction {
             announced: false,
             term,
             locked: LockedRow::default(),
+            gaps: Vec::new(),
         }
     }
 
@@ -434,10 +439,32 @@ impl Transaction {
     pub fn insert(&mut self, tree: TreeId, key: &[u8], row: &[u8]) -> Result<(), TxnError> {
         self.before_write()?;
         self.lock_key(tree, key, Mode::X)?;
-        if self.latest(tree, key)?.row.is_some() {
-            return Err(TxnError::Duplicate);
+        self.check_range(tree, key)?;
+        let (id, at) = (self.id, self.gap_of(tree));
+        let set = self.set.get_or_insert_with(|| WriteSet::new(id));
+        match self.db.store().insert_new(set, &mut self.gaps[at], key, row) {
+            Ok(over) => self.observed.note(over),
+            Err(StoreError::Duplicate) => {
+                // Who is told of the row must have waited for its commit.
+                self.latest(tree, key)?;
+                return Err(TxnError::Duplicate);
+            }
+            Err(e) => return Err(e.into()),
         }
-        self.write(tree, key, Change::Insert(row), Record::Put(row))
+        self.record(tree, key, Record::Put(row))?;
+        self.check_range(tree, key)
+    }
+
+    /// What is remembered of the base's gaps in a tree that gets rows, as an index into `gaps`.
+    fn gap_of(&mut self, tree: TreeId) -> usize {
+        if let Some(at) = self.gaps.iter().position(|gap| gap.tree() == tree) {
+            return at;
+        }
+        if self.gaps.len() == GAPS_MAX {
+            self.gaps.remove(0);
+        }
+        self.gaps.push(BaseGap::new(tree));
+        self.gaps.len() - 1
     }
 
     /// Replaces a row that the caller has read under a lock. `patch` says which columns differ from that; only they are
@@ -568,13 +595,18 @@ impl Transaction {
         change: Change<'_>,
         record: Record<'_>,
     ) -> Result<(), TxnError> {
-        let owner = self.owner.get().expect("every write has taken a lock before");
-        owner.check_write(self.db.id(), tree, key, self.wait)?;
+        self.check_range(tree, key)?;
         let id = self.id;
         let set = self.set.get_or_insert_with(|| WriteSet::new(id));
         self.db.store().write(set, tree, key, change)?;
         self.record(tree, key, record)?;
-        // A range taken between the first look and the version is seen now; one taken later sees the version.
+        self.check_range(tree, key)
+    }
+
+    /// Waits for whoever holds a range over `key`. Before the version is written and after it: a range taken between the
+    /// first look and the version is seen by the second; one taken later sees the version.
+    #[inline]
+    fn check_range(&self, tree: TreeId, key: &[u8]) -> Result<(), TxnError> {
         let owner = self.owner.get().expect("every write has taken a lock before");
         owner.check_write(self.db.id(), tree, key, self.wait)?;
         Ok(())

@@ -1,7 +1,7 @@
-//! Where the base tree has no rows: so that a load in key order asks it once and not for every row.
+//! Where the base tree has no rows: so that rows added in key order ask it once and not one by one.
 //!
-//! A [`BaseGap`] is a range of keys under which one root of the base has nothing, and the generation of that root. It
-//! holds nothing up: when another root has been published, it looks again. It is asked after the delta was found to have
+//! A [`BaseGap`] is a range of keys under which one root of the base has nothing, and the generation of that root. Who
+//! asks once only has the key looked up; the second question finds the gap around its key. It holds nothing up: when another root has been published, it looks again. It is asked after the delta was found to have
 //! no version of the key: what eviction took from there before is in the root that is the newest now.
 
 use std::ops::Bound;
@@ -15,6 +15,8 @@ use crate::store::{base_key, bound_slice};
 /// Answers whether the base has a row, for keys that mostly come in order.
 pub struct BaseGap {
     tree: TreeId,
+    /// Whether anything has been asked yet.
+    asked: bool,
     /// Of the root that was looked at; `None` before the first look.
     generation: Option<u64>,
     /// The gap: from here on …
@@ -27,7 +29,7 @@ impl BaseGap {
     /// For one tree; looks at nothing yet.
     #[must_use]
     pub fn new(tree: TreeId) -> BaseGap {
-        BaseGap { tree, generation: None, from: Vec::new(), to: None }
+        BaseGap { tree, asked: false, generation: None, from: Vec::new(), to: None }
     }
 
     /// The tree.
@@ -41,6 +43,9 @@ impl BaseGap {
         let inside = key >= &self.from[..] && self.to.as_ref().is_none_or(|to| key < &to[..]);
         if inside && self.generation == Some(base.generation()) {
             return Ok(false);
+        }
+        if !std::mem::replace(&mut self.asked, true) {
+            return base.root().contains(&base_key(self.tree, key));
         }
         self.look(base, key)
     }
