@@ -9,6 +9,8 @@
 //!   of when it passed;
 //! * an entry **evicted** between batches is in the base under the scan's root.
 //!
+//! Keys whose rows are gone for everybody are passed over where that is known, see `delta::dead`.
+//!
 //! The base side is a cursor on that root, opened when the first row is asked for. Which root that is:
 //!
 //! * under a **snapshot** the snapshot's, which eviction heeds as long as the snapshot lives;
@@ -26,7 +28,7 @@ use keel_base::{Lsn, TreeId};
 use smallvec::SmallVec;
 
 use crate::base::{self, Direction};
-use crate::delta::{Rule, TreeDelta, prefetch};
+use crate::delta::{Rule, TreeDelta, Walk, prefetch};
 use crate::snapshot::Snapshot;
 use crate::store::{BaseKey, ReadMode, Result, Shown, Store, base_key, bound_slice, fold};
 use crate::txn::TxnStatus;
@@ -128,6 +130,8 @@ pub struct Cursor {
     base_used: bool,
     current: Current,
     blocked: bool,
+    /// Until the first row: what was met before it. Only of ascending scans of the newest versions.
+    walk: Option<Walk>,
 }
 
 // SAFETY: `rule.own` is compared, and dereferenced by nobody; everything else is Send.
@@ -147,13 +151,23 @@ impl Cursor {
             ReadMode::Latest | ReadMode::Dirty => (Source::Newest(Some(store.clone())), Lsn::MAX),
         };
         let own_pointer = own.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
+        let mut lower = bounds.0.map(ScanKey::from_slice);
+        let mut walk = None;
+        if direction == Direction::Forward {
+            if let Some(behind) = delta.dead().skip(bounds.0, lsn) {
+                lower = Bound::Included(ScanKey::from_slice(&behind));
+            }
+            if lsn == Lsn::MAX {
+                walk = delta.dead().walk(bound_slice(&lower));
+            }
+        }
         Cursor {
             delta,
             rule: Rule { lsn, own: own_pointer, dirty: matches!(mode, ReadMode::Dirty) },
             _own: own,
             source,
             direction,
-            lower: bounds.0.map(ScanKey::from_slice),
+            lower,
             upper: bounds.1.map(ScanKey::from_slice),
             read_to: None,
             batch: Batch::default(),
@@ -165,11 +179,20 @@ impl Cursor {
             base_used: false,
             current: Current::None,
             blocked: false,
+            walk,
         }
     }
 
     /// Moves to the next row; false at the end.
     pub fn advance(&mut self) -> Result<bool> {
+        let found = self.find_next()?;
+        if let Some(walk) = self.walk.take() {
+            self.delta.dead().note(walk, found.then(|| self.key()));
+        }
+        Ok(found)
+    }
+
+    fn find_next(&mut self) -> Result<bool> {
         self.current = Current::None;
         self.blocked = false;
         loop {
@@ -348,6 +371,9 @@ impl Cursor {
         self.batch.items.clear();
         self.batch.at = 0;
         for entry in &entries {
+            if let Some(walk) = &mut self.walk {
+                walk.meet(entry.key(), entry.deleted(&guard));
+            }
             let seen = entry.read(self.rule, &guard);
             let blocked = seen.blocked_by.is_some() && self.rule.lsn == Lsn::MAX;
             if seen.version.is_none() && !blocked {

@@ -51,6 +51,14 @@ pub enum VersionKind {
     InBase,
 }
 
+impl VersionKind {
+    /// Whether it says that there is a row. What only the base knows counts as none.
+    #[inline]
+    pub(crate) fn is_alive(self) -> bool {
+        matches!(self, VersionKind::Insert | VersionKind::Put | VersionKind::Patch)
+    }
+}
+
 /// The header of a version; the bytes follow it in memory.
 #[repr(C)]
 pub(crate) struct Version {

@@ -155,6 +155,21 @@ impl Entry {
         Seen { version: None, lsn: Lsn::ZERO, blocked_by }
     }
 
+    /// When the row was deleted, if its newest version is a committed delete.
+    #[inline]
+    pub(crate) fn deleted(&self, _guard: &Guard) -> Option<Lsn> {
+        let head = self.head.load(Ordering::Acquire);
+        if head == dead() {
+            return None;
+        }
+        // SAFETY: linked versions live as long as the guard.
+        let newest = unsafe { head.as_ref() }?;
+        match (newest.kind(), newest.stamp()) {
+            (VersionKind::Delete | VersionKind::Gone, Stamp::Committed(lsn)) => Some(lsn),
+            _ => None,
+        }
+    }
+
     /// Pushes a version that `make` builds from the newest one that is not `own`-replaceable.
     ///
     /// `make` gets the version on top (undecided only when `own` wrote it); `None` of it refuses. With `replace` the top

@@ -91,6 +91,7 @@ impl<'s> Eviction<'s> {
 
     /// Goes through one tree.
     pub(crate) fn sweep(&mut self, tree: &TreeDelta) {
+        tree.dead.forget();
         tree.map.sweep(&mut |entry, guard| {
             self.look_again();
             let done = entry.evict(self, guard);

@@ -44,12 +44,17 @@ impl MemoryAccount {
     }
 }
 
-/// What an allocation of `bytes` takes of the heap: the allocator's word before it, rounded up.
+/// What an allocation of `bytes` takes of the heap, by the size classes of the server's allocator (mimalloc): steps of 16
+/// bytes up to 64, then four classes for each doubling.
 #[inline]
 pub(crate) fn heap_bytes(bytes: usize) -> usize {
-    const WORD: usize = 8;
-    const UNIT: usize = 16;
-    (bytes + WORD).next_multiple_of(UNIT)
+    const STEP: usize = 16;
+    const STEPS_END: usize = 64;
+    const CLASSES_LOG2: u32 = 2;
+    if bytes <= STEPS_END {
+        return bytes.next_multiple_of(STEP);
+    }
+    bytes.next_multiple_of(1 << ((bytes - 1).ilog2() - CLASSES_LOG2))
 }
 
 #[inline]
@@ -59,4 +64,18 @@ fn shard_of_thread() -> usize {
         static SHARD: usize = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
     }
     SHARD.with(|shard| *shard)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::heap_bytes;
+
+    #[test]
+    fn sizes_are_those_of_the_allocators_classes() {
+        let classes =
+            [(1, 16), (16, 16), (17, 32), (64, 64), (65, 80), (80, 80), (128, 128), (129, 160), (462, 512)];
+        for (bytes, class) in classes {
+            assert_eq!(heap_bytes(bytes), class, "{bytes} bytes");
+        }
+    }
 }

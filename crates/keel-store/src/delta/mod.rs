@@ -18,6 +18,7 @@
 //!
 //! Deliberately absent: locks between transactions, the merge with the base (`store`), log positions' meaning.
 
+mod dead;
 mod directory;
 mod entry;
 pub mod evict;
@@ -31,6 +32,7 @@ use std::sync::Arc;
 use crossbeam_epoch::Guard;
 use keel_base::{Lsn, TreeId, TxnId};
 
+pub(crate) use dead::{DeadKeys, Walk};
 pub(crate) use directory::Directory;
 pub(crate) use entry::{Entry, Rule, Seen};
 pub use memory::MemoryAccount;
@@ -85,16 +87,23 @@ pub(crate) enum WriteError {
 pub(crate) struct TreeDelta {
     id: TreeId,
     map: Map,
+    dead: DeadKeys,
     account: Arc<MemoryAccount>,
 }
 
 impl TreeDelta {
     pub(crate) fn new(id: TreeId, account: Arc<MemoryAccount>) -> TreeDelta {
-        TreeDelta { id, map: Map::new(), account }
+        TreeDelta { id, map: Map::new(), dead: DeadKeys::default(), account }
     }
 
     pub(crate) fn id(&self) -> TreeId {
         self.id
+    }
+
+    /// Where no row is alive any more.
+    #[inline]
+    pub(crate) fn dead(&self) -> &DeadKeys {
+        &self.dead
     }
 
     /// What `rule` shows of `key`, or `None` when the delta has no entry.
@@ -227,19 +236,31 @@ impl TreeDelta {
     ) -> Result<&'g Entry, WriteError> {
         loop {
             let (entry, fresh) = self.map.get_or_insert(key, guard);
-            let pushed = entry.push(own, guard, registry, &mut make);
+            let mut born = false;
+            let pushed = entry.push(own, guard, registry, |top| {
+                let pushed = make(top)?;
+                born = pushed.version.kind().is_alive() && !top.is_some_and(|top| top.kind().is_alive());
+                Some(pushed)
+            });
             match pushed {
                 Ok(bytes) => {
+                    if born {
+                        self.dead.born(key);
+                    }
                     let own_bytes = if fresh { entry.footprint() as isize } else { 0 };
                     self.account.add(bytes + own_bytes);
                     return Ok(entry);
                 }
-                Err(PushError::Undecided(by)) => return Err(WriteError::Undecided(by)),
-                Err(PushError::Refused) => return Err(WriteError::Exists),
-                Err(PushError::Dead) => {
+                Err(why) => {
                     if fresh {
-                        // Evicted before it had a version; who took it out has discounted it.
+                        // It stays without a version until it is evicted, or was evicted already: who takes it out
+                        // discounts it.
                         self.account.add(entry.footprint() as isize);
+                    }
+                    match why {
+                        PushError::Undecided(by) => return Err(WriteError::Undecided(by)),
+                        PushError::Refused => return Err(WriteError::Exists),
+                        PushError::Dead => {}
                     }
                     // The evictor holds the entry between mark and removal; it needs our core.
                     std::thread::yield_now();
@@ -256,6 +277,7 @@ impl TreeDelta {
 
     /// Unlinks the versions committed after `lsn`; returns how many.
     pub(crate) fn take_back(&self, lsn: Lsn) -> usize {
+        self.dead.forget();
         let mut gone = 0;
         self.map.sweep(&mut |entry, guard| {
             let (versions, bytes) = entry.take_back(lsn, guard);
