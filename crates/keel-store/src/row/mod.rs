@@ -133,15 +133,15 @@ pub fn validate(bytes: &[u8]) -> bool {
     previous == data_len && spare_bits_clear
 }
 
-/// Builds stored rows in a buffer that is reused from row to row.
+/// Builds stored rows in a buffer that is reused from row to row. Columns go to their final place at once; only a row
+/// that turns out to be wide is moved.
 #[derive(Debug, Default)]
 pub struct RowBuilder {
-    /// The row under construction, always with two-byte offsets until `finish` finds that they do not fit.
+    /// The row under construction, its end offsets zero as far as columns are not pushed yet.
     row: Vec<u8>,
-    data: Vec<u8>,
-    /// End of each pushed column, relative to the data.
-    ends: Vec<u32>,
     count: usize,
+    pushed: usize,
+    wide: bool,
 }
 
 impl RowBuilder {
@@ -157,11 +157,10 @@ impl RowBuilder {
     /// When `count` is more than [`COLUMNS_MAX`].
     pub fn clear(&mut self, count: usize) {
         assert!(count <= COLUMNS_MAX, "a row has at most {COLUMNS_MAX} columns");
-        self.count = count;
-        self.data.clear();
-        self.ends.clear();
+        (self.count, self.pushed, self.wide) = (count, 0, false);
         self.row.clear();
-        self.row.resize(HEADER_LEN + count.div_ceil(8), 0);
+        self.row.resize(self.data_start(), 0);
+        self.row[1..HEADER_LEN].copy_from_slice(&(count as u16).to_le_bytes());
     }
 
     /// Adds the next column: its bytes, or `None` for NULL.
@@ -176,22 +175,58 @@ impl RowBuilder {
     /// Adds NULL.
     #[inline]
     pub fn push_null(&mut self) {
-        let index = self.ends.len();
+        let index = self.pushed;
+        self.end_column();
         self.row[HEADER_LEN + index / 8] |= 1 << (index % 8);
+    }
+
+    /// Adds a column that `write` appends to the row itself, without an intermediate buffer.
+    #[inline]
+    pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.row);
         self.end_column();
     }
 
-    /// Adds a column that `write` appends to the data itself, without an intermediate buffer.
+    /// Where the end offsets begin.
     #[inline]
-    pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        write(&mut self.data);
-        self.end_column();
+    fn ends_start(&self) -> usize {
+        HEADER_LEN + self.count.div_ceil(8)
+    }
+
+    #[inline]
+    fn data_start(&self) -> usize {
+        self.ends_start() + self.count * if self.wide { 4 } else { 2 }
     }
 
     #[inline]
     fn end_column(&mut self) {
-        assert!(self.ends.len() < self.count, "more columns pushed than announced");
-        self.ends.push(u32::try_from(self.data.len()).expect("a row is smaller than 4 GB"));
+        assert!(self.pushed < self.count, "more columns pushed than announced");
+        let end = self.row.len() - self.data_start();
+        if end > usize::from(u16::MAX) && !self.wide {
+            self.widen();
+        }
+        let index = self.pushed;
+        self.pushed += 1;
+        if self.wide {
+            let end = u32::try_from(end).expect("a row is smaller than 4 GB");
+            let at = self.ends_start() + index * 4;
+            self.row[at..at + 4].copy_from_slice(&end.to_le_bytes());
+        } else {
+            let at = self.ends_start() + index * 2;
+            self.row[at..at + 2].copy_from_slice(&(end as u16).to_le_bytes());
+        }
+    }
+
+    /// Makes room for end offsets of four bytes and moves the data behind them.
+    #[cold]
+    fn widen(&mut self) {
+        let ends_start = self.ends_start();
+        let narrow = self.row[ends_start..self.data_start()].to_vec();
+        let wide = narrow.chunks_exact(2).flat_map(|end| [end[0], end[1], 0, 0]);
+        let data_start = self.data_start();
+        self.row.splice(ends_start..data_start, wide);
+        self.row[0] |= FLAG_WIDE;
+        self.wide = true;
     }
 
     /// Completes the row.
@@ -199,20 +234,7 @@ impl RowBuilder {
     /// # Panics
     /// When fewer columns were pushed than announced.
     pub fn finish(&mut self) -> &[u8] {
-        assert_eq!(self.ends.len(), self.count, "fewer columns pushed than announced");
-        if self.data.len() <= usize::from(u16::MAX) {
-            self.row.reserve(self.count * 2 + self.data.len());
-            for &end in &self.ends {
-                self.row.extend_from_slice(&(end as u16).to_le_bytes());
-            }
-        } else {
-            self.row[0] |= FLAG_WIDE;
-            for &end in &self.ends {
-                self.row.extend_from_slice(&end.to_le_bytes());
-            }
-        }
-        self.row[1..HEADER_LEN].copy_from_slice(&(self.count as u16).to_le_bytes());
-        self.row.extend_from_slice(&self.data);
+        assert_eq!(self.pushed, self.count, "fewer columns pushed than announced");
         &self.row
     }
 
@@ -256,6 +278,10 @@ mod tests {
         assert!(validate(&row));
         assert_eq!(column(&row, 0), Some(&big[..]));
         assert_eq!(column(&row, 1), Some(&b"x"[..]));
+        let row = RowBuilder::build(&[Some(b"first"), None, Some(&big), Some(b"x")]);
+        assert!(validate(&row));
+        assert_eq!((column(&row, 0), column(&row, 1)), (Some(&b"first"[..]), None));
+        assert_eq!((column(&row, 2), column(&row, 3)), (Some(&big[..]), Some(&b"x"[..])));
     }
 
     proptest! {

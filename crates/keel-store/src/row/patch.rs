@@ -14,7 +14,7 @@
 //! newer) changes nothing that matters: redo may see a base row from after the patch. They compose: [`compose`]
 //! of an older and a newer patch has the effect of both.
 
-use super::{Row, RowBuilder};
+use super::{FLAG_WIDE, HEADER_LEN, Row};
 
 /// A borrowed, well-formed patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,21 +151,116 @@ pub fn diff<'b>(old: &[u8], new: &[u8], into: &'b mut PatchBuilder) -> Patch<'b>
     into.finish()
 }
 
-/// Applies a patch to a row; the new row replaces the contents of `into`.
+/// Applies a patch to a row; the new row replaces the contents of `into`. Columns between those that change are copied
+/// together.
 pub fn apply(row: &[u8], patch: &Patch<'_>, into: &mut Vec<u8>) {
     let row = Row::new(row);
     let count = row.count().max(patch.columns());
-    let mut builder = RowBuilder::new();
-    builder.clear(count);
-    let mut entries = patch.entries().peekable();
-    for index in 0..count {
-        match entries.next_if(|(ordinal, _)| *ordinal == index) {
-            Some((_, value)) => builder.push(value),
-            None => builder.push(row.column(index)),
+    let mut new = Rewrite::begin(into, row, count, data_len(row, patch));
+    let mut next = 0;
+    for (ordinal, value) in patch.entries() {
+        new.keep(next, ordinal);
+        new.put(ordinal, value);
+        next = ordinal + 1;
+    }
+    new.keep(next, count);
+}
+
+/// Bytes of the columns after the patch; more than that while even those make a narrow row.
+fn data_len(row: Row<'_>, patch: &Patch<'_>) -> usize {
+    let before = row.bytes.len() - row.data_start();
+    let most = before + patch.bytes.len();
+    if most <= usize::from(u16::MAX) {
+        return most;
+    }
+    let change = |(ordinal, value): (usize, Option<&[u8]>)| {
+        value.map_or(0, <[u8]>::len) as isize - row.column(ordinal).map_or(0, <[u8]>::len) as isize
+    };
+    before.strict_add_signed(patch.entries().map(change).sum())
+}
+
+/// A row that is written from an old one, column after column.
+struct Rewrite<'a> {
+    into: &'a mut Vec<u8>,
+    old: Row<'a>,
+    ends_start: usize,
+    data_start: usize,
+    wide: bool,
+}
+
+impl<'a> Rewrite<'a> {
+    /// For `count` columns, no fewer than the old row has, with `data_len` bytes together.
+    fn begin(into: &'a mut Vec<u8>, old: Row<'a>, count: usize, data_len: usize) -> Rewrite<'a> {
+        let wide = data_len > usize::from(u16::MAX);
+        let ends_start = HEADER_LEN + count.div_ceil(8);
+        let data_start = ends_start + count * if wide { 4 } else { 2 };
+        into.clear();
+        into.reserve(data_start + data_len);
+        into.push(if wide { FLAG_WIDE } else { 0 });
+        into.extend_from_slice(&(count as u16).to_le_bytes());
+        into.extend_from_slice(&old.bytes[HEADER_LEN..old.offsets_start]);
+        into.resize(data_start, 0);
+        Rewrite { into, old, ends_start, data_start, wide }
+    }
+
+    /// The columns from `from` to before `to` stay as they are; those that the old row does not have are NULL.
+    fn keep(&mut self, from: usize, to: usize) {
+        let stored = to.min(self.old.count);
+        if from < stored {
+            let start = if from == 0 { 0 } else { self.old.end_offset(from - 1) };
+            let data = self.old.data_start();
+            let moved = (self.into.len() - self.data_start) as isize - start as isize;
+            let end = self.old.end_offset(stored - 1);
+            self.into.extend_from_slice(&self.old.bytes[data + start..data + end]);
+            if self.wide || self.old.wide {
+                for index in from..stored {
+                    self.set_end(index, self.old.end_offset(index).strict_add_signed(moved));
+                }
+            } else {
+                self.keep_narrow_ends(from, stored, moved as u16);
+            }
+        }
+        for index in from.max(stored)..to {
+            self.put(index, None);
         }
     }
-    into.clear();
-    into.extend_from_slice(builder.finish());
+
+    /// Copies end offsets, moved by so many bytes (modulo 2^16, as a negative number is meant).
+    fn keep_narrow_ends(&mut self, from: usize, to: usize, moved: u16) {
+        let old = &self.old.bytes[self.old.offsets_start + 2 * from..self.old.offsets_start + 2 * to];
+        let new = &mut self.into[self.ends_start + 2 * from..self.ends_start + 2 * to];
+        if moved == 0 {
+            new.copy_from_slice(old);
+            return;
+        }
+        for (new, old) in new.chunks_exact_mut(2).zip(old.chunks_exact(2)) {
+            let end = u16::from_le_bytes([old[0], old[1]]).wrapping_add(moved);
+            new.copy_from_slice(&end.to_le_bytes());
+        }
+    }
+
+    fn put(&mut self, index: usize, value: Option<&[u8]>) {
+        let (byte, bit) = (HEADER_LEN + index / 8, 1 << (index % 8));
+        match value {
+            None => self.into[byte] |= bit,
+            Some(value) => {
+                self.into[byte] &= !bit;
+                self.into.extend_from_slice(value);
+            }
+        }
+        self.set_end(index, self.into.len() - self.data_start);
+    }
+
+    #[inline]
+    fn set_end(&mut self, index: usize, end: usize) {
+        if self.wide {
+            let at = self.ends_start + index * 4;
+            self.into[at..at + 4].copy_from_slice(&(end as u32).to_le_bytes());
+        } else {
+            let at = self.ends_start + index * 2;
+            self.into[at..at + 2].copy_from_slice(&(end as u16).to_le_bytes());
+        }
+    }
 }
 
 /// One patch with the effect of `older` followed by `newer`.
@@ -209,6 +304,7 @@ fn take_varint(from: &mut &[u8]) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::RowBuilder;
     use super::*;
     use proptest::prelude::*;
 
@@ -243,6 +339,19 @@ mod tests {
             prop_assert_eq!(&out, &new);
             apply(&new, &patch, &mut out);
             prop_assert_eq!(&out, &new, "replaying over the newer row changes nothing");
+        }
+
+        #[test]
+        fn rows_become_wide_and_narrow_again(small in columns(1..12), at in any::<prop::sample::Index>()) {
+            let mut large = small.clone();
+            large[at.index(small.len())] = Some(vec![7; 70_000]);
+            let (small, large) = (build(&small), build(&large));
+            for (old, new) in [(&small, &large), (&large, &small)] {
+                let mut builder = PatchBuilder::new();
+                let mut out = Vec::new();
+                apply(old, &diff(old, new, &mut builder), &mut out);
+                prop_assert!(&out == new);
+            }
         }
 
         #[test]
