@@ -233,7 +233,7 @@ impl BulkInserter {
         } else {
             txn.release(mark);
         }
-        for message in std::mem::take(&mut cx.messages) {
+        for message in cx.take_messages() {
             sink.message(&message);
         }
         result

@@ -16,6 +16,10 @@ use crate::plan::run::State;
 use hashbrown::HashSet;
 use keel_node::{LockMode, RowRef};
 use keel_types::Value;
+use smallvec::SmallVec;
+
+/// A statement's savepoints, one for each database that it changes.
+type Marks = SmallVec<[(keel_base::DatabaseId, keel_node::Mark); 1]>;
 
 /// A target row that was found, to be changed when all are known.
 struct Pending {
@@ -43,12 +47,12 @@ impl DmlPlan {
     }
 
     /// Intent lock and savepoints.
-    fn begin(&self, cx: &mut Cx<'_>) -> Result<Vec<(keel_base::DatabaseId, keel_node::Mark)>> {
+    fn begin(&self, cx: &mut Cx<'_>) -> Result<Marks> {
         let database = self.target.table.database;
         let object = self.target.table.object_id as u32;
         let txn = cx.txn(database)?;
         txn.lock_table(object, LockMode::IntentExclusive).map_err(|e| cx.storage_error(&e))?;
-        let mut marks = Vec::new();
+        let mut marks = Marks::new();
         if self.savepoint {
             marks.push((database, cx.txn(database)?.savepoint()));
             for output in &self.outputs {
@@ -63,12 +67,7 @@ impl DmlPlan {
         Ok(marks)
     }
 
-    fn end(
-        &self,
-        cx: &mut Cx<'_>,
-        marks: Vec<(keel_base::DatabaseId, keel_node::Mark)>,
-        failed: bool,
-    ) -> Result<()> {
+    fn end(&self, cx: &mut Cx<'_>, marks: Marks, failed: bool) -> Result<()> {
         for (database, mark) in marks {
             let txn = cx.txn(database)?;
             if failed {

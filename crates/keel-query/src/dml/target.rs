@@ -9,9 +9,10 @@ use crate::errors::{self, Error, Result};
 use crate::exec::cx::Cx;
 use crate::expr::compile::{Code, Compiler, NoSubqueries, Pred};
 use crate::expr::{Expr, ExprKind, Slot};
-use keel_store::row::{PatchBuilder, Row, RowBuilder};
+use keel_store::row::{self, PatchBuilder, Row, RowBuilder, patch};
 use keel_types::key::{self, KeyColumn};
 use keel_types::{SqlType, Value, cast, column};
+use smallvec::SmallVec;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -69,6 +70,7 @@ pub struct RowBuffers {
     pub(crate) row: RowBuilder,
     pub(crate) entry: RowBuilder,
     pub(crate) patch: PatchBuilder,
+    pub(crate) patched: Vec<u8>,
     pub(crate) key: Vec<u8>,
     pub(crate) index_key: Vec<u8>,
     pub(crate) index_key_old: Vec<u8>,
@@ -640,40 +642,42 @@ impl Target {
             }
             b.old_key = new_key;
         }
-        let RowBuffers { row, patch, .. } = b;
-        let stored = Row::new(old);
-        let count = stored.count();
-        row.clear(self.width);
-        patch.clear(self.width);
-        for (ordinal, position) in self.by_ordinal.iter().enumerate() {
-            match position {
-                Some(i) if changed.contains(i) => {
-                    let v = &cx.slots[self.new_first + i];
-                    match v {
-                        Value::Null => {
-                            row.push_null();
-                            patch.set(ordinal, None);
-                        }
-                        v => {
-                            b.column.clear();
-                            column::encode(v, &self.table.columns[*i].ty, &mut b.column);
-                            row.push(Some(&b.column));
-                            patch.set(ordinal, Some(&b.column));
-                        }
-                    }
-                }
-                Some(i) if ordinal >= count => {
-                    let missing = self.table.columns[*i].missing_value.as_deref();
-                    row.push(missing);
-                    patch.set(ordinal, missing);
-                }
-                _ => row.push(stored.column(ordinal)),
-            }
-        }
+        self.patch_of(cx, b, old, changed);
+        let patch = b.patch.finish();
+        patch::apply(old, &patch, &mut b.patched);
         let txn = cx.txns.transaction(self.table.database)?;
-        let done = txn.update(self.clustered.def.tree, key, row.finish(), Some(patch.finish()));
+        let done = txn.update(self.clustered.def.tree, key, &b.patched, Some(patch));
         done.map_err(|e| self.storage_error(cx, &e))?;
         self.update_entries(cx, b, key, changed, old_first)
+    }
+
+    /// What becomes of the stored row `old` when the columns in `changed` take their new slots' values. Columns added after
+    /// the row was stored get their values now.
+    fn patch_of(&self, cx: &Cx<'_>, b: &mut RowBuffers, old: &[u8], changed: &[usize]) {
+        let ordinal = |i: &usize| usize::from(self.table.columns[*i].ordinal);
+        let stored = row::count(old);
+        let mut set: SmallVec<[usize; 16]> = SmallVec::from_slice(changed);
+        if stored < self.width {
+            let later = self.by_ordinal[stored..].iter().flatten();
+            set.extend(later.copied().filter(|i| !changed.contains(i)));
+        }
+        set.sort_unstable_by_key(ordinal);
+        b.patch.clear(self.width);
+        for i in &set {
+            let column = &self.table.columns[*i];
+            if !changed.contains(i) {
+                b.patch.set(ordinal(i), column.missing_value.as_deref());
+                continue;
+            }
+            match &cx.slots[self.new_first + i] {
+                Value::Null => b.patch.set(ordinal(i), None),
+                v => {
+                    b.column.clear();
+                    column::encode(v, &column.ty, &mut b.column);
+                    b.patch.set(ordinal(i), Some(&b.column));
+                }
+            }
+        }
     }
 
     /// Whether changing these columns changes a unique key.

@@ -333,11 +333,9 @@ impl State {
             return Ok(false);
         }
         let Some(lookup) = &node.lookup else {
-            if node.row_key.is_some() || node.direct {
-                let key = std::mem::take(&mut self.key);
-                expose(node, cx, &key, row);
-                self.key = key;
-            }
+            let key = std::mem::take(&mut self.key);
+            expose(node, cx, &key, row);
+            self.key = key;
             return Ok(true);
         };
         let base_key = last_column(&row);
@@ -531,7 +529,7 @@ impl AccessOp {
         let Self { node, state } = self;
         let node = &**node;
         cx.bytes_read += TREE_DEPTH * PAGE_BYTES;
-        if let Some(io) = &mut cx.io {
+        if let Some(io) = cx.io() {
             io.scan(node);
         }
         state.mode = State::mode(node, cx);
@@ -595,7 +593,7 @@ impl AccessOp {
                 match cursor.next() {
                     Ok(Some((key, row))) => {
                         cx.bytes_read += row.len() as u64;
-                        if let Some(io) = &mut cx.io {
+                        if let Some(io) = cx.io() {
                             io.row(node, row.len());
                         }
                         let qualifies = match state.mode {
@@ -638,7 +636,7 @@ impl AccessOp {
     }
 }
 
-/// Hands the clustered key and row to whoever changes it.
+/// Hands the clustered key and row to whoever changes it, or the row to whoever decodes columns of it.
 #[inline]
 fn expose(node: &Access, cx: &mut Cx<'_>, key: &[u8], row: RowRef) {
     if let Some(slot) = node.row_key {
@@ -648,6 +646,8 @@ fn expose(node: &Access, cx: &mut Cx<'_>, key: &[u8], row: RowRef) {
         cx.target_key.clear();
         cx.target_key.extend_from_slice(key);
         cx.target_row = Some(row);
+    } else if node.keeps_row {
+        cx.late_row = Some(row);
     }
 }
 

@@ -3,10 +3,13 @@
 use crate::context::{ExecCtx, FunctionInvoker, SessionInfo, Transactions, TriggerInvoker};
 use crate::errors::{self, Result};
 use crate::exec::Operator;
+use crate::exec::access::{IoCounters, decode_into};
 use crate::exec::error::txn_error;
+use crate::exec::node::Decode;
 use keel_base::DatabaseId;
 use keel_node::{Isolation, ReadView, Transaction};
 use keel_types::Value;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Rows between two looks at the cancel flag.
@@ -33,25 +36,33 @@ pub struct Cx<'a> {
     pub triggers: Option<&'a dyn TriggerInvoker>,
     /// Subqueries of expressions, by their number in the plan; taken out while one runs.
     pub subqueries: Vec<Option<Box<SubqueryState>>>,
-    /// Work tables of recursive CTEs by id.
-    pub work: Vec<WorkRows>,
-    /// Counters of SET STATISTICS IO, when it is on.
-    pub io: Option<Box<crate::exec::access::IoCounters>>,
     /// Bytes of rows and of the pages on the way to them that were read.
     pub bytes_read: u64,
     /// An aggregate skipped a NULL (warning 8153).
     pub saw_null: bool,
-    /// Messages to hand to the client at the end (8153, 3604), without duplicates.
-    pub messages: Vec<errors::Error>,
     /// Clustered key of the row the target access stands on (single-table UPDATE and DELETE).
     pub target_key: Vec<u8>,
     /// That row's newest version, locked.
     pub target_row: Option<keel_node::RowRef>,
-    views: Vec<(DatabaseId, Option<Isolation>, ReadView)>,
+    /// The row of which expressions decode columns themselves.
+    pub late_row: Option<keel_node::RowRef>,
+    views: SmallVec<[(DatabaseId, Option<Isolation>, ReadView); 1]>,
     until_cancel_check: u32,
     memory: usize,
     /// Bytes taken from the instance's pool.
     granted: usize,
+    rare: Option<Box<Rare>>,
+}
+
+/// What few executions have: apart, so that it costs the others one word.
+#[derive(Default)]
+pub struct Rare {
+    /// Work tables of recursive CTEs by id.
+    pub work: Vec<WorkRows>,
+    /// Counters of SET STATISTICS IO, when it is on.
+    pub io: Option<IoCounters>,
+    /// Messages to hand to the client at the end (8153, 3604), without duplicates.
+    pub messages: Vec<errors::Error>,
 }
 
 impl Drop for Cx<'_> {
@@ -90,18 +101,33 @@ impl<'a> Cx<'a> {
             functions: ctx.functions,
             triggers: ctx.triggers,
             subqueries: Vec::new(),
-            work: Vec::new(),
-            io: None,
             bytes_read: 0,
             saw_null: false,
-            messages: Vec::new(),
             target_key: Vec::new(),
             target_row: None,
-            views: Vec::new(),
+            late_row: None,
+            views: SmallVec::new(),
             until_cancel_check: CANCEL_INTERVAL,
             memory: 0,
             granted: 0,
+            rare: None,
         }
+    }
+
+    /// What few executions have.
+    pub fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    /// Counters of SET STATISTICS IO, when it is on.
+    #[inline]
+    pub fn io(&mut self) -> Option<&mut IoCounters> {
+        self.rare.as_mut()?.io.as_mut()
+    }
+
+    /// Takes the messages for the client.
+    pub fn take_messages(&mut self) -> Vec<errors::Error> {
+        self.rare.as_mut().map(|rare| std::mem::take(&mut rare.messages)).unwrap_or_default()
     }
 
     /// The caller's context again, for functions and triggers that run statements of their own.
@@ -127,6 +153,13 @@ impl<'a> Cx<'a> {
     fn check_cancel(&mut self) -> Result<()> {
         self.until_cancel_check = CANCEL_INTERVAL;
         if self.session.cancelled() { Err(errors::cancelled()) } else { Ok(()) }
+    }
+
+    /// Decodes columns of the row that the access has kept.
+    pub fn decode_late(&mut self, columns: &[Decode]) {
+        if let Some(row) = &self.late_row {
+            decode_into(row, columns, &mut self.slots);
+        }
     }
 
     /// The transaction of a database.
@@ -206,8 +239,9 @@ impl<'a> Cx<'a> {
 
     /// Adds a message once.
     pub fn warn(&mut self, message: errors::Error) {
-        if !self.messages.iter().any(|m| m.number == message.number) {
-            self.messages.push(message);
+        let messages = &mut self.rare().messages;
+        if !messages.iter().any(|m| m.number == message.number) {
+            messages.push(message);
         }
     }
 

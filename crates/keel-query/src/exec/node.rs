@@ -65,6 +65,7 @@ pub enum Op {
 }
 
 /// Where a stored column goes.
+#[derive(Clone)]
 pub struct Decode {
     /// Position in the stored row.
     pub ordinal: usize,
@@ -185,6 +186,8 @@ pub struct Access {
     pub table_name: String,
     /// Leaves key and row in the execution state for an update in place.
     pub direct: bool,
+    /// Leaves the row in the execution state for expressions that decode columns themselves.
+    pub keeps_row: bool,
     /// The scanned key is needed.
     pub needs_key: bool,
     /// For SHOWPLAN: operator name and arguments.

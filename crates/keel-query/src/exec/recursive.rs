@@ -40,8 +40,9 @@ impl Operator for RecursiveOp {
         self.produced.clear();
         self.round = 0;
         self.in_anchor = true;
-        if cx.work.len() <= self.node.id {
-            cx.work.resize(self.node.id + 1, WorkRows::default());
+        let work = &mut cx.rare().work;
+        if work.len() <= self.node.id {
+            work.resize(self.node.id + 1, WorkRows::default());
         }
         self.anchor.open(cx)
     }
@@ -67,7 +68,7 @@ impl Operator for RecursiveOp {
                 return Err(errors::max_recursion(node.limit));
             }
             self.round += 1;
-            cx.work[node.id] = Arc::new(std::mem::take(&mut self.produced));
+            cx.rare().work[node.id] = Arc::new(std::mem::take(&mut self.produced));
             self.step.open(cx)?;
         }
     }
@@ -96,7 +97,7 @@ impl WorkTableOp {
 
 impl Operator for WorkTableOp {
     fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
-        self.rows = cx.work.get(self.node.id).cloned().unwrap_or_default();
+        self.rows = cx.rare().work.get(self.node.id).cloned().unwrap_or_default();
         self.at = 0;
         Ok(())
     }

@@ -9,6 +9,7 @@ use crate::bind::merge_types::library_op;
 use crate::bind::rel::Subquery;
 use crate::errors::Result;
 use crate::exec::cx::Cx;
+use crate::exec::node::Decode;
 use keel_types::arith;
 use keel_types::cast::{self, Cast};
 use keel_types::collation::like::Pattern;
@@ -100,6 +101,12 @@ impl Pred {
 pub trait SubqueryPlanner {
     /// Plans it and returns its number in the statement, with the outer slots that decide its result.
     fn plan_subquery(&mut self, s: &Arc<Subquery>) -> Result<(usize, Vec<usize>)>;
+
+    /// Columns that a branch of CASE has to decode before it is evaluated.
+    fn late_columns(&self, e: &Expr) -> Vec<Decode> {
+        let _ = e;
+        Vec::new()
+    }
 }
 
 /// Refuses subqueries (defaults, checks, computed columns).
@@ -147,10 +154,10 @@ impl Compiler<'_> {
             ExprKind::Case(whens, otherwise) => {
                 let whens = whens
                     .iter()
-                    .map(|(c, v)| Ok((self.condition(c)?, self.value(v)?)))
+                    .map(|(c, v)| Ok((self.condition(c)?, self.branch(v)?)))
                     .collect::<Result<Vec<_>>>()?;
                 let otherwise = match otherwise {
-                    Some(o) => self.value(o)?,
+                    Some(o) => self.branch(o)?,
                     None => Code::Const(Value::Null),
                 };
                 Code::new(move |cx| {
@@ -204,6 +211,18 @@ impl Compiler<'_> {
             return Ok(Code::Const(v));
         }
         Ok(code)
+    }
+
+    /// Compiles what one branch of CASE gives.
+    fn branch(&mut self, e: &Expr) -> Result<Code> {
+        let (code, late) = (self.value(e)?, self.subqueries.late_columns(e));
+        if late.is_empty() {
+            return Ok(code);
+        }
+        Ok(Code::new(move |cx| {
+            cx.decode_late(&late);
+            code.eval(cx)
+        }))
     }
 
     /// Compiles a condition.

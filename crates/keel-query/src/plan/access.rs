@@ -403,6 +403,7 @@ impl Planner<'_, '_> {
             table_name: table.name.clone(),
             row_key: get.row_key.map(|s| s as usize),
             direct,
+            keeps_row: false,
             needs_key: target,
             text,
             lookup_text,

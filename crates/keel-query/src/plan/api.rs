@@ -41,7 +41,8 @@ pub fn compile_select(scope: &dyn BindScope, select: &ast::SelectStatement) -> R
             let mut need = SlotSet::new();
             targets.iter().for_each(|(_, e)| e.add_slots(&mut need));
             let mut planner = Planner::new(&mut binder);
-            let planned = planner.plan_tree(rel, &need)?;
+            let mut planned = planner.plan_tree(rel, &need)?;
+            planner.decode_late(&mut planned.node, targets.iter().map(|(_, e)| e), &SlotSet::new());
             let mut compiled = Vec::new();
             for (info, e) in &targets {
                 compiled.push((info.index, Compiler { subqueries: &mut planner }.value(e)?));
@@ -189,6 +190,11 @@ impl CompiledExpr {
     }
     /// Its value now.
     pub fn eval(&self, ctx: &mut ExecCtx<'_>) -> Result<Value> {
+        match &self.code {
+            Code::Const(v) => return Ok(v.clone()),
+            Code::Var(v) => return Ok(ctx.vars[*v].clone()),
+            _ => {}
+        }
         let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
         cx.subqueries = subquery_states(&self.subplans);
         self.code.eval(&mut cx)

@@ -5,6 +5,7 @@ pub mod api;
 pub mod cluster;
 pub mod cost;
 pub mod estimate;
+mod late;
 pub mod physical;
 pub mod rewrite;
 pub mod run;
@@ -14,9 +15,9 @@ use crate::bind::Binder;
 use crate::bind::rel::{Rel, SlotSet, Subquery, SubqueryUse};
 use crate::catalog::TableDef;
 use crate::errors::Result;
-use crate::exec::node::Node;
-use crate::expr::Slot;
+use crate::exec::node::{Decode, Node};
 use crate::expr::compile::SubqueryPlanner;
+use crate::expr::{Expr, Slot};
 use crate::stats::TableStatistics;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -65,6 +66,8 @@ pub struct Planner<'b, 'a> {
     pub direct_target: Option<u32>,
     /// Depth of the cascades being compiled.
     pub cascade_depth: usize,
+    /// Columns that branches of CASE decode themselves.
+    late: Vec<Decode>,
     statistics: RefCell<KnownStatistics>,
 }
 
@@ -77,6 +80,7 @@ impl<'b, 'a> Planner<'b, 'a> {
             tables: HashMap::new(),
             direct_target: None,
             cascade_depth: 0,
+            late: Vec::new(),
             statistics: RefCell::new(HashMap::new()),
         }
     }
@@ -108,6 +112,14 @@ impl<'b, 'a> Planner<'b, 'a> {
 }
 
 impl SubqueryPlanner for Planner<'_, '_> {
+    fn late_columns(&self, e: &Expr) -> Vec<Decode> {
+        if self.late.is_empty() {
+            return Vec::new();
+        }
+        let slots = e.slots();
+        self.late.iter().filter(|d| slots.contains(&(d.slot as Slot))).cloned().collect()
+    }
+
     fn plan_subquery(&mut self, s: &Arc<Subquery>) -> Result<(usize, Vec<usize>)> {
         let mut outer = SlotSet::new();
         s.add_outer_slots(&mut outer);

@@ -218,6 +218,7 @@ impl Planner<'_, '_> {
         if kept.is_empty() {
             return Ok(planned);
         }
+        self.decode_late(&mut planned.node, kept.iter().map(|(_, e)| e), need);
         let text = self.project_text(&kept);
         let mut compiled = Vec::with_capacity(kept.len());
         for (slot, e) in &kept {

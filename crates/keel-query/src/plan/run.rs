@@ -4,6 +4,7 @@ use super::SubPlan;
 use crate::context::{ExecCtx, RowSink, RunInfo};
 use crate::dml::DmlPlan;
 use crate::errors::Result;
+use crate::exec::access::IoCounters;
 use crate::exec::cx::{Cx, SubqueryState};
 use crate::exec::node::Node;
 use crate::exec::{Operator, aggregate};
@@ -94,6 +95,8 @@ pub(crate) struct State {
     pub(crate) row: Vec<Value>,
     /// Buffers of a data change.
     pub(crate) dml: crate::dml::Buffers,
+    /// Buffer of [`Cx::target_key`].
+    pub(crate) target_key: Vec<u8>,
 }
 
 impl Plan {
@@ -129,8 +132,9 @@ impl Plan {
         let mut state = self.pool.take().unwrap_or_else(|| Box::new(self.new_state()));
         let mut cx = Cx::new(ctx, std::mem::take(&mut state.slots));
         cx.subqueries = std::mem::take(&mut state.subqueries);
+        cx.target_key = std::mem::take(&mut state.target_key);
         if cx.session.statistics_io() {
-            cx.io = Some(Box::default());
+            cx.rare().io = Some(IoCounters::default());
         }
         let timed = cx.session.statistics_time().then(std::time::Instant::now);
         let result = match &self.body {
@@ -139,10 +143,10 @@ impl Plan {
             Body::Dml(dml) => dml.run(&mut state, &mut cx, sink),
         };
         aggregate::null_warning(&mut cx);
-        for message in std::mem::take(&mut cx.messages) {
+        for message in cx.take_messages() {
             sink.message(&message);
         }
-        for line in cx.io.iter().flat_map(|io| io.report()) {
+        for line in cx.io().map(|io| io.report()).unwrap_or_default() {
             sink.message(&keel_types::SqlError::new(3615, 0, 1, line));
         }
         if let Some(start) = timed {
@@ -154,6 +158,7 @@ impl Plan {
         state.root.close();
         state.slots = std::mem::take(&mut cx.slots);
         state.subqueries = std::mem::take(&mut cx.subqueries);
+        state.target_key = std::mem::take(&mut cx.target_key);
         for s in state.subqueries.iter_mut().flatten() {
             s.root.close();
             s.cached_for = None;
@@ -175,6 +180,7 @@ impl Plan {
             subqueries: subquery_states(&self.subplans),
             row: Vec::new(),
             dml: crate::dml::Buffers::default(),
+            target_key: Vec::new(),
         }
     }
 }
