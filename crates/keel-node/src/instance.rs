@@ -13,7 +13,9 @@ use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-/// Set aside for sessions, plans, log buffers and the like.
+/// Set aside for the program itself, sessions, plans, log buffers and the like: an eighth of the memory, but no less than
+/// the least (of which no more than a quarter of the memory) and no more than the most.
+const UNCOUNTED_BYTES_MIN: usize = 48 << 20;
 const UNCOUNTED_BYTES_MAX: usize = 128 << 20;
 
 /// How an instance is set up.
@@ -68,7 +70,8 @@ impl Instance {
     /// A new instance.
     pub fn new(env: Env, options: InstanceOptions) -> Arc<Instance> {
         // Some for everything that is not counted; of the rest half for row versions, half for pages.
-        let uncounted = (options.memory_bytes / 8).min(UNCOUNTED_BYTES_MAX);
+        let least = UNCOUNTED_BYTES_MIN.min(options.memory_bytes / 4);
+        let uncounted = (options.memory_bytes / 8).clamp(least, UNCOUNTED_BYTES_MAX);
         let budget = (options.memory_bytes - uncounted) / 2;
         Arc::new(Instance {
             locks: LockManager::new(),
