@@ -4,17 +4,50 @@
 //! the `postgres` feature, PostgreSQL started for the occasion in a scratch directory. A figure is a ratio between
 //! two systems measured in turn on one machine in one run; absolute numbers are printed beside it.
 //!
+//! One server: [`tpcc`], [`point`], [`crash`], [`memory`], [`recovery`], [`steady`]. Several that form an availability group
+//! ([`fleet`]): [`sync_cost`], [`catch_up`], [`thin_link`], [`seeding`], [`soak`].
+//!
 //! Deliberately absent: any way into the server but the wire.
 
+use anyhow::{Context, Result, bail};
+use std::process::{Command, Stdio};
+
+pub mod catch_up;
 pub mod crash;
+pub mod fleet;
+pub mod ledger;
+pub mod load;
 pub mod memory;
 pub mod point;
 pub mod process;
 pub mod recovery;
+pub mod seeding;
+pub mod soak;
 pub mod steady;
+pub mod sync_cost;
 pub mod target;
 pub mod tds;
+pub mod thin_link;
 pub mod tpcc;
 
 #[cfg(feature = "postgres")]
 pub mod pg;
+#[cfg(feature = "postgres")]
+pub mod pg_standby;
+
+/// Runs a program to its end and returns what it printed.
+///
+/// # Errors
+/// When it cannot be run or fails; what it said is in the error.
+pub fn command(words: &[&str]) -> Result<String> {
+    let (program, arguments) = words.split_first().context("a program to run")?;
+    let output = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("running {words:?}"))?;
+    if !output.status.success() {
+        bail!("{words:?} failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}

@@ -9,6 +9,8 @@ use keel_workload::tpcc::Scale;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+mod groups;
+
 /// Measures servers with the workloads of the project.
 #[derive(Parser)]
 #[command(name = "keel-bench", version)]
@@ -118,6 +120,8 @@ enum Command {
         #[arg(long, default_value = "")]
         serve_options: String,
     },
+    #[command(flatten)]
+    Group(groups::Command),
 }
 
 #[derive(Args, Clone, Copy)]
@@ -278,6 +282,7 @@ fn main() -> Result<()> {
             println!("{}", outcome.tpcc.report());
             report(&outcome.tpcc.violations)
         }
+        Command::Group(command) => command.run(),
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Cluster {
     bin: PathBuf,
     dir: PathBuf,
     port: u16,
+    /// Put before the server's command line.
+    before: Vec<String>,
 }
 
 /// What is set beside the defaults: durability stays on, memory as ours gets, and room for long checkpoints, as any
@@ -44,56 +46,79 @@ impl Cluster {
     /// # Errors
     /// When PostgreSQL is not installed (Debian: `postgresql-15`) or does not start.
     pub fn start(scratch: &Path) -> Result<Cluster> {
+        let cluster = Cluster::place(&scratch.join("postgres"), Vec::new())?;
+        cluster.init("")?;
+        cluster.serve()?;
+        Ok(cluster)
+    }
+
+    /// A directory for a cluster, and a port; `before` is put before the server's command line.
+    pub(crate) fn place(dir: &Path, before: Vec<String>) -> Result<Cluster> {
         let bin = std::fs::read_dir("/usr/lib/postgresql")
             .context("PostgreSQL is not installed (Debian: apt-get install postgresql-15)")?
             .filter_map(|e| e.ok().map(|e| e.path().join("bin")))
             .max()
             .context("no PostgreSQL version found")?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let dir = scratch.join("postgres");
-        std::fs::create_dir_all(&dir)?;
-        let cluster = Cluster { bin, dir, port };
-        if is_root() {
-            run(Command::new("chown").arg("postgres").arg(&cluster.dir))?;
-        }
-        run(cluster.command("initdb").arg("-D").arg(cluster.data()).args([
-            "-U",
-            "postgres",
-            "-A",
-            "trust",
-            "--no-locale",
-            "-E",
-            "UTF8",
-        ]))?;
-        let conf = cluster.data().join("postgresql.conf");
-        std::fs::OpenOptions::new()
-            .append(true)
-            .open(conf)?
-            .write_all(format!("{SETTINGS}port = {port}\n").as_bytes())?;
-        run(cluster
-            .command("pg_ctl")
-            .arg("-D")
-            .arg(cluster.data())
-            .args(["-w", "-l"])
-            .arg(cluster.dir.join("log"))
-            .arg("start"))?;
+        let cluster = Cluster { bin, dir: dir.to_path_buf(), port, before };
+        std::fs::create_dir_all(&cluster.dir)?;
+        cluster.own(&cluster.dir)?;
         Ok(cluster)
     }
 
-    fn data(&self) -> PathBuf {
+    /// Makes the files; `more` is appended to the settings.
+    pub(crate) fn init(&self, more: &str) -> Result<()> {
+        let options = ["-U", "postgres", "-A", "trust", "--no-locale", "-E", "UTF8"];
+        run(self.command("initdb").arg("-D").arg(self.data()).args(options))?;
+        self.configure(&format!("{SETTINGS}{more}"))
+    }
+
+    /// Appends settings, and the port.
+    pub(crate) fn configure(&self, settings: &str) -> Result<()> {
+        let conf = self.data().join("postgresql.conf");
+        let mut file = std::fs::OpenOptions::new().append(true).open(conf)?;
+        Ok(file.write_all(format!("{settings}port = {}\n", self.port).as_bytes())?)
+    }
+
+    /// Gives a file or directory to the user that the server runs as.
+    pub(crate) fn own(&self, path: &Path) -> Result<()> {
+        if is_root() { run(Command::new("chown").arg("postgres").arg(path)) } else { Ok(()) }
+    }
+
+    /// Starts the server on the files.
+    pub(crate) fn serve(&self) -> Result<()> {
+        let (data, log) = (self.data(), self.dir.join("log"));
+        run(self.command("pg_ctl").arg("-D").arg(data).args(["-w", "-l"]).arg(log).arg("start"))
+    }
+
+    /// Where its files are.
+    pub(crate) fn data(&self) -> PathBuf {
         self.dir.join("data")
     }
 
-    fn command(&self, program: &str) -> Command {
+    /// Its port on the loopback address.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The server's first process; the others descend from it.
+    pub(crate) fn postmaster(&self) -> Result<u32> {
+        let file = std::fs::read_to_string(self.data().join("postmaster.pid"))?;
+        Ok(file.lines().next().context("an empty postmaster.pid")?.trim().parse()?)
+    }
+
+    /// A program of the same version, run as the user that the server runs as.
+    pub(crate) fn command(&self, program: &str) -> Command {
         let path = self.bin.join(program);
+        let mut words: Vec<String> = self.before.clone();
         if is_root() {
-            let mut command = Command::new("setpriv");
-            command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(path);
-            command.current_dir("/");
-            command
-        } else {
-            Command::new(path)
+            let user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"];
+            words.extend(user.map(str::to_owned));
         }
+        words.push(path.display().to_string());
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).current_dir("/");
+        command
     }
 
     /// `pgbench` of the same version, pointed at this cluster.
@@ -134,7 +159,7 @@ fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0)
 }
 
-fn run(command: &mut Command) -> Result<()> {
+pub(crate) fn run(command: &mut Command) -> Result<()> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("running {command:?}"))?;
     if !output.status.success() {
         bail!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr));

@@ -79,6 +79,83 @@ impl Address {
     }
 }
 
+/// How a `keel serve` is started, and started again after it was killed.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The program.
+    pub binary: PathBuf,
+    /// Its data directory.
+    pub data: PathBuf,
+    /// Address it listens on.
+    pub host: String,
+    /// Port it listens on.
+    pub port: u16,
+    /// Put before its command line: what keeps it to a core, or in a network namespace.
+    pub before: Vec<String>,
+    /// Appended to its command line.
+    pub options: Vec<String>,
+}
+
+impl Launch {
+    /// On a free port of the loopback address.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn new(binary: &Path, data: &Path, options: &[&str]) -> Result<Launch> {
+        Ok(Launch {
+            binary: binary.to_path_buf(),
+            data: data.to_path_buf(),
+            host: "127.0.0.1".into(),
+            port: free_port()?,
+            before: Vec::new(),
+            options: options.iter().map(ToString::to_string).collect(),
+        })
+    }
+
+    /// Starts it and waits for its ready line.
+    ///
+    /// # Errors
+    /// When it does not become ready.
+    pub fn start(&self) -> Result<Keel> {
+        let address = Address {
+            address: format!("{}:{}", self.host, self.port),
+            user: "sa".into(),
+            password: "Bench-mark-2026".into(),
+            database: "tpcc".into(),
+            encrypt: false,
+        };
+        let mut words = self.before.iter().map(AsRef::as_ref).chain([self.binary.as_os_str()]);
+        let mut command = Command::new(words.next().context("a program to start")?);
+        let mut child = command
+            .args(words)
+            .arg("serve")
+            .arg("--data")
+            .arg(&self.data)
+            .args(["--listen", &address.address])
+            .args(&self.options)
+            .env("MSSQL_SA_PASSWORD", &address.password)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .with_context(|| format!("starting {}", self.binary.display()))?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().context("no standard output")?).read_line(&mut line)?;
+        if line.is_empty() {
+            bail!("the server ended before it was ready: {}", child.wait()?);
+        }
+        Ok(Keel { child, address })
+    }
+}
+
+/// A port of the loopback address that was free a moment ago.
+///
+/// # Errors
+/// When there is none.
+pub fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
 /// A `keel serve` of our own on a free loopback port. Killed when dropped; its directory stays with the caller.
 pub struct Keel {
     child: Child,
@@ -91,32 +168,7 @@ impl Keel {
     /// # Errors
     /// When it does not become ready.
     pub fn start(binary: &Path, data: &Path, more: &[&str]) -> Result<Keel> {
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let address = Address {
-            address: format!("127.0.0.1:{port}"),
-            user: "sa".into(),
-            password: "Bench-mark-2026".into(),
-            database: "tpcc".into(),
-            encrypt: false,
-        };
-        let mut child = Command::new(binary)
-            .arg("serve")
-            .arg("--data")
-            .arg(data)
-            .args(["--listen", &address.address])
-            .args(more)
-            .env("MSSQL_SA_PASSWORD", &address.password)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .with_context(|| format!("starting {}", binary.display()))?;
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().context("no standard output")?).read_line(&mut line)?;
-        if line.is_empty() {
-            bail!("the server ended before it was ready: {}", child.wait()?);
-        }
-        Ok(Keel { child, address })
+        Launch::new(binary, data, more)?.start()
     }
 
     /// How to reach it.

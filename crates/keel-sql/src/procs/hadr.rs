@@ -1,10 +1,12 @@
-//! Reading one's own writes on a secondary; join tokens.
+//! Reading one's own writes on a secondary; comparing replicas; join tokens.
 
 use super::{Outcome, argument, number, ok, string};
 use crate::errors;
 use crate::hadr::lsn;
+use crate::map::db_error;
 use crate::run::{Argument, Returned, Runner};
 use keel_base::Lsn;
+use keel_node::Isolation;
 use keel_query::SessionInfo as _;
 use keel_types::{Length, SqlError, SqlType, Value};
 use std::time::{Duration, Instant};
@@ -75,5 +77,41 @@ pub(super) fn sp_keel_join(runner: &mut Runner<'_>, args: &[Argument]) -> Outcom
     crate::hadr::build::tcp_url(&url).ok_or_else(|| crate::hadr::errors::bad_endpoint_url(&url))?;
     let hadr = runner.info.engine.hadr().cloned().ok_or_else(crate::hadr::errors::feature_off)?;
     hadr.use_invitation(&string(args, "token", 0).unwrap_or_default(), &url)?;
+    ok()
+}
+
+/// `sp_keel_checksum`: a result set with a checksum of the rows of every table and index of the current database, all of one
+/// snapshot. Replicas at the same position give the same. `checksum` does not depend on checkpoints or on how rows are kept.
+/// Reads everything.
+pub(super) fn sp_keel_checksum(runner: &mut Runner<'_>, _args: &[Argument]) -> Outcome {
+    runner.sysadmin()?;
+    let entry = runner.info.current_database();
+    let mut txn = entry.store.begin(Isolation::Snapshot);
+    let view = txn.statement_snapshot();
+    let sums = entry.store.logical_checksum(&view).map_err(|e| db_error(e, &entry.name()))?;
+    let picture = entry.picture();
+    let index_of = |tree| {
+        let indexes = picture.tables().flat_map(|t| t.indexes.iter().map(move |i| (t, i)));
+        indexes.into_iter().find(|(_, index)| index.tree == tree)
+    };
+    let rows: Vec<Vec<Value>> = sums
+        .into_iter()
+        .map(|(tree, sum)| {
+            let (table, index) = match index_of(tree) {
+                Some((table, index)) => (Value::str(&table.name), Value::Int(index.index_id.into())),
+                None => (Value::Null, Value::Null),
+            };
+            let count = Value::Int(i64::try_from(sum.rows).unwrap_or(i64::MAX));
+            vec![table, index, Value::Int(tree.0.into()), count, Value::Int(sum.sum.cast_signed())]
+        })
+        .collect();
+    let columns = [
+        ("table_name", SqlType::NVarChar(Length::Limited(128))),
+        ("index_id", SqlType::Int),
+        ("tree_id", SqlType::BigInt),
+        ("row_count", SqlType::BigInt),
+        ("checksum", SqlType::BigInt),
+    ];
+    runner.result_set(&columns, &rows)?;
     ok()
 }

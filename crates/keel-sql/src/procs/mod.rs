@@ -59,6 +59,7 @@ pub static ALL: &[Procedure] = &[
     p("sp_rename", server::sp_rename),
     p("sp_keel_invite", hadr::sp_keel_invite),
     p("sp_keel_join", hadr::sp_keel_join),
+    p("sp_keel_checksum", hadr::sp_keel_checksum),
     p("sp_keel_wait_for_lsn", hadr::sp_keel_wait_for_lsn),
     p("sp_recompile", server::nothing),
     p("sp_addmessage", server::sp_addmessage),

@@ -1,0 +1,338 @@
+//! What synchronous secondaries cost: throughput and processor time per transaction stand-alone, with one and with two, at
+//! several numbers of clients, in one run.
+//!
+//! The primary has the machine's first core to itself; secondaries and driver share the others. What a figure is worth is
+//! shown beside it: where the primary's core was not busy, the secondaries or the driver were the limit, and the
+//! throughput says little about the primary. Processor time per transaction does not depend on that.
+
+use crate::fleet::{Fleet, Mode};
+use crate::process::{cores, on_core, processor_time, stay_from_core, waits};
+use crate::target::Server;
+use crate::tpcc;
+use anyhow::{Context, Result, anyhow};
+use keel_workload::hist::Histogram;
+use keel_workload::tpcc::run::Terminal;
+use keel_workload::{Connection, Dialect};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+/// What the clients do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workload {
+    /// TPROC-C's mix: half of the work is reading.
+    Tpcc,
+    /// One row of a hundred bytes by a prepared statement: as little work per commit as SQL allows.
+    Insert,
+}
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Data, seed, warm-up and measured time; its number of clients is not used.
+    pub load: tpcc::Settings,
+    /// Numbers of clients.
+    pub clients: Vec<u64>,
+    /// What they do.
+    pub workload: Workload,
+    /// Rounds over all of it.
+    pub repeat: usize,
+}
+
+/// One server with secondaries that come and go.
+pub trait Side: Server {
+    /// Adds one synchronous secondary and waits until commits wait for it.
+    ///
+    /// # Errors
+    /// What the servers say.
+    fn add_secondary(&mut self) -> Result<()>;
+    /// Lets all secondaries go.
+    ///
+    /// # Errors
+    /// What the servers say.
+    fn remove_secondaries(&mut self) -> Result<()>;
+    /// Processes of the primary, and of each secondary there is.
+    ///
+    /// # Errors
+    /// When one is gone.
+    fn processes(&self) -> Result<Vec<Vec<u32>>>;
+}
+
+/// Evenkeel's side.
+pub struct Keels {
+    fleet: Fleet,
+    secondaries: usize,
+}
+
+impl Keels {
+    /// Three instances below `dir`; the primary on its core.
+    ///
+    /// # Errors
+    /// When one does not start.
+    pub fn start(binary: &Path, dir: &Path, options: &[&str]) -> Result<Keels> {
+        let mut launches = Fleet::launches(binary, dir, 3, options)?;
+        launches[0].before = on_core(0);
+        Ok(Keels { fleet: Fleet::start(launches, "tpcc")?, secondaries: 0 })
+    }
+}
+
+impl Server for Keels {
+    fn name(&self) -> String {
+        self.fleet.name()
+    }
+
+    fn connect(&self) -> Result<Box<dyn Connection + Send>> {
+        self.fleet.connect()
+    }
+}
+
+impl Side for Keels {
+    fn add_secondary(&mut self) -> Result<()> {
+        if self.secondaries == 0 {
+            self.fleet.create_group()?;
+        }
+        self.secondaries += 1;
+        self.fleet.add_replica(self.secondaries, Mode::Synchronous)?;
+        self.fleet.wait_settled(0, self.secondaries, Mode::Synchronous)
+    }
+
+    fn remove_secondaries(&mut self) -> Result<()> {
+        self.secondaries = 0;
+        self.fleet.drop_group()
+    }
+
+    fn processes(&self) -> Result<Vec<Vec<u32>>> {
+        let pids = self.fleet.pids()?;
+        Ok(pids.into_iter().take(1 + self.secondaries).map(|pid| vec![pid]).collect())
+    }
+}
+
+/// One measurement.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// Transactions a second.
+    pub per_second: f64,
+    /// Processor time per transaction: the primary's, and of all secondaries together; microseconds.
+    pub primary_us: f64,
+    /// See `primary_us`.
+    pub secondaries_us: f64,
+    /// The driver's.
+    pub driver_us: f64,
+    /// Times that a thread of the primary waited, per transaction.
+    pub primary_waits: f64,
+    /// The primary's processor time as a share of one core's.
+    pub primary_busy: f64,
+    /// Latency, microseconds.
+    pub p50_us: u64,
+    /// Latency, microseconds.
+    pub p99_us: u64,
+}
+
+/// All measurements: by number of secondaries (0, 1, 2, and 0 once more), then by number of clients.
+pub struct Outcome {
+    /// Numbers of clients.
+    pub clients: Vec<u64>,
+    /// For each round, the four stages.
+    pub rounds: Vec<Vec<Vec<Figure>>>,
+}
+
+const STAGES: [&str; 4] = ["stand-alone", "one secondary", "two secondaries", "stand-alone again"];
+
+/// Loads, then measures all stages.
+///
+/// # Errors
+/// What the servers say.
+pub fn run(side: &mut dyn Side, settings: &Settings) -> Result<Outcome> {
+    stay_from_core(1)?;
+    match settings.workload {
+        Workload::Tpcc => drop(tpcc::build(&*side, settings.load, 2)?),
+        Workload::Insert => side.connect()?.execute(
+            "CREATE TABLE cost (id int NOT NULL PRIMARY KEY, client int NOT NULL, filler varchar(100) NOT NULL)",
+        )?,
+    }
+    let next = AtomicI64::new(1);
+    let mut rounds = Vec::new();
+    for _ in 0..settings.repeat {
+        let mut stages = Vec::new();
+        for (stage, name) in STAGES.iter().enumerate() {
+            match stage {
+                1 | 2 => side.add_secondary()?,
+                3 => side.remove_secondaries()?,
+                _ => {}
+            }
+            let measured = settings.clients.iter().map(|n| measure(side, settings, *n, &next));
+            stages.push(measured.collect::<Result<Vec<_>>>().with_context(|| (*name).to_owned())?);
+        }
+        rounds.push(stages);
+    }
+    Ok(Outcome { clients: settings.clients.clone(), rounds })
+}
+
+/// What one client does again and again.
+enum Client {
+    Tpcc(Box<Terminal>),
+    Insert(u64, i64),
+}
+
+impl Client {
+    fn new(settings: &Settings, connection: &mut dyn Connection, n: u64, seed: u64) -> Result<Client> {
+        Ok(match settings.workload {
+            Workload::Tpcc => Client::Tpcc(Box::new(Terminal::new(n, settings.load.scale, seed))),
+            Workload::Insert => {
+                let places = match connection.dialect() {
+                    Dialect::TransactSql => "@p1, @p2",
+                    Dialect::Postgres => "$1, $2",
+                };
+                let filler = "a hundred bytes ".repeat(6);
+                let sql = format!("INSERT INTO cost VALUES ({places}, '{filler}')");
+                Client::Insert(connection.prepare(&sql, 2)?, n as i64)
+            }
+        })
+    }
+
+    fn step(&mut self, connection: &mut dyn Connection, next: &AtomicI64) -> Result<()> {
+        match self {
+            Client::Tpcc(terminal) => drop(terminal.step(connection)?),
+            Client::Insert(handle, n) => {
+                drop(connection.run(*handle, &[next.fetch_add(1, Ordering::Relaxed), *n])?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Processor time and waits so far.
+struct Used {
+    primary: Duration,
+    secondaries: Duration,
+    driver: Duration,
+    waits: u64,
+}
+
+fn used(side: &dyn Side) -> Result<Used> {
+    let processes = side.processes()?;
+    // A server of many processes ends some now and then; what they used is not seen any more.
+    let total = |pids: &[u32]| pids.iter().filter_map(|pid| processor_time(*pid).ok()).sum::<Duration>();
+    let (primary, secondaries) = processes.split_first().context("there is a primary")?;
+    Ok(Used {
+        primary: total(primary),
+        secondaries: secondaries.iter().map(|pids| total(pids)).sum(),
+        driver: processor_time(std::process::id())?,
+        waits: primary.iter().map(|pid| waits(*pid)).sum(),
+    })
+}
+
+fn measure(side: &dyn Side, settings: &Settings, clients: u64, next: &AtomicI64) -> Result<Figure> {
+    let (measuring, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+    let seed = settings.load.seed ^ (next.fetch_add(1, Ordering::Relaxed) as u64) << 8;
+    std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..clients)
+            .map(|n| {
+                let (measuring, stop) = (&measuring, &stop);
+                scope.spawn(move || -> Result<Histogram> {
+                    let mut connection = side.connect()?;
+                    let mut client = Client::new(settings, &mut *connection, n, seed)?;
+                    let mut latency = Histogram::default();
+                    while !stop.load(Ordering::Relaxed) {
+                        let started = Instant::now();
+                        client.step(&mut *connection, next)?;
+                        if measuring.load(Ordering::Relaxed) {
+                            latency.record(started.elapsed().as_micros() as u64);
+                        }
+                    }
+                    Ok(latency)
+                })
+            })
+            .collect();
+        std::thread::sleep(settings.load.warm_up);
+        let before = used(side)?;
+        let began = Instant::now();
+        measuring.store(true, Ordering::Relaxed);
+        std::thread::sleep(settings.load.duration);
+        measuring.store(false, Ordering::Relaxed);
+        let seconds = began.elapsed().as_secs_f64();
+        let after = used(side)?;
+        stop.store(true, Ordering::Relaxed);
+        let mut latency = Histogram::default();
+        for handle in handles {
+            latency.merge(&handle.join().map_err(|_| anyhow!("a client panicked"))??);
+        }
+        let done = latency.count().max(1) as f64;
+        let us = |from: Duration, to: Duration| to.saturating_sub(from).as_micros() as f64 / done;
+        Ok(Figure {
+            per_second: latency.count() as f64 / seconds,
+            primary_us: us(before.primary, after.primary),
+            secondaries_us: us(before.secondaries, after.secondaries),
+            driver_us: us(before.driver, after.driver),
+            primary_waits: after.waits.saturating_sub(before.waits) as f64 / done,
+            primary_busy: after.primary.saturating_sub(before.primary).as_secs_f64() / seconds,
+            p50_us: latency.quantile_us(0.5),
+            p99_us: latency.quantile_us(0.99),
+        })
+    })
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+impl Outcome {
+    /// Of one stage and number of clients, over all rounds.
+    fn over_rounds(&self, stage: usize, clients: usize, value: impl Fn(&Figure) -> f64) -> f64 {
+        median(self.rounds.iter().map(|round| value(&round[stage][clients])).collect())
+    }
+
+    /// Of the two stand-alone stages, the mean.
+    fn alone(&self, clients: usize, value: impl Fn(&Figure) -> f64 + Copy) -> f64 {
+        (self.over_rounds(0, clients, value) + self.over_rounds(3, clients, value)) / 2.0
+    }
+
+    /// A table. Ratios are to the mean of the stand-alone stages before and after; how far those two are apart shows what a
+    /// ratio is worth.
+    #[must_use]
+    pub fn report(&self) -> String {
+        let mut out = format!(
+            "{:<18}{:>8}{:>11}{:>7}{:>12}{:>14}{:>11}{:>10}{:>11}{:>14}{:>9}{:>9}\n",
+            "",
+            "clients",
+            "commits/s",
+            "ratio",
+            "primary us",
+            "secondaries us",
+            "extra CPU",
+            "driver us",
+            "waits/txn",
+            "primary's core",
+            "p50 us",
+            "p99 us"
+        );
+        for (c, clients) in self.clients.iter().enumerate() {
+            let alone = self.alone(c, |f| f.per_second);
+            let alone_us = self.alone(c, |f| f.primary_us);
+            for (stage, name) in STAGES.iter().enumerate() {
+                let f = |value: fn(&Figure) -> f64| self.over_rounds(stage, c, value);
+                let us = f(|f| f.primary_us) + f(|f| f.secondaries_us);
+                let _ = writeln!(
+                    out,
+                    "{name:<18}{clients:>8}{:>11.0}{:>7.2}{:>12.1}{:>14.1}{:>10.1}%{:>10.1}{:>11.2}{:>13.0}%{:>9.0}{:>9.0}",
+                    f(|f| f.per_second),
+                    f(|f| f.per_second) / alone,
+                    f(|f| f.primary_us),
+                    f(|f| f.secondaries_us),
+                    (us / alone_us - 1.0) * 100.0,
+                    f(|f| f.driver_us),
+                    f(|f| f.primary_waits),
+                    f(|f| f.primary_busy) * 100.0,
+                    f(|f| f.p50_us as f64),
+                    f(|f| f.p99_us as f64),
+                );
+            }
+        }
+        if cores() < 2 {
+            out += "The machine has one core: the primary shared it with everything else.\n";
+        }
+        out
+    }
+}
