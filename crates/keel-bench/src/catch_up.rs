@@ -93,7 +93,13 @@ pub fn run(binary: &Path, dir: &Path, settings: Settings, more: &[&str]) -> Resu
     let redone_in = processor_time(secondary)?.saturating_sub(before);
     // What the warm-up wrote has to be caught up with too.
     let share = behind.max(log_bytes) as f64 / log_bytes.max(1) as f64;
-    Ok(Outcome { samples, log_bytes: behind.max(log_bytes), made_in: made_in.mul_f64(share), caught_up_in, redone_in })
+    Ok(Outcome {
+        samples,
+        log_bytes: behind.max(log_bytes),
+        made_in: made_in.mul_f64(share),
+        caught_up_in,
+        redone_in,
+    })
 }
 
 /// A queue of the local (1) or the remote copy (0), KB.

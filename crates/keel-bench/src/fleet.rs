@@ -147,6 +147,8 @@ pub fn text(connection: &mut dyn Connection, sql: &str) -> Result<String> {
 pub struct Fleet {
     /// The first is the primary until a failover.
     pub nodes: Vec<Node>,
+    /// SESSION_TIMEOUT of replicas added from now on.
+    pub session_timeout_seconds: u32,
     database: String,
 }
 
@@ -164,7 +166,7 @@ impl Fleet {
             node.start()?;
             nodes.push(node);
         }
-        let fleet = Fleet { nodes, database: database.into() };
+        let fleet = Fleet { nodes, session_timeout_seconds: 10, database: database.into() };
         fleet.introduce()?;
         let mut first = fleet.nodes[0].session("master")?;
         first.execute(&format!("CREATE DATABASE [{database}]"))?;
@@ -206,10 +208,11 @@ impl Fleet {
         let node = &self.nodes[node];
         format!(
             "N'{}' WITH (ENDPOINT_URL = N'{}', AVAILABILITY_MODE = {}, FAILOVER_MODE = MANUAL, SEEDING_MODE = AUTOMATIC, \
-             SECONDARY_ROLE (ALLOW_CONNECTIONS = ALL))",
+             SESSION_TIMEOUT = {}, SECONDARY_ROLE (ALLOW_CONNECTIONS = ALL))",
             node.name,
             node.url(),
-            mode.words()
+            mode.words(),
+            self.session_timeout_seconds
         )
     }
 
@@ -219,8 +222,10 @@ impl Fleet {
     /// What the server says.
     pub fn create_group(&self) -> Result<()> {
         let first = self.replica(0, Mode::Synchronous);
-        self.nodes[0]
-            .run(&format!("CREATE AVAILABILITY GROUP {GROUP} FOR DATABASE [{}] REPLICA ON {first}", self.database))
+        self.nodes[0].run(&format!(
+            "CREATE AVAILABILITY GROUP {GROUP} FOR DATABASE [{}] REPLICA ON {first}",
+            self.database
+        ))
     }
 
     /// Adds an instance to the group; its copy is seeded from then on.

@@ -174,7 +174,8 @@ impl Command {
                 Ok(())
             }
             Command::Soak { minutes, seed, clients } => {
-                let settings = soak::Settings { time: Duration::from_secs_f64(minutes * 60.0), seed, clients };
+                let settings =
+                    soak::Settings { time: Duration::from_secs_f64(minutes * 60.0), seed, clients };
                 let outcome = on_scratch("soak", |dir| soak::run(&keel_binary()?, dir, &settings))?;
                 println!("{}", outcome.report());
                 report(&outcome.violations)
@@ -197,9 +198,8 @@ fn sync_cost(kind: Kind, settings: &sync_cost::Settings, options: &str) -> Resul
 
 fn compression(rate: &str, queue: u64, repeat: usize) -> Result<()> {
     let load = Load { warehouses: 1, shrink: 30, clients: 4, seed: 1 }.settings(0, 0);
-    let drains = on_scratch("compression", |dir| {
-        thin_link::run(&keel_binary()?, dir, load, rate, queue, repeat)
-    })?;
+    let drains =
+        on_scratch("compression", |dir| thin_link::run(&keel_binary()?, dir, load, rate, queue, repeat))?;
     for d in &drains {
         println!(
             "{:<12} queue of {:.1} MB drained in {:.2} s; {:.1} MB crossed the link, {:.0} % less than the log; {:.1} Mb/s of \

@@ -38,7 +38,13 @@ impl Round {
 ///
 /// # Errors
 /// What the servers say.
-pub fn run(binary: &Path, dir: &Path, settings: Settings, rounds: usize, more: &[&str]) -> Result<Vec<Round>> {
+pub fn run(
+    binary: &Path,
+    dir: &Path,
+    settings: Settings,
+    rounds: usize,
+    more: &[&str],
+) -> Result<Vec<Round>> {
     stay_from_core(1)?;
     let mut launches = Fleet::launches(binary, dir, 2, more)?;
     launches[0].before = on_core(0);
@@ -68,7 +74,8 @@ fn one(fleet: &Fleet, settings: Settings, seed: u64) -> Result<Round> {
             std::thread::sleep(LOOK_EVERY);
         }
         let (began, before_seeding) = (Instant::now(), load.done());
-        while seen.of_newest("CASE internal_state_desc WHEN 'ReadingAndSendingData' THEN 1 ELSE 0 END")? == 1 {
+        while seen.of_newest("CASE internal_state_desc WHEN 'ReadingAndSendingData' THEN 1 ELSE 0 END")? == 1
+        {
             std::thread::sleep(LOOK_EVERY);
         }
         let (seconds, done) = (began.elapsed().as_secs_f64(), load.done() - before_seeding);

@@ -274,7 +274,8 @@ impl Conductor<'_> {
             }
             Fault::KillPrimary => {
                 fleet.nodes[primary].kill();
-                fleet.nodes[secondary].run("ALTER AVAILABILITY GROUP bench FORCE_FAILOVER_ALLOW_DATA_LOSS")?;
+                fleet.nodes[secondary]
+                    .run("ALTER AVAILABILITY GROUP bench FORCE_FAILOVER_ALLOW_DATA_LOSS")?;
                 fleet.nodes[primary].start()?;
                 until("the failover is done", || Ok(self.primary().is_ok_and(|at| at == secondary)))
             }
@@ -292,7 +293,8 @@ impl Conductor<'_> {
                 }
             }
             let Ok(primary) = self.primary() else { return Ok(false) };
-            let synchronized = "SELECT COUNT(*) FROM sys.dm_hadr_database_replica_states WHERE synchronization_state = 2";
+            let synchronized =
+                "SELECT COUNT(*) FROM sys.dm_hadr_database_replica_states WHERE synchronization_state = 2";
             Ok(self.fleet.nodes[primary].number(synchronized).is_ok_and(|n| n == Some(REPLICAS as i64)))
         })
     }

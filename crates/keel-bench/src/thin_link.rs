@@ -80,6 +80,14 @@ impl Namespace {
         Ok(())
     }
 
+    /// Cuts the way in, or mends it.
+    ///
+    /// # Errors
+    /// When the interface is gone.
+    pub fn cut(&self, cut: bool) -> Result<()> {
+        command(&["ip", "link", "set", &self.near, if cut { "down" } else { "up" }]).map(|_| ())
+    }
+
     /// Bytes that went in so far.
     ///
     /// # Errors
