@@ -1,6 +1,6 @@
 //! What goes into the machine: [`Event`], and among them the operator's [`Command`]s.
 
-use crate::config::{GroupConfig, GroupDatabase, GroupOptions, Listener, Replica, ReplicaOptions};
+use crate::config::{ClusterType, GroupConfig, GroupDatabase, GroupOptions, Listener, Replica, ReplicaOptions};
 use crate::ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, ReplicaId, SessionId};
 use crate::message::Msg;
 use keel_base::{Epoch, Lsn};
@@ -270,6 +270,8 @@ pub enum Command {
     Join {
         /// Name of the group.
         name: String,
+        /// WITH (CLUSTER_TYPE = …): what the group must be of; `None` for anything.
+        cluster_type: Option<ClusterType>,
     },
     /// ADD REPLICA ON.
     AddReplica {
@@ -435,6 +437,9 @@ pub enum CommandError {
     /// 47106: no configuration arrived in time.
     #[error("the configuration of the group could not be had in time")]
     JoinTimedOut,
+    /// 47100: the group is of another CLUSTER_TYPE than the JOIN said.
+    #[error("the group is of another cluster type")]
+    ClusterTypeMismatch,
     /// 41158: this instance was removed or never added.
     #[error("the local instance is not a replica of the group")]
     NotAMember,

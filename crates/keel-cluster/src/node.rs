@@ -114,6 +114,7 @@ impl Cx<'_> {
 
 struct PendingJoin {
     name: String,
+    cluster_type: Option<ClusterType>,
     command: CommandId,
     deadline: Duration,
 }
@@ -474,6 +475,7 @@ impl Node {
         if mine.joined() || self.groups.get(&config.id).is_some_and(|g| g.exists()) {
             return;
         }
+        self.refuse_other_types(&config, out);
         let asked = self.joins.iter().any(|j| j.name.eq_ignore_ascii_case(&config.name));
         if asked {
             out.push(Action::Send { peer, msg: Msg::Join { group: config.id, replica: mine.id } });
@@ -534,7 +536,7 @@ impl Node {
     fn command(&mut self, id: CommandId, command: Command, out: &mut Vec<Action>) {
         match command {
             Command::CreateGroup { config, log_epoch } => self.create_group(id, *config, log_epoch, out),
-            Command::Join { name } => self.join(id, name, out),
+            Command::Join { name, cluster_type } => self.join(id, name, cluster_type, out),
             Command::FormCluster { .. }
             | Command::AddMember { .. }
             | Command::RemoveMember { .. }
@@ -623,7 +625,13 @@ impl Node {
         out.push(Action::Reply { command: id, result: Err(error) });
     }
 
-    fn join(&mut self, id: CommandId, name: String, out: &mut Vec<Action>) {
+    fn join(
+        &mut self,
+        id: CommandId,
+        name: String,
+        cluster_type: Option<ClusterType>,
+        out: &mut Vec<Action>,
+    ) {
         let member =
             self.groups.iter().find(|(_, g)| g.config.name.eq_ignore_ascii_case(&name) && !g.config.dropped);
         if let Some((group, _)) = member {
@@ -642,9 +650,26 @@ impl Node {
         if let Some((group, (peer, config))) = offered
             && let Some(mine) = config.replica_named(&self.me.server_name)
         {
+            if cluster_type.is_some_and(|wanted| wanted != config.options.cluster_type) {
+                out.push(Action::Reply { command: id, result: Err(CommandError::ClusterTypeMismatch) });
+                return;
+            }
             out.push(Action::Send { peer: *peer, msg: Msg::Join { group: *group, replica: mine.id } });
         }
-        self.joins.push(PendingJoin { name, command: id, deadline: self.now + JOIN_WAIT_MAX });
+        self.joins.push(PendingJoin { name, cluster_type, command: id, deadline: self.now + JOIN_WAIT_MAX });
+    }
+
+    /// Answers those who wait for a group that turns out to be of another type than they said.
+    fn refuse_other_types(&mut self, config: &GroupConfig, out: &mut Vec<Action>) {
+        self.joins.retain(|join| {
+            let fits = !join.name.eq_ignore_ascii_case(&config.name)
+                || join.cluster_type.is_none_or(|wanted| wanted == config.options.cluster_type);
+            if !fits {
+                let result = Err(CommandError::ClusterTypeMismatch);
+                out.push(Action::Reply { command: join.command, result });
+            }
+            fits
+        });
     }
 
     fn expire_peers(&mut self, out: &mut Vec<Action>) {

@@ -59,7 +59,7 @@ impl Pair {
         config.databases.push(GroupDatabase::new(DATABASE, "db", 7));
         pair.command(0, 1, Command::CreateGroup { config: Box::new(config), log_epoch: Epoch(1) });
         pair.event(0, Event::DatabaseOpened { database: DATABASE, facts: pair.facts(0) });
-        pair.command(1, 2, Command::Join { name: "ag".into() });
+        pair.command(1, 2, Command::Join { name: "ag".into(), cluster_type: None });
         pair
     }
 
@@ -239,6 +239,22 @@ fn required_secondaries_hold_commits_up_and_say_so() {
     pair.pass(1);
     assert_eq!(pair.answer(9), Some(Ok(())));
     assert_eq!(pair.agreed(), 10);
+}
+
+#[test]
+fn a_join_that_names_another_type_is_refused() {
+    let mut pair = Pair::new(0);
+    let other = Command::Join { name: "ag".into(), cluster_type: Some(ClusterType::External) };
+    pair.command(1, 3, other);
+    pair.connect();
+    let reply = |pair: &Pair, id: u64| {
+        pair.done.iter().find_map(|(i, action)| match action {
+            Action::Reply { command: CommandId(c), result } if *i == 1 && *c == id => Some(*result),
+            _ => None,
+        })
+    };
+    assert_eq!(reply(&pair, 2), Some(Ok(())), "this one named no type");
+    assert_eq!(reply(&pair, 3), Some(Err(CommandError::ClusterTypeMismatch)));
 }
 
 #[test]

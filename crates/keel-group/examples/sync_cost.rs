@@ -134,7 +134,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     a.groups.command(Command::CreateGroup { config: Box::new(config), log_epoch: log.epoch() }, WAIT)?;
     let mut rows = vec![("stand-alone", alone, alone)];
     for (joiner, name) in [(b, "one secondary"), (c, "two secondaries")] {
-        joiner.groups.command(Command::Join { name: "cost".into() }, WAIT)?;
+        joiner.groups.command(Command::Join { name: "cost".into(), cluster_type: None }, WAIT)?;
         joiner.groups.command(Command::AllowCreate { group: GROUP, allowed: true }, WAIT)?;
         while synchronized(a) < rows.len() {
             thread::sleep(Duration::from_millis(10));

@@ -171,6 +171,8 @@ impl Shared {
         }
         copy.add_target(&peer);
         peer.bell.ring();
+        self.compression_due.store(true, Ordering::Release);
+        self.bells.keeper.ring();
     }
 
     fn stop_sending(self: &Arc<Self>, peer: InstanceId, database: GroupDatabaseId) {

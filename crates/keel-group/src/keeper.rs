@@ -65,6 +65,9 @@ impl Shared {
             self.bind();
             self.dial();
             self.watch_copies();
+            if self.compression_due.swap(false, Ordering::AcqRel) {
+                self.settle_compression();
+            }
             let now = self.now();
             if now >= retained + RETAIN_EVERY {
                 retained = now;

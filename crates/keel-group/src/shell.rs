@@ -52,7 +52,7 @@ pub struct Compression {
     pub asynchronous: bool,
     /// For synchronous replicas: off unless trace flag 9592 is set.
     pub synchronous: bool,
-    /// For seeding: on unless it is turned off; the product's needs trace flag 9567.
+    /// For seeding: on unless trace flag 1462 is set; 9567 keeps it on even then.
     pub seeding: bool,
 }
 
@@ -95,6 +95,8 @@ pub(crate) struct Shared {
     pub(crate) asked: Asked,
     pub(crate) seedings: Seedings,
     pub(crate) compression: RwLock<Compression>,
+    /// A lane was opened, and does not know yet whether to compress.
+    pub(crate) compression_due: AtomicBool,
     pub(crate) bells: Bells,
     pub(crate) stopping: AtomicBool,
     pub(crate) threads: AtomicUsize,
@@ -167,6 +169,7 @@ impl Shared {
             asked: Asked::default(),
             seedings: Seedings::default(),
             compression: RwLock::new(Compression::default()),
+            compression_due: AtomicBool::new(false),
             bells: Bells::default(),
             stopping: AtomicBool::new(false),
             threads: AtomicUsize::new(0),

@@ -59,7 +59,7 @@ impl World {
             self.at(0, 0, What::Tell(Box::new(event)));
         }
         for i in 1..self.plan.instances {
-            self.order(i, Command::Join { name: group_name() });
+            self.order(i, Command::Join { name: group_name(), cluster_type: None });
         }
     }
 
@@ -240,7 +240,7 @@ impl World {
                 let replica =
                     Replica::new(replica_id(i, self.commands + 1), name(i), options(i, self.plan.cluster));
                 self.order(leader, Command::AddReplica { group: GROUP, replica: Box::new(replica) });
-                self.order(i, Command::Join { name: group_name() });
+                self.order(i, Command::Join { name: group_name(), cluster_type: None });
             }
             // A removal that crosses a forced failover leaves the database in the group and out of it at once.
             Op::RemoveDatabase(d) if !self.plan.force => {

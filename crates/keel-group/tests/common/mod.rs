@@ -285,7 +285,7 @@ impl Cluster {
         config.databases.push(GroupDatabase::new(DATABASE, DB, log.log_id()));
         cluster.nodes[0].command(Command::CreateGroup { config: Box::new(config), log_epoch: log.epoch() });
         for node in &cluster.nodes[1..] {
-            node.command(Command::Join { name: "sales".into() });
+            node.command(Command::Join { name: "sales".into(), cluster_type: None });
             node.command(Command::AllowCreate { group: GROUP, allowed: true });
         }
     }

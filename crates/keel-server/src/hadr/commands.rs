@@ -122,8 +122,9 @@ impl Replication {
     }
 
     fn alter_group(&self, group: &str, change: GroupChange) -> Result<()> {
-        if let GroupChange::Join { .. } = change {
-            return self.give(Command::Join { name: group.to_owned() }, About::group(group));
+        if let GroupChange::Join { cluster_type } = change {
+            let cluster_type = Some(convert::to_cluster_type(cluster_type));
+            return self.give(Command::Join { name: group.to_owned(), cluster_type }, About::group(group));
         }
         let config = self.config(group)?;
         let (id, about) = (config.id, About::group(group));
@@ -278,6 +279,7 @@ fn refusal(failure: &CommandFailure, about: About<'_>) -> Box<SqlError> {
         CommandError::NoSuchDatabase => errors::database_not_in_group(database, group),
         CommandError::NotSynchronized | CommandError::NotSynchronousMode => errors::not_ready(group),
         CommandError::PrimaryNotConnected => errors::primary_not_active(),
+        CommandError::ClusterTypeMismatch => errors::cluster_type_mismatch(group),
         CommandError::JoinTimedOut => errors::join_timeout(group),
         CommandError::NotAMember => errors::no_group_to_join(group),
         CommandError::Busy => errors::failover_pending(group),

@@ -38,10 +38,12 @@ use crate::listener::Doors;
 use host::ServerHost;
 use samples::Samples;
 
-/// Trace flag: blocks for asynchronous replicas are not compressed.
+/// Trace flag: blocks for asynchronous replicas, and seedings, are not compressed.
 const TRACE_NO_COMPRESSION: i32 = 1462;
 /// Trace flag: blocks for synchronous replicas are compressed.
 const TRACE_COMPRESS_SYNCHRONOUS: i32 = 9592;
+/// Trace flag: seedings are compressed even so.
+const TRACE_COMPRESS_SEEDING: i32 = 9567;
 
 /// See the module's chapter.
 pub struct Replication {
@@ -231,7 +233,7 @@ impl Hadr for Replication {
         self.groups.set_compression(Compression {
             asynchronous: !flags.contains(&TRACE_NO_COMPRESSION),
             synchronous: flags.contains(&TRACE_COMPRESS_SYNCHRONOUS),
-            ..Compression::default()
+            seeding: !flags.contains(&TRACE_NO_COMPRESSION) || flags.contains(&TRACE_COMPRESS_SEEDING),
         });
     }
 

@@ -1,4 +1,5 @@
-//! What a picture of the groups cannot say by itself: rates, and how far behind in time a copy is. One thread looks once a second; it is the same one whatever the number of databases.
+//! What a picture of the groups cannot say by itself: rates, when a copy moved last, and how far behind in time it is. One
+//! thread looks four times a second; it is the same one whatever the number of databases.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
@@ -11,9 +12,11 @@ use parking_lot::{Condvar, Mutex};
 use time::OffsetDateTime;
 
 /// Time between two looks.
-const PERIOD: Duration = Duration::from_secs(1);
-/// Samples of a log's end that are kept: lags up to so many seconds are known.
-const LINE_MAX: usize = 600;
+const PERIOD: Duration = Duration::from_millis(250);
+/// Rates are over at least this long, nanoseconds.
+const RATE_NANOS_MIN: i128 = 1_000_000_000;
+/// Samples of a log's end that are kept: lags up to a quarter of so many seconds are known.
+const LINE_MAX: usize = 2400;
 
 /// What was seen, and until when the thread runs.
 #[derive(Default)]
@@ -33,10 +36,30 @@ struct Inner {
 /// How a copy moves.
 #[derive(Clone, Copy, Debug, Default)]
 struct Movement {
-    seen: i128,
-    hardened: u64,
-    applied: u64,
+    /// The rates' last look.
+    rated: i128,
+    rated_at: Places,
     rates: Rates,
+    places: Places,
+    times: Times,
+}
+
+/// Where a copy is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Places {
+    pub(super) sent: u64,
+    pub(super) received: u64,
+    pub(super) hardened: u64,
+    pub(super) applied: u64,
+}
+
+/// When each of its places was seen to change last, nanoseconds since 1970; `None` before it did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Times {
+    pub(super) sent: Option<i128>,
+    pub(super) received: Option<i128>,
+    pub(super) hardened: Option<i128>,
+    pub(super) applied: Option<i128>,
 }
 
 /// Bytes per second, over the last second in which something moved.
@@ -85,9 +108,18 @@ impl Samples {
         for g in &state.groups {
             for d in &g.databases {
                 inner.line(d.database, d.agreed.0, now);
-                inner.moved((d.database, g.me), d.hardened.0, d.applied.0, now);
+                let local = state.copies.iter().find(|copy| copy.database == d.database);
+                let received = local.map_or(d.hardened.0, |copy| copy.appended.0);
+                let own = Places { sent: 0, received, hardened: d.hardened.0, applied: d.applied.0 };
+                inner.moved((d.database, g.me), own, now);
                 for c in &d.copies {
-                    inner.moved((d.database, c.replica), c.positions.hardened.0, c.positions.applied.0, now);
+                    let instance = g.config.replica(c.replica).and_then(|r| r.instance);
+                    let sending = local.and_then(|copy| copy.sending.iter().find(|s| Some(s.peer) == instance));
+                    let p = c.positions;
+                    let sent = sending.map_or(p.received, |s| s.sent).0;
+                    let (hardened, applied) = (p.hardened.0, p.applied.0);
+                    let places = Places { sent, received: p.received.0, hardened, applied };
+                    inner.moved((d.database, c.replica), places, now);
                 }
             }
         }
@@ -96,6 +128,20 @@ impl Samples {
     /// How fast a copy moves.
     pub(super) fn rates(&self, database: GroupDatabaseId, replica: ReplicaId) -> Rates {
         self.inner.lock().copies.get(&(database, replica)).map(|m| m.rates).unwrap_or_default()
+    }
+
+    /// When a copy moved last.
+    pub(super) fn times(&self, database: GroupDatabaseId, replica: ReplicaId) -> Times {
+        self.inner.lock().copies.get(&(database, replica)).map(|m| m.times).unwrap_or_default()
+    }
+
+    /// When a database's commits had come as far as `position`; nanoseconds since 1970. `None` when that is too long ago.
+    pub(super) fn committed_at(&self, database: GroupDatabaseId, position: u64) -> Option<i128> {
+        let inner = self.inner.lock();
+        let line = inner.lines.get(&database)?;
+        let reached = line.iter().find(|(_, end)| *end >= position)?;
+        let known = line.front().is_some_and(|(_, end)| *end <= position);
+        known.then_some(reached.0)
     }
 
     /// Seconds between now and when the log ended where a copy is; 0 when it is at the end.
@@ -122,20 +168,35 @@ impl Inner {
         }
     }
 
-    fn moved(&mut self, copy: (GroupDatabaseId, ReplicaId), hardened: u64, applied: u64, now: i128) {
+    fn moved(&mut self, copy: (GroupDatabaseId, ReplicaId), places: Places, now: i128) {
         let movement = self.copies.entry(copy).or_default();
-        let nanos = now - movement.seen;
-        if movement.seen > 0 {
-            let (sent, redone) =
-                (hardened.saturating_sub(movement.hardened), applied.saturating_sub(movement.applied));
-            if sent > 0 {
-                movement.rates.send = rate(sent, nanos);
-            }
-            if redone > 0 {
-                movement.rates.redo = rate(redone, nanos);
+        let (before, times) = (movement.places, &mut movement.times);
+        for (was, is, time) in [
+            (before.sent, places.sent, &mut times.sent),
+            (before.received, places.received, &mut times.received),
+            (before.hardened, places.hardened, &mut times.hardened),
+            (before.applied, places.applied, &mut times.applied),
+        ] {
+            if was != is {
+                *time = Some(now);
             }
         }
-        *movement = Movement { seen: now, hardened, applied, rates: movement.rates };
+        movement.places = places;
+        let nanos = now - movement.rated;
+        if nanos < RATE_NANOS_MIN {
+            return;
+        }
+        let from = movement.rated_at;
+        let sent = places.hardened.saturating_sub(from.hardened);
+        let redone = places.applied.saturating_sub(from.applied);
+        let first = movement.rated == 0;
+        (movement.rated, movement.rated_at) = (now, places);
+        if sent > 0 && !first {
+            movement.rates.send = rate(sent, nanos);
+        }
+        if redone > 0 && !first {
+            movement.rates.redo = rate(redone, nanos);
+        }
     }
 }
 
@@ -150,10 +211,17 @@ mod tests {
         let samples = Samples::default();
         let second = 1_000_000_000;
         for (at, hardened, applied) in [(1, 100, 0), (2, 1100, 500), (3, 1100, 1100), (4, 1100, 1100)] {
-            samples.inner.lock().moved((d, r), hardened, applied, at * second);
+            let places = Places { sent: 0, received: hardened, hardened, applied };
+            samples.inner.lock().moved((d, r), places, at * second);
         }
         assert_eq!(samples.rates(d, r), Rates { send: 1000, redo: 600 });
+        let times = samples.times(d, r);
+        assert_eq!((times.sent, times.received), (None, Some(2 * second)));
+        assert_eq!((times.hardened, times.applied), (Some(2 * second), Some(3 * second)));
         samples.inner.lock().line(d, 500, 1);
+        assert_eq!(samples.committed_at(d, 500), Some(1));
+        assert_eq!(samples.committed_at(d, 400), None, "that was before anybody looked");
+        assert_eq!(samples.committed_at(d, 600), None, "that has not been seen yet");
         assert_eq!(samples.lag_seconds(d, 500, 500), Some(0));
         assert!(samples.lag_seconds(d, 400, 500) > Some(0), "it has not reached what was there in 1970");
     }

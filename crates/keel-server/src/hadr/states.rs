@@ -163,7 +163,9 @@ impl Picture<'_> {
     fn local_copy(&self, g: &GroupStatus, d: &DatabaseStatus) -> DatabaseReplicaState {
         let copy = self.copy(d.database);
         let primary = g.role == RoleStatus::Primary;
-        let at = |lsn: keel_base::Lsn| Some((lsn.0, None));
+        let times = self.samples.times(d.database, g.me);
+        let at = |lsn: keel_base::Lsn, time: Option<i128>| Some((lsn.0, time.map(local_ticks)));
+        let committed = |lsn: keel_base::Lsn| at(lsn, self.samples.committed_at(d.database, lsn.0));
         let truncated = copy.map(|c| c.truncated.0);
         let appended = copy.map_or(d.hardened, |c| c.appended);
         // Without a commit that waits for others there is nothing that could be failed over without.
@@ -183,12 +185,12 @@ impl Picture<'_> {
                 recovery: primary.then_some(d.epoch_start.0),
                 truncation: truncated,
                 sent: None,
-                received: if primary { None } else { at(appended) },
-                hardened: at(d.hardened),
-                redone: if primary { None } else { at(d.applied) },
+                received: if primary { None } else { at(appended, times.received) },
+                hardened: at(d.hardened, times.hardened),
+                redone: if primary { None } else { at(d.applied, times.applied) },
                 end_of_log: Some(appended.0),
-                last_commit: at(if primary { d.agreed } else { d.applied }),
-                agreed: at(d.agreed),
+                last_commit: committed(if primary { d.agreed } else { d.applied }),
+                agreed: committed(d.agreed),
             },
             send_queue_bytes: 0,
             send_rate_bytes: rates.send,
@@ -212,7 +214,9 @@ impl Picture<'_> {
         let rates = self.samples.rates(d.database, r.id);
         let copy = self.copy(d.database);
         let sending = copy.and_then(|copy| copy.sending.iter().find(|s| Some(s.peer) == instance));
-        let at = |lsn: keel_base::Lsn| Some((lsn.0, None));
+        let times = self.samples.times(d.database, r.id);
+        let at = |lsn: keel_base::Lsn, time: Option<i128>| Some((lsn.0, time.map(local_ticks)));
+        let committed = |lsn: keel_base::Lsn| at(lsn, self.samples.committed_at(d.database, lsn.0));
         let appended = copy.map_or(d.hardened, |c| c.appended);
         let sent = sending.map(|s| s.sent);
         let p = c.positions;
@@ -228,13 +232,13 @@ impl Picture<'_> {
             positions: Positions {
                 recovery: Some(d.epoch_start.0),
                 truncation: None,
-                sent: sent.and_then(at),
-                received: at(p.received),
-                hardened: at(p.hardened),
-                redone: at(p.applied),
+                sent: sent.and_then(|sent| at(sent, times.sent)),
+                received: at(p.received, times.received),
+                hardened: at(p.hardened, times.hardened),
+                redone: at(p.applied, times.applied),
                 end_of_log: Some(p.received.0),
-                last_commit: at(p.applied),
-                agreed: at(d.agreed),
+                last_commit: committed(p.applied),
+                agreed: committed(d.agreed),
             },
             send_queue_bytes: appended.0.saturating_sub(sent.unwrap_or(p.received).0),
             send_rate_bytes: rates.send,

@@ -389,7 +389,8 @@ impl Runner<'_> {
             }
             self.info.engine.put_login(login)?;
         }
-        Ok(())
+        // Who may connect is the replication side's to know.
+        if matches!(on, SecurableRef::Endpoint(_)) { self.endpoint_changed() } else { Ok(()) }
     }
 
     pub(super) fn alter_authorization(&mut self, a: &ast::AlterAuthorization) -> Result<()> {

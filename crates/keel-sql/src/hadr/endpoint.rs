@@ -18,7 +18,7 @@ impl Runner<'_> {
     }
 
     /// Tells the replication side what the endpoint and its certificates are now.
-    pub(super) fn endpoint_changed(&self) -> Result<()> {
+    pub(crate) fn endpoint_changed(&self) -> Result<()> {
         let Some(hadr) = self.info.engine.hadr() else { return Ok(()) };
         let command = match self.info.engine.endpoint_spec()? {
             Some(spec) => HadrCommand::SetEndpoint(Box::new(spec)),

@@ -1,8 +1,8 @@
 //! What master keeps for availability groups: endpoints, certificates, the master key.
 
 use super::config::{EndpointAddress, EndpointRole, EndpointSpec, EndpointState};
-use crate::catalog::{fold, object_class};
-use crate::engine::Engine;
+use crate::catalog::{PermissionState, SecurableRef, fold, object_class};
+use crate::engine::{Engine, MASTER};
 use keel_types::error::Result;
 use serde::{Deserialize, Serialize};
 
@@ -88,9 +88,40 @@ impl Engine {
         Ok(endpoint)
     }
 
-    /// DROP ENDPOINT
+    /// DROP ENDPOINT, with everything granted on it: the next endpoint may get its number.
     pub fn drop_endpoint(&self, id: i32) -> Result<()> {
+        for mut login in self.logins()? {
+            let before = login.permissions.len();
+            login.permissions.retain(|p| p.on != SecurableRef::Endpoint(id));
+            if login.permissions.len() != before {
+                self.put_login(login)?;
+            }
+        }
         self.put_master_row::<StoredEndpoint>(object_class::ENDPOINT, id, None)
+    }
+
+    /// Whether who shows this certificate may connect to the endpoint: its owner is dbo of master, or a user whose login has
+    /// CONNECT there.
+    fn may_connect(&self, certificate: &StoredCertificate, endpoint: &StoredEndpoint) -> Result<bool> {
+        if certificate.owner.is_empty() || fold(&certificate.owner) == "dbo" {
+            return Ok(true);
+        }
+        let master = self.database_by_id(MASTER).expect("master is always open");
+        let picture = master.picture();
+        let Some(sid) = picture.principal_named(&certificate.owner).and_then(|user| user.sid.clone()) else {
+            return Ok(false);
+        };
+        let Some(login) = self.logins()?.into_iter().find(|l| l.sid == sid && !l.disabled) else {
+            return Ok(false);
+        };
+        let on = SecurableRef::Endpoint(endpoint.id);
+        let has = |name: &str, on: SecurableRef, denied: bool| {
+            let mut permissions = login.permissions.iter();
+            permissions.any(|p| p.on == on && p.name == name && (p.state == PermissionState::Deny) == denied)
+        };
+        let controls = has("CONTROL SERVER", SecurableRef::Server, false) || has("CONTROL", on, false);
+        let granted = controls || has("CONNECT", on, false) || login.principal_id == endpoint.owner;
+        Ok(login.sysadmin || granted && !has("CONNECT", on, true))
     }
 
     /// Certificates of master.
@@ -128,10 +159,16 @@ impl Engine {
     }
 
     /// The endpoint with its certificates, as the replication side needs it; `None` without one. Called at start-up and
-    /// after every change of an endpoint or a certificate.
+    /// after every change of an endpoint, a certificate, or a permission on an endpoint.
     pub fn endpoint_spec(&self) -> Result<Option<EndpointSpec>> {
         let Some(endpoint) = self.endpoints()?.pop() else { return Ok(None) };
         let certificates = self.certificates()?;
+        let mut trusted = Vec::new();
+        for certificate in &certificates {
+            if self.may_connect(certificate, &endpoint)? {
+                trusted.push(certificate.certificate.clone());
+            }
+        }
         let named = endpoint.authentication.iter().find_map(|m| match m {
             Method::Certificate(name) => certificates.iter().find(|c| fold(&c.name) == fold(name)),
             Method::Windows(_) => None,
@@ -143,11 +180,7 @@ impl Engine {
             port: endpoint.port,
             address: endpoint.address,
             role: endpoint.role,
-            trusted: if named.is_some() {
-                certificates.into_iter().map(|c| c.certificate).collect()
-            } else {
-                Vec::new()
-            },
+            trusted: if named.is_some() { trusted } else { Vec::new() },
             identity,
         }))
     }
