@@ -60,7 +60,7 @@ pub enum Command {
         #[arg(long, default_value_t = 1)]
         seed: u64,
         /// More options for `keel serve`, separated by spaces.
-        #[arg(long, default_value = "--max-server-memory 2048")]
+        #[arg(long, allow_hyphen_values = true, default_value = "--max-server-memory 2048")]
         serve_options: String,
     },
     /// The recovery queue of a secondary under full load, and how fast a suspended one catches up.
@@ -74,7 +74,7 @@ pub enum Command {
         #[arg(long)]
         csv: Option<PathBuf>,
         /// More options for `keel serve`, separated by spaces.
-        #[arg(long, default_value = "--max-server-memory 4096")]
+        #[arg(long, allow_hyphen_values = true, default_value = "--max-server-memory 4096")]
         serve_options: String,
     },
     /// Drain time and bytes of a send queue over a thin link, with and without compression. As root.
@@ -100,7 +100,7 @@ pub enum Command {
         #[arg(long, default_value_t = 3)]
         repeat: usize,
         /// More options for `keel serve`, separated by spaces.
-        #[arg(long, default_value = "--max-server-memory 4096")]
+        #[arg(long, allow_hyphen_values = true, default_value = "--max-server-memory 4096")]
         serve_options: String,
     },
     /// A group of three under mixed load while replicas are killed, stopped, suspended and failed over: no acknowledged commit

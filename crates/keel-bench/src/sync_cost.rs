@@ -294,7 +294,7 @@ impl Outcome {
     #[must_use]
     pub fn report(&self) -> String {
         let mut out = format!(
-            "{:<18}{:>8}{:>11}{:>7}{:>12}{:>14}{:>11}{:>10}{:>11}{:>14}{:>9}{:>9}\n",
+            "{:<18}{:>8}{:>11}{:>7}{:>12}{:>15}{:>11}{:>11}{:>11}{:>15}{:>9}{:>9}\n",
             "",
             "clients",
             "commits/s",
@@ -316,7 +316,7 @@ impl Outcome {
                 let us = f(|f| f.primary_us) + f(|f| f.secondaries_us);
                 let _ = writeln!(
                     out,
-                    "{name:<18}{clients:>8}{:>11.0}{:>7.2}{:>12.1}{:>14.1}{:>10.1}%{:>10.1}{:>11.2}{:>13.0}%{:>9.0}{:>9.0}",
+                    "{name:<18}{clients:>8}{:>11.0}{:>7.2}{:>12.1}{:>15.1}{:>10.1}%{:>11.1}{:>11.2}{:>14.0}%{:>9.0}{:>9.0}",
                     f(|f| f.per_second),
                     f(|f| f.per_second) / alone,
                     f(|f| f.primary_us),

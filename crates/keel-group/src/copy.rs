@@ -17,7 +17,7 @@ use keel_log::{Log, SealedBlock, block};
 use keel_node::{Database, DbError};
 use keel_transport::{Ack, Block, Frame, LogFeed, LogPool, PoolBudget, Session};
 use parking_lot::{Mutex, MutexGuard, RwLock};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -42,6 +42,8 @@ pub(crate) struct Copy {
     applied_told: AtomicU64,
     /// Log kept for other replicas.
     held: Mutex<BTreeMap<String, Lsn>>,
+    /// Holders that lag too far. Locked after `held`.
+    lost: Mutex<BTreeSet<String>>,
 }
 
 /// Whose blocks are taken.
@@ -78,6 +80,7 @@ impl Copy {
             totals: CopyTotals::default(),
             applied_told: AtomicU64::new(0),
             held: Mutex::new(BTreeMap::new()),
+            lost: Mutex::new(BTreeSet::new()),
         }))
     }
 
@@ -209,26 +212,34 @@ impl Copy {
     }
 
     /// Keeps log from being given back: for each holder, everything from its position on. Holders not named let go. A
-    /// position of zero (nothing heard from that replica yet) keeps what there is.
-    pub(crate) fn hold(&self, keep: &[(String, Lsn)]) {
+    /// position of zero (nothing heard from that replica yet) keeps what there is. Returns those that have just fallen farther
+    /// behind than log is kept: when they come back they find it gone, and are seeded anew.
+    pub(crate) fn hold(&self, keep: &[(String, Lsn)]) -> Vec<String> {
         let mut held = self.held.lock();
+        let mut lost = self.lost.lock();
+        let mut given_up = Vec::new();
         for (holder, lsn) in keep {
             let lsn = if *lsn == Lsn::ZERO {
                 held.get(holder).copied().unwrap_or(self.log.truncated())
             } else {
                 *lsn
             };
-            // When it has fallen too far behind, sending to it finds that the log is gone.
-            let _ = self.db.hold_log(holder, lsn);
+            if self.db.hold_log(holder, lsn) {
+                lost.remove(holder);
+            } else if lost.insert(holder.clone()) {
+                given_up.push(holder.clone());
+            }
             held.insert(holder.clone(), lsn);
         }
         held.retain(|holder, _| {
             let wanted = keep.iter().any(|(h, _)| h == holder);
             if !wanted {
                 self.db.release_log(holder);
+                lost.remove(holder);
             }
             wanted
         });
+        given_up
     }
 
     /// Takes a block in. `false` when its session no longer counts.

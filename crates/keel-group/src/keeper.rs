@@ -197,7 +197,18 @@ impl Shared {
                     .filter(|_| primary)
                     .map(|c| (c.replica.to_string(), c.positions.hardened))
                     .collect();
-                copy.hold(&keep);
+                for holder in copy.hold(&keep) {
+                    let mut replicas = group.config.replicas.iter();
+                    let name = replicas.find(|r| r.id.to_string() == holder).map(|r| &*r.server_name);
+                    self.note(
+                        Some(copy.id),
+                        &format!(
+                            "The log that {} still needs of {} is no longer kept: the copy there will be seeded anew.",
+                            name.unwrap_or(&holder),
+                            copy.name
+                        ),
+                    );
+                }
             }
         }
     }

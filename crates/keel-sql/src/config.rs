@@ -31,6 +31,10 @@ const fn option(
     ConfigurationOption { id, name, minimum, maximum, default, dynamic, advanced }
 }
 
+/// Evenkeel's own: log that a primary keeps for one replica at most, MB; 0 for no limit. A replica farther behind is
+/// seeded anew instead of filling the primary's disk.
+pub const REPLICA_LOG_RETENTION: i32 = 30_001;
+
 /// Every option, by name.
 pub const OPTIONS: &[ConfigurationOption] = &[
     option(16391, "Ad Hoc Distributed Queries", 0, 1, 0, true, true),
@@ -79,6 +83,7 @@ pub const OPTIONS: &[ConfigurationOption] = &[
     option(1519, "remote login timeout (s)", 0, i32::MAX as i64, 10, true, false),
     option(542, "remote proc trans", 0, 1, 0, true, false),
     option(1520, "remote query timeout (s)", 0, i32::MAX as i64, 600, true, false),
+    option(REPLICA_LOG_RETENTION, "replica log retention (MB)", 0, i32::MAX as i64, 0, true, false),
     option(1547, "scan for startup procs", 0, 1, 0, false, true),
     option(116, "server trigger recursion", 0, 1, 1, true, false),
     option(1532, "set working set size", 0, 1, 0, false, true),

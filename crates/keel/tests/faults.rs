@@ -250,6 +250,25 @@ fn write_until(fleet: &Fleet, is_so: impl Fn() -> bool) {
     .unwrap();
 }
 
+#[test]
+fn a_replica_too_far_behind_is_seeded_anew() {
+    World::new("retention").under_load(|fleet, clients| {
+        fleet.nodes[0].run("EXEC sp_configure 'replica log retention (MB)', 1; RECONFIGURE").unwrap();
+        let seedings = "SELECT COUNT(*) FROM sys.dm_hadr_physical_seeding_stats";
+        let before = fleet.nodes[0].number(seedings).unwrap();
+        fleet.nodes[1].kill();
+        let given_up = "SELECT COUNT(*) FROM sys.dm_keel_health_log WHERE message LIKE 'The log that NODE2 still needs%'";
+        write_until(fleet, || {
+            fleet.nodes[0].session(DATABASE).unwrap().execute("CHECKPOINT").unwrap();
+            fleet.nodes[0].number(given_up).unwrap() == Some(1)
+        });
+        more_commits(clients);
+        fleet.nodes[1].start().unwrap();
+        fleet.wait_settled(0, 1, Mode::Synchronous).unwrap();
+        assert!(fleet.nodes[0].number(seedings).unwrap() > before);
+    });
+}
+
 /// A cgroup that holds its processes to a slow disk. Removed when dropped.
 struct SlowDisk(PathBuf);
 

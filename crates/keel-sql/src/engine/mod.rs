@@ -243,6 +243,7 @@ impl Engine {
     }
 
     fn add(&self, entry: &Arc<DatabaseEntry>) {
+        self.limit_log(entry);
         let mut databases = self.databases.write();
         databases.by_name.insert(crate::catalog::fold(&entry.name()), Arc::clone(entry));
         databases.by_id.insert(entry.id, Arc::clone(entry));

@@ -192,5 +192,17 @@ impl Engine {
         for option in config::OPTIONS.iter().filter(|o| o.dynamic) {
             values.entry(option.id).and_modify(|v| v.running = v.configured);
         }
+        drop(values);
+        self.databases().iter().for_each(|entry| self.limit_log(entry));
+    }
+
+    /// Sets how much log a database keeps for a replica.
+    pub(super) fn limit_log(&self, entry: &DatabaseEntry) {
+        let megabytes = self.configuration(config::REPLICA_LOG_RETENTION).running;
+        let bytes = match u64::try_from(megabytes) {
+            Ok(megabytes) if megabytes > 0 => megabytes << 20,
+            _ => u64::MAX,
+        };
+        entry.store.set_log_retention(bytes);
     }
 }
