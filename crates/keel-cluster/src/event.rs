@@ -1,6 +1,8 @@
 //! What goes into the machine: [`Event`], and among them the operator's [`Command`]s.
 
-use crate::config::{ClusterType, GroupConfig, GroupDatabase, GroupOptions, Listener, Replica, ReplicaOptions};
+use crate::config::{
+    ClusterType, GroupConfig, GroupDatabase, GroupOptions, Listener, Replica, ReplicaOptions,
+};
 use crate::ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, ReplicaId, SessionId};
 use crate::message::Msg;
 use keel_base::{Epoch, Lsn};

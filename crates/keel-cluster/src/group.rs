@@ -13,7 +13,7 @@ use crate::ids::{CommandId, GroupDatabaseId, InstanceId, ReplicaId};
 use crate::message::{GroupBeat, Msg, SendingBeat, StandingBeat};
 use crate::node::Cx;
 use crate::primary::{Follower, Handover};
-use crate::secondary::{Feed, TakeOver};
+use crate::secondary::{Feed, Stage, TakeOver};
 use crate::status::{FailoverKind, FailoverRecord, SeedState};
 use crate::timing::RESUME_WITHIN;
 use keel_base::{Epoch, Lsn};
@@ -851,7 +851,11 @@ impl Group {
     }
 
     pub(crate) fn database_closed(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) {
-        self.stop_feed(cx, database);
+        let db = self.databases.get(&database);
+        // An old copy that makes room for the one that is being taken does not end that attempt.
+        if !db.is_some_and(|db| matches!(db.feed.stage, Stage::Seeding(_))) {
+            self.stop_feed(cx, database);
+        }
         self.stop_feeding(cx, database, None);
         if let Some(db) = self.databases.get_mut(&database) {
             db.open = false;

@@ -247,14 +247,38 @@ fn a_join_that_names_another_type_is_refused() {
     let other = Command::Join { name: "ag".into(), cluster_type: Some(ClusterType::External) };
     pair.command(1, 3, other);
     pair.connect();
-    let reply = |pair: &Pair, id: u64| {
-        pair.done.iter().find_map(|(i, action)| match action {
-            Action::Reply { command: CommandId(c), result } if *i == 1 && *c == id => Some(*result),
-            _ => None,
-        })
-    };
-    assert_eq!(reply(&pair, 2), Some(Ok(())), "this one named no type");
-    assert_eq!(reply(&pair, 3), Some(Err(CommandError::ClusterTypeMismatch)));
+    assert_eq!(pair.answer(2), Some(Ok(())), "this one named no type");
+    assert_eq!(pair.answer(3), Some(Err(CommandError::ClusterTypeMismatch)));
+}
+
+#[test]
+fn a_copy_whose_log_is_gone_makes_room_for_one_new_copy() {
+    let mut pair = Pair::new(0);
+    pair.connect();
+    let mut options =
+        ReplicaOptions::new("TCP://n1:5022", AvailabilityMode::Synchronous, FailoverMode::Manual);
+    options.seeding_mode = SeedingMode::Automatic;
+    let options = Box::new(options);
+    pair.command(0, 3, Command::ModifyReplica { group: GROUP, replica: replica(1), options });
+    pair.command(1, 4, Command::AllowCreate { group: GROUP, allowed: true });
+    pair.pass(1);
+    let session = pair.done.iter().rev().find_map(|(_, action)| match action {
+        Action::StartSending { session, .. } => Some(*session),
+        _ => None,
+    });
+    let (peer, session) = (instance(1), session.unwrap());
+    let failure = SendFailure::LogGone;
+    pair.event(0, Event::SendFailed { peer, database: DATABASE, session, failure });
+    let asked =
+        |pair: &Pair| pair.done.iter().filter(|(_, a)| matches!(a, Action::ExpectSeed { .. })).count();
+    assert_eq!(asked(&pair), 1);
+    // It is taken away when the seeding begins.
+    pair.event(1, Event::DatabaseClosed { database: DATABASE });
+    pair.pass(1);
+    assert_eq!(asked(&pair), 1, "the attempt goes on");
+    pair.event(1, Event::SeedEnded { peer: instance(0), database: DATABASE, completed: false });
+    pair.pass(30);
+    assert!(asked(&pair) > 1, "one that failed is repeated");
 }
 
 #[test]
