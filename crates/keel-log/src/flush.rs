@@ -2,7 +2,8 @@
 //!
 //! Who waits first leads. The leader takes everything appended so far, so its own position is always in the group it
 //! writes. When it is done it hands the lead to one waiter that needs another flush (woken first, because the disk is
-//! idle until it runs) and wakes the rest of those that are hardened. Nobody is woken for nothing.
+//! idle until it runs) and wakes the rest of those that are hardened. Nobody is woken for nothing: who waits for somebody
+//! else besides ([`Sleeper`]) sleeps once, until both have let it go.
 
 use crate::appender::Group;
 use crate::block::{self, HEADER_BYTES};
@@ -44,41 +45,87 @@ struct Waiter {
     slot: Arc<Slot>,
 }
 
-const WAITING: u32 = 0;
+/// What a sleeping thread was told, as bits.
 const HARDENED: u32 = 1;
-const LEAD: u32 = 2;
+const RELEASED: u32 = 2;
+const LEAD: u32 = 4;
+const FAILED: u32 = 8;
 
 /// Where one thread sleeps.
+#[derive(Debug)]
 struct Slot {
-    state: AtomicU32,
+    told: AtomicU32,
     thread: Thread,
 }
 
 thread_local! {
-    static SLOT: Arc<Slot> = Arc::new(Slot { state: AtomicU32::new(WAITING), thread: thread::current() });
+    static SLOT: Arc<Slot> = Arc::new(Slot { told: AtomicU32::new(0), thread: thread::current() });
 }
 
 impl Slot {
-    fn wake(&self, state: u32) {
-        self.state.store(state, Ordering::Release);
-        self.thread.unpark();
+    /// Tells the thread something; wakes it once it has anything to do.
+    fn tell(&self, bit: u32) {
+        let told = self.told.fetch_or(bit, Ordering::AcqRel) | bit;
+        if told & (LEAD | FAILED) != 0 || told & (HARDENED | RELEASED) == HARDENED | RELEASED {
+            self.thread.unpark();
+        }
+    }
+
+    /// Forgets what the log said before.
+    fn begin(&self) {
+        self.told.fetch_and(RELEASED, Ordering::Relaxed);
     }
 
     fn sleep(&self) -> u32 {
         loop {
-            let state = self.state.load(Ordering::Acquire);
-            if state != WAITING {
-                return state;
+            let told = self.told.load(Ordering::Acquire);
+            if told & (LEAD | FAILED) != 0 || told & (HARDENED | RELEASED) == HARDENED | RELEASED {
+                return told;
             }
             thread::park();
         }
     }
 }
 
+/// A thread that waits for its log and for somebody else besides, and is woken once.
+#[derive(Clone, Debug)]
+pub struct Sleeper {
+    slot: Arc<Slot>,
+}
+
+impl Sleeper {
+    /// The calling thread, released by nobody yet. Whoever was to release it for an earlier wait must have done so, or must
+    /// not do so any more.
+    #[must_use]
+    pub fn this_thread() -> Sleeper {
+        let slot = SLOT.with(Arc::clone);
+        slot.told.store(0, Ordering::Relaxed);
+        Sleeper { slot }
+    }
+
+    /// The other side lets it go. Once for each wait, from any thread.
+    pub fn release(&self) {
+        self.slot.tell(RELEASED);
+    }
+
+    /// Whether both are the same thread.
+    #[must_use]
+    pub fn is(&self, other: &Sleeper) -> bool {
+        Arc::ptr_eq(&self.slot, &other.slot)
+    }
+
+    /// On its own thread: sleeps until it is released, for who needs no log any more.
+    pub fn wait_released(&self) {
+        self.slot.begin();
+        self.slot.told.fetch_or(HARDENED, Ordering::AcqRel);
+        self.slot.sleep();
+    }
+}
+
 enum Turn {
     Done,
     Lead,
-    Sleep(Arc<Slot>),
+    Sleep,
 }
 
 impl Log {
@@ -94,25 +141,40 @@ impl Log {
             return Err(LogError::NotWriter);
         }
         let began = shared.clock.now();
-        let outcome = loop {
-            match self.take_turn(lsn)? {
-                Turn::Done => break Ok(()),
-                Turn::Lead => self.lead(),
-                Turn::Sleep(slot) => {
-                    if slot.sleep() == LEAD {
-                        self.lead();
-                    }
-                }
-            }
-            if shared.hardened.load(Ordering::Acquire) >= lsn.0 {
-                break Ok(());
-            }
-        };
+        let sleeper = Sleeper::this_thread();
+        sleeper.release();
+        self.wait_in_turn(lsn, &sleeper)?;
         let took = shared.clock.now().saturating_sub(began);
         shared.counters.waits.fetch_add(1, Ordering::Relaxed);
         shared.counters.wait_nanos.fetch_add(nanos(took), Ordering::Relaxed);
         shared.counters.wait_nanos_max.fetch_max(nanos(took), Ordering::Relaxed);
-        outcome
+        Ok(())
+    }
+
+    /// The same, and returns only when the sleeper, which is the calling thread, has been released too. After an error it
+    /// has not been waited for. Such waits are not among the log's own ([`LogStats::waits`](crate::LogStats)).
+    pub fn wait_hardened_and_released(&self, lsn: Lsn, sleeper: &Sleeper) -> Result<(), LogError> {
+        if lsn > self.appended() {
+            return Err(LogError::NotWriter);
+        }
+        self.wait_in_turn(lsn, sleeper)?;
+        sleeper.wait_released();
+        Ok(())
+    }
+
+    fn wait_in_turn(&self, lsn: Lsn, sleeper: &Sleeper) -> Result<(), LogError> {
+        while self.shared.hardened.load(Ordering::Acquire) < lsn.0 {
+            match self.take_turn(lsn, sleeper)? {
+                Turn::Done => break,
+                Turn::Lead => self.lead(),
+                Turn::Sleep => {
+                    if sleeper.slot.sleep() & LEAD != 0 {
+                        self.lead();
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Makes everything appended so far hardened.
@@ -122,7 +184,7 @@ impl Log {
         Ok(lsn)
     }
 
-    fn take_turn(&self, lsn: Lsn) -> Result<Turn, LogError> {
+    fn take_turn(&self, lsn: Lsn, sleeper: &Sleeper) -> Result<Turn, LogError> {
         let shared = &*self.shared;
         let mut waiters = shared.waiters.lock();
         if shared.hardened.load(Ordering::Acquire) >= lsn.0 {
@@ -136,10 +198,9 @@ impl Log {
             waiters.flushing = true;
             return Ok(Turn::Lead);
         }
-        let slot = SLOT.with(Arc::clone);
-        slot.state.store(WAITING, Ordering::Relaxed);
-        waiters.list.push(Waiter { lsn: lsn.0, slot: Arc::clone(&slot) });
-        Ok(Turn::Sleep(slot))
+        sleeper.slot.begin();
+        waiters.list.push(Waiter { lsn: lsn.0, slot: Arc::clone(&sleeper.slot) });
+        Ok(Turn::Sleep)
     }
 
     /// One flush, then the lead passes on.
@@ -156,13 +217,14 @@ impl Log {
         if let Some(hook) = hook {
             hook(Lsn(hardened));
         }
-        let mut ready: Vec<Arc<Slot>> = Vec::new();
+        let mut ready: Vec<(Arc<Slot>, u32)> = Vec::new();
         let next = {
             let mut waiters = shared.waiters.lock();
             let mut next: Option<Arc<Slot>> = None;
             waiters.list.retain(|waiter| {
                 if poisoned || waiter.lsn <= hardened {
-                    ready.push(Arc::clone(&waiter.slot));
+                    let bit = if waiter.lsn <= hardened { HARDENED } else { FAILED };
+                    ready.push((Arc::clone(&waiter.slot), bit));
                     false
                 } else if next.is_none() {
                     next = Some(Arc::clone(&waiter.slot));
@@ -175,10 +237,10 @@ impl Log {
             next
         };
         if let Some(next) = next {
-            next.wake(LEAD);
+            next.tell(LEAD);
         }
-        for slot in ready {
-            slot.wake(HARDENED);
+        for (slot, bit) in ready {
+            slot.tell(bit);
         }
     }
 }

@@ -61,6 +61,7 @@ pub mod scan;
 pub mod segment;
 
 pub use error::LogError;
+pub use flush::Sleeper;
 pub use follow::voids_unfinished;
 pub use log::{HardenedHook, Log, LogOptions, LogStats, Positions, SealedBlock, SegmentInfo, Tap};
 pub use open::OpenFrom;

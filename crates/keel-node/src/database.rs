@@ -595,7 +595,17 @@ impl Database {
     /// snapshots see it.
     pub(crate) fn wait_committed(&self, lsn: Lsn, term: u64) -> Result<(), TxnError> {
         if let Some(log) = &self.log {
-            match log.wait_hardened(lsn) {
+            let waited = match self.gate.enlist(lsn, term) {
+                None => log.wait_hardened(lsn),
+                Some(sleeper) => {
+                    let waited = log.wait_hardened_and_released(lsn, &sleeper);
+                    if waited.is_err() {
+                        self.gate.forget(&sleeper);
+                    }
+                    waited
+                }
+            };
+            match waited {
                 Ok(()) => self.gate.wait(lsn, term)?,
                 // The position was cut off, so the term is over.
                 Err(LogError::NotWriter) => return self.gate.outcome_of(lsn, term),

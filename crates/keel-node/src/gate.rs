@@ -12,11 +12,11 @@
 
 use crate::error::TxnError;
 use keel_base::Lsn;
+use keel_log::Sleeper;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::{self, Thread};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Terms whose outcome is remembered for committers that ask late.
 const PAST_TERMS_MAX: usize = 16;
@@ -39,8 +39,7 @@ struct State {
 
 struct Waiter {
     lsn: Lsn,
-    woken: Arc<AtomicBool>,
-    thread: Thread,
+    sleeper: Sleeper,
 }
 
 impl State {
@@ -49,8 +48,7 @@ impl State {
         self.waiters.retain(|waiter| {
             let done = waiter.lsn <= lsn;
             if done {
-                waiter.woken.store(true, Ordering::Release);
-                waiter.thread.unpark();
+                waiter.sleeper.release();
             }
             !done
         });
@@ -123,7 +121,7 @@ impl Gate {
     #[cold]
     fn wait_for_cap(&self, lsn: Lsn, term: u64) -> Result<(), TxnError> {
         loop {
-            let woken = Arc::new(AtomicBool::new(false));
+            let sleeper = Sleeper::this_thread();
             {
                 let mut state = self.state.lock();
                 if self.term.load(Ordering::Acquire) != term {
@@ -132,12 +130,32 @@ impl Gate {
                 if self.cap.load(Ordering::Acquire) >= lsn.0 {
                     return Ok(());
                 }
-                state.waiters.push(Waiter { lsn, woken: Arc::clone(&woken), thread: thread::current() });
+                state.waiters.push(Waiter { lsn, sleeper: sleeper.clone() });
             }
-            while !woken.load(Ordering::Acquire) {
-                thread::park();
-            }
+            sleeper.wait_released();
         }
+    }
+
+    /// For a committer of `term` that has not waited for its log yet: what releases it here once its commit at `lsn` is agreed
+    /// or the term is over, so that it need not sleep twice. `None` when nothing is to be waited for here now.
+    /// [`Gate::wait`] says afterwards how it ended.
+    #[inline]
+    pub(crate) fn enlist(&self, lsn: Lsn, term: u64) -> Option<Sleeper> {
+        if self.cap.load(Ordering::Acquire) >= lsn.0 {
+            return None;
+        }
+        let mut state = self.state.lock();
+        if self.term.load(Ordering::Acquire) != term || self.cap.load(Ordering::Acquire) >= lsn.0 {
+            return None;
+        }
+        let sleeper = Sleeper::this_thread();
+        state.waiters.push(Waiter { lsn, sleeper: sleeper.clone() });
+        Some(sleeper)
+    }
+
+    /// Takes back an [enlisting](Gate::enlist) whose log failed: nobody releases it afterwards.
+    pub(crate) fn forget(&self, sleeper: &Sleeper) {
+        self.state.lock().waiters.retain(|waiter| !waiter.sleeper.is(sleeper));
     }
 
     /// The outcome of a commit whose log is gone or somebody else's.
@@ -162,6 +180,7 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::thread;
 
     #[test]
     fn each_term_answers_for_itself() {

@@ -114,7 +114,8 @@ impl Samples {
                 inner.moved((d.database, g.me), own, now);
                 for c in &d.copies {
                     let instance = g.config.replica(c.replica).and_then(|r| r.instance);
-                    let sending = local.and_then(|copy| copy.sending.iter().find(|s| Some(s.peer) == instance));
+                    let sending =
+                        local.and_then(|copy| copy.sending.iter().find(|s| Some(s.peer) == instance));
                     let p = c.positions;
                     let sent = sending.map_or(p.received, |s| s.sent).0;
                     let (hardened, applied) = (p.hardened.0, p.applied.0);
