@@ -103,6 +103,12 @@ pub fn waits(pid: u32) -> u64 {
     statuses.filter_map(of).sum()
 }
 
+/// Threads of a process now; 0 when there is no such process.
+#[must_use]
+pub fn threads(pid: u32) -> usize {
+    std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count)
+}
+
 /// What keeps a program to one core: put before its command line. Nothing when the machine has only one.
 #[must_use]
 pub fn on_core(core: usize) -> Vec<String> {
