@@ -41,6 +41,10 @@ counters! {
         flow_controls,
         /// Nanoseconds without credit while there was something to send.
         flow_control_nanos,
+        /// Times the sender thread had nothing to send.
+        idle_waits,
+        /// Nanoseconds it had nothing to send.
+        idle_nanos,
         /// Bytes of log that had to be read from the files.
         disk_bytes,
         /// Blocks sent again after a break.
@@ -73,6 +77,39 @@ counters! {
         network_nanos,
         /// Nanoseconds of the flushes there.
         remote_flush_nanos,
+    }
+}
+
+/// How often and how long threads of one kind wait, or waited, for something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// Waits that are over.
+    pub count: u64,
+    /// Nanoseconds of all of them.
+    pub nanos: u64,
+    /// Nanoseconds of the longest.
+    pub longest_nanos: u64,
+}
+
+/// The same, added to by many threads.
+#[derive(Default)]
+pub(crate) struct WaitTotals {
+    count: AtomicU64,
+    nanos: AtomicU64,
+    longest_nanos: AtomicU64,
+}
+
+impl WaitTotals {
+    pub(crate) fn waited(&self, nanos: u64) {
+        add(&self.count, 1);
+        add(&self.nanos, nanos);
+        self.longest_nanos.fetch_max(nanos, Ordering::Relaxed);
+    }
+
+    pub(crate) fn shown(&self) -> Waits {
+        let [count, nanos, longest_nanos] =
+            [&self.count, &self.nanos, &self.longest_nanos].map(|n| n.load(Ordering::Relaxed));
+        Waits { count, nanos, longest_nanos }
     }
 }
 

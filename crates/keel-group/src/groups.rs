@@ -101,7 +101,9 @@ impl Groups {
             shared.records.run(|what, result| shared.record_written(what, &result));
         })?);
         for _ in 0..WORKERS {
-            threads.push(shared.spawn("group worker", |shared| shared.work.run())?);
+            threads.push(shared.spawn("group worker", |shared| {
+                shared.work.run(|| shared.nanos(), &shared.waits.work_queue)
+            })?);
         }
         threads.push(shared.spawn("group pulse", |shared| shared.run_pulse())?);
         threads.push(shared.spawn("group clock", |shared| shared.run_clock())?);
@@ -277,7 +279,10 @@ impl Groups {
 
     /// Hands an operator's command to the machine and waits for its answer.
     pub fn command(&self, command: Command, timeout: Duration) -> Result<(), CommandFailure> {
-        match self.shared.command(command, timeout) {
+        let began = self.shared.nanos();
+        let answer = self.shared.command(command, timeout);
+        self.shared.waits.command.waited(self.shared.nanos().saturating_sub(began));
+        match answer {
             Some(result) => Ok(result?),
             None => Err(CommandFailure::Unanswered),
         }

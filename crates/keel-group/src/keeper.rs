@@ -5,6 +5,7 @@
 //! * The **keeper** does everything else that comes round: binds databases to groups, dials, looks after retention,
 //!   compression and redo's health.
 
+use crate::bell::Bell;
 use crate::copy::Copy;
 use crate::endpoint::{EndpointState, Target};
 use crate::error::GroupError;
@@ -31,7 +32,7 @@ impl Shared {
         run_urgently();
         let mut ticked = Duration::ZERO;
         while !self.stopping.load(Ordering::Acquire) {
-            self.bells.clock.wait_for(ANNOUNCE_EVERY);
+            self.wait_for_time(&self.bells.clock, ANNOUNCE_EVERY);
             let gone: Vec<Arc<Peer>> = {
                 let peers = self.peers.read();
                 peers.values().for_each(|peer| peer.announce());
@@ -61,7 +62,7 @@ impl Shared {
     pub(crate) fn run_keeper(self: &Arc<Self>) {
         let mut retained = Duration::ZERO;
         while !self.stopping.load(Ordering::Acquire) {
-            self.bells.keeper.wait_for(KEEP_EVERY);
+            self.wait_for_time(&self.bells.keeper, KEEP_EVERY);
             self.bind();
             self.dial();
             self.watch_copies();
@@ -76,6 +77,12 @@ impl Shared {
                 self.tidy_seedings();
             }
         }
+    }
+
+    fn wait_for_time(&self, bell: &Bell, time: Duration) {
+        let began = self.nanos();
+        bell.wait_for(time);
+        self.waits.timer.waited(self.nanos().saturating_sub(began));
     }
 
     pub(crate) fn record_written(self: &Arc<Self>, what: Written, result: &Result<(), GroupError>) {

@@ -63,7 +63,7 @@ pub mod token;
 pub mod trust;
 mod work;
 
-pub use counters::{CopyCounters, PeerCounters};
+pub use counters::{CopyCounters, PeerCounters, Waits};
 pub use endpoint::{EndpointConfig, EndpointState};
 pub use error::{ConnectError, GroupError};
 pub use groups::{CommandFailure, Groups, GroupsOptions};

@@ -257,7 +257,10 @@ impl Peer {
     pub(crate) fn run_sender(&self, now: impl Fn() -> u64, failed: impl Fn(LaneFailure)) {
         let mut batch = Vec::new();
         while !self.link.is_closed() {
+            let began = now();
             self.bell.wait();
+            add(&self.totals.idle_waits, 1);
+            add(&self.totals.idle_nanos, now().saturating_sub(began));
             if let Err(_gone) = self.send_all(&now, &failed, &mut batch) {
                 // The reader sees the end and cleans up.
                 self.link.close();

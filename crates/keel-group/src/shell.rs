@@ -10,7 +10,7 @@
 use crate::ask::Asked;
 use crate::bell::Bell;
 use crate::copy::Copy;
-use crate::counters::PeerTotals;
+use crate::counters::{PeerTotals, WaitTotals};
 use crate::endpoint::{Dialer, EndpointConfig, EndpointState, Listening, Target};
 use crate::error::{ConnectError, GroupError};
 use crate::handshake::{Met, Own, bye, host_and_port};
@@ -98,9 +98,21 @@ pub(crate) struct Shared {
     /// A lane was opened, and does not know yet whether to compress.
     pub(crate) compression_due: AtomicBool,
     pub(crate) bells: Bells,
+    pub(crate) waits: AllWaits,
     pub(crate) stopping: AtomicBool,
     pub(crate) threads: AtomicUsize,
     pub(crate) last_refusal: Mutex<Option<ConnectError>>,
+}
+
+/// What the groups' own threads and commands wait for.
+#[derive(Default)]
+pub(crate) struct AllWaits {
+    /// Workers for a job.
+    pub(crate) work_queue: WaitTotals,
+    /// Threads that work by time, for their time.
+    pub(crate) timer: WaitTotals,
+    /// Commands for their answer.
+    pub(crate) command: WaitTotals,
 }
 
 /// Wakes the threads that work by time.
@@ -171,6 +183,7 @@ impl Shared {
             compression: RwLock::new(Compression::default()),
             compression_due: AtomicBool::new(false),
             bells: Bells::default(),
+            waits: AllWaits::default(),
             stopping: AtomicBool::new(false),
             threads: AtomicUsize::new(0),
             last_refusal: Mutex::new(None),

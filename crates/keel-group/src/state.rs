@@ -1,6 +1,6 @@
 //! [`GroupsState`]: a picture of everything, in plain data, for views and counters.
 
-use crate::counters::{CopyCounters, PeerCounters};
+use crate::counters::{CopyCounters, PeerCounters, Waits};
 use crate::error::ConnectError;
 use crate::groups::Groups;
 use crate::seeding::SeedingState;
@@ -27,6 +27,12 @@ pub struct GroupsState {
     pub seedings: Vec<SeedingState>,
     /// Failures to connect, by server name: the last of each.
     pub connect_errors: Vec<(String, ConnectError, i128)>,
+    /// Waits of workers for a job.
+    pub work_queue: Waits,
+    /// Waits of the threads that work by time.
+    pub timer: Waits,
+    /// Waits of commands for their answer.
+    pub command: Waits,
     /// Threads that serve groups.
     pub threads: usize,
     /// Log kept in memory for peers, bytes.
@@ -230,6 +236,9 @@ impl Groups {
             peers,
             seedings: shared.seeding_states(),
             connect_errors: shared.dialer.lock().last_errors(),
+            work_queue: shared.waits.work_queue.shown(),
+            timer: shared.waits.timer.shown(),
+            command: shared.waits.command.shown(),
             threads: shared.threads.load(Ordering::Relaxed),
             pool_bytes: shared.budget.bytes(),
         }

@@ -1,6 +1,7 @@
 //! A few threads for what takes long: cutting a log, promotion, demotion. Jobs with one key run in the order they were given,
 //! so that what concerns one database never overtakes itself; the number of threads does not depend on how many there are.
 
+use crate::counters::WaitTotals;
 use parking_lot::{Condvar, Mutex};
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -41,8 +42,8 @@ impl<K: Hash + Eq + Copy + Send + 'static> Work<K> {
         }
     }
 
-    /// The body of a worker thread.
-    pub(crate) fn run(&self) {
+    /// The body of a worker thread. `now` is the clock in nanoseconds; `idle` counts its waits for a job.
+    pub(crate) fn run(&self, now: impl Fn() -> u64, idle: &WaitTotals) {
         let mut inner = self.inner.lock();
         loop {
             if let Some(key) = inner.ready.pop_front() {
@@ -60,7 +61,9 @@ impl<K: Hash + Eq + Copy + Send + 'static> Work<K> {
             } else if inner.stopping {
                 return;
             } else {
+                let began = now();
                 self.bell.wait(&mut inner);
+                idle.waited(now().saturating_sub(began));
             }
         }
     }
@@ -84,7 +87,7 @@ mod tests {
         let workers: Vec<_> = (0..3)
             .map(|_| {
                 let work = Arc::clone(&work);
-                thread::spawn(move || work.run())
+                thread::spawn(move || work.run(|| 0, &WaitTotals::default()))
             })
             .collect();
         for n in 0..300u32 {

@@ -80,6 +80,8 @@ pub struct DbStats {
     pub checkpoint_nanos: u64,
     /// Bytes of row versions in memory.
     pub delta_bytes: u64,
+    /// Bytes of log kept in memory by redo for transactions that are not decided.
+    pub redo_held_bytes: u64,
     /// Pages of the data file.
     pub data_pages: u64,
     /// Free pages of the data file.
@@ -490,6 +492,7 @@ impl Database {
             checkpoint_pages: get(&self.counters.checkpoint_pages),
             checkpoint_nanos: get(&self.counters.checkpoint_nanos),
             delta_bytes: self.store.delta_bytes(),
+            redo_held_bytes: self.roles.redo.lock().as_ref().map_or(0, |task| task.applier().held_bytes()),
             data_pages: base.file_pages,
             data_pages_free: base.file_pages.saturating_sub(base.used_pages),
             log_file_bytes: self.log.as_ref().map_or(0, Log::file_bytes),

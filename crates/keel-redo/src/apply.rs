@@ -27,6 +27,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Chunks that the fastest worker may be ahead of the slowest.
 pub const WINDOW_CHUNKS_MAX: usize = 16;
@@ -198,6 +199,8 @@ pub struct Applier<'t> {
     lanes: Vec<Mutex<Lane>>,
     feed: Mutex<Feed>,
     changed: Condvar,
+    /// Bytes of streams that are not decided, which stay in memory until they are.
+    held: AtomicU64,
 }
 
 /// The window of chunks that the lanes share, and how far each has come.
@@ -266,7 +269,13 @@ impl<'t> Applier<'t> {
             lanes: (0..options.workers).map(|number| Mutex::new(Lane::new(number))).collect(),
             feed: Mutex::new(feed),
             changed: Condvar::new(),
+            held: AtomicU64::new(0),
         }
+    }
+
+    /// Bytes of log that stay in memory because the transactions they belong to are not decided.
+    pub fn held_bytes(&self) -> u64 {
+        self.held.load(Ordering::Relaxed)
     }
 
     /// Takes no more chunks. When it returns, no lane is at work, and none will be.
@@ -388,7 +397,12 @@ impl<'t> Applier<'t> {
         if fetched {
             wake();
         }
-        if let Err(error) = lane.walk(&chunk, &*self.target, &self.options) {
+        let walked = lane.walk(&chunk, &*self.target, &self.options);
+        if number == 0 {
+            // Every lane keeps the same parts, of the same chunks.
+            self.held.store(lane.held, Ordering::Relaxed);
+        }
+        if let Err(error) = walked {
             let mut feed = self.feed.lock();
             feed.fail(error);
             self.note_change(&mut feed);
@@ -510,6 +524,8 @@ struct Part {
 struct Lane {
     number: usize,
     streams: HashMap<u64, Parts>,
+    /// Bytes of all their parts.
+    held: u64,
     /// Of the chunk being walked.
     drops: Vec<(TreeId, Lsn)>,
     watched: Vec<Lsn>,
@@ -519,7 +535,7 @@ struct Lane {
 impl Lane {
     fn new(number: usize) -> Lane {
         let (drops, watched) = (Vec::new(), Vec::new());
-        Lane { number, streams: HashMap::new(), drops, watched, applied: Applied::default() }
+        Lane { number, streams: HashMap::new(), held: 0, drops, watched, applied: Applied::default() }
     }
 
     fn walk(
@@ -560,16 +576,20 @@ impl Lane {
                 if tells && !self.streams.contains_key(&group.stream) {
                     target.stream_opened(group.stream, first);
                 }
+                self.held += range.len() as u64;
                 let part = Part { chunk: Arc::clone(chunk), range, keep: group.records };
                 self.streams.entry(group.stream).or_default().push(part);
             }
             GroupKind::Rollback => {
                 if let Some(parts) = self.streams.get_mut(&group.stream) {
+                    let before = bytes_of(parts);
                     keep_first(parts, u64::try_from(group.argument).unwrap_or(0));
+                    self.held -= before - bytes_of(parts);
                 }
             }
             GroupKind::Abort => {
-                self.streams.remove(&group.stream);
+                let parts = self.streams.remove(&group.stream).unwrap_or_default();
+                self.held -= bytes_of(&parts);
                 if tells {
                     target.stream_closed(group.stream, None);
                 }
@@ -580,6 +600,7 @@ impl Lane {
             }
             GroupKind::Commit => {
                 let parts = self.streams.remove(&group.stream).unwrap_or_default();
+                self.held -= bytes_of(&parts);
                 if tells {
                     target.stream_closed(group.stream, Some(end));
                 }
@@ -631,6 +652,10 @@ impl Lane {
         self.applied.records += count;
         walked.ok_or(RedoError::Damaged { at: lsn })?.map_err(RedoError::Store)
     }
+}
+
+fn bytes_of(parts: &[Part]) -> u64 {
+    parts.iter().map(|part| part.range.len() as u64).sum()
 }
 
 /// Voids all but the first `keep` records of a stream.

@@ -119,6 +119,7 @@ fn any_batches_on_any_threads_apply_the_same() {
             let mut undecided = task.applier().undecided();
             undecided.sort_unstable();
             assert_eq!(open, undecided);
+            assert_eq!(task.applier().held_bytes() > 0, !open.is_empty(), "bytes of undecided streams only");
             let touched = writer.expected.keys().any(|key| key.0 == 2);
             assert_eq!(!target.watched.lock().is_empty(), touched);
         }

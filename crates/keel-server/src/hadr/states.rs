@@ -347,7 +347,8 @@ impl Picture<'_> {
         self.seen.seedings.iter().filter_map(row).collect()
     }
 
-    /// The time sessions waited for their commits as a primary's; the local flush is part of it.
+    /// The time sessions waited for their commits as a primary's (the local flush is part of it), and what the groups' own
+    /// threads and commands waited for.
     fn waits(&self) -> Vec<WaitTotal> {
         let mut wait = WaitTotal { name: "HADR_SYNC_COMMIT", count: 0, total_nanos: 0, longest_nanos: 0 };
         for entry in self.engine.map(Engine::databases).unwrap_or_default() {
@@ -363,7 +364,28 @@ impl Picture<'_> {
             total_nanos: peers().map(|c| c.flow_control_nanos).sum(),
             longest_nanos: 0,
         };
-        vec![wait, flow]
+        let capture = WaitTotal {
+            name: "HADR_LOGCAPTURE_WAIT",
+            count: peers().map(|c| c.idle_waits).sum(),
+            total_nanos: peers().map(|c| c.idle_nanos).sum(),
+            longest_nanos: 0,
+        };
+        let own = |name, waits: keel_group::Waits| WaitTotal {
+            name,
+            count: waits.count,
+            total_nanos: waits.nanos,
+            longest_nanos: waits.longest_nanos,
+        };
+        let seen = self.seen;
+        let queue = own("HADR_WORK_QUEUE", seen.work_queue);
+        vec![
+            wait,
+            flow,
+            capture,
+            queue,
+            own("HADR_TIMER_TASK", seen.timer),
+            own("HADR_DB_COMMAND", seen.command),
+        ]
     }
 }
 

@@ -190,6 +190,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             vec![
                 clerk("MEMORYCLERK_SQLBUFFERPOOL", instance.page_cache().stats().bytes),
                 clerk("MEMORYCLERK_XTP", instance.delta_bytes()),
+                clerk("MEMORYCLERK_SQLLOGPOOL", redo_held(cx)),
             ]
         },
     },
@@ -395,10 +396,15 @@ fn tcp_listeners(cx: &ViewContext<'_>) -> Rows {
     rows
 }
 
+/// Log that redo on secondaries keeps for transactions that are not decided, bytes.
+fn redo_held(cx: &ViewContext<'_>) -> u64 {
+    cx.engine.databases().iter().map(|database| database.store.stats().redo_held_bytes).sum()
+}
+
 /// Budget and use.
 fn memory_kb(cx: &ViewContext<'_>) -> (i64, i64) {
     let instance = cx.engine.instance();
-    let used = instance.page_cache().stats().bytes + instance.delta_bytes();
+    let used = instance.page_cache().stats().bytes + instance.delta_bytes() + redo_held(cx);
     (instance.options().memory_bytes as i64 / 1024, (used / 1024) as i64)
 }
 
