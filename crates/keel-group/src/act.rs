@@ -39,9 +39,9 @@ impl Shared {
             Action::Send { peer, msg } => self.send_msg(peer, &msg),
             Action::Disconnect { peer } => self.cut_off(peer),
             Action::Persist { group, revision, record } => self.records.write(group, revision, record),
-            Action::PersistStore { revision, record } => self.records.write_store(revision, record),
-            Action::ForgetStore => self.records.remove_store(),
             Action::Forget { group } => self.records.remove(group),
+            Action::PersistStore { revision, record } => self.stored.write(revision, record),
+            Action::ForgetStore => self.stored.forget(),
             Action::Agree { database, lsn } => {
                 if let Some(copy) = self.copy(database) {
                     copy.set_agreed(lsn);

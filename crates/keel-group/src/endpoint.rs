@@ -147,8 +147,12 @@ fn judge(shared: &Shared, own: Fingerprint, fingerprint: Fingerprint, hello: &He
             Verdict::Welcome
         }
         Purpose::Member => Verdict::Refuse(bye::UNTRUSTED, ConnectError::Untrusted),
-        Purpose::Join if shared.trust.accepts(&hello.proof, fingerprint, own) => Verdict::Welcome,
-        Purpose::Join => Verdict::Refuse(bye::JOIN_REFUSED, ConnectError::JoinRefused),
+        Purpose::Join | Purpose::JoinAsWitness if shared.trust.accepts(&hello.proof, fingerprint, own) => {
+            Verdict::Welcome
+        }
+        Purpose::Join | Purpose::JoinAsWitness => {
+            Verdict::Refuse(bye::JOIN_REFUSED, ConnectError::JoinRefused)
+        }
     }
 }
 

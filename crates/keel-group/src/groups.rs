@@ -8,11 +8,12 @@ use crate::host::Host;
 use crate::identity::{Certificate, Fingerprint, Identity};
 use crate::records::Records;
 use crate::shell::{Compression, Parts, Shared, members_of};
+use crate::stored::Stored;
 use crate::tls::Tls;
 use crate::token::JoinToken;
 use crate::trust::{Member, Trust};
-use keel_base::env::Env;
-use keel_cluster::{Command, CommandError, GroupId, InstanceId, Node};
+use keel_base::env::{Clock, Env};
+use keel_cluster::{ClusterOptions, ClusterStatus, Command, CommandError, GroupId, InstanceId, Node};
 use keel_node::Database;
 use keel_transport::Frame;
 use std::net::SocketAddr;
@@ -26,6 +27,9 @@ use uuid::Uuid;
 /// Threads for cutting logs, promotions and the like.
 const WORKERS: usize = 2;
 
+/// How long a change of the cluster may take; its own time-out comes first.
+const CLUSTER_TIMEOUT: Duration = Duration::from_secs(40);
+
 /// How the groups of an instance are set up.
 #[derive(Clone, Debug)]
 pub struct GroupsOptions {
@@ -33,13 +37,22 @@ pub struct GroupsOptions {
     pub server_name: String,
     /// Log kept in memory for peers, bytes, over all databases.
     pub pool_bytes: usize,
+    /// It votes in a cluster and does nothing else.
+    pub witness: bool,
+    /// Every span of time that decides about failovers.
+    pub cluster: ClusterOptions,
 }
 
 impl GroupsOptions {
     /// The defaults, for this server name.
     #[must_use]
     pub fn new(server_name: impl Into<String>) -> GroupsOptions {
-        GroupsOptions { server_name: server_name.into(), pool_bytes: keel_transport::limits::POOL_BYTES }
+        GroupsOptions {
+            server_name: server_name.into(),
+            pool_bytes: keel_transport::limits::POOL_BYTES,
+            witness: false,
+            cluster: ClusterOptions::default(),
+        }
     }
 }
 
@@ -60,6 +73,7 @@ pub enum CommandFailure {
 /// The availability groups of one instance. One per process; shared by `Arc`; [`Groups::stop`] ends its threads.
 pub struct Groups {
     pub(crate) shared: Arc<Shared>,
+    cluster_options: ClusterOptions,
     threads: parking_lot::Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -77,12 +91,13 @@ impl Groups {
         let tls = Tls::new(&identity.certificate)?;
         let records = Records::new(env, dir);
         let kept = records.read_all()?;
+        let (stored, store) = Stored::open(env, dir)?;
         let me = keel_cluster::Identity {
             instance: InstanceId(identity.instance),
             server_name: options.server_name.clone(),
         };
-        let store = records.read_store()?;
-        let machine = Node::new(me, kept, store.as_ref(), random(env), env.clock.now());
+        let machine = Node::new(me, kept, store.record.as_ref(), random(env), env.clock.now())
+            .with_options(options.cluster.clone());
         let shared = Shared::new(Parts {
             env: env.clone(),
             dir: dir.to_path_buf(),
@@ -93,12 +108,20 @@ impl Groups {
             tls,
             machine,
             records,
+            stored,
+            witness: options.witness,
             pool_bytes: options.pool_bytes,
             boot: random(env),
         });
+        if let Some(damage) = store.damage {
+            shared.note(None, &damage);
+        }
         let mut threads = Vec::new();
+        threads.push(shared.spawn("cluster state", |shared| {
+            shared.stored.run(|revision, result| shared.store_written(revision, &result));
+        })?);
         threads.push(shared.spawn("group records", |shared| {
-            shared.records.run(|what, result| shared.record_written(what, &result));
+            shared.records.run(|group, revision, result| shared.record_written(group, revision, &result));
         })?);
         for _ in 0..WORKERS {
             threads.push(shared.spawn("group worker", |shared| {
@@ -108,7 +131,7 @@ impl Groups {
         threads.push(shared.spawn("group pulse", |shared| shared.run_pulse())?);
         threads.push(shared.spawn("group clock", |shared| shared.run_clock())?);
         threads.push(shared.spawn("group keeper", |shared| shared.run_keeper())?);
-        Ok(Groups { shared, threads: parking_lot::Mutex::new(threads) })
+        Ok(Groups { shared, cluster_options: options.cluster, threads: parking_lot::Mutex::new(threads) })
     }
 
     /// Stops the endpoint, ends all connections and threads. Databases stay as they are; the caller closes them.
@@ -122,6 +145,7 @@ impl Groups {
         shared.bells.ring();
         shared.work.stop();
         shared.records.stop();
+        shared.stored.stop();
         for thread in self.threads.lock().drain(..) {
             // A panic there has been reported by its own thread.
             let _ = thread.join();
@@ -258,6 +282,46 @@ impl Groups {
         Ok(members)
     }
 
+    // ---- the cluster ----
+
+    /// The cluster this instance is a member of.
+    #[must_use]
+    pub fn cluster(&self) -> Option<ClusterStatus> {
+        self.shared.machine.lock().cluster_status()
+    }
+
+    /// The spans of time that decide about failovers.
+    #[must_use]
+    pub fn cluster_options(&self) -> &ClusterOptions {
+        &self.cluster_options
+    }
+
+    /// The clock by which times in the state are.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.shared.env.clock
+    }
+
+    /// Makes this instance the first member of a cluster, unless it is in one already. `url` is where others reach it.
+    pub fn form_cluster(&self, url: &str) -> Result<(), CommandFailure> {
+        if self.cluster().is_some() {
+            return Ok(());
+        }
+        match self.command(Command::FormCluster { url: url.to_owned() }, CLUSTER_TIMEOUT) {
+            Err(CommandFailure::Refused(CommandError::ClusterExists)) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Removes a member from the cluster, for good: it need not be connected. A witness, or an instance without replicas.
+    pub fn remove_member(&self, name: &str) -> Result<(), CommandFailure> {
+        let cluster = self.cluster().ok_or(CommandError::NoCluster)?;
+        let found = cluster.members.iter().find(|m| m.member.name.eq_ignore_ascii_case(name));
+        let instance = found.ok_or(CommandError::NoSuchMember)?.member.instance;
+        self.shared.adoptions.lock().remove(&instance);
+        self.command(Command::RemoveMember { instance }, CLUSTER_TIMEOUT)
+    }
+
     // ---- databases and groups ----
 
     /// Makes a local database known: it takes part in the groups that name it. A database of a group that opens resolving
@@ -368,6 +432,7 @@ pub fn join_offline(
         boot: random(env),
         name: name.to_owned(),
         url: url.to_owned(),
+        witness: false,
     };
     let members = join(&tls, &own, token)?;
     Trust::load(env, dir)?.introduce(&members)?;

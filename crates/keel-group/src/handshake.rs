@@ -57,6 +57,8 @@ pub struct Own {
     pub name: String,
     /// `TCP://host:port` of its endpoint, or empty.
     pub url: String,
+    /// It votes in the cluster and does nothing else.
+    pub witness: bool,
 }
 
 impl Own {
@@ -179,6 +181,7 @@ pub fn dial(
         return Err(ConnectError::PeerUntrusted(address.to_owned()));
     }
     let hello = match proof {
+        Some(prove) if own.witness => own.hello(Purpose::JoinAsWitness, prove(fingerprint)),
         Some(prove) => own.hello(Purpose::Join, prove(fingerprint)),
         None => own.hello(Purpose::Member, [0; 32]),
     };
@@ -240,7 +243,7 @@ mod tests {
     use std::thread;
 
     fn own(n: u8) -> Own {
-        Own { instance: [n; 16], boot: 1, name: format!("S{n}"), url: String::new() }
+        Own { instance: [n; 16], boot: 1, name: format!("S{n}"), url: String::new(), witness: false }
     }
 
     fn tls(n: u8) -> Tls {

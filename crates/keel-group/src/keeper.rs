@@ -11,7 +11,6 @@ use crate::endpoint::{EndpointState, Target};
 use crate::error::GroupError;
 use crate::handshake;
 use crate::peer::Peer;
-use crate::records::Written;
 use crate::shell::Shared;
 use keel_base::Lsn;
 use keel_base::env::real::run_urgently;
@@ -65,6 +64,7 @@ impl Shared {
             self.wait_for_time(&self.bells.keeper, KEEP_EVERY);
             self.bind();
             self.dial();
+            self.adopt();
             self.watch_copies();
             if self.compression_due.swap(false, Ordering::AcqRel) {
                 self.settle_compression();
@@ -85,23 +85,32 @@ impl Shared {
         self.waits.timer.waited(self.nanos().saturating_sub(began));
     }
 
-    pub(crate) fn record_written(self: &Arc<Self>, what: Written, result: &Result<(), GroupError>) {
-        let event = match (what, result) {
-            (Written::Group(group, revision), Ok(())) => Event::Persisted { group, revision },
-            (Written::Store(revision), Ok(())) => Event::StorePersisted { revision },
-            (Written::Group(group, revision), Err(error)) => {
+    pub(crate) fn record_written(
+        self: &Arc<Self>,
+        group: GroupId,
+        revision: u64,
+        result: &Result<(), GroupError>,
+    ) {
+        match result {
+            Ok(()) => self.step(Event::Persisted { group, revision }),
+            Err(error) => {
                 self.note(
                     None,
                     &format!("The configuration of an availability group cannot be written: {error}"),
                 );
-                Event::PersistFailed { group, revision }
+                self.step(Event::PersistFailed { group, revision });
             }
-            (Written::Store(revision), Err(error)) => {
-                self.note(None, &format!("What the cluster agrees on cannot be written: {error}"));
-                Event::StorePersistFailed { revision }
+        }
+    }
+
+    pub(crate) fn store_written(self: &Arc<Self>, revision: u64, result: &Result<(), GroupError>) {
+        match result {
+            Ok(()) => self.step(Event::StorePersisted { revision }),
+            Err(error) => {
+                self.note(None, &format!("The state of the cluster cannot be written: {error}"));
+                self.step(Event::StorePersistFailed { revision });
             }
-        };
-        self.step(event);
+        }
     }
 
     /// Gives every database that a group names, and that is here, to the machine.

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! ## Threads
-//! Per peer one reader and one sender, whatever the number of databases; per instance a pulse, a clock, a keeper, a writer of
-//! group records, two workers for what takes long, and one that accepts. A seeding has one for each stream at the
+//! Per peer one reader and one sender, whatever the number of databases; per instance a pulse, a clock, a keeper, writers of
+//! the cluster's state and of group records, two workers for what takes long, and one that accepts. A seeding has one for each stream at the
 //! source and one at the target, while it runs. The way of a commit on a synchronous secondary
 //! crosses threads three times: session (as flush leader) → the peer's reader, which hardens and acknowledges → the
 //! primary's reader → session.
@@ -21,7 +21,7 @@
 //! ## Trust
 //! Certificates are self-signed and pinned by fingerprint. A peer is trusted because a [join token](token)'s bearer proved
 //! itself, or because the endpoint's SQL configuration names its certificate. Members introduce each other, so one token is
-//! enough for any number of instances. TLS is 1.3 only, with a certificate on both sides.
+//! enough for any number of instances; and whoever came with one becomes a member of the issuer's cluster. TLS is 1.3 only, with a certificate on both sides.
 //!
 //! ## Invariants
 //! * Actions are carried out in the order in which the machine decided them; nothing that waits is done under its lock.
@@ -34,6 +34,7 @@
 //! of roles through [`Host`].
 
 mod act;
+mod adoption;
 mod ask;
 mod bell;
 mod copy;
@@ -56,7 +57,9 @@ mod reader;
 mod records;
 mod seeding;
 mod shell;
+mod slots;
 pub mod state;
+mod stored;
 mod throttle;
 pub mod tls;
 pub mod token;

@@ -18,6 +18,16 @@ impl Network {
         self.masked(self.address)
     }
 
+    /// The mask, of an IPv4 network.
+    #[must_use]
+    pub fn mask(&self) -> Option<Ipv4Addr> {
+        let ones = Ipv4Addr::BROADCAST;
+        match self.masked(ones.into()) {
+            IpAddr::V4(mask) if self.address.is_ipv4() => Some(mask),
+            _ => None,
+        }
+    }
+
     /// Whether an address is in this network.
     #[must_use]
     pub fn holds(&self, address: IpAddr) -> bool {
@@ -100,6 +110,7 @@ mod tests {
         let loopback = networks().into_iter().find(|n| n.address == IpAddr::from(Ipv4Addr::LOCALHOST));
         let loopback = loopback.expect("every machine has one");
         assert_eq!((loopback.prefix, loopback.subnet()), (8, Ipv4Addr::new(127, 0, 0, 0).into()));
+        assert_eq!(loopback.mask(), Some(Ipv4Addr::new(255, 0, 0, 0)));
         assert!(loopback.holds("127.9.9.9".parse().unwrap()));
         assert!(!loopback.holds("128.0.0.1".parse().unwrap()));
         assert!(!loopback.holds("::1".parse().unwrap()));

@@ -2,7 +2,6 @@
 //!
 //! ```text
 //! <dir>/groups/<group id>.group     one per group, replaced whole
-//! <dir>/groups/store                what the cluster has agreed on, as far as this instance knows; replaced whole
 //! ```
 //! A record that is overtaken before it was written is skipped: the newer one holds everything.
 
@@ -10,26 +9,13 @@ use crate::bell::Bell;
 use crate::error::GroupError;
 use crate::kept;
 use keel_base::env::Env;
-use keel_cluster::{GroupId, GroupRecord, StoreRecord};
+use keel_cluster::{GroupId, GroupRecord};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const EXTENSION: &str = "group";
-const STORE: &str = "store";
-
-/// What is to be done for the store.
-enum StoreWish {
-    Write { revision: u64, record: Box<StoreRecord> },
-    Remove,
-}
-
-/// What was written.
-pub(crate) enum Written {
-    Group(GroupId, u64),
-    Store(u64),
-}
 
 /// What is to be done for one group.
 enum Wish {
@@ -42,7 +28,6 @@ pub(crate) struct Records {
     env: Env,
     dir: PathBuf,
     wishes: Mutex<BTreeMap<GroupId, Wish>>,
-    store: Mutex<Option<StoreWish>>,
     bell: Bell,
     stopping: AtomicBool,
 }
@@ -53,7 +38,6 @@ impl Records {
             env: env.clone(),
             dir: dir.join("groups"),
             wishes: Mutex::new(BTreeMap::new()),
-            store: Mutex::new(None),
             bell: Bell::default(),
             stopping: AtomicBool::new(false),
         }
@@ -81,23 +65,6 @@ impl Records {
         Ok(records)
     }
 
-    /// The store's record, if there is one.
-    pub(crate) fn read_store(&self) -> Result<Option<StoreRecord>, GroupError> {
-        let path = self.dir.join(STORE);
-        let Some(bytes) = kept::read_bytes(self.env.disk.as_ref(), &path)? else { return Ok(None) };
-        StoreRecord::decode(&bytes).map(Some).map_err(|e| GroupError::damaged(&path, e.to_string()))
-    }
-
-    pub(crate) fn write_store(&self, revision: u64, record: Box<StoreRecord>) {
-        *self.store.lock() = Some(StoreWish::Write { revision, record });
-        self.bell.ring();
-    }
-
-    pub(crate) fn remove_store(&self) {
-        *self.store.lock() = Some(StoreWish::Remove);
-        self.bell.ring();
-    }
-
     pub(crate) fn write(&self, group: GroupId, revision: u64, record: Box<GroupRecord>) {
         self.wishes.lock().insert(group, Wish::Write { revision, record });
         self.bell.ring();
@@ -108,48 +75,27 @@ impl Records {
         self.bell.ring();
     }
 
-    /// The body of the writing thread. `written` is told of each record that is durable, or could not be made so. The store
-    /// goes first: others wait for it.
-    pub(crate) fn run(&self, written: impl Fn(Written, Result<(), GroupError>)) {
+    /// The body of the writing thread. `written` is told of each record that is durable, or could not be made so.
+    pub(crate) fn run(&self, written: impl Fn(GroupId, u64, Result<(), GroupError>)) {
         loop {
-            let wish = self.store.lock().take();
-            if let Some(wish) = wish {
-                self.do_store(wish, &written);
-                continue;
-            }
             let wish = self.wishes.lock().pop_first();
             match wish {
                 Some((group, Wish::Write { revision, record })) => {
                     let result =
                         kept::write_bytes(self.env.disk.as_ref(), &self.path(group), &record.encode());
-                    written(Written::Group(group, revision), result);
+                    written(group, revision, result);
                 }
                 Some((group, Wish::Remove)) => {
+                    let path = self.path(group);
+                    let disk = self.env.disk.as_ref();
                     // A record that stays is found at the next start, and the others say again that it is obsolete.
-                    self.remove_file(&self.path(group));
+                    if disk.exists(&path) && disk.remove(&path).is_ok() {
+                        let _ = disk.sync_dir(&self.dir);
+                    }
                 }
                 None if self.stopping.load(Ordering::Acquire) => return,
                 None => self.bell.wait(),
             }
-        }
-    }
-
-    fn do_store(&self, wish: StoreWish, written: &impl Fn(Written, Result<(), GroupError>)) {
-        let path = self.dir.join(STORE);
-        match wish {
-            StoreWish::Write { revision, record } => {
-                let result = kept::write_bytes(self.env.disk.as_ref(), &path, &record.encode());
-                written(Written::Store(revision), result);
-            }
-            // One that stays makes this instance a member again, and it is told again that it is none.
-            StoreWish::Remove => self.remove_file(&path),
-        }
-    }
-
-    fn remove_file(&self, path: &Path) {
-        let disk = self.env.disk.as_ref();
-        if disk.exists(path) && disk.remove(path).is_ok() {
-            let _ = disk.sync_dir(&self.dir);
         }
     }
 

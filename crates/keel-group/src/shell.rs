@@ -7,6 +7,7 @@
 //! Order of locks: connecting ► machine ► (databases, peers) ► a peer's lanes ► a link. The log's own locks come before a
 //! peer's lanes (the tap) and are never held around a step.
 
+use crate::adoption::Adoption;
 use crate::ask::Asked;
 use crate::bell::Bell;
 use crate::copy::Copy;
@@ -20,6 +21,7 @@ use crate::lanes::LaneFailure;
 use crate::peer::{NewPeer, Peer};
 use crate::records::Records;
 use crate::seeding::Seedings;
+use crate::stored::Stored;
 use crate::tls::Tls;
 use crate::trust::{Member, Trust};
 use crate::work::Work;
@@ -69,6 +71,10 @@ pub(crate) struct Shared {
     pub(crate) dir: PathBuf,
     pub(crate) identity: Identity,
     pub(crate) name: String,
+    /// It votes and nothing else.
+    witness: bool,
+    /// Instances that came with a token, until they are members of the cluster.
+    pub(crate) adoptions: Mutex<BTreeMap<InstanceId, Adoption>>,
     boot: u64,
     pub(crate) host: Arc<dyn Host>,
     pub(crate) trust: Trust,
@@ -78,6 +84,7 @@ pub(crate) struct Shared {
     pub(crate) dialer: Mutex<Dialer>,
     pub(crate) machine: Mutex<Node>,
     pub(crate) records: Records,
+    pub(crate) stored: Stored,
     pub(crate) work: Arc<Work<GroupId>>,
     pub(crate) budget: Arc<PoolBudget>,
     /// Local databases by name in upper case: candidates for groups.
@@ -143,6 +150,8 @@ pub(crate) struct Parts {
     pub(crate) tls: Tls,
     pub(crate) machine: Node,
     pub(crate) records: Records,
+    pub(crate) stored: Stored,
+    pub(crate) witness: bool,
     pub(crate) pool_bytes: usize,
     pub(crate) boot: u64,
 }
@@ -168,6 +177,9 @@ impl Shared {
             dialer: Mutex::new(Dialer::default()),
             machine: Mutex::new(parts.machine),
             records: parts.records,
+            stored: parts.stored,
+            witness: parts.witness,
+            adoptions: Mutex::new(BTreeMap::new()),
             work: Work::new(),
             budget: PoolBudget::new(parts.pool_bytes),
             registry: RwLock::new(BTreeMap::new()),
@@ -221,6 +233,7 @@ impl Shared {
             boot: self.boot,
             name: self.name.clone(),
             url: self.endpoint.lock().0.url.clone(),
+            witness: self.witness,
         }
     }
 
@@ -323,7 +336,7 @@ impl Shared {
         if self.stopping.load(Ordering::Acquire) {
             return link.close();
         }
-        if hello.purpose == Purpose::Join && !self.welcome_joiner(&hello, fingerprint) {
+        if hello.purpose != Purpose::Member && !self.welcome_joiner(&hello, fingerprint) {
             return link.close();
         }
         let instance = InstanceId(uuid::Uuid::from_bytes(hello.instance));
@@ -334,7 +347,7 @@ impl Shared {
             link,
             totals: self.totals(instance),
         });
-        if hello.purpose == Purpose::Join {
+        if hello.purpose != Purpose::Member {
             // A joiner is told whom it may trust, and goes; it comes back as a member.
             return self.introduce_to_joiner(&peer);
         }
@@ -416,7 +429,13 @@ impl Shared {
     }
 
     pub(crate) fn send_msg(&self, peer: InstanceId, msg: &Msg) {
-        self.send_control(peer, CONTROL_CLUSTER, &msg.encode());
+        let Some(to) = self.peer(peer) else { return };
+        let frame = Frame::Control([&[CONTROL_CLUSTER], &msg.encode()[..]].concat());
+        match msg {
+            // A decision waits for these: on the calling thread if the connection is free.
+            Msg::Store(_) | Msg::Pulse(_) => to.send_control_now(&frame),
+            _ => to.send_control(&frame),
+        }
     }
 
     pub(crate) fn send_question(&self, peer: &Peer, body: &[u8]) {
@@ -429,11 +448,6 @@ impl Shared {
 
     pub(crate) fn send_seeding(&self, peer: &Peer, body: &[u8]) {
         peer.send_control(&Frame::Control([&[CONTROL_SEEDING], body].concat()));
-    }
-
-    fn send_control(&self, peer: InstanceId, kind: u8, body: &[u8]) {
-        let Some(peer) = self.peer(peer) else { return };
-        peer.send_control(&Frame::Control([&[kind], body].concat()));
     }
 
     /// A control frame came. False when it cannot be read: the peer does not keep to the protocol.
@@ -488,6 +502,8 @@ impl Shared {
         match self.trust.introduce(std::slice::from_ref(&member)) {
             Ok(_) => {
                 self.note(None, &format!("{} joined with a token ({fingerprint}).", member.name));
+                let witness = hello.purpose == Purpose::JoinAsWitness;
+                self.adoptions.lock().insert(InstanceId(member.instance), Adoption { witness, asked: None });
                 self.peers.read().values().for_each(|peer| self.send_members(peer));
                 true
             }
@@ -531,6 +547,13 @@ impl Shared {
                     instance: replica.instance.map(|i| i.0),
                 };
                 targets.insert(replica.server_name.to_uppercase(), target);
+            }
+        }
+        for member in machine.cluster_members() {
+            if let Some(address) = host_and_port(&member.url) {
+                let name = member.name.clone();
+                let target = Target { name, address: address.into(), instance: Some(member.instance.0) };
+                targets.entry(member.name.to_uppercase()).or_insert(target);
             }
         }
         targets.remove(&self.name.to_uppercase());

@@ -50,6 +50,7 @@ pub mod session;
 pub mod sink;
 pub mod version;
 pub mod watcher;
+pub mod witness;
 
 pub use backend::{Backend, SqlSession};
 pub use config::Config;

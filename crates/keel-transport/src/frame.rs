@@ -85,6 +85,8 @@ pub enum Purpose {
     Member,
     /// By one that proves with a join token's secret that it may become trusted.
     Join,
+    /// The same, by one that will only vote in the cluster.
+    JoinAsWitness,
 }
 
 /// The first frame in each direction.
@@ -375,7 +377,12 @@ impl Hello {
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&self.version_min.to_le_bytes());
         out.extend_from_slice(&self.version_max.to_le_bytes());
-        out.extend_from_slice(&[u8::from(self.purpose == Purpose::Join), 0]);
+        let purpose = match self.purpose {
+            Purpose::Member => 0,
+            Purpose::Join => 1,
+            Purpose::JoinAsWitness => 2,
+        };
+        out.extend_from_slice(&[purpose, 0]);
         out.extend_from_slice(&self.instance);
         out.extend_from_slice(&self.boot.to_le_bytes());
         out.extend_from_slice(&self.proof);
@@ -391,6 +398,7 @@ impl Hello {
         let purpose = match fields.array::<2>()? {
             [0, 0] => Purpose::Member,
             [1, 0] => Purpose::Join,
+            [2, 0] => Purpose::JoinAsWitness,
             _ => return Err(FrameError::Field(HELLO)),
         };
         Ok(Hello {

@@ -5,31 +5,14 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
-use clap::{Args, Parser, Subcommand};
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
 
-use crate::sql::Sql;
-
-/// How to reach an instance.
-#[derive(Args)]
-struct Login {
-    /// Server: host, host,port or host:port
-    #[arg(short = 'S', value_name = "SERVER", env = "SQLCMDSERVER", default_value = "127.0.0.1")]
-    server: String,
-    /// Login name, of sysadmin
-    #[arg(short = 'U', value_name = "LOGIN", env = "SQLCMDUSER", default_value = "sa")]
-    user: String,
-    /// Password; better given in SQLCMDPASSWORD
-    #[arg(short = 'P', value_name = "PASSWORD", env = "SQLCMDPASSWORD", hide_env_values = true)]
-    password: Option<String>,
-    /// Trust the server's certificate without checking it
-    #[arg(short = 'C')]
-    trust: bool,
-}
+use crate::login::{Login, bracketed, finish, literal};
 
 /// Prepare an instance for groups and print a join token.
 ///
-/// Starts the endpoint if there is none. The token makes every instance that uses it within the next hours trusted by this
+/// Starts the endpoint if there is none, and makes the instance the first member of a cluster. The token makes every instance that uses it within the next hours trusted by this
 /// one, and by the others that used it.
 #[derive(Args)]
 pub struct Init {
@@ -43,7 +26,9 @@ pub struct Init {
     hours: u32,
 }
 
-/// Let an instance and those behind a join token trust each other.
+/// Make an instance a member of the cluster behind a join token.
+///
+/// The instance and the members of the cluster trust each other from then on.
 #[derive(Args)]
 pub struct Join {
     /// What `keel init` printed
@@ -85,43 +70,8 @@ struct Create {
     wait: u32,
 }
 
-/// A name in brackets.
-fn bracketed(name: &str) -> String {
-    format!("[{}]", name.replace(']', "]]"))
-}
-
-/// A string literal.
-fn literal(text: &str) -> String {
-    format!("N'{}'", text.replace('\'', "''"))
-}
-
-#[derive(Parser)]
-struct Client {
-    #[command(flatten)]
-    sql: Box<Sql>,
-}
-
-impl Login {
-    /// Sends one batch to `server` and prints what it answers.
-    fn send(&self, server: &str, batch: &str) -> Result<()> {
-        let mut arguments: Vec<&str> = vec!["keel", "-S", server, "-U", &self.user, "-b", "-x"];
-        arguments.extend(["-h", "-1", "-W", "-Q", batch]);
-        if let Some(password) = &self.password {
-            arguments.extend(["-P", password]);
-        }
-        if self.trust {
-            arguments.push("-C");
-        }
-        let client = Client::try_parse_from(arguments).context("the arguments of the connection")?;
-        match client.sql.sql()? {
-            0 => Ok(()),
-            _ => bail!("{server} refused; its message is above"),
-        }
-    }
-}
-
 /// The endpoint, if there is none, and its URL.
-fn endpoint(address: &str) -> Result<(String, String)> {
+pub fn endpoint(address: &str) -> Result<(String, String)> {
     let (_, port) = address.rsplit_once(':').context("--endpoint takes HOST:PORT")?;
     let port: u16 = port.parse().context("--endpoint takes HOST:PORT")?;
     let batch = format!(
@@ -185,7 +135,7 @@ impl Create {
             "SET NOCOUNT ON;
 DECLARE @statement nvarchar(max) = {head} + (
     SELECT STRING_AGG(CONCAT(N'N''', REPLACE(server_name, N'''', N''''''), N''' WITH (ENDPOINT_URL = N''', endpoint_url,
-        N''', AVAILABILITY_MODE = SYNCHRONOUS_COMMIT, FAILOVER_MODE = MANUAL, SEEDING_MODE = AUTOMATIC, ',
+        N''', AVAILABILITY_MODE = SYNCHRONOUS_COMMIT, FAILOVER_MODE = AUTOMATIC, SEEDING_MODE = AUTOMATIC, ',
         N'SECONDARY_ROLE (ALLOW_CONNECTIONS = ALL))'), N', ') FROM sys.dm_keel_members);
 EXEC(@statement);"
         );
@@ -230,24 +180,12 @@ END;"
     }
 }
 
-fn finish(result: Result<()>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(e) => {
-            eprintln!("keel: {e:#}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn names_and_texts_are_quoted() {
-        assert_eq!(bracketed("a]b"), "[a]]b]");
-        assert_eq!(literal("it's"), "N'it''s'");
+    fn an_endpoint_is_a_host_and_a_port() {
         assert!(endpoint("node1").is_err());
         let (batch, url) = endpoint("node1:5022").expect("an address");
         assert!(batch.contains("LISTENER_PORT = 5022") && url == "TCP://node1:5022");

@@ -1,11 +1,16 @@
-//! The `keel` binary: `serve` runs a server, `sql` talks to one; `init`, `join` and `group` make availability groups.
+//! The `keel` binary: `serve` runs a server, `witness` a vote, `sql` talks to a server; `init`, `join` and `group` make availability
+//! groups, `cluster` looks after them.
 //!
 //! Both are thin: `serve` hands its configuration to [`keel_server::instance`], `sql` is a client like any other and
 //! knows the server only through the wire.
 
+mod cluster;
 mod groups;
+mod login;
 mod serve;
+mod signals;
 mod sql;
+mod witness;
 
 use std::process::ExitCode;
 
@@ -30,6 +35,8 @@ enum Command {
     Init(groups::Init),
     Join(groups::Join),
     Group(groups::Group),
+    Cluster(cluster::Cluster),
+    Witness(witness::Witness),
 }
 
 fn main() -> ExitCode {
@@ -39,6 +46,8 @@ fn main() -> ExitCode {
         Command::Init(init) => init.run(),
         Command::Join(join) => join.run(),
         Command::Group(group) => group.run(),
+        Command::Cluster(cluster) => cluster.run(),
+        Command::Witness(witness) => witness.run(),
     }
 }
 

@@ -11,6 +11,8 @@ use clap::Args;
 use keel_server::Config;
 use keel_server::instance::Instance;
 
+use crate::signals::Signals;
+
 /// Run a server: opens (or makes) the databases in a directory and answers SQL Server clients.
 ///
 /// On the first start it makes the system databases, a self-signed certificate, and the login `sa` with the password in
@@ -110,30 +112,5 @@ impl Serve {
         std::fs::create_dir_all(&config.data)
             .with_context(|| format!("cannot make the data directory {}", config.data.display()))?;
         Ok(config)
-    }
-}
-
-/// SIGTERM and SIGINT, blocked in all threads and waited for in one.
-#[derive(Clone, Copy)]
-struct Signals(libc::sigset_t);
-
-impl Signals {
-    fn block() -> Signals {
-        // SAFETY: a zeroed set is a valid argument of sigemptyset, which initialises it; the other calls take pointers to
-        // that set only.
-        unsafe {
-            let mut set = std::mem::zeroed();
-            libc::sigemptyset(&mut set);
-            libc::sigaddset(&mut set, libc::SIGTERM);
-            libc::sigaddset(&mut set, libc::SIGINT);
-            libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
-            Signals(set)
-        }
-    }
-
-    fn wait(&self) {
-        let mut signal = 0;
-        // SAFETY: the set is initialised and `signal` is writable.
-        unsafe { libc::sigwait(&self.0, &mut signal) };
     }
 }

@@ -2,133 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test: what fails should stop it")]
 
-use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+mod common;
 
-const KEEL: &str = env!("CARGO_BIN_EXE_keel");
-const PASSWORD: &str = "Keel-Test-1";
+use common::{Instance, KEEL, PASSWORD, free_port, keel};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/groups/three_replicas.sql");
-
-/// One instance, killed if the test fails before it stops it.
-struct Instance {
-    name: String,
-    data: PathBuf,
-    /// Each has an address of its own, as on machines of their own: listeners have one port on all of them.
-    ip: String,
-    port: u16,
-    endpoint: u16,
-    child: Option<Child>,
-}
-
-/// A port that was free a moment ago.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-impl Instance {
-    fn new(dir: &Path, number: usize) -> Instance {
-        let name = format!("NODE{number}");
-        let (ip, port, endpoint) = (format!("127.0.0.{number}"), free_port(), free_port());
-        let mut instance = Instance { data: dir.join(&name), name, ip, port, endpoint, child: None };
-        instance.start();
-        instance
-    }
-
-    fn start(&mut self) {
-        let listen = format!("{}:{}", self.ip, self.port);
-        let mut command = Command::new(KEEL);
-        command.args(["serve", "--quiet", "--listen", &listen, "--max-server-memory", "192"]);
-        command.args(["--server-name", &self.name, "--data"]).arg(&self.data);
-        command.env("MSSQL_SA_PASSWORD", PASSWORD).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        let mut ready = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
-        assert!(ready.starts_with("keel: ready for connections"), "{ready}");
-        self.child = Some(child);
-    }
-
-    fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            child.kill().unwrap();
-            child.wait().unwrap();
-        }
-    }
-
-    fn stop(&mut self) {
-        let mut child = self.child.take().unwrap();
-        let pid = libc::pid_t::try_from(child.id()).unwrap();
-        // SAFETY: the process is our child and has not been waited for.
-        unsafe { libc::kill(pid, libc::SIGTERM) };
-        assert!(child.wait().unwrap().success());
-    }
-
-    fn server(&self) -> String {
-        format!("{},{}", self.ip, self.port)
-    }
-
-    /// The first value of a query, asked at a port of this node.
-    fn value_at(&self, port: u16, query: &str) -> String {
-        let (server, query) = (format!("{},{port}", self.ip), format!("SET NOCOUNT ON; {query}"));
-        let mut command = Command::new(KEEL);
-        command.args([
-            "sql", "-S", &server, "-P", PASSWORD, "-C", "-W", "-b", "--csv", "-h", "-1", "-Q", &query,
-        ]);
-        String::from_utf8_lossy(&command.output().unwrap().stdout).trim().to_owned()
-    }
-
-    fn sql(&self, more: &[&str]) -> Output {
-        let mut command = Command::new(KEEL);
-        command.args(["sql", "-S", &self.server(), "-P", PASSWORD, "-C", "-W", "-b"]).args(more);
-        command.output().unwrap()
-    }
-
-    /// The first value of a query.
-    fn value(&self, query: &str) -> String {
-        let query = format!("SET NOCOUNT ON; {query}");
-        let output = self.sql(&["--csv", "-h", "-1", "-Q", &query]);
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
-    }
-
-    fn run(&self, text: &str) {
-        let output = self.sql(&["-Q", text]);
-        assert!(
-            output.status.success(),
-            "{} on {}: {}",
-            text,
-            self.name,
-            String::from_utf8_lossy(&output.stdout)
-        );
-    }
-
-    /// Asks until the answer is the wanted one.
-    fn until(&self, query: &str, wanted: &str) {
-        let mut last = String::new();
-        for _ in 0..150 {
-            last = self.value(query);
-            if last == wanted {
-                return;
-            }
-            // The pause is the server's: no client sleeps.
-            let _ = self.sql(&["-Q", "WAITFOR DELAY '00:00:00.100'"]);
-        }
-        panic!("{} on {} stayed {last:?}, wanted {wanted:?}\n{}", query, self.name, self.log());
-    }
-
-    fn log(&self) -> String {
-        std::fs::read_to_string(self.data.join("log/errorlog")).unwrap_or_default()
-    }
-}
-
-impl Drop for Instance {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
 
 struct Group {
     dir: PathBuf,
@@ -255,21 +135,12 @@ fn a_script_makes_the_group_and_clients_use_it() {
 #[test]
 fn three_commands_make_a_group() {
     let mut group = Group::new("commands");
-    let keel = |more: &[&str], node: &Instance| {
-        let mut command = Command::new(KEEL);
-        command.args(more).args(["-S", &node.server(), "-P", PASSWORD, "-C"]);
-        let output = command.output().unwrap();
-        let said =
-            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{more:?}: {said}");
-        said
-    };
     let [one, two, three] = &group.nodes[..] else { unreachable!("three were made") };
-    let endpoint = |node: &Instance| format!("{}:{}", node.ip, node.endpoint);
-    let said = keel(&["init", "--endpoint", &endpoint(one)], one);
+
+    let said = keel(&["init", "--endpoint", &one.endpoint()], one);
     let token = said.lines().find(|l| l.starts_with("keel://")).unwrap().trim().to_owned();
     for node in [two, three] {
-        let said = keel(&["join", &token, "--endpoint", &endpoint(node)], node);
+        let said = keel(&["join", &token, "--endpoint", &node.endpoint()], node);
         assert!(said.contains("knows and trusts NODE1"), "{said}");
     }
     one.run("CREATE DATABASE shop");

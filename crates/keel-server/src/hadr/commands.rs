@@ -7,6 +7,7 @@ use keel_cluster::{
     Command, CommandError, GroupConfig, GroupDatabase, GroupDatabaseId, GroupId, Replica, ReplicaId,
 };
 use keel_group::CommandFailure;
+use keel_sql::hadr::cluster::ClusterChange;
 use keel_sql::hadr::{
     GroupChange, GroupSpec, HadrCommand, ListenerChange, ListenerSpec, ReplicaChange, build, errors,
 };
@@ -57,7 +58,29 @@ impl Replication {
             }
             HadrCommand::SetEndpoint(spec) => self.set_endpoint(&spec),
             HadrCommand::DropEndpoint => self.drop_endpoint(),
+            HadrCommand::Cluster(change) => self.change_cluster(change),
         }
+    }
+
+    fn change_cluster(&self, change: ClusterChange) -> Result<()> {
+        match change {
+            ClusterChange::FailOver { group, to, force } => {
+                let id = self.config(&group)?.id;
+                let to = to.unwrap_or_else(|| self.groups.server_name().to_owned());
+                let about = About { server: &to, ..About::group(&group) };
+                self.groups.fail_over_to(id, &to, force).map_err(|e| refusal(&e, about))
+            }
+            ClusterChange::ForceQuorum => self.give(Command::ForceQuorum, About::group("")),
+            ClusterChange::RemoveNode { name } => {
+                let about = About { server: &name, ..About::group("") };
+                self.groups.remove_member(&name).map_err(|e| refusal(&e, about))
+            }
+        }
+    }
+
+    /// Makes this instance the first member of a cluster, unless it is in one.
+    pub(super) fn form_cluster(&self, url: &str) -> Result<()> {
+        self.groups.form_cluster(url).map_err(|e| refusal(&e, About::group("")))
     }
 
     fn give(&self, command: Command, about: About<'_>) -> Result<()> {
@@ -284,19 +307,18 @@ fn refusal(failure: &CommandFailure, about: About<'_>) -> Box<SqlError> {
         CommandError::NotAMember => errors::no_group_to_join(group),
         CommandError::Busy => errors::failover_pending(group),
         CommandError::TooManyRequired => errors::synchronized_secondaries_required(group),
-        CommandError::ConfigurationOnly => errors::configuration_only_primary(server),
-        CommandError::FailoverTimedOut
-        | CommandError::Failed
-        | CommandError::ForcedQuorum
-        | CommandError::NoQuorum
-        | CommandError::NoCluster
-        | CommandError::ClusterExists
+        CommandError::ForcedQuorum => errors::forced_quorum(group),
+        CommandError::NoCluster => errors::no_cluster(),
+        CommandError::NoSuchMember => errors::no_cluster_node(server),
+        CommandError::ClusterExists
         | CommandError::OtherCluster
         | CommandError::MemberExists
-        | CommandError::NoSuchMember
         | CommandError::MemberNotConnected
         | CommandError::MemberHasReplicas
         | CommandError::LastMember
-        | CommandError::ClusterTimedOut => errors::failover_failed(group),
+        | CommandError::ClusterTimedOut => errors::cluster_change_refused(refused),
+        CommandError::ConfigurationOnly => errors::configuration_only_primary(server),
+        CommandError::NoQuorum => errors::no_cluster_quorum(group),
+        CommandError::FailoverTimedOut | CommandError::Failed => errors::failover_failed(group),
     }
 }

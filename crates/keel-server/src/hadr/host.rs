@@ -3,7 +3,9 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use keel_base::Lsn;
-use keel_cluster::{FailoverRecord, GroupDatabaseId, LeaveReason, LogEntry, LogEvent, ReplicaId, RoleStatus};
+use keel_cluster::{
+    GroupConfig, GroupDatabaseId, GroupId, LeaveReason, LogEntry, LogEvent, ReplicaId, RoleStatus,
+};
 use keel_group::{Groups, Host, Place, RoleChange};
 use keel_node::{Database, DbOptions};
 use keel_sql::Engine;
@@ -52,6 +54,11 @@ impl ServerHost {
             database: database.and_then(|d| config.database(d)).map(|d| d.name.clone()),
             replica: replica.and_then(|r| config.replica(r)).map(|r| r.server_name.clone()),
         }
+    }
+
+    fn config(&self, group: GroupId) -> Option<GroupConfig> {
+        let groups = self.groups.get().and_then(Weak::upgrade)?;
+        groups.state().groups.into_iter().map(|g| g.config).find(|c| c.id == group)
     }
 
     fn event(&self, name: &str, number: i32, text: String, names: Names) {
@@ -107,13 +114,20 @@ impl Host for ServerHost {
         self.ring();
         let replica = match &entry.what {
             LogEvent::ReplicaConnected(r) | LogEvent::Synchronized(r) | LogEvent::NeedsSeeding(r) => Some(*r),
+            LogEvent::Failover(record) => Some(record.to),
             LogEvent::ReplicaDisconnected { replica, .. } | LogEvent::NotSynchronized { replica, .. } => {
                 Some(*replica)
             }
             _ => None,
         };
         let names = self.names(entry.group, entry.database, replica);
-        let (name, number, text) = words(&entry.what, &names);
+        let (name, number, text) = match &entry.what {
+            LogEvent::Failover(record) => {
+                let Some(config) = self.config(record.group) else { return };
+                ("availability_replica_state_change", 0, super::cluster::told(record, &config))
+            }
+            what => words(what, &names),
+        };
         self.event(name, number, text, names);
     }
 
@@ -229,19 +243,20 @@ fn words(event: &LogEvent, names: &Names) -> (&'static str, i32, String) {
                 if *synchronized { "held" } else { "was not known to hold" }
             ),
         ),
-        LogEvent::Failover(record) => ("availability_replica_state_change", 0, failover_words(record, group)),
+        // Told with its whole story elsewhere.
+        LogEvent::Failover(_) => ("availability_replica_state_change", 0, String::new()),
         LogEvent::FailoverHeldBack { pause_ms } => (
             "availability_replica_automatic_failover_validation",
             0,
             format!(
-                "Automatic failover of availability group '{group}' is held back for {pause_ms} ms: there were too many \
-                 in a short time."
+                "An automatic failover of availability group '{group}' is held back for {pause_ms} ms: there were too \
+                 many in a short time."
             ),
         ),
         LogEvent::Unhealthy(reason) => (
             "availability_group_lease_expired",
             0,
-            format!("This instance is unfit to lead availability group '{group}': {reason}."),
+            format!("This instance is not fit to lead availability group '{group}': {reason}."),
         ),
         LogEvent::NeedsSeeding(_) => (
             "hadr_automatic_seeding_state_transition",
@@ -251,31 +266,6 @@ fn words(event: &LogEvent, names: &Names) -> (&'static str, i32, String) {
             ),
         ),
     }
-}
-
-/// The timeline of a failover: each step in milliseconds since the old primary was last heard, or the role was claimed.
-fn failover_words(record: &FailoverRecord, group: &str) -> String {
-    let zero = record.last_heard.unwrap_or(record.claimed);
-    let steps = [
-        ("suspected", record.suspected),
-        ("agreed", record.polled),
-        ("claimed", Some(record.claimed)),
-        ("decided", record.decided),
-        ("open", record.opened),
-        ("first commit", record.first_commit),
-    ];
-    let steps: Vec<String> = steps
-        .into_iter()
-        .filter_map(|(name, at)| at.map(|at| format!("{name} {} ms", at.saturating_sub(zero).as_millis())))
-        .collect();
-    format!(
-        "Failover of availability group '{group}' to this replica: {}, {}, epoch {}; {}; {} replicas went on.",
-        record.kind.description(),
-        record.cause.description(),
-        record.epoch.0,
-        steps.join(", "),
-        record.survivors
-    )
 }
 
 fn why(reason: LeaveReason) -> &'static str {

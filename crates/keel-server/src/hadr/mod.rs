@@ -6,8 +6,10 @@
 //! ```
 //!
 //! It translates and decides nothing: commands and refusals in `commands`, configuration in `convert`, what views
-//! show in `states`, `listeners` and `samples`, what the groups ask of the instance in `host`, certificates in `keys`, the health log in `health`.
+//! show in `states`, `cluster`, `listeners` and `samples`, what a cluster stands on in `validation`, what the groups ask of the
+//! instance in `host`, certificates in `keys`, the health log in `health`.
 
+mod cluster;
 mod commands;
 mod convert;
 mod health;
@@ -16,6 +18,7 @@ mod keys;
 mod listeners;
 mod samples;
 mod states;
+mod validation;
 
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread::JoinHandle;
@@ -189,6 +192,20 @@ impl Hadr for Replication {
         self.host.health.newest()
     }
 
+    fn cluster(&self) -> Option<hadr::cluster::ClusterState> {
+        cluster::state(self)
+    }
+
+    fn failovers(&self) -> Vec<hadr::cluster::FailoverRecord> {
+        cluster::failovers(self)
+    }
+
+    fn validate_cluster(&self) -> keel_types::error::Result<hadr::cluster::ClusterReport> {
+        let log_dir = self.engine()?.options().data_dir.join("log");
+        let report = validation::report(&self.groups.validate());
+        Ok(validation::keep(report, &log_dir, self.groups.server_name()))
+    }
+
     fn make_certificate(
         &self,
         subject: &str,
@@ -213,12 +230,18 @@ impl Hadr for Replication {
 
     fn members(&self) -> Vec<(String, String)> {
         let own = (self.groups.server_name().to_owned(), self.groups.endpoint().0.url);
-        let others = self.groups.members().into_iter().map(|m| (m.name, m.url));
+        // A witness can hold no replica.
+        let members = self.groups.cluster().map(|c| c.members).unwrap_or_default();
+        let witness = |id| members.iter().any(|m| m.member.witness && m.member.instance.0 == id);
+        let others =
+            self.groups.members().into_iter().filter(|m| !witness(m.instance)).map(|m| (m.name, m.url));
         std::iter::once(own).chain(others).collect()
     }
 
     fn invite(&self, url: &str, hours: u32) -> keel_types::error::Result<String> {
         self.groups.set_endpoint_url(url);
+        // Whoever comes with the token comes into a cluster.
+        self.form_cluster(url)?;
         let token = self.groups.invite(Duration::from_secs(u64::from(hours) * 3600));
         token.map(|t| t.to_string()).map_err(errors::join_token_refused)
     }

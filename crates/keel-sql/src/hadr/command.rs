@@ -54,6 +54,8 @@ pub enum HadrCommand {
     SetEndpoint(Box<EndpointSpec>),
     /// There is no mirroring endpoint any more.
     DropEndpoint,
+    /// About the cluster the groups live in.
+    Cluster(super::cluster::ClusterChange),
 }
 
 /// An action of ALTER AVAILABILITY GROUP.

@@ -234,6 +234,10 @@ error_functions! {
     bad_join_token() = 50_600, 16, 1, "This is not a join token.";
     /// It was refused, or its issuer cannot be reached.
     join_token_refused(detail) = 50_601, 16, 1, "The join token cannot be used: {detail}";
+    /// After a forced quorum.
+    forced_quorum(group) = 41125, 16, 1, "A planned failover of availability group '{group}' is not possible: the quorum of the cluster was forced, and its configuration may be older than what was lost with it. Run ALTER AVAILABILITY GROUP ... FORCE_FAILOVER_ALLOW_DATA_LOSS on the replica that is to become the primary.";
+    /// No majority.
+    no_cluster_quorum(group) = 41131, 16, 2, "Failed to bring availability group '{group}' online. The cluster has no quorum: a majority of its votes is not heard. Bring members back; when they are gone for good, sys.sp_keel_force_quorum lets this instance go on without them.";
     /// This instance is in no cluster.
     no_cluster() = 50_602, 16, 1, "This instance is not a member of a cluster. Create an availability group, or use keel init and keel join.";
     /// No such member.

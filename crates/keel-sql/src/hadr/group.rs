@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 impl Runner<'_> {
     /// The replication side; 35221 on an instance that stands alone.
-    pub(super) fn hadr(&self) -> Result<Arc<dyn Hadr>> {
+    pub(crate) fn hadr(&self) -> Result<Arc<dyn Hadr>> {
         self.info.engine.hadr().cloned().ok_or_else(errors::feature_off)
     }
 

@@ -14,7 +14,8 @@
 //! | --- | --- |
 //! | [`config`] | what a group, a replica, a listener, an endpoint is configured to be |
 //! | [`state`] | what they are now |
-//! | [`command`] | what can be asked |
+//! | [`cluster`] | the cluster the groups live in, and what can be asked of it |
+//! | [`command`] | what can be asked of a group |
 //! | [`build`], [`check`] | statements' options, and the product's rules about them |
 //! | `group`, `endpoint`, `certificate` | the statements |
 //! | [`store`] | endpoints, certificates and the master key in master |
@@ -29,6 +30,7 @@ pub mod access;
 pub mod build;
 mod certificate;
 pub mod check;
+pub mod cluster;
 pub mod command;
 pub mod config;
 mod endpoint;
@@ -70,6 +72,15 @@ pub trait Hadr: Send + Sync {
 
     /// The newest entries of the health log, oldest first.
     fn health_log(&self) -> Vec<HealthEvent>;
+
+    /// The cluster that this instance is a member of, if it is one.
+    fn cluster(&self) -> Option<cluster::ClusterState>;
+
+    /// The newest failovers of this instance's groups, oldest first.
+    fn failovers(&self) -> Vec<cluster::FailoverRecord>;
+
+    /// Measures disks and networks of all members. Takes some seconds.
+    fn validate_cluster(&self) -> Result<cluster::ClusterReport>;
 
     /// This instance, and those that it and they trust through join tokens: server name and endpoint URL.
     fn members(&self) -> Vec<(String, String)>;

@@ -1,8 +1,9 @@
-//! Reading one's own writes on a secondary; comparing replicas; join tokens.
+//! Reading one's own writes on a secondary; comparing replicas; join tokens; what an operator asks of the cluster.
 
 use super::{Outcome, argument, number, ok, string};
 use crate::errors;
-use crate::hadr::lsn;
+use crate::hadr::cluster::ClusterChange;
+use crate::hadr::{Caller, HadrCommand, lsn};
 use crate::map::db_error;
 use crate::run::{Argument, Returned, Runner};
 use keel_base::Lsn;
@@ -64,7 +65,7 @@ pub(super) fn sp_keel_invite(runner: &mut Runner<'_>, args: &[Argument]) -> Outc
     let url = string(args, "url", 0).unwrap_or_default();
     crate::hadr::build::tcp_url(&url).ok_or_else(|| crate::hadr::errors::bad_endpoint_url(&url))?;
     let hours = number(args, "hours", 1).and_then(|n| u32::try_from(n).ok()).unwrap_or(TOKEN_HOURS_DEFAULT);
-    let hadr = runner.info.engine.hadr().cloned().ok_or_else(crate::hadr::errors::feature_off)?;
+    let hadr = runner.hadr()?;
     let token = hadr.invite(&url, hours)?;
     runner.result_set(&[("token", SqlType::NVarChar(Length::Limited(4000)))], &[vec![Value::str(token)]])?;
     ok()
@@ -75,7 +76,7 @@ pub(super) fn sp_keel_join(runner: &mut Runner<'_>, args: &[Argument]) -> Outcom
     runner.sysadmin()?;
     let url = string(args, "url", 1).unwrap_or_default();
     crate::hadr::build::tcp_url(&url).ok_or_else(|| crate::hadr::errors::bad_endpoint_url(&url))?;
-    let hadr = runner.info.engine.hadr().cloned().ok_or_else(crate::hadr::errors::feature_off)?;
+    let hadr = runner.hadr()?;
     hadr.use_invitation(&string(args, "token", 0).unwrap_or_default(), &url)?;
     ok()
 }
@@ -113,5 +114,78 @@ pub(super) fn sp_keel_checksum(runner: &mut Runner<'_>, _args: &[Argument]) -> O
         ("checksum", SqlType::BigInt),
     ];
     runner.result_set(&columns, &rows)?;
+    ok()
+}
+
+fn needed(args: &[Argument], procedure: &str, name: &str, position: usize) -> Result<String, Box<SqlError>> {
+    string(args, name, position).ok_or_else(|| crate::hadr::errors::argument_missing(procedure, name))
+}
+
+fn change(runner: &Runner<'_>, change: ClusterChange) -> Outcome {
+    let caller = Caller { login: runner.info.login().to_string(), external_cluster: false };
+    runner.hadr()?.execute(&caller, HadrCommand::Cluster(change))?;
+    ok()
+}
+
+/// `sp_keel_failover @group sysname, @to sysname = this instance, @force bit = 0`: makes a replica the primary, wherever it is
+/// called; without `@force` only if nothing is lost.
+pub(super) fn sp_keel_failover(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    runner.sysadmin()?;
+    let group = needed(args, "sp_keel_failover", "group", 0)?;
+    let to = string(args, "to", 1);
+    let force = number(args, "force", 2).is_some_and(|n| n != 0);
+    change(runner, ClusterChange::FailOver { group, to, force })
+}
+
+/// `sp_keel_force_quorum`: this instance goes on without a majority of the votes, in a new generation of the cluster. What the
+/// lost members agreed on without it is given up when they come back.
+pub(super) fn sp_keel_force_quorum(runner: &mut Runner<'_>, _args: &[Argument]) -> Outcome {
+    runner.sysadmin()?;
+    change(runner, ClusterChange::ForceQuorum)
+}
+
+/// `sp_keel_remove_node @name sysname`: a member of the cluster goes for good, and its vote with it.
+pub(super) fn sp_keel_remove_node(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    runner.sysadmin()?;
+    let name = needed(args, "sp_keel_remove_node", "name", 0)?;
+    change(runner, ClusterChange::RemoveNode { name })
+}
+
+/// `sp_keel_validate_cluster`: a result set with what every member measured of its disk and of its ways to the others.
+pub(super) fn sp_keel_validate_cluster(runner: &mut Runner<'_>, _args: &[Argument]) -> Outcome {
+    const NAME: SqlType = SqlType::NVarChar(Length::Limited(128));
+    const BIG: SqlType = SqlType::BigInt;
+    runner.sysadmin()?;
+    let report = runner.hadr()?.validate_cluster()?;
+    let rows: Vec<Vec<Value>> = report
+        .checks
+        .into_iter()
+        .map(|check| {
+            let mut row = vec![Value::str(check.member), Value::str(check.check)];
+            row.push(check.other.map_or(Value::Null, Value::str));
+            match check.measured {
+                Some(numbers) => row.extend(numbers.map(|n| Value::Int(n.cast_signed()))),
+                None => row.extend(std::iter::repeat_n(Value::Null, 4)),
+            }
+            row.extend([Value::str(check.verdict), Value::str(check.text)]);
+            row.push(report.file.as_deref().map_or(Value::Null, Value::str));
+            row
+        })
+        .collect();
+    runner.result_set(
+        &[
+            ("member_name", NAME),
+            ("check_name", NAME),
+            ("other_member", NAME),
+            ("samples", BIG),
+            ("p50_us", BIG),
+            ("p99_us", BIG),
+            ("max_us", BIG),
+            ("verdict", NAME),
+            ("meaning", SqlType::NVarChar(Length::Limited(4000))),
+            ("report_file", SqlType::NVarChar(Length::Limited(4000))),
+        ],
+        &rows,
+    )?;
     ok()
 }

@@ -2,7 +2,7 @@
 //!
 //! A primary shows everything it knows; a secondary its own rows.
 
-use super::hadr::{LSN, N128, N256, each_replica, guid, state};
+use super::hadr::{LSN, N128, N256, guid, state};
 use super::{
     BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SystemView, TINY, ViewContext, bit, date, int, text,
 };
@@ -12,8 +12,6 @@ use crate::hadr::{
 use keel_types::{Length, SqlType, Value};
 
 type Rows = Vec<Vec<Value>>;
-
-const VARCHAR50: SqlType = SqlType::VarChar(Length::Limited(50));
 
 #[rustfmt::skip]
 const REPLICA_STATE: &[Column] = &[
@@ -77,14 +75,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("replica_id", GUID), ("group_database_id", GUID), ("database_name", NAME), ("is_failover_ready", BIT),
         ("is_pending_secondary_suspend", BIT), ("is_database_joined", BIT), ("recovery_lsn", LSN), ("truncation_lsn", LSN),
     ], database_cluster_states),
-    view("dm_hadr_cluster", &[
-        ("cluster_name", NAME), ("quorum_type", TINY), ("quorum_type_desc", VARCHAR50), ("quorum_state", TINY),
-        ("quorum_state_desc", VARCHAR50),
-    ], cluster),
-    view("dm_hadr_cluster_members", &[
-        ("member_name", NAME), ("member_type", TINY), ("member_type_desc", DESC), ("member_state", TINY),
-        ("member_state_desc", DESC), ("number_of_quorum_votes", INT),
-    ], cluster_members),
     // Pages are not repaired from replicas; a damaged base tree is rebuilt by seeding.
     view("dm_hadr_auto_page_repair", &[
         ("database_id", INT), ("file_id", INT), ("page_id", BIG), ("error_type", INT), ("page_status", INT),
@@ -237,30 +227,6 @@ fn database_cluster_states(cx: &ViewContext<'_>) -> Rows {
 }
 
 /// One "cluster" per instance: its groups' members. It has a name once there is a group.
-fn cluster(cx: &ViewContext<'_>) -> Rows {
-    let state = state(cx);
-    let Some(g) = state.groups.first() else { return Vec::new() };
-    vec![vec![text(g.spec.name.as_str()), int(0), text("NODE_MAJORITY"), int(1), text("NORMAL_QUORUM")]]
-}
-
-fn cluster_members(cx: &ViewContext<'_>) -> Rows {
-    let mut rows: Rows = each_replica(cx, |_, r| {
-        let up = r.is_local || r.connected == Some(true);
-        let (state, word) = if up { (1, "UP") } else { (0, "DOWN") };
-        let mut row = vec![text(r.spec.server.as_str()), int(0), text("CLUSTER_NODE")];
-        row.extend([int(state), text(word), int(1)]);
-        row
-    });
-    let mut seen: Vec<String> = Vec::new();
-    rows.retain(|row| {
-        let name = row[0].as_str().unwrap_or_default().to_lowercase();
-        let fresh = !seen.contains(&name);
-        seen.push(name);
-        fresh
-    });
-    rows
-}
-
 fn seeding(cx: &ViewContext<'_>) -> Rows {
     let row = |s: &crate::hadr::SeedingAttempt| {
         let mut row = vec![date(s.start), time_or_null(s.completion), guid(s.group), guid(s.database)];

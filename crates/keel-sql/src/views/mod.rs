@@ -11,6 +11,7 @@ mod databases;
 mod describe;
 mod endpoints;
 mod hadr;
+mod hadr_cluster;
 mod hadr_counters;
 mod hadr_own;
 mod hadr_states;
@@ -98,7 +99,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 21] {
+fn groups() -> [&'static [SystemView]; 22] {
     [
         objects::VIEWS,
         columns::VIEWS,
@@ -117,6 +118,7 @@ fn groups() -> [&'static [SystemView]; 21] {
         endpoints::VIEWS,
         hadr::VIEWS,
         hadr_states::VIEWS,
+        hadr_cluster::VIEWS,
         hadr_own::VIEWS,
         compat::VIEWS,
         describe::VIEWS,

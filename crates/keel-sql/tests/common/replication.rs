@@ -4,6 +4,10 @@
 //! leaves it resolving; that is enough to meet every rule of the statements, the views and the logins.
 
 use keel_sql::diagnostics::{Component, ComponentKind, Diagnostics};
+use keel_sql::hadr::cluster::{
+    ClusterChange, ClusterCheck, ClusterMember, ClusterNetwork, ClusterReport, ClusterState, FailoverRecord,
+    MemberType, QuorumState, QuorumType,
+};
 use keel_sql::hadr::config::GroupSpec;
 use keel_sql::hadr::{
     AvailabilityMode, Caller, CertificateFacts, DatabaseReplicaState, GroupChange, GroupDatabase, GroupState,
@@ -291,6 +295,21 @@ impl Hadr for Fake {
                 }
             }
             HadrCommand::DropEndpoint => {}
+            HadrCommand::Cluster(ClusterChange::RemoveNode { name }) if name != "N2" => {
+                return Err(errors::no_cluster_node(name));
+            }
+            HadrCommand::Cluster(change) => {
+                let text = format!("{change:?}");
+                inner.events.push(HealthEvent {
+                    time_utc: 0,
+                    name: "cluster".to_owned(),
+                    group: None,
+                    replica: None,
+                    database: None,
+                    number: 0,
+                    text,
+                });
+            }
         }
         Ok(())
     }
@@ -301,6 +320,67 @@ impl Hadr for Fake {
 
     fn health_log(&self) -> Vec<HealthEvent> {
         self.inner.lock().events.clone()
+    }
+
+    fn cluster(&self) -> Option<ClusterState> {
+        let member = |name: &str, kind, is_local, up| ClusterMember {
+            name: name.to_owned(),
+            endpoint_url: format!("TCP://{}:5022", name.to_lowercase()),
+            kind,
+            is_local,
+            up,
+            vote: true,
+            round_trip_us: (!is_local && up).then_some(150),
+            networks: vec![ClusterNetwork {
+                subnet: "10.0.0.0".to_owned(),
+                mask: Some("255.0.0.0".to_owned()),
+                prefix: 8,
+                is_ipv4: true,
+            }],
+        };
+        Some(ClusterState {
+            id: [7; 16],
+            name: "sales".to_owned(),
+            generation: 1,
+            quorum_type: QuorumType::NodesAndWitness,
+            quorum: QuorumState::Normal,
+            leader: Some(self.server.clone()),
+            detection_ms: 400,
+            holds_lease: true,
+            members: vec![
+                member(&self.server, MemberType::Node, true, true),
+                member("N2", MemberType::Node, false, false),
+                member("W", MemberType::Witness, false, true),
+            ],
+        })
+    }
+
+    fn failovers(&self) -> Vec<FailoverRecord> {
+        vec![FailoverRecord {
+            began_utc: 0,
+            group: "sales".to_owned(),
+            from: Some("N2".to_owned()),
+            to: self.server.clone(),
+            kind: "AUTOMATIC",
+            cause: "its connections closed".to_owned(),
+            last_heard_us: Some(3000),
+            steps: vec![("suspected", Some(0)), ("decided", Some(12_500)), ("first commit", None)],
+            text: "N2 was lost.".to_owned(),
+        }]
+    }
+
+    fn validate_cluster(&self) -> Result<ClusterReport> {
+        Ok(ClusterReport {
+            checks: vec![ClusterCheck {
+                member: self.server.clone(),
+                check: "log write",
+                other: None,
+                measured: Some([200, 900, 1900, 2500]),
+                verdict: "OK",
+                text: "each commit waits for it".to_owned(),
+            }],
+            file: Some("log/cluster_validation".to_owned()),
+        })
     }
 
     fn members(&self) -> Vec<(String, String)> {

@@ -1,0 +1,67 @@
+//! Whoever comes with a join token becomes a member of the cluster, without another command.
+//!
+//! The token makes two instances trust each other; the one that issued it then asks the cluster to take the other in, as soon as
+//! there is a connection and a cluster to be taken into, and again until it is a member or the cluster refuses it.
+
+use crate::ask::TAKE_OVER_TIMEOUT;
+use crate::shell::Shared;
+use keel_cluster::{Command, CommandError, InstanceId};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An instance that is to become a member.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Adoption {
+    /// It votes and does nothing else.
+    pub(crate) witness: bool,
+    /// When the cluster was asked last.
+    pub(crate) asked: Option<Duration>,
+}
+
+/// The cluster has its own time-out for this; then it is asked again.
+const ASK_AGAIN: Duration = Duration::from_secs(35);
+
+impl Shared {
+    /// Asks the cluster to take in whoever is due. Called by the keeper.
+    pub(crate) fn adopt(self: &Arc<Self>) {
+        if self.adoptions.lock().is_empty() {
+            return;
+        }
+        let Some(cluster) = self.machine.lock().cluster_status() else { return };
+        let now = self.now();
+        let due: Vec<(InstanceId, bool)> = {
+            let mut adoptions = self.adoptions.lock();
+            adoptions.retain(|instance, _| cluster.members.iter().all(|m| m.member.instance != *instance));
+            let waiting = adoptions.iter_mut().filter(|(instance, adoption)| {
+                self.peer(**instance).is_some() && adoption.asked.is_none_or(|at| now >= at + ASK_AGAIN)
+            });
+            let due = waiting.map(|(instance, adoption)| {
+                adoption.asked = Some(now);
+                (*instance, adoption.witness)
+            });
+            due.collect()
+        };
+        for (instance, witness) in due {
+            let Some(member) = self.trust.member(instance.0) else { continue };
+            // A thread that waits for the answer; without one the cluster is asked again later.
+            let _ = self.spawn("adoption", move |shared| {
+                let command = Command::AddMember { instance, url: member.url.clone(), witness };
+                match shared.command(command, TAKE_OVER_TIMEOUT) {
+                    Some(Ok(()) | Err(CommandError::MemberExists)) => {
+                        shared.note(None, &format!("{} is a member of the cluster.", member.name));
+                        shared.adoptions.lock().remove(&instance);
+                    }
+                    Some(Err(CommandError::OtherCluster)) => {
+                        let text = format!(
+                            "{} cannot become a member of this cluster: it is a member of another one.",
+                            member.name
+                        );
+                        shared.note(None, &text);
+                        shared.adoptions.lock().remove(&instance);
+                    }
+                    Some(Err(_)) | None => {}
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Instances as processes, and what tests ask of them.
+
+#![allow(clippy::unwrap_used, reason = "a test: what fails should stop it")]
+#![allow(dead_code, reason = "every test file uses a part of it")]
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+pub const KEEL: &str = env!("CARGO_BIN_EXE_keel");
+pub const PASSWORD: &str = "Keel-Test-1";
+
+/// One instance, killed if the test fails before it stops it.
+pub struct Instance {
+    pub name: String,
+    pub data: PathBuf,
+    /// Each has an address of its own, as on machines of their own: listeners have one port on all of them.
+    pub ip: String,
+    pub port: u16,
+    pub endpoint: u16,
+    child: Option<Child>,
+}
+
+/// A port that was free a moment ago.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+impl Instance {
+    pub fn new(dir: &Path, number: usize) -> Instance {
+        let name = format!("NODE{number}");
+        let (ip, port, endpoint) = (format!("127.0.0.{number}"), free_port(), free_port());
+        let mut instance = Instance { data: dir.join(&name), name, ip, port, endpoint, child: None };
+        instance.start();
+        instance
+    }
+
+    pub fn start(&mut self) {
+        let listen = format!("{}:{}", self.ip, self.port);
+        let mut command = Command::new(KEEL);
+        command.args(["serve", "--quiet", "--listen", &listen, "--max-server-memory", "192"]);
+        command.args(["--server-name", &self.name, "--data"]).arg(&self.data);
+        command.env("MSSQL_SA_PASSWORD", PASSWORD).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mut ready = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
+        assert!(ready.starts_with("keel: ready for connections"), "{ready}");
+        self.child = Some(child);
+    }
+
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+
+    pub fn signal(&self, signal: libc::c_int) {
+        let pid = libc::pid_t::try_from(self.child.as_ref().unwrap().id()).unwrap();
+        // SAFETY: the process is our child and has not been waited for.
+        unsafe { libc::kill(pid, signal) };
+    }
+
+    pub fn stop(&mut self) {
+        self.signal(libc::SIGTERM);
+        let mut child = self.child.take().unwrap();
+        assert!(child.wait().unwrap().success());
+    }
+
+    pub fn server(&self) -> String {
+        format!("{},{}", self.ip, self.port)
+    }
+
+    /// Where the others reach its endpoint.
+    pub fn endpoint(&self) -> String {
+        format!("{}:{}", self.ip, self.endpoint)
+    }
+
+    /// The first value of a query, asked at a port of this node.
+    pub fn value_at(&self, port: u16, query: &str) -> String {
+        let (server, query) = (format!("{},{port}", self.ip), format!("SET NOCOUNT ON; {query}"));
+        let mut command = Command::new(KEEL);
+        command.args([
+            "sql", "-S", &server, "-P", PASSWORD, "-C", "-W", "-b", "--csv", "-h", "-1", "-Q", &query,
+        ]);
+        String::from_utf8_lossy(&command.output().unwrap().stdout).trim().to_owned()
+    }
+
+    pub fn sql(&self, more: &[&str]) -> Output {
+        let mut command = Command::new(KEEL);
+        command.args(["sql", "-S", &self.server(), "-P", PASSWORD, "-C", "-W", "-b"]).args(more);
+        command.output().unwrap()
+    }
+
+    /// The first value of a query.
+    pub fn value(&self, query: &str) -> String {
+        let query = format!("SET NOCOUNT ON; {query}");
+        let output = self.sql(&["--csv", "-h", "-1", "-Q", &query]);
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    pub fn run(&self, text: &str) {
+        let output = self.sql(&["-Q", text]);
+        assert!(
+            output.status.success(),
+            "{} on {}: {}",
+            text,
+            self.name,
+            String::from_utf8_lossy(&output.stdout)
+        );
+    }
+
+    /// Asks until the answer is the wanted one.
+    pub fn until(&self, query: &str, wanted: &str) {
+        let mut last = String::new();
+        for _ in 0..150 {
+            last = self.value(query);
+            if last == wanted {
+                return;
+            }
+            // The pause is the server's: no client sleeps.
+            let _ = self.sql(&["-Q", "WAITFOR DELAY '00:00:00.100'"]);
+        }
+        panic!("{} on {} stayed {last:?}, wanted {wanted:?}\n{}", query, self.name, self.log());
+    }
+
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.data.join("log/errorlog")).unwrap_or_default()
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Runs a command of the binary against an instance; it must succeed. Returns what it said.
+pub fn keel(more: &[&str], node: &Instance) -> String {
+    let mut command = Command::new(KEEL);
+    command.args(more).args(["-S", &node.server(), "-P", PASSWORD, "-C"]);
+    let output = command.output().unwrap();
+    let said =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{more:?}: {said}\n{}", node.log());
+    said
+}

@@ -1,0 +1,318 @@
+//! Clusters that heal themselves, over real processes: nobody gives a command after the group is made.
+
+#![allow(clippy::unwrap_used, reason = "a test: what fails should stop it")]
+
+mod common;
+
+use common::{Instance, KEEL, PASSWORD, free_port, keel};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A directory that goes with the test.
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new(test: &str) -> Dir {
+        let dir = std::env::temp_dir().join(format!("keel-failover-{test}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&dir);
+        std::fs::create_dir_all(&dir).unwrap();
+        Dir(dir)
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+struct Cluster {
+    nodes: Vec<Instance>,
+    /// Of the first instance.
+    token: String,
+    dir: Dir,
+}
+
+impl Cluster {
+    /// Instances in one cluster, with a group `ag` over a database `shop` that the first one leads, synchronized.
+    fn new(test: &str, nodes: usize) -> Cluster {
+        let dir = Dir::new(test);
+        let nodes: Vec<Instance> = (1..=nodes).map(|n| Instance::new(&dir.0, n)).collect();
+        let said = keel(&["init", "--endpoint", &nodes[0].endpoint()], &nodes[0]);
+        let token = said.lines().find(|l| l.starts_with("keel://")).unwrap().trim().to_owned();
+        for node in &nodes[1..] {
+            keel(&["join", &token, "--endpoint", &node.endpoint()], node);
+        }
+        let cluster = Cluster { nodes, token, dir };
+        let wanted = cluster.nodes.len().to_string();
+        for node in &cluster.nodes {
+            node.until("SELECT COUNT(*) FROM sys.dm_hadr_cluster_members WHERE member_state = 1", &wanted);
+        }
+        cluster
+    }
+
+    fn with_group(self) -> Cluster {
+        let one = &self.nodes[0];
+        one.run("CREATE DATABASE shop");
+        one.run("CREATE TABLE shop.dbo.ledger (n bigint PRIMARY KEY)");
+        let members: Vec<String> = self.nodes[1..].iter().map(Instance::server).collect();
+        let mut arguments = vec!["group", "create", "ag", "--database", "shop"];
+        members.iter().for_each(|m| arguments.extend(["--member", m]));
+        keel(&arguments, one);
+        self.all_synchronized(one);
+        self
+    }
+
+    fn all_synchronized(&self, primary: &Instance) {
+        primary.until(
+            "SELECT COUNT(*) FROM sys.dm_hadr_database_replica_cluster_states WHERE is_failover_ready = 1",
+            &self.nodes.len().to_string(),
+        );
+    }
+
+    /// The instance that leads, once there is one among those at `among`.
+    fn primary(&self, among: &[usize]) -> usize {
+        let deadline = Instant::now() + LONG;
+        while Instant::now() < deadline {
+            for at in among {
+                if self.nodes[*at].value(IS_PRIMARY) == "1" {
+                    return *at;
+                }
+            }
+        }
+        let logs: Vec<String> = self.nodes.iter().map(Instance::log).collect();
+        panic!("nobody took over\n{}", logs.join("\n----\n"));
+    }
+
+    fn holds(&self, node: &Instance, acknowledged: &BTreeSet<u64>) {
+        let deadline = Instant::now() + LONG;
+        loop {
+            let found = node.value("SELECT n FROM shop.dbo.ledger");
+            let found: BTreeSet<u64> = found.lines().filter_map(|line| line.trim().parse().ok()).collect();
+            let lost: Vec<&u64> = acknowledged.difference(&found).collect();
+            if lost.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{} lacks {lost:?} of {}", node.name, acknowledged.len());
+        }
+    }
+}
+
+const LONG: Duration = Duration::from_secs(60);
+const IS_PRIMARY: &str = "SELECT sys.fn_hadr_is_primary_replica('shop')";
+
+/// A client that writes numbers, one commit each, to whoever leads, and remembers what was acknowledged.
+struct Ledger {
+    stopping: Arc<AtomicBool>,
+    acknowledged: Arc<AtomicU64>,
+    writer: thread::JoinHandle<(BTreeSet<u64>, Duration)>,
+}
+
+fn session(server: &str) -> Child {
+    let mut command = Command::new(KEEL);
+    command.args([
+        "sql", "-S", server, "-P", PASSWORD, "-C", "-W", "-b", "-h", "-1", "-l", "1", "-t", "2", "-d", "shop",
+    ]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// How long the client waits before it tries another instance: one that stands still answers nothing.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+fn lines_of(client: &mut Child) -> mpsc::Receiver<String> {
+    let (line, lines) = mpsc::channel();
+    let output = BufReader::new(client.stdout.take().unwrap());
+    thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|text| line.send(text)));
+    lines
+}
+
+impl Ledger {
+    fn start(nodes: &[Instance]) -> Ledger {
+        let servers: Vec<String> = nodes.iter().map(Instance::server).collect();
+        let stopping = Arc::new(AtomicBool::new(false));
+        let acknowledged = Arc::new(AtomicU64::new(0));
+        let (stop, count) = (Arc::clone(&stopping), Arc::clone(&acknowledged));
+        let writer = thread::spawn(move || {
+            let (mut held, mut next) = (BTreeSet::new(), 0);
+            let (mut last, mut gap) = (Instant::now(), Duration::ZERO);
+            for server in servers.iter().cycle() {
+                if stop.load(Ordering::Acquire) {
+                    break;
+                }
+                let mut client = session(server);
+                let mut input = client.stdin.take().unwrap();
+                let answers = lines_of(&mut client);
+                while !stop.load(Ordering::Acquire) {
+                    next += 1;
+                    let batch = format!(
+                        "SET NOCOUNT ON; INSERT dbo.ledger VALUES ({next}); PRINT 'kept {next}'\nGO\n"
+                    );
+                    let sent = input.write_all(batch.as_bytes()).and_then(|()| input.flush());
+                    let kept = format!("kept {next}");
+                    let answer = answers.recv_timeout(PATIENCE);
+                    if sent.is_err() || !answer.is_ok_and(|line| line.trim() == kept) {
+                        break;
+                    }
+                    held.insert(next);
+                    gap = gap.max(last.elapsed());
+                    last = Instant::now();
+                    count.fetch_add(1, Ordering::AcqRel);
+                }
+                let _ = client.kill();
+                let _ = client.wait();
+            }
+            (held, gap)
+        });
+        Ledger { stopping, acknowledged, writer }
+    }
+
+    /// Waits until this many more were acknowledged.
+    fn more(&self, count: u64) {
+        let from = self.acknowledged.load(Ordering::Acquire);
+        let deadline = Instant::now() + LONG;
+        while self.acknowledged.load(Ordering::Acquire) < from + count {
+            assert!(Instant::now() < deadline, "writes do not go on");
+            thread::park_timeout(Duration::from_millis(5));
+        }
+    }
+
+    fn stop(self, what: &str) -> BTreeSet<u64> {
+        self.stopping.store(true, Ordering::Release);
+        let (held, gap) = self.writer.join().unwrap();
+        // For whoever wants to know; nothing is asserted.
+        eprintln!("{what}: {} commits, no commit for {gap:?} at most", held.len());
+        held
+    }
+}
+
+#[test]
+fn a_killed_primary_is_replaced_and_comes_back() {
+    let mut cluster = Cluster::new("kill", 3).with_group();
+    let ledger = Ledger::start(&cluster.nodes);
+    ledger.more(50);
+    cluster.nodes[0].kill();
+    ledger.more(50);
+    let second = cluster.primary(&[1, 2]);
+    cluster.nodes[0].start();
+    cluster.all_synchronized(&cluster.nodes[second]);
+    ledger.more(50);
+    let acknowledged = ledger.stop("kill -9");
+    for node in &cluster.nodes {
+        cluster.holds(node, &acknowledged);
+    }
+    let leader = &cluster.nodes[second];
+    let story =
+        leader.value("SELECT CONCAT(kind, ' ', from_replica, ' ', to_replica) FROM sys.dm_keel_failovers");
+    assert!(story.contains(&format!("AUTOMATIC NODE1 {}", leader.name)), "{story}");
+    assert!(leader.log().contains("Failover of availability group 'ag'"), "{}", leader.log());
+    let said = keel(&["cluster", "status"], leader);
+    assert!(said.contains("3 of 3 votes are heard") && said.contains("NORMAL_QUORUM"), "{said}");
+}
+
+#[test]
+fn a_primary_that_stands_still_is_replaced_and_follows() {
+    let cluster = Cluster::new("stop", 3).with_group();
+    let ledger = Ledger::start(&cluster.nodes);
+    ledger.more(50);
+    cluster.nodes[0].signal(libc::SIGSTOP);
+    let second = cluster.primary(&[1, 2]);
+    ledger.more(50);
+    cluster.nodes[0].signal(libc::SIGCONT);
+    cluster.nodes[0].until(IS_PRIMARY, "0");
+    cluster.all_synchronized(&cluster.nodes[second]);
+    ledger.more(50);
+    let acknowledged = ledger.stop("SIGSTOP");
+    for node in &cluster.nodes {
+        cluster.holds(node, &acknowledged);
+    }
+}
+
+/// A witness as a process, killed at the end of the test.
+struct Witness(Child);
+
+impl Witness {
+    fn start(cluster: &Cluster) -> Witness {
+        let mut command = Command::new(KEEL);
+        command.args([
+            "witness",
+            "--quiet",
+            "--listen",
+            &format!("127.0.0.1:{}", free_port()),
+            "--join",
+            &cluster.token,
+        ]);
+        command.arg("--data").arg(cluster.dir.0.join("witness"));
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut ready = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
+        assert!(ready.starts_with("keel: the witness listens on"), "{ready}");
+        Witness(child)
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn two_instances_and_a_witness_survive_either() {
+    let mut cluster = Cluster::new("witness", 2);
+    let _witness = Witness::start(&cluster);
+    cluster.nodes[0].until(
+        "SELECT COUNT(*) FROM sys.dm_hadr_cluster_members WHERE member_type = 2 AND member_state = 1 AND number_of_quorum_votes = 1",
+        "1",
+    );
+    cluster = cluster.with_group();
+    let ledger = Ledger::start(&cluster.nodes);
+    ledger.more(50);
+    cluster.nodes[0].kill();
+    ledger.more(50);
+    assert_eq!(cluster.primary(&[1]), 1);
+    cluster.nodes[0].start();
+    cluster.all_synchronized(&cluster.nodes[1]);
+    cluster.nodes[1].kill();
+    ledger.more(50);
+    assert_eq!(cluster.primary(&[0]), 0);
+    let acknowledged = ledger.stop("two and a witness");
+    cluster.holds(&cluster.nodes[0], &acknowledged);
+}
+
+#[test]
+fn after_the_death_of_all_the_group_comes_back() {
+    let mut cluster = Cluster::new("all", 3).with_group();
+    let ledger = Ledger::start(&cluster.nodes);
+    ledger.more(50);
+    cluster.nodes.iter_mut().for_each(Instance::kill);
+    let acknowledged = ledger.stop("all killed");
+    for at in [2, 0, 1] {
+        cluster.nodes[at].start();
+    }
+    let leader = cluster.primary(&[0, 1, 2]);
+    cluster.all_synchronized(&cluster.nodes[leader]);
+    for node in &cluster.nodes {
+        cluster.holds(node, &acknowledged);
+    }
+}
+
+#[test]
+fn a_validation_says_what_the_cluster_stands_on() {
+    let cluster = Cluster::new("validate", 2);
+    let one = &cluster.nodes[0];
+    let said = keel(&["cluster", "validate"], one);
+    assert_eq!(said.matches("log write").count(), 2, "{said}");
+    assert_eq!(said.matches("round trip").count(), 2, "{said}");
+    let report = std::fs::read_to_string(one.data.join("log/cluster_validation")).unwrap();
+    assert!(report.contains("Cluster validation, asked for on NODE1"), "{report}");
+    let said = keel(&["cluster", "remove-node", "NODE2"], one);
+    assert!(said.contains("NODE2 is removed."), "{said}");
+    one.until("SELECT COUNT(*) FROM sys.dm_keel_cluster", "1");
+}
