@@ -1,30 +1,30 @@
-//! Built-in table-valued functions: STRING_SPLIT, GENERATE_SERIES, OPENJSON; and the JSON scalar functions they share
-//! their path language with.
+//! Built-in table-valued functions: STRING_SPLIT, GENERATE_SERIES, OPENJSON.
 
 use crate::context::ExecCtx;
 use crate::errors::Result;
+use crate::expr::Expr;
 use crate::scope::{RowSource, VirtualColumn, VirtualTable};
 use keel_types::cast::{self, Cast};
-use keel_types::{Length, SqlError, SqlType, Value};
+use keel_types::ty::Family;
+use keel_types::{Decimal, Length, SqlError, SqlType, Value};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// The function of this name, for arguments of these types.
+/// The function of this name, for these arguments.
 #[must_use]
-pub fn builtin(name: &str, args: &[SqlType]) -> Option<Arc<dyn VirtualTable>> {
+pub fn builtin(name: &str, args: &[Expr]) -> Option<Arc<dyn VirtualTable>> {
+    let first = args.first().map(|a| a.ty);
     match name.to_ascii_uppercase().as_str() {
         "STRING_SPLIT" => {
-            let mut columns = vec![VirtualColumn::new(
-                "value",
-                args.first().copied().unwrap_or(SqlType::NVarChar(Length::Max)),
-            )];
-            if args.len() > 2 {
+            let mut columns =
+                vec![VirtualColumn::new("value", first.unwrap_or(SqlType::NVarChar(Length::Max)))];
+            if args.get(2).is_some_and(|a| a.as_const().and_then(Value::as_int) != Some(0)) {
                 columns.push(VirtualColumn::new("ordinal", SqlType::BigInt));
             }
             Some(Arc::new(StringSplit { columns }))
         }
         "GENERATE_SERIES" => {
-            let ty = args.first().copied().unwrap_or(SqlType::Int);
+            let ty = series_type(first.unwrap_or(SqlType::Int), args);
             Some(Arc::new(GenerateSeries { columns: vec![VirtualColumn::new("value", ty)] }))
         }
         "OPENJSON" => Some(Arc::new(OpenJson {
@@ -44,6 +44,20 @@ pub fn builtin(name: &str, args: &[SqlType]) -> Option<Arc<dyn VirtualTable>> {
 pub fn open_json(schema: Vec<(String, SqlType, String, bool)>) -> Arc<dyn VirtualTable> {
     let columns = schema.iter().map(|(n, ty, ..)| VirtualColumn::new(n.clone(), *ty)).collect();
     Arc::new(OpenJson { columns, schema: Some(schema) })
+}
+
+/// The type of a series: that of its first argument, with as many decimals as any of them.
+fn series_type(first: SqlType, args: &[Expr]) -> SqlType {
+    let scale = args.iter().map(|a| a.ty.scale()).max().unwrap_or(0);
+    match first {
+        SqlType::Decimal { precision, scale: own } => {
+            SqlType::Decimal { precision: (precision + scale - own).min(38), scale }
+        }
+        SqlType::Numeric { precision, scale: own } => {
+            SqlType::Numeric { precision: (precision + scale - own).min(38), scale }
+        }
+        other => other,
+    }
 }
 
 fn rows(list: Vec<Vec<Value>>) -> RowSource {
@@ -84,30 +98,38 @@ impl VirtualTable for GenerateSeries {
         &self.columns
     }
     fn open(&self, _: &mut ExecCtx<'_>, args: &[Value]) -> Result<RowSource> {
-        let (Some(Value::Int(start)), Some(Value::Int(stop))) = (args.first(), args.get(1)) else {
+        let scale = self.columns[0].ty.scale();
+        let number = |v: Option<&Value>| match v {
+            Some(Value::Decimal(d)) => d.rescale(scale).map(|d| d.mantissa()),
+            Some(Value::Int(n)) => Decimal::new(i128::from(*n), 0).rescale(scale).map(|d| d.mantissa()),
+            _ => None,
+        };
+        let (Some(start), Some(stop)) = (number(args.first()), number(args.get(1))) else {
             return Ok(rows(Vec::new()));
         };
-        let (start, stop) = (*start, *stop);
-        let step = match args.get(2) {
+        let exact = matches!(self.columns[0].ty.family(), Family::Decimal);
+        let unit = 10i128.pow(u32::from(scale));
+        let step = match args.get(2).map(|step| number(Some(step))) {
             None => {
                 if start <= stop {
-                    1
+                    unit
                 } else {
-                    -1
+                    -unit
                 }
             }
-            Some(Value::Int(0)) => {
+            Some(Some(0)) => {
                 let m = "The step value for the generate_series table-valued function cannot be zero.";
                 return Err(SqlError::new(4199, 16, 1, m));
             }
-            Some(Value::Int(n)) => *n,
-            Some(_) => return Ok(rows(Vec::new())),
+            Some(Some(n)) => n,
+            Some(None) => return Ok(rows(Vec::new())),
         };
         let mut next = Some(start);
         Ok(Box::new(std::iter::from_fn(move || {
             let n = next.filter(|n| if step > 0 { *n <= stop } else { *n >= stop })?;
             next = n.checked_add(step);
-            Some(Ok(vec![Value::Int(n)]))
+            let value = if exact { Value::Decimal(Decimal::new(n, scale)) } else { Value::Int(n as i64) };
+            Some(Ok(vec![value]))
         })))
     }
     fn row_count_estimate(&self) -> u64 {
@@ -225,28 +247,6 @@ fn scalar_text(j: &Json) -> Option<String> {
         Json::Number(n) => Some(n.to_string()),
         Json::Bool(b) => Some(b.to_string()),
         _ => None,
-    }
-}
-
-/// JSON_VALUE, JSON_QUERY and ISJSON over values.
-#[must_use]
-pub fn json_function(name: &str, args: &[Value]) -> Value {
-    let Some(Value::Str(text)) = args.first() else { return Value::Null };
-    let parsed: Option<Json> = serde_json::from_str(text).ok();
-    if name == "ISJSON" {
-        return Value::Int(i64::from(matches!(parsed, Some(Json::Object(_) | Json::Array(_)))));
-    }
-    let path = match args.get(1) {
-        Some(Value::Str(p)) => p.as_str(),
-        Some(_) => return Value::Null,
-        None => "$",
-    };
-    let Some(json) = parsed else { return Value::Null };
-    let Some(found) = json_path(&json, path) else { return Value::Null };
-    match (name, found) {
-        ("JSON_VALUE", j) => scalar_text(j).map_or(Value::Null, |s| Value::Str(s.into())),
-        (_, Json::Object(_) | Json::Array(_)) => Value::Str(found.to_string().into()),
-        _ => Value::Null,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Working memory of statements, and files for what it does not hold.
 //!
-//! Sorts, hash joins, hash aggregates and DISTINCT keep rows. All statements of an instance share one pool of memory;
+//! Sorts, joins, aggregates, set operations and window functions keep rows. All statements of an instance share one pool of memory;
 //! each may take a part of it ([`WorkSpace::statement_bytes`]) in steps. An operator that gets no more writes rows to
 //! [`WorkFile`]s instead: rows go in at the end and are read back in order, whole runs at a time. The files live in a
 //! directory that is emptied when the instance starts; each goes when its last user drops it. Nothing in them survives
@@ -9,8 +9,9 @@
 //! A row is its length (u32) and its values: a tag byte and the value's bytes, little-endian. Types of `sql_variant`
 //! values are numbers into a list that the file keeps in memory.
 //!
-//! Deliberately absent: window partitions, spools, INTERSECT and EXCEPT, and the rows a data change collects stay in
-//! memory, up to [`WorkSpace::memory_bytes_max`] (error 701).
+//! Deliberately absent: partitions of window functions that look at rows ahead (LEAD, NTILE, frames of their own), texts
+//! being joined, spools, and the rows a data change collects stay in memory, up to [`WorkSpace::memory_bytes_max`]
+//! (error 701).
 
 use crate::errors::{self, Result};
 use keel_base::env::{Disk, File, OpenMode};

@@ -29,6 +29,15 @@ const QUERIES: &[&str] = &[
     "SELECT a.id, b.s FROM a JOIN b ON a.s = b.s ORDER BY a.id, b.id",
     "SELECT TOP 7 a.id, b.s FROM a JOIN b ON a.s = b.s ORDER BY a.id, b.id",
     "SELECT b.s, COUNT(*) FROM (SELECT DISTINCT k, s FROM a) a JOIN b ON a.k = b.k GROUP BY b.s ORDER BY 2 DESC, 1",
+    "SELECT COUNT(DISTINCT s), COUNT(DISTINCT id), SUM(DISTINCT n), COUNT(DISTINCT f) FROM a",
+    "SELECT k % 3, COUNT(DISTINCT id), AVG(DISTINCT n), MIN(s) FROM a GROUP BY k % 3",
+    "SELECT s, COUNT(DISTINCT id) FROM (SELECT TOP 500 s, id FROM a ORDER BY s) x GROUP BY s",
+    "SELECT s, k FROM a INTERSECT SELECT s, k FROM b",
+    "SELECT s, n FROM a EXCEPT SELECT s, n FROM b",
+    "SELECT id FROM a EXCEPT SELECT id * 2 FROM a",
+    "SELECT id, ROW_NUMBER() OVER (ORDER BY s, id), RANK() OVER (ORDER BY s), DENSE_RANK() OVER (ORDER BY s) FROM a",
+    "SELECT id, SUM(n) OVER (PARTITION BY k ORDER BY s), COUNT(*) OVER (), MAX(n) OVER (PARTITION BY k) FROM a",
+    "SELECT id, SUM(n) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING), LAG(n) OVER (ORDER BY id), COUNT(*) OVER () FROM a",
 ];
 
 /// Which of two equal strings stands for a group is nobody's promise: cases are folded.

@@ -259,6 +259,8 @@ pub struct FunctionCall {
     pub odbc: bool,
     /// `WITHIN GROUP (ORDER BY …)`
     pub within_group: Option<Vec<OrderItem>>,
+    /// `NULL ON NULL` (true) or `ABSENT ON NULL` (false) of the JSON constructors.
+    pub null_on_null: Option<bool>,
     /// `IGNORE NULLS` (true) or `RESPECT NULLS` (false).
     pub ignore_nulls: Option<bool>,
     pub over: Option<Over>,

@@ -36,6 +36,7 @@ impl Parser<'_> {
             niladic: false,
             odbc: self.odbc,
             within_group: None,
+            null_on_null: None,
             ignore_nulls: None,
             over: None,
         };
@@ -49,6 +50,7 @@ impl Parser<'_> {
                 self.eat_kw(Kw::ALL);
             }
             call.args = self.nested(|p| p.function_args())?;
+            call.null_on_null = self.null_on_null();
         }
         self.expect(Tok::RParen)?;
         if self.at_words(&["WITHIN", "GROUP"]) {
@@ -64,6 +66,19 @@ impl Parser<'_> {
             call.over = Some(self.over()?);
         }
         Ok(call)
+    }
+
+    /// `NULL ON NULL`, `ABSENT ON NULL`
+    fn null_on_null(&mut self) -> Option<bool> {
+        let null = self.at_kw(Kw::NULL);
+        if !null && !self.at_word("ABSENT") {
+            return None;
+        }
+        if self.tok_ahead(1) != Tok::Kw(Kw::ON) || self.tok_ahead(2) != Tok::Kw(Kw::NULL) {
+            return None;
+        }
+        self.at += 3;
+        Some(null)
     }
 
     /// Arguments of any function; `'key': value` of JSON_OBJECT counts as two.
@@ -106,6 +121,7 @@ impl Parser<'_> {
             niladic: true,
             odbc: self.odbc,
             within_group: None,
+            null_on_null: None,
             ignore_nulls: None,
             over: None,
         };

@@ -244,6 +244,7 @@ fn plain_call(name: ObjectName, args: Vec<Expr>, odbc: bool) -> FunctionCall {
         niladic: false,
         odbc,
         within_group: None,
+        null_on_null: None,
         ignore_nulls: None,
         over: None,
     }

@@ -122,7 +122,9 @@ impl Binder<'_> {
             K::Convert { ty, operand, style, is_try } => {
                 self.cast(operand, ty, style.as_deref(), *is_try, cx)
             }
-            K::Parse { operand, ty, is_try, .. } => self.cast(operand, ty, None, *is_try, cx),
+            K::Parse { operand, ty, culture, is_try } => {
+                self.parse_call(operand, ty, culture.as_deref(), *is_try, cx)
+            }
             K::Trim { side, chars, operand } => self.trim(*side, chars.as_deref(), operand, cx),
             K::Function(call) => self.function(call, cx),
             K::StaticMethod { .. } => Err(errors::not_supported("CLR static method")),
@@ -321,6 +323,11 @@ impl Binder<'_> {
     ) -> Result<Expr> {
         let l = self.value(left, cx)?;
         let r = self.value(right, cx)?;
+        match op {
+            ast::BinaryOp::ShiftLeft => return self.named_function("LEFT_SHIFT", vec![l, r]),
+            ast::BinaryOp::ShiftRight => return self.named_function("RIGHT_SHIFT", vec![l, r]),
+            _ => {}
+        }
         let op = arith_op(op)?;
         self.binary_values(op, l, r)
     }
@@ -428,6 +435,34 @@ impl Binder<'_> {
             coercibility,
             nullable,
         })
+    }
+
+    /// `PARSE(text AS type USING culture)`
+    fn parse_call(
+        &mut self,
+        operand: &ast::Expr,
+        ty: &ast::TypeName,
+        culture: Option<&ast::Expr>,
+        lenient: bool,
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Expr> {
+        let ty = self.type_of(ty, true)?;
+        let text = SqlType::NVarChar(Length::Limited(4000));
+        let mut args = vec![cast_to(self.value(operand, cx)?, text)];
+        if let Some(culture) = culture {
+            args.push(cast_to(self.value(culture, cx)?, text));
+        }
+        Ok(crate::expr::builtin::own("PARSE", ty, args, move |v| {
+            let (Some(text), culture) = (v[0].as_str(), v.get(1)) else { return Ok(Value::Null) };
+            if culture.is_some_and(Value::is_null) {
+                return Ok(Value::Null);
+            }
+            match keel_types::functions::parse_text(text, ty, culture.and_then(Value::as_str)) {
+                // A culture or a type that nobody knows is an error of the statement, not of the text.
+                Err(e) if lenient && e.number == 9819 => Ok(Value::Null),
+                other => other,
+            }
+        }))
     }
 
     fn logical(&mut self, op: ast::LogicalOp, terms: &[ast::Expr], cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
@@ -679,8 +714,8 @@ pub fn arith_op(op: ast::BinaryOp) -> Result<ArithOp> {
         ast::BinaryOp::BitAnd => ArithOp::BitAnd,
         ast::BinaryOp::BitOr => ArithOp::BitOr,
         ast::BinaryOp::BitXor => ArithOp::BitXor,
-        ast::BinaryOp::ShiftLeft => return Err(errors::not_supported("<<")),
-        ast::BinaryOp::ShiftRight => return Err(errors::not_supported(">>")),
+        ast::BinaryOp::ShiftLeft => return Err(errors::syntax_near("<<")),
+        ast::BinaryOp::ShiftRight => return Err(errors::syntax_near(">>")),
     })
 }
 

@@ -19,11 +19,13 @@ const XML_COLUMN: &str = "XML_F52E2B61-18A1-11d1-B105-00805F49916B";
 const TEXT: SqlType = SqlType::NVarChar(Length::Max);
 
 /// A column to be written.
-struct Column {
-    name: String,
-    ty: SqlType,
+pub(super) struct Column {
+    /// Name, which may hold a path.
+    pub name: String,
+    /// Type of its values.
+    pub ty: SqlType,
     /// Already JSON or XML (a nested FOR).
-    raw: bool,
+    pub raw: bool,
 }
 
 impl Binder<'_> {
@@ -86,15 +88,21 @@ impl Binder<'_> {
     fn is_nested(&self, rel: &Rel, slot: Slot) -> bool {
         let Rel::Project { exprs, input } = rel else { return false };
         match exprs.iter().find(|(s, _)| *s == slot).map(|(_, e)| &e.kind) {
-            Some(ExprKind::Subquery(s)) => match &s.usage {
-                super::rel::SubqueryUse::Scalar(inner) => {
-                    let name = &self.slots[*inner as usize].name;
-                    name == JSON_COLUMN || name == XML_COLUMN
-                }
-                _ => false,
-            },
+            Some(ExprKind::Subquery(s)) => self.is_nested_text(s),
+            Some(ExprKind::Builtin(b, _)) => matches!(&*b.name, "JSON_QUERY" | "JSON_OBJECT" | "JSON_ARRAY"),
             Some(_) => false,
             None => self.is_nested(input, slot),
+        }
+    }
+
+    /// Whether a subquery gives the text of a FOR clause.
+    pub(super) fn is_nested_text(&self, s: &super::rel::Subquery) -> bool {
+        match &s.usage {
+            super::rel::SubqueryUse::Scalar(inner) => {
+                let name = &self.slots[*inner as usize].name;
+                name == JSON_COLUMN || name == XML_COLUMN
+            }
+            _ => false,
         }
     }
 
@@ -188,7 +196,8 @@ pub fn json_string(s: &str) -> String {
     out
 }
 
-fn json_value(v: &Value, c: &Column) -> String {
+/// A value as JSON.
+pub(super) fn json_value(v: &Value, c: &Column) -> String {
     match v {
         Value::Null => "null".to_owned(),
         Value::Bit(b) => b.to_string(),

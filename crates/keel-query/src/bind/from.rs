@@ -268,10 +268,9 @@ impl Binder<'_> {
             Some(object) => object,
             None => {
                 let args = args.iter().map(|a| self.value(a, &mut cx)).collect::<Result<Vec<_>>>()?;
-                let types: Vec<SqlType> = args.iter().map(|a| a.ty).collect();
                 let table = match schema {
                     Some(columns) => Some(crate::tvf::open_json(self.json_schema(columns)?)),
-                    None => crate::tvf::builtin(&name.name.text, &types).filter(|_| name.is_simple()),
+                    None => crate::tvf::builtin(&name.name.text, &args).filter(|_| name.is_simple()),
                 };
                 let table = table.ok_or_else(|| errors::invalid_object(&name.to_string()))?;
                 let (rel, mut sources) = self.virtual_table(table, &exposed, args, false, name);

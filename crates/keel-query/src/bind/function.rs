@@ -28,6 +28,8 @@ pub fn aggregate_function(name: &str) -> Option<AggFunc> {
         "STRING_AGG" => AggFunc::StringAgg,
         "CHECKSUM_AGG" => AggFunc::ChecksumAgg,
         "APPROX_COUNT_DISTINCT" => AggFunc::ApproxCountDistinct,
+        "APPROX_PERCENTILE_CONT" => AggFunc::PercentileCont,
+        "APPROX_PERCENTILE_DISC" => AggFunc::PercentileDisc,
         _ => return None,
     })
 }
@@ -50,7 +52,13 @@ pub fn aggregate_type(func: AggFunc, arg: Option<SqlType>) -> Result<SqlType> {
         AggFunc::CountStar | AggFunc::Count => SqlType::Int,
         AggFunc::ApproxCountDistinct => SqlType::BigInt,
         AggFunc::ChecksumAgg => SqlType::Int,
-        AggFunc::Any => ty,
+        AggFunc::Any | AggFunc::PercentileDisc => ty,
+        AggFunc::PercentileCont => {
+            if !ty.is_numeric() {
+                return Err(promote::invalid_operand(ty, "approx_percentile_cont"));
+            }
+            SqlType::Float
+        }
         AggFunc::Min | AggFunc::Max => {
             if matches!(ty, SqlType::Bit | SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml) {
                 return Err(promote::invalid_operand(ty, name));
@@ -104,11 +112,28 @@ impl Binder<'_> {
         if matches!(name.as_str(), "GROUPING" | "GROUPING_ID") {
             return self.grouping_call(call, cx);
         }
+        if matches!(name.as_str(), "JSON_OBJECT" | "JSON_ARRAY") {
+            return self.json_constructor(&name, call, cx);
+        }
+        if call.star {
+            return self.star_call(&name, cx);
+        }
         let args = self.arguments(&name, &call.args, cx)?;
         match crate::expr::builtin::resolve(self, &name, args)? {
             Ok(e) => Ok(e),
             Err(args) => self.session_call(plain, args),
         }
+    }
+
+    /// `CHECKSUM(*)`, `BINARY_CHECKSUM(*)`: of every column in sight.
+    fn star_call(&mut self, name: &str, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        if !matches!(name, "CHECKSUM" | "BINARY_CHECKSUM") {
+            return Err(errors::syntax_near("*"));
+        }
+        let slots: Vec<_> = cx.scope.sources.iter().flat_map(|s| s.columns.iter().map(|c| c.slot)).collect();
+        // Types that do not compare have no part in it.
+        let args = slots.into_iter().map(|slot| self.read(slot)).filter(|e| !e.ty.is_large()).collect();
+        self.named_function(name, args)
     }
 
     /// Binds arguments; date parts become string constants.
@@ -185,9 +210,19 @@ impl Binder<'_> {
             .iter()
             .flatten()
             .map(|item| Ok(SortKey { expr: self.value(&item.expr, cx)?, descending: item.descending }));
-        let order = order.collect::<Result<Vec<_>>>();
+        let order = order.collect::<Result<Vec<SortKey>>>();
         cx.in_aggregate = false;
-        let mut args = args?.into_iter();
+        let order = order?;
+        let mut args = args?;
+        if matches!(func, AggFunc::PercentileCont | AggFunc::PercentileDisc) {
+            // What is ordered is what is aggregated; the fraction goes where a separator would.
+            let ordered = order.first().ok_or_else(|| errors::syntax_near("WITHIN"))?.expr.clone();
+            args.insert(0, ordered);
+            if let Some(fraction) = args.get_mut(1) {
+                *fraction = cast_to(fraction.clone(), SqlType::Float);
+            }
+        }
+        let mut args = args.into_iter();
         let arg = args.next();
         if func != AggFunc::CountStar && arg.is_none() {
             return Err(errors::argument_count(name, 1));
@@ -208,7 +243,7 @@ impl Binder<'_> {
         if let Some(a) = arg.as_ref().filter(|a| a.ty.is_string()) {
             self.slots[slot as usize].collation = a.collation;
         }
-        let aggregate = Aggregate { slot, func, arg, separator, order: order?, distinct, ty };
+        let aggregate = Aggregate { slot, func, arg, separator, order, distinct, ty };
         let Some(collect) = cx.collect.as_mut() else { return Err(errors::aggregate_in_where()) };
         let print =
             |a: &Aggregate| format!("{:?}{:?}{:?}{:?}{:?}", a.func, a.arg, a.separator, a.order, a.distinct);
@@ -269,7 +304,9 @@ impl Binder<'_> {
 /// Brings an aggregate's argument to the type it is accumulated in.
 fn prepare_argument(func: AggFunc, ty: SqlType, arg: Expr) -> Expr {
     match func {
-        AggFunc::StDev | AggFunc::StDevP | AggFunc::Var | AggFunc::VarP => cast_to(arg, SqlType::Float),
+        AggFunc::StDev | AggFunc::StDevP | AggFunc::Var | AggFunc::VarP | AggFunc::PercentileCont => {
+            cast_to(arg, SqlType::Float)
+        }
         AggFunc::StringAgg if !arg.ty.is_string() => cast_to(arg, ty),
         _ => arg,
     }

@@ -12,6 +12,7 @@ pub mod for_clause;
 pub mod from;
 pub mod function;
 pub mod group;
+pub mod json;
 pub mod merge_types;
 pub mod query;
 pub mod rel;

@@ -189,7 +189,8 @@ impl Binder<'_> {
         let BoundQuery { mut rel, columns } = bound;
         let mut keys = Vec::new();
         for item in &q.order_by {
-            let slot = match self.output_reference(item, &columns)? {
+            let written = || written_in_first(&q.body, &item.expr).map(|at| columns[at].slot);
+            let slot = match self.output_reference(item, &columns)?.or_else(written) {
                 Some(slot) => slot,
                 None => return Err(errors::order_by_in_set_operation()),
             };
@@ -239,4 +240,30 @@ impl Binder<'_> {
         }
         Ok(Rel::Top { input: Box::new(rel), count: fetch, percent: false, ties: None, offset: Some(skip) })
     }
+}
+
+/// Which column of a set operation its first query gives by this very column reference (`ORDER BY t.a`).
+fn written_in_first(body: &ast::QueryBody, wanted: &ast::Expr) -> Option<usize> {
+    let mut body = body;
+    let select = loop {
+        match body {
+            ast::QueryBody::Select(s) => break s,
+            ast::QueryBody::Set { terms, .. } => body = terms.first()?,
+        }
+    };
+    let ast::ExprKind::Column(wanted) = &wanted.kind else { return None };
+    let same = |item: &ast::SelectItem| match item {
+        ast::SelectItem::Expr { expr, .. } => match &expr.kind {
+            ast::ExprKind::Column(c) => {
+                let qualifier =
+                    |c: &ast::ColumnRef| c.qualifier.as_ref().map(|q| q.to_string().to_lowercase());
+                same_name(&c.name.text, &wanted.name.text) && qualifier(c) == qualifier(wanted)
+            }
+            _ => false,
+        },
+        // How many columns a star stands for is not known here.
+        _ => false,
+    };
+    let stars = select.items.iter().any(|i| matches!(i, ast::SelectItem::Star { .. }));
+    if stars { None } else { select.items.iter().position(same) }
 }

@@ -137,6 +137,10 @@ pub enum AggFunc {
     VarP,
     /// STRING_AGG
     StringAgg,
+    /// APPROX_PERCENTILE_CONT; exact here.
+    PercentileCont,
+    /// APPROX_PERCENTILE_DISC; exact here.
+    PercentileDisc,
     /// CHECKSUM_AGG
     ChecksumAgg,
     /// APPROX_COUNT_DISTINCT

@@ -73,6 +73,10 @@ impl Binder<'_> {
             }
             _ => None,
         };
+        if call.distinct {
+            let m = "Use of DISTINCT is not allowed with the OVER clause.";
+            return Err(keel_types::SqlError::new(10_759, 15, 1, m));
+        }
         let over = merge_over(over, named.as_ref().map(|n| &n.over));
         let func = match ranking(name) {
             Some(f) => f,

@@ -31,6 +31,8 @@ pub enum Acc {
     Moments(i64, f64, f64),
     /// STRING_AGG: rows of sort keys and text.
     Strings(Vec<Vec<Value>>, Value),
+    /// Percentiles: every value, and the fraction asked for.
+    Percentile(Vec<Value>, f64),
     /// CHECKSUM_AGG.
     Checksum(Option<i32>),
     /// Distinct values first.
@@ -49,6 +51,7 @@ impl Acc {
             AggFunc::StDev | AggFunc::StDevP | AggFunc::Var | AggFunc::VarP => Acc::Moments(0, 0.0, 0.0),
             AggFunc::StringAgg => Acc::Strings(Vec::new(), Value::Null),
             AggFunc::ChecksumAgg => Acc::Checksum(None),
+            AggFunc::PercentileCont | AggFunc::PercentileDisc => Acc::Percentile(Vec::new(), 0.0),
         };
         if call.distinct || call.func == AggFunc::ApproxCountDistinct {
             Acc::Distinct(Box::new((HashSet::default(), acc)))
@@ -57,8 +60,14 @@ impl Acc {
         }
     }
 
-    /// Takes in the current row.
-    pub fn step(&mut self, call: &AggregateCall, cx: &mut Cx<'_>) -> Result<()> {
+    /// Takes in the current row; `place` tells the accumulators of one `spill` apart.
+    pub fn step(
+        &mut self,
+        call: &AggregateCall,
+        cx: &mut Cx<'_>,
+        place: u32,
+        spill: &mut DistinctSpill,
+    ) -> Result<()> {
         let Some(arg) = &call.arg else {
             if let Acc::Count(n) = self {
                 *n += 1;
@@ -69,16 +78,39 @@ impl Acc {
             return strings_step(rows, separator, call, cx);
         }
         let value = arg.eval(cx)?;
+        if let (Acc::Percentile(values, fraction), Some(code)) = (&mut *self, &call.separator)
+            && values.is_empty()
+            && let Value::Float(f) = code.eval(cx)?
+        {
+            *fraction = f;
+        }
         if matches!(value, Value::Null) {
             if call.func != AggFunc::Any {
                 cx.saw_null = true;
             }
             return Ok(());
         }
-        self.add(call, value, cx)
+        match self {
+            Acc::Distinct(inner) => {
+                let (seen, acc) = &mut **inner;
+                let mut k = Vec::new();
+                key::append(&mut k, &value, &key::KeyColumn::ascending(call.arg_ty, call.collation));
+                if seen.contains(&k[..]) || spill.takes(place, &k, &value, cx)? {
+                    return Ok(());
+                }
+                seen.insert(k.into());
+                acc.add(call, value)
+            }
+            Acc::Percentile(values, _) => {
+                cx.charge(value_bytes(&value))?;
+                values.push(value);
+                Ok(())
+            }
+            _ => self.add(call, value),
+        }
     }
 
-    fn add(&mut self, call: &AggregateCall, value: Value, cx: &mut Cx<'_>) -> Result<()> {
+    fn add(&mut self, call: &AggregateCall, value: Value) -> Result<()> {
         match self {
             Acc::Count(n) => *n += 1,
             Acc::Exact(sum, n) => {
@@ -121,17 +153,9 @@ impl Acc {
                     *sum = Some(sum.unwrap_or(0) ^ i as i32);
                 }
             }
-            Acc::Strings(..) => {}
-            Acc::Distinct(inner) => {
-                let (seen, acc) = &mut **inner;
-                let mut k = Vec::new();
-                key::append(&mut k, &value, &key::KeyColumn::ascending(call.arg_ty, call.collation));
-                if !seen.contains(&k[..]) {
-                    cx.charge(k.len() + 24)?;
-                    seen.insert(k.into());
-                    acc.add(call, value, cx)?;
-                }
-            }
+            Acc::Strings(..) | Acc::Percentile(..) => {}
+            // Its value is known to be new.
+            Acc::Distinct(inner) => inner.1.add(call, value)?,
         }
         Ok(())
     }
@@ -163,9 +187,120 @@ impl Acc {
             }
             Acc::Checksum(sum) => sum.map_or(Value::Null, |s| Value::Int(i64::from(s))),
             Acc::Strings(rows, separator) => strings_finish(rows, separator, call),
+            Acc::Percentile(values, fraction) => {
+                let mut values = values.clone();
+                let down = call.order.first().is_some_and(|k| k.descending);
+                values.sort_by(|a, b| {
+                    let o = order(a, b, call.collation);
+                    if down { o.reverse() } else { o }
+                });
+                percentile(&values, *fraction, call.func == AggFunc::PercentileDisc)
+            }
             Acc::Distinct(inner) => inner.1.finish(call)?,
         })
     }
+}
+
+/// What DISTINCT aggregates do when memory is full: values not seen before go to files, divided by the hash of the
+/// accumulator and the value, and are taken in file by file when the input is at its end.
+#[derive(Default)]
+pub struct DistinctSpill {
+    /// Bytes of the values remembered in memory.
+    held: usize,
+    out: Option<Partitions>,
+}
+
+impl DistinctSpill {
+    /// Makes room for a new value of the accumulator `place`; true when it went to a file instead.
+    fn takes(&mut self, place: u32, key: &[u8], value: &Value, cx: &mut Cx<'_>) -> Result<bool> {
+        let bytes = key.len() + 24;
+        if self.out.is_none() {
+            if cx.fits(bytes, self.held) {
+                self.held += bytes;
+                return Ok(false);
+            }
+            cx.discharge(bytes);
+            self.out = Some(Partitions::new());
+        }
+        let Some(out) = &mut self.out else { return Ok(false) };
+        let at = Value::Int(i64::from(place));
+        out.row(&cx.work_space()?, partition_of((place, key), 0), [&at, value].into_iter())?;
+        Ok(true)
+    }
+
+    /// Takes in what is in the files; `calls` are those of the accumulators, over and over.
+    fn settle(&mut self, accs: &mut [Acc], calls: &[AggregateCall], cx: &mut Cx<'_>) -> Result<()> {
+        let Some(out) = self.out.take() else { return Ok(()) };
+        let mut waiting: Vec<_> = out.finish()?.into_iter().flatten().map(|run| (run, 1)).collect();
+        while let Some((run, level)) = waiting.pop() {
+            let mut seen: HashSet<(u32, Box<[u8]>), FastHash> = HashSet::default();
+            let (mut bytes, mut full) = (0, None::<Partitions>);
+            let mut reader = RunReader::new(&run);
+            let (mut row, mut k) = (Vec::new(), Vec::new());
+            while reader.next(&mut row)? {
+                cx.tick()?;
+                let (Some(value), Some(Value::Int(place))) = (row.pop(), row.pop()) else { continue };
+                let place = place as u32;
+                let call = &calls[place as usize % calls.len()];
+                k.clear();
+                key::append(&mut k, &value, &key::KeyColumn::ascending(call.arg_ty, call.collation));
+                if seen.contains(&(place, Box::from(&k[..]))) {
+                    continue;
+                }
+                let own = k.len() + 32;
+                if full.is_none() && level < LEVEL_MAX && !cx.fits(own, bytes) {
+                    cx.discharge(own);
+                    full = Some(Partitions::new());
+                }
+                if let Some(out) = &mut full {
+                    let at = Value::Int(i64::from(place));
+                    let partition = partition_of((place, &k[..]), level);
+                    out.row(&cx.work_space()?, partition, [&at, &value].into_iter())?;
+                    continue;
+                }
+                if level >= LEVEL_MAX {
+                    cx.charge(own)?;
+                }
+                bytes += own;
+                seen.insert((place, Box::from(&k[..])));
+                accs[place as usize].add(call, value)?;
+            }
+            if let Some(out) = full {
+                waiting.extend(out.finish()?.into_iter().flatten().map(|run| (run, level + 1)));
+            }
+            cx.discharge(bytes);
+        }
+        Ok(())
+    }
+
+    /// Forgets everything.
+    fn reset(&mut self, cx: &mut Cx<'_>) {
+        cx.discharge(std::mem::take(&mut self.held));
+        self.out = None;
+    }
+}
+
+/// The value at a fraction of sorted values without NULLs: one of them, or between two.
+pub fn percentile(values: &[Value], fraction: f64, discrete: bool) -> Value {
+    if values.is_empty() {
+        return Value::Null;
+    }
+    if discrete {
+        let k = ((fraction * values.len() as f64).ceil() as usize).clamp(1, values.len());
+        return values[k - 1].clone();
+    }
+    let number = |v: &Value| match v {
+        Value::Int(i) => *i as f64,
+        Value::Float(f) => *f,
+        Value::Decimal(d) => d.to_f64(),
+        Value::Money(m) => *m as f64 / 10_000.0,
+        _ => 0.0,
+    };
+    let last = values.len() - 1;
+    let position = (fraction * last as f64).clamp(0.0, last as f64);
+    let (low, high) = (position.floor() as usize, position.ceil() as usize);
+    let (a, b) = (number(&values[low]), number(&values[high]));
+    Value::Float(a + (b - a) * (position - low as f64))
 }
 
 /// SUM or AVG of exact numbers.
@@ -244,6 +379,7 @@ pub fn operator(node: Arc<AggregateNode>) -> Box<dyn Operator> {
             current: Vec::new(),
             started: false,
             ended: false,
+            spill: DistinctSpill::default(),
         });
     }
     Box::new(HashOp::new(node, input))
@@ -275,6 +411,7 @@ struct HashOp {
     /// Rows in files, and how often they were divided.
     waiting: Vec<(Run, u32)>,
     buffers: Buffers,
+    spill: DistinctSpill,
 }
 
 #[derive(Default)]
@@ -313,7 +450,7 @@ struct Pass {
 impl HashOp {
     fn new(node: Arc<AggregateNode>, input: Box<dyn Operator>) -> HashOp {
         let (groups, buffers) = (Groups::default(), Buffers::default());
-        HashOp { node, input, groups, at: 0, waiting: Vec::new(), buffers }
+        HashOp { node, input, groups, at: 0, waiting: Vec::new(), buffers, spill: DistinctSpill::default() }
     }
 
     fn read_input(&mut self, cx: &mut Cx<'_>) -> Result<()> {
@@ -323,12 +460,13 @@ impl HashOp {
             cx.tick()?;
             self.take_row(0..sets, &mut pass, cx)?;
         }
-        self.end_pass(pass)
+        self.end_pass(pass, cx)
     }
 
     /// Aggregates the rows of a file.
     fn read_run(&mut self, run: &Run, level: u32, cx: &mut Cx<'_>) -> Result<()> {
         cx.discharge(self.groups.charged);
+        self.spill.reset(cx);
         self.groups = Groups::default();
         self.at = 0;
         let node = Arc::clone(&self.node);
@@ -342,10 +480,11 @@ impl HashOp {
             restore(cx, &node.input_slots, &row[1..]);
             self.take_row(set..set + 1, &mut pass, cx)?;
         }
-        self.end_pass(pass)
+        self.end_pass(pass, cx)
     }
 
-    fn end_pass(&mut self, pass: Pass) -> Result<()> {
+    fn end_pass(&mut self, pass: Pass, cx: &mut Cx<'_>) -> Result<()> {
+        self.spill.settle(&mut self.groups.accs, &self.node.aggs, cx)?;
         let runs = pass.out.finish()?;
         self.waiting.extend(runs.into_iter().flatten().map(|run| (run, pass.level + 1)));
         Ok(())
@@ -403,8 +542,8 @@ impl HashOp {
             };
             let width = node.aggs.len();
             let first = id as usize * width;
-            for (acc, call) in groups.accs[first..first + width].iter_mut().zip(&node.aggs) {
-                acc.step(call, cx)?;
+            for (i, call) in node.aggs.iter().enumerate() {
+                groups.accs[first + i].step(call, cx, (first + i) as u32, &mut self.spill)?;
             }
         }
         Ok(())
@@ -431,6 +570,7 @@ impl HashOp {
 impl Operator for HashOp {
     fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         cx.discharge(self.groups.charged);
+        self.spill.reset(cx);
         self.groups = Groups::default();
         self.waiting.clear();
         self.at = 0;
@@ -466,6 +606,7 @@ impl Operator for HashOp {
 
     fn close(&mut self) {
         self.groups = Groups::default();
+        self.spill = DistinctSpill::default();
         self.waiting = Vec::new();
         self.input.close();
     }
@@ -492,6 +633,7 @@ struct StreamOp {
     current: Vec<Value>,
     started: bool,
     ended: bool,
+    spill: DistinctSpill,
 }
 
 impl StreamOp {
@@ -502,13 +644,14 @@ impl StreamOp {
     }
 
     fn step(&mut self, cx: &mut Cx<'_>) -> Result<()> {
-        for (acc, call) in self.accs.iter_mut().zip(&self.node.aggs) {
-            acc.step(call, cx)?;
+        for (i, (acc, call)) in self.accs.iter_mut().zip(&self.node.aggs).enumerate() {
+            acc.step(call, cx, i as u32, &mut self.spill)?;
         }
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Cx<'_>) -> Result<()> {
+    fn emit(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        self.spill.settle(&mut self.accs, &self.node.aggs, cx)?;
         for ((_, _, slot), v) in self.node.groups.iter().zip(&self.current) {
             cx.slots[*slot] = v.clone();
         }
@@ -523,6 +666,7 @@ impl Operator for StreamOp {
     fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         self.started = false;
         self.ended = false;
+        self.spill.reset(cx);
         if self.node.scalar {
             self.begin(Vec::new());
         }
@@ -551,7 +695,10 @@ impl Operator for StreamOp {
                 self.step(cx)?;
                 continue;
             }
-            // The row belongs to the next group: take it in before the finished one's results are shown.
+            // The row belongs to the next group: take it in before the finished one's results are shown. What the files
+            // hold is added to them without the frame.
+            self.spill.settle(&mut self.accs, &self.node.aggs, cx)?;
+            self.spill.reset(cx);
             let finished: Vec<Value> = std::mem::take(&mut self.current);
             let results = self
                 .accs
@@ -580,6 +727,7 @@ impl Operator for StreamOp {
     fn close(&mut self) {
         self.accs = Vec::new();
         self.current = Vec::new();
+        self.spill = DistinctSpill::default();
         self.input.close();
     }
 }

@@ -17,6 +17,7 @@ pub mod setop;
 pub mod sort;
 pub mod subquery;
 pub mod window;
+pub mod window_stream;
 
 use crate::errors::Result;
 use cx::Cx;

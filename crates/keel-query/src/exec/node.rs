@@ -496,7 +496,7 @@ impl Node {
             Op::Top(n) => Box::new(sort::TopOp::new(n.clone())),
             Op::Distinct(n) => Box::new(setop::DistinctOp::new(n.clone())),
             Op::SetOp(n) => setop::operator(n.clone()),
-            Op::Window(n) => Box::new(window::WindowOp::new(n.clone())),
+            Op::Window(n) => window::operator(n.clone()),
             Op::Recursive(n) => Box::new(recursive::RecursiveOp::new(n.clone())),
             Op::WorkTable(n) => Box::new(recursive::WorkTableOp::new(n.clone())),
             Op::MaxOneRow(n) => Box::new(basic::MaxOneRowOp::new(n)),

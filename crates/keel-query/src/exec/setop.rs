@@ -21,16 +21,6 @@ fn encode(cx: &Cx<'_>, slots: impl Iterator<Item = usize>, columns: &[KeyColumn]
     }
 }
 
-/// Adds a key; true when it is new.
-fn add(set: &mut KeySet, key: &[u8], cx: &mut Cx<'_>) -> Result<bool> {
-    if set.contains(key) {
-        return Ok(false);
-    }
-    cx.charge(key.len() + 24)?;
-    set.insert(key.into());
-    Ok(true)
-}
-
 /// DISTINCT; rows flow as they are first seen. Where equal rows arrive together one key is remembered, else all: when memory is full, rows not seen before go to files divided
 /// by their hash, and are looked at when the input is at its end.
 pub struct DistinctOp {
@@ -178,8 +168,13 @@ pub fn operator(node: Arc<SetOpNode>) -> Box<dyn Operator> {
             left,
             right,
             members: KeySet::default(),
-            seen: KeySet::default(),
+            bytes: 0,
             key: Vec::new(),
+            reader: None,
+            row: Vec::new(),
+            level: 0,
+            out: None,
+            waiting: Vec::new(),
         }),
     }
 }
@@ -227,42 +222,171 @@ impl Operator for UnionOp {
 }
 
 /// INTERSECT and EXCEPT: distinct left rows that are, or are not, on the right.
+///
+/// One set of keys is enough: INTERSECT takes a key out with the first left row that has it, EXCEPT puts it in. When
+/// memory is full the set and all rows to come go to files divided by their hash, and each pair of files is worked on
+/// like the whole.
 struct FilterSetOp {
     node: Arc<SetOpNode>,
     left: Box<dyn Operator>,
     right: Box<dyn Operator>,
     members: KeySet,
-    seen: KeySet,
+    /// Bytes of `members`.
+    bytes: usize,
     key: Vec<u8>,
+    /// The file of left rows being read; before, the input is.
+    reader: Option<RunReader>,
+    row: Vec<Value>,
+    level: u32,
+    out: Option<Sides>,
+    waiting: Vec<(Option<Run>, Run, u32)>,
+}
+
+/// Files of both sides: keys of the right one, rows of the left one.
+struct Sides {
+    right: Partitions,
+    left: Partitions,
+}
+
+impl FilterSetOp {
+    /// Remembers a key, in the set or in a file.
+    fn add_member(&mut self, key: &[u8], cx: &mut Cx<'_>) -> Result<()> {
+        if self.members.contains(key) {
+            return Ok(());
+        }
+        let bytes = key.len() + 24;
+        if self.out.is_none() && self.level < LEVEL_MAX && !cx.fits(bytes, self.bytes) {
+            cx.discharge(bytes);
+            self.spill(cx)?;
+        }
+        if let Some(out) = &mut self.out {
+            return put_key(&mut out.right, key, self.level, cx);
+        }
+        if self.level >= LEVEL_MAX {
+            cx.charge(bytes)?;
+        }
+        self.bytes += bytes;
+        self.members.insert(key.into());
+        Ok(())
+    }
+
+    /// Moves the set to files.
+    fn spill(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        let mut out = Sides { right: Partitions::new(), left: Partitions::new() };
+        for key in std::mem::take(&mut self.members) {
+            put_key(&mut out.right, &key, self.level, cx)?;
+        }
+        cx.discharge(std::mem::take(&mut self.bytes));
+        self.out = Some(out);
+        Ok(())
+    }
+
+    fn advance(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        let found = match &mut self.reader {
+            None => self.left.next(cx)?,
+            Some(reader) => {
+                let found = reader.next(&mut self.row)?;
+                if found {
+                    restore(cx, &self.node.left_slots, &self.row);
+                }
+                found
+            }
+        };
+        if found {
+            cx.tick()?;
+            encode(cx, self.node.left_slots.iter().copied(), &self.node.columns, &mut self.key);
+        }
+        Ok(found)
+    }
+
+    /// Goes on with the next pair of files; false when there is none.
+    fn next_run(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        if let Some(out) = self.out.take() {
+            let level = self.level + 1;
+            let pairs = out.right.finish()?.into_iter().zip(out.left.finish()?);
+            self.waiting.extend(pairs.filter_map(|(right, left)| left.map(|left| (right, left, level))));
+        }
+        cx.discharge(std::mem::take(&mut self.bytes));
+        self.members = KeySet::default();
+        let Some((right, left, level)) = self.waiting.pop() else { return Ok(false) };
+        self.level = level;
+        if let Some(right) = right {
+            let mut reader = RunReader::new(&right);
+            let mut row = Vec::new();
+            while reader.next(&mut row)? {
+                cx.tick()?;
+                let key = row.first().and_then(Value::as_bytes).unwrap_or_default();
+                self.add_member(key, cx)?;
+            }
+        }
+        self.reader = Some(RunReader::new(&left));
+        Ok(true)
+    }
+
+    /// Whether the left row of the frame belongs to the result.
+    fn belongs(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        if let Some(out) = &mut self.out {
+            let partition = partition_of(&self.key[..], self.level);
+            let values = self.node.left_slots.iter().map(|s| &cx.slots[*s]);
+            out.left.row(&cx.work_space()?, partition, values)?;
+            return Ok(false);
+        }
+        if self.node.kind == SetKind::Intersect {
+            let found = self.members.remove(&self.key[..]);
+            if found {
+                let bytes = self.key.len() + 24;
+                self.bytes -= bytes;
+                cx.discharge(bytes);
+            }
+            return Ok(found);
+        }
+        if self.members.contains(&self.key[..]) {
+            return Ok(false);
+        }
+        let key = std::mem::take(&mut self.key);
+        self.add_member(&key, cx)?;
+        self.key = key;
+        Ok(true)
+    }
+}
+
+fn put_key(to: &mut Partitions, key: &[u8], level: u32, cx: &Cx<'_>) -> Result<()> {
+    let value = Value::bytes(key);
+    to.row(&cx.work_space()?, partition_of(key, level), std::iter::once(&value))
 }
 
 impl Operator for FilterSetOp {
     fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        cx.discharge(std::mem::take(&mut self.bytes));
         self.members.clear();
-        self.seen.clear();
+        self.waiting.clear();
+        (self.reader, self.out, self.level) = (None, None, 0);
         self.right.open(cx)?;
+        let mut key = Vec::new();
         while self.right.next(cx)? {
             cx.tick()?;
-            encode(cx, self.node.right_slots.iter().copied(), &self.node.columns, &mut self.key);
-            add(&mut self.members, &self.key, cx)?;
+            encode(cx, self.node.right_slots.iter().copied(), &self.node.columns, &mut key);
+            self.add_member(&key, cx)?;
         }
         self.left.open(cx)
     }
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
-        while self.left.next(cx)? {
-            cx.tick()?;
-            encode(cx, self.node.left_slots.iter().copied(), &self.node.columns, &mut self.key);
-            let wanted = self.node.kind == SetKind::Intersect;
-            if self.members.contains(&self.key[..]) == wanted && add(&mut self.seen, &self.key, cx)? {
-                move_slots(cx, &self.node.left_slots, &self.node.slots);
-                return Ok(true);
+        loop {
+            while self.advance(cx)? {
+                if self.belongs(cx)? {
+                    move_slots(cx, &self.node.left_slots, &self.node.slots);
+                    return Ok(true);
+                }
+            }
+            if !self.next_run(cx)? {
+                return Ok(false);
             }
         }
-        Ok(false)
     }
     fn close(&mut self) {
         self.members = KeySet::default();
-        self.seen = KeySet::default();
+        self.waiting = Vec::new();
+        (self.reader, self.out, self.bytes) = (None, None, 0);
         self.left.close();
         self.right.close();
     }

@@ -1,7 +1,8 @@
-//! Window functions: each partition is read into memory, then every function is computed for every row.
+//! Window functions in general: each partition is read into memory, then every function is computed for every row.
+//! What needs no partition in memory goes through [`super::window_stream`].
 
 use super::Operator;
-use super::aggregate::Acc;
+use super::aggregate::{Acc, DistinctSpill, percentile};
 use super::cx::Cx;
 use super::node::{AggregateCall, WindowCallNode, WindowNode};
 use super::{restore, row_bytes, save};
@@ -12,8 +13,18 @@ use keel_types::compare::order;
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
 
+/// The operator for window functions.
+#[must_use]
+pub fn operator(node: Arc<WindowNode>) -> Box<dyn Operator> {
+    if super::window_stream::streams(&node) {
+        Box::new(super::window_stream::StreamWindowOp::new(node))
+    } else {
+        Box::new(WindowOp::new(node))
+    }
+}
+
 /// Window functions.
-pub struct WindowOp {
+struct WindowOp {
     node: Arc<WindowNode>,
     input: Box<dyn Operator>,
     /// Rows of the current partition: carried slots.
@@ -28,9 +39,7 @@ pub struct WindowOp {
 }
 
 impl WindowOp {
-    /// An operator with its input.
-    #[must_use]
-    pub fn new(node: Arc<WindowNode>) -> WindowOp {
+    fn new(node: Arc<WindowNode>) -> WindowOp {
         let input = node.input.operator();
         WindowOp {
             node,
@@ -97,6 +106,11 @@ impl WindowOp {
     fn compute(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         let node = self.node.clone();
         let n = self.rows.len();
+        // Order values, peers, and for each call its arguments and results: as much again as the rows, and more.
+        let values = node.order.len() + node.calls.iter().map(|c| c.args.len() + 1).sum::<usize>();
+        let bytes = n * (values * size_of::<Value>() + 2 * size_of::<usize>());
+        cx.charge(bytes)?;
+        self.bytes += bytes;
         // Peers: rows equal in the ordering. peer_start[i] is the first row of i's peer group, peer_end[i] one past its last.
         let mut orders = Vec::with_capacity(n);
         for row in &self.rows {
@@ -251,24 +265,7 @@ impl WindowOp {
             .into_iter()
             .filter(|v| !matches!(v, Value::Null))
             .collect();
-        let result = if values.is_empty() {
-            Value::Null
-        } else if call.func == WindowFunc::PercentileDisc {
-            let k = ((fraction * values.len() as f64).ceil() as usize).clamp(1, values.len());
-            values[k - 1].clone()
-        } else {
-            let number = |v: &Value| match v {
-                Value::Int(i) => *i as f64,
-                Value::Float(f) => *f,
-                Value::Decimal(d) => d.to_f64(),
-                Value::Money(m) => *m as f64 / 10_000.0,
-                _ => 0.0,
-            };
-            let position = fraction * (values.len() - 1) as f64;
-            let (low, high) = (position.floor() as usize, position.ceil() as usize);
-            let (a, b) = (number(&values[low]), number(&values[high]));
-            Value::Float(a + (b - a) * (position - low as f64))
-        };
+        let result = percentile(&values, fraction, call.func == WindowFunc::PercentileDisc);
         Ok(vec![result; n])
     }
 
@@ -308,7 +305,7 @@ impl WindowOp {
             if let Some(v) = &values {
                 cx.slots[call.slot] = v[i].clone();
             }
-            acc.step(&spec, cx)
+            acc.step(&spec, cx, 0, &mut DistinctSpill::default())
         };
         let mut out = Vec::with_capacity(n);
         let growing = call.frame.start == FrameEnd::UnboundedPreceding;

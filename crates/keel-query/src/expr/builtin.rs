@@ -8,7 +8,7 @@ use crate::context::{DateFormat, SessionInfo};
 use crate::errors::Result;
 use keel_types::datetime::parse::DateOrder;
 use keel_types::functions::{self, Arg, Call, FnCtx, Volatility};
-use keel_types::{Length, SqlType, Value};
+use keel_types::{SqlType, Value};
 use std::sync::Arc;
 
 /// A resolved routine.
@@ -117,17 +117,6 @@ pub fn resolve(
 ) -> Result<std::result::Result<Expr, Vec<Expr>>> {
     if name == "ISNULL" && args.len() == 2 {
         return is_null_function(binder, args).map(Ok);
-    }
-    if matches!(name, "JSON_VALUE" | "JSON_QUERY" | "ISJSON") && (1..=2).contains(&args.len()) {
-        let ty = match name {
-            "ISJSON" => SqlType::Int,
-            "JSON_VALUE" => SqlType::NVarChar(Length::Limited(4000)),
-            _ => SqlType::NVarChar(Length::Max),
-        };
-        let text = SqlType::NVarChar(Length::Max);
-        let args = args.into_iter().map(|a| if a.ty.is_string() { a } else { cast_to(a, text) }).collect();
-        let function = name.to_owned();
-        return Ok(Ok(own(name, ty, args, move |v| Ok(crate::tvf::json_function(&function, v)))));
     }
     let Some(def) = functions::lookup(name) else { return Ok(Err(args)) };
     let mut model = Expr { collation: binder.collation(), ..Expr::null() };

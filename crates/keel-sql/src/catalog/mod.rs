@@ -20,7 +20,10 @@ mod overlay;
 mod picture;
 mod principal;
 
-pub use object::{CatalogKey, CatalogObject, DatabaseSettings, SchemaDef, decode, encode, object_class};
+pub use object::{
+    CatalogKey, CatalogObject, DatabaseSettings, PropertyDef, SchemaDef, decode, encode, object_class,
+    property_class, property_class_of,
+};
 pub(crate) use overlay::apply_op;
 pub use overlay::{CatalogOp, Overlay};
 pub use picture::{Named, ObjectRef, Picture, fold, module_kind_code};

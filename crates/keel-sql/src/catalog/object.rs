@@ -4,6 +4,7 @@
 
 use super::principal::PrincipalDef;
 use keel_query::catalog::{ModuleDef, SequenceDef, SynonymDef, TableDef, TypeDef};
+use keel_types::SqlType;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -67,6 +68,41 @@ impl Default for DatabaseSettings {
     }
 }
 
+/// An extended property (`sp_addextendedproperty`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PropertyDef {
+    /// Its own number, unique in the database.
+    pub id: i32,
+    /// What it belongs to: see `property_class`.
+    pub class: u8,
+    /// The object's, schema's or type's id; 0 of the database.
+    pub major: i32,
+    /// Of a column, index or parameter; else 0.
+    pub minor: i32,
+    /// Name.
+    pub name: String,
+    /// Type of the value.
+    pub ty: SqlType,
+    /// The value as text; `None` for NULL.
+    pub value: Option<String>,
+}
+
+/// `sys.extended_properties.class`.
+pub mod property_class {
+    /// The database.
+    pub const DATABASE: u8 = 0;
+    /// An object or a column.
+    pub const OBJECT: u8 = 1;
+    /// A parameter.
+    pub const PARAMETER: u8 = 2;
+    /// A schema.
+    pub const SCHEMA: u8 = 3;
+    /// A type.
+    pub const TYPE: u8 = 6;
+    /// An index.
+    pub const INDEX: u8 = 7;
+}
+
 /// Class byte and id of a stored object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CatalogKey {
@@ -103,6 +139,8 @@ pub mod object_class {
     pub const TYPE: u8 = 7;
     /// Users and roles.
     pub const PRINCIPAL: u8 = 8;
+    /// Extended properties, under numbers of their own.
+    pub const PROPERTY: u8 = 9;
     /// Reserved ends of counters: identity values by table id, see `engine::counters`.
     pub const COUNTER: u8 = 32;
     /// Reserved ends of sequences by object id.
@@ -140,6 +178,8 @@ pub enum CatalogObject {
     Type(Arc<TypeDef>),
     /// A user or role.
     Principal(Arc<PrincipalDef>),
+    /// An extended property.
+    Property(Arc<PropertyDef>),
 }
 
 impl CatalogObject {
@@ -155,9 +195,23 @@ impl CatalogObject {
             CatalogObject::Sequence(d) => (object_class::SEQUENCE, d.object_id),
             CatalogObject::Type(d) => (object_class::TYPE, d.user_type_id),
             CatalogObject::Principal(d) => (object_class::PRINCIPAL, d.principal_id),
+            CatalogObject::Property(d) => (object_class::PROPERTY, d.id),
         };
         CatalogKey { class, id }
     }
+}
+
+/// The class of extended properties that objects of this class have.
+#[must_use]
+pub fn property_class_of(class: u8) -> Option<u8> {
+    Some(match class {
+        object_class::TABLE | object_class::MODULE | object_class::SYNONYM | object_class::SEQUENCE => {
+            property_class::OBJECT
+        }
+        object_class::SCHEMA => property_class::SCHEMA,
+        object_class::TYPE => property_class::TYPE,
+        _ => return None,
+    })
 }
 
 /// The JSON of a definition.
@@ -172,6 +226,7 @@ pub fn encode(object: &CatalogObject) -> Vec<u8> {
         CatalogObject::Sequence(d) => serde_json::to_vec(&**d),
         CatalogObject::Type(d) => serde_json::to_vec(&**d),
         CatalogObject::Principal(d) => serde_json::to_vec(&**d),
+        CatalogObject::Property(d) => serde_json::to_vec(&**d),
     };
     json.expect("definitions hold nothing that JSON cannot")
 }
@@ -187,6 +242,7 @@ pub fn decode(class: u8, json: &[u8]) -> Result<Option<CatalogObject>, serde_jso
         object_class::SEQUENCE => CatalogObject::Sequence(serde_json::from_slice(json).map(Arc::new)?),
         object_class::TYPE => CatalogObject::Type(serde_json::from_slice(json).map(Arc::new)?),
         object_class::PRINCIPAL => CatalogObject::Principal(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::PROPERTY => CatalogObject::Property(serde_json::from_slice(json).map(Arc::new)?),
         _ => return Ok(None),
     }))
 }

@@ -1,6 +1,6 @@
 //! An immutable picture of one database's objects, with the lookups that binders and system views need.
 
-use super::object::{CatalogKey, CatalogObject, DatabaseSettings, SchemaDef};
+use super::object::{CatalogKey, CatalogObject, DatabaseSettings, PropertyDef, SchemaDef};
 use super::principal::PrincipalDef;
 use super::{DBO, GUEST, INFORMATION_SCHEMA, SYS};
 use hashbrown::HashMap;
@@ -68,6 +68,7 @@ pub struct Picture {
     sequences: BTreeMap<ObjectId, Arc<SequenceDef>>,
     types: BTreeMap<i32, Arc<TypeDef>>,
     principals: BTreeMap<i32, Arc<PrincipalDef>>,
+    properties: BTreeMap<i32, Arc<PropertyDef>>,
     names: HashMap<NameKey, (CatalogKey, ObjectId), foldhash::fast::RandomState>,
     type_names: HashMap<NameKey, i32, foldhash::fast::RandomState>,
     schema_names: HashMap<SmolStr, i32, foldhash::fast::RandomState>,
@@ -88,6 +89,7 @@ impl Picture {
             sequences: BTreeMap::new(),
             types: BTreeMap::new(),
             principals: BTreeMap::new(),
+            properties: BTreeMap::new(),
             names: HashMap::default(),
             type_names: HashMap::default(),
             schema_names: HashMap::default(),
@@ -146,6 +148,9 @@ impl Picture {
             CatalogObject::Principal(d) => {
                 self.principals.insert(d.principal_id, d);
             }
+            CatalogObject::Property(d) => {
+                self.properties.insert(d.id, d);
+            }
         }
     }
 
@@ -188,8 +193,16 @@ impl Picture {
             class::PRINCIPAL => {
                 self.principals.remove(&key.id);
             }
+            class::PROPERTY => {
+                self.properties.remove(&key.id);
+            }
             _ => {}
         }
+    }
+
+    /// The extended properties.
+    pub fn properties(&self) -> impl Iterator<Item = &Arc<PropertyDef>> {
+        self.properties.values()
     }
 
     /// A user or role that is stored.

@@ -378,9 +378,12 @@ impl Runner<'_> {
         if table.columns.len() == 1 {
             return Err(errors::last_column(&table.name));
         }
+        let (major, minor) = (table.object_id, Some(c.column_id));
         let mut new = table.clone();
         new.columns.remove(at);
-        self.replace_table(new).map(|_| ())
+        self.replace_table(new)?;
+        let entry = self.entry_of(table.database)?;
+        self.forget_properties(&entry, crate::catalog::property_class::OBJECT, major, minor)
     }
 
     fn drop_constraint(&mut self, table: &TableDef, item: &ast::AlterTableDrop) -> Result<()> {

@@ -155,7 +155,16 @@ impl Runner<'_> {
             },
             CatalogOp::Put(_) => None,
         };
+        let removed = match &op {
+            CatalogOp::Remove(key) => {
+                crate::catalog::property_class_of(key.class).map(|class| (class, key.id))
+            }
+            CatalogOp::Put(_) => None,
+        };
         self.info.change_catalog(entry, op);
+        if let Some((class, id)) = removed {
+            self.forget_properties(entry, class, id, None)?;
+        }
         gone.map_or(Ok(()), |on| self.forget_permissions(entry, on))
     }
 

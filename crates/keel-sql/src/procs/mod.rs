@@ -9,10 +9,12 @@ mod diagnostics;
 mod execute;
 mod hadr;
 mod prepared;
+mod properties;
 mod server;
 mod sessions;
 
 pub use execute::run_sql;
+pub use properties::value_of as property_value;
 
 use crate::run::{Argument, Halt, Returned, Runner};
 use keel_parser::ast;
@@ -68,9 +70,9 @@ pub static ALL: &[Procedure] = &[
     p("sp_recompile", server::nothing),
     p("sp_addmessage", server::sp_addmessage),
     p("sp_dropmessage", server::sp_dropmessage),
-    p("sp_addextendedproperty", server::nothing),
-    p("sp_updateextendedproperty", server::nothing),
-    p("sp_dropextendedproperty", server::nothing),
+    p("sp_addextendedproperty", properties::sp_addextendedproperty),
+    p("sp_updateextendedproperty", properties::sp_updateextendedproperty),
+    p("sp_dropextendedproperty", properties::sp_dropextendedproperty),
     p("sp_addrolemember", server::sp_addrolemember),
     p("sp_droprolemember", server::sp_droprolemember),
     p("sp_addsrvrolemember", server::sp_addsrvrolemember),

@@ -90,6 +90,24 @@ const KEY_COLUMN: &[Column] = &[
     ("ORDINAL_POSITION", INT),
 ];
 
+const SEQUENCE: &[Column] = &[
+    ("SEQUENCE_CATALOG", NAME),
+    ("SEQUENCE_SCHEMA", NAME),
+    ("SEQUENCE_NAME", NAME),
+    ("DATA_TYPE", NAME),
+    ("NUMERIC_PRECISION", TINY),
+    ("NUMERIC_PRECISION_RADIX", SMALL),
+    ("NUMERIC_SCALE", INT),
+    ("START_VALUE", super::VARIANT),
+    ("MINIMUM_VALUE", super::VARIANT),
+    ("MAXIMUM_VALUE", super::VARIANT),
+    ("INCREMENT", super::VARIANT),
+    ("CYCLE_OPTION", INT),
+    ("DECLARED_DATA_TYPE", NAME),
+    ("DECLARED_NUMERIC_PRECISION", TINY),
+    ("DECLARED_NUMERIC_SCALE", INT),
+];
+
 pub(super) static VIEWS: &[SystemView] = &[
     SystemView {
         schema: SCHEMA,
@@ -127,6 +145,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             cx.picture.schemas().map(row).collect()
         },
     },
+    SystemView { schema: SCHEMA, name: "SEQUENCES", columns: SEQUENCE, rows: sequences },
     SystemView { schema: SCHEMA, name: "ROUTINES", columns: ROUTINE, rows: routines },
     SystemView { schema: SCHEMA, name: "PARAMETERS", columns: PARAMETER, rows: parameters },
     SystemView {
@@ -373,4 +392,20 @@ fn referential(cx: &ViewContext<'_>) -> Rows {
         }
     }
     rows
+}
+
+fn sequences(cx: &ViewContext<'_>) -> Rows {
+    cx.picture
+        .sequences()
+        .map(|s| {
+            let f = facts(s.ty);
+            let variant = |n: i64| Value::Variant(std::sync::Arc::new((s.ty, Value::Int(n))));
+            let schema = cx.picture.schema_name(s.schema_id).unwrap_or_default();
+            let mut row = vec![text(&*cx.entry.name()), text(schema), text(s.name.as_str())];
+            row.extend([text(s.ty.name()), int(f.precision), int(10), int(f.scale)]);
+            row.extend([variant(s.start), variant(s.minimum), variant(s.maximum), variant(s.increment)]);
+            row.extend([int(i64::from(s.cycle)), NULL, NULL, NULL]);
+            row
+        })
+        .collect()
 }

@@ -229,7 +229,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("name", NAME),
             ("value", super::VARIANT),
         ],
-        rows: |_| Vec::new(),
+        rows: extended_properties,
     },
 ];
 
@@ -386,6 +386,22 @@ fn synonyms(cx: &ViewContext<'_>) -> Rows {
         row
     };
     cx.picture.objects().filter(|o| o.kind == "SN").map(synonym).collect()
+}
+
+fn extended_properties(cx: &ViewContext<'_>) -> Rows {
+    let class = |class: u8| match class {
+        0 => "DATABASE",
+        2 => "PARAMETER",
+        3 => "SCHEMA",
+        6 => "TYPE",
+        7 => "INDEX",
+        _ => "OBJECT_OR_COLUMN",
+    };
+    let row = |p: &std::sync::Arc<crate::catalog::PropertyDef>| {
+        let value = crate::procs::property_value(p);
+        vec![int(p.class), text(class(p.class)), int(p.major), int(p.minor), text(p.name.as_str()), value]
+    };
+    cx.picture.properties().map(row).collect()
 }
 
 fn sequences(cx: &ViewContext<'_>) -> Rows {

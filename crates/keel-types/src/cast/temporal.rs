@@ -1,10 +1,10 @@
 //! Conversion to dates and times.
 
 use super::{Cast, Step, binary, mismatch};
-use crate::datetime::parse::{Parsed, Refusal, parse};
+use crate::datetime::parse::{DateOrder, Parsed, Refusal, parse};
 use crate::datetime::{
-    DAY_1753, DAY_1900, DAY_2079, MAX_TICKS, TICKS_PER_DAY, TICKS_PER_MINUTE, format, round_to_datetime,
-    round_to_minute, round_to_scale,
+    DAY_1753, DAY_1900, DAY_2079, MAX_TICKS, TICKS_PER_DAY, TICKS_PER_MINUTE, format, hijri,
+    round_to_datetime, round_to_minute, round_to_scale,
 };
 use crate::error::{Result, SqlError};
 use crate::raise;
@@ -116,7 +116,12 @@ fn number_to_datetime(value: &Value, cast: &Cast) -> Result<Value> {
 fn text_to_temporal(value: &Value, cast: &Cast) -> Result<Value> {
     let text = value.as_str().ok_or_else(|| mismatch(value, cast))?;
     let classic = cast.to.family() == Family::DateTime;
-    let parsed = parse(text, cast.date_order(), classic).map_err(|r| refused(r, cast))?;
+    let hijri = matches!(cast.style, 130 | 131).then(|| hijri::to_gregorian(text)).flatten();
+    let parsed = match &hijri {
+        Some(text) => parse(text, DateOrder::Ymd, classic),
+        None => parse(text, cast.date_order(), classic),
+    };
+    let parsed = parsed.map_err(|r| refused(r, cast))?;
     place(moment_of_text(&parsed, cast)?, cast)
 }
 

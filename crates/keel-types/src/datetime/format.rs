@@ -1,6 +1,6 @@
 //! Printing dates and times: the `CONVERT` styles.
 
-use super::{Civil, TICKS_PER_MINUTE};
+use super::{Civil, TICKS_PER_MINUTE, hijri, to_days};
 use crate::error::Result;
 use crate::raise;
 use crate::ty::SqlType;
@@ -106,7 +106,10 @@ impl Printer {
         };
         let time_only = matches!(self.style, 8 | 14 | 24 | 108 | 114);
         if self.shape.date && !time_only {
-            self.date();
+            match self.style {
+                130 | 131 => self.hijri_date()?,
+                _ => self.date(),
+            }
         }
         if !self.shape.date && clock == Clock::None {
             return None;
@@ -145,11 +148,19 @@ impl Printer {
             10 | 110 => write!(out, "{month:02}-{day:02}-{year}"),
             11 | 111 => write!(out, "{year}/{month:02}/{day:02}"),
             12 | 112 => write!(out, "{year}{month:02}{day:02}"),
-            130 => write!(out, "{day:2} {short} {year}"),
-            131 => write!(out, "{day:2}/{month:02}/{year}"),
             _ => write!(out, "{year}-{month:02}-{day:02}"),
         };
         debug_assert!(written.is_ok());
+    }
+
+    fn hijri_date(&mut self) -> Option<()> {
+        let (year, month, day) = hijri::of_days(to_days(self.c.year, self.c.month, self.c.day)?)?;
+        let written = match self.style {
+            130 => write!(self.out, "{day:2} {} {year}", hijri::MONTHS[month as usize - 1]),
+            _ => write!(self.out, "{day:2}/{month:02}/{year}"),
+        };
+        debug_assert!(written.is_ok());
+        Some(())
     }
 
     fn time(&mut self, clock: Clock) {

@@ -5,6 +5,7 @@
 //! 66,667.
 
 pub mod format;
+pub mod hijri;
 pub mod parse;
 
 /// Ticks (100 ns) in a second.

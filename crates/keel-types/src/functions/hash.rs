@@ -102,7 +102,7 @@ fn resolve_hashbytes(r: &Request<'_>) -> Result<Call> {
 }
 
 /// The bytes of a string are those it would be stored in.
-fn raw_bytes(value: &Value, ty: SqlType) -> Vec<u8> {
+pub(super) fn raw_bytes(value: &Value, ty: SqlType) -> Vec<u8> {
     match value {
         Value::Str(s) if ty.is_national() => s.encode_utf16().flat_map(u16::to_le_bytes).collect(),
         Value::Str(s) => cp1252::encode(s).into_owned(),

@@ -15,6 +15,8 @@
 //!
 //! Each submodule is a family with a table of its functions; [`lookup`] searches them all.
 
+mod bits;
+mod compress;
 mod date;
 mod date_parts;
 mod format;
@@ -25,6 +27,7 @@ mod json;
 mod json_path;
 mod logic;
 mod math;
+mod parse_text;
 mod patterns;
 mod rand;
 mod string;
@@ -32,6 +35,7 @@ mod string_more;
 mod zones;
 
 pub use date_parts::DatePart;
+pub use parse_text::parse_text;
 pub use rand::RandState;
 pub use zones::{ZONES, Zone};
 
@@ -252,6 +256,8 @@ pub fn all() -> impl Iterator<Item = &'static FunctionDef> {
         logic::FUNCTIONS,
         format::FUNCTIONS,
         hash::FUNCTIONS,
+        bits::FUNCTIONS,
+        compress::FUNCTIONS,
         json::FUNCTIONS,
         zones::FUNCTIONS,
     ]

@@ -167,7 +167,7 @@ fn resolve_charindex(r: &Request<'_>) -> Result<Call> {
 fn charindex(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
     let (needle, text) = (str_at(args, 0), str_at(args, 1));
     let national = call.params[1].is_national();
-    let start = usize::try_from(int_at(args, 2) - 1).unwrap_or(0);
+    let start = usize::try_from(int_at(args, 2).saturating_sub(1)).unwrap_or(0);
     let from = unit_position(text, start, national);
     if from == text.len() && start > 0 {
         return Ok(Value::Int(0));
