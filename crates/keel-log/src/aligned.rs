@@ -35,6 +35,12 @@ impl AlignedBytes {
         self.len = 0;
     }
 
+    /// Bytes that fit without another allocation.
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
     /// Gives memory back beyond `capacity`; only when empty.
     pub(crate) fn shrink_to(&mut self, capacity: usize) {
         if self.len == 0 && self.capacity > capacity {

@@ -44,7 +44,15 @@ pub(crate) struct Group {
     pub(crate) bytes: AlignedBytes,
     pub(crate) blocks: Vec<PlannedBlock>,
     pub(crate) extents: Vec<Extent>,
+    /// Fillings in a row that needed no more than [`KEEP_BYTES`].
+    small_fillings: u32,
 }
+
+/// A group's buffer that is never given back.
+const KEEP_BYTES: usize = 4 << 20;
+/// Small fillings after which a larger buffer is: a load fills it again and again, and fetching it anew each time, page by
+/// page, costs more than everything else that is done to its log.
+const SMALL_FILLINGS_MAX: u32 = 64;
 
 pub(crate) struct PlannedBlock {
     /// Offset of its header in the group's bytes.
@@ -73,9 +81,13 @@ impl Group {
     }
 
     pub(crate) fn clear(&mut self) {
+        self.small_fillings = if self.bytes.len() > KEEP_BYTES { 0 } else { self.small_fillings + 1 };
         self.bytes.clear();
         // A burst must not pin its memory for ever.
-        self.bytes.shrink_to(4 << 20);
+        if self.small_fillings >= SMALL_FILLINGS_MAX {
+            self.small_fillings = 0;
+            self.bytes.shrink_to(KEEP_BYTES);
+        }
         self.blocks.clear();
         self.extents.clear();
     }
@@ -182,5 +194,26 @@ impl Appender {
                 self.close_block(!rest.is_empty());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_keeps_its_buffer_and_a_burst_gives_it_back() {
+        let mut group = Group::default();
+        let fill = |group: &mut Group, bytes: usize| {
+            group.bytes.extend_to(bytes);
+            group.clear();
+        };
+        fill(&mut group, 2 * KEEP_BYTES);
+        (1..SMALL_FILLINGS_MAX).for_each(|_| fill(&mut group, 100));
+        fill(&mut group, 2 * KEEP_BYTES);
+        (1..SMALL_FILLINGS_MAX).for_each(|_| fill(&mut group, 100));
+        assert!(group.bytes.capacity() > KEEP_BYTES);
+        fill(&mut group, 100);
+        assert_eq!(group.bytes.capacity(), 0);
     }
 }
