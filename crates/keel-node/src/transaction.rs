@@ -39,8 +39,8 @@ pub use load::Loading;
 
 /// Writes between two looks at the memory in use.
 const WRITES_PER_LOOK: u32 = 64;
-/// What a write costs beside its version: the row's lock and its place in the undo list.
-const OVERHEAD_BYTES: u64 = 192;
+/// What a write costs beside its version: the row's lock and its place in lists that grow by doubling.
+const OVERHEAD_BYTES: u64 = 256;
 /// Rows longer than this are kept as patches in memory when the patch is much shorter.
 const PATCH_ROW_BYTES_MIN: usize = 2048;
 /// Trees whose gaps in the base are remembered.
