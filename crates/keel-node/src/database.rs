@@ -260,7 +260,7 @@ impl Database {
         let control = Control::new(env);
         let base =
             BaseTree::create(&env.disk, &data_path(dir), &instance.cache, &base_options(true, &control))?;
-        let log_options = LogOptions { log_id: control.log_id, ..options.log.clone() };
+        let log_options = LogOptions { log_id: control.log_id, ..instance.log_options(&options.log) };
         let log = Log::create(env, &log_dir(dir), log_options)?;
         env.disk.sync_dir(dir)?;
         control.write(env, dir)?;
@@ -300,7 +300,7 @@ impl Database {
         let grouped = marker.is_some();
         let must_reach = if marker.is_some_and(|marker| marker.seeding) { Lsn::ZERO } else { highest };
         let from = OpenFrom { must_reach, received: grouped };
-        let log_options = LogOptions { log_id: control.log_id, ..options.log.clone() };
+        let log_options = LogOptions { log_id: control.log_id, ..instance.log_options(&options.log) };
         let log = Log::open(env, &log_dir(dir), log_options, from)?;
         let store = Store::new(base, &instance.memory);
         let end = if grouped { log.agreed().max(highest).min(log.hardened()) } else { log.hardened() };

@@ -5,6 +5,7 @@ use crate::housekeeping::Housekeeper;
 use crate::pressure::{Pressure, Verdict};
 use keel_base::TxnId;
 use keel_base::env::Env;
+use keel_log::LogOptions;
 use keel_redo::RedoPool;
 use keel_store::MemoryAccount;
 use keel_store::base::PageCache;
@@ -15,8 +16,13 @@ use std::sync::{Arc, Weak};
 
 /// Set aside for the program itself, sessions, plans, log buffers and the like: an eighth of the memory, but no less than
 /// the least (of which no more than a quarter of the memory) and no more than the most.
-const UNCOUNTED_BYTES_MIN: usize = 48 << 20;
+const UNCOUNTED_BYTES_MIN: usize = 80 << 20;
 const UNCOUNTED_BYTES_MAX: usize = 128 << 20;
+
+/// A log's unwritten bytes take no more than this part of the memory, where that is less than the log allows.
+const UNWRITTEN_SHARE: usize = 64;
+/// Less would make a load wait for each of its parts.
+const UNWRITTEN_BYTES_MIN: usize = 1 << 20;
 
 /// How an instance is set up.
 #[derive(Clone, Debug)]
@@ -97,6 +103,12 @@ impl Instance {
     /// How it was set up.
     pub fn options(&self) -> &InstanceOptions {
         &self.options
+    }
+
+    /// A log's options, its buffers in proportion to the memory.
+    pub(crate) fn log_options(&self, options: &LogOptions) -> LogOptions {
+        let share = (self.options.memory_bytes / UNWRITTEN_SHARE).max(UNWRITTEN_BYTES_MIN);
+        LogOptions { unwritten_bytes_max: options.unwritten_bytes_max.min(share), ..options.clone() }
     }
 
     /// Whether checkpoints are held off however long the log gets (trace flag 3505). Those that are asked for, or that

@@ -415,7 +415,7 @@ impl SeedSink {
             epoch: info.epoch,
             first_lsn: info.log_start,
             first_previous: Some(info.log_previous),
-            ..options.log.clone()
+            ..instance.log_options(&options.log)
         };
         // A log of an attempt that was cut short here has nothing in it.
         let log = log_dir(&dir);
