@@ -151,6 +151,7 @@ impl Load {
             warm_up: Duration::from_secs(warm_up),
             duration: Duration::from_secs(seconds),
             transactions: None,
+            fresh_rows: true,
             seed: self.seed,
         }
     }
@@ -224,7 +225,8 @@ impl Target {
 fn main() -> Result<()> {
     match Arguments::parse().command {
         Command::Tpcc { load, seconds, warm_up, transactions, no_build, target } => {
-            let settings = tpcc::Settings { transactions, ..load.settings(warm_up, seconds) };
+            let settings =
+                tpcc::Settings { transactions, fresh_rows: !no_build, ..load.settings(warm_up, seconds) };
             compare_tpcc(&target, settings, no_build)
         }
         Command::Point { rows, clients, seconds, warm_up, target } => {
