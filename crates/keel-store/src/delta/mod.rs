@@ -277,7 +277,6 @@ impl TreeDelta {
 
     /// Unlinks the versions committed after `lsn`; returns how many.
     pub(crate) fn take_back(&self, lsn: Lsn) -> usize {
-        self.dead.forget();
         let mut gone = 0;
         self.map.sweep(&mut |entry, guard| {
             let (versions, bytes) = entry.take_back(lsn, guard);
@@ -285,6 +284,8 @@ impl TreeDelta {
             gone += versions;
             false
         });
+        // Afterwards: a scan under way may still have met deletes that are gone now.
+        self.dead.forget();
         gone
     }
 
