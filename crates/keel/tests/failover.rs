@@ -316,3 +316,40 @@ fn a_validation_says_what_the_cluster_stands_on() {
     assert!(said.contains("NODE2 is removed."), "{said}");
     one.until("SELECT COUNT(*) FROM sys.dm_keel_cluster", "1");
 }
+
+#[test]
+fn a_quorum_is_forced_and_the_others_come_back() {
+    let mut cluster = Cluster::new("force", 3).with_group();
+    let ledger = Ledger::start(&cluster.nodes);
+    ledger.more(50);
+    cluster.nodes[0].kill();
+    cluster.nodes[1].kill();
+    let acknowledged = ledger.stop("two of three killed");
+    let last = &cluster.nodes[2];
+    // Between the two deaths it may have taken over.
+    let forced = last.value(IS_PRIMARY) != "1";
+    if forced {
+        let state =
+            "SELECT operational_state_desc FROM sys.dm_hadr_availability_replica_states WHERE is_local = 1";
+        last.until(state, "FAILED_NO_QUORUM");
+        let said = keel(&["cluster", "failover", "ag", "--force-quorum", "--yes"], last);
+        assert!(said.contains("Warning: Only do this when the other members are gone for good"), "{said}");
+        assert!(said.contains("NODE3 is the primary of ag."), "{said}");
+    }
+    last.run("INSERT shop.dbo.ledger VALUES (-1)");
+    cluster.holds(last, &acknowledged);
+    for at in [0, 1] {
+        cluster.nodes[at].start();
+    }
+    let last = &cluster.nodes[2];
+    last.until("SELECT COUNT(*) FROM sys.dm_hadr_cluster_members WHERE member_state = 1", "3");
+    for node in cluster.nodes[..2].iter().filter(|_| forced) {
+        let copy = "SELECT is_suspended FROM sys.dm_hadr_database_replica_states WHERE is_local = 1";
+        node.until(copy, "1");
+        node.run("ALTER DATABASE shop SET HADR RESUME");
+    }
+    cluster.all_synchronized(last);
+    for node in &cluster.nodes {
+        cluster.holds(node, &acknowledged);
+    }
+}

@@ -1,8 +1,8 @@
 //! What the views show, from a picture of the groups.
 
 use keel_cluster::{
-    CopyStatus, DatabaseStatus, GroupStatus, InstanceId, OperationalState, ReplicaStatus, RoleStatus,
-    SuspendReason, SynchronizationState,
+    ClusterType, CopyStatus, DatabaseStatus, GroupStatus, InstanceId, OperationalState, QuorumState,
+    ReplicaStatus, RoleStatus, SuspendReason, SynchronizationState,
 };
 use keel_group::state::{CopyState, PeerState};
 use keel_group::{GroupsState, SeedingOutcome, SeedingState};
@@ -26,7 +26,9 @@ pub(super) fn state(replication: &Replication) -> HadrState {
     let seen = replication.groups.state();
     let engine = replication.engine.upgrade();
     let doors = replication.doors.get();
-    let picture = Picture { seen: &seen, samples: &replication.samples, engine: engine.as_deref(), doors };
+    let no_quorum = replication.groups.cluster().is_some_and(|c| c.quorum == QuorumState::Lost);
+    let (samples, engine) = (&replication.samples, engine.as_deref());
+    let picture = Picture { seen: &seen, samples, engine, doors, no_quorum };
     HadrState {
         manager_status: 1,
         groups: seen.groups.iter().filter(|g| !g.config.dropped).map(|g| picture.group(g)).collect(),
@@ -42,6 +44,8 @@ struct Picture<'a> {
     samples: &'a Samples,
     engine: Option<&'a Engine>,
     doors: Option<&'a Arc<Doors>>,
+    /// This instance is in a cluster and hears no majority of it.
+    no_quorum: bool,
 }
 
 fn role(role: RoleStatus) -> Role {
@@ -92,6 +96,14 @@ pub(super) fn local_ticks(unix_nanos: i128) -> i64 {
 }
 
 impl Picture<'_> {
+    fn operational(&self, g: &GroupStatus) -> hadr::OperationalState {
+        let waits = g.role == RoleStatus::Resolving && g.config.options.cluster_type == ClusterType::Wsfc;
+        match waits && self.no_quorum {
+            true => hadr::OperationalState::FailedNoQuorum,
+            false => operational(g.operational),
+        }
+    }
+
     fn group(&self, g: &GroupStatus) -> GroupState {
         let config = &g.config;
         let id = convert::guid(config.id.0);
@@ -137,7 +149,7 @@ impl Picture<'_> {
             spec: convert::from_replica(r),
             is_local: local,
             role: seen.filter(|_| known).map(|s| role(s.role)),
-            operational: local.then(|| operational(g.operational)),
+            operational: local.then(|| self.operational(g)),
             connected: seen.filter(|_| known || g.config.primary == Some(r.id)).map(|s| s.connected),
             last_connect_error: error.map(|(_, error, when)| ConnectError {
                 number: error.number(),

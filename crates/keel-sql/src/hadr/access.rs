@@ -3,9 +3,10 @@
 //! Pure functions of a [`HadrState`]; a database outside every group is open to all.
 
 use super::config::{PrimaryConnections, SecondaryConnections};
-use super::state::{GroupState, HadrState, ReplicaState, Role, SyncState};
+use super::state::{GroupState, HadrState, OperationalState, ReplicaState, Role, SyncState};
 use super::{Guid, build, errors};
 use hashbrown::HashMap;
+use keel_types::SqlError;
 use keel_types::error::Result;
 use parking_lot::Mutex;
 
@@ -50,7 +51,7 @@ impl Rotation {
 pub fn login(state: &HadrState, database: &str, intent: Intent, rotation: &Rotation) -> Result<Access> {
     let Some((group, member)) = state.group_of(database) else { return Ok(Access::Here) };
     match group.role {
-        Role::Resolving => Err(errors::resolving(database)),
+        Role::Resolving => Err(resolving(group, database)),
         Role::Primary => primary(group, member.id, database, intent, rotation),
         Role::Secondary => {
             let local = local(group, database)?;
@@ -72,13 +73,21 @@ pub fn login(state: &HadrState, database: &str, intent: Intent, rotation: &Rotat
 pub fn session(state: &HadrState, database: &str, read_only_intent: bool) -> Result<()> {
     let Some((group, member)) = state.group_of(database) else { return Ok(()) };
     match group.role {
-        Role::Resolving => Err(errors::resolving(database)),
+        Role::Resolving => Err(resolving(group, database)),
         Role::Primary => {
             let refused = read_only_intent
                 && local(group, database)?.spec.primary_connections == PrimaryConnections::ReadWrite;
             if refused { Err(errors::read_intent_refused(database)) } else { Ok(()) }
         }
         Role::Secondary => secondary(local(group, database)?, member.id, database, read_only_intent),
+    }
+}
+
+/// Why nobody gets in: the cluster has no majority, or nothing is decided yet.
+fn resolving(group: &GroupState, database: &str) -> Box<SqlError> {
+    match group.local().and_then(|r| r.operational) {
+        Some(OperationalState::FailedNoQuorum) => errors::no_quorum(database),
+        _ => errors::resolving(database),
     }
 }
 

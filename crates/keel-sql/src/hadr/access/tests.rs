@@ -144,5 +144,7 @@ fn a_secondary_takes_whom_it_is_told_to() {
     assert_eq!(both(&s), ["976", "n2:1433"]);
     s.groups[0].role = Role::Resolving;
     assert_eq!(both(&s), ["983", "983"]);
+    s.groups[0].replicas[0].operational = Some(OperationalState::FailedNoQuorum);
+    assert_eq!(both(&s), ["988", "988"], "without a majority of the cluster");
     assert_eq!(login(&s, "elsewhere", READER, &turns).ok(), Some(Access::Here));
 }
