@@ -49,14 +49,40 @@ pub(crate) struct Peer {
     beat_sent: AtomicU64,
     /// When that came; nanoseconds of the own clock.
     beat_came: AtomicU64,
-    /// When the system last had bytes from it, as the pulse saw; nanoseconds. What the reader is busy with does not matter.
-    heard_at: AtomicU64,
-    /// `heard_at` as the machine was told.
-    heard_told: AtomicU64,
+    /// When the system last had bytes from it, as the pulse saw. What the reader is busy with does not matter.
+    heard: Heard,
     /// The pulse found the connection closed or reset.
     gone: AtomicBool,
     /// The last round trip, nanoseconds.
     pub(crate) round_trip: AtomicU64,
+}
+
+/// When something was last heard; nanoseconds. Written by the pulse, read by the clock.
+#[derive(Default)]
+struct Heard {
+    at: AtomicU64,
+    /// `at` as it was told last.
+    told: AtomicU64,
+}
+
+/// The system counts silence in its own ticks, so the moment reckoned from it wavers by some milliseconds: moments no further
+/// apart than this are one. A fraction of the time between two signs of life.
+const SAME_MOMENT_NANOS: u64 = 20_000_000;
+
+impl Heard {
+    fn saw(&self, at: u64) {
+        self.at.fetch_max(at, Ordering::AcqRel);
+    }
+
+    /// Something was heard since this last said so.
+    fn is_news(&self) -> bool {
+        let at = self.at.load(Ordering::Acquire);
+        let news = at > self.told.load(Ordering::Acquire).saturating_add(SAME_MOMENT_NANOS);
+        if news {
+            self.told.store(at, Ordering::Release);
+        }
+        news
+    }
 }
 
 /// What a new connection brings.
@@ -84,8 +110,7 @@ impl Peer {
             totals: new.totals,
             beat_sent: AtomicU64::new(0),
             beat_came: AtomicU64::new(0),
-            heard_at: AtomicU64::new(0),
-            heard_told: AtomicU64::new(0),
+            heard: Heard::default(),
             gone: AtomicBool::new(false),
             round_trip: AtomicU64::new(0),
         })
@@ -122,10 +147,10 @@ impl Peer {
         match self.link.vital_signs() {
             Some(signs) if !signs.open => return self.gone.store(true, Ordering::Release),
             // Its bytes wait for this side's reader: the peer is not the one that is silent.
-            Some(signs) if signs.unread => self.heard_at.store(now, Ordering::Release),
+            Some(signs) if signs.unread => self.heard.saw(now),
             Some(signs) => {
                 let silent = u64::try_from(signs.silent.as_nanos()).unwrap_or(u64::MAX);
-                self.heard_at.fetch_max(now.saturating_sub(silent), Ordering::AcqRel);
+                self.heard.saw(now.saturating_sub(silent));
             }
             None => {}
         }
@@ -159,8 +184,7 @@ impl Peer {
 
     /// The pulse has heard of the peer since the last call.
     pub(crate) fn newly_heard(&self) -> bool {
-        let at = self.heard_at.load(Ordering::Acquire);
-        self.heard_told.swap(at, Ordering::AcqRel) < at
+        self.heard.is_news()
     }
 
     /// The connection is closed or reset, whether or not the reader has come to see it.
@@ -298,5 +322,24 @@ impl Peer {
                 return Ok(());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_moment_is_news_once_however_it_wavers() {
+        let heard = Heard::default();
+        let ms = |n: u64| n * 1_000_000;
+        heard.saw(ms(1000));
+        assert!(heard.is_news());
+        for wavers in [998, 1003, 1001, 1007, 1012, 1019] {
+            heard.saw(ms(wavers));
+            assert!(!heard.is_news());
+        }
+        heard.saw(ms(1050));
+        assert!(heard.is_news());
     }
 }
