@@ -142,7 +142,7 @@ impl Health {
             taken: Instant::now(),
             delta_bytes: instance.delta_bytes(),
             delta_bytes_max: pressure.hard_bytes,
-            cache_bytes: instance.page_cache().stats().bytes as u64,
+            cache_bytes: instance.page_cache().stats().bytes,
             refusals: pressure.counts().2,
             sessions: engine.sessions.all().len(),
             requests: engine.requests(),
