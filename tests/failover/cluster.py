@@ -83,7 +83,10 @@ class Cluster:
             self.start_node(node)
 
     def start_node(self, node):
-        command = node.enter() + [self.keel, "serve", "--quiet", "--data", str(node.data / "keel"), "--listen",
+        # So many failovers in a row would be held back, and the pauses measured.
+        settings = self.work / "keel.toml"
+        settings.write_text("[cluster]\nflap_max = 1000000\n")
+        command = node.enter() + [self.keel, "serve", "--config", str(settings), "--quiet", "--data", str(node.data / "keel"), "--listen",
                                   f"{node.ip}:{self.tds}", "--server-name", node.name, "--max-server-memory", "512"]
         environment = dict(os.environ, MSSQL_SA_PASSWORD=PASSWORD)
         node.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True,

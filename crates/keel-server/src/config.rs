@@ -1,8 +1,10 @@
 //! Configuration: a TOML file, overridden by the command line.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+use keel_cluster::ClusterOptions;
 use serde::Deserialize;
 
 use crate::certificate::CertificateFiles;
@@ -39,6 +41,8 @@ pub struct Config {
     pub session_stack: usize,
     /// Availability groups may be made here (`SERVERPROPERTY('IsHadrEnabled')`).
     pub hadr: bool,
+    /// `[cluster]`: what decides about failovers.
+    pub cluster: ClusterConfig,
     /// How long a connection to a listener waits for a primary, in seconds.
     pub listener_hold: u32,
     /// A log flush of a group's database that takes longer, in milliseconds, makes this instance unfit to lead; 0: never.
@@ -69,11 +73,75 @@ impl Default for Config {
             max_packet_size: keel_tds::limits::PACKET_BYTES_MAX,
             session_stack: 16 * 1024,
             hadr: true,
+            cluster: ClusterConfig::default(),
             listener_hold: 30,
             health_disk_stall_ms: 2000,
             health_starved_ms: 500,
             health_exhausted_s: 10,
             log_to_stderr: true,
+        }
+    }
+}
+
+/// The spans of time that decide about failovers, in milliseconds; the meanings and defaults are those of
+/// [`keel_cluster::ClusterOptions`]. Members should have the same.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ClusterConfig {
+    /// Nothing heard for so long: lost.
+    pub silence_ms: u32,
+    /// A lost secondary leaves the synchronized set after so long.
+    pub drop_after_ms: u32,
+    /// A secondary that is heard and hardens nothing leaves it after so long.
+    pub stall_ms: u32,
+    /// No majority heard for so long: what is led here is given up.
+    pub lease_ms: u32,
+    /// A member not heard for so long loses its vote until it is back.
+    pub vote_after_ms: u32,
+    /// Candidates claim this much apart.
+    pub stagger_ms: u32,
+    /// Automatic failovers within `flap_period_ms` that are not held back.
+    pub flap_max: u32,
+    /// See there.
+    pub flap_period_ms: u32,
+    /// How long the first one over it is held back.
+    pub flap_pause_ms: u32,
+}
+
+impl Default for ClusterConfig {
+    fn default() -> ClusterConfig {
+        let o = ClusterOptions::default();
+        let ms = |time: Duration| u32::try_from(time.as_millis()).expect("the defaults are at most minutes");
+        ClusterConfig {
+            silence_ms: ms(o.silence),
+            drop_after_ms: ms(o.drop_after),
+            stall_ms: ms(o.stall),
+            lease_ms: ms(o.lease),
+            vote_after_ms: ms(o.vote_after),
+            stagger_ms: ms(o.stagger),
+            flap_max: o.flap_max,
+            flap_period_ms: ms(o.flap_period),
+            flap_pause_ms: ms(o.flap_pause),
+        }
+    }
+}
+
+impl ClusterConfig {
+    /// As the cluster takes them.
+    #[must_use]
+    pub fn options(&self) -> ClusterOptions {
+        let ms = |ms: u32| Duration::from_millis(ms.into());
+        ClusterOptions {
+            silence: ms(self.silence_ms),
+            drop_after: ms(self.drop_after_ms),
+            stall: ms(self.stall_ms),
+            lease: ms(self.lease_ms),
+            vote_after: ms(self.vote_after_ms),
+            stagger: ms(self.stagger_ms),
+            flap_max: self.flap_max,
+            flap_period: ms(self.flap_period_ms),
+            flap_pause: ms(self.flap_pause_ms),
+            ..ClusterOptions::default()
         }
     }
 }
@@ -147,6 +215,9 @@ mod tests {
         assert_eq!(config.listen, "0.0.0.0:1433");
         assert_eq!(config.trace_flags, [1222]);
         assert_eq!(config.max_connections, Config::default().max_connections);
+        let config: Config = toml::from_str("[cluster]\nsilence_ms = 300").expect("valid");
+        let wanted = ClusterOptions { silence: Duration::from_millis(300), ..ClusterOptions::default() };
+        assert_eq!(config.cluster.options(), wanted);
         assert!(toml::from_str::<Config>("listne = 'x'").is_err(), "misspelt keys are refused");
     }
 }

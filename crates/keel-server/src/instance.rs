@@ -73,7 +73,8 @@ impl Instance {
             engine.set_trace_flag(i32::try_from(*flag).context("a trace flag is a small number")?, true);
         }
         ensure_sa(&engine, &passwords, &log)?;
-        let replication = if config.hadr { Some(Replication::start(&engine, &log)?) } else { None };
+        let cluster = config.cluster.options();
+        let replication = if config.hadr { Some(Replication::start(&engine, &log, cluster)?) } else { None };
         let groups = replication.as_ref().map(|r| Arc::clone(r.groups()));
         let health = Health::start(&config, &engine, groups, &log)?;
         let backend = Arc::new(EngineBackend(Arc::clone(&engine)));

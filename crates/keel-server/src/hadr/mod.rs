@@ -25,6 +25,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use keel_cluster::ClusterOptions;
 use keel_group::{
     Certificate, Compression, EndpointConfig, EndpointState, Groups, GroupsOptions, Host, JoinToken,
 };
@@ -62,7 +63,11 @@ pub struct Replication {
 impl Replication {
     /// Starts the groups of an instance: its databases become known, its endpoint listens, and the engine gets its
     /// replication side. Before the first client.
-    pub fn start(engine: &Arc<Engine>, log: &Arc<ErrorLog>) -> Result<Arc<Replication>> {
+    pub fn start(
+        engine: &Arc<Engine>,
+        log: &Arc<ErrorLog>,
+        cluster: ClusterOptions,
+    ) -> Result<Arc<Replication>> {
         let options = engine.options();
         let dir = keel_group::groups::directory(&options.data_dir);
         let health = health::HealthLog::open(&options.data_dir.join("log"))
@@ -77,7 +82,7 @@ impl Replication {
         let groups = Groups::open(
             &options.env,
             &dir,
-            GroupsOptions::new(options.server_name.clone()),
+            GroupsOptions { cluster, ..GroupsOptions::new(options.server_name.clone()) },
             Arc::clone(&host) as Arc<dyn Host>,
         )
         .context("the availability groups cannot be started")?;

@@ -166,10 +166,11 @@ impl Health {
                 }
                 None => format!("This instance is fit to lead availability group '{name}' again."),
             };
-            self.log.entry("AlwaysOn", &text);
+            // First: the log is a file on the disk that may be what is sick.
             if let Some(groups) = &self.groups {
                 groups.report_health(group, reason);
             }
+            self.log.entry("AlwaysOn", &text);
         }
     }
 }

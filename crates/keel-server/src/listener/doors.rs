@@ -318,15 +318,24 @@ impl Doors {
     /// listens on; `start` gets every accepted connection.
     pub fn run(&self, source: &dyn Source, own: &[SocketAddr], start: &dyn Fn(Accepted)) {
         let mut sockets = Sockets::new(own.to_vec());
+        // Lines go to the log from a thread of their own: connections must not wait for a disk that does not answer.
+        let (lines, said) = std::sync::mpsc::channel::<(&str, String)>();
+        let log = Arc::clone(&self.log);
+        let writer = std::thread::Builder::new().name("listener log".into());
+        let writer = writer.spawn(move || said.iter().for_each(|(source, text)| log.entry(source, &text)));
+        let say = |source: &'static str, text: &str| {
+            // Nobody takes it when the thread could not be made; the listener works all the same.
+            let _ = lines.send((source, text.to_owned()));
+        };
         let mut bind_next = Instant::now();
         while !self.stopping.load(Ordering::Acquire) {
             self.bell.rung.store(false, Ordering::Release);
-            let changed = self.refresh(source.standings());
+            let changed = self.refresh(source.standings(), &|text| say("AlwaysOn", text));
             let now = Instant::now();
             if changed || now >= bind_next {
                 bind_next = now + BIND_EVERY;
                 let doors = self.doors.read().clone();
-                sockets.settle(&doors, &|text| self.log.entry("AlwaysOn", text));
+                sockets.settle(&doors, &|text| say("AlwaysOn", text));
             }
             *self.rounds.lock() += 1;
             self.round_done.notify_all();
@@ -335,12 +344,17 @@ impl Doors {
             if rung {
                 let _ = (&self.bell.heard).read(&mut [0; 8]);
             }
-            sockets.accept(start, &|text| self.log.entry("Server", text));
+            sockets.accept(start, &|text| say("Server", text));
+        }
+        drop(lines);
+        if let Ok(writer) = writer {
+            // It ends with the channel; a panic there has been reported by its own thread.
+            let _ = writer.join();
         }
     }
 
     /// Takes over how the listeners stand. Returns whether sockets may have to be opened or closed.
-    fn refresh(&self, standings: Vec<Standing>) -> bool {
+    fn refresh(&self, standings: Vec<Standing>, say: &dyn Fn(&str)) -> bool {
         let mut changed = false;
         let known: Vec<Arc<Door>> = self.doors.read().clone();
         for door in &known {
@@ -356,7 +370,7 @@ impl Doors {
                     let (group, place) = (standing.group.clone(), standing.place.clone());
                     let closed = door.update(standing);
                     if before.place != place {
-                        self.log.entry("AlwaysOn", &moved(&before.dns_name, &group, &place, closed));
+                        say(&moved(&before.dns_name, &group, &place, closed));
                     }
                     doors.push(Arc::clone(door));
                 }
