@@ -357,7 +357,10 @@ impl Shared {
     ) -> Result<(String, Arc<SeedSource>), String> {
         let copy = self.copy(database).ok_or("it is not open here")?;
         let mut pictures = self.seedings.pictures.lock();
-        if let Some((picture, _)) = pictures.remove(&(peer, database)) {
+        // One whose log was given back meanwhile is of no use: the copy could not go on from there.
+        if let Some((picture, _)) = pictures.remove(&(peer, database))
+            && picture.info().log_start >= copy.log().truncated()
+        {
             return Ok((copy.name.clone(), picture));
         }
         drop(pictures);
