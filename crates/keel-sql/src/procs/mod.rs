@@ -14,7 +14,7 @@ mod server;
 mod sessions;
 
 pub use execute::run_sql;
-pub use properties::value_of as property_value;
+pub use properties::{listed as listed_properties, value_of as property_value};
 
 use crate::run::{Argument, Halt, Returned, Runner};
 use keel_parser::ast;

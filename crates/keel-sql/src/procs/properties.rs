@@ -229,6 +229,73 @@ pub(super) fn sp_dropextendedproperty(runner: &mut Runner<'_>, args: &[Argument]
     ok()
 }
 
+/// The levels that lead to a property's owner; `None` when it is gone.
+fn path(picture: &Picture, p: &PropertyDef) -> Option<Vec<(&'static str, String)>> {
+    let in_schema = |id: i32| Some(("SCHEMA", picture.schema_name(id)?));
+    let object = |id: i32| picture.objects().find(|o| o.object_id == id);
+    let kind = |code: &str| match code.trim() {
+        "U" => "TABLE",
+        "V" => "VIEW",
+        "P" => "PROCEDURE",
+        "FN" | "IF" | "TF" => "FUNCTION",
+        "SN" => "SYNONYM",
+        "SO" => "SEQUENCE",
+        "TR" => "TRIGGER",
+        _ => "CONSTRAINT",
+    };
+    Some(match (p.class, p.minor) {
+        (property_class::DATABASE, _) => Vec::new(),
+        (property_class::SCHEMA, _) => vec![in_schema(p.major)?],
+        (property_class::TYPE, _) => {
+            let ty = picture.type_by_id(p.major)?;
+            vec![in_schema(ty.schema_id)?, ("TYPE", ty.name.clone())]
+        }
+        (class, minor) => {
+            let own = object(p.major)?;
+            let mut path = vec![in_schema(own.schema_id)?];
+            if let Some(parent) = object(own.parent) {
+                path.push((kind(parent.kind), parent.name.to_owned()));
+            }
+            path.push((kind(own.kind), own.name.to_owned()));
+            let table = || picture.tables().find(|t| t.object_id == p.major);
+            if class == property_class::INDEX {
+                let index = table()?.indexes.iter().find(|i| i.index_id == minor)?;
+                path.push(("INDEX", index.name.clone()));
+            } else if minor != 0 {
+                let column = table()?.columns.iter().find(|c| c.column_id == minor)?;
+                path.push(("COLUMN", column.name.clone()));
+            }
+            path
+        }
+    })
+}
+
+/// `fn_listextendedproperty(name, level0type, level0name, …)`: the properties at exactly the levels whose types are given;
+/// NULL as a name stands for all.
+#[must_use]
+pub fn listed(picture: &Picture, args: &[Value]) -> Vec<Vec<Value>> {
+    let text = |n: usize| args.get(n).and_then(Value::as_str);
+    let fits = |wanted: Option<&str>, name: &str| wanted.is_none_or(|w| fold(w) == fold(name));
+    let depth = (0..3).take_while(|n| text(1 + 2 * n).is_some()).count();
+    let mut rows = Vec::new();
+    for p in picture.properties().filter(|p| fits(text(0), &p.name)) {
+        let Some(path) = path(picture, p).filter(|path| path.len() == depth) else { continue };
+        let same = path.iter().enumerate().all(|(n, (kind, name))| {
+            let wanted = text(1 + 2 * n).unwrap_or_default();
+            let wanted = if wanted.eq_ignore_ascii_case("USER") { "SCHEMA" } else { wanted };
+            wanted.eq_ignore_ascii_case(kind) && fits(text(2 + 2 * n), name)
+        });
+        if same {
+            let (kind, name) = match path.last() {
+                Some((kind, name)) => (Value::str(*kind), Value::str(name.as_str())),
+                None => (Value::Null, Value::Null),
+            };
+            rows.push(vec![kind, name, Value::str(p.name.as_str()), value_of(p)]);
+        }
+    }
+    rows
+}
+
 impl Runner<'_> {
     /// What was said of an object goes with it; with `minor` only of that column.
     pub(crate) fn forget_properties(

@@ -157,6 +157,22 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: SCHEMA, name: "KEY_COLUMN_USAGE", columns: KEY_COLUMN, rows: key_columns },
     SystemView {
         schema: SCHEMA,
+        name: "CONSTRAINT_TABLE_USAGE",
+        columns: &[
+            ("TABLE_CATALOG", NAME),
+            ("TABLE_SCHEMA", NAME),
+            ("TABLE_NAME", NAME),
+            ("CONSTRAINT_CATALOG", NAME),
+            ("CONSTRAINT_SCHEMA", NAME),
+            ("CONSTRAINT_NAME", NAME),
+        ],
+        rows: |cx| {
+            let reorder = |r: Vec<Value>| [3, 4, 5, 0, 1, 2].map(|i: usize| r[i].clone()).to_vec();
+            table_constraints(cx).into_iter().map(reorder).collect()
+        },
+    },
+    SystemView {
+        schema: SCHEMA,
         name: "CONSTRAINT_COLUMN_USAGE",
         columns: &[
             ("TABLE_CATALOG", NAME),

@@ -220,6 +220,12 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "sysobjects", columns: OLD_OBJECT, rows: old_objects },
     SystemView {
         schema: "sys",
+        name: "fn_listextendedproperty",
+        columns: &[("objtype", NAME), ("objname", NAME), ("name", NAME), ("value", super::VARIANT)],
+        rows: |cx| crate::procs::listed_properties(&cx.picture, cx.args),
+    },
+    SystemView {
+        schema: "sys",
         name: "extended_properties",
         columns: &[
             ("class", super::TINY),

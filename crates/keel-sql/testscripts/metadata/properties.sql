@@ -10,6 +10,10 @@ EXEC sp_addextendedproperty 'Note', 'next', 'schema', 'dbo', 'sequence', 's';
 GO
 SELECT class_desc, OBJECT_NAME(major_id) AS object, minor_id, name, value, SQL_VARIANT_PROPERTY(value, 'BaseType') AS type FROM sys.extended_properties ORDER BY class, major_id, minor_id;
 GO
+SELECT * FROM sys.fn_listextendedproperty(NULL, 'schema', 'dbo', 'table', 't', 'column', NULL);
+SELECT * FROM sys.fn_listextendedproperty('MS_Description', 'schema', 'dbo', 'table', NULL, NULL, NULL);
+SELECT * FROM fn_listextendedproperty(NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+GO
 EXEC sp_addextendedproperty 'MS_Description', N'again', 'SCHEMA', 'dbo', 'TABLE', 't';
 GO
 EXEC sp_addextendedproperty 'MS_Description', N'?', 'SCHEMA', 'dbo', 'TABLE', 'nothing';
@@ -31,3 +35,7 @@ DROP TABLE t;
 SELECT class_desc, name, value FROM sys.extended_properties ORDER BY class;
 GO
 SELECT SEQUENCE_NAME, DATA_TYPE, START_VALUE, INCREMENT, CYCLE_OPTION FROM INFORMATION_SCHEMA.SEQUENCES;
+GO
+CREATE TABLE owner (id int CONSTRAINT pk_owner PRIMARY KEY);
+CREATE TABLE owned (id int CONSTRAINT fk_owned REFERENCES owner, n int CONSTRAINT ck_owned CHECK (n > 0));
+SELECT TABLE_NAME, CONSTRAINT_NAME FROM INFORMATION_SCHEMA.CONSTRAINT_TABLE_USAGE ORDER BY CONSTRAINT_NAME;
