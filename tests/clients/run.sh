@@ -9,7 +9,7 @@ root=$(cd "$here/../.." && pwd)
 cache="$root/target/clients"
 mkdir -p "$cache"
 clients=("$@")
-[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc tedious go tiberius mssql-tds)
+[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc tedious go tiberius mssql-tds django knex)
 
 if [ -z "${KEEL:-}" ]; then
   (cd "$root" && cargo build --quiet --locked -p keel)
@@ -95,6 +95,11 @@ run_client() {
         fi
         go run .
       )
+      ;;
+    django) odbc_driver && python_with mssql-django && "$python" "$here/python/test_django.py" ;;
+    knex)
+      mkdir -p "$cache/knex" && cp "$here/knex/package.json" "$here/knex/test.js" "$cache/knex/"
+      (cd "$cache/knex" && { [ -d node_modules/knex ] || npm install --silent --no-audit --no-fund; } && node test.js)
       ;;
     tiberius | mssql-tds)
       (cd "$here/$1" && CARGO_TARGET_DIR="$cache/$1" cargo run --quiet)
