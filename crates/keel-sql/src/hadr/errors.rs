@@ -239,7 +239,7 @@ error_functions! {
     /// No majority.
     no_cluster_quorum(group) = 41131, 16, 2, "Failed to bring availability group '{group}' online. The cluster has no quorum: a majority of its votes is not heard. Bring members back; when they are gone for good, sys.sp_keel_force_quorum lets this instance go on without them.";
     /// This instance is in no cluster.
-    no_cluster() = 50_602, 16, 1, "This instance is not a member of a cluster. Create an availability group, or use keel init and keel join.";
+    no_cluster() = 50_606, 16, 1, "This instance is not a member of a cluster. Create an availability group, or use keel init and keel join.";
     /// No such member.
     no_cluster_node(name) = 50_603, 16, 1, "'{name}' is not another member of this cluster.";
     /// An instance that was to do something cannot be told.
