@@ -39,8 +39,10 @@ pub use load::Loading;
 
 /// Writes between two looks at the memory in use.
 const WRITES_PER_LOOK: u32 = 64;
-/// What a write costs beside its version: the row's lock and its place in lists that grow by doubling.
-const OVERHEAD_BYTES: u64 = 256;
+/// What a write costs beside its version: its place in the undo list, which grows by doubling.
+const UNDO_BYTES: u64 = 48;
+/// The same with a lock of the row.
+const LOCKED_BYTES: u64 = 256;
 /// Rows longer than this are kept as patches in memory when the patch is much shorter.
 const PATCH_ROW_BYTES_MIN: usize = 2048;
 /// Trees whose gaps in the base are remembered.
@@ -437,7 +439,7 @@ impl Transaction {
 
     /// Adds a row; [`TxnError::Duplicate`] when the key exists. Locks it.
     pub fn insert(&mut self, tree: TreeId, key: &[u8], row: &[u8]) -> Result<(), TxnError> {
-        self.before_write()?;
+        self.before_write(LOCKED_BYTES)?;
         self.lock_key(tree, key, Mode::X)?;
         self.check_range(tree, key)?;
         let (id, at) = (self.id, self.gap_of(tree));
@@ -476,7 +478,7 @@ impl Transaction {
         new_row: &[u8],
         patch: Option<Patch<'_>>,
     ) -> Result<(), TxnError> {
-        self.before_write()?;
+        self.before_write(LOCKED_BYTES)?;
         if !self.locked.is(tree, key) {
             self.lock_key(tree, key, Mode::X)?;
         }
@@ -494,7 +496,7 @@ impl Transaction {
 
     /// Removes a row that the caller has read under a lock. Locks it.
     pub fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<(), TxnError> {
-        self.before_write()?;
+        self.before_write(LOCKED_BYTES)?;
         if !self.locked.is(tree, key) {
             self.lock_key(tree, key, Mode::X)?;
         }
@@ -504,14 +506,14 @@ impl Transaction {
 
     /// Writes an entry of a secondary index, which the base row's lock guards; takes no lock, checks nothing.
     pub fn put_index(&mut self, tree: TreeId, key: &[u8], row: &[u8]) -> Result<(), TxnError> {
-        self.before_write()?;
+        self.before_write(UNDO_BYTES)?;
         self.announce()?;
         self.write(tree, key, Change::Put(row), Record::Put(row))
     }
 
     /// Removes an entry of a secondary index; takes no lock, checks nothing.
     pub fn delete_index(&mut self, tree: TreeId, key: &[u8]) -> Result<(), TxnError> {
-        self.before_write()?;
+        self.before_write(UNDO_BYTES)?;
         self.announce()?;
         self.write(tree, key, Change::Delete, Record::Delete)
     }
@@ -519,7 +521,7 @@ impl Transaction {
     /// Drops a whole tree (DROP, TRUNCATE) when the transaction commits. Its id must never be used again, and nobody may
     /// be reading or writing it: the caller holds the schema lock.
     pub fn drop_tree(&mut self, tree: TreeId) -> Result<(), TxnError> {
-        self.before_write()?;
+        self.before_write(UNDO_BYTES)?;
         self.dropped_trees.push(tree);
         if self.db.log().is_some() {
             self.buffer.add(tree, &[], Record::DropTree);
@@ -550,16 +552,16 @@ impl Transaction {
     }
 
     #[inline]
-    fn before_write(&mut self) -> Result<(), TxnError> {
+    fn before_write(&mut self, overhead_bytes: u64) -> Result<(), TxnError> {
         if self.writes.is_multiple_of(WRITES_PER_LOOK) {
-            self.look_at_memory()?;
+            self.look_at_memory(overhead_bytes)?;
         }
         self.writes = self.writes.wrapping_add(1);
         Ok(())
     }
 
     #[cold]
-    fn look_at_memory(&mut self) -> Result<(), TxnError> {
+    fn look_at_memory(&mut self, overhead_bytes: u64) -> Result<(), TxnError> {
         if self.db.is_closed() {
             return Err(TxnError::Poisoned("the database is closed".into()));
         }
@@ -567,7 +569,7 @@ impl Transaction {
             return Err(TxnError::RoleChanged("the database cannot be written here (any more)".into()));
         }
         if self.writes > 0 {
-            let bytes = u64::from(WRITES_PER_LOOK) * OVERHEAD_BYTES;
+            let bytes = u64::from(WRITES_PER_LOOK) * overhead_bytes;
             self.db.instance().charge(bytes);
             self.charged += bytes;
         }

@@ -4,7 +4,7 @@
 //! first several loads may run side by side; one that meets a key which another is just adding waits for that
 //! transaction to be decided, as readers of index entries do.
 
-use super::{LockMode, Record, Transaction, TxnError, Wait, WriteSet};
+use super::{LockMode, Record, Transaction, TxnError, UNDO_BYTES, Wait, WriteSet};
 use crate::read::wait_for;
 use keel_base::TreeId;
 use keel_store::lock::Resource;
@@ -35,7 +35,7 @@ impl Transaction {
     /// Adds a row; [`TxnError::Duplicate`] when the key exists. The caller has locked the table for bulk update or
     /// exclusively.
     pub fn load(&mut self, loading: &mut Loading, key: &[u8], row: &[u8]) -> Result<(), TxnError> {
-        self.before_write()?;
+        self.before_write(UNDO_BYTES)?;
         self.announce()?;
         let id = self.id;
         loop {
