@@ -16,7 +16,8 @@ use crate::action::{Action, LogEntry, LogEvent};
 use crate::config::{FailoverMode, GroupConfig};
 use crate::failover::Claim;
 use crate::group::{Group, Role};
-use crate::ids::{InstanceId, ReplicaId};
+use crate::ids::{GroupDatabaseId, InstanceId, ReplicaId};
+use crate::message::LogBeat;
 use crate::node::Cx;
 use crate::status::{FailoverCause, FailoverKind, FailoverRecord};
 use crate::timing::{ClusterOptions, RESUME_WITHIN};
@@ -28,6 +29,11 @@ use std::time::Duration;
 const RECORDS_MAX: usize = 32;
 /// An unfit primary whose place nobody takes leads again after this.
 const UNFIT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A member that does not show its log by then is not waited for.
+const COMPARE_MAX: Duration = Duration::from_secs(2);
+/// A candidate with a longer log that does not lead by then is not waited for, unless something agreed on is missing here.
+const YIELD_MAX: Duration = Duration::from_secs(10);
 
 /// What a primary has said of itself since it connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +65,7 @@ impl Group {
             && (self.unfit.is_none() || waited(UNFIT_PATIENCE))
             && cx.cluster.is_quorate(&cx.sight())
             && self.is_trusted(cx)
+            && self.logs_allow(cx)
     }
 
     /// No forced quorum has put the configuration in question.
@@ -115,6 +122,54 @@ impl Group {
             && cx.now >= self.claim_after
             && cx.cluster.is_quorate(&cx.sight())
             && self.is_trusted(cx)
+            && self.logs_allow(cx)
+    }
+
+    /// The logs with which this replica would lead hold everything that was acknowledged, as far as can be known: those it
+    /// has followed or led with since it opened them do; the others are compared with the other members', because a disk may
+    /// have lost the end of a log without a trace. The longest wins.
+    fn logs_allow(&self, cx: &Cx<'_>) -> bool {
+        let waited = cx.now.saturating_sub(self.role_since);
+        let mut pairs = self.unproven_pairs();
+        pairs.all(|(id, replica)| {
+            let db = &self.databases[&id];
+            match self.log_of(replica, id) {
+                None => waited >= COMPARE_MAX,
+                // What was agreed on elsewhere is missing here.
+                Some(log) if log.agreed > db.hardened => false,
+                Some(log) => {
+                    (log.epoch, log.end) <= (db.tail, db.hardened) || waited >= YIELD_MAX || {
+                        // Nobody else could lead with the longer one.
+                        !self.config.replica(replica).is_some_and(|r| self.is_candidate(r))
+                    }
+                }
+            }
+        })
+    }
+
+    /// Another candidate that is heard has a longer log.
+    pub(crate) fn has_longer_rival(&self, cx: &Cx<'_>) -> bool {
+        let mut pairs = self.unproven_pairs();
+        pairs.any(|(id, replica)| {
+            let db = &self.databases[&id];
+            let longer = self.log_of(replica, id).is_some_and(|l| (l.epoch, l.end) > (db.tail, db.hardened));
+            let rival = self.config.replica(replica).filter(|r| self.is_candidate(r));
+            longer && rival.and_then(|r| r.instance).is_some_and(|i| cx.hears(i))
+        })
+    }
+
+    /// Databases whose local log is in question, each with every other member of its set.
+    fn unproven_pairs(&self) -> impl Iterator<Item = (GroupDatabaseId, ReplicaId)> + '_ {
+        let unproven = self
+            .config
+            .databases
+            .iter()
+            .filter(|d| self.databases.get(&d.id).is_some_and(|db| db.open && !db.proven));
+        unproven.flat_map(|d| d.synchronized.iter().filter(|r| **r != self.me).map(|r| (d.id, *r)))
+    }
+
+    fn log_of(&self, replica: ReplicaId, database: GroupDatabaseId) -> Option<&LogBeat> {
+        self.logs.get(&replica)?.iter().find(|l| l.database == database)
     }
 
     /// What speaks against the primary, and whether that is enough.

@@ -186,7 +186,9 @@ impl Group {
         if usize::from(options.required_synchronized_secondaries) > secondaries {
             return Err(CommandError::TooManyRequired);
         }
-        self.config.options = options;
+        // Who decides about failovers is fixed when the group is made.
+        let cluster_type = self.config.options.cluster_type;
+        self.config.options = GroupOptions { cluster_type, ..options };
         self.touch_config();
         Ok(())
     }

@@ -46,6 +46,7 @@ impl Group {
     /// when another one has it.
     pub(crate) fn settle_resolving(&mut self, cx: &mut Cx<'_>) {
         if self.config.primary == Some(self.me) {
+            self.yielding = self.clustered() && self.has_longer_rival(cx);
             if self.may_resume(cx) {
                 self.claim_role(cx, Claim::KeepSets);
             }
@@ -224,6 +225,7 @@ impl Group {
         for (id, facts) in databases {
             let Some(db) = self.databases.get_mut(&id) else { continue };
             db.set_facts(facts);
+            db.proven = true;
             db.opening = false;
             db.applied = db.hardened;
             db.epoch_start = db.hardened;

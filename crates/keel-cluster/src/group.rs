@@ -10,7 +10,7 @@ use crate::config::{
 };
 use crate::event::{CommandError, LogFacts};
 use crate::ids::{CommandId, GroupDatabaseId, InstanceId, ReplicaId};
-use crate::message::{GroupBeat, Msg, SendingBeat, StandingBeat};
+use crate::message::{GroupBeat, LogBeat, Msg, SendingBeat, StandingBeat};
 use crate::node::Cx;
 use crate::primary::{Follower, Handover};
 use crate::secondary::{Feed, Stage, TakeOver};
@@ -71,6 +71,11 @@ pub(crate) struct Database {
     pub(crate) open: bool,
     /// This instance has just started and may yet find a copy: no other is asked for.
     pub(crate) awaited: bool,
+    /// Since this instance opened it, a primary has accepted the log, or it has led with it. Until then the log may have
+    /// lost something on its disk, and only a comparison with the other members' tells.
+    pub(crate) proven: bool,
+    /// The epoch of the log's last block.
+    pub(crate) tail: Epoch,
     /// The log's epochs, as of the last promotion or inspection.
     pub(crate) history: Vec<(Epoch, Lsn)>,
     /// Local hardened end.
@@ -94,6 +99,7 @@ pub(crate) struct Database {
 impl Database {
     pub(crate) fn set_facts(&mut self, facts: LogFacts) {
         self.open = true;
+        self.tail = facts.history.last().map_or(Epoch(0), |h| h.0);
         self.history = facts.history;
         self.hardened = facts.end;
         self.agreed = facts.agreed.min(facts.end);
@@ -165,6 +171,10 @@ pub(crate) struct Group {
     pub(crate) last_heard: BTreeMap<ReplicaId, Duration>,
     /// What the primary said last of itself.
     pub(crate) says: Option<Says>,
+    /// Where the members' logs end, as they said since they connected.
+    pub(crate) logs: BTreeMap<ReplicaId, Vec<LogBeat>>,
+    /// The role is this replica's, but another one's log is longer than its own, which a restart has put in question.
+    pub(crate) yielding: bool,
     /// The primary seems lost.
     pub(crate) suspicion: Option<Suspicion>,
     /// The role is not claimed (again) before this time.
@@ -217,6 +227,8 @@ impl Group {
             role_since: now,
             last_heard: BTreeMap::new(),
             says: None,
+            logs: BTreeMap::new(),
+            yielding: false,
             suspicion: None,
             claim_after: now,
             forcing: false,
@@ -529,8 +541,13 @@ impl Group {
             taking: self.is_taking(now),
             sending: Vec::new(),
             standing: Vec::new(),
+            logs: Vec::new(),
         };
         for (&database, db) in &self.databases {
+            if db.open && self.clustered() && !self.role.leads() {
+                let (epoch, end, agreed) = (db.tail, db.hardened, db.agreed);
+                beat.logs.push(LogBeat { database, epoch, end, agreed });
+            }
             if beat.primary
                 && let Some(follower) = db.followers.get(&theirs)
                 && let Some(session) = follower.sending_session()
@@ -554,6 +571,7 @@ impl Group {
             Role::Resolving { .. } => {
                 self.config.primary == Some(self.me)
                     && self.unfit.is_none()
+                    && !self.yielding
                     && now.saturating_sub(self.role_since) < RESUME_WITHIN
             }
             Role::Primary { .. } => !self.promise_is_durable(),
@@ -602,6 +620,7 @@ impl Group {
         if self.config.primary_instance() == Some(peer) {
             self.says = Some(Says { peer, leads: beat.primary, taking: beat.taking });
         }
+        self.logs.insert(replica, beat.logs.clone());
         if beat.primary {
             if self.claim.is_none_or(|(_, epoch)| epoch <= beat.stamp.epoch) {
                 self.claim = Some((peer, beat.stamp.epoch));
@@ -631,6 +650,7 @@ impl Group {
         }
         let Some(replica) = self.config.replica_of(peer).map(|r| r.id) else { return };
         self.shown.remove(&replica);
+        self.logs.remove(&replica);
         cx.log(self.config.id, None, LogEvent::ReplicaDisconnected { replica, timed_out });
         self.follower_disconnected(cx, replica);
         self.settle(cx);
@@ -836,6 +856,7 @@ impl Group {
         let Some(db) = self.databases.get_mut(&database) else { return };
         db.set_facts(facts);
         db.awaited = false;
+        db.proven = false;
         db.feed = Feed { seeding: db.feed.seeding, ..Feed::default() };
         if let Some(seeding) = db.feed.seeding.as_mut() {
             seeding.state = SeedState::Completed;

@@ -152,8 +152,8 @@ pub use message::{DecodeError, Msg, RefuseReason};
 pub use node::{Identity, Node};
 pub use status::{
     Blocked, ClusterStatus, CopyStatus, DatabaseStatus, FailoverCause, FailoverKind, FailoverRecord,
-    GroupStatus, Health, MemberStatus, OperationalState, PrimaryPlace, QuorumState, ReplicaStatus, RoleStatus, SeedState,
-    SeedStatus, SynchronizationState,
+    GroupStatus, Health, MemberStatus, OperationalState, PrimaryPlace, QuorumState, ReplicaStatus,
+    RoleStatus, SeedState, SeedStatus, SynchronizationState,
 };
 pub use store::{Contents, StoreMember, StoreMsg, StoreRecord};
 pub use timing::{ClusterOptions, TICK_EVERY};

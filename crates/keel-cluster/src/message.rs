@@ -7,7 +7,7 @@ use crate::config::{GroupConfig, GroupRecord, Stamp};
 use crate::event::{CommandError, CopyPositions, LogFacts};
 use crate::ids::{GroupDatabaseId, GroupId, ReplicaId, SessionId};
 use crate::store::StoreMsg;
-use keel_base::Lsn;
+use keel_base::{Epoch, Lsn};
 use serde::{Deserialize, Serialize};
 
 /// A control message between two instances.
@@ -145,6 +145,21 @@ pub struct GroupBeat {
     pub sending: Vec<SendingBeat>,
     /// From a secondary: where its copies stand.
     pub standing: Vec<StandingBeat>,
+    /// From a member of a cluster's group that does not lead: its logs.
+    pub logs: Vec<LogBeat>,
+}
+
+/// Where a log ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogBeat {
+    /// The database.
+    pub database: GroupDatabaseId,
+    /// The epoch of its last block.
+    pub epoch: Epoch,
+    /// Its hardened end.
+    pub end: Lsn,
+    /// The highest commit point known there.
+    pub agreed: Lsn,
 }
 
 /// A primary's view of one copy it feeds.

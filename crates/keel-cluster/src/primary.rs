@@ -168,6 +168,7 @@ impl Group {
 
     pub(crate) fn hardened(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId, lsn: Lsn) {
         let primary = self.is_primary();
+        let epoch = self.config.stamp.epoch;
         let Some(db) = self.databases.get_mut(&database).filter(|d| d.open) else { return };
         if lsn <= db.hardened {
             return;
@@ -175,6 +176,9 @@ impl Group {
         let idle = db.agreed >= db.hardened;
         db.hardened = lsn;
         if !primary {
+            if db.feed.receiving_session().is_some() {
+                db.tail = epoch;
+            }
             self.apply(cx, database);
             return;
         }

@@ -249,6 +249,7 @@ impl Group {
         let Some(db) = self.databases.get_mut(&database) else { return };
         db.agreed = db.agreed.max(agreed);
         db.feed.stage = Stage::Receiving(session, cx.now);
+        db.proven = true;
         db.feed.failures = 0;
         db.feed.trouble = None;
         cx.push(Action::Receive { database, peer, session, epoch, from });

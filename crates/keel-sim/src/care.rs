@@ -165,6 +165,12 @@ impl World {
                     self.wipe(i);
                 }
             }
+            Op::Damage(i, n) => {
+                if !self.instances[i].up && self.may_lose(i) {
+                    self.damage(i, n);
+                }
+            }
+            Op::ForceQuorum(i) => drop(self.order(i, Command::ForceQuorum)),
             Op::Sick(i) => {
                 let reason = "the plan says so".into();
                 self.at(i, 0, What::Tell(Box::new(Event::Unhealthy { group: None, reason })));
@@ -177,15 +183,25 @@ impl World {
 
     /// A disk may be lost when nobody else's is, and every database is whole elsewhere by anybody's account.
     fn may_wipe(&self, i: usize) -> bool {
+        // Nor may it take the majority of the votes along.
+        let votes = |w: &World| {
+            let statuses = w.instances.iter().filter_map(|o| o.node.as_ref()?.cluster_status());
+            let members = statuses.max_by_key(|s| s.applied)?.members;
+            let voters: Vec<_> = members.into_iter().filter(|m| m.vote).collect();
+            let left = voters.iter().filter(|m| m.member.instance != instance_id(i)).count();
+            Some(left * 2 > voters.len())
+        };
+        self.instances.iter().all(|o| o.up) && votes(self).unwrap_or(false) && self.may_lose(i)
+    }
+
+    fn may_lose(&self, i: usize) -> bool {
         if self.instances.iter().any(|o| o.wiped) {
             return false;
         }
         if i >= self.plan.instances {
             return true;
         }
-        let nodes = self.instances.iter().filter_map(|o| o.node.as_ref());
-        let agreed = nodes.flat_map(|n| n.agreed_configs().cloned().collect::<Vec<_>>());
-        let Some(newest) = agreed.max_by_key(|c| c.stamp) else { return false };
+        let Some(newest) = &self.agreed else { return false };
         let everyone_up = self.instances.iter().all(|o| o.up);
         everyone_up
             && newest.databases.iter().all(|d| {

@@ -177,6 +177,9 @@ impl World {
                         instance.engines.insert(index, engine);
                     }
                     Ok(None) => {}
+                    Err(_) if instance.wiped => {
+                        told.push(Event::DatabaseClosed { database: database.id });
+                    }
                     Err(error) => {
                         broken = Some(format!("instance {i} cannot open database {index}: {error}"))
                     }
@@ -235,6 +238,29 @@ impl World {
         instance.wiped = true;
     }
 
+    /// The last bytes of the logs of an instance that is down are lost.
+    pub(crate) fn damage(&mut self, i: usize, bytes: u64) {
+        self.probe("end of a log lost");
+        let disk = Arc::clone(&self.instances[i].disk);
+        for database in 0..self.plan.databases {
+            let log = database_dir(database).join("log");
+            let mut files = keel_base::env::Disk::list(&disk, &log).unwrap_or_default();
+            files.sort();
+            let last = files.into_iter().rev().find_map(|f| {
+                let path = if f.starts_with(&log) { f } else { log.join(f) };
+                let end = disk.contents(&path)?.iter().rposition(|b| *b != 0)?;
+                Some((path, end as u64))
+            });
+            if let Some((path, end)) = last {
+                // A header is at the front of each file; what is lost is behind it.
+                (0..=bytes)
+                    .filter(|back| end > back + 4096)
+                    .for_each(|back| disk.flip(&path, end - back, 0xff));
+            }
+        }
+        self.instances[i].wiped = true;
+    }
+
     /// A disk operation failed. If the power was to go in the midst of one, this is it.
     fn disk_failed(&mut self, i: usize, error: &LogError) {
         let keep = self.instances[i].tear;
@@ -262,6 +288,11 @@ impl World {
         let position = self.instances[i].node.as_ref().and_then(Node::store_position);
         if let Some((generation, applied, digest)) = position {
             self.check.store_applied(i, generation, applied, digest);
+            let node = self.instances[i].node.as_ref();
+            let newest = node.into_iter().flat_map(Node::agreed_configs).max_by_key(|c| c.stamp);
+            if let Some(newest) = newest.filter(|n| self.agreed.as_ref().is_none_or(|a| a.stamp < n.stamp)) {
+                self.agreed = Some(newest.clone());
+            }
         }
     }
 
@@ -914,7 +945,6 @@ impl World {
             Ok(mut engine) => {
                 engine.mode = Mode::Resolving;
                 let facts = engine.facts();
-                self.instances[i].wiped = false;
                 self.instances[i].engines.insert(index, engine);
                 self.tell(i, Event::DatabaseOpened { database, facts });
             }

@@ -73,6 +73,11 @@ pub enum Op {
     RestartAll(u64, u64),
     /// Power goes, and the disk is lost with everything on it, unless it holds what nobody else does.
     Wipe(usize),
+    /// An instance that is down loses the last bytes of its logs, unless they are what nobody else has; the number chooses
+    /// how many.
+    Damage(usize, u64),
+    /// An operator makes the instance's vote alone count.
+    ForceQuorum(usize),
     /// The instance reports itself unfit to lead.
     Sick(usize),
     /// It is fit again.
@@ -179,6 +184,7 @@ impl Plan {
             "crashall" => Op::CrashAll(dice.next()),
             "restartall" => Op::RestartAll(dice.below(1500), dice.next()),
             "wipe" => Op::Wipe(i),
+            "damage" => Op::Damage(i, dice.below(200)),
             "sick" => Op::Sick(i),
             "well" => Op::Well(i),
             "stall" => Op::Slow(i, 500 + dice.below(6000)),
@@ -338,6 +344,8 @@ impl Plan {
                     "crashall" => Op::CrashAll(n(2)?),
                     "restartall" => Op::RestartAll(n(2)?, n(3)?),
                     "wipe" => Op::Wipe(i(2)?),
+                    "damage" => Op::Damage(i(2)?, n(3)?),
+                    "forcequorum" => Op::ForceQuorum(i(2)?),
                     "sick" => Op::Sick(i(2)?),
                     "well" => Op::Well(i(2)?),
                     _ => return None,
@@ -353,7 +361,9 @@ impl Plan {
 const KINDS: u64 = 26;
 
 /// Troubles of clusters; what is there twice comes twice as often.
-const CLUSTER_KINDS: [&str; 34] = [
+const CLUSTER_KINDS: [&str; 36] = [
+    "damage",
+    "damage",
     "isolate",
     "isolate",
     "healall",
@@ -422,6 +432,8 @@ impl fmt::Display for Op {
             Op::CrashAll(s) => write!(f, "crashall {s}"),
             Op::RestartAll(ms, s) => write!(f, "restartall {ms} {s}"),
             Op::Wipe(i) => write!(f, "wipe {i}"),
+            Op::Damage(i, n) => write!(f, "damage {i} {n}"),
+            Op::ForceQuorum(i) => write!(f, "forcequorum {i}"),
             Op::Sick(i) => write!(f, "sick {i}"),
             Op::Well(i) => write!(f, "well {i}"),
         }

@@ -131,6 +131,8 @@ pub(crate) struct World {
     pub(crate) rounds: u64,
     /// Something was written since the faults stopped.
     pub(crate) wrote_since: bool,
+    /// The newest configuration that any member of the cluster knows to be agreed.
+    pub(crate) agreed: Option<keel_cluster::GroupConfig>,
     /// The witness was asked for last at.
     pub(crate) witness_asked: Micros,
 }
@@ -167,6 +169,7 @@ impl World {
             leaderless_since: None,
             rounds: 0,
             wrote_since: false,
+            agreed: None,
             witness_asked: 0,
             plan,
         };

@@ -119,8 +119,8 @@ impl Storage for Shelf {
 /// Something that waits for a record.
 struct Pending {
     ready: u64,
-    /// A snapshot is among it.
-    snapshot: bool,
+    /// Position of the snapshot among it; 0: there is none.
+    snapshot: u64,
     revision: u64,
     messages: Vec<Message>,
 }
@@ -172,6 +172,8 @@ pub(crate) struct Replicator {
     revision: u64,
     leader: u64,
     rank: usize,
+    /// Something was done since the last drain.
+    touched: bool,
     output: Output,
 }
 
@@ -247,6 +249,7 @@ impl Replicator {
             revision,
             leader: 0,
             rank: 0,
+            touched: true,
             output: Output::default(),
         }
     }
@@ -316,6 +319,7 @@ impl Replicator {
     }
 
     pub(crate) fn tick(&mut self) {
+        self.touched = true;
         if !self.pending.is_empty() && !self.leads() {
             // Nobody stands for election on what is not on disk yet.
             return;
@@ -331,6 +335,7 @@ impl Replicator {
 
     /// A message of a member. What is not for this member, or makes no sense, is dropped.
     pub(crate) fn step(&mut self, bytes: &[u8]) {
+        self.touched = true;
         let Ok(message) = Message::parse_from_bytes(bytes) else { return };
         if message.to == self.number {
             // The errors are of messages that came too late to matter.
@@ -340,6 +345,7 @@ impl Replicator {
 
     /// Stands for election at once, on evidence that the leader is lost.
     pub(crate) fn campaign(&mut self) {
+        self.touched = true;
         if !self.pending.is_empty() || self.leads() {
             return;
         }
@@ -354,11 +360,13 @@ impl Replicator {
 
     /// Offers a change; it may be lost.
     pub(crate) fn propose(&mut self, change: &Change) {
+        self.touched = true;
         let _ = self.node.propose(Vec::new(), encode(change));
     }
 
     /// Offers a change of a member's part in the votes; it may be lost.
     pub(crate) fn propose_vote(&mut self, number: u64, vote: Vote, change: Option<&Change>) {
+        self.touched = true;
         let mut single = ConfChangeSingle { node_id: number, ..ConfChangeSingle::default() };
         single.set_change_type(match vote {
             Vote::Without => ConfChangeType::AddLearnerNode,
@@ -372,16 +380,18 @@ impl Replicator {
     }
 
     pub(crate) fn hand_lead_to(&mut self, number: u64) {
+        self.touched = true;
         self.node.transfer_leader(number);
     }
 
     /// The record of this revision is on disk, and so are all before it.
     pub(crate) fn persisted(&mut self, revision: u64) {
+        self.touched = true;
         while self.pending.front().is_some_and(|p| p.revision <= revision) {
             let done = self.pending.pop_front().expect("looked at just now");
             self.node.on_persist_ready(done.ready);
-            if done.snapshot {
-                self.node.advance_apply();
+            if done.snapshot > 0 {
+                self.node.advance_apply_to(done.snapshot);
             }
             self.output.add(done.messages);
         }
@@ -389,6 +399,7 @@ impl Replicator {
 
     /// The record as it is now, under a new revision: after a failure to write it.
     pub(crate) fn record_again(&mut self) {
+        self.touched = true;
         self.revision += 1;
         for pending in &mut self.pending {
             pending.revision = self.revision;
@@ -398,6 +409,9 @@ impl Replicator {
 
     /// Everything that has to be done now.
     pub(crate) fn drain(&mut self) -> Output {
+        if !std::mem::take(&mut self.touched) {
+            return Output::default();
+        }
         let mut write = false;
         while self.node.has_ready() {
             write |= self.handle_ready();
@@ -448,11 +462,11 @@ impl Replicator {
         let after = ready.take_persisted_messages();
         let number = ready.number();
         self.node.advance_append_async(ready);
-        if !has_snapshot && !self.pending.iter().any(|p| p.snapshot) {
+        if !has_snapshot && self.pending.iter().all(|p| p.snapshot == 0) {
             self.node.advance_apply();
         }
         if must_write {
-            let snapshot = has_snapshot;
+            let snapshot = if has_snapshot { self.applied } else { 0 };
             self.pending.push_back(Pending { ready: number, snapshot, revision: u64::MAX, messages: after });
         } else if let Some(last) = self.pending.back_mut() {
             last.ready = number;
