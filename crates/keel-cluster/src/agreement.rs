@@ -143,6 +143,7 @@ impl Group {
         if self.store.proposed.is_some_and(|(_, at)| cx.now.saturating_sub(at) >= PROPOSE_AGAIN) {
             self.propose_again(cx);
         }
+        self.forget_flapping(cx);
         match self.role {
             Role::Promoting { opening: false, .. } if self.config.stamp > self.store.settled.stamp => {
                 let created = self.store.settled.stamp == Stamp::default();

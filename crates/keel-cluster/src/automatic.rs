@@ -13,7 +13,7 @@
 //! Too many in a short time are held back, each longer than the one before, and never for ever: this is shown and logged.
 
 use crate::action::{Action, LogEntry, LogEvent};
-use crate::config::{FailoverMode, GroupConfig};
+use crate::config::FailoverMode;
 use crate::failover::Claim;
 use crate::group::{Group, Role};
 use crate::ids::{GroupDatabaseId, InstanceId, ReplicaId};
@@ -211,31 +211,20 @@ impl Group {
 
     // ---- flapping ---------------------------------------------------------------------------------------------------
 
-    /// A configuration of an epoch that began automatically has been agreed on.
-    pub(crate) fn note_epoch(&mut self, config: &GroupConfig, now: Duration) {
-        if config.automatic && self.counted != Some(config.stamp.epoch) {
-            self.counted = Some(config.stamp.epoch);
-            self.switches.push(now);
-        }
+    /// How long the next automatic failover waits, because there were many.
+    fn pause(&self, options: &ClusterOptions) -> Option<Duration> {
+        let over = self.config.failovers_lately.checked_sub(options.flap_max)?;
+        Some(options.flap_pause * 2u32.pow(over.min(4)))
     }
 
-    /// Until when the next automatic failover is held back.
+    /// Until when the automatic failover that is due is held back.
     pub(crate) fn held_back_until(&self, options: &ClusterOptions, now: Duration) -> Option<Duration> {
-        let lately = self.switches_lately(options, now);
-        let over = lately.checked_sub(options.flap_max)?;
-        let pause = options.flap_pause * 2u32.pow(over.min(4));
-        let until = *self.switches.last()? + pause;
+        let due = self.suspicion.and_then(|s| s.polled)?;
+        let until = due + self.pause(options)?;
         (now < until).then_some(until)
     }
 
-    pub(crate) fn switches_lately(&self, options: &ClusterOptions, now: Duration) -> u32 {
-        let recent = self.switches.iter().filter(|at| now.saturating_sub(**at) < options.flap_period);
-        u32::try_from(recent.count()).unwrap_or(u32::MAX)
-    }
-
     fn is_held_back(&mut self, cx: &mut Cx<'_>) -> bool {
-        let period = cx.options().flap_period;
-        self.switches.retain(|at| cx.now.saturating_sub(*at) < period);
         let until = self.held_back_until(cx.options(), cx.now);
         if let Some(until) = until.filter(|_| self.held_back != until) {
             let pause_ms = u64::try_from(until.saturating_sub(cx.now).as_millis()).unwrap_or(u64::MAX);
@@ -243,6 +232,15 @@ impl Group {
         }
         self.held_back = until;
         until.is_some()
+    }
+
+    /// A primary that has led for long is not called flapping any more.
+    pub(crate) fn forget_flapping(&mut self, cx: &Cx<'_>) {
+        let long = cx.now.saturating_sub(self.role_since) >= cx.options().flap_period;
+        if long && self.is_primary() && self.config.failovers_lately > 0 {
+            self.config.failovers_lately = 0;
+            self.touch_config();
+        }
     }
 
     // ---- the record -------------------------------------------------------------------------------------------------

@@ -95,6 +95,8 @@ pub(crate) struct Cluster {
     revision: u64,
     /// When a majority of the votes was last heard.
     quorate_at: Duration,
+    /// When this process started.
+    started: Duration,
 }
 
 impl Cluster {
@@ -114,6 +116,7 @@ impl Cluster {
             retry_at: None,
             revision: 0,
             quorate_at: now,
+            started: now,
         };
         cluster.note_members();
         cluster
@@ -217,6 +220,7 @@ impl Cluster {
             members: members.collect(),
             quorum,
             holds_lease: self.holds_lease(now),
+            waits_for_disk: store.waits_for_disk(),
             applied: store.applied(),
             digest: contents.digest,
         })
@@ -566,7 +570,18 @@ impl Cluster {
         let number = store.number;
         let near = |n: &u64| *n == number || store.is_near(*n);
         let more = wish.iter().copied().find(|n| !voters.contains(n) && near(n));
-        let less = voters.iter().copied().filter(|n| !wish.contains(n)).find(|n| *n != number);
+        // Those that are not there go first, and never so many that the rest could not decide.
+        let there = |n: &u64| {
+            *n == number
+                || contents
+                    .member_numbered(*n)
+                    .is_some_and(|m| self.hears(cx.peers, m.instance, cx.now) && store.is_near(*n))
+        };
+        let enough = |without: &u64| {
+            voters.iter().filter(|n| *n != without && there(n)).count() * 2 > voters.len() - 1
+        };
+        let superfluous = || voters.iter().copied().filter(|n| !wish.contains(n) && *n != number);
+        let less = superfluous().find(|n| !there(n)).or_else(|| superfluous().next()).filter(enough);
         // Nobody is left out before who comes instead is in.
         let complete = wish.iter().all(|n| voters.contains(n));
         let heir = wish.iter().copied().find(|n| voters.contains(n) && *n != number && store.is_near(*n));
@@ -596,7 +611,7 @@ impl Cluster {
             })
             .collect();
         let active = |m: &&StoreMember| {
-            let heard = self.heard.get(&m.instance).copied().unwrap_or_default();
+            let heard = self.heard.get(&m.instance).copied().unwrap_or(self.started);
             m.instance == cx.me || cx.now.saturating_sub(heard) < self.options.vote_after
         };
         let staying = contents.members.values().filter(|m| !leaving.contains(&m.instance)).filter(active);

@@ -311,8 +311,9 @@ pub struct GroupConfig {
     pub parent: Epoch,
     /// The replica that may write in this epoch, if any.
     pub primary: Option<ReplicaId>,
-    /// The epoch was begun by an automatic failover.
-    pub automatic: bool,
+    /// Automatic failovers since the group was last led long enough, or by an operator's word: the more, the longer the next
+    /// one waits. Here rather than in anybody's memory, because those who die and come back forget.
+    pub failovers_lately: u32,
     /// Members of the synchronized sets that have not promised this epoch yet, when it was begun without the last primary
     /// and somebody else might have begun one too. They cannot be taken out of the sets: two such primaries never both
     /// acknowledge anything.
@@ -344,7 +345,7 @@ impl GroupConfig {
             stamp: Stamp::default(),
             parent: Epoch(0),
             primary: None,
-            automatic: false,
+            failovers_lately: 0,
             to_confirm: BTreeSet::new(),
             options,
             replicas: Vec::new(),

@@ -153,7 +153,11 @@ impl Group {
             Claim::Confirm | Claim::Force | Claim::Survivors(_) => self.config.to_confirm.clear(),
             Claim::KeepSets => {}
         }
-        self.config.automatic = matches!(claim, Claim::Survivors(_));
+        match &claim {
+            Claim::Survivors(_) => self.config.failovers_lately += 1,
+            Claim::Confirm | Claim::Force => self.config.failovers_lately = 0,
+            Claim::KeepSets => {}
+        }
         self.config.parent = old.epoch;
         self.config.stamp = Stamp { epoch, version: old.version + 1 };
         self.config.primary = Some(me);
@@ -190,8 +194,6 @@ impl Group {
         }
         self.role = Role::Promoting { revision, opening: true };
         self.record_decided(cx.now);
-        let config = self.config.clone();
-        self.note_epoch(&config, cx.now);
         let epoch = self.config.stamp.epoch;
         let mut databases = Vec::new();
         for id in self.members() {
@@ -460,7 +462,7 @@ impl Group {
         self.config.parent = old.epoch;
         self.config.stamp = Stamp { epoch, version: old.version + 1 };
         self.config.primary = target;
-        self.config.automatic = false;
+        self.config.failovers_lately = 0;
         let revision = self.touch();
         if let Some(command) = command {
             self.when_durable(revision, Effect::Reply(command, Ok(())));

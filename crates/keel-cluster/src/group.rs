@@ -185,9 +185,6 @@ pub(crate) struct Group {
     pub(crate) forced_epoch: Option<Epoch>,
     /// Why this instance should not lead.
     pub(crate) unfit: Option<String>,
-    /// Automatic failovers seen lately, and the epoch of the last.
-    pub(crate) switches: Vec<Duration>,
-    pub(crate) counted: Option<Epoch>,
     /// An automatic failover was held back until this time.
     pub(crate) held_back: Option<Duration>,
     /// Failovers to this replica.
@@ -234,8 +231,6 @@ impl Group {
             forcing: false,
             forced_epoch: None,
             unfit: None,
-            switches: Vec::new(),
-            counted: None,
             held_back: None,
             failovers: Vec::new(),
             effects: Vec::new(),
@@ -715,7 +710,6 @@ impl Group {
         if new_epoch {
             self.says = None;
             self.suspicion = None;
-            self.note_epoch(&config, cx.now);
         }
         let primary_before = self.config.primary;
         self.config = config;

@@ -8,8 +8,9 @@
 //!   operator ── Command ─┐                                    ┌─► Persist … Persisted      the record on disk
 //!   peers ── Msg ────────┼──►  Node ──► Group ──► actions ────┼─► Send                     control messages
 //!   log ── Hardened ─────┤             (one per group)        ├─► Agree / ApplyUpTo        the commit point
-//!   peers ── Acked ──────┘                                    ├─► StartSending / Receive   the data plane
-//!                                                             └─► Promote / Demote / Fence the engine's role
+//!   peers ── Acked ──────┤                                    ├─► StartSending / Receive   the data plane
+//!   store ── StorePersisted                                   ├─► Promote / Demote / Fence the engine's role
+//!                                                             └─► PersistStore             what the cluster agreed on
 //! ```
 //!
 //! ## What everybody must agree on
@@ -104,17 +105,38 @@
 //! The first three are asserted between any two steps; `keel-sim` checks all of them, and the promises that follow from
 //! them, from outside.
 //!
-//! ## Where a consensus store goes
-//! [`Action::Persist`] is answered by [`Event::Persisted`], later. Nothing that depends on a record being durable happens
-//! before; so the store of a built-in cluster takes the place of the member's own file for the changes that a primary makes
-//! (propose, and answer when a majority has it), and a claim to the role becomes a conditional write on the stamp it was
-//! made from. Until then the members keep the configuration themselves, and after a partition an operator's force is the
-//! only thing that can make two primaries: each can still only acknowledge what its own recorded set holds, and the newer
-//! epoch wins when they meet.
+//! ## Groups of a cluster
+//! Above is what holds for every group. In a group of type WSFC the members do not keep the configuration by themselves: it
+//! is kept by the cluster's **store**, by vote ([`store`]), and everything that follows is one rule more: *a configuration
+//! counts when the store has it*, and only then is it written down, shown and acted upon. A write names the stamp it was
+//! made from, and is refused when something else is stored by then.
+//!
+//! ```text
+//!   primary's change, or a claim ─► Write { from, config } ─► agreed ─► Persist … Persisted ─► as above
+//!                                        └─ refused, or no majority in time: taken back; what was stored is taken over
+//! ```
+//! * A primary that was cut off can take nobody out of a set, so it acknowledges nothing that its successors lack; of two
+//!   claims one wins. Nothing of that rests on a clock.
+//! * A restarted primary claims its role at once: if somebody else has it, it is told.
+//! * A log that was opened since the last start is in question until a primary has accepted it: its disk may have lost the
+//!   end without a trace. With such a log a replica leads only when no other member of the set has a longer one.
+//! * **Who is lost** is found out by all members together, and **votes** follow those that are there (module `cluster`).
+//! * **Automatic failover**: suspected, polled, claimed, decided (module `automatic`). The survivors stay in the set. Each
+//!   leaves a [`FailoverRecord`].
+//! * **Leases**: who has not heard a majority for [`ClusterOptions::lease`] stops serving. An instance that says it is unfit
+//!   ([`Event::Unhealthy`]) gives the role up if somebody can take it.
+//! * **Forced quorum** begins a new generation of the store; its groups wait for a forced failover, and whatever was
+//!   configured elsewhere meanwhile is older.
+//!
+//! | who waits | for what | why nothing is lost | what ends it |
+//! | --- | --- | --- | --- |
+//! | a change | a majority of the votes | it takes effect nowhere before | agreement; being overruled; three seconds for a claim, the lease for a primary |
+//! | a candidate | a majority to which the primary is lost, its turn, a pause after many failovers | nobody leads meanwhile, or the primary does | the others' pulses; the pause ends |
+//! | a restarted member | the other members' logs | it does not lead before | they show them, or two seconds; ten for one with a longer log that does not lead |
 //!
 //! ## Deliberately absent
-//! Threads, clocks, sockets, disks, log files, SQL, and any decision by the shell: it reports and obeys. No leader election
-//! and no automatic failover yet. No time is compared between instances, and no safety rests on a time-out.
+//! Threads, clocks, sockets, disks, log files, SQL, and any decision by the shell: it reports and obeys. CLUSTER_TYPE
+//! = EXTERNAL is treated as NONE. No time is compared between instances, and no safety rests on a time-out.
 
 pub mod action;
 mod agreement;

@@ -271,7 +271,7 @@ pub struct GroupStatus {
     pub failovers: Vec<FailoverRecord>,
     /// An automatic failover is held back until this time of the machine's clock, because there were too many.
     pub held_back: Option<Duration>,
-    /// Automatic failovers seen here within the period that counts.
+    /// Automatic failovers that count for that.
     pub failovers_lately: u32,
     /// This instance says that it is unfit to lead.
     pub unfit: Option<String>,
@@ -405,6 +405,8 @@ pub struct ClusterStatus {
     pub quorum: QuorumState,
     /// A majority was heard within the lease: this instance may lead.
     pub holds_lease: bool,
+    /// Something waits for this instance's disk before it can be said.
+    pub waits_for_disk: bool,
     /// Position of the last decision known here.
     pub applied: u64,
     /// Chained over all decisions: equal wherever `applied` and `generation` are.

@@ -53,7 +53,7 @@ pub struct ClusterOptions {
     pub claim_max: Duration,
     /// Candidates claim this much apart, the preferred one first. Default 120 ms.
     pub stagger: Duration,
-    /// Automatic failovers within [`ClusterOptions::flap_period`] that are not held back. Default 3.
+    /// Automatic failovers that are not held back, until a primary has led for [`ClusterOptions::flap_period`]. Default 3.
     pub flap_max: u32,
     /// See there. Default 10 min.
     pub flap_period: Duration,

@@ -35,7 +35,7 @@ impl Group {
             health,
             failovers: self.failovers.clone(),
             held_back: self.held_back_until(options, now),
-            failovers_lately: self.switches_lately(options, now),
+            failovers_lately: self.config.failovers_lately,
             unfit: self.unfit.clone(),
         }
     }

@@ -68,6 +68,10 @@ impl World {
         if !self.plan.witness || self.now < self.witness_asked + 1000 * MS {
             return;
         }
+        let dismissed = |(at, op): &(u64, Op)| *op == Op::Dismiss(self.plan.instances) && at * MS <= self.now;
+        if self.plan.ops.iter().any(dismissed) {
+            return;
+        }
         self.witness_asked = self.now;
         let witness = instance_id(self.plan.instances);
         for i in 0..self.plan.instances {
@@ -85,6 +89,13 @@ impl World {
     /// An operator gives a command.
     fn order(&mut self, i: usize, command: Command) -> CommandId {
         let id = self.next_command();
+        let dull = matches!(
+            command,
+            Command::AllowCreate { .. } | Command::Join { .. } | Command::CreateGroup { .. }
+        );
+        if !dull {
+            self.ordered.insert(id);
+        }
         self.at(i, 0, What::Tell(Box::new(Event::Command { id, command })));
         id
     }
@@ -171,6 +182,11 @@ impl World {
                 }
             }
             Op::ForceQuorum(i) => drop(self.order(i, Command::ForceQuorum)),
+            Op::Dismiss(i) => {
+                if let Some(leader) = self.leader() {
+                    self.order(leader, Command::RemoveMember { instance: instance_id(i) });
+                }
+            }
             Op::Sick(i) => {
                 let reason = "the plan says so".into();
                 self.at(i, 0, What::Tell(Box::new(Event::Unhealthy { group: None, reason })));
@@ -202,13 +218,10 @@ impl World {
             return true;
         }
         let Some(newest) = &self.agreed else { return false };
-        let everyone_up = self.instances.iter().all(|o| o.up);
-        everyone_up
-            && newest.databases.iter().all(|d| {
-                let others =
-                    d.synchronized.iter().filter(|r| newest.instance_of(**r) != Some(instance_id(i)));
-                others.count() > 0
-            })
+        newest
+            .databases
+            .iter()
+            .all(|d| d.synchronized.iter().any(|r| newest.instance_of(*r) != Some(instance_id(i))))
     }
 
     /// Nobody forces a replica that was removed, or holds a database that was removed, and does not know it yet: that makes
@@ -554,6 +567,9 @@ impl World {
         for (i, instance) in self.instances.iter().enumerate() {
             let connected: Vec<&usize> = instance.connections.keys().collect();
             lines.push(format!("\ninstance {i} up {} connected to {connected:?}", instance.up));
+            if let Some(status) = instance.node.as_ref().and_then(|n| n.cluster_status()) {
+                lines.push(format!("  {status:?}"));
+            }
             if let Some(status) = self.status(i) {
                 let config = &status.config;
                 lines.push(format!(

@@ -7,9 +7,9 @@ use keel_base::env::Env;
 use keel_base::env::sim::{SimClock, SimDisk, SimRandom, Tear};
 use keel_base::{Epoch, Lsn};
 use keel_cluster::{
-    Action, CommandError, CommandId, CopyPositions, Event, FailoverCause, FailoverKind, FenceReason,
-    GroupDatabaseId, GroupRecord, Identity, InstanceId, LeaveReason, LogEntry, LogEvent, Msg, Node,
-    ReceiveFailure, RefuseReason, SendFailure, SessionId, StoreRecord, SuspendReason,
+    Action, CommandError, CommandId, CopyPositions, Event, FailoverCause, FailoverKind, FailoverRecord,
+    FenceReason, GroupDatabaseId, GroupRecord, Identity, InstanceId, LeaveReason, LogEntry, LogEvent, Msg,
+    Node, ReceiveFailure, RefuseReason, ReplicaId, SendFailure, SessionId, StoreRecord, SuspendReason,
 };
 use keel_log::LogError;
 use std::collections::BTreeMap;
@@ -85,6 +85,8 @@ pub(crate) fn log_id(database: usize) -> u32 {
 }
 
 const RECORD: &str = "/data/group/record";
+/// Room for the header at the front of a log's file.
+const HEADER: u64 = 4096;
 const STORE: &str = "/data/group/store";
 
 fn env_of(disk: &Arc<SimDisk>, seed: u64) -> Env {
@@ -140,6 +142,26 @@ impl Instance {
             })
             .collect();
     }
+}
+
+/// A failover's record in one line; times in milliseconds since the claim.
+fn told(i: usize, record: &FailoverRecord) -> String {
+    let after = |at: Option<Duration>| {
+        at.map_or("-".into(), |at| format!("{:+.0}", (at.as_secs_f64() - record.claimed.as_secs_f64()) * 1e3))
+    };
+    let from = record.from.map_or("nobody".into(), |r| (r.0.as_u128() & 0xff).to_string());
+    format!(
+        "{i} leads after {from}: {} {}, heard {}, suspected {}, agreed {}, decided {}, open {}, first commit {}; {} go on",
+        record.kind.description(),
+        record.cause.description(),
+        after(record.last_heard),
+        after(record.suspected),
+        after(record.polled),
+        after(record.decided),
+        after(record.opened),
+        after(record.first_commit),
+        record.survivors,
+    )
 }
 
 impl World {
@@ -248,8 +270,8 @@ impl World {
             files.sort();
             let last = files.into_iter().rev().find_map(|f| {
                 let path = if f.starts_with(&log) { f } else { log.join(f) };
-                let end = disk.contents(&path)?.iter().rposition(|b| *b != 0)?;
-                Some((path, end as u64))
+                let end = disk.contents(&path)?.iter().rposition(|b| *b != 0)? as u64;
+                (end > HEADER).then_some((path, end))
             });
             if let Some((path, end)) = last {
                 // A header is at the front of each file; what is lost is behind it.
@@ -288,11 +310,29 @@ impl World {
         let position = self.instances[i].node.as_ref().and_then(Node::store_position);
         if let Some((generation, applied, digest)) = position {
             self.check.store_applied(i, generation, applied, digest);
+            self.tell_votes(i);
             let node = self.instances[i].node.as_ref();
             let newest = node.into_iter().flat_map(Node::agreed_configs).max_by_key(|c| c.stamp);
             if let Some(newest) = newest.filter(|n| self.agreed.as_ref().is_none_or(|a| a.stamp < n.stamp)) {
                 self.agreed = Some(newest.clone());
             }
+        }
+    }
+
+    /// The leader of the store tells who has a vote.
+    fn tell_votes(&mut self, i: usize) {
+        if self.story.is_none() {
+            return;
+        }
+        let status = self.instances[i].node.as_ref().and_then(Node::cluster_status);
+        let Some(status) = status.filter(|s| s.members.iter().any(|m| m.local && m.leads)) else { return };
+        let mut votes: Vec<usize> =
+            status.members.iter().filter(|m| m.vote).map(|m| instance_index(m.member.instance)).collect();
+        votes.sort_unstable();
+        let votes = format!("votes: {votes:?}, generation {}", status.generation);
+        if votes != self.votes {
+            self.votes.clone_from(&votes);
+            self.tell_story(|| votes);
         }
     }
 
@@ -390,8 +430,41 @@ impl World {
         self.probe(name);
     }
 
+    /// Tells the story of an action.
+    fn chronicle(&mut self, i: usize, action: &Action) {
+        let index = |r: &ReplicaId| (r.0.as_u128() & 0xff).to_string();
+        let line = match action {
+            Action::Fence { reason, .. } => format!("{i} stops acknowledging: {reason:?}"),
+            Action::Reply { command, result } => match result {
+                Ok(()) if self.ordered.contains(command) => format!("{i} answers: done"),
+                Ok(()) => return,
+                Err(error) => format!("{i} answers: {error}"),
+            },
+            Action::Log(LogEntry { what, .. }) => match what {
+                LogEvent::RoleChanged { from, to, epoch } => format!("{i} {from} -> {to} ({})", epoch.0),
+                LogEvent::Synchronized(r) => format!("{i} takes {} into the set", index(r)),
+                LogEvent::NotSynchronized { replica, reason } => {
+                    format!("{i} takes {} out of the set: {reason:?}", index(replica))
+                }
+                LogEvent::Failover(record) => told(i, record),
+                LogEvent::FailoverHeldBack { pause_ms } => {
+                    format!("{i} holds a failover back for {pause_ms} ms")
+                }
+                LogEvent::Suspended(reason) => format!("{i} suspends its copy: {reason:?}"),
+                LogEvent::LogCut { at, from } => format!("{i} cuts its log from {from} to {at}"),
+                LogEvent::Unhealthy(_) => format!("{i} is unfit"),
+                _ => return,
+            },
+            _ => return,
+        };
+        self.tell_story(|| line);
+    }
+
     fn carry_out(&mut self, i: usize, action: Action) {
         self.count(&action);
+        if self.story.is_some() {
+            self.chronicle(i, &action);
+        }
         match action {
             Action::Send { peer, msg } => self.send(i, instance_index(peer), Frame::Control(msg.encode())),
             Action::Disconnect { peer } => {

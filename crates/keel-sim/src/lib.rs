@@ -13,11 +13,17 @@
 //! 5. Logs open after every power cut; a copy that stands at a place chains to the primary's block there.
 //! 6. After the faults have stopped the group becomes whole by itself (operators only RESUME what is suspended, and give the
 //!    role to somebody when it was given up), every copy in its state, all logs equal.
+//! 7. Members of a cluster's store that have applied the same entries have decided the same.
+//!
+//! Worlds are of two kinds: those where operators decide (CLUSTER_TYPE = NONE), and clusters that heal themselves, with or
+//! without a witness, where machines die alone and together, hang, hear without being heard and the other way round, lose
+//! their disks or the end of a log, stall, and say that they are unfit.
 //!
 //! ## Running it
 //! `cargo run -p keel-sim --release -- --seeds 100000 --from 1` runs many; a failing one is shrunk and printed as a script,
 //! which `--script FILE` replays (`--trace` shows every event and action). Scripts of bugs found are kept under
-//! `tests/scripts` and run with the ordinary tests.
+//! `tests/scripts` and run with the ordinary tests. `tests/rules` holds one script for each rule of decision in a cluster,
+//! with the transcript it must have.
 //!
 //! ## Not modelled
 //! Threads, real sockets, bit rot. The engine above the log is a set of numbers.
@@ -42,6 +48,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// What did not hold, or the assertion that failed.
 pub fn run(plan: &Plan) -> Result<Summary, String> {
     run_traced(plan, false).0
+}
+
+/// Runs a plan and tells its story up to the end of the faults: roles, votes, synchronized sets, failovers, what operators
+/// were answered and how many commits were acknowledged.
+///
+/// # Errors
+/// As [`run`].
+pub fn story(plan: &Plan) -> Result<Vec<String>, String> {
+    let mut world = world::World::new(plan.clone(), false);
+    world.story = Some(Vec::new());
+    let result = catch_unwind(AssertUnwindSafe(|| world.run()));
+    match result {
+        Ok(result) => result.map(|_| world.story.unwrap_or_default()),
+        Err(_) => Err("an assertion failed".into()),
+    }
 }
 
 /// Runs a plan; with `trace` also returns every event and action.

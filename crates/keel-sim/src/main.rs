@@ -28,6 +28,9 @@ struct Args {
     /// Replay this script instead.
     #[arg(long)]
     script: Option<PathBuf>,
+    /// With --script: print its story, as `tests/rules` keeps it.
+    #[arg(long)]
+    story: bool,
     /// Print the plan of the first seed and stop.
     #[arg(long)]
     print: bool,
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
             }
         };
         return match Plan::parse(&text) {
+            Ok(plan) if args.story => told(&plan),
             Ok(plan) => one(&plan, args.trace),
             Err(error) => {
                 eprintln!("{error}");
@@ -76,6 +80,19 @@ fn main() -> ExitCode {
         return one(&args.plan(args.from), true);
     }
     many(&args)
+}
+
+fn told(plan: &Plan) -> ExitCode {
+    match keel_sim::story(plan) {
+        Ok(lines) => {
+            lines.iter().for_each(|line| println!("{line}"));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            println!("FAILED: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn one(plan: &Plan, trace: bool) -> ExitCode {

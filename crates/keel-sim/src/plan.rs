@@ -8,6 +8,7 @@
 //! 2000 restart 0
 //! 2100 failover 1
 //! ```
+//! What follows a line `---` is not read: the transcript of a rule is kept there.
 
 use keel_base::env::sim::SplitMix;
 use std::fmt;
@@ -78,6 +79,8 @@ pub enum Op {
     Damage(usize, u64),
     /// An operator makes the instance's vote alone count.
     ForceQuorum(usize),
+    /// An operator removes an instance from the cluster.
+    Dismiss(usize),
     /// The instance reports itself unfit to lead.
     Sick(usize),
     /// It is fit again.
@@ -172,7 +175,35 @@ impl Plan {
             };
             plan.ops.push((at, op));
         }
+        plan.set_piece(at, &mut dice);
         plan
+    }
+
+    /// Troubles that come together by accident too seldom.
+    fn set_piece(&mut self, at: u64, dice: &mut SplitMix) {
+        let n = self.instances as u64;
+        let i = dice.below(n) as usize;
+        let mut then = |after: u64, op: Op| self.ops.push((at + after, op));
+        match dice.below(6) {
+            0 => {
+                then(100, Op::Write(0, 5));
+                then(150 + dice.below(100), Op::CrashAll(dice.next()));
+                if dice.coin() {
+                    then(300, Op::Damage(i, dice.below(300)));
+                }
+                then(400, Op::RestartAll(dice.below(1500), dice.next()));
+                then(8000, Op::Write(0, 5));
+            }
+            1 => {
+                then(100, Op::Write(0, 5));
+                then(150, Op::Isolate(i, 1 + dice.below(3) as u8));
+                then(200, Op::Write(0, 5));
+                then(2500, Op::Write(0, 5));
+                then(3000, Op::HealAll);
+            }
+            2 => then(100, Op::Wipe(i)),
+            _ => {}
+        }
     }
 
     fn pick_for_cluster(&self, kind: &str, dice: &mut SplitMix) -> Op {
@@ -289,7 +320,7 @@ impl Plan {
             lossy: 0,
             ops: Vec::new(),
         };
-        for line in text.lines() {
+        for line in text.lines().take_while(|l| *l != "---") {
             let line = line.split('#').next().unwrap_or_default().trim();
             if !line.is_empty() {
                 plan.parse_line(line).ok_or_else(|| format!("not understood: {line}"))?;
@@ -346,6 +377,7 @@ impl Plan {
                     "wipe" => Op::Wipe(i(2)?),
                     "damage" => Op::Damage(i(2)?, n(3)?),
                     "forcequorum" => Op::ForceQuorum(i(2)?),
+                    "dismiss" => Op::Dismiss(i(2)?),
                     "sick" => Op::Sick(i(2)?),
                     "well" => Op::Well(i(2)?),
                     _ => return None,
@@ -434,6 +466,7 @@ impl fmt::Display for Op {
             Op::Wipe(i) => write!(f, "wipe {i}"),
             Op::Damage(i, n) => write!(f, "damage {i} {n}"),
             Op::ForceQuorum(i) => write!(f, "forcequorum {i}"),
+            Op::Dismiss(i) => write!(f, "dismiss {i}"),
             Op::Sick(i) => write!(f, "sick {i}"),
             Op::Well(i) => write!(f, "well {i}"),
         }

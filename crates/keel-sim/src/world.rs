@@ -131,6 +131,12 @@ pub(crate) struct World {
     pub(crate) rounds: u64,
     /// Something was written since the faults stopped.
     pub(crate) wrote_since: bool,
+    /// What happened, in a form to be kept; ends with the faults.
+    pub(crate) story: Option<Vec<String>>,
+    /// Commands whose answer belongs to the story.
+    pub(crate) ordered: std::collections::BTreeSet<CommandId>,
+    /// The votes as last told.
+    pub(crate) votes: String,
     /// The newest configuration that any member of the cluster knows to be agreed.
     pub(crate) agreed: Option<keel_cluster::GroupConfig>,
     /// The witness was asked for last at.
@@ -169,6 +175,9 @@ impl World {
             leaderless_since: None,
             rounds: 0,
             wrote_since: false,
+            story: None,
+            ordered: Default::default(),
+            votes: String::new(),
             agreed: None,
             witness_asked: 0,
             plan,
@@ -249,6 +258,8 @@ impl World {
                 let op = self.plan.ops[index].1;
                 if self.healing.is_none() || matches!(op, Op::Write(..)) {
                     self.note(|| format!("== {op}"));
+                    let told = self.check.ledger.len();
+                    self.tell_story(|| format!("== {op} ({told} acknowledged so far)"));
                     self.operate(op);
                 }
             }
@@ -376,6 +387,16 @@ impl World {
     pub(crate) fn note(&mut self, line: impl FnOnce() -> String) {
         if let Some(trace) = &mut self.trace {
             trace.push(format!("{:>9.3} {}", self.now as f64 / 1000.0, line()));
+        }
+    }
+
+    /// A line of the story.
+    pub(crate) fn tell_story(&mut self, line: impl FnOnce() -> String) {
+        let now = self.now / MS;
+        if self.healing.is_none()
+            && let Some(story) = &mut self.story
+        {
+            story.push(format!("{now:>6} {}", line()));
         }
     }
 

@@ -1,4 +1,4 @@
-//! Two thousand short worlds, and every script of a bug that was found.
+//! Two thousand short worlds, every script of a bug that was found, and the transcript of every rule of decision.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -29,10 +29,30 @@ const REACHED: [&str; 16] = [
     "record not written",
 ];
 
-fn seeds(from: u64, count: u64) {
+/// What five hundred clusters must reach.
+const CLUSTERS_REACH: [&str; 16] = [
+    "power lost",
+    "everybody lost power",
+    "disk lost",
+    "end of a log lost",
+    "failed over: closed",
+    "failed over: silent",
+    "failed over: deaf",
+    "failed over: gave up",
+    "role resumed",
+    "quorum lost",
+    "unfit to lead",
+    "fenced by a newer epoch",
+    "left the set: disconnected",
+    "left the set: stalled",
+    "log cut",
+    "role given up",
+];
+
+fn seeds(from: u64, count: u64, grow: fn(u64, u64) -> Plan, must_reach: &[&str]) {
     let mut reached = BTreeSet::new();
     for seed in from..from + count {
-        let plan = Plan::grow(seed, LENGTH);
+        let plan = grow(seed, LENGTH);
         match run(&plan) {
             Ok(summary) => reached.extend(summary.probes.into_keys()),
             Err(error) => {
@@ -41,19 +61,47 @@ fn seeds(from: u64, count: u64) {
             }
         }
     }
-    let missed: Vec<&str> = REACHED.into_iter().filter(|name| !reached.contains(name)).collect();
+    let missed: Vec<&&str> = must_reach.iter().filter(|name| !reached.contains(**name)).collect();
     assert!(missed.is_empty(), "no world reached: {missed:?}");
+}
+
+#[test]
+fn a_thousand_worlds_keep_the_promises() {
+    seeds(1, 1000, Plan::grow, &REACHED);
 }
 
 // Halves, so that two cores share them.
 #[test]
-fn a_thousand_worlds_keep_the_promises() {
-    seeds(1, 1000);
+fn five_hundred_clusters_heal_themselves() {
+    seeds(1, 500, Plan::grow_cluster, &CLUSTERS_REACH);
 }
 
 #[test]
-fn another_thousand_worlds_keep_the_promises() {
-    seeds(1001, 1000);
+fn another_five_hundred_clusters_heal_themselves() {
+    seeds(501, 500, Plan::grow_cluster, &CLUSTERS_REACH);
+}
+
+/// Each rule of decision has a script and a transcript. `KEEL_UPDATE=1` writes the transcripts anew.
+#[test]
+fn every_rule_has_its_transcript() {
+    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rules");
+    let mut paths: Vec<_> = std::fs::read_dir(rules).unwrap().map(|e| e.unwrap().path()).collect();
+    paths.sort();
+    assert!(paths.len() > 10);
+    for path in paths {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (script, wanted) = text.split_once("---\n").unwrap_or((&text, ""));
+        let plan = Plan::parse(script).unwrap();
+        let story = match keel_sim::story(&plan) {
+            Ok(lines) => lines.join("\n") + "\n",
+            Err(error) => panic!("{}: {error}", path.display()),
+        };
+        if std::env::var_os("KEEL_UPDATE").is_some() {
+            std::fs::write(&path, format!("{script}---\n{story}")).unwrap();
+        } else {
+            assert_eq!(story, wanted, "{}", path.display());
+        }
+    }
 }
 
 #[test]
@@ -72,14 +120,16 @@ fn what_was_found_once_stays_found() {
 
 #[test]
 fn a_world_is_the_same_every_time() {
-    let plan = Plan::grow(7, LENGTH);
-    assert_eq!(run(&plan), run(&plan));
+    for plan in [Plan::grow(7, LENGTH), Plan::grow_cluster(7, LENGTH)] {
+        assert_eq!(run(&plan), run(&plan));
+    }
 }
 
 #[test]
 fn a_plan_survives_its_text() {
     for seed in 1..50 {
-        let plan = Plan::grow(seed, LENGTH);
-        assert_eq!(Plan::parse(&plan.to_string()), Ok(plan));
+        for plan in [Plan::grow(seed, LENGTH), Plan::grow_cluster(seed, LENGTH)] {
+            assert_eq!(Plan::parse(&plan.to_string()), Ok(plan));
+        }
     }
 }

@@ -196,8 +196,7 @@ fn config(number: u64, applied: u64) -> Config {
 impl Replicator {
     /// A new store whose only member, with the only vote, is `contents`' own `number`.
     pub(crate) fn found(contents: Contents, number: u64, revision: u64) -> Replicator {
-        let mut base = Snapshot::default();
-        base.data = encode(&contents).into();
+        let mut base = Snapshot { data: encode(&contents).into(), ..Snapshot::default() };
         let meta = base.mut_metadata();
         (meta.index, meta.term) = (1, 1);
         meta.mut_conf_state().voters = vec![number];
@@ -286,6 +285,10 @@ impl Replicator {
     pub(crate) fn is_near(&self, number: u64) -> bool {
         let last = self.node.store().last();
         self.node.raft.prs().get(number).is_some_and(|p| p.matched + LAG_MAX >= last)
+    }
+
+    pub(crate) fn waits_for_disk(&self) -> bool {
+        !self.pending.is_empty()
     }
 
     pub(crate) fn revision(&self) -> u64 {
@@ -505,8 +508,7 @@ impl Replicator {
     /// Makes the snapshot that members which lack the beginning get.
     fn refresh(&mut self, votes: ConfState, index: u64, term: u64) {
         let Some(contents) = &self.contents else { return };
-        let mut fresh = Snapshot::default();
-        fresh.data = encode(contents).into();
+        let mut fresh = Snapshot { data: encode(contents).into(), ..Snapshot::default() };
         let meta = fresh.mut_metadata();
         (meta.index, meta.term) = (index, term);
         meta.set_conf_state(votes);
