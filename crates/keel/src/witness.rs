@@ -44,12 +44,17 @@ pub struct Witness {
 /// begins): a witness has nothing to be fast for, and keeps a tenth of the memory that way. If that cannot be done it runs
 /// on with more.
 fn start_over_thrifty() {
-    const SETTING: &str = "MIMALLOC_PURGE_DELAY";
-    if std::env::var_os(SETTING).is_some() {
+    const SETTINGS: [(&str, &str); 4] = [
+        ("MIMALLOC_PURGE_DELAY", "0"),
+        ("MIMALLOC_ABANDONED_PAGE_PURGE", "1"),
+        ("MIMALLOC_EAGER_COMMIT", "0"),
+        ("MIMALLOC_ARENA_EAGER_COMMIT", "0"),
+    ];
+    if SETTINGS.iter().any(|(name, _)| std::env::var_os(name).is_some()) {
         return;
     }
     if let Ok(program) = std::env::current_exe() {
-        let _failed = Command::new(program).args(std::env::args_os().skip(1)).env(SETTING, "0").exec();
+        let _failed = Command::new(program).args(std::env::args_os().skip(1)).envs(SETTINGS).exec();
     }
 }
 

@@ -171,9 +171,14 @@ fn three_commands_make_a_group() {
     }
     // How well the instance is, for whoever monitors it.
     let health = one.value("EXEC sys.sp_server_diagnostics");
-    let states: Vec<String> = health.lines().map(|l| l.split(',').skip(1).take(4).collect::<Vec<_>>().join(",")).collect();
+    let states: Vec<String> =
+        health.lines().map(|l| l.split(',').skip(1).take(4).collect::<Vec<_>>().join(",")).collect();
     let clean = |name: &str| format!("instance,{name},1,clean");
-    assert_eq!(states[..4], ["system", "resource", "query_processing", "io_subsystem"].map(clean), "{health}");
+    assert_eq!(
+        states[..4],
+        ["system", "resource", "query_processing", "io_subsystem"].map(clean),
+        "{health}"
+    );
     assert_eq!(states[5], "Always On:AvailabilityGroup,ag2,1,clean", "{health}");
 
     // A transaction and who waits for its locks are cut off when the primary moves, and the next connection is at the new one.

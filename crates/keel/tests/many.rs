@@ -31,12 +31,12 @@ fn a_hundred_databases_need_the_threads_of_one() {
     for name in &names {
         primary.execute(&format!("CREATE DATABASE {name}")).unwrap();
         primary
-            .execute(&format!("CREATE TABLE {name}.dbo.t (n int PRIMARY KEY); INSERT {name}.dbo.t VALUES (1)"))
+            .execute(&format!(
+                "CREATE TABLE {name}.dbo.t (n int PRIMARY KEY); INSERT {name}.dbo.t VALUES (1)"
+            ))
             .unwrap();
     }
-    primary
-        .execute(&format!("ALTER AVAILABILITY GROUP {GROUP} ADD DATABASE {}", names.join(", ")))
-        .unwrap();
+    primary.execute(&format!("ALTER AVAILABILITY GROUP {GROUP} ADD DATABASE {}", names.join(", "))).unwrap();
     let all = Some(DATABASES as i64);
     until("all copies are synchronized", || Ok(number(&mut primary, synchronized)? == all)).unwrap();
     for name in &names {
