@@ -1,10 +1,11 @@
 //! The `keel` binary: `serve` runs a server, `witness` a vote, `sql` talks to a server; `init`, `join` and `group` make availability
-//! groups, `cluster` looks after them.
+//! groups, `cluster` looks after them, `demo` shows one at work.
 //!
 //! Both are thin: `serve` hands its configuration to [`keel_server::instance`], `sql` is a client like any other and
 //! knows the server only through the wire.
 
 mod cluster;
+mod demo;
 mod groups;
 mod login;
 mod serve;
@@ -37,6 +38,7 @@ enum Command {
     Group(groups::Group),
     Cluster(cluster::Cluster),
     Witness(witness::Witness),
+    Demo(demo::Demo),
 }
 
 fn main() -> ExitCode {
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Command::Group(group) => group.run(),
         Command::Cluster(cluster) => cluster.run(),
         Command::Witness(witness) => witness.run(),
+        Command::Demo(demo) => demo.run(),
     }
 }
 
