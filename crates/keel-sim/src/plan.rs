@@ -176,6 +176,8 @@ impl Plan {
             plan.ops.push((at, op));
         }
         plan.set_piece(at, &mut dice);
+        // A lost log end while the other members of the set are away as well is more than is survived: scripts do it.
+        plan.ops.retain(|(_, op)| !matches!(op, Op::Damage(..)));
         plan
     }
 
