@@ -114,6 +114,7 @@ impl Demo {
             warm_up: Duration::ZERO,
             duration: Duration::ZERO,
             transactions: None,
+            fresh_rows: false,
             seed: 1,
         }
     }
