@@ -16,7 +16,7 @@ use crate::ids::{CommandId, GroupDatabaseId, InstanceId, SessionId};
 use crate::message::{GroupBeat, Msg, RefuseReason};
 use crate::node::Cx;
 use crate::status::{SeedState, SeedStatus};
-use crate::timing::{BACKOFF_FIRST, BACKOFF_MAX, RETRY_AFTER, TAKE_OVER_MAX};
+use crate::timing::{ASK_READY_AFTER, BACKOFF_FIRST, BACKOFF_MAX, RETRY_AFTER, TAKE_OVER_MAX};
 use keel_base::Lsn;
 use std::time::Duration;
 
@@ -422,8 +422,16 @@ impl Group {
     }
 
     pub(crate) fn take_over_refused(&mut self, cx: &mut Cx<'_>, peer: InstanceId, error: CommandError) {
-        if self.config.primary_instance() == Some(peer) {
-            self.end_take_over(cx, error);
+        if self.config.primary_instance() != Some(peer) {
+            return;
+        }
+        let ready = error == CommandError::NotSynchronized && self.config.is_failover_ready(self.me);
+        match &mut self.take_over {
+            // A new epoch begins with its members in the set, before the first of them is being sent to: it is asked again.
+            Some(take_over) if ready && !take_over.force => {
+                take_over.asked_at = (cx.now + ASK_READY_AFTER).saturating_sub(RETRY_AFTER);
+            }
+            _ => self.end_take_over(cx, error),
         }
     }
 

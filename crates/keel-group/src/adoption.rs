@@ -14,12 +14,14 @@ use std::time::Duration;
 pub(crate) struct Adoption {
     /// It votes and does nothing else.
     pub(crate) witness: bool,
-    /// When the cluster was asked last.
-    pub(crate) asked: Option<Duration>,
+    /// The cluster is not asked before.
+    pub(crate) not_before: Duration,
 }
 
 /// The cluster has its own time-out for this; then it is asked again.
 const ASK_AGAIN: Duration = Duration::from_secs(35);
+/// Pause after a refusal that will not last: one change of members at a time, no quorum yet.
+const ASK_SOON: Duration = Duration::from_millis(200);
 
 impl Shared {
     /// Asks the cluster to take in whoever is due. Called by the keeper.
@@ -32,11 +34,11 @@ impl Shared {
         let due: Vec<(InstanceId, bool)> = {
             let mut adoptions = self.adoptions.lock();
             adoptions.retain(|instance, _| cluster.members.iter().all(|m| m.member.instance != *instance));
-            let waiting = adoptions.iter_mut().filter(|(instance, adoption)| {
-                self.peer(**instance).is_some() && adoption.asked.is_none_or(|at| now >= at + ASK_AGAIN)
-            });
+            let waiting = adoptions
+                .iter_mut()
+                .filter(|(instance, adoption)| self.peer(**instance).is_some() && now >= adoption.not_before);
             let due = waiting.map(|(instance, adoption)| {
-                adoption.asked = Some(now);
+                adoption.not_before = now + ASK_AGAIN;
                 (*instance, adoption.witness)
             });
             due.collect()
@@ -59,7 +61,13 @@ impl Shared {
                         shared.note(None, &text);
                         shared.adoptions.lock().remove(&instance);
                     }
-                    Some(Err(_)) | None => {}
+                    Some(Err(_)) => {
+                        let soon = shared.now() + ASK_SOON;
+                        if let Some(adoption) = shared.adoptions.lock().get_mut(&instance) {
+                            adoption.not_before = soon;
+                        }
+                    }
+                    None => {}
                 }
             });
         }

@@ -503,7 +503,9 @@ impl Shared {
             Ok(_) => {
                 self.note(None, &format!("{} joined with a token ({fingerprint}).", member.name));
                 let witness = hello.purpose == Purpose::JoinAsWitness;
-                self.adoptions.lock().insert(InstanceId(member.instance), Adoption { witness, asked: None });
+                self.adoptions
+                    .lock()
+                    .insert(InstanceId(member.instance), Adoption { witness, ..Adoption::default() });
                 self.peers.read().values().for_each(|peer| self.send_members(peer));
                 true
             }

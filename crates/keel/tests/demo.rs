@@ -8,7 +8,7 @@ use std::process::Command;
 fn the_demo_goes_on_without_its_primary_and_proves_it() {
     let data = std::env::temp_dir().join(format!("keel-demo-test-{}", std::process::id()));
     let output = Command::new(env!("CARGO_BIN_EXE_keel"))
-        .args(["demo", "--plain", "--exit", "--seconds", "2", "--clients", "2", "--memory", "192", "--data"])
+        .args(["demo", "--plain", "--exit", "--seconds", "2", "--clients", "2", "--data"])
         .arg(&data)
         .env_remove("MSSQL_SA_PASSWORD")
         .output()

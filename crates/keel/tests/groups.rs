@@ -184,13 +184,15 @@ fn three_commands_make_a_group() {
     // A transaction and who waits for its locks are cut off when the primary moves, and the next connection is at the new one.
     let sessions = "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE database_id = DB_ID('shop')";
     let hold = "SET XACT_ABORT ON; BEGIN TRAN; UPDATE shop.dbo.t SET a = 43; WAITFOR DELAY '00:05:00'";
-    let began =
-        ["USE shop; ".to_owned() + hold, "USE shop; UPDATE shop.dbo.t SET a = 44".to_owned()].map(|text| {
-            let (server, mut command) = (format!("{},{port}", one.ip), Command::new(KEEL));
-            command.args(["sql", "-S", &server, "-P", PASSWORD, "-C", "-b", "-Q", &text]);
-            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-        });
-    one.until(sessions, "2");
+    let begin = |text: &str, running: &str| {
+        let (server, mut command) = (format!("{},{port}", one.ip), Command::new(KEEL));
+        command.args(["sql", "-S", &server, "-P", PASSWORD, "-C", "-b", "-Q", &format!("USE shop; {text}")]);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        one.until(sessions, running);
+        child
+    };
+    // One after the other, so that it is the second that waits.
+    let began = [begin(hold, "1"), begin("UPDATE shop.dbo.t SET a = 44", "2")];
     two.run("ALTER AVAILABILITY GROUP ag2 FAILOVER");
     for mut child in began {
         assert!(!child.wait().unwrap().success(), "it was cut off");

@@ -64,7 +64,7 @@ pub struct Demo {
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..))]
     clients: u8,
     /// Memory of each instance, in MB
-    #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u32).range(128..))]
+    #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u32).range(384..))]
     memory: u32,
     /// Plain lines for logs and pipes instead of a moving picture; so is it when the output is no terminal
     #[arg(long)]
