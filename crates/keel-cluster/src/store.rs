@@ -6,7 +6,7 @@
 //!                                            └─ PersistStore … StorePersisted             └─► the group takes it over
 //! ```
 //! One store per cluster, whatever the number of groups. Its members are instances and witnesses; each has a vote or has
-//! not ([`crate::cluster`] decides who). It keeps the members and, for each group of the cluster, the one configuration
+//! not (`cluster` decides who). It keeps the members and, for each group of the cluster, the one configuration
 //! that counts.
 //!
 //! ## Writes are conditional
