@@ -31,7 +31,7 @@ const RECORDS_MAX: usize = 32;
 const UNFIT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A member that does not show its log by then is not waited for.
-const COMPARE_MAX: Duration = Duration::from_secs(2);
+const COMPARE_MAX: Duration = Duration::from_secs(10);
 /// A candidate with a longer log that does not lead by then is not waited for, unless something agreed on is missing here.
 const YIELD_MAX: Duration = Duration::from_secs(10);
 
@@ -61,11 +61,18 @@ impl Group {
         self.is_durable()
             && self.store.retry_at.is_none()
             && cx.now >= self.claim_after
-            && (!self.lacks_copies() || waited(self.my_session_timeout()))
+            && (!self.lacks_copies() || waited(self.my_session_timeout()) && self.others_lack_them_too())
             && (self.unfit.is_none() || waited(UNFIT_PATIENCE))
             && cx.cluster.is_quorate(&cx.sight())
             && self.is_trusted(cx)
             && self.logs_allow(cx)
+    }
+
+    /// Of the databases that this replica has no copy of, no other member of the set has one that would be lost to it.
+    fn others_lack_them_too(&self) -> bool {
+        let missing =
+            self.config.databases.iter().filter(|d| self.databases.get(&d.id).is_none_or(|db| !db.open));
+        missing.flat_map(|d| &d.synchronized).all(|replica| *replica == self.me)
     }
 
     /// No forced quorum has put the configuration in question.

@@ -132,7 +132,7 @@
 //! | --- | --- | --- | --- |
 //! | a change | a majority of the votes | it takes effect nowhere before | agreement; being overruled; three seconds for a claim, the lease for a primary |
 //! | a candidate | a majority to which the primary is lost, its turn, a pause after many failovers | nobody leads meanwhile, or the primary does | the others' pulses; the pause ends |
-//! | a restarted member | the other members' logs | it does not lead before | they show them, or two seconds; ten for one with a longer log that does not lead |
+//! | a restarted member | the other members' logs | it does not lead before | they show them, or ten seconds; also for one with a longer log that does not lead |
 //!
 //! ## Deliberately absent
 //! Threads, clocks, sockets, disks, log files, SQL, and any decision by the shell: it reports and obeys. CLUSTER_TYPE
