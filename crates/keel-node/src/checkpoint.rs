@@ -109,7 +109,6 @@ impl Database {
         // Redo may have been waiting for memory.
         self.poke_redo();
         self.counters.checkpoints.fetch_add(1, Ordering::Relaxed);
-        self.counters.checkpoint_pages.fetch_add(report.merge.pages_written, Ordering::Relaxed);
         let took = clock.now().saturating_sub(began);
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         self.counters.checkpoint_nanos.fetch_add(took, Ordering::Relaxed);

@@ -74,7 +74,7 @@ pub struct DbStats {
     pub rollbacks: u64,
     /// Checkpoints that merged something.
     pub checkpoints: u64,
-    /// Pages written by them.
+    /// Pages written by checkpoints, also by the one that runs.
     pub checkpoint_pages: u64,
     /// Time they took, in nanoseconds.
     pub checkpoint_nanos: u64,

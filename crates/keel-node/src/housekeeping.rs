@@ -4,6 +4,7 @@
 //! the number of databases. The thread is started by the first request and ends with the instance.
 
 use crate::database::Database;
+use keel_store::base::PAGE_SIZE;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -118,6 +119,8 @@ const NAP_MAX: Duration = Duration::from_millis(50);
 
 impl keel_store::base::Throttle for Pace<'_> {
     fn pace(&self, bytes: u64) -> bool {
+        // As they are written: a checkpoint takes minutes, and who watches it wants to see it.
+        self.database.counters.checkpoint_pages.fetch_add(bytes / PAGE_SIZE as u64, Ordering::Relaxed);
         let written = self.written.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if self.bytes_per_second == 0 {
             return true;

@@ -499,3 +499,19 @@ fn creating_and_removing_leaves_strange_files_alone() {
     assert_eq!(disk.list(Path::new(DIR)).unwrap(), [strange]);
     create(&disk, 2).unwrap();
 }
+
+#[test]
+fn a_checkpoints_pages_are_counted_as_they_are_written() {
+    // Of the checkpoints that fail at their n-th operation, the later ones have written pages.
+    let counted = (1..).map_while(|n| {
+        let disk = SimDisk::new();
+        let db = create(&disk, 1).unwrap();
+        (0..50_u32).for_each(|key| put(&db, &key.to_be_bytes(), "value"));
+        disk.fail_nth(n);
+        let failed = db.checkpoint().is_err();
+        disk.heal();
+        failed.then(|| (db.stats().checkpoints, db.stats().checkpoint_pages))
+    });
+    let counted: Vec<(u64, u64)> = counted.collect();
+    assert!(counted.iter().any(|(whole, pages)| *whole == 0 && *pages > 0), "{counted:?}");
+}
