@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
 use keel_bench::tds::{Address, TdsConnection};
 use keel_bench::tpcc::Settings;
 use keel_workload::tpcc::run::{Ledger, Terminal};
@@ -28,7 +27,8 @@ struct Shared {
     gap: AtomicU64,
     /// Where the primary was last found.
     primary: AtomicU64,
-    failed: Mutex<Option<String>>,
+    /// What the newest transaction that failed was told.
+    failure: Mutex<Option<String>>,
 }
 
 /// Terminals at work.
@@ -48,7 +48,7 @@ impl Clients {
             newest: AtomicU64::new(0),
             gap: AtomicU64::new(0),
             primary: AtomicU64::new(0),
-            failed: Mutex::new(None),
+            failure: Mutex::new(None),
         });
         let threads = (0..settings.clients)
             .map(|number| {
@@ -80,12 +80,10 @@ impl Clients {
         (newest <= moment).then(|| moment.elapsed())
     }
 
-    /// Fails when a client met what it should not.
-    pub fn check(&self) -> Result<()> {
-        match self.shared.failed.lock().map_err(|_| anyhow!("a client panicked"))?.take() {
-            Some(text) => Err(anyhow!(text)),
-            None => Ok(()),
-        }
+    /// What the newest transaction that failed was told; empty when none has.
+    pub fn newest_failure(&self) -> String {
+        let failure = self.shared.failure.lock().map(|f| f.clone()).unwrap_or_default();
+        failure.map_or_else(String::new, |text| format!("; a client was told: {text}"))
     }
 
     /// Ends all of them; returns what each was told.
@@ -113,7 +111,12 @@ impl Shared {
             match terminal.step(session) {
                 Ok(_) => self.told(),
                 // Lost, or refused because the role went elsewhere: the ledger has it as in doubt.
-                Err(_) => connection = None,
+                Err(error) => {
+                    connection = None;
+                    if let Ok(mut failure) = self.failure.lock() {
+                        *failure = Some(error.to_string());
+                    }
+                }
             }
         }
         terminal.ledger

@@ -131,6 +131,9 @@ impl Demo {
         let span = Duration::from_secs(u64::from(self.seconds));
         show.step(&format!("TPROC-C from {} sessions, each commit on {} logs", self.clients, self.replicas));
         stage.play(span, |_| false)?;
+        if clients.acknowledged() == 0 {
+            bail!("no transaction was acknowledged in {} s{}", span.as_secs(), clients.newest_failure());
+        }
 
         let primary = watch.primary().unwrap_or(0);
         show.step(&format!("kill -9 of the primary, {}, under full load", cluster.name(primary)));
@@ -190,7 +193,6 @@ impl Stage<'_> {
             if self.interrupted.load(Ordering::Relaxed) {
                 bail!("interrupted");
             }
-            self.clients.check()?;
             picture.draw(&self.watch.nodes(), self.clients.acknowledged());
             if enough(self.watch) {
                 return Ok(true);
@@ -209,7 +211,7 @@ impl Stage<'_> {
             watch.primary().is_some_and(|now| now != primary) && self.clients.silent_since(killed).is_none()
         })?;
         if !goes_on {
-            bail!("nobody took over within {} s", PATIENCE.as_secs());
+            bail!("no client went on within {} s{}", PATIENCE.as_secs(), self.clients.newest_failure());
         }
         let gap = self.clients.longest_gap().as_millis() as u64;
         let now = self.watch.primary().unwrap_or(primary);
