@@ -8,7 +8,6 @@ use postgres::types::{ToSql, Type};
 use postgres::{Client, NoTls, Statement};
 use std::collections::HashMap;
 use std::io::Write as _;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -59,7 +58,7 @@ impl Cluster {
             .filter_map(|e| e.ok().map(|e| e.path().join("bin")))
             .max()
             .context("no PostgreSQL version found")?;
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let port = crate::tds::free_port()?;
         let cluster = Cluster { bin, dir: dir.to_path_buf(), port, before };
         std::fs::create_dir_all(&cluster.dir)?;
         cluster.own(&cluster.dir)?;

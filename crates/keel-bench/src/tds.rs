@@ -10,9 +10,10 @@ use keel_tds::token::{Column, ColumnFlags, Done, DoneKind, DoneStatus, Token, co
 use keel_tds::{Data, TypeInfo, WireCollation};
 use keel_workload::{CallError, Cell, Connection, Dialect};
 use std::io::{BufRead, BufReader};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Where a TDS server is and how to log in.
 #[derive(Clone, Debug)]
@@ -148,12 +149,27 @@ impl Launch {
     }
 }
 
-/// A port of the loopback address that was free a moment ago.
+/// Ports below those from which systems take one for an outgoing connection: nobody else gets one between the time it is
+/// found free and the time a server listens on it, not even while that server is down.
+const PORTS: std::ops::Range<u16> = 15_000..32_000;
+
+/// A loopback port nobody listens on, other than all that this process was given before.
 ///
 /// # Errors
 /// When there is none.
 pub fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let count = u32::from(PORTS.end - PORTS.start);
+    // Processes that look at the same time begin at different places.
+    let start = std::process::id().wrapping_mul(97);
+    for _ in 0..count {
+        let at = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % count;
+        let port = PORTS.start + u16::try_from(at)?;
+        if TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    bail!("no port from {} to {} is free", PORTS.start, PORTS.end - 1)
 }
 
 /// A `keel serve` of our own on a free loopback port. Killed when dropped; its directory stays with the caller.

@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use keel_server::listener::{Outcome, Place, Source, Standing, Target};
 use keel_server::password::Passwords;
@@ -36,9 +36,9 @@ struct Node {
     port: u16,
 }
 
-/// A port that was free a moment ago.
+/// A port for a server to listen on.
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    keel_bench::tds::free_port().unwrap()
 }
 
 impl Node {
@@ -89,8 +89,17 @@ impl Node {
         }
     }
 
-    fn log(&self) -> String {
-        std::fs::read_to_string(self.dir.join("log/errorlog")).unwrap()
+    /// Returns once the log says `text`: a thread of its own writes what the listeners say.
+    fn logs(&self, text: &str) {
+        let deadline = Instant::now() + SETTLE;
+        loop {
+            let log = std::fs::read_to_string(self.dir.join("log/errorlog")).unwrap();
+            if log.contains(text) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{text:?} is not in the log:\n{log}");
+            thread::yield_now();
+        }
     }
 }
 
@@ -162,12 +171,8 @@ fn a_connection_waits_for_a_primary_and_is_reset_with_it() {
     // Also a connection that uses nothing of the group.
     node.says(Place::Nowhere);
     assert!(is_closed(client));
-    let log = node.log();
-    assert!(
-        log.contains(
-            "Connections to the listener 'ag1-listener' of availability group 'ag1' wait for a primary; 1 "
-        ),
-        "{log}"
+    node.logs(
+        "Connections to the listener 'ag1-listener' of availability group 'ag1' wait for a primary; 1 ",
     );
 }
 
@@ -274,7 +279,7 @@ fn addresses_are_bound_shown_and_tried_again() {
     assert!(matches!(outcome(&node, "127.0.0.1"), Outcome::Listening(_)));
     assert!(matches!(outcome(&node, "127.0.0.5"), Outcome::Failed { in_use: true, .. }));
     assert_eq!(outcome(&node, "192.0.2.1"), Outcome::Elsewhere);
-    assert!(node.log().contains(&format!("cannot listen on 127.0.0.5:{port}: ")), "{}", node.log());
+    node.logs(&format!("cannot listen on 127.0.0.5:{port}: "));
     drop(taken);
     node.server().doors().restart(GROUP, SETTLE);
     assert!(matches!(outcome(&node, "127.0.0.5"), Outcome::Listening(_)));

@@ -211,7 +211,7 @@ fn a_killed_primary_is_replaced_and_comes_back() {
         leader.value("SELECT CONCAT(kind, ' ', from_replica, ' ', to_replica) FROM sys.dm_keel_failovers");
     eprintln!("{}", leader.value("SELECT summary FROM sys.dm_keel_failovers"));
     assert!(story.contains(&format!("AUTOMATIC NODE1 {}", leader.name)), "{story}");
-    assert!(leader.log().contains("Failover of availability group 'ag'"), "{}", leader.log());
+    leader.logs("Failover of availability group 'ag'");
     let said = keel(&["cluster", "status"], leader);
     assert!(said.contains("3 of 3 votes are heard") && said.contains("NORMAL_QUORUM"), "{said}");
 }

@@ -4,9 +4,9 @@ use keel_base::env::sim::{SimDisk, SimRandom, Tear};
 use keel_base::env::{Env, real};
 use keel_base::{DatabaseId, TreeId};
 use keel_cluster::{
-    AvailabilityMode, ClusterType, Command, DatabaseStatus, FailoverMode, GroupConfig, GroupDatabase,
-    GroupDatabaseId, GroupId, GroupOptions, GroupStatus, LogEntry, Replica, ReplicaId, ReplicaOptions,
-    RoleStatus, SeedingMode,
+    AvailabilityMode, ClusterType, Command, CopyStatus, DatabaseStatus, FailoverMode, GroupConfig,
+    GroupDatabase, GroupDatabaseId, GroupId, GroupOptions, GroupStatus, LogEntry, Replica, ReplicaId,
+    ReplicaOptions, RoleStatus, SeedingMode, SynchronizationState,
 };
 use keel_group::{EndpointConfig, Groups, GroupsOptions, Host, Place, RoleChange};
 use keel_node::{Database, DbOptions, Direction, Instance, InstanceOptions, Isolation, TxnError};
@@ -164,11 +164,13 @@ impl Node {
         self.status()?.databases.into_iter().find(|d| d.database == DATABASE)
     }
 
-    /// Everybody else is synchronized, as this primary sees it.
+    /// Everybody else is synchronized and takes this primary's log, as it sees them.
     pub fn all_synchronized(&self, others: usize) -> bool {
         self.role() == RoleStatus::Primary
             && self.database_status().is_some_and(|d| {
-                d.copies.iter().filter(|c| c.failover_ready && c.commit_participant).count() == others
+                let whole =
+                    |c: &&CopyStatus| c.state == SynchronizationState::Synchronized && c.commit_participant;
+                d.copies.iter().filter(whole).count() == others
             })
     }
 

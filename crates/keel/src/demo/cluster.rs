@@ -1,14 +1,13 @@
 //! The instances: processes of this very program, and the commands that make a group of them.
 
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
-use keel_bench::tds::Address;
+use keel_bench::tds::{Address, free_port};
 
 use super::show::Show;
 use super::{DATABASE, Demo, GROUP};
@@ -29,10 +28,6 @@ pub struct Cluster {
     keep: bool,
     memory: u32,
     nodes: Vec<Node>,
-}
-
-fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0").context("no port is free on 127.0.0.1")?.local_addr()?.port())
 }
 
 /// The one asked for, or one that meets the policy and that nobody else knows.

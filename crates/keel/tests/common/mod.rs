@@ -4,7 +4,6 @@
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -22,9 +21,9 @@ pub struct Instance {
     child: Option<Child>,
 }
 
-/// A port that was free a moment ago.
+/// A port for a server to listen on.
 pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    keel_bench::tds::free_port().unwrap()
 }
 
 impl Instance {
@@ -123,6 +122,17 @@ impl Instance {
             let _ = self.sql(&["-Q", "WAITFOR DELAY '00:00:00.100'"]);
         }
         panic!("{} on {} stayed {last:?}, wanted {wanted:?}\n{}", query, self.name, self.log());
+    }
+
+    /// Returns once the log says `text`: a view may show what happened before the log's line is written.
+    pub fn logs(&self, text: &str) {
+        for _ in 0..150 {
+            if self.log().contains(text) {
+                return;
+            }
+            let _ = self.sql(&["-Q", "WAITFOR DELAY '00:00:00.100'"]);
+        }
+        panic!("{text:?} is not in the log of {}:\n{}", self.name, self.log());
     }
 
     pub fn log(&self) -> String {
