@@ -15,7 +15,8 @@
 //! without one, one vote is withheld, never that of an instance that leads a group. Of two instances without a witness
 //! therefore only the primary's votes: the other may die, and a planned failover takes the vote along. Who was not heard for
 //! [`ClusterOptions::vote_after`] loses its vote until it is back, so that one failure after the other can be survived down
-//! to the last instance; that is agreed by vote like everything else.
+//! to the last instance; that is agreed by vote like everything else. A vote goes only to a number that its instance shows in its
+//! pulses: one that lost its disk is near by all accounts, and would never vote.
 //!
 //! # Leases
 //! Who has not heard a majority of the votes for [`ClusterOptions::lease`] leads nothing any more: it stops serving reads.
@@ -568,14 +569,20 @@ impl Cluster {
         let wish = self.wished_votes(cx, contents);
         let voters: BTreeSet<u64> = store.voters().into_iter().collect();
         let number = store.number;
-        let near = |n: &u64| *n == number || store.is_near(*n);
+        // A number that its instance does not answer to (its disk was lost) would never vote.
+        let alive = |n: &u64| {
+            let instance = contents.member_numbered(*n).map(|m| m.instance);
+            let pulsed = instance.and_then(|i| cx.peers.get(&i)?.pulsed.as_ref());
+            pulsed.is_some_and(|p| p.pulse.cluster == Some((store.cluster, store.generation, *n)))
+        };
+        let near = |n: &u64| *n == number || store.is_near(*n) && alive(n);
         let more = wish.iter().copied().find(|n| !voters.contains(n) && near(n));
         // Those that are not there go first, and never so many that the rest could not decide.
         let there = |n: &u64| {
             *n == number
                 || contents
                     .member_numbered(*n)
-                    .is_some_and(|m| self.hears(cx.peers, m.instance, cx.now) && store.is_near(*n))
+                    .is_some_and(|m| self.hears(cx.peers, m.instance, cx.now) && near(n))
         };
         let enough = |without: &u64| {
             voters.iter().filter(|n| *n != without && there(n)).count() * 2 > voters.len() - 1
@@ -584,7 +591,7 @@ impl Cluster {
         let less = superfluous().find(|n| !there(n)).or_else(|| superfluous().next()).filter(enough);
         // Nobody is left out before who comes instead is in.
         let complete = wish.iter().all(|n| voters.contains(n));
-        let heir = wish.iter().copied().find(|n| voters.contains(n) && *n != number && store.is_near(*n));
+        let heir = wish.iter().copied().find(|n| voters.contains(n) && *n != number && near(n));
         let Some(store) = self.store.as_mut() else { return };
         if let Some(more) = more {
             store.propose_vote(more, Vote::With, None);

@@ -1,7 +1,8 @@
 //! Whoever comes with a join token becomes a member of the cluster, without another command.
 //!
 //! The token makes two instances trust each other; the one that issued it then asks the cluster to take the other in, as soon as
-//! there is a connection and a cluster to be taken into, and again until it is a member or the cluster refuses it.
+//! there is a connection and a cluster to be taken into, and again until it is a member or the cluster refuses it; also after a
+//! restart, because who is waited for is kept with the trust.
 
 use crate::ask::TAKE_OVER_TIMEOUT;
 use crate::shell::Shared;
@@ -32,8 +33,10 @@ impl Shared {
         let Some(cluster) = self.machine.lock().cluster_status() else { return };
         let now = self.now();
         let due: Vec<(InstanceId, bool)> = {
+            let is_member = |i: &InstanceId| cluster.members.iter().any(|m| m.member.instance == *i);
+            let done: Vec<InstanceId> = self.adoptions.lock().keys().copied().filter(is_member).collect();
+            done.into_iter().for_each(|instance| self.end_adoption(instance));
             let mut adoptions = self.adoptions.lock();
-            adoptions.retain(|instance, _| cluster.members.iter().all(|m| m.member.instance != *instance));
             let waiting = adoptions
                 .iter_mut()
                 .filter(|(instance, adoption)| self.peer(**instance).is_some() && now >= adoption.not_before);
@@ -51,7 +54,7 @@ impl Shared {
                 match shared.command(command, TAKE_OVER_TIMEOUT) {
                     Some(Ok(()) | Err(CommandError::MemberExists)) => {
                         shared.note(None, &format!("{} is a member of the cluster.", member.name));
-                        shared.adoptions.lock().remove(&instance);
+                        shared.end_adoption(instance);
                     }
                     Some(Err(CommandError::OtherCluster)) => {
                         let text = format!(
@@ -59,7 +62,7 @@ impl Shared {
                             member.name
                         );
                         shared.note(None, &text);
-                        shared.adoptions.lock().remove(&instance);
+                        shared.end_adoption(instance);
                     }
                     Some(Err(_)) => {
                         let soon = shared.now() + ASK_SOON;
@@ -70,6 +73,17 @@ impl Shared {
                     None => {}
                 }
             });
+        }
+    }
+
+    /// It is a member, or will not be. What cannot be written down is found out again after a restart.
+    pub(crate) fn end_adoption(&self, instance: InstanceId) {
+        self.adoptions.lock().remove(&instance);
+        if let Err(error) = self.trust.settle_joiner(instance.0) {
+            self.note(
+                None,
+                &format!("That an instance is no longer waited for could not be recorded: {error}"),
+            );
         }
     }
 }

@@ -318,7 +318,7 @@ impl Groups {
         let cluster = self.cluster().ok_or(CommandError::NoCluster)?;
         let found = cluster.members.iter().find(|m| m.member.name.eq_ignore_ascii_case(name));
         let instance = found.ok_or(CommandError::NoSuchMember)?.member.instance;
-        self.shared.adoptions.lock().remove(&instance);
+        self.shared.end_adoption(instance);
         self.command(Command::RemoveMember { instance }, CLUSTER_TIMEOUT)
     }
 

@@ -163,6 +163,10 @@ pub(crate) struct Introduction(pub(crate) Vec<Member>);
 impl Shared {
     pub(crate) fn new(parts: Parts) -> Arc<Shared> {
         let none = EndpointConfig { state: EndpointState::Stopped, ..EndpointConfig::started(None, 0) };
+        let joiners = parts.trust.joiners().into_iter().map(|joiner| {
+            (InstanceId(joiner.instance), Adoption { witness: joiner.witness, ..Adoption::default() })
+        });
+        let adoptions = Mutex::new(joiners.collect());
         Arc::new(Shared {
             env: parts.env,
             dir: parts.dir,
@@ -179,7 +183,7 @@ impl Shared {
             records: parts.records,
             stored: parts.stored,
             witness: parts.witness,
-            adoptions: Mutex::new(BTreeMap::new()),
+            adoptions,
             work: Work::new(),
             budget: PoolBudget::new(parts.pool_bytes),
             registry: RwLock::new(BTreeMap::new()),
@@ -499,10 +503,10 @@ impl Shared {
             url: hello.url.clone(),
             fingerprint,
         };
-        match self.trust.introduce(std::slice::from_ref(&member)) {
-            Ok(_) => {
+        let witness = hello.purpose == Purpose::JoinAsWitness;
+        match self.trust.introduce_joiner(&member, witness) {
+            Ok(()) => {
                 self.note(None, &format!("{} joined with a token ({fingerprint}).", member.name));
-                let witness = hello.purpose == Purpose::JoinAsWitness;
                 self.adoptions
                     .lock()
                     .insert(InstanceId(member.instance), Adoption { witness, ..Adoption::default() });

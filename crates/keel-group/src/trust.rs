@@ -1,4 +1,5 @@
-//! Whom this instance talks to: pinned certificates, and join secrets that are still good.
+//! Whom this instance talks to: pinned certificates, join secrets that are still good, and who came with one and is not a
+//! member of the cluster yet.
 
 use crate::error::GroupError;
 use crate::identity::{Fingerprint, parse_hex, to_hex};
@@ -34,10 +35,31 @@ struct Invitation {
     expires: u64,
 }
 
+/// Who came with a token and is to become a member of the cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Joiner {
+    pub(crate) instance: Uuid,
+    /// It votes and does nothing else.
+    pub(crate) witness: bool,
+}
+
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Stored {
     members: Vec<Member>,
     invitations: Vec<Invitation>,
+    #[serde(default)]
+    joiners: Vec<Joiner>,
+}
+
+impl Stored {
+    fn introduce(&mut self, members: &[Member]) {
+        for member in members {
+            match self.members.iter_mut().find(|m| m.instance == member.instance) {
+                Some(known) => *known = member.clone(),
+                None => self.members.push(member.clone()),
+            }
+        }
+    }
 }
 
 struct Inner {
@@ -100,18 +122,44 @@ impl Trust {
     pub fn introduce(&self, members: &[Member]) -> Result<bool, GroupError> {
         let mut inner = self.inner.lock();
         let mut next = inner.stored.clone();
-        for member in members {
-            match next.members.iter_mut().find(|m| m.instance == member.instance) {
-                Some(known) => *known = member.clone(),
-                None => next.members.push(member.clone()),
-            }
-        }
+        next.introduce(members);
         if next.members == inner.stored.members {
             return Ok(false);
         }
+        self.keep(&mut inner, next)?;
+        Ok(true)
+    }
+
+    fn keep(&self, inner: &mut Inner, next: Stored) -> Result<(), GroupError> {
         kept::write(self.env.disk.as_ref(), &self.path, &next)?;
         inner.stored = next;
-        Ok(true)
+        Ok(())
+    }
+
+    /// The same for one who came with a token: it is to become a member of the cluster, until [`Trust::settle_joiner`].
+    pub(crate) fn introduce_joiner(&self, member: &Member, witness: bool) -> Result<(), GroupError> {
+        let mut inner = self.inner.lock();
+        let mut next = inner.stored.clone();
+        next.introduce(std::slice::from_ref(member));
+        next.joiners.retain(|j| j.instance != member.instance);
+        next.joiners.push(Joiner { instance: member.instance, witness });
+        self.keep(&mut inner, next)
+    }
+
+    /// Who came with a token, and has neither become a member of the cluster nor been refused by it.
+    pub(crate) fn joiners(&self) -> Vec<Joiner> {
+        self.inner.lock().stored.joiners.clone()
+    }
+
+    /// It is a member of the cluster now, or cannot be.
+    pub(crate) fn settle_joiner(&self, instance: Uuid) -> Result<(), GroupError> {
+        let mut inner = self.inner.lock();
+        let mut next = inner.stored.clone();
+        next.joiners.retain(|j| j.instance != instance);
+        if next.joiners == inner.stored.joiners {
+            return Ok(());
+        }
+        self.keep(&mut inner, next)
     }
 
     /// Makes a join secret that is good for `valid`, for any number of joins until then.
@@ -124,8 +172,7 @@ impl Trust {
         next.invitations.retain(|i| i.expires > now);
         let expires = now.saturating_add(valid.as_secs());
         next.invitations.push(Invitation { key: to_hex(&secret.key().0), expires });
-        kept::write(self.env.disk.as_ref(), &self.path, &next)?;
-        inner.stored = next;
+        self.keep(&mut inner, next)?;
         Ok(secret)
     }
 
@@ -163,10 +210,15 @@ mod tests {
         };
         assert!(trust.introduce(std::slice::from_ref(&member)).unwrap());
         assert!(!trust.introduce(std::slice::from_ref(&member)).unwrap());
+        let joiner = Member { instance: Uuid::from_u128(7), ..member.clone() };
+        trust.introduce_joiner(&joiner, true).unwrap();
+        trust.introduce_joiner(&member, false).unwrap();
+        trust.settle_joiner(member.instance).unwrap();
         let secret = trust.invite(Duration::from_secs(60)).unwrap();
         let expired = trust.invite(Duration::ZERO).unwrap();
         let trust = Trust::load(&env, dir).unwrap();
-        assert_eq!(trust.members(), vec![member]);
+        assert_eq!(trust.members(), vec![member, joiner]);
+        assert_eq!(trust.joiners(), vec![Joiner { instance: Uuid::from_u128(7), witness: true }]);
         assert!(trust.accepts(&secret.key().prove(two, one), two, one));
         assert!(!trust.accepts(&expired.key().prove(two, one), two, one));
         assert!(trust.allows(two, Uuid::from_u128(5)));
