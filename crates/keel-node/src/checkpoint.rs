@@ -5,18 +5,32 @@
 
 use crate::database::{Database, encode_meta};
 use crate::error::DbError;
-use crate::housekeeping::Pace;
 use crate::marker::Marker;
+use crate::pace::Pace;
 use crate::role::Role;
-use crate::schedule::Circumstances;
+use crate::schedule::Plan;
 use keel_base::Lsn;
-use keel_store::base::PAGE_SIZE;
 use keel_store::{CheckpointOptions, Traces};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A chunk of a checkpoint is written and synced at once; small, so that a commit's sync never waits long behind it.
 const CHECKPOINT_CHUNK_BYTES: usize = 4 << 20;
+
+/// One who waits for a checkpoint to come to an end, counted.
+struct Waiting<'c>(&'c AtomicU32);
+
+impl<'c> Waiting<'c> {
+    fn new(count: &'c AtomicU32) -> Waiting<'c> {
+        count.fetch_add(1, Ordering::Relaxed);
+        Waiting(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 impl Database {
     /// Merges everything hardened (in a group: agreed and applied) so far into the base tree and gives log space back, as fast as the limit allows.
@@ -31,25 +45,6 @@ impl Database {
             return Ok(());
         }
         self.run_checkpoint(true)
-    }
-
-    /// Bytes a second that a checkpoint may write: the limit of the instance, and for one in the background what spreads
-    /// it evenly. The second value says whether the rate is only a wish.
-    fn checkpoint_rate(&self, background: bool, interval: Duration) -> (u64, bool) {
-        let limit = self.instance.options().checkpoint_bytes_per_second;
-        if !background {
-            return (limit, false);
-        }
-        let wish = self.schedule.rate(
-            interval,
-            Circumstances {
-                delta: self.store.delta_bytes(),
-                all_deltas: self.instance.delta_bytes(),
-                soft: self.instance.pressure().soft_bytes,
-                base: self.store.base().root().stats().used_pages * PAGE_SIZE as u64,
-            },
-        );
-        if limit == 0 || wish < limit { (wish, true) } else { (limit, false) }
     }
 
     /// Whether a checkpoint that was asked for is still wanted when its turn comes.
@@ -72,6 +67,8 @@ impl Database {
         }
         self.advance_visible();
         let checkpoint = {
+            // One that runs in the background hurries when somebody waits.
+            let _waiting = (!background).then(|| Waiting::new(&self.checkpoints_waited_for));
             let _nobody_drops = self.dropping.write();
             self.store.begin_checkpoint()
         };
@@ -89,17 +86,19 @@ impl Database {
         }
         let clock = self.instance.env().clock.as_ref();
         let began = clock.now();
-        let interval = self.schedule.begin(lsn, began);
-        let (bytes_per_second, yields) = self.checkpoint_rate(background, interval);
-        let delta = self.store.delta_bytes();
-        let pace = Pace { database: self, bytes_per_second, yields, began, written: AtomicU64::new(0) };
+        self.schedule.begin(lsn);
+        let plan = background.then(|| Plan {
+            log: self.instance.options().checkpoint_log_bytes,
+            deltas: self.instance.delta_bytes(),
+            soft: self.instance.pressure().soft_bytes,
+        });
+        let pace = Pace::new(self, plan, began);
         let meta = encode_meta(self.control.log_id, redo_start);
         let options =
             CheckpointOptions { meta: Some(&meta), throttle: &pace, chunk_bytes: CHECKPOINT_CHUNK_BYTES };
         let report = checkpoint
             .run(&options)
             .inspect_err(|_| self.schedule.fail(Lsn(self.checkpoint.load(Ordering::Acquire))))?;
-        self.schedule.finish(delta, report.merge.pages_written * PAGE_SIZE as u64);
         self.forget_traces_when_full();
         assert!(report.lsn == lsn, "the checkpoint stands where it began");
         self.checkpoint.fetch_max(lsn.0, Ordering::AcqRel);

@@ -19,7 +19,6 @@ use crate::control::{self, Control};
 use crate::error::{DbError, TxnError};
 use crate::follower::{Follower, Gauged, Rows, Stream};
 use crate::gate::Gate;
-use crate::housekeeping::Chore;
 use crate::instance::Instance;
 use crate::marker::{self, Marker};
 use crate::retention::Holders;
@@ -34,7 +33,7 @@ use keel_store::base::{BaseOptions, BaseTree};
 use keel_store::{Store, TxnStatus};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// Whether a database survives a restart.
@@ -166,6 +165,8 @@ pub struct Database {
     /// an LSN in between and forgets the drop.
     pub(crate) dropping: RwLock<()>,
     pub(crate) checkpoint_asked: AtomicBool,
+    /// How many wait for the one that runs.
+    pub(crate) checkpoints_waited_for: AtomicU32,
     pub(crate) schedule: Schedule,
     closed: AtomicBool,
     pub(crate) counters: Counters,
@@ -375,7 +376,8 @@ impl Database {
             next_stream: AtomicU64::new(u64::from(u32::from_le_bytes(stream_seed)) << 32 | 1),
             dropping: RwLock::new(()),
             checkpoint_asked: AtomicBool::new(false),
-            schedule: Schedule::new(checkpoint, instance.env().clock.now()),
+            checkpoints_waited_for: AtomicU32::new(0),
+            schedule: Schedule::new(checkpoint),
             closed: AtomicBool::new(false),
             counters: Counters::default(),
         });
@@ -383,8 +385,8 @@ impl Database {
         let _ = database.follower.database.set(Weak::clone(&database.weak));
         if let Some(log) = &database.log {
             database.give_log_back();
-            let (weak, housekeeper) = (Weak::clone(&database.weak), Arc::clone(&instance.housekeeper));
-            log.set_provision_hook(Arc::new(move || housekeeper.ask(&weak, Chore::Provision)));
+            let (weak, provisioner) = (Weak::clone(&database.weak), Arc::clone(&instance.provisioner));
+            log.set_provision_hook(Arc::new(move || provisioner.ask(&weak)));
         }
         instance.register(&database);
         database
@@ -538,7 +540,7 @@ impl Database {
         if self.instance.options().automatic_checkpoints
             && !self.checkpoint_asked.swap(true, Ordering::AcqRel)
         {
-            self.instance.housekeeper.ask(&self.weak, Chore::Checkpoint);
+            self.instance.checkpointer.ask(&self.weak);
         }
     }
 

@@ -1,17 +1,16 @@
-//! The one background thread of an instance: checkpoints, and log segments made ahead of need.
+//! The background threads of an instance: one for checkpoints, one for log segments made ahead of need.
 //!
-//! It sleeps until somebody asks. Each database has at most one request of each kind pending, so the queue is bounded by
-//! the number of databases. The thread is started by the first request and ends with the instance.
+//! Each sleeps until somebody asks. A database has at most one request pending with each, so a queue is bounded by the
+//! number of databases. A thread is started by its first request and ends with the instance. A checkpoint may take
+//! minutes, a commit cannot wait that long for a segment: so there are two.
 
 use crate::database::Database;
-use keel_store::base::PAGE_SIZE;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
-/// What can be asked for.
+/// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chore {
     /// Merge the delta into the base tree and truncate the log.
@@ -20,8 +19,18 @@ pub enum Chore {
     Provision,
 }
 
-/// The queue between those who ask and the thread.
+impl Chore {
+    fn thread(self) -> &'static str {
+        match self {
+            Chore::Checkpoint => "keel-checkpoint",
+            Chore::Provision => "keel-provision",
+        }
+    }
+}
+
+/// The queue between those who ask for a chore and the thread that does it.
 pub struct Housekeeper {
+    chore: Chore,
     state: Mutex<State>,
     asked: Condvar,
     failures: AtomicU64,
@@ -29,32 +38,33 @@ pub struct Housekeeper {
 
 #[derive(Default)]
 struct State {
-    queue: VecDeque<(Weak<Database>, Chore)>,
+    queue: VecDeque<Weak<Database>>,
     running: bool,
     stopped: bool,
 }
 
 impl Housekeeper {
-    pub(crate) fn new() -> Arc<Housekeeper> {
+    pub(crate) fn new(chore: Chore) -> Arc<Housekeeper> {
         Arc::new(Housekeeper {
+            chore,
             state: Mutex::new(State::default()),
             asked: Condvar::new(),
             failures: AtomicU64::new(0),
         })
     }
 
-    /// Asks for a chore. Several askings while one is pending are one.
-    pub(crate) fn ask(self: &Arc<Self>, database: &Weak<Database>, chore: Chore) {
+    /// Asks for the chore to be done for a database. Several askings while one is pending are one.
+    pub(crate) fn ask(self: &Arc<Self>, database: &Weak<Database>) {
         let mut state = self.state.lock();
-        let pending = state.queue.iter().any(|(db, c)| *c == chore && db.ptr_eq(database));
+        let pending = state.queue.iter().any(|db| db.ptr_eq(database));
         if pending || state.stopped {
             return;
         }
-        state.queue.push_back((Weak::clone(database), chore));
+        state.queue.push_back(Weak::clone(database));
         if !state.running {
             let own = Arc::clone(self);
             let started =
-                std::thread::Builder::new().name("keel-housekeeping".into()).spawn(move || own.run());
+                std::thread::Builder::new().name(self.chore.thread().into()).spawn(move || own.run());
             // Without a thread the request stays queued; the next asking tries again.
             state.running = started.is_ok();
         }
@@ -66,6 +76,11 @@ impl Housekeeper {
         self.failures.load(Ordering::Relaxed)
     }
 
+    /// How many databases wait for their turn.
+    pub(crate) fn waiting(&self) -> u32 {
+        u32::try_from(self.state.lock().queue.len()).unwrap_or(u32::MAX)
+    }
+
     pub(crate) fn stop(&self) {
         let mut state = self.state.lock();
         state.stopped = true;
@@ -74,9 +89,11 @@ impl Housekeeper {
     }
 
     fn run(&self) {
-        keel_base::env::real::run_in_background();
+        if self.chore == Chore::Checkpoint {
+            keel_base::env::real::run_in_background();
+        }
         loop {
-            let (database, chore) = {
+            let database = {
                 let mut state = self.state.lock();
                 loop {
                     if state.stopped {
@@ -89,51 +106,13 @@ impl Housekeeper {
                 }
             };
             let Some(database) = database.upgrade() else { continue };
-            let done = match chore {
+            let done = match self.chore {
                 Chore::Checkpoint => database.checkpoint_in_background(),
                 Chore::Provision => database.provision(),
             };
             if done.is_err() {
                 self.failures.fetch_add(1, Ordering::Relaxed);
             }
-        }
-    }
-}
-
-/// Paces a checkpoint's writes.
-///
-/// With a limit (`-k`) they never exceed it. Without one, a checkpoint that nobody waits for is spread over the time
-/// until the next will be due; when memory runs short it stops holding back.
-pub(crate) struct Pace<'a> {
-    pub(crate) database: &'a Database,
-    /// 0 = as fast as the disk takes it.
-    pub(crate) bytes_per_second: u64,
-    /// Whether the rate may be given up when memory runs short.
-    pub(crate) yields: bool,
-    pub(crate) began: Duration,
-    pub(crate) written: AtomicU64,
-}
-
-/// The longest sleep between two looks at the circumstances.
-const NAP_MAX: Duration = Duration::from_millis(50);
-
-impl keel_store::base::Throttle for Pace<'_> {
-    fn pace(&self, bytes: u64) -> bool {
-        // As they are written: a checkpoint takes minutes, and who watches it wants to see it.
-        self.database.counters.checkpoint_pages.fetch_add(bytes / PAGE_SIZE as u64, Ordering::Relaxed);
-        let written = self.written.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        if self.bytes_per_second == 0 {
-            return true;
-        }
-        let instance = self.database.instance();
-        let due = self.began + Duration::from_secs_f64(written as f64 / self.bytes_per_second as f64);
-        loop {
-            let hurry = self.yields && instance.delta_bytes() > instance.pressure().soft_bytes;
-            let early = due.saturating_sub(instance.env().clock.now());
-            if early.is_zero() || hurry || self.database.is_closed() {
-                return true;
-            }
-            std::thread::sleep(early.min(NAP_MAX));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! [`Instance`]: what all databases of a process share.
 
 use crate::database::Database;
-use crate::housekeeping::Housekeeper;
+use crate::housekeeping::{Chore, Housekeeper};
 use crate::pressure::{Pressure, Verdict};
 use keel_base::TxnId;
 use keel_base::env::Env;
@@ -64,7 +64,8 @@ pub struct Instance {
     /// Locks and undo lists of transactions with many writes, in bytes.
     overhead: AtomicU64,
     pub(crate) pressure: Pressure,
-    pub(crate) housekeeper: Arc<Housekeeper>,
+    pub(crate) checkpointer: Arc<Housekeeper>,
+    pub(crate) provisioner: Arc<Housekeeper>,
     pub(crate) redo: RedoPool,
     databases: Mutex<Vec<Weak<Database>>>,
     next_txn: AtomicU64,
@@ -85,7 +86,8 @@ impl Instance {
             memory: MemoryAccount::new(),
             overhead: AtomicU64::new(0),
             pressure: Pressure::new(budget as u64),
-            housekeeper: Housekeeper::new(),
+            checkpointer: Housekeeper::new(Chore::Checkpoint),
+            provisioner: Housekeeper::new(Chore::Provision),
             redo: RedoPool::new(options.redo_workers),
             databases: Mutex::new(Vec::new()),
             next_txn: AtomicU64::new(1),
@@ -181,6 +183,7 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        self.housekeeper.stop();
+        self.checkpointer.stop();
+        self.provisioner.stop();
     }
 }

@@ -1,7 +1,7 @@
 //! # keel-node: databases as the SQL layers see them
 //!
 //! Log, store and redo put together. An [`Instance`] holds what all databases of a process share (lock manager, page cache,
-//! memory account, the housekeeping thread); a [`Database`] is one log with one store; a [`Transaction`] is the only way to
+//! memory account, the threads for checkpoints and log segments); a [`Database`] is one log with one store; a [`Transaction`] is the only way to
 //! read and write rows.
 //!
 //! ## The life of a transaction
@@ -45,6 +45,7 @@ pub mod housekeeping;
 pub mod instance;
 pub mod locks;
 mod marker;
+mod pace;
 pub mod pressure;
 pub mod read;
 pub mod retention;

@@ -97,7 +97,7 @@ impl<'s> Checkpoint<'s> {
         for (tree, _) in &due {
             add(&mut report.merge, &self.store.base.drop_tree(*tree, &merge)?);
         }
-        add(&mut report.merge, &self.store.base.merge(self.changes(&due), &merge)?);
+        add(&mut report.merge, &self.store.base.merge(self.changes(&due, options.throttle), &merge)?);
         self.store.dropped.lock().retain(|dropped| !due.contains(dropped));
         let store = self.store;
         // Its own snapshot would hold back the eviction.
@@ -107,10 +107,13 @@ impl<'s> Checkpoint<'s> {
     }
 
     /// The changes since the present root, in base key order, but for those of trees that are gone.
-    fn changes(&self, gone: &[(TreeId, Lsn)]) -> Changes {
+    fn changes<'t>(&self, gone: &[(TreeId, Lsn)], throttle: &'t dyn Throttle) -> Changes<'t> {
         let mut trees = self.store.directory.all(&epoch::pin());
         trees.retain(|tree| gone.iter().all(|(id, _)| *id != tree.id()));
         Changes {
+            keys: trees.iter().map(|tree| tree.len() as u64).sum(),
+            gone_through: 0,
+            throttle,
             trees: trees.into(),
             resume: None,
             ready: VecDeque::new(),
@@ -128,7 +131,11 @@ fn add(sum: &mut MergeReport, part: &MergeReport) {
 }
 
 /// Iterator over the newest committed versions up to an LSN, all trees in order.
-struct Changes {
+struct Changes<'t> {
+    throttle: &'t dyn Throttle,
+    /// Of all trees, when it began.
+    keys: u64,
+    gone_through: u64,
     trees: VecDeque<Arc<TreeDelta>>,
     /// Last key visited in the first of `trees`.
     resume: Option<Vec<u8>>,
@@ -138,7 +145,7 @@ struct Changes {
     merged: Lsn,
 }
 
-impl Changes {
+impl Changes<'_> {
     /// Fills `ready`; false at the end.
     fn refill(&mut self) -> bool {
         while let Some(tree) = self.trees.front().cloned() {
@@ -173,12 +180,14 @@ impl Changes {
             };
             self.ready.push_back((base_key(tree.id(), entry.key()), change));
         }
+        self.gone_through += entries.len() as u64;
+        self.throttle.gone_through(self.gone_through, self.keys);
         self.resume = entries.last().map(|entry| entry.key().to_vec());
         more && self.resume.is_some()
     }
 }
 
-impl Iterator for Changes {
+impl Iterator for Changes<'_> {
     type Item = (BaseKey, base::Change<VersionRef>);
 
     fn next(&mut self) -> Option<Self::Item> {

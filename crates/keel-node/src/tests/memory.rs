@@ -46,6 +46,49 @@ fn checkpoints_come_by_themselves() {
     assert!(used < u64::from(n) * 3000, "the log was never truncated: {used}");
 }
 
+/// A database whose clock stands still, with a checkpoint in the background that has done what it may at once.
+fn with_a_resting_checkpoint() -> Arc<Database> {
+    let disk = SimDisk::new();
+    let options = InstanceOptions {
+        memory_bytes: 256 << 20,
+        checkpoint_log_bytes: 12 << 20,
+        ..InstanceOptions::default()
+    };
+    let instance = Instance::new(env(&disk, 1), options);
+    let db = Database::create(&instance, DatabaseId(5), Path::new(DIR), &DbOptions::default()).unwrap();
+    let value = "z".repeat(6000);
+    let mut n = 0u32;
+    while db.positions().appended.0 <= 12 << 20 {
+        put(&db, &n.to_be_bytes(), &value);
+        n += 1;
+    }
+    while db.stats().checkpoint_pages < 4 << 20 >> 13 {
+        std::thread::yield_now();
+    }
+    assert_eq!(db.stats().checkpoints, 0);
+    db
+}
+
+#[test]
+fn a_checkpoint_rests_until_log_is_written_and_then_goes_on() {
+    let db = with_a_resting_checkpoint();
+    let mut n = 1u32 << 20;
+    while db.stats().checkpoints == 0 {
+        put(&db, &n.to_be_bytes(), &"z".repeat(3000));
+        n += 1;
+        assert!(n < 2 << 20, "the checkpoint does not end");
+    }
+}
+
+#[test]
+fn a_resting_checkpoint_is_done_at_once_when_somebody_waits() {
+    let db = with_a_resting_checkpoint();
+    db.checkpoint().unwrap();
+    assert!(db.stats().checkpoints > 0);
+    let closing = with_a_resting_checkpoint();
+    closing.close().unwrap();
+}
+
 /// Rounds of changes and new rows while `open` is held; writers must not be refused, and memory must not fill.
 fn writers_go_on_beside(open: impl FnOnce(&Arc<Database>) -> Box<dyn std::any::Any>) {
     let disk = SimDisk::new();

@@ -48,6 +48,9 @@ pub trait Throttle: Sync {
     /// Called before `bytes` are written; may sleep. False stops the merge with
     /// [`BaseError::Cancelled`](super::BaseError::Cancelled).
     fn pace(&self, bytes: u64) -> bool;
+
+    /// Told now and then how many of the changed keys have been gone through, of how many there were at the beginning.
+    fn gone_through(&self, _keys: u64, _of: u64) {}
 }
 
 /// Writes as fast as the disk takes it.
