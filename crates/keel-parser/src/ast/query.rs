@@ -16,7 +16,15 @@ pub struct SelectStatement {
 /// `WITH [XMLNAMESPACES …] cte AS (…), …`
 #[derive(Clone, Debug, PartialEq)]
 pub struct With {
+    pub namespaces: Vec<Namespace>,
     pub ctes: Vec<Cte>,
+}
+
+/// `'uri' AS prefix` or `DEFAULT 'uri'` of XMLNAMESPACES.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Namespace {
+    pub prefix: Option<SmolStr>,
+    pub uri: SmolStr,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -102,24 +110,49 @@ pub struct Offset {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ForClause {
     Browse,
-    Xml {
-        mode: XmlMode,
-        /// Element name of RAW('…') and PATH('…').
-        element: Option<SmolStr>,
-        type_directive: bool,
-        /// `ROOT`, with its name when given.
-        root: Option<Option<SmolStr>>,
-        elements: bool,
-        xsinil: bool,
-        binary_base64: bool,
-    },
-    Json {
-        /// PATH rather than AUTO.
-        path: bool,
-        root: Option<Option<SmolStr>>,
-        include_null_values: bool,
-        without_array_wrapper: bool,
-    },
+    Xml(ForXml),
+    Json(ForJson),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForXml {
+    pub mode: XmlMode,
+    /// Element name of RAW('…') and PATH('…').
+    pub element: Option<SmolStr>,
+    pub type_directive: bool,
+    /// `ROOT`, with its name when given.
+    pub root: Option<Option<SmolStr>>,
+    pub elements: bool,
+    pub xsinil: bool,
+    pub binary_base64: bool,
+    /// XMLSCHEMA or XMLDATA.
+    pub schema: Option<&'static str>,
+}
+
+impl ForXml {
+    /// A clause without options.
+    #[must_use]
+    pub fn new(mode: XmlMode) -> ForXml {
+        ForXml {
+            mode,
+            element: None,
+            type_directive: false,
+            root: None,
+            elements: false,
+            xsinil: false,
+            binary_base64: false,
+            schema: None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForJson {
+    /// PATH rather than AUTO.
+    pub path: bool,
+    pub root: Option<Option<SmolStr>>,
+    pub include_null_values: bool,
+    pub without_array_wrapper: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 
 use super::Parser;
 use crate::ast::{
-    AssignOp, BinaryOp, Cte, ForClause, GroupBy, GroupItem, GroupWith, Ident, NamedWindow, ObjectName,
-    Offset, Query, QueryBody, QueryHint, Select, SelectItem, SelectStatement, SetOp, Top, With, XmlMode,
+    AssignOp, BinaryOp, Cte, ForClause, ForJson, ForXml, GroupBy, GroupItem, GroupWith, Ident, NamedWindow,
+    Namespace, ObjectName, Offset, Query, QueryBody, QueryHint, Select, SelectItem, SelectStatement, SetOp,
+    Top, With, XmlMode,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -29,14 +30,24 @@ impl Parser<'_> {
     #[inline(never)]
     pub(super) fn with_clause(&mut self) -> Result<With> {
         self.expect_kw(Kw::WITH)?;
+        let mut namespaces = Vec::new();
         if self.at_word("XMLNAMESPACES") {
             self.bump();
-            self.skip_parentheses()?;
+            namespaces = self.parenthesized(|p| p.list(Self::namespace))?;
             if !self.eat(Tok::Comma) {
-                return Ok(With { ctes: Vec::new() });
+                return Ok(With { namespaces, ctes: Vec::new() });
             }
         }
-        Ok(With { ctes: self.list(Self::cte)? })
+        Ok(With { namespaces, ctes: self.list(Self::cte)? })
+    }
+
+    fn namespace(&mut self) -> Result<Namespace> {
+        if self.eat_kw(Kw::DEFAULT) {
+            return Ok(Namespace { prefix: None, uri: self.string()? });
+        }
+        let uri = self.string()?;
+        self.expect_kw(Kw::AS)?;
+        Ok(Namespace { prefix: Some(self.ident()?.text), uri })
     }
 
     fn cte(&mut self) -> Result<Cte> {
@@ -371,29 +382,28 @@ impl Parser<'_> {
             Some(_) => XmlMode::Path,
             None => return Err(self.unexpected()),
         };
-        let element = self.optional_name_in_parentheses()?;
-        let (mut type_directive, mut root, mut elements) = (false, None, false);
-        let (mut xsinil, mut binary_base64) = (false, false);
+        let mut clause = ForXml { element: self.optional_name_in_parentheses()?, ..ForXml::new(mode) };
         while self.eat(Tok::Comma) {
             match self.upper_word()?.as_str() {
-                "TYPE" => type_directive = true,
-                "ROOT" => root = Some(self.optional_name_in_parentheses()?),
+                "TYPE" => clause.type_directive = true,
+                "ROOT" => clause.root = Some(self.optional_name_in_parentheses()?),
                 "ELEMENTS" => {
-                    elements = true;
-                    xsinil = self.one_of(&["XSINIL", "ABSENT"]) == Some("XSINIL");
+                    clause.elements = true;
+                    clause.xsinil = self.one_of(&["XSINIL", "ABSENT"]) == Some("XSINIL");
                 }
                 "BINARY" => {
                     self.expect_word("BASE64")?;
-                    binary_base64 = true;
+                    clause.binary_base64 = true;
                 }
                 "XMLSCHEMA" => {
                     self.optional_name_in_parentheses()?;
+                    clause.schema = Some("XMLSCHEMA");
                 }
-                "XMLDATA" => {}
+                "XMLDATA" => clause.schema = Some("XMLDATA"),
                 _ => return Err(self.unexpected_at(self.at - 1)),
             }
         }
-        Ok(ForClause::Xml { mode, element, type_directive, root, elements, xsinil, binary_base64 })
+        Ok(ForClause::Xml(clause))
     }
 
     fn for_json(&mut self) -> Result<ForClause> {
@@ -410,7 +420,7 @@ impl Parser<'_> {
                 _ => return Err(self.unexpected_at(self.at - 1)),
             }
         }
-        Ok(ForClause::Json { path, root, include_null_values, without_array_wrapper })
+        Ok(ForClause::Json(ForJson { path, root, include_null_values, without_array_wrapper }))
     }
 
     fn optional_name_in_parentheses(&mut self) -> Result<Option<SmolStr>> {

@@ -618,7 +618,7 @@ impl Binder<'_> {
         let xml = self.value(target, cx)?;
         let text = crate::expr::builtin::own("value", SqlType::NVarChar(Length::Max), vec![xml], |v| {
             Ok(match &v[0] {
-                Value::Str(s) => Value::Str(super::for_clause::xml_text(s).into()),
+                Value::Str(s) => Value::Str(super::for_clause::xml::xml_text(s).into()),
                 _ => Value::Null,
             })
         });

@@ -2,17 +2,15 @@
 
 use super::Binder;
 use super::expr::ExprCx;
-use super::for_clause::{Column, json_string, json_value};
+use super::for_clause::Column;
+use super::for_clause::json::{json_string, json_value};
 use crate::errors::{self, Result};
+use crate::expr::Expr;
 use crate::expr::builtin::own;
-use crate::expr::{Expr, ExprKind};
 use keel_parser::ast;
 use keel_types::{Length, SqlType, Value, cast};
 
 const TEXT: SqlType = SqlType::NVarChar(Length::Max);
-
-/// Functions whose results are JSON already.
-const RAW: &[&str] = &["JSON_OBJECT", "JSON_ARRAY", "JSON_QUERY", "JSON_MODIFY"];
 
 impl Binder<'_> {
     /// `JSON_OBJECT('key': value, … [NULL|ABSENT ON NULL])`, `JSON_ARRAY(value, …)`. Without a clause an object keeps NULLs
@@ -29,17 +27,8 @@ impl Binder<'_> {
         }
         let nulls = call.null_on_null.unwrap_or(object);
         let args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>()?;
-        let columns: Vec<Column> = args
-            .iter()
-            .map(|e| {
-                let raw = match &e.kind {
-                    ExprKind::Builtin(b, _) => RAW.contains(&&*b.name),
-                    ExprKind::Subquery(s) => self.is_nested_text(s),
-                    _ => false,
-                };
-                Column { name: String::new(), ty: e.ty, raw }
-            })
-            .collect();
+        let columns: Vec<Column> =
+            args.iter().map(|e| Column { name: String::new(), ty: e.ty, raw: self.is_json(e) }).collect();
         let mut e = own(name, TEXT, args, move |v| {
             if object { object_text(&columns, v, nulls) } else { Ok(array_text(&columns, v, nulls)) }
         });

@@ -161,6 +161,8 @@ pub struct Binder<'a> {
     next_get: u32,
     next_recursion: u32,
     ctes: Vec<CteEntry>,
+    /// XMLNAMESPACES in force: prefix (none for the default) and URI.
+    namespaces: Vec<(Option<String>, String)>,
     recursive: Vec<RecursiveFrame>,
     /// Parameters of the inline functions being expanded, innermost last.
     parameters: Vec<HashMap<String, Expr>>,
@@ -183,6 +185,7 @@ impl<'a> Binder<'a> {
             next_get: 0,
             next_recursion: 0,
             ctes: Vec::new(),
+            namespaces: Vec::new(),
             recursive: Vec::new(),
             parameters: Vec::new(),
             depth: 0,
@@ -232,12 +235,17 @@ impl<'a> Binder<'a> {
         f: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
         let before = self.ctes.len();
+        let namespaces = self.namespaces.len();
+        for n in with.iter().flat_map(|w| &w.namespaces) {
+            self.namespaces.push((n.prefix.as_ref().map(ToString::to_string), n.uri.to_string()));
+        }
         for cte in with.iter().flat_map(|w| &w.ctes) {
             let visible = self.ctes.len();
             self.ctes.push(CteEntry { cte: Rc::new(cte.clone()), visible });
         }
         let result = f(self);
         self.ctes.truncate(before);
+        self.namespaces.truncate(namespaces);
         result
     }
 

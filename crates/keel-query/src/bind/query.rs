@@ -3,6 +3,7 @@
 use super::expr::{Clause, ExprCx};
 use super::merge_types::{cast_to, unify};
 use super::rel::{Rel, SetKind, SortKey};
+use super::select::Selected;
 use super::{Binder, BoundQuery, OutputColumn, Scope, same_name};
 use crate::errors::{self, Result};
 use crate::expr::{Expr, Slot};
@@ -68,16 +69,18 @@ impl Binder<'_> {
         if nested && !q.order_by.is_empty() && q.offset.is_none() && !has_top && q.for_clause.is_none() {
             return Err(errors::order_by_in_derived());
         }
-        let bound = match &q.body {
-            ast::QueryBody::Select(s) => self.select(s, q, parent)?,
+        let selected = match &q.body {
+            ast::QueryBody::Select(s) if q.for_clause.is_none() => return self.select(s, q, parent),
+            ast::QueryBody::Select(s) => self.selected(s, q, parent)?,
             ast::QueryBody::Set { op, all, terms } => {
                 let bound = self.set_operation(*op, *all, terms, parent)?;
-                self.order_set(bound, q, parent)?
+                let query = self.order_set(bound, q, parent)?;
+                Selected { query, sources: Vec::new(), names: Vec::new(), grouped: false }
             }
         };
         match &q.for_clause {
-            None => Ok(bound),
-            Some(clause) => self.for_clause(bound, clause),
+            None => Ok(selected.query),
+            Some(clause) => self.for_clause(selected, clause, nested),
         }
     }
 

@@ -16,8 +16,22 @@ struct Item {
     expr: Expr,
 }
 
+/// A bound SELECT block with what it was made of.
+pub struct Selected {
+    /// The query.
+    pub query: BoundQuery,
+    /// What its FROM clause exposes.
+    pub sources: Vec<Rc<Source>>,
+    /// The exposed names as written: with their schema when that is, and no alias.
+    pub names: Vec<String>,
+    /// GROUP BY or aggregates.
+    pub grouped: bool,
+}
+
 /// Everything of a SELECT block before its operators are stacked.
 struct Block {
+    sources: Vec<Rc<Source>>,
+    grouped: bool,
     rel: Rel,
     items: Vec<Item>,
     /// Sort keys; `Err(i)` refers to item i.
@@ -69,7 +83,7 @@ impl Binder<'_> {
         }
         let scope = Scope::default();
         let block = self.block(&plain, q, None)?;
-        let Block { rel, items, order } = block;
+        let Block { rel, items, order, .. } = block;
         let keys = self.sort_keys(order, &items, &[]);
         let mut rel = rel;
         let exprs: Vec<Expr> = items.into_iter().map(|i| i.expr).collect();
@@ -102,7 +116,17 @@ impl Binder<'_> {
         q: &ast::Query,
         parent: Option<&Scope<'_>>,
     ) -> Result<BoundQuery> {
-        let Block { mut rel, items, order } = self.block(s, q, parent)?;
+        Ok(self.selected(s, q, parent)?.query)
+    }
+
+    /// Binds a SELECT block, and tells what it reads.
+    pub fn selected(
+        &mut self,
+        s: &ast::Select,
+        q: &ast::Query,
+        parent: Option<&Scope<'_>>,
+    ) -> Result<Selected> {
+        let Block { mut rel, items, order, sources, grouped } = self.block(s, q, parent)?;
         let mut computed = Vec::new();
         let mut columns = Vec::with_capacity(items.len());
         for item in &items {
@@ -121,7 +145,9 @@ impl Binder<'_> {
         let scope = Scope::new(Vec::new(), parent);
         rel = self.top(rel, s, &keys, &scope)?;
         rel = self.offset(rel, q, parent)?;
-        Ok(BoundQuery { rel, columns })
+        let mut names: Vec<String> = sources.iter().map(|s| s.alias.clone()).collect();
+        super::for_clause::auto::written_names(&s.from, &mut names);
+        Ok(Selected { query: BoundQuery { rel, columns }, sources, names, grouped })
     }
 
     fn distinct(
@@ -163,8 +189,8 @@ impl Binder<'_> {
             Some(h) => self.conjuncts(h, &mut ExprCx::collecting(&scope, Clause::Having, &mut collect))?,
             None => Vec::new(),
         };
-        let mut block = Block { rel, items, order };
         let grouped = s.group_by.is_some() || !collect.aggs.is_empty() || s.having.is_some();
+        let mut block = Block { sources: scope.sources.clone(), grouped, rel, items, order };
         if grouped {
             let groups = self.group_by(s.group_by.as_ref(), &scope)?;
             self.apply_groups(&mut block, &mut collect, groups, having)?;
