@@ -1,6 +1,7 @@
 //! An immutable picture of one database's objects, with the lookups that binders and system views need.
 
 use super::object::{CatalogKey, CatalogObject, DatabaseSettings, PropertyDef, SchemaDef};
+use super::overlay::CatalogOp;
 use super::principal::PrincipalDef;
 use super::{DBO, GUEST, INFORMATION_SCHEMA, SYS};
 use hashbrown::HashMap;
@@ -69,6 +70,8 @@ pub struct Picture {
     types: BTreeMap<i32, Arc<TypeDef>>,
     principals: BTreeMap<i32, Arc<PrincipalDef>>,
     properties: BTreeMap<i32, Arc<PropertyDef>>,
+    /// Version that brought a table or module as it is, of those changed since the catalog was read.
+    changed: HashMap<ObjectId, u64, foldhash::fast::RandomState>,
     names: HashMap<NameKey, (CatalogKey, ObjectId), foldhash::fast::RandomState>,
     type_names: HashMap<NameKey, i32, foldhash::fast::RandomState>,
     schema_names: HashMap<SmolStr, i32, foldhash::fast::RandomState>,
@@ -90,6 +93,7 @@ impl Picture {
             types: BTreeMap::new(),
             principals: BTreeMap::new(),
             properties: BTreeMap::new(),
+            changed: HashMap::default(),
             names: HashMap::default(),
             type_names: HashMap::default(),
             schema_names: HashMap::default(),
@@ -111,6 +115,31 @@ impl Picture {
     pub fn at_version(mut self, version: u64) -> Picture {
         self.version = version;
         self
+    }
+
+    /// The version in which a table or module was last created or altered; `None` when not since the catalog was read.
+    #[must_use]
+    pub fn changed_at(&self, id: ObjectId) -> Option<u64> {
+        self.changed.get(&id).copied()
+    }
+
+    /// Remembers which tables and modules came or changed with this version.
+    pub fn note_changes(&mut self, ops: &[CatalogOp], version: u64) {
+        use super::object_class as class;
+        for op in ops {
+            let (key, kept) = match op {
+                CatalogOp::Put(object) => (object.key(), true),
+                CatalogOp::Remove(key) => (*key, false),
+            };
+            if !matches!(key.class, class::TABLE | class::MODULE) {
+                continue;
+            }
+            if kept {
+                self.changed.insert(key.id, version);
+            } else {
+                self.changed.remove(&key.id);
+            }
+        }
     }
 
     /// Adds or replaces an object.

@@ -464,6 +464,7 @@ impl DatabaseEntry {
             crate::catalog::apply_op(&mut next, op);
         }
         let version = old.version() + 1;
+        next.note_changes(ops, version);
         self.picture.store(Arc::new(next.at_version(version)));
         self.version.store(version, Ordering::Release);
     }

@@ -24,6 +24,8 @@ pub struct Dependencies {
     pub current: Option<DatabaseId>,
     /// Catalog versions.
     pub catalogs: Vec<(DatabaseId, u64)>,
+    /// Tables and modules it names, through views too.
+    pub objects: Vec<(DatabaseId, ObjectId)>,
     /// Temporary tables and table variables by name, with the id of what the name stood for.
     pub temporary: Vec<(smol_str::SmolStr, ObjectId)>,
 }

@@ -30,6 +30,9 @@ impl Runner<'_> {
         if !self.info.unrestricted.get() {
             self.info.authorize(&program.identity, &compiled.needs)?;
         }
+        if let super::Txns::Own(set) = &self.txns {
+            set.check_unchanged(&compiled.dependencies.objects)?;
+        }
         Ok(compiled)
     }
 

@@ -98,6 +98,15 @@ impl<'a> Scope<'a> {
         }
     }
 
+    fn note_object(&self, database: DatabaseId, named: &Named) {
+        let id = match named {
+            Named::Table(t) => t.object_id,
+            Named::Module(m) => m.object_id,
+            _ => return,
+        };
+        self.found.borrow_mut().objects.push((database, id));
+    }
+
     fn note_temporary(&self, name: &str, table: &TableDef) {
         self.found.borrow_mut().temporary.push((fold(name), table.object_id));
     }
@@ -127,9 +136,13 @@ impl<'a> Scope<'a> {
             Named::Synonym(synonym) => {
                 let found = self.follow(&entry, &picture, &synonym.target)?;
                 self.last.set(Some(found.0.id));
+                self.note_object(found.0.id, &found.1);
                 Some(found)
             }
-            other => Some((entry, other)),
+            other => {
+                self.note_object(entry.id, &other);
+                Some((entry, other))
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use crate::errors;
 use crate::map::txn_error;
 use keel_base::DatabaseId;
 use keel_node::{Agent, Isolation, Mark, Role, Transaction};
+use keel_query::catalog::ObjectId;
 use keel_query::{IsolationLevel, Transactions};
 use keel_types::error::Result;
 use std::sync::Arc;
@@ -71,10 +72,20 @@ impl TxnSet {
         self.open.iter().any(|o| o.database != TABLE_VARIABLES && o.txn.has_writes())
     }
 
-    /// The open transaction's catalog version of a database, if it has touched it.
-    #[must_use]
-    pub fn version_at_begin(&self, database: DatabaseId) -> Option<u64> {
-        self.open.iter().find(|o| o.database == database).map(|o| o.version)
+    /// Error 3961 when a SNAPSHOT transaction names an object that others' DDL has changed since it began: what is known
+    /// of objects has no versions.
+    pub fn check_unchanged(&self, objects: &[(DatabaseId, ObjectId)]) -> Result<()> {
+        if self.isolation != IsolationLevel::Snapshot {
+            return Ok(());
+        }
+        for open in self.open.iter().filter(|o| o.entry.version() != o.version) {
+            let picture = open.entry.picture();
+            let changed = |id| picture.changed_at(id).is_some_and(|version| version > open.version);
+            if objects.iter().any(|(database, id)| *database == open.database && changed(*id)) {
+                return Err(errors::snapshot_metadata(open.entry.name()));
+            }
+        }
+        Ok(())
     }
 
     fn begin(&mut self, database: DatabaseId) -> Result<usize> {
