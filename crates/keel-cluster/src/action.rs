@@ -266,6 +266,14 @@ pub enum LogEvent {
         /// End before.
         from: Lsn,
     },
+    /// A log that was just opened ends before what its copy once held: its disk has lost the rest. The replica does not lead
+    /// before it has followed a primary.
+    LogShort {
+        /// Where it ends.
+        end: Lsn,
+        /// What it held, at least.
+        reached: Lsn,
+    },
     /// A forced failover was carried out here.
     Forced {
         /// Epoch it began.

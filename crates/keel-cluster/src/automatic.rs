@@ -136,6 +136,9 @@ impl Group {
     /// has followed or led with since it opened them do; the others are compared with the other members', because a disk may
     /// have lost the end of a log without a trace. The longest wins.
     fn logs_allow(&self, cx: &Cx<'_>) -> bool {
+        if self.has_short_log() {
+            return false;
+        }
         let waited = cx.now.saturating_sub(self.role_since);
         let mut pairs = self.unproven_pairs();
         pairs.all(|(id, replica)| {
@@ -152,6 +155,12 @@ impl Group {
                 }
             }
         })
+    }
+
+    /// A log here lacks what it once held: nobody but an operator by force makes this replica lead with it, however long the
+    /// members that have the rest stay away.
+    pub(crate) fn has_short_log(&self) -> bool {
+        self.config.databases.iter().any(|d| self.databases.get(&d.id).is_some_and(|db| db.is_short()))
     }
 
     /// Another candidate that is heard has a longer log.

@@ -20,6 +20,9 @@ pub struct LogFacts {
     pub agreed: Lsn,
     /// The lowest position the log can be cut at: nothing before it may be taken back (it is in the base tree).
     pub floor: Lsn,
+    /// What this copy had hardened and knew to be agreed at some time before, as far as that was noted outside the log; zero
+    /// when nothing was. A log that ends before it has lost something.
+    pub reached: Lsn,
 }
 
 /// Where a secondary's copy stands. `applied ≤ hardened ≤ received`.

@@ -67,6 +67,9 @@ impl Group {
         if !self.is_durable() || self.store.retry_at.is_some() || !self.databases_ready(cx) {
             return false;
         }
+        if self.has_short_log() {
+            return false;
+        }
         if self.shown.values().any(|s| s.epoch > self.config.stamp.epoch) {
             return false;
         }
@@ -86,6 +89,9 @@ impl Group {
 
     /// Nobody has the role, this copy is whole, and every other candidate is connected and knows of nothing newer.
     fn may_take_vacant_role(&self, cx: &Cx<'_>) -> bool {
+        if self.has_short_log() {
+            return false;
+        }
         if self.clustered() {
             // The store refuses all but one who try.
             return self.config.primary.is_none()
@@ -291,6 +297,10 @@ impl Group {
         }
         if self.clustered() && !self.is_trusted(cx) {
             cx.reply(command, Err(CommandError::ForcedQuorum));
+            return;
+        }
+        if self.has_short_log() {
+            cx.reply(command, Err(CommandError::NotSynchronized));
             return;
         }
         if self.config.primary == Some(self.me) {

@@ -84,6 +84,8 @@ pub(crate) struct Database {
     pub(crate) applied: Lsn,
     /// The commit point known here.
     pub(crate) agreed: Lsn,
+    /// What was agreed and hardened here before this instance opened it.
+    pub(crate) reached: Lsn,
     /// How far redo was allowed to go (secondaries).
     pub(crate) apply_to: Lsn,
     /// Where this primary's epoch begins.
@@ -103,7 +105,13 @@ impl Database {
         self.history = facts.history;
         self.hardened = facts.end;
         self.agreed = facts.agreed.min(facts.end);
+        self.reached = self.reached.max(facts.reached);
         self.apply_to = self.agreed;
+    }
+
+    /// The log lacks what it once held, and no primary has accepted it since.
+    pub(crate) fn is_short(&self) -> bool {
+        self.open && !self.proven && self.hardened < self.reached
     }
 }
 
@@ -540,7 +548,8 @@ impl Group {
         };
         for (&database, db) in &self.databases {
             if db.open && self.clustered() && !self.role.leads() {
-                let (epoch, end, agreed) = (db.tail, db.hardened, db.agreed);
+                let (epoch, end) = (db.tail, db.hardened);
+                let agreed = if db.is_short() { db.reached } else { db.agreed };
                 beat.logs.push(LogBeat { database, epoch, end, agreed });
             }
             if beat.primary
@@ -567,6 +576,7 @@ impl Group {
                 self.config.primary == Some(self.me)
                     && self.unfit.is_none()
                     && !self.yielding
+                    && !self.has_short_log()
                     && now.saturating_sub(self.role_since) < RESUME_WITHIN
             }
             Role::Primary { .. } => !self.promise_is_durable(),
@@ -848,12 +858,17 @@ impl Group {
         // A copy that was still being taken must not replace this one later.
         self.stop_feed(cx, database);
         let Some(db) = self.databases.get_mut(&database) else { return };
+        db.reached = facts.reached;
         db.set_facts(facts);
         db.awaited = false;
         db.proven = false;
         db.feed = Feed { seeding: db.feed.seeding, ..Feed::default() };
         if let Some(seeding) = db.feed.seeding.as_mut() {
             seeding.state = SeedState::Completed;
+        }
+        if db.is_short() {
+            let what = LogEvent::LogShort { end: db.hardened, reached: db.reached };
+            cx.log(self.config.id, Some(database), what);
         }
         match self.role {
             Role::Primary { .. } => self.open_late_database(cx, database),

@@ -119,7 +119,8 @@
 //!   claims one wins. Nothing of that rests on a clock.
 //! * A restarted primary claims its role at once: if somebody else has it, it is told.
 //! * A log that was opened since the last start is in question until a primary has accepted it: its disk may have lost the
-//!   end without a trace. With such a log a replica leads only when no other member of the set has a longer one.
+//!   end without a trace. With such a log a replica leads only when no other member of the set has a longer one; and never
+//!   when it ends before what was noted outside the log ([`LogFacts::reached`]), whoever else is there.
 //! * **Who is lost** is found out by all members together, and **votes** follow those that are there (module `cluster`).
 //! * **Automatic failover**: suspected, polled, claimed, decided (module `automatic`). The survivors stay in the set. Each
 //!   leaves a [`FailoverRecord`].
@@ -133,6 +134,7 @@
 //! | a change | a majority of the votes | it takes effect nowhere before | agreement; being overruled; three seconds for a claim, the lease for a primary |
 //! | a candidate | a majority to which the primary is lost, its turn, a pause after many failovers | nobody leads meanwhile, or the primary does | the others' pulses; the pause ends |
 //! | a restarted member | the other members' logs | it does not lead before | they show them, or ten seconds; also for one with a longer log that does not lead |
+//! | a member whose log lacks what it once held | who has the rest | it does not lead before | a primary to follow, or an operator's force |
 //!
 //! ## Deliberately absent
 //! Threads, clocks, sockets, disks, log files, SQL, and any decision by the shell: it reports and obeys. CLUSTER_TYPE

@@ -65,7 +65,7 @@ impl Pair {
 
     fn facts(&self, i: usize) -> LogFacts {
         let history = vec![(Epoch(1), Lsn::ZERO)];
-        LogFacts { history, end: self.ends[i], agreed: Lsn::ZERO, floor: Lsn::ZERO }
+        LogFacts { history, end: self.ends[i], agreed: Lsn::ZERO, floor: Lsn::ZERO, reached: Lsn::ZERO }
     }
 
     fn connect(&mut self) {

@@ -175,6 +175,7 @@ impl Copy {
             end: self.log.hardened(),
             agreed: self.db.agreed(),
             floor: self.db.floor().min(self.log.hardened()),
+            reached: Lsn::ZERO,
         }
     }
 

@@ -6,6 +6,7 @@ use crate::error::{ConnectError, GroupError};
 use crate::handshake::{self, bye};
 use crate::host::Host;
 use crate::identity::{Certificate, Fingerprint, Identity};
+use crate::marks::Marks;
 use crate::records::Records;
 use crate::shell::{Compression, Parts, Shared, members_of};
 use crate::stored::Stored;
@@ -92,6 +93,7 @@ impl Groups {
         let records = Records::new(env, dir);
         let kept = records.read_all()?;
         let (stored, store) = Stored::open(env, dir)?;
+        let marks = Marks::open(env, dir)?;
         let me = keel_cluster::Identity {
             instance: InstanceId(identity.instance),
             server_name: options.server_name.clone(),
@@ -109,6 +111,7 @@ impl Groups {
             machine,
             records,
             stored,
+            marks,
             witness: options.witness,
             pool_bytes: options.pool_bytes,
             boot: random(env),
@@ -128,6 +131,9 @@ impl Groups {
                 shared.work.run(|| shared.nanos(), &shared.waits.work_queue)
             })?);
         }
+        if !shared.witness {
+            threads.push(shared.spawn("group marks", |shared| shared.run_marks())?);
+        }
         threads.push(shared.spawn("group pulse", |shared| shared.run_pulse())?);
         threads.push(shared.spawn("group clock", |shared| shared.run_clock())?);
         threads.push(shared.spawn("group keeper", |shared| shared.run_keeper())?);
@@ -143,6 +149,7 @@ impl Groups {
         self.stop_listening();
         self.end_connections("the instance stops");
         shared.bells.ring();
+        shared.marks.bell.ring();
         shared.work.stop();
         shared.records.stop();
         shared.stored.stop();

@@ -14,7 +14,7 @@ use crate::peer::Peer;
 use crate::shell::Shared;
 use keel_base::Lsn;
 use keel_base::env::real::run_urgently;
-use keel_cluster::{Event, GroupDatabaseId, GroupId, ReceiveFailure, RoleStatus, TICK_EVERY};
+use keel_cluster::{Event, GroupDatabaseId, GroupId, LogFacts, ReceiveFailure, RoleStatus, TICK_EVERY};
 use keel_node::Role;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -136,7 +136,7 @@ impl Shared {
             if self.copies.write().insert(id, Arc::clone(&copy)).is_some() {
                 continue;
             }
-            let facts = copy.facts_quietly();
+            let facts = LogFacts { reached: self.marks.of(id), ..copy.facts_quietly() };
             self.step(Event::DatabaseOpened { database: id, facts });
         }
     }

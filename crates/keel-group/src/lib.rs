@@ -49,6 +49,8 @@ mod keeper;
 mod kept;
 mod lanes;
 pub mod link;
+
+mod marks;
 mod measure;
 pub mod networks;
 mod peer;

@@ -18,6 +18,7 @@ use crate::handshake::{Met, Own, bye, host_and_port};
 use crate::host::Host;
 use crate::identity::Identity;
 use crate::lanes::LaneFailure;
+use crate::marks::Marks;
 use crate::peer::{NewPeer, Peer};
 use crate::records::Records;
 use crate::seeding::Seedings;
@@ -72,7 +73,7 @@ pub(crate) struct Shared {
     pub(crate) identity: Identity,
     pub(crate) name: String,
     /// It votes and nothing else.
-    witness: bool,
+    pub(crate) witness: bool,
     /// Instances that came with a token, until they are members of the cluster.
     pub(crate) adoptions: Mutex<BTreeMap<InstanceId, Adoption>>,
     boot: u64,
@@ -85,6 +86,7 @@ pub(crate) struct Shared {
     pub(crate) machine: Mutex<Node>,
     pub(crate) records: Records,
     pub(crate) stored: Stored,
+    pub(crate) marks: Marks,
     pub(crate) work: Arc<Work<GroupId>>,
     pub(crate) budget: Arc<PoolBudget>,
     /// Local databases by name in upper case: candidates for groups.
@@ -151,6 +153,7 @@ pub(crate) struct Parts {
     pub(crate) machine: Node,
     pub(crate) records: Records,
     pub(crate) stored: Stored,
+    pub(crate) marks: Marks,
     pub(crate) witness: bool,
     pub(crate) pool_bytes: usize,
     pub(crate) boot: u64,
@@ -182,6 +185,7 @@ impl Shared {
             machine: Mutex::new(parts.machine),
             records: parts.records,
             stored: parts.stored,
+            marks: parts.marks,
             witness: parts.witness,
             adoptions,
             work: Work::new(),

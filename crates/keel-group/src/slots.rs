@@ -1,7 +1,8 @@
-//! [`Slots`]: the cluster store's durable state, in two files written in turns.
+//! [`Slots`]: a small state that changes often, durable in two files written in turns: the cluster store's, and how far the
+//! copies of databases reach ([`crate::marks`]).
 //!
 //! ```text
-//! <dir>/store/state.0, state.1
+//! <dir>/state.0, state.1
 //!   0   8  "KEELCST1"
 //!   8   8  number of this state, grows by one with each write       little endian, as everything
 //!  16   4  length of the state
@@ -51,7 +52,7 @@ enum Slot {
 impl Slots {
     /// Reads what is in `dir`.
     pub(crate) fn open(env: &Env, dir: &Path) -> Result<(Slots, Found), GroupError> {
-        let mut slots = Slots { env: env.clone(), dir: dir.join("store"), newest: 0 };
+        let mut slots = Slots { env: env.clone(), dir: dir.to_path_buf(), newest: 0 };
         let mut found = Found::default();
         let mut torn = Vec::new();
         for n in 0..2 {
@@ -168,7 +169,7 @@ mod tests {
     use keel_base::env::sim::{SimDisk, SplitMix, Tear, env};
     use std::sync::Arc;
 
-    const DIR: &str = "groups";
+    const DIR: &str = "groups/store";
 
     fn open(disk: &Arc<SimDisk>) -> Result<(Slots, Found), GroupError> {
         Slots::open(&env(disk, 1), Path::new(DIR))
@@ -236,7 +237,7 @@ mod tests {
         let disk = SimDisk::new();
         let (mut slots, _) = open(&disk).unwrap();
         (1..4).for_each(|n| slots.write(&state(n)).unwrap());
-        let newest = Path::new(DIR).join("store/state.1");
+        let newest = Path::new(DIR).join("state.1");
         let length = HEADER_BYTES + state(3).len();
         for at in 0..length as u64 {
             disk.flip(&newest, at, 4);
@@ -246,7 +247,7 @@ mod tests {
             disk.flip(&newest, at, 4);
         }
         disk.flip(&newest, 30, 1);
-        disk.flip(&Path::new(DIR).join("store/state.0"), 30, 1);
+        disk.flip(&Path::new(DIR).join("state.0"), 30, 1);
         let (mut slots, found) = open(&disk).unwrap();
         assert_eq!(found.state, None);
         assert!(found.damage.is_some_and(|d| d.contains("is lost")));

@@ -35,7 +35,7 @@ pub(crate) struct Kept {
 impl Stored {
     /// Reads what is in `dir`.
     pub(crate) fn open(env: &Env, dir: &Path) -> Result<(Stored, Kept), GroupError> {
-        let (slots, found) = Slots::open(env, dir)?;
+        let (slots, found) = Slots::open(env, &dir.join("store"))?;
         let record = found.state.map(|bytes| StoreRecord::decode(&bytes)).transpose();
         let record = record.map_err(|e| GroupError::damaged(&dir.join("store"), e.to_string()))?;
         let stored = Stored {

@@ -177,7 +177,7 @@ impl World {
                 }
             }
             Op::Damage(i, n) => {
-                if !self.instances[i].up && self.may_lose(i) {
+                if !self.instances[i].up {
                     self.damage(i, n);
                 }
             }

@@ -205,7 +205,13 @@ impl Engine {
                 history.push((epoch, first));
             }
         }
-        LogFacts { history, end: self.log.hardened(), agreed: self.agreed, floor: self.floor }
+        LogFacts {
+            history,
+            end: self.log.hardened(),
+            agreed: self.agreed,
+            floor: self.floor,
+            reached: Lsn::ZERO,
+        }
     }
 
     /// Every commit whose record is hardened, in log order.

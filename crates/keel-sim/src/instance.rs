@@ -8,8 +8,9 @@ use keel_base::env::sim::{SimClock, SimDisk, SimRandom, Tear};
 use keel_base::{Epoch, Lsn};
 use keel_cluster::{
     Action, CommandError, CommandId, CopyPositions, Event, FailoverCause, FailoverKind, FailoverRecord,
-    FenceReason, GroupDatabaseId, GroupRecord, Identity, InstanceId, LeaveReason, LogEntry, LogEvent, Msg,
-    Node, ReceiveFailure, RefuseReason, ReplicaId, SendFailure, SessionId, StoreRecord, SuspendReason,
+    FenceReason, GroupDatabaseId, GroupRecord, Identity, InstanceId, LeaveReason, LogEntry, LogEvent,
+    LogFacts, Msg, Node, ReceiveFailure, RefuseReason, ReplicaId, SendFailure, SessionId, StoreRecord,
+    SuspendReason,
 };
 use keel_log::LogError;
 use std::collections::BTreeMap;
@@ -49,6 +50,9 @@ pub(crate) struct Instance {
     pub(crate) allowed: bool,
     /// Its disk was lost: what the record says it has it need not have.
     pub(crate) wiped: bool,
+    /// What each copy certainly held, as noted beside the logs; on disk.
+    marks: BTreeMap<GroupDatabaseId, Lsn>,
+    marked: Micros,
     pub(crate) answers: BTreeMap<CommandId, Result<(), CommandError>>,
     /// When the last record handed out is written.
     persisting_until: Micros,
@@ -85,6 +89,8 @@ pub(crate) fn log_id(database: usize) -> u32 {
 }
 
 const RECORD: &str = "/data/group/record";
+/// What copies hold is noted so often.
+const MARK_EVERY: Micros = 200 * MS;
 /// Room for the header at the front of a log's file.
 const HEADER: u64 = 4096;
 const STORE: &str = "/data/group/store";
@@ -121,6 +127,8 @@ impl Instance {
             recorded: BTreeMap::new(),
             allowed: false,
             wiped: false,
+            marks: BTreeMap::new(),
+            marked: 0,
             answers: BTreeMap::new(),
             persisting_until: 0,
             expecting: BTreeMap::new(),
@@ -129,6 +137,16 @@ impl Instance {
 
     fn time(&self, now: Micros) -> Duration {
         Duration::from_micros(now + self.clock_ahead)
+    }
+
+    /// Notes what the copies that lead or follow hold.
+    fn mark(&mut self, ids: &[GroupDatabaseId]) {
+        for (index, engine) in &self.engines {
+            let follows = engine.mode == Mode::Secondary && engine.receiving.is_some();
+            if let Some(id) = ids.get(*index).filter(|_| follows || engine.mode == Mode::Primary) {
+                self.marks.insert(*id, engine.agreed.min(engine.log.hardened()));
+            }
+        }
     }
 
     fn remember(&mut self, record: &GroupRecord) {
@@ -195,7 +213,9 @@ impl World {
                 let index = index_of(database.id);
                 match Engine::open(&env, &database_dir(index), log_id(index)) {
                     Ok(Some(engine)) => {
-                        told.push(Event::DatabaseOpened { database: database.id, facts: engine.facts() });
+                        let reached = instance.marks.get(&database.id).copied().unwrap_or_default();
+                        let facts = LogFacts { reached, ..engine.facts() };
+                        told.push(Event::DatabaseOpened { database: database.id, facts });
                         instance.engines.insert(index, engine);
                     }
                     Ok(None) => {}
@@ -257,6 +277,7 @@ impl World {
         let instance = &mut self.instances[i];
         instance.disk = SimDisk::new();
         instance.recorded.clear();
+        instance.marks.clear();
         instance.wiped = true;
     }
 
@@ -298,6 +319,10 @@ impl World {
     pub(crate) fn tick(&mut self, i: usize) {
         let now = self.now;
         let instance = &mut self.instances[i];
+        if now >= instance.marked + MARK_EVERY {
+            instance.marked = now;
+            instance.mark(&self.database_ids);
+        }
         let time = instance.time(now);
         let Some(node) = instance.node.as_mut() else { return };
         let actions = node.tick(time);
@@ -452,6 +477,9 @@ impl World {
                 }
                 LogEvent::Suspended(reason) => format!("{i} suspends its copy: {reason:?}"),
                 LogEvent::LogCut { at, from } => format!("{i} cuts its log from {from} to {at}"),
+                LogEvent::LogShort { end, reached } => {
+                    format!("{i} misses the end of its log: {end}, it held {reached}")
+                }
                 LogEvent::Unhealthy(_) => format!("{i} is unfit"),
                 _ => return,
             },

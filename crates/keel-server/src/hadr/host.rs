@@ -233,6 +233,16 @@ fn words(event: &LogEvent, names: &Names) -> (&'static str, i32, String) {
                 from.0.saturating_sub(at.0)
             ),
         ),
+        LogEvent::LogShort { end, reached } => (
+            "hadr_db_log_short",
+            0,
+            format!(
+                "The log of database '{database}' ends {} bytes before what this copy is known to have held: its disk has \
+                 lost the end. This replica of availability group '{group}' does not take the primary role before it has \
+                 followed a primary; only FORCE_FAILOVER_ALLOW_DATA_LOSS makes it.",
+                reached.0.saturating_sub(end.0)
+            ),
+        ),
         LogEvent::Forced { epoch, synchronized } => (
             "availability_replica_state_change",
             0,
