@@ -91,6 +91,10 @@ pub trait VirtualTable: Send + Sync {
     fn columns(&self) -> &[VirtualColumn];
     /// Starts a read. `args` are the function's arguments (empty for a view).
     fn open(&self, ctx: &mut ExecCtx<'_>, args: &[Value]) -> Result<RowSource>;
+    /// What DEFAULT stands for as the argument at a position, counted from 0.
+    fn default_argument(&self, _position: usize) -> Value {
+        Value::Null
+    }
     /// A guess of the number of rows, for the planner.
     fn row_count_estimate(&self) -> u64 {
         100

@@ -201,6 +201,10 @@ impl VirtualTable for TableFunction {
         &self.columns
     }
 
+    fn default_argument(&self, position: usize) -> Value {
+        self.program.parameters.get(position).and_then(|p| p.default.clone()).unwrap_or(Value::Null)
+    }
+
     fn open(&self, ctx: &mut ExecCtx<'_>, args: &[Value]) -> Result<RowSource> {
         let info = info_of(ctx);
         let mut args = args.to_vec();

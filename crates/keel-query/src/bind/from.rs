@@ -280,7 +280,14 @@ impl Binder<'_> {
         };
         match object {
             ObjectRef::Virtual(table) => {
-                let args = args.iter().map(|a| self.value(a, &mut cx)).collect::<Result<Vec<_>>>()?;
+                let mut bound = Vec::with_capacity(args.len());
+                for (i, arg) in args.iter().enumerate() {
+                    bound.push(match arg.kind {
+                        ast::ExprKind::Default => Expr::constant(table.default_argument(i), SqlType::Null),
+                        _ => self.value(arg, &mut cx)?,
+                    });
+                }
+                let args = bound;
                 let (rel, mut sources) = self.virtual_table(table, &exposed, args, false, name);
                 rename(&mut sources, columns, &exposed)?;
                 Ok((rel, sources))

@@ -394,7 +394,9 @@ fn table_names(table: &TableDef) -> Vec<(&str, ObjectId)> {
     names
 }
 
-fn table_objects(table: &TableDef) -> Vec<ObjectRef<'_>> {
+/// A table and its constraints, as `sys.objects` lists them.
+#[must_use]
+pub fn table_objects(table: &TableDef) -> Vec<ObjectRef<'_>> {
     let entry = |object_id, name, kind, parent| ObjectRef {
         object_id,
         schema_id: table.schema_id,

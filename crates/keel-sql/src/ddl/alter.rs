@@ -65,7 +65,7 @@ impl Runner<'_> {
         let old_indexes: Vec<i32> = table.indexes.iter().map(|i| i.index_id).collect();
         let mut fresh = {
             let scope = self.ddl_scope(program);
-            let mut builder = TableBuilder::new(&scope, &entry, &program.text, table.schema_id, &table.name);
+            let mut builder = TableBuilder::new(&scope, &entry, table.schema_id, &table.name);
             builder.table = (**table).clone();
             builder.private = table.object_id < 0;
             for element in elements {
@@ -547,11 +547,9 @@ fn uses(index: &keel_query::catalog::IndexDef, column: i32) -> bool {
     index.key.iter().any(|k| k.column_id == column) || index.included.contains(&column)
 }
 
+/// Whether the stored text of an expression names a column.
 fn mentions_column(text: &str, name: &str) -> bool {
-    let word = fold(name);
-    fold(text)
-        .split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '#' || c == '@' || c == '$'))
-        .any(|w| w == word)
+    fold(text).contains(fold(&keel_parser::to_text::quote_name(name)).as_str())
 }
 
 fn set_default(table: &mut TableDef, column: &ast::Ident, def: DefaultDef) -> Result<()> {

@@ -51,7 +51,7 @@ impl Runner<'_> {
         let entry = self.entry_of(table.database)?;
         let index = {
             let scope = self.ddl_scope(program);
-            let mut builder = TableBuilder::new(&scope, &entry, &program.text, table.schema_id, &table.name);
+            let mut builder = TableBuilder::new(&scope, &entry, table.schema_id, &table.name);
             builder.table = base.clone();
             let key = if c.columnstore && c.columns.is_empty() {
                 Vec::new()

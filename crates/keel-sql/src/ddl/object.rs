@@ -108,8 +108,7 @@ impl Runner<'_> {
             ast::CreateTypeKind::Table { elements, .. } => {
                 let tempdb = self.entry_of(TEMPDB)?;
                 let scope = self.ddl_scope(program);
-                let mut builder =
-                    TableBuilder::new(&scope, &tempdb, &program.text, place.schema_id, &place.name);
+                let mut builder = TableBuilder::new(&scope, &tempdb, place.schema_id, &place.name);
                 builder.private = true;
                 def.table = Some(Box::new(builder.all(elements)?));
             }

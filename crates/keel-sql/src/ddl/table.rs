@@ -25,8 +25,6 @@ use std::sync::Arc;
 pub(super) struct TableBuilder<'a> {
     pub(super) scope: &'a Scope<'a>,
     pub(super) entry: &'a DatabaseEntry,
-    /// Text the elements' spans point into.
-    pub(super) text: &'a str,
     pub(super) table: TableDef,
     /// Columns with neither NULL nor NOT NULL are nullable.
     pub(super) null_default: bool,
@@ -38,7 +36,6 @@ impl<'a> TableBuilder<'a> {
     pub(super) fn new(
         scope: &'a Scope<'a>,
         entry: &'a DatabaseEntry,
-        text: &'a str,
         schema_id: i32,
         name: &str,
     ) -> TableBuilder<'a> {
@@ -47,7 +44,6 @@ impl<'a> TableBuilder<'a> {
         TableBuilder {
             scope,
             entry,
-            text,
             table: TableDef {
                 database: entry.id,
                 object_id: entry.allocate_object(),
@@ -208,17 +204,9 @@ impl<'a> TableBuilder<'a> {
         DefaultDef { object_id, name, text: self.expression_text(value) }
     }
 
+    /// An expression as the catalog keeps it.
     pub(super) fn expression_text(&self, e: &ast::Expr) -> String {
-        let text = e.span.text(self.text).trim();
-        match &e.kind {
-            ast::ExprKind::Literal(
-                ast::Literal::Int(_) | ast::Literal::Numeric { .. } | ast::Literal::Float(_),
-            ) => {
-                format!("(({text}))")
-            }
-            _ if text.starts_with('(') && encloses(text) => text.to_owned(),
-            _ => format!("({text})"),
-        }
+        keel_parser::to_text::stored_text(e)
     }
 
     /// Type of an expression over the columns so far.
@@ -530,26 +518,6 @@ fn identity_type(ty: SqlType) -> bool {
     )
 }
 
-/// Whether the first parenthesis closes at the end.
-fn encloses(text: &str) -> bool {
-    let mut depth = 0;
-    let mut quoted = false;
-    for (i, b) in text.bytes().enumerate() {
-        match b {
-            b'\'' => quoted = !quoted,
-            b'(' if !quoted => depth += 1,
-            b')' if !quoted => {
-                depth -= 1;
-                if depth == 0 {
-                    return i + 1 == text.len();
-                }
-            }
-            _ => {}
-        }
-    }
-    false
-}
-
 /// A heap.
 pub(super) fn heap(tree: TreeId) -> IndexDef {
     IndexDef {
@@ -594,8 +562,7 @@ impl Runner<'_> {
         self.check_free(&place)?;
         let table = {
             let scope = self.ddl_scope(program);
-            let builder =
-                TableBuilder::new(&scope, &place.entry, &program.text, place.schema_id, &place.name);
+            let builder = TableBuilder::new(&scope, &place.entry, place.schema_id, &place.name);
             builder.all(&c.elements)?
         };
         self.check_constraint_names(&place, &table)?;
@@ -622,7 +589,7 @@ impl Runner<'_> {
         let tempdb = self.entry_of(TEMPDB)?;
         let table = {
             let scope = self.ddl_scope(program);
-            let mut builder = TableBuilder::new(&scope, &tempdb, &program.text, DBO, name);
+            let mut builder = TableBuilder::new(&scope, &tempdb, DBO, name);
             builder.private = true;
             // The product gives negative ids to them.
             builder.table.object_id = -builder.table.object_id;
@@ -642,7 +609,7 @@ pub fn table_variable(info: &Info, program: &Program, index: usize) -> Result<Ar
     let tempdb = info.engine.database_by_id(TEMPDB).ok_or_else(|| errors::no_database("tempdb"))?;
     let mut table = match &def.shape {
         TableShape::Elements(elements) => {
-            let mut builder = TableBuilder::new(&scope, &tempdb, &program.text, DBO, &def.name);
+            let mut builder = TableBuilder::new(&scope, &tempdb, DBO, &def.name);
             builder.private = true;
             builder.all(elements)?
         }
@@ -689,8 +656,7 @@ pub fn create_for_select_into(
     }
     let mut table = {
         let scope = runner.ddl_scope(program);
-        let mut table =
-            TableBuilder::new(&scope, &place.entry, &program.text, place.schema_id, &place.name).table;
+        let mut table = TableBuilder::new(&scope, &place.entry, place.schema_id, &place.name).table;
         for c in columns {
             if c.name.is_empty() {
                 return Err(keel_types::SqlError::new(

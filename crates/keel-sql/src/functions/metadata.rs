@@ -6,7 +6,7 @@ use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::session::info::Info;
 use crate::session::scope::Scope;
 use keel_base::DatabaseId;
-use keel_query::catalog::{Catalog as _, ColumnDef, IndexKind, ObjectId, TableDef};
+use keel_query::catalog::{Catalog as _, ColumnDef, IndexKind, ObjectId, ReferentialAction, TableDef};
 use keel_query::scope::NameParts;
 use keel_types::error::Result;
 use keel_types::{Decimal, SqlType, Value};
@@ -205,12 +205,35 @@ pub(super) fn object_property(info: &Info, args: &[Value]) -> Result<Value> {
         "execistriggerdisabled" => module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(t.disabled)),
         _ => match &table {
             Some(t) => table_property(t, &property, &picture),
-            None => {
-                let _ = o.parent;
-                Value::Null
-            }
+            None => constraint_property(info, &o, id, &property),
         },
     })
+}
+
+/// What only constraints have.
+fn constraint_property(info: &Info, o: &Found, id: i32, property: &str) -> Value {
+    let flag = |b: bool| Value::Int(i64::from(b));
+    let Some(t) = info.table_by_id(info.current_database().id, o.parent) else { return Value::Null };
+    let index = t.indexes.iter().find(|i| i.constraint_id == id);
+    let disabled = t.checks.iter().any(|c| c.object_id == id && c.disabled)
+        || t.foreign_keys.iter().any(|f| f.object_id == id && f.disabled);
+    let column_default = t.columns.iter().any(|c| c.default.as_ref().is_some_and(|d| d.object_id == id));
+    match property {
+        "cnstisclustkey" => index.map_or(Value::Null, |i| flag(i.kind == IndexKind::Clustered)),
+        "cnstisnonclustkey" => index.map_or(Value::Null, |i| flag(i.kind == IndexKind::Nonclustered)),
+        "cnstiscolumn" => flag(column_default),
+        "cnstisdeletecascade" => {
+            let cascades = |f: &keel_query::catalog::ForeignKeyDef| f.on_delete == ReferentialAction::Cascade;
+            flag(t.foreign_keys.iter().any(|f| f.object_id == id && cascades(f)))
+        }
+        "cnstisupdatecascade" => {
+            let cascades = |f: &keel_query::catalog::ForeignKeyDef| f.on_update == ReferentialAction::Cascade;
+            flag(t.foreign_keys.iter().any(|f| f.object_id == id && cascades(f)))
+        }
+        "cnstisdisabled" => flag(disabled),
+        "cnstisnotrepl" | "cnstisnottrusted" => flag(false),
+        _ => Value::Null,
+    }
 }
 
 fn table_property(t: &TableDef, property: &str, picture: &Picture) -> Value {

@@ -456,7 +456,7 @@ fn identity_columns(cx: &ViewContext<'_>) -> Rows {
         for c in &t.columns {
             let Some((seed, increment)) = c.identity else { continue };
             let f = facts(c.ty);
-            let variant = |n: i64| Value::Variant(Arc::new((c.ty, Value::Int(n))));
+            let variant = |n: i64| super::whole_number(c.ty, n);
             rows.push(vec![
                 int(t.object_id),
                 text(c.name.as_str()),
@@ -470,6 +470,15 @@ fn identity_columns(cx: &ViewContext<'_>) -> Rows {
                 cx.entry.current_identity(t.object_id).map_or(NULL, variant),
                 bit(false),
             ]);
+        }
+    }
+    // Columns of views that show one: known to be identities, without seed.
+    for (id, columns) in super::modules::view_columns(cx) {
+        for c in columns.iter().filter(|c| c.identity.is_some()) {
+            let mut row = column_row(id, c);
+            row.truncate(5);
+            row.extend([bit(c.nullable), bit(true), NULL, NULL, NULL, bit(false)]);
+            rows.push(row);
         }
     }
     rows

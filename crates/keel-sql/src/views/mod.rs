@@ -164,8 +164,12 @@ pub fn find(schema: Option<&str>, name: &str) -> Option<&'static SystemView> {
     };
     match schema {
         Some(s) if s.eq_ignore_ascii_case("sys") || s.eq_ignore_ascii_case("INFORMATION_SCHEMA") => by(s),
-        // Old names are found from everywhere; so are views through a database's dbo.
-        None => COMPATIBILITY.iter().any(|c| c.eq_ignore_ascii_case(name)).then(|| by("sys")).flatten(),
+        // Old names and system functions are found from everywhere; so are views through a database's dbo.
+        None => {
+            let function = name.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("fn_"));
+            let known = function || COMPATIBILITY.iter().any(|c| c.eq_ignore_ascii_case(name));
+            known.then(|| by("sys")).flatten()
+        }
         Some(s) if s.eq_ignore_ascii_case("dbo") => {
             COMPATIBILITY.iter().any(|c| c.eq_ignore_ascii_case(name)).then(|| by("sys")).flatten()
         }
@@ -318,6 +322,16 @@ pub(crate) const VARIANT: SqlType = SqlType::SqlVariant;
 
 pub(crate) fn int(n: impl Into<i64>) -> Value {
     Value::Int(n.into())
+}
+/// A whole number of an identity column or a sequence, as `sql_variant` of its type.
+pub(crate) fn whole_number(ty: SqlType, n: i64) -> Value {
+    let value = match ty {
+        SqlType::Decimal { .. } | SqlType::Numeric { .. } => {
+            Value::Decimal(keel_types::Decimal::new(i128::from(n), 0))
+        }
+        _ => Value::Int(n),
+    };
+    Value::Variant(Arc::new((ty, value)))
 }
 pub(crate) fn bit(b: bool) -> Value {
     Value::Bit(b)

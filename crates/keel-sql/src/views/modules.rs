@@ -191,6 +191,7 @@ fn columns_of(cx: &ViewContext<'_>, m: &ModuleDef) -> Option<Vec<ColumnDef>> {
     let column = |(i, c): (usize, &keel_query::ColumnMeta)| ColumnDef {
         collation: Collation::default(),
         nullable: c.nullable,
+        identity: c.identity.then_some((1, 1)),
         name: view.columns.get(i).map_or_else(|| c.name.clone(), |n| n.text.to_string()),
         ..super::columns::plain_column(i, &c.name, c.ty)
     };

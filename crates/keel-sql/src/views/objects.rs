@@ -3,8 +3,9 @@
 use super::{
     BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SMALL, SystemView, ViewContext, bit, date, int, text,
 };
-use crate::catalog::ObjectRef;
-use keel_query::catalog::{Catalog as _, IndexKind, ModuleDef, ModuleKind};
+use crate::catalog::{ObjectRef, table_objects};
+use crate::engine::TEMPDB;
+use keel_query::catalog::{Catalog as _, IndexKind, ModuleDef, ModuleKind, TableDef};
 use keel_types::Value;
 
 type Rows = Vec<Vec<Value>>;
@@ -200,7 +201,8 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "system_objects", columns: OBJECT, rows: system_objects },
     SystemView { schema: "sys", name: "tables", columns: TABLE, rows: tables },
     SystemView { schema: "sys", name: "views", columns: VIEW, rows: views },
-    SystemView { schema: "sys", name: "all_views", columns: VIEW, rows: views },
+    SystemView { schema: "sys", name: "all_views", columns: VIEW, rows: all_views },
+    SystemView { schema: "sys", name: "system_views", columns: VIEW, rows: system_views },
     SystemView { schema: "sys", name: "procedures", columns: PROCEDURE, rows: procedures },
     SystemView { schema: "sys", name: "triggers", columns: TRIGGER, rows: triggers },
     SystemView {
@@ -281,7 +283,25 @@ pub(super) fn common(o: &ObjectRef<'_>) -> Vec<Value> {
 }
 
 fn objects(cx: &ViewContext<'_>) -> Rows {
-    cx.picture.objects().map(|o| common(&o)).collect()
+    let mut rows: Rows = cx.picture.objects().map(|o| common(&o)).collect();
+    for t in own_temporary_tables(cx) {
+        rows.extend(table_objects(&t).iter().map(common));
+    }
+    rows
+}
+
+/// The reader's temporary tables, when it reads tempdb, by the names they have there: filled up with underscores, and a
+/// number that keeps those of different sessions apart.
+fn own_temporary_tables(cx: &ViewContext<'_>) -> Vec<TableDef> {
+    if cx.entry.id != TEMPDB {
+        return Vec::new();
+    }
+    let named = |t: &crate::session::temp::TempTable| {
+        let mut table = TableDef::clone(&t.table);
+        table.name = format!("{:_<116.116}{:012X}", table.name, table.object_id.unsigned_abs());
+        table
+    };
+    cx.info.temp.borrow().iter().map(named).collect()
 }
 
 fn system_objects(cx: &ViewContext<'_>) -> Rows {
@@ -316,7 +336,8 @@ fn all_objects(cx: &ViewContext<'_>) -> Rows {
 
 fn tables(cx: &ViewContext<'_>) -> Rows {
     let table = |o: ObjectRef<'_>| {
-        let max = cx.picture.table_by_id(o.object_id).map_or(0, |t| t.next_column_id - 1);
+        let definition = cx.info.table_by_id(cx.entry.id, o.object_id);
+        let max = definition.map_or(0, |t| t.next_column_id - 1);
         let mut row = common(&o);
         row.extend([int(0), NULL, int(max), bit(false), bit(true)]);
         row.extend([bit(false), bit(false), bit(false), bit(false), bit(false)]);
@@ -325,7 +346,10 @@ fn tables(cx: &ViewContext<'_>) -> Rows {
         row.extend([bit(false), bit(false), NULL, NULL, NULL, bit(false), bit(false), int(0), bit(false)]);
         row
     };
-    cx.picture.objects().filter(|o| o.kind == "U ").map(table).collect()
+    let mut rows: Rows = cx.picture.objects().filter(|o| o.kind == "U ").map(table).collect();
+    let own = own_temporary_tables(cx);
+    rows.extend(own.iter().flat_map(table_objects).filter(|o| o.kind == "U ").map(table));
+    rows
 }
 
 fn views(cx: &ViewContext<'_>) -> Rows {
@@ -335,6 +359,20 @@ fn views(cx: &ViewContext<'_>) -> Rows {
         row
     };
     cx.picture.objects().filter(|o| o.kind == "V ").map(view).collect()
+}
+
+fn system_views(cx: &ViewContext<'_>) -> Rows {
+    let widened = |mut row: Vec<Value>| {
+        row.resize(VIEW.len(), bit(false));
+        row
+    };
+    system_objects(cx).into_iter().map(widened).collect()
+}
+
+fn all_views(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = views(cx);
+    rows.extend(system_views(cx));
+    rows
 }
 
 fn procedures(cx: &ViewContext<'_>) -> Rows {
@@ -415,7 +453,7 @@ fn sequences(cx: &ViewContext<'_>) -> Rows {
         .sequences()
         .map(|s| {
             let f = super::facts(s.ty);
-            let variant = |n: i64| Value::Variant(std::sync::Arc::new((s.ty, Value::Int(n))));
+            let variant = |n: i64| super::whole_number(s.ty, n);
             let current = cx.entry.sequence_current(s.object_id).unwrap_or(s.start);
             vec![
                 text(s.name.as_str()),
