@@ -98,7 +98,8 @@ impl Database {
             CheckpointOptions { meta: Some(&meta), throttle: &pace, chunk_bytes: CHECKPOINT_CHUNK_BYTES };
         let report = checkpoint
             .run(&options)
-            .inspect_err(|_| self.schedule.fail(Lsn(self.checkpoint.load(Ordering::Acquire))))?;
+            .inspect_err(|_| self.schedule.fail(Lsn(self.checkpoint.load(Ordering::Acquire)), clock.now()))?;
+        self.schedule.finish();
         self.forget_traces_when_full();
         assert!(report.lsn == lsn, "the checkpoint stands where it began");
         self.checkpoint.fetch_max(lsn.0, Ordering::AcqRel);

@@ -538,6 +538,7 @@ impl Database {
 
     pub(crate) fn ask_for_checkpoint(&self) {
         if self.instance.options().automatic_checkpoints
+            && self.schedule.may_begin(self.instance.env().clock.now())
             && !self.checkpoint_asked.swap(true, Ordering::AcqRel)
         {
             self.instance.checkpointer.ask(&self.weak);

@@ -5,10 +5,10 @@
 //! minutes, a commit cannot wait that long for a segment: so there are two.
 
 use crate::database::Database;
+use crate::error::DbError;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +28,15 @@ impl Chore {
     }
 }
 
+/// Is told of a chore that failed.
+pub type OnFailure = Box<dyn Fn(&Database, &DbError) + Send + Sync>;
+
 /// The queue between those who ask for a chore and the thread that does it.
 pub struct Housekeeper {
     chore: Chore,
     state: Mutex<State>,
     asked: Condvar,
-    failures: AtomicU64,
+    on_failure: OnceLock<OnFailure>,
 }
 
 #[derive(Default)]
@@ -49,7 +52,7 @@ impl Housekeeper {
             chore,
             state: Mutex::new(State::default()),
             asked: Condvar::new(),
-            failures: AtomicU64::new(0),
+            on_failure: OnceLock::new(),
         })
     }
 
@@ -71,9 +74,9 @@ impl Housekeeper {
         self.asked.notify_one();
     }
 
-    /// Chores that failed. Failures are retried when somebody asks again; a poisoned log refuses commits by itself.
-    pub fn failures(&self) -> u64 {
-        self.failures.load(Ordering::Relaxed)
+    /// Sets who is told of chores that fail; the first one set stays. A chore that failed is done again when somebody asks.
+    pub(crate) fn on_failure(&self, tell: OnFailure) {
+        let _ = self.on_failure.set(tell);
     }
 
     /// How many databases wait for their turn.
@@ -110,8 +113,8 @@ impl Housekeeper {
                 Chore::Checkpoint => database.checkpoint_in_background(),
                 Chore::Provision => database.provision(),
             };
-            if done.is_err() {
-                self.failures.fetch_add(1, Ordering::Relaxed);
+            if let (Err(error), Some(tell)) = (done, self.on_failure.get()) {
+                tell(&database, &error);
             }
         }
     }

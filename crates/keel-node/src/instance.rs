@@ -1,7 +1,7 @@
 //! [`Instance`]: what all databases of a process share.
 
 use crate::database::Database;
-use crate::housekeeping::{Chore, Housekeeper};
+use crate::housekeeping::{Chore, Housekeeper, OnFailure};
 use crate::pressure::{Pressure, Verdict};
 use keel_base::TxnId;
 use keel_base::env::Env;
@@ -111,6 +111,12 @@ impl Instance {
     pub(crate) fn log_options(&self, options: &LogOptions) -> LogOptions {
         let share = (self.options.memory_bytes / UNWRITTEN_SHARE).max(UNWRITTEN_BYTES_MIN);
         LogOptions { unwritten_bytes_max: options.unwritten_bytes_max.min(share), ..options.clone() }
+    }
+
+    /// Sets who is told, on the thread of checkpoints, of those in the background that fail; the first one set stays. Such a
+    /// checkpoint is tried again after a pause, if it is still wanted then.
+    pub fn on_failed_checkpoint(&self, tell: OnFailure) {
+        self.checkpointer.on_failure(tell);
     }
 
     /// Whether checkpoints are held off however long the log gets (trace flag 3505). Those that are asked for, or that

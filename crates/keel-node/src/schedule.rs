@@ -15,7 +15,7 @@
 //! of the checkpoint gives way to whatever comes next.
 
 use keel_base::Lsn;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Part of the way to the next checkpoint, or to the soft mark, that may be used up.
@@ -27,16 +27,29 @@ const SLOWEST: u64 = 4 << 20;
 /// Bytes that are written at once in any case.
 const AT_ONCE: u64 = 4 << 20;
 
+/// Pause after the first failure; each further one doubles it.
+const PAUSE_MIN: Duration = Duration::from_secs(1);
+/// How often it doubles at most: to about a minute.
+const PAUSE_DOUBLINGS: u32 = 6;
+
 /// What is remembered from one checkpoint to the next.
 pub(crate) struct Schedule {
     /// Where the checkpoint stands that runs, or ran last.
     begun: AtomicU64,
+    /// Failures since the last that did not fail.
+    failures: AtomicU32,
+    /// Not before, on the monotonic clock.
+    next_nanos: AtomicU64,
 }
 
 impl Schedule {
     /// For a database whose last checkpoint stands at `checkpoint`.
     pub(crate) fn new(checkpoint: Lsn) -> Schedule {
-        Schedule { begun: AtomicU64::new(checkpoint.0) }
+        Schedule {
+            begun: AtomicU64::new(checkpoint.0),
+            failures: AtomicU32::new(0),
+            next_nanos: AtomicU64::new(0),
+        }
     }
 
     /// Bytes of log up to `end` that no checkpoint has taken in hand.
@@ -50,9 +63,23 @@ impl Schedule {
         self.begun.fetch_max(lsn.0, Ordering::Relaxed);
     }
 
-    /// It failed: the last is still the one at `checkpoint`.
-    pub(crate) fn fail(&self, checkpoint: Lsn) {
+    /// It failed: the last is still the one at `checkpoint`, and the next waits longer after each failure.
+    pub(crate) fn fail(&self, checkpoint: Lsn, now: Duration) {
         self.begun.store(checkpoint.0, Ordering::Relaxed);
+        let failures = self.failures.fetch_add(1, Ordering::Relaxed).min(PAUSE_DOUBLINGS);
+        let next = now + PAUSE_MIN * (1 << failures);
+        self.next_nanos.store(u64::try_from(next.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// It is done.
+    pub(crate) fn finish(&self) {
+        self.failures.store(0, Ordering::Relaxed);
+        self.next_nanos.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether one in the background may begin, or the pause after a failure is not over.
+    pub(crate) fn may_begin(&self, now: Duration) -> bool {
+        now.as_nanos() >= u128::from(self.next_nanos.load(Ordering::Relaxed))
     }
 }
 
@@ -112,8 +139,23 @@ mod tests {
         assert_eq!(schedule.log_since(Lsn(150)), 50);
         schedule.begin(Lsn(140));
         assert_eq!(schedule.log_since(Lsn(150)), 10);
-        schedule.fail(Lsn(100));
+        schedule.fail(Lsn(100), Duration::ZERO);
         assert_eq!(schedule.log_since(Lsn(150)), 50);
+    }
+
+    #[test]
+    fn failures_make_the_pauses_longer_until_one_succeeds() {
+        let schedule = Schedule::new(Lsn(0));
+        let seconds = Duration::from_secs;
+        assert!(schedule.may_begin(seconds(0)));
+        schedule.fail(Lsn(0), seconds(10));
+        assert!(!schedule.may_begin(seconds(10)) && schedule.may_begin(seconds(11)));
+        schedule.fail(Lsn(0), seconds(11));
+        assert!(!schedule.may_begin(seconds(12)) && schedule.may_begin(seconds(13)));
+        (0..40).for_each(|_| schedule.fail(Lsn(0), seconds(20)));
+        assert!(!schedule.may_begin(seconds(83)) && schedule.may_begin(seconds(84)));
+        schedule.finish();
+        assert!(schedule.may_begin(seconds(20)));
     }
 
     #[test]

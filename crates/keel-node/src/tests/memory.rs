@@ -2,6 +2,10 @@
 
 use super::*;
 use crate::TxnError;
+use keel_base::env::Env;
+use keel_base::env::sim::SimClock;
+use parking_lot::Mutex;
+use std::time::Duration;
 
 fn small_instance(disk: &Arc<SimDisk>, automatic_checkpoints: bool) -> Arc<Instance> {
     let options = InstanceOptions {
@@ -87,6 +91,47 @@ fn a_resting_checkpoint_is_done_at_once_when_somebody_waits() {
     assert!(db.stats().checkpoints > 0);
     let closing = with_a_resting_checkpoint();
     closing.close().unwrap();
+}
+
+#[test]
+fn a_checkpoint_that_fails_is_told_of_and_tried_again() {
+    let disk = SimDisk::new();
+    let clock = SimClock::starting_at(0);
+    let environment = Env { clock: Arc::clone(&clock) as _, ..env(&disk, 1) };
+    let options = InstanceOptions {
+        memory_bytes: 64 << 20,
+        checkpoint_log_bytes: 1 << 20,
+        ..InstanceOptions::default()
+    };
+    let instance = Instance::new(environment, options);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let telling = Arc::clone(&told);
+    instance.on_failed_checkpoint(Box::new(move |db, error| {
+        telling.lock().push((db.id(), error.to_string()));
+    }));
+    // The log has its room already, the data file has not.
+    let log = LogOptions { segment_bytes: 16 << 20, ..LogOptions::default() };
+    let db_options = DbOptions { durability: Durability::Durable, log };
+    let db = Database::create(&instance, DatabaseId(5), Path::new(DIR), &db_options).unwrap();
+    put(&db, b"first", "1");
+    disk.set_capacity(disk.used());
+    let megabytes = |range: std::ops::Range<u32>| {
+        range.for_each(|n| put(&db, &n.to_be_bytes(), &"z".repeat(6000)));
+    };
+    megabytes(0..200);
+    while told.lock().is_empty() {
+        std::thread::yield_now();
+    }
+    assert_eq!(told.lock()[0].0, DatabaseId(5));
+    assert!(told.lock()[0].1.contains("space"), "{}", told.lock()[0].1);
+    megabytes(200..400);
+    assert_eq!((told.lock().len(), db.stats().checkpoints), (1, 0), "it pauses after a failure");
+    disk.set_capacity(u64::MAX);
+    clock.advance(Duration::from_secs(1));
+    put(&db, b"again", "1");
+    while db.stats().checkpoints == 0 {
+        std::thread::yield_now();
+    }
 }
 
 /// Rounds of changes and new rows while `open` is held; writers must not be refused, and memory must not fill.

@@ -158,8 +158,10 @@ impl Engine {
             options,
         };
         engine.log_deadlocks();
+        let engine = Arc::new(engine);
+        engine.log_failed_checkpoints();
         engine.open_databases()?;
-        Ok(Arc::new(engine))
+        Ok(engine)
     }
 
     /// Trace flags 1222 and 1204: deadlocks go to the error log.
@@ -174,6 +176,22 @@ impl Engine {
             if flags.contains(&1204) {
                 log.write(&graph.lines_1204().join("\n"));
             }
+        }));
+    }
+
+    /// Checkpoints nobody waits for must not fail unseen: the log grows until they succeed.
+    fn log_failed_checkpoints(self: &Arc<Engine>) {
+        let engine = Arc::downgrade(self);
+        self.instance.on_failed_checkpoint(Box::new(move |store, error| {
+            let Some(engine) = engine.upgrade() else { return };
+            let Some(entry) = engine.database_by_id(store.id()) else { return };
+            let log = &engine.options.log;
+            log.write("Error: 5901, Severity: 16, State: 1.");
+            log.write(&format!(
+                "One or more recovery units belonging to database '{}' failed to generate a checkpoint. {error}. \
+                 It is tried again; the log is kept until then.",
+                entry.name()
+            ));
         }));
     }
 
