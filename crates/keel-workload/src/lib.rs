@@ -6,9 +6,13 @@
 //! workload knows only the [`Connection`] trait. Every workload is seeded: the same seed asks for the same things in
 //! the same order on one connection.
 //!
+//! [`history`] is for runs that are not measured but judged: what clients saw while machines failed, and whether a database at
+//! that isolation level could have shown it to them.
+//!
 //! Deliberately absent: sockets, drivers, reports (they are `keel-bench`'s), and threads (the caller brings them).
 
 pub mod hist;
+pub mod history;
 pub mod point;
 pub mod tpcc;
 
