@@ -195,6 +195,12 @@ pub enum Action {
     },
     /// For the health log and the error log.
     Log(LogEntry),
+    /// Another instance is the group's primary now, as far as is known here, or none: whoever sends clients there looks again
+    /// ([`crate::Node::primaries`]).
+    PrimaryMoved {
+        /// The group.
+        group: GroupId,
+    },
 }
 
 /// Why an instance stops acknowledging.

@@ -14,7 +14,7 @@ use crate::message::{GroupBeat, LogBeat, Msg, SendingBeat, StandingBeat};
 use crate::node::Cx;
 use crate::primary::{Follower, Handover};
 use crate::secondary::{Feed, Stage, TakeOver};
-use crate::status::{FailoverKind, FailoverRecord, SeedState};
+use crate::status::{FailoverKind, FailoverRecord, PrimaryPlace, SeedState};
 use crate::timing::RESUME_WITHIN;
 use keel_base::{Epoch, Lsn};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -195,6 +195,8 @@ pub(crate) struct Group {
     pub(crate) unfit: Option<String>,
     /// An automatic failover was held back until this time.
     pub(crate) held_back: Option<Duration>,
+    /// Where the shell was last told that the primary is.
+    place_told: PrimaryPlace,
     /// Failovers to this replica.
     pub(crate) failovers: Vec<FailoverRecord>,
     effects: Vec<(u64, Effect)>,
@@ -240,6 +242,7 @@ impl Group {
             forced_epoch: None,
             unfit: None,
             held_back: None,
+            place_told: PrimaryPlace::Unknown,
             failovers: Vec::new(),
             effects: Vec::new(),
             forgotten: false,
@@ -399,6 +402,10 @@ impl Group {
 
     /// Ends a step: hands the record out if it changed.
     pub(crate) fn finish(&mut self, cx: &mut Cx<'_>) {
+        let place = if self.exists() { self.primary_place() } else { PrimaryPlace::Unknown };
+        if std::mem::replace(&mut self.place_told, place) != place {
+            cx.push(Action::PrimaryMoved { group: self.config.id });
+        }
         if self.forgotten {
             return;
         }

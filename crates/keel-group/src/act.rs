@@ -97,6 +97,7 @@ impl Shared {
                     let _ = waiting.send(result);
                 }
             }
+            Action::PrimaryMoved { group } => self.host.primary_moved(group),
             Action::Log(entry) => {
                 let shared = Arc::clone(self);
                 // The host writes a file: not under the machine's lock.

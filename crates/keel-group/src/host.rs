@@ -40,6 +40,9 @@ pub struct Place {
 pub trait Host: Send + Sync {
     /// A database's role changed: sessions that the new role does not allow must end, access follows it.
     fn role_changed(&self, change: &RoleChange);
+    /// The group's primary is elsewhere now, or not known ([`crate::Groups::listeners`]). Called by any thread, also beside other
+    /// calls, and with the machine locked: it must do no more than wake somebody.
+    fn primary_moved(&self, _group: GroupId) {}
     /// A line for the health log and the error log.
     fn log(&self, entry: &LogEntry);
     /// The same for what the machine does not decide: lost connections, seeding.

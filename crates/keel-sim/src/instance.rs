@@ -9,8 +9,8 @@ use keel_base::{Epoch, Lsn};
 use keel_cluster::{
     Action, CommandError, CommandId, CopyPositions, Event, FailoverCause, FailoverKind, FailoverRecord,
     FenceReason, GroupDatabaseId, GroupRecord, Identity, InstanceId, LeaveReason, LogEntry, LogEvent,
-    LogFacts, Msg, Node, ReceiveFailure, RefuseReason, ReplicaId, SendFailure, SessionId, StoreRecord,
-    SuspendReason,
+    LogFacts, Msg, Node, PrimaryPlace, ReceiveFailure, RefuseReason, ReplicaId, SendFailure, SessionId,
+    StoreRecord, SuspendReason,
 };
 use keel_log::LogError;
 use std::collections::BTreeMap;
@@ -53,6 +53,8 @@ pub(crate) struct Instance {
     /// What each copy certainly held, as noted beside the logs; on disk.
     marks: BTreeMap<GroupDatabaseId, Lsn>,
     marked: Micros,
+    /// Where clients would be sent, as of the last word of the machine.
+    place: PrimaryPlace,
     pub(crate) answers: BTreeMap<CommandId, Result<(), CommandError>>,
     /// When the last record handed out is written.
     persisting_until: Micros,
@@ -129,6 +131,7 @@ impl Instance {
             wiped: false,
             marks: BTreeMap::new(),
             marked: 0,
+            place: PrimaryPlace::Unknown,
             answers: BTreeMap::new(),
             persisting_until: 0,
             expecting: BTreeMap::new(),
@@ -182,6 +185,10 @@ fn told(i: usize, record: &FailoverRecord) -> String {
     )
 }
 
+fn place_of_primary(node: Option<&Node>) -> PrimaryPlace {
+    node.and_then(|n| n.primaries().next()).map_or(PrimaryPlace::Unknown, |(_, place)| place)
+}
+
 impl World {
     // ---- life and death ---------------------------------------------------------------------------------------------
 
@@ -196,6 +203,7 @@ impl World {
         instance.fenced = true;
         instance.drained = false;
         instance.mail.clear();
+        instance.place = PrimaryPlace::Unknown;
         instance.allowed = false;
         instance.expecting.clear();
         instance.connections.clear();
@@ -330,8 +338,15 @@ impl World {
         self.check_store(i);
     }
 
-    /// Members that have applied the same have decided the same.
+    /// Members that have applied the same have decided the same; and who sends clients on knows where the primary is.
     fn check_store(&mut self, i: usize) {
+        let instance = &self.instances[i];
+        let place = place_of_primary(instance.node.as_ref());
+        if instance.up && place != instance.place {
+            let told = instance.place;
+            self.check
+                .fail(format!("instance {i} knows the primary {place:?} and its shell was told {told:?}"));
+        }
         let position = self.instances[i].node.as_ref().and_then(Node::store_position);
         if let Some((generation, applied, digest)) = position {
             self.check.store_applied(i, generation, applied, digest);
@@ -603,6 +618,10 @@ impl World {
             }
             Action::Reply { command, result } => {
                 self.instances[i].answers.insert(command, result);
+            }
+            Action::PrimaryMoved { .. } => {
+                let instance = &mut self.instances[i];
+                instance.place = place_of_primary(instance.node.as_ref());
             }
             Action::Log(_) => {}
         }

@@ -110,8 +110,11 @@ impl Host for ServerHost {
         self.ring();
     }
 
-    fn log(&self, entry: &LogEntry) {
+    fn primary_moved(&self, _group: GroupId) {
         self.ring();
+    }
+
+    fn log(&self, entry: &LogEntry) {
         let replica = match &entry.what {
             LogEvent::ReplicaConnected(r) | LogEvent::Synchronized(r) | LogEvent::NeedsSeeding(r) => Some(*r),
             LogEvent::Failover(record) => Some(record.to),

@@ -86,6 +86,9 @@ pub(crate) fn admit(doors: &Doors, door: Option<Arc<Door>>, link: &Arc<Link>) ->
                 return Admission::Route(host, port);
             }
             Place::There(target) if !forwarded => {
+                // Until it answers, what is known of the primary is looked at as often as for those that are held.
+                held.get_or_insert_with(|| Held::new(&doors.held));
+                doors.ring();
                 match forward::connect(&target, id, timeout.min(left)) {
                     Ok(primary) => match forward::introduce(&link.socket, &primary, turn.fd()) {
                         Ok(Introduced::Answered(sent)) if door.enter(&turn, link, Some(&target.server)) => {
