@@ -10,13 +10,15 @@ use anyhow::{Context, Result, bail};
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// TLS settings for the two ways clients start it.
+/// TLS settings for the ways clients start it.
 pub struct TlsConfigs {
     /// 7.x: handshake inside pre-login packets; no application protocol. TLS 1.2 only, as the product: the last flight of
     /// a 1.3 handshake comes in ways that clients of 7.x were never tried with.
     pub wrapped: Arc<ServerConfig>,
     /// 8.0: TLS first, application protocol `tds/8.0`.
     pub strict: Arc<ServerConfig>,
+    /// Of the dashboard, application protocol `http/1.1`.
+    pub https: Arc<ServerConfig>,
 }
 
 /// Where certificate and key are.
@@ -70,7 +72,8 @@ impl CertificateFiles {
             .with_context(|| format!("{} holds no private key", self.key.display()))?;
         Ok(TlsConfigs {
             wrapped: config(chain.clone(), key.clone_key(), None, &[&rustls::version::TLS12])?,
-            strict: config(chain, key, Some(b"tds/8.0"), rustls::ALL_VERSIONS)?,
+            strict: config(chain.clone(), key.clone_key(), Some(b"tds/8.0"), rustls::ALL_VERSIONS)?,
+            https: config(chain, key, Some(b"http/1.1"), rustls::ALL_VERSIONS)?,
         })
     }
 }

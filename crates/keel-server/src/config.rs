@@ -33,6 +33,12 @@ pub struct Config {
     pub tls_certificate: Option<PathBuf>,
     /// PEM private key.
     pub tls_key: Option<PathBuf>,
+    /// Address and port of the dashboard, `/metrics` and the health checks; empty: none. HTTPS unless it is a loopback address.
+    pub dashboard: String,
+    /// HTTPS for the dashboard on a loopback address too.
+    pub dashboard_tls: bool,
+    /// The dashboard shows to anyone, without a login, what VIEW SERVER STATE would; its buttons take a login all the same.
+    pub dashboard_anyone: bool,
     /// Connections at one time.
     pub max_connections: usize,
     /// Largest packet size clients may negotiate.
@@ -69,6 +75,9 @@ impl Default for Config {
             force_encryption: false,
             tls_certificate: None,
             tls_key: None,
+            dashboard: String::new(),
+            dashboard_tls: false,
+            dashboard_anyone: false,
             max_connections: 32_767,
             max_packet_size: keel_tds::limits::PACKET_BYTES_MAX,
             session_stack: 16 * 1024,

@@ -13,6 +13,7 @@ use keel_sql::{Engine, EngineOptions, LoginRecord, PasswordHasher};
 use crate::backend::EngineBackend;
 use crate::config::Config;
 use crate::errorlog::ErrorLog;
+use crate::front::Front;
 use crate::hadr::Replication;
 use crate::health::Health;
 use crate::password::{self, Passwords};
@@ -95,6 +96,12 @@ impl Instance {
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         self.server.addresses()
+    }
+
+    /// For ways in other than TDS.
+    #[must_use]
+    pub fn front(&self) -> Front {
+        self.server.front()
     }
 
     /// Sets what the SHUTDOWN statement calls (with true for NOWAIT); it must return at once.

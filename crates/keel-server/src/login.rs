@@ -17,6 +17,7 @@ use keel_tds::{DecodeError, WireCollation};
 use keel_types::SqlError;
 
 use crate::backend::SqlSession;
+use crate::credentials::{Credentials, Reason};
 use crate::link::Link;
 use crate::listener::Place;
 use crate::server::Shared;
@@ -199,38 +200,6 @@ impl std::io::Write for Both<'_> {
     }
 }
 
-/// The state an 18456 carries in the error log; clients always see state 1.
-#[derive(Clone, Copy)]
-enum Reason {
-    UnknownLogin = 5,
-    Disabled = 7,
-    PasswordMismatch = 8,
-    MustChangePassword = 18,
-    DatabaseUnavailable = 38,
-    Integrated = 58,
-}
-
-impl Reason {
-    fn text(self, login: &Login) -> String {
-        match self {
-            Reason::UnknownLogin => "Reason: Could not find a login matching the name provided.".to_owned(),
-            Reason::Disabled => "Reason: An error occurred while evaluating the password. The account is disabled.".to_owned(),
-            Reason::PasswordMismatch => {
-                "Reason: Password did not match that for the login provided.".to_owned()
-            }
-            Reason::MustChangePassword => "Reason: Changing the password with the login is not supported.".to_owned(),
-            Reason::DatabaseUnavailable => {
-                format!("Reason: Failed to open the explicitly specified database '{}'.", login.database)
-            }
-            Reason::Integrated => {
-                "Reason: An attempt to login using Windows authentication. Server is configured for SQL Server \
-                 authentication only."
-                    .to_owned()
-            }
-        }
-    }
-}
-
 fn authenticate(
     shared: &Shared,
     login: &Login,
@@ -241,31 +210,13 @@ fn authenticate(
         let text = "The client uses a protocol version before 7.2, which is not supported.";
         return Err(vec![*SqlError::new(17830, 20, 1, text)]);
     }
-    let failed = |reason: Reason| {
-        let name = &login.user_name;
-        shared.log.entry("Logon", &format!("Error: 18456, Severity: 14, State: {}.", reason as u8));
-        shared.log.entry(
-            "Logon",
-            &format!("Login failed for user '{name}'. {} [CLIENT: {}]", reason.text(login), peer.ip()),
-        );
-        login_failed(name)
-    };
+    let credentials = Credentials { shared, name: &login.user_name, peer: peer.ip() };
     if login.flags2.contains(OptionFlags2::INTEGRATED_SECURITY) || !login.sspi.is_empty() {
-        return Err(vec![failed(Reason::Integrated)]);
+        return Err(vec![credentials.failed(&Reason::Integrated)]);
     }
-    let Some(record) = shared.backend.login(&login.user_name) else {
-        return Err(vec![failed(Reason::UnknownLogin)]);
-    };
-    if !keel_sql::PasswordHasher::verify(&*shared.passwords, &login.password, &record.password_hash) {
-        return Err(vec![failed(Reason::PasswordMismatch)]);
-    }
-    if record.disabled {
-        failed(Reason::Disabled);
-        let text = format!("Login failed for user '{}'. Reason: The account is disabled.", login.user_name);
-        return Err(vec![SqlError { line: 1, ..*SqlError::new(18470, 14, 1, text) }]);
-    }
+    let record = credentials.check(&login.password).map_err(|e| vec![e])?;
     if login.flags3.contains(OptionFlags3::CHANGE_PASSWORD) {
-        return Err(vec![failed(Reason::MustChangePassword)]);
+        return Err(vec![credentials.failed(&Reason::MustChangePassword)]);
     }
     let options = SessionOptions {
         login: record.name,
@@ -286,14 +237,12 @@ fn authenticate(
         e.line = e.line.max(1);
         let about_database =
             matches!(e.number, 911 | 916 | 927 | 942 | 976 | 978 | 979 | 982 | 983 | 988 | 4060 | 4064);
-        if about_database { vec![*e, failed(Reason::DatabaseUnavailable)] } else { vec![*e] }
+        if about_database {
+            vec![*e, credentials.failed(&Reason::DatabaseUnavailable(&login.database))]
+        } else {
+            vec![*e]
+        }
     })
-}
-
-fn login_failed(user: &str) -> SqlError {
-    let mut e = SqlError::new(18456, 14, 1, format!("Login failed for user '{user}'."));
-    e.line = 1;
-    *e
 }
 
 /// The packet size agreed on: what the client asked for, within the limits.

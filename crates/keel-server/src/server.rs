@@ -12,6 +12,7 @@ use crate::backend::Backend;
 use crate::certificate::TlsConfigs;
 use crate::config::{self, Config};
 use crate::errorlog::ErrorLog;
+use crate::front::Front;
 use crate::link::Link;
 use crate::listener::{Door, Doors, Source};
 use crate::password::Passwords;
@@ -93,6 +94,12 @@ impl Server {
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// For ways in other than TDS.
+    #[must_use]
+    pub fn front(&self) -> Front {
+        Front(Arc::clone(&self.shared))
     }
 
     /// The listeners of availability groups; none until [`Server::open_doors`].

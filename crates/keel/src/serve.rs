@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use keel_server::Config;
 use keel_server::instance::Instance;
+use keel_web::Dashboard;
 
 use crate::signals::Signals;
 
@@ -51,6 +52,15 @@ pub struct Serve {
     /// Private key (PEM) of that certificate
     #[arg(long, value_name = "FILE", requires = "tls_certificate")]
     tls_key: Option<PathBuf>,
+    /// Serve the dashboard, /metrics and health checks here; HTTPS unless it is a loopback address [default: off]
+    #[arg(long, value_name = "ADDR:PORT")]
+    dashboard: Option<String>,
+    /// The dashboard and /metrics ask for no login to be looked at; buttons do
+    #[arg(long)]
+    dashboard_anyone: bool,
+    /// HTTPS for the dashboard on a loopback address too
+    #[arg(long)]
+    dashboard_tls: bool,
     /// Keep messages off standard error; the error log has them
     #[arg(long)]
     quiet: bool,
@@ -71,9 +81,18 @@ impl Serve {
     fn serve(self) -> Result<()> {
         // Before any thread is made, so that all of them leave the signals to this one.
         let signals = Signals::block();
-        let instance = Instance::start(self.config()?)?;
+        let config = self.config()?;
+        let instance = Instance::start(config.clone())?;
+        let dashboard = match Dashboard::start(&instance.front(), &config) {
+            Ok(dashboard) => dashboard,
+            Err(e) => {
+                instance.stop()?;
+                return Err(e);
+            }
+        };
         let addresses: Vec<String> = instance.addresses().iter().map(ToString::to_string).collect();
-        println!("keel: ready for connections on {}", addresses.join(", "));
+        let also = dashboard.as_ref().map(|d| format!("; dashboard on {}", d.url())).unwrap_or_default();
+        println!("keel: ready for connections on {}{also}", addresses.join(", "));
         // Whoever started us may have closed its end; the server runs on.
         let _ = std::io::stdout().flush();
         let at_once = Arc::new(AtomicBool::new(false));
@@ -91,6 +110,9 @@ impl Serve {
             signals.wait();
             std::process::exit(1);
         });
+        if let Some(dashboard) = dashboard {
+            dashboard.stop();
+        }
         instance.stop()
     }
 
@@ -106,6 +128,9 @@ impl Serve {
         config.server_name = self.server_name.unwrap_or(config.server_name);
         config.trace_flags.extend(self.trace_flag);
         config.force_encryption |= self.force_encryption;
+        config.dashboard = self.dashboard.unwrap_or(config.dashboard);
+        config.dashboard_anyone |= self.dashboard_anyone;
+        config.dashboard_tls |= self.dashboard_tls;
         config.tls_certificate = self.tls_certificate.or(config.tls_certificate);
         config.tls_key = self.tls_key.or(config.tls_key);
         config.log_to_stderr &= !self.quiet;

@@ -18,7 +18,16 @@ struct Node {
     data: PathBuf,
     address: Address,
     endpoint: u16,
+    /// Port of its dashboard.
+    dashboard: u16,
     child: Option<Child>,
+}
+
+impl Node {
+    /// Of its dashboard.
+    fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.dashboard)
+    }
 }
 
 /// All of them. Whatever still runs is killed when this is dropped, and the directory goes.
@@ -63,11 +72,12 @@ impl Cluster {
                 encrypt: true,
             };
             let data = cluster.dir.join(&name);
-            cluster.nodes.push(Node { name, data, address, endpoint: free_port()?, child: None });
+            let (endpoint, dashboard) = (free_port()?, free_port()?);
+            cluster.nodes.push(Node { name, data, address, endpoint, dashboard, child: None });
             let working = show.working(&format!("starting NODE{n}"));
             cluster.restart(usize::from(n) - 1)?;
             let node = &cluster.nodes[usize::from(n) - 1];
-            working.done(&format!("{} answers on {}", node.name, node.address.address));
+            working.done(&format!("{} answers on {}, {}", node.name, node.address.address, node.url()));
         }
         Ok(cluster)
     }
@@ -79,6 +89,7 @@ impl Cluster {
         let mut command = Command::new(&self.program);
         command
             .args(["serve", "--quiet", "--listen", &node.address.address, "--server-name", &node.name])
+            .args(["--dashboard", &format!("127.0.0.1:{}", node.dashboard), "--dashboard-anyone"])
             .args(["--max-server-memory", &memory, "--data"])
             .arg(&node.data)
             .env("MSSQL_SA_PASSWORD", &node.address.password)
@@ -174,6 +185,7 @@ impl Cluster {
         for line in [
             format!("primary    {} on {}", self.name(leader), at(leader)),
             format!("readable   {} on {}", self.name(reader), at(reader)),
+            format!("dashboard  {}   (buttons: log in as sa, {password})", self.nodes[leader].url()),
             format!("keel       keel sql -S {host},{port} -U sa -P '{password}' -C -d {DATABASE}"),
             format!("sqlcmd     sqlcmd -S {host},{port} -U sa -P '{password}' -C -d {DATABASE}"),
             format!(

@@ -1,0 +1,97 @@
+//! A name and a password: the login they belong to, or the product's refusal and its two lines in the error log.
+
+use std::net::IpAddr;
+
+use keel_sql::{LoginRecord, PasswordHasher};
+use keel_types::SqlError;
+
+use crate::server::Shared;
+
+/// Why a login failed. The number goes to the error log as the state of its 18456; clients always see state 1.
+pub enum Reason<'a> {
+    /// There is no such login.
+    UnknownLogin,
+    /// It is disabled.
+    Disabled,
+    /// The password is another one.
+    PasswordMismatch,
+    /// The client wants to change the password on the way.
+    MustChangePassword,
+    /// The database that the client named.
+    DatabaseUnavailable(&'a str),
+    /// Windows authentication.
+    Integrated,
+}
+
+impl Reason<'_> {
+    fn state(&self) -> u8 {
+        match self {
+            Reason::UnknownLogin => 5,
+            Reason::Disabled => 7,
+            Reason::PasswordMismatch => 8,
+            Reason::MustChangePassword => 18,
+            Reason::DatabaseUnavailable(_) => 38,
+            Reason::Integrated => 58,
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Reason::UnknownLogin => "Reason: Could not find a login matching the name provided.".to_owned(),
+            Reason::Disabled => {
+                "Reason: An error occurred while evaluating the password. The account is disabled.".to_owned()
+            }
+            Reason::PasswordMismatch => {
+                "Reason: Password did not match that for the login provided.".to_owned()
+            }
+            Reason::MustChangePassword => {
+                "Reason: Changing the password with the login is not supported.".to_owned()
+            }
+            Reason::DatabaseUnavailable(name) => {
+                format!("Reason: Failed to open the explicitly specified database '{name}'.")
+            }
+            Reason::Integrated => {
+                "Reason: An attempt to login using Windows authentication. Server is configured for SQL Server \
+                 authentication only."
+                    .to_owned()
+            }
+        }
+    }
+}
+
+/// Who says to be whom, from where.
+pub struct Credentials<'a> {
+    /// The server asked.
+    pub shared: &'a Shared,
+    /// Login name as given.
+    pub name: &'a str,
+    /// The client's address, for the log.
+    pub peer: IpAddr,
+}
+
+impl Credentials<'_> {
+    /// The login, if the password is its own and it may be used; else 18456 or 18470.
+    pub fn check(&self, password: &str) -> Result<LoginRecord, SqlError> {
+        let record =
+            self.shared.backend.login(self.name).ok_or_else(|| self.failed(&Reason::UnknownLogin))?;
+        if !self.shared.passwords.verify(password, &record.password_hash) {
+            return Err(self.failed(&Reason::PasswordMismatch));
+        }
+        if record.disabled {
+            self.failed(&Reason::Disabled);
+            let text = format!("Login failed for user '{}'. Reason: The account is disabled.", self.name);
+            return Err(SqlError { line: 1, ..*SqlError::new(18470, 14, 1, text) });
+        }
+        Ok(record)
+    }
+
+    /// Writes a failure to the error log; what the client is told of it.
+    pub fn failed(&self, reason: &Reason<'_>) -> SqlError {
+        let name = self.name;
+        let state = reason.state();
+        self.shared.log.entry("Logon", &format!("Error: 18456, Severity: 14, State: {state}."));
+        let text = format!("Login failed for user '{name}'. {} [CLIENT: {}]", reason.text(), self.peer);
+        self.shared.log.entry("Logon", &text);
+        SqlError { line: 1, ..*SqlError::new(18456, 14, 1, format!("Login failed for user '{name}'.")) }
+    }
+}
