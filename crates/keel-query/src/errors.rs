@@ -68,6 +68,10 @@ errors! {
     insert_column_count() = (213, 16, 1, "Column name or number of supplied values does not match table definition.");
     /// 230
     no_such_user_function(name: &str) = (4121, 16, 1, "Cannot find either column \"{name}\" or the user-defined function or aggregate \"{name}\", or the name is ambiguous.");
+    /// 4117
+    ntile_not_positive() = (4117, 16, 1, "The function 'ntile' takes only a positive int or bigint expression as its input.");
+    /// 8730
+    negative_offset() = (8730, 16, 1, "Offset parameter for Lag and Lead functions cannot be a negative value.");
     /// 264
     column_set_twice(name: &str) = (264, 16, 1, "The column name '{name}' is specified more than once in the SET clause or column list of an INSERT. A column cannot be assigned more than one value in the same clause. Modify the clause to make sure that a column is updated only once. If this statement updates or inserts columns into a view, column aliasing can conceal the duplication in your code.");
     /// 271

@@ -422,6 +422,8 @@ pub struct WindowCallNode {
     pub ty: SqlType,
     /// IGNORE NULLS.
     pub ignore_nulls: bool,
+    /// The second argument, LAG's and LEAD's offset, is the same for all rows.
+    pub steady: bool,
 }
 
 /// Window functions over one partitioning; the input is sorted by partition and order.

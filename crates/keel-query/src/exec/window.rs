@@ -1,22 +1,23 @@
-//! Window functions in general: each partition is read into memory, then every function is computed for every row.
-//! What needs no partition in memory goes through [`super::window_stream`].
+//! Window functions that look at a partition from any place: percentiles, LAG and LEAD with a distance of each row's own or
+//! over NULLs, frames up to the partition's end. Each partition is read into memory, then every function is computed for
+//! every row. What needs no partition in memory goes through [`super::window_stream`], above this.
 
 use super::Operator;
 use super::aggregate::{Acc, DistinctSpill, percentile};
 use super::cx::Cx;
-use super::node::{AggregateCall, WindowCallNode, WindowNode};
+use super::node::{WindowCallNode, WindowNode};
 use super::{restore, row_bytes, save};
-use crate::bind::rel::{AggFunc, FrameEnd, WindowFunc};
-use crate::errors::Result;
+use crate::bind::rel::{FrameEnd, WindowFunc};
+use crate::errors::{self, Result};
 use crate::expr::compile::Code;
+use keel_types::Value;
 use keel_types::compare::order;
-use keel_types::{SqlType, Value};
 use std::sync::Arc;
 
 /// The operator for window functions.
 #[must_use]
 pub fn operator(node: Arc<WindowNode>) -> Box<dyn Operator> {
-    if super::window_stream::streams(&node) {
+    if node.calls.iter().all(super::window_stream::streams) {
         Box::new(super::window_stream::StreamWindowOp::new(node))
     } else {
         Box::new(WindowOp::new(node))
@@ -156,29 +157,7 @@ impl WindowOp {
         peers: &Peers,
     ) -> Result<Vec<Value>> {
         let n = self.rows.len();
-        let int = |i: usize| Value::Int(i as i64);
         Ok(match call.func {
-            WindowFunc::RowNumber => (1..=n).map(int).collect(),
-            WindowFunc::Rank => peers.start.iter().map(|s| int(s + 1)).collect(),
-            WindowFunc::DenseRank => {
-                let mut rank = 0;
-                peers
-                    .start
-                    .iter()
-                    .enumerate()
-                    .map(|(i, s)| {
-                        rank += usize::from(*s == i);
-                        int(rank)
-                    })
-                    .collect()
-            }
-            WindowFunc::PercentRank => peers
-                .start
-                .iter()
-                .map(|s| Value::Float(if n > 1 { *s as f64 / (n - 1) as f64 } else { 0.0 }))
-                .collect(),
-            WindowFunc::CumeDist => peers.end.iter().map(|e| Value::Float(*e as f64 / n as f64)).collect(),
-            WindowFunc::NTile => self.ntile(cx, node, call)?,
             WindowFunc::Lag | WindowFunc::Lead => self.shift(cx, node, call)?,
             WindowFunc::FirstValue | WindowFunc::LastValue => {
                 let values = self.arguments(cx, node, &call.args[0])?;
@@ -196,27 +175,14 @@ impl WindowOp {
                 (0..n).map(|i| pick(frame_of(call, peers, i, n))).collect()
             }
             WindowFunc::PercentileCont | WindowFunc::PercentileDisc => self.percentile(cx, node, call)?,
-            WindowFunc::Agg(func) => self.aggregate(cx, node, call, func, peers)?,
+            WindowFunc::Agg(_) => self.aggregate(cx, node, call, peers)?,
+            WindowFunc::RowNumber
+            | WindowFunc::Rank
+            | WindowFunc::DenseRank
+            | WindowFunc::NTile
+            | WindowFunc::PercentRank
+            | WindowFunc::CumeDist => unreachable!("computed as the rows pass"),
         })
-    }
-
-    fn ntile(&self, cx: &mut Cx<'_>, node: &WindowNode, call: &WindowCallNode) -> Result<Vec<Value>> {
-        let n = self.rows.len();
-        let buckets = match self.arguments(cx, node, &call.args[0])?.first() {
-            Some(Value::Int(b)) if *b > 0 => *b as usize,
-            _ => {
-                let m = "The function 'ntile' takes only a positive int or bigint expression as its input.";
-                return Err(keel_types::SqlError::new(4117, 16, 1, m));
-            }
-        };
-        let (size, larger) = (n / buckets, n % buckets);
-        Ok((0..n)
-            .map(|i| {
-                let cut = larger * (size + 1);
-                let bucket = if i < cut { i / (size + 1) } else { larger + (i - cut) / size.max(1) };
-                Value::Int(bucket as i64 + 1)
-            })
-            .collect())
     }
 
     fn shift(&self, cx: &mut Cx<'_>, node: &WindowNode, call: &WindowCallNode) -> Result<Vec<Value>> {
@@ -228,6 +194,7 @@ impl WindowOp {
         for i in 0..n {
             let by = match offsets.as_ref().map(|o| &o[i]) {
                 None => 1,
+                Some(Value::Int(k)) if *k < 0 => return Err(errors::negative_offset()),
                 Some(Value::Int(k)) => *k,
                 Some(_) => 0,
             };
@@ -269,72 +236,46 @@ impl WindowOp {
         Ok(vec![result; n])
     }
 
-    /// Aggregates over frames. Frames that only grow are accumulated once; others are computed row by row.
+    /// Aggregates over frames. Those up to the partition's end are accumulated once, from there; others are computed row by
+    /// row.
     fn aggregate(
         &self,
         cx: &mut Cx<'_>,
         node: &WindowNode,
         call: &WindowCallNode,
-        func: AggFunc,
         peers: &Peers,
     ) -> Result<Vec<Value>> {
         let n = self.rows.len();
-        let scratch = node.slots.len();
-        debug_assert!(scratch <= cx.slots.len());
-        let values = match call.args.first() {
-            Some(code) => Some(self.arguments(cx, node, code)?),
-            None => None,
-        };
-        // The accumulator reads its argument from the result slot, where each value is put in turn.
-        let spec = AggregateCall {
-            func,
-            arg: values.as_ref().map(|_| Code::Slot(call.slot)),
-            arg_ty: call.arg_ty,
-            collation: call.collation,
-            separator: None,
-            order: Vec::new(),
-            distinct: false,
-            slot: call.slot,
-            ty: if func == AggFunc::CountStar && call.ty == SqlType::BigInt {
-                SqlType::BigInt
-            } else {
-                call.ty
-            },
-        };
+        let Some(spec) = super::window_stream::spec(call) else { return Ok(vec![Value::Null; n]) };
+        let values = call.args.first().map(|code| self.arguments(cx, node, code)).transpose()?;
         let feed = |acc: &mut Acc, i: usize, cx: &mut Cx<'_>| -> Result<()> {
             if let Some(v) = &values {
                 cx.slots[call.slot] = v[i].clone();
             }
             acc.step(&spec, cx, 0, &mut DistinctSpill::default())
         };
-        let mut out = Vec::with_capacity(n);
-        let growing = call.frame.start == FrameEnd::UnboundedPreceding;
-        let (mut acc, mut upto) = (Acc::new(&spec), 0);
-        let mut last: Option<Value> = None;
-        for i in 0..n {
-            let (start, end) = frame_of(call, peers, i, n);
-            if growing {
-                if upto < end {
-                    last = None;
-                }
-                while upto < end {
-                    feed(&mut acc, upto, cx)?;
-                    upto += 1;
-                }
-                let value = match last.take() {
-                    Some(v) => v,
-                    None => acc.finish(&spec)?,
-                };
-                last = Some(value.clone());
-                out.push(value);
-            } else {
-                let mut own = Acc::new(&spec);
-                for k in start..end.max(start) {
-                    feed(&mut own, k, cx)?;
+        let mut out = vec![Value::Null; n];
+        if call.frame.end == FrameEnd::UnboundedFollowing {
+            let (mut acc, mut from) = (Acc::new(&spec), n);
+            for i in (0..n).rev() {
+                let (start, _) = frame_of(call, peers, i, n);
+                while from > start {
+                    from -= 1;
+                    feed(&mut acc, from, cx)?;
                 }
                 cx.tick()?;
-                out.push(own.finish(&spec)?);
+                out[i] = acc.finish(&spec)?;
             }
+            return Ok(out);
+        }
+        for (i, result) in out.iter_mut().enumerate() {
+            let (start, end) = frame_of(call, peers, i, n);
+            let mut own = Acc::new(&spec);
+            for k in start..end.max(start) {
+                feed(&mut own, k, cx)?;
+            }
+            cx.tick()?;
+            *result = own.finish(&spec)?;
         }
         Ok(out)
     }

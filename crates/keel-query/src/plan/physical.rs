@@ -11,6 +11,7 @@ use crate::exec::node::{
     ProjectNode, RecursiveNode, SetOpNode, SortNode, SpoolNode, TopNode, ValuesNode, VirtualScan,
     WindowCallNode, WindowNode, WorkTableNode,
 };
+use crate::exec::window_stream;
 use crate::expr::compile::{Compiler, Pred};
 use crate::expr::{Expr, Slot};
 use keel_types::key::KeyColumn;
@@ -429,16 +430,8 @@ impl Planner<'_, '_> {
         } else {
             self.plan_sort(input, keys, &inside, None, None)?
         };
-        let text = "Window Aggregate".to_owned();
-        let compiled_partition = partition
-            .iter()
-            .map(|e| Ok((self.compiler().value(e)?, e.collation)))
-            .collect::<Result<Vec<_>>>()?;
-        let compiled_order = self.order_keys(&order)?;
         let mut compiled = Vec::new();
-        let mut produced = planned.produced.clone();
         for c in &calls {
-            produced.insert(c.slot);
             compiled.push(WindowCallNode {
                 func: c.func,
                 arg_ty: c.args.first().map_or(SqlType::Int, |a| a.ty),
@@ -448,20 +441,41 @@ impl Planner<'_, '_> {
                 slot: c.slot as usize,
                 ty: c.ty,
                 ignore_nulls: c.ignore_nulls,
+                steady: c.args.get(1).is_none_or(|a| a.slots().is_empty() && !a.has_subquery()),
             });
         }
-        let slots = Self::carried(&planned, &inside);
-        let (rows, cost) = (planned.node.rows, planned.node.cost + planned.node.rows * 2.0);
-        let node = WindowNode {
-            input: Arc::new(planned.node),
-            partition: compiled_partition,
-            order: compiled_order,
-            calls: compiled,
-            slots,
-            text,
-        };
+        // What can be computed as the rows pass stands above what cannot, over the same order.
+        let (passing, held): (Vec<_>, Vec<_>) = compiled.into_iter().partition(window_stream::streams);
+        let mut out = planned;
+        for calls in [held, passing] {
+            if !calls.is_empty() {
+                out = self.window_over(out, &partition, &order, calls, &mut inside)?;
+            }
+        }
+        Ok(out)
+    }
+
+    fn window_over(
+        &mut self,
+        input: Planned,
+        partition: &[Expr],
+        order: &[SortKey],
+        calls: Vec<WindowCallNode>,
+        inside: &mut SlotSet,
+    ) -> Result<Planned> {
+        let partition = partition.iter().map(|e| Ok((self.compiler().value(e)?, e.collation)));
+        let partition = partition.collect::<Result<Vec<_>>>()?;
+        let order = self.order_keys(order)?;
+        let slots = Self::carried(&input, inside);
+        let mut produced = input.produced.clone();
+        let made: Vec<Slot> = calls.iter().map(|c| c.slot as Slot).collect();
+        produced.extend(&made);
+        inside.extend(made);
+        let (rows, cost) = (input.node.rows, input.node.cost + input.node.rows * 2.0);
+        let text = "Window Aggregate".to_owned();
+        let node = WindowNode { input: Arc::new(input.node), partition, order, calls, slots, text };
         let mut out = Planned::plain(Op::Window(Arc::new(node)), rows, cost, produced);
-        out.order = planned.order;
+        out.order = input.order;
         Ok(out)
     }
 
