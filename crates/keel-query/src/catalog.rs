@@ -244,11 +244,17 @@ pub struct ModuleDef {
     /// For a trigger: what fires it.
     #[serde(default)]
     pub trigger: Option<TriggerDef>,
+    /// WITH EXECUTE AS: the principal it runs as, [`EXECUTE_AS_OWNER`] for its owner; `None` for its caller.
+    #[serde(default)]
+    pub execute_as: Option<i32>,
     /// create_date.
     pub created: i64,
     /// modify_date.
     pub modified: i64,
 }
+
+/// `execute_as_principal_id` of a module that runs as its owner.
+pub const EXECUTE_AS_OWNER: i32 = -2;
 
 /// CREATE SYNONYM: another name for an object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -154,6 +154,11 @@ pub trait BindScope {
     fn note_read(&self, object: &ObjectRef) {
         let _ = object;
     }
+    /// Which columns of an object that was noted as read the statement names, by id; those of a view count from 1. Comes
+    /// once everything is bound, for each reference.
+    fn note_columns(&self, object: &ObjectRef, columns: &[i32]) {
+        let _ = (object, columns);
+    }
     /// The text of a view or inline function follows, until [`BindScope::leave_module`].
     fn enter_module(&self) {}
     /// It has ended.

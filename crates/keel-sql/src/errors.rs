@@ -262,6 +262,12 @@ errors! {
     undescribed_temporary(statement) = 11526, 16, 1, "The metadata could not be determined because statement '{statement}' uses a temp table.";
     /// No permission on an object.
     permission_denied(permission, object, database, schema) = 229, 14, 5, "The {permission} permission was denied on the object '{object}', database '{database}', schema '{schema}'.";
+    /// No permission on a column.
+    column_permission_denied(permission, column, object, database, schema) = 230, 14, 1, "The {permission} permission was denied on the column '{column}' of the object '{object}', database '{database}', schema '{schema}'.";
+    /// Columns of what has none.
+    columns_for_entity() = 1020, 15, 1, "Sub-entity lists (such as column or security expressions) cannot be specified for entity-level permissions.";
+    /// Columns given twice.
+    columns_after_object() = 1019, 15, 1, "Invalid column list after object name in GRANT/REVOKE statement.";
     /// No permission in a database.
     database_permission_denied(permission, database) = 262, 14, 1, "{permission} permission denied in database '{database}'.";
     /// No permission on the instance.

@@ -88,7 +88,9 @@ pub fn lower(info: &Info, database: DatabaseId, module: &ModuleDef) -> Result<Pr
         }
         _ => ModuleShape { parameters: &[], body: none, returns: None, returns_table: None },
     };
-    lower_module(identity, text, &shape, options, &scope)
+    let mut program = lower_module(identity, text, &shape, options, &scope)?;
+    program.execute_as = module.execute_as;
+    Ok(program)
 }
 
 /// Parameters of an inline table function.
@@ -122,7 +124,9 @@ fn invoke(ctx: &mut ExecCtx<'_>, program: &Arc<Program>, args: &[Value], frame: 
     info.modules.borrow_mut().push(program.identity.clone());
     let mut later = Later { info, results: program.identity.kind == ProgramKind::Trigger };
     let mut runner = Runner::nested(info, ctx.txns, &mut later);
+    let before = info.enter_security_level(program);
     let outcome = runner.run(program, frame);
+    info.leave_security_level(before);
     info.modules.borrow_mut().pop();
     *info.options.borrow_mut() = options;
     info.error.set(error);

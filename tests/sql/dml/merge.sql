@@ -17,3 +17,13 @@ GO
 merge tgt using tgt as s on 1 = 1 when matched then delete
 GO
 drop table tgt
+-- OUTPUT: the side that a row does not have is NULL, whatever its columns allow.
+create table stock (id int not null primary key, n int not null)
+insert stock values (1, 1), (3, 3)
+merge stock as t using (values (1, 10), (2, 20)) as s (id, n) on t.id = s.id
+when matched then update set n = s.n
+when not matched then insert values (s.id, s.n)
+when not matched by source then delete
+output $action, inserted.id as i, deleted.id as d, s.n as s, isnull(deleted.n, -1) as was;
+drop table stock
+GO

@@ -223,3 +223,152 @@ execute as login = 'dan'
 select user_name() as u, is_member('db_owner') as o
 revert
 GO
+-- Columns: what is said of one counts before what is said of its table.
+use master
+GO
+create database payroll
+GO
+create login eve with password = 'A-password-3'
+GO
+use payroll
+GO
+create table staff (id int primary key, name varchar(20) not null, salary int not null, note varchar(20) null, constraint paid check (salary > 0))
+insert staff values (1, 'Kim', 100, null), (2, 'Lee', 200, 'x')
+GO
+create view public_staff as select id, name, salary from staff
+GO
+create procedure read_salaries as select sum(salary) as total from staff
+GO
+create user eve for login eve
+create user max without login
+grant select on staff (id, name) to eve
+grant select (name), update (salary) on public_staff to eve
+GO
+grant select (id), update (note) on staff to eve
+deny select on staff (note) to eve
+GO
+grant delete (id) on staff to eve
+GO
+grant select (id) on staff (name) to eve
+GO
+grant select (nothing) on staff to eve
+GO
+grant execute (id) on read_salaries to eve
+GO
+grant update (note), select (id) on staff to max with grant option
+grant execute on read_salaries to eve
+GO
+execute as user = 'eve'
+select id, name from staff order by id
+GO
+select count(*) as n from staff
+select name from public_staff order by name
+GO
+select * from staff
+GO
+select id from staff where salary > 100
+GO
+select x.id from staff x join staff y on y.id = x.id and y.note is null
+GO
+select salary from public_staff
+GO
+with s as (select id, salary from staff) select id from s
+GO
+declare @s int = (select max(salary) from staff)
+GO
+update staff set note = 'y' where id = 1
+GO
+update staff set salary = 1 where id = 1
+GO
+update staff set note = name where id = 2
+GO
+update staff set note = upper(note) where id = 2
+GO
+update staff set note = 'z' output inserted.salary where id = 2
+GO
+delete staff where id = 2
+GO
+exec read_salaries
+GO
+select has_perms_by_name('staff', 'OBJECT', 'SELECT') as whole, has_perms_by_name('staff', 'OBJECT', 'SELECT', 'name', 'COLUMN') as name, has_perms_by_name('staff', 'OBJECT', 'SELECT', 'salary', 'COLUMN') as salary, has_perms_by_name('staff', 'OBJECT', 'SELECT', 'none', 'COLUMN') as none
+select * from fn_my_permissions('staff', 'OBJECT') order by permission_name, subentity_name
+GO
+revert
+select object_name(major_id) as object, col_name(major_id, minor_id) as col, user_name(grantee_principal_id) as grantee, permission_name, state_desc from sys.database_permissions where class = 1 order by 1, minor_id, 3, 4
+select GRANTEE, TABLE_NAME, COLUMN_NAME, PRIVILEGE_TYPE, IS_GRANTABLE from information_schema.column_privileges order by 1, 2, 3, 4
+GO
+-- A grant on the table takes the place of what was said of its columns; a later denial of a column holds.
+grant select on staff to eve
+select count(*) as n from sys.database_permissions where minor_id > 0 and permission_name = 'SELECT' and grantee_principal_id = user_id('eve')
+deny select (salary) on staff to eve
+execute as user = 'eve'
+select note from staff order by id
+GO
+select salary from staff
+GO
+revert
+revoke select (salary) on staff from eve
+deny select on staff to eve
+grant select (id) on staff to eve
+execute as user = 'eve'
+select id from staff order by id
+GO
+select name from staff
+GO
+revert
+alter table staff drop constraint paid
+alter table staff drop column note
+GO
+drop table staff
+select count(*) as n from sys.database_permissions where minor_id > 0 and major_id <> object_id('public_staff')
+GO
+-- Dynamic SQL runs as whoever the module or EXEC says.
+create table secret (a int)
+insert secret values (42)
+GO
+create procedure as_caller as exec ('select a from secret')
+GO
+create procedure as_owner with execute as owner as select user_name() as u; exec ('select a, user_name() as u from secret'); exec sp_executesql N'select a from secret'
+GO
+create procedure as_max with execute as 'max' as exec ('select a from secret')
+GO
+create procedure as_self with execute as self as revert; exec ('select a from secret'); execute as user = 'max'; select user_name() as u; revert; select user_name() as u
+GO
+create procedure as_nobody with execute as 'nobody' as select 1
+GO
+create trigger tr on secret with execute as owner after insert as exec ('select count(*) as n from secret')
+GO
+grant execute on schema::dbo to eve
+grant insert on secret to eve
+select name, execute_as_principal_id from sys.sql_modules m join sys.objects o on o.object_id = m.object_id where name like 'as[_]%' or name = 'tr' order by name
+execute as user = 'eve'
+exec as_owner
+select user_name() as u
+GO
+exec as_self
+GO
+insert secret values (1)
+GO
+exec as_caller
+GO
+exec as_max
+GO
+revert
+exec ('select user_name() as u') as user = 'eve'
+select user_name() as u
+exec ('select a from secret') as user = 'eve'
+GO
+exec ('select suser_sname() as l') as login = 'eve'
+exec ('select 1') as user = 'nobody'
+GO
+exec ('select 1') at elsewhere
+GO
+execute as user = 'eve'
+exec ('select 1') as user = 'max'
+GO
+exec ('select 1') as login = 'sa'
+GO
+revert
+use master
+drop database payroll
+GO

@@ -329,8 +329,8 @@ impl Parser<'_> {
         self.method_of(target)
     }
 
-    /// `.method(…)` behind a variable or a subquery, when it is there.
-    fn method_of(&mut self, target: Expr) -> Result<Expr> {
+    /// `.method(…)` behind a variable, a subquery or a conversion, when it is there.
+    pub(super) fn method_of(&mut self, target: Expr) -> Result<Expr> {
         if self.tok() != Tok::Dot {
             return Ok(target);
         }

@@ -54,12 +54,14 @@ pub(crate) struct Parser<'a> {
     height: u32,
     /// Inside `{fn …}`.
     odbc: bool,
+    /// Where the statement that an IF, ELSE or WHILE governs begins: WITH needs no semicolon before it there.
+    branch_at: usize,
 }
 
 impl<'a> Parser<'a> {
     pub(crate) fn new(text: &'a str, quoted_identifier: bool) -> Result<Parser<'a>> {
         let tokens = lexer::tokenize(text, quoted_identifier)?;
-        Ok(Parser { text, tokens, at: 0, depth: 0, height: 0, odbc: false })
+        Ok(Parser { text, tokens, at: 0, depth: 0, height: 0, odbc: false, branch_at: usize::MAX })
     }
 
     // ---- tokens ----

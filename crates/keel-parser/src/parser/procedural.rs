@@ -112,6 +112,7 @@ impl Parser<'_> {
         while self.tok() == Tok::Semi && matches!(self.tok_ahead(1), Tok::Kw(Kw::WITH) | Tok::Semi) {
             self.bump();
         }
+        self.branch_at = self.at;
         self.statement()
     }
 

@@ -53,7 +53,7 @@ impl<'a> Parser<'a> {
         self.expect_kw(Kw::AS)?;
         let ty = Box::new(self.type_name()?);
         self.expect(Tok::RParen)?;
-        Ok(Expr { kind: ExprKind::Cast { operand, ty, is_try }, span: self.since(start) })
+        self.method_of(Expr { kind: ExprKind::Cast { operand, ty, is_try }, span: self.since(start) })
     }
 
     fn parse_function(&mut self) -> Result<Expr> {
@@ -82,7 +82,10 @@ impl<'a> Parser<'a> {
         let operand = Box::new(self.expr()?);
         let style = if self.eat(Tok::Comma) { Some(Box::new(self.expr()?)) } else { None };
         self.expect(Tok::RParen)?;
-        Ok(Expr { kind: ExprKind::Convert { ty, operand, style, is_try }, span: self.since(start) })
+        self.method_of(Expr {
+            kind: ExprKind::Convert { ty, operand, style, is_try },
+            span: self.since(start),
+        })
     }
 
     /// `{fn CONVERT(value, SQL_INTEGER)}`: the type arrives as a column reference.

@@ -241,7 +241,7 @@ impl Parser<'_> {
     /// WITH and the statement that uses its tables. What came before must have ended with a semicolon.
     #[inline(never)]
     fn with_statement(&mut self) -> Result<StatementKind> {
-        if self.at > 0 && !self.may_begin_with() {
+        if self.at > 0 && self.at != self.branch_at && !self.may_begin_with() {
             let token = self.token();
             let raw = self.raw(token);
             let text = format!(

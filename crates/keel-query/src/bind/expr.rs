@@ -255,7 +255,10 @@ impl Binder<'_> {
 
     fn column(&mut self, c: &ast::ColumnRef, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
         match cx.scope.resolve(c.qualifier.as_deref(), &c.name.text)? {
-            Some(slot) => Ok(self.read(slot)),
+            Some(slot) => {
+                self.note_slot(slot);
+                Ok(self.read(slot))
+            }
             None => Err(match &c.qualifier {
                 Some(q) if !cx.scope.has_source(q) => errors::multi_part(&format!("{q}.{}", c.name)),
                 _ => errors::invalid_column(&c.name.text),
@@ -600,7 +603,7 @@ impl Binder<'_> {
         Ok(negate_if(all, e))
     }
 
-    /// `.value('.', 'type')` of an XML text: its text. Other methods of XML are absent.
+    /// `.value('.', 'type')` of an XML text: its text. Other paths, and other methods of XML, are absent.
     fn method(
         &mut self,
         target: &ast::Expr,
@@ -614,6 +617,14 @@ impl Binder<'_> {
             }
             _ => return Err(errors::not_supported(method.as_str())),
         };
+        let path = match args.first().map(|a| &a.kind) {
+            Some(ast::ExprKind::Literal(ast::Literal::String { value, .. })) => value.as_str(),
+            _ => "",
+        };
+        let bare: String = path.chars().filter(|c| !c.is_whitespace()).collect();
+        if !matches!(&*bare, "." | "(.)[1]" | "text()[1]" | "(text())[1]" | "./text()[1]" | "(./text())[1]") {
+            return Err(errors::not_supported(&format!("value('{path}')")));
+        }
         let ty = self.type_of(&ty, true)?;
         let xml = self.value(target, cx)?;
         let text = crate::expr::builtin::own("value", SqlType::NVarChar(Length::Max), vec![xml], |v| {

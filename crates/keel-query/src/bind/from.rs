@@ -165,7 +165,9 @@ impl Binder<'_> {
             ObjectRef::Table(table) => {
                 let hints = self.hints(hints, Some(&table))?;
                 let schema = alias.is_none().then(|| self.scope.schema_name(table.database, table.schema_id));
-                self.stored(table, &exposed, schema, hints)
+                let bound = self.stored(table.clone(), &exposed, schema, hints)?;
+                self.note_source(ObjectRef::Table(table), &bound.1[0]);
+                Ok(bound)
             }
             ObjectRef::Virtual(table) => {
                 Ok(self.virtual_table(table, &exposed, Vec::new(), alias.is_none(), name))
@@ -176,6 +178,7 @@ impl Binder<'_> {
                 if let (None, Some(s), Some(source)) = (alias, &name.schema, sources.first_mut()) {
                     Rc::make_mut(source).schema = Some(s.as_str().to_owned());
                 }
+                self.note_source(ObjectRef::Module(module), &sources[0]);
                 Ok((rel, sources))
             }
             ObjectRef::Module(_) => Err(errors::invalid_object(&name.to_string())),
@@ -333,9 +336,7 @@ impl Binder<'_> {
             return Err(errors::invalid_object(&module.name));
         };
         let saved = std::mem::take(&mut self.ctes);
-        self.scope.enter_module();
-        let result = self.nested(|b| b.select_statement_query(&query.select, None));
-        self.scope.leave_module();
+        let result = self.in_module(|b| b.select_statement_query(&query.select, None));
         self.ctes = saved;
         result
     }
@@ -350,9 +351,7 @@ impl Binder<'_> {
         };
         let saved = std::mem::take(&mut self.ctes);
         self.parameters.push(HashMap::new());
-        self.scope.enter_module();
-        let result = self.nested(|b| b.select_statement_query(&view.query.select, None));
-        self.scope.leave_module();
+        let result = self.in_module(|b| b.select_statement_query(&view.query.select, None));
         self.parameters.pop();
         self.ctes = saved;
         let mut bound = result?;

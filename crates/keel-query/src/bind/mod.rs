@@ -168,6 +168,19 @@ pub struct Binder<'a> {
     parameters: Vec<HashMap<String, Expr>>,
     /// Depth of expanded views, to refuse endless ones.
     depth: u32,
+    /// Tables and views the statement names itself.
+    named: Vec<NamedSource>,
+    /// Slots its own text reads.
+    read_slots: Vec<Slot>,
+    /// Views and inline functions being bound.
+    in_modules: u32,
+}
+
+/// An object read, with the slots of its columns.
+struct NamedSource {
+    object: crate::scope::ObjectRef,
+    /// Slot and column id.
+    columns: Vec<(Slot, i32)>,
 }
 
 /// Deepest nesting of views and functions, as in the product.
@@ -189,6 +202,9 @@ impl<'a> Binder<'a> {
             recursive: Vec::new(),
             parameters: Vec::new(),
             depth: 0,
+            named: Vec::new(),
+            read_slots: Vec::new(),
+            in_modules: 0,
         }
     }
 
@@ -246,6 +262,65 @@ impl<'a> Binder<'a> {
         let result = f(self);
         self.ctes.truncate(before);
         self.namespaces.truncate(namespaces);
+        result
+    }
+
+    /// Remembers a source that the statement names itself.
+    pub(crate) fn note_source(&mut self, object: crate::scope::ObjectRef, source: &Source) {
+        if self.in_modules > 0 {
+            return;
+        }
+        let id = |(at, _): (usize, &SourceColumn)| match &object {
+            crate::scope::ObjectRef::Table(t) => t.columns.get(at).map_or(0, |c| c.column_id),
+            _ => at as i32 + 1,
+        };
+        let columns = source.columns.iter().enumerate().map(|c| (c.1.slot, id(c))).collect();
+        self.named.push(NamedSource { object, columns });
+    }
+
+    /// Lets another slot stand for a column that has one already (`inserted.c` of an UPDATE).
+    pub(crate) fn same_column(&mut self, slot: Slot, as_slot: Slot) {
+        for source in &mut self.named {
+            if let Some((_, id)) = source.columns.iter().find(|(s, _)| *s == as_slot) {
+                let id = *id;
+                source.columns.push((slot, id));
+            }
+        }
+    }
+
+    /// The statement's text reads a column.
+    pub(crate) fn note_slot(&mut self, slot: Slot) {
+        if self.in_modules == 0 {
+            self.read_slots.push(slot);
+        }
+    }
+
+    /// Runs `f`; the columns it reads are not the statement's own (rules of a table).
+    pub(crate) fn unnoticed<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+        self.in_modules += 1;
+        let result = f(self);
+        self.in_modules -= 1;
+        result
+    }
+
+    /// Tells the surroundings which columns are read.
+    pub(crate) fn report_columns(&self) {
+        for source in &self.named {
+            let read = source.columns.iter().filter(|(s, _)| self.read_slots.contains(s));
+            let mut ids: Vec<i32> = read.map(|(_, id)| *id).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            self.scope.note_columns(&source.object, &ids);
+        }
+    }
+
+    /// Binds the text of a view or inline function: what it reads is its owner's business.
+    fn in_module<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.in_modules += 1;
+        self.scope.enter_module();
+        let result = self.nested(f);
+        self.scope.leave_module();
+        self.in_modules -= 1;
         result
     }
 

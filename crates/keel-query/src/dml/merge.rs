@@ -143,6 +143,11 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     let width = table.columns.len();
     need.extend((0..width).map(|i| (old_first + i) as Slot));
     let inserted = target.source("inserted");
+    // A row may have no counterpart on any side.
+    let shown = inserted.columns.iter().chain(&source.columns);
+    for slot in shown.chain(using_sources.iter().flat_map(|s| &s.columns)).map(|c| c.slot) {
+        binder.slots[slot as usize].nullable = true;
+    }
     let pseudo = Rc::new(Source {
         alias: String::new(),
         schema: None,

@@ -52,7 +52,10 @@ pub(crate) fn bind_outputs(
                     let mut any = false;
                     for s in matching {
                         any = true;
-                        items.extend(s.columns.iter().map(|c| (c.name.clone(), binder.read(c.slot))));
+                        for c in &s.columns {
+                            binder.note_slot(c.slot);
+                            items.push((c.name.clone(), binder.read(c.slot)));
+                        }
                     }
                     if !any {
                         let name = qualifier.as_ref().map_or("*".to_owned(), |q| q.to_string());

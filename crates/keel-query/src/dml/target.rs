@@ -219,7 +219,7 @@ impl Target {
             rowversion: table.columns.iter().position(|c| c.ty == SqlType::RowVersion),
             table: table.clone(),
         };
-        target.compile_rules(binder)?;
+        binder.unnoticed(|b| target.compile_rules(b))?;
         target.parents = super::foreign::parent_checks(binder, &target)?;
         Ok(target)
     }

@@ -369,15 +369,16 @@ fn update_with(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Plan> {
     };
     let mut target = Target::new(binder, &table)?;
     if found.source.get.is_none() {
-        let conditions = view::check_option(binder, &update.target.table, &target)?;
+        let conditions = binder.unnoticed(|b| view::check_option(b, &update.target.table, &target))?;
         target.set_view_checks(&conditions)?;
     }
     let scope = Scope::new(found.sources.clone(), None);
     let sets = bind_sets(binder, &target, &found.source, &scope, &update.assignments)?;
     let filter = where_clause(binder, update.filter.as_ref(), &scope)?;
     let changed = changed_columns(&target, &sets);
-    let mut sources =
-        vec![inserted_source(binder, &target, &found.source), renamed(&found.source, "deleted")];
+    let inserted = inserted_source(binder, &target, &found.source);
+    same_columns(binder, &inserted, &found.source);
+    let mut sources = vec![inserted, renamed(&found.source, "deleted")];
     sources.extend(found.sources.iter().cloned());
     let outputs = bind_outputs(binder, &update.output, sources, None)?;
     let top = match &update.top {
@@ -385,6 +386,15 @@ fn update_with(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Plan> {
         None => None,
     };
     build_update(binder, found, target, sets, filter, changed, outputs, top)
+}
+
+/// Reading `inserted` is reading the target's columns.
+pub(crate) fn same_columns(binder: &mut Binder<'_>, inserted: &Source, target: &Source) {
+    for c in &inserted.columns {
+        if let Some(old) = target.columns.iter().find(|o| o.name == c.name) {
+            binder.same_column(c.slot, old.slot);
+        }
+    }
 }
 
 /// `inserted` shows the target source's columns with their new values.

@@ -82,6 +82,7 @@ pub(crate) fn finish(
     columns: Vec<ColumnMeta>,
     into: Option<ast::ObjectName>,
 ) -> Plan {
+    binder.report_columns();
     let text = super::text::explain(&body, &subplans);
     Plan {
         columns,
@@ -225,6 +226,7 @@ pub fn compile_expr(scope: &dyn BindScope, e: &ast::Expr, ty: Option<SqlType>) -
     if let Some(ty) = ty {
         expr = crate::bind::merge_types::assign_to(expr, ty)?;
     }
+    binder.report_columns();
     let mut planner = Planner::new(&mut binder);
     let code = Compiler { subqueries: &mut planner }.value(&expr)?;
     let subplans = planner.subplans;
@@ -238,6 +240,7 @@ pub fn compile_condition(scope: &dyn BindScope, e: &ast::Expr) -> Result<Compile
     let mut binder = Binder::new(scope);
     let empty = crate::bind::Scope::default();
     let expr = binder.condition(e, &mut ExprCx::new(&empty, Clause::Other))?;
+    binder.report_columns();
     let mut planner = Planner::new(&mut binder);
     let pred = Compiler { subqueries: &mut planner }.condition(&expr)?;
     let subplans = planner.subplans;

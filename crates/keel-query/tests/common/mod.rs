@@ -432,6 +432,7 @@ impl Session {
             ansi_nulls: true,
             quoted_identifier: true,
             parent: 0,
+            execute_as: None,
             trigger: None,
             created: 0,
             modified: 0,

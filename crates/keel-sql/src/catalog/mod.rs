@@ -29,7 +29,8 @@ pub use overlay::{CatalogOp, Overlay};
 pub use picture::{Named, ObjectRef, Picture, fold, module_kind_code, table_objects};
 pub use principal::{
     ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, FIXED_ROLES, FIXED_SERVER_ROLES, GUEST_USER, PERMISSIONS, PUBLIC,
-    PermissionDef, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef, Token, Verdict, decide,
+    PermissionDef, PermissionState, PrincipalDef, Refusal, SERVER_PERMISSIONS, SecurableRef, Token, Verdict,
+    decide,
 };
 
 use keel_base::TreeId;

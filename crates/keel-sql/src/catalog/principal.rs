@@ -5,10 +5,11 @@
 //!   token × (object, its schema, the database) × permission ──► Allowed | Denied | NotGranted
 //! ```
 //!
-//! A DENY anywhere beats every GRANT; the owner of an object's schema, dbo and members of db_owner may everything. CONTROL
+//! A DENY anywhere beats every GRANT, but for one thing that the product keeps from older times: a GRANT on a column beats a
+//! DENY on its table. What is said of a table takes the place of what was said of its columns. The owner of an object's schema, dbo and members of db_owner may everything. CONTROL
 //! stands for every permission on what it is granted on.
 //!
-//! Deliberately absent: permissions on single columns, application roles, and who granted what (dbo did).
+//! Deliberately absent: application roles, and who granted what (dbo did).
 
 use super::Picture;
 use keel_query::catalog::ObjectId;
@@ -65,6 +66,8 @@ pub enum SecurableRef {
     Principal(i32),
     /// An endpoint of the instance.
     Endpoint(i32),
+    /// A column of a table or view.
+    Column(ObjectId, i32),
 }
 
 /// GRANT or DENY.
@@ -140,9 +143,13 @@ impl PrincipalDef {
         self.principal_id < FIRST_PRINCIPAL || self.principal_id >= DB_OWNER
     }
 
-    /// Sets or takes away a permission.
+    /// Sets or takes away a permission. On a table it takes the place of those on its columns.
     pub fn set(&mut self, on: SecurableRef, name: &str, state: Option<PermissionState>) {
-        self.permissions.retain(|p| p.on != on || p.name != name);
+        let within = |p: &SecurableRef| match (*p, on) {
+            (SecurableRef::Column(table, _), SecurableRef::Object(object)) => table == object,
+            _ => false,
+        };
+        self.permissions.retain(|p| p.on != on && !within(&p.on) || p.name != name);
         if let Some(state) = state {
             self.permissions.push(PermissionDef { on, name: name.to_owned(), state });
         }
@@ -187,6 +194,15 @@ pub enum Verdict {
     Denied,
     /// Nobody said yes.
     NotGranted,
+}
+
+/// Why something is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// For the object as a whole.
+    Object,
+    /// For a column of it.
+    Column(i32),
 }
 
 /// Folds permissions into a verdict: a DENY wins, then a GRANT.
@@ -264,6 +280,12 @@ impl Picture {
         if token.owner {
             return Verdict::Allowed;
         }
+        if let SecurableRef::Column(object, column) = on {
+            return match self.permits_columns(token, name, object, Some(&[column])) {
+                Ok(()) => Verdict::Allowed,
+                Err(_) => Verdict::NotGranted,
+            };
+        }
         let schema = match on {
             SecurableRef::Object(id) => self.schema_of(id),
             SecurableRef::Schema(id) => Some(id),
@@ -281,6 +303,47 @@ impl Picture {
         }
         let owned = schema.and_then(|s| self.schema(s)).is_some_and(|s| s.owner != 0 && token.is(s.owner));
         if owned || by_grants == Verdict::Allowed { Verdict::Allowed } else { by_roles }
+    }
+
+    /// Whether a token has a permission on columns of an object: on all when `columns` is `None`, on any of them for an
+    /// empty list. What is said of a column counts before what is said of the object.
+    pub fn permits_columns(
+        &self,
+        token: &Token,
+        name: &str,
+        object: ObjectId,
+        columns: Option<&[i32]>,
+    ) -> Result<(), Refusal> {
+        let whole = self.permits(token, name, SecurableRef::Object(object));
+        let held = token.ids.iter().filter_map(|id| self.stored_principal(*id));
+        let said: Vec<(i32, PermissionState)> = held
+            .flat_map(|p| &p.permissions)
+            .filter(|p| p.name == name)
+            .filter_map(|p| match p.on {
+                SecurableRef::Column(table, column) if table == object => Some((column, p.state)),
+                _ => None,
+            })
+            .collect();
+        if said.is_empty() || token.owner {
+            return if whole == Verdict::Allowed { Ok(()) } else { Err(Refusal::Object) };
+        }
+        let denied = |c: &i32| said.contains(&(*c, PermissionState::Deny));
+        let granted = |c: &i32| said.iter().any(|(id, state)| id == c && *state != PermissionState::Deny);
+        let allowed = |c: &i32| !denied(c) && (granted(c) || whole == Verdict::Allowed);
+        let any_granted = said.iter().any(|(_, state)| *state != PermissionState::Deny);
+        let refused = match columns {
+            Some([]) if whole == Verdict::Allowed || any_granted => None,
+            Some([]) => return Err(Refusal::Object),
+            Some(columns) => columns.iter().find(|c| !allowed(c)).copied(),
+            // All columns: those of which something is said, and the others by the object.
+            None if whole == Verdict::Allowed => said.iter().map(|(c, _)| *c).find(denied),
+            None => return Err(Refusal::Object),
+        };
+        match refused {
+            None => Ok(()),
+            Some(c) if any_granted || whole == Verdict::Allowed => Err(Refusal::Column(c)),
+            Some(_) => Err(Refusal::Object),
+        }
     }
 
     /// The schema of an object.

@@ -84,7 +84,7 @@ impl Runner<'_> {
             StatementKind::ExecuteAs(e) => self.execute_as(program, frame, e)?,
             StatementKind::Revert(_) => {
                 let depth = self.info.impersonated.borrow().len();
-                self.info.revert_to(depth.saturating_sub(1));
+                self.info.revert_to(depth.saturating_sub(1).max(self.info.revert_floor.get()));
             }
             StatementKind::InsertBulk(b) => self.announce_bulk(program, b)?,
             StatementKind::UpdateStatistics(u) => self.update_statistics(program, &u.table)?,

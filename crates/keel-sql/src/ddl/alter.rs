@@ -607,6 +607,7 @@ fn row_program(table: &TableDef) -> Program {
         code: Vec::new(),
         quoted_identifier: true,
         ansi_nulls: true,
+        execute_as: None,
         returns: None,
         stats: Arc::default(),
     }

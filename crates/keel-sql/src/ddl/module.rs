@@ -8,7 +8,7 @@ use crate::program::Program;
 use crate::run::Runner;
 use crate::session::options::Switches;
 use keel_parser::ast::{self, ModuleVerb, Statement, StatementKind};
-use keel_query::catalog::{Catalog as _, ModuleDef, ModuleKind, TriggerDef};
+use keel_query::catalog::{Catalog as _, EXECUTE_AS_OWNER, ModuleDef, ModuleKind, TriggerDef};
 use keel_types::SqlError;
 use keel_types::error::Result;
 use std::sync::Arc;
@@ -70,6 +70,7 @@ impl Runner<'_> {
             quoted_identifier: options.on(Switches::QUOTED_IDENTIFIER),
             parent,
             trigger,
+            execute_as: self.runs_as(&place, statement)?,
             created: old.as_ref().map_or(now, |o| o.created),
             modified: now,
         };
@@ -78,6 +79,25 @@ impl Runner<'_> {
             self.lock_schema(place.entry.id, module.object_id)?;
         }
         self.put(&place.entry, CatalogObject::Module(Arc::new(module)))
+    }
+
+    /// WITH EXECUTE AS of a module: who it will run as.
+    fn runs_as(&self, place: &Place, statement: &Statement) -> Result<Option<i32>> {
+        let options = match &statement.kind {
+            StatementKind::CreateProcedure(p) => &p.options,
+            StatementKind::CreateFunction(f) => &f.options,
+            StatementKind::CreateTrigger(t) => &t.options,
+            _ => return Ok(None),
+        };
+        Ok(match &options.execute_as {
+            None | Some((ast::Principal::Caller, _)) => None,
+            Some((ast::Principal::Owner, _)) => Some(EXECUTE_AS_OWNER),
+            Some((ast::Principal::User, Some(name))) => {
+                Some(self.user_to_be(&place.entry, name)?.principal_id)
+            }
+            Some((ast::Principal::SelfUser, _)) => self.info.token_in(&place.entry).map(|t| t.user),
+            Some(_) => return Err(errors::not_supported("EXECUTE AS LOGIN of a module")),
+        })
     }
 
     /// Compiles what can be compiled now: control flow, variables and types of a body, the query of a view.

@@ -173,7 +173,7 @@ impl Runner<'_> {
 
     fn may_load(&self, program: &Program, name: &ast::ObjectName) -> Result<()> {
         let Some((entry, object, schema)) = self.object(program, name) else { return Ok(()) };
-        let need = Need::Object { database: entry.id, object, schema, permission: "INSERT" };
+        let need = Need::Object { database: entry.id, object, schema, permission: "INSERT", columns: None };
         self.info.authorize(&program.identity, &[need])
     }
 

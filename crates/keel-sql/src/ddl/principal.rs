@@ -211,11 +211,6 @@ impl Runner<'_> {
     }
 
     pub(super) fn permission(&mut self, program: &Program, p: &ast::Permission) -> Result<()> {
-        if p.permissions.iter().any(|i| !i.columns.is_empty())
-            || p.on.as_ref().is_some_and(|s| !s.columns.is_empty())
-        {
-            return Err(errors::not_supported("A permission on columns"));
-        }
         let class = p.on.as_ref().and_then(|s| s.class.as_deref());
         let server = p.on.is_none() && p.permissions.iter().all(|i| is_server_permission(&i.name));
         if server || class == Some("SERVER") {
@@ -238,23 +233,25 @@ impl Runner<'_> {
             PermissionVerb::Revoke if p.grant_option => Some(PermissionState::Grant),
             PermissionVerb::Revoke => None,
         };
-        let mut wanted: Vec<&str> = Vec::new();
+        let mut wanted: Vec<(&str, SecurableRef)> = Vec::new();
         for item in &p.permissions {
+            let places = self.columns_meant(&entry, on, item, p.on.as_ref())?;
+            let wanted_all = |name: &'static str| places.iter().map(move |on| (name, *on));
             match item.name.trim_end_matches(" PRIVILEGES") {
-                "ALL" => wanted.extend(names),
-                "EXEC" => wanted.push("EXECUTE"),
+                "ALL" => wanted.extend(names.iter().flat_map(|name| wanted_all(name))),
+                "EXEC" => wanted.extend(wanted_all("EXECUTE")),
                 name => {
                     let known = PERMISSIONS.iter().find(|(n, _)| *n == name);
                     let Some((known, _)) = known else {
                         let text = format!("Incorrect syntax near '{}'.", item.name);
                         return Err(keel_types::SqlError::new(102, 15, 1, text));
                     };
-                    wanted.push(*known);
+                    wanted.extend(wanted_all(known));
                 }
             }
         }
-        for permission in &wanted {
-            self.check_may_grant(&entry, permission, on, p)?;
+        for (permission, on) in &wanted {
+            self.check_may_grant(&entry, permission, *on, p)?;
         }
         for name in &p.principals {
             let picture = self.info.picture(&entry);
@@ -265,12 +262,43 @@ impl Runner<'_> {
                 id if id >= FIRST_FIXED_ROLE => return Err(errors::grant_to_special()),
                 _ => {}
             }
-            for permission in &wanted {
-                principal.set(on, permission, state);
+            for (permission, on) in &wanted {
+                principal.set(*on, permission, state);
             }
             self.put_principal(&entry, principal)?;
         }
         Ok(())
+    }
+
+    /// What a permission is about: the securable itself, or the columns listed behind the permission or the object.
+    fn columns_meant(
+        &self,
+        entry: &Arc<DatabaseEntry>,
+        on: SecurableRef,
+        item: &ast::PermissionItem,
+        securable: Option<&ast::Securable>,
+    ) -> Result<Vec<SecurableRef>> {
+        let behind = securable.map_or(&[][..], |s| &s.columns);
+        let listed = match (item.columns.as_slice(), behind) {
+            ([], []) => return Ok(vec![on]),
+            (listed, []) | ([], listed) => listed,
+            _ => return Err(errors::columns_after_object()),
+        };
+        let SecurableRef::Object(object) = on else { return Err(errors::columns_for_entity()) };
+        let of_columns =
+            matches!(item.name.as_str(), "SELECT" | "UPDATE" | "REFERENCES" | "ALL" | "ALL PRIVILEGES");
+        let known = self.info.column_names(entry, object);
+        if !of_columns || known.is_empty() {
+            return Err(errors::columns_for_entity());
+        }
+        let id = |c: &ast::Ident| {
+            let found = known.iter().find(|(_, name)| fold(name) == fold(&c.text));
+            found.map(|(id, _)| SecurableRef::Column(object, *id)).ok_or_else(|| {
+                let text = format!("Column name '{}' does not exist in the target table or view.", c.text);
+                keel_types::SqlError::new(1911, 16, 1, text)
+            })
+        };
+        listed.iter().map(id).collect()
     }
 
     fn check_may_grant(
@@ -292,7 +320,11 @@ impl Runner<'_> {
                     .any(|q| q.on == on && q.name == permission && q.state == PermissionState::GrantOption)
             })
         };
-        if token.owner || self.info.may(entry, "CONTROL", on) || token.ids.iter().any(option) {
+        let whole = match on {
+            SecurableRef::Column(object, _) => SecurableRef::Object(object),
+            on => on,
+        };
+        if token.owner || self.info.may(entry, "CONTROL", whole) || token.ids.iter().any(option) {
             return Ok(());
         }
         Err(match &p.on {
@@ -446,41 +478,57 @@ impl Runner<'_> {
                 return Ok(());
             }
         };
-        match e.principal {
+        if e.cookie.is_some() {
+            return Err(errors::not_supported("EXECUTE AS … WITH COOKIE"));
+        }
+        self.impersonate(e.principal, &name)?;
+        if e.no_revert {
+            self.info.revert_floor.set(self.info.impersonated.borrow().len());
+        }
+        Ok(())
+    }
+
+    /// Becomes a login or a user of the current database, when the session may. Errors 15406, 15517.
+    pub(crate) fn impersonate(&mut self, principal: ast::Principal, name: &str) -> Result<()> {
+        match principal {
             ast::Principal::Login => {
                 let allowed =
                     self.info.unrestricted.get() || self.info.may_on_server("IMPERSONATE ANY LOGIN");
-                let login = self.info.engine.login(&name).filter(|_| allowed);
-                let login = login.ok_or_else(|| errors::cannot_execute_as_login(&name))?;
+                let login = self.info.engine.login(name).filter(|_| allowed);
+                let login = login.ok_or_else(|| errors::cannot_execute_as_login(name))?;
                 let identity = Identity { login: login.name.into(), sysadmin: login.sysadmin, user: None };
                 self.info.impersonate(identity);
             }
             _ => {
                 let entry = self.info.current_database();
-                let picture = self.info.picture(&entry);
-                let user = picture.principal_named(&name).filter(|p| !p.role);
-                let user = user.filter(|p| {
-                    let on = SecurableRef::Principal(p.principal_id);
-                    self.info.may(&entry, "IMPERSONATE", on)
-                });
-                let user = user.ok_or_else(|| errors::cannot_execute_as_user(&name))?;
-                let logins = self.info.engine.logins()?;
-                let login = logins.into_iter().find(|l| Some(&l.sid) == user.sid.as_ref());
-                let login = login.map_or_else(|| user.name.clone(), |l| l.name);
-                let user = Some((entry.id, user.principal_id));
-                self.info.impersonate(Identity { login: login.into(), sysadmin: false, user });
+                let user = self.user_to_be(&entry, name)?;
+                self.info.impersonate(self.info.identity_of_user(&entry, &user));
             }
         }
         Ok(())
     }
 
+    /// A user that the session may run as. Error 15517.
+    pub(super) fn user_to_be(&self, entry: &Arc<DatabaseEntry>, name: &str) -> Result<PrincipalDef> {
+        let user = self.info.picture(entry).principal_named(name).filter(|p| !p.role);
+        let user = user.filter(|p| {
+            let on = SecurableRef::Principal(p.principal_id);
+            self.info.may(entry, "IMPERSONATE", on)
+        });
+        user.ok_or_else(|| errors::cannot_execute_as_user(name))
+    }
+
     /// What was granted on an object goes with it: its number may come again.
     pub(super) fn forget_permissions(&mut self, entry: &Arc<DatabaseEntry>, on: SecurableRef) -> Result<()> {
         let picture = self.info.picture(entry);
-        let holders = picture.stored_principals().filter(|p| p.permissions.iter().any(|q| q.on == on));
+        let about = |q: &crate::catalog::PermissionDef| match (q.on, on) {
+            (SecurableRef::Column(table, _), SecurableRef::Object(object)) => table == object,
+            (q, on) => q == on,
+        };
+        let holders = picture.stored_principals().filter(|p| p.permissions.iter().any(about));
         for holder in holders {
             let mut principal = (**holder).clone();
-            principal.permissions.retain(|q| q.on != on);
+            principal.permissions.retain(|q| !about(q));
             self.put_principal(entry, principal)?;
         }
         Ok(())

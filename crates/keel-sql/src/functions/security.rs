@@ -91,7 +91,7 @@ pub(super) fn is_member(info: &Info, args: &[Value]) -> Result<Value> {
     Ok(Value::Int(i64::from(token.is(role.principal_id))))
 }
 
-/// `HAS_PERMS_BY_NAME(securable, class, permission)`
+/// `HAS_PERMS_BY_NAME(securable, class, permission, column, 'COLUMN')`
 pub(super) fn has_perms(info: &Info, args: &[Value]) -> Result<Value> {
     let class = text(args, 1).unwrap_or("").to_ascii_uppercase();
     let Some(permission) = text(args, 2).map(str::to_ascii_uppercase) else { return Ok(Value::Null) };
@@ -118,6 +118,17 @@ pub(super) fn has_perms(info: &Info, args: &[Value]) -> Result<Value> {
                 Some((_, Named::Synonym(s))) => SecurableRef::Object(s.object_id),
                 Some((_, Named::Sequence(s))) => SecurableRef::Object(s.object_id),
                 _ => return Ok(Value::Null),
+            }
+        }
+        _ => return Ok(Value::Null),
+    };
+    let on = match (text(args, 3), text(args, 4), on) {
+        (None, None, on) => on,
+        (Some(name), Some(kind), SecurableRef::Object(object)) if kind.eq_ignore_ascii_case("COLUMN") => {
+            let known = info.column_names(&entry, object);
+            match known.iter().find(|(_, n)| crate::views::same(n, name)) {
+                Some((id, _)) => SecurableRef::Column(object, *id),
+                None => return Ok(Value::Null),
             }
         }
         _ => return Ok(Value::Null),

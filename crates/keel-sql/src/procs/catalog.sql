@@ -1,3 +1,32 @@
+create procedure sys.sp_sequence_get_range @sequence_name nvarchar(776), @range_size bigint,
+    @range_first_value sql_variant output, @range_last_value sql_variant = null output, @range_cycle_count int = null output,
+    @sequence_increment sql_variant = null output, @sequence_min_value sql_variant = null output,
+    @sequence_max_value sql_variant = null output
+as
+declare @id int = object_id(@sequence_name, 'SO'), @i bigint = 1, @next bigint, @first bigint, @sql nvarchar(max)
+if @id is null
+begin
+    raiserror('Invalid object name ''%s''.', 16, 1, @sequence_name)
+    return 1
+end
+if @range_size is null or @range_size < 1
+begin
+    raiserror('The range size must be positive.', 16, 1)
+    return 1
+end
+select @sequence_increment = increment, @sequence_min_value = minimum_value, @sequence_max_value = maximum_value,
+    @range_cycle_count = 0
+from sys.sequences where object_id = @id
+set @sql = N'set @next = next value for ' + quotename(object_schema_name(@id)) + N'.' + quotename(object_name(@id))
+while @i <= @range_size
+begin
+    exec sp_executesql @sql, N'@next bigint output', @next output
+    if @i = 1 set @first = @next
+    set @i += 1
+end
+select @range_first_value = @first, @range_last_value = @next
+return 0
+GO
 create procedure sys.sp_tables @table_name nvarchar(384) = null, @table_owner nvarchar(384) = null,
     @table_qualifier sysname = null, @table_type varchar(100) = null, @fUsePattern bit = 1
 as

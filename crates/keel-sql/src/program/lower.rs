@@ -89,6 +89,7 @@ pub fn lower_module(
             code: Vec::new(),
             quoted_identifier: options.quoted_identifier,
             ansi_nulls: options.ansi_nulls,
+            execute_as: None,
             returns: shape.returns,
             stats: Arc::default(),
         },
@@ -371,7 +372,7 @@ impl Lower<'_> {
             StatementKind::WaitFor(ast::WaitFor::Time(e)) => Op::WaitFor(Unit::expr(e.clone(), None), true),
             StatementKind::Execute(x) => match &x.target {
                 ast::ExecuteTarget::Text(e) if x.return_variable.is_none() => {
-                    Op::ExecText { text: Unit::expr(e.clone(), None) }
+                    Op::ExecText { text: Unit::expr(e.clone(), None), run_as: self.run_as(x)?.map(Box::new) }
                 }
                 _ => Op::Call(Box::new(self.call(x)?)),
             },
@@ -601,7 +602,16 @@ impl Lower<'_> {
             });
         }
         let status = x.return_variable.as_ref().map(|v| self.slot(v)).transpose()?;
-        Ok(Call { status, target, args, recompile: x.recompile })
+        let run_as = self.run_as(x)?;
+        Ok(Call { status, target, args, recompile: x.recompile, run_as })
+    }
+
+    /// Who EXEC (string) runs as; there is no other server to run it AT.
+    fn run_as(&self, x: &ast::Execute) -> Result<Option<(ast::Principal, Unit)>> {
+        if let Some(server) = &x.at {
+            return Err(errors::located(errors::no_linked_server(&server.text), self.line, None));
+        }
+        Ok(x.execute_as.as_ref().map(|(p, name)| (*p, Unit::expr(name.clone(), None))))
     }
 
     fn argument(&mut self, e: &ast::Expr) -> Result<ArgValue> {

@@ -133,6 +133,8 @@ pub struct Program {
     pub quoted_identifier: bool,
     /// SET ANSI_NULLS when it was made.
     pub ansi_nulls: bool,
+    /// WITH EXECUTE AS, as the catalog has it.
+    pub execute_as: Option<i32>,
     /// RETURNS of a scalar function.
     pub returns: Option<SqlType>,
     /// How often it ran and what that cost.
@@ -160,6 +162,7 @@ impl Program {
             code: Vec::new(),
             quoted_identifier: true,
             ansi_nulls: true,
+            execute_as: None,
             returns: None,
             stats: Arc::default(),
         }
@@ -262,6 +265,8 @@ pub enum Op {
     Call(Box<Call>),
     /// EXEC (string)
     ExecText {
+        /// `AS LOGIN | USER = name`
+        run_as: Option<Box<(ast::Principal, Unit)>>,
         /// The text.
         text: Unit,
     },
@@ -326,6 +331,8 @@ pub struct Call {
     pub args: Vec<CallArg>,
     /// `WITH RECOMPILE`
     pub recompile: bool,
+    /// `AS LOGIN | USER = name` of EXEC (string).
+    pub run_as: Option<(ast::Principal, Unit)>,
 }
 
 /// Whom to call.

@@ -48,6 +48,8 @@ pub enum Need {
         schema: i32,
         /// The permission's name.
         permission: &'static str,
+        /// Columns it is needed on, by id; an empty list for any, `None` for all.
+        columns: Option<Vec<i32>>,
     },
 }
 

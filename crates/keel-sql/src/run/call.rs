@@ -65,7 +65,7 @@ impl Runner<'_> {
                 let text = frame.vars[*slot as usize].as_str().unwrap_or("").to_owned();
                 procedure_name(&text)?
             }
-            CallTarget::Text(text) => return self.exec_text(program, frame, text),
+            CallTarget::Text(text) => return self.exec_text(program, frame, text, call.run_as.as_ref()),
         };
         let mut args = Vec::with_capacity(call.args.len());
         for arg in &call.args {
@@ -166,6 +166,7 @@ impl Runner<'_> {
                 object: called.object_id,
                 schema: called.schema_id,
                 permission: "EXECUTE",
+                columns: None,
             };
             self.info.authorize(from, &[need])?;
         }
@@ -240,10 +241,10 @@ impl Runner<'_> {
         {
             info.database.replace(own);
         }
-        let impersonated = info.impersonated.borrow().len();
+        let security = info.enter_security_level(program);
         let entered = info.enter_program();
         let outcome = self.run(program, frame);
-        info.revert_to(impersonated);
+        info.leave_security_level(security);
         info.leave_program(program, &entered);
         info.modules.borrow_mut().pop();
         if info.current_database().id != database.id && program.identity.kind == ProgramKind::Procedure {
@@ -307,12 +308,21 @@ impl Runner<'_> {
         program: &Arc<Program>,
         frame: &mut Frame,
         text: &Unit,
+        run_as: Option<&(ast::Principal, Unit)>,
     ) -> std::result::Result<(), Halt> {
         self.info.begin_statement();
         let value = self.eval(program, frame, text)?;
         let text: Arc<str> = convert::display(&value).into();
-        self.run_dynamic(text, "".into(), &[], &[])?;
-        Ok(())
+        let Some((principal, name)) = run_as else {
+            self.run_dynamic(text, "".into(), &[], &[])?;
+            return Ok(());
+        };
+        let name = self.eval(program, frame, name)?;
+        let depth = self.info.impersonated.borrow().len();
+        self.impersonate(*principal, name.as_str().unwrap_or(""))?;
+        let outcome = self.run_dynamic(text, "".into(), &[], &[]);
+        self.info.revert_to(depth);
+        outcome.map(|_| ())
     }
 
     /// Runs a text in a scope of its own: EXEC('…') and sp_executesql.

@@ -454,10 +454,47 @@ fn needs_of(scope: &Scope<'_>, statement: &StatementKind) -> Vec<Need> {
     if let StatementKind::Insert(i) = statement
         && !i.output.is_empty()
     {
-        needs.push(Need::Object { database, object, schema, permission: "SELECT" });
+        needs.push(Need::Object { database, object, schema, permission: "SELECT", columns: None });
     }
-    needs.extend(verbs.iter().map(|permission| Need::Object { database, object, schema, permission }));
+    let assigned = assigned_columns(scope, statement, &(database, object));
+    needs.extend(verbs.iter().map(|permission| {
+        let columns = assigned.clone().filter(|_| *permission == "UPDATE");
+        Need::Object { database, object, schema, permission, columns }
+    }));
     needs
+}
+
+/// Ids of the columns that UPDATE or MERGE assign to.
+fn assigned_columns(
+    scope: &Scope<'_>,
+    statement: &StatementKind,
+    (database, object): &(DatabaseId, ObjectId),
+) -> Option<Vec<i32>> {
+    let sets: Vec<&ast::UpdateSet> = match statement {
+        StatementKind::Update(u) => u.assignments.iter().collect(),
+        StatementKind::Merge(m) => m
+            .whens
+            .iter()
+            .filter_map(|w| match &w.action {
+                ast::MergeAction::Update(sets) => Some(sets),
+                _ => None,
+            })
+            .flatten()
+            .collect(),
+        _ => return None,
+    };
+    let entry = scope.info.engine.database_by_id(*database)?;
+    let known = scope.info.column_names(&entry, *object);
+    let assigned = sets.iter().filter_map(|set| match set {
+        ast::UpdateSet::Variable { .. } => None,
+        ast::UpdateSet::Column { column, .. }
+        | ast::UpdateSet::VariableAndColumn { column, .. }
+        | ast::UpdateSet::Write { column, .. } => Some(column),
+    });
+    let id = |c: &ast::ColumnRef| {
+        known.iter().find(|(_, name)| crate::views::same(name, &c.name.text)).map(|(id, _)| *id)
+    };
+    assigned.map(id).collect()
 }
 
 impl Dependencies {

@@ -52,7 +52,7 @@ impl Runner<'_> {
             Op::InsertExec { insert, call } => self.insert_exec(program, frame, insert, call)?,
             Op::Positioned(p) => self.positioned(program, frame, p)?,
             Op::Call(call) => self.call(program, frame, call)?,
-            Op::ExecText { text } => self.exec_text(program, frame, text)?,
+            Op::ExecText { text, run_as } => self.exec_text(program, frame, text, run_as.as_deref())?,
             Op::Print(e) => self.print(program, frame, e)?,
             Op::RaisError(r) => self.raise_error(program, frame, r)?,
             Op::Throw(t) => self.throw(program, frame, t.as_deref())?,

@@ -5,11 +5,12 @@
 //! database, which is kept until the catalog or the identity changes.
 
 use super::info::Info;
-use crate::catalog::{GUEST_USER, Picture, SecurableRef, Token, Verdict, decide};
+use crate::catalog::{GUEST_USER, Picture, PrincipalDef, Refusal, SecurableRef, Token, Verdict, decide};
 use crate::engine::{DatabaseEntry, MASTER, MSDB, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
-use crate::program::{ModuleIdentity, Need};
+use crate::program::{ModuleIdentity, Need, Program};
 use keel_base::DatabaseId;
+use keel_query::catalog::{Catalog as _, EXECUTE_AS_OWNER};
 use keel_types::error::Result;
 use smol_str::SmolStr;
 use std::sync::Arc;
@@ -51,6 +52,40 @@ impl Info {
             self.impersonated.borrow_mut().truncate(depth);
             self.identity_changed();
         }
+    }
+
+    /// A module begins: it runs as WITH EXECUTE AS says, and REVERT inside undoes only what it does itself. Gives what
+    /// [`Info::leave_security_level`] wants.
+    pub fn enter_security_level(&self, program: &Program) -> (usize, usize) {
+        let depth = self.impersonated.borrow().len();
+        if let Some(principal) = program.execute_as
+            && let Some(entry) = self.engine.database_by_id(program.identity.database)
+        {
+            let picture = self.picture(&entry);
+            let owner = || owner(&picture, program.identity.schema_id);
+            let id = if principal == EXECUTE_AS_OWNER { owner() } else { principal };
+            let user = picture.principal(id).filter(|p| !p.role);
+            let user = user.or_else(|| picture.principal(crate::catalog::DBO));
+            if let Some(user) = user {
+                self.impersonate(self.identity_of_user(&entry, &user));
+            }
+        }
+        (depth, self.revert_floor.replace(self.impersonated.borrow().len()))
+    }
+
+    /// The module has ended.
+    pub fn leave_security_level(&self, (depth, floor): (usize, usize)) {
+        self.revert_floor.set(floor);
+        self.revert_to(depth);
+    }
+
+    /// A user of a database as who a session is.
+    #[must_use]
+    pub fn identity_of_user(&self, entry: &Arc<DatabaseEntry>, user: &PrincipalDef) -> Identity {
+        let logins = self.engine.logins().unwrap_or_default();
+        let login = logins.into_iter().find(|l| Some(&l.sid) == user.sid.as_ref());
+        let login = login.map_or_else(|| user.name.clone(), |l| l.name);
+        Identity { login: login.into(), sysadmin: false, user: Some((entry.id, user.principal_id)) }
     }
 
     fn identity_changed(&self) {
@@ -157,7 +192,7 @@ impl Info {
         if self.unrestricted.get() { Ok(()) } else { self.authorize(caller, needs) }
     }
 
-    /// Errors 229, 262, 300 unless the session has all that a statement needs. Within a module what belongs to the
+    /// Errors 229, 230, 262, 300 unless the session has all that a statement needs. Within a module what belongs to the
     /// module's owner is not asked about.
     pub fn authorize(&self, caller: &ModuleIdentity, needs: &[Need]) -> Result<()> {
         for need in needs {
@@ -167,11 +202,12 @@ impl Info {
                         return Err(errors::server_permission_denied(permission));
                     }
                 }
-                Need::Object { database, object, schema, permission } => {
+                Need::Object { database, object, schema, permission, columns } => {
                     if *database == TABLE_VARIABLES || *object < 0 {
                         continue;
                     }
-                    self.authorize_object(caller, *database, (*object, *schema), permission)?;
+                    let object = (*object, *schema);
+                    self.authorize_object(caller, *database, object, permission, columns.as_deref())?;
                 }
             }
         }
@@ -184,6 +220,7 @@ impl Info {
         database: DatabaseId,
         (object, schema): (i32, i32),
         permission: &str,
+        columns: Option<&[i32]>,
     ) -> Result<()> {
         let Some(entry) = self.engine.database_by_id(database) else { return Ok(()) };
         let picture = self.picture(&entry);
@@ -198,12 +235,38 @@ impl Info {
             return Ok(());
         }
         self.check_entry(&entry)?;
-        if self.may(&entry, permission, SecurableRef::Object(object)) {
-            return Ok(());
-        }
+        let refused = match self.token_in(&entry) {
+            Some(token) => match picture.permits_columns(&token, permission, object, columns) {
+                Ok(()) => return Ok(()),
+                Err(refused) => refused,
+            },
+            None => Refusal::Object,
+        };
         let name = picture.objects().find(|o| o.object_id == object).map(|o| o.name.to_owned());
+        let name = name.unwrap_or_default();
         let schema = picture.schema(schema).map(|s| s.name.clone()).unwrap_or_default();
-        Err(errors::permission_denied(permission, name.unwrap_or_default(), entry.name(), schema))
+        Err(match refused {
+            Refusal::Object => errors::permission_denied(permission, name, entry.name(), schema),
+            Refusal::Column(id) => {
+                let column = self.column_names(&entry, object).into_iter().find(|(i, _)| *i == id);
+                let column = column.map(|(_, name)| name).unwrap_or_default();
+                errors::column_permission_denied(permission, column, name, entry.name(), schema)
+            }
+        })
+    }
+}
+
+impl Info {
+    /// Columns of a table or view by id; those of a view count from 1.
+    #[must_use]
+    pub fn column_names(&self, entry: &Arc<DatabaseEntry>, object: i32) -> Vec<(i32, String)> {
+        let picture = self.picture(entry);
+        if let Some(table) = picture.table_by_id(object) {
+            return table.columns.iter().map(|c| (c.column_id, c.name.clone())).collect();
+        }
+        let Some(module) = picture.module_by_id(object) else { return Vec::new() };
+        let columns = crate::views::module_columns(self, entry, module);
+        (1..).zip(columns.into_iter().map(|c| c.name)).collect()
     }
 }
 

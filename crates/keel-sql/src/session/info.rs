@@ -129,6 +129,8 @@ pub struct Info {
     pub bulk: RefCell<Option<super::bulk::PendingBulk>>,
     /// EXECUTE AS: the login in force, innermost last.
     pub impersonated: RefCell<Vec<super::identity::Identity>>,
+    /// Depth of impersonation that REVERT does not undo: what was in force when the running module began.
+    pub revert_floor: Cell<usize>,
     /// Nothing is forbidden: sysadmin, and no EXECUTE AS USER.
     pub unrestricted: Cell<bool>,
     /// Who the session is in the database it asked about last.
@@ -176,6 +178,7 @@ impl Info {
             prepared: RefCell::default(),
             bulk: RefCell::default(),
             impersonated: RefCell::default(),
+            revert_floor: Cell::new(0),
             unrestricted: Cell::new(sysadmin),
             token: RefCell::default(),
             meter: super::usage::Meter::default(),

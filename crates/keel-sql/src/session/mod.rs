@@ -304,6 +304,7 @@ impl Session {
         info.scope_identity.set(None);
         info.row_count.set(0);
         info.error.set(0);
+        info.revert_floor.set(0);
         info.revert_to(0);
         let isolation = info.options.borrow().isolation;
         *info.options.borrow_mut() = SetOptions::new(info.shared.login.ansi_defaults);

@@ -3,7 +3,7 @@
 use super::info::Info;
 use super::options::Switches;
 use crate::catalog::{DBO, Named, Picture, fold};
-use crate::engine::{DatabaseEntry, MSDB, TABLE_VARIABLES, TEMPDB};
+use crate::engine::{DatabaseEntry, MASTER, MSDB, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::functions;
 use crate::modules;
@@ -220,7 +220,7 @@ impl<'a> Scope<'a> {
 
     fn need_of_module(&self, database: DatabaseId, module: &ModuleDef, permission: &'static str) {
         let (object, schema) = (module.object_id, module.schema_id);
-        self.need(Need::Object { database, object, schema, permission });
+        self.need(Need::Object { database, object, schema, permission, columns: None });
     }
 
     fn system_view(&self, name: NameParts<'_>) -> Option<ObjectRef> {
@@ -229,8 +229,10 @@ impl<'a> Scope<'a> {
         }
         let entry = self.entry(name.database)?;
         let in_msdb = || views::find_in_msdb(name.schema, name.object).filter(|_| entry.id == MSDB);
+        let in_master = || views::find_in_master(name.schema, name.object).filter(|_| entry.id == MASTER);
         views::find(name.schema, name.object)
             .or_else(in_msdb)
+            .or_else(in_master)
             .map(|view| ObjectRef::Virtual(views::bind(view, &self.info.engine, entry.id)))
     }
 
@@ -265,6 +267,7 @@ impl BindScope for Scope<'_> {
                 object: t.object_id,
                 schema: t.schema_id,
                 permission: "SELECT",
+                columns: None,
             }),
             ObjectRef::Module(m) => {
                 if let Some(database) = self.last.get() {
@@ -272,6 +275,21 @@ impl BindScope for Scope<'_> {
                 }
             }
             ObjectRef::Virtual(_) => {}
+        }
+    }
+    fn note_columns(&self, object: &ObjectRef, read: &[i32]) {
+        let id = match object {
+            ObjectRef::Table(t) => t.object_id,
+            ObjectRef::Module(m) => m.object_id,
+            ObjectRef::Virtual(_) => return,
+        };
+        // Names of one object are noted in turn, each of its references reads columns of its own.
+        for need in self.needs.borrow_mut().iter_mut() {
+            if let Need::Object { object, permission: "SELECT", columns, .. } = need
+                && *object == id
+            {
+                columns.get_or_insert_default().extend(read);
+            }
         }
     }
     fn enter_module(&self) {

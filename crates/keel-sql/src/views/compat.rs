@@ -101,7 +101,74 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("sysreferences", &[("constid", INT), ("fkeyid", INT), ("rkeyid", INT), ("rkeyindid", SMALL), ("keycnt", SMALL)]),
     none("sysdepends", &[("id", INT), ("depid", INT), ("number", SMALL), ("depnumber", SMALL)]),
     none("sysservers", &[("srvid", SMALL), ("srvstatus", SMALL), ("srvname", NAME), ("srvproduct", NAME), ("providername", NAME), ("datasource", TEXT)]),
+    none("dm_os_tasks", &[
+        ("task_address", SID), ("task_state", DESC), ("context_switches_count", INT), ("pending_io_count", INT), ("scheduler_id", INT),
+        ("session_id", SMALL), ("exec_context_id", INT), ("request_id", INT), ("worker_address", SID), ("parent_task_address", SID),
+    ]),
+    none("dm_os_workers", &[
+        ("worker_address", SID), ("status", INT), ("is_preemptive", BIT), ("is_fiber", BIT), ("state", DESC), ("task_address", SID),
+        ("scheduler_address", SID), ("last_wait_type", N256), ("return_code", INT),
+    ]),
+    none("dm_db_session_space_usage", &[
+        ("session_id", SMALL), ("database_id", SMALL), ("user_objects_alloc_page_count", BIG), ("user_objects_dealloc_page_count", BIG),
+        ("internal_objects_alloc_page_count", BIG), ("internal_objects_dealloc_page_count", BIG),
+        ("user_objects_deferred_dealloc_page_count", BIG),
+    ]),
+    none("dm_db_task_space_usage", &[
+        ("task_address", SID), ("is_remote_task", BIT), ("session_id", SMALL), ("request_id", INT), ("exec_context_id", INT),
+        ("database_id", SMALL), ("user_objects_alloc_page_count", BIG), ("user_objects_dealloc_page_count", BIG),
+        ("internal_objects_alloc_page_count", BIG), ("internal_objects_dealloc_page_count", BIG),
+    ]),
+    none("dm_sql_referenced_entities", &[
+        ("referencing_minor_id", INT), ("referenced_server_name", NAME), ("referenced_database_name", NAME), ("referenced_schema_name", NAME),
+        ("referenced_entity_name", NAME), ("referenced_minor_name", NAME), ("referenced_id", INT), ("referenced_minor_id", INT),
+        ("referenced_class", TINY), ("referenced_class_desc", DESC), ("is_caller_dependent", BIT), ("is_ambiguous", BIT),
+        ("is_selected", BIT), ("is_updated", BIT), ("is_select_all", BIT),
+    ]),
+    none("dm_sql_referencing_entities", &[
+        ("referencing_schema_name", NAME), ("referencing_entity_name", NAME), ("referencing_id", INT), ("referencing_class", TINY),
+        ("referencing_class_desc", DESC), ("is_caller_dependent", BIT),
+    ]),
+    none("sql_dependencies", &[
+        ("class", TINY), ("class_desc", DESC), ("object_id", INT), ("column_id", INT), ("referenced_major_id", INT),
+        ("referenced_minor_id", INT), ("is_selected", BIT), ("is_updated", BIT), ("is_select_all", BIT),
+    ]),
+    none("traces", &[
+        ("id", INT), ("status", INT), ("path", N256), ("max_size", BIG), ("stop_time", DATE), ("max_files", INT), ("is_rowset", BIT),
+        ("is_rollover", BIT), ("is_shutdown", BIT), ("is_default", BIT), ("buffer_count", INT), ("start_time", DATE), ("event_count", BIG),
+    ]),
+    none("event_notifications", &[("name", NAME), ("object_id", INT), ("parent_class", TINY), ("parent_id", INT), ("create_date", DATE), ("service_name", N256)]),
+    none("server_event_notifications", &[("name", NAME), ("object_id", INT), ("parent_class", TINY), ("parent_id", INT), ("create_date", DATE), ("service_name", N256)]),
+    none("backup_devices", &[("name", NAME), ("type", TINY), ("type_desc", DESC), ("physical_name", N256)]),
+    none("query_store_query", &[
+        ("query_id", BIG), ("query_text_id", BIG), ("context_settings_id", BIG), ("object_id", BIG), ("query_hash", SID),
+        ("is_internal_query", BIT), ("count_compiles", BIG),
+    ]),
+    none("query_store_query_text", &[("query_text_id", BIG), ("query_sql_text", TEXT), ("statement_sql_handle", SID)]),
+    none("query_store_plan", &[("plan_id", BIG), ("query_id", BIG), ("query_plan", TEXT), ("is_forced_plan", BIT), ("count_compiles", BIG)]),
+    none("query_store_runtime_stats", &[
+        ("runtime_stats_id", BIG), ("plan_id", BIG), ("runtime_stats_interval_id", BIG), ("execution_type", TINY), ("count_executions", BIG),
+        ("avg_duration", SqlType::Float), ("avg_cpu_time", SqlType::Float), ("avg_logical_io_reads", SqlType::Float),
+    ]),
+    none("sysforeignkeys", &[("constid", INT), ("fkeyid", INT), ("rkeyid", INT), ("fkey", SMALL), ("rkey", SMALL), ("keyno", SMALL)]),
 ];
+
+/// Tables of `master`'s dbo schema: the numbers of type P, which scripts count with.
+#[rustfmt::skip]
+pub(super) static MASTER: &[SystemView] = &[SystemView {
+    schema: "dbo",
+    name: "spt_values",
+    columns: &[
+        ("name", SqlType::NVarChar(Length::Limited(35))), ("number", INT), ("type", SqlType::NChar(3)), ("low", INT), ("high", INT),
+        ("status", INT),
+    ],
+    rows: |_| {
+        let row = |n: i32| {
+            vec![Value::Null, super::int(n), super::text("P  "), super::int(n / 8 + 1), super::int(1 << (n % 8)), super::int(0)]
+        };
+        (0..2048).map(row).collect()
+    },
+}];
 
 /// Tables of `msdb`'s dbo schema.
 #[rustfmt::skip]
@@ -129,5 +196,28 @@ pub(super) static MSDB: &[SystemView] = &[
     none_in_dbo("sysjobs", &[
         ("job_id", GUID), ("originating_server_id", INT), ("name", NAME), ("enabled", TINY), ("description", N256),
         ("start_step_id", INT), ("category_id", INT), ("owner_sid", SID), ("date_created", DATE), ("date_modified", DATE),
+    ]),
+    none_in_dbo("sysjobsteps", &[
+        ("job_id", GUID), ("step_id", INT), ("step_name", NAME), ("subsystem", NAME), ("command", TEXT), ("flags", INT),
+        ("on_success_action", TINY), ("on_fail_action", TINY), ("server", NAME), ("database_name", NAME), ("last_run_outcome", INT),
+        ("last_run_duration", INT), ("last_run_date", INT), ("last_run_time", INT),
+    ]),
+    none_in_dbo("sysjobhistory", &[
+        ("instance_id", INT), ("job_id", GUID), ("step_id", INT), ("step_name", NAME), ("sql_message_id", INT), ("sql_severity", INT),
+        ("message", TEXT), ("run_status", INT), ("run_date", INT), ("run_time", INT), ("run_duration", INT), ("server", NAME),
+    ]),
+    none_in_dbo("sysjobactivity", &[
+        ("session_id", INT), ("job_id", GUID), ("run_requested_date", DATE), ("start_execution_date", DATE), ("stop_execution_date", DATE),
+        ("last_executed_step_id", INT), ("job_history_id", INT),
+    ]),
+    none_in_dbo("sysjobschedules", &[("schedule_id", INT), ("job_id", GUID), ("next_run_date", INT), ("next_run_time", INT)]),
+    none_in_dbo("syscategories", &[("category_id", INT), ("category_class", INT), ("category_type", TINY), ("name", NAME)]),
+    none_in_dbo("sysalerts", &[
+        ("id", INT), ("name", NAME), ("event_source", N256), ("message_id", INT), ("severity", INT), ("enabled", TINY),
+        ("has_notification", INT), ("job_id", GUID),
+    ]),
+    none_in_dbo("sysoperators", &[("id", INT), ("name", NAME), ("enabled", TINY), ("email_address", N256)]),
+    none_in_dbo("suspect_pages", &[
+        ("database_id", INT), ("file_id", INT), ("page_id", BIG), ("event_type", INT), ("error_count", INT), ("last_update_date", DATE),
     ]),
 ];

@@ -4,6 +4,7 @@ use super::columns::{action, collation, referenced_index, tables};
 use super::{
     Column, DATE, INT, NAME, NULL, SMALL, SystemView, TEXT, TINY, ViewContext, date, facts, int, text,
 };
+use crate::catalog::{PermissionState, SecurableRef};
 use keel_query::catalog::{Catalog as _, ColumnDef, ModuleKind, TableDef};
 use keel_types::{Length, SqlType, Value};
 
@@ -228,7 +229,81 @@ pub(super) static VIEWS: &[SystemView] = &[
             rows
         },
     },
+    SystemView {
+        schema: SCHEMA,
+        name: "TABLE_PRIVILEGES",
+        columns: &[
+            ("GRANTOR", NAME),
+            ("GRANTEE", NAME),
+            ("TABLE_CATALOG", NAME),
+            ("TABLE_SCHEMA", NAME),
+            ("TABLE_NAME", NAME),
+            ("PRIVILEGE_TYPE", WORD),
+            ("IS_GRANTABLE", WORD),
+        ],
+        rows: |cx| privileges(cx, false),
+    },
+    SystemView {
+        schema: SCHEMA,
+        name: "COLUMN_PRIVILEGES",
+        columns: &[
+            ("GRANTOR", NAME),
+            ("GRANTEE", NAME),
+            ("TABLE_CATALOG", NAME),
+            ("TABLE_SCHEMA", NAME),
+            ("TABLE_NAME", NAME),
+            ("COLUMN_NAME", NAME),
+            ("PRIVILEGE_TYPE", WORD),
+            ("IS_GRANTABLE", WORD),
+        ],
+        rows: |cx| privileges(cx, true),
+    },
 ];
+
+/// What was granted on tables and views; of columns, a grant on the whole object is one on each.
+fn privileges(cx: &ViewContext<'_>, of_columns: bool) -> Rows {
+    let objects: Vec<(i32, i32, String)> = tables(cx)
+        .iter()
+        .map(|t| (t.object_id, t.schema_id, t.name.clone()))
+        .chain(
+            cx.picture
+                .modules()
+                .filter(|m| m.kind == ModuleKind::View)
+                .map(|m| (m.object_id, m.schema_id, m.name.clone())),
+        )
+        .collect();
+    let mut rows = Vec::new();
+    for principal in cx.picture.stored_principals() {
+        for p in principal.permissions.iter().filter(|p| p.state != PermissionState::Deny) {
+            let (object, column) = match p.on {
+                SecurableRef::Object(object) => (object, None),
+                SecurableRef::Column(object, column) if of_columns => (object, Some(column)),
+                _ => continue,
+            };
+            let standard = matches!(p.name.as_str(), "SELECT" | "UPDATE" | "INSERT" | "REFERENCES")
+                || p.name == "DELETE" && !of_columns;
+            let Some((_, schema_id, name)) = objects.iter().find(|o| o.0 == object).filter(|_| standard)
+            else {
+                continue;
+            };
+            let head = || {
+                let grantee = text(principal.name.as_str());
+                vec![text("dbo"), grantee, catalog(cx), schema(cx, *schema_id), text(name.as_str())]
+            };
+            let grantable = if p.state == PermissionState::GrantOption { "YES" } else { "NO" };
+            let tail = [text(p.name.as_str()), text(grantable)];
+            if !of_columns {
+                rows.push([head(), tail.to_vec()].concat());
+                continue;
+            }
+            let columns = cx.info.column_names(&cx.entry, object);
+            for (_, name) in columns.iter().filter(|(id, _)| column.is_none_or(|c| c == *id)) {
+                rows.push([head(), vec![text(name.as_str())], tail.to_vec()].concat());
+            }
+        }
+    }
+    rows
+}
 
 fn catalog(cx: &ViewContext<'_>) -> Value {
     text(&*cx.entry.name())

@@ -30,6 +30,7 @@ mod sessions;
 mod waits;
 
 pub(crate) use io::vlfs;
+pub(crate) use modules::module_columns;
 pub use rows::{captured, trigger_rows};
 
 use crate::catalog::{Picture, fold};
@@ -182,6 +183,13 @@ pub fn find(schema: Option<&str>, name: &str) -> Option<&'static SystemView> {
 pub fn find_in_msdb(schema: Option<&str>, name: &str) -> Option<&'static SystemView> {
     let here = schema.is_none_or(|s| s.is_empty() || s.eq_ignore_ascii_case("dbo"));
     here.then(|| compat::MSDB.iter().find(|v| v.name.eq_ignore_ascii_case(name))).flatten()
+}
+
+/// The table of that name in `master`.
+#[must_use]
+pub fn find_in_master(schema: Option<&str>, name: &str) -> Option<&'static SystemView> {
+    let here = schema.is_none_or(|s| s.is_empty() || s.eq_ignore_ascii_case("dbo"));
+    here.then(|| compat::MASTER.iter().find(|v| v.name.eq_ignore_ascii_case(name))).flatten()
 }
 
 /// Object id of a view: negative, by its place in the list.

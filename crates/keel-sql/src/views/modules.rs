@@ -4,7 +4,9 @@ use super::{
     BIT, Column, DESC, INT, NAME, NULL, SMALL, SystemView, TEXT, TINY, VARIANT, ViewContext, bit, facts, int,
     text,
 };
+use crate::engine::DatabaseEntry;
 use crate::program::Program;
+use crate::session::info::Info;
 use crate::session::scope::Scope;
 use keel_parser::ast::StatementKind;
 use keel_query::catalog::{ColumnDef, ModuleDef, ModuleKind};
@@ -85,7 +87,7 @@ fn sql_modules(cx: &ViewContext<'_>) -> Rows {
             bit(false),
             bit(false),
             bit(false),
-            NULL,
+            m.execute_as.map_or(NULL, int),
             bit(false),
             bit(false),
             bit(false),
@@ -175,19 +177,25 @@ fn parameter_row(
 pub(super) fn view_columns(cx: &ViewContext<'_>) -> Vec<(i32, Vec<ColumnDef>)> {
     let mut out = Vec::new();
     for m in cx.picture.modules().filter(|m| m.kind == ModuleKind::View) {
-        if let Some(columns) = columns_of(cx, m) {
+        let columns = module_columns(cx.info, &cx.entry, m);
+        if !columns.is_empty() {
             out.push((m.object_id, columns));
         }
     }
     out
 }
 
-fn columns_of(cx: &ViewContext<'_>, m: &ModuleDef) -> Option<Vec<ColumnDef>> {
-    let statement = crate::modules::parse(m).ok()?;
-    let StatementKind::CreateView(view) = &statement.kind else { return None };
-    let mut scope = Scope::bare(cx.info, cx.entry.id);
+/// Columns of a view; none for other modules, and for a view whose query no longer compiles.
+#[must_use]
+pub(crate) fn module_columns(info: &Info, entry: &Arc<DatabaseEntry>, m: &ModuleDef) -> Vec<ColumnDef> {
+    if m.kind != ModuleKind::View {
+        return Vec::new();
+    }
+    let Ok(statement) = crate::modules::parse(m) else { return Vec::new() };
+    let StatementKind::CreateView(view) = &statement.kind else { return Vec::new() };
+    let mut scope = Scope::bare(info, entry.id);
     scope.identity.schema_id = m.schema_id;
-    let plan = keel_query::compile_select(&scope, &view.query.select).ok()?;
+    let Ok(plan) = keel_query::compile_select(&scope, &view.query.select) else { return Vec::new() };
     let column = |(i, c): (usize, &keel_query::ColumnMeta)| ColumnDef {
         collation: Collation::default(),
         nullable: c.nullable,
@@ -195,5 +203,5 @@ fn columns_of(cx: &ViewContext<'_>, m: &ModuleDef) -> Option<Vec<ColumnDef>> {
         name: view.columns.get(i).map_or_else(|| c.name.clone(), |n| n.text.to_string()),
         ..super::columns::plain_column(i, &c.name, c.ty)
     };
-    Some(plan.columns().iter().enumerate().map(column).collect())
+    plan.columns().iter().enumerate().map(column).collect()
 }

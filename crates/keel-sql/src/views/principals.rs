@@ -4,9 +4,11 @@ use super::{
     BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SID, SystemView, ViewContext, bit, date, int, text,
 };
 use crate::catalog::{
-    ENDPOINT_PERMISSIONS, FIXED_SERVER_ROLES, PERMISSIONS, PermissionDef, PermissionState, PrincipalDef,
-    SERVER_PERMISSIONS, SecurableRef,
+    ENDPOINT_PERMISSIONS, FIXED_SERVER_ROLES, Named, PERMISSIONS, PermissionDef, PermissionState,
+    PrincipalDef, SERVER_PERMISSIONS, SecurableRef,
 };
+use crate::session::scope::Scope;
+use keel_query::catalog::Catalog as _;
 use keel_types::Value;
 
 type Rows = Vec<Vec<Value>>;
@@ -89,6 +91,12 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "database_permissions",
         columns: PERMISSION,
         rows: database_permissions,
+    },
+    SystemView {
+        schema: "sys",
+        name: "fn_my_permissions",
+        columns: &[("entity_name", NAME), ("subentity_name", NAME), ("permission_name", DESC)],
+        rows: my_permissions,
     },
     SystemView { schema: "sys", name: "server_permissions", columns: PERMISSION, rows: server_permissions },
     SystemView {
@@ -228,9 +236,13 @@ fn server_role_members(cx: &ViewContext<'_>) -> Rows {
 }
 
 fn permission_row(grantee: i32, p: &PermissionDef, codes: &[(&str, &str)]) -> Vec<Value> {
+    let minor = match p.on {
+        SecurableRef::Column(_, column) => column,
+        _ => 0,
+    };
     let (class, description, major) = match p.on {
         SecurableRef::Database => (0, "DATABASE", 0),
-        SecurableRef::Object(id) => (1, "OBJECT_OR_COLUMN", id),
+        SecurableRef::Object(id) | SecurableRef::Column(id, _) => (1, "OBJECT_OR_COLUMN", id),
         SecurableRef::Schema(id) => (3, "SCHEMA", id),
         SecurableRef::Principal(id) => (4, "DATABASE_PRINCIPAL", id),
         SecurableRef::Server => (100, "SERVER", 0),
@@ -242,7 +254,7 @@ fn permission_row(grantee: i32, p: &PermissionDef, codes: &[(&str, &str)]) -> Ve
         PermissionState::GrantOption => ("W", "GRANT_WITH_GRANT_OPTION"),
         PermissionState::Deny => ("D", "DENY"),
     };
-    let mut row = vec![int(class), text(description), int(major), int(0), int(grantee), int(1)];
+    let mut row = vec![int(class), text(description), int(major), int(minor), int(grantee), int(1)];
     row.extend([text(code), text(p.name.as_str()), text(state), text(word)]);
     row
 }
@@ -252,6 +264,81 @@ fn database_permissions(cx: &ViewContext<'_>) -> Rows {
     stored
         .flat_map(|p| p.permissions.iter().map(|q| permission_row(p.principal_id, q, PERMISSIONS)))
         .collect()
+}
+
+/// `fn_my_permissions(securable, class)`: what the session may; of tables and views also on each column.
+fn my_permissions(cx: &ViewContext<'_>) -> Rows {
+    let argument = |n: usize| cx.args.get(n).and_then(Value::as_str);
+    let class = argument(1).unwrap_or_default().to_ascii_uppercase();
+    let mut rows = Vec::new();
+    let mut add =
+        |entity: &str, part: &str, name: &str| rows.push(vec![text(entity), text(part), text(name)]);
+    match (class.as_str(), argument(0)) {
+        ("SERVER", _) => {
+            for (name, _) in SERVER_PERMISSIONS.iter().filter(|(name, _)| cx.info.may_on_server(name)) {
+                add("server", "", name);
+            }
+        }
+        ("DATABASE", _) => {
+            let on = SecurableRef::Database;
+            for (name, _) in PERMISSIONS.iter().filter(|(name, _)| cx.info.may(&cx.entry, name, on)) {
+                add("database", "", name);
+            }
+        }
+        ("SCHEMA", Some(schema)) => {
+            let Some(id) = cx.picture.schema_id(schema) else { return rows };
+            for name in OBJECT_PERMISSIONS {
+                if cx.info.may(&cx.entry, name, SecurableRef::Schema(id)) {
+                    add(schema, "", name);
+                }
+            }
+        }
+        ("OBJECT", Some(written)) => {
+            let Ok(name) = crate::run::procedure_name(written) else { return rows };
+            let scope = Scope::bare(cx.info, cx.entry.id);
+            let object = match scope.resolve_unfollowed(crate::ddl::parts(&name)) {
+                Some((_, Named::Table(t))) => t.object_id,
+                Some((_, Named::Module(m))) => m.object_id,
+                _ => return rows,
+            };
+            let may = |name: &str, on| cx.info.may(&cx.entry, name, on);
+            let columns = cx.info.column_names(&cx.entry, object);
+            let runs = columns.is_empty();
+            for name in OBJECT_PERMISSIONS.iter().filter(|n| runs == (**n == "EXECUTE") || !is_row_right(n)) {
+                if may(name, SecurableRef::Object(object)) {
+                    add(written, "", name);
+                }
+            }
+            for (id, column) in &columns {
+                for name in ["SELECT", "UPDATE", "REFERENCES"] {
+                    if may(name, SecurableRef::Column(object, *id)) {
+                        add(written, column, name);
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+    rows
+}
+
+/// Permissions that objects have.
+const OBJECT_PERMISSIONS: [&str; 10] = [
+    "SELECT",
+    "UPDATE",
+    "REFERENCES",
+    "INSERT",
+    "DELETE",
+    "EXECUTE",
+    "VIEW DEFINITION",
+    "ALTER",
+    "TAKE OWNERSHIP",
+    "CONTROL",
+];
+
+/// Permissions that either tables or procedures have.
+fn is_row_right(name: &str) -> bool {
+    matches!(name, "SELECT" | "UPDATE" | "REFERENCES" | "INSERT" | "DELETE" | "EXECUTE")
 }
 
 fn server_permissions(cx: &ViewContext<'_>) -> Rows {
