@@ -26,3 +26,8 @@ GO
 select p.[1], p.[2] from (select k, v from (values (1, 10), (1, 5), (2, 7)) t (k, v)) s pivot (sum(v) for k in ([1], [2])) p
 GO
 select name, val from (select 1 as a, 2 as b) t unpivot (val for name in (a, b)) u order by name
+GO
+-- in a derived table that begins with a parenthesis, terms may have an order of their own
+select n from ((select top 1 n from (values (1), (5), (3)) a (n) order by n desc) union (select top 1 n from (values (2), (4)) b (n) order by n)) as c order by n
+GO
+(select top 1 n from (values (1), (2)) a (n) order by n) union (select 3)

@@ -56,12 +56,15 @@ pub(crate) struct Parser<'a> {
     odbc: bool,
     /// Where the statement that an IF, ELSE or WHILE governs begins: WITH needs no semicolon before it there.
     branch_at: usize,
+    /// Inside a derived table whose set operation began with a parenthesis: terms in parentheses may have an ORDER BY.
+    ordered_terms: bool,
 }
 
 impl<'a> Parser<'a> {
     pub(crate) fn new(text: &'a str, quoted_identifier: bool) -> Result<Parser<'a>> {
         let tokens = lexer::tokenize(text, quoted_identifier)?;
-        Ok(Parser { text, tokens, at: 0, depth: 0, height: 0, odbc: false, branch_at: usize::MAX })
+        let branch_at = usize::MAX;
+        Ok(Parser { text, tokens, at: 0, depth: 0, height: 0, odbc: false, branch_at, ordered_terms: false })
     }
 
     // ---- tokens ----

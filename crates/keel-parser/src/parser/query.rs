@@ -4,7 +4,7 @@ use super::Parser;
 use crate::ast::{
     AssignOp, BinaryOp, Cte, ForClause, ForJson, ForXml, GroupBy, GroupItem, GroupWith, Ident, NamedWindow,
     Namespace, ObjectName, Offset, Query, QueryBody, QueryHint, Select, SelectItem, SelectStatement, SetOp,
-    Top, With, XmlMode,
+    TableSource, TableSourceKind, Top, With, XmlMode,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -77,7 +77,7 @@ impl Parser<'_> {
     /// A query whose first, parenthesised, term is parsed already.
     pub(super) fn query_continued(&mut self, first: Query) -> Result<Query> {
         let start = first.span;
-        let first = first.body;
+        let first = ordered_term(first);
         let body = self.nested(|p| {
             let first = p.intersect_after(first)?;
             p.union_after(first)
@@ -132,6 +132,9 @@ impl Parser<'_> {
 
     fn query_term(&mut self) -> Result<QueryBody> {
         if self.tok() == Tok::LParen {
+            if self.ordered_terms {
+                return Ok(ordered_term(self.parenthesized(Self::query)?));
+            }
             return self.parenthesized(Self::union);
         }
         Ok(QueryBody::Select(Box::new(self.select_block()?)))
@@ -520,6 +523,28 @@ impl Parser<'_> {
         }
         Ok(())
     }
+}
+
+/// A query in parentheses as a term of a set operation: one with an ORDER BY becomes a derived table.
+fn ordered_term(query: Query) -> QueryBody {
+    if query.order_by.is_empty() && query.for_clause.is_none() {
+        return query.body;
+    }
+    let span = query.span;
+    let alias = Some(crate::ast::Ident::new("ordered"));
+    let kind = TableSourceKind::Derived { query: Box::new(query), alias, columns: Vec::new() };
+    QueryBody::Select(Box::new(Select {
+        distinct: false,
+        top: None,
+        items: vec![SelectItem::Star { qualifier: None, span }],
+        into: None,
+        from: vec![TableSource { kind, span }],
+        filter: None,
+        group_by: None,
+        having: None,
+        windows: Vec::new(),
+        span,
+    }))
 }
 
 /// `=` and the compound assignments.

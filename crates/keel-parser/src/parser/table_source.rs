@@ -177,7 +177,10 @@ impl Parser<'_> {
         }
         match inner.kind {
             TableSourceKind::Derived { query, alias: None, columns } => {
-                let query = Box::new(self.query_continued(*query)?);
+                let outer = std::mem::replace(&mut self.ordered_terms, true);
+                let query = self.query_continued(*query);
+                self.ordered_terms = outer;
+                let query = Box::new(query?);
                 let kind = TableSourceKind::Derived { query, alias: None, columns };
                 Ok(TableSource { kind, span: self.since(start) })
             }

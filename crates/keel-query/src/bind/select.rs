@@ -247,13 +247,8 @@ impl Binder<'_> {
                     let bound = self.value(expr, &mut cx)?;
                     let name = match (alias, &expr.kind) {
                         (Some(a), _) => a.text.to_string(),
-                        (None, ast::ExprKind::Column(c)) => match bound.as_slot() {
-                            // The column's own spelling, as the product reports it.
-                            Some(slot) if same_name(&self.slots[slot as usize].name, &c.name.text) => {
-                                self.slots[slot as usize].name.clone()
-                            }
-                            _ => c.name.text.to_string(),
-                        },
+                        // As spelled here, not where it was defined: programs look result columns up by it.
+                        (None, ast::ExprKind::Column(c)) => c.name.text.to_string(),
                         (None, ast::ExprKind::Pseudo { name, .. }) => name.to_lowercase(),
                         _ => String::new(),
                     };

@@ -20,6 +20,15 @@ pub struct TempTable {
     pub table: Arc<TableDef>,
 }
 
+/// Characters of a temporary table's name in tempdb.
+const SHOWN_CHARS: usize = 128;
+
+/// The name that tempdb shows: filled up with underscores, and a number that keeps those of different sessions apart.
+#[must_use]
+pub fn shown_name(table: &TableDef) -> String {
+    format!("{:_<116.116}{:012X}", table.name, table.object_id.unsigned_abs())
+}
+
 /// The temporary tables of a session, oldest first.
 #[derive(Debug, Default)]
 pub struct TempTables {
@@ -27,14 +36,16 @@ pub struct TempTables {
 }
 
 impl TempTables {
-    /// The innermost table of that name.
+    /// The innermost table of that name, short or as tempdb shows it.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Arc<TableDef>> {
         if self.tables.is_empty() {
             return None;
         }
         let name = fold(name);
-        self.tables.iter().rev().find(|t| t.name == name).map(|t| &t.table)
+        let shown = name.len() >= SHOWN_CHARS;
+        let fits = |t: &&TempTable| t.name == name || shown && fold(&shown_name(&t.table)) == name;
+        self.tables.iter().rev().find(fits).map(|t| &t.table)
     }
 
     /// Whether this level has one of that name.

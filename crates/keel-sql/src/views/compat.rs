@@ -7,6 +7,7 @@ use super::{
 use keel_types::{Length, SqlType, Value};
 
 const N256: SqlType = SqlType::NVarChar(Length::Limited(256));
+const N776: SqlType = SqlType::NVarChar(Length::Limited(776));
 const LSN: SqlType = SqlType::Numeric { precision: 25, scale: 0 };
 
 fn nothing(_: &ViewContext<'_>) -> Vec<Vec<Value>> {
@@ -58,9 +59,21 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("periods", &[("name", NAME), ("period_type", TINY), ("object_id", INT), ("start_column_id", INT), ("end_column_id", INT)]),
     none("change_tracking_databases", &[("database_id", INT), ("is_auto_cleanup_on", TINY), ("retention_period", INT), ("retention_period_units", TINY)]),
     none("change_tracking_tables", &[("object_id", INT), ("is_track_columns_updated_on", BIT), ("min_valid_version", BIG), ("begin_version", BIG), ("cleanup_version", BIG)]),
-    none("service_queues", &[("name", NAME), ("object_id", INT), ("schema_id", INT), ("is_receive_enabled", BIT)]),
+    none("service_queues", &[
+        ("name", NAME), ("object_id", INT), ("principal_id", INT), ("schema_id", INT), ("parent_object_id", INT),
+        ("type", super::KIND), ("type_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("is_ms_shipped", BIT),
+        ("is_published", BIT), ("is_schema_published", BIT), ("max_readers", SMALL),
+        ("activation_procedure", N776), ("execute_as_principal_id", INT), ("is_activation_enabled", BIT),
+        ("is_receive_enabled", BIT), ("is_enqueue_enabled", BIT), ("is_retention_enabled", BIT),
+        ("is_poison_message_handling_enabled", BIT),
+    ]),
     none("services", &[("name", NAME), ("service_id", INT), ("principal_id", INT), ("service_queue_id", INT)]),
-    none("external_tables", &[("name", NAME), ("object_id", INT), ("schema_id", INT), ("location", N256), ("data_source_id", INT)]),
+    none("external_tables", &[
+        ("name", NAME), ("object_id", INT), ("principal_id", INT), ("schema_id", INT), ("parent_object_id", INT),
+        ("type", super::KIND), ("type_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("is_ms_shipped", BIT),
+        ("is_published", BIT), ("is_schema_published", BIT), ("max_column_id_used", INT),
+        ("data_source_id", INT), ("file_format_id", INT), ("location", N256),
+    ]),
     none("external_data_sources", &[("data_source_id", INT), ("name", NAME), ("location", N256), ("type_desc", DESC)]),
     none("hash_indexes", &[("object_id", INT), ("name", NAME), ("index_id", INT), ("bucket_count", INT)]),
     none("plan_guides", &[("plan_guide_id", INT), ("name", NAME), ("is_disabled", BIT), ("query_text", TEXT)]),

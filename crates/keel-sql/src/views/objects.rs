@@ -290,15 +290,14 @@ fn objects(cx: &ViewContext<'_>) -> Rows {
     rows
 }
 
-/// The reader's temporary tables, when it reads tempdb, by the names they have there: filled up with underscores, and a
-/// number that keeps those of different sessions apart.
+/// The reader's temporary tables, when it reads tempdb, by the names they have there.
 fn own_temporary_tables(cx: &ViewContext<'_>) -> Vec<TableDef> {
     if cx.entry.id != TEMPDB {
         return Vec::new();
     }
     let named = |t: &crate::session::temp::TempTable| {
         let mut table = TableDef::clone(&t.table);
-        table.name = format!("{:_<116.116}{:012X}", table.name, table.object_id.unsigned_abs());
+        table.name = crate::session::temp::shown_name(&t.table);
         table
     };
     cx.info.temp.borrow().iter().map(named).collect()
