@@ -149,6 +149,8 @@ pub struct Fleet {
     pub nodes: Vec<Node>,
     /// SESSION_TIMEOUT of replicas added from now on.
     pub session_timeout_seconds: u32,
+    /// FAILOVER_MODE of replicas added from now on is AUTOMATIC.
+    pub automatic: bool,
     database: String,
 }
 
@@ -166,7 +168,7 @@ impl Fleet {
             node.start()?;
             nodes.push(node);
         }
-        let fleet = Fleet { nodes, session_timeout_seconds: 10, database: database.into() };
+        let fleet = Fleet { nodes, session_timeout_seconds: 10, automatic: false, database: database.into() };
         fleet.introduce()?;
         let mut first = fleet.nodes[0].session("master")?;
         first.execute(&format!("CREATE DATABASE [{database}]"))?;
@@ -207,11 +209,12 @@ impl Fleet {
     fn replica(&self, node: usize, mode: Mode) -> String {
         let node = &self.nodes[node];
         format!(
-            "N'{}' WITH (ENDPOINT_URL = N'{}', AVAILABILITY_MODE = {}, FAILOVER_MODE = MANUAL, SEEDING_MODE = AUTOMATIC, \
+            "N'{}' WITH (ENDPOINT_URL = N'{}', AVAILABILITY_MODE = {}, FAILOVER_MODE = {}, SEEDING_MODE = AUTOMATIC, \
              SESSION_TIMEOUT = {}, SECONDARY_ROLE (ALLOW_CONNECTIONS = ALL))",
             node.name,
             node.url(),
             mode.words(),
+            if self.automatic { "AUTOMATIC" } else { "MANUAL" },
             self.session_timeout_seconds
         )
     }

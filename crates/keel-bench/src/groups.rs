@@ -3,9 +3,11 @@
 use crate::{Load, keel_binary, on_scratch, report, split};
 use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
+use keel_bench::histories::{self, Fault, Network};
 use keel_bench::soak;
 use keel_bench::sync_cost::{self, Workload};
 use keel_bench::{catch_up, seeding, thin_link};
+use keel_workload::history::lists::Isolation;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -25,6 +27,17 @@ pub enum Does {
     Tpcc,
     /// One inserted row per transaction.
     Insert,
+}
+
+/// Isolation levels.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Level {
+    /// READ COMMITTED.
+    ReadCommitted,
+    /// SNAPSHOT.
+    Snapshot,
+    /// SERIALIZABLE.
+    Serializable,
 }
 
 /// See the module.
@@ -103,6 +116,27 @@ pub enum Command {
         #[arg(long, allow_hyphen_values = true, default_value = "--max-server-memory 4096")]
         serve_options: String,
     },
+    /// A group of three while its machines fail, and what its clients saw, checked for lost writes and isolation anomalies.
+    Histories {
+        /// Seconds of faults.
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
+        /// Random seed: of the faults and of the load.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Clients of each kind.
+        #[arg(long, default_value_t = 4)]
+        clients: u64,
+        /// Isolation level of the transactions on lists.
+        #[arg(long, value_enum, default_value_t = Level::Serializable)]
+        isolation: Level,
+        /// In network namespaces, with partitions. As root.
+        #[arg(long)]
+        namespaces: bool,
+        /// How old a read of a register may be, milliseconds: the lease.
+        #[arg(long, default_value_t = 1000)]
+        stale_reads: u64,
+    },
     /// A group of three under mixed load while replicas are killed, stopped, suspended and failed over: no acknowledged commit
     /// may be lost, and all replicas must hold the same rows.
     Soak {
@@ -172,6 +206,28 @@ impl Command {
                     );
                 }
                 Ok(())
+            }
+            Command::Histories { seconds, seed, clients, isolation, namespaces, stale_reads } => {
+                let mut faults = vec![Fault::Kill, Fault::Pause, Fault::Planned];
+                if namespaces {
+                    faults.extend([Fault::Isolate, Fault::MuteIn, Fault::MuteOut]);
+                }
+                let settings = histories::Settings {
+                    time: Duration::from_secs(seconds),
+                    seed,
+                    clients,
+                    faults,
+                    isolation: match isolation {
+                        Level::ReadCommitted => Isolation::ReadCommitted,
+                        Level::Snapshot => Isolation::Snapshot,
+                        Level::Serializable => Isolation::Serializable,
+                    },
+                    stale_reads: Duration::from_millis(stale_reads),
+                    network: if namespaces { Network::Namespaces } else { Network::Loopback },
+                };
+                let outcome = on_scratch("histories", |dir| histories::run(&keel_binary()?, dir, &settings))?;
+                println!("{}", outcome.report());
+                report(&outcome.violations)
             }
             Command::Soak { minutes, seed, clients } => {
                 let settings =

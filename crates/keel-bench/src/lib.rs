@@ -5,7 +5,7 @@
 //! two systems measured in turn on one machine in one run; absolute numbers are printed beside it.
 //!
 //! One server: [`tpcc`], [`point`], [`crash`], [`memory`], [`recovery`], [`steady`]. Several that form an availability group
-//! ([`fleet`]): [`sync_cost`], [`catch_up`], [`thin_link`], [`seeding`], [`soak`].
+//! ([`fleet`]): [`sync_cost`], [`catch_up`], [`thin_link`], [`seeding`], [`soak`], [`histories`].
 //!
 //! Deliberately absent: any way into the server but the wire.
 
@@ -15,6 +15,7 @@ use std::process::{Command, Stdio};
 pub mod catch_up;
 pub mod crash;
 pub mod fleet;
+pub mod histories;
 pub mod ledger;
 pub mod load;
 pub mod memory;

@@ -14,6 +14,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 /// Where a TDS server is and how to log in.
 #[derive(Clone, Debug)]
@@ -48,6 +49,22 @@ impl Address {
     pub fn session(&self, database: &str) -> Result<TdsConnection> {
         let socket =
             TcpStream::connect(&self.address).with_context(|| format!("connecting to {}", self.address))?;
+        self.session_on(socket, database)
+    }
+
+    /// The same; who does not answer for so long, now or later, counts as lost.
+    ///
+    /// # Errors
+    /// As [`Address::session`].
+    pub fn session_within(&self, database: &str, patience: Duration) -> Result<TdsConnection> {
+        let address = self.address.parse().with_context(|| format!("{} is no address", self.address))?;
+        let socket = TcpStream::connect_timeout(&address, patience)?;
+        socket.set_read_timeout(Some(patience))?;
+        socket.set_write_timeout(Some(patience))?;
+        self.session_on(socket, database)
+    }
+
+    fn session_on(&self, socket: TcpStream, database: &str) -> Result<TdsConnection> {
         socket.set_nodelay(true)?;
         let login = Login {
             user_name: self.user.clone(),

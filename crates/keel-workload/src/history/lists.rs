@@ -1,7 +1,7 @@
 //! Lists to which transactions append numbers that nobody appends twice.
 //!
-//! A read shows a list whole, and with it in which order its writers came. From that follow, for transactions that are known
-//! or seen to have committed:
+//! A read shows a list whole, and with it in which order its writers came. From that follow, for the reads of transactions that
+//! are known, and the appends of those that are known or seen to have committed:
 //!
 //! ```text
 //!   ww   T appended right before U did                T → U
@@ -155,7 +155,8 @@ impl Check<'_> {
         }
     }
 
-    /// Reads of transactions whose end is not known count as well: somebody saw them.
+    /// Only reads of transactions that committed count. Before that a transaction may be shown what is not hardened yet, as long
+    /// as it cannot commit without it.
     fn note_reads(&mut self) {
         let mut reads: Vec<(Option<usize>, i64, Vec<i64>)> =
             self.orders.iter().map(|(list, seen)| (None, *list, seen.clone())).collect();
@@ -169,7 +170,7 @@ impl Check<'_> {
                         if !seen.ends_with(mine) {
                             let what = format!("list {list} was read as {seen:?} after appending {mine:?}");
                             self.find(Kind::Internal, vec![t], what);
-                        } else if transaction.outcome != Outcome::Fail {
+                        } else if transaction.outcome == Outcome::Ok {
                             // What it appended itself is in nobody else's order before it commits.
                             let before = seen[..seen.len() - mine.len()].to_vec();
                             reads.push((Some(t), *list, before));
@@ -269,7 +270,7 @@ impl Check<'_> {
             }
         }
         for (t, transaction) in self.history.iter().enumerate() {
-            if transaction.outcome == Outcome::Fail {
+            if transaction.outcome != Outcome::Ok {
                 continue;
             }
             let mut own: BTreeSet<i64> = BTreeSet::new();

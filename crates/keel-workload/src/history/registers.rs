@@ -3,7 +3,7 @@
 //!
 //! The search is Wing and Gong's with Lowe's memory: one operation after the other is taken that began before every other one left
 //! has ended, and configurations (operations taken, value) that were seen before are not tried again. Its cost grows with the
-//! operations that are under way at once, so registers should have few clients and not live long.
+//! operations that are under way at once and write, so registers should have few clients and not live long.
 
 use super::Outcome;
 use std::collections::HashSet;
@@ -33,6 +33,12 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// It leaves the value as it is, for certain, and is possible on it.
+    fn is_known_to_keep(&self, value: i64) -> bool {
+        let writes = matches!(self.what, What::Write(_) | What::CompareAndSet(_, _, true));
+        self.outcome == Outcome::Ok && !writes && self.apply(value) == Some(value)
+    }
+
     /// The value after it, if it is possible on this one. What ended unknown may always be possible, with any effect it could have.
     fn apply(&self, value: i64) -> Option<i64> {
         let known = self.outcome == Outcome::Ok;
@@ -67,7 +73,10 @@ pub fn is_linearizable(operations: &[Operation], initial: i64) -> bool {
             // Nobody knows whether what is left has happened.
             return true;
         }
-        for i in left().take_while(|i| rest[*i].began <= first_end) {
+        let due = || left().take_while(|i| rest[*i].began <= first_end);
+        // What changes nothing and is possible now need not be tried later as well.
+        let still = due().find(|i| rest[*i].is_known_to_keep(value));
+        for i in due().filter(|i| still.is_none_or(|still| still == *i)) {
             if let Some(after) = rest[i].apply(value) {
                 let mut next = taken.clone();
                 next[i / 64] |= 1 << (i % 64);

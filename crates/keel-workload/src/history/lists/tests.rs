@@ -31,6 +31,19 @@ fn a_serial_history_is_fine() {
 }
 
 #[test]
+fn what_a_transaction_read_counts_when_it_has_committed() {
+    let read_then_lost = |outcome| {
+        [
+            Transaction { steps: vec![Append(1, 1)], outcome: Outcome::Info },
+            Transaction { steps: vec![read(1, &[1])], outcome },
+            ok(vec![Append(1, 2)]),
+        ]
+    };
+    assert_eq!(kinds(&read_then_lost(Outcome::Info), &[(1, &[2])]), []);
+    assert_eq!(kinds(&read_then_lost(Outcome::Ok), &[(1, &[2])]), [Kind::Parted]);
+}
+
+#[test]
 fn a_lost_append_is_found() {
     let history = [ok(vec![Append(1, 1)]), ok(vec![Append(1, 2)])];
     assert_eq!(kinds(&history, &[(1, &[1])]), [Kind::Lost]);
