@@ -7,6 +7,8 @@ takes the fault back, waits until the group is whole again, and compares what wa
 
     tests/failover/run.py --faults kill,planned --runs 5
     sudo tests/failover/run.py --faults all --runs 50 --driver go --csv failover.csv
+    sudo tests/failover/run.py --system patroni --faults all --runs 50      # PostgreSQL 15, Patroni and etcd, as they come
+    sudo tests/failover/run.py --system patroni-fast --faults all --runs 50 # and as fast as they may be set
 
 As root the nodes live in network namespaces with addresses and file systems of their own, and all faults can be had; without
 root they live on 127.0.0.x, and only kill, stop and planned can. See docs/benchmarks.md.
@@ -26,6 +28,7 @@ import threading
 import time
 
 from cluster import Cluster
+from patroni_cluster import PatroniCluster
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -73,6 +76,8 @@ class Writers:
 
     def command(self, options):
         """The program, and how many writers one process of it has."""
+        if options.driver == "psycopg2":
+            return ["/usr/bin/python3", str(HERE / "writer_pg.py")], options.writers
         if options.driver == "pymssql":
             venv = CACHE / "python"
             if not (venv / "bin" / "python").exists():
@@ -208,7 +213,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--faults", default="kill,planned", help=f"comma-separated, or all: {', '.join(FAULTS)}")
     parser.add_argument("--runs", type=int, default=5, help="runs of each fault")
-    parser.add_argument("--driver", choices=["pymssql", "go", "jdbc"], default="go")
+    parser.add_argument("--driver", choices=["pymssql", "go", "jdbc", "psycopg2"], default="go")
+    parser.add_argument("--system", choices=["keel", "patroni", "patroni-fast"], default="keel",
+                        help="what is failed over; the latter two need root and Debian's patroni, etcd-server, postgresql-15")
     parser.add_argument("--writers", type=int, default=4)
     parser.add_argument("--pace-ms", type=float, default=2.0, help="pause of a writer between two rows")
     parser.add_argument("--client-timeout-ms", type=int, default=500,
@@ -222,6 +229,12 @@ def main():
     parser.add_argument("--keep", action="store_true", help="keep the nodes' directories")
     options = parser.parse_args()
     root = os.geteuid() == 0
+    if options.system != "keel":
+        options.driver = "psycopg2"
+        if not root:
+            parser.error("Patroni's nodes need root")
+    elif options.driver == "psycopg2":
+        parser.error("psycopg2 is for PostgreSQL")
     faults = list(FAULTS if root else UNPRIVILEGED) if options.faults == "all" else options.faults.split(",")
     for fault in faults:
         if fault not in FAULTS:
@@ -231,7 +244,10 @@ def main():
 
     work = pathlib.Path(tempfile.mkdtemp(prefix="keel-failover-"))
     rows, failed = [], False
-    cluster = Cluster(options.keel, work, namespaces=root, frozen="disk" in faults)
+    if options.system == "keel":
+        cluster = Cluster(options.keel, work, namespaces=root, frozen="disk" in faults)
+    else:
+        cluster = PatroniCluster(work, "disk" in faults, options.system == "patroni-fast")
     writers = None
     try:
         cluster.start()
