@@ -151,6 +151,8 @@ try {
     const record = page.locator("#failovers li").first();
     await record.getByText("ag1: NODE1 → NODE2").waitFor();
     await record.getByText("databases open").waitFor();
+    // What the others have already does not count as to be sent.
+    await page.locator('.group tr:has-text("NODE3") td[data-head="to send"]:text-is("0 byte")').waitFor();
     await accessible(page);
     await shot(page, "failover");
     await quiet(page);

@@ -1,5 +1,7 @@
 // Elements. Everything that comes from the server becomes a text node or an attribute, never markup.
 
+import { absent } from "/format.js";
+
 export const byId = (id) => document.getElementById(id);
 
 // Sets text only where it changed: what is selected or read aloud stays undisturbed.
@@ -28,6 +30,7 @@ function fill(cell, content) {
   const key = JSON.stringify(content, (name, value) => (typeof value === "function" ? undefined : value));
   if (cell.shown === key) return;
   cell.shown = key;
+  cell.classList.toggle("absent", content === absent || content === "");
   cell.replaceChildren(...[content].flat().filter((part) => part !== null).map((part) => {
     if (typeof part === "string") return part;
     if (part.badge !== undefined) return badge(part.badge, part.tone);
@@ -35,7 +38,7 @@ function fill(cell, content) {
   }));
 }
 
-// A table that keeps its rows: columns are { head, cell(row), numeric, wide }, rows are found again by `key(row)`.
+// A table that keeps its rows: columns are { head, cell(row), numeric, kind }, rows are found again by `key(row)`.
 export class Table {
   constructor(parent, caption, columns, key, empty) {
     Object.assign(this, { columns, key, rows: new Map() });
@@ -62,7 +65,7 @@ export class Table {
       let line = this.rows.get(key);
       if (!line) {
         line = make("tr", { role: "row" }, ...this.columns.map((c, i) => make(i === 0 ? "th" : "td", {
-          class: c.numeric ? "number" : "", role: i === 0 ? "rowheader" : "cell", scope: i === 0 ? "row" : null, "data-head": c.head,
+          class: [c.numeric ? "number" : "", c.kind ?? ""].join(" ").trim(), role: i === 0 ? "rowheader" : "cell", scope: i === 0 ? "row" : null, "data-head": c.head,
         })));
         this.rows.set(key, line);
       }

@@ -51,7 +51,7 @@ export class Tiles {
   }
 
   show(state, plots) {
-    const commit = plots.last("commit", "wait for the log");
+    const commit = plots.last("commit", "wait for secondaries", 15) ?? plots.last("commit", "wait for the log", 15);
     const [used, limit] = [counter(state, "Total Server Memory (KB)"), counter(state, "Target Server Memory (KB)")];
     const rto = Math.max(...state.estimates.filter((e) => e.is_automatic).map((e) => e.rto_ms ?? 0));
     const entries = [
@@ -59,19 +59,19 @@ export class Tiles {
       ["a commit waits", format.milliseconds(commit ?? null)],
       ["connections", format.count(counter(state, "User Connections"))],
       ["blocked sessions", format.count(counter(state, "Processes blocked"))],
-      ["memory", `${format.kilobytes(used)} of ${format.kilobytes(limit)}`],
+      ["memory in use", format.kilobytes(used), `memory of ${format.kilobytes(limit)}`],
     ];
     if (state.estimates.length) {
       entries.push(["away, if lost now", Number.isFinite(rto) ? format.milliseconds(rto) : "until someone acts"]);
       const least = Math.min(...state.estimates.map((e) => e.rpo_bytes ?? 0));
       entries.push(["lost with it", least === 0 ? "nothing" : format.bytes(least)]);
     }
-    for (const [name, value] of entries) {
+    for (const [name, value, words] of entries) {
       let tile = this.tiles.get(name);
       if (!tile) {
         tile = make("strong");
         this.tiles.set(name, tile);
-        byId("tiles").append(make("div", { class: "tile" }, tile, make("span", {}, name)));
+        byId("tiles").append(make("div", { class: "tile" }, tile, make("span", {}, words ?? name)));
       }
       write(tile, value);
     }
@@ -120,7 +120,7 @@ class GroupCard {
       { head: "commits", cell: (r) => format.words(r.availability_mode).replace(" commit", "") },
       { head: "failover", cell: (r) => format.words(r.failover_mode) },
       { head: "readers", cell: (r) => ({ ALL: "all", READ_ONLY: "read intent", NO: "none" })[r.readable] ?? format.absent },
-      { head: "to do", cell: (r) => this.failoverButton(r) },
+      { head: "action", cell: (r) => this.failoverButton(r) },
     ], (r) => r.server);
     this.card.append(make("h3", {}, "Copies of the databases"));
     this.copies = new Table(this.card, "Copies of the databases", [
@@ -134,7 +134,7 @@ class GroupCard {
       { head: "behind", numeric: true, cell: (c) => (c.is_primary ? format.absent : format.seconds(c.lag_s)) },
       { head: "takes over in", numeric: true, cell: (c) => this.estimate(c, (e) => (e.is_automatic ? format.milliseconds(e.rto_ms) : "by hand")) },
       { head: "would lose", numeric: true, cell: (c) => this.estimate(c, (e) => (e.rpo_bytes === 0 ? "nothing" : format.bytes(e.rpo_bytes))) },
-      { head: "to do", cell: (c) => this.moveButton(c) },
+      { head: "action", cell: (c) => this.moveButton(c) },
     ], (c) => `${c.database_name}/${c.server}`);
     this.card.append(this.split);
   }
@@ -198,7 +198,7 @@ class GroupCard {
         piece.style.width = `${(100 * value) / widest}%`;
         bar.append(piece);
       });
-      const legend = make("p", { class: "legend" }, ...said.flatMap((text, n) => [make("span", { class: `key piece-${n}`, "aria-hidden": "true" }), `${text} `]));
+      const legend = make("p", { class: "legend" }, ...said.flatMap((text, n) => [make("span", { class: "one" }, make("span", { class: `key piece-${n}`, "aria-hidden": "true" }), text), " "]));
       return make("div", { class: "split-row" }, make("span", {}, `${server}, ${format.microseconds(all[i])}`), bar, legend);
     }));
   }
@@ -238,7 +238,7 @@ export class Failovers {
     const from = f.from_replica ? `${f.from_replica} → ${f.to_replica}` : f.to_replica;
     return make("li", {},
       make("div", { class: "title" }, make("strong", {}, `${f.group_name}: ${from}`), badge(format.words(f.kind), "plain"), make("span", { class: "quiet" }, format.moment(f.began))),
-      make("p", {}, f.cause), line, list);
+      make("p", {}, format.words(f.cause)), line, list);
   }
 }
 
@@ -250,7 +250,7 @@ export class Cluster {
       { head: "state", cell: (m) => (m.is_up ? { badge: "up", tone: "good" } : { badge: "not heard", tone: "bad" }) },
       { head: "vote", cell: (m) => yes(m.has_vote) },
       { head: "round trip", numeric: true, cell: (m) => format.microseconds(m.round_trip_us) },
-      { head: "endpoint", cell: (m) => m.endpoint_url },
+      { head: "endpoint", kind: "wide", cell: (m) => m.endpoint_url },
     ], (m) => m.member);
     this.listeners = new Table(byId("listeners"), "Listeners", [
       { head: "listener", cell: (l) => l.dns_name },
@@ -302,9 +302,9 @@ export class Server {
       { head: "longest", numeric: true, cell: (w) => (w.max_wait_time_ms ? format.milliseconds(w.max_wait_time_ms) : format.absent) },
     ], (w) => w.wait_type, "Nothing has waited yet.");
     this.events = new Table(byId("events"), "Health log", [
-      { head: "time", cell: (e) => format.moment(e.time) },
+      { head: "time", kind: "once", cell: (e) => format.moment(e.time) },
       { head: "group", cell: (e) => [e.group_name, e.database_name].filter(Boolean).join(", ") || format.absent },
-      { head: "message", cell: (e) => e.message || format.words(e.event) },
+      { head: "message", kind: "wide", cell: (e) => e.message || format.words(e.event) },
     ], (e) => `${e.time}/${e.event}/${e.message}`);
   }
 

@@ -3,12 +3,14 @@
 import * as format from "/format.js";
 import { make, write } from "/dom.js";
 
+// Ticks of bytes stand at round numbers of bytes, kilobytes and so on.
+const POWERS = Array.from({ length: 50 }, (_, n) => 2 ** n);
 const PLOTS = [
   { name: "work", title: "Work", unit: format.rate },
   { name: "commit", title: "A commit's time", unit: format.milliseconds },
   { name: "split", title: "A block's way to a secondary", unit: format.microseconds },
-  { name: "queues", title: "Queues of the secondaries", unit: format.bytes },
-  { name: "log", title: "Log", unit: format.byteRate },
+  { name: "queues", title: "Queues of the secondaries", unit: format.bytes, steps: POWERS },
+  { name: "log", title: "Log", unit: format.byteRate, steps: POWERS },
   { name: "checkpoint", title: "Pages written by checkpoints", unit: format.rate },
 ];
 const HEIGHT = 190;
@@ -20,8 +22,8 @@ const clock = (step) => {
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 class Plot {
-  constructor(parent, { name, title, unit }) {
-    Object.assign(this, { name, unit, labels: [] });
+  constructor(parent, { name, title, unit, steps }) {
+    Object.assign(this, { name, unit, steps, labels: [] });
     // The same in words, for who cannot see the lines.
     this.now = make("p", { class: "hidden" });
     this.place = make("div", { class: "plot" });
@@ -44,7 +46,11 @@ class Plot {
     this.range = range;
     this.plot.setData(data);
     const last = labels.map((label) => [label, lines[label].findLast((v) => v !== null)]);
-    if (this.plot.cursor.left < 0) this.plot.setLegend({ idx: times.findLastIndex((_, i) => labels.some((label) => lines[label][i] !== null)) });
+    // Once it is drawn: without a pointer the legend shows the newest values.
+    requestAnimationFrame(() => {
+      const newest = times.findLastIndex((_, i) => labels.some((label) => lines[label]?.[i] !== null));
+      if (newest >= 0 && this.plot?.cursor.left < 0) this.plot.setLegend({ idx: newest });
+    });
     write(this.now, last.filter(([, v]) => v !== undefined).map(([label, v]) => `${label} ${this.unit(v)}`).join(" · "));
   }
 
@@ -65,7 +71,7 @@ class Plot {
       ],
       axes: [
         { ...axis, values: (_, ticks) => ticks.map(clock(ticks[1] - ticks[0])), space: 80 },
-        { ...axis, values: (_, ticks) => ticks.map((v) => unit(v)), size: 80 },
+        { ...axis, values: (_, ticks) => ticks.map((v) => unit(v)), size: 80, incrs: this.steps },
       ],
       scales: { x: { range: () => this.range }, y: { range: (_, low, high) => [0, high > 0 ? high * 1.1 : 1] } },
       cursor: { y: false, sync: { key: "all" }, drag: { x: false, y: false } },
@@ -121,9 +127,9 @@ export class Plots {
     }
   }
 
-  // The newest value of a line.
-  last(plot, label) {
-    return this.lines[plot]?.[label]?.findLast((v) => v !== null);
+  // The newest value of a line, of so many samples at most.
+  last(plot, label, most = this.times.length) {
+    return this.lines[plot]?.[label]?.slice(-most).findLast((v) => v !== null);
   }
 
   labels(plot) {

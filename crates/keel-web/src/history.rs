@@ -47,7 +47,7 @@ const LINES: &[(&str, &str, &str, Rule)] = &[
     ("log", "redone", "Redone Bytes/sec", Rule::Rate),
     ("commit", "log flush", "Log Flush Write Time (ms)", Rule::Per("Log Flushes/sec")),
     ("commit", "wait for the log", "Log Flush Wait Time", Rule::Per("Log Flush Waits/sec")),
-    ("commit", "of that for secondaries", "Transaction Delay", Rule::Per("Mirrored Write Transactions/sec")),
+    ("commit", "wait for secondaries", "Transaction Delay", Rule::Per("Mirrored Write Transactions/sec")),
     ("checkpoint", "pages", "Checkpoint pages/sec", Rule::Rate),
 ];
 

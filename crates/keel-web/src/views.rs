@@ -54,7 +54,7 @@ pub static STATE: &[Part] = &[
     ),
     part(
         "copies",
-        "SELECT g.name AS group_name, c.database_name, r.replica_server_name AS server, d.is_local,
+        "SELECT TOP 1000 g.name AS group_name, c.database_name, r.replica_server_name AS server, d.is_local,
             d.is_primary_replica AS is_primary, d.synchronization_state_desc AS sync_state,
             d.synchronization_health_desc AS health, d.database_state_desc AS state, d.is_suspended,
             d.suspend_reason_desc AS suspend_reason, d.is_commit_participant AS is_waited_for,
@@ -66,19 +66,20 @@ pub static STATE: &[Part] = &[
          JOIN sys.availability_databases_cluster AS c ON c.group_database_id = d.group_database_id
          LEFT JOIN sys.dm_hadr_database_replica_cluster_states AS s
             ON s.replica_id = d.replica_id AND s.group_database_id = d.group_database_id
-         ORDER BY g.name, c.database_name, r.replica_server_name",
+         ORDER BY CASE d.synchronization_health WHEN 2 THEN d.is_suspended ELSE 1 END DESC, g.name, c.database_name,
+            r.replica_server_name",
     ),
     part(
         "participants",
-        "SELECT group_name, database_name, replica_server_name AS server, is_waited_for, bytes_behind,
+        "SELECT TOP 1000 group_name, database_name, replica_server_name AS server, is_waited_for, bytes_behind,
             synchronized_secondaries, required_synchronized_secondaries, commits_are_blocked
-         FROM sys.dm_keel_commit_participants",
+         FROM sys.dm_keel_commit_participants ORDER BY commits_are_blocked DESC, group_name, database_name",
     ),
     part(
         "estimates",
-        "SELECT group_name, database_name, replica_server_name AS server, is_automatic, estimated_rto_ms AS rto_ms,
+        "SELECT TOP 1000 group_name, database_name, replica_server_name AS server, is_automatic, estimated_rto_ms AS rto_ms,
             estimated_rpo_bytes AS rpo_bytes, estimated_rpo_seconds AS rpo_s
-         FROM sys.dm_keel_failover_estimates",
+         FROM sys.dm_keel_failover_estimates ORDER BY is_automatic, group_name, database_name",
     ),
     part(
         "cluster",
@@ -105,15 +106,15 @@ pub static STATE: &[Part] = &[
     ),
     part(
         "databases",
-        "SELECT d.name, d.state_desc AS state, d.recovery_model_desc AS recovery_model, d.log_reuse_wait_desc AS log_reuse_wait,
+        "SELECT TOP 1000 d.name, d.state_desc AS state, d.recovery_model_desc AS recovery_model, d.log_reuse_wait_desc AS log_reuse_wait,
             CASE WHEN d.replica_id IS NULL THEN 0 ELSE 1 END AS in_group,
             MAX(CASE WHEN p.counter_name = N'Data File(s) Size (KB)' THEN p.cntr_value END) AS data_kb,
             MAX(CASE WHEN p.counter_name = N'Log File(s) Used Size (KB)' THEN p.cntr_value END) AS log_kb
          FROM sys.databases AS d
          LEFT JOIN sys.dm_os_performance_counters AS p ON p.instance_name = d.name
             AND p.counter_name IN (N'Data File(s) Size (KB)', N'Log File(s) Used Size (KB)')
-         GROUP BY d.name, d.state_desc, d.recovery_model_desc, d.log_reuse_wait_desc, d.replica_id
-         ORDER BY d.name",
+         GROUP BY d.name, d.state, d.state_desc, d.recovery_model_desc, d.log_reuse_wait_desc, d.replica_id
+         ORDER BY CASE d.state WHEN 0 THEN 1 ELSE 0 END, d.name",
     ),
     part(
         "sessions",

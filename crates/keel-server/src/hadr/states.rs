@@ -230,8 +230,9 @@ impl Picture<'_> {
         let at = |lsn: keel_base::Lsn, time: Option<i128>| Some((lsn.0, time.map(local_ticks)));
         let committed = |lsn: keel_base::Lsn| at(lsn, self.samples.committed_at(d.database, lsn.0));
         let appended = copy.map_or(d.hardened, |c| c.appended);
-        let sent = sending.map(|s| s.sent);
         let p = c.positions;
+        // What it received over an earlier connection, or from an earlier primary, need not be sent again.
+        let sent = sending.map(|s| s.sent.max(p.received));
         let flush = copy.map(|c| (c.log.flush_nanos / 1000).checked_div(c.log.flushes).unwrap_or(0));
         DatabaseReplicaState {
             database: convert::guid(d.database.0),
