@@ -6,10 +6,10 @@
 use crate::fleet::{Fleet, Mode};
 use crate::load::during;
 use crate::process::{on_core, processor_time};
+use crate::progress::Progress;
 use crate::tpcc::{self, Settings};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use keel_workload::{Cell, Connection};
-use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -42,6 +42,8 @@ pub struct Outcome {
     pub caught_up_in: Duration,
     /// Processor time that the secondary used for that.
     pub redone_in: Duration,
+    /// What the secondary does not hold of what clients were told at its end, and what breaks consistency there; empty is well.
+    pub violations: Vec<String>,
 }
 
 /// Loads a group of two, runs the mix for the settings' time with both in lockstep, then as long with the secondary suspended,
@@ -49,7 +51,14 @@ pub struct Outcome {
 ///
 /// # Errors
 /// What the servers say.
-pub fn run(binary: &Path, dir: &Path, settings: Settings, more: &[&str]) -> Result<Outcome> {
+pub fn run(
+    binary: &Path,
+    dir: &Path,
+    settings: Settings,
+    more: &[&str],
+    progress: &Progress,
+) -> Result<Outcome> {
+    progress.say("making a group of two, and loading");
     let mut launches = Fleet::launches(binary, dir, 2, more)?;
     launches[0].before = on_core(0);
     launches[1].before = on_core(1);
@@ -58,7 +67,8 @@ pub fn run(binary: &Path, dir: &Path, settings: Settings, more: &[&str]) -> Resu
     fleet.create_group()?;
     fleet.add_replica(1, Mode::Synchronous)?;
     fleet.wait_settled(0, 1, Mode::Synchronous)?;
-    let (samples, _) = during(&fleet, settings, 1, |load| {
+    progress.say("full load in lockstep");
+    let (samples, mut told) = during(&fleet, settings, 1, |load| {
         std::thread::sleep(settings.warm_up);
         let mut sessions = [fleet.nodes[0].session("master")?, fleet.nodes[1].session("master")?];
         let (began, before) = (Instant::now(), load.done());
@@ -77,20 +87,24 @@ pub fn run(binary: &Path, dir: &Path, settings: Settings, more: &[&str]) -> Resu
     })?;
     let (primary, secondary) = (fleet.nodes[0].keel()?.pid(), fleet.nodes[1].keel()?.pid());
     fleet.nodes[1].run("ALTER DATABASE tpcc SET HADR SUSPEND")?;
-    let ((log_bytes, made_in), _) = during(&fleet, settings, 2, |_| {
+    progress.say("full load with the secondary suspended");
+    let ((log_bytes, made_in), more_told) = during(&fleet, settings, 2, |_| {
         std::thread::sleep(settings.warm_up);
         let (log, time) = (fleet.nodes[0].counter("Log Bytes Flushed/sec")?, processor_time(primary)?);
         std::thread::sleep(settings.duration);
         let made_in = processor_time(primary)?.saturating_sub(time);
         Ok((fleet.nodes[0].counter("Log Bytes Flushed/sec")? - log, made_in))
     })?;
+    told.extend(more_told);
     let behind = queue(&mut fleet.nodes[0].session("master")?, "log_send_queue_size", 0)? << 10;
     let end = fleet.position(0)?;
+    progress.say("catching up");
     let (began, before) = (Instant::now(), processor_time(secondary)?);
     fleet.nodes[1].run("ALTER DATABASE tpcc SET HADR RESUME")?;
     fleet.wait_redone(1, &end)?;
     let caught_up_in = began.elapsed();
     let redone_in = processor_time(secondary)?.saturating_sub(before);
+    let violations = tpcc::check_copy(&mut fleet.nodes[1].session("tpcc")?, &told, settings)?;
     // What the warm-up wrote has to be caught up with too.
     let share = behind.max(log_bytes) as f64 / log_bytes.max(1) as f64;
     Ok(Outcome {
@@ -99,6 +113,7 @@ pub fn run(binary: &Path, dir: &Path, settings: Settings, more: &[&str]) -> Resu
         made_in: made_in.mul_f64(share),
         caught_up_in,
         redone_in,
+        violations,
     })
 }
 
@@ -121,46 +136,11 @@ impl Outcome {
         self.made_in.as_secs_f64() / self.caught_up_in.as_secs_f64()
     }
 
-    /// The samples as CSV with a heading.
+    /// The recovery queue that a share of the looks did not exceed, KB; 0 when nothing was measured.
     #[must_use]
-    pub fn csv(&self) -> String {
-        let mut out = String::from("second,recovery_queue_kb,send_queue_kb,transactions\n");
-        for s in &self.samples {
-            let _ = writeln!(
-                out,
-                "{:.2},{},{},{}",
-                s.second, s.recovery_queue_kb, s.send_queue_kb, s.transactions
-            );
-        }
-        out
-    }
-
-    /// A few lines.
-    ///
-    /// # Errors
-    /// When nothing was measured.
-    pub fn report(&self) -> Result<String> {
+    pub fn queue_kb(&self, share: f64) -> u64 {
         let mut queues: Vec<u64> = self.samples.iter().map(|s| s.recovery_queue_kb).collect();
         queues.sort_unstable();
-        let last = self.samples.last().context("nothing was measured")?;
-        let of = |share: f64| queues[((queues.len() - 1) as f64 * share) as usize];
-        let mb = |time: Duration| self.log_bytes as f64 / 1e6 / time.as_secs_f64();
-        Ok(format!(
-            "full load: {:.0} transactions/s; recovery queue median {} KB, p99 {} KB, most {} KB, in {} looks\n\
-             log made: {:.1} MB, {:.1} MB per second of one core\n\
-             caught up in {:.2} s: {:.1} MB/s, {:.1} x (goal 5); {:.1} MB per second of the secondary's processor time, {:.1} x",
-            last.transactions as f64 / last.second.max(0.001),
-            of(0.5),
-            of(0.99),
-            of(1.0),
-            queues.len(),
-            self.log_bytes as f64 / 1e6,
-            mb(self.made_in),
-            self.caught_up_in.as_secs_f64(),
-            mb(self.caught_up_in),
-            self.ratio(),
-            mb(self.redone_in),
-            self.made_in.as_secs_f64() / self.redone_in.as_secs_f64()
-        ))
+        queues.get((queues.len().saturating_sub(1) as f64 * share) as usize).copied().unwrap_or(0)
     }
 }

@@ -1,6 +1,7 @@
 //! Kill -9 under load, again and again: start, run TPROC-C, kill in the middle, start, ask for every acknowledged
 //! transaction. The ledger is the clients'.
 
+use crate::progress::Progress;
 use crate::target::Server;
 use crate::tds::Keel;
 use crate::tpcc::{self, Settings};
@@ -28,13 +29,22 @@ pub struct Outcome {
 ///
 /// # Errors
 /// When the server does not come back, or refuses what it should not.
-pub fn run(binary: &Path, data: &Path, settings: Settings, rounds: u32, more: &[&str]) -> Result<Outcome> {
+pub fn run(
+    binary: &Path,
+    data: &Path,
+    settings: Settings,
+    rounds: u32,
+    more: &[&str],
+    progress: &Progress,
+) -> Result<Outcome> {
+    progress.say("loading");
     let mut keel = Keel::start(binary, data, more)?;
     keel.address().create_database()?;
     tpcc::build(&keel, settings, 2)?;
     let mut outcome = Outcome::default();
     let mut ledgers: Vec<Ledger> = Vec::new();
     for round in 0..rounds {
+        progress.say(&format!("kill {} of {rounds}", round + 1));
         let transactions = 200 + 977 * u64::from(round) % 4_000;
         let (told, count) =
             load_until_killed(&mut keel, settings, u64::from(round), |done| done >= transactions)?;

@@ -5,7 +5,9 @@
 //! two systems measured in turn on one machine in one run; absolute numbers are printed beside it.
 //!
 //! One server: [`tpcc`], [`point`], [`crash`], [`memory`], [`recovery`], [`steady`]. Several that form an availability group
-//! ([`fleet`]): [`sync_cost`], [`catch_up`], [`thin_link`], [`seeding`], [`soak`], [`histories`].
+//! ([`fleet`]): [`sync_cost`], [`catch_up`], [`thin_link`], [`seeding`], [`failover`], [`soak`], [`histories`].
+//!
+//! [`cli`] is `keel bench`: it runs one of them and makes a [`report`] of what it gave, which is all that anybody reads.
 //!
 //! Deliberately absent: any way into the server but the wire.
 
@@ -13,15 +15,20 @@ use anyhow::{Context, Result, bail};
 use std::process::{Command, Stdio};
 
 pub mod catch_up;
+pub mod cli;
 pub mod crash;
+pub mod failover;
 pub mod fleet;
 pub mod histories;
 pub mod ledger;
 pub mod load;
+pub mod machines;
 pub mod memory;
 pub mod point;
 pub mod process;
+pub mod progress;
 pub mod recovery;
+pub mod report;
 pub mod seeding;
 pub mod soak;
 pub mod steady;
@@ -30,6 +37,7 @@ pub mod target;
 pub mod tds;
 pub mod thin_link;
 pub mod tpcc;
+pub mod writers;
 
 #[cfg(feature = "postgres")]
 pub mod pg;

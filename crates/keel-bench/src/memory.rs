@@ -1,6 +1,7 @@
 //! A database larger than memory: the server's resident memory under load, and under one very large transaction.
 
 use crate::process::Watch;
+use crate::progress::Progress;
 use crate::target::Server;
 use crate::tds::Keel;
 use anyhow::{Result, anyhow, ensure};
@@ -79,7 +80,13 @@ const SCHEMA: [&str; 3] = [
 ///
 /// # Errors
 /// When the server refuses what it should not; the large transaction may be refused.
-pub fn run(binary: &Path, data: &Path, settings: Settings, more: &[&str]) -> Result<Outcome> {
+pub fn run(
+    binary: &Path,
+    data: &Path,
+    settings: Settings,
+    more: &[&str],
+    progress: &Progress,
+) -> Result<Outcome> {
     let memory = settings.memory_mb.to_string();
     let options: Vec<&str> = ["--max-server-memory", &memory].iter().chain(more).copied().collect();
     let keel = Keel::start(binary, data, &options)?;
@@ -87,16 +94,17 @@ pub fn run(binary: &Path, data: &Path, settings: Settings, more: &[&str]) -> Res
     let watch = Watch::new(keel.pid());
     std::thread::scope(|scope| {
         scope.spawn(|| watch.run());
-        let outcome = phases(&keel, settings, &watch);
+        let outcome = phases(&keel, settings, &watch, progress);
         watch.stop();
         outcome
     })
 }
 
-fn phases(keel: &Keel, settings: Settings, watch: &Watch) -> Result<Outcome> {
+fn phases(keel: &Keel, settings: Settings, watch: &Watch, progress: &Progress) -> Result<Outcome> {
     let rows = (settings.database_mb << 20) / ROW_BYTES;
     let mut session = keel.connect()?;
     SCHEMA.iter().try_for_each(|sql| session.execute(sql))?;
+    progress.say(&format!("loading {rows} rows"));
     let began = Instant::now();
     load(&mut *session, rows)?;
     let mut done = Vec::new();
@@ -104,12 +112,13 @@ fn phases(keel: &Keel, settings: Settings, watch: &Watch) -> Result<Outcome> {
     let touched = AtomicU64::new(0);
     let began = Instant::now();
     let (operations, ()) = mix(keel, settings, 1..=rows, &touched, || {
-        std::thread::sleep(settings.duration);
+        progress.wait("point reads and updates", settings.duration);
         Ok(())
     })?;
     done.push(phase("mix", began, operations, watch));
     // What the large transaction does not lock, if anything; else the mix only reads.
     let large = settings.large_rows.min(rows);
+    progress.say(&format!("one transaction of {large} rows"));
     let began = Instant::now();
     let (operations, refused) = mix(keel, settings, large + 1..=rows, &touched, || {
         match session.execute(&format!("UPDATE big SET n = n + 1 WHERE id <= {large}")) {

@@ -152,6 +152,10 @@ impl Server for Cluster {
         let client = Client::connect(&format!("host=127.0.0.1 port={} user=postgres", self.port), NoTls)?;
         Ok(Box::new(PgConnection { client, prepared: HashMap::new(), queries: Vec::new() }))
     }
+
+    fn pids(&self) -> Vec<u32> {
+        self.postmaster().map(crate::process::family).unwrap_or_default()
+    }
 }
 
 fn is_root() -> bool {

@@ -1,5 +1,6 @@
 //! Point selects by several clients for a while.
 
+use crate::progress::Progress;
 use crate::target::Server;
 use anyhow::{Result, anyhow};
 use keel_workload::hist::Histogram;
@@ -33,7 +34,10 @@ pub fn run(
     clients: u64,
     warm_up: Duration,
     duration: Duration,
+    progress: &Progress,
 ) -> Result<Outcome> {
+    let name = server.name();
+    progress.say(&format!("{name}: filling a table"));
     setup(&mut *server.connect()?, rows)?;
     let (measuring, stop) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -55,10 +59,10 @@ pub fn run(
                 })
             })
             .collect();
-        std::thread::sleep(warm_up);
+        progress.wait(&format!("{name}: warming up"), warm_up);
         measuring.store(true, Ordering::Relaxed);
         let started = Instant::now();
-        std::thread::sleep(duration);
+        progress.wait(&format!("{name}: point selects"), duration);
         stop.store(true, Ordering::Relaxed);
         let seconds = started.elapsed().as_secs_f64();
         let mut latency = Histogram::default();

@@ -1,6 +1,7 @@
 //! How long recovery takes: TPROC-C for a time with checkpoints held off, kill -9, start again.
 
 use crate::crash::load_until_killed;
+use crate::progress::Progress;
 use crate::target::Server;
 use crate::tds::Keel;
 use crate::tpcc::{self, Settings};
@@ -34,16 +35,25 @@ pub struct Outcome {
 ///
 /// # Errors
 /// When the server does not come back, or refuses what it should not.
-pub fn run(binary: &Path, data: &Path, settings: Settings, more: &[&str]) -> Result<Outcome> {
+pub fn run(
+    binary: &Path,
+    data: &Path,
+    settings: Settings,
+    more: &[&str],
+    progress: &Progress,
+) -> Result<Outcome> {
+    progress.say("loading");
     let options: Vec<&str> = NO_CHECKPOINTS.iter().chain(more).copied().collect();
     let mut keel = Keel::start(binary, data, &options)?;
     keel.address().create_database()?;
     tpcc::build(&keel, settings, 2)?;
     keel.connect()?.execute("CHECKPOINT")?;
+    progress.say(&format!("{} s of TPROC-C, then kill -9", settings.duration.as_secs()));
     let began = Instant::now();
     let (ledgers, acknowledged) =
         load_until_killed(&mut keel, settings, 0, |_| began.elapsed() >= settings.duration)?;
     let run_seconds = began.elapsed().as_secs_f64();
+    progress.say("recovering, and looking for everything acknowledged");
     let started = Instant::now();
     keel = Keel::start(binary, data, &options).context("starting after the kill")?;
     let recovery_seconds = started.elapsed().as_secs_f64();

@@ -4,10 +4,12 @@
 use crate::fleet::{Fleet, Mode, number};
 use crate::load::during;
 use crate::process::{on_core, stay_from_core};
+use crate::progress::Progress;
 use crate::tds::TdsConnection;
 use crate::tpcc::{self, Settings};
 use anyhow::{Context, Result, ensure};
 use keel_workload::Connection;
+use keel_workload::tpcc::run::Ledger;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -34,7 +36,8 @@ impl Round {
     }
 }
 
-/// Loads, then makes a copy `rounds` times under the settings' clients.
+/// Loads, then makes a copy `rounds` times under the settings' clients. Returns them, and what is not on the primary at the end
+/// that clients were told; empty is well.
 ///
 /// # Errors
 /// What the servers say.
@@ -44,19 +47,27 @@ pub fn run(
     settings: Settings,
     rounds: usize,
     more: &[&str],
-) -> Result<Vec<Round>> {
+    progress: &Progress,
+) -> Result<(Vec<Round>, Vec<String>)> {
+    progress.say("starting, and loading");
     stay_from_core(1)?;
     let mut launches = Fleet::launches(binary, dir, 2, more)?;
     launches[0].before = on_core(0);
     let fleet = Fleet::start(launches, "tpcc")?;
     tpcc::build(&fleet, settings, 2)?;
     fleet.nodes[0].session("tpcc")?.execute("CHECKPOINT")?;
-    (0..rounds).map(|round| one(&fleet, settings, round as u64)).collect()
+    let (mut made, mut told) = (Vec::new(), Vec::new());
+    for round in 0..rounds {
+        progress.say(&format!("copy {} of {rounds}", round + 1));
+        made.push(one(&fleet, settings, round as u64, &mut told)?);
+    }
+    let violations = tpcc::check_copy(&mut fleet.nodes[0].session("tpcc")?, &told, settings)?;
+    Ok((made, violations))
 }
 
-fn one(fleet: &Fleet, settings: Settings, seed: u64) -> Result<Round> {
+fn one(fleet: &Fleet, settings: Settings, seed: u64, told: &mut Vec<Ledger>) -> Result<Round> {
     fleet.create_group()?;
-    let (round, _) = during(fleet, settings, seed, |load| {
+    let (round, ledgers) = during(fleet, settings, seed, |load| {
         let rate = |time: Duration| {
             let (began, before) = (Instant::now(), load.done());
             std::thread::sleep(time);
@@ -85,6 +96,7 @@ fn one(fleet: &Fleet, settings: Settings, seed: u64) -> Result<Round> {
         let after = rate(settings.duration);
         Ok(Round { without: (before + after) / 2.0, with: done as f64 / seconds, seconds, bytes })
     })?;
+    told.extend(ledgers);
     fleet.drop_group()?;
     Ok(round)
 }

@@ -5,6 +5,7 @@
 use crate::command;
 use crate::fleet::{Fleet, Mode, number, until};
 use crate::ledger::{Clients, PAUSE, is_primary};
+use crate::progress::Progress;
 use anyhow::{Context, Result};
 use keel_workload::{CallError, Cell, Connection};
 use std::collections::BTreeMap;
@@ -47,24 +48,6 @@ pub struct Outcome {
     pub faults: BTreeMap<&'static str, u64>,
     /// Broken invariants; empty is well.
     pub violations: Vec<String>,
-}
-
-impl Outcome {
-    /// A few lines.
-    #[must_use]
-    pub fn report(&self) -> String {
-        let faults: Vec<String> = self.faults.iter().map(|(name, n)| format!("{n} x {name}")).collect();
-        format!(
-            "{} commits acknowledged, {} in doubt, {} reads, {} shape changes; {}; replicas compared {} times: {} violations",
-            self.acknowledged,
-            self.in_doubt,
-            self.reads,
-            self.shapes,
-            faults.join(", "),
-            self.checks,
-            self.violations.len()
-        )
-    }
 }
 
 /// Schema changes, truncations, loads, large transactions kept and taken back.
@@ -120,7 +103,8 @@ fn watch(clients: &Clients, node: usize, reads: &AtomicU64) {
 ///
 /// # Errors
 /// When the group does not become healthy again after a fault, or what a server says that it should not.
-pub fn run(binary: &Path, dir: &Path, settings: &Settings) -> Result<Outcome> {
+pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) -> Result<Outcome> {
+    progress.say("making the group");
     let launches = Fleet::launches(binary, dir, REPLICAS, &["--max-server-memory", "512"])?;
     let mut fleet = Fleet::start(launches, DATABASE)?;
     let clients = Clients::new(&fleet, settings.clients)?;
@@ -147,7 +131,8 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings) -> Result<Outcome> {
         for node in 0..REPLICAS {
             scope.spawn(move || watch(clients, node, reads));
         }
-        let outcome = Conductor { fleet: &mut fleet, clients, outcome: Outcome::default() }.conduct(settings);
+        let outcome =
+            Conductor { fleet: &mut fleet, clients, progress, outcome: Outcome::default() }.conduct(settings);
         clients.stop();
         outcome
     })?;
@@ -211,6 +196,7 @@ impl Dice {
 struct Conductor<'a> {
     fleet: &'a mut Fleet,
     clients: &'a Clients,
+    progress: &'a Progress,
     outcome: Outcome,
 }
 
@@ -222,6 +208,7 @@ impl Conductor<'_> {
         while began.elapsed() < settings.time && self.clients.violations().is_empty() {
             std::thread::sleep(Duration::from_millis(200 + dice.below(1_500)));
             let fault = Fault::pick(&mut dice);
+            self.progress.say(&format!("fault {}: {}", faults + 1, fault.name()));
             self.happen(fault, &mut dice).with_context(|| format!("fault {}: {fault:?}", faults + 1))?;
             *self.outcome.faults.entry(fault.name()).or_default() += 1;
             faults += 1;

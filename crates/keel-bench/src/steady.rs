@@ -1,12 +1,12 @@
 //! How even the pace is: TPROC-C second by second, with what checkpoints write in each.
 
 use crate::process::resident_bytes;
+use crate::progress::Progress;
 use crate::target::Server;
 use crate::tds::Keel;
 use crate::tpcc::{self, Settings};
 use anyhow::{Result, anyhow};
 use keel_workload::{Cell, Connection};
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -34,40 +34,31 @@ pub struct Outcome {
     pub seconds: Vec<Second>,
 }
 
-impl Outcome {
-    /// The seconds as CSV with a heading.
-    #[must_use]
-    pub fn csv(&self) -> String {
-        let mut out = String::from("second,new_orders,checkpoint_pages,log_bytes,resident_bytes\n");
-        for (n, s) in self.seconds.iter().enumerate() {
-            let _ = writeln!(
-                out,
-                "{n},{},{},{},{}",
-                s.new_orders, s.checkpoint_pages, s.log_bytes, s.resident_bytes
-            );
-        }
-        out
-    }
-}
-
 /// Builds a database below `data` and runs the mix.
 ///
 /// # Errors
 /// What the server says.
-pub fn run(binary: &Path, data: &Path, settings: Settings, more: &[&str]) -> Result<Outcome> {
+pub fn run(
+    binary: &Path,
+    data: &Path,
+    settings: Settings,
+    more: &[&str],
+    progress: &Progress,
+) -> Result<Outcome> {
+    progress.say("loading");
     let keel = Keel::start(binary, data, more)?;
     keel.address().create_database()?;
     tpcc::build(&keel, settings, 2)?;
     let stop = AtomicBool::new(false);
     let (tpcc, samples) = std::thread::scope(|scope| -> Result<_> {
         let sampler = scope.spawn(|| sample(&keel, settings, &stop));
-        let tpcc = tpcc::run(&keel, settings);
+        let tpcc = tpcc::run(&keel, settings, progress);
         stop.store(true, Ordering::Relaxed);
         let samples = sampler.join().map_err(|_| anyhow!("the sampler panicked"))??;
         Ok((tpcc?, samples))
     })?;
     let seconds = tpcc
-        .per_second
+        .new_orders
         .iter()
         .zip(samples.windows(2))
         .map(|(new_orders, pair)| Second {

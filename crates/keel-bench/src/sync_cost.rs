@@ -5,21 +5,24 @@
 //! shown beside it: where the primary's core was not busy, the secondaries or the driver were the limit, and the
 //! throughput says little about the primary. Processor time per transaction does not depend on that.
 
-use crate::fleet::{Fleet, Mode};
-use crate::process::{cores, on_core, processor_time, stay_from_core, waits};
+use crate::fleet::{Fleet, Mode, number};
+use crate::process::{on_core, processor_time, stay_from_core, waits};
+use crate::progress::Progress;
+use crate::report::median;
 use crate::target::Server;
 use crate::tpcc;
 use anyhow::{Context, Result, anyhow};
 use keel_workload::hist::Histogram;
-use keel_workload::tpcc::run::Terminal;
+use keel_workload::tpcc::run::{Ledger, Terminal};
 use keel_workload::{Connection, Dialect};
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What the clients do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Workload {
     /// TPROC-C's mix: half of the work is reading.
     Tpcc,
@@ -135,15 +138,19 @@ pub struct Outcome {
     pub clients: Vec<u64>,
     /// For each round, the four stages.
     pub rounds: Vec<Vec<Vec<Figure>>>,
+    /// What the primary lacks at the end of what clients were told, and what breaks consistency there; empty is well.
+    pub violations: Vec<String>,
 }
 
-const STAGES: [&str; 4] = ["stand-alone", "one secondary", "two secondaries", "stand-alone again"];
+/// What each of a round's stages is.
+pub const STAGES: [&str; 4] = ["stand-alone", "one secondary", "two secondaries", "stand-alone again"];
 
 /// Loads, then measures all stages.
 ///
 /// # Errors
 /// What the servers say.
-pub fn run(side: &mut dyn Side, settings: &Settings) -> Result<Outcome> {
+pub fn run(side: &mut dyn Side, settings: &Settings, progress: &Progress) -> Result<Outcome> {
+    progress.say(&format!("{}: loading", side.name()));
     stay_from_core(1)?;
     match settings.workload {
         Workload::Tpcc => drop(tpcc::build(&*side, settings.load, 2)?),
@@ -152,27 +159,62 @@ pub fn run(side: &mut dyn Side, settings: &Settings) -> Result<Outcome> {
         )?,
     }
     let next = AtomicI64::new(1);
+    let told = Mutex::new(Vec::new());
     let mut rounds = Vec::new();
     for _ in 0..settings.repeat {
         let mut stages = Vec::new();
         for (stage, name) in STAGES.iter().enumerate() {
+            progress.say(&format!("{}: {name}", side.name()));
             match stage {
                 1 | 2 => side.add_secondary()?,
                 3 => side.remove_secondaries()?,
                 _ => {}
             }
-            let measured = settings.clients.iter().map(|n| measure(side, settings, *n, &next));
+            let measured = settings.clients.iter().map(|n| {
+                let what = format!("{}: {name}, {n} clients", side.name());
+                measure(side, settings, *n, &next, &told, &|time| progress.wait(&what, time))
+            });
             stages.push(measured.collect::<Result<Vec<_>>>().with_context(|| (*name).to_owned())?);
         }
         rounds.push(stages);
     }
-    Ok(Outcome { clients: settings.clients.clone(), rounds })
+    let told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let violations = check(&mut *side.connect()?, settings, told)?;
+    Ok(Outcome { clients: settings.clients.clone(), rounds, violations })
 }
 
 /// What one client does again and again.
 enum Client {
     Tpcc(Box<Terminal>),
-    Insert(u64, i64),
+    /// The statement's handle, the client's number, and rows acknowledged.
+    Insert(u64, i64, i64),
+}
+
+/// What a client was told.
+enum Told {
+    Tpcc(Box<Ledger>),
+    Inserted(i64),
+}
+
+fn check(connection: &mut dyn Connection, settings: &Settings, told: Vec<Told>) -> Result<Vec<String>> {
+    let (mut ledgers, mut inserted) = (Vec::new(), 0);
+    for told in told {
+        match told {
+            Told::Tpcc(ledger) => ledgers.push(*ledger),
+            Told::Inserted(rows) => inserted += rows,
+        }
+    }
+    match settings.workload {
+        Workload::Tpcc => tpcc::check_copy(connection, &ledgers, settings.load),
+        Workload::Insert => {
+            let there = number(connection, "SELECT COUNT(*) FROM cost")?.unwrap_or(0);
+            let wrong = there != inserted;
+            Ok(wrong
+                .then(|| format!("{there} rows are there, {inserted} were acknowledged"))
+                .into_iter()
+                .collect())
+        }
+    }
 }
 
 impl Client {
@@ -186,7 +228,7 @@ impl Client {
                 };
                 let filler = "a hundred bytes ".repeat(6);
                 let sql = format!("INSERT INTO cost VALUES ({places}, '{filler}')");
-                Client::Insert(connection.prepare(&sql, 2)?, n as i64)
+                Client::Insert(connection.prepare(&sql, 2)?, n as i64, 0)
             }
         })
     }
@@ -194,11 +236,19 @@ impl Client {
     fn step(&mut self, connection: &mut dyn Connection, next: &AtomicI64) -> Result<()> {
         match self {
             Client::Tpcc(terminal) => drop(terminal.step(connection)?),
-            Client::Insert(handle, n) => {
+            Client::Insert(handle, n, acknowledged) => {
                 drop(connection.run(*handle, &[next.fetch_add(1, Ordering::Relaxed), *n])?);
+                *acknowledged += 1;
             }
         }
         Ok(())
+    }
+
+    fn told(self) -> Told {
+        match self {
+            Client::Tpcc(terminal) => Told::Tpcc(Box::new(terminal.ledger)),
+            Client::Insert(_, _, acknowledged) => Told::Inserted(acknowledged),
+        }
     }
 }
 
@@ -223,7 +273,14 @@ fn used(side: &dyn Side) -> Result<Used> {
     })
 }
 
-fn measure(side: &dyn Side, settings: &Settings, clients: u64, next: &AtomicI64) -> Result<Figure> {
+fn measure(
+    side: &dyn Side,
+    settings: &Settings,
+    clients: u64,
+    next: &AtomicI64,
+    told: &Mutex<Vec<Told>>,
+    wait: &dyn Fn(Duration),
+) -> Result<Figure> {
     let (measuring, stop) = (AtomicBool::new(false), AtomicBool::new(false));
     let seed = settings.load.seed ^ (next.fetch_add(1, Ordering::Relaxed) as u64) << 8;
     std::thread::scope(|scope| {
@@ -241,15 +298,16 @@ fn measure(side: &dyn Side, settings: &Settings, clients: u64, next: &AtomicI64)
                             latency.record(started.elapsed().as_micros() as u64);
                         }
                     }
+                    told.lock().unwrap_or_else(PoisonError::into_inner).push(client.told());
                     Ok(latency)
                 })
             })
             .collect();
-        std::thread::sleep(settings.load.warm_up);
+        wait(settings.load.warm_up);
         let before = used(side)?;
         let began = Instant::now();
         measuring.store(true, Ordering::Relaxed);
-        std::thread::sleep(settings.load.duration);
+        wait(settings.load.duration);
         measuring.store(false, Ordering::Relaxed);
         let seconds = began.elapsed().as_secs_f64();
         let after = used(side)?;
@@ -273,66 +331,33 @@ fn measure(side: &dyn Side, settings: &Settings, clients: u64, next: &AtomicI64)
     })
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
 impl Outcome {
-    /// Of one stage and number of clients, over all rounds.
-    fn over_rounds(&self, stage: usize, clients: usize, value: impl Fn(&Figure) -> f64) -> f64 {
-        median(self.rounds.iter().map(|round| value(&round[stage][clients])).collect())
-    }
-
-    /// Of the two stand-alone stages, the mean.
-    fn alone(&self, clients: usize, value: impl Fn(&Figure) -> f64 + Copy) -> f64 {
-        (self.over_rounds(0, clients, value) + self.over_rounds(3, clients, value)) / 2.0
-    }
-
-    /// A table. Ratios are to the mean of the stand-alone stages before and after; how far those two are apart shows what a
-    /// ratio is worth.
+    /// Of one stage and number of clients (its place), the median over all rounds.
     #[must_use]
-    pub fn report(&self) -> String {
-        let mut out = format!(
-            "{:<18}{:>8}{:>11}{:>7}{:>12}{:>15}{:>11}{:>11}{:>11}{:>15}{:>9}{:>9}\n",
-            "",
-            "clients",
-            "commits/s",
-            "ratio",
-            "primary us",
-            "secondaries us",
-            "extra CPU",
-            "driver us",
-            "waits/txn",
-            "primary's core",
-            "p50 us",
-            "p99 us"
-        );
-        for (c, clients) in self.clients.iter().enumerate() {
-            let alone = self.alone(c, |f| f.per_second);
-            let alone_us = self.alone(c, |f| f.primary_us);
-            for (stage, name) in STAGES.iter().enumerate() {
-                let f = |value: fn(&Figure) -> f64| self.over_rounds(stage, c, value);
-                let us = f(|f| f.primary_us) + f(|f| f.secondaries_us);
-                let _ = writeln!(
-                    out,
-                    "{name:<18}{clients:>8}{:>11.0}{:>7.2}{:>12.1}{:>15.1}{:>10.1}%{:>11.1}{:>11.2}{:>14.0}%{:>9.0}{:>9.0}",
-                    f(|f| f.per_second),
-                    f(|f| f.per_second) / alone,
-                    f(|f| f.primary_us),
-                    f(|f| f.secondaries_us),
-                    (us / alone_us - 1.0) * 100.0,
-                    f(|f| f.driver_us),
-                    f(|f| f.primary_waits),
-                    f(|f| f.primary_busy) * 100.0,
-                    f(|f| f.p50_us as f64),
-                    f(|f| f.p99_us as f64),
-                );
-            }
-        }
-        if cores() < 2 {
-            out += "The machine has one core: the primary shared it with everything else.\n";
-        }
-        out
+    pub fn over_rounds(&self, stage: usize, clients: usize, value: impl Fn(&Figure) -> f64) -> f64 {
+        let values: Vec<f64> = self.rounds.iter().map(|round| value(&round[stage][clients])).collect();
+        median(&values)
+    }
+
+    /// A stage's value over the mean of the stand-alone stages before and after it, round by round.
+    fn over_alone(&self, stage: usize, clients: usize, value: impl Fn(&Figure) -> f64) -> Vec<f64> {
+        let one = |round: &Vec<Vec<Figure>>| {
+            let alone = (value(&round[0][clients]) + value(&round[3][clients])) / 2.0;
+            value(&round[stage][clients]) / alone
+        };
+        self.rounds.iter().map(one).collect()
+    }
+
+    /// Throughput beside stand-alone, round by round.
+    #[must_use]
+    pub fn ratio(&self, stage: usize, clients: usize) -> Vec<f64> {
+        self.over_alone(stage, clients, |f| f.per_second)
+    }
+
+    /// Processor time per transaction of primary and secondaries together, above stand-alone; percent, round by round.
+    #[must_use]
+    pub fn extra(&self, stage: usize, clients: usize) -> Vec<f64> {
+        let times = self.over_alone(stage, clients, |f| f.primary_us + f.secondaries_us);
+        times.into_iter().map(|ratio| (ratio - 1.0) * 100.0).collect()
     }
 }

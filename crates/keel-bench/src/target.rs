@@ -1,7 +1,7 @@
 //! A server under test, started here or named by address.
 
 use anyhow::Result;
-use keel_workload::Connection;
+use keel_workload::{Cell, Connection, Dialect};
 
 /// Something to connect to.
 pub trait Server: Sync {
@@ -12,4 +12,25 @@ pub trait Server: Sync {
     /// # Errors
     /// When the server cannot be reached or refuses the login.
     fn connect(&self) -> Result<Box<dyn Connection + Send>>;
+    /// Its processes, where they run on this machine and are known.
+    fn pids(&self) -> Vec<u32> {
+        Vec::new()
+    }
+}
+
+/// What a server says it is, in one line.
+///
+/// # Errors
+/// What the server says.
+pub fn version(server: &dyn Server) -> Result<String> {
+    let mut connection = server.connect()?;
+    let sql = match connection.dialect() {
+        Dialect::TransactSql => "SELECT CONVERT(varchar(300), @@VERSION)",
+        Dialect::Postgres => "SELECT version()",
+    };
+    let rows = connection.query(sql)?;
+    match rows.first().and_then(|row| row.first()) {
+        Some(Cell::Text(text)) => Ok(text.split_whitespace().collect::<Vec<_>>().join(" ")),
+        other => anyhow::bail!("the version is {other:?}"),
+    }
 }

@@ -243,23 +243,10 @@ impl Server for Keel {
     fn connect(&self) -> Result<Box<dyn Connection + Send>> {
         self.address.connect()
     }
-}
 
-/// `keel` beside this program, or in `KEEL_BINARY`.
-///
-/// # Errors
-/// When there is none.
-pub fn keel_binary() -> Result<PathBuf> {
-    if let Some(path) = std::env::var_os("KEEL_BINARY") {
-        return Ok(path.into());
+    fn pids(&self) -> Vec<u32> {
+        vec![self.pid()]
     }
-    let beside = std::env::current_exe()?.with_file_name("keel");
-    anyhow::ensure!(
-        beside.exists(),
-        "{} is missing; build it with `cargo build --release -p keel`",
-        beside.display()
-    );
-    Ok(beside)
 }
 
 /// A session over TDS.

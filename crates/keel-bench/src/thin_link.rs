@@ -5,8 +5,10 @@
 use crate::command;
 use crate::fleet::{Fleet, Mode};
 use crate::load::during;
+use crate::progress::Progress;
 use crate::tpcc::{self, Settings};
 use anyhow::{Context, Result};
+use keel_workload::tpcc::run::Ledger;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -107,8 +109,10 @@ impl Drop for Namespace {
 }
 
 /// One drain of a send queue.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Drain {
+    /// The link, as `tc` writes rates.
+    pub rate: String,
     /// Whether blocks were compressed.
     pub compressed: bool,
     /// Log that was waiting, bytes.
@@ -119,7 +123,16 @@ pub struct Drain {
     pub seconds: f64,
 }
 
-/// Lets a queue of about `queue_mb` build up and drain over a link of `rate`, without and with compression, `rounds` times.
+impl Drain {
+    /// Share of the log's bytes that did not have to cross.
+    #[must_use]
+    pub fn saved(&self) -> f64 {
+        1.0 - self.wire_bytes as f64 / self.queue_bytes as f64
+    }
+}
+
+/// Lets a queue of about `queue_mb` build up and drain over a link of each rate, without and with compression, `rounds` times. Returns that, and
+/// what the far copy does not hold at the end that clients were told; empty is well.
 ///
 /// # Errors
 /// Without root; what the servers say.
@@ -127,10 +140,12 @@ pub fn run(
     binary: &Path,
     dir: &Path,
     settings: Settings,
-    rate: &str,
+    rates: &[String],
     queue_mb: u64,
     rounds: usize,
-) -> Result<Vec<Drain>> {
+    progress: &Progress,
+) -> Result<(Vec<Drain>, Vec<String>)> {
+    progress.say("making a group over a link, and loading");
     let namespace = Namespace::new()?;
     let mut launches = Fleet::launches(binary, dir, 2, &["--max-server-memory", "1024"])?;
     launches[0].host = namespace.near_address();
@@ -141,36 +156,48 @@ pub fn run(
     fleet.create_group()?;
     fleet.add_replica(1, Mode::Asynchronous)?;
     fleet.wait_settled(0, 1, Mode::Asynchronous)?;
-    let mut drains = Vec::new();
-    for round in 0..rounds {
-        for compressed in [false, true] {
-            let seed = 2 * round as u64 + u64::from(compressed);
-            drains.push(drain(&fleet, &namespace, settings, rate, queue_mb << 20, compressed, seed)?);
+    let (mut drains, mut told) = (Vec::new(), Vec::new());
+    let mut seed = 0;
+    for rate in rates {
+        for compressed in (0..rounds).flat_map(|_| [false, true]) {
+            progress.say(&format!("{rate}, {}", if compressed { "compressed" } else { "as it is" }));
+            seed += 1;
+            drains.push(drain(
+                (&fleet, &namespace),
+                settings,
+                rate,
+                queue_mb << 20,
+                compressed,
+                seed,
+                &mut told,
+            )?);
         }
     }
-    Ok(drains)
+    let violations = tpcc::check_copy(&mut fleet.nodes[1].session("tpcc")?, &told, settings)?;
+    Ok((drains, violations))
 }
 
 fn drain(
-    fleet: &Fleet,
-    namespace: &Namespace,
+    (fleet, namespace): (&Fleet, &Namespace),
     settings: Settings,
     rate: &str,
     queue_bytes: u64,
     compressed: bool,
     seed: u64,
+    told: &mut Vec<Ledger>,
 ) -> Result<Drain> {
     let on_off = if compressed { "OFF" } else { "ON" };
     fleet.nodes[0].run(&format!("DBCC TRACE{on_off} ({NO_COMPRESSION}, -1)"))?;
     fleet.nodes[1].run("ALTER DATABASE tpcc SET HADR SUSPEND")?;
     let written = || fleet.nodes[0].counter("Log Bytes Flushed/sec");
     let before = written()?;
-    during(fleet, settings, seed, |_| {
+    let ((), ledgers) = during(fleet, settings, seed, |_| {
         while written()? - before < queue_bytes {
             std::thread::sleep(LOOK_EVERY);
         }
         Ok(())
     })?;
+    told.extend(ledgers);
     let end = fleet.position(0)?;
     let queue_bytes = written()? - before;
     namespace.limit(rate)?;
@@ -178,6 +205,7 @@ fn drain(
     fleet.nodes[1].run("ALTER DATABASE tpcc SET HADR RESUME")?;
     fleet.wait_redone(1, &end)?;
     let drain = Drain {
+        rate: rate.into(),
         compressed,
         queue_bytes,
         wire_bytes: namespace.bytes_in()? - bytes,

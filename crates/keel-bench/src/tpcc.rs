@@ -1,7 +1,10 @@
 //! Load, run and check TPROC-C on one server.
 
+use crate::process::processor_time;
+use crate::progress::Progress;
 use crate::target::Server;
 use anyhow::{Result, anyhow};
+use keel_workload::Connection;
 use keel_workload::hist::Histogram;
 use keel_workload::tpcc::run::{KINDS, Ledger, Terminal, Totals};
 use keel_workload::tpcc::{Scale, check, load};
@@ -25,6 +28,9 @@ pub struct Settings {
     pub transactions: Option<u64>,
     /// The rows are as they were loaded, so that the ledger can be compared with them.
     pub fresh_rows: bool,
+    /// Mean of the time a client waits between an answer and its next transaction; spread as the specification has it
+    /// (section 5.2.5.4). Zero: it does not.
+    pub think: Duration,
     /// Of all random choices.
     pub seed: u64,
 }
@@ -36,9 +42,9 @@ pub struct Outcome {
     /// Measured seconds.
     pub seconds: f64,
     /// New orders acknowledged in each measured second.
-    pub per_second: Vec<u64>,
-    /// Each terminal's acknowledged work, whole run.
-    pub ledgers: Vec<Ledger>,
+    pub new_orders: Vec<u64>,
+    /// Processor time of the server in the measured part; zero where its processes are not known.
+    pub server_time: Duration,
     /// Broken invariants; empty is well.
     pub violations: Vec<String>,
 }
@@ -53,37 +59,30 @@ impl Outcome {
     /// Slowest second's share of the mean second; 1 is perfectly even.
     #[must_use]
     pub fn steadiness(&self) -> f64 {
-        let n = self.per_second.len().max(1) as f64;
-        let mean = self.per_second.iter().sum::<u64>() as f64 / n;
-        self.per_second.iter().min().map_or(0.0, |m| *m as f64 / mean.max(1.0))
+        let n = self.new_orders.len().max(1) as f64;
+        let mean = self.new_orders.iter().sum::<u64>() as f64 / n;
+        self.new_orders.iter().min().map_or(0.0, |m| *m as f64 / mean.max(1.0))
     }
 
-    /// A table of counts and latencies.
+    /// Transactions of all kinds in a second.
     #[must_use]
-    pub fn report(&self) -> String {
-        let mut out = format!(
-            "{:<14}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
-            "transaction", "count", "mean ms", "p50 ms", "p99 ms", "max ms"
-        );
-        let ms = |us: u64| format!("{:.2}", us as f64 / 1000.0);
-        for (i, kind) in KINDS.iter().enumerate() {
-            let h: &Histogram = &self.totals.latency[i];
-            out += &format!(
-                "{:<14}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
-                kind.name(),
-                h.count(),
-                ms(h.mean_us()),
-                ms(h.quantile_us(0.5)),
-                ms(h.quantile_us(0.99)),
-                ms(h.max_us())
-            );
-        }
-        out + &format!(
-            "NOPM {:.0}; retries {}; slowest second / mean {:.2}",
-            self.nopm(),
-            self.totals.retries,
-            self.steadiness()
-        )
+    pub fn per_second(&self) -> f64 {
+        self.totals.done.iter().sum::<u64>() as f64 / self.seconds
+    }
+
+    /// Latency of all transactions.
+    #[must_use]
+    pub fn latency(&self) -> Histogram {
+        let mut all = Histogram::default();
+        self.totals.latency.iter().for_each(|h| all.merge(h));
+        all
+    }
+
+    /// Processor time of the server per transaction, microseconds; 0 where it is not known.
+    #[must_use]
+    pub fn server_us(&self) -> f64 {
+        let done: u64 = self.totals.done.iter().sum();
+        self.server_time.as_secs_f64() * 1e6 / done.max(1) as f64
     }
 }
 
@@ -120,17 +119,51 @@ pub fn build(server: &dyn Server, settings: Settings, loaders: usize) -> Result<
     Ok((rows.into_inner(), seconds))
 }
 
+/// What a copy of the database lacks of what clients were told, or has too much, and what breaks consistency there.
+///
+/// # Errors
+/// What the server says.
+pub fn check_copy(
+    connection: &mut dyn Connection,
+    told: &[Ledger],
+    settings: Settings,
+) -> Result<Vec<String>> {
+    let mut violations = check::consistency(connection)?;
+    violations.extend(check::ledger(connection, told, settings.scale.customers)?);
+    Ok(violations)
+}
+
+/// Processor time of a server so far.
+fn used(server: &dyn Server) -> Duration {
+    server.pids().iter().filter_map(|pid| processor_time(*pid).ok()).sum()
+}
+
 /// Runs the mix, then checks consistency and the ledger.
 ///
 /// # Errors
 /// What the server says; a refused transaction that was not asked for ends the run.
-pub fn run(server: &dyn Server, settings: Settings) -> Result<Outcome> {
+pub fn run(server: &dyn Server, settings: Settings, progress: &Progress) -> Result<Outcome> {
+    run_after(server, settings, &mut Vec::new(), progress)
+}
+
+/// As [`run`], after other runs on the same rows: `told` holds what their clients were told, and gets what this one's are.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_after(
+    server: &dyn Server,
+    settings: Settings,
+    told: &mut Vec<Ledger>,
+    progress: &Progress,
+) -> Result<Outcome> {
     let (measuring, stop) = (AtomicBool::new(settings.transactions.is_some()), AtomicBool::new(false));
     let begun = AtomicU64::new(0);
     let limit = settings.transactions.unwrap_or(u64::MAX);
     let total_seconds = settings.duration.as_secs() as usize;
     let buckets: Vec<AtomicU64> = (0..total_seconds).map(|_| AtomicU64::new(0)).collect();
+    let (name, clients) = (server.name(), format!("{} clients", settings.clients));
     let epoch = Instant::now();
+    let mut server_time = Duration::ZERO;
     let results = std::thread::scope(|scope| -> Result<Vec<(Totals, Ledger)>> {
         let handles: Vec<_> = (0..settings.clients)
             .map(|n| {
@@ -149,16 +182,21 @@ pub fn run(server: &dyn Server, settings: Settings) -> Result<Outcome> {
                         if counted && kind == KINDS[0] && at < buckets.len() {
                             buckets[at].fetch_add(1, Ordering::Relaxed);
                         }
+                        think(terminal.think_time(settings.think), stop);
                     }
                     Ok((terminal.totals, terminal.ledger))
                 })
             })
             .collect();
         if settings.transactions.is_none() {
-            std::thread::sleep(settings.warm_up);
+            progress.wait(&format!("{name}, {clients}: warming up"), settings.warm_up);
+            let before = used(server);
             measuring.store(true, Ordering::Relaxed);
-            std::thread::sleep(settings.duration);
+            progress.wait(&format!("{name}, {clients}: measuring"), settings.duration);
+            server_time = used(server).saturating_sub(before);
             stop.store(true, Ordering::Relaxed);
+        } else {
+            progress.say(&format!("{name}, {clients}: {limit} transactions"));
         }
         handles.into_iter().map(|h| h.join().map_err(|_| anyhow!("a terminal panicked"))?).collect()
     })?;
@@ -168,12 +206,26 @@ pub fn run(server: &dyn Server, settings: Settings) -> Result<Outcome> {
     };
     let mut totals = Totals::default();
     results.iter().for_each(|(t, _)| totals.merge(t));
-    let ledgers: Vec<Ledger> = results.into_iter().map(|(_, l)| l).collect();
+    told.extend(results.into_iter().map(|(_, ledger)| ledger));
+    progress.say(&format!("{name}: checking consistency and the clients' ledger"));
     let mut connection = server.connect()?;
     let mut violations = check::consistency(&mut *connection)?;
     if settings.fresh_rows {
-        violations.extend(check::ledger(&mut *connection, &ledgers, settings.scale.customers)?);
+        violations.extend(check::ledger(&mut *connection, told, settings.scale.customers)?);
     }
-    let per_second = buckets.into_iter().map(AtomicU64::into_inner).collect();
-    Ok(Outcome { totals, seconds, per_second, ledgers, violations })
+    let new_orders = buckets.into_iter().map(AtomicU64::into_inner).collect();
+    Ok(Outcome { totals, seconds, new_orders, server_time, violations })
+}
+
+/// How long a thinking client may overlook that it is to stop.
+const THOUGHT: Duration = Duration::from_millis(50);
+
+fn think(time: Duration, stop: &AtomicBool) {
+    let until = Instant::now() + time;
+    while let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+        std::thread::sleep(left.min(THOUGHT));
+    }
 }

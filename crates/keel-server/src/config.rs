@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use keel_cluster::ClusterOptions;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::certificate::CertificateFiles;
 
 /// Everything that can be set before start. The file's keys are the field names.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Directory of databases, certificate and log.
@@ -23,9 +23,9 @@ pub struct Config {
     pub server_name: String,
     /// Memory for row versions and page cache together, in MB; 0 takes three quarters of the machine's.
     pub max_server_memory: u64,
-    /// Checkpoint throttle (`-k`), in MB per second; 0 for none.
+    /// What checkpoints may write at most, in MB per second; 0: no limit.
     pub checkpoint_throttle: u32,
-    /// Trace flags set at start (`-T`).
+    /// Trace flags set at start.
     pub trace_flags: Vec<u32>,
     /// Refuse clients that do not encrypt.
     pub force_encryption: bool,
@@ -94,7 +94,7 @@ impl Default for Config {
 
 /// The spans of time that decide about failovers, in milliseconds; the meanings and defaults are those of
 /// [`keel_cluster::ClusterOptions`]. Members should have the same.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ClusterConfig {
     /// Nothing heard for so long: lost.
@@ -111,7 +111,7 @@ pub struct ClusterConfig {
     pub stagger_ms: u32,
     /// Automatic failovers within `flap_period_ms` that are not held back.
     pub flap_max: u32,
-    /// See there.
+    /// The period that `flap_max` is counted in.
     pub flap_period_ms: u32,
     /// How long the first one over it is held back.
     pub flap_pause_ms: u32,

@@ -55,6 +55,43 @@ pub fn check(dir: &Path, mut run: impl FnMut(&str) -> String) {
     );
 }
 
+/// Compares the part of a file between `<!-- generated: what -->` and `<!-- /generated -->` with what it should be. With
+/// `UPDATE_GOLDEN=1` in the environment it is written instead.
+///
+/// # Panics
+/// When it differs, with the first differing lines; when the file has no such part.
+pub fn generated(file: &Path, what: &str, content: &str) {
+    let old = generated_part(file, what, content);
+    assert!(
+        old == content,
+        "{} is not what it should be; the same test with UPDATE_GOLDEN=1 writes it\n{}",
+        file.display(),
+        difference(&old, content)
+    );
+}
+
+/// The part of a file between `<!-- generated: what -->` and `<!-- /generated -->`. With `UPDATE_GOLDEN=1` in the environment
+/// `content` is written there first.
+///
+/// # Panics
+/// When the file has no such part.
+#[must_use]
+pub fn generated_part(file: &Path, what: &str, content: &str) -> String {
+    let text = std::fs::read_to_string(file).expect("a file with a generated part is readable");
+    let begin = format!("<!-- generated: {what} -->\n");
+    let place = text.split_once(&begin).and_then(|(before, rest)| {
+        let (old, after) = rest.split_once("<!-- /generated -->")?;
+        Some((before, old, after))
+    });
+    let (before, old, after) = place.unwrap_or_else(|| panic!("{} has no {begin}", file.display()));
+    if std::env::var_os("UPDATE_GOLDEN").is_none() {
+        return old.to_owned();
+    }
+    let new = format!("{before}{begin}{content}<!-- /generated -->{after}");
+    std::fs::write(file, new).expect("a file with a generated part is writable");
+    content.to_owned()
+}
+
 /// Lines shown around the first difference.
 const CONTEXT_LINES: usize = 6;
 

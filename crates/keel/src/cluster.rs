@@ -234,7 +234,7 @@ impl Failover {
         ));
         let now = self.to.as_deref().map_or_else(|| "@@SERVERNAME".to_owned(), literal);
         batch.push_str(&format!(
-            "PRINT CONCAT({now}, N' is the primary of ', {}, N'.');",
+            "IF @@ERROR = 0 PRINT CONCAT({now}, N' is the primary of ', {}, N'.');",
             literal(&self.group)
         ));
         self.login.send(&self.login.server, &batch)

@@ -1,5 +1,5 @@
 //! The `keel` binary: `serve` runs a server, `witness` a vote, `sql` talks to a server; `init`, `join` and `group` make availability
-//! groups, `cluster` looks after them, `demo` shows one at work.
+//! groups, `cluster` looks after them, `demo` shows one at work, `bench` measures.
 //!
 //! Both are thin: `serve` hands its configuration to [`keel_server::instance`], `sql` is a client like any other and
 //! knows the server only through the wire.
@@ -8,6 +8,8 @@ mod cluster;
 mod demo;
 mod groups;
 mod login;
+#[cfg(test)]
+mod reference;
 mod serve;
 mod signals;
 mod sql;
@@ -39,6 +41,7 @@ enum Command {
     Cluster(cluster::Cluster),
     Witness(witness::Witness),
     Demo(demo::Demo),
+    Bench(keel_bench::cli::Bench),
 }
 
 fn main() -> ExitCode {
@@ -51,7 +54,13 @@ fn main() -> ExitCode {
         Command::Cluster(cluster) => cluster.run(),
         Command::Witness(witness) => witness.run(),
         Command::Demo(demo) => demo.run(),
+        Command::Bench(bench) => login::finish(measure(bench)),
     }
+}
+
+/// Runs a measurement on servers of this program.
+fn measure(bench: keel_bench::cli::Bench) -> anyhow::Result<()> {
+    bench.run(&std::env::current_exe()?)
 }
 
 #[cfg(test)]

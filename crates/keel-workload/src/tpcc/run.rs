@@ -5,7 +5,7 @@ use super::{DISTRICTS, Scale, last_name, nurand};
 use crate::hist::Histogram;
 use crate::{CallError, Cell, Connection};
 use fastrand::Rng;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The five transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,6 +147,17 @@ impl Terminal {
         }
     }
 
+    /// How long this user thinks before the next transaction, `mean` on average: distributed as the specification has it,
+    /// and at most ten times the mean (section 5.2.5.4).
+    pub fn think_time(&mut self, mean: Duration) -> Duration {
+        if mean.is_zero() {
+            return mean;
+        }
+        // From above 0 to 1, so that the logarithm exists.
+        let share = 1.0 - self.rng.f64();
+        mean.mul_f64((-share.ln()).min(10.0))
+    }
+
     fn acknowledge(&mut self, kind: Kind, arguments: &[Cell], row: Option<Vec<Cell>>) {
         match (kind, arguments) {
             (Kind::NewOrder, [Cell::Int(w), _, Cell::Int(d), ..]) => match row.as_deref() {
@@ -211,3 +222,19 @@ impl Terminal {
 }
 
 const PROCEDURES: [&str; 5] = ["neword", "payment", "delivery", "ostat", "slev"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_think_for_the_mean_on_average_and_never_ten_times_as_long() {
+        let mut terminal = Terminal::new(0, Scale::full(1), 1);
+        let mean = Duration::from_millis(40);
+        let times: Vec<Duration> = (0..10_000).map(|_| terminal.think_time(mean)).collect();
+        let average = times.iter().sum::<Duration>() / 10_000;
+        assert!(average > mean.mul_f64(0.95) && average < mean.mul_f64(1.05), "{average:?}");
+        assert!(times.iter().all(|time| *time <= mean * 10));
+        assert_eq!(terminal.think_time(Duration::ZERO), Duration::ZERO);
+    }
+}

@@ -115,6 +115,7 @@ impl Demo {
             duration: Duration::ZERO,
             transactions: None,
             fresh_rows: false,
+            think: Duration::ZERO,
             seed: 1,
         }
     }

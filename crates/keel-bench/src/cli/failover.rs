@@ -1,0 +1,187 @@
+//! `keel bench failover`.
+
+use super::{Run, Size, split};
+use crate::failover::{self, Fault, Outcome, Settings};
+use crate::machines::is_root;
+use crate::report::{Better, Report, Table, number, papers};
+use crate::writers;
+use anyhow::{Result, ensure};
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use std::time::Duration;
+
+/// The failover matrix: how long clients of a listener wait, and what they lose, when the primary fails
+///
+/// Three instances with a synchronous, automatic group; writers with a ledger. For each run: one fault to the primary, until
+/// every writer goes on; the fault is taken back, until three copies are synchronized; every acknowledged row is looked for.
+/// Partitions, power-off and disk need root: the machines are network namespaces then, with file systems of their own.
+#[derive(Args, Serialize)]
+pub struct Failover {
+    /// What happens to the primary, one after the other
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Fault::Kill, Fault::Stop, Fault::Planned])]
+    faults: Vec<Fault>,
+    /// Everything that can be made to happen here
+    #[arg(long, conflicts_with = "faults")]
+    all: bool,
+    /// Runs of each fault
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+    /// Writers
+    #[arg(long, default_value_t = 4)]
+    writers: usize,
+    /// Pause of a writer between two rows, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 2)]
+    pace_ms: u64,
+    /// How long a client waits for an answer before it tries the next address, milliseconds. It is part of what is measured:
+    /// a client of a silent machine learns of nothing by itself
+    #[arg(long, value_name = "MS", default_value_t = 200)]
+    client_timeout_ms: u64,
+    /// Writing behind each failover, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 1000)]
+    settle_ms: u64,
+    /// A program that writes with a stock driver, such as 'tests/failover/driver.sh go'; without one, a client of our own
+    #[arg(long, value_name = "PROGRAM")]
+    driver: Option<String>,
+    /// TPROC-C terminals beside the writers, through the listener
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    load_clients: u64,
+    /// Of that load
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(i64).range(1..))]
+    warehouses: i64,
+    /// As of `tpcc`
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(i64).range(1..=1_000))]
+    shrink: i64,
+    /// More options for `keel serve`, separated by spaces
+    #[arg(
+        long,
+        value_name = "OPTIONS",
+        allow_hyphen_values = true,
+        default_value = "--max-server-memory 512"
+    )]
+    serve_options: String,
+}
+
+impl Failover {
+    /// Runs it.
+    pub(super) fn run(mut self, run: &Run<'_>) -> Result<()> {
+        if self.all {
+            let can = |fault: &Fault| is_root() || !fault.needs_root();
+            self.faults = Fault::value_variants().iter().copied().filter(can).collect();
+        }
+        for fault in &self.faults {
+            ensure!(is_root() || !fault.needs_root(), "{} needs root", fault.name());
+        }
+        let mut report = run.report("failover", "Failover, as clients see it", &self)?;
+        let settings = self.settings();
+        let outcome =
+            run.on_scratch("failover", |dir| failover::run(run.keel, dir, &settings, &run.progress))?;
+        let ours = self.figures(&outcome, &mut report);
+        report.check(
+            "nothing acknowledged is lost; every writer goes on; the group becomes whole",
+            &outcome.violations,
+        );
+        report.tables.extend([self.matrix(&outcome), papers::beside(&papers::FAILOVER, &ours)]);
+        if self.load_clients > 0 {
+            report
+                .notes
+                .push(format!("{} transactions of TPROC-C were done beside the writers.", outcome.load_done));
+        }
+        report.notes.push(format!("{} tries of writers failed and were made again.", outcome.failures));
+        run.finish(report)
+    }
+
+    fn settings(&self) -> Settings {
+        let size = Size { warehouses: self.warehouses, shrink: self.shrink, seed: 1 };
+        Settings {
+            faults: self.faults.clone(),
+            runs: self.runs,
+            writers: writers::Settings {
+                count: self.writers.max(1),
+                pace: Duration::from_millis(self.pace_ms),
+                timeout: Duration::from_millis(self.client_timeout_ms.max(1)),
+                program: self.driver.clone(),
+            },
+            settle: Duration::from_millis(self.settle_ms),
+            load: size.settings(self.load_clients, 0, 0),
+            options: split(&self.serve_options).into_iter().map(str::to_owned).collect(),
+        }
+    }
+
+    /// Adds each fault's figures; returns what stands beside the papers'.
+    fn figures(&self, outcome: &Outcome, report: &mut Report) -> [String; 4] {
+        let mut ours = [const { String::new() }; 4];
+        for fault in &self.faults {
+            let gaps = of(outcome, *fault, failover::Run::gap_ms);
+            let (name, p99) = (fault.name(), quantile(&gaps, 0.99));
+            report.figure("gap of the slowest writer", "Evenkeel", name, "ms", Better::Lower, &gaps);
+            let mut goal = |what: &str, value: f64, goal: f64| {
+                report.figure(what, "Evenkeel", name, "ms", Better::Lower, &[value]).goal = Some(goal);
+            };
+            match fault {
+                Fault::Planned => goal("gap, longest", quantile(&gaps, 1.0), 100.0),
+                Fault::Kill => {
+                    goal("gap, p50", quantile(&gaps, 0.5), 100.0);
+                    goal("gap, p99", p99, 900.0);
+                }
+                _ => goal("gap, p99", p99, 900.0),
+            }
+            let shown = format!("{} s", number(quantile(&gaps, 0.5) / 1e3));
+            match fault {
+                Fault::Planned => ours[3] = shown,
+                Fault::Partition => ours[2] = shown,
+                Fault::Kill if ours[2].is_empty() => ours[2] = format!("{shown} (killed)"),
+                _ => {}
+            }
+        }
+        ours
+    }
+
+    fn matrix(&self, outcome: &Outcome) -> Table {
+        let columns = [
+            "fault",
+            "runs",
+            "gap p50 ms",
+            "p99 ms",
+            "longest ms",
+            "fastest writer, p50 ms",
+            "opened after, p50 ms",
+            "on return p99 ms",
+            "lost",
+        ];
+        let mut table = Table::new("Failover matrix", &columns).note(&format!(
+            "The gap of a run is that of its slowest writer. The client's time-out of {} ms is in it. 'Opened' is the group's own \
+             record. 'On return' is the gap while the failed instance comes back.",
+            self.client_timeout_ms
+        ));
+        for fault in &self.faults {
+            let of = |value: fn(&failover::Run) -> f64| of(outcome, *fault, value);
+            let gaps = of(failover::Run::gap_ms);
+            let lost: usize = outcome.runs.iter().filter(|r| r.fault == *fault).map(|r| r.lost).sum();
+            let opened = of(|r| r.open_ms.map_or(f64::NAN, |ms| ms as f64));
+            table.row([
+                fault.name().to_owned(),
+                gaps.len().to_string(),
+                number(quantile(&gaps, 0.5)),
+                number(quantile(&gaps, 0.99)),
+                number(quantile(&gaps, 1.0)),
+                number(quantile(&of(|r| r.gaps_ms.iter().copied().fold(f64::INFINITY, f64::min)), 0.5)),
+                number(quantile(&opened, 0.5)),
+                number(quantile(&of(failover::Run::return_gap_ms), 0.99)),
+                lost.to_string(),
+            ]);
+        }
+        table
+    }
+}
+
+fn of(outcome: &Outcome, fault: Fault, value: impl Fn(&failover::Run) -> f64) -> Vec<f64> {
+    outcome.runs.iter().filter(|run| run.fault == fault).map(value).collect()
+}
+
+/// The value that a share of all does not exceed.
+fn quantile(values: &[f64], share: f64) -> f64 {
+    let mut values: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+    values.sort_by(f64::total_cmp);
+    let at = (values.len() as f64 * share).ceil() as usize;
+    values.get(at.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,400 @@
+//! The failover matrix: how long clients wait, and what they lose, when the primary of a group fails in one way or another.
+//!
+//! Three instances with a synchronous, automatic group and a listener; [writers](crate::writers) with a ledger that know the three
+//! addresses. A run: one fault to the primary, until every writer goes on; the fault is taken back, until three copies are
+//! synchronized; every acknowledged row is looked for. The gap is the longest time between two acknowledgements of one writer,
+//! and a run counts with its slowest writer.
+
+use crate::fleet::{Fleet, GROUP, Mode, number};
+use crate::ledger::is_primary;
+use crate::machines::Machines;
+use crate::progress::Progress;
+use crate::tds::{Address, Launch, TdsConnection, free_port};
+use crate::tpcc;
+use crate::writers::{Settings as Writing, Writers, now_ns};
+use anyhow::{Context, Result, ensure};
+use keel_workload::tpcc::run::{Ledger, Terminal};
+use keel_workload::{Cell, Connection};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+const DATABASE: &str = "shop";
+const REPLICAS: usize = 3;
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How long an instance may take to answer one who looks.
+const ANSWER: Duration = Duration::from_secs(2);
+/// How long writers may take to go on before a run counts as failed.
+const GO_ON: Duration = Duration::from_secs(60);
+/// How long a group may take to become whole again.
+const WHOLE: Duration = Duration::from_secs(180);
+
+/// What happens to the primary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fault {
+    /// The process is killed (kill -9): its sockets close
+    Kill,
+    /// The process is stopped (SIGSTOP): its sockets stay, and nothing answers
+    Stop,
+    /// The machine is cut off from everybody, both ways
+    Partition,
+    /// Nothing reaches the machine; what it sends arrives
+    OneWayIn,
+    /// The machine receives; nothing it sends arrives
+    OneWayOut,
+    /// Its file system stops: writes do not end
+    Disk,
+    /// Cut off and killed at once: no socket is closed
+    PowerOff,
+    /// ALTER AVAILABILITY GROUP … FAILOVER on a secondary
+    Planned,
+}
+
+impl Fault {
+    /// As on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::Kill => "kill",
+            Fault::Stop => "stop",
+            Fault::Partition => "partition",
+            Fault::OneWayIn => "one-way-in",
+            Fault::OneWayOut => "one-way-out",
+            Fault::Disk => "disk",
+            Fault::PowerOff => "power-off",
+            Fault::Planned => "planned",
+        }
+    }
+
+    /// Whether only root can make it happen.
+    #[must_use]
+    pub fn needs_root(self) -> bool {
+        !matches!(self, Fault::Kill | Fault::Stop | Fault::Planned)
+    }
+}
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What happens, one after the other.
+    pub faults: Vec<Fault>,
+    /// How often each.
+    pub runs: usize,
+    /// The writers.
+    pub writers: Writing,
+    /// Writing behind each failover, so that a writer that has not noticed yet is not taken for one that goes on.
+    pub settle: Duration,
+    /// TPROC-C terminals beside the writers, through the listener; none for 0 clients.
+    pub load: tpcc::Settings,
+    /// More options of `keel serve`.
+    pub options: Vec<String>,
+}
+
+/// One fault, from a whole group to a whole group.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What happened.
+    pub fault: Fault,
+    /// The longest wait of each writer, ms.
+    pub gaps_ms: Vec<f64>,
+    /// The same for the time in which the failed instance came back.
+    pub return_gaps_ms: Vec<f64>,
+    /// Acknowledged rows that are not there.
+    pub lost: usize,
+    /// Every writer went on, and the group became whole, in time.
+    pub healed: bool,
+    /// The group's own record of the failover, ms after the old primary was last heard: when the new one was open.
+    pub open_ms: Option<i64>,
+}
+
+impl Run {
+    /// The slowest writer's gap, ms.
+    #[must_use]
+    pub fn gap_ms(&self) -> f64 {
+        self.gaps_ms.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// The slowest writer's gap while the failed instance came back, ms.
+    #[must_use]
+    pub fn return_gap_ms(&self) -> f64 {
+        self.return_gaps_ms.iter().copied().fold(0.0, f64::max)
+    }
+}
+
+/// What all runs gave.
+#[derive(Debug)]
+pub struct Outcome {
+    /// All of them.
+    pub runs: Vec<Run>,
+    /// Tries of writers that failed.
+    pub failures: u64,
+    /// Transactions of the load beside the writers.
+    pub load_done: u64,
+    /// What was lost or not healed; empty is well.
+    pub violations: Vec<String>,
+}
+
+/// Makes the group and lets each fault happen to it.
+///
+/// # Errors
+/// Without root where a fault needs it; when the group cannot be made, or does not become whole.
+pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) -> Result<Outcome> {
+    progress.say("making the group");
+    let disks = settings.faults.contains(&Fault::Disk);
+    let machines = if settings.faults.iter().any(|fault| fault.needs_root()) {
+        Machines::apart(dir, REPLICAS, disks)?
+    } else {
+        Machines::plain(dir, REPLICAS)?
+    };
+    let mut matrix = Matrix::new(binary, dir, machines, &settings.options)?;
+    if settings.load.clients > 0 {
+        progress.say("loading TPROC-C");
+        tpcc::build(&matrix.fleet, settings.load, 2)?;
+    }
+    matrix.make_group()?;
+    let writers = Writers::start(matrix.listeners(), &settings.writers)?;
+    let (stop, told) = (AtomicBool::new(false), std::sync::Mutex::new(Vec::new()));
+    let listeners = matrix.listeners();
+    let runs = std::thread::scope(|scope| {
+        for n in 0..settings.load.clients {
+            let (stop, told, listeners) = (&stop, &told, &listeners);
+            scope.spawn(move || {
+                let ledger = terminal(n, listeners, settings, stop);
+                told.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(ledger);
+            });
+        }
+        let runs = matrix.all(settings, &writers, progress);
+        stop.store(true, Ordering::Relaxed);
+        runs
+    })?;
+    let told = told.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let load_done = told.iter().map(|(_, done)| done).sum();
+    let ledgers: Vec<Ledger> = told.into_iter().map(|(ledger, _)| ledger).collect();
+    let mut violations = Vec::new();
+    for run in &runs {
+        if run.lost > 0 {
+            violations.push(format!("{}: {} acknowledged rows are lost", run.fault.name(), run.lost));
+        }
+        if !run.healed {
+            violations.push(format!(
+                "{}: a writer did not go on, or the group did not become whole",
+                run.fault.name()
+            ));
+        }
+    }
+    if settings.load.clients > 0 {
+        progress.say("checking the load's ledger");
+        let primary = matrix.primary().context("there is no primary")?;
+        let mut session = matrix.fleet.nodes[primary].session(DATABASE)?;
+        violations.extend(tpcc::check_copy(&mut session, &ledgers, settings.load)?);
+    }
+    let failures = writers.failures();
+    drop(writers);
+    Ok(Outcome { runs, failures, load_done, violations })
+}
+
+/// One terminal of the load, through the listener, whatever happens to the group.
+fn terminal(n: u64, listeners: &[Address], settings: &Settings, stop: &AtomicBool) -> (Ledger, u64) {
+    let mut terminal = Terminal::new(n, settings.load.scale, settings.load.seed);
+    let (mut host, mut done) = (n as usize, 0);
+    while !stop.load(Ordering::Relaxed) {
+        let address = &listeners[host % listeners.len()];
+        host += 1;
+        if let Ok(mut session) = address.session_within(DATABASE, settings.writers.timeout) {
+            while !stop.load(Ordering::Relaxed) && terminal.step(&mut session).is_ok() {
+                done += 1;
+            }
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    (terminal.ledger, done)
+}
+
+struct Matrix {
+    // Processes end before their machines are removed.
+    fleet: Fleet,
+    machines: Machines,
+    listener: u16,
+}
+
+impl Matrix {
+    fn new(binary: &Path, dir: &Path, machines: Machines, options: &[String]) -> Result<Matrix> {
+        // So many failovers in a row would be held back, and the pauses measured.
+        let file = dir.join("keel.toml");
+        std::fs::write(&file, "[cluster]\nflap_max = 1000000\n")?;
+        let config = file.display().to_string();
+        let options: Vec<&str> =
+            ["--config", &config].into_iter().chain(options.iter().map(String::as_str)).collect();
+        let launches = machines.all.iter().map(|machine| {
+            let launch = Launch::new(binary, &machine.data.join("keel"), &options)?;
+            Ok(Launch { host: machine.host.clone(), before: machine.before.clone(), ..launch })
+        });
+        let mut fleet = Fleet::start(launches.collect::<Result<_>>()?, DATABASE)?;
+        fleet.automatic = true;
+        let sql =
+            "CREATE TABLE dbo.ledger (campaign int, writer int, n int, PRIMARY KEY (campaign, writer, n))";
+        fleet.nodes[0].session(DATABASE)?.execute(sql)?;
+        Ok(Matrix { fleet, machines, listener: free_port()? })
+    }
+
+    fn make_group(&self) -> Result<()> {
+        self.fleet.create_group()?;
+        for node in 1..REPLICAS {
+            self.fleet.add_replica(node, Mode::Synchronous)?;
+            self.fleet.wait_settled(0, node, Mode::Synchronous)?;
+        }
+        self.fleet.nodes[0].run(&format!(
+            "ALTER AVAILABILITY GROUP {GROUP} ADD LISTENER N'bench-listener' (WITH DISTRIBUTED_NETWORK_NAME, PORT = {})",
+            self.listener
+        ))
+    }
+
+    /// The listener on each machine.
+    fn listeners(&self) -> Vec<Address> {
+        let at = |machine: &crate::machines::Machine| format!("{}:{}", machine.host, self.listener);
+        let own = self.fleet.nodes.iter().find_map(|node| node.keel().ok()).map(|keel| keel.address());
+        let with = |address: String| Some(Address { address, database: DATABASE.into(), ..own?.clone() });
+        self.machines.all.iter().filter_map(|machine| with(at(machine))).collect()
+    }
+
+    /// A session that gives up on who does not answer.
+    fn look(&self, node: usize, database: &str) -> Result<TdsConnection> {
+        self.fleet.nodes[node].keel()?.address().session_within(database, ANSWER)
+    }
+
+    fn is_primary(&self, node: usize) -> bool {
+        self.look(node, "master").is_ok_and(|mut session| is_primary(&mut session, DATABASE))
+    }
+
+    fn primary(&self) -> Option<usize> {
+        (0..REPLICAS).find(|node| self.is_primary(*node))
+    }
+
+    fn is_whole(&self) -> bool {
+        let sql = "SELECT COUNT(*) FROM sys.dm_hadr_database_replica_states WHERE synchronization_state = 2";
+        let whole =
+            |node| Some(number(&mut self.look(node, "master").ok()?, sql).ok()? == Some(REPLICAS as i64));
+        self.primary().and_then(whole).unwrap_or(false)
+    }
+
+    fn all(&mut self, settings: &Settings, writers: &Writers, progress: &Progress) -> Result<Vec<Run>> {
+        let mut runs = Vec::new();
+        for fault in &settings.faults {
+            for n in 1..=settings.runs {
+                progress.say(&format!("{}, run {n} of {}", fault.name(), settings.runs));
+                let run = self
+                    .one(*fault, settings, writers)
+                    .with_context(|| format!("{} run {n}", fault.name()))?;
+                runs.push(run);
+            }
+        }
+        Ok(runs)
+    }
+
+    /// From a whole group to a whole group.
+    fn one(&mut self, fault: Fault, settings: &Settings, writers: &Writers) -> Result<Run> {
+        let ready = within(WHOLE, || self.is_whole() && writers.all_go_on(0));
+        ensure!(ready, "the group is not whole, or the writers do not write");
+        std::thread::sleep(settings.settle);
+        let old = self.primary().context("there is no primary")?;
+        let target = (old + 1) % REPLICAS;
+        let began = now_ns();
+        self.inject(fault, old, target)?;
+        let mut went_on = within(GO_ON, || writers.all_go_on(began + 1_000_000));
+        // A writer whose connection the fault has not touched yet would look as if it went on.
+        std::thread::sleep(settings.settle);
+        went_on &= within(GO_ON, || writers.all_go_on(began + 1_000_000));
+        let ended = now_ns();
+        let gaps_ms = writers.gaps(began, ended);
+        let new = (0..REPLICAS).filter(|node| *node != old).find(|node| self.is_primary(*node));
+        let open_ms = new.and_then(|node| self.opened(node));
+        self.heal(fault, old)?;
+        let whole = within(WHOLE, || self.is_whole());
+        let back = within(GO_ON, || writers.all_go_on(ended));
+        let return_gaps_ms = writers.gaps(ended, now_ns());
+        let lost = self.lost(&writers.take())?;
+        Ok(Run { fault, gaps_ms, return_gaps_ms, lost, healed: went_on && whole && back, open_ms })
+    }
+
+    /// When the newest failover to an instance was open, by its own record.
+    fn opened(&self, node: usize) -> Option<i64> {
+        let sql =
+            "SELECT TOP (1) CONVERT(bigint, opened_ms) FROM sys.dm_keel_failovers ORDER BY began_utc DESC";
+        number(&mut self.look(node, "master").ok()?, sql).ok()?
+    }
+
+    fn inject(&mut self, fault: Fault, old: usize, target: usize) -> Result<()> {
+        match fault {
+            Fault::Kill => self.fleet.nodes[old].kill(),
+            Fault::Stop => self.signal(old, "-STOP")?,
+            Fault::Partition => self.machines.cut(old, true)?,
+            Fault::OneWayIn => self.machines.deafen(old, true)?,
+            Fault::OneWayOut => self.machines.mute(old, true)?,
+            Fault::Disk => self.machines.freeze(old, true)?,
+            Fault::PowerOff => {
+                self.machines.cut(old, true)?;
+                self.fleet.nodes[old].kill();
+            }
+            Fault::Planned => {
+                self.fleet.nodes[target].run(&format!("ALTER AVAILABILITY GROUP {GROUP} FAILOVER"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn heal(&mut self, fault: Fault, old: usize) -> Result<()> {
+        match fault {
+            Fault::Kill => self.fleet.nodes[old].start(),
+            Fault::Stop => self.signal(old, "-CONT"),
+            Fault::Partition => self.machines.cut(old, false),
+            Fault::OneWayIn => self.machines.deafen(old, false),
+            Fault::OneWayOut => self.machines.mute(old, false),
+            Fault::Disk => self.machines.freeze(old, false),
+            Fault::PowerOff => {
+                self.machines.cut(old, false)?;
+                self.fleet.nodes[old].start()
+            }
+            Fault::Planned => Ok(()),
+        }
+    }
+
+    fn signal(&self, node: usize, signal: &str) -> Result<()> {
+        let pid = self.fleet.nodes[node].keel()?.pid().to_string();
+        crate::command(&["kill", signal, &pid]).map(|_| ())
+    }
+
+    /// How many acknowledged rows are not there.
+    fn lost(&self, acknowledged: &[Vec<i64>]) -> Result<usize> {
+        let primary = self.primary().context("there is no primary")?;
+        let mut session = self.fleet.nodes[primary].session(DATABASE)?;
+        let mut lost = 0;
+        for (writer, numbers) in acknowledged.iter().enumerate() {
+            let (Some(low), Some(high)) = (numbers.iter().min(), numbers.iter().max()) else { continue };
+            let sql = format!(
+                "SELECT n FROM dbo.ledger WHERE campaign = 1 AND writer = {writer} AND n BETWEEN {low} AND {high}"
+            );
+            let rows = session.query(&sql)?;
+            let there = rows.iter().filter_map(|row| match row.first() {
+                Some(Cell::Int(n)) => Some(*n),
+                _ => None,
+            });
+            let there: BTreeSet<i64> = there.collect();
+            lost += numbers.iter().filter(|n| !there.contains(n)).count();
+        }
+        Ok(lost)
+    }
+}
+
+/// Looks until it is so; whether it came to that in time.
+fn within(time: Duration, mut is_so: impl FnMut() -> bool) -> bool {
+    let began = Instant::now();
+    while !is_so() {
+        if began.elapsed() >= time {
+            return false;
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    true
+}

@@ -1,0 +1,185 @@
+//! Every measurement at a tiny scale, as a user runs it: the report is there in all its forms and says the same in each, and
+//! what must hold holds. Nothing here looks at how fast anything was.
+
+#![allow(clippy::unwrap_used, reason = "a test: what fails should stop it")]
+
+use keel_bench::report::Report;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A directory of a test's own; removed when dropped.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Place {
+        Place(std::env::temp_dir().join(format!("keel-bench-test-{}-{name}", std::process::id())))
+    }
+
+    fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs `keel bench` and returns its report, read back from JSON.
+fn bench(place: &Place, words: &str) -> (Report, PathBuf) {
+    let output = Command::new(env!("CARGO_BIN_EXE_keel"))
+        .arg("bench")
+        .args(words.split_whitespace())
+        .arg("--report")
+        .arg(place.path())
+        .env_remove("SQLCMDPASSWORD")
+        .output()
+        .unwrap();
+    let said =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "keel bench {words}: {said}");
+    let page = said.lines().find_map(|line| line.strip_prefix("report: ")).unwrap();
+    let json = Path::new(page).with_extension("json");
+    (Report::read(&json).unwrap(), json)
+}
+
+/// What every report must be.
+fn well_formed(report: &Report, json: &Path, what: &str) {
+    assert_eq!(report.what, what);
+    assert!(report.violations().next().is_none() && !report.checks.is_empty(), "{:?}", report.checks);
+    assert!(!report.figures.is_empty() && !report.tables.is_empty() && !report.settings.is_empty());
+    assert!(report.versions.contains_key("Evenkeel"), "{:?}", report.versions);
+    for figure in &report.figures {
+        assert!(!figure.samples.is_empty(), "{figure:?}");
+        assert!(figure.samples.iter().all(|s| s.is_finite()), "{figure:?}");
+    }
+    for table in &report.tables {
+        assert!(!table.rows.is_empty(), "{}", table.title);
+        assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{table:?}");
+    }
+    for plot in &report.plots {
+        assert!(!plot.series.is_empty(), "{}", plot.title);
+        assert!(plot.series.iter().all(|s| s.values.len() == plot.x.len()), "{}", plot.title);
+    }
+    let csv = std::fs::read_to_string(json.with_extension("csv")).unwrap();
+    let samples: usize = report.figures.iter().map(|figure| figure.samples.len()).sum();
+    assert_eq!(csv.lines().count(), 1 + samples, "a heading, and a line for each sample");
+    let page = std::fs::read_to_string(json.with_extension("html")).unwrap();
+    assert!(page.contains(&report.settings_hash) && page.ends_with("</html>"));
+    assert!(!page.contains("src=") && !page.contains("href="), "it loads nothing");
+}
+
+#[test]
+fn tpcc_steps_through_users_and_two_runs_are_compared() {
+    let place = Place::new("tpcc");
+    let words =
+        "tpcc --warehouses 1 --shrink 100 --clients 1,3 --think-ms 5 --seconds 2 --warm-up 0 --repeat 2";
+    let (report, json) = bench(&place, words);
+    well_formed(&report, &json, "tpcc");
+    assert_eq!(report.settings["clients"], "1, 3");
+    let rates = report.figures.iter().filter(|f| f.name == "transactions");
+    assert_eq!(
+        rates.map(|f| (f.case.as_str(), f.samples.len())).collect::<Vec<_>>(),
+        [("1 users", 2), ("3 users", 2)]
+    );
+    assert_eq!(report.plots.len(), 3, "by users twice, and over time");
+    let (again, after) = bench(&place, words);
+    assert_eq!(report.settings_hash, again.settings_hash);
+    let words = format!("compare {} {}", json.display(), after.display());
+    let (compared, _) = bench(&place, &words);
+    assert_eq!(compared.figures.len(), report.figures.len());
+    assert_eq!(compared.tables[0].rows.len(), report.figures.len());
+}
+
+#[test]
+fn tpcc_runs_against_a_server_that_is_named() {
+    let place = Place::new("named");
+    let keel = Path::new(env!("CARGO_BIN_EXE_keel"));
+    let data = Place::new("named-data");
+    let server = keel_bench::tds::Keel::start(keel, data.path(), &[]).unwrap();
+    let address = server.address().address.replace(':', ",");
+    let password = &server.address().password;
+    let target = format!("--server {address} -P {password} --database bench1");
+    let (report, json) =
+        bench(&place, &format!("tpcc {target} --warehouses 1 --shrink 100 --clients 2 --transactions 50"));
+    assert!(report.versions.keys().any(|name| name.starts_with("Evenkeel at ")), "{:?}", report.versions);
+    assert!(
+        !std::fs::read_to_string(json).unwrap().contains(password.as_str()),
+        "no password is written down"
+    );
+    // The rows stay, and are used again.
+    let (again, _) = bench(
+        &place,
+        &format!("tpcc {target} --no-build --warehouses 1 --shrink 100 --clients 2 --transactions 50"),
+    );
+    assert!(again.figures.iter().all(|figure| figure.name != "load"));
+}
+
+#[test]
+fn point_and_checkpoint_and_memory() {
+    let place = Place::new("single");
+    let (report, json) = bench(&place, "point --rows 500 --clients 2 --seconds 1 --warm-up 0");
+    well_formed(&report, &json, "point");
+    let load = "--warehouses 1 --shrink 100 --clients 2 --seconds 2 --warm-up 0";
+    let (report, json) = bench(&place, &format!("checkpoint --throttle 0,50 {load}"));
+    well_formed(&report, &json, "checkpoint");
+    assert_eq!(report.plots[0].series.len(), 2);
+    let (report, json) = bench(
+        &place,
+        "memory --shrink 64 --memory 4096 --database 512 --large-rows 1000 --clients 2 --seconds 1",
+    );
+    well_formed(&report, &json, "memory");
+}
+
+#[test]
+fn recovery_and_crash() {
+    let place = Place::new("crash");
+    let load = "--warehouses 1 --shrink 100 --clients 2";
+    let (report, json) = bench(&place, &format!("recovery {load} --seconds 1"));
+    well_formed(&report, &json, "recovery");
+    let (report, json) = bench(&place, &format!("crash {load} --rounds 2"));
+    well_formed(&report, &json, "crash");
+}
+
+#[test]
+fn a_group_is_measured() {
+    let place = Place::new("group");
+    let load = "--warehouses 1 --shrink 100 --seconds 1 --serve-options=--max-server-memory=256";
+    let (report, json) = bench(&place, &format!("sync-cost {load} --clients 1,2 --warm-up 0"));
+    well_formed(&report, &json, "sync-cost");
+    assert_eq!(report.tables[0].rows.len(), 2 * 4, "four stages for each number of clients");
+    let (report, json) = bench(&place, &format!("redo {load} --clients 2"));
+    well_formed(&report, &json, "redo");
+    let (report, json) = bench(&place, &format!("seeding {load} --clients 2 --repeat 1"));
+    well_formed(&report, &json, "seeding");
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let refused = |words: &str| -> String {
+        let keel = Command::new(env!("CARGO_BIN_EXE_keel"))
+            .arg("bench")
+            .args(words.split_whitespace())
+            .output()
+            .unwrap();
+        assert!(!keel.status.success(), "{words}");
+        String::from_utf8_lossy(&keel.stderr).into_owned()
+    };
+    assert!(refused("tpcc --no-build").contains("--server"));
+    assert!(refused("compare /nowhere/a.json /nowhere/b.json").contains("/nowhere/a.json"));
+    if !cfg!(feature = "postgres") {
+        assert!(refused("tpcc --on postgres").contains("--features postgres"));
+    }
+}
+
+#[test]
+fn a_group_fails_over() {
+    let place = Place::new("failover");
+    let words = "failover --faults kill,planned --runs 1 --writers 2 --settle-ms 100 --client-timeout-ms 1000 \
+                 --load-clients 1 --shrink 100 --serve-options=--max-server-memory=256";
+    let (report, json) = bench(&place, words);
+    well_formed(&report, &json, "failover");
+    assert_eq!(report.tables[0].rows.len(), 2, "a row for each fault");
+    assert!(report.tables[0].rows.iter().all(|row| row.last().unwrap() == "0"), "{:?}", report.tables[0]);
+}
