@@ -64,8 +64,10 @@ fn ends(samples: &[f64]) -> (f64, f64) {
 /// All figures that both have, in the first's order.
 #[must_use]
 pub fn ratios(before: &Report, after: &Report) -> Vec<Ratio> {
-    let pair = |b: &Figure| Some(Ratio::of(b, after.figures.iter().find(|a| a.key() == b.key())?));
-    before.figures.iter().filter_map(pair).collect()
+    let measured = |f: &&Figure| !f.samples.is_empty();
+    let of_after = |b: &Figure| after.figures.iter().filter(measured).find(|a| a.key() == b.key());
+    let pair = |b: &Figure| Some(Ratio::of(b, of_after(b)?));
+    before.figures.iter().filter(measured).filter_map(pair).collect()
 }
 
 /// A report about two reports.

@@ -11,7 +11,7 @@ const SCRIPT: &str = include_str!("page.js");
 /// The page.
 #[must_use]
 pub fn page(report: &Report) -> String {
-    let goals: Vec<&Figure> = report.figures.iter().filter(|f| f.goal.is_some()).collect();
+    let goals: Vec<&Figure> = report.figures.iter().filter(|f| f.reached().is_some()).collect();
     let body = html! {
         (DOCTYPE)
         html lang="en" {

@@ -46,7 +46,7 @@ pub struct Figure {
     pub unit: String,
     /// Which way is good.
     pub better: Better,
-    /// One for each run.
+    /// One for each run that gave one, finite.
     pub samples: Vec<f64>,
     /// What it should reach.
     pub goal: Option<f64>,
@@ -59,10 +59,10 @@ impl Figure {
         median(&self.samples)
     }
 
-    /// Whether it reaches its goal; `None` without one.
+    /// Whether it reaches its goal; `None` without one, or without samples.
     #[must_use]
     pub fn reached(&self) -> Option<bool> {
-        let goal = self.goal?;
+        let goal = self.goal.filter(|_| !self.samples.is_empty())?;
         Some(match self.better {
             Better::Higher => self.median() >= goal,
             Better::Lower => self.median() <= goal,
@@ -278,7 +278,8 @@ impl Report {
         samples: &[f64],
     ) -> &mut Figure {
         let [name, target, case, unit] = [name, target, case, unit].map(str::to_owned);
-        let samples = samples.to_vec();
+        // What could not be measured, such as a share of nothing, is no sample; JSON has no word for it either.
+        let samples = samples.iter().copied().filter(|s| s.is_finite()).collect();
         self.figures.push_mut(Figure { name, target, case, unit, better, samples, goal: None })
     }
 
