@@ -205,7 +205,11 @@ fn a_group_lives_through_a_fault() {
 #[test]
 fn a_thin_link_is_measured_where_it_can_be_made() {
     let there = |program: &str| Command::new(program).arg("-V").output().is_ok();
-    if !keel_bench::machines::is_root() || !there("ip") || !there("tc") || keel_bench::thin_link::Namespace::new().is_err() {
+    if !keel_bench::machines::is_root()
+        || !there("ip")
+        || !there("tc")
+        || keel_bench::thin_link::Namespace::new().is_err()
+    {
         return;
     }
     let place = Place::new("compression");

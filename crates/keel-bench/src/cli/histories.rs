@@ -49,8 +49,7 @@ impl Histories {
     pub(super) fn run(self, run: &Run<'_>) -> Result<()> {
         let mut report = run.report("histories", "What clients saw while machines failed", &self)?;
         run.progress.say("faults, and clients that note what they see");
-        let outcome =
-            run.on_scratch("histories", |dir| histories::run(run.keel, dir, &self.settings()))?;
+        let outcome = run.on_scratch("histories", |dir| histories::run(run.keel, dir, &self.settings()))?;
         let mut table = Table::new("What happened", &["what", "times"]);
         let c = &outcome.counts;
         let rows = [
