@@ -91,9 +91,10 @@ pub trait VirtualTable: Send + Sync {
     fn columns(&self) -> &[VirtualColumn];
     /// Starts a read. `args` are the function's arguments (empty for a view).
     fn open(&self, ctx: &mut ExecCtx<'_>, args: &[Value]) -> Result<RowSource>;
-    /// What DEFAULT stands for as the argument at a position, counted from 0.
-    fn default_argument(&self, _position: usize) -> Value {
-        Value::Null
+    /// Parameters of a user's function: arguments are counted and converted. `None` for views and for functions that take
+    /// what they get.
+    fn parameters(&self) -> Option<Vec<ParameterInfo>> {
+        None
     }
     /// A guess of the number of rows, for the planner.
     fn row_count_estimate(&self) -> u64 {

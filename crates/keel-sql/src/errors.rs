@@ -124,6 +124,8 @@ errors! {
     snapshot_not_allowed(database) = 3952, 16, 1, "Snapshot isolation transaction failed accessing database '{database}' because snapshot isolation is not allowed in this database. Use ALTER DATABASE to allow snapshot isolation.";
     /// Write to a read-only database.
     database_read_only(database) = 3906, 16, 1, "Failed to update database \"{database}\" because the database is read-only.";
+    /// Computed from a computed column.
+    computed_of_computed(column, table) = 1759, 16, 0, "Computed column '{column}' in table '{table}' is not allowed to be used in another computed-column definition.";
     /// Column given twice.
     duplicate_column(table, column) = 2705, 16, 3, "Column names in each table must be unique. Column name '{column}' in table '{table}' is specified more than once.";
     /// Second primary key.

@@ -205,22 +205,16 @@ impl VirtualTable for TableFunction {
         &self.columns
     }
 
-    fn default_argument(&self, position: usize) -> Value {
-        self.program.parameters.get(position).and_then(|p| p.default.clone()).unwrap_or(Value::Null)
+    fn parameters(&self) -> Option<Vec<ParameterInfo>> {
+        Some(crate::session::scope::parameters(&self.program))
     }
 
     fn open(&self, ctx: &mut ExecCtx<'_>, args: &[Value]) -> Result<RowSource> {
         let info = info_of(ctx);
-        let mut args = args.to_vec();
-        for (i, parameter) in self.program.parameters.iter().enumerate() {
-            if i >= args.len() {
-                args.push(parameter.default.clone().unwrap_or(Value::Null));
-            }
-        }
         let mut frame = Frame::new(&self.program, info.nest_level() + 1);
         let table = crate::ddl::table_variable(info, &self.program, 0)?;
         frame.tables.borrow_mut().push(Some(Arc::clone(&table)));
-        invoke(ctx, &self.program, &args, &mut frame)?;
+        invoke(ctx, &self.program, args, &mut frame)?;
         let rows = crate::ddl::read_all(ctx, &table)?;
         drop_tables(ctx, &frame);
         Ok(Box::new(rows.into_iter().map(Ok)))

@@ -54,3 +54,31 @@ drop procedure dbo.add_up
 drop table t, log_t
 GO
 select * from big
+GO
+-- Arguments of table functions: converted, counted, DEFAULT.
+create function numbers (@n int = 2, @s varchar(3) = 'x') returns @r table (i int, s varchar(3)) as begin declare @i int = 1 while @i <= @n begin insert @r values (@i, @s) set @i += 1 end return end
+GO
+create function both_ (@n int = 7, @s varchar(3) = 'y') returns table as return (select @n as n, @s as s)
+GO
+select * from numbers('3', 'abcdef')
+select * from numbers(default, default)
+select n.*, b.* from (values (1), (2)) v (x) cross apply numbers(v.x, default) n cross apply both_(default, n.i) b order by v.x, n.i
+GO
+select * from numbers()
+GO
+select * from numbers(1, 'a', 2)
+GO
+select * from both_(1)
+GO
+select * from both_(1, 'a', 2)
+GO
+select * from sys.fn_listextendedproperty(default, default, default, default, default, default, default)
+if 1 = 1
+    with c as (select 1 as a) select a from c
+else
+    with c as (select 2 as a) select a from c
+select cast('<a>x</a>' as xml).value('.', 'varchar(10)') as v
+select cast('<a>x</a>' as xml).value('(/a)[1]', 'varchar(10)') as v
+GO
+drop function numbers, both_
+GO

@@ -47,3 +47,12 @@ create table t (a int)
 create table t (a int)
 GO
 drop table t
+-- A computed column may name columns that come behind it, but no computed one.
+create table ahead (twice as n * 2, label as upper(name) + '!' persisted not null, n int not null, name varchar(5) not null)
+insert ahead (n, name) values (4, 'four')
+select * from ahead
+declare @t table (next as n + 1, n int); insert @t (n) values (1); select * from @t
+drop table ahead
+GO
+create table circle (a int, b as a + 1, c as b + 1)
+GO

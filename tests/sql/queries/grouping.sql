@@ -29,3 +29,13 @@ GO
 select checksum_agg(qty) as c, count_big(*) as b from s
 GO
 drop table s
+-- EXISTS does not look at the select list, not even at a star over groups.
+create table doubles (a int, b int)
+insert doubles values (1, 1), (1, 2), (2, 1)
+if exists (select * from doubles group by a having count(*) > 1) print 'twice'
+if not exists (select * from doubles group by b having count(*) > 2) print 'not thrice'
+select d.a from doubles d where exists (select * from doubles x where x.a = d.a having count(*) > 1) group by d.a
+select * from doubles group by a
+GO
+drop table doubles
+GO

@@ -184,7 +184,10 @@ impl Binder<'_> {
                 Ok(negate_if(*negated, self.quantified(CmpOp::Eq, operand, false, query, cx)?))
             }
             K::Exists(q) => {
-                let BoundQuery { rel, .. } = self.subquery(q, cx)?;
+                let BoundQuery { rel, .. } = match without_star(q) {
+                    Some(q) => self.subquery(&q, cx)?,
+                    None => self.subquery(q, cx)?,
+                };
                 let mut e = Expr::condition(ExprKind::Subquery(Arc::new(Subquery {
                     usage: SubqueryUse::Exists,
                     rel,
@@ -749,4 +752,15 @@ pub fn bare_word(e: &ast::Expr) -> Option<&str> {
 #[must_use]
 pub fn names_equal(a: &ast::Ident, b: &str) -> bool {
     same_name(&a.text, b)
+}
+
+/// `SELECT *` over groups means nothing but in EXISTS, where nobody looks at the columns: the query with a constant instead.
+fn without_star(q: &ast::Query) -> Option<ast::Query> {
+    let ast::QueryBody::Select(s) = &q.body else { return None };
+    let grouped = s.group_by.is_some() || s.having.is_some();
+    let [ast::SelectItem::Star { span, .. }] = s.items.as_slice() else { return None };
+    let mut select = s.clone();
+    let kind = ast::ExprKind::Literal(ast::Literal::Int(1));
+    select.items = vec![ast::SelectItem::Expr { expr: ast::Expr { kind, span: *span }, alias: None }];
+    grouped.then(|| ast::Query { body: ast::QueryBody::Select(select), ..q.clone() })
 }

@@ -283,30 +283,23 @@ impl Binder<'_> {
         };
         match object {
             ObjectRef::Virtual(table) => {
-                let mut bound = Vec::with_capacity(args.len());
-                for (i, arg) in args.iter().enumerate() {
-                    bound.push(match arg.kind {
-                        ast::ExprKind::Default => Expr::constant(table.default_argument(i), SqlType::Null),
-                        _ => self.value(arg, &mut cx)?,
-                    });
-                }
-                let args = bound;
+                // A system function takes DEFAULT for NULL.
+                cx.default = Some(Expr::null());
+                let args = match table.parameters() {
+                    Some(parameters) => {
+                        self.routine_arguments((&name.to_string(), 3), &parameters, args, &mut cx)?
+                    }
+                    None => args.iter().map(|a| self.value(a, &mut cx)).collect::<Result<Vec<_>>>()?,
+                };
                 let (rel, mut sources) = self.virtual_table(table, &exposed, args, false, name);
                 rename(&mut sources, columns, &exposed)?;
                 Ok((rel, sources))
             }
             ObjectRef::Module(module) if module.kind == ModuleKind::InlineTableFunction => {
                 let parameters = self.scope.module_parameters(&module);
-                let mut map = HashMap::new();
-                for (i, p) in parameters.iter().enumerate() {
-                    let value = match args.get(i).map(|a| &a.kind) {
-                        None | Some(ast::ExprKind::Default) => {
-                            Expr::constant(p.default.clone().unwrap_or_default(), p.ty)
-                        }
-                        Some(_) => super::merge_types::assign_to(self.value(&args[i], &mut cx)?, p.ty)?,
-                    };
-                    map.insert(p.name.to_lowercase(), value);
-                }
+                let values = self.routine_arguments((&name.to_string(), 3), &parameters, args, &mut cx)?;
+                let names = parameters.iter().map(|p| p.name.to_lowercase());
+                let map: HashMap<String, Expr> = names.zip(values).collect();
                 self.parameters.push(map);
                 let bound = self.inline_function(&module);
                 self.parameters.pop();

@@ -263,6 +263,35 @@ impl Binder<'_> {
         Ok(self.read(slot))
     }
 
+    /// Arguments of a user's function as its parameters want them. Errors 313 and 8144, with the name and state given.
+    pub(super) fn routine_arguments(
+        &mut self,
+        (name, state): (&str, u8),
+        parameters: &[crate::scope::ParameterInfo],
+        given: &[ast::Expr],
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Vec<Expr>> {
+        let mut args = Vec::with_capacity(parameters.len());
+        for (i, p) in parameters.iter().enumerate() {
+            let value = match given.get(i).map(|a| &a.kind) {
+                Some(ast::ExprKind::Default) => Expr::constant(p.default.clone().unwrap_or_default(), p.ty),
+                Some(_) => assign_to(self.value(&given[i], cx)?, p.ty)?,
+                None => {
+                    let m = format!(
+                        "An insufficient number of arguments were supplied for the procedure or function {name}."
+                    );
+                    return Err(keel_types::SqlError::new(313, 16, state, m));
+                }
+            };
+            args.push(value);
+        }
+        if given.len() > parameters.len() {
+            let m = format!("Procedure or function {name} has too many arguments specified.");
+            return Err(keel_types::SqlError::new(8144, 16, state, m));
+        }
+        Ok(args)
+    }
+
     fn user_function(&mut self, call: &ast::FunctionCall, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
         let Some(info) = self.scope.scalar_function(parts(&call.name)) else {
             // sys.fn_x() and the like are functions of the session.
@@ -270,26 +299,7 @@ impl Binder<'_> {
             let args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>()?;
             return self.session_call(&full, args).map_err(|_| errors::no_such_user_function(&full));
         };
-        let mut args = Vec::with_capacity(info.parameters.len());
-        for (i, p) in info.parameters.iter().enumerate() {
-            let given = call.args.get(i);
-            let value = match given.map(|a| &a.kind) {
-                Some(ast::ExprKind::Default) => Expr::constant(p.default.clone().unwrap_or_default(), p.ty),
-                Some(_) => assign_to(self.value(&call.args[i], cx)?, p.ty)?,
-                None => {
-                    let m = format!(
-                        "An insufficient number of arguments were supplied for the procedure or function {}.",
-                        info.name
-                    );
-                    return Err(keel_types::SqlError::new(313, 16, 2, m));
-                }
-            };
-            args.push(value);
-        }
-        if call.args.len() > info.parameters.len() {
-            let m = format!("Procedure or function {} has too many arguments specified.", info.name);
-            return Err(keel_types::SqlError::new(8144, 16, 2, m));
-        }
+        let args = self.routine_arguments((&info.name, 2), &info.parameters, &call.args, cx)?;
         let ty = info.returns;
         Ok(Expr {
             kind: ExprKind::Udf(Arc::new(info), args),

@@ -30,6 +30,8 @@ pub(super) struct TableBuilder<'a> {
     pub(super) null_default: bool,
     /// Names of constraints are made up and never checked (temporary tables, table variables).
     pub(super) private: bool,
+    /// Not all columns are known yet, so that the types of computed ones have to wait.
+    columns_follow: bool,
 }
 
 impl<'a> TableBuilder<'a> {
@@ -60,6 +62,7 @@ impl<'a> TableBuilder<'a> {
             },
             null_default: options.on(Switches::NULL_DEFAULT_ON) || !options.on(Switches::NULL_DEFAULT_OFF),
             private: false,
+            columns_follow: false,
         }
     }
 
@@ -90,9 +93,21 @@ impl<'a> TableBuilder<'a> {
     }
 
     pub(super) fn all(mut self, elements: &[TableElement]) -> Result<TableDef> {
+        self.columns_follow = true;
         for element in elements {
             if let TableElement::Column(c) = element {
                 self.column(c)?;
+            }
+        }
+        self.columns_follow = false;
+        for element in elements {
+            if let TableElement::Column(c) = element
+                && let ast::ColumnKind::Computed { expr, .. } = &c.kind
+            {
+                let (ty, nullable) = self.computed_type(expr)?;
+                let at = self.find_column(&c.name)?;
+                self.table.columns[at].ty = ty;
+                self.table.columns[at].nullable = c.nullable.unwrap_or(nullable);
             }
         }
         // Keys first: the clustered one decides whether the table is a heap, and checks may name any column.
@@ -156,9 +171,12 @@ impl<'a> TableBuilder<'a> {
                 def.nullable = c.nullable.unwrap_or(false);
             }
             ast::ColumnKind::Computed { expr, persisted } => {
-                let (ty, nullable) = self.computed_type(expr)?;
-                def.ty = ty;
-                def.nullable = c.nullable.unwrap_or(nullable);
+                // It may name columns that come behind it.
+                if !self.columns_follow {
+                    let (ty, nullable) = self.computed_type(expr)?;
+                    def.ty = ty;
+                    def.nullable = c.nullable.unwrap_or(nullable);
+                }
                 let text = self.expression_text(expr);
                 def.computed = Some(ComputedDef { text, persisted: *persisted });
             }
@@ -209,7 +227,7 @@ impl<'a> TableBuilder<'a> {
         keel_parser::to_text::stored_text(e)
     }
 
-    /// Type of an expression over the columns so far.
+    /// Type of an expression over the columns that are not computed themselves.
     fn computed_type(&self, e: &ast::Expr) -> Result<(SqlType, bool)> {
         let column = |c: &ColumnDef| VirtualColumn {
             name: c.name.clone(),
@@ -217,14 +235,21 @@ impl<'a> TableBuilder<'a> {
             nullable: c.nullable,
             collation: c.collation,
         };
-        let rows = RowSet { columns: self.table.columns.iter().map(column).collect(), rows: Arc::default() };
+        let stored = self.table.columns.iter().filter(|c| c.computed.is_none());
+        let rows = RowSet { columns: stored.map(column).collect(), rows: Arc::default() };
         let info = self.scope.info;
         info.captured.borrow_mut().push(rows);
         let text =
             format!("SELECT {} FROM [{}]", self.expression_text(e), crate::program::lower::CAPTURED_ROWS);
         let outcome = type_of_query(self.scope, &text);
         info.captured.borrow_mut().pop();
-        outcome
+        outcome.map_err(|e| {
+            let named = |c: &&ColumnDef| e.number == 207 && e.message.contains(&format!("'{}'", c.name));
+            match self.table.columns.iter().filter(|c| c.computed.is_some()).find(named) {
+                Some(c) => errors::computed_of_computed(&c.name, &self.table.name),
+                None => e,
+            }
+        })
     }
 
     fn find_column(&self, name: &ast::Ident) -> Result<usize> {
