@@ -90,7 +90,9 @@ impl Credentials<'_> {
         let name = self.name;
         let state = reason.state();
         self.shared.log.entry("Logon", &format!("Error: 18456, Severity: 14, State: {state}."));
-        let text = format!("Login failed for user '{name}'. {} [CLIENT: {}]", reason.text(), self.peer);
+        // A name must not look like a line of the log.
+        let line = name.replace(char::is_control, " ");
+        let text = format!("Login failed for user '{line}'. {} [CLIENT: {}]", reason.text(), self.peer);
         self.shared.log.entry("Logon", &text);
         SqlError { line: 1, ..*SqlError::new(18456, 14, 1, format!("Login failed for user '{name}'.")) }
     }

@@ -20,6 +20,9 @@
 //! * A [`sink::TdsSink`] turns what a session says into tokens. It holds the last DONE back until it knows whether
 //!   more follows.
 //!
+//! * Ways in other than TDS (the dashboard) come through [`front`]: they get logins' sessions, and nothing that TDS clients do
+//!   not get.
+//!
 //! ## Invariants
 //!
 //! * Whatever a client sends ends in an answer, an error message or a closed connection; never in a panic that leaves

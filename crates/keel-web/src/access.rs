@@ -130,21 +130,20 @@ impl Access {
         find: impl FnOnce(&str) -> Option<LoginRecord>,
     ) -> Option<(LoginRecord, String)> {
         let key = digest_of(cookie);
+        let name = self.seats.lock().get(&key)?.login.clone();
+        // Reads the catalog: nobody else should wait for that.
+        let login = find(&name);
         let mut seats = self.seats.lock();
         let seat = seats.get_mut(&key)?;
-        let login = find(&seat.login).filter(|login| {
+        let good = |login: &LoginRecord| {
             !login.disabled && login.password_hash == seat.password_hash && !seat.is_over(now)
-        });
-        match login {
-            Some(login) => {
-                seat.used = now;
-                Some((login, seat.csrf.clone()))
-            }
-            None => {
-                seats.remove(&key);
-                None
-            }
-        }
+        };
+        let Some(login) = login.filter(good) else {
+            seats.remove(&key);
+            return None;
+        };
+        seat.used = now;
+        Some((login, seat.csrf.clone()))
     }
 
     /// Ends a seat.

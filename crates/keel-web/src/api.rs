@@ -163,15 +163,17 @@ impl App {
         on_own_thread(&self.front, work).await.ok_or(Refusal::Late)
     }
 
-    fn holder(&self, headers: &HeaderMap) -> Option<Holder> {
-        let value = cookie(headers, &self.cookie)?;
-        let (login, csrf) = self.access.holder(value, Instant::now(), |name| self.front.login(name))?;
+    async fn holder(self: &Arc<Self>, headers: &HeaderMap) -> Option<Holder> {
+        let value = cookie(headers, &self.cookie)?.to_owned();
+        let app = Arc::clone(self);
+        let find = move |front: &Front| app.access.holder(&value, Instant::now(), |name| front.login(name));
+        let (login, csrf) = self.on_thread(find).await.ok()??;
         Some(Holder { login, csrf })
     }
 
     /// The holder of a seat, if the request carries its token for changes.
-    fn changer(&self, headers: &HeaderMap) -> Result<Holder, Refusal> {
-        let holder = self.holder(headers).ok_or(Refusal::Unknown)?;
+    async fn changer(self: &Arc<Self>, headers: &HeaderMap) -> Result<Holder, Refusal> {
+        let holder = self.holder(headers).await.ok_or(Refusal::Unknown)?;
         let given = headers.get(CSRF_HEADER).map_or(&[][..], HeaderValue::as_bytes);
         // Digests are compared, so the time says nothing about the token.
         let same = digest(&SHA256, given).as_ref() == digest(&SHA256, holder.csrf.as_bytes()).as_ref();
@@ -214,17 +216,22 @@ impl App {
     }
 
     /// Who may look passes.
-    async fn admit(&self, headers: &HeaderMap, peer: Peer) -> Result<(), Refusal> {
+    async fn admit(self: &Arc<Self>, headers: &HeaderMap, peer: Peer) -> Result<(), Refusal> {
         if self.open(headers) {
             return Ok(());
         }
-        let holder = self.holder(headers).ok_or(Refusal::Unknown)?;
+        let holder = self.holder(headers).await.ok_or(Refusal::Unknown)?;
         self.may_look(holder.login, peer).await
     }
 
     /// Runs one statement as the holder of the seat.
-    async fn change(&self, headers: &HeaderMap, peer: Peer, text: String) -> Result<Response, Refusal> {
-        let Holder { login, .. } = self.changer(headers)?;
+    async fn change(
+        self: &Arc<Self>,
+        headers: &HeaderMap,
+        peer: Peer,
+        text: String,
+    ) -> Result<Response, Refusal> {
+        let Holder { login, .. } = self.changer(headers).await?;
         let line = format!("{} ({}) runs: {text}", login.name, peer.0).replace(char::is_control, " ");
         self.front.log("Dashboard", &line);
         let ran = self.on_thread(move |front| Asker::of(front, &login, peer.0)?.ask(&text)).await?;
@@ -245,7 +252,7 @@ async fn session(
     Extension(peer): Extension<Peer>,
     headers: HeaderMap,
 ) -> Response {
-    let holder = app.holder(&headers);
+    let holder = app.holder(&headers).await;
     let may_look = app.open(&headers)
         || match &holder {
             Some(holder) => app.may_look(holder.login.clone(), peer).await.is_ok(),
@@ -279,7 +286,7 @@ async fn log_in(
 }
 
 async fn log_out(State(app): State<Shared>, headers: HeaderMap) -> Result<Response, Refusal> {
-    app.changer(&headers)?;
+    app.changer(&headers).await?;
     if let Some(value) = cookie(&headers, &app.cookie) {
         app.access.leave(value);
     }

@@ -314,6 +314,15 @@ fn whoever_guesses_waits() {
 }
 
 #[test]
+fn a_name_is_one_line_in_the_error_log() {
+    let own = dashboard(&world().instance.front(), Config::default());
+    assert_eq!(Client::of(&own).log_in("x\n2026 Server forged", "wrong").status, 401);
+    let log = std::fs::read_to_string(world().dir.join("log/errorlog")).unwrap();
+    assert!(log.contains("Login failed for user 'x 2026 Server forged'."), "{log}");
+    own.stop();
+}
+
+#[test]
 fn open_to_anyone_is_open_to_no_other_name() {
     let own = dashboard(&world().instance.front(), Config { dashboard_anyone: true, ..Config::default() });
     let mut client = Client::of(&own);
@@ -386,7 +395,7 @@ fn https_where_it_is_asked_for() {
     own.stop();
 }
 
-/// `UPDATE=1 cargo test -p keel-web` writes the table.
+/// `UPDATE_GOLDEN=1 cargo test -p keel-web` writes the table.
 #[test]
 fn the_documentation_lists_every_metric() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/monitoring.md");
@@ -394,13 +403,13 @@ fn the_documentation_lists_every_metric() {
     let (before, rest) = text.split_once("<!-- metrics -->\n").unwrap();
     let (table, after) = rest.split_once("<!-- /metrics -->").unwrap();
     let wanted = keel_web::metrics::documentation();
-    if std::env::var_os("UPDATE").is_some() {
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
         let made = format!("{before}<!-- metrics -->\n{wanted}<!-- /metrics -->{after}");
         std::fs::write(&path, made).unwrap();
     } else {
         assert!(
             table == wanted,
-            "docs/monitoring.md is not what the code says: UPDATE=1 cargo test -p keel-web"
+            "docs/monitoring.md is not what the code says: UPDATE_GOLDEN=1 cargo test -p keel-web"
         );
     }
 }
