@@ -49,6 +49,8 @@ pub struct Config {
     pub hadr: bool,
     /// `[cluster]`: what decides about failovers.
     pub cluster: ClusterConfig,
+    /// A directory on storage that all members share: whichever of them holds its lock runs the cluster's witness there.
+    pub witness_directory: Option<PathBuf>,
     /// How long a connection to a listener waits for a primary, in seconds.
     pub listener_hold: u32,
     /// A log flush of a group's database that takes longer, in milliseconds, makes this instance unfit to lead; 0: never.
@@ -83,6 +85,7 @@ impl Default for Config {
             session_stack: 16 * 1024,
             hadr: true,
             cluster: ClusterConfig::default(),
+            witness_directory: None,
             listener_hold: 30,
             health_disk_stall_ms: 2000,
             health_starved_ms: 500,

@@ -18,6 +18,7 @@ use crate::hadr::Replication;
 use crate::health::Health;
 use crate::password::{self, Passwords};
 use crate::server::Server;
+use crate::witness::WitnessDirectory;
 
 /// Variable with the password that `sa` gets on the first start.
 const SA_PASSWORD_VARIABLE: &str = "MSSQL_SA_PASSWORD";
@@ -27,6 +28,7 @@ pub struct Instance {
     engine: Arc<Engine>,
     server: Server,
     replication: Option<Arc<Replication>>,
+    witness: Option<WitnessDirectory>,
     health: Arc<Health>,
     log: Arc<ErrorLog>,
     /// Held until the instance has stopped.
@@ -77,6 +79,12 @@ impl Instance {
         let cluster = config.cluster.options();
         let replication = if config.hadr { Some(Replication::start(&engine, &log, cluster)?) } else { None };
         let groups = replication.as_ref().map(|r| Arc::clone(r.groups()));
+        let witness = match (&config.witness_directory, &groups) {
+            (Some(directory), Some(groups)) => {
+                Some(WitnessDirectory::start(directory.clone(), Arc::clone(groups), Arc::clone(&log))?)
+            }
+            _ => None,
+        };
         let health = Health::start(&config, &engine, groups, &log)?;
         let backend = Arc::new(EngineBackend(Arc::clone(&engine)));
         let mut server = Server::start(config, backend, passwords, Arc::clone(&log))?;
@@ -89,7 +97,7 @@ impl Instance {
             log.entry("Server", &format!("Server is listening on {address}."));
         }
         log.entry("Server", "The server is now ready for client connections.");
-        Ok(Instance { engine, server, replication, health, log, _lock: lock })
+        Ok(Instance { engine, server, replication, witness, health, log, _lock: lock })
     }
 
     /// Addresses bound.
@@ -116,6 +124,9 @@ impl Instance {
             self.log.entry("Server", "Some sessions did not end in time.");
         }
         self.health.stop();
+        if let Some(witness) = &self.witness {
+            witness.stop();
+        }
         if let Some(replication) = &self.replication {
             replication.stop();
         }

@@ -4,6 +4,7 @@
 //! `sys.sp_keel_…`).
 
 use std::io::{BufRead, IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -95,8 +96,16 @@ struct Witness {
     #[command(flatten)]
     login: Login,
     /// Where the members will reach the witness
-    #[arg(long, value_name = "HOST:PORT")]
-    at: String,
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        required_unless_present = "directory",
+        conflicts_with = "directory"
+    )]
+    at: Option<String>,
+    /// Instead of a process: a directory on storage that all members share
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
 }
 
 impl Cluster {
@@ -291,16 +300,21 @@ impl RemoveNode {
 
 impl Witness {
     fn witness(&self) -> Result<()> {
-        self.at
-            .rsplit_once(':')
-            .and_then(|(_, port)| port.parse::<u16>().ok())
-            .context("--at takes HOST:PORT")?;
+        if let Some(directory) = &self.directory {
+            println!(
+                "Put this into the configuration of every member, and restart them one after the other:\n"
+            );
+            println!("    witness_directory = \"{}\"\n", directory.display());
+            println!("Whichever of them holds the lock of the directory runs the witness.");
+            return Ok(());
+        }
+        let at = self.at.as_deref().context("--at takes HOST:PORT")?;
+        at.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok()).context("--at takes HOST:PORT")?;
         let token = token(&self.login)?;
-        let (_, port) = self.at.rsplit_once(':').context("--at takes HOST:PORT")?;
+        let (_, port) = at.rsplit_once(':').context("--at takes HOST:PORT")?;
         println!("Run this on the machine of the witness, as a service:\n");
         println!(
-            "    keel witness --data /var/lib/keel-witness --listen 0.0.0.0:{port} --advertise {} --join {token}",
-            self.at
+            "    keel witness --data /var/lib/keel-witness --listen 0.0.0.0:{port} --advertise {at} --join {token}"
         );
         Ok(())
     }

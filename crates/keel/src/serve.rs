@@ -40,6 +40,9 @@ pub struct Serve {
     /// Set a trace flag from the start; may be repeated
     #[arg(short = 'T', value_name = "FLAG")]
     trace_flag: Vec<u32>,
+    /// A directory on storage that all members of the cluster share: whichever holds its lock runs the witness
+    #[arg(long, value_name = "DIR")]
+    witness_directory: Option<PathBuf>,
     /// @@SERVERNAME [default: the machine's name]
     #[arg(long, value_name = "NAME")]
     server_name: Option<String>,
@@ -125,6 +128,7 @@ impl Serve {
         config.listen = self.listen.unwrap_or(config.listen);
         config.max_server_memory = self.max_server_memory.unwrap_or(config.max_server_memory);
         config.checkpoint_throttle = self.checkpoint_throttle.unwrap_or(config.checkpoint_throttle);
+        config.witness_directory = self.witness_directory.or(config.witness_directory);
         config.server_name = self.server_name.unwrap_or(config.server_name);
         config.trace_flags.extend(self.trace_flag);
         config.force_encryption |= self.force_encryption;

@@ -42,8 +42,11 @@ struct Cluster {
 impl Cluster {
     /// Instances in one cluster, with a group `ag` over a database `shop` that the first one leads, synchronized.
     fn new(test: &str, nodes: usize) -> Cluster {
-        let dir = Dir::new(test);
-        let nodes: Vec<Instance> = (1..=nodes).map(|n| Instance::new(&dir.0, n)).collect();
+        Cluster::with(Dir::new(test), nodes, &[])
+    }
+
+    fn with(dir: Dir, nodes: usize, more: &[String]) -> Cluster {
+        let nodes: Vec<Instance> = (1..=nodes).map(|n| Instance::with(&dir.0, n, more)).collect();
         let said = keel(&["init", "--endpoint", &nodes[0].endpoint()], &nodes[0]);
         let token = said.lines().find(|l| l.starts_with("keel://")).unwrap().trim().to_owned();
         for node in &nodes[1..] {
@@ -52,7 +55,10 @@ impl Cluster {
         let cluster = Cluster { nodes, token, dir };
         let wanted = cluster.nodes.len().to_string();
         for node in &cluster.nodes {
-            node.until("SELECT COUNT(*) FROM sys.dm_hadr_cluster_members WHERE member_state = 1", &wanted);
+            node.until(
+                "SELECT COUNT(*) FROM sys.dm_hadr_cluster_members WHERE member_state = 1 AND member_type = 0",
+                &wanted,
+            );
         }
         cluster
     }
@@ -285,6 +291,30 @@ fn two_instances_and_a_witness_survive_either() {
     ledger.more(50);
     assert_eq!(cluster.primary(&[0]), 0);
     let acknowledged = ledger.stop("two and a witness");
+    cluster.holds(&cluster.nodes[0], &acknowledged);
+}
+
+#[test]
+fn two_instances_and_a_witness_directory_survive_either() {
+    let dir = Dir::new("witness-directory");
+    let shared = dir.0.join("shared").to_str().unwrap().to_owned();
+    let mut cluster = Cluster::with(dir, 2, &["--witness-directory".to_owned(), shared]);
+    let witness_votes = "SELECT COUNT(*) FROM sys.dm_hadr_cluster_members WHERE member_type = 2 AND member_state = 1 AND \
+                         number_of_quorum_votes = 1";
+    cluster.nodes[0].until(witness_votes, "1");
+    cluster = cluster.with_group();
+    let ledger = Ledger::start(&cluster.nodes);
+    ledger.more(50);
+    for (dies, goes_on) in [(0, 1), (1, 0)] {
+        // Whoever runs the witness: it goes on at the other one.
+        cluster.nodes[dies].kill();
+        ledger.more(50);
+        assert_eq!(cluster.primary(&[goes_on]), goes_on);
+        cluster.nodes[dies].start();
+        cluster.nodes[goes_on].until(witness_votes, "1");
+        cluster.all_synchronized(&cluster.nodes[goes_on]);
+    }
+    let acknowledged = ledger.stop("two and a witness directory");
     cluster.holds(&cluster.nodes[0], &acknowledged);
 }
 

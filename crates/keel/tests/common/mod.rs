@@ -18,6 +18,8 @@ pub struct Instance {
     pub ip: String,
     pub port: u16,
     pub endpoint: u16,
+    /// More arguments of `keel serve`.
+    more: Vec<String>,
     child: Option<Child>,
 }
 
@@ -28,9 +30,15 @@ pub fn free_port() -> u16 {
 
 impl Instance {
     pub fn new(dir: &Path, number: usize) -> Instance {
+        Instance::with(dir, number, &[])
+    }
+
+    /// The same, with more arguments for `keel serve`.
+    pub fn with(dir: &Path, number: usize, more: &[String]) -> Instance {
         let name = format!("NODE{number}");
         let (ip, port, endpoint) = (format!("127.0.0.{number}"), free_port(), free_port());
-        let mut instance = Instance { data: dir.join(&name), name, ip, port, endpoint, child: None };
+        let (data, more) = (dir.join(&name), more.to_vec());
+        let mut instance = Instance { data, name, ip, port, endpoint, more, child: None };
         instance.start();
         instance
     }
@@ -40,6 +48,7 @@ impl Instance {
         let mut command = Command::new(KEEL);
         command.args(["serve", "--quiet", "--listen", &listen, "--max-server-memory", "192"]);
         command.args(["--server-name", &self.name, "--data"]).arg(&self.data);
+        command.args(&self.more);
         command.env("MSSQL_SA_PASSWORD", PASSWORD).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut ready = String::new();
