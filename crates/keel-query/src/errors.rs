@@ -70,6 +70,8 @@ errors! {
     no_such_user_function(name: &str) = (4121, 16, 1, "Cannot find either column \"{name}\" or the user-defined function or aggregate \"{name}\", or the name is ambiguous.");
     /// 4117
     ntile_not_positive() = (4117, 16, 1, "The function 'ntile' takes only a positive int or bigint expression as its input.");
+    /// 13544
+    not_system_versioned(table: &str) = (13544, 16, 1, "Temporal FOR SYSTEM_TIME clause can only be used with system-versioned tables. '{table}' is not a system-versioned table.");
     /// 8730
     negative_offset() = (8730, 16, 1, "Offset parameter for Lag and Lead functions cannot be a negative value.");
     /// 264

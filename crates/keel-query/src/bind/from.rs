@@ -46,6 +46,10 @@ impl Binder<'_> {
     ) -> Result<BoundSource> {
         use ast::TableSourceKind as K;
         match &source.kind {
+            K::Named { name, system_time: Some(_), .. } => {
+                self.lookup(name)?;
+                Err(errors::not_system_versioned(&name.to_string()))
+            }
             K::Named { name, alias, hints, .. } => self.named(name, alias.as_ref(), hints, parent),
             K::Variable { variable, alias, hints } => {
                 let table = self

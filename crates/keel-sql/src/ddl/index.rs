@@ -24,7 +24,12 @@ impl Runner<'_> {
         name: &ast::ObjectName,
     ) -> Result<Arc<TableDef>> {
         let found = super::find_table(&self.ddl_scope(program), name);
-        let table = found.ok_or_else(|| errors::no_table_for_index(name))?;
+        let Some(table) = found else {
+            return Err(match self.named(program, name) {
+                Some((_, crate::catalog::Named::Module(_))) => errors::not_supported("An index on a view"),
+                _ => errors::no_table_for_index(name),
+            });
+        };
         self.lock_schema(table.database, table.object_id)?;
         // Another session may have changed it while we waited.
         super::find_table(&self.ddl_scope(program), name).ok_or_else(|| errors::no_table_for_index(name))

@@ -574,6 +574,32 @@ select u.name as UserName, convert(sysname, case u.name when 'dbo' then 'db_owne
     u.default_schema_name as DefSchemaName, convert(char(10), u.principal_id) as UserID, u.sid as SID
 from sys.database_principals u where u.type = 'S' and (@name_in_db is null or u.name = @name_in_db) order by 1
 GO
+create procedure sys.sp_helprole @rolename sysname = null
+as
+select name as RoleName, principal_id as RoleId, convert(int, 0) as IsAppRole
+from sys.database_principals where type = 'R' and (@rolename is null or name = @rolename) order by principal_id
+if @rolename is not null and @@rowcount = 0
+begin
+    raiserror('''%s'' is not a role.', 16, 1, @rolename)
+    return 1
+end
+GO
+create procedure sys.sp_helprolemember @rolename sysname = null
+as
+select r.name as DbRole, m.name as MemberName, m.sid as MemberSID
+from sys.database_role_members rm
+    join sys.database_principals r on r.principal_id = rm.role_principal_id
+    join sys.database_principals m on m.principal_id = rm.member_principal_id
+where @rolename is null or r.name = @rolename order by 1, 2
+GO
+create procedure sys.sp_helpsrvrolemember @srvrolename sysname = null
+as
+select r.name as ServerRole, m.name as MemberName, m.sid as MemberSID
+from sys.server_role_members rm
+    join sys.server_principals r on r.principal_id = rm.role_principal_id
+    join sys.server_principals m on m.principal_id = rm.member_principal_id
+where @srvrolename is null or r.name = @srvrolename order by 1, 2
+GO
 create procedure sys.sp_MSforeachtable @command1 nvarchar(2000), @replacechar nchar(1) = N'?', @command2 nvarchar(2000) = null,
     @command3 nvarchar(2000) = null, @whereand nvarchar(2000) = null, @precommand nvarchar(2000) = null, @postcommand nvarchar(2000) = null
 as
