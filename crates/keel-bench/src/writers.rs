@@ -149,10 +149,10 @@ impl Writers {
         self.shared.failures.load(Ordering::Relaxed)
     }
 
-    /// Whether every writer was acknowledged something after `since`, and within the last tenth of a second.
+    /// Whether every writer was acknowledged something after `since`, and within the last half second.
     #[must_use]
     pub fn all_go_on(&self, since: u64) -> bool {
-        let recently = now_ns().saturating_sub(100_000_000).max(since);
+        let recently = now_ns().saturating_sub(500_000_000).max(since);
         let newest = |ledger: &Mutex<Vec<Acknowledged>>| {
             ledger.lock().unwrap_or_else(PoisonError::into_inner).last().map_or(0, |(_, at)| *at)
         };

@@ -122,7 +122,9 @@ fn table(table: &Table) -> Markup {
         @if !table.note.is_empty() { p.soft { (table.note) } }
         div.scroll {
             table {
-                thead { tr { @for (i, name) in table.columns.iter().enumerate() { th class=(class(i)) { (name) } } } }
+                @if table.columns.iter().any(|name| !name.is_empty()) {
+                    thead { tr { @for (i, name) in table.columns.iter().enumerate() { th class=(class(i)) { (name) } } } }
+                }
                 tbody {
                     @for row in &table.rows {
                         tr { @for (i, value) in row.iter().enumerate() { td class=(class(i)) { (value) } } }

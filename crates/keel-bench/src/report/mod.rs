@@ -477,7 +477,8 @@ pub fn number(value: f64) -> String {
     let decimals = match size {
         s if s >= 100.0 || s == 0.0 => 0,
         s if s >= 10.0 => 1,
-        s if s >= 0.1 => 2,
+        s if s >= 1.0 => 2,
+        s if s >= 0.1 => 3,
         _ => 4,
     };
     let plain = format!("{size:.decimals$}");
@@ -495,7 +496,7 @@ mod tests {
     fn numbers_keep_the_digits_that_say_something() {
         let shown = [0.0, 0.0123, 0.97, 12.34, 123.4, 1_234_567.8, -5_000.0, f64::NAN].map(number);
         assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!(shown, ["0", "0.0123", "0.97", "12.3", "123", "1,234,568", "-5,000", "–"]);
+        assert_eq!(shown, ["0", "0.0123", "0.970", "12.3", "123", "1,234,568", "-5,000", "–"]);
     }
 
     #[test]
