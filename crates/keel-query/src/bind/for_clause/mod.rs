@@ -3,7 +3,7 @@
 //! Each row is written by one function over all columns, the rows are joined by an aggregate in their order, and the
 //! result is wrapped. So a FOR clause is an ordinary tree and works in subqueries too. Where what a row writes depends
 //! on the row before (AUTO nests equal parents, EXPLICIT keeps elements open), the row function only packs its texts
-//! ([`pack`]) and the wrapper writes them all.
+//! (`pack`) and the wrapper writes them all.
 //!
 //! | module | writes |
 //! | --- | --- |
