@@ -9,7 +9,7 @@ root=$(cd "$here/../.." && pwd)
 cache="$root/target/clients"
 mkdir -p "$cache"
 clients=("$@")
-[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc tedious go tiberius mssql-tds django knex)
+[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc tedious go tiberius mssql-tds django sqlalchemy knex typeorm)
 
 if [ -z "${KEEL:-}" ]; then
   (cd "$root" && cargo build --quiet --locked -p keel)
@@ -97,9 +97,14 @@ run_client() {
       )
       ;;
     django) odbc_driver && python_with mssql-django && "$python" "$here/python/test_django.py" ;;
-    knex)
-      mkdir -p "$cache/knex" && cp "$here/knex/package.json" "$here/knex/test.js" "$cache/knex/"
-      (cd "$cache/knex" && { [ -d node_modules/knex ] || npm install --silent --no-audit --no-fund; } && node test.js)
+    sqlalchemy)
+      odbc_driver && python_with pyodbc pymssql SQLAlchemy alembic &&
+        "$python" "$here/python/test_sqlalchemy.py" &&
+        KEEL_SQLALCHEMY_DRIVER=pymssql "$python" "$here/python/test_sqlalchemy.py"
+      ;;
+    knex | typeorm)
+      mkdir -p "$cache/$1" && cp "$here/$1/package.json" "$here/$1/test.js" "$cache/$1/"
+      (cd "$cache/$1" && { [ -d "node_modules/$1" ] || npm install --silent --no-audit --no-fund; } && node test.js)
       ;;
     tiberius | mssql-tds)
       (cd "$here/$1" && CARGO_TARGET_DIR="$cache/$1" cargo run --quiet)

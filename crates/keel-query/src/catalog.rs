@@ -123,6 +123,9 @@ pub struct CheckDef {
     pub name: String,
     /// Condition text.
     pub text: String,
+    /// `column_id` of the column it was declared with, 0 when it was declared for the table.
+    #[serde(default)]
+    pub column: i32,
     /// NOCHECK.
     pub disabled: bool,
 }

@@ -548,7 +548,7 @@ fn uses(index: &keel_query::catalog::IndexDef, column: i32) -> bool {
 }
 
 /// Whether the stored text of an expression names a column.
-fn mentions_column(text: &str, name: &str) -> bool {
+pub(crate) fn mentions_column(text: &str, name: &str) -> bool {
     fold(text).contains(fold(&keel_parser::to_text::quote_name(name)).as_str())
 }
 

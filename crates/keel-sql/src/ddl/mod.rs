@@ -22,6 +22,7 @@ mod storage;
 mod switch;
 mod table;
 
+pub(crate) use alter::mentions_column;
 pub use storage::read_all;
 pub use table::{create_for_select_into, table_variable};
 

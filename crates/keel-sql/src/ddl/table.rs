@@ -406,7 +406,10 @@ impl<'a> TableBuilder<'a> {
                 let column = own.map_or("", |c| c.text.as_str());
                 let name = self.constraint_name(constraint.name.as_ref(), "CK", column, object_id);
                 let text = self.expression_text(condition);
-                self.table.checks.push(CheckDef { object_id, name, text, disabled: false });
+                let declared_with =
+                    self.table.columns.iter().find(|c| !column.is_empty() && fold(&c.name) == fold(column));
+                let column = declared_with.map_or(0, |c| c.column_id);
+                self.table.checks.push(CheckDef { object_id, name, text, column, disabled: false });
                 Ok(())
             }
             ConstraintKind::ForeignKey { columns, table, referenced, on_delete, on_update, .. } => {

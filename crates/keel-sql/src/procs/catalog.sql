@@ -461,7 +461,7 @@ if exists (select * from sys.objects where parent_object_id = @id and type in ('
                 where n.constraint_object_id = f.object_id)
         from sys.foreign_keys f where f.parent_object_id = @id
         union all
-        select 'CHECK on table', c.name, '(n/a)', '(n/a)', case c.is_disabled when 1 then 'Disabled' else 'Enabled' end,
+        select case when c.parent_column_id = 0 then 'CHECK Table Level ' else 'CHECK on column ' + col_name(c.parent_object_id, c.parent_column_id) end, c.name, '(n/a)', '(n/a)', case c.is_disabled when 1 then 'Disabled' else 'Enabled' end,
             'Is_For_Replication', c.definition
         from sys.check_constraints c where c.parent_object_id = @id
         union all

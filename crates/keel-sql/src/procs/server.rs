@@ -8,6 +8,7 @@ use crate::functions::find_named;
 use crate::run::{Argument, Runner};
 use crate::views::{INT, NAME};
 use keel_parser::to_text::quote_name;
+use keel_query::catalog::TableDef;
 use keel_types::{Length, SqlError, SqlType, Value};
 use std::sync::Arc;
 
@@ -72,7 +73,12 @@ pub(super) fn sp_rename(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     runner.owner_only()?;
     let old = string(args, "objname", 0).unwrap_or_default();
     let new = string(args, "newname", 1).unwrap_or_default();
-    let kind = string(args, "objtype", 2).unwrap_or_else(|| "OBJECT".to_owned()).to_ascii_uppercase();
+    let given = string(args, "objtype", 2).map(|kind| kind.to_ascii_uppercase());
+    // Without a type, what is no object may be a column.
+    let is_part =
+        |(t, part): (Arc<TableDef>, String)| t.columns.iter().any(|c| crate::views::same(&c.name, &part));
+    let column = || find_named(runner.info, &old).is_none() && owner_of_part(runner, &old).is_ok_and(is_part);
+    let kind = given.unwrap_or_else(|| if column() { "COLUMN" } else { "OBJECT" }.to_owned());
     runner.in_statement(|runner| match kind.as_str() {
         "COLUMN" | "INDEX" => rename_part(runner, &old, &new, kind == "COLUMN"),
         "DATABASE" => {
@@ -146,30 +152,58 @@ fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::R
     }
 }
 
+/// The table of `[database.][schema.]table.part`, and the part.
+fn owner_of_part(runner: &Runner<'_>, name: &str) -> keel_types::Result<(Arc<TableDef>, String)> {
+    let mut parts = crate::functions::split_name(name);
+    let part = parts.pop().ok_or_else(|| ambiguous(name))?;
+    let quoted: Vec<String> = parts.iter().map(|p| quote_name(p)).collect();
+    let found = find_named(runner.info, &quoted.join("."));
+    let Some((entry, Named::Table(t))) = found else { return Err(ambiguous(name)) };
+    let here = entry.id == runner.info.current_database().id || t.object_id < 0;
+    if here { Ok((t, part)) } else { Err(ambiguous(name)) }
+}
+
 fn rename_part(runner: &mut Runner<'_>, old: &str, new: &str, column: bool) -> keel_types::Result<()> {
-    let parts = crate::functions::split_name(old);
-    let (part, table) = parts.split_last().ok_or_else(|| ambiguous(old))?;
-    let table = table.iter().map(|p| format!("[{}]", p.replace(']', "]]"))).collect::<Vec<_>>().join(".");
-    let Some((_, Named::Table(t))) = find_named(runner.info, &table) else { return Err(ambiguous(old)) };
+    let (t, part) = owner_of_part(runner, old)?;
     runner.lock_schema(t.database, t.object_id)?;
     let mut t = (*t).clone();
-    let found = if column {
-        t.columns.iter_mut().find(|c| crate::views::same(&c.name, part)).map(|c| &mut c.name)
+    let kind = if column { "COLUMN" } else { "INDEX" };
+    let taken = if column {
+        t.columns.iter().any(|c| crate::views::same(&c.name, new))
     } else {
-        t.indexes.iter_mut().find(|i| crate::views::same(&i.name, part)).map(|i| &mut i.name)
+        t.indexes.iter().any(|i| crate::views::same(&i.name, new))
+    };
+    if taken && !crate::views::same(&part, new) {
+        let text = format!(
+            "Error: The new name '{new}' is already in use as a {kind} name and would cause a duplicate that is not permitted."
+        );
+        return Err(SqlError::new(15335, 11, 1, text));
+    }
+    if column && has_dependents(&t, &part) {
+        let text = format!(
+            "Object '{old}' cannot be renamed because the object participates in enforced dependencies."
+        );
+        return Err(SqlError::new(15336, 16, 1, text));
+    }
+    let found = if column {
+        t.columns.iter_mut().find(|c| crate::views::same(&c.name, &part)).map(|c| &mut c.name)
+    } else {
+        t.indexes.iter_mut().find(|i| crate::views::same(&i.name, &part)).map(|i| &mut i.name)
     };
     *found.ok_or_else(|| {
-        SqlError::new(
-            15248,
-            11,
-            1,
-            format!(
-                "Either the parameter @objname is ambiguous or the claimed @objtype ({}) is wrong.",
-                if column { "COLUMN" } else { "INDEX" }
-            ),
-        )
+        let text =
+            format!("Either the parameter @objname is ambiguous or the claimed @objtype ({kind}) is wrong.");
+        SqlError::new(15248, 11, 1, text)
     })? = new.to_owned();
     runner.replace_table(t).map(|_| ())
+}
+
+/// Whether a check, a computed column or an index's filter names the column.
+fn has_dependents(t: &TableDef, column: &str) -> bool {
+    let names = |text: &str| crate::ddl::mentions_column(text, column);
+    t.checks.iter().any(|c| names(&c.text))
+        || t.columns.iter().any(|c| c.computed.as_ref().is_some_and(|c| names(&c.text)))
+        || t.indexes.iter().any(|i| i.filter.as_deref().is_some_and(names))
 }
 
 /// `sp_addmessage @msgnum, @severity, @msgtext, …`

@@ -673,7 +673,12 @@ fn check_constraints(cx: &ViewContext<'_>) -> Rows {
     for t in tables(cx) {
         for c in &t.checks {
             let mut row = common(&t, &c.name, c.object_id, "C ");
-            row.extend([int(0), text(c.text.as_str()), bit(c.name.starts_with("CK__")), bit(c.disabled)]);
+            row.extend([
+                int(c.column),
+                text(c.text.as_str()),
+                bit(c.name.starts_with("CK__")),
+                bit(c.disabled),
+            ]);
             row.extend(std::iter::repeat_n(bit(false), 3));
             rows.push(row);
         }

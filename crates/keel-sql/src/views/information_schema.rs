@@ -5,6 +5,7 @@ use super::{
     Column, DATE, INT, NAME, NULL, SMALL, SystemView, TEXT, TINY, ViewContext, date, facts, int, text,
 };
 use crate::catalog::{PermissionState, SecurableRef};
+use crate::ddl::mentions_column;
 use keel_query::catalog::{Catalog as _, ColumnDef, ModuleKind, TableDef};
 use keel_types::{Length, SqlType, Value};
 
@@ -186,7 +187,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         ],
         rows: |cx| {
             let reorder = |r: Vec<Value>| [3, 4, 5, 6, 0, 1, 2].map(|i: usize| r[i].clone()).to_vec();
-            key_columns(cx).into_iter().map(reorder).collect()
+            key_columns(cx).into_iter().chain(checked_columns(cx)).map(reorder).collect()
         },
     },
     SystemView {
@@ -465,6 +466,22 @@ fn key_columns(cx: &ViewContext<'_>) -> Rows {
     rows
 }
 
+/// The columns that CHECK constraints name, in the columns of `key_columns`.
+fn checked_columns(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for t in tables(cx) {
+        for check in &t.checks {
+            for c in t.columns.iter().filter(|c| mentions_column(&check.text, &c.name)) {
+                let mut row =
+                    vec![catalog(cx), schema(cx, t.schema_id), text(check.name.as_str()), catalog(cx)];
+                row.extend([schema(cx, t.schema_id), text(t.name.as_str()), text(c.name.as_str()), NULL]);
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
 fn referential(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
     for t in tables(cx) {
@@ -490,7 +507,7 @@ fn sequences(cx: &ViewContext<'_>) -> Rows {
         .sequences()
         .map(|s| {
             let f = facts(s.ty);
-            let variant = |n: i64| Value::Variant(std::sync::Arc::new((s.ty, Value::Int(n))));
+            let variant = |n: i64| super::whole_number(s.ty, n);
             let schema = cx.picture.schema_name(s.schema_id).unwrap_or_default();
             let mut row = vec![text(&*cx.entry.name()), text(schema), text(s.name.as_str())];
             row.extend([text(s.ty.name()), int(f.precision), int(10), int(f.scale)]);

@@ -52,3 +52,23 @@ GO
 CREATE SEQUENCE tally AS numeric(20, 0) START WITH 5;
 GO
 SELECT start_value, increment, current_value FROM sys.sequences;
+GO
+-- Checks show where they were declared and which columns they name.
+CREATE TABLE ruled (a int CONSTRAINT ck_a CHECK (a > 0), b int, CONSTRAINT ck_both CHECK (a < b));
+GO
+SELECT name, COL_NAME(parent_object_id, parent_column_id) AS declared_with FROM sys.check_constraints WHERE parent_object_id = OBJECT_ID('ruled') ORDER BY name;
+SELECT CONSTRAINT_NAME, COLUMN_NAME FROM INFORMATION_SCHEMA.CONSTRAINT_COLUMN_USAGE WHERE TABLE_NAME IN ('ruled', 'child') ORDER BY 1, 2;
+GO
+-- A column is renamed by any name that leads to it, unless something depends on it.
+EXEC sp_rename 'dbo.child.parent_id', 'owner_id';
+GO
+DECLARE @name nvarchar(400) = DB_NAME() + '.dbo.child.owner_id';
+EXEC sp_rename @name, 'parent';
+GO
+SELECT name FROM sys.columns WHERE object_id = OBJECT_ID('child') ORDER BY column_id;
+GO
+EXEC sp_rename 'child.parent', 'id', 'COLUMN';
+GO
+EXEC sp_rename 'ruled.a', 'c', 'COLUMN';
+GO
+EXEC sp_rename 'ruled.nothing', 'c';
