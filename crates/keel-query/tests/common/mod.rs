@@ -576,7 +576,13 @@ impl Session {
             }
             ast::ConstraintKind::Check { condition, .. } => {
                 let text = condition.span.text(sql).to_owned();
-                t.checks.push(CheckDef { object_id: self.id(), name: name("CK"), text, disabled: false });
+                t.checks.push(CheckDef {
+                    object_id: self.id(),
+                    name: name("CK"),
+                    text,
+                    column: 0,
+                    disabled: false,
+                });
             }
             ast::ConstraintKind::ForeignKey { columns, table, referenced, on_delete, on_update, .. } => {
                 let own: Vec<i32> = if columns.is_empty() {
