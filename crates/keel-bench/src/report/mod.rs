@@ -1,7 +1,7 @@
 //! What a run leaves behind: one page that needs nothing else, and the same as JSON and CSV.
 //!
 //! A [`Report`] is data, made by a command from what its measurement gave: *figures* (named samples, what
-//! [`compare`](crate::report::compare) puts beside another run's), *tables* for people, *plots* over time or over users, *checks* that hold or do
+//! [`compare`] puts beside another run's), *tables* for people, *plots* over time or over users, *checks* that hold or do
 //! not. Around it stands what a figure means nothing without: the machine and how much of it was taken away during the
 //! run, versions, all settings, and a hash over those, so that two runs with the same hash asked the same question.
 //!
