@@ -1,9 +1,9 @@
 //! A group of three while its machines fail, and what its clients saw meanwhile, judged afterwards.
 //!
 //! Clients come through the listener, each with a connection of its own, and note when they begin an operation and what they learn
-//! of its end ([`clients`]): transactions that append to lists and read them, registers that are read, written and compared,
+//! of its end (`clients`): transactions that append to lists and read them, registers that are read, written and compared,
 //! money that is moved. Others read whole snapshots on every node. Meanwhile one machine after the other is killed, stopped and
-//! continued, or cut off both ways or one way ([`network`]). In the end everything is healed, all is read once more on every node,
+//! continued, or cut off both ways or one way (`network`). In the end everything is healed, all is read once more on every node,
 //! and the checks of [`keel_workload::history`] judge it.
 //!
 //! A read of a register may be as old as the lease allows a deposed primary to be ([`Settings::stale_reads`]); nothing else may.
