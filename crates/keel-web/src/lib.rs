@@ -10,9 +10,9 @@
 //!
 //! ## Model
 //!
-//! * [`reader`] owns the one session that reads. It runs only the texts of [`views`], [`metrics`] and [`history`], keeps the last ten
+//! * `reader` owns the one session that reads. It runs only the texts of [`views`], [`metrics`] and [`history`], keeps the last ten
 //!   minutes for the plots, and answers everybody who looks from the same rows.
-//! * [`access`] gives **seats** to logins; [`api`] asks the instance what a login may, and runs what a button says as that login.
+//! * [`access`] gives **seats** to logins; `api` asks the instance what a login may, and runs what a button says as that login.
 //! * [`pages`] are files without data: the browser fills in what it gets as JSON, as text, never as markup.
 //!
 //! ## Invariants
@@ -21,7 +21,7 @@
 //!   client with the same permissions could not do.
 //! * No password and no cookie is kept; of cookies there are digests.
 //! * Where others could listen in, it is HTTPS.
-//! * The work for all who look is bounded: by [`reader`]'s one thread, by connections, by sessions.
+//! * The work for all who look is bounded: by `reader`'s one thread, by connections, by sessions.
 //!
 //! ## Deliberately absent
 //!
