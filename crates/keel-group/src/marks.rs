@@ -31,15 +31,24 @@ const MARK_EVERY: Duration = Duration::from_millis(200);
 pub(crate) struct Marks {
     slots: Mutex<Slots>,
     noted: Mutex<BTreeMap<GroupDatabaseId, Lsn>>,
+    /// Set when there were marks and none can be read.
+    lost: Option<String>,
     pub(crate) bell: Bell,
 }
 
 impl Marks {
-    /// Reads what is in `dir`. Marks that cannot be read are as good as none.
+    /// Reads what is in `dir`. Marks that cannot be read are as good as none, and the log says so; one slot of the two may be an
+    /// interrupted write.
     pub(crate) fn open(env: &Env, dir: &Path) -> Result<Marks, GroupError> {
         let (slots, found) = Slots::open(env, &dir.join("marks"))?;
+        let lost = (found.state.is_none() && found.damage.is_some()).then(|| {
+            format!(
+                "How far the copies of databases reached cannot be read from {}: a log that lost its end may pass for whole.",
+                dir.join("marks").display()
+            )
+        });
         let noted = found.state.map(|bytes| decode(&bytes)).unwrap_or_default();
-        Ok(Marks { slots: Mutex::new(slots), noted: Mutex::new(noted), bell: Bell::default() })
+        Ok(Marks { slots: Mutex::new(slots), noted: Mutex::new(noted), lost, bell: Bell::default() })
     }
 
     /// What the copy of this database reached; zero when nothing is known.
@@ -73,6 +82,9 @@ fn decode(bytes: &[u8]) -> BTreeMap<GroupDatabaseId, Lsn> {
 impl Shared {
     /// The body of the thread that writes marks.
     pub(crate) fn run_marks(self: &Arc<Self>) {
+        if let Some(lost) = &self.marks.lost {
+            self.note(None, lost);
+        }
         let mut failing = false;
         while !self.stopping.load(Ordering::Acquire) {
             self.marks.bell.wait_for(MARK_EVERY);
@@ -121,6 +133,20 @@ mod tests {
             let marks = Marks::open(&env(&disk, 1), Path::new("groups")).unwrap();
             assert_eq!((marks.of(one), marks.of(two)), (Lsn(first), Lsn(second)));
             assert_eq!(marks.of(GroupDatabaseId(Uuid::from_u128(3))), Lsn::ZERO);
+            assert_eq!(marks.lost, None);
         }
+    }
+
+    #[test]
+    fn marks_that_are_gone_are_missed() {
+        let disk = SimDisk::new();
+        let open = || Marks::open(&env(&disk, 1), Path::new("groups")).unwrap();
+        let marks = BTreeMap::from([(GroupDatabaseId(Uuid::from_u128(1)), Lsn(7))]);
+        open().write(marks).unwrap();
+        for slot in ["groups/marks/state.0", "groups/marks/state.1"] {
+            assert_eq!(open().lost, None);
+            disk.flip(Path::new(slot), 30, 1);
+        }
+        assert!(open().lost.is_some_and(|said| said.contains("groups/marks")));
     }
 }

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test: what fails should stop it")]
 
-use keel_bench::histories::{Fault, Network, Settings, run};
+use keel_bench::histories::{Fault, Settings, run};
 use keel_workload::history::lists::Isolation;
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn nothing_is_lost_torn_or_out_of_order_while_machines_fail() {
         faults: vec![Fault::Kill, Fault::Kill, Fault::PauseSecondary, Fault::Planned],
         isolation: Isolation::Serializable,
         stale_reads: Duration::from_secs(1),
-        network: Network::Loopback,
+        apart: false,
     };
     let outcome = run(Path::new(env!("CARGO_BIN_EXE_keel")), &dir, &settings).unwrap();
     eprintln!("{}", outcome.report());

@@ -1,7 +1,7 @@
 //! `keel bench histories`.
 
 use super::Run;
-use crate::histories::{self, Fault, Network};
+use crate::histories::{self, Fault};
 use crate::report::{Better, Table, count};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -90,7 +90,7 @@ impl Histories {
                 Level::Serializable => Isolation::Serializable,
             },
             stale_reads: Duration::from_millis(self.stale_reads),
-            network: if self.namespaces { Network::Namespaces } else { Network::Loopback },
+            apart: self.namespaces,
         }
     }
 }

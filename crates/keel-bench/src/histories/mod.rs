@@ -3,20 +3,19 @@
 //! Clients come through the listener, each with a connection of its own, and note when they begin an operation and what they learn
 //! of its end (`clients`): transactions that append to lists and read them, registers that are read, written and compared,
 //! money that is moved. Others read whole snapshots on every node. Meanwhile one machine after the other is killed, stopped and
-//! continued, or cut off both ways or one way (`network`). In the end everything is healed, all is read once more on every node,
+//! continued, or cut off both ways or one way ([`crate::machines`]). In the end everything is healed, all is read once more on every node,
 //! and the checks of [`keel_workload::history`] judge it.
 //!
 //! A read of a register may be as old as the lease allows a deposed primary to be ([`Settings::stale_reads`]); nothing else may.
 
 mod clients;
-mod network;
 
 pub use clients::Counts;
-pub use network::Network;
 
 use crate::command;
 use crate::fleet::{Fleet, GROUP, Mode, until};
 use crate::ledger::is_primary;
+use crate::machines::Machines;
 use crate::tds::free_port;
 use anyhow::{Context, Result};
 use clients::Notes;
@@ -38,7 +37,7 @@ pub enum Fault {
     Pause,
     /// As [`Fault::Pause`], but never the primary's.
     PauseSecondary,
-    /// It is cut off. As root, in [namespaces](Network::Namespaces).
+    /// It is cut off. As root, in namespaces ([`Machines::apart`]).
     Isolate,
     /// It is not heard by the others.
     MuteOut,
@@ -63,8 +62,8 @@ pub struct Settings {
     pub isolation: lists::Isolation,
     /// How old a read of a register may be.
     pub stale_reads: Duration,
-    /// Where the nodes are.
-    pub network: Network,
+    /// In network namespaces, as root ([`Machines::apart`]); else on loopback, where nothing can be cut.
+    pub apart: bool,
 }
 
 /// What a run gave.
@@ -107,9 +106,10 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings) -> Result<Outcome> {
     let config = config.to_str().context("a directory whose name is text")?;
     let options = ["--config", config, "--max-server-memory", "256"];
     let mut launches = Fleet::launches(binary, dir, NODES, &options)?;
-    let network = network::Wires::new(settings.network, NODES)?;
-    for (i, launch) in launches.iter_mut().enumerate() {
-        (launch.host, launch.before) = (network.address(i), network.before(i));
+    let machines =
+        if settings.apart { Machines::apart(dir, NODES, false)? } else { Machines::plain(dir, NODES)? };
+    for (launch, machine) in launches.iter_mut().zip(&machines.all) {
+        (launch.host, launch.before) = (machine.host.clone(), machine.before.clone());
     }
     let mut fleet = Fleet::start(launches, DATABASE)?;
     fleet.automatic = true;
@@ -124,7 +124,7 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings) -> Result<Outcome> {
     ))?;
     let mut outcome = Outcome::default();
     let notes = Notes::new(&fleet, port, settings)?;
-    let mut conductor = Conductor { fleet: &mut fleet, network: &network, settings, dice: settings.seed };
+    let mut conductor = Conductor { fleet: &mut fleet, machines: &machines, settings, dice: settings.seed };
     conductor.wait_whole()?;
     std::thread::scope(|scope| {
         notes.start(scope, settings.clients);
@@ -140,7 +140,7 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings) -> Result<Outcome> {
 /// What happens to the machines.
 struct Conductor<'a> {
     fleet: &'a mut Fleet,
-    network: &'a network::Wires,
+    machines: &'a Machines,
     settings: &'a Settings,
     dice: u64,
 }
@@ -194,6 +194,17 @@ impl Conductor<'_> {
         Ok(())
     }
 
+    /// Nothing that the victim sends arrives (`out`), nothing arrives there (`into`), and nobody is told; or all of it again.
+    fn cut(&self, victim: usize, (out, into): (bool, bool), cut: bool) -> Result<()> {
+        if out {
+            self.machines.mute(victim, cut)?;
+        }
+        if into {
+            self.machines.deafen(victim, cut)?;
+        }
+        Ok(())
+    }
+
     fn inflict(&mut self, fault: Fault, victim: usize) -> Result<()> {
         match fault {
             Fault::Kill => {
@@ -209,9 +220,9 @@ impl Conductor<'_> {
             }
             Fault::Isolate | Fault::MuteOut | Fault::MuteIn => {
                 let (out, into) = (fault != Fault::MuteIn, fault != Fault::MuteOut);
-                self.network.cut(victim, out, into)?;
+                self.cut(victim, (out, into), true)?;
                 self.pause(200, 4000);
-                self.network.heal(victim)
+                self.cut(victim, (out, into), false)
             }
             Fault::Planned => {
                 // Refused when it leads already, or something else is under way.

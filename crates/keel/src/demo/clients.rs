@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use anyhow::{Result, anyhow};
 use keel_bench::tds::{Address, TdsConnection};
 use keel_bench::tpcc::Settings;
 use keel_workload::tpcc::run::{Ledger, Terminal};
@@ -86,17 +87,19 @@ impl Clients {
         failure.map_or_else(String::new, |text| format!("; a client was told: {text}"))
     }
 
-    /// Ends all of them; returns what each was told.
-    pub fn stop(&self) -> Vec<Ledger> {
+    /// Ends all of them; returns what each was told. An error when that is not known of each: then nothing can be proved.
+    pub fn stop(&self) -> Result<Vec<Ledger>> {
         self.shared.stop.store(true, Ordering::Relaxed);
-        let threads = self.threads.lock().map(|mut t| std::mem::take(&mut *t)).unwrap_or_default();
-        threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        let unknown = || anyhow!("a client has panicked: what it was told is not known");
+        let threads = std::mem::take(&mut *self.threads.lock().map_err(|_| unknown())?);
+        threads.into_iter().map(|thread| thread.join().map_err(|_| unknown())).collect()
     }
 }
 
 impl Drop for Clients {
     fn drop(&mut self) {
-        self.stop();
+        // Nobody asks any more what they were told.
+        let _ = self.stop();
     }
 }
 

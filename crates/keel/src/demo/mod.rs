@@ -150,7 +150,7 @@ impl Demo {
         show.good(&format!("{} follows, and every copy is synchronized again", cluster.name(primary)));
 
         show.step("the proof: what the clients were told, looked for on every copy");
-        let ledgers = clients.stop();
+        let ledgers = clients.stop()?;
         let leader = watch.primary().unwrap_or(0);
         watch.stop();
         proof::prove(show, &cluster, leader, &ledgers, self.settings())?;
