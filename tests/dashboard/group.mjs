@@ -14,12 +14,15 @@ export const HOSTILE = `<img src=x onerror="window.hit=1"><script>window.hit=1</
 const run = promisify(execFile);
 const { KEEL } = process.env;
 
+// Below the ports systems take for outgoing connections, so that nobody else gets it before the endpoint listens there.
+let next = 15000 + (process.pid * 97) % 17000;
 function freePort() {
   return new Promise((found) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => found(port));
-    });
+    next = next === 31999 ? 15000 : next + 1;
+    const port = next;
+    const server = createServer();
+    server.once("error", () => found(freePort()));
+    server.listen(port, "127.0.0.1", () => server.close(() => found(port)));
   });
 }
 
@@ -37,12 +40,13 @@ export class Group {
       "--max-server-memory", "192", "--data", join(this.dir, name)], {
       env: { ...process.env, MSSQL_SA_PASSWORD: PASSWORD }, stdio: ["ignore", "pipe", "inherit"],
     });
-    const [line] = await Promise.race([
-      new Promise((ready) => createInterface({ input: child.stdout }).once("line", (l) => ready([l]))),
-      new Promise((_, fail) => child.once("exit", (code) => fail(new Error(`${name} ended with ${code}`)))),
+    const gone = new Promise((ended) => child.once("exit", (code) => ended(code)));
+    const line = await Promise.race([
+      new Promise((ready) => createInterface({ input: child.stdout }).once("line", ready)),
+      gone.then((code) => { throw new Error(`${name} ended with ${code} before it was ready`); }),
     ]);
     const [, port, url] = line.match(/on 127\.0\.0\.1:(\d+); dashboard on (\S+)$/);
-    return { name, child, url, server: `127.0.0.1,${port}`, endpoint: `127.0.0.1:${await freePort()}` };
+    return { name, child, gone, url, server: `127.0.0.1,${port}`, endpoint: `127.0.0.1:${await freePort()}` };
   }
 
   async keel(node, ...more) {
@@ -74,11 +78,9 @@ export class Group {
 
   async stop() {
     for (const child of this.workers ?? []) child.kill("SIGKILL");
-    await Promise.all(this.nodes.map(({ child }) => new Promise((gone) => {
-      if (child.exitCode !== null) return gone();
-      child.once("exit", gone);
-      child.kill("SIGKILL");
-    })));
+    for (const { child } of this.nodes) child.kill("SIGKILL");
+    // Not by asking the child: one that a signal ended long ago has no exit code and says nothing any more.
+    await Promise.all(this.nodes.map(({ gone }) => gone));
     await rm(this.dir, { recursive: true, force: true });
   }
 }
