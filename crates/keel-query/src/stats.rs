@@ -235,31 +235,22 @@ fn read_sample(
     let mut txn = db.begin(Isolation::ReadCommitted);
     let view = txn.statement_snapshot();
     let tree = table.clustered().tree;
-    let edge = |direction| -> Result<Option<Vec<u8>>, keel_node::TxnError> {
-        let mut cursor = txn.scan(&view, tree, Bound::Unbounded, Bound::Unbounded, direction)?;
-        Ok(cursor.next()?.map(|(k, _)| k.to_vec()))
-    };
+    let end =
+        |from: Bound<&[u8]>, to: Bound<&[u8]>, direction| -> Result<Option<Vec<u8>>, keel_node::TxnError> {
+            let mut cursor = txn.scan(&view, tree, from, to, direction)?;
+            Ok(cursor.next()?.map(|(k, _)| k.to_vec()))
+        };
+    let edge = |direction| end(Bound::Unbounded, Bound::Unbounded, direction);
     let (Some(first), Some(last)) = (edge(Direction::Forward)?, edge(Direction::Reverse)?) else {
         return Ok(0);
     };
-    let shared = first.iter().zip(&last).take_while(|(a, b)| a == b).count();
-    let number = |k: &[u8]| {
-        let mut bytes = [0; 8];
-        for (to, from) in bytes.iter_mut().zip(&k[shared..]) {
-            *to = *from;
-        }
-        u64::from_be_bytes(bytes)
-    };
-    let (low, high) = (number(&first), number(&last));
     let whole = rows < (PROBES as f64) * (PROBE_ROWS as f64) / 2.0;
     let probes = if whole { 1 } else { PROBES };
     let per_probe = if whole { (PROBES as usize) * PROBE_ROWS } else { PROBE_ROWS };
     let mut seen = 0;
     for i in 0..probes {
-        let at = low + (high.saturating_sub(low) / probes) * i;
-        let mut from = first[..shared].to_vec();
-        from.extend_from_slice(&at.to_be_bytes());
-        let lower = if i == 0 { Bound::Unbounded } else { Bound::Included(&from[..]) };
+        let from = if i == 0 { first.clone() } else { place(&first, &last, i, &end)? };
+        let lower = Bound::Included(&from[..]);
         let mut cursor = txn.scan(&view, tree, lower, Bound::Unbounded, Direction::Forward)?;
         for _ in 0..per_probe {
             let Some((_, row)) = cursor.next()? else { break };
@@ -282,9 +273,76 @@ fn read_sample(
     Ok(seen)
 }
 
+/// The first key between two bounds in a direction.
+type EndOf<'a, E> = dyn Fn(Bound<&[u8]>, Bound<&[u8]>, Direction) -> Result<Option<Vec<u8>>, E> + 'a;
+
+/// Bytes of a key in which a place is chosen: enough for a handful of columns.
+const CHOICES_MAX: usize = 24;
+
+/// The key of some row between two, for the `n`-th probe.
+///
+/// A number between 0 and 1 goes down the bytes of the keys: it chooses among the values of the first byte in which the two
+/// differ, and what is left of it chooses among the rows that have that value. So all columns of a key are seen at all
+/// their values, not only at the first below each value of the columns before. The numbers of the probes lie evenly, and
+/// none is the same at any depth (multiples of the golden ratio).
+fn place<E>(first: &[u8], last: &[u8], n: u64, end: &EndOf<'_, E>) -> Result<Vec<u8>, E> {
+    const GOLDEN: f64 = 0.618_033_988_749_895;
+    let mut at = (n as f64 * GOLDEN).fract();
+    let (mut first, mut last) = (first.to_vec(), last.to_vec());
+    for _ in 0..CHOICES_MAX {
+        let shared = first.iter().zip(&last).take_while(|(a, b)| a == b).count();
+        let (Some(&low), Some(&high)) = (first.get(shared), last.get(shared)) else { break };
+        at *= f64::from(high - low) + 1.0;
+        let chosen = low + at as u8;
+        at = at.fract();
+        let mut prefix = first[..shared].to_vec();
+        prefix.push(chosen);
+        // The next there is when no key has that byte.
+        let Some(found) = end(Bound::Included(&prefix), Bound::Included(&last), Direction::Forward)? else {
+            break;
+        };
+        if found[shared] < high {
+            prefix[shared] = found[shared] + 1;
+            let before = end(Bound::Included(&found), Bound::Excluded(&prefix), Direction::Reverse)?;
+            last = before.unwrap_or_else(|| found.clone());
+        }
+        first = found;
+    }
+    Ok(first)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Keys of three columns, two of them with few values.
+    fn keys() -> std::collections::BTreeSet<Vec<u8>> {
+        let key = |w: u32, d: u32, o: u32| [w, d, o].iter().flat_map(|n| n.to_be_bytes()).collect();
+        (1..=4).flat_map(|w| (1..=10).flat_map(move |d| (1..=900).map(move |o| key(w, d, o)))).collect()
+    }
+
+    #[test]
+    fn places_are_spread_over_every_column_of_a_key() {
+        let keys = keys();
+        let end = |from: Bound<&[u8]>, to: Bound<&[u8]>, direction| -> Result<_, ()> {
+            let mut range = keys.range::<[u8], _>((from, to));
+            let found = if direction == Direction::Forward { range.next() } else { range.next_back() };
+            Ok(found.cloned())
+        };
+        let (first, last) = (keys.first().unwrap(), keys.last().unwrap());
+        let places: Vec<_> = (1..PROBES).map(|n| place(first, last, n, &end).unwrap()).collect();
+        assert!(places.iter().all(|place| keys.contains(place)));
+        let column = |c: usize| -> std::collections::BTreeSet<&[u8]> {
+            places.iter().map(|key| &key[c * 4..c * 4 + 4]).collect()
+        };
+        assert_eq!((column(0).len(), column(1).len()), (4, 10));
+        assert!(column(2).len() > 50, "{}", column(2).len());
+        let low = places.iter().filter(|key| key[8..] < 300u32.to_be_bytes()[..]).count();
+        assert!((10..=35).contains(&low), "{low} of the places are in the first third");
+        // One row, and rows that differ in their length alone.
+        assert_eq!(place(first, first, 5, &end), Ok(first.clone()));
+        assert_eq!(place(b"a", b"ab", 5, &end), Ok(b"a".to_vec()));
+    }
 
     #[test]
     fn steps_account_for_every_row() {

@@ -208,7 +208,7 @@ impl Planner<'_, '_> {
         let sargs = sargs(r.get, r.conjuncts);
         let stats = self.statistics(table);
         let total = stats.as_ref().map_or(cost::DEFAULT_ROWS, |s| s.rows.max(cost::ROWS_MIN));
-        let selectivity: f64 = r.conjuncts.iter().map(|c| self.selectivity(c, Some(r.get))).product();
+        let selectivity = self.selectivity_of(r.conjuncts, Some(r.get));
         let mut needed: Vec<i32> = Vec::new();
         for (i, c) in table.columns.iter().enumerate() {
             let slot = r.get.slot(i);
@@ -268,8 +268,7 @@ impl Planner<'_, '_> {
         let mut conjuncts: Vec<usize> = used.map(|s| s.conjunct).collect();
         conjuncts.sort_unstable();
         conjuncts.dedup();
-        let fraction: f64 =
-            conjuncts.iter().map(|c| self.selectivity(&r.conjuncts[*c], Some(r.get))).product();
+        let fraction = self.selectivity_of(conjuncts.iter().map(|c| &r.conjuncts[*c]), Some(r.get));
         (total * fraction).max(1.0)
     }
 

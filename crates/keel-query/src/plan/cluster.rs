@@ -172,7 +172,7 @@ impl Planner<'_, '_> {
         }
         let inside: SlotSet = need.intersection(&slots).copied().collect();
         let planned = self.plan(rel, &inside, want)?;
-        let selectivity: f64 = local.iter().map(|c| self.selectivity(c, None)).product();
+        let selectivity = self.selectivity_of(local, None);
         let rows = (planned.node.rows * selectivity).max(0.01);
         let cost = planned.node.cost + planned.node.rows * cost::TOUCH;
         Ok(Leaf { source: Source::Other(Some(planned)), slots, needs, rows, cost })
@@ -295,8 +295,7 @@ impl ClusterPlanner<'_, '_, '_> {
     }
 
     fn join(&mut self, outer: &Partial, j: usize, pairs: &[usize]) -> Partial {
-        let selectivity: f64 =
-            pairs.iter().map(|i| self.planner.selectivity(&self.conjuncts[*i], None)).product();
+        let selectivity = self.planner.selectivity_of(pairs.iter().map(|i| &self.conjuncts[*i]), None);
         let leaf = &self.leaves[j];
         let rows = (outer.rows * leaf.rows * selectivity).max(0.01);
         let slots: Rc<SlotSet> = Rc::new(outer.slots.union(&leaf.slots).copied().collect());

@@ -1,9 +1,13 @@
 //! How many rows: selectivities and distinct counts from statistics, or guesses.
+//!
+//! Conditions are taken to be independent of each other, but for the two ends of a range of one column. What lies between
+//! constants the histogram says. Between `@x - 20` and `@x` it is not known where they are, but that they are at most 21
+//! values: guessing for each end on its own would make of it a share of the table, which grows with the table.
 
 use super::Planner;
 use super::cost;
 use crate::bind::rel::Get;
-use crate::expr::{CmpOp, Expr, ExprKind, Slot};
+use crate::expr::{ArithOp, CmpOp, Expr, ExprKind, Slot};
 use crate::stats::ColumnStatistics;
 use keel_types::Value;
 
@@ -54,7 +58,7 @@ impl Planner<'_, '_> {
     pub fn selectivity(&self, e: &Expr, get: Option<&Get>) -> f64 {
         let s = match &e.kind {
             ExprKind::Compare(op, l, r) => self.comparison_selectivity(*op, l, r, get),
-            ExprKind::And(parts) => parts.iter().map(|p| self.selectivity(p, get)).product(),
+            ExprKind::And(parts) => self.selectivity_of(parts, get),
             ExprKind::Or(parts) => {
                 1.0 - parts.iter().map(|p| 1.0 - self.selectivity(p, get)).product::<f64>()
             }
@@ -93,12 +97,115 @@ impl Planner<'_, '_> {
         }
     }
 
+    /// Fraction of rows that conditions let through together.
+    #[must_use]
+    pub fn selectivity_of<'e>(
+        &self,
+        conditions: impl IntoIterator<Item = &'e Expr>,
+        get: Option<&Get>,
+    ) -> f64 {
+        let mut product = 1.0;
+        // Ends of ranges that have found no other end, and what they let through alone.
+        let mut ends: Vec<(End<'_>, f64)> = Vec::new();
+        for e in conditions {
+            let alone = self.selectivity(e, get);
+            let Some(end) = End::of(e) else {
+                product *= alone;
+                continue;
+            };
+            let between = |(other, with): &(End<'_>, f64)| Some((self.between(other, &end)?, *with));
+            let found = ends.iter().enumerate().find_map(|(i, other)| Some((i, between(other)?)));
+            match found {
+                Some((i, (both, with))) => {
+                    ends.swap_remove(i);
+                    product *= both.min(alone).min(with);
+                }
+                None => ends.push((end, alone)),
+            }
+        }
+        ends.iter().map(|(_, alone)| alone).product::<f64>() * product
+    }
+
+    /// Fraction of rows between two ends of one range; `None` when they are not, or nothing is known.
+    fn between(&self, a: &End<'_>, b: &End<'_>) -> Option<f64> {
+        if a.slot != b.slot || a.low == b.low {
+            return None;
+        }
+        let (low, high) = if a.low { (a, b) } else { (b, a) };
+        let (_, distinct, column) = self.column(a.slot)?;
+        let column = column?;
+        let place = |end: &End<'_>| constant_of(end.value).and_then(|v| column.fraction_below(&v));
+        if let (Some(from), Some(to)) = (place(low), place(high)) {
+            return Some((to - from).max(RANGE_MIN));
+        }
+        let values = (distance(low.value, high.value)? + 1.0).max(1.0);
+        let spread = match (column.bounds.first(), column.bounds.last()) {
+            (Some(Value::Int(first)), Some(Value::Int(last))) => {
+                (*last as f64 - *first as f64 + 1.0).max(1.0)
+            }
+            _ => return None,
+        };
+        Some((values / spread).max(1.0 / distinct))
+    }
+
     fn range_selectivity(&self, op: CmpOp, c: &ColumnStatistics, value: &Expr) -> f64 {
         let Some(below) = constant_of(value).and_then(|v| c.fraction_below(&v)) else { return cost::RANGE };
         match op {
-            CmpOp::Lt | CmpOp::Le => below.max(0.005),
-            _ => (1.0 - below).max(0.005),
+            CmpOp::Lt | CmpOp::Le => below.max(RANGE_MIN),
+            _ => (1.0 - below).max(RANGE_MIN),
         }
+    }
+}
+
+/// The least that a histogram is believed to know of a range.
+const RANGE_MIN: f64 = 0.005;
+
+/// One end of a range: `column >= value` and the like.
+struct End<'e> {
+    slot: Slot,
+    low: bool,
+    value: &'e Expr,
+}
+
+impl<'e> End<'e> {
+    fn of(e: &'e Expr) -> Option<End<'e>> {
+        let ExprKind::Compare(op, l, r) = &e.kind else { return None };
+        let slot = |e: &Expr| Planner::base_slot(e);
+        let (slot, op, value) = match (slot(l), slot(r)) {
+            (Some(s), None) => (s, *op, &**r),
+            (None, Some(s)) => (s, op.flip(), &**l),
+            _ => return None,
+        };
+        let low = matches!(op, CmpOp::Gt | CmpOp::Ge);
+        (low || matches!(op, CmpOp::Lt | CmpOp::Le)).then_some(End { slot, low, value })
+    }
+}
+
+/// How far apart two integers are that are the same variable, plus or minus constants.
+fn distance(low: &Expr, high: &Expr) -> Option<f64> {
+    let ((of_low, low), (of_high, high)) = (from_variable(low)?, from_variable(high)?);
+    (of_low == of_high).then_some(high - low)
+}
+
+/// A variable, and what is added to it.
+fn from_variable(e: &Expr) -> Option<(usize, f64)> {
+    let constant = |e: &Expr| match constant_of(e) {
+        Some(Value::Int(n)) => Some(n as f64),
+        _ => None,
+    };
+    match &e.kind {
+        ExprKind::Var(v) if e.ty.is_integer() => Some((*v, 0.0)),
+        ExprKind::Cast(c) if e.ty.is_integer() => from_variable(&c.input),
+        ExprKind::Arith(ArithOp::Add, l, r) => match (constant(l), constant(r)) {
+            (None, Some(n)) => from_variable(l).map(|(v, add)| (v, add + n)),
+            (Some(n), None) => from_variable(r).map(|(v, add)| (v, add + n)),
+            _ => None,
+        },
+        ExprKind::Arith(ArithOp::Sub, l, r) => {
+            let n = constant(r)?;
+            from_variable(l).map(|(v, add)| (v, add - n))
+        }
+        _ => None,
     }
 }
 

@@ -85,7 +85,7 @@ impl Planner<'_, '_> {
             .into_iter()
             .partition(|e| !e.is_volatile() && !e.slots().iter().any(|s| input.produced.contains(s)));
         let text = self.filter_text(&startup, &rest);
-        let selectivity: f64 = rest.iter().map(|e| self.selectivity(e, None)).product();
+        let selectivity = self.selectivity_of(&rest, None);
         let rows = (input.node.rows * selectivity).max(0.01);
         let cost = input.node.cost + input.node.rows * cost::TOUCH;
         let Planned { node, order, fixed, produced } = input;
@@ -576,7 +576,7 @@ impl Planner<'_, '_> {
         need: &SlotSet,
     ) -> Result<Planned> {
         let text = self.loop_text(kind, &outer);
-        let selectivity: f64 = on.iter().map(|e| self.selectivity(e, None)).product();
+        let selectivity = self.selectivity_of(&on, None);
         let rows = joined_rows(kind, outer.node.rows, inner.node.rows * selectivity);
         let cost = outer.node.cost + outer.node.rows * inner.node.cost;
         let mut produced = outer.produced;
@@ -616,7 +616,7 @@ impl Planner<'_, '_> {
             probe_keys.push(self.compiler().value(p)?);
             build_keys.push(self.compiler().value(b)?);
         }
-        let selectivity: f64 = keys.iter().chain(&rest).map(|e| self.selectivity(e, None)).product();
+        let selectivity = self.selectivity_of(keys.iter().chain(&rest), None);
         let rows = joined_rows(kind, probe.node.rows, build.node.rows * selectivity);
         let cost = probe.node.cost
             + build.node.cost

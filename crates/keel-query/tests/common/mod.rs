@@ -74,7 +74,7 @@ pub struct Session {
     pub row_count: Cell<u64>,
     pub disabled: Vec<keel_query::plan::rewrite::Pass>,
     pub work: RefCell<Option<&'static Arc<keel_query::WorkSpace>>>,
-    statistics: keel_query::stats::StatisticsCache,
+    pub statistics: keel_query::stats::StatisticsCache,
 }
 
 struct OneTransaction<'a> {
