@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Writes through a group's listener with a stock driver, for `keel bench failover --driver`: builds what the driver needs on the
 # first call, then becomes the writer. See crates/keel-bench/src/writers.rs for what it is told and what it prints.
-#   tests/failover/driver.sh go|jdbc|pymssql
+#   tests/failover/driver.sh go|jdbc|odbc|pymssql
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 cache="$root/target/clients"
 mkdir -p "$cache"
+# shellcheck source=tests/clients/python.sh
+source "$root/tests/clients/python.sh"
 
 # Writers start side by side; one of them builds.
 exec 9> "$cache/failover.lock"
@@ -30,13 +32,15 @@ case "${1:-}" in
     command=(java -cp "$lib/*" "$here/jdbc/Writer.java")
     ;;
   pymssql)
-    venv="$cache/python"
-    [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-    "$venv/bin/python" -c 'import pymssql' 2> /dev/null || "$venv/bin/pip" install -q pymssql >&2
-    command=("$venv/bin/python" "$here/writer.py")
+    python_with pymssql >&2
+    command=("$python" "$here/writer.py" pymssql)
+    ;;
+  odbc)
+    odbc_driver >&2
+    command=("$python" "$here/writer.py" odbc)
     ;;
   *)
-    echo "usage: $0 go|jdbc|pymssql" >&2
+    echo "usage: $0 go|jdbc|odbc|pymssql" >&2
     exit 2
     ;;
 esac

@@ -1,21 +1,42 @@
-"""One writer with pymssql (FreeTDS). Prints `A writer n time_ns` for each acknowledged row and `E writer text` for each failure."""
+"""One writer with pymssql (FreeTDS) or Microsoft's ODBC driver: `writer.py pymssql|odbc`.
+
+Prints `A writer n time_ns` for each acknowledged row and `E writer text` for each failure."""
 
 import os
+import sys
 import time
 
-import pymssql
-
 HOSTS = os.environ["KEEL_HOSTS"].split(",")
+PORT = os.environ["KEEL_PORT"]
+PASSWORD = os.environ["KEEL_PASSWORD"]
 WRITER = int(os.environ["KEEL_FIRST_WRITER"])
 CAMPAIGN = int(os.environ["KEEL_CAMPAIGN"])
 PACE = float(os.environ["KEEL_PACE_MS"]) / 1000
-# The driver knows whole seconds only.
+# The drivers know whole seconds only.
 TIMEOUT = max(1, round(int(os.environ["KEEL_TIMEOUT_MS"]) / 1000))
+
+if sys.argv[1] == "odbc":
+    import pyodbc as driver
+
+    driver.pooling = False
+
+    def connect(host):
+        connection = driver.connect(
+            f"DRIVER={{ODBC Driver 18 for SQL Server}};SERVER=tcp:{host},{PORT};DATABASE=shop;UID=sa;PWD={PASSWORD};"
+            "TrustServerCertificate=yes;ConnectRetryCount=0", autocommit=True, timeout=TIMEOUT)
+        connection.timeout = TIMEOUT
+        return connection
+else:
+    import pymssql as driver
+
+    def connect(host):
+        return driver.connect(server=host, port=PORT, user="sa", password=PASSWORD, database="shop", autocommit=True,
+                              timeout=TIMEOUT, login_timeout=TIMEOUT)
 
 
 def write(connection, n):
     cursor = connection.cursor()
-    cursor.execute("INSERT shop.dbo.ledger (campaign, writer, n) VALUES (%d, %d, %d)", (CAMPAIGN, WRITER, n))
+    cursor.execute(f"INSERT shop.dbo.ledger (campaign, writer, n) VALUES ({CAMPAIGN}, {WRITER}, {n})")
     cursor.close()
 
 
@@ -25,19 +46,17 @@ def main():
         n += 1
         try:
             if connection is None:
-                connection = pymssql.connect(server=HOSTS[host % len(HOSTS)], port=os.environ["KEEL_PORT"], user="sa",
-                                             password=os.environ["KEEL_PASSWORD"], database="shop", autocommit=True,
-                                             timeout=TIMEOUT, login_timeout=TIMEOUT)
+                connection = connect(HOSTS[host % len(HOSTS)])
             write(connection, n)
             print(f"A {WRITER} {n} {time.time_ns()}", flush=True)
             time.sleep(PACE)
-        except pymssql.Error as error:
+        except driver.Error as error:
             print(f"E {WRITER} {' '.join(str(error).split())}", flush=True)
             host += 1
             if connection is not None:
                 try:
                     connection.close()
-                except pymssql.Error:
+                except driver.Error:
                     pass
                 connection = None
 

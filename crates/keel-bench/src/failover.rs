@@ -82,6 +82,8 @@ pub struct Settings {
     pub faults: Vec<Fault>,
     /// How often each.
     pub runs: usize,
+    /// For how long the group is left alone before that, to see whether it fails over for no reason.
+    pub calm: Duration,
     /// The writers.
     pub writers: Writing,
     /// Writing behind each failover, so that a writer that has not noticed yet is not taken for one that goes on.
@@ -123,9 +125,24 @@ impl Run {
     }
 }
 
+/// A time in which nothing was done to the group.
+#[derive(Clone, Debug)]
+pub struct Calm {
+    /// How long.
+    pub time: Duration,
+    /// Failovers all the same, by the records of all instances.
+    pub failovers: i64,
+    /// The longest wait of each writer, ms.
+    pub gaps_ms: Vec<f64>,
+    /// Acknowledged rows that are not there.
+    pub lost: usize,
+}
+
 /// What all runs gave.
 #[derive(Debug)]
 pub struct Outcome {
+    /// The time before them, if any was asked for.
+    pub calm: Option<Calm>,
     /// All of them.
     pub runs: Vec<Run>,
     /// Tries of writers that failed.
@@ -157,7 +174,7 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) 
     let writers = Writers::start(matrix.listeners(), &settings.writers)?;
     let (stop, told) = (AtomicBool::new(false), std::sync::Mutex::new(Vec::new()));
     let listeners = matrix.listeners();
-    let runs = std::thread::scope(|scope| {
+    let (calm, runs) = std::thread::scope(|scope| {
         for n in 0..settings.load.clients {
             let (stop, told, listeners) = (&stop, &told, &listeners);
             scope.spawn(move || {
@@ -165,14 +182,23 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) 
                 told.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(ledger);
             });
         }
-        let runs = matrix.all(settings, &writers, progress);
+        let calm = matrix.calm(settings.calm, &writers, progress);
+        let both = calm.and_then(|calm| Ok((calm, matrix.all(settings, &writers, progress)?)));
         stop.store(true, Ordering::Relaxed);
-        runs
+        both
     })?;
     let told = told.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let load_done = told.iter().map(|(_, done)| done).sum();
     let ledgers: Vec<Ledger> = told.into_iter().map(|(ledger, _)| ledger).collect();
     let mut violations = Vec::new();
+    if let Some(calm) = &calm {
+        if calm.failovers > 0 {
+            violations.push(format!("{} failovers for no reason", calm.failovers));
+        }
+        if calm.lost > 0 {
+            violations.push(format!("left alone: {} acknowledged rows are lost", calm.lost));
+        }
+    }
     for run in &runs {
         if run.lost > 0 {
             violations.push(format!("{}: {} acknowledged rows are lost", run.fault.name(), run.lost));
@@ -192,7 +218,7 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) 
     }
     let failures = writers.failures();
     drop(writers);
-    Ok(Outcome { runs, failures, load_done, violations })
+    Ok(Outcome { calm, runs, failures, load_done, violations })
 }
 
 /// One terminal of the load, through the listener, whatever happens to the group.
@@ -277,6 +303,38 @@ impl Matrix {
         let whole =
             |node| Some(number(&mut self.look(node, "master").ok()?, sql).ok()? == Some(REPLICAS as i64));
         self.primary().and_then(whole).unwrap_or(false)
+    }
+
+    /// Leaves the group alone for so long.
+    fn calm(&self, time: Duration, writers: &Writers, progress: &Progress) -> Result<Option<Calm>> {
+        if time.is_zero() {
+            return Ok(None);
+        }
+        let ready = within(WHOLE, || self.is_whole() && writers.all_go_on(0));
+        ensure!(ready, "the group is not whole, or the writers do not write");
+        let (before, began) = (self.failovers()?, now_ns());
+        progress.wait("left alone", time);
+        let gaps_ms = writers.gaps(began, now_ns());
+        let failovers = self.failovers()? - before;
+        ensure!(within(WHOLE, || self.primary().is_some()), "the group has no primary");
+        let lost = self.lost(&writers.take())?;
+        Ok(Some(Calm { time, failovers, gaps_ms, lost }))
+    }
+
+    /// Failovers that the instances have on record; each is on its new primary's.
+    fn failovers(&self) -> Result<i64> {
+        let sql = "SELECT COUNT(*) FROM sys.dm_keel_failovers";
+        let mut all = 0;
+        for node in 0..REPLICAS {
+            let mut on_record = None;
+            let looked = within(WHOLE, || {
+                on_record = self.look(node, "master").and_then(|mut s| number(&mut s, sql)).ok().flatten();
+                on_record.is_some()
+            });
+            ensure!(looked, "instance {} does not answer", node + 1);
+            all += on_record.unwrap_or_default();
+        }
+        Ok(all)
     }
 
     fn all(&mut self, settings: &Settings, writers: &Writers, progress: &Progress) -> Result<Vec<Run>> {

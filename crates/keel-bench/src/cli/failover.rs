@@ -26,6 +26,9 @@ pub struct Failover {
     /// Runs of each fault
     #[arg(long, default_value_t = 5)]
     runs: usize,
+    /// Minutes for which the group is left alone before that, to see whether it fails over for no reason; give it load
+    #[arg(long, value_name = "MINUTES", default_value_t = 0.0, value_parser = minutes)]
+    calm: f64,
     /// Writers
     #[arg(long, default_value_t = 4)]
     writers: usize,
@@ -77,9 +80,22 @@ impl Failover {
             run.on_scratch("failover", |dir| failover::run(run.keel, dir, &settings, &run.progress))?;
         let ours = self.figures(&outcome, &mut report);
         report.check(
-            "nothing acknowledged is lost; every writer goes on; the group becomes whole",
+            "nothing acknowledged is lost; every writer goes on; the group becomes whole; no failover without a reason",
             &outcome.violations,
         );
+        if let Some(calm) = &outcome.calm {
+            report
+                .figure(
+                    "failovers without a reason",
+                    "Evenkeel",
+                    "",
+                    "",
+                    Better::Lower,
+                    &[calm.failovers as f64],
+                )
+                .goal = Some(0.0);
+            report.tables.push(left_alone(calm));
+        }
         report.tables.extend([self.matrix(&outcome), papers::beside(&papers::FAILOVER, &ours)]);
         if self.load_clients > 0 {
             report
@@ -95,6 +111,7 @@ impl Failover {
         Settings {
             faults: self.faults.clone(),
             runs: self.runs,
+            calm: Duration::from_secs_f64(self.calm * 60.0),
             writers: writers::Settings {
                 count: self.writers.max(1),
                 pace: Duration::from_millis(self.pace_ms),
@@ -172,6 +189,25 @@ impl Failover {
         }
         table
     }
+}
+
+fn minutes(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(minutes) if (0.0..=100_000.0).contains(&minutes) => Ok(minutes),
+        _ => Err("minutes from 0 to 100000".into()),
+    }
+}
+
+fn left_alone(calm: &failover::Calm) -> Table {
+    let mut table =
+        Table::new("Left alone", &["minutes", "failovers", "longest gap of any writer, ms", "lost"]);
+    table.row([
+        number(calm.time.as_secs_f64() / 60.0),
+        calm.failovers.to_string(),
+        number(calm.gaps_ms.iter().copied().fold(0.0, f64::max)),
+        calm.lost.to_string(),
+    ]);
+    table
 }
 
 fn of(outcome: &Outcome, fault: Fault, value: impl Fn(&failover::Run) -> f64) -> Vec<f64> {

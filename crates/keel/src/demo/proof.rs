@@ -26,7 +26,7 @@ pub fn prove(
     let payments: i64 = ledgers.iter().flat_map(|ledger| &ledger.payments).sum();
     let doubt: u64 = ledgers.iter().map(|ledger| ledger.orders_in_doubt).sum();
     show.say(&format!(
-        "the clients were told of {orders} orders and payments of {}.{:02}; of {doubt} orders they did not hear the end",
+        "the clients were told of {orders} orders and payments of {}.{:02}; orders whose end they did not hear: {doubt}",
         payments / 100,
         payments % 100
     ));

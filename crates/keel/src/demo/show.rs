@@ -12,6 +12,8 @@ use super::watch::NodeView;
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// How many of them.
 const HISTORY: usize = 48;
+/// Columns left of what is said.
+const INDENT: usize = 9;
 /// How often a plain picture prints a line.
 const PLAIN_EVERY: Duration = Duration::from_secs(1);
 
@@ -47,12 +49,21 @@ impl Show {
 
     /// A line below it.
     pub fn say(&self, text: &str) {
-        self.line(&format!("         {text}"));
+        self.line(&format!("         {}", self.wrapped(text)));
     }
 
     /// Something that went well.
     pub fn good(&self, text: &str) {
-        self.line(&format!("       {} {text}", style("✔").green()));
+        self.line(&format!("       {} {}", style("✔").green(), self.wrapped(text)));
+    }
+
+    /// Broken between words where the screen ends; as it is for logs and pipes, which have no end.
+    fn wrapped(&self, text: &str) -> String {
+        if self.plain {
+            return text.to_owned();
+        }
+        let width = usize::from(console::Term::stdout().size().1).saturating_sub(INDENT).max(INDENT);
+        textwrap::wrap(text, width).join(&format!("\n{:INDENT$}", ""))
     }
 
     /// The end, if it is a bad one.
