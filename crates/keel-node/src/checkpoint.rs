@@ -3,7 +3,7 @@
 //! A checkpoint takes what readers may see: what is hardened, in a group also agreed, on a secondary also applied. So the
 //! base tree never holds what the group could still take back.
 
-use crate::database::{Database, encode_meta};
+use crate::database::{Database, decode_meta, encode_meta};
 use crate::error::DbError;
 use crate::marker::Marker;
 use crate::pace::Pace;
@@ -73,7 +73,10 @@ impl Database {
             self.store.begin_checkpoint()
         };
         let lsn = checkpoint.lsn();
-        let redo_start = self.replay_must_begin(lsn);
+        let redo_start = self.replay_must_begin(lsn)?;
+        if let Some(log) = &self.log {
+            assert!(redo_start >= log.truncated(), "a replay begins in log that is kept");
+        }
         let moved = lsn > Lsn(self.checkpoint.load(Ordering::Acquire));
         if !moved && redo_start == Lsn(self.redo_start.load(Ordering::Acquire)) {
             drop(checkpoint);
@@ -124,9 +127,12 @@ impl Database {
     }
 
     /// Where a replay must begin that has everything up to `checkpoint`: before the first record of each stream that is
-    /// open there, or was and has committed since; and not inside a group, which the agreed point may be.
-    fn replay_must_begin(&self, checkpoint: Lsn) -> Lsn {
-        let before = Lsn(self.redo_start.load(Ordering::Acquire));
+    /// open there, or was and has committed since; and not inside a group, which the agreed point may be. Never before where
+    /// the newest root says, not even when whoever published it has not told anybody else yet: log is given back by it.
+    fn replay_must_begin(&self, checkpoint: Lsn) -> Result<Lsn, DbError> {
+        let root = self.store.base().root();
+        let before = decode_meta(root.meta(), self.control.log_id, root.checkpoint_lsn())
+            .ok_or_else(|| DbError::Corrupt("the base tree's metadata is of another database".into()))?;
         let mut streams = self.follower.streams.lock();
         streams.retain(|_, stream| stream.committed.is_none_or(|end| end > checkpoint));
         let first = streams.values().map(|stream| stream.first).min().unwrap_or(checkpoint);
@@ -141,7 +147,7 @@ impl Database {
             Some(log) if !whole => log.border_before(checkpoint).unwrap_or(before),
             _ => checkpoint,
         };
-        first.min(border).max(before)
+        Ok(first.min(border).max(before))
     }
 
     /// A seeded base tree that the log has caught up with is like any other.

@@ -720,3 +720,23 @@ fn follow_until_cut(from: &Database, disk: &Arc<SimDisk>, dice: &mut SplitMix) -
     }
     hardened
 }
+
+#[test]
+fn a_checkpoint_that_begins_while_another_ends_does_not_want_log_that_was_given_back() {
+    let disk = SimDisk::new();
+    let db = create(&disk, 1).unwrap();
+    let before = db.positions().redo_start;
+    (0..20u8).for_each(|n| write(&db, &[n], "value").wait().unwrap());
+    db.checkpoint().unwrap();
+    let published = db.positions().redo_start;
+    assert!(published > before);
+    // Its root is out, and it has not come to tell of it.
+    for told in [&db.redo_start, &db.checkpoint] {
+        told.store(before.0, std::sync::atomic::Ordering::Release);
+    }
+    // Where appends ended is not known yet in a group that is new.
+    db.enter_group(Epoch(1)).unwrap();
+    db.set_waiting(true).unwrap();
+    db.checkpoint().unwrap();
+    assert!(db.positions().redo_start >= published);
+}
