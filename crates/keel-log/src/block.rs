@@ -199,7 +199,7 @@ pub fn decode(bytes: &[u8]) -> Result<Header, Invalid> {
     if bytes.len() < end {
         return Err(Invalid::Short);
     }
-    if checksum(&bytes[..end]) != header.checksum {
+    if !cfg!(fuzzing) && checksum(&bytes[..end]) != header.checksum {
         return Err(Invalid::Checksum);
     }
     Ok(header)

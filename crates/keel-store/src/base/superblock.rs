@@ -101,7 +101,7 @@ impl Superblock {
         if &bytes[8..16] != MAGIC {
             return Err("it does not begin like one");
         }
-        if get_u32(bytes, 0) != crc32c::crc32c(&bytes[4..]) {
+        if !cfg!(fuzzing) && get_u32(bytes, 0) != crc32c::crc32c(&bytes[4..]) {
             return Err("the checksum of its superblock does not match");
         }
         if get_u32(bytes, 4) != VERSION {
