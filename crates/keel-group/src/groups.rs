@@ -395,6 +395,11 @@ impl Groups {
         self.shared.seedings.rate_max.store(bytes_per_second, Ordering::Relaxed);
     }
 
+    /// Sets what part of one processor, in percent (1 to 100), seedings from here take together when there is no idle one.
+    pub fn set_seeding_share(&self, percent: u32) {
+        self.shared.seedings.share.lock().set_floor(percent);
+    }
+
     /// The last failure to reach a server, and when (nanoseconds since 1970 UTC).
     #[must_use]
     pub fn last_connect_error(&self, server_name: &str) -> Option<(ConnectError, i128)> {

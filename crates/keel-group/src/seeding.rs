@@ -9,6 +9,7 @@
 //!   all streams through: the database opens
 //!   Done ─────────────────────────────────────────────► the picture is let go a little later
 //! ```
+//! * The source rests between chunks so that it takes a [share](crate::share) of the processor that its other work leaves.
 //! * A chunk is on the target's disk before its credit goes back, so a slow disk there slows the source and nothing else.
 //! * After a break both sides keep what they have for [`KEEP`]: the source its picture, the target its files. The next
 //!   Want for the same database is answered with the same picture, and the target says how far each stream got.
@@ -16,10 +17,11 @@
 
 use crate::host::Place;
 use crate::peer::Peer;
+use crate::rate::Rate;
+use crate::share::{self, Share};
 use crate::shell::Shared;
 use crate::throttle::Throttle;
 use keel_cluster::{Event, GroupDatabaseId, InstanceId};
-use keel_node::seed::goes_on_after;
 use keel_node::{Database, DbError};
 use keel_node::{SeedInfo, SeedSink, SeedSource};
 use keel_transport::limits::SEED_BYTES_MAX;
@@ -106,7 +108,7 @@ pub struct SeedingState {
     pub network_nanos: u64,
     /// Bytes a second since it began.
     pub bytes_per_second: u64,
-    /// When it will be done if it goes on like this, nanoseconds since 1970 UTC.
+    /// When it will be done if it goes on as in the last seconds, nanoseconds since 1970 UTC.
     pub estimate: Option<i128>,
 }
 
@@ -127,6 +129,7 @@ struct Attempt {
     disk_nanos: AtomicU64,
     network_nanos: AtomicU64,
     reported: Mutex<Duration>,
+    rate: Mutex<Rate>,
     ended: AtomicBool,
 }
 
@@ -137,6 +140,7 @@ impl Attempt {
         let took = shared.now().saturating_sub(self.began).as_secs_f64();
         let moved = done.saturating_sub(load(&self.before));
         let rate = if took > 0.0 { moved as f64 / took } else { 0.0 };
+        let lately = self.rate.lock().per_second().unwrap_or(rate);
         let now = shared.env.clock.unix_nanos();
         let running = outcome == SeedingOutcome::Running;
         let left = total.saturating_sub(done) as f64;
@@ -155,7 +159,7 @@ impl Attempt {
             disk_nanos: load(&self.disk_nanos),
             network_nanos: load(&self.network_nanos),
             bytes_per_second: rate as u64,
-            estimate: (running && rate > 0.0).then(|| now + (left / rate * 1e9) as i128),
+            estimate: (running && lately > 0.0).then(|| now + (left / lately * 1e9) as i128),
         }
     }
 }
@@ -198,6 +202,8 @@ pub(crate) struct Seedings {
     history: Mutex<VecDeque<SeedingState>>,
     /// Bytes a second of one seeding; 0 without a limit.
     pub(crate) rate_max: AtomicU64,
+    /// Processor time of all seedings from here together.
+    pub(crate) share: Mutex<Share>,
 }
 
 impl Seedings {
@@ -244,6 +250,7 @@ impl Shared {
             disk_nanos: AtomicU64::new(0),
             network_nanos: AtomicU64::new(0),
             reported: Mutex::new(Duration::ZERO),
+            rate: Mutex::default(),
             ended: AtomicBool::new(false),
         }
     }
@@ -257,6 +264,7 @@ impl Shared {
             *reported = self.now();
         }
         let (done, total) = (attempt.done.load(Ordering::Relaxed), attempt.total.load(Ordering::Relaxed));
+        attempt.rate.lock().tell(done, self.now());
         self.step(Event::SeedProgress { peer: attempt.peer, database: attempt.database, done, total });
     }
 
@@ -411,8 +419,9 @@ impl Shared {
             if attempt.ended.load(Ordering::Acquire) || peer.link.is_closed() {
                 return Ok(());
             }
-            let began = self.nanos();
-            let chunk = source.picture.chunk(stream, &after, CHUNK_BYTES).map_err(text_of)?;
+            let (began, worked) = (self.nanos(), share::thread_time());
+            let (chunk, goes_on_after) =
+                source.picture.chunk(stream, &after, CHUNK_BYTES).map_err(text_of)?;
             attempt.disk_nanos.fetch_add(self.nanos() - began, Ordering::Relaxed);
             let mut pieces = chunk.chunks(PIECE_BYTES_MAX).peekable();
             while let Some(piece) = pieces.next() {
@@ -423,12 +432,27 @@ impl Shared {
                 }
             }
             self.report(attempt);
-            match goes_on_after(&chunk) {
+            match goes_on_after {
                 Some(key) => after = key,
                 None => return Ok(()),
             }
+            self.rest_after(share::thread_time().saturating_sub(worked));
         }
         Ok(())
+    }
+
+    /// Gives way to the instance's other work after so much processor time.
+    fn rest_after(&self, worked: Duration) {
+        let now = self.now();
+        let mut share = self.seedings.share.lock();
+        if share.is_due(now) {
+            share.look(share::used(), now);
+        }
+        let rest = share.spend(worked, now);
+        drop(share);
+        if !rest.is_zero() {
+            thread::park_timeout(rest);
+        }
     }
 
     /// Queues one frame as fast as throttle and peer allow. False when the connection has ended.

@@ -222,15 +222,25 @@ impl SeedSource {
         &self.info
     }
 
-    /// The next chunk of a stream: rows after the key `after` (empty for the first), about `bytes_max` bytes of them. At
-    /// the end of the stream it is marked as the last, and may be empty.
-    pub fn chunk(&self, stream: usize, after: &[u8], bytes_max: usize) -> Result<Vec<u8>, DbError> {
+    /// The next chunk of a stream: rows after the key `after` (empty for the first), about `bytes_max` bytes of them; and
+    /// its last key, after which the stream goes on. At the end of the stream there is none; the chunk is marked as the
+    /// last, and may be empty.
+    ///
+    /// # Errors
+    /// When a page cannot be read.
+    pub fn chunk(
+        &self,
+        stream: usize,
+        after: &[u8],
+        bytes_max: usize,
+    ) -> Result<(Vec<u8>, Option<Vec<u8>>), DbError> {
         let lower = if after.is_empty() { self.info.lower(stream) } else { Bound::Excluded(after) };
         let mut cursor = self.root.scan(lower, self.info.upper(stream), Direction::Forward);
-        let mut out = vec![0; HEADER_BYTES];
+        let mut out = Vec::with_capacity(bytes_max + bytes_max / 4);
+        out.resize(HEADER_BYTES, 0);
         out.extend_from_slice(&length_of(after).to_le_bytes());
         out.extend_from_slice(after);
-        let (mut rows, mut flags) = (0u32, FLAG_LAST);
+        let (mut rows, mut flags, mut goes_on_after) = (0u32, FLAG_LAST, None);
         while let Some((key, row)) = cursor.next()? {
             out.extend_from_slice(&length_of(key).to_le_bytes());
             out.extend_from_slice(&length_of(row).to_le_bytes());
@@ -239,6 +249,7 @@ impl SeedSource {
             rows += 1;
             if out.len() >= bytes_max {
                 flags = 0;
+                goes_on_after = Some(key.to_vec());
                 break;
             }
         }
@@ -248,15 +259,8 @@ impl SeedSource {
         out[12..16].copy_from_slice(&rows.to_le_bytes());
         let checksum = checksum_of(&out);
         out[CHECKSUM_AT..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
-        Ok(out)
+        Ok((out, goes_on_after))
     }
-}
-
-/// Where the stream goes on after a chunk that [`SeedSource::chunk`] made: its last key, or `None` after the last chunk.
-pub fn goes_on_after(chunk: &[u8]) -> Option<Vec<u8>> {
-    let chunk = Chunk::decode(chunk)?;
-    let reached = chunk.rows.last().map_or(chunk.after, |row| row.0);
-    (!chunk.last).then(|| reached.to_vec())
 }
 
 impl Drop for SeedSource {

@@ -25,6 +25,8 @@ pub struct Config {
     pub max_server_memory: u64,
     /// What checkpoints may write at most, in MB per second; 0: no limit.
     pub checkpoint_throttle: u32,
+    /// Share of one processor that automatic seeding takes when no processor is idle, in percent; an idle one it uses fully.
+    pub seeding_share: u32,
     /// Trace flags set at start.
     pub trace_flags: Vec<u32>,
     /// Refuse clients that do not encrypt.
@@ -73,6 +75,7 @@ impl Default for Config {
             server_name: String::new(),
             max_server_memory: 0,
             checkpoint_throttle: 0,
+            seeding_share: 5,
             trace_flags: Vec::new(),
             force_encryption: false,
             tls_certificate: None,

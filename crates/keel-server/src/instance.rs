@@ -79,6 +79,9 @@ impl Instance {
         let cluster = config.cluster.options();
         let replication = if config.hadr { Some(Replication::start(&engine, &log, cluster)?) } else { None };
         let groups = replication.as_ref().map(|r| Arc::clone(r.groups()));
+        if let Some(groups) = &groups {
+            groups.set_seeding_share(config.seeding_share);
+        }
         let witness = match (&config.witness_directory, &groups) {
             (Some(directory), Some(groups)) => {
                 Some(WitnessDirectory::start(directory.clone(), Arc::clone(groups), Arc::clone(&log))?)

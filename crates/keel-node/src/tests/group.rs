@@ -582,13 +582,16 @@ fn a_seeded_copy_catches_up_and_breaks_are_no_harm() {
                     sink = SeedSink::create(&threaded(&copy, 6, 0), DatabaseId(9), path, &info).unwrap();
                 }
                 let after = sink.position(stream).unwrap();
-                let chunk = source.chunk(stream, &after, 4000).unwrap();
+                let (chunk, goes_on_after) = source.chunk(stream, &after, 4000).unwrap();
                 let mut damaged = chunk.clone();
                 damaged[dice.below(chunk.len() as u64) as usize] ^= 1;
                 assert!(matches!(sink.apply(&damaged), Err(DbError::Corrupt(_))));
-                if sink.apply(&chunk).unwrap() {
+                let last = sink.apply(&chunk).unwrap();
+                assert_eq!(goes_on_after.is_none(), last);
+                if last {
                     break;
                 }
+                assert_eq!(goes_on_after, Some(sink.position(stream).unwrap()));
             }
         }
         let b = sink.finish(&db_options()).unwrap();
