@@ -98,7 +98,8 @@ impl Head {
         })
     }
 
-    /// Of the first `before` waiters those that stand in the way of a newcomer or a later one.
+    /// Of the first `before` waiters those that stand in the way of a newcomer or a later one. Who waits for a range
+    /// that the asker itself holds is in nobody's way: it cannot go first, so waiting for it would be a deadlock.
     pub(super) fn blocking_waiters<'h>(
         &'h self,
         before: usize,
@@ -110,7 +111,17 @@ impl Head {
             !mode.compatible(waiter.mode)
                 && !Arc::ptr_eq(&waiter.owner, owner)
                 && !apart(interval, waiter.interval.as_deref())
+                && !self.waits_for_range_of(waiter, owner)
         })
+    }
+
+    fn waits_for_range_of(&self, waiter: &Waiter, owner: &Arc<OwnerShared>) -> bool {
+        waiter.interval.is_some()
+            && self.granted.iter().any(|grant| {
+                Arc::ptr_eq(&grant.owner, owner)
+                    && !waiter.mode.compatible(grant.mode)
+                    && !apart(waiter.interval.as_deref(), grant.interval.as_deref())
+            })
     }
 
     fn free_for(&self, before: usize, waiter: (&Arc<OwnerShared>, Mode, Option<&Interval>, bool)) -> bool {

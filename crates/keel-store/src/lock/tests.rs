@@ -297,6 +297,22 @@ fn a_range_makes_writers_wait_and_readers_not() {
     assert!(empty(&manager), "a write holds nothing");
 }
 
+/// What `WITH (UPDLOCK, HOLDLOCK)` and then an UPDATE do, with others behind.
+#[test]
+fn a_range_locked_for_update_is_written_past_those_who_wait_for_it() {
+    let manager = LockManager::new();
+    let (first, second) = (owner(&manager, 1), Arc::new(owner(&manager, 2)));
+    let point = (Bound::Included(&b"b"[..]), Bound::Included(&b"b"[..]));
+    first.lock_range(DB, TREE, point, Mode::RangeSU, Wait::NO).unwrap();
+    let waits =
+        blocked(&manager, &second, 2, move |me| me.lock_range(DB, TREE, point, Mode::RangeSU, Wait::Forever));
+    first.check_write(DB, TREE, b"b", Wait::NO).unwrap();
+    first.release_all();
+    waits.join().unwrap().unwrap();
+    second.release_all();
+    assert!(empty(&manager));
+}
+
 #[test]
 fn serializable_readers_that_both_insert_deadlock() {
     let manager = LockManager::new();
