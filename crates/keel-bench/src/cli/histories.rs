@@ -39,6 +39,9 @@ pub struct Histories {
     /// In network namespaces, with partitions; as root
     #[arg(long)]
     namespaces: bool,
+    /// The machines' clocks jump too, by libfaketime
+    #[arg(long)]
+    clocks: bool,
     /// How old a read of a register may be, milliseconds: the lease
     #[arg(long, value_name = "MS", default_value_t = 1000)]
     stale_reads: u64,
@@ -78,6 +81,9 @@ impl Histories {
         let mut faults = vec![Fault::Kill, Fault::Pause, Fault::Planned];
         if self.namespaces {
             faults.extend([Fault::Isolate, Fault::MuteIn, Fault::MuteOut]);
+        }
+        if self.clocks {
+            faults.push(Fault::Clock);
         }
         histories::Settings {
             time: Duration::from_secs(self.seconds),

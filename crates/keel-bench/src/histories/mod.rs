@@ -3,12 +3,13 @@
 //! Clients come through the listener, each with a connection of its own, and note when they begin an operation and what they learn
 //! of its end (`clients`): transactions that append to lists and read them, registers that are read, written and compared,
 //! money that is moved. Others read whole snapshots on every node. Meanwhile one machine after the other is killed, stopped and
-//! continued, or cut off both ways or one way ([`crate::machines`]). In the end everything is healed, all is read once more on every node,
+//! continued, or cut off both ways or one way ([`crate::machines`]), or its clock jumps (`clocks`). In the end everything is healed, all is read once more on every node,
 //! and the checks of [`keel_workload::history`] judge it.
 //!
 //! A read of a register may be as old as the lease allows a deposed primary to be ([`Settings::stale_reads`]); nothing else may.
 
 mod clients;
+mod clocks;
 
 pub use clients::Counts;
 
@@ -19,6 +20,7 @@ use crate::machines::Machines;
 use crate::tds::free_port;
 use anyhow::{Context, Result};
 use clients::Notes;
+use clocks::Clock;
 use keel_workload::history::{bank, lists, registers};
 use keel_workload::{Cell, Connection};
 use std::collections::BTreeMap;
@@ -45,6 +47,8 @@ pub enum Fault {
     MuteIn,
     /// A planned failover to it.
     Planned,
+    /// Its clock jumps, up to an hour in either direction, and stays there. Needs libfaketime.
+    Clock,
 }
 
 /// How to run.
@@ -108,8 +112,14 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings) -> Result<Outcome> {
     let mut launches = Fleet::launches(binary, dir, NODES, &options)?;
     let machines =
         if settings.apart { Machines::apart(dir, NODES, false)? } else { Machines::plain(dir, NODES)? };
+    let mut clocks = Vec::new();
     for (launch, machine) in launches.iter_mut().zip(&machines.all) {
         (launch.host, launch.before) = (machine.host.clone(), machine.before.clone());
+        if settings.faults.contains(&Fault::Clock) {
+            let clock = Clock::new(&machine.data)?;
+            launch.before.extend(clock.before()?);
+            clocks.push(clock);
+        }
     }
     let mut fleet = Fleet::start(launches, DATABASE)?;
     fleet.automatic = true;
@@ -124,7 +134,8 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings) -> Result<Outcome> {
     ))?;
     let mut outcome = Outcome::default();
     let notes = Notes::new(&fleet, port, settings)?;
-    let mut conductor = Conductor { fleet: &mut fleet, machines: &machines, settings, dice: settings.seed };
+    let mut conductor =
+        Conductor { fleet: &mut fleet, machines: &machines, clocks, settings, dice: settings.seed };
     conductor.wait_whole()?;
     std::thread::scope(|scope| {
         notes.start(scope, settings.clients);
@@ -141,6 +152,7 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings) -> Result<Outcome> {
 struct Conductor<'a> {
     fleet: &'a mut Fleet,
     machines: &'a Machines,
+    clocks: Vec<Clock>,
     settings: &'a Settings,
     dice: u64,
 }
@@ -227,6 +239,13 @@ impl Conductor<'_> {
             Fault::Planned => {
                 // Refused when it leads already, or something else is under way.
                 let _ = self.fleet.nodes[victim].run(&format!("ALTER AVAILABILITY GROUP {GROUP} FAILOVER"));
+                Ok(())
+            }
+            Fault::Clock => {
+                let seconds = self.below(7200) as i64 - 3600;
+                self.clocks.get(victim).context("no clock of its own")?.jump(seconds)?;
+                // Into the next failures: what a clock does wrong it does when something is decided.
+                self.pause(1000, 3000);
                 Ok(())
             }
         }
