@@ -47,9 +47,8 @@ impl Replicated {
 
     /// Commits wait for the flush of so many standbys.
     fn wait_for(&self, standbys: usize) -> Result<()> {
-        let names = if standbys == 0 { String::new() } else { format!("FIRST {standbys} (*)") };
         let mut session = self.primary.connect()?;
-        session.execute(&format!("ALTER SYSTEM SET synchronous_standby_names = '{names}'"))?;
+        session.execute(&format!("ALTER SYSTEM SET synchronous_standby_names = 'FIRST {standbys} (*)'"))?;
         session.execute("SELECT pg_reload_conf()")?;
         let began = Instant::now();
         let sql = "SELECT COUNT(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
@@ -86,12 +85,6 @@ impl Side for Replicated {
         standby.serve()?;
         self.standbys.push(standby);
         self.wait_for(number)
-    }
-
-    fn remove_secondaries(&mut self) -> Result<()> {
-        self.wait_for(0)?;
-        self.standbys.clear();
-        Ok(())
     }
 
     fn processes(&self) -> Result<Vec<Vec<u32>>> {

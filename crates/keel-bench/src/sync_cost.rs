@@ -1,9 +1,14 @@
 //! What synchronous secondaries cost: throughput and processor time per transaction stand-alone, with one and with two, at
 //! several numbers of clients, in one run.
 //!
-//! The primary has the machine's first core to itself; secondaries and driver share the others. What a figure is worth is
-//! shown beside it: where the primary's core was not busy, the secondaries or the driver were the limit, and the
-//! throughput says little about the primary. Processor time per transaction does not depend on that.
+//! There are three primaries, each with its secondaries and its rows: one has none, one has one, one has two. They are made
+//! once and then measured by turns, in slices of seconds; who is not measured does nothing and costs nothing. Ratios are
+//! between slices of one round, which lie beside each other: on a machine whose speed drifts, or that others share, a ratio
+//! between measurements that are minutes apart says more about the machine. Rounds begin with another primary each time.
+//!
+//! The primary that is measured has the machine's first core to itself; its secondaries and the driver share the others.
+//! What a figure is worth is shown beside it: where the primary's core was not busy, the secondaries or the driver were
+//! the limit, and the throughput says little about the primary. Processor time per transaction does not depend on that.
 
 use crate::fleet::{Fleet, Mode, number};
 use crate::process::{on_core, processor_time, stay_from_core, waits};
@@ -40,21 +45,16 @@ pub struct Settings {
     /// What they do.
     pub workload: Workload,
     /// Rounds over all of it.
-    pub repeat: usize,
+    pub rounds: usize,
 }
 
-/// One server with secondaries that come and go.
+/// One server with its secondaries.
 pub trait Side: Server {
     /// Adds one synchronous secondary and waits until commits wait for it.
     ///
     /// # Errors
     /// What the servers say.
     fn add_secondary(&mut self) -> Result<()>;
-    /// Lets all secondaries go.
-    ///
-    /// # Errors
-    /// What the servers say.
-    fn remove_secondaries(&mut self) -> Result<()>;
     /// Processes of the primary, and of each secondary there is.
     ///
     /// # Errors
@@ -69,12 +69,12 @@ pub struct Keels {
 }
 
 impl Keels {
-    /// Three instances below `dir`; the primary on its core.
+    /// A primary on its core, and instances for so many secondaries, below `dir`.
     ///
     /// # Errors
     /// When one does not start.
-    pub fn start(binary: &Path, dir: &Path, options: &[&str]) -> Result<Keels> {
-        let mut launches = Fleet::launches(binary, dir, 3, options)?;
+    pub fn start(binary: &Path, dir: &Path, secondaries: usize, options: &[&str]) -> Result<Keels> {
+        let mut launches = Fleet::launches(binary, dir, 1 + secondaries, options)?;
         launches[0].before = on_core(0);
         Ok(Keels { fleet: Fleet::start(launches, "tpcc")?, secondaries: 0 })
     }
@@ -98,11 +98,6 @@ impl Side for Keels {
         self.secondaries += 1;
         self.fleet.add_replica(self.secondaries, Mode::Synchronous)?;
         self.fleet.wait_settled(0, self.secondaries, Mode::Synchronous)
-    }
-
-    fn remove_secondaries(&mut self) -> Result<()> {
-        self.secondaries = 0;
-        self.fleet.drop_group()
     }
 
     fn processes(&self) -> Result<Vec<Vec<u32>>> {
@@ -132,54 +127,76 @@ pub struct Figure {
     pub p99_us: u64,
 }
 
-/// All measurements: by number of secondaries (0, 1, 2, and 0 once more), then by number of clients.
+/// All measurements: by number of secondaries, then by number of clients.
 pub struct Outcome {
     /// Numbers of clients.
     pub clients: Vec<u64>,
-    /// For each round, the four stages.
+    /// For each round, the stages.
     pub rounds: Vec<Vec<Vec<Figure>>>,
-    /// What the primary lacks at the end of what clients were told, and what breaks consistency there; empty is well.
+    /// What the primaries lack at the end of what clients were told, and what breaks consistency there; empty is well.
     pub violations: Vec<String>,
 }
 
-/// What each of a round's stages is.
-pub const STAGES: [&str; 4] = ["stand-alone", "one secondary", "two secondaries", "stand-alone again"];
+/// What each stage is; its place is its number of secondaries.
+pub const STAGES: [&str; 3] = ["stand-alone", "one secondary", "two secondaries"];
 
-/// Loads, then measures all stages.
+/// One primary with what its clients were told.
+struct Place {
+    side: Box<dyn Side>,
+    next: AtomicI64,
+    told: Mutex<Vec<Told>>,
+}
+
+/// Makes all primaries with their rows and secondaries, then measures them by turns.
 ///
 /// # Errors
 /// What the servers say.
-pub fn run(side: &mut dyn Side, settings: &Settings, progress: &Progress) -> Result<Outcome> {
-    progress.say(&format!("{}: loading", side.name()));
+pub fn run(
+    make: &mut dyn FnMut(usize) -> Result<Box<dyn Side>>,
+    settings: &Settings,
+    progress: &Progress,
+) -> Result<Outcome> {
     stay_from_core(1)?;
-    match settings.workload {
-        Workload::Tpcc => drop(tpcc::build(&*side, settings.load, 2)?),
-        Workload::Insert => side.connect()?.execute(
-            "CREATE TABLE cost (id int NOT NULL PRIMARY KEY, client int NOT NULL, filler varchar(100) NOT NULL)",
-        )?,
+    let mut places = Vec::new();
+    for (secondaries, name) in STAGES.iter().enumerate() {
+        let mut side = make(secondaries)?;
+        progress.say(&format!("{}, {name}: loading", side.name()));
+        match settings.workload {
+            Workload::Tpcc => drop(tpcc::build(&*side, settings.load, 2)?),
+            Workload::Insert => side.connect()?.execute(
+                "CREATE TABLE cost (id int NOT NULL PRIMARY KEY, client int NOT NULL, filler varchar(100) NOT NULL)",
+            )?,
+        }
+        for _ in 0..secondaries {
+            side.add_secondary()?;
+        }
+        places.push(Place { side, next: AtomicI64::new(1), told: Mutex::default() });
     }
-    let next = AtomicI64::new(1);
-    let told = Mutex::new(Vec::new());
     let mut rounds = Vec::new();
-    for _ in 0..settings.repeat {
-        let mut stages = Vec::new();
-        for (stage, name) in STAGES.iter().enumerate() {
-            progress.say(&format!("{}: {name}", side.name()));
-            match stage {
-                1 | 2 => side.add_secondary()?,
-                3 => side.remove_secondaries()?,
-                _ => {}
+    for round in 0..settings.rounds {
+        let mut stages: Vec<Vec<Figure>> = vec![Vec::new(); STAGES.len()];
+        for (c, clients) in settings.clients.iter().enumerate() {
+            for turn in 0..STAGES.len() {
+                let stage = (turn + round + c) % STAGES.len();
+                let (place, name) = (&places[stage], STAGES[stage]);
+                let what = format!(
+                    "{}: round {} of {}, {name}, {clients} clients",
+                    place.side.name(),
+                    round + 1,
+                    settings.rounds
+                );
+                let figure = measure(place, settings, *clients, &|time| progress.wait(&what, time));
+                stages[stage].push(figure.context(what.clone())?);
             }
-            let measured = settings.clients.iter().map(|n| {
-                let what = format!("{}: {name}, {n} clients", side.name());
-                measure(side, settings, *n, &next, &told, &|time| progress.wait(&what, time))
-            });
-            stages.push(measured.collect::<Result<Vec<_>>>().with_context(|| (*name).to_owned())?);
         }
         rounds.push(stages);
     }
-    let told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let violations = check(&mut *side.connect()?, settings, told)?;
+    let mut violations = Vec::new();
+    for (place, name) in places.into_iter().zip(STAGES) {
+        let told = place.told.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let wrong = check(&mut *place.side.connect()?, settings, told)?;
+        violations.extend(wrong.into_iter().map(|text| format!("{name}: {text}")));
+    }
     Ok(Outcome { clients: settings.clients.clone(), rounds, violations })
 }
 
@@ -273,14 +290,8 @@ fn used(side: &dyn Side) -> Result<Used> {
     })
 }
 
-fn measure(
-    side: &dyn Side,
-    settings: &Settings,
-    clients: u64,
-    next: &AtomicI64,
-    told: &Mutex<Vec<Told>>,
-    wait: &dyn Fn(Duration),
-) -> Result<Figure> {
+fn measure(place: &Place, settings: &Settings, clients: u64, wait: &dyn Fn(Duration)) -> Result<Figure> {
+    let (side, next, told) = (&*place.side, &place.next, &place.told);
     let (measuring, stop) = (AtomicBool::new(false), AtomicBool::new(false));
     let seed = settings.load.seed ^ (next.fetch_add(1, Ordering::Relaxed) as u64) << 8;
     std::thread::scope(|scope| {
@@ -339,13 +350,10 @@ impl Outcome {
         median(&values)
     }
 
-    /// A stage's value over the mean of the stand-alone stages before and after it, round by round.
+    /// A stage's value over that of stand-alone, round by round.
     fn over_alone(&self, stage: usize, clients: usize, value: impl Fn(&Figure) -> f64) -> Vec<f64> {
-        let one = |round: &Vec<Vec<Figure>>| {
-            let alone = (value(&round[0][clients]) + value(&round[3][clients])) / 2.0;
-            value(&round[stage][clients]) / alone
-        };
-        self.rounds.iter().map(one).collect()
+        let rounds = self.rounds.iter();
+        rounds.map(|round| value(&round[stage][clients]) / value(&round[0][clients])).collect()
     }
 
     /// Throughput beside stand-alone, round by round.

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 /// Stand-alone beside one and two synchronous secondaries: throughput and processor time per transaction
 ///
-/// The primary has the machine's first core to itself. Stand-alone is measured before and after; ratios are to the mean of the
-/// two, and how far those are apart shows what a ratio is worth.
+/// The primary has the machine's first core to itself. Three primaries, with no, one and two secondaries, are measured by turns
+/// in short slices; ratios are between slices of one round, and their spread over the rounds shows what they are worth.
 #[derive(Args, Serialize)]
 pub struct SyncCost {
     /// What to run it on, in turn
@@ -32,15 +32,15 @@ pub struct SyncCost {
     /// As of `tpcc`
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(i64).range(1..=1_000))]
     shrink: i64,
-    /// Measured seconds for each figure
-    #[arg(long, default_value_t = 4)]
+    /// Measured seconds of each slice
+    #[arg(long, default_value_t = 2)]
     seconds: u64,
     /// Seconds before measuring each
     #[arg(long, default_value_t = 1)]
     warm_up: u64,
     /// Rounds over all of it
-    #[arg(long, default_value_t = 1)]
-    repeat: usize,
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
     /// Random seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -67,15 +67,22 @@ impl SyncCost {
             load,
             clients: self.clients.clone(),
             workload: self.workload,
-            repeat: self.repeat.max(1),
+            rounds: self.rounds.max(1),
         };
         let mut best = f64::NAN;
         for kind in &self.on {
             let (name, outcome) = run.on_scratch("sync-cost", |dir| {
-                let mut side = self.side(run, *kind, dir)?;
-                let outcome = sync_cost::run(&mut *side, &settings, &run.progress)?;
-                report.versions.insert(side.name(), crate::target::version(&*side)?);
-                Ok((side.name(), outcome))
+                let mut name = String::new();
+                let mut make = |secondaries: usize| {
+                    let dir = dir.join(secondaries.to_string());
+                    std::fs::create_dir_all(&dir)?;
+                    let side = self.side(run, *kind, &dir, secondaries)?;
+                    name = side.name();
+                    report.versions.insert(side.name(), crate::target::version(&*side)?);
+                    Ok(side)
+                };
+                let outcome = sync_cost::run(&mut make, &settings, &run.progress)?;
+                Ok((name, outcome))
             })?;
             if *kind == Kind::Keel {
                 let ratios = (0..self.clients.len()).map(|c| outcome.ratio(1, c));
@@ -94,9 +101,18 @@ impl SyncCost {
         run.finish(report)
     }
 
-    fn side(&self, run: &Run<'_>, kind: Kind, dir: &Path) -> Result<Box<dyn sync_cost::Side>> {
+    fn side(
+        &self,
+        run: &Run<'_>,
+        kind: Kind,
+        dir: &Path,
+        secondaries: usize,
+    ) -> Result<Box<dyn sync_cost::Side>> {
         match kind {
-            Kind::Keel => Ok(Box::new(sync_cost::Keels::start(run.keel, dir, &split(&self.serve_options))?)),
+            Kind::Keel => {
+                let options = split(&self.serve_options);
+                Ok(Box::new(sync_cost::Keels::start(run.keel, dir, secondaries, &options)?))
+            }
             Kind::Postgres => replicated_postgres(dir),
         }
     }
@@ -126,6 +142,8 @@ fn table(name: &str, outcome: &Outcome) -> Table {
         "clients",
         "transactions/s",
         "ratio",
+        "from",
+        "to",
         "primary us",
         "secondaries us",
         "extra CPU %",
@@ -136,17 +154,21 @@ fn table(name: &str, outcome: &Outcome) -> Table {
         "p99 us",
     ];
     let mut table = Table::new(&format!("{name}: cost of synchronous secondaries"), &columns).note(
-        "Medians over the rounds. Where the primary's core was not busy, the secondaries or the driver were the limit, and \
+        "Medians over the rounds; from and to are the least and the greatest ratio of a round. Where the \
+         primary's core was not busy, the secondaries or the driver were the limit, and \
          the ratio says little; processor time per transaction does not depend on that.",
     );
     for (c, clients) in outcome.clients.iter().enumerate() {
         for (stage, label) in STAGES.iter().enumerate() {
             let f = |value: fn(&Figure) -> f64| outcome.over_rounds(stage, c, value);
+            let ratios = outcome.ratio(stage, c);
             table.row([
                 (*label).to_owned(),
                 clients.to_string(),
                 number(f(|f| f.per_second)),
-                format!("{:.3}", crate::report::median(&outcome.ratio(stage, c))),
+                format!("{:.3}", crate::report::median(&ratios)),
+                format!("{:.3}", ratios.iter().copied().fold(f64::INFINITY, f64::min)),
+                format!("{:.3}", ratios.iter().copied().fold(0.0, f64::max)),
                 number(f(|f| f.primary_us)),
                 number(f(|f| f.secondaries_us)),
                 format!("{:.1}", crate::report::median(&outcome.extra(stage, c))),
@@ -164,7 +186,7 @@ fn table(name: &str, outcome: &Outcome) -> Table {
 fn plot(name: &str, outcome: &Outcome) -> Plot {
     let clients = outcome.clients.iter().map(|n| *n as f64).collect();
     let mut plot = Plot::new(&format!("{name}: throughput by clients"), "clients", "transactions/s", clients);
-    for (stage, label) in STAGES.iter().enumerate().take(3) {
+    for (stage, label) in STAGES.iter().enumerate() {
         let rates = (0..outcome.clients.len()).map(|c| outcome.over_rounds(stage, c, |f| f.per_second));
         plot.add(label, rates);
     }

@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use keel_workload::Connection;
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 
 /// A server started here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
@@ -65,6 +66,24 @@ pub enum One {
     Named,
 }
 
+/// A server to run against; one that was started here ends when this is dropped, and its files go.
+pub struct Opened {
+    /// The server.
+    pub server: Box<dyn Server>,
+    // After the server.
+    _data: Data,
+}
+
+/// A directory that goes with this.
+struct Data(PathBuf);
+
+impl Drop for Data {
+    fn drop(&mut self) {
+        // What cannot be removed is left to the system.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 /// A server that runs already.
 struct Named {
     address: Address,
@@ -100,16 +119,22 @@ impl Target {
         report: &mut Report,
         measure: impl FnOnce(&dyn Server, &mut Report) -> Result<T>,
     ) -> Result<T> {
-        let data = scratch("keel");
-        let server = self.open(run, one, &data)?;
-        report.versions.insert(server.name(), version(&*server)?);
-        let outcome = measure(&*server, report);
-        drop(server);
-        let _ = std::fs::remove_dir_all(&data);
-        outcome
+        let opened = self.start(run, one, report)?;
+        measure(&*opened.server, report)
     }
 
-    fn open(&self, run: &Run<'_>, one: One, data: &std::path::Path) -> Result<Box<dyn Server>> {
+    /// Starts it, or looks at the one that runs; notes its version in the report.
+    ///
+    /// # Errors
+    /// When it does not start or is not there.
+    pub fn start(&self, run: &Run<'_>, one: One, report: &mut Report) -> Result<Opened> {
+        let data = Data(scratch("keel"));
+        let server = self.open(run, one, &data.0)?;
+        report.versions.insert(server.name(), version(&*server)?);
+        Ok(Opened { server, _data: data })
+    }
+
+    fn open(&self, run: &Run<'_>, one: One, data: &Path) -> Result<Box<dyn Server>> {
         match one {
             One::Started(Kind::Keel) => {
                 run.progress.say("starting Evenkeel");

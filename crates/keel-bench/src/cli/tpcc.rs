@@ -7,14 +7,14 @@ use crate::target::Server;
 use crate::tpcc::{self, Outcome, Settings};
 use anyhow::Result;
 use clap::Args;
-use keel_workload::tpcc::run::KINDS;
+use keel_workload::tpcc::run::{KINDS, Ledger};
 use serde::Serialize;
 use std::time::Duration;
 
 /// TPROC-C through stored procedures: load, run with users added step by step, check
 ///
 /// Five transactions in the specification's mix. After the runs the specification's consistency conditions and the
-/// clients' ledger are checked. With two targets, all is run in turn and compared.
+/// clients' ledger are checked. With two targets, both are loaded, then run in turn and compared.
 #[derive(Args, Serialize)]
 pub struct Tpcc {
     #[command(flatten)]
@@ -38,6 +38,9 @@ pub struct Tpcc {
     /// Keep the rows of an earlier run (with --server)
     #[arg(long, requires = "server")]
     no_build: bool,
+    /// Rounds on the same rows; in each, all steps of one target follow those of the other
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
     /// Connections that load
     #[arg(long, value_name = "N", default_value_t = 2)]
     loaders: usize,
@@ -56,13 +59,19 @@ impl Tpcc {
         let mut report = Report::new("tpcc", "TPROC-C, users step by step", settings(&self)?);
         let mut sides: Vec<Side> = Vec::new();
         for _ in 0..self.target.repeat {
+            let mut opened = Vec::new();
             for (i, one) in self.target.all().into_iter().enumerate() {
-                self.target.with(run, one, &mut report, |server, report| {
-                    if sides.len() <= i {
-                        sides.push(Side::new(server.name(), self.clients.len()));
-                    }
-                    sides[i].measure(&self, run, server, report)
-                })?;
+                let target = self.target.start(run, one, &mut report)?;
+                if sides.len() <= i {
+                    sides.push(Side::new(target.server.name(), self.clients.len()));
+                }
+                sides[i].load(&self, run, &*target.server)?;
+                opened.push(target);
+            }
+            for round in 0..self.rounds {
+                for (side, target) in sides.iter_mut().zip(&opened) {
+                    side.measure(&self, run, &*target.server, round, &mut report)?;
+                }
             }
         }
         for side in &sides {
@@ -78,12 +87,12 @@ impl Tpcc {
         run.finish(report)
     }
 
-    fn settings(&self, clients: u64, step: usize) -> Settings {
+    fn settings(&self, clients: u64, slice: usize) -> Settings {
         Settings {
             transactions: self.transactions,
             fresh_rows: !self.no_build,
             think: Duration::from_millis(self.think_ms),
-            seed: self.size.seed ^ (step as u64) << 40,
+            seed: self.size.seed ^ (slice as u64) << 40,
             ..self.size.settings(clients, self.warm_up, self.seconds)
         }
     }
@@ -94,13 +103,25 @@ struct Side {
     name: String,
     /// Rows a second of each load.
     loads: Vec<f64>,
+    /// What clients were told since the last load.
+    told: Vec<Ledger>,
     /// By step, then by round.
     steps: Vec<Vec<Outcome>>,
 }
 
 impl Side {
     fn new(name: String, steps: usize) -> Side {
-        Side { name, loads: Vec::new(), steps: (0..steps).map(|_| Vec::new()).collect() }
+        Side { name, loads: Vec::new(), told: Vec::new(), steps: (0..steps).map(|_| Vec::new()).collect() }
+    }
+
+    fn load(&mut self, bench: &Tpcc, run: &Run<'_>, server: &dyn Server) -> Result<()> {
+        self.told.clear();
+        if !bench.no_build {
+            run.progress.say(&format!("{}: loading {} warehouses", self.name, bench.size.warehouses));
+            let (rows, took) = tpcc::build(server, bench.settings(0, 0), bench.loaders)?;
+            self.loads.push(rows as f64 / took);
+        }
+        Ok(())
     }
 
     fn measure(
@@ -108,22 +129,17 @@ impl Side {
         bench: &Tpcc,
         run: &Run<'_>,
         server: &dyn Server,
+        round: u32,
         report: &mut Report,
     ) -> Result<()> {
-        if !bench.no_build {
-            run.progress.say(&format!("{}: loading {} warehouses", self.name, bench.size.warehouses));
-            let (rows, took) = tpcc::build(server, bench.settings(0, 0), bench.loaders)?;
-            self.loads.push(rows as f64 / took);
-        }
         let what = if bench.no_build {
             "consistency conditions 1 to 4"
         } else {
             "consistency conditions 1 to 4, and the clients' ledger: what was acknowledged is there, and nothing else"
         };
-        let mut told = Vec::new();
         for (step, clients) in bench.clients.iter().enumerate() {
-            let settings = bench.settings(*clients, step);
-            let outcome = tpcc::run_after(server, settings, &mut told, &run.progress)?;
+            let settings = bench.settings(*clients, step + round as usize * bench.clients.len());
+            let outcome = tpcc::run_after(server, settings, &mut self.told, &run.progress)?;
             report.check(what, &outcome.violations);
             self.steps[step].push(outcome);
         }
