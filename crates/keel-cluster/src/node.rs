@@ -234,6 +234,13 @@ impl Node {
         self.cluster.contents().into_iter().flat_map(|c| c.groups.values())
     }
 
+    /// The same with what this member has of the store's log beyond that: it may be agreed already without anybody knowing,
+    /// or still be.
+    pub fn foreseen_configs(&self) -> Vec<GroupConfig> {
+        let foreseen = self.cluster.store.as_ref().and_then(|store| store.everything());
+        foreseen.map_or_else(Vec::new, |contents| contents.groups.into_values().collect())
+    }
+
     /// Lets the store work until nothing moves any more, and hands the groups what was agreed.
     fn pump(&mut self, out: &mut Vec<Action>) {
         loop {

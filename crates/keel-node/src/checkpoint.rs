@@ -13,9 +13,6 @@ use keel_base::Lsn;
 use keel_store::{CheckpointOptions, Traces};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A chunk of a checkpoint is written and synced at once; small, so that a commit's sync never waits long behind it.
-const CHECKPOINT_CHUNK_BYTES: usize = 4 << 20;
-
 /// One who waits for a checkpoint to come to an end, counted.
 struct Waiting<'c>(&'c AtomicU32);
 
@@ -97,8 +94,8 @@ impl Database {
         });
         let pace = Pace::new(self, plan, began);
         let meta = encode_meta(self.control.log_id, redo_start);
-        let options =
-            CheckpointOptions { meta: Some(&meta), throttle: &pace, chunk_bytes: CHECKPOINT_CHUNK_BYTES };
+        let chunk_bytes = self.instance.options().checkpoint_chunk_bytes;
+        let options = CheckpointOptions { meta: Some(&meta), throttle: &pace, chunk_bytes };
         let report = checkpoint
             .run(&options)
             .inspect_err(|_| self.schedule.fail(Lsn(self.checkpoint.load(Ordering::Acquire)), clock.now()))?;

@@ -316,7 +316,11 @@ impl Database {
             progress(Progress { done_bytes: lsn.0.saturating_sub(redo_start.0), total_bytes });
         };
         let applier = recovery(instance, &log, &follower, redo_start, checkpoint)?;
-        applier.run_to_end(&mut report)?;
+        if instance.options().by_hand {
+            applier.drain()?;
+        } else {
+            applier.run_to_end(&mut report)?;
+        }
         // Not the checkpoint: that may lie inside a group, and redo goes on between groups.
         follower.set_applied(applier.applied().max(redo_start));
         let redo = if grouped {

@@ -3,6 +3,9 @@
 //! Each sleeps until somebody asks. A database has at most one request pending with each, so a queue is bounded by the
 //! number of databases. A thread is started by its first request and ends with the instance. A checkpoint may take
 //! minutes, a commit cannot wait that long for a segment: so there are two.
+//!
+//! Of an instance that is worked [by hand](crate::InstanceOptions::by_hand) no thread is started: what was asked for waits
+//! in the same queues.
 
 use crate::database::Database;
 use crate::error::DbError;
@@ -34,6 +37,7 @@ pub type OnFailure = Box<dyn Fn(&Database, &DbError) + Send + Sync>;
 /// The queue between those who ask for a chore and the thread that does it.
 pub struct Housekeeper {
     chore: Chore,
+    by_hand: bool,
     state: Mutex<State>,
     asked: Condvar,
     on_failure: OnceLock<OnFailure>,
@@ -47,9 +51,10 @@ struct State {
 }
 
 impl Housekeeper {
-    pub(crate) fn new(chore: Chore) -> Arc<Housekeeper> {
+    pub(crate) fn new(chore: Chore, by_hand: bool) -> Arc<Housekeeper> {
         Arc::new(Housekeeper {
             chore,
+            by_hand,
             state: Mutex::new(State::default()),
             asked: Condvar::new(),
             on_failure: OnceLock::new(),
@@ -64,7 +69,7 @@ impl Housekeeper {
             return;
         }
         state.queue.push_back(Weak::clone(database));
-        if !state.running {
+        if !state.running && !self.by_hand {
             let own = Arc::clone(self);
             let started =
                 std::thread::Builder::new().name(self.chore.thread().into()).spawn(move || own.run());
@@ -108,14 +113,27 @@ impl Housekeeper {
                     self.asked.wait(&mut state);
                 }
             };
-            let Some(database) = database.upgrade() else { continue };
-            let done = match self.chore {
-                Chore::Checkpoint => database.checkpoint_in_background(),
-                Chore::Provision => database.provision(),
-            };
-            if let (Err(error), Some(tell)) = (done, self.on_failure.get()) {
-                tell(&database, &error);
-            }
+            self.attend_to(&database);
+        }
+    }
+
+    /// Does the chore for the database that has waited longest; false when there is none.
+    pub(crate) fn work_queued(&self) -> bool {
+        let next = self.state.lock().queue.pop_front();
+        if let Some(database) = &next {
+            self.attend_to(database);
+        }
+        next.is_some()
+    }
+
+    fn attend_to(&self, database: &Weak<Database>) {
+        let Some(database) = database.upgrade() else { return };
+        let done = match self.chore {
+            Chore::Checkpoint => database.checkpoint_in_background(),
+            Chore::Provision => database.provision(),
+        };
+        if let (Err(error), Some(tell)) = (done, self.on_failure.get()) {
+            tell(&database, &error);
         }
     }
 }

@@ -39,6 +39,11 @@ pub struct InstanceOptions {
     pub stream_bytes: usize,
     /// Whether checkpoints start by themselves, on a thread of the instance.
     pub automatic_checkpoints: bool,
+    /// Bytes that a checkpoint writes and syncs at once; small, so that a commit's sync never waits long behind it.
+    pub checkpoint_chunk_bytes: usize,
+    /// No thread is started: what they would do waits for [`Instance::work_queued`]. For a simulator, where everything
+    /// happens on one thread in an order that it chooses. `redo_workers` then says how many lanes redo has, at least one.
+    pub by_hand: bool,
 }
 
 impl Default for InstanceOptions {
@@ -50,6 +55,8 @@ impl Default for InstanceOptions {
             checkpoint_log_bytes: 1 << 30,
             stream_bytes: 1 << 20,
             automatic_checkpoints: true,
+            checkpoint_chunk_bytes: 4 << 20,
+            by_hand: false,
         }
     }
 }
@@ -86,9 +93,9 @@ impl Instance {
             memory: MemoryAccount::new(),
             overhead: AtomicU64::new(0),
             pressure: Pressure::new(budget as u64),
-            checkpointer: Housekeeper::new(Chore::Checkpoint),
-            provisioner: Housekeeper::new(Chore::Provision),
-            redo: RedoPool::new(options.redo_workers),
+            checkpointer: Housekeeper::new(Chore::Checkpoint, options.by_hand),
+            provisioner: Housekeeper::new(Chore::Provision, options.by_hand),
+            redo: if options.by_hand { RedoPool::by_hand() } else { RedoPool::new(options.redo_workers) },
             databases: Mutex::new(Vec::new()),
             next_txn: AtomicU64::new(1),
             checkpoints_held: AtomicBool::new(false),
@@ -162,6 +169,27 @@ impl Instance {
     /// The databases that are open.
     pub fn databases(&self) -> Vec<Arc<Database>> {
         self.databases.lock().iter().filter_map(Weak::upgrade).filter(|db| !db.is_closed()).collect()
+    }
+
+    /// Of an instance that is worked [by hand](InstanceOptions::by_hand): how many pieces of background work wait (lanes of
+    /// redo, checkpoints, log segments to be made).
+    pub fn work_waiting(&self) -> usize {
+        let chores = self.checkpointer.waiting() + self.provisioner.waiting();
+        self.redo.queued() + chores as usize
+    }
+
+    /// Does the `which`-th of the [pieces](Instance::work_waiting) of background work; false when there are not so many. How
+    /// it ended is seen where a thread's work would be seen.
+    pub fn work_queued(&self, which: usize) -> bool {
+        let lanes = self.redo.queued();
+        if which < lanes {
+            return self.redo.work_queued(which);
+        }
+        if which - lanes < self.checkpointer.waiting() as usize {
+            self.checkpointer.work_queued()
+        } else {
+            self.provisioner.work_queued()
+        }
     }
 
     pub(crate) fn register(&self, database: &Arc<Database>) {

@@ -305,9 +305,11 @@ impl<'t> Applier<'t> {
         self.feed.lock().failed.clone()
     }
 
-    /// Ids of the streams that are not decided. Call while no lane works.
+    /// Ids of the streams that are not decided, ascending. Call while no lane works.
     pub fn undecided(&self) -> Vec<u64> {
-        self.lanes[0].lock().streams.keys().copied().collect()
+        let mut streams: Vec<u64> = self.lanes[0].lock().streams.keys().copied().collect();
+        streams.sort_unstable();
+        streams
     }
 
     /// What was done so far. Call while no lane works.

@@ -3,6 +3,9 @@
 //! A database adds its [`Applier`] as a [`Task`] and [pokes](RedoPool::poke) it when there is log to apply. A lane of a task
 //! is in the queue at most once; a thread takes it, works it for some chunks and puts it back while there is more. So the
 //! threads do not grow with the databases, no lane waits while a thread is free, and no database starves another.
+//!
+//! Where everything happens on one thread in an order that is chosen ([`RedoPool::by_hand`]), the same queue is worked by
+//! whoever calls [`RedoPool::work_queued`].
 
 use crate::apply::{Applier, Turn};
 use parking_lot::{Condvar, Mutex};
@@ -49,6 +52,7 @@ impl Task {
 pub struct RedoPool {
     shared: Arc<Shared>,
     threads_max: usize,
+    by_hand: bool,
 }
 
 struct Shared {
@@ -67,15 +71,37 @@ impl RedoPool {
     /// A pool of at most `threads` threads, started when first needed. Without any, whoever pokes does the work.
     pub fn new(threads: usize) -> RedoPool {
         let shared = Shared { state: Mutex::new(State::default()), asked: Condvar::new() };
-        RedoPool { shared: Arc::new(shared), threads_max: threads }
+        RedoPool { shared: Arc::new(shared), threads_max: threads, by_hand: false }
     }
 
-    /// Says that there may be something to apply. Returns at once, unless the pool has no threads.
+    /// A pool without threads whose queue waits for [`RedoPool::work_queued`].
+    pub fn by_hand() -> RedoPool {
+        let mut pool = RedoPool::new(0);
+        pool.by_hand = true;
+        pool
+    }
+
+    /// How many lanes are in the queue.
+    pub fn queued(&self) -> usize {
+        self.shared.state.lock().queue.len()
+    }
+
+    /// Takes the `which`-th lane from the queue and works it for one chunk; false when there is none. For a pool
+    /// [by hand](RedoPool::by_hand).
+    pub fn work_queued(&self, which: usize) -> bool {
+        let taken = self.shared.state.lock().queue.remove(which);
+        if let Some((task, lane)) = &taken {
+            self.shared.work(task, *lane, 1);
+        }
+        taken.is_some()
+    }
+
+    /// Says that there may be something to apply. Returns at once, unless the pool has no threads and is not by hand.
     pub fn poke(&self, task: &Arc<Task>) {
         if task.stopped.load(Ordering::Acquire) {
             return;
         }
-        if self.threads_max == 0 {
+        if self.threads_max == 0 && !self.by_hand {
             // An error stays with the applier, where its owner finds it.
             let _ = task.applier.drain();
             return;
@@ -144,14 +170,14 @@ impl Shared {
                     self.asked.wait(&mut state);
                 }
             };
-            self.work(&task, lane);
+            self.work(&task, lane, CHUNKS_PER_TURN);
         }
     }
 
-    fn work(&self, task: &Arc<Task>, lane: usize) {
+    fn work(&self, task: &Arc<Task>, lane: usize, chunks: usize) {
         task.lanes[lane].store(RUNNING, Ordering::Release);
         let mut more = true;
-        for _ in 0..CHUNKS_PER_TURN {
+        for _ in 0..chunks {
             if task.stopped.load(Ordering::Acquire) {
                 more = false;
                 break;

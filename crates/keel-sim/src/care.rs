@@ -1,15 +1,16 @@
 //! What people do: operators' commands, the end of the faults, and the looks from outside that judge the result.
 
-use crate::engine::{Commit, Engine, Mode};
+use crate::engine::{Commit, Engine, Mode, Trouble};
 use crate::instance::{database_id, index_of, instance_id, log_id, name};
 use crate::plan::Op;
 use crate::world::{GROUP, MS, Micros, What, World};
 use keel_base::{Epoch, Lsn};
 use keel_cluster::{
     AvailabilityMode, ClusterType, Command, CommandId, Event, FailoverMode, GroupConfig, GroupDatabase,
-    GroupDatabaseId, GroupOptions, GroupStatus, Replica, ReplicaId, ReplicaOptions, RoleStatus, SeedingMode,
-    SynchronizationState,
+    GroupDatabaseId, GroupOptions, GroupStatus, Node, Replica, ReplicaId, ReplicaOptions, RoleStatus,
+    SeedingMode, SynchronizationState,
 };
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -47,9 +48,10 @@ impl World {
         let mut opened = Vec::new();
         for d in 0..self.plan.databases {
             let dir = format!("/data/db{d}");
-            let engine = Engine::create(&self.instances[0].env, Path::new(&dir), log_id(d))
+            let engine = Engine::create(&self.instances[0].ground(), Path::new(&dir), log_id(d))
                 .expect("a new disk takes a new database");
-            config.databases.push(GroupDatabase::new(database_id(d, 0), format!("db{d}"), log_id(d)));
+            let name = format!("db{d}");
+            config.databases.push(GroupDatabase::new(database_id(d, 0), name, engine.log.log_id()));
             let facts = engine.facts();
             opened.push(Event::DatabaseOpened { database: database_id(d, 0), facts });
             self.instances[0].engines.insert(d, engine);
@@ -217,11 +219,17 @@ impl World {
         if i >= self.plan.instances {
             return true;
         }
-        let Some(newest) = &self.agreed else { return false };
-        newest
-            .databases
-            .iter()
-            .all(|d| d.synchronized.iter().any(|r| newest.instance_of(*r) != Some(instance_id(i))))
+        let elsewhere = |config: &GroupConfig| {
+            let others = |d: &GroupDatabase| {
+                d.synchronized.iter().any(|r| config.instance_of(*r) != Some(instance_id(i)))
+            };
+            config.databases.iter().all(others)
+        };
+        // Nor while a member has it in its store's log that only this one shall be in the set: that may be decided yet, or
+        // is already and nobody knows.
+        let nodes = self.instances.iter().filter_map(|o| o.node.as_ref());
+        let foreseen: Vec<GroupConfig> = nodes.flat_map(Node::foreseen_configs).collect();
+        self.agreed.iter().chain(&foreseen).all(elsewhere) && self.agreed.is_some()
     }
 
     /// Nobody forces a replica that was removed, or holds a database that was removed, and does not know it yet: that makes
@@ -291,22 +299,20 @@ impl World {
         if self.dice.coin() {
             // Another database of that name, without a past.
             self.instances[leader].engines.remove(&d);
-            let env = self.instances[leader].env.clone();
+            let ground = self.instances[leader].ground();
             let dir = format!("/data/db{d}");
-            let made = env.disk.remove_dir_all(Path::new(&dir)).map_err(keel_log::LogError::Io);
-            match made.and_then(|()| Engine::create(&env, Path::new(&dir), log_id(d))) {
+            let made = ground.env.disk.remove_dir_all(Path::new(&dir)).map_err(Trouble::from);
+            match made.and_then(|()| Engine::create(&ground, Path::new(&dir), log_id(d))) {
                 Ok(engine) => drop(self.instances[leader].engines.insert(d, engine)),
                 Err(_) => return,
             }
         }
         let Some(engine) = self.instances[leader].engines.get_mut(&d) else { return };
         engine.mode = Mode::Resolving;
-        engine.log.end_term();
-        engine.agreed = engine.log.hardened();
-        engine.applied = engine.agreed;
+        engine.content.enter();
         let facts = engine.facts();
         let log_epoch = engine.log.epoch();
-        let database = Box::new(GroupDatabase::new(id, format!("db{d}"), log_id(d)));
+        let database = Box::new(GroupDatabase::new(id, format!("db{d}"), engine.log.log_id()));
         self.order(leader, Command::AddDatabase { group: GROUP, database, log_epoch });
         self.at(leader, 0, What::Tell(Box::new(Event::DatabaseOpened { database: id, facts })));
     }
@@ -330,13 +336,16 @@ impl World {
     }
 
     fn checkpoint(&mut self, i: usize, database: usize) {
-        let env = self.instances[i].env.clone();
         let Some(engine) = self.instances[i].engines.get_mut(&database) else { return };
-        let result = engine.checkpoint(&env);
-        if result.is_err()
-            && let Some(keep) = self.instances[i].tear
-        {
-            self.crash(i, keep);
+        let primary = engine.mode == Mode::Primary;
+        match engine.content.checkpoint(primary) {
+            Err(Trouble::Broken(what)) => self.check.fail(format!("checkpoint on instance {i}: {what}")),
+            Err(_) => {
+                if let Some(keep) = self.instances[i].tear {
+                    self.crash(i, keep);
+                }
+            }
+            Ok(()) => self.look(i, database),
         }
     }
 
@@ -492,8 +501,8 @@ impl World {
 
     fn commits_of(&mut self, i: usize, database: usize) -> Vec<Commit> {
         let Some(engine) = self.instances[i].engines.get_mut(&database) else { return Vec::new() };
-        match engine.rows(Lsn::MAX) {
-            Ok(rows) => rows,
+        match engine.content.commits() {
+            Ok(rows) => rows.iter().copied().collect(),
             Err(error) => {
                 self.check
                     .fail(format!("the log of database {database} on instance {i} cannot be read: {error}"));
@@ -511,8 +520,8 @@ impl World {
                 continue;
             }
             for commit in done {
-                let has = match self.engine(m, database).map(|e| e.has(*commit)) {
-                    Some(Ok(has)) => has,
+                let has = match self.engine(m, database).map(|e| e.content.commits()) {
+                    Some(Ok(commits)) => commits.contains(commit),
                     _ => false,
                 };
                 if !has {
@@ -557,6 +566,50 @@ impl World {
                 if theirs != have {
                     self.check.fail(format!("database {index} differs between {leader} and {i}"));
                 }
+                self.look(i, index);
+            }
+            self.compare(index);
+        }
+    }
+
+    /// A reader reads everything on a copy: rows are what the commits up to its position have made, and two copies at one
+    /// position have had the same commits.
+    pub(crate) fn look(&mut self, i: usize, database: usize) {
+        let instance = &mut self.instances[i];
+        // A machine that is about to find its power gone reads nothing.
+        if !instance.up || instance.disk.power_is_cut() {
+            return;
+        }
+        let Some(real) = instance.engines.get_mut(&database).and_then(|e| e.content.real()) else { return };
+        match real.judge() {
+            Ok(Some((last, digest))) => {
+                self.probe("rows compared with the model");
+                self.check.prefix(database, last, digest);
+            }
+            Ok(None) => self.probe("copy not readable yet"),
+            Err(Trouble::Disk(_) | Trouble::LogGone) => {}
+            Err(error) => self.check.fail(format!("database {database} on instance {i}: {error}")),
+        }
+    }
+
+    /// Copies whose readers are at the end of the same log have one logical checksum, and nothing on disk is damaged.
+    fn compare(&mut self, database: usize) {
+        let mut sums: BTreeMap<Lsn, (usize, String)> = BTreeMap::new();
+        for i in 0..self.instances.len() {
+            let Some(engine) = self.instances[i].engines.get_mut(&database) else { continue };
+            let at = engine.content.applied().min(engine.content.agreed());
+            let Some(real) = engine.content.real() else { continue };
+            match real.inspect() {
+                Ok(sum) => {
+                    let known = sums.entry(at).or_insert_with(|| (i, sum.clone()));
+                    if known.1 != sum {
+                        let other = known.0;
+                        let what =
+                            format!("{other} and {i} have different rows at {at} of database {database}");
+                        self.check.fail(what);
+                    }
+                }
+                Err(error) => self.check.fail(format!("database {database} on instance {i}: {error}")),
             }
         }
     }

@@ -33,6 +33,8 @@ pub(crate) struct Checker {
     claims: BTreeMap<Epoch, (Epoch, bool)>,
     /// What members of the store made of their entries: (generation, position) → digest.
     store: BTreeMap<(u64, u64), u64>,
+    /// What a reader had before him: (generation of the database, last commit) → digest of all of them.
+    prefixes: BTreeMap<(u64, Commit), u64>,
     /// Databases removed from the group, by index: how often.
     pub(crate) generations: BTreeMap<usize, u64>,
     /// The first thing that was wrong.
@@ -93,6 +95,14 @@ impl Checker {
             self.fail(format!(
                 "the store of instance {instance} differs at {applied} of generation {generation}"
             ));
+        }
+    }
+
+    /// A reader was shown everything up to a commit.
+    pub(crate) fn prefix(&mut self, database: usize, last: Commit, digest: u64) {
+        let known = *self.prefixes.entry((self.generation(database), last)).or_insert(digest);
+        if known != digest {
+            self.fail(format!("two readers at {} of database {database} have different pasts", last.end));
         }
     }
 

@@ -1,14 +1,18 @@
-//! [`Engine`]: one copy of a database: a real [`Log`] on the instance's simulated disk, and the least of an engine above it:
-//! commits are numbers, the "rows" are the set of numbers up to a position, the base tree is a file with such a set.
+//! [`Engine`]: one copy of a database as an instance's shell has it: its [`Content`], and whom it serves.
+//!
+//! The content is one of two: [`Numbers`], a real log with sets of numbers above it, or [`Real`], a whole
+//! [`keel_node::Database`] on the instance's simulated disk.
 
+use crate::numbers::{Numbers, NumbersImage};
+use crate::real::{Real, RealImage};
 use keel_base::env::{Disk, Env, OpenMode};
 use keel_base::{Epoch, Lsn};
 use keel_cluster::{LogFacts, SessionId};
-use keel_log::segment::SEGMENT_BYTES_MIN;
-use keel_log::{Log, LogError, LogOptions, OpenFrom};
-use std::collections::{BTreeMap, VecDeque};
+use keel_log::{Log, LogError};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// A commit in a log: where its record ends, and its number.
@@ -37,13 +41,112 @@ pub(crate) enum Mode {
     Standalone,
 }
 
-/// A copy of a database as it was sent over.
+/// A copy of a database as it is sent over.
 #[derive(Clone, Debug)]
-pub(crate) struct Image {
-    pub(crate) at: Lsn,
-    pub(crate) previous: u32,
-    pub(crate) history: Vec<(Epoch, Lsn)>,
-    pub(crate) rows: Vec<Commit>,
+pub(crate) enum Image {
+    Numbers(NumbersImage),
+    Real(Arc<RealImage>),
+}
+
+/// What databases of one life of an instance stand on.
+#[derive(Clone)]
+pub(crate) struct Ground {
+    pub(crate) env: Env,
+    /// In worlds with real databases.
+    pub(crate) node: Option<Arc<keel_node::Instance>>,
+    pub(crate) ends: Ends,
+    /// Seed of what is by chance in its databases.
+    pub(crate) chances: u64,
+}
+
+/// Where each transaction that got a place in a log got it, by number. Of the world: a row in a base tree says which
+/// transaction wrote it, and this says when.
+pub(crate) type Ends = Arc<Mutex<BTreeMap<u64, Lsn>>>;
+
+/// Why a call on a copy failed, sorted by what the world makes of it.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// The disk is full, or failed.
+    Disk(String),
+    /// A block that is not the next.
+    NotNext(String),
+    /// The log wanted is no longer there.
+    LogGone,
+    /// Its role does not allow it now.
+    Refused(String),
+    /// A promise was broken.
+    Broken(String),
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trouble::LogGone => f.write_str("the log is gone"),
+            Trouble::Disk(what) | Trouble::NotNext(what) | Trouble::Refused(what) | Trouble::Broken(what) => {
+                f.write_str(what)
+            }
+        }
+    }
+}
+
+impl From<LogError> for Trouble {
+    fn from(error: LogError) -> Trouble {
+        let text = error.to_string();
+        match error {
+            LogError::Full { .. } | LogError::Io(_) | LogError::Poisoned { .. } => Trouble::Disk(text),
+            LogError::NotNext { .. } => Trouble::NotNext(text),
+            LogError::Truncated { .. } => Trouble::LogGone,
+            LogError::NotWriter => Trouble::Refused(text),
+            LogError::Corrupt { .. } => Trouble::Broken(text),
+        }
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Trouble {
+        Trouble::Disk(error.to_string())
+    }
+}
+
+/// A log and what stands above it.
+pub(crate) trait Content {
+    fn log(&self) -> &Log;
+    /// What the group has agreed on, as far as this copy knows.
+    fn agreed(&self) -> Lsn;
+    fn applied(&self) -> Lsn;
+    /// What is in the base tree and cannot be cut off.
+    fn floor(&self) -> Lsn;
+    /// Epochs and where they begin.
+    fn history(&self) -> Vec<(Epoch, Lsn)>;
+    /// Every commit in the base tree and in the hardened log, in log order.
+    fn commits(&mut self) -> Result<&BTreeSet<Commit>, Trouble>;
+    /// A client's transaction: the commits that got their place in the log by it.
+    fn write(&mut self, number: u64, filling: usize) -> Result<Vec<Commit>, Trouble>;
+    fn receive(&mut self, epoch: Epoch, block: &[u8]) -> Result<(), Trouble>;
+    /// Hardens what was appended or received.
+    fn flush(&mut self) -> Result<(), Trouble>;
+    /// On the primary: clients whose commits lie before `lsn` are told that they are done.
+    fn agree(&mut self, lsn: Lsn) -> Result<(), Trouble>;
+    fn apply_up_to(&mut self, lsn: Lsn) -> Result<(), Trouble>;
+    fn promote(&mut self, epoch: Epoch) -> Result<(), Trouble>;
+    fn demote(&mut self) -> Result<(), Trouble>;
+    fn fence(&mut self) -> Result<(), Trouble>;
+    /// Stands alone from now on.
+    fn leave(&mut self) -> Result<(), Trouble>;
+    /// Stood alone, and waits for a role in a group now.
+    fn enter(&mut self);
+    fn cut(&mut self, at: Lsn) -> Result<(), Trouble>;
+    fn checkpoint(&mut self, primary: bool) -> Result<(), Trouble>;
+    /// A copy to be sent over; `None` when there can be none now.
+    fn image(&mut self) -> Result<Option<Image>, Trouble>;
+    /// Log that others need: by name, from where on.
+    fn hold(&mut self, keep: &[(String, Lsn)]) {
+        let _ = keep;
+    }
+    /// The real database, where it is one.
+    fn real(&mut self) -> Option<&mut Real> {
+        None
+    }
 }
 
 pub(crate) struct Sender {
@@ -53,40 +156,15 @@ pub(crate) struct Sender {
 
 pub(crate) struct Engine {
     pub(crate) log: Log,
-    dir: PathBuf,
+    pub(crate) content: Box<dyn Content>,
     pub(crate) mode: Mode,
-    pub(crate) agreed: Lsn,
-    pub(crate) applied: Lsn,
-    pub(crate) floor: Lsn,
-    /// Epochs before the log begins.
-    base_history: Vec<(Epoch, Lsn)>,
-    base_rows: Vec<Commit>,
-    content: Vec<Commit>,
-    parsed_to: Lsn,
-    partial: Vec<u8>,
     pub(crate) pending: VecDeque<Commit>,
     pub(crate) receiving: Option<(usize, SessionId, Epoch)>,
     pub(crate) senders: BTreeMap<usize, Sender>,
     pub(crate) flushing: bool,
+    /// The applied point that the machine knows.
+    pub(crate) applied_told: Lsn,
     tapped: Arc<Mutex<Vec<Sealed>>>,
-}
-
-fn options(log_id: u32) -> LogOptions {
-    LogOptions {
-        log_id,
-        segment_bytes: SEGMENT_BYTES_MIN,
-        segment_bytes_max: SEGMENT_BYTES_MIN,
-        ..LogOptions::default()
-    }
-}
-
-/// Bytes of a commit record: length, number, filling.
-pub(crate) fn record(number: u64, filling: usize) -> Vec<u8> {
-    let len = 12 + filling;
-    let mut bytes = (len as u32).to_le_bytes().to_vec();
-    bytes.extend_from_slice(&number.to_le_bytes());
-    bytes.resize(len, 0xAB);
-    bytes
 }
 
 /// Writes a small file durably and atomically.
@@ -107,61 +185,44 @@ pub(crate) fn read_file(disk: &dyn Disk, path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn encode_numbers(numbers: impl Iterator<Item = u64>) -> Vec<u8> {
-    numbers.flat_map(u64::to_le_bytes).collect()
-}
-
-fn decode_numbers(bytes: &[u8]) -> Vec<u64> {
-    bytes.chunks_exact(8).map(|c| u64::from_le_bytes(c.try_into().expect("chunks of eight"))).collect()
-}
-
 impl Engine {
-    pub(crate) fn create(env: &Env, dir: &Path, log_id: u32) -> Result<Engine, LogError> {
-        let image = Image { at: Lsn::ZERO, previous: log_id, history: Vec::new(), rows: Vec::new() };
-        Engine::create_from(env, dir, log_id, &image)
+    pub(crate) fn create(ground: &Ground, dir: &Path, log_id: u32) -> Result<Engine, Trouble> {
+        Ok(match &ground.node {
+            Some(node) => Engine::around(Box::new(Real::create(ground, node, dir)?)),
+            None => Engine::around(Box::new(Numbers::create(ground, dir, log_id)?)),
+        })
     }
 
-    /// Makes a copy from an image; whole once its last file is there.
-    pub(crate) fn create_from(env: &Env, dir: &Path, log_id: u32, image: &Image) -> Result<Engine, LogError> {
-        let made =
-            LogOptions { first_lsn: image.at, first_previous: Some(image.previous), ..options(log_id) };
-        let log = Log::create(env, &dir.join("log"), made)?;
-        env.disk.sync_dir(&dir.join("log"))?;
-        let rows = encode_numbers(image.rows.iter().flat_map(|c| [c.end.0, c.number]));
-        write_file(env.disk.as_ref(), &dir.join("rows"), &rows)?;
-        let history = encode_numbers(image.history.iter().flat_map(|h| [h.0.0, h.1.0]));
-        write_file(env.disk.as_ref(), &dir.join("history"), &history)?;
-        write_file(env.disk.as_ref(), &dir.join("floor"), &image.at.0.to_le_bytes())?;
-        let engine = Engine::around(log, dir, image.at, image.history.clone(), image.rows.clone());
-        Ok(engine)
+    /// Makes a copy from an image, in place of whatever is there.
+    pub(crate) fn create_from(
+        ground: &Ground,
+        dir: &Path,
+        log_id: u32,
+        image: &Image,
+    ) -> Result<Engine, Trouble> {
+        Ok(match (image, &ground.node) {
+            (Image::Real(image), Some(node)) => {
+                Engine::around(Box::new(Real::create_from(ground, node, dir, image)?))
+            }
+            (Image::Numbers(image), _) => {
+                Engine::around(Box::new(Numbers::create_from(ground, dir, log_id, image)?))
+            }
+            (Image::Real(_), None) => return Err(Trouble::Broken("an image of another world".into())),
+        })
     }
 
     /// Opens a copy after a restart; `None` when it was never whole.
-    pub(crate) fn open(env: &Env, dir: &Path, log_id: u32) -> Result<Option<Engine>, LogError> {
-        let disk = env.disk.as_ref();
-        let number = |name: &str| read_file(disk, &dir.join(name)).map(|b| decode_numbers(&b));
-        let (Some(floor), Some(history), Some(rows)) = (number("floor"), number("history"), number("rows"))
-        else {
-            return Ok(None);
-        };
-        let floor = Lsn(floor.first().copied().unwrap_or(0));
-        let from = OpenFrom { must_reach: floor, received: true };
-        let log = Log::open(env, &dir.join("log"), options(log_id), from)?;
-        let history = history.chunks_exact(2).map(|h| (Epoch(h[0]), Lsn(h[1]))).collect();
-        let rows = rows.chunks_exact(2).map(|c| Commit { end: Lsn(c[0]), number: c[1] }).collect();
-        Ok(Some(Engine::around(log, dir, floor, history, rows)))
+    pub(crate) fn open(ground: &Ground, dir: &Path, log_id: u32) -> Result<Option<Engine>, Trouble> {
+        Ok(match &ground.node {
+            Some(node) => Real::open(ground, node, dir)?.map(|real| Engine::around(Box::new(real))),
+            None => Numbers::open(ground, dir, log_id)?.map(|numbers| Engine::around(Box::new(numbers))),
+        })
     }
 
-    fn around(
-        log: Log,
-        dir: &Path,
-        floor: Lsn,
-        base_history: Vec<(Epoch, Lsn)>,
-        base_rows: Vec<Commit>,
-    ) -> Engine {
+    fn around(content: Box<dyn Content>) -> Engine {
         let tapped = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&tapped);
-        log.set_tap(Some(Arc::new(move |block| {
+        content.log().set_tap(Some(Arc::new(move |block| {
             sink.lock().expect("one thread").push(Sealed {
                 epoch: block.header.epoch,
                 first: block.header.first_lsn,
@@ -170,25 +231,15 @@ impl Engine {
                 bytes: block.bytes.to_vec(),
             });
         })));
-        log.end_term();
-        let agreed = log.agreed().min(log.hardened()).max(floor);
-        let parsed_to = log.truncated();
         Engine {
-            log,
-            dir: dir.to_path_buf(),
+            log: content.log().clone(),
+            content,
             mode: Mode::Resolving,
-            agreed,
-            applied: agreed,
-            floor,
-            base_history,
-            base_rows,
-            content: Vec::new(),
-            parsed_to,
-            partial: Vec::new(),
             pending: VecDeque::new(),
             receiving: None,
             senders: BTreeMap::new(),
             flushing: false,
+            applied_told: Lsn::ZERO,
             tapped,
         }
     }
@@ -198,84 +249,17 @@ impl Engine {
         std::mem::take(&mut *self.tapped.lock().expect("one thread"))
     }
 
+    pub(crate) fn agreed(&self) -> Lsn {
+        self.content.agreed()
+    }
+
     pub(crate) fn facts(&self) -> LogFacts {
-        let mut history = self.base_history.clone();
-        for (epoch, first) in self.log.epochs() {
-            if history.last().is_none_or(|last| last.0 < epoch) {
-                history.push((epoch, first));
-            }
-        }
         LogFacts {
-            history,
+            history: self.content.history(),
             end: self.log.hardened(),
-            agreed: self.agreed,
-            floor: self.floor,
+            agreed: self.content.agreed(),
+            floor: self.content.floor().min(self.log.hardened()),
             reached: Lsn::ZERO,
         }
     }
-
-    /// Every commit whose record is hardened, in log order.
-    pub(crate) fn commits(&mut self) -> Result<&[Commit], LogError> {
-        if self.parsed_to < self.log.hardened() {
-            let mut scanner = self.log.scan(self.parsed_to)?;
-            while let Some(block) = scanner.next()? {
-                if block.header.flags & keel_log::block::FLAG_CONTINUES == 0 {
-                    self.partial.clear();
-                }
-                self.partial.extend_from_slice(block.payload());
-                let end = block.header.end_lsn();
-                while let Some((len, number)) = first_record(&self.partial) {
-                    self.partial.drain(..len);
-                    let end = Lsn(end.0 - self.partial.len() as u64);
-                    self.content.push(Commit { end, number });
-                }
-                self.parsed_to = end;
-            }
-        }
-        Ok(&self.content)
-    }
-
-    /// All commits up to a position, those in the base tree included.
-    pub(crate) fn rows(&mut self, up_to: Lsn) -> Result<Vec<Commit>, LogError> {
-        let mut rows = self.base_rows.clone();
-        rows.extend(self.commits()?.iter().filter(|c| c.end <= up_to));
-        Ok(rows)
-    }
-
-    pub(crate) fn has(&mut self, commit: Commit) -> Result<bool, LogError> {
-        let known = self.base_rows.binary_search(&commit).is_ok();
-        Ok(known || self.commits()?.binary_search(&commit).is_ok())
-    }
-
-    pub(crate) fn cut(&mut self, at: Lsn) -> Result<(), LogError> {
-        self.log.cut(at)?;
-        self.content.clear();
-        self.partial.clear();
-        self.parsed_to = self.log.truncated();
-        self.agreed = self.agreed.min(at);
-        self.applied = self.applied.min(at);
-        Ok(())
-    }
-
-    /// Makes the base tree as of the applied, agreed point.
-    pub(crate) fn checkpoint(&mut self, env: &Env) -> Result<(), LogError> {
-        let reached = if self.mode == Mode::Primary { self.log.hardened() } else { self.applied };
-        let floor = reached.min(self.agreed).max(self.floor);
-        write_file(env.disk.as_ref(), &self.dir.join("floor"), &floor.0.to_le_bytes())?;
-        self.floor = floor;
-        Ok(())
-    }
-
-    pub(crate) fn image(&mut self) -> Result<Option<Image>, LogError> {
-        let at = self.agreed;
-        let Some(previous) = self.log.checksum_before(at)? else { return Ok(None) };
-        let history = self.facts().history.into_iter().filter(|h| h.1 < at).collect();
-        Ok(Some(Image { at, previous, history, rows: self.rows(at)? }))
-    }
-}
-
-fn first_record(bytes: &[u8]) -> Option<(usize, u64)> {
-    let len = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
-    let number = u64::from_le_bytes(bytes.get(4..12)?.try_into().ok()?);
-    (bytes.len() >= len && len >= 12).then_some((len, number))
 }

@@ -1,18 +1,17 @@
 //! [`Instance`]: one server process as the simulator has it: a machine ([`Node`]), engines, a disk; and the shell that
 //! carries out the machine's actions.
 
-use crate::engine::{self, Commit, Engine, Mode, Sender, read_file, record, write_file};
+use crate::engine::{self, Ends, Engine, Ground, Mode, Sender, Trouble, read_file, write_file};
 use crate::world::{Frame, GROUP, MS, Micros, What, World};
-use keel_base::env::Env;
-use keel_base::env::sim::{SimClock, SimDisk, SimRandom, Tear};
+use keel_base::env::sim::{SimClock, SimDisk, SimRandom, SplitMix, Tear};
+use keel_base::env::{Clock, Env};
 use keel_base::{Epoch, Lsn};
 use keel_cluster::{
     Action, CommandError, CommandId, CopyPositions, Event, FailoverCause, FailoverKind, FailoverRecord,
     FenceReason, GroupDatabaseId, GroupRecord, Identity, InstanceId, LeaveReason, LogEntry, LogEvent,
-    LogFacts, Msg, Node, PrimaryPlace, ReceiveFailure, RefuseReason, ReplicaId, SendFailure, SessionId,
-    StoreRecord, SuspendReason,
+    LogFacts, Msg, Node, PrimaryPlace, ReceiveFailure, RefuseReason, ReplicaId, RoleStatus, SendFailure,
+    SessionId, StoreRecord, SuspendReason,
 };
-use keel_log::LogError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +22,14 @@ pub(crate) struct Instance {
     pub(crate) identity: Identity,
     pub(crate) disk: Arc<SimDisk>,
     pub(crate) env: Env,
+    clock: Arc<SimClock>,
+    /// What its databases run on; in worlds with real ones.
+    pub(crate) node_instance: Option<Arc<keel_node::Instance>>,
+    ends: Ends,
+    /// Seed of what is by chance in its databases in this life.
+    chances: u64,
+    /// A piece of background work is to be done soon.
+    pub(crate) work_waits: bool,
     pub(crate) up: bool,
     /// Counts starts; what was scheduled for an earlier life does not happen.
     pub(crate) life: u64,
@@ -97,22 +104,28 @@ const MARK_EVERY: Micros = 200 * MS;
 const HEADER: u64 = 4096;
 const STORE: &str = "/data/group/store";
 
-fn env_of(disk: &Arc<SimDisk>, seed: u64) -> Env {
+fn env_of(disk: &Arc<SimDisk>, clock: &Arc<SimClock>, seed: u64) -> Env {
     Env {
         disk: Arc::new(Arc::clone(disk)),
-        clock: SimClock::starting_at(1_700_000_000_000_000_000),
+        clock: Arc::<SimClock>::clone(clock),
         random: Arc::new(SimRandom::new(seed)),
     }
 }
 
 impl Instance {
-    pub(crate) fn new(i: usize, seed: u64) -> Instance {
+    pub(crate) fn new(i: usize, seed: u64, ends: &Ends) -> Instance {
         let disk = SimDisk::new();
-        let env = env_of(&disk, seed ^ (i as u64 + 1));
+        let clock = SimClock::starting_at(1_700_000_000_000_000_000);
+        let env = env_of(&disk, &clock, seed ^ (i as u64 + 1));
         Instance {
             identity: Identity { instance: instance_id(i), server_name: name(i) },
             disk,
             env,
+            clock,
+            node_instance: None,
+            ends: Arc::clone(ends),
+            chances: 0,
+            work_waits: false,
             up: false,
             life: 0,
             node: None,
@@ -142,12 +155,37 @@ impl Instance {
         Duration::from_micros(now + self.clock_ahead)
     }
 
+    /// Sets the clock that its databases see.
+    pub(crate) fn set_clock(&self, now: Micros) {
+        self.clock.advance(self.time(now).saturating_sub(self.clock.now()));
+    }
+
+    /// Makes its wall clock say something else.
+    pub(crate) fn set_wall_clock(&self, unix_nanos: u64) {
+        self.clock.set_wall(unix_nanos);
+    }
+
+    /// Its disk is full, and nothing worse is under way.
+    fn out_of_room(&self) -> bool {
+        self.tear.is_none() && self.disk.is_limited()
+    }
+
+    /// What its databases stand on.
+    pub(crate) fn ground(&self) -> Ground {
+        Ground {
+            env: self.env.clone(),
+            node: self.node_instance.clone(),
+            ends: Arc::clone(&self.ends),
+            chances: self.chances,
+        }
+    }
+
     /// Notes what the copies that lead or follow hold.
     fn mark(&mut self, ids: &[GroupDatabaseId]) {
         for (index, engine) in &self.engines {
             let follows = engine.mode == Mode::Secondary && engine.receiving.is_some();
             if let Some(id) = ids.get(*index).filter(|_| follows || engine.mode == Mode::Primary) {
-                self.marks.insert(*id, engine.agreed.min(engine.log.hardened()));
+                self.marks.insert(*id, engine.agreed().min(engine.log.hardened()));
             }
         }
     }
@@ -207,24 +245,34 @@ impl World {
         instance.allowed = false;
         instance.expecting.clear();
         instance.connections.clear();
-        instance.env = env_of(&instance.disk, seed);
+        instance.env = env_of(&instance.disk, &instance.clock, seed);
+        instance.set_clock(now);
         let env = instance.env.clone();
+        instance.work_waits = false;
+        instance.chances = seed;
+        if self.plan.real {
+            let options = crate::real::options(&mut SplitMix(seed ^ 0x5EED));
+            instance.node_instance = Some(keel_node::Instance::new(env.clone(), options));
+        }
+        let ground = instance.ground();
         let record =
             read_file(env.disk.as_ref(), Path::new(RECORD)).and_then(|b| GroupRecord::decode(&b).ok());
         let time = instance.time(now);
         instance.engines.clear();
         let mut told = Vec::new();
         let mut broken = None;
+        let mut opened = Vec::new();
         if let Some(record) = &record {
             instance.remember(record);
             for database in &record.config.databases {
                 let index = index_of(database.id);
-                match Engine::open(&env, &database_dir(index), log_id(index)) {
+                match Engine::open(&ground, &database_dir(index), log_id(index)) {
                     Ok(Some(engine)) => {
                         let reached = instance.marks.get(&database.id).copied().unwrap_or_default();
                         let facts = LogFacts { reached, ..engine.facts() };
                         told.push(Event::DatabaseOpened { database: database.id, facts });
                         instance.engines.insert(index, engine);
+                        opened.push(index);
                     }
                     Ok(None) => {}
                     Err(_) if instance.wiped => {
@@ -243,6 +291,7 @@ impl World {
         if let Some(broken) = broken {
             self.check.fail(broken);
         }
+        opened.into_iter().for_each(|index| self.look(i, index));
         let offset = self.span(0, 90 * MS);
         self.at(i, offset, What::Tick);
         for event in told {
@@ -263,6 +312,7 @@ impl World {
         instance.life += 1;
         instance.node = None;
         instance.engines.clear();
+        instance.node_instance = None;
         let tear = match keep % 4 {
             0 => Tear::LoseAll,
             1 => Tear::KeepAll,
@@ -313,7 +363,7 @@ impl World {
     }
 
     /// A disk operation failed. If the power was to go in the midst of one, this is it.
-    fn disk_failed(&mut self, i: usize, error: &LogError) {
+    fn disk_failed(&mut self, i: usize, error: &Trouble) {
         let keep = self.instances[i].tear;
         self.note(|| format!("instance {i}: {error}"));
         match keep {
@@ -330,7 +380,9 @@ impl World {
         if now >= instance.marked + MARK_EVERY {
             instance.marked = now;
             instance.mark(&self.database_ids);
+            self.hold_log(i);
         }
+        let instance = &mut self.instances[i];
         let time = instance.time(now);
         let Some(node) = instance.node.as_mut() else { return };
         let actions = node.tick(time);
@@ -557,6 +609,7 @@ impl World {
                 if let Some(engine) = self.engine(i, database) {
                     engine.log.set_epoch(epoch);
                     let stands = engine.log.appended() == from && engine.mode == Mode::Secondary;
+                    engine.applied_told = Lsn::ZERO;
                     engine.receiving = Some((instance_index(peer), session, epoch));
                     if !stands {
                         self.check.fail(format!("instance {i} is told to receive where it does not stand"));
@@ -574,10 +627,14 @@ impl World {
             Action::Demote { group, databases } => {
                 for database in databases {
                     if let Some(engine) = self.engine(i, database) {
-                        engine.log.end_term();
+                        let demoted = engine.content.demote();
                         engine.mode = Mode::Secondary;
                         engine.pending.clear();
                         engine.senders.clear();
+                        if let Err(error) = demoted {
+                            self.disk_failed(i, &error);
+                        }
+                        self.look(i, index_of(database));
                     }
                 }
                 self.answer(i, MS, 20 * MS, Event::Demoted { group });
@@ -585,8 +642,13 @@ impl World {
             Action::Fence { .. } => {
                 let instance = &mut self.instances[i];
                 instance.fenced = true;
+                let mut trouble = None;
                 for engine in instance.engines.values_mut() {
                     engine.pending.clear();
+                    trouble = trouble.or(engine.content.fence().err());
+                }
+                if let Some(error) = trouble {
+                    self.disk_failed(i, &error);
                 }
             }
             Action::Drain { group } => {
@@ -647,7 +709,7 @@ impl World {
                 }
                 self.answer(i, 0, 2 * MS, Event::Persisted { group: GROUP, revision });
             }
-            Err(error) if instance.tear.is_some() => self.disk_failed(i, &LogError::Io(error)),
+            Err(error) if instance.tear.is_some() => self.disk_failed(i, &error.into()),
             Err(_) => self.answer(i, 0, MS, Event::PersistFailed { group: GROUP, revision }),
         }
     }
@@ -664,7 +726,7 @@ impl World {
         let written = write_file(instance.env.disk.as_ref(), Path::new(STORE), bytes);
         match written {
             Ok(()) => self.answer(i, 0, MS, Event::StorePersisted { revision }),
-            Err(error) if instance.tear.is_some() => self.disk_failed(i, &LogError::Io(error)),
+            Err(error) if instance.tear.is_some() => self.disk_failed(i, &error.into()),
             Err(_) => self.answer(i, 0, MS, Event::StorePersistFailed { revision }),
         }
     }
@@ -677,7 +739,7 @@ impl World {
             Ok(())
         };
         if let Err(error) = removed {
-            self.disk_failed(i, &LogError::Io(error));
+            self.disk_failed(i, &error.into());
         }
     }
 
@@ -694,6 +756,9 @@ impl World {
                 engine.mode = Mode::Standalone;
                 engine.pending.clear();
                 engine.senders.clear();
+                if let Err(error) = engine.content.leave() {
+                    self.disk_failed(i, &error);
+                }
             }
             // What other instances have of it is a restoring copy of nothing.
             for other in 0..self.instances.len() {
@@ -703,12 +768,16 @@ impl World {
             }
             return;
         }
-        self.instances[i].engines.remove(&index);
+        if let Some(mut engine) = self.instances[i].engines.remove(&index)
+            && let Err(error) = engine.content.fence()
+        {
+            self.disk_failed(i, &error);
+        }
         let removed = self.instances[i].env.disk.remove_dir_all(&database_dir(index));
         if let Err(error) = removed
             && self.instances[i].tear.is_some()
         {
-            self.disk_failed(i, &LogError::Io(error));
+            self.disk_failed(i, &error.into());
         }
     }
 
@@ -731,9 +800,9 @@ impl World {
                     _ => self.dice.below(200) as usize,
                 };
                 let Some(engine) = self.instances[i].engines.get_mut(&database) else { break };
-                match engine.log.append(&record(number, filling), |_| {}) {
-                    Ok(end) => engine.pending.push_back(Commit { end, number }),
-                    Err(LogError::Full { .. }) if self.instances[i].tear.is_none() => break,
+                match engine.content.write(number, filling) {
+                    Ok(commits) => engine.pending.extend(commits),
+                    Err(Trouble::Disk(_)) if self.instances[i].out_of_room() => break,
                     Err(error) => {
                         self.disk_failed(i, &error);
                         break;
@@ -756,7 +825,7 @@ impl World {
     /// Hardens what was appended or received; its completion is told later. False when the instance died of it.
     fn flush_now(&mut self, i: usize, database: usize) -> bool {
         let Some(engine) = self.instances[i].engines.get_mut(&database) else { return true };
-        let flushed = engine.log.flush();
+        let flushed = engine.content.flush();
         let primary = engine.mode == Mode::Primary;
         for block in engine.sealed() {
             self.check.block(database, &block);
@@ -797,13 +866,14 @@ impl World {
         let log = engine.log.clone();
         let mut blocks = Vec::new();
         let mut next = from;
-        let scanned = log.scan(from).and_then(|mut scanner| {
+        let scanned = (|| {
+            let mut scanner = log.scan(from)?;
             while let Some(block) = scanner.next()? {
                 next = block.header.end_lsn();
                 blocks.push(block.bytes.to_vec());
             }
             Ok(())
-        });
+        })();
         match scanned {
             Ok(()) => {
                 if let Some(sender) = self.engine(i, database).and_then(|e| e.senders.get_mut(&peer)) {
@@ -813,7 +883,7 @@ impl World {
                     self.send(i, peer, Frame::Block { database, session, bytes });
                 }
             }
-            Err(LogError::Truncated { .. }) => {
+            Err(Trouble::LogGone) => {
                 let peer = instance_id(peer);
                 let failure = SendFailure::LogGone;
                 self.answer(i, 0, MS, Event::SendFailed { peer, database, session, failure });
@@ -858,7 +928,7 @@ impl World {
         let positions = CopyPositions {
             received: engine.log.appended(),
             hardened: engine.log.hardened(),
-            applied: engine.applied,
+            applied: engine.content.applied(),
         };
         self.send(i, peer, Frame::Ack { database, session, positions });
     }
@@ -868,8 +938,7 @@ impl World {
         let fenced = self.instances[i].fenced;
         let Some(engine) = self.engine(i, database) else { return };
         let hardened = engine.log.hardened();
-        engine.agreed = lsn;
-        engine.log.set_agreed(lsn);
+        let told = engine.content.agree(lsn);
         let mut done = Vec::new();
         while let Some(commit) = engine.pending.front().copied().filter(|c| c.end <= lsn) {
             engine.pending.pop_front();
@@ -878,6 +947,9 @@ impl World {
         let senders: Vec<(usize, SessionId)> = engine.senders.iter().map(|(p, s)| (*p, s.session)).collect();
         if lsn > hardened || fenced || self.instances[i].epoch != epoch {
             self.check.fail(format!("instance {i} agrees {lsn} with {hardened} hardened (fenced: {fenced})"));
+        }
+        if let Err(error) = told {
+            self.check.fail(format!("instance {i}: {error}"));
         }
         for commit in &done {
             self.check.acknowledge(index_of(database), *commit, epoch);
@@ -920,12 +992,12 @@ impl World {
             return;
         }
         let last = engine.log.last_checksum();
-        match engine.log.append_block(epoch, bytes) {
-            Ok(_) => {
+        match engine.content.receive(epoch, bytes) {
+            Ok(()) => {
                 self.tell(i, Event::Announced { database, session, agreed: header.hardened });
                 self.want_flush(i, index_of(database));
             }
-            Err(error @ LogError::NotNext { .. }) => {
+            Err(error @ Trouble::NotNext(_)) => {
                 engine.receiving = None;
                 let failure = if header.first_lsn > end {
                     self.probe("gap in the blocks");
@@ -937,7 +1009,7 @@ impl World {
                 };
                 self.tell(i, Event::ReceiveFailed { database, session, failure });
             }
-            Err(LogError::Full { .. }) if self.instances[i].tear.is_none() => {
+            Err(Trouble::Disk(_)) if self.instances[i].out_of_room() => {
                 if let Some(engine) = self.engine(i, database) {
                     engine.receiving = None;
                 }
@@ -952,12 +1024,17 @@ impl World {
     fn apply(&mut self, i: usize, database: GroupDatabaseId, lsn: Lsn) {
         let Some(engine) = self.engine(i, database) else { return };
         let hardened = engine.log.hardened();
-        engine.agreed = engine.agreed.max(lsn);
-        engine.applied = engine.applied.max(lsn);
-        engine.log.set_agreed(engine.agreed);
+        let trouble = engine.content.apply_up_to(lsn).err();
         let receiving = engine.receiving;
         if lsn > hardened {
             self.check.fail(format!("instance {i} redoes up to {lsn} with {hardened} hardened"));
+        }
+        if let Some(error) = trouble {
+            self.check.fail(format!("instance {i}: {error}"));
+        }
+        if self.plan.real {
+            // Redo does it later, and says so.
+            return;
         }
         self.answer(i, 0, 3 * MS, Event::Applied { database, lsn });
         if let Some((peer, session, _)) = receiving {
@@ -979,14 +1056,81 @@ impl World {
         let force = self.plan.force;
         let Some(engine) = self.engine(i, database) else { return };
         // A primary has redone its log to the end; of that, what was not agreed may go.
-        let (agreed, floor) = (engine.agreed, engine.floor);
+        let (agreed, floor) = (engine.content.agreed(), engine.content.floor());
         if at < floor || at < agreed && !force {
             self.check.fail(format!("instance {i} cuts at {at}, agreed {agreed}, base tree {floor}"));
             return;
         }
-        match engine.cut(at) {
-            Ok(()) => self.answer(i, MS, 10 * MS, Event::LogCut { database, session }),
+        match engine.content.cut(at) {
+            Ok(()) => {
+                self.answer(i, MS, 10 * MS, Event::LogCut { database, session });
+                self.look(i, index_of(database));
+            }
             Err(error) => self.disk_failed(i, &error),
+        }
+    }
+
+    // ---- background work --------------------------------------------------------------------------------------------
+
+    /// What the databases of an instance have left for later is done soon.
+    pub(crate) fn want_work(&mut self, i: usize) {
+        let instance = &mut self.instances[i];
+        let waiting = instance.node_instance.as_ref().is_some_and(|node| node.work_waiting() > 0);
+        if waiting && !std::mem::replace(&mut instance.work_waits, true) {
+            let after = self.real_dice.below(3 * MS);
+            self.at(i, after, What::Work);
+        }
+    }
+
+    /// One piece of background work: a lane of redo takes a step, a checkpoint, a log segment.
+    pub(crate) fn work(&mut self, i: usize) {
+        self.instances[i].work_waits = false;
+        let Some(node) = self.instances[i].node_instance.clone() else { return };
+        let mut trouble = None;
+        for engine in self.instances[i].engines.values_mut() {
+            trouble = trouble.or(engine.content.real().and_then(|real| real.before_work().err()));
+        }
+        if let Some(error) = trouble {
+            return self.disk_failed(i, &error);
+        }
+        let which = self.real_dice.below(node.work_waiting() as u64) as usize;
+        node.work_queued(which);
+        self.tell_applied(i);
+    }
+
+    /// The machine and the primary hear how far redo is.
+    pub(crate) fn tell_applied(&mut self, i: usize) {
+        if !self.plan.real {
+            return;
+        }
+        for (index, id) in self.database_ids.clone().into_iter().enumerate() {
+            let look = self.real_dice.below(8) == 0;
+            let Some(engine) = self.engine(i, id).filter(|e| e.mode == Mode::Secondary) else { continue };
+            let lsn = engine.content.applied();
+            let Some((peer, session, _)) = engine.receiving.filter(|_| engine.applied_told != lsn) else {
+                continue;
+            };
+            engine.applied_told = lsn;
+            self.tell(i, Event::Applied { database: id, lsn });
+            self.acknowledge(i, id, peer, session);
+            if look {
+                self.look(i, index);
+            }
+        }
+    }
+
+    /// On a primary: the log that others still need is kept.
+    fn hold_log(&mut self, i: usize) {
+        if !self.plan.real {
+            return;
+        }
+        let Some(status) = self.status(i) else { return };
+        let primary = status.role == RoleStatus::Primary;
+        for database in &status.databases {
+            let copies = database.copies.iter().filter(|_| primary);
+            let keep: Vec<_> = copies.map(|c| (c.replica.to_string(), c.positions.hardened)).collect();
+            let Some(engine) = self.engine(i, database.database) else { continue };
+            engine.content.hold(&keep);
         }
     }
 
@@ -997,18 +1141,24 @@ impl World {
         for &database in databases {
             let Some(engine) = self.engine(i, database) else { continue };
             engine.receiving = None;
-            let started = engine.log.start_term(epoch);
+            let started = engine.content.promote(epoch);
             for block in engine.sealed() {
                 self.check.block(index_of(database), &block);
             }
-            if let Err(error) = started {
-                self.disk_failed(i, &error);
-                return;
+            match started {
+                Err(Trouble::Disk(_)) if self.instances[i].out_of_room() => {
+                    self.probe("no room to be promoted");
+                    continue;
+                }
+                Err(error) => {
+                    self.disk_failed(i, &error);
+                    return;
+                }
+                Ok(()) => {}
             }
+            self.look(i, index_of(database));
             let Some(engine) = self.engine(i, database) else { continue };
             engine.mode = Mode::Primary;
-            engine.log.set_agreed(engine.agreed);
-            engine.applied = engine.log.hardened();
             opened.push((database, engine.facts()));
         }
         let instance = &mut self.instances[i];
@@ -1026,8 +1176,11 @@ impl World {
     // ---- seeding ----------------------------------------------------------------------------------------------------
 
     pub(crate) fn seed(&mut self, i: usize, peer: usize, database: GroupDatabaseId) {
-        let image = match self.engine(i, database).map(Engine::image) {
+        let image = match self.engine(i, database).map(|e| e.content.image()) {
             Some(Ok(image)) => image,
+            // No room for a checkpoint; or the role went meanwhile.
+            Some(Err(Trouble::Disk(_))) if self.instances[i].out_of_room() => None,
+            Some(Err(Trouble::Refused(_))) => None,
             Some(Err(error)) => return self.disk_failed(i, &error),
             None => None,
         };
@@ -1046,24 +1199,9 @@ impl World {
         }
         self.instances[i].expecting.remove(&database);
         self.instances[i].engines.remove(&index);
-        let env = self.instances[i].env.clone();
-        let dir = database_dir(index);
-        let disk = env.disk.as_ref();
-        let made = (|| {
-            if disk.exists(&dir) {
-                if disk.exists(&dir.join("floor")) {
-                    disk.remove(&dir.join("floor"))?;
-                    disk.sync_dir(&dir)?;
-                }
-                disk.remove_dir_all(&dir)?;
-                disk.sync_dir(&dir)?;
-                disk.sync_dir(&dir.join("log"))?;
-            }
-            Engine::create_from(&env, &dir, log_id(index), image)
-        })();
-        match made {
-            Ok(mut engine) => {
-                engine.mode = Mode::Resolving;
+        let ground = self.instances[i].ground();
+        match Engine::create_from(&ground, &database_dir(index), log_id(index), image) {
+            Ok(engine) => {
                 let facts = engine.facts();
                 self.instances[i].engines.insert(index, engine);
                 self.tell(i, Event::DatabaseOpened { database, facts });

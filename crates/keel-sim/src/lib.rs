@@ -1,7 +1,12 @@
 //! # keel-sim: a seed is a world
 //!
-//! Runs the machines of `keel-cluster` ([`keel_cluster::Node`]), each over real logs ([`keel_log::Log`]) on simulated disks,
-//! in one thread and virtual time, does to them what a [`Plan`] says, and looks from outside whether the promises hold.
+//! Runs the machines of `keel-cluster` ([`keel_cluster::Node`]), each over its databases on a simulated disk, in one thread and
+//! virtual time, does to them what a [`Plan`] says, and looks from outside whether the promises hold.
+//!
+//! A database is one of two: a real log ([`keel_log::Log`]) with sets of numbers above it, which is quick; or a whole
+//! [`keel_node::Database`] with its store, base tree, checkpoints, redo lanes, roles and seeding, whose background work the
+//! world does piece by piece. Clients of the latter read and change rows, make and drop trees, keep transactions open across
+//! failovers, and write more than a block of the log holds.
 //!
 //! ## What must hold
 //! 1. A commit that a client was told is done is in the log of every later primary, and of all copies in the end, unless an
@@ -14,25 +19,36 @@
 //! 6. After the faults have stopped the group becomes whole by itself (operators only RESUME what is suspended, and give the
 //!    role to somebody when it was given up), every copy in its state, all logs equal.
 //! 7. Members of a cluster's store that have applied the same entries have decided the same.
+//! 8. Of real databases: what a reader sees on any copy, after any crash, cut, role change, checkpoint or seeding, is exactly
+//!    what the commits up to his position have made of the rows, by a model that does the same transactions in commit order;
+//!    he never sees what is not agreed, nor anything else when he looks again; copies at one position have one logical
+//!    checksum. Who waits for a commit is told that it is done when it is agreed, and never after a fence came first; no
+//!    transaction outlives the role it began in. Local positions are in order; pages, rows and logs check out in the end.
+//! 9. Nothing depends on what the wall clock says: it jumps between 1970 and 2100, and the world is the same.
 //!
 //! Worlds are of two kinds: those where operators decide (CLUSTER_TYPE = NONE), and clusters that heal themselves, with or
 //! without a witness, where machines die alone and together, hang, hear without being heard and the other way round, lose
 //! their disks or the end of a log, stall, and say that they are unfit.
 //!
 //! ## Running it
-//! `cargo run -p keel-sim --release -- --seeds 100000 --from 1` runs many; a failing one is shrunk and printed as a script,
+//! `cargo run -p keel-sim --release -- --seeds 100000 --from 1` runs many (`--cluster`: clusters; `--engine real`: real
+//! databases); a failing one is shrunk and printed as a script,
 //! which `--script FILE` replays (`--trace` shows every event and action). Scripts of bugs found are kept under
 //! `tests/scripts` and run with the ordinary tests. `tests/rules` holds one script for each rule of decision in a cluster,
 //! with the transcript it must have.
 //!
 //! ## Not modelled
-//! Threads, real sockets, bit rot. The engine above the log is a set of numbers.
+//! Threads (each call on a database runs to its end; so does a checkpoint, but for a power cut in its midst), real sockets,
+//! bit rot.
 
 mod care;
 mod check;
+mod deed;
 mod engine;
 mod instance;
+mod numbers;
 pub mod plan;
+mod real;
 mod shrink;
 mod world;
 

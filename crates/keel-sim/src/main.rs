@@ -22,6 +22,9 @@ struct Args {
     /// Worlds of clusters that heal themselves; otherwise operators decide.
     #[arg(long)]
     cluster: bool,
+    /// What the databases are: a log and sets of numbers, or whole databases.
+    #[arg(long, value_enum, default_value_t = EngineKind::Numbers)]
+    engine: EngineKind,
     /// Stop after so many seconds.
     #[arg(long)]
     seconds: Option<u64>,
@@ -45,9 +48,17 @@ struct Args {
     keep_going: bool,
 }
 
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+enum EngineKind {
+    Numbers,
+    Real,
+}
+
 impl Args {
     fn plan(&self, seed: u64) -> Plan {
-        if self.cluster { Plan::grow_cluster(seed, self.length) } else { Plan::grow(seed, self.length) }
+        let plan =
+            if self.cluster { Plan::grow_cluster(seed, self.length) } else { Plan::grow(seed, self.length) };
+        Plan { real: self.engine == EngineKind::Real, ..plan }
     }
 }
 

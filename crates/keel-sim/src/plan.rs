@@ -3,6 +3,8 @@
 //!
 //! ```text
 //! world 3 1 force 7        instances, databases, whether forced failovers are among the operations, seed of the chances
+//!                          (`real` among them: whole databases; `cluster`, `witness`: a cluster that heals itself)
+//! walls 5                  wall clocks jump about, by this seed; 0 or no such line: they go as time does
 //! lossy 20                 control and data frames lost, doubled or late: so many in a thousand
 //! 1200 crash 0 5           at 1200 ms: the power of instance 0 goes; 5 chooses what its disk keeps
 //! 2000 restart 0
@@ -100,8 +102,12 @@ pub struct Plan {
     pub cluster: bool,
     /// One more instance that only votes.
     pub witness: bool,
+    /// Its databases are real ones.
+    pub real: bool,
     /// Grows the latencies and everything else that is not an operation.
     pub chances: u64,
+    /// Seed of the wall clocks' jumps; 0 = they go as time does.
+    pub walls: u64,
     /// Frames lost, doubled or late, of a thousand.
     pub lossy: u64,
     /// Operations with their times in milliseconds, ascending.
@@ -123,6 +129,8 @@ impl Plan {
             witness: false,
             chances: dice.next(),
             lossy: [0, 0, 5, 50][dice.below(4) as usize],
+            real: false,
+            walls: seed | 1,
             ops: Vec::new(),
         };
         // Each world has its own favourite troubles: all at once hide one another.
@@ -160,6 +168,8 @@ impl Plan {
             witness: dice.below(if instances % 2 == 0 { 2 } else { 6 }) == 0,
             chances: dice.next(),
             lossy: [0, 0, 5, 50][dice.below(4) as usize],
+            real: false,
+            walls: seed | 1,
             ops: Vec::new(),
         };
         let kinds: Vec<u64> = (0..CLUSTER_KINDS.len() as u64).filter(|_| dice.below(3) == 0).collect();
@@ -320,6 +330,8 @@ impl Plan {
             witness: false,
             chances: 1,
             lossy: 0,
+            real: false,
+            walls: 0,
             ops: Vec::new(),
         };
         for line in text.lines().take_while(|l| *l != "---") {
@@ -343,9 +355,11 @@ impl Plan {
                 self.force = words.contains(&"force");
                 self.cluster = words.contains(&"cluster");
                 self.witness = words.contains(&"witness");
+                self.real = words.contains(&"real");
                 self.chances = words.last()?.parse().ok()?;
             }
             "lossy" => self.lossy = n(1)?,
+            "walls" => self.walls = n(1)?,
             _ => {
                 let op = match *words.get(1)? {
                     "write" => Op::Write(i(2)?, n(3)? as u32),
@@ -480,8 +494,12 @@ impl fmt::Display for Plan {
         let word = |on: bool, word: &'static str| if on { word } else { "" };
         let (force, cluster) = (word(self.force, "force "), word(self.cluster, "cluster "));
         let witness = word(self.witness, "witness ");
+        let real = word(self.real, "real ");
         let (instances, databases, chances) = (self.instances, self.databases, self.chances);
-        writeln!(f, "world {instances} {databases} {force}{cluster}{witness}{chances}")?;
+        writeln!(f, "world {instances} {databases} {force}{cluster}{witness}{real}{chances}")?;
+        if self.walls != 0 {
+            writeln!(f, "walls {}", self.walls)?;
+        }
         writeln!(f, "lossy {}", self.lossy)?;
         for (at, op) in &self.ops {
             writeln!(f, "{at} {op}")?;

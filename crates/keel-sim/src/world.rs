@@ -54,6 +54,8 @@ pub(crate) enum What {
     Start,
     /// A pause ends.
     Wake,
+    /// A piece of background work of the instance's databases.
+    Work,
     SeedNow {
         peer: usize,
         database: GroupDatabaseId,
@@ -115,6 +117,9 @@ pub(crate) struct World {
     last_arrival: Vec<Vec<Micros>>,
     connections: u64,
     pub(crate) dice: SplitMix,
+    /// Chances of what only real databases do, so that the others are the same in both kinds of world.
+    pub(crate) real_dice: SplitMix,
+    wall_dice: SplitMix,
     pub(crate) check: Checker,
     pub(crate) numbers: u64,
     pub(crate) commands: u64,
@@ -155,15 +160,18 @@ const HEAL_MAX: Micros = 180_000 * MS;
 impl World {
     pub(crate) fn new(plan: Plan, trace: bool) -> World {
         let n = plan.instances + usize::from(plan.witness);
+        let ends = crate::engine::Ends::default();
         let mut world = World {
             now: 0,
             order: 0,
             queue: BinaryHeap::new(),
-            instances: (0..n).map(|i| Instance::new(i, plan.chances)).collect(),
+            instances: (0..n).map(|i| Instance::new(i, plan.chances, &ends)).collect(),
             cut: vec![vec![false; n]; n],
             last_arrival: vec![vec![0; n]; n],
             connections: 0,
             dice: SplitMix(plan.chances),
+            real_dice: SplitMix(plan.chances ^ 0x4EA1),
+            wall_dice: SplitMix(plan.walls),
             check: Checker::default(),
             numbers: 0,
             commands: 0,
@@ -209,6 +217,7 @@ impl World {
                 self.stop_faults();
             }
             self.happen(entry);
+            self.after_event();
             if let Some(violation) = &self.check.violation {
                 return Err(violation.clone());
             }
@@ -251,8 +260,24 @@ impl World {
         least + self.dice.below(most - least + 1)
     }
 
+    /// A power cut that somebody did not report has happened all the same; and background work that was asked for is done.
+    fn after_event(&mut self) {
+        if !self.plan.real {
+            return;
+        }
+        for i in 0..self.instances.len() {
+            if let Some(keep) = self.instances[i].tear
+                && self.instances[i].disk.power_is_cut()
+            {
+                self.crash(i, keep);
+            }
+            self.want_work(i);
+        }
+    }
+
     fn happen(&mut self, entry: Entry) {
         let i = entry.instance;
+        self.instances[i].set_clock(self.now);
         match entry.what {
             What::Op(index) => {
                 let op = self.plan.ops[index].1;
@@ -275,8 +300,10 @@ impl World {
             What::Tick if entry.life != self.instances[i].life => {}
             What::Tick => {
                 self.at(i, if self.plan.cluster { TICK_CLUSTER } else { TICK }, What::Tick);
+                self.turn_wall_clock(i);
                 if self.instances[i].paused_until <= self.now {
                     self.tick(i);
+                    self.tell_applied(i);
                 }
             }
             what if entry.life != self.instances[i].life || !self.instances[i].up => drop(what),
@@ -290,6 +317,14 @@ impl World {
                 self.instances[i].mail.push_back(what);
             }
             what => self.act(i, what),
+        }
+    }
+
+    /// Wall clocks say now this, now that, between 1970 and 2100.
+    fn turn_wall_clock(&mut self, i: usize) {
+        if self.plan.walls != 0 && self.wall_dice.below(3) == 0 {
+            let unix_nanos = self.wall_dice.below(4_100_000_000_000_000_000);
+            self.instances[i].set_wall_clock(unix_nanos);
         }
     }
 
@@ -322,6 +357,7 @@ impl World {
             What::Persist(revision, bytes) => self.persist(i, revision, &bytes),
             What::PersistStore(revision, bytes) => self.persist_store(i, revision, &bytes),
             What::SeedNow { peer, database } => self.seed(i, peer, database),
+            What::Work => self.work(i),
             What::Op(_) | What::Tick | What::Care | What::Wake | What::Start => {}
         }
     }

@@ -262,6 +262,17 @@ impl SimDisk {
         state.full_at = None;
     }
 
+    /// Whether the power has gone ([`SimDisk::cut_power_at`]): everything fails from here on.
+    pub fn power_is_cut(&self) -> bool {
+        let state = self.state.lock();
+        state.power_cut_at.is_some_and(|at| state.counts.operations >= at)
+    }
+
+    /// Whether files may not grow without end ([`SimDisk::set_capacity`]).
+    pub fn is_limited(&self) -> bool {
+        self.state.lock().full_at.is_some()
+    }
+
     /// Whether a fault set by [`SimDisk::fail_nth`] is still to come.
     pub fn fault_pending(&self) -> bool {
         self.state.lock().fail_at.is_some()
