@@ -144,6 +144,10 @@ impl World {
             }
             Op::Free(i) => self.free(i),
             Op::Checkpoint(i, database) => self.checkpoint(i, database),
+            Op::CheckpointCut(i, database, operations, keep) => {
+                self.operate(Op::PowerCut(i, operations, keep));
+                self.checkpoint(i, database);
+            }
             Op::Failover(i) => drop(self.order(i, Command::Failover { group: GROUP })),
             Op::Force(i) => {
                 if self.may_force(i) {
@@ -581,7 +585,10 @@ impl World {
             return;
         }
         let Some(real) = instance.engines.get_mut(&database).and_then(|e| e.content.real()) else { return };
-        match real.judge() {
+        let judged = real.judge();
+        let met = real.met();
+        met.into_iter().for_each(|name| self.probe(name));
+        match judged {
             Ok(Some((last, digest))) => {
                 self.probe("rows compared with the model");
                 self.check.prefix(database, last, digest);

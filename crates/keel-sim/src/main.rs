@@ -58,7 +58,7 @@ impl Args {
     fn plan(&self, seed: u64) -> Plan {
         let plan =
             if self.cluster { Plan::grow_cluster(seed, self.length) } else { Plan::grow(seed, self.length) };
-        Plan { real: self.engine == EngineKind::Real, ..plan }
+        if self.engine == EngineKind::Real { plan.with_real_databases() } else { plan }
     }
 }
 

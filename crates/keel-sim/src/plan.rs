@@ -44,6 +44,9 @@ pub enum Op {
     Free(usize),
     /// Checkpoint of a database.
     Checkpoint(usize, usize),
+    /// A checkpoint of a database, and the power goes at the n-th disk operation from now; the last number chooses what the
+    /// disk keeps.
+    CheckpointCut(usize, usize, u64, u64),
     /// FAILOVER on an instance.
     Failover(usize),
     /// FORCE_FAILOVER_ALLOW_DATA_LOSS on an instance.
@@ -317,6 +320,38 @@ impl Plan {
         }
     }
 
+    /// The same world with real databases, and with some troubles that only they have.
+    #[must_use]
+    pub fn with_real_databases(mut self) -> Plan {
+        let mut dice = SplitMix(self.chances ^ 0xC4EC);
+        let end = self.ops.last().map_or(0, |(at, _)| *at);
+        let start = if self.cluster { 2500 } else { 600 };
+        for _ in 0..dice.below(4) {
+            let i = dice.below(self.instances as u64) as usize;
+            let d = dice.below(self.databases as u64) as usize;
+            let at = start + dice.below(end.max(start + 1) - start);
+            self.ops.push((at, Op::Write(d, 5 + dice.below(20) as u32)));
+            self.ops.push((at + 30, Op::CheckpointCut(i, d, 1 + dice.below(48), dice.next())));
+            self.ops.push((at + 300 + dice.below(900), Op::Restart(i)));
+        }
+        if self.cluster && dice.coin() {
+            // A primary that is cut off goes on writing; what nobody else has is taken back when it follows again.
+            let i = dice.below(self.instances as u64) as usize;
+            let at = end + 2500;
+            self.ops.push((at, Op::HealAll));
+            self.ops.push((at + 10, Op::RestartAll(10, dice.next())));
+            self.ops.push((at + 3000, Op::Write(0, 5)));
+            self.ops.push((at + 3200, Op::Isolate(i, 1 + dice.below(3) as u8)));
+            for n in 0..4 {
+                self.ops.push((at + 3210 + n * 60, Op::Write(0, 6)));
+            }
+            self.ops.push((at + 5000 + dice.below(2000), Op::HealAll));
+            self.ops.push((at + 8000, Op::Write(0, 5)));
+        }
+        self.ops.sort_by_key(|(at, _)| *at);
+        Plan { real: true, ..self }
+    }
+
     /// Reads a script.
     ///
     /// # Errors
@@ -375,6 +410,7 @@ impl Plan {
                     "full" => Op::Full(i(2)?),
                     "free" => Op::Free(i(2)?),
                     "checkpoint" => Op::Checkpoint(i(2)?, i(3)?),
+                    "checkpointcut" => Op::CheckpointCut(i(2)?, i(3)?, n(4)?, n(5)?),
                     "failover" => Op::Failover(i(2)?),
                     "force" => Op::Force(i(2)?),
                     "offline" => Op::Offline(i(2)?),
@@ -464,6 +500,7 @@ impl fmt::Display for Op {
             Op::Full(i) => write!(f, "full {i}"),
             Op::Free(i) => write!(f, "free {i}"),
             Op::Checkpoint(i, d) => write!(f, "checkpoint {i} {d}"),
+            Op::CheckpointCut(i, d, n, s) => write!(f, "checkpointcut {i} {d} {n} {s}"),
             Op::Failover(i) => write!(f, "failover {i}"),
             Op::Force(i) => write!(f, "force {i}"),
             Op::Offline(i) => write!(f, "offline {i}"),

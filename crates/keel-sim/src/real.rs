@@ -13,6 +13,7 @@ use crate::deed::{LEDGER, Model, Rows, Trees, perform};
 use crate::engine::{Commit, Content, Ends, Ground, Image, Trouble};
 use keel_base::env::sim::SplitMix;
 use keel_base::{DatabaseId, Epoch, Lsn, TreeId};
+use keel_log::block::PAYLOAD_BYTES_MAX;
 use keel_log::{Log, LogOptions};
 use keel_node::{
     Database, DbError, DbOptions, Direction, Durability, Instance, InstanceOptions, Isolation, LockMode,
@@ -51,6 +52,8 @@ pub(crate) struct Real {
     /// Counts the ends of writing: a transaction from before one must not commit after it.
     terms: u64,
     held: BTreeMap<String, Lsn>,
+    /// Rare things that happened since they were last asked for.
+    met: Vec<&'static str>,
 }
 
 struct Open {
@@ -114,7 +117,7 @@ pub(crate) fn options(dice: &mut SplitMix) -> InstanceOptions {
         redo_workers: 1 + dice.below(4) as usize,
         checkpoint_log_bytes: [30_000, 200_000, u64::MAX][dice.below(3) as usize],
         stream_bytes: [600, 4000, 1 << 20][dice.below(3) as usize],
-        checkpoint_chunk_bytes: [16 << 10, 4 << 20][dice.below(2) as usize],
+        checkpoint_chunk_bytes: [8 << 10, 16 << 10, 4 << 20][dice.below(3) as usize],
         by_hand: true,
         ..InstanceOptions::default()
     }
@@ -179,6 +182,7 @@ impl Real {
             model: Model::default(),
             terms: 0,
             held: BTreeMap::new(),
+            met: Vec::new(),
         };
         real.read_base()?;
         Ok(real)
@@ -214,6 +218,9 @@ impl Real {
                 let group = Group::decode(&chunk.bytes[at..]).ok_or_else(damaged)?;
                 at += group.bytes.len();
                 let end = chunk.first_lsn.advance(at as u64);
+                if group.bytes.len() > PAYLOAD_BYTES_MAX {
+                    self.met.push("records larger than a block");
+                }
                 let mut posted = None;
                 let walked = group.for_each_of(0, 1, |_, record| {
                     if record.tree == LEDGER && matches!(record.change, Change::Put(_)) {
@@ -230,6 +237,7 @@ impl Real {
                     }
                     GroupKind::Commit => posted.or(self.streams.remove(&group.stream)),
                     GroupKind::Abort => {
+                        self.met.push("stream aborted");
                         self.streams.remove(&group.stream);
                         None
                     }
@@ -254,6 +262,11 @@ impl Real {
         self.read_log()
     }
 
+    /// Rare things that happened since the last call.
+    pub(crate) fn met(&mut self) -> Vec<&'static str> {
+        std::mem::take(&mut self.met)
+    }
+
     pub(crate) fn redo_error(&self) -> Option<String> {
         self.db.redo_error()
     }
@@ -271,8 +284,13 @@ impl Real {
                             let what = format!("transaction {} outlived the role it began in", open.number);
                             return Err(Trouble::Broken(what));
                         }
-                        Ok(commit) => done.push(commit),
-                        Err(Trouble::Refused(_)) if late => {}
+                        Ok(commit) => {
+                            self.met.push("transaction that was open for long");
+                            done.push(commit);
+                        }
+                        Err(Trouble::Refused(_)) if late => {
+                            self.met.push("transaction ended by a change of role")
+                        }
                         Err(error) => return Err(error),
                     }
                 }
@@ -323,6 +341,11 @@ impl Real {
     /// the model; who has read for long must still read the same; positions must be in order. Returns the last of those
     /// transactions with a digest of them all, or `None` when nothing can be read yet.
     pub(crate) fn judge(&mut self) -> Result<Option<(Commit, u64)>, Trouble> {
+        let root = self.db.store().base().root();
+        if root.highest_lsn() > root.checkpoint_lsn() {
+            self.met.push("rows merged ahead of the checkpoint");
+        }
+        drop(root);
         self.read_log()?;
         if let Some(what) = self.redo_error() {
             return Err(Trouble::Broken(format!("redo stopped: {what}")));
@@ -354,19 +377,37 @@ impl Real {
             )));
         }
         self.reread()?;
+        self.try_late()?;
         if self.reader.is_none() && self.dice.below(3) == 0 {
             self.reader = Some(Reader { txn, view, trees, at });
         }
         let digest = commits.iter().fold(0u64, |sum, c| {
             (sum ^ c.end.0).wrapping_mul(0x100_0000_01B3).wrapping_add(c.number).rotate_left(17)
         });
-        Ok(commits.last().map(|last| (*last, digest)))
+        let last = commits.last().copied().unwrap_or(Commit { end: Lsn::ZERO, number: 0 });
+        Ok(Some((last, digest)))
+    }
+
+    /// A transaction from before the replica gave up its role wants to commit.
+    fn try_late(&mut self) -> Result<(), Trouble> {
+        let late = self.open.iter().position(|open| open.term != self.terms);
+        let Some(at) = late.filter(|_| self.dice.coin()) else { return Ok(()) };
+        let open = self.open.remove(at);
+        self.met.push("transaction ended by a change of role");
+        match self.commit(open.txn, open.number) {
+            Ok(_) => {
+                Err(Trouble::Broken(format!("transaction {} outlived the role it began in", open.number)))
+            }
+            Err(Trouble::Refused(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Who has read for long reads again.
     fn reread(&mut self) -> Result<(), Trouble> {
         let Some(reader) = self.reader.take() else { return Ok(()) };
         let before: Vec<TreeId> = reader.trees.keys().map(|tree| TreeId(*tree)).collect();
+        self.met.push("snapshot read again");
         let again = self.contents(&reader.txn, &reader.view, &before)?;
         if let Some(what) = difference(&again, &reader.trees) {
             return Err(Trouble::Broken(format!("a snapshot at {} has changed: {what}", reader.at)));
@@ -510,7 +551,10 @@ impl Content for Real {
         match perform(number, &mut Hand(&mut txn)) {
             Ok(()) => {}
             // Somebody has a row locked; the client is told, and tries no more.
-            Err(TxnError::LockTimeout | TxnError::SnapshotConflict) => return Ok(done),
+            Err(TxnError::LockTimeout | TxnError::SnapshotConflict) => {
+                self.met.push("row locked by another");
+                return Ok(done);
+            }
             // What it has committed before stays so.
             Err(TxnError::LogFull(_)) if !done.is_empty() => return Ok(done),
             Err(error) => return Err(error.into()),
@@ -603,6 +647,11 @@ impl Content for Real {
     fn cut(&mut self, at: Lsn) -> Result<(), Trouble> {
         // Sessions are ended before what they have seen is taken away.
         self.reader = None;
+        if at < self.db.store().stable() {
+            self.met.push("rows cut that were seen");
+        } else if at < self.db.applied() {
+            self.met.push("rows taken back");
+        }
         self.db.cut(at)?;
         self.known.retain(|commit| commit.end <= at);
         self.streams.clear();

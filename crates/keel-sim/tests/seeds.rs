@@ -49,9 +49,15 @@ const CLUSTERS_REACH: [&str; 15] = [
 ];
 
 /// What worlds with real databases must reach beside that.
-const REAL_REACH: [&str; 5] = [
+const REAL_REACH: [&str; 11] = [
     "rows compared with the model",
-    "copy not readable yet",
+    "rows merged ahead of the checkpoint",
+    "snapshot read again",
+    "records larger than a block",
+    "stream aborted",
+    "transaction that was open for long",
+    "transaction ended by a change of role",
+    "rows taken back",
     "log cut",
     "refused: log gone",
     "no room for a block",
@@ -60,7 +66,7 @@ const REAL_REACH: [&str; 5] = [
 fn real(seed: u64, length: u64) -> Plan {
     let plan =
         if seed.is_multiple_of(2) { Plan::grow(seed, length) } else { Plan::grow_cluster(seed, length) };
-    Plan { real: true, ..plan }
+    plan.with_real_databases()
 }
 
 fn seeds(from: u64, count: u64, grow: fn(u64, u64) -> Plan, must_reach: &[&str]) {
@@ -86,29 +92,29 @@ fn nine_hundred_worlds_keep_the_promises() {
 
 // Halves, so that two cores share them.
 #[test]
-fn four_hundred_clusters_heal_themselves() {
-    seeds(1, 400, Plan::grow_cluster, &CLUSTERS_REACH);
+fn hundreds_of_clusters_heal_themselves() {
+    seeds(1, 450, Plan::grow_cluster, &CLUSTERS_REACH);
 }
 
 #[test]
-fn another_four_hundred_clusters_heal_themselves() {
-    seeds(501, 400, Plan::grow_cluster, &CLUSTERS_REACH);
+fn hundreds_more_clusters_heal_themselves() {
+    seeds(501, 450, Plan::grow_cluster, &CLUSTERS_REACH);
 }
 
 #[test]
 fn real_databases_keep_the_promises() {
-    seeds(1, 150, real, &REAL_REACH);
+    seeds(1, 100, real, &REAL_REACH);
 }
 
 #[test]
 fn more_real_databases_keep_the_promises() {
-    seeds(1001, 150, real, &REAL_REACH);
+    seeds(1001, 100, real, &REAL_REACH);
 }
 
 /// No decision rests on what the wall clock says.
 #[test]
 fn a_world_is_the_same_whatever_its_wall_clocks_say() {
-    for seed in 1..30 {
+    for seed in 1..12 {
         for plan in [Plan::grow(seed, LENGTH), Plan::grow_cluster(seed, LENGTH), real(seed, LENGTH)] {
             let steady = Plan { walls: 0, ..plan.clone() };
             assert_ne!(plan, steady);
