@@ -114,6 +114,47 @@ pub struct IndexDef {
     pub ignore_dup_key: bool,
 }
 
+/// Statistics of columns together, made by CREATE STATISTICS. What they say is sampled when a plan asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatisticsDef {
+    /// `stats_id`: shared with the `index_id`s of the table, never one of them.
+    pub stats_id: i32,
+    /// Name.
+    pub name: String,
+    /// `column_id`s in order.
+    pub columns: Vec<i32>,
+    /// WHERE, as text: remembered and shown, the sample is of all rows.
+    pub filter: Option<String>,
+    /// NORECOMPUTE: a table that changes is not sampled again because of it.
+    pub no_recompute: bool,
+}
+
+/// A columnstore index, as it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnstoreDef {
+    /// `index_id`: shared with the other indexes and the statistics of the table.
+    pub index_id: i32,
+    /// Name.
+    pub name: String,
+    /// CLUSTERED: of all columns.
+    pub clustered: bool,
+    /// `column_id`s of a nonclustered one.
+    pub columns: Vec<i32>,
+    /// WHERE, as text.
+    pub filter: Option<String>,
+}
+
+impl TableDef {
+    /// The next free `index_id`: those of indexes, columnstore indexes and statistics are one series.
+    #[must_use]
+    pub fn next_index_id(&self) -> i32 {
+        let indexes = self.indexes.iter().map(|i| i.index_id);
+        let others = self.statistics.iter().map(|s| s.stats_id);
+        let all = indexes.chain(others).chain(self.columnstores.iter().map(|c| c.index_id));
+        all.max().unwrap_or(1).max(1) + 1
+    }
+}
+
 /// A CHECK constraint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckDef {
@@ -183,6 +224,15 @@ pub struct TableDef {
     pub checks: Vec<CheckDef>,
     /// FOREIGN KEY constraints of this table.
     pub foreign_keys: Vec<ForeignKeyDef>,
+    /// Statistics made by CREATE STATISTICS.
+    #[serde(default)]
+    pub statistics: Vec<StatisticsDef>,
+    /// `sp_autostats` OFF: what is known stays as it is until UPDATE STATISTICS.
+    #[serde(default)]
+    pub no_auto_statistics: bool,
+    /// Columnstore indexes: remembered and shown. They hold no rows, and no plan reads them.
+    #[serde(default)]
+    pub columnstores: Vec<ColumnstoreDef>,
     /// Next free column_id.
     pub next_column_id: i32,
     /// Next free ordinal.

@@ -20,6 +20,10 @@ errors! {
     order_by_in_set_operation() = (104, 16, 1, "ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or EXCEPT operator.");
     /// 107
     bad_star_prefix(prefix: &str) = (107, 15, 1, "The column prefix '{prefix}' does not match with a table name or alias name used in the query.");
+    /// 7202
+    no_linked_server(name: &str) = (7202, 11, 2, "Could not find server '{name}' in sys.servers. Verify that the correct server name was specified. If necessary, execute the stored procedure sp_addlinkedserver to add the server to sys.servers.");
+    /// 7403
+    no_provider(name: &str) = (7403, 16, 1, "The OLE DB provider \"{name}\" has not been registered.");
     /// 108
     order_position_out_of_range(position: i64) = (108, 16, 1, "The ORDER BY position number {position} is out of range of the number of items in the select list.");
     /// 109

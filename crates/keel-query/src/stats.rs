@@ -7,9 +7,12 @@ use keel_base::{DatabaseId, TreeId};
 use keel_node::{Database, Direction, Isolation};
 use keel_store::row::Row;
 use keel_types::compare::order;
+use keel_types::key::{self, KeyColumn};
 use keel_types::{Collation, Value, column};
 use parking_lot::Mutex;
-use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{HashMap, HashSet};
+use std::hash::{Hash as _, Hasher as _};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +28,26 @@ pub struct TableStatistics {
     pub taken_unix_nanos: i128,
     /// Per column position in `TableDef::columns`; empty when only the row count is known.
     pub columns: Vec<ColumnStatistics>,
+    /// What columns have together: the first two, three… columns of every key and of every CREATE STATISTICS.
+    pub prefixes: Vec<PrefixStatistics>,
+}
+
+/// Distinct combinations of the first columns of a key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PrefixStatistics {
+    /// Their `column_id`s, in the order of the key; two at least.
+    pub columns: Vec<i32>,
+    /// Distinct combinations, estimated for the whole table.
+    pub distinct: f64,
+}
+
+impl TableStatistics {
+    /// The most columns among `ids` of which it is known what they have together.
+    #[must_use]
+    pub fn together(&self, ids: &[i32]) -> Option<&PrefixStatistics> {
+        let known = self.prefixes.iter().filter(|p| p.columns.iter().all(|c| ids.contains(c)));
+        known.max_by_key(|p| p.columns.len())
+    }
 }
 
 /// What is known of a column.
@@ -38,6 +61,8 @@ pub struct ColumnStatistics {
     pub bounds: Vec<Value>,
     /// The same ends, each once, with the rows at and before them (`DBCC SHOW_STATISTICS`).
     pub steps: Vec<Step>,
+    /// Rows of the table that a sampled one stands for.
+    pub scale: f64,
     /// Mean size of a value as it is stored, NULLs included, in bytes.
     pub average_bytes: f64,
     /// Collation of the bounds.
@@ -59,6 +84,38 @@ pub struct Step {
 
 /// Buckets of a histogram.
 const BUCKETS: usize = 64;
+/// A value is frequent when a sample has it so many times: fewer may be chance.
+const FREQUENT: f64 = 4.0;
+/// Columns of a key whose prefixes are looked at.
+const PREFIX_COLUMNS_MAX: usize = 8;
+
+/// How often things were seen in a sample.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    distinct: f64,
+    once: f64,
+    twice: f64,
+}
+
+impl Seen {
+    fn add(&mut self, times: usize) {
+        self.distinct += 1.0;
+        self.once += f64::from(u8::from(times == 1));
+        self.twice += f64::from(u8::from(times == 2));
+    }
+
+    /// How many there are in all, when every row seen stands for `scale` rows. How many are unseen shows in how many were seen
+    /// once and twice (Chao's estimator): a sample of few repetitions comes from many values.
+    fn estimate(self, scale: f64) -> f64 {
+        if scale <= 1.0 || self.once == 0.0 {
+            self.distinct
+        } else if self.twice == 0.0 {
+            self.distinct - self.once + self.once * scale
+        } else {
+            self.distinct + self.once * self.once / (2.0 * self.twice)
+        }
+    }
+}
 
 impl ColumnStatistics {
     /// From a sample of a column's values out of `total` rows.
@@ -68,35 +125,25 @@ impl ColumnStatistics {
         values.retain(|v| !matches!(v, Value::Null));
         let present = values.len();
         values.sort_by(|a, b| order(a, b, collation));
-        let (mut distinct, mut once, mut twice, mut run) = (0.0, 0.0, 0.0, 0usize);
+        let (mut seen, mut run) = (Seen::default(), 0);
         for i in 0..present {
             run += 1;
             if i + 1 == present || order(&values[i], &values[i + 1], collation).is_ne() {
-                distinct += 1.0;
-                once += f64::from(u8::from(run == 1));
-                twice += f64::from(u8::from(run == 2));
+                seen.add(run);
                 run = 0;
             }
         }
-        // How many values are unseen shows in how many were seen once and twice (Chao's estimator): a sample of few
-        // repetitions comes from many values.
         let scale = (total / sampled).max(1.0);
-        let estimate = if scale <= 1.0 || once == 0.0 {
-            distinct
-        } else if twice == 0.0 {
-            distinct - once + once * scale
-        } else {
-            distinct + once * once / (2.0 * twice)
-        };
         let bounds = if present >= 2 {
             (0..=BUCKETS).map(|b| values[(b * (present - 1)) / BUCKETS].clone()).collect()
         } else {
             Vec::new()
         };
         ColumnStatistics {
-            distinct: estimate.clamp(1.0, total.max(1.0)),
+            distinct: seen.estimate(scale).clamp(1.0, total.max(1.0)),
             null_fraction: 1.0 - present as f64 / sampled,
             steps: steps(&values, &bounds, scale, collation),
+            scale,
             average_bytes: 0.0,
             bounds,
             collation,
@@ -111,6 +158,28 @@ impl ColumnStatistics {
         }
         let below = self.bounds.partition_point(|b| order(b, v, self.collation).is_lt());
         Some((below as f64 / self.bounds.len() as f64).clamp(0.0, 1.0))
+    }
+
+    /// Fraction of rows with a value: what the sample says of one that it has often, and for all others what is left, evenly.
+    /// `None` without a histogram.
+    #[must_use]
+    pub fn fraction_equal(&self, v: &Value) -> Option<f64> {
+        let total: f64 = self.steps.iter().map(|s| s.equal_rows + s.range_rows).sum();
+        if total < 1.0 || matches!(v, Value::Null) {
+            return None;
+        }
+        let is_frequent = |s: &&Step| s.equal_rows >= FREQUENT * self.scale;
+        let mine = self.steps.iter().filter(is_frequent).find(|s| order(&s.high, v, self.collation).is_eq());
+        let rows = match mine {
+            Some(step) => step.equal_rows,
+            None => {
+                let frequent = self.steps.iter().filter(is_frequent);
+                let (values, rows) = frequent.fold((0.0, 0.0), |(n, r), s| (n + 1.0, r + s.equal_rows));
+                // A value that the sample has not may still be there about half as often as one that it has once.
+                ((total - rows) / (self.distinct - values).max(1.0)).max(self.scale * 0.5)
+            }
+        };
+        Some((rows / total * (1.0 - self.null_fraction)).clamp(0.0, 1.0))
     }
 }
 
@@ -141,8 +210,24 @@ fn steps(values: &[Value], bounds: &[Value], scale: f64, collation: Collation) -
 
 /// Places in a table's key range at which a sample looks.
 const PROBES: u64 = 64;
-/// Rows read at each place.
+/// Rows read at each place, when nobody asks for more.
 const PROBE_ROWS: usize = 32;
+/// Rows of a sample nobody asked to be larger.
+const SAMPLE_ROWS: usize = PROBES as usize * PROBE_ROWS;
+/// Rows of the largest sample: they are in memory while it is looked at.
+const SAMPLE_ROWS_MAX: usize = 400_000;
+
+/// How much of a table UPDATE STATISTICS looks at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SampleSize {
+    /// As much as a plan that needs to know.
+    Default,
+    /// So many rows; never fewer than by default, never more than 400,000.
+    Rows(usize),
+    /// Such a part of them, within the same limits.
+    Fraction(f64),
+}
+
 /// A table's size is looked at again after this long.
 const RECOUNT_AFTER: Duration = Duration::from_secs(10);
 /// Changed by more than this fraction, it is sampled again.
@@ -157,19 +242,39 @@ pub struct StatisticsCache {
 struct Entry {
     statistics: Arc<TableStatistics>,
     counted: Duration,
-    columns: usize,
+    shape: u64,
+}
+
+/// A number that changes with the columns, keys and statistics of a table.
+fn shape(table: &TableDef) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    table.columns.len().hash(&mut hasher);
+    for set in column_sets(table) {
+        set.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// The columns of every key and of every CREATE STATISTICS that has several.
+fn column_sets(table: &TableDef) -> Vec<Vec<i32>> {
+    let keys = table.indexes.iter().map(|i| i.key.iter().map(|k| k.column_id).collect::<Vec<_>>());
+    let sets = keys.chain(table.statistics.iter().map(|s| s.columns.clone()));
+    sets.filter(|columns| columns.len() > 1).collect()
 }
 
 impl StatisticsCache {
-    /// What is known of a table, sampling it when it is new or has grown or shrunk much.
-    pub fn get(&self, db: &Arc<Database>, table: &TableDef) -> Arc<TableStatistics> {
+    /// What is known of a table, sampling it when it is new or, with `automatic`, has grown or shrunk much.
+    pub fn get(&self, db: &Arc<Database>, table: &TableDef, automatic: bool) -> Arc<TableStatistics> {
         let now = db.instance().env().clock.now();
         let key = (db.id(), table.clustered().tree);
+        let shape = shape(table);
         let old = {
             let tables = self.tables.lock();
-            let entry = tables.get(&key).filter(|e| e.columns == table.columns.len());
+            let entry = tables.get(&key).filter(|e| e.shape == shape);
             match entry {
-                Some(e) if now.saturating_sub(e.counted) < RECOUNT_AFTER => return e.statistics.clone(),
+                Some(e) if !automatic || now.saturating_sub(e.counted) < RECOUNT_AFTER => {
+                    return e.statistics.clone();
+                }
                 Some(e) => Some(e.statistics.clone()),
                 None => None,
             }
@@ -177,11 +282,35 @@ impl StatisticsCache {
         let count = count(db, table);
         let statistics = match old {
             Some(s) if (s.rows - count).abs() <= s.rows * RESAMPLE_AT + 100.0 => s,
-            _ => Arc::new(sample(db, table, count)),
+            _ => Arc::new(sample(db, table, count, SAMPLE_ROWS)),
         };
-        let entry = Entry { statistics: statistics.clone(), counted: now, columns: table.columns.len() };
+        let entry = Entry { statistics: statistics.clone(), counted: now, shape };
         self.tables.lock().insert(key, entry);
         statistics
+    }
+
+    /// What was found the last time, if it has been asked for since the start or since it was forgotten.
+    #[must_use]
+    pub fn known(&self, db: &Arc<Database>, table: &TableDef) -> Option<Arc<TableStatistics>> {
+        let key = (db.id(), table.clustered().tree);
+        self.tables.lock().get(&key).map(|entry| entry.statistics.clone())
+    }
+
+    /// Samples a table now, looking at about so many of its rows. As many as it has: all are read, in order.
+    pub fn refresh(&self, db: &Arc<Database>, table: &TableDef, size: SampleSize) {
+        let count = count(db, table);
+        let rows = match size {
+            SampleSize::Default => SAMPLE_ROWS,
+            SampleSize::Rows(rows) => rows,
+            SampleSize::Fraction(fraction) => (count * fraction).ceil() as usize,
+        };
+        let rows = rows.clamp(SAMPLE_ROWS, SAMPLE_ROWS_MAX);
+        let entry = Entry {
+            statistics: Arc::new(sample(db, table, count, rows)),
+            counted: db.instance().env().clock.now(),
+            shape: shape(table),
+        };
+        self.tables.lock().insert((db.id(), table.clustered().tree), entry);
     }
 
     /// Forgets everything about a database.
@@ -196,17 +325,19 @@ fn count(db: &Arc<Database>, table: &TableDef) -> f64 {
 }
 
 /// Samples a table at places spread over its key range.
-fn sample(db: &Arc<Database>, table: &TableDef, rows: f64) -> TableStatistics {
+fn sample(db: &Arc<Database>, table: &TableDef, rows: f64, wanted: usize) -> TableStatistics {
     let taken_unix_nanos = db.instance().env().clock.unix_nanos();
     let mut columns: Vec<Sampled> = vec![Sampled::default(); table.columns.len()];
+    let mut runs = Vec::new();
     // A sample that cannot be read leaves the planner with the row count.
-    let seen = read_sample(db, table, rows, &mut columns).unwrap_or(0);
+    let seen = read_sample(db, table, (rows, wanted), &mut columns, &mut runs).unwrap_or(0);
     if seen == 0 {
         let rows = rows.max(1.0);
-        return TableStatistics { rows, sampled: 0.0, taken_unix_nanos, columns: Vec::new() };
+        return TableStatistics { rows, taken_unix_nanos, ..TableStatistics::default() };
     }
     // Few rows were read completely: then they are the count.
     let rows = if seen < PROBE_ROWS { seen as f64 } else { rows.max(seen as f64) };
+    let prefixes = prefixes(table, &columns, &runs, rows);
     let columns = columns
         .into_iter()
         .zip(&table.columns)
@@ -215,7 +346,66 @@ fn sample(db: &Arc<Database>, table: &TableDef, rows: f64) -> TableStatistics {
             ..ColumnStatistics::of_sample(column.values, rows, c.collation)
         })
         .collect();
-    TableStatistics { rows, sampled: seen as f64, taken_unix_nanos, columns }
+    TableStatistics { rows, sampled: seen as f64, taken_unix_nanos, columns, prefixes }
+}
+
+/// What the columns of each key have together, prefix by prefix.
+fn prefixes(table: &TableDef, columns: &[Sampled], runs: &[usize], rows: f64) -> Vec<PrefixStatistics> {
+    let mut found: Vec<PrefixStatistics> = Vec::new();
+    for set in column_sets(table) {
+        let clustered = table.clustered().key.iter().map(|k| k.column_id).eq(set.iter().copied());
+        let mut tuples: Vec<Vec<u8>> = Vec::new();
+        for (n, id) in set.iter().enumerate().take(PREFIX_COLUMNS_MAX) {
+            let Some(at) = table.column_index(*id) else { break };
+            let column = KeyColumn::ascending(table.columns[at].ty, table.columns[at].collation);
+            let values = &columns[at].values;
+            if values.is_empty() {
+                break;
+            }
+            tuples.resize(values.len(), Vec::new());
+            for (tuple, value) in tuples.iter_mut().zip(values) {
+                key::append(tuple, value, &column);
+            }
+            let known = found.iter().any(|p| p.columns == set[..=n]);
+            if n == 0 || known {
+                continue;
+            }
+            let distinct = if clustered {
+                distinct_in_order(&tuples, runs, rows)
+            } else {
+                distinct_among(&tuples, rows)
+            };
+            let distinct = distinct.clamp(1.0, rows.max(1.0));
+            found.push(PrefixStatistics { columns: set[..=n].to_vec(), distinct });
+        }
+    }
+    found
+}
+
+/// Of tuples sampled anywhere.
+fn distinct_among(tuples: &[Vec<u8>], rows: f64) -> f64 {
+    let mut times: HashMap<&[u8], usize> = HashMap::new();
+    for tuple in tuples {
+        *times.entry(tuple).or_default() += 1;
+    }
+    let mut seen = Seen::default();
+    times.values().for_each(|n| seen.add(*n));
+    seen.estimate((rows / tuples.len() as f64).max(1.0))
+}
+
+/// Of tuples that are the first columns of the order in which the rows lie, read in runs of neighbours: equal ones are
+/// neighbours, so there are as many in all as there are changes from row to row.
+fn distinct_in_order(tuples: &[Vec<u8>], runs: &[usize], rows: f64) -> f64 {
+    let (mut steps, mut changes) = (0.0, 0.0);
+    for (n, begin) in runs.iter().enumerate() {
+        let end = runs.get(n + 1).copied().unwrap_or(tuples.len());
+        for pair in tuples[*begin..end].windows(2) {
+            steps += 1.0;
+            changes += f64::from(u8::from(pair[0] != pair[1]));
+        }
+    }
+    let observed = tuples.iter().collect::<HashSet<_>>().len() as f64;
+    if steps == 0.0 { observed } else { (1.0 + changes / steps * (rows - 1.0)).max(observed) }
 }
 
 /// What was read of a column.
@@ -229,8 +419,9 @@ struct Sampled {
 fn read_sample(
     db: &Arc<Database>,
     table: &TableDef,
-    rows: f64,
+    (rows, wanted): (f64, usize),
     columns: &mut [Sampled],
+    runs: &mut Vec<usize>,
 ) -> Result<usize, keel_node::TxnError> {
     let mut txn = db.begin(Isolation::ReadCommitted);
     let view = txn.statement_snapshot();
@@ -244,14 +435,16 @@ fn read_sample(
     let (Some(first), Some(last)) = (edge(Direction::Forward)?, edge(Direction::Reverse)?) else {
         return Ok(0);
     };
-    let whole = rows < (PROBES as f64) * (PROBE_ROWS as f64) / 2.0;
+    // Rows that nobody has counted may be twice as many as they seem, unless a sample is to be as large as they are.
+    let whole = rows < wanted as f64 * if wanted > SAMPLE_ROWS { 1.01 } else { 0.5 };
     let probes = if whole { 1 } else { PROBES };
-    let per_probe = if whole { (PROBES as usize) * PROBE_ROWS } else { PROBE_ROWS };
+    let per_probe = if whole { wanted + wanted / 4 } else { wanted / PROBES as usize };
     let mut seen = 0;
     for i in 0..probes {
         let from = if i == 0 { first.clone() } else { place(&first, &last, i, &end)? };
         let lower = Bound::Included(&from[..]);
         let mut cursor = txn.scan(&view, tree, lower, Bound::Unbounded, Direction::Forward)?;
+        runs.push(seen);
         for _ in 0..per_probe {
             let Some((_, row)) = cursor.next()? else { break };
             seen += 1;
@@ -342,6 +535,38 @@ mod tests {
         // One row, and rows that differ in their length alone.
         assert_eq!(place(first, first, 5, &end), Ok(first.clone()));
         assert_eq!(place(b"a", b"ab", 5, &end), Ok(b"a".to_vec()));
+    }
+
+    /// Keys of two columns: 500 first ones, each with 20 second ones.
+    fn two_columns() -> Vec<Vec<u8>> {
+        (0..10_000u32).map(|n| [(n / 20).to_be_bytes(), (n % 20).to_be_bytes()].concat()).collect()
+    }
+
+    #[test]
+    fn neighbours_tell_how_many_there_are_in_all() {
+        let rows = two_columns();
+        let runs: Vec<usize> = (0..64).map(|n| n * 32).collect();
+        let sampled = |columns: usize| -> Vec<Vec<u8>> {
+            let places = (0..64).map(|n| n * 150);
+            places.flat_map(|at| rows[at..at + 32].iter().map(|r| r[..columns * 4].to_vec())).collect()
+        };
+        let first = distinct_in_order(&sampled(1), &runs, 10_000.0);
+        assert!((450.0..550.0).contains(&first), "{first}");
+        let both = distinct_in_order(&sampled(2), &runs, 10_000.0);
+        assert!((9_990.0..=10_000.0).contains(&both), "{both}");
+        // All rows, read as one run, are counted exactly.
+        let all: Vec<Vec<u8>> = rows.iter().map(|r| r[..4].to_vec()).collect();
+        assert_eq!((distinct_in_order(&all, &[0], 10_000.0), distinct_among(&all, 10_000.0)), (500.0, 500.0));
+    }
+
+    #[test]
+    fn a_frequent_value_is_told_from_a_rare_one() {
+        let values: Vec<Value> = (0..2000).map(|n| Value::Int(if n < 1900 { 1 } else { n })).collect();
+        let column = ColumnStatistics::of_sample(values, 20_000.0, Collation::default());
+        let of = |n| column.fraction_equal(&Value::Int(n)).unwrap();
+        assert!((0.94..0.96).contains(&of(1)), "{}", of(1));
+        assert!(of(1950) < 0.001 && of(7) < 0.001 && of(7) > 0.0, "{} {}", of(1950), of(7));
+        assert_eq!(column.fraction_equal(&Value::Null), None);
     }
 
     #[test]

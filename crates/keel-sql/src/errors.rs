@@ -27,7 +27,17 @@ errors! {
     no_procedure(name) = 2812, 16, 62, "Could not find stored procedure '{name}'.";
     /// DBCC of a table that is not there.
     dbcc_no_object(name) = 2501, 16, 45, "Cannot find a table or object with the name \"{name}\". Check the system catalog.";
-    /// DBCC SHOW_STATISTICS of what is neither index nor column.
+    /// CREATE STATISTICS under a name that is taken.
+    statistics_exist(table, name) = 1927, 16, 1, "There are already statistics on table '{table}' named '{name}'.";
+    /// The same column twice in CREATE STATISTICS.
+    duplicate_in_statistics(column) = 1909, 16, 1, "Cannot use duplicate column names in statistics. Column name '{column}' listed more than once.";
+    /// A column of a large type in CREATE STATISTICS.
+    column_not_for_statistics(column, table) = 1919, 16, 1, "Column '{column}' in table '{table}' is of a type that is invalid for use as a key column in an index or statistics.";
+    /// DROP STATISTICS of an index.
+    statistics_of_index(name) = 3739, 11, 1, "Cannot DROP the index '{name}' because it is not a statistics collection.";
+    /// A second columnstore index.
+    second_columnstore() = 35339, 16, 1, "Multiple columnstore indexes are not supported.";
+    /// Statistics of what is neither statistics nor index nor column.
     no_statistics(name) = 2767, 16, 1, "Could not locate statistics '{name}' in the system catalogs.";
     /// sp_changedbowner to a login that has a user in the database.
     owner_is_user() = 15110, 16, 1, "The proposed new database owner is already a user or aliased in the database.";

@@ -511,6 +511,11 @@ impl Parser<'_> {
     /// Skips a balanced `( … )` whose inside we do not read.
     pub(super) fn skip_parentheses(&mut self) -> Result<()> {
         self.expect(Tok::LParen)?;
+        self.skip_to_closing()
+    }
+
+    /// Behind a parenthesis: over what is in it, and what closes it.
+    pub(super) fn skip_to_closing(&mut self) -> Result<()> {
         let mut open = 1;
         while open > 0 {
             match self.tok() {

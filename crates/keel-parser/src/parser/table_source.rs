@@ -301,7 +301,7 @@ impl Parser<'_> {
         Ok(SchemaColumn { name, ty, path, as_json })
     }
 
-    /// OPENQUERY and its kin; their arguments are not read (`BULK 'file', SINGLE_CLOB` has its own grammar).
+    /// OPENQUERY and its kin; of most arguments only a leading string is read (`BULK 'file', SINGLE_CLOB` has its own grammar).
     #[inline(never)]
     fn rowset_function(&mut self) -> Result<TableSourceKind> {
         let name = ObjectName::simple(self.take_ident());
@@ -309,7 +309,12 @@ impl Parser<'_> {
         if name.name.is("OPENXML") || name.name.is("OPENQUERY") {
             args = self.call_args()?;
         } else {
-            self.skip_parentheses()?;
+            self.expect(Tok::LParen)?;
+            // The provider, so that it can be said that there is none.
+            if self.at_string() {
+                args.push(self.simple_value()?);
+            }
+            self.skip_to_closing()?;
         }
         while self.eat(Tok::Dot) {
             self.any_word()?;

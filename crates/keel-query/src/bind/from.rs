@@ -269,6 +269,9 @@ impl Binder<'_> {
         columns: &[ast::Ident],
         outer: &Scope<'_>,
     ) -> Result<BoundSource> {
+        if !name.name.quoted && name.is_simple() {
+            refuse_remote(&name.name.text, args)?;
+        }
         let exposed = alias.map_or(name.name.as_str(), |a| a.as_str()).to_owned();
         let mut cx = ExprCx::new(outer, Clause::Other);
         let object = match self.scope.table_function(parts(name)) {
@@ -706,5 +709,24 @@ fn refers_to(body: &ast::QueryBody, name: &str) -> bool {
     match body {
         ast::QueryBody::Select(s) => s.from.iter().any(|f| source(f, name)),
         ast::QueryBody::Set { terms, .. } => terms.iter().any(|t| refers_to(t, name)),
+    }
+}
+
+/// Rowsets of other servers, of providers and of files: there are none here.
+fn refuse_remote(function: &str, args: &[ast::Expr]) -> Result<()> {
+    let first = args.first().map(|a| match &a.kind {
+        ast::ExprKind::Column(c) => c.name.text.to_string(),
+        ast::ExprKind::Literal(ast::Literal::String { value, .. }) => value.to_string(),
+        _ => String::new(),
+    });
+    match function.to_ascii_uppercase().as_str() {
+        "OPENQUERY" => Err(errors::no_linked_server(&first.unwrap_or_default())),
+        "OPENROWSET" | "OPENDATASOURCE" => match first {
+            Some(provider) => Err(errors::no_provider(&provider)),
+            None => Err(errors::not_supported("OPENROWSET (BULK …)")),
+        },
+        "CONTAINSTABLE" | "FREETEXTTABLE" => Err(errors::not_supported("Full-text search")),
+        "OPENXML" => Err(errors::not_supported("OPENXML")),
+        _ => Ok(()),
     }
 }

@@ -240,7 +240,7 @@ impl Binder<'_> {
         for item in &s.items {
             match item {
                 ast::SelectItem::Star { qualifier, .. } => {
-                    self.star(qualifier.as_ref(), &scope.sources, &mut items)?
+                    self.star(qualifier.as_ref(), scope, &mut items)?
                 }
                 ast::SelectItem::Expr { expr, alias } => {
                     let mut cx = ExprCx::collecting(scope, Clause::SelectList, collect);
@@ -263,10 +263,16 @@ impl Binder<'_> {
     fn star(
         &mut self,
         qualifier: Option<&ast::ObjectName>,
-        sources: &[Rc<Source>],
+        scope: &Scope<'_>,
         items: &mut Vec<Item>,
     ) -> Result<()> {
         let mut matched = false;
+        // A prefix may name a table of the query around, as in `(SELECT t.* FOR XML RAW)`.
+        let named = |scope: &&Scope<'_>| {
+            qualifier.is_none_or(|q| scope.sources.iter().any(|source| source.matches(q)))
+        };
+        let found = std::iter::successors(Some(scope), |scope| scope.parent).find(named);
+        let sources = found.map_or(&[][..], |scope| &scope.sources);
         for source in sources.iter().filter(|s| qualifier.is_none_or(|q| s.matches(q))) {
             matched = true;
             for c in &source.columns {

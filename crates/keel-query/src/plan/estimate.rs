@@ -1,15 +1,19 @@
 //! How many rows: selectivities and distinct counts from statistics, or guesses.
 //!
-//! Conditions are taken to be independent of each other, but for the two ends of a range of one column. What lies between
+//! Conditions are taken to be independent of each other, but for the two ends of a range of one column, and for equalities of
+//! several columns of which it is known what they have together: a postal code and its town let through what the code alone
+//! does. What lies between
 //! constants the histogram says. Between `@x - 20` and `@x` it is not known where they are, but that they are at most 21
 //! values: guessing for each end on its own would make of it a share of the table, which grows with the table.
 
 use super::Planner;
 use super::cost;
 use crate::bind::rel::Get;
+use crate::catalog::IndexDef;
 use crate::expr::{ArithOp, CmpOp, Expr, ExprKind, Slot};
 use crate::stats::ColumnStatistics;
 use keel_types::Value;
+use std::mem::discriminant;
 
 impl Planner<'_, '_> {
     fn base_slot(e: &Expr) -> Option<Slot> {
@@ -23,6 +27,11 @@ impl Planner<'_, '_> {
     /// Rows of the table a slot was read from, its distinct values, and its statistics when sampled.
     fn column(&self, slot: Slot) -> Option<(f64, f64, Option<ColumnStatistics>)> {
         let (get, column) = self.binder.slots[slot as usize].origin?;
+        self.column_of(get, column)
+    }
+
+    /// The same by table reference and position.
+    fn column_of(&self, get: u32, column: usize) -> Option<(f64, f64, Option<ColumnStatistics>)> {
         let table = self.tables.get(&get)?;
         let stats = self.statistics(table);
         let rows = stats.as_ref().map_or(cost::DEFAULT_ROWS, |s| s.rows.max(cost::ROWS_MIN));
@@ -44,13 +53,99 @@ impl Planner<'_, '_> {
     #[must_use]
     pub fn distinct_of(&self, slots: &[Slot], rows: f64) -> f64 {
         let mut product = 1.0f64;
+        let mut tables: Vec<(u32, Vec<usize>)> = Vec::new();
         for s in slots {
-            product *= self.column(*s).map_or(rows.powf(0.5), |(_, d, _)| d);
-            if product > rows {
-                break;
+            match self.binder.slots[*s as usize].origin {
+                Some((get, column)) if self.tables.contains_key(&get) => {
+                    match tables.iter_mut().find(|(g, _)| *g == get) {
+                        Some((_, columns)) => columns.push(column),
+                        None => tables.push((get, vec![column])),
+                    }
+                }
+                _ => product *= rows.powf(0.5),
             }
         }
+        for (get, columns) in tables {
+            product *= self.distinct_together(get, &columns).0;
+        }
         product.min(rows).max(1.0).min(rows.max(1.0))
+    }
+
+    /// Distinct combinations of columns of a table, and whether more is known than what each has alone.
+    fn distinct_together(&self, get: u32, columns: &[usize]) -> (f64, bool) {
+        let alone = |columns: &mut dyn Iterator<Item = usize>| -> f64 {
+            columns.filter_map(|c| self.column_of(get, c)).map(|(_, d, _)| d).product()
+        };
+        let Some(table) = self.tables.get(&get) else { return (1.0, false) };
+        let stats = self.statistics(table);
+        let rows = stats.as_ref().map_or(cost::DEFAULT_ROWS, |s| s.rows.max(cost::ROWS_MIN));
+        let ids: Vec<i32> = columns.iter().map(|c| table.columns[*c].column_id).collect();
+        let is_key = |i: &IndexDef| {
+            i.unique
+                && i.filter.is_none()
+                && !i.key.is_empty()
+                && i.key.iter().all(|k| ids.contains(&k.column_id))
+        };
+        if columns.len() > 1 && table.indexes.iter().any(is_key) {
+            return (rows, true);
+        }
+        let known = stats.as_ref().and_then(|s| s.together(&ids));
+        let Some(known) = known.filter(|_| columns.len() > 1) else {
+            return (alone(&mut columns.iter().copied()).min(rows), false);
+        };
+        let others =
+            columns.iter().copied().filter(|c| !known.columns.contains(&table.columns[*c].column_id));
+        ((known.distinct * alone(&mut others.into_iter())).min(rows), true)
+    }
+
+    /// Fraction of rows that equalities let through together.
+    fn equalities(&self, mut all: Vec<Equality>) -> f64 {
+        let mut product = 1.0;
+        while let Some(tables) = all.first().map(|e| e.tables) {
+            let (same, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|e| e.tables == tables);
+            all = others;
+            product *= self.equal_together(tables, &same);
+        }
+        product
+    }
+
+    fn equal_together(&self, tables: [Option<u32>; 2], equalities: &[Equality]) -> f64 {
+        let independent: f64 = equalities.iter().map(|e| e.alone).product();
+        let sides = [0, 1].map(|side| {
+            let get = tables[side]?;
+            let mut columns: Vec<usize> = equalities.iter().map(|e| e.columns[side]).collect();
+            columns.sort_unstable();
+            columns.dedup();
+            Some(self.distinct_together(get, &columns))
+        });
+        if equalities.len() < 2 || !sides.iter().flatten().any(|(_, known)| *known) {
+            return independent;
+        }
+        let distinct = sides.iter().flatten().map(|(distinct, _)| *distinct).fold(1.0, f64::max);
+        let least = equalities.iter().map(|e| e.alone).fold(1.0, f64::min);
+        (1.0 / distinct).min(least)
+    }
+
+    /// Of which columns a condition says that they are equal to something.
+    fn equality(&self, e: &Expr, get: Option<&Get>, alone: f64) -> Option<Equality> {
+        let ExprKind::Compare(CmpOp::Eq, l, r) = &e.kind else { return None };
+        let mine = |s: Slot| get.is_none_or(|g| g.column_of(s).is_some());
+        let slots = [Self::base_slot(l), Self::base_slot(r)];
+        if !slots.iter().flatten().any(|s| mine(*s)) {
+            return None;
+        }
+        let origin = |s: Option<Slot>| {
+            self.binder.slots[s? as usize].origin.filter(|(get, _)| self.tables.contains_key(get))
+        };
+        let mut sides = slots.map(origin);
+        // The same two tables, whichever way round the conditions are written.
+        sides.sort_by_key(|side| side.map_or(u32::MAX, |(get, _)| get));
+        sides[0]?;
+        let tables = sides.map(|side| side.map(|(get, _)| get));
+        if tables[0] == tables[1] {
+            return None;
+        }
+        Some(Equality { tables, columns: sides.map(|side| side.map_or(0, |(_, column)| column)), alone })
     }
 
     /// Fraction of rows a condition lets through.
@@ -86,9 +181,8 @@ impl Planner<'_, '_> {
         let mine = |s: Slot| get.is_none_or(|g| g.column_of(s).is_some());
         match (op, known(l), known(r)) {
             (CmpOp::Eq, Some((_, (_, a, _))), Some((_, (_, b, _)))) => 1.0 / a.max(b),
-            (CmpOp::Eq, Some((s, (_, d, _))), None) | (CmpOp::Eq, None, Some((s, (_, d, _)))) if mine(s) => {
-                1.0 / d
-            }
+            (CmpOp::Eq, Some((s, (_, d, c))), None) if mine(s) => Self::equal_to(d, c.as_ref(), r),
+            (CmpOp::Eq, None, Some((s, (_, d, c)))) if mine(s) => Self::equal_to(d, c.as_ref(), l),
             (CmpOp::Eq, ..) => cost::EQUAL,
             (CmpOp::Ne, ..) => 0.9,
             (op, Some((_, (.., Some(c)))), None) => self.range_selectivity(op, &c, r),
@@ -107,8 +201,13 @@ impl Planner<'_, '_> {
         let mut product = 1.0;
         // Ends of ranges that have found no other end, and what they let through alone.
         let mut ends: Vec<(End<'_>, f64)> = Vec::new();
+        let mut equalities = Vec::new();
         for e in conditions {
             let alone = self.selectivity(e, get);
+            if let Some(equality) = self.equality(e, get, alone) {
+                equalities.push(equality);
+                continue;
+            }
             let Some(end) = End::of(e) else {
                 product *= alone;
                 continue;
@@ -123,7 +222,17 @@ impl Planner<'_, '_> {
                 None => ends.push((end, alone)),
             }
         }
-        ends.iter().map(|(_, alone)| alone).product::<f64>() * product
+        ends.iter().map(|(_, alone)| alone).product::<f64>() * product * self.equalities(equalities)
+    }
+
+    /// Fraction of rows whose column, of so many distinct values, has a value.
+    fn equal_to(distinct: f64, column: Option<&ColumnStatistics>, value: &Expr) -> f64 {
+        let known = column.and_then(|c| {
+            let value = constant_of(value)?;
+            let like = c.bounds.first().is_some_and(|b| discriminant(b) == discriminant(&value));
+            if like { c.fraction_equal(&value) } else { None }
+        });
+        known.unwrap_or(1.0 / distinct)
     }
 
     /// Fraction of rows between two ends of one range; `None` when they are not, or nothing is known.
@@ -159,6 +268,16 @@ impl Planner<'_, '_> {
 
 /// The least that a histogram is believed to know of a range.
 const RANGE_MIN: f64 = 0.005;
+
+/// `column = something`, between two tables or of one.
+struct Equality {
+    /// The table references, the lower number first; the second is `None` when the something is of no table.
+    tables: [Option<u32>; 2],
+    /// Positions of the columns in them.
+    columns: [usize; 2],
+    /// What it lets through alone.
+    alone: f64,
+}
 
 /// One end of a range: `column >= value` and the like.
 struct End<'e> {

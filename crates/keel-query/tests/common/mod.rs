@@ -180,7 +180,7 @@ impl BindScope for Session {
         None
     }
     fn statistics(&self, table: &TableDef) -> Option<Arc<keel_query::stats::TableStatistics>> {
-        Some(self.statistics.get(&self.db, table))
+        Some(self.statistics.get(&self.db, table, true))
     }
     fn disabled_passes(&self) -> &[keel_query::plan::rewrite::Pass] {
         &self.disabled
@@ -460,6 +460,9 @@ impl Session {
             indexes: vec![self.index("", IndexKind::Heap, 0)],
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            statistics: Vec::new(),
+            no_auto_statistics: false,
+            columnstores: Vec::new(),
             next_column_id: 1,
             next_ordinal: 0,
             created: 0,

@@ -1,12 +1,10 @@
 //! Which statement goes where, and what all of them have in common.
 
-use super::find_table;
 use crate::errors;
 use crate::program::Program;
 use crate::run::{Frame, Halt, Runner};
 use crate::sink::command;
-use keel_parser::ast::{self, DropClass, Statement, StatementKind};
-use keel_query::catalog::TableDef;
+use keel_parser::ast::{DropClass, Statement, StatementKind};
 use keel_types::error::Result;
 use std::sync::Arc;
 
@@ -87,9 +85,7 @@ impl Runner<'_> {
                 self.info.revert_to(depth.saturating_sub(1).max(self.info.revert_floor.get()));
             }
             StatementKind::InsertBulk(b) => self.announce_bulk(program, b)?,
-            StatementKind::UpdateStatistics(u) => self.update_statistics(program, &u.table)?,
-            // Every column has statistics, sampled when a plan asks: there is nothing to make.
-            StatementKind::CreateStatistics(c) => drop(self.table_must_exist(program, &c.table)?),
+            StatementKind::UpdateStatistics(u) => self.update_statistics(program, u)?,
             StatementKind::Shutdown { no_wait } => self.shut_down(*no_wait)?,
             StatementKind::Backup(_) => return Err(errors::not_supported("BACKUP")),
             StatementKind::Restore(_) => return Err(errors::not_supported("RESTORE")),
@@ -123,20 +119,6 @@ impl Runner<'_> {
         }
     }
 
-    /// Plans made from now on look at the tables again.
-    fn update_statistics(&self, program: &Program, table: &ast::ObjectName) -> Result<()> {
-        let table = self.table_must_exist(program, table)?;
-        self.info.engine.statistics.forget(table.database);
-        self.info.engine.programs.clear();
-        Ok(())
-    }
-
-    /// Error 2706 when there is no such table.
-    fn table_must_exist(&self, program: &Program, name: &ast::ObjectName) -> Result<Arc<TableDef>> {
-        let found = find_table(&self.ddl_scope(program), name);
-        found.ok_or_else(|| errors::table_does_not_exist(&name.name))
-    }
-
     fn define(&mut self, program: &Arc<Program>, frame: &mut Frame, statement: &Statement) -> Result<u16> {
         let mut code = command::OTHER;
         match &statement.kind {
@@ -148,6 +130,7 @@ impl Runner<'_> {
             StatementKind::CreateIndex(c) => self.create_index(program, c)?,
             StatementKind::AlterIndex(a) => self.alter_index(program, a)?,
             StatementKind::DropIndex(d) => self.drop_index(program, d)?,
+            StatementKind::CreateStatistics(c) => self.create_statistics(program, c)?,
             StatementKind::Truncate(t) => self.truncate(program, &t.table)?,
             StatementKind::CreateSchema(c) => self.create_schema(program, frame, c)?,
             StatementKind::AlterSchema(a) => self.alter_schema(program, a)?,

@@ -362,6 +362,10 @@ impl Runner<'_> {
             dependents.push((kind, index.name.clone()));
         }
         dependents.extend(c.default.iter().map(|d| ("object", d.name.clone())));
+        let stored = table.columnstores.iter().filter(|i| i.columns.contains(&c.column_id));
+        dependents.extend(stored.map(|i| ("index", i.name.clone())));
+        let sampled = table.statistics.iter().filter(|s| s.columns.contains(&c.column_id));
+        dependents.extend(sampled.map(|s| ("statistics", s.name.clone())));
         let mentions = |text: &str| mentions_column(text, &c.name);
         dependents
             .extend(table.checks.iter().filter(|k| mentions(&k.text)).map(|k| ("object", k.name.clone())));

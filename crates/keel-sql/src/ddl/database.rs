@@ -63,6 +63,21 @@ const FLAGS: &[&str] = &[
     "AUTOMATIC_TUNING",
 ];
 
+/// Options that promise what does not happen here: what relies on them must not think it does.
+const REFUSED: &[&str] =
+    &["ENCRYPTION", "CHANGE_TRACKING", "LEDGER", "FILESTREAM", "ENABLE_BROKER", "NEW_BROKER"];
+
+/// Options that are remembered and do nothing when they are on, which whoever sets them should know.
+const IDLE: &[&str] = &[
+    "AUTO_CLOSE",
+    "AUTO_SHRINK",
+    "AUTOMATIC_TUNING",
+    "DATE_CORRELATION_OPTIMIZATION",
+    "DELAYED_DURABILITY",
+    "QUERY_STORE",
+    "TEMPORAL_HISTORY_RETENTION",
+];
+
 /// What a database may not be set to while it is in an availability group.
 const NOT_FOR_MEMBERS: &[&str] =
     &["RECOVERY", "READ_ONLY", "SINGLE_USER", "RESTRICTED_USER", "OFFLINE", "AUTO_CLOSE", "EMERGENCY"];
@@ -136,6 +151,7 @@ impl Runner<'_> {
                 let mut settings = (**entry.picture().settings()).clone();
                 for option in options {
                     set_option(&mut settings, option)?;
+                    self.warn_of_idle(option);
                 }
                 if settings.user_access == "SINGLE_USER" || settings.offline {
                     self.make_exclusive(&entry, termination.as_ref())?;
@@ -163,6 +179,14 @@ impl Runner<'_> {
             AlterDatabaseAction::SetPartner { .. } | AlterDatabaseAction::SetWitness { .. } => {
                 Err(hadr::errors::mirroring())
             }
+        }
+    }
+
+    /// Says that an option is remembered, and no more.
+    fn warn_of_idle(&mut self, option: &ast::Opt) {
+        if IDLE.contains(&option.name.as_str()) && !is_off(option) {
+            let text = format!("The option '{}' is remembered; it has no effect in Evenkeel.", option.name);
+            self.report(&SqlError::new(40517, 10, 1, text));
         }
     }
 
@@ -220,12 +244,20 @@ fn check_collation(name: &str) -> Result<()> {
     }
 }
 
+fn is_off(option: &ast::Opt) -> bool {
+    match &option.value {
+        ast::OptValue::Off => true,
+        ast::OptValue::Word(w) => w.is("OFF") || w.is("DISABLED"),
+        _ => false,
+    }
+}
+
 fn set_option(settings: &mut DatabaseSettings, option: &ast::Opt) -> Result<()> {
-    let on = match &option.value {
-        ast::OptValue::Off => false,
-        ast::OptValue::Word(w) => !w.is("OFF"),
-        _ => true,
-    };
+    let on = !is_off(option);
+    let head = option.name.split(' ').next().unwrap_or_default();
+    if on && REFUSED.contains(&head) {
+        return Err(errors::not_supported(format!("ALTER DATABASE … SET {}", option.name)));
+    }
     let word = option.value.text().unwrap_or("").to_ascii_uppercase();
     let number = option.value.number();
     match option.name.as_str() {
@@ -250,7 +282,7 @@ fn set_option(settings: &mut DatabaseSettings, option: &ast::Opt) -> Result<()> 
             let factor = if unit.starts_with("MINUTE") { 60 } else { 1 };
             settings.target_recovery_seconds = (number.unwrap_or(60).max(0) * factor) as u32;
         }
-        name if FLAGS.contains(&name) || name.split(' ').next().is_some_and(|n| FLAGS.contains(&n)) => {
+        name if FLAGS.contains(&name) || FLAGS.contains(&head) => {
             settings.flags.insert(name.to_owned(), on);
         }
         name => {

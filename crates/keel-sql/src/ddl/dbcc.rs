@@ -40,9 +40,14 @@ impl Runner<'_> {
             "CHECKIDENT" => return self.check_ident(program, frame, d),
             "FREEPROCCACHE" => self.info.engine.programs.clear(),
             "USEROPTIONS" => self.user_options()?,
-            // Nothing to drop, shrink or refresh: the page cache is warm state only, files shrink by themselves.
-            "DROPCLEANBUFFERS" | "FREESYSTEMCACHE" | "FREESESSIONCACHE" | "SHRINKDATABASE" | "SHRINKFILE"
-            | "UPDATEUSAGE" | "CLEANTABLE" | "DBREINDEX" | "INDEXDEFRAG" | "FLUSHAUTHCACHE" => {}
+            "FREESYSTEMCACHE" => self.info.engine.programs.clear(),
+            // A checkpoint is what rewrites trees and gives free ends of files back: there is nothing else to do.
+            "SHRINKDATABASE" | "SHRINKFILE" => self.shrink(program, frame, d)?,
+            // Trees are rewritten by every checkpoint and their sizes are counted in place. The table must exist.
+            "DBREINDEX" => drop(self.dbcc_table(program, frame, d)?),
+            "CLEANTABLE" | "INDEXDEFRAG" => drop(self.dbcc_table_of_database(program, frame, d)?),
+            // Nothing to drop or refresh: caches here are warm state only, and sizes are always right.
+            "DROPCLEANBUFFERS" | "FREESESSIONCACHE" | "UPDATEUSAGE" | "FLUSHAUTHCACHE" => {}
             "SHOW_STATISTICS" => self.show_statistics(program, frame, d)?,
             "LOGINFO" => self.log_info(program, frame, d)?,
             "PROCCACHE" => self.procedure_cache()?,

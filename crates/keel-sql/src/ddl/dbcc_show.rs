@@ -110,6 +110,43 @@ impl Runner<'_> {
         Ok((name, table))
     }
 
+    /// The table of `(database, table, …)`.
+    pub(super) fn dbcc_table_of_database(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        d: &ast::Dbcc,
+    ) -> Result<(String, Arc<TableDef>)> {
+        let mut behind = d.clone();
+        if behind.args.len() > 1 {
+            behind.args.remove(0);
+        }
+        self.dbcc_table(program, frame, &behind)
+    }
+
+    /// `DBCC SHRINKFILE` and `SHRINKDATABASE`: a checkpoint, which gives free ends of the file back, and how large the file is then.
+    pub(super) fn shrink(&mut self, program: &Arc<Program>, frame: &mut Frame, d: &ast::Dbcc) -> Result<()> {
+        let entry = if d.command == "SHRINKDATABASE" {
+            self.dbcc_database(program, frame, d)?
+        } else {
+            self.info.current_database()
+        };
+        entry.store.checkpoint().map_err(|e| crate::map::db_error(e, &entry.name()))?;
+        let stats = entry.store.stats();
+        let (pages, used) = (stats.data_pages, stats.data_pages.saturating_sub(stats.data_pages_free));
+        let mut row = vec![int(i64::from(entry.id.0)), int(1), int(pages as i64), int(0)];
+        row.extend([int(used as i64), int(used as i64)]);
+        let columns = [
+            ("DbId", SMALL),
+            ("FileId", SqlType::Int),
+            ("CurrentSize", SqlType::Int),
+            ("MinimumSize", SqlType::Int),
+            ("UsedPages", SqlType::Int),
+            ("EstimatedPages", SqlType::Int),
+        ];
+        self.result_set(&columns, &[row])
+    }
+
     /// The database of the first argument, by name or id; the current one without.
     fn dbcc_database(
         &mut self,
@@ -130,8 +167,8 @@ impl Runner<'_> {
         found.ok_or_else(|| errors::no_database(crate::convert::display(&value)))
     }
 
-    /// `DBCC SHOW_STATISTICS (table, target)`: the planner's sample, in the product's three parts. The target is an index or a
-    /// column.
+    /// `DBCC SHOW_STATISTICS (table, target)`: the planner's sample, in the product's three parts. The target is an index,
+    /// statistics or a column.
     pub(super) fn show_statistics(
         &mut self,
         program: &Arc<Program>,
@@ -141,14 +178,16 @@ impl Runner<'_> {
         let (_, table) = self.dbcc_table(program, frame, d)?;
         let target = self.dbcc_name(program, frame, d.args.get(1))?.unwrap_or_default();
         let index = table.indexes.iter().find(|i| !i.name.is_empty() && i.name.eq_ignore_ascii_case(&target));
+        let made = table.statistics.iter().find(|s| s.name.eq_ignore_ascii_case(&target));
         let column = table.columns.iter().find(|c| c.name.eq_ignore_ascii_case(&target));
-        let ids: Vec<i32> = match (index, column) {
-            (Some(index), _) => index.key.iter().map(|k| k.column_id).collect(),
-            (None, Some(column)) => vec![column.column_id],
-            (None, None) => return Err(errors::no_statistics(&target)),
+        let ids: Vec<i32> = match (index, made, column) {
+            (Some(index), ..) => index.key.iter().map(|k| k.column_id).collect(),
+            (None, Some(made), _) => made.columns.clone(),
+            (None, None, Some(column)) => vec![column.column_id],
+            (None, None, None) => return Err(errors::no_statistics(&target)),
         };
         let entry = self.entry_of(table.database)?;
-        let known = self.info.engine.statistics.get(&entry.store, &table);
+        let known = self.info.engine.statistics.get(&entry.store, &table, !table.no_auto_statistics);
         let parts = ["STAT_HEADER", "DENSITY_VECTOR", "HISTOGRAM"];
         let all = !parts.iter().any(|p| has(d, p));
         let shown = Shown { table: &table, index, ids: &ids, known: &known };
@@ -463,7 +502,8 @@ impl<'a> Shown<'a> {
     }
 
     /// One row per prefix of the columns, those of the clustered index behind them. What several columns have together is
-    /// what the planner takes it for: the product of their distinct values, at most the number of rows.
+    /// what the planner takes it for: sampled for keys and statistics, for others the product of their distinct values, at
+    /// most the number of rows.
     fn densities(&self) -> Vec<Vec<Value>> {
         let mut ids = self.ids.to_vec();
         if self.index.is_some() {
@@ -474,7 +514,9 @@ impl<'a> Shown<'a> {
         let mut distinct = 1.0;
         for n in 1..=ids.len() {
             let Some((column, _)) = self.column(ids[n - 1]) else { break };
-            distinct = (distinct * column.distinct).clamp(1.0, self.known.rows.max(1.0));
+            let together = self.known.together(&ids[..n]).filter(|p| p.columns.len() == n);
+            let most = self.known.rows.max(1.0);
+            distinct = together.map_or(distinct * column.distinct, |p| p.distinct).clamp(1.0, most);
             let name = |id: &i32| self.table.column_index(*id).map(|at| self.table.columns[at].name.as_str());
             let names: Vec<_> = ids[..n].iter().filter_map(name).collect();
             let length = self.average_bytes(&ids[..n]);

@@ -43,8 +43,7 @@ impl Runner<'_> {
                 DropClass::Sequence | DropClass::Synonym => self.drop_other(program, name, d)?,
                 DropClass::User => self.drop_principal(name, d.if_exists, false)?,
                 DropClass::Role => self.drop_principal(name, d.if_exists, true)?,
-                // Accepted: statistics have no storage of their own here.
-                DropClass::Statistics => {}
+                DropClass::Statistics => self.drop_statistics(program, name)?,
                 _ => return Err(errors::not_supported("This DROP")),
             }
         }

@@ -9,7 +9,7 @@ use crate::program::Program;
 use crate::run::Runner;
 use keel_node::{Direction, Transaction};
 use keel_parser::ast::{self, AlterIndexAction};
-use keel_query::catalog::{Catalog as _, IndexDef, IndexKind, TableDef};
+use keel_query::catalog::{Catalog as _, ColumnstoreDef, IndexDef, IndexKind, TableDef};
 use keel_store::row::RowBuilder;
 use keel_types::error::Result;
 use keel_types::key::{self, KeyColumn};
@@ -40,6 +40,14 @@ impl Runner<'_> {
             return Err(errors::not_supported(format!("A {special} index")));
         }
         let table = self.table_for_index(program, &c.table)?;
+        if c.columnstore {
+            return self.create_columnstore(&table, c);
+        }
+        if table.columnstores.iter().any(|i| fold(&i.name) == fold(&c.name.text))
+            || table.statistics.iter().any(|s| fold(&s.name) == fold(&c.name.text))
+        {
+            return Err(errors::index_exists(&c.table, &c.name.text));
+        }
         let existing = table.indexes.iter().position(|i| fold(&i.name) == fold(&c.name.text));
         if existing.is_some() && !option_on(&c.options, "DROP_EXISTING") {
             return Err(errors::index_exists(&c.table, &c.name.text));
@@ -49,7 +57,7 @@ impl Runner<'_> {
         if let Some(at) = existing {
             discarded.push(base.indexes.remove(at));
         }
-        let clustered = c.clustered.unwrap_or(false) && !c.columnstore;
+        let clustered = c.clustered.unwrap_or(false);
         if clustered && let Some(other) = base.indexes.iter().find(|i| i.kind == IndexKind::Clustered) {
             return Err(errors::second_clustered(&c.table, &other.name));
         }
@@ -58,11 +66,7 @@ impl Runner<'_> {
             let scope = self.ddl_scope(program);
             let mut builder = TableBuilder::new(&scope, &entry, table.schema_id, &table.name);
             builder.table = base.clone();
-            let key = if c.columnstore && c.columns.is_empty() {
-                Vec::new()
-            } else {
-                builder.index_columns(&c.columns, None)?
-            };
+            let key = builder.index_columns(&c.columns, None)?;
             let mut included = Vec::new();
             for column in &c.include {
                 let found = base.columns.iter().find(|o| fold(&o.name) == fold(&column.text));
@@ -84,10 +88,6 @@ impl Runner<'_> {
                 ignore_dup_key: option_on(&c.options, "IGNORE_DUP_KEY"),
             }
         };
-        if index.key.is_empty() {
-            // A columnstore index is accepted; rows are read from the table itself.
-            return Ok(());
-        }
         if clustered {
             return self.cluster(&table, base, index);
         }
@@ -98,6 +98,41 @@ impl Runner<'_> {
             self.discard_tree(&table, old.tree)?;
         }
         Ok(())
+    }
+
+    /// Remembers a columnstore index. It holds no rows: queries read the table as before.
+    fn create_columnstore(&mut self, table: &TableDef, c: &ast::CreateIndex) -> Result<()> {
+        let clustered = c.clustered.unwrap_or(false);
+        let is = |name: &str| fold(name) == fold(&c.name.text);
+        let mut base = table.clone();
+        if option_on(&c.options, "DROP_EXISTING") {
+            base.columnstores.retain(|i| !is(&i.name));
+        }
+        if base.indexes.iter().any(|i| is(&i.name))
+            || base.columnstores.iter().any(|i| is(&i.name))
+            || base.statistics.iter().any(|s| is(&s.name))
+        {
+            return Err(errors::index_exists(&c.table, &c.name.text));
+        }
+        if !base.columnstores.is_empty() {
+            return Err(errors::second_columnstore());
+        }
+        if clustered && let Some(other) = base.indexes.iter().find(|i| i.kind == IndexKind::Clustered) {
+            return Err(errors::second_clustered(&c.table, &other.name));
+        }
+        let mut columns = Vec::new();
+        for column in c.columns.iter().filter(|_| !clustered) {
+            let found = base.columns.iter().find(|o| fold(&o.name) == fold(&column.name.text));
+            columns.push(found.ok_or_else(|| errors::no_column_in_table(&column.name.text))?.column_id);
+        }
+        base.columnstores.push(ColumnstoreDef {
+            index_id: if clustered { 1 } else { base.next_index_id() },
+            name: c.name.text.to_string(),
+            clustered,
+            columns,
+            filter: c.filter.as_ref().map(keel_parser::to_text::stored_text),
+        });
+        self.replace_table(base).map(|_| ())
     }
 
     /// Fills a nonclustered index from the table's rows.
@@ -215,6 +250,13 @@ impl Runner<'_> {
                 .indexes
                 .iter()
                 .position(|i| !i.name.is_empty() && fold(&i.name) == fold(&item.index.text));
+            if let Some(at) = table.columnstores.iter().position(|i| fold(&i.name) == fold(&item.index.text))
+            {
+                let mut base = (*table).clone();
+                base.columnstores.remove(at);
+                self.replace_table(base)?;
+                continue;
+            }
             let Some(at) = at else {
                 if d.if_exists {
                     continue;
@@ -247,7 +289,12 @@ impl Runner<'_> {
     pub(super) fn alter_index(&mut self, program: &Program, a: &ast::AlterIndex) -> Result<()> {
         let table = self.table_for_index(program, &a.table)?;
         let mut new = (*table).clone();
-        let mut any = false;
+        // There is nothing in a columnstore index that could be rebuilt, and nothing reads it that could be kept from it.
+        let named = |c: &ColumnstoreDef| a.name.as_ref().is_none_or(|n| fold(&n.text) == fold(&c.name));
+        let mut any = table.columnstores.iter().any(named);
+        if any && matches!(a.action, AlterIndexAction::Disable) {
+            return Err(errors::not_supported("ALTER INDEX … DISABLE of a columnstore index"));
+        }
         for at in 0..new.indexes.len() {
             let index = &new.indexes[at];
             let named = a.name.as_ref().is_none_or(|n| fold(&n.text) == fold(&index.name));

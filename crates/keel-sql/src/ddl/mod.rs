@@ -18,6 +18,7 @@ mod object;
 mod permission;
 mod principal;
 mod security;
+mod statistics;
 mod storage;
 mod switch;
 mod table;

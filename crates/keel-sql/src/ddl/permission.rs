@@ -200,6 +200,10 @@ impl Runner<'_> {
                 });
             }
             DropClass::Type => "type",
+            DropClass::Statistics => {
+                let tables = d.names.iter().filter_map(super::statistics::table_and_statistics);
+                return tables.into_iter().try_for_each(|(table, _)| self.may_alter(program, &table));
+            }
             _ => return Ok(()),
         };
         for name in d.names.iter().filter(|n| !n.name.text.starts_with('#')) {

@@ -13,8 +13,8 @@ use crate::session::scope::Scope;
 use keel_base::TreeId;
 use keel_parser::ast::{self, ConstraintKind, TableElement};
 use keel_query::catalog::{
-    Catalog, CheckDef, ColumnDef, ComputedDef, DefaultDef, ForeignKeyDef, IndexColumn, IndexDef, IndexKind,
-    ObjectId, ReferentialAction, TableDef,
+    Catalog, CheckDef, ColumnDef, ColumnstoreDef, ComputedDef, DefaultDef, ForeignKeyDef, IndexColumn,
+    IndexDef, IndexKind, ObjectId, ReferentialAction, TableDef,
 };
 use keel_query::scope::VirtualColumn;
 use keel_types::error::Result;
@@ -55,6 +55,9 @@ impl<'a> TableBuilder<'a> {
                 indexes: Vec::new(),
                 checks: Vec::new(),
                 foreign_keys: Vec::new(),
+                statistics: Vec::new(),
+                no_auto_statistics: false,
+                columnstores: Vec::new(),
                 next_column_id: 1,
                 next_ordinal: 0,
                 created: now,
@@ -317,7 +320,7 @@ impl<'a> TableBuilder<'a> {
     }
 
     pub(super) fn next_index_id(&self) -> i32 {
-        self.table.indexes.iter().map(|i| i.index_id).max().unwrap_or(1).max(1) + 1
+        self.table.next_index_id()
     }
 
     /// A PRIMARY KEY or UNIQUE constraint.
@@ -368,13 +371,16 @@ impl<'a> TableBuilder<'a> {
     }
 
     fn inline_index(&mut self, index: &ast::InlineIndex, own: Option<&ast::Ident>) -> Result<()> {
+        if index.columnstore {
+            return self.inline_columnstore(index);
+        }
         let key = self.index_columns(&index.columns, own)?;
         let included = index
             .include
             .iter()
             .map(|c| self.find_column(c).map(|i| self.table.columns[i].column_id))
             .collect::<Result<Vec<_>>>()?;
-        let clustered = index.clustered.unwrap_or(false) && !index.columnstore;
+        let clustered = index.clustered.unwrap_or(false);
         let filter = index.filter.as_ref().map(|f| self.expression_text(f));
         let def = IndexDef {
             index_id: if clustered { 1 } else { self.next_index_id() },
@@ -392,6 +398,26 @@ impl<'a> TableBuilder<'a> {
             ignore_dup_key: option_on(&index.options, "IGNORE_DUP_KEY"),
         };
         self.table.indexes.push(def);
+        Ok(())
+    }
+
+    /// A columnstore index is remembered, and holds no rows.
+    fn inline_columnstore(&mut self, index: &ast::InlineIndex) -> Result<()> {
+        if !self.table.columnstores.is_empty() {
+            return Err(errors::second_columnstore());
+        }
+        let clustered = index.clustered.unwrap_or(false);
+        let columns = index.columns.iter().filter(|_| !clustered);
+        let columns = columns
+            .map(|c| self.find_column(&c.name).map(|i| self.table.columns[i].column_id))
+            .collect::<Result<Vec<_>>>()?;
+        self.table.columnstores.push(ColumnstoreDef {
+            index_id: if clustered { 1 } else { self.next_index_id() },
+            name: index.name.text.to_string(),
+            clustered,
+            columns,
+            filter: index.filter.as_ref().map(keel_parser::to_text::stored_text),
+        });
         Ok(())
     }
 

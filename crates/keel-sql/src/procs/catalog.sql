@@ -656,3 +656,286 @@ select c.column_id as colid, c.name as name,
     c.collation_name as collation_100
 from sys.columns c where c.object_id = object_id(@object) order by c.column_id
 GO
+create procedure sys.sp_depends @objname nvarchar(776)
+as
+set nocount on
+declare @id int = object_id(@objname), @db sysname = db_name(), @any bit = 0
+if @id is null
+begin
+    raiserror(15009, 16, 1, @objname, @db)
+    return 1
+end
+if exists (select 1 from sys.sql_expression_dependencies where referencing_id = @id)
+begin
+    print 'In the current database, the specified object references the following:'
+    select convert(nvarchar(776), isnull(schema_name(o.schema_id), d.referenced_schema_name) + '.' + d.referenced_entity_name) as name,
+        convert(nvarchar(60), isnull(lower(replace(o.type_desc, '_', ' ')), 'unknown')) as type,
+        convert(varchar(7), null) as updated, convert(varchar(8), null) as selected, convert(sysname, null) as [column]
+    from sys.sql_expression_dependencies d left join sys.objects o on o.object_id = d.referenced_id
+    where d.referencing_id = @id order by 1
+    set @any = 1
+end
+if exists (select 1 from sys.sql_expression_dependencies where referenced_id = @id)
+begin
+    print 'In the current database, the specified object is referenced by the following:'
+    select convert(nvarchar(776), schema_name(o.schema_id) + '.' + o.name) as name,
+        convert(nvarchar(60), lower(replace(o.type_desc, '_', ' '))) as type
+    from sys.sql_expression_dependencies d join sys.objects o on o.object_id = d.referencing_id
+    where d.referenced_id = @id order by 1
+    set @any = 1
+end
+if @any = 0 print 'Object does not reference any object, and no objects reference it.'
+return 0
+GO
+create procedure sys.sp_helplogins @LoginNamePattern sysname = null
+as
+set nocount on
+if @LoginNamePattern is not null and not exists (select 1 from sys.server_principals where name = @LoginNamePattern and type = 'S')
+begin
+    raiserror(15007, 16, 1, @LoginNamePattern)
+    return 1
+end
+select name as LoginName, sid as SID, default_database_name as DefDBName, default_language_name as DefLangName,
+    convert(char(5), 'yes') as AUser, convert(char(7), 'no') as ARemote
+from sys.server_principals where type = 'S' and (@LoginNamePattern is null or name = @LoginNamePattern) order by name
+create table #users (LoginName sysname, DBName sysname, UserName sysname, UserOrAlias char(8))
+declare @name sysname, @text nvarchar(max)
+declare each_database cursor local static for select name from sys.databases where state = 0 order by database_id
+open each_database
+fetch next from each_database into @name
+while @@fetch_status = 0
+begin
+    set @text = N'insert #users select l.name, @name, u.name, ''User'' from ' + quotename(@name)
+        + N'.sys.database_principals u join sys.server_principals l on l.sid = u.sid where u.type = ''S'' and l.type = ''S'''
+    exec sp_executesql @text, N'@name sysname', @name
+    fetch next from each_database into @name
+end
+close each_database
+deallocate each_database
+select LoginName, DBName, UserName, UserOrAlias from #users
+where @LoginNamePattern is null or LoginName = @LoginNamePattern order by 1, 2, 3
+return 0
+GO
+create procedure sys.sp_helpsrvrole @srvrolename sysname = null
+as
+set nocount on
+if @srvrolename is not null and not exists (select 1 from sys.server_principals where name = @srvrolename and type = 'R')
+begin
+    raiserror('''%s'' is not a known fixed role.', 16, 1, @srvrolename)
+    return 1
+end
+select r.name as ServerRole, convert(sysname, case r.name when 'sysadmin' then 'System Administrators'
+        when 'securityadmin' then 'Security Administrators' when 'serveradmin' then 'Server Administrators'
+        when 'setupadmin' then 'Setup Administrators' when 'processadmin' then 'Process Administrators'
+        when 'diskadmin' then 'Disk Administrators' when 'dbcreator' then 'Database Creators'
+        when 'bulkadmin' then 'Bulk Insert Administrators' end) as Description
+from sys.server_principals r where r.type = 'R' and r.name <> 'public' and (@srvrolename is null or r.name = @srvrolename)
+order by r.principal_id
+return 0
+GO
+create procedure sys.sp_refreshview @viewname nvarchar(776)
+as
+set nocount on
+declare @id int = object_id(@viewname), @db sysname = db_name(), @text nvarchar(max)
+if @id is null or not exists (select 1 from sys.views where object_id = @id)
+begin
+    raiserror(15165, 16, 1, @viewname)
+    return 1
+end
+set @text = N'declare @none int; select @none = count(*) from (select top (0) * from '
+    + quotename(object_schema_name(@id)) + N'.' + quotename(object_name(@id)) + N') v'
+exec (@text)
+return @@error
+GO
+create procedure sys.sp_refreshsqlmodule @name nvarchar(776), @namespace nvarchar(20) = null
+as
+set nocount on
+declare @id int = object_id(@name)
+if @id is null or not exists (select 1 from sys.sql_modules where object_id = @id)
+begin
+    raiserror(15165, 16, 1, @name)
+    return 1
+end
+if exists (select 1 from sys.views where object_id = @id) exec sys.sp_refreshview @name
+return 0
+GO
+create procedure sys.sp_addtype @typename sysname, @phystype sysname, @nulltype varchar(8) = null, @owner sysname = null
+as
+set nocount on
+if @nulltype is not null and @nulltype not in ('null', 'not null', 'nonull')
+begin
+    raiserror('Usage: sp_addtype name, ''data type'' [, ''NULL'' | ''NOT NULL'']', 16, 1)
+    return 1
+end
+declare @text nvarchar(max) = N'create type ' + case when @owner is null then N'' else quotename(@owner) + N'.' end
+    + quotename(@typename) + N' from ' + @phystype
+    + case when @nulltype in ('not null', 'nonull') then N' not null' else N' null' end
+exec (@text)
+return @@error
+GO
+create procedure sys.sp_droptype @typename sysname
+as
+set nocount on
+declare @schema sysname
+select @schema = schema_name(schema_id) from sys.types where name = @typename and is_user_defined = 1 and is_table_type = 0
+if @schema is null
+begin
+    raiserror('The type ''%s'' does not exist, or you do not have permission.', 16, 1, @typename)
+    return 1
+end
+declare @text nvarchar(max) = N'drop type ' + quotename(@schema) + N'.' + quotename(@typename)
+exec (@text)
+return @@error
+GO
+create procedure sys.sp_helpstats @objname nvarchar(776), @results nvarchar(5) = 'STATS'
+as
+set nocount on
+declare @id int = object_id(@objname), @db sysname = db_name()
+if @id is null
+begin
+    raiserror(15009, 16, 1, @objname, @db)
+    return 1
+end
+if not exists (select 1 from sys.stats where object_id = @id and (user_created = 1 or @results = 'ALL'))
+begin
+    print 'This object does not have any statistics' + case when @results = 'ALL' then ' or indexes.' else '.' end
+    return 0
+end
+select s.name as statistics_name, convert(nvarchar(2078), string_agg(convert(nvarchar(max), col_name(c.object_id, c.column_id)), N', ')
+    within group (order by c.stats_column_id)) as statistics_keys
+from sys.stats s join sys.stats_columns c on c.object_id = s.object_id and c.stats_id = s.stats_id
+where s.object_id = @id and (s.user_created = 1 or @results = 'ALL')
+group by s.name, s.stats_id order by s.stats_id
+return 0
+GO
+create procedure sys.sp_helpfilegroup @filegroupname sysname = null
+as
+set nocount on
+if @filegroupname is not null and @filegroupname <> 'PRIMARY'
+begin
+    raiserror('File group ''%s'' does not exist.', 16, 1, @filegroupname)
+    return 1
+end
+select convert(sysname, 'PRIMARY') as groupname, convert(smallint, 1) as groupid, count(*) as filecount
+from sys.database_files where type = 0
+return 0
+GO
+create procedure sys.sp_helpserver @server sysname = null, @optname varchar(35) = null, @show_topology varchar(1) = null
+as
+set nocount on
+if @server is not null and @server <> @@servername
+begin
+    raiserror(15015, 16, 1, @server)
+    return 1
+end
+select convert(sysname, @@servername) as name, convert(sysname, @@servername) as network_name,
+    convert(varchar(70), 'rpc,rpc out') as status, convert(char(4), '0') as id, convert(sysname, null) as collation_name,
+    0 as connect_timeout, 0 as query_timeout
+return 0
+GO
+create procedure sys.sp_linkedservers
+as
+select convert(sysname, @@servername) as SRV_NAME, convert(nvarchar(128), 'SQLNCLI') as SRV_PROVIDERNAME,
+    convert(nvarchar(128), 'SQL Server') as SRV_PRODUCT, convert(nvarchar(4000), @@servername) as SRV_DATASOURCE,
+    convert(nvarchar(4000), null) as SRV_PROVIDERSTRING, convert(nvarchar(4000), null) as SRV_LOCATION,
+    convert(sysname, null) as SRV_CAT
+return 0
+GO
+create procedure sys.sp_addlogin @loginame sysname, @passwd sysname = null, @defdb sysname = 'master', @deflanguage sysname = null,
+    @sid varbinary(16) = null, @encryptopt varchar(20) = null
+as
+set nocount on
+if @sid is not null or @encryptopt is not null
+begin
+    raiserror('sp_addlogin takes neither @sid nor @encryptopt here: use CREATE LOGIN.', 16, 1)
+    return 1
+end
+declare @text nvarchar(max) = N'create login ' + quotename(@loginame) + N' with password = N'
+    + quotename(isnull(@passwd, N''), '''') + N', default_database = ' + quotename(@defdb) + N', check_policy = off'
+exec (@text)
+return @@error
+GO
+create procedure sys.sp_droplogin @loginame sysname
+as
+set nocount on
+declare @text nvarchar(max) = N'drop login ' + quotename(@loginame)
+exec (@text)
+return @@error
+GO
+create procedure sys.sp_password @old sysname = null, @new sysname, @loginame sysname = null
+as
+set nocount on
+set @loginame = isnull(@loginame, suser_sname())
+declare @text nvarchar(max) = N'alter login ' + quotename(@loginame) + N' with password = N' + quotename(@new, '''')
+    + case when @old is null then N'' else N' old_password = N' + quotename(@old, '''') end
+exec (@text)
+return @@error
+GO
+create procedure sys.sp_defaultdb @loginame sysname, @defdb sysname
+as
+set nocount on
+declare @text nvarchar(max) = N'alter login ' + quotename(@loginame) + N' with default_database = ' + quotename(@defdb)
+exec (@text)
+return @@error
+GO
+create procedure sys.sp_grantdbaccess @loginame sysname, @name_in_db sysname = null
+as
+set nocount on
+set @name_in_db = isnull(@name_in_db, @loginame)
+declare @text nvarchar(max) = N'create user ' + quotename(@name_in_db) + N' for login ' + quotename(@loginame)
+exec (@text)
+return @@error
+GO
+create procedure sys.sp_adduser @loginame sysname, @name_in_db sysname = null, @grpname sysname = null
+as
+set nocount on
+set @name_in_db = isnull(@name_in_db, @loginame)
+declare @text nvarchar(max) = N'create user ' + quotename(@name_in_db) + N' for login ' + quotename(@loginame)
+    + case when @grpname is null then N'' else N'; alter role ' + quotename(@grpname) + N' add member ' + quotename(@name_in_db) end
+exec (@text)
+return @@error
+GO
+create procedure sys.sp_revokedbaccess @name_in_db sysname
+as
+set nocount on
+declare @text nvarchar(max) = N'drop user ' + quotename(@name_in_db)
+exec (@text)
+return @@error
+GO
+create procedure sys.sp_dropuser @name_in_db sysname
+as
+set nocount on
+declare @text nvarchar(max) = N'drop user ' + quotename(@name_in_db)
+exec (@text)
+return @@error
+GO
+create procedure sys.sp_addrole @rolename sysname, @ownername sysname = null
+as
+set nocount on
+declare @text nvarchar(max) = N'create role ' + quotename(@rolename)
+    + case when @ownername is null then N'' else N' authorization ' + quotename(@ownername) end
+exec (@text)
+return @@error
+GO
+create procedure sys.sp_droprole @rolename sysname
+as
+set nocount on
+declare @text nvarchar(max) = N'drop role ' + quotename(@rolename)
+exec (@text)
+return @@error
+GO
+create procedure sys.sp_dbcmptlevel @dbname sysname = null, @new_cmptlevel tinyint = null
+as
+set nocount on
+set @dbname = isnull(@dbname, db_name())
+if @new_cmptlevel is null
+begin
+    declare @level int = (select compatibility_level from sys.databases where name = @dbname)
+    raiserror('The current compatibility level is %d.', 10, 1, @level)
+    return 0
+end
+declare @text nvarchar(max) = N'alter database ' + quotename(@dbname) + N' set compatibility_level = '
+    + convert(nvarchar(10), @new_cmptlevel)
+exec (@text)
+return @@error
+GO

@@ -12,8 +12,68 @@ use keel_query::catalog::TableDef;
 use keel_types::{Length, SqlError, SqlType, Value};
 use std::sync::Arc;
 
-/// Accepted: what it would change does not exist here.
-pub(super) fn nothing(_: &mut Runner<'_>, _: &[Argument]) -> Outcome {
+/// Options of tables and indexes about what does not exist here (lock granularity, text in row): the object must.
+pub(super) fn nothing(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let name = args.first().and_then(|a| a.value.as_ref()).map(crate::convert::display).unwrap_or_default();
+    let table = |name: &str| matches!(find_named(runner.info, name), Some((_, Named::Table(_))));
+    if table(&name) || owner_of_part(runner, &name).is_ok() {
+        return ok();
+    }
+    Err(errors::object_missing(name, runner.info.current_database().name()).into())
+}
+
+/// `sp_recompile @objname`: plans of all modules are made anew.
+pub(super) fn sp_recompile(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let name = string(args, "objname", 0).unwrap_or_default();
+    if find_named(runner.info, &name).is_none() {
+        return Err(errors::object_missing(name, runner.info.current_database().name()).into());
+    }
+    runner.info.engine.programs.clear();
+    let text = format!("Object '{name}' was successfully marked for recompilation.");
+    runner.report(&SqlError::new(15070, 0, 1, text));
+    ok()
+}
+
+/// `sp_autostats @tblname [, 'ON' | 'OFF']`: whether a table that changes much is sampled again.
+pub(super) fn sp_autostats(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let name = string(args, "tblname", 0).unwrap_or_default();
+    let Some((entry, Named::Table(table))) = find_named(runner.info, &name) else {
+        return Err(errors::object_missing(name, runner.info.current_database().name()).into());
+    };
+    if string(args, "indname", 2).is_some() {
+        return Err(errors::not_supported("sp_autostats of one index: a table is sampled as a whole;").into());
+    }
+    if let Some(flag) = string(args, "flagc", 1) {
+        runner.owner_only()?;
+        let on = match flag.trim().to_ascii_uppercase().as_str() {
+            "ON" => true,
+            "OFF" => false,
+            _ => {
+                let text = "Usage: sp_autostats <table_name> [, {ON|OFF} [, <index_name>] ]";
+                return Err(SqlError::new(17000, 16, 1, text).into());
+            }
+        };
+        runner.in_statement(|runner| runner.set_automatic_statistics(&table, on))?;
+        return ok();
+    }
+    let known = runner.info.engine.statistics.known(&entry.store, &table);
+    let taken =
+        known.map_or(Value::Null, |k| Value::DateTime(crate::clock::unix_to_local_ticks(k.taken_unix_nanos)));
+    let keys = table.indexes.iter().filter(|i| !i.name.is_empty()).map(|i| (i.name.clone(), false));
+    let made = table.statistics.iter().map(|s| (s.name.clone(), s.no_recompute));
+    let rows: Vec<_> = keys
+        .chain(made)
+        .map(|(name, frozen)| {
+            let on = if frozen || table.no_auto_statistics { "OFF" } else { "ON" };
+            vec![Value::str(format!("[{name}]")), Value::str(on), taken.clone()]
+        })
+        .collect();
+    let columns = [
+        ("Index Name", NAME),
+        ("AUTOSTATS", SqlType::VarChar(Length::Limited(3))),
+        ("Last Updated", SqlType::DateTime),
+    ];
+    runner.result_set(&columns, &rows)?;
     ok()
 }
 

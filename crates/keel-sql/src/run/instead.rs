@@ -141,6 +141,9 @@ fn view_shape(
         indexes: Vec::new(),
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        statistics: Vec::new(),
+        no_auto_statistics: false,
+        columnstores: Vec::new(),
         created: 0,
         modified: 0,
     }))

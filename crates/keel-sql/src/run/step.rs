@@ -213,6 +213,9 @@ impl Runner<'_> {
             }
             SetOp::Statistics { names, on } => {
                 for name in names {
+                    if *on && matches!(name.as_str(), "PROFILE" | "XML") {
+                        return Err(errors::not_supported(format!("SET STATISTICS {name} ON")));
+                    }
                     if let Some(switch) = Switches::by_name(name) {
                         self.info.options.borrow_mut().switches.set(switch, *on);
                     }
@@ -245,6 +248,10 @@ impl Runner<'_> {
             return Ok(());
         }
         let Some(switch) = Switches::by_name(name) else { return Err(errors::unknown_option(name)) };
+        // Whoever asks for these waits for what does not come.
+        if on && matches!(name, "SHOWPLAN_XML" | "FORCEPLAN") {
+            return Err(errors::not_supported(format!("SET {name} ON")));
+        }
         self.info.options.borrow_mut().switches.set(switch, on);
         Ok(())
     }

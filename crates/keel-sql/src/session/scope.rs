@@ -345,7 +345,10 @@ impl BindScope for Scope<'_> {
             return None;
         }
         let entry = self.info.engine.database_by_id(table.database)?;
-        Some(self.info.engine.statistics.get(&entry.store, table))
+        let picture = entry.picture();
+        let switched_off = picture.settings().flags.get("AUTO_UPDATE_STATISTICS") == Some(&false);
+        let automatic = !switched_off && !table.no_auto_statistics;
+        Some(self.info.engine.statistics.get(&entry.store, table, automatic))
     }
 
     fn database_name(&self, database: DatabaseId) -> String {

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::engine::TEMPDB;
 use keel_query::catalog::{
-    Catalog as _, ColumnDef, ForeignKeyDef, IndexDef, IndexKind, ReferentialAction, TableDef,
+    Catalog as _, ColumnDef, ColumnstoreDef, ForeignKeyDef, IndexDef, IndexKind, ReferentialAction, TableDef,
 };
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
@@ -547,8 +547,20 @@ fn indexes(cx: &ViewContext<'_>) -> Rows {
                 bit(false),
             ]);
         }
+        rows.extend(t.columnstores.iter().map(|c| columnstore_row(&t, c)));
     }
     rows
+}
+
+/// A columnstore index: type 5 or 6, whatever the rows are really kept in.
+fn columnstore_row(t: &TableDef, c: &ColumnstoreDef) -> Vec<Value> {
+    let (number, name) =
+        if c.clustered { (5, "CLUSTERED COLUMNSTORE") } else { (6, "NONCLUSTERED COLUMNSTORE") };
+    let mut row = vec![int(t.object_id), text(c.name.as_str()), int(c.index_id), int(number), text(name)];
+    row.extend([bit(false), int(1), bit(false), bit(false), bit(false), int(0), bit(false), bit(false)]);
+    row.extend([bit(false), bit(false), bit(true), bit(true), bit(c.filter.is_some())]);
+    row.extend([c.filter.as_deref().map_or(NULL, text), int(0), bit(false), bit(false), bit(false)]);
+    row
 }
 
 fn index_columns(cx: &ViewContext<'_>) -> Rows {
@@ -572,6 +584,15 @@ fn index_columns(cx: &ViewContext<'_>) -> Rows {
                 ]);
             }
         }
+        for c in &t.columnstores {
+            let all = t.columns.iter().map(|c| c.column_id);
+            let columns = all.filter(|id| c.clustered || c.columns.contains(id));
+            for (n, column) in columns.enumerate() {
+                let mut row = vec![int(t.object_id), int(c.index_id), int(n as i64 + 1), int(column), int(0)];
+                row.extend([int(0), bit(false), bit(true), int(0)]);
+                rows.push(row);
+            }
+        }
     }
     rows
 }
@@ -581,7 +602,15 @@ fn stats(cx: &ViewContext<'_>) -> Rows {
     for t in tables(cx) {
         for i in t.indexes.iter().filter(|i| i.kind != IndexKind::Heap) {
             let mut row = vec![int(t.object_id), text(i.name.as_str()), int(i.index_id)];
-            row.extend([bit(false), bit(false), bit(false), bit(false), NULL, bit(false), bit(false)]);
+            row.extend([bit(false), bit(false), bit(t.no_auto_statistics), bit(false), NULL]);
+            row.extend([bit(false), bit(false)]);
+            rows.push(row);
+        }
+        for s in &t.statistics {
+            let mut row = vec![int(t.object_id), text(s.name.as_str()), int(s.stats_id)];
+            let frozen = s.no_recompute || t.no_auto_statistics;
+            row.extend([bit(false), bit(true), bit(frozen), bit(s.filter.is_some())]);
+            row.extend([s.filter.as_deref().map_or(NULL, text), bit(false), bit(false)]);
             rows.push(row);
         }
     }
@@ -594,6 +623,11 @@ fn stats_columns(cx: &ViewContext<'_>) -> Rows {
         for i in t.indexes.iter().filter(|i| i.kind != IndexKind::Heap) {
             for (n, k) in i.key.iter().enumerate() {
                 rows.push(vec![int(t.object_id), int(i.index_id), int(n as i64 + 1), int(k.column_id)]);
+            }
+        }
+        for s in &t.statistics {
+            for (n, column) in s.columns.iter().enumerate() {
+                rows.push(vec![int(t.object_id), int(s.stats_id), int(n as i64 + 1), int(*column)]);
             }
         }
     }

@@ -78,13 +78,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("hash_indexes", &[("object_id", INT), ("name", NAME), ("index_id", INT), ("bucket_count", INT)]),
     none("plan_guides", &[("plan_guide_id", INT), ("name", NAME), ("is_disabled", BIT), ("query_text", TEXT)]),
     none("server_triggers", &[("name", NAME), ("object_id", INT), ("type", super::KIND), ("is_disabled", BIT)]),
-    none("sql_expression_dependencies", &[
-        ("referencing_id", INT), ("referencing_minor_id", INT), ("referencing_class", TINY), ("referencing_class_desc", DESC),
-        ("is_schema_bound_reference", BIT), ("referenced_class", TINY), ("referenced_class_desc", DESC),
-        ("referenced_server_name", NAME), ("referenced_database_name", NAME), ("referenced_schema_name", NAME),
-        ("referenced_entity_name", NAME), ("referenced_id", INT), ("referenced_minor_id", INT), ("is_caller_dependent", BIT),
-        ("is_ambiguous", BIT),
-    ]),
     none("dm_exec_query_plan", &[("dbid", SMALL), ("objectid", INT), ("number", SMALL), ("encrypted", BIT), ("query_plan", SqlType::Xml)]),
     none("dm_db_index_usage_stats", &[
         ("database_id", SMALL), ("object_id", INT), ("index_id", INT), ("user_seeks", BIG), ("user_scans", BIG),
@@ -112,7 +105,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("numbered_procedures", &[("object_id", INT), ("procedure_number", SMALL), ("definition", TEXT)]),
     none("assembly_modules", &[("object_id", INT), ("assembly_id", INT), ("assembly_class", NAME), ("assembly_method", NAME)]),
     none("sysreferences", &[("constid", INT), ("fkeyid", INT), ("rkeyid", INT), ("rkeyindid", SMALL), ("keycnt", SMALL)]),
-    none("sysdepends", &[("id", INT), ("depid", INT), ("number", SMALL), ("depnumber", SMALL)]),
     none("sysservers", &[("srvid", SMALL), ("srvstatus", SMALL), ("srvname", NAME), ("srvproduct", NAME), ("providername", NAME), ("datasource", TEXT)]),
     none("dm_os_tasks", &[
         ("task_address", SID), ("task_state", DESC), ("context_switches_count", INT), ("pending_io_count", INT), ("scheduler_id", INT),

@@ -45,6 +45,8 @@ const MORE: &[(i32, u8, &str)] = &[
         16,
         "The database '%s' does not exist. Supply a valid database name. To see available databases, use sys.databases.",
     ),
+    (15015, 16, "The server '%s' does not exist. Use sp_helpserver to show available servers."),
+    (15165, 16, "Could not find object '%s' or you do not have permission."),
 ];
 
 pub(super) static VIEWS: &[SystemView] = &[SystemView {

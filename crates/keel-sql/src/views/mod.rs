@@ -8,6 +8,7 @@ mod columns;
 mod compat;
 mod counters;
 mod databases;
+mod dependencies;
 mod describe;
 mod endpoints;
 mod hadr;
@@ -100,11 +101,12 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 22] {
+fn groups() -> [&'static [SystemView]; 23] {
     [
         objects::VIEWS,
         columns::VIEWS,
         modules::VIEWS,
+        dependencies::VIEWS,
         databases::VIEWS,
         sessions::VIEWS,
         principals::VIEWS,

@@ -490,12 +490,33 @@ fn physical_stats(cx: &ViewContext<'_>) -> Rows {
 
 fn stats_properties(cx: &ViewContext<'_>) -> Rows {
     let wanted = |at: usize| cx.args.get(at).and_then(Value::as_int);
-    let fits =
-        |s: &Space| wanted(0) == Some(s.table.into()) && wanted(1).is_none_or(|id| id == i64::from(s.index));
-    let row = |s: Space| {
-        vec![int(s.table), int(s.index), NULL, int(s.rows), int(s.rows), int(1), int(s.rows), int(0)]
-    };
-    spaces(cx).into_iter().filter(fits).map(row).collect()
+    let mut rows = Vec::new();
+    for t in super::columns::tables(cx).into_iter().filter(|t| wanted(0) == Some(t.object_id.into())) {
+        let keys = t.indexes.iter().filter(|i| i.kind != IndexKind::Heap);
+        let keys = keys.map(|i| (i.index_id, i.key.first().map_or(0, |k| k.column_id)));
+        let made = t.statistics.iter().map(|s| (s.stats_id, s.columns.first().copied().unwrap_or(0)));
+        let known = cx.engine.statistics.known(&cx.entry.store, &t);
+        for (id, leading) in keys.chain(made) {
+            if wanted(1).is_some_and(|w| w != i64::from(id)) {
+                continue;
+            }
+            let mut row = vec![int(t.object_id), int(id)];
+            match &known {
+                // Nobody has asked yet.
+                None => row.extend(std::iter::repeat_n(NULL, 6)),
+                Some(known) => {
+                    let column = t.column_index(leading).and_then(|at| known.columns.get(at));
+                    let steps = column.map_or(0, |c| c.steps.len() as i64);
+                    let taken = crate::clock::unix_to_local_ticks(known.taken_unix_nanos);
+                    let changed = (cx.row_count(&t) - known.rows as i64).abs();
+                    row.extend([Value::DateTime(taken), int(known.rows as i64), int(known.sampled as i64)]);
+                    row.extend([int(steps), int(known.rows as i64), int(changed)]);
+                }
+            }
+            rows.push(row);
+        }
+    }
+    rows
 }
 
 fn configurations(cx: &ViewContext<'_>) -> Rows {

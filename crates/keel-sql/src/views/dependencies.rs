@@ -1,0 +1,174 @@
+//! What modules name: `sys.sql_expression_dependencies`, `sys.sysdepends`.
+//!
+//! Nothing is recorded when a module is made: its text is read when somebody asks. A name counts where a table, view,
+//! procedure or function stands (behind FROM, JOIN, EXEC and their kin), and everywhere when it has a schema in front of it. So a
+//! dependency shows before and after the object is there; columns are not told apart.
+
+use super::{BIT, Column, DESC, INT, NAME, NULL, SMALL, SystemView, TINY, ViewContext, bit, int, text};
+use crate::catalog::Named;
+use keel_parser::keyword::Kw;
+use keel_parser::lexer::{self, Tok, Token};
+use keel_query::catalog::{Catalog as _, ModuleDef};
+use keel_types::Value;
+
+const DEPENDENCY: &[Column] = &[
+    ("referencing_id", INT),
+    ("referencing_minor_id", INT),
+    ("referencing_class", TINY),
+    ("referencing_class_desc", DESC),
+    ("is_schema_bound_reference", BIT),
+    ("referenced_class", TINY),
+    ("referenced_class_desc", DESC),
+    ("referenced_server_name", NAME),
+    ("referenced_database_name", NAME),
+    ("referenced_schema_name", NAME),
+    ("referenced_entity_name", NAME),
+    ("referenced_id", INT),
+    ("referenced_minor_id", INT),
+    ("is_caller_dependent", BIT),
+    ("is_ambiguous", BIT),
+];
+
+pub(super) static VIEWS: &[SystemView] = &[
+    SystemView {
+        schema: "sys",
+        name: "sql_expression_dependencies",
+        columns: DEPENDENCY,
+        rows: dependencies,
+    },
+    SystemView {
+        schema: "sys",
+        name: "sysdepends",
+        columns: &[("id", INT), ("depid", INT), ("number", SMALL), ("depnumber", SMALL)],
+        rows: |cx| {
+            let known = references(cx)
+                .into_iter()
+                .filter_map(|r| Some(vec![int(r.from), int(r.to?), int(0), int(0)]));
+            known.collect()
+        },
+    },
+];
+
+/// A module's use of a name.
+struct Reference {
+    from: i32,
+    /// The parts, the object's own name last.
+    parts: Vec<String>,
+    /// The object, when it is here.
+    to: Option<i32>,
+}
+
+fn dependencies(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {
+    let part = |r: &Reference, behind: usize| {
+        let at = r.parts.len().checked_sub(behind + 1);
+        at.map_or(NULL, |at| text(r.parts[at].as_str()))
+    };
+    let row = |r: Reference| -> Vec<Value> {
+        let mut row = vec![int(r.from), int(0), int(1), text("OBJECT_OR_COLUMN"), bit(false), int(1)];
+        row.extend([text("OBJECT_OR_COLUMN"), part(&r, 3), part(&r, 2), part(&r, 1), part(&r, 0)]);
+        row.extend([r.to.map_or(NULL, int), int(0), bit(r.parts.len() == 1), bit(false)]);
+        row
+    };
+    references(cx).into_iter().map(row).collect()
+}
+
+fn references(cx: &ViewContext<'_>) -> Vec<Reference> {
+    let picture = cx.info.picture(&cx.entry);
+    let mut found: Vec<Reference> = Vec::new();
+    for module in picture.modules() {
+        for (parts, stands_for_object) in names_in(module) {
+            let schema = match &parts[..] {
+                [schema, _] => picture.schema_id(schema),
+                [_] => Some(module.schema_id),
+                _ => None,
+            };
+            let name = parts.last().map_or("", String::as_str);
+            let by_name = |schema: i32| picture.named(schema, name).map(|named| id_of(&named));
+            let to = schema
+                .and_then(by_name)
+                .or_else(|| if parts.len() == 1 { by_name(crate::catalog::DBO) } else { None });
+            // `a.b` is mostly a column, and a single unknown name a common table expression.
+            let is_reference = to.is_some() || (stands_for_object && parts.len() > 1);
+            let seen = found.iter().any(|r| r.from == module.object_id && r.parts == parts);
+            if is_reference && to != Some(module.object_id) && !seen {
+                found.push(Reference { from: module.object_id, parts, to });
+            }
+        }
+    }
+    found
+}
+
+fn id_of(named: &Named) -> i32 {
+    match named {
+        Named::Table(t) => t.object_id,
+        Named::Module(m) => m.object_id,
+        Named::Synonym(s) => s.object_id,
+        Named::Sequence(s) => s.object_id,
+        Named::Constraint(_, id) => *id,
+    }
+}
+
+/// The names in a module's text, in parts, and whether each stands where only an object can.
+fn names_in(module: &ModuleDef) -> Vec<(Vec<String>, bool)> {
+    let tokens = lexer::tokenize(&module.text, module.quoted_identifier).unwrap_or_default();
+    let word = |t: &Token| {
+        let raw = module.text.get(t.start as usize..t.end as usize).unwrap_or_default();
+        if t.tok == Tok::Quoted { lexer::unquote(raw) } else { raw.to_owned() }
+    };
+    let mut names = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        if !is_name(&tokens[at]) {
+            at += 1;
+            continue;
+        }
+        let begin = at;
+        let mut parts = vec![word(&tokens[at])];
+        while let [dot, next, ..] = &tokens[(at + 1).min(tokens.len())..]
+            && dot.tok == Tok::Dot
+            && is_name(next)
+        {
+            parts.push(word(next));
+            at += 2;
+        }
+        at += 1;
+        let stands_for_object = stands_for_object(&tokens[..begin]);
+        if !parts[0].starts_with('#') && (stands_for_object || parts.len() > 1) {
+            names.push((parts, stands_for_object));
+        }
+    }
+    names
+}
+
+fn is_name(token: &Token) -> bool {
+    matches!(token.tok, Tok::Word | Tok::Quoted)
+}
+
+/// Whether an object is named behind these tokens.
+fn stands_for_object(before: &[Token]) -> bool {
+    let opens = |token: &Token| {
+        matches!(
+            token.tok,
+            Tok::Kw(
+                Kw::FROM
+                    | Kw::JOIN
+                    | Kw::INTO
+                    | Kw::UPDATE
+                    | Kw::EXEC
+                    | Kw::EXECUTE
+                    | Kw::MERGE
+                    | Kw::TABLE
+                    | Kw::DELETE
+                    | Kw::INSERT
+            )
+        )
+    };
+    match before {
+        // EXEC @status = name
+        [.., exec, variable, equals] if variable.tok == Tok::Variable && equals.tok == Tok::Eq => {
+            matches!(exec.tok, Tok::Kw(Kw::EXEC | Kw::EXECUTE))
+        }
+        [.., last] => opens(last),
+        [] => false,
+    }
+}

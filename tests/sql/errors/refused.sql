@@ -1,0 +1,48 @@
+-- rowsets of elsewhere
+select * from openrowset('SQLNCLI', 'Server=x', 'select 1') a
+GO
+select * from openrowset(bulk '/data/file', single_clob) a
+GO
+select * from openquery(other, 'select 1')
+GO
+select * from opendatasource('MSOLEDBSQL', 'Data Source=x').db.dbo.t
+GO
+-- what would promise what does not happen
+create database promises
+GO
+alter database promises set encryption on
+GO
+alter database promises set change_tracking = on (change_retention = 2 days)
+GO
+alter database promises set enable_broker
+GO
+alter database promises set encryption off
+alter database promises set query_store = on
+alter database promises set auto_shrink on
+alter database promises set auto_shrink off
+GO
+set showplan_xml on
+GO
+set statistics xml on
+GO
+set statistics profile off
+set showplan_xml off
+GO
+-- maintenance of tables that are not there
+dbcc dbreindex ('nowhere')
+GO
+dbcc cleantable (0, 'nowhere')
+GO
+exec sp_recompile 'nowhere'
+GO
+exec sp_tableoption 'nowhere', 'text in row', 'on'
+GO
+create table here (a int)
+dbcc dbreindex ('here') with no_infomsgs
+dbcc indexdefrag (0, 'here', 1) with no_infomsgs
+exec sp_recompile 'here'
+exec sp_tableoption 'here', 'text in row', 'on'
+GO
+-- a star of a table of the query around
+select h.a, x.j from (values (1, 'b')) h (a, b) cross apply (select (select h.* for json path) as j) x
+GO
