@@ -44,3 +44,19 @@ GO
 truncate table u
 select count(*) as n from u
 drop table u
+GO
+-- computed columns of rows that are there
+create table grown (id int not null, a int, b varchar(10), constraint pk_grown primary key (id))
+insert grown values (1, 5, 'five'), (2, null, 'none')
+alter table grown add c as (a * 2) persisted, d as concat(b, '!'), n int identity (10, 5)
+GO
+select id, a, b, c, d, n from grown order by id
+create index by_c on grown (c)
+select id from grown where c = 10
+GO
+alter table grown alter column a bigint
+GO
+update grown set a = 7 where id = 2
+select c, d from grown order by id
+select t.name, c.length from syscolumns c join systypes t on t.xusertype = c.xusertype where c.id = object_id('grown') order by c.colid
+GO

@@ -1,7 +1,7 @@
 //! ALTER TABLE.
 //!
 //! Adding and dropping columns changes only the definition: a row stored before keeps its ordinals, and shows
-//! `missing_value` for columns it does not have. Changing a column's type rewrites the table into new trees.
+//! `missing_value` for columns it does not have; for identity, rowversion and computed columns rows are changed in place. Changing a column's type rewrites the table into new trees.
 
 use super::storage;
 use super::table::TableBuilder;
@@ -12,8 +12,8 @@ use crate::program::lower::TypeLookup as _;
 use crate::run::{Frame, Runner};
 use crate::session::scope::Scope;
 use keel_parser::ast::{self, AlterTableAction, ConstraintKind, TableElement};
-use keel_query::CompiledCondition;
 use keel_query::catalog::{Catalog as _, ColumnDef, DefaultDef, IndexKind, TableDef};
+use keel_query::{CompiledCondition, CompiledExpr};
 use keel_types::error::Result;
 use keel_types::{Collation, SqlError, SqlType, Value, column};
 use std::sync::Arc;
@@ -175,10 +175,11 @@ impl Runner<'_> {
         let mut rewrite = false;
         for at in first_new..table.columns.len() {
             let c = table.columns[at].clone();
-            if c.computed.is_some() || empty {
+            if empty {
                 continue;
             }
-            if c.identity.is_some() || c.ty == SqlType::RowVersion {
+            // Computed values are stored with the row, whether they are declared PERSISTED or not.
+            if c.computed.is_some() || c.identity.is_some() || c.ty == SqlType::RowVersion {
                 rewrite = true;
                 continue;
             }
@@ -200,7 +201,7 @@ impl Runner<'_> {
             column::encode(&value, &c.ty, &mut bytes);
             table.columns[at].missing_value = Some(bytes);
         }
-        if rewrite { self.number_rows(table, first_new) } else { Ok(()) }
+        if rewrite { self.fill_rows(table, first_new) } else { Ok(()) }
     }
 
     pub(super) fn is_empty_table(&mut self, table: &TableDef) -> Result<bool> {
@@ -213,9 +214,15 @@ impl Runner<'_> {
         Ok(cursor.next().map_err(fail)?.is_none())
     }
 
-    /// Gives the existing rows values for a new IDENTITY or rowversion column, in place.
-    fn number_rows(&mut self, table: &TableDef, first_new: usize) -> Result<()> {
+    /// Gives the existing rows values for new IDENTITY, rowversion and computed columns, in place.
+    fn fill_rows(&mut self, table: &TableDef, first_new: usize) -> Result<()> {
         let entry = self.entry_of(table.database)?;
+        let mut computed = Vec::new();
+        for (at, c) in table.columns.iter().enumerate().skip(first_new) {
+            if let Some(def) = &c.computed {
+                computed.push((at, self.row_expression(table, &def.text, c.ty)?));
+            }
+        }
         let txn = self.txns_dyn().transaction(table.database)?;
         let mut rows = Vec::new();
         storage::for_each_row(txn, table, &mut |key, bytes| {
@@ -230,6 +237,10 @@ impl Runner<'_> {
                 } else if c.ty == SqlType::RowVersion {
                     *value = Value::bytes(entry.next_rowversion().to_be_bytes().to_vec());
                 }
+            }
+            for (at, expression) in &computed {
+                let mut vars = values.clone();
+                values[*at] = expression.eval(&mut self.context_with(&mut vars))?;
             }
             let row = super::index::encode_row(table, &values);
             let session = self.info.shared.id;
@@ -265,6 +276,14 @@ impl Runner<'_> {
         let changed = c.ty != old.ty || c.collation != old.collation;
         let widens = widened(old.ty, c.ty) && c.collation == old.collation;
         let c = c.clone();
+        if changed {
+            let mentions =
+                |o: &&ColumnDef| o.computed.as_ref().is_some_and(|e| mentions_column(&e.text, &old.name));
+            if let Some(computed) = table.columns.iter().find(mentions) {
+                self.info.say(errors::column_dependency("column", &computed.name, &old.name));
+                return Err(errors::alter_dependents("ALTER TABLE ALTER COLUMN", &old.name));
+            }
+        }
         if changed && !widens {
             let users = table.indexes.iter().filter(|i| uses(i, old.column_id));
             if let Some(index) = users.into_iter().next() {
@@ -532,6 +551,15 @@ impl Runner<'_> {
         let program = row_program(table);
         let scope = Scope { program: Some(&program), ..scope };
         keel_query::compile_condition(&scope, &e)
+    }
+
+    /// Compiles an expression over a table's columns, converted to `ty`.
+    fn row_expression(&self, table: &TableDef, text: &str, ty: SqlType) -> Result<CompiledExpr> {
+        let e = keel_parser::parse_expr(text).map_err(crate::run::parse_error)?;
+        let e = columns_to_variables(e, table)?;
+        let program = row_program(table);
+        let scope = Scope { program: Some(&program), ..Scope::bare(self.info, table.database) };
+        keel_query::compile_expr(&scope, &e, Some(ty))
     }
 
     /// Whether a row satisfies a condition.

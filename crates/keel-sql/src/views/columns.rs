@@ -161,6 +161,26 @@ const TYPE: &[Column] = &[
     ("is_table_type", BIT),
 ];
 
+const OLD_TYPE: &[Column] = &[
+    ("name", NAME),
+    ("xtype", TINY),
+    ("status", TINY),
+    ("xusertype", SMALL),
+    ("length", SMALL),
+    ("xprec", TINY),
+    ("xscale", TINY),
+    ("tdefault", INT),
+    ("domain", INT),
+    ("uid", SMALL),
+    ("usertype", SMALL),
+    ("variable", BIT),
+    ("allownulls", BIT),
+    ("type", TINY),
+    ("prec", SMALL),
+    ("scale", TINY),
+    ("collation", NAME),
+];
+
 const IDENTITY: &[Column] = &[
     ("object_id", INT),
     ("name", NAME),
@@ -264,7 +284,7 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "all_columns", columns: COLUMN, rows: all_columns },
     SystemView { schema: "sys", name: "types", columns: TYPE, rows: types },
     SystemView { schema: "sys", name: "table_types", columns: TYPE, rows: table_types },
-    SystemView { schema: "sys", name: "systypes", columns: TYPE, rows: types },
+    SystemView { schema: "sys", name: "systypes", columns: OLD_TYPE, rows: old_types },
     SystemView { schema: "sys", name: "identity_columns", columns: IDENTITY, rows: identity_columns },
     SystemView { schema: "sys", name: "computed_columns", columns: COMPUTED, rows: computed_columns },
     SystemView { schema: "sys", name: "indexes", columns: INDEX, rows: indexes },
@@ -398,6 +418,23 @@ pub(super) fn plain_column(position: usize, name: &str, ty: SqlType) -> ColumnDe
         computed: None,
         missing_value: None,
     }
+}
+
+/// `systypes`: the same types under their names of before.
+fn old_types(cx: &ViewContext<'_>) -> Rows {
+    let row = |t: Vec<Value>| {
+        let at = |name: &str| {
+            let at = TYPE.iter().position(|(column, _)| *column == name);
+            at.map_or(NULL, |at| t[at].clone())
+        };
+        let varies = at("name").as_str().is_some_and(|n| n.contains("var") || n == "sysname");
+        let mut row = vec![at("name"), at("system_type_id"), int(0), at("user_type_id"), at("max_length")];
+        row.extend([at("precision"), at("scale"), int(0), int(0), at("schema_id"), at("user_type_id")]);
+        row.extend([bit(varies), at("is_nullable"), at("system_type_id"), at("precision"), at("scale")]);
+        row.push(at("collation_name"));
+        row
+    };
+    types(cx).into_iter().map(row).collect()
 }
 
 fn types(cx: &ViewContext<'_>) -> Rows {
