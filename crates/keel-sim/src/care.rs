@@ -4,13 +4,12 @@ use crate::engine::{Commit, Engine, Mode, Trouble};
 use crate::instance::{database_id, index_of, instance_id, log_id, name};
 use crate::plan::Op;
 use crate::world::{GROUP, MS, Micros, What, World};
-use keel_base::{Epoch, Lsn};
+use keel_base::Epoch;
 use keel_cluster::{
     AvailabilityMode, ClusterType, Command, CommandId, Event, FailoverMode, GroupConfig, GroupDatabase,
     GroupDatabaseId, GroupOptions, GroupStatus, Node, Replica, ReplicaId, ReplicaOptions, RoleStatus,
     SeedingMode, SynchronizationState,
 };
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -203,7 +202,7 @@ impl World {
         }
     }
 
-    /// A disk may be lost when nobody else's is, and every database is whole elsewhere by anybody's account.
+    /// A disk may be lost when nobody else's is, and another replica has every database whole by anybody's account.
     fn may_wipe(&self, i: usize) -> bool {
         // Nor may it take the majority of the votes along.
         let votes = |w: &World| {
@@ -224,10 +223,8 @@ impl World {
             return true;
         }
         let elsewhere = |config: &GroupConfig| {
-            let others = |d: &GroupDatabase| {
-                d.synchronized.iter().any(|r| config.instance_of(*r) != Some(instance_id(i)))
-            };
-            config.databases.iter().all(others)
+            let others = config.replicas.iter().filter(|r| r.instance != Some(instance_id(i)));
+            others.into_iter().any(|r| config.is_failover_ready(r.id))
         };
         // Nor while a member has it in its store's log that only this one shall be in the set: that may be decided yet, or
         // is already and nobody knows.
@@ -573,51 +570,6 @@ impl World {
                 self.look(i, index);
             }
             self.compare(index);
-        }
-    }
-
-    /// A reader reads everything on a copy: rows are what the commits up to its position have made, and two copies at one
-    /// position have had the same commits.
-    pub(crate) fn look(&mut self, i: usize, database: usize) {
-        let instance = &mut self.instances[i];
-        // A machine that is about to find its power gone reads nothing.
-        if !instance.up || instance.disk.power_is_cut() {
-            return;
-        }
-        let Some(real) = instance.engines.get_mut(&database).and_then(|e| e.content.real()) else { return };
-        let judged = real.judge();
-        let met = real.met();
-        met.into_iter().for_each(|name| self.probe(name));
-        match judged {
-            Ok(Some((last, digest))) => {
-                self.probe("rows compared with the model");
-                self.check.prefix(database, last, digest);
-            }
-            Ok(None) => self.probe("copy not readable yet"),
-            Err(Trouble::Disk(_) | Trouble::LogGone) => {}
-            Err(error) => self.check.fail(format!("database {database} on instance {i}: {error}")),
-        }
-    }
-
-    /// Copies whose readers are at the end of the same log have one logical checksum, and nothing on disk is damaged.
-    fn compare(&mut self, database: usize) {
-        let mut sums: BTreeMap<Lsn, (usize, String)> = BTreeMap::new();
-        for i in 0..self.instances.len() {
-            let Some(engine) = self.instances[i].engines.get_mut(&database) else { continue };
-            let at = engine.content.applied().min(engine.content.agreed());
-            let Some(real) = engine.content.real() else { continue };
-            match real.inspect() {
-                Ok(sum) => {
-                    let known = sums.entry(at).or_insert_with(|| (i, sum.clone()));
-                    if known.1 != sum {
-                        let other = known.0;
-                        let what =
-                            format!("{other} and {i} have different rows at {at} of database {database}");
-                        self.check.fail(what);
-                    }
-                }
-                Err(error) => self.check.fail(format!("database {database} on instance {i}: {error}")),
-            }
         }
     }
 

@@ -9,8 +9,8 @@ use keel_base::{Epoch, Lsn};
 use keel_cluster::{
     Action, CommandError, CommandId, CopyPositions, Event, FailoverCause, FailoverKind, FailoverRecord,
     FenceReason, GroupDatabaseId, GroupRecord, Identity, InstanceId, LeaveReason, LogEntry, LogEvent,
-    LogFacts, Msg, Node, PrimaryPlace, ReceiveFailure, RefuseReason, ReplicaId, RoleStatus, SendFailure,
-    SessionId, StoreRecord, SuspendReason,
+    LogFacts, Msg, Node, PrimaryPlace, ReceiveFailure, RefuseReason, ReplicaId, SendFailure, SessionId,
+    StoreRecord, SuspendReason,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -363,7 +363,7 @@ impl World {
     }
 
     /// A disk operation failed. If the power was to go in the midst of one, this is it.
-    fn disk_failed(&mut self, i: usize, error: &Trouble) {
+    pub(crate) fn disk_failed(&mut self, i: usize, error: &Trouble) {
         let keep = self.instances[i].tear;
         self.note(|| format!("instance {i}: {error}"));
         match keep {
@@ -920,7 +920,13 @@ impl World {
         }
     }
 
-    fn acknowledge(&mut self, i: usize, database: GroupDatabaseId, peer: usize, session: SessionId) {
+    pub(crate) fn acknowledge(
+        &mut self,
+        i: usize,
+        database: GroupDatabaseId,
+        peer: usize,
+        session: SessionId,
+    ) {
         let Some(engine) = self.engine(i, database) else { return };
         if engine.receiving.is_none_or(|r| r.1 != session) {
             return;
@@ -1067,70 +1073,6 @@ impl World {
                 self.look(i, index_of(database));
             }
             Err(error) => self.disk_failed(i, &error),
-        }
-    }
-
-    // ---- background work --------------------------------------------------------------------------------------------
-
-    /// What the databases of an instance have left for later is done soon.
-    pub(crate) fn want_work(&mut self, i: usize) {
-        let instance = &mut self.instances[i];
-        let waiting = instance.node_instance.as_ref().is_some_and(|node| node.work_waiting() > 0);
-        if waiting && !std::mem::replace(&mut instance.work_waits, true) {
-            let after = self.real_dice.below(3 * MS);
-            self.at(i, after, What::Work);
-        }
-    }
-
-    /// One piece of background work: a lane of redo takes a step, a checkpoint, a log segment.
-    pub(crate) fn work(&mut self, i: usize) {
-        self.instances[i].work_waits = false;
-        let Some(node) = self.instances[i].node_instance.clone() else { return };
-        let mut trouble = None;
-        for engine in self.instances[i].engines.values_mut() {
-            trouble = trouble.or(engine.content.real().and_then(|real| real.before_work().err()));
-        }
-        if let Some(error) = trouble {
-            return self.disk_failed(i, &error);
-        }
-        let which = self.real_dice.below(node.work_waiting() as u64) as usize;
-        node.work_queued(which);
-        self.tell_applied(i);
-    }
-
-    /// The machine and the primary hear how far redo is.
-    pub(crate) fn tell_applied(&mut self, i: usize) {
-        if !self.plan.real {
-            return;
-        }
-        for (index, id) in self.database_ids.clone().into_iter().enumerate() {
-            let look = self.real_dice.below(8) == 0;
-            let Some(engine) = self.engine(i, id).filter(|e| e.mode == Mode::Secondary) else { continue };
-            let lsn = engine.content.applied();
-            let Some((peer, session, _)) = engine.receiving.filter(|_| engine.applied_told != lsn) else {
-                continue;
-            };
-            engine.applied_told = lsn;
-            self.tell(i, Event::Applied { database: id, lsn });
-            self.acknowledge(i, id, peer, session);
-            if look {
-                self.look(i, index);
-            }
-        }
-    }
-
-    /// On a primary: the log that others still need is kept.
-    fn hold_log(&mut self, i: usize) {
-        if !self.plan.real {
-            return;
-        }
-        let Some(status) = self.status(i) else { return };
-        let primary = status.role == RoleStatus::Primary;
-        for database in &status.databases {
-            let copies = database.copies.iter().filter(|_| primary);
-            let keep: Vec<_> = copies.map(|c| (c.replica.to_string(), c.positions.hardened)).collect();
-            let Some(engine) = self.engine(i, database.database) else { continue };
-            engine.content.hold(&keep);
         }
     }
 

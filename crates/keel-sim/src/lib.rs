@@ -41,6 +41,7 @@
 //! Threads (each call on a database runs to its end; so does a checkpoint, but for a power cut in its midst), real sockets,
 //! bit rot.
 
+mod background;
 mod care;
 mod check;
 mod deed;
