@@ -4,7 +4,7 @@ use keel_base::{Epoch, Lsn};
 use keel_cluster::{GroupDatabaseId, GroupId, Msg, ReplicaId, SessionId};
 use keel_group::token::JoinToken;
 use keel_log::block;
-use keel_node::seed::{self, SeedInfo};
+use keel_node::seed::SeedInfo;
 use keel_transport::compress;
 use keel_transport::frame::{self, Ack, Class, Frame, Heartbeat, Hello, Purpose, SeedChunk, Session};
 use keel_transport::{Block, Decoder};
@@ -78,7 +78,6 @@ fn contents(frame: &Frame) {
     match frame {
         Frame::Control(bytes) => control(bytes),
         Frame::Block(received) => drop(block::decode(&received.stored)),
-        Frame::Seed(chunk) => drop(seed::goes_on_after(&chunk.payload)),
         _ => {}
     }
 }
