@@ -21,6 +21,7 @@ use crate::follower::{Follower, Gauged, Rows, Stream};
 use crate::gate::Gate;
 use crate::instance::Instance;
 use crate::marker::{self, Marker};
+use crate::read::ReadPoint;
 use crate::retention::Holders;
 use crate::role::{Role, Roles};
 use crate::schedule::Schedule;
@@ -406,12 +407,15 @@ impl Database {
         Transaction::new(Arc::clone(self), isolation)
     }
 
-    /// Begins a transaction whose snapshots are at `lsn` or later, for who was told of that position by redo
-    /// ([`Database::set_catalog_hook`]): everything before it is applied, even if readers in general are not there yet.
-    pub fn begin_at(self: &Arc<Self>, lsn: Lsn, isolation: Isolation) -> Transaction {
-        let txn = Transaction::new(Arc::clone(self), isolation);
-        txn.observe(lsn);
-        txn
+    /// What a reader that comes now sees. As long as it is kept, so are the rows it shows.
+    pub fn read_point(&self) -> ReadPoint {
+        self.advance_visible();
+        ReadPoint(self.store.snapshot(Lsn::ZERO))
+    }
+
+    /// Begins a transaction all statements of which read at `point`, and that can write nothing.
+    pub fn begin_reader(self: &Arc<Self>, point: &ReadPoint) -> Transaction {
+        Transaction::reader(Arc::clone(self), point.0.clone())
     }
 
     /// Its id in this instance.

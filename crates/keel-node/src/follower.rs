@@ -1,8 +1,8 @@
 //! What redo does to a database: [`Follower`] is shared by the database and the lanes that apply its log.
 //!
 //! Readers of a secondary take their snapshots at the store's stable point. It follows the applied point, but never past
-//! what the group has agreed on; before it moves over a change of the catalog, the [hook](Follower::on_catalog) runs, so
-//! that a picture of the schema is ready for the first snapshot that needs it.
+//! what the group has agreed on; before it moves over changes of the catalog, the [hook](Follower::on_catalog) is told of
+//! each, so that whoever keeps pictures of the schema knows which of them belongs to a snapshot.
 
 use crate::database::Database;
 use keel_base::{Lsn, TreeId};
@@ -71,6 +71,25 @@ impl Follower {
         *self.applied.lock()
     }
 
+    /// Lets readers see everything up to `to`, as far as it is agreed on. The catalog was changed at `changes`.
+    pub(crate) fn show(&self, to: Lsn, changes: &[Lsn]) {
+        // Held until the point has moved: who sets a hook knows that changes before it can be seen by then.
+        let hook = self.on_catalog.read();
+        if let Some(hook) = &*hook {
+            changes.iter().for_each(|at| hook(*at));
+        }
+        self.store.advance_stable(to.min(self.agreed()));
+    }
+
+    /// The catalog is not what the hook was told of so far: the role is another, or what readers have seen was cut off. Who
+    /// sees everything before `at` sees it whole.
+    pub(crate) fn forget_catalog(&self, at: Lsn) {
+        if let Some(hook) = &*self.on_catalog.read() {
+            hook(Lsn::ZERO);
+            hook(at);
+        }
+    }
+
     /// Redo has come to `lsn`.
     fn note_applied(&self, lsn: Lsn) {
         let mut applied = self.applied.lock();
@@ -110,14 +129,8 @@ impl Target for Rows {
         self.0.store.drop_tree(tree, lsn);
     }
 
-    fn applied(&self, to: Lsn, watched: bool) {
-        if watched {
-            let hook = self.0.on_catalog.read().clone();
-            if let Some(hook) = hook {
-                hook(to);
-            }
-        }
-        self.0.store.advance_stable(to.min(self.0.agreed()));
+    fn applied(&self, to: Lsn, watched: &[Lsn]) {
+        self.0.show(to, watched);
         self.0.note_applied(to);
         let hook = self.0.on_applied.read().clone();
         if let Some(hook) = hook {

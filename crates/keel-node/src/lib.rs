@@ -63,7 +63,7 @@ pub use instance::{Instance, InstanceOptions};
 pub use keel_log::SegmentInfo;
 pub use keel_store::RowRef;
 pub use locks::Agent;
-pub use read::{Cursor, Direction, ReadView};
+pub use read::{Cursor, Direction, ReadPoint, ReadView};
 pub use retention::LogHolder;
 pub use role::Role;
 pub use seed::{SeedInfo, SeedSink, SeedSource};

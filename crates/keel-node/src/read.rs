@@ -14,6 +14,18 @@ pub use keel_store::Direction;
 #[derive(Clone)]
 pub struct ReadView(pub(crate) View);
 
+/// A point of a database's history that is read. Made by [`crate::Database::read_point`]; copies share it.
+#[derive(Clone)]
+pub struct ReadPoint(pub(crate) Snapshot);
+
+impl ReadPoint {
+    /// Its position: every commit up to there is seen, no later one.
+    #[must_use]
+    pub fn lsn(&self) -> Lsn {
+        self.0.lsn()
+    }
+}
+
 #[derive(Clone)]
 pub(crate) enum View {
     /// Every commit up to the snapshot's LSN.

@@ -254,6 +254,7 @@ impl Database {
             Role::Resolving => {}
         }
         self.settle_log(log)?;
+        self.follower.forget_catalog(self.store().stable());
         self.set_role(Role::Secondary);
         Ok(())
     }
@@ -263,6 +264,11 @@ impl Database {
     /// [`Database::set_waiting`] says otherwise. Returns where the epoch begins: until [`Database::agreed`] reaches that,
     /// readers may miss what the old primary has acknowledged, so clients come in after that.
     pub fn promote(&self, epoch: Epoch) -> Result<Lsn, DbError> {
+        self.promote_telling(epoch, &|| ())
+    }
+
+    /// [`Database::promote`], with a word as soon as everything is redone.
+    pub fn promote_telling(&self, epoch: Epoch, redone: &dyn Fn()) -> Result<Lsn, DbError> {
         let _changing = self.roles.changing.lock();
         let fences = self.roles.fences.load(Ordering::SeqCst);
         let log = self.durable_log()?;
@@ -271,6 +277,9 @@ impl Database {
         }
         log.set_epoch(epoch);
         let undecided = self.finish_redo(log)?;
+        redone();
+        // What it wrote itself as an earlier primary no redo has told of.
+        self.follower.forget_catalog(log.appended());
         let agreed = self.agreed();
         log.set_agreed(agreed);
         let term = log.start_term(epoch)?;
@@ -336,8 +345,11 @@ impl Database {
         }
         self.follower.agreed.fetch_max(lsn.0, Ordering::AcqRel);
         self.follower.limit.fetch_max(lsn.0, Ordering::AcqRel);
-        // What a former primary has applied already becomes visible without redo.
-        self.store().advance_stable(self.follower.applied().min(self.follower.agreed()));
+        // What a former primary has applied already becomes visible without redo, which nobody tells of catalog changes.
+        let seen = self.follower.applied().min(self.follower.agreed());
+        if seen > self.store().stable() {
+            self.follower.show(seen, &[seen]);
+        }
         let task = self.redo_task()?;
         self.instance().redo.poke(&task);
         match task.applier().error() {
@@ -456,6 +468,7 @@ impl Database {
         if !self.store().reset() {
             return Err(refused("readers hold rows that must be taken back"));
         }
+        self.follower.forget_catalog(at);
         let positions = self.positions();
         self.follower.set_applied(positions.redo_start);
         self.follower.agreed.store(at.0, Ordering::Release);
@@ -475,8 +488,10 @@ impl Database {
         *self.follower.on_applied.write() = hook;
     }
 
-    /// Sets what is called when redo has applied a change of the catalog ([`crate::CATALOG_TREE`]), with the position that
-    /// readers will see next, before they do. The catalog as of there can be read with [`Database::begin_at`].
+    /// Sets what is called for every change of the catalog ([`crate::CATALOG_TREE`]) that comes without a transaction of
+    /// this copy, with its position, before readers see it: snapshots at that position or later show it, earlier ones do
+    /// not. Zero says that another history of the catalog may begin: the role changes, or what readers have seen is cut off.
+    /// When it returns, every change that was not told can be seen.
     pub fn set_catalog_hook(&self, hook: Option<PositionHook>) {
         *self.follower.on_catalog.write() = hook;
     }

@@ -161,9 +161,12 @@ impl Transaction {
         }
     }
 
-    /// Its snapshots show at least this.
-    pub(crate) fn observe(&self, lsn: Lsn) {
-        self.observed.note(lsn);
+    /// One that only reads, always at `snapshot`.
+    pub(crate) fn reader(db: Arc<Database>, snapshot: Snapshot) -> Transaction {
+        let mut txn = Transaction::new(db, Isolation::Snapshot);
+        txn.term = 0;
+        txn.snapshot = Some(snapshot);
+        txn
     }
 
     /// Its id.
@@ -240,16 +243,10 @@ impl Transaction {
     }
 
     /// The same for a statement or table that asks for another isolation level than the transaction's (table hints).
-    /// On a replica that is not the primary it is a snapshot whatever was asked for: its redo takes no locks.
+    /// On a replica that is not the primary it is the transaction's snapshot whatever was asked for: redo takes no locks.
     pub fn view_as(&mut self, isolation: Isolation) -> ReadView {
         if self.term == 0 {
-            return ReadView(View::Snapshot(match self.isolation {
-                Isolation::Snapshot => self.own_snapshot(),
-                _ => {
-                    let at_least = self.observed_and_stable();
-                    self.db.store().snapshot(at_least)
-                }
-            }));
+            return ReadView(View::Snapshot(self.own_snapshot()));
         }
         ReadView(match isolation {
             Isolation::ReadUncommitted => View::Dirty,

@@ -13,6 +13,13 @@ use keel_types::Value;
 pub trait Transactions {
     /// The open transaction of `database`, begun on first use (in the isolation level and mode of the session).
     fn transaction(&mut self, database: DatabaseId) -> Result<&mut Transaction>;
+
+    /// An error when a statement may not use these objects: others have changed them since a transaction began for which
+    /// that matters. Asked before a compiled statement runs, by functions and triggers too.
+    fn check_unchanged(&self, objects: &[(DatabaseId, ObjectId)]) -> Result<()> {
+        let _ = objects;
+        Ok(())
+    }
 }
 
 /// Isolation level of the statement (SET TRANSACTION ISOLATION LEVEL); table hints override it per table.

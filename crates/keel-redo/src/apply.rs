@@ -15,7 +15,7 @@
 //! and stops at the end of the source.
 //!
 //! Lanes meet only in the **applied point**. Before it moves, the trees dropped up to there are reported, and the target
-//! is told whether a watched tree (the catalog) was changed; so whoever reads at the applied point finds everything of the
+//! is told which commits changed a watched tree (the catalog); so whoever reads at the applied point finds everything of the
 //! past and nothing of the future.
 
 use crate::record::{Change, Group, GroupKind, RowRecord};
@@ -60,9 +60,9 @@ pub trait Target: Send + Sync {
     fn apply(&self, lsn: Lsn, record: &RowRecord<'_>) -> Result<(), StoreError>;
     /// A tree was dropped by the commit at `lsn`. Called when all rows up to there are applied.
     fn drop_tree(&self, tree: TreeId, lsn: Lsn);
-    /// Everything before `to` is applied. Called in ascending order, one call at a time. `watched` says that a commit
-    /// since the last call changed the [watched](RedoOptions::watched) tree.
-    fn applied(&self, to: Lsn, watched: bool) {
+    /// Everything before `to` is applied. Called in ascending order, one call at a time. `watched` are the
+    /// commits since the last call that changed the [watched](RedoOptions::watched) tree, ascending.
+    fn applied(&self, to: Lsn, watched: &[Lsn]) {
         let _ = (to, watched);
     }
     /// The first part of a streaming transaction was met at `first`. Called before [`Target::applied`] passes it.
@@ -82,7 +82,7 @@ impl<T: Target + ?Sized> Target for &T {
     fn drop_tree(&self, tree: TreeId, lsn: Lsn) {
         (**self).drop_tree(tree, lsn);
     }
-    fn applied(&self, to: Lsn, watched: bool) {
+    fn applied(&self, to: Lsn, watched: &[Lsn]) {
         (**self).applied(to, watched);
     }
     fn stream_opened(&self, stream: u64, first: Lsn) {
@@ -498,14 +498,16 @@ impl<'t> Applier<'t> {
                 }
                 later
             });
-            let before = feed.watched.len();
-            feed.watched.retain(|lsn| *lsn > to);
-            let watched = feed.watched.len() < before;
+            // Every lane names the commits it had a part in.
+            feed.watched.sort_unstable();
+            feed.watched.dedup();
+            let passed = feed.watched.partition_point(|lsn| *lsn <= to);
+            let watched: Vec<Lsn> = feed.watched.drain(..passed).collect();
             MutexGuard::unlocked(feed, || {
                 for (tree, lsn) in due {
                     self.target.drop_tree(tree, lsn);
                 }
-                self.target.applied(to, watched);
+                self.target.applied(to, &watched);
             });
             feed.applied = to;
         }

@@ -284,6 +284,8 @@ errors! {
     database_permission_denied(permission, database) = 262, 14, 1, "{permission} permission denied in database '{database}'.";
     /// No permission on the instance.
     server_permission_denied(permission) = 300, 14, 1, "{permission} permission was denied on object 'server', database 'master'.";
+    /// The same, behind what names the permission.
+    not_permitted() = 297, 16, 1, "The user does not have permission to perform this action.";
     /// No user for the login.
     no_access(login, database) = 916, 14, 1, "The server principal \"{login}\" is not able to access the database \"{database}\" under the current security context.";
     /// A principal that cannot be altered.

@@ -12,9 +12,10 @@ const actions = { failOver, move };
 const [header, tiles, groups, failovers, cluster, server] = [new Header(), new Tiles(), new Groups(actions), new Failovers(), new Cluster(), new Server()];
 
 class Refused extends Error {
-  constructor(status, message) {
+  constructor(status, message, number) {
     super(message);
     this.status = status;
+    this.number = number;
   }
 }
 
@@ -28,7 +29,7 @@ async function ask(path, body) {
   const said = await answer.json().catch(() => ({}));
   if (answer.ok) return said;
   const { number, message } = said.error ?? {};
-  throw new Refused(answer.status, message ? (number ? `${message} (${number})` : message) : `The server answered ${answer.status}.`);
+  throw new Refused(answer.status, message ? (number ? `${message} (${number})` : message) : `The server answered ${answer.status}.`, number);
 }
 
 // ---- Who
@@ -90,13 +91,21 @@ function say(text, tone) {
   setTimeout(() => line.remove(), 12000);
 }
 
+// The instance's refusals that are about permissions; they say that something may not exist, which the page knows it does.
+const NOT_ALLOWED = {
+  15151: "ALTER on the availability group, or ALTER ANY AVAILABILITY GROUP",
+  15247: "ALTER ANY AVAILABILITY GROUP",
+  5011: "ALTER on the availability group or on the database, or ALTER ANY AVAILABILITY GROUP",
+};
+
 async function carryOut(doing, path, body, done) {
   say(doing, "");
   try {
     await ask(path, body);
     say(done, "good");
   } catch (e) {
-    say(e.message, "bad");
+    const taken = NOT_ALLOWED[e.number];
+    say(taken ? `${who.login} may not do this: it takes ${taken} (${e.number}).` : e.message, "bad");
     if (e.status === 401) await learnWho();
   }
   await refresh();

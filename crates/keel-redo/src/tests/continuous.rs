@@ -44,16 +44,16 @@ impl Target for Arc<Checked> {
         self.model.drop_tree(tree, lsn);
     }
 
-    fn applied(&self, to: Lsn, watched: bool) {
+    fn applied(&self, to: Lsn, watched: &[Lsn]) {
         let before = self.applied.swap(to.0, Ordering::SeqCst);
+        assert!(watched.iter().all(|at| before < at.0 && *at <= to), "told with the step that passes it");
+        assert!(watched.is_sorted_by(|a, b| a < b));
         assert!(before < to.0);
         let wanted: usize = self.commits.iter().filter(|c| c.0 <= to.0).map(|c| c.1).sum();
         let rows = self.model.rows.lock();
         let found = rows.values().flatten().filter(|change| change.0 <= to.0).count();
         assert_eq!(found, wanted, "a commit before the applied point is torn");
-        if watched {
-            self.watched.lock().push(to);
-        }
+        self.watched.lock().extend(watched);
     }
 
     fn stream_opened(&self, stream: u64, first: Lsn) {

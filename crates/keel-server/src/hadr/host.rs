@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use keel_base::Lsn;
 use keel_cluster::{
     GroupConfig, GroupDatabaseId, GroupId, LeaveReason, LogEntry, LogEvent, ReplicaId, RoleStatus,
 };
@@ -106,7 +105,6 @@ impl Host for ServerHost {
                 self.log.entry("AlwaysOn", &text);
             }
         }
-        entry.mark_stale(Lsn(0));
         self.ring();
     }
 

@@ -66,6 +66,8 @@ pub enum SecurableRef {
     Principal(i32),
     /// An endpoint of the instance.
     Endpoint(i32),
+    /// An availability group, by its id.
+    AvailabilityGroup([u8; 16]),
     /// A column of a table or view.
     Column(ObjectId, i32),
 }
@@ -415,6 +417,10 @@ pub const ENDPOINT_PERMISSIONS: &[(&str, &str)] = &[
     ("TAKE OWNERSHIP", "TO"),
     ("VIEW DEFINITION", "VW"),
 ];
+
+/// Permissions on an availability group with their codes.
+pub const GROUP_PERMISSIONS: &[(&str, &str)] =
+    &[("ALTER", "AL"), ("CONTROL", "CL"), ("TAKE OWNERSHIP", "TO"), ("VIEW DEFINITION", "VW")];
 
 /// Permissions on the instance with their codes.
 pub const SERVER_PERMISSIONS: &[(&str, &str)] = &[

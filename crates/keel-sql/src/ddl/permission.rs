@@ -75,6 +75,8 @@ impl Runner<'_> {
                 }
                 Err(errors::database_permission_denied("CREATE DATABASE", "master"))
             }
+            // Who may alter the group may as well: asked there.
+            S::AlterDatabase(a) if matches!(a.action, ast::AlterDatabaseAction::SetHadr(_)) => Ok(()),
             S::AlterDatabase(a) => {
                 let name = a.name.as_ref().map_or_else(|| entry.name().to_string(), |n| n.text.to_string());
                 if self.may_alter_database(&name) { Ok(()) } else { Err(errors::cannot_alter_database(name)) }
@@ -226,7 +228,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn may_alter_database(&self, name: &str) -> bool {
+    pub(crate) fn may_alter_database(&self, name: &str) -> bool {
         let Some(entry) = self.info.engine.database(name) else { return true };
         self.info.may_on_server("ALTER ANY DATABASE")
             || self.info.may(&entry, "ALTER", SecurableRef::Database)

@@ -1,8 +1,9 @@
 //! Users, roles, GRANT, DENY, REVOKE, EXECUTE AS.
 
 use crate::catalog::{
-    CatalogKey, CatalogObject, CatalogOp, ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, FIXED_SERVER_ROLES, Named,
-    PERMISSIONS, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef, fold, object_class,
+    CatalogKey, CatalogObject, CatalogOp, ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, FIXED_SERVER_ROLES,
+    GROUP_PERMISSIONS, Named, PERMISSIONS, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef,
+    fold, object_class,
 };
 use crate::engine::DatabaseEntry;
 use crate::errors;
@@ -220,6 +221,10 @@ impl Runner<'_> {
             let on = self.endpoint_permissions(p, &s.name)?;
             return self.server_permission(p, on);
         }
+        if let Some(s) = p.on.as_ref().filter(|_| class == Some("AVAILABILITY GROUP")) {
+            let on = self.group_permissions(p, &s.name)?;
+            return self.server_permission(p, on);
+        }
         let entry = self.info.current_database();
         let (on, names) = match &p.on {
             None => (SecurableRef::Database, DATABASE_ALL),
@@ -379,18 +384,24 @@ impl Runner<'_> {
 
     /// The endpoint that a permission is on, once the permission is one of an endpoint.
     fn endpoint_permissions(&self, p: &ast::Permission, name: &ast::ObjectName) -> Result<SecurableRef> {
-        let unknown = |i: &&ast::PermissionItem| !ENDPOINT_PERMISSIONS.iter().any(|(n, _)| i.name == *n);
-        if let Some(item) = p.permissions.iter().find(unknown) {
-            let text = format!("Incorrect syntax near '{}'.", item.name);
-            return Err(keel_types::SqlError::new(102, 15, 1, text));
-        }
+        only_these(p, ENDPOINT_PERMISSIONS)?;
         let wanted = fold(&name.name.text);
         let found = self.info.engine.endpoints()?.into_iter().find(|e| fold(&e.name) == wanted);
         let found = found.ok_or_else(|| errors::cannot_alter_principal("find", "endpoint", &name.name))?;
         Ok(SecurableRef::Endpoint(found.id))
     }
 
-    /// A permission on the instance or on one of its endpoints.
+    /// The availability group that a permission is on, once the permission is one of a group.
+    fn group_permissions(&self, p: &ast::Permission, name: &ast::ObjectName) -> Result<SecurableRef> {
+        only_these(p, GROUP_PERMISSIONS)?;
+        let state = self.info.engine.hadr().map(|h| h.state());
+        let found = state.as_ref().and_then(|s| s.group(&name.name.text));
+        let kind = "availability group";
+        let found = found.ok_or_else(|| errors::cannot_alter_principal("find", kind, &name.name))?;
+        Ok(SecurableRef::AvailabilityGroup(found.id))
+    }
+
+    /// A permission on the instance, on one of its endpoints or on a group.
     fn server_permission(&mut self, p: &ast::Permission, on: SecurableRef) -> Result<()> {
         if !self.info.unrestricted.get() && !self.info.may_on_server("CONTROL SERVER") {
             return Err(errors::grantor_without_permission());
@@ -553,5 +564,16 @@ fn apply(user: &mut PrincipalDef, options: &[ast::Opt]) {
             "NAME" => user.name = text,
             _ => {}
         }
+    }
+}
+
+/// Error 102 at a permission that its securable does not have.
+fn only_these(p: &ast::Permission, known: &[(&str, &str)]) -> Result<()> {
+    match p.permissions.iter().find(|i| !known.iter().any(|(name, _)| i.name == *name)) {
+        Some(item) => {
+            let text = format!("Incorrect syntax near '{}'.", item.name);
+            Err(keel_types::SqlError::new(102, 15, 1, text))
+        }
+        None => Ok(()),
     }
 }

@@ -1,5 +1,6 @@
 //! One database of the instance: its store, its published catalog, its counters.
 
+use super::history::History;
 use crate::catalog::{
     CatalogKey, CatalogObject, CatalogOp, FIRST_USER_OBJECT, FIRST_USER_TREE, Picture, SYSTEM_TREE, decode,
     encode, object_class,
@@ -9,11 +10,12 @@ use crate::map::{db_error, txn_error};
 use arc_swap::ArcSwap;
 use hashbrown::HashMap;
 use keel_base::{DatabaseId, Lsn, TreeId};
-use keel_node::{Database, Direction, Isolation, Role, Transaction};
+use keel_node::{Database, Direction, Isolation, ReadPoint, Role, Transaction};
 use keel_query::catalog::{Catalog, ObjectId};
 use keel_store::row;
 use keel_types::error::Result;
 use parking_lot::{Condvar, Mutex, RwLock};
+use std::hash::{BuildHasher as _, Hasher as _};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -30,6 +32,11 @@ pub struct DatabaseEntry {
     name: RwLock<Arc<str>>,
     picture: ArcSwap<Picture>,
     version: AtomicU64,
+    /// The highest version that a picture ever had.
+    versions: AtomicU64,
+    /// What redo changes on a copy.
+    history: Arc<History>,
+    fingerprints: foldhash::fast::RandomState,
     /// Between publication and hardening of a DDL commit nobody may compile against the new picture.
     pending: Mutex<u32>,
     settled: Condvar,
@@ -48,23 +55,30 @@ pub struct DatabaseEntry {
     restoring: AtomicBool,
     /// Commits made as a group's primary, how long their sessions waited, and the longest wait, nanoseconds.
     group_commits: [AtomicU64; 3],
-    /// 0, or: the catalog has changed, as readers at this position and later see it.
-    stale: AtomicU64,
     refreshing: Mutex<()>,
     /// The role in which the catalog was last read.
     role_seen: AtomicU8,
 }
 
-/// What the system tree holds.
+/// What the system tree holds at a point.
 struct Stored {
-    picture: Picture,
+    at: Lsn,
+    /// Of the rows that are objects: equal objects have equal ones.
+    fingerprint: u64,
+    objects: Vec<(u8, Vec<u8>)>,
     counters: HashMap<(u8, i32), Arc<Counter>, foldhash::fast::RandomState>,
 }
 
 impl Stored {
-    fn read(id: DatabaseId, name: &str, store: &Arc<Database>) -> Result<Stored> {
-        let mut stored = Stored { picture: Picture::empty(id), counters: HashMap::default() };
-        let mut txn = store.begin(Isolation::ReadCommitted);
+    fn read(
+        store: &Arc<Database>,
+        name: &str,
+        point: &ReadPoint,
+        fingerprints: &foldhash::fast::RandomState,
+    ) -> Result<Stored> {
+        let (mut objects, mut counters) = (Vec::new(), HashMap::default());
+        let mut hasher = fingerprints.build_hasher();
+        let mut txn = store.begin_reader(point);
         let view = txn.statement_snapshot();
         let mut cursor = txn
             .scan(&view, SYSTEM_TREE, Bound::Unbounded, Bound::Unbounded, Direction::Forward)
@@ -75,26 +89,35 @@ impl Stored {
             if class == object_class::COUNTER || class == object_class::SEQUENCE_VALUE {
                 let reserved = json.try_into().map(i64::from_le_bytes).unwrap_or(0);
                 let state = CounterState { last: Some(reserved), reserved };
-                stored.counters.insert((class, id), Arc::new(Counter { state: Mutex::new(state) }));
-            } else if let Some(object) = decode(class, json).map_err(errors::catalog_corrupt)? {
-                stored.picture.put(object);
+                counters.insert((class, id), Arc::new(Counter { state: Mutex::new(state) }));
+            } else {
+                hasher.write(key);
+                hasher.write_usize(json.len());
+                hasher.write(json);
+                objects.push((class, json.to_vec()));
             }
         }
         drop(cursor);
         txn.rollback();
-        Ok(stored)
+        Ok(Stored { at: point.lsn(), fingerprint: hasher.finish(), objects, counters })
+    }
+
+    fn picture(&self, id: DatabaseId, version: u64) -> Result<Picture> {
+        let mut picture = Picture::empty(id);
+        for (class, json) in &self.objects {
+            if let Some(object) = decode(*class, json).map_err(errors::catalog_corrupt)? {
+                picture.put(object);
+            }
+        }
+        Ok(picture.at_version(version))
     }
 
     fn last(&self, counter: i32) -> Option<i64> {
         self.counters.get(&(object_class::COUNTER, counter)).and_then(|c| c.state.lock().last)
     }
 
-    fn next_object(&self) -> ObjectId {
-        self.picture.max_object_id().max(FIRST_USER_OBJECT) + 1
-    }
-
-    fn next_tree(&self) -> u32 {
-        let next = self.picture.max_tree().max(FIRST_USER_TREE) + 1;
+    fn next_tree(&self, picture: &Picture) -> u32 {
+        let next = picture.max_tree().max(FIRST_USER_TREE) + 1;
         self.last(TREE_COUNTER).map_or(next, |used| next.max(used as u32 + 1))
     }
 
@@ -130,16 +153,24 @@ impl DatabaseEntry {
     /// Reads the catalog of an open database.
     pub fn load(id: DatabaseId, name: &str, store: Arc<Database>) -> Result<Arc<DatabaseEntry>> {
         let role = store.role();
-        let stored = Stored::read(id, name, &store)?;
+        let (history, fingerprints) = (Arc::new(History::default()), foldhash::fast::RandomState::default());
+        // Before the catalog is read, so that no change is missed.
+        let noted = Arc::clone(&history);
+        store.set_catalog_hook(Some(Arc::new(move |position| noted.note(position))));
+        let stored = Stored::read(&store, name, &store.read_point(), &fingerprints)?;
+        let picture = stored.picture(id, FIRST_VERSION)?;
         let entry = Arc::new(DatabaseEntry {
             id,
             store,
             name: RwLock::new(name.into()),
-            version: AtomicU64::new(stored.picture.version()),
-            next_object: AtomicI32::new(stored.next_object()),
-            next_tree: AtomicU32::new(stored.next_tree()),
+            version: AtomicU64::new(FIRST_VERSION),
+            versions: AtomicU64::new(FIRST_VERSION),
+            history,
+            fingerprints,
+            next_object: AtomicI32::new(next_object(&picture)),
+            next_tree: AtomicU32::new(stored.next_tree(&picture)),
             rowversion: AtomicU64::new(stored.rowversion()),
-            picture: ArcSwap::from_pointee(stored.picture),
+            picture: ArcSwap::from_pointee(picture),
             pending: Mutex::new(0),
             settled: Condvar::new(),
             counters: RwLock::new(stored.counters),
@@ -150,23 +181,47 @@ impl DatabaseEntry {
             dropped: AtomicBool::new(false),
             restoring: AtomicBool::new(false),
             group_commits: Default::default(),
-            stale: AtomicU64::new(0),
             refreshing: Mutex::new(()),
             role_seen: AtomicU8::new(role as u8),
         });
-        let changed = Arc::downgrade(&entry);
-        entry.store.set_catalog_hook(Some(Arc::new(move |position| {
-            if let Some(entry) = changed.upgrade() {
-                entry.mark_stale(position);
-            }
-        })));
         Ok(entry)
     }
 
-    /// The catalog changed under the entry: redo has applied a change that readers at `position` will see, or (position 0)
-    /// the role is another. It is read again before it is used from there on. Called by redo's threads, and cheap.
-    pub fn mark_stale(&self, position: Lsn) {
-        self.stale.fetch_max(position.0.max(1), Ordering::AcqRel);
+    /// Whether redo may change the catalog here: every transaction has the picture of its own snapshot.
+    #[must_use]
+    pub fn is_copy(&self) -> bool {
+        self.store.role() == Role::Secondary
+    }
+
+    /// The catalog as a snapshot shows it.
+    ///
+    /// # Errors
+    /// 5180-like when the system tree cannot be read.
+    pub fn picture_at(&self, point: &ReadPoint) -> Result<Arc<Picture>> {
+        if let Some(picture) = self.history.find(point.lsn()) {
+            return Ok(picture);
+        }
+        let _one = self.refreshing.lock();
+        let life = self.history.life();
+        if let Some(picture) = self.history.find(point.lsn()) {
+            return Ok(picture);
+        }
+        let stored = Stored::read(&self.store, &self.name(), point, &self.fingerprints)?;
+        self.picture_of(&stored, life)
+    }
+
+    /// The picture of what was read in one life of the history, kept for others who read there.
+    fn picture_of(&self, stored: &Stored, life: u64) -> Result<Arc<Picture>> {
+        let picture = match self.history.alike(stored.fingerprint) {
+            Some(picture) => picture,
+            None => Arc::new(stored.picture(self.id, self.next_version())?),
+        };
+        self.history.keep(life, stored.at, stored.fingerprint, &picture);
+        Ok(picture)
+    }
+
+    fn next_version(&self) -> u64 {
+        self.versions.fetch_add(1, Ordering::AcqRel) + 1
     }
 
     /// Reads the catalog again after a change of role, and after redo has changed it: who becomes primary must not hand out
@@ -176,9 +231,9 @@ impl DatabaseEntry {
         if self.role_seen.load(Ordering::Acquire) != role
             && self.role_seen.swap(role, Ordering::AcqRel) != role
         {
-            self.mark_stale(Lsn(0));
+            self.history.note(Lsn::ZERO);
         }
-        if self.stale.load(Ordering::Acquire) != 0 {
+        if self.history.stale() != 0 {
             self.refresh();
         }
     }
@@ -186,21 +241,23 @@ impl DatabaseEntry {
     /// Reads the catalog again if it has to be.
     fn refresh(&self) {
         let _one = self.refreshing.lock();
-        let stale = self.stale.load(Ordering::Acquire);
+        let stale = self.history.stale();
         if stale == 0 || self.store.applied().0 < stale {
             return;
         }
+        let life = self.history.life();
         // A copy that cannot be read is refused to everybody by its role; the next reader tries again.
-        let Ok(stored) = Stored::read(self.id, &self.name(), &self.store) else { return };
-        // What redo has changed since is for the next reader.
-        let _ = self.stale.compare_exchange(stale, 0, Ordering::AcqRel, Ordering::Acquire);
-        self.next_object.fetch_max(stored.next_object(), Ordering::Relaxed);
-        self.next_tree.fetch_max(stored.next_tree(), Ordering::Relaxed);
+        let point = self.store.read_point();
+        let Ok(stored) = Stored::read(&self.store, &self.name(), &point, &self.fingerprints) else { return };
+        let Ok(picture) = self.picture_of(&stored, life) else { return };
+        self.history.caught_up(stale);
+        self.next_object.fetch_max(next_object(&picture), Ordering::Relaxed);
+        self.next_tree.fetch_max(stored.next_tree(&picture), Ordering::Relaxed);
         self.rowversion.store(stored.rowversion(), Ordering::Relaxed);
         self.row_ids.write().clear();
         *self.counters.write() = stored.counters;
-        let version = self.picture.load().version() + 1;
-        self.picture.store(Arc::new(stored.picture.at_version(version)));
+        let version = picture.version();
+        self.picture.store(picture);
         self.version.store(version, Ordering::Release);
     }
 
@@ -463,7 +520,7 @@ impl DatabaseEntry {
         for op in ops {
             crate::catalog::apply_op(&mut next, op);
         }
-        let version = old.version() + 1;
+        let version = self.next_version();
         next.note_changes(ops, version);
         self.picture.store(Arc::new(next.at_version(version)));
         self.version.store(version, Ordering::Release);
@@ -512,10 +569,16 @@ impl DatabaseEntry {
     }
 }
 
+/// Version of the picture that opening the database makes.
+const FIRST_VERSION: u64 = 1;
 /// Counter id of the highest tree given out.
 const TREE_COUNTER: i32 = -1;
 /// Counter id of the rowversion.
 const ROWVERSION_COUNTER: i32 = -2;
+
+fn next_object(picture: &Picture) -> ObjectId {
+    picture.max_object_id().max(FIRST_USER_OBJECT) + 1
+}
 
 fn parse_key(key: &[u8]) -> Result<(u8, i32)> {
     match key {

@@ -10,6 +10,7 @@
 
 mod copies;
 mod database;
+mod history;
 mod registry;
 mod server;
 

@@ -1,6 +1,5 @@
 //! All sessions of the instance, as other threads may see and stop them.
 
-use crate::catalog::Picture;
 use hashbrown::HashMap;
 use keel_base::DatabaseId;
 use keel_store::lock::{CancelToken, OwnerContext, OwnerDescription};
@@ -62,8 +61,6 @@ pub struct SessionShared {
     pub context: Mutex<HashMap<SmolStr, (keel_types::Value, bool)>>,
     /// CONTEXT_INFO.
     pub context_info: Mutex<Vec<u8>>,
-    /// Catalogs as changed by the session's open transaction, for its own system view reads.
-    pub private_pictures: Mutex<Vec<(DatabaseId, Arc<Picture>)>>,
     /// Application locks held, by resource: count of session-owned and transaction-owned acquisitions.
     pub app_locks: Mutex<Vec<(SmolStr, bool)>>,
 }
@@ -139,7 +136,6 @@ impl Sessions {
             last_commit: Mutex::default(),
             context: Mutex::default(),
             context_info: Mutex::default(),
-            private_pictures: Mutex::default(),
             app_locks: Mutex::default(),
         });
         by_id.insert(id, Arc::clone(&session));

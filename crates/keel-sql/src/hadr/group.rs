@@ -50,7 +50,6 @@ impl Runner<'_> {
         if self.info.transaction.borrow().count > 0 {
             return Err(crate::errors::not_in_user_transaction(statement));
         }
-        self.sysadmin()?;
         Ok(hadr)
     }
 
@@ -64,6 +63,14 @@ impl Runner<'_> {
         };
         let hadr = self.group_ddl(statement)?;
         let state = hadr.state();
+        match &s.action {
+            Action::Create { .. } if !self.info.may_alter_group(None) => {
+                return Err(crate::errors::no_permission(""));
+            }
+            Action::Create { .. } => {}
+            Action::Drop => self.may_alter_group(&state, "drop", name)?,
+            _ => self.may_alter_group(&state, "alter", name)?,
+        }
         match &s.action {
             Action::Create { options, databases, replicas, listener, members } => {
                 let distributed = !members.is_empty();
@@ -83,6 +90,14 @@ impl Runner<'_> {
                 None => Ok(()),
             },
         }
+    }
+
+    /// Error 15151 for who may not change the group; whether it exists is not told either.
+    pub(crate) fn may_alter_group(&self, state: &HadrState, verb: &str, name: &str) -> Result<()> {
+        if self.info.may_alter_group(state.group(name).map(|g| g.id)) {
+            return Ok(());
+        }
+        Err(crate::errors::cannot_alter_principal(verb, "availability group", name))
     }
 
     fn check_new_group(&mut self, state: &HadrState, spec: &GroupSpec) -> Result<()> {
@@ -291,11 +306,18 @@ impl Runner<'_> {
         if self.info.transaction.borrow().count > 0 {
             return Err(crate::errors::not_in_user_transaction("ALTER DATABASE"));
         }
-        self.sysadmin()?;
         let state = hadr.state();
         let database =
             self.info.engine.database(database).map_or_else(|| database.to_owned(), |e| e.name().to_string());
         let member = state.group_of(&database);
+        // Who may alter the group moves and stops its copies; who may alter the database was let through before.
+        let group = match action {
+            ast::HadrAction::Join { group } => state.group(&group.text),
+            _ => member.map(|(group, _)| group),
+        };
+        if !self.info.may_alter_group(group.map(|g| g.id)) && !self.may_alter_database(&database) {
+            return Err(crate::errors::cannot_alter_database(database));
+        }
         let command = match action {
             ast::HadrAction::Join { group } => {
                 let group = check::member(&state, &group.text)?;

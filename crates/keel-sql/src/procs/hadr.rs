@@ -18,7 +18,8 @@ const SLICE: Duration = Duration::from_millis(50);
 const TIMEOUT_MS_DEFAULT: i64 = 15_000;
 
 /// `sp_keel_wait_for_lsn @lsn numeric(25,0), @timeout_ms int = 15000`: returns 0 once readers of the current database see
-/// every commit up to `@lsn` (of `sys.fn_keel_commit_lsn()`), 1 when the time is over first.
+/// every commit up to `@lsn` (of `sys.fn_keel_commit_lsn()`), 1 when the time is over first. A transaction that has read
+/// there before goes on reading where it began to.
 pub(super) fn sp_keel_wait_for_lsn(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let bad = || {
         SqlError::new(
@@ -41,6 +42,10 @@ pub(super) fn sp_keel_wait_for_lsn(runner: &mut Runner<'_>, args: &[Argument]) -
     let deadline = Instant::now() + Duration::from_millis(timeout);
     loop {
         if entry.store.applied() >= target {
+            // The lookup of this procedure's name must not be where the open transaction reads.
+            if let crate::run::Txns::Own(set) = &mut runner.txns {
+                set.release_unread();
+            }
             return Ok(Returned::default());
         }
         if runner.info.cancelled() {
@@ -130,8 +135,8 @@ fn change(runner: &Runner<'_>, change: ClusterChange) -> Outcome {
 /// `sp_keel_failover @group sysname, @to sysname = this instance, @force bit = 0`: makes a replica the primary, wherever it is
 /// called; without `@force` only if nothing is lost.
 pub(super) fn sp_keel_failover(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
-    runner.sysadmin()?;
     let group = needed(args, "sp_keel_failover", "group", 0)?;
+    runner.may_alter_group(&runner.hadr()?.state(), "alter", &group)?;
     let to = string(args, "to", 1);
     let force = number(args, "force", 2).is_some_and(|n| n != 0);
     change(runner, ClusterChange::FailOver { group, to, force })

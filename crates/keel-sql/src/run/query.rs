@@ -28,12 +28,23 @@ impl Runner<'_> {
     pub(super) fn unit(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<InUse> {
         let compiled = self.find_unit(program, frame, unit)?;
         if !self.info.unrestricted.get() {
-            self.info.authorize(&program.identity, &compiled.needs)?;
+            self.authorize(program, &compiled.needs)?;
         }
-        if let super::Txns::Own(set) = &self.txns {
-            set.check_unchanged(&compiled.dependencies.objects)?;
-        }
+        self.txns.as_dyn().check_unchanged(&compiled.dependencies.objects)?;
         Ok(compiled)
+    }
+
+    /// [`Info::authorize`]. A permission on the instance that is missing is named first (300), and then refused (297); only
+    /// the latter can be caught.
+    fn authorize(&mut self, program: &Program, needs: &[Need]) -> Result<()> {
+        let Err(e) = self.info.authorize(&program.identity, needs) else { return Ok(()) };
+        if e.number != 300 {
+            return Err(e);
+        }
+        if !self.raise_all && self.info.try_depth.get() == 0 {
+            self.report(&e);
+        }
+        Err(errors::not_permitted())
     }
 
     fn find_unit(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<InUse> {
@@ -76,7 +87,10 @@ impl Runner<'_> {
         unit: &Unit,
     ) -> Result<Arc<Compiled>> {
         let compiled = self.compile(program, frame, unit)?;
-        self.info.authorize_unless_free(&program.identity, &compiled.needs)?;
+        if !self.info.unrestricted.get() {
+            self.authorize(program, &compiled.needs)?;
+        }
+        self.txns.as_dyn().check_unchanged(&compiled.dependencies.objects)?;
         Ok(Arc::new(compiled))
     }
 
@@ -321,10 +335,11 @@ impl Runner<'_> {
         let scope = self.scope(program, frame);
         let plan = keel_query::compile_select(&scope, select)?;
         let needs = scope.needs.take();
-        drop(scope);
+        let dependencies = scope.found.into_inner();
+        self.txns.as_dyn().check_unchanged(&dependencies.objects)?;
         let name = plan.into_target().cloned().ok_or_else(|| errors::not_supported("SELECT INTO here"))?;
         if !self.info.unrestricted.get() {
-            self.info.authorize(&program.identity, &needs)?;
+            self.authorize(program, &needs)?;
             self.may_select_into(&name)?;
         }
         let table = crate::ddl::create_for_select_into(self, program, frame, &name, plan.columns())?;

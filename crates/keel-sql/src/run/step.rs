@@ -19,6 +19,13 @@ type Step = std::result::Result<Next, Halt>;
 
 impl Runner<'_> {
     pub(super) fn step(&mut self, program: &Arc<Program>, frame: &mut Frame, op: &Op) -> Step {
+        // A batch is compiled before its first statement: what that looked up holds for no statement.
+        if let super::Txns::Own(set) = &mut self.txns
+            && self.info.points.any()
+            && self.info.transaction.borrow().count == 0
+        {
+            set.release_unread();
+        }
         match op {
             Op::Jump { target, depth } => {
                 self.leave_handlers(frame, *depth);

@@ -298,7 +298,6 @@ impl Runner<'_> {
 /// Commits all databases of the session: catalog changes are published with it.
 pub fn commit_work(info: &Info, set: &mut TxnSet) -> Result<()> {
     let overlays = std::mem::take(&mut *info.overlays.borrow_mut());
-    info.shared.private_pictures.lock().clear();
     let mut published = Vec::new();
     for (entry, overlay) in overlays {
         if overlay.is_empty() {

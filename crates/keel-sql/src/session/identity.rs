@@ -169,6 +169,20 @@ impl Info {
         implied || self.holds(&login, permission)
     }
 
+    /// Whether the session may change an availability group; one not known here only by a permission on all.
+    #[must_use]
+    pub fn may_alter_group(&self, group: Option<crate::hadr::Guid>) -> bool {
+        if self.may_on_server("ALTER ANY AVAILABILITY GROUP") {
+            return true;
+        }
+        let now = self.identity_now();
+        let (Some(group), None) = (group, now.user) else { return false };
+        let Some(login) = self.engine.login(&now.login) else { return false };
+        let here = || login.permissions.iter().filter(|q| q.on == SecurableRef::AvailabilityGroup(group));
+        let alter = decide(here(), "ALTER");
+        alter == Verdict::Allowed || alter != Verdict::Denied && decide(here(), "CONTROL") == Verdict::Allowed
+    }
+
     fn holds(&self, login: &crate::engine::LoginRecord, permission: &str) -> bool {
         let all = || login.permissions.iter().filter(|q| q.on == SecurableRef::Server);
         decide(all(), permission) == Verdict::Allowed
@@ -185,11 +199,6 @@ impl Info {
             return Ok(());
         }
         Err(errors::no_access(self.identity_now().login, entry.name()))
-    }
-
-    /// [`Info::authorize`], unless the session may everything.
-    pub fn authorize_unless_free(&self, caller: &ModuleIdentity, needs: &[Need]) -> Result<()> {
-        if self.unrestricted.get() { Ok(()) } else { self.authorize(caller, needs) }
     }
 
     /// Errors 229, 230, 262, 300 unless the session has all that a statement needs. Within a module what belongs to the

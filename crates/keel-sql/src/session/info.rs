@@ -4,6 +4,7 @@
 //! statements of their own inside. One thread at a time; nothing here is ever shared between threads.
 
 use super::options::{SetOptions, Switches};
+use super::points::Points;
 use super::temp::TempTables;
 use crate::catalog::{CatalogOp, Overlay, Picture};
 use crate::cursor::Cursors;
@@ -79,6 +80,8 @@ pub struct Info {
     pub engine: Arc<Engine>,
     /// What others may see of it.
     pub shared: Arc<SessionShared>,
+    /// Where the open transaction reads in databases that are copies.
+    pub points: Arc<Points>,
     /// SET options.
     pub options: RefCell<SetOptions>,
     /// Current database.
@@ -142,8 +145,13 @@ pub struct Info {
 }
 
 impl Info {
-    /// A fresh session's.
-    pub fn new(engine: Arc<Engine>, shared: Arc<SessionShared>, database: Arc<DatabaseEntry>) -> Info {
+    /// A fresh session's. `points` are those of its transactions.
+    pub fn new(
+        engine: Arc<Engine>,
+        shared: Arc<SessionShared>,
+        points: Arc<Points>,
+        database: Arc<DatabaseEntry>,
+    ) -> Info {
         let options = SetOptions::new(shared.login.ansi_defaults);
         let sysadmin = shared.login.sysadmin;
         let mut seed = [0; 8];
@@ -153,6 +161,7 @@ impl Info {
         Info {
             engine,
             shared,
+            points,
             options: RefCell::new(options),
             database: RefCell::new(database),
             transaction: RefCell::default(),
@@ -226,7 +235,7 @@ impl Info {
         let mut overlays = self.overlays.borrow_mut();
         match overlays.iter_mut().find(|(e, o)| e.id == entry.id && !o.is_empty()) {
             Some((_, overlay)) => Arc::clone(overlay.picture(&entry.picture(), self.engine.stamp())),
-            None => entry.picture(),
+            None => self.points.picture(entry).unwrap_or_else(|| entry.picture()),
         }
     }
 
@@ -242,10 +251,11 @@ impl Info {
         }
         drop(overlays);
         let current = self.database.borrow();
+        let version = |e: &Arc<DatabaseEntry>| self.points.version(e).unwrap_or_else(|| e.version());
         if current.id == database {
-            return current.version();
+            return version(&current);
         }
-        self.engine.database_by_id(database).map_or(0, |e| e.version())
+        self.engine.database_by_id(database).map_or(0, |e| version(&e))
     }
 
     /// Changes the catalog within the open transaction. The rows of the system tree are the caller's.
@@ -258,16 +268,11 @@ impl Info {
         let overlay = &mut overlays[at].1;
         overlay.picture(&entry.picture(), self.engine.stamp());
         overlay.apply(op, self.engine.stamp());
-        let picture = Arc::clone(overlay.current());
-        let mut private = self.shared.private_pictures.lock();
-        private.retain(|(d, _)| *d != entry.id);
-        private.push((entry.id, picture));
     }
 
     /// Forgets uncommitted catalog changes.
     pub fn forget_catalog_changes(&self) {
         self.overlays.borrow_mut().clear();
-        self.shared.private_pictures.lock().clear();
     }
 
     /// The innermost module, if any.

@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | [`info`] | options, counters, names, errors being handled: what statements ask while they run |
 //! | [`txns`] | the store's transactions |
+//! | [`points`] | where they read in databases that are copies |
 //! | [`scope`] | what names mean |
 //! | [`temp`] | temporary tables |
 //! | [`prepared`] | prepared statements |
@@ -17,6 +18,7 @@ mod bulk_file;
 pub mod identity;
 pub mod info;
 pub mod options;
+pub mod points;
 pub mod prepared;
 pub mod scope;
 pub mod temp;
@@ -122,12 +124,13 @@ impl Session {
         }
         let shared = engine.sessions.register(options, engine.now_local());
         let database = entry.name().to_string();
-        let txns = TxnSet::new(Arc::clone(&engine), Arc::clone(&shared));
-        let info = Box::new(Info::new(engine, shared, entry));
+        let mut txns = TxnSet::new(Arc::clone(&engine), Arc::clone(&shared));
+        let info = Box::new(Info::new(engine, shared, Arc::clone(txns.points()), entry));
         info.meter.start(&info);
         if info.check_entry(&info.current_database()).is_err() {
             return Err(errors::cannot_open_database(&wanted));
         }
+        txns.rollback();
         Ok(Session { info, txns, database, bulk_target: None, route })
     }
 
@@ -238,6 +241,7 @@ impl Session {
             runner.report(&errors::located(errors::doomed_at_end(), 1, None));
             runner.rollback_everything();
         }
+        self.end_what_was_looked_up();
         self.info.caught.borrow_mut().clear();
         let shared = &self.info.shared;
         shared.running.store(false, Ordering::Relaxed);
@@ -320,6 +324,14 @@ impl Session {
         if *current != *initial && use_database(info, &initial).is_ok() {
             sink.env_change(EnvChange::Database { old: current.to_string(), new: initial.clone() });
             self.database = initial;
+        }
+        self.end_what_was_looked_up();
+    }
+
+    /// Between requests nothing is held but an open transaction.
+    fn end_what_was_looked_up(&mut self) {
+        if self.info.transaction.borrow().count == 0 && !self.txns.is_empty() {
+            self.txns.rollback();
         }
     }
 }

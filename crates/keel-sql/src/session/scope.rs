@@ -441,9 +441,29 @@ fn server_permission(view: &str) -> Option<&'static str> {
         "dm_exec_sql_text",
         "dm_exec_input_buffer",
     ];
+    // What of a database's use is told of all databases, or of all sessions.
+    const CLOSED: [&str; 10] = [
+        "dm_os_",
+        "dm_exec_",
+        "dm_io_",
+        "dm_tran_",
+        "dm_hadr_",
+        "dm_keel_",
+        "dm_tcp_",
+        "dm_server_",
+        "dm_xe_",
+        "dm_clr_",
+    ];
+    const CLOSED_OF_DATABASES: [&str; 5] = [
+        "dm_db_index_usage_stats",
+        "dm_db_missing_index_details",
+        "dm_db_session_space_usage",
+        "dm_db_task_space_usage",
+        "dm_db_xtp_checkpoint_stats",
+    ];
     let name = fold(view);
-    let state = ["dm_os_", "dm_exec_", "dm_io_", "dm_tran_", "dm_hadr_"];
-    let closed = state.iter().any(|s| name.starts_with(s)) && !OPEN.iter().any(|o| name.starts_with(o));
+    let closed = CLOSED.iter().any(|s| name.starts_with(s)) && !OPEN.iter().any(|o| name.starts_with(o))
+        || CLOSED_OF_DATABASES.contains(&name.as_str());
     closed.then_some("VIEW SERVER STATE")
 }
 

@@ -1,5 +1,6 @@
 //! The store's transactions of a session: one per database its open transaction has touched.
 
+use super::points::Points;
 use crate::engine::{DatabaseEntry, Engine, OpenTransaction, SessionShared, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::map::txn_error;
@@ -20,6 +21,7 @@ pub struct TxnSet {
     lock_timeout_ms: i32,
     deadlock_priority: i8,
     open: Vec<Open>,
+    points: Arc<Points>,
 }
 
 struct Open {
@@ -47,7 +49,14 @@ impl TxnSet {
             lock_timeout_ms: -1,
             deadlock_priority: 0,
             open: Vec::new(),
+            points: Arc::default(),
         }
+    }
+
+    /// Where it reads in databases that are copies.
+    #[must_use]
+    pub fn points(&self) -> &Arc<Points> {
+        &self.points
     }
 
     /// Settings for the transactions open and to come.
@@ -63,29 +72,13 @@ impl TxnSet {
     /// Whether nothing is open besides table variables.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.open.iter().all(|o| o.database == TABLE_VARIABLES)
+        !self.points.any() && self.open.iter().all(|o| o.database == TABLE_VARIABLES)
     }
 
     /// Whether something was written.
     #[must_use]
     pub fn has_writes(&self) -> bool {
         self.open.iter().any(|o| o.database != TABLE_VARIABLES && o.txn.has_writes())
-    }
-
-    /// Error 3961 when a SNAPSHOT transaction names an object that others' DDL has changed since it began: what is known
-    /// of objects has no versions.
-    pub fn check_unchanged(&self, objects: &[(DatabaseId, ObjectId)]) -> Result<()> {
-        if self.isolation != IsolationLevel::Snapshot {
-            return Ok(());
-        }
-        for open in self.open.iter().filter(|o| o.entry.version() != o.version) {
-            let picture = open.entry.picture();
-            let changed = |id| picture.changed_at(id).is_some_and(|version| version > open.version);
-            if objects.iter().any(|(database, id)| *database == open.database && changed(*id)) {
-                return Err(errors::snapshot_metadata(open.entry.name()));
-            }
-        }
-        Ok(())
     }
 
     fn begin(&mut self, database: DatabaseId) -> Result<usize> {
@@ -98,16 +91,21 @@ impl TxnSet {
             let intent = self.shared.login.read_only_intent;
             crate::hadr::access::session(&hadr.state(), &entry.name(), intent)?;
         }
+        let point = self.points.read_point(&entry).filter(|_| database != TABLE_VARIABLES);
         let version = entry.version();
         // On a secondary everything reads a snapshot anyway, and allows it.
         let snapshot = self.isolation == IsolationLevel::Snapshot
             && database != TABLE_VARIABLES
+            && point.is_none()
             && entry.store.role() != Role::Secondary;
         if snapshot && database != TEMPDB && !entry.picture().settings().allow_snapshot {
             return Err(errors::snapshot_not_allowed(entry.name()));
         }
         let level = if database == TABLE_VARIABLES { IsolationLevel::ReadCommitted } else { self.isolation };
-        let mut txn = entry.store.begin(node_isolation(level));
+        let mut txn = match &point {
+            Some(point) => entry.store.begin_reader(point),
+            None => entry.store.begin(node_isolation(level)),
+        };
         txn.set_agent(Agent {
             id: u64::from(self.session),
             context: Arc::clone(&self.shared) as _,
@@ -152,6 +150,12 @@ impl TxnSet {
                 self.open.swap_remove(index).txn.rollback();
             }
         }
+        self.points.retain(|_| false);
+    }
+
+    /// Lets go of the points at which nothing was read yet: what is looked up next is as of then.
+    pub fn release_unread(&mut self) {
+        self.points.retain(|database| self.open.iter().any(|o| o.database == database));
     }
 
     /// Commits everything: all get their place in the log, then all are waited for.
@@ -174,6 +178,7 @@ impl TxnSet {
                 Err(e) => failed = Some(txn_error(e, &open.entry.name(), self.session)),
             }
         }
+        self.points.retain(|_| false);
         for (commit, entry) in waiting {
             let since = (entry.store.role() == Role::Primary).then(Instant::now);
             match (commit.wait(), since) {
@@ -201,6 +206,22 @@ impl Transactions for TxnSet {
             None => self.begin(database)?,
         };
         Ok(&mut self.open[index].txn)
+    }
+
+    /// Error 3961 when a SNAPSHOT transaction names an object that others' DDL has changed since it began: what is known
+    /// of objects has no versions.
+    fn check_unchanged(&self, objects: &[(DatabaseId, ObjectId)]) -> Result<()> {
+        if self.isolation != IsolationLevel::Snapshot {
+            return Ok(());
+        }
+        for open in self.open.iter().filter(|o| !o.entry.is_copy() && o.entry.version() != o.version) {
+            let picture = open.entry.picture();
+            let changed = |id| picture.changed_at(id).is_some_and(|version| version > open.version);
+            if objects.iter().any(|(database, id)| *database == open.database && changed(*id)) {
+                return Err(errors::snapshot_metadata(open.entry.name()));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -4,8 +4,8 @@ use super::{
     BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SID, SystemView, ViewContext, bit, date, int, text,
 };
 use crate::catalog::{
-    ENDPOINT_PERMISSIONS, FIXED_SERVER_ROLES, Named, PERMISSIONS, PermissionDef, PermissionState,
-    PrincipalDef, SERVER_PERMISSIONS, SecurableRef,
+    ENDPOINT_PERMISSIONS, FIXED_SERVER_ROLES, GROUP_PERMISSIONS, Named, PERMISSIONS, PermissionDef,
+    PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef,
 };
 use crate::session::scope::Scope;
 use keel_query::catalog::Catalog as _;
@@ -247,6 +247,7 @@ fn permission_row(grantee: i32, p: &PermissionDef, codes: &[(&str, &str)]) -> Ve
         SecurableRef::Principal(id) => (4, "DATABASE_PRINCIPAL", id),
         SecurableRef::Server => (100, "SERVER", 0),
         SecurableRef::Endpoint(id) => (105, "ENDPOINT", id),
+        SecurableRef::AvailabilityGroup(id) => (108, "AVAILABILITY GROUP", group_number(id)),
     };
     let code = codes.iter().find(|(name, _)| *name == p.name).map_or("", |(_, code)| *code);
     let (state, word) = match p.state {
@@ -345,10 +346,16 @@ fn server_permissions(cx: &ViewContext<'_>) -> Rows {
     let logins = cx.engine.logins().unwrap_or_default();
     let codes = |on| match on {
         SecurableRef::Endpoint(_) => ENDPOINT_PERMISSIONS,
+        SecurableRef::AvailabilityGroup(_) => GROUP_PERMISSIONS,
         _ => SERVER_PERMISSIONS,
     };
     let rows = logins
         .iter()
         .flat_map(|l| l.permissions.iter().map(|q| permission_row(l.principal_id, q, codes(q.on))));
     rows.collect()
+}
+
+/// The number that stands for a group's id where there is room for an `int` only.
+fn group_number(id: [u8; 16]) -> i32 {
+    i32::from_le_bytes(id[..4].try_into().expect("four of sixteen")) & i32::MAX
 }

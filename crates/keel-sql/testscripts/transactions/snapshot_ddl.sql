@@ -55,6 +55,44 @@ GO
 -- What the transaction itself has changed it may see; what began after the DDL sees it all.
 begin tran; create table own (a int); select a from own; select c from t; rollback
 GO
+-- What functions and triggers use is asked about as well.
+create function newest () returns int as begin return (select max(a) from t) end
+GO
+create trigger on_u on u after insert as update t set b = 3
+GO
+begin tran; select a from u
+GO
+-- session b:
+alter table t add d int null
+GO
+-- session a:
+select dbo.newest() from u
+GO
+select @@trancount as trancount
+GO
+begin tran; select a from u
+GO
+-- session b:
+alter table t drop column d
+GO
+-- session a:
+insert u values (2)
+GO
+select @@trancount as trancount
+GO
+begin tran; select * into copied from u; rollback
+GO
+begin tran; select a from u
+GO
+-- session b:
+create index ix on t (b)
+GO
+-- session a:
+select b into copied from t
+GO
+drop function newest
+drop trigger on_u
+GO
 set transaction isolation level read committed
 drop view v
 drop table t, u, later, latest

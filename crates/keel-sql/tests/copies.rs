@@ -1,0 +1,247 @@
+//! A primary and a secondary, fed by hand: what readers of the secondary see while redo changes its catalog.
+#![allow(clippy::unwrap_used)]
+mod common;
+
+use common::{Sink, connect, open};
+use keel_base::env::sim::{SimDisk, Tear};
+use keel_base::{Epoch, Lsn};
+use keel_node::Database;
+use keel_sql::{Engine, Session};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(60);
+
+struct Pair {
+    primary: Arc<Engine>,
+    secondary: Arc<Engine>,
+    epoch: u64,
+}
+
+fn store(engine: &Engine) -> Arc<Database> {
+    Arc::clone(&engine.database("shop").unwrap().store)
+}
+
+fn run(session: &mut Session, sql: &str) -> String {
+    let mut sink = Sink::default();
+    session.execute_batch(sql, &mut sink);
+    sink.0.finish()
+}
+
+/// A session of sa in the database.
+fn reader(engine: &Arc<Engine>) -> Session {
+    let mut session = connect(engine);
+    assert_eq!(run(&mut session, "SET NOCOUNT ON"), "");
+    assert!(run(&mut session, "USE shop").contains("Changed database context"));
+    session
+}
+
+fn change(session: &mut Session, sql: &str) {
+    let said = run(session, sql);
+    assert!(!said.contains("Msg "), "{sql}: {said}");
+}
+
+impl Pair {
+    fn new(setup: &[&str]) -> Pair {
+        let disk = SimDisk::new();
+        let primary = open(&disk);
+        let mut session = connect(&primary);
+        change(&mut session, "CREATE DATABASE shop");
+        change(&mut session, "USE shop");
+        for batch in setup {
+            change(&mut session, batch);
+        }
+        store(&primary).enter_group(Epoch(1)).unwrap();
+        let secondary = open(&disk.crash(Tear::KeepAll));
+        let copy = store(&secondary);
+        copy.demote().unwrap();
+        let end = copy.hardened();
+        copy.apply_up_to(end).unwrap();
+        assert!(copy.wait_applied(end, LONG));
+        Pair { primary, secondary, epoch: 1 }
+    }
+
+    /// Sends the secondary what the primary has hardened; applied when it returns.
+    fn ship(&self) -> Lsn {
+        let (from, to) = (store(&self.primary), store(&self.secondary));
+        let at = to.log().unwrap().appended();
+        let mut scanner = from.log().unwrap().scan(at).unwrap();
+        while let Some(block) = scanner.next().unwrap() {
+            to.receive(Epoch(self.epoch), block.bytes).unwrap();
+        }
+        let end = to.harden().unwrap();
+        to.apply_up_to(end).unwrap();
+        assert!(to.wait_applied(end, LONG));
+        end
+    }
+
+    /// The copies change their roles.
+    fn swap(&mut self) {
+        self.ship();
+        self.epoch += 1;
+        store(&self.primary).fence("roles change");
+        store(&self.secondary).promote(Epoch(self.epoch)).unwrap();
+        // Nobody of a group is here whose answers commits could wait for.
+        store(&self.secondary).set_waiting(false).unwrap();
+        store(&self.primary).demote().unwrap();
+        std::mem::swap(&mut self.primary, &mut self.secondary);
+        self.ship();
+    }
+}
+
+const SETUP: &[&str] = &[
+    "CREATE TABLE item (id int PRIMARY KEY, name varchar(10), price int);
+     INSERT item VALUES (1, 'rope', 4), (2, 'sail', 310), (3, 'anchor', 99)",
+    "CREATE INDEX by_name ON item (name)",
+    "CREATE TABLE gone (x int); INSERT gone VALUES (7), (8)",
+    "CREATE PROCEDURE report AS SELECT COUNT(*) AS items FROM item",
+    "CREATE FUNCTION twice (@x int) RETURNS int AS BEGIN RETURN @x * 2 END",
+    "CREATE VIEW cheap AS SELECT id, price FROM item WHERE price < 100",
+];
+
+const QUERIES: &[&str] = &[
+    "SELECT * FROM item ORDER BY id",
+    "SELECT id FROM item WITH (INDEX (by_name)) WHERE name = 'sail'",
+    "SELECT SUM(x) AS total FROM gone",
+    "EXEC report",
+    "SELECT dbo.twice(id) AS doubled FROM item ORDER BY id",
+    "SELECT * FROM cheap ORDER BY id",
+    "SELECT c.name FROM sys.columns c WHERE c.object_id = OBJECT_ID('item') ORDER BY c.column_id",
+    "SELECT i.name FROM sys.indexes i WHERE i.object_id = OBJECT_ID('item') AND i.index_id > 1 ORDER BY i.name",
+    "IF COL_LENGTH('item', 'extra') IS NULL SELECT 'none' AS extra ELSE SELECT MAX(extra) AS extra FROM item",
+];
+
+const CHANGES: &[&str] = &[
+    "ALTER TABLE item ADD extra int NOT NULL DEFAULT 5",
+    "UPDATE item SET extra = id, price = price + 1",
+    "ALTER TABLE item ALTER COLUMN price bigint",
+    "DROP INDEX by_name ON item",
+    "CREATE INDEX by_price ON item (price); CREATE INDEX by_name ON item (name, id)",
+    "ALTER PROCEDURE report AS SELECT SUM(id) AS ids FROM item",
+    "ALTER FUNCTION twice (@x int) RETURNS int AS BEGIN RETURN @x * 20 END",
+    "ALTER VIEW cheap AS SELECT id, name FROM item",
+    "DROP INDEX by_price ON item; ALTER TABLE item DROP COLUMN price",
+    "DROP TABLE gone",
+    "CREATE TABLE gone (x bigint, y int); INSERT gone VALUES (70, 1), (80, 2)",
+    "TRUNCATE TABLE item",
+    "DROP TABLE item; CREATE TABLE item (id varchar(3), extra varchar(9)); INSERT item VALUES ('a', 'b')",
+];
+
+fn all(session: &mut Session) -> String {
+    QUERIES.iter().map(|q| format!("> {q}\n{}", run(session, q))).collect()
+}
+
+/// Every change of the schema arrives while transactions of all levels are open on the secondary: they see neither rows nor
+/// definitions of later, whoever else compiles the same texts meanwhile, and nothing waits for anybody.
+#[test]
+fn a_transaction_on_a_secondary_keeps_the_schema_of_its_snapshot() {
+    let pair = Pair::new(SETUP);
+    let mut writer = reader(&pair.primary);
+    let mut now = reader(&pair.secondary);
+    let mut open_ones: Vec<(Session, String)> = Vec::new();
+    for (n, sql) in CHANGES.iter().enumerate() {
+        let mut session = reader(&pair.secondary);
+        if n % 2 == 0 {
+            change(&mut session, "SET TRANSACTION ISOLATION LEVEL SNAPSHOT");
+        }
+        change(&mut session, "BEGIN TRANSACTION");
+        // One that has only looked at one row before the change has the schema of then as well.
+        change(&mut session, "SELECT TOP 1 id FROM item");
+        let seen = all(&mut now);
+        open_ones.push((session, seen));
+        change(&mut writer, sql);
+        pair.ship();
+        assert_eq!(all(&mut now), all(&mut writer), "after {sql}");
+        for (session, seen) in &mut open_ones {
+            assert_eq!(all(session), *seen, "after {sql}");
+        }
+        if n % 4 == 3 {
+            store(&pair.secondary).checkpoint().unwrap();
+        }
+    }
+    for (session, seen) in &mut open_ones {
+        assert_eq!(all(session), *seen);
+        change(session, "COMMIT");
+        assert_eq!(all(session), all(&mut writer), "a new transaction sees the newest");
+    }
+}
+
+/// Statements by themselves: each binds and reads at one point, also when the trees that it names are replaced meanwhile.
+#[test]
+fn statements_on_a_secondary_never_meet_rows_of_another_schema() {
+    let pair = Pair::new(&[
+        "CREATE TABLE t (id int PRIMARY KEY, a int, b int)",
+        "INSERT t SELECT value, 1, 1 FROM GENERATE_SERIES(1, 50)",
+    ]);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut session = reader(&pair.secondary);
+                let mut looks = 0;
+                while !stop.load(Ordering::Relaxed) || looks == 0 {
+                    let said = run(&mut session, "SELECT COUNT(*) AS n, SUM(a) AS a FROM t");
+                    let right = said.contains("50 | 50");
+                    assert!(right, "{said}");
+                    looks += 1;
+                }
+            });
+        }
+        let mut writer = reader(&pair.primary);
+        for n in 0..40 {
+            change(
+                &mut writer,
+                ["ALTER TABLE t ALTER COLUMN a bigint", "ALTER TABLE t ALTER COLUMN a int"][n % 2],
+            );
+            pair.ship();
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+/// What a primary did to its catalog is known to it as a copy, and what comes after that too.
+#[test]
+fn copies_that_change_roles_have_the_catalog_of_their_primary() {
+    let mut pair = Pair::new(SETUP);
+    for n in 0..4 {
+        let mut writer = reader(&pair.primary);
+        change(&mut writer, &format!("CREATE TABLE made_{n} (x int); INSERT made_{n} VALUES ({n})"));
+        pair.ship();
+        let mut old = reader(&pair.secondary);
+        change(&mut old, "BEGIN TRANSACTION");
+        let before = all(&mut old);
+        change(&mut writer, &format!("ALTER TABLE item ADD c{n} int"));
+        pair.ship();
+        assert_eq!(all(&mut old), before);
+        let made = format!("SELECT * FROM made_{n}");
+        assert_eq!(run(&mut old, &made), run(&mut writer, &made));
+        change(&mut old, "COMMIT");
+        assert_eq!(all(&mut old), all(&mut writer));
+        drop((old, writer));
+        pair.swap();
+        let (mut writer, mut now) = (reader(&pair.primary), reader(&pair.secondary));
+        assert_eq!(all(&mut now), all(&mut writer));
+        change(&mut writer, &format!("INSERT made_{n} VALUES (100)"));
+        pair.ship();
+        assert_eq!(run(&mut now, &made), run(&mut writer, &made));
+    }
+}
+
+/// Between requests a session without a transaction holds nothing: the next statement sees what has come since.
+#[test]
+fn a_session_of_a_secondary_sees_what_has_come_since_its_last_statement() {
+    let pair = Pair::new(SETUP);
+    let mut now = reader(&pair.secondary);
+    let mut writer = reader(&pair.primary);
+    let look = "DECLARE @n int = (SELECT COUNT(*) FROM gone); IF @n > 0 SELECT @n AS n, COL_LENGTH('gone', 'y') AS y";
+    run(&mut now, look);
+    change(&mut writer, "ALTER TABLE gone ADD y int; INSERT gone (x) VALUES (9)");
+    pair.ship();
+    assert_eq!(run(&mut now, look), run(&mut writer, look));
+    change(&mut now, "SELECT OBJECT_ID('gone')");
+    change(&mut writer, "ALTER TABLE gone DROP COLUMN y; DELETE gone WHERE x = 9");
+    pair.ship();
+    assert_eq!(run(&mut now, look), run(&mut writer, look));
+    assert_eq!(store(&pair.secondary).store().snapshots_active(), 0, "nobody holds a snapshot");
+}
