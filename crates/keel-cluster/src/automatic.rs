@@ -21,7 +21,7 @@ use crate::message::LogBeat;
 use crate::node::Cx;
 use crate::status::{FailoverCause, FailoverKind, FailoverRecord};
 use crate::timing::{ClusterOptions, RESUME_WITHIN};
-use keel_base::Lsn;
+use keel_base::{Epoch, Lsn};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -278,6 +278,7 @@ impl Group {
             polled: suspicion.and_then(|s| s.polled),
             claimed: cx.now,
             decided: None,
+            redone: None,
             opened: None,
             first_commit: None,
             survivors: u32::try_from(survivors).unwrap_or(u32::MAX),
@@ -295,6 +296,12 @@ impl Group {
     pub(crate) fn record_decided(&mut self, now: Duration) {
         if let Some(record) = self.open_record() {
             record.decided.get_or_insert(now);
+        }
+    }
+
+    pub(crate) fn record_redone(&mut self, now: Duration, epoch: Epoch) {
+        if let Some(record) = self.open_record().filter(|r| r.epoch == epoch && r.opened.is_none()) {
+            record.redone.get_or_insert(now);
         }
     }
 

@@ -169,6 +169,13 @@ pub enum Event {
         /// Why.
         failure: SendFailure,
     },
+    /// The databases of a [`crate::Action::Promote`] under way have redone their log; only the failover's record asks.
+    Redone {
+        /// The group.
+        group: GroupId,
+        /// The epoch asked for.
+        epoch: Epoch,
+    },
     /// Answer to [`crate::Action::Promote`]. Databases that could not be opened for writing are absent.
     Promoted {
         /// The group.

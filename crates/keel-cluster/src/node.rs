@@ -327,6 +327,9 @@ impl Node {
             Event::Announced { database, session, agreed } => {
                 self.for_database(database, out, |g, cx| g.announced(cx, database, session, agreed));
             }
+            Event::Redone { group, epoch } => {
+                self.for_group(group, out, |g, cx| g.record_redone(cx.now, epoch))
+            }
             Event::Promoted { group, epoch, databases } => {
                 self.for_group(group, out, |g, cx| g.promoted(cx, epoch, databases));
             }

@@ -356,6 +356,8 @@ pub struct FailoverRecord {
     pub claimed: Duration,
     /// The claim was agreed on and written down.
     pub decided: Option<Duration>,
+    /// The databases had redone all of their log.
+    pub redone: Option<Duration>,
     /// The databases were open for writing.
     pub opened: Option<Duration>,
     /// The first commit of the new epoch was agreed.

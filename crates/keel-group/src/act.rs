@@ -15,7 +15,7 @@ use keel_cluster::{
 use keel_node::{DbError, Role};
 use keel_transport::Session;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Databases of one group that are promoted at the same time.
@@ -228,11 +228,19 @@ impl Shared {
                 }
             });
         }
+        let left = AtomicUsize::new(copies.len());
+        let redone = || {
+            if left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                self.step(Event::Redone { group, epoch });
+            }
+        };
         let mut promoted: Vec<(GroupDatabaseId, LogFacts)> = Vec::new();
         for some in copies.chunks(PROMOTIONS_MAX) {
             let facts = thread::scope(|scope| {
-                let running: Vec<_> =
-                    some.iter().map(|copy| (copy, scope.spawn(|| promote_one(copy, epoch)))).collect();
+                let running: Vec<_> = some
+                    .iter()
+                    .map(|copy| (copy, scope.spawn(|| promote_one(copy, epoch, &redone))))
+                    .collect();
                 running.into_iter().map(|(copy, run)| (copy, run.join())).collect::<Vec<_>>()
             });
             for (copy, result) in facts {
@@ -336,7 +344,8 @@ impl Shared {
     }
 }
 
-fn promote_one(copy: &Copy, epoch: Epoch) -> Result<LogFacts, DbError> {
+/// `redone` is called once the log is redone, unless nothing was to be redone.
+fn promote_one(copy: &Copy, epoch: Epoch, redone: &dyn Fn()) -> Result<LogFacts, DbError> {
     let _quiet = copy.quiet();
     if copy.db.role() == Role::Standalone {
         copy.db.enter_group(epoch)?;
@@ -346,7 +355,7 @@ fn promote_one(copy: &Copy, epoch: Epoch) -> Result<LogFacts, DbError> {
             // It leads already and goes on in a newer epoch.
             copy.db.demote()?;
         }
-        copy.db.promote(epoch)?;
+        copy.db.promote_telling(epoch, redone)?;
     }
     copy.log().hold_appends(false);
     Ok(copy.facts())

@@ -13,11 +13,14 @@ use crate::stored::Stored;
 use crate::tls::Tls;
 use crate::token::JoinToken;
 use crate::trust::{Member, Trust};
+use keel_base::Lsn;
 use keel_base::env::{Clock, Env};
-use keel_cluster::{ClusterOptions, ClusterStatus, Command, CommandError, GroupId, InstanceId, Node};
+use keel_cluster::{
+    ClusterOptions, ClusterStatus, Command, CommandError, GroupDatabaseId, GroupId, InstanceId, Node,
+};
 use keel_node::Database;
 use keel_transport::Frame;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -157,8 +160,28 @@ impl Groups {
             // A panic there has been reported by its own thread.
             let _ = thread.join();
         }
+        if !shared.witness {
+            shared.write_last_marks();
+        }
         shared.copies.read().values().for_each(|copy| copy.untap());
         shared.replies.lock().clear();
+    }
+
+    /// How far the copy of a database certainly reached, as last written down beside its log; zero when nothing is known.
+    #[must_use]
+    pub fn marked(&self, database: GroupDatabaseId) -> Lsn {
+        self.shared.marks.of(database)
+    }
+
+    /// Where the instances are that are connected now.
+    #[must_use]
+    pub fn peer_addresses(&self) -> Vec<IpAddr> {
+        let peers = self.shared.peers.read();
+        let mut all: Vec<IpAddr> =
+            peers.values().filter_map(|p| p.link.peer_address()).map(|ip| ip.to_canonical()).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// This instance's id, for ever.

@@ -3,11 +3,17 @@
 //! A disk may lose the end of a log without a trace, and a log cannot tell that of itself. So every [`MARK_EVERY`], if anything
 //! has moved, a thread writes down for each copy that leads or follows what is both hardened here and agreed on in its group.
 //! A log that ends before its mark is known to be short when it is opened ([`keel_cluster::LogFacts::reached`]), and does not
-//! lead. What was committed after the last mark is not covered: then only the other members' logs tell.
+//! lead. What was committed after the last mark is not covered: then only the other members' logs tell. An instance that
+//! stops in order writes its marks last of all, so they are exact then; only what everybody's sudden death cuts off within one
+//! period is left.
+//!
+//! That rest is left on purpose. A mark that is exact at every block is a second durable write with each commit group, since
+//! it must not share the fate of the block: under the block's own sync it is lost together with it, and without a sync
+//! nothing is known of it after a power cut, which is when logs lose their ends.
 //!
 //! The marks of all copies are one state in [`crate::slots`]: one write in place and one sync, whatever the number of databases.
-//! A mark may become lower: when its copy has cut its log because a primary said so. A copy that neither leads nor follows keeps
-//! the mark it had.
+//! A mark may become lower: when its copy has cut its log because a primary said so. The mark of a copy that neither leads nor
+//! follows only grows: what it lost while nobody looked must not lower it.
 
 use crate::bell::Bell;
 use crate::error::GroupError;
@@ -96,6 +102,13 @@ impl Shared {
         }
     }
 
+    /// Writes what the copies have reached when nothing moves any more: connections and sessions have ended.
+    pub(crate) fn write_last_marks(&self) {
+        if let Err(error) = self.marks.write(self.present_marks()) {
+            self.note(None, &format!("How far the copies of databases reach cannot be written: {error}"));
+        }
+    }
+
     fn present_marks(&self) -> BTreeMap<GroupDatabaseId, Lsn> {
         let mut marks = self.marks.noted.lock().clone();
         let named: Vec<GroupDatabaseId> =
@@ -108,7 +121,8 @@ impl Shared {
                 Role::Standalone | Role::Resolving => false,
             };
             let reached = copy.db.agreed().min(copy.log().hardened());
-            if counts && reached > Lsn::ZERO {
+            let known = marks.get(&copy.id).copied().unwrap_or_default();
+            if (counts && reached > Lsn::ZERO) || reached > known {
                 marks.insert(copy.id, reached);
             }
         }

@@ -37,12 +37,13 @@ const FATAL_SEVERITY: u8 = 20;
 pub fn run(shared: &Arc<Shared>, link: &Arc<Link>, peer: SocketAddr, door: Option<Arc<Door>>) {
     // Both only make waiting shorter or bounded; a socket that refuses them still works.
     let _ = link.socket.set_nodelay(true);
-    let way = match (door.is_some(), admit(&shared.doors, door, link)) {
+    let (way, client) = match (door.is_some(), admit(&shared.doors, door, link, peer)) {
         (_, Admission::Done) => return,
-        (_, Admission::Route(host, port)) => Way::Route(host, port),
-        (true, Admission::Serve) => Way::Here,
-        (false, Admission::Serve) => Way::ByName,
+        (_, Admission::Route(host, port)) => (Way::Route(host, port), peer.ip()),
+        (true, Admission::Serve(client)) => (Way::Here, client),
+        (false, Admission::Serve(client)) => (Way::ByName, client),
     };
+    let peer = SocketAddr::new(client, peer.port());
     let _ = link.socket.set_read_timeout(Some(LOGIN_TIMEOUT));
     let logged_in = match login::log_in(shared, link, peer, way) {
         Ok(logged_in) => logged_in,

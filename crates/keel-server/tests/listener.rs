@@ -4,12 +4,14 @@
 
 mod toy;
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{Read as _, Write as _};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use keel_server::listener::forward;
 use keel_server::listener::{Outcome, Place, Source, Standing, Target};
 use keel_server::password::Passwords;
 use keel_server::{Config, ErrorLog, Server};
@@ -67,9 +69,13 @@ impl Node {
         self.says_of(place, Vec::new());
     }
 
-    fn says_of(&self, place: Place, addresses: Vec<std::net::IpAddr>) {
+    fn says_of(&self, place: Place, addresses: Vec<IpAddr>) {
+        self.says_with(place, addresses, vec![]);
+    }
+
+    fn says_with(&self, place: Place, addresses: Vec<IpAddr>, members: Vec<IpAddr>) {
         let (group, dns_name) = ("ag1".to_owned(), "ag1-listener".to_owned());
-        let standing = Standing { id: GROUP, group, dns_name, port: self.port, addresses, place };
+        let standing = Standing { id: GROUP, group, dns_name, port: self.port, addresses, members, place };
         *self.said.0.lock().unwrap() = vec![standing];
         self.server().doors().settle(SETTLE);
     }
@@ -116,7 +122,10 @@ fn connect_as(
     address: SocketAddr,
     change: impl FnOnce(&mut Login),
 ) -> Result<Client<TcpStream>, ClientError> {
-    let io = TcpStream::connect(address).unwrap();
+    connect_through(TcpStream::connect(address).unwrap(), change)
+}
+
+fn connect_through(io: TcpStream, change: impl FnOnce(&mut Login)) -> Result<Client<TcpStream>, ClientError> {
     io.set_read_timeout(Some(Duration::from_secs(40))).unwrap();
     let mut options = ConnectOptions {
         login: Login {
@@ -203,6 +212,45 @@ fn a_secondary_forwards_and_follows_the_primary() {
     // And to this node itself.
     one.says(Place::Here);
     assert!(is_closed(client));
+}
+
+/// What the server takes for the client's address.
+fn seen_from(client: &mut Client<TcpStream>) -> String {
+    client.batch("CLIENT").unwrap();
+    let mut seen = String::new();
+    while let Some(token) = client.next_token().unwrap() {
+        seen.push_str(&format!("{token:?}"));
+    }
+    seen
+}
+
+#[test]
+fn a_forwarded_client_is_known_by_its_own_address_if_a_member_says_so() {
+    let port = free_port();
+    let client: IpAddr = "203.0.113.7".parse().unwrap();
+    let primary = Node::start("address", "127.0.0.2", port, 60);
+    let forwarded = || {
+        let mut io = TcpStream::connect(primary.address()).unwrap();
+        io.write_all(&forward::preamble(GROUP, client)).unwrap();
+        seen_from(&mut connect_through(io, |_| {}).unwrap())
+    };
+    primary.says_with(Place::Here, vec![], vec!["127.0.0.1".parse().unwrap()]);
+    let seen = forwarded();
+    assert!(seen.contains("203.0.113.7"), "{seen}");
+    primary.says_with(Place::Here, vec![], vec!["192.0.2.1".parse().unwrap()]);
+    let seen = forwarded();
+    assert!(seen.contains("127.0.0.1") && !seen.contains("203.0.113.7"), "{seen}");
+
+    // What a node says of the client whom it forwards.
+    let fake = TcpListener::bind("127.0.0.3:0").unwrap();
+    let there = vec![("127.0.0.3".to_owned(), fake.local_addr().unwrap().port())];
+    let secondary = Node::start("address", "127.0.0.1", port, 60);
+    secondary.says(Place::There(Target { server: "fake".into(), addresses: there, route: None }));
+    let mut io = TcpStream::connect(secondary.address()).unwrap();
+    io.write_all(b"hello").unwrap();
+    let mut said = [0; forward::PREAMBLE_BYTES];
+    fake.accept().unwrap().0.read_exact(&mut said).unwrap();
+    assert_eq!(said, forward::preamble(GROUP, io.local_addr().unwrap().ip()));
 }
 
 #[test]

@@ -206,7 +206,7 @@ class GroupCard {
 
 const STEPS = [
   ["suspected_ms", "loss suspected"], ["polled_ms", "majority agrees"], ["claimed_ms", "role claimed"],
-  ["decided_ms", "decided"], ["opened_ms", "databases open"], ["first_commit_ms", "first commit"],
+  ["decided_ms", "decided"], ["redone_ms", "log redone"], ["opened_ms", "databases open"], ["first_commit_ms", "first commit"],
 ];
 
 export class Failovers {

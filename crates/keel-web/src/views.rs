@@ -90,7 +90,7 @@ pub static STATE: &[Part] = &[
     part(
         "failovers",
         "SELECT TOP 20 CONVERT(nvarchar(23), began_utc, 126) + N'Z' AS began, group_name, from_replica, to_replica, kind, cause,
-            last_heard_ms_before, suspected_ms, polled_ms, claimed_ms, decided_ms, opened_ms, first_commit_ms, summary
+            last_heard_ms_before, suspected_ms, polled_ms, claimed_ms, decided_ms, redone_ms, opened_ms, first_commit_ms, summary
          FROM sys.dm_keel_failovers ORDER BY began_utc DESC",
     ),
     part(

@@ -125,6 +125,7 @@ fn steps(f: &FailoverRecord) -> Vec<(&'static str, Option<u64>)> {
         ("polled", at(f.polled)),
         ("claimed", at(Some(f.claimed))),
         ("decided", at(f.decided)),
+        ("redone", at(f.redone)),
         ("opened", at(f.opened)),
         ("first commit", at(f.first_commit)),
     ]
@@ -156,7 +157,8 @@ fn story(f: &FailoverRecord, config: &GroupConfig) -> String {
     };
     let words = |step: &str| match step {
         "polled" => "agreed by a majority",
-        "opened" => "redone and open",
+        "redone" => "redone",
+        "opened" => "open",
         "first commit" => "first commit",
         "suspected" => "suspected",
         "claimed" => "claimed",

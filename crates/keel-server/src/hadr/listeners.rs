@@ -20,11 +20,12 @@ const SETTLE_MAX: Duration = Duration::from_secs(5);
 
 impl Source for Replication {
     fn standings(&self) -> Vec<Standing> {
-        self.groups.listeners().into_iter().map(standing).collect()
+        let members = self.groups.peer_addresses();
+        self.groups.listeners().into_iter().map(|found| standing(found, &members)).collect()
     }
 }
 
-fn standing(found: ListenerPlace) -> Standing {
+fn standing(found: ListenerPlace, members: &[IpAddr]) -> Standing {
     let ListenerPlace { group, name, listener, place, primary } = found;
     let port = listener.port;
     let place = match (place, primary) {
@@ -45,7 +46,8 @@ fn standing(found: ListenerPlace) -> Standing {
     let own = listener.addresses.iter().filter(|_| !listener.dhcp);
     let addresses = own.filter_map(|a| a.address.parse::<IpAddr>().ok()).collect();
     let id = convert::guid(group.0);
-    Standing { id, group: name, dns_name: listener.dns_name, port, addresses, place }
+    let (dns_name, members) = (listener.dns_name, members.to_vec());
+    Standing { id, group: name, dns_name, port, addresses, members, place }
 }
 
 /// A listener as the views show it.

@@ -204,9 +204,9 @@ impl Picture<'_> {
                 last_commit: committed(if primary { d.agreed } else { d.applied }),
                 agreed: committed(d.agreed),
             },
-            send_queue_bytes: 0,
+            send_queue_bytes: Some(0),
             send_rate_bytes: rates.send,
-            redo_queue_bytes: if primary { 0 } else { d.hardened.0.saturating_sub(d.applied.0) },
+            redo_queue_bytes: Some(if primary { 0 } else { d.hardened.0.saturating_sub(d.applied.0) }),
             redo_rate_bytes: rates.redo,
             lag_seconds: if primary { None } else { self.lag(d.database, d.applied, d.agreed) },
             counters: copy.map(|c| self.own_counters(c)).unwrap_or_default(),
@@ -231,6 +231,8 @@ impl Picture<'_> {
         let committed = |lsn: keel_base::Lsn| at(lsn, self.samples.committed_at(d.database, lsn.0));
         let appended = copy.map_or(d.hardened, |c| c.appended);
         let p = c.positions;
+        // A copy that has told nothing since this instance leads may have anything; later its last word stands.
+        let heard = p.received.0 > 0;
         // What it received over an earlier connection, or from an earlier primary, need not be sent again.
         let sent = sending.map(|s| s.sent.max(p.received));
         let flush = copy.map(|c| (c.log.flush_nanos / 1000).checked_div(c.log.flushes).unwrap_or(0));
@@ -253,9 +255,9 @@ impl Picture<'_> {
                 last_commit: committed(p.applied),
                 agreed: committed(d.agreed),
             },
-            send_queue_bytes: appended.0.saturating_sub(sent.unwrap_or(p.received).0),
+            send_queue_bytes: heard.then(|| appended.0.saturating_sub(sent.unwrap_or(p.received).0)),
             send_rate_bytes: rates.send,
-            redo_queue_bytes: p.hardened.0.saturating_sub(p.applied.0),
+            redo_queue_bytes: heard.then(|| p.hardened.0.saturating_sub(p.applied.0)),
             redo_rate_bytes: rates.redo,
             lag_seconds: self.lag(d.database, p.applied, d.agreed),
             counters: sending.map(|s| sent_counters(&s.counters)).unwrap_or_default(),

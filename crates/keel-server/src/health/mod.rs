@@ -180,6 +180,7 @@ impl Diagnostics for Health {
         let engine = self.engine.upgrade();
         let mut events = engine.as_ref().and_then(|e| e.hadr()).map(|h| h.health_log()).unwrap_or_default();
         let newest = events.split_off(events.len().saturating_sub(EVENTS_SHOWN));
-        rows::components(&self.judge.lock(), &self.sample.lock(), &newest)
+        let waits = engine.as_ref().map(|e| keel_sql::views::waits(e)).unwrap_or_default();
+        rows::components(&self.judge.lock(), &self.sample.lock(), &waits, &newest)
     }
 }

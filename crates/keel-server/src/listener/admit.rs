@@ -1,7 +1,7 @@
 //! What a connection does at a door before, or instead of, logging in.
 
 use std::io::{self, Read};
-use std::net::TcpStream;
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,17 +23,17 @@ const AGAIN_AFTER: Duration = Duration::from_millis(20);
 /// How a connection goes on.
 #[derive(Debug)]
 pub enum Admission {
-    /// It logs in here.
-    Serve,
+    /// It logs in here. This is where the client is, as far as is known.
+    Serve(IpAddr),
     /// It is told in its login to go to this host and port.
     Route(String, u16),
     /// It is over: forwarded and ended, or the client has gone.
     Done,
 }
 
-/// The group that a connection was forwarded for, if its first bytes are a forwarder's; they are taken off it then. Waits for
-/// them.
-fn forwarded_for(link: &Link) -> io::Result<Option<[u8; 16]>> {
+/// The group and the client that a connection was forwarded for, if its first bytes are a forwarder's; they are taken off it
+/// then. Waits for them.
+fn forwarded_for(link: &Link) -> io::Result<Option<([u8; 16], IpAddr)>> {
     let mut head = [0; PREAMBLE.len()];
     let mut n = 0;
     // A node sends its preamble in one piece, so a connection that begins otherwise does not wait here a second time.
@@ -53,34 +53,39 @@ fn forwarded_for(link: &Link) -> io::Result<Option<[u8; 16]>> {
     }
     let mut preamble = [0; PREAMBLE_BYTES];
     (&link.socket).read_exact(&mut preamble)?;
-    Ok(preamble[PREAMBLE.len()..].try_into().ok())
+    Ok(Some(forward::read_preamble(&preamble)))
 }
 
 /// Lets a connection go where it belongs: the one that came through a door, and the one that another node forwarded to the
 /// instance's own port because a listener has the same. Runs on the connection's thread, and forwards there.
-pub(crate) fn admit(doors: &Doors, door: Option<Arc<Door>>, link: &Arc<Link>) -> Admission {
+pub(crate) fn admit(doors: &Doors, door: Option<Arc<Door>>, link: &Arc<Link>, peer: SocketAddr) -> Admission {
+    let mut client = peer.ip().to_canonical();
     if door.is_none() && doors.is_empty() {
-        return Admission::Serve;
+        return Admission::Serve(client);
     }
     let deadline = Instant::now() + doors.hold_max;
     let _ = link.socket.set_read_timeout(Some(FIRST_BYTE_MAX));
     // Clients that connect to several nodes at once say nothing to those that they then leave.
     let Ok(forwarded) = forwarded_for(link) else { return Admission::Done };
-    let Some(door) = forwarded.and_then(|group| doors.of_group(group)).or(door) else {
-        return Admission::Serve;
+    let Some(door) = forwarded.and_then(|(group, _)| doors.of_group(group)).or(door) else {
+        return Admission::Serve(client);
     };
+    let standing = door.standing();
+    let id = standing.id;
+    if let Some((_, named)) = forwarded.filter(|_| standing.members.contains(&client)) {
+        client = named;
+    }
     let forwarded = forwarded.is_some();
-    let id = door.standing().id;
     let mut timeout = CONNECT_FIRST;
     let mut held: Option<Held<'_>> = None;
     loop {
         let (place, turn) = door.place();
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Admission::Serve;
+            return Admission::Serve(client);
         }
         let pause = match place {
-            Place::Here if door.enter(&turn, link, None) => return Admission::Serve,
+            Place::Here if door.enter(&turn, link, None) => return Admission::Serve(client),
             Place::Here => continue,
             Place::There(Target { route: Some((host, port)), .. }) if !forwarded => {
                 return Admission::Route(host, port);
@@ -89,7 +94,7 @@ pub(crate) fn admit(doors: &Doors, door: Option<Arc<Door>>, link: &Arc<Link>) ->
                 // Until it answers, what is known of the primary is looked at as often as for those that are held.
                 held.get_or_insert_with(|| Held::new(&doors.held));
                 doors.ring();
-                match forward::connect(&target, id, timeout.min(left)) {
+                match forward::connect(&target, id, client, timeout.min(left)) {
                     Ok(primary) => match forward::introduce(&link.socket, &primary, turn.fd()) {
                         Ok(Introduced::Answered(sent)) if door.enter(&turn, link, Some(&target.server)) => {
                             drop(held.take());

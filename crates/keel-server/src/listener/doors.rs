@@ -57,6 +57,8 @@ pub struct Standing {
     pub port: u16,
     /// Its own addresses, wherever they are.
     pub addresses: Vec<IpAddr>,
+    /// Where other members of this instance's groups are connected from: what they say of a client they forward is believed.
+    pub members: Vec<IpAddr>,
     /// Where its primary is.
     pub place: Place,
 }

@@ -7,20 +7,22 @@
 //! | --- | --- | --- |
 //! | 0 | 8 | [`PREAMBLE`]: no TDS packet and no TLS record begins with its first byte |
 //! | 8 | 16 | the group's id |
+//! | 24 | 16 | the client's address, as an IPv6 one; an IPv4 one mapped |
 //!
-//! It carries no rights: whoever sends it is only never sent on.
+//! It carries no rights: whoever sends it is only never sent on. The address is for the views and the log, and is believed of
+//! an address that a member of this instance's groups is connected from.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv6Addr, Shutdown, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
 use super::doors::Target;
 
 /// The first bytes of a forwarded connection.
-pub const PREAMBLE: [u8; 8] = *b"KEELFWD1";
+pub const PREAMBLE: [u8; 8] = *b"KEELFWD2";
 /// Bytes of the whole preamble.
-pub const PREAMBLE_BYTES: usize = PREAMBLE.len() + 16;
+pub const PREAMBLE_BYTES: usize = PREAMBLE.len() + 16 + 16;
 /// Bytes under way in one direction.
 const BUFFER_BYTES: usize = 32 * 1024;
 /// What a client may send before the primary says anything: a pre-login message or a TLS hello, both far smaller.
@@ -28,8 +30,33 @@ const FIRST_BYTES_MAX: usize = 16 * 1024;
 /// How often it is looked whether the client has said more, until the primary answers. Both fit one segment.
 const MORE_EVERY_MS: i32 = 10;
 
-/// Connects to where a primary's listener is, and says that this connection is forwarded.
-pub(super) fn connect(target: &Target, group: [u8; 16], timeout: Duration) -> io::Result<TcpStream> {
+/// The preamble of a connection for a group's listener.
+#[must_use]
+pub fn preamble(group: [u8; 16], client: IpAddr) -> [u8; PREAMBLE_BYTES] {
+    let client = match client {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped(),
+        IpAddr::V6(v6) => v6,
+    };
+    let mut bytes = [0; PREAMBLE_BYTES];
+    bytes[..8].copy_from_slice(&PREAMBLE);
+    bytes[8..24].copy_from_slice(&group);
+    bytes[24..].copy_from_slice(&client.octets());
+    bytes
+}
+
+/// The group and the client of a preamble.
+pub(super) fn read_preamble(bytes: &[u8; PREAMBLE_BYTES]) -> ([u8; 16], IpAddr) {
+    let part = |from: usize| <[u8; 16]>::try_from(&bytes[from..from + 16]).expect("lies in the preamble");
+    (part(8), IpAddr::V6(Ipv6Addr::from(part(24))).to_canonical())
+}
+
+/// Connects to where a primary's listener is, and says that this connection is forwarded for a client.
+pub(super) fn connect(
+    target: &Target,
+    group: [u8; 16],
+    client: IpAddr,
+    timeout: Duration,
+) -> io::Result<TcpStream> {
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for (host, port) in &target.addresses {
         let resolved = match (host.as_str(), *port).to_socket_addrs() {
@@ -44,10 +71,7 @@ pub(super) fn connect(target: &Target, group: [u8; 16], timeout: Duration) -> io
                 Ok(mut socket) => {
                     // It only makes waiting shorter.
                     let _ = socket.set_nodelay(true);
-                    let mut preamble = [0; PREAMBLE_BYTES];
-                    preamble[..PREAMBLE.len()].copy_from_slice(&PREAMBLE);
-                    preamble[PREAMBLE.len()..].copy_from_slice(&group);
-                    socket.write_all(&preamble)?;
+                    socket.write_all(&preamble(group, client))?;
                     return Ok(socket);
                 }
                 Err(e) => last = e,

@@ -62,6 +62,7 @@ impl Backend for Toy {
         Ok(Box::new(ToySession {
             id,
             database: options.database,
+            client: options.client_address,
             cancelled: Arc::default(),
             transaction: 0,
             ended: false,
@@ -76,6 +77,7 @@ impl Backend for Toy {
 struct ToySession {
     id: u16,
     database: String,
+    client: String,
     cancelled: Arc<AtomicBool>,
     transaction: u64,
     ended: bool,
@@ -166,6 +168,7 @@ impl SqlSession for ToySession {
                         std::thread::sleep(Duration::from_millis(1));
                     }
                 }
+                "CLIENT" => self.select(&format!("'{}'", self.client.clone()), sink),
                 "PANIC" => panic!("asked for"),
                 "ERROR" => self.error(16, sink),
                 "FATAL" => self.error(21, sink),

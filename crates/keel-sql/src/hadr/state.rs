@@ -280,11 +280,11 @@ pub struct DatabaseReplicaState {
     /// Positions.
     pub positions: Positions,
     /// Log bytes not yet sent to it.
-    pub send_queue_bytes: u64,
+    pub send_queue_bytes: Option<u64>,
     /// Bytes sent per second, over the last active period.
     pub send_rate_bytes: u64,
     /// Log bytes hardened there and not redone.
-    pub redo_queue_bytes: u64,
+    pub redo_queue_bytes: Option<u64>,
     /// Bytes redone per second, over the last active period.
     pub redo_rate_bytes: u64,
     /// Seconds it is behind the primary.

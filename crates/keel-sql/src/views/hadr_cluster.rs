@@ -46,7 +46,7 @@ pub(super) static VIEWS: &[SystemView] = &[
     view("dm_keel_failovers", &[
         ("began_utc", DATE), ("group_name", NAME), ("from_replica", N256), ("to_replica", N256), ("kind", DESC), ("cause", TEXT),
         ("last_heard_ms_before", FLOAT), ("suspected_ms", FLOAT), ("polled_ms", FLOAT), ("claimed_ms", FLOAT),
-        ("decided_ms", FLOAT), ("opened_ms", FLOAT), ("first_commit_ms", FLOAT), ("summary", TEXT),
+        ("decided_ms", FLOAT), ("redone_ms", FLOAT), ("opened_ms", FLOAT), ("first_commit_ms", FLOAT), ("summary", TEXT),
     ], failovers),
     view("dm_keel_failover_estimates", &[
         ("group_name", NAME), ("database_name", NAME), ("replica_server_name", N256), ("is_automatic", BIT),
@@ -55,7 +55,7 @@ pub(super) static VIEWS: &[SystemView] = &[
 ];
 
 /// The steps of a failover in the order of the view's columns.
-const STEPS: [&str; 6] = ["suspected", "polled", "claimed", "decided", "opened", "first commit"];
+const STEPS: [&str; 7] = ["suspected", "polled", "claimed", "decided", "redone", "opened", "first commit"];
 
 fn known(cx: &ViewContext<'_>) -> Option<ClusterState> {
     cx.engine.hadr()?.cluster()
@@ -148,16 +148,16 @@ fn estimates(cx: &ViewContext<'_>) -> Rows {
                     own == Some(FailoverMode::Automatic) && r.spec.failover_mode == FailoverMode::Automatic;
                 let automatic = both && copy.failover_ready;
                 let redo = match (copy.redo_queue_bytes, copy.redo_rate_bytes) {
-                    (0, _) => Some(0),
-                    (_, 0) => None,
-                    (queue, rate) => Some(queue.saturating_mul(1000) / rate),
+                    (Some(0), _) => Some(0),
+                    (None, _) | (_, 0) => None,
+                    (Some(queue), rate) => Some(queue.saturating_mul(1000) / rate),
                 };
                 let rto = noticing.zip(redo).map(|(n, redo)| n + deciding(&g.spec.name) + redo);
-                let missing = if copy.failover_ready { 0 } else { copy.send_queue_bytes };
+                let missing = if copy.failover_ready { Some(0) } else { copy.send_queue_bytes };
                 let seconds = if copy.failover_ready { Some(0) } else { copy.lag_seconds };
                 let mut row = vec![text(g.spec.name.as_str()), text(d.name.as_str())];
                 row.extend([text(r.spec.server.as_str()), bit(automatic)]);
-                row.extend([rto.filter(|_| automatic).map_or(NULL, number), number(missing)]);
+                row.extend([rto.filter(|_| automatic).map_or(NULL, number), missing.map_or(NULL, number)]);
                 row.push(seconds.map_or(NULL, number));
                 rows.push(row);
             }

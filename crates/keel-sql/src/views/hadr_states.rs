@@ -191,13 +191,14 @@ fn positions(copy: &DatabaseReplicaState, is_primary: bool) -> Vec<Value> {
     let at = |o: Option<(u64, Option<i64>)>| [lsn_or_null(o.map(|o| o.0)), time_or_null(o.and_then(|o| o.1))];
     let secondary = |v: Value| if is_primary { NULL } else { v };
     let kb = |bytes: u64| int((bytes / 1024) as i64);
+    let queue = |bytes: Option<u64>| secondary(bytes.map_or(NULL, kb));
     let mut row = vec![lsn_or_null(p.recovery), lsn_or_null(p.truncation)];
     row.extend(at(p.sent));
     row.extend(at(p.received));
     row.extend(at(p.hardened));
     row.extend(at(p.redone));
-    row.extend([secondary(kb(copy.send_queue_bytes)), secondary(kb(copy.send_rate_bytes))]);
-    row.extend([secondary(kb(copy.redo_queue_bytes)), secondary(kb(copy.redo_rate_bytes))]);
+    row.extend([queue(copy.send_queue_bytes), secondary(kb(copy.send_rate_bytes))]);
+    row.extend([queue(copy.redo_queue_bytes), secondary(kb(copy.redo_rate_bytes))]);
     row.extend([secondary(int(0)), lsn_or_null(p.end_of_log)]);
     row.extend(at(p.last_commit));
     row.extend([int(0), copy.lag_seconds.map_or(NULL, |s| int(s as i64))]);

@@ -29,6 +29,7 @@ mod rows;
 mod server;
 mod sessions;
 mod waits;
+pub use waits::waits;
 
 pub(crate) use io::vlfs;
 pub(crate) use modules::module_columns;

@@ -1,6 +1,8 @@
 //! `sys.dm_os_wait_stats`: waits for locks by mode, and for the log.
 
 use super::{BIG, DESC, INT, SMALL, SystemView, ViewContext, int, text};
+use crate::engine::Engine;
+use crate::hadr::WaitTotal;
 use keel_store::lock::Mode;
 use keel_types::{Length, SqlType, Value};
 
@@ -57,14 +59,12 @@ pub(super) fn lock_wait(mode: Mode) -> &'static str {
     }
 }
 
-fn wait_stats(cx: &ViewContext<'_>) -> Rows {
-    let row = |name: &str, count: u64, total_nanos: u64, longest_nanos: u64| {
-        let ms = |nanos: u64| int((nanos / 1_000_000) as i64);
-        vec![text(name), int(count as i64), ms(total_nanos), ms(longest_nanos), int(0)]
-    };
+/// What has been waited for since the start, by wait type.
+#[must_use]
+pub fn waits(engine: &Engine) -> Vec<WaitTotal> {
     let (mut log, mut io, mut stalls) = (keel_node::DbStats::default().log, 0, 0);
     let (mut reads, mut read_nanos) = (0, 0);
-    for database in cx.engine.databases() {
+    for database in engine.databases() {
         let own = database.store.stats().log;
         log.waits += own.waits;
         log.wait_nanos += own.wait_nanos;
@@ -76,20 +76,28 @@ fn wait_stats(cx: &ViewContext<'_>) -> Rows {
         reads += file.reads;
         read_nanos += file.read_nanos;
     }
-    let mut rows = vec![
-        row("WRITELOG", log.waits, log.wait_nanos, log.wait_nanos_max),
-        row("LOGBUFFER", stalls, 0, 0),
-        row("LOGMGR_FLUSH", io, log.flush_nanos, 0),
-        row("PAGEIOLATCH_SH", reads, read_nanos, 0),
+    let total =
+        |name, count, total_nanos, longest_nanos| WaitTotal { name, count, total_nanos, longest_nanos };
+    let mut all = vec![
+        total("WRITELOG", log.waits, log.wait_nanos, log.wait_nanos_max),
+        total("LOGBUFFER", stalls, 0, 0),
+        total("LOGMGR_FLUSH", io, log.flush_nanos, 0),
+        total("PAGEIOLATCH_SH", reads, read_nanos, 0),
     ];
-    for wait in &super::hadr::state(cx).waits {
-        rows.push(row(wait.name, wait.count, wait.total_nanos, wait.longest_nanos));
-    }
-    for wait in cx.engine.instance().locks().wait_stats() {
+    all.extend(engine.hadr().map(|h| h.state().waits.clone()).unwrap_or_default());
+    all.extend(engine.instance().locks().wait_stats().into_iter().map(|wait| {
         let nanos = |d: std::time::Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
-        rows.push(row(lock_wait(wait.mode), wait.waits, nanos(wait.total), nanos(wait.longest)));
-    }
-    rows
+        total(lock_wait(wait.mode), wait.waits, nanos(wait.total), nanos(wait.longest))
+    }));
+    all
+}
+
+fn wait_stats(cx: &ViewContext<'_>) -> Rows {
+    let ms = |nanos: u64| int((nanos / 1_000_000) as i64);
+    let row = |w: WaitTotal| {
+        vec![text(w.name), int(w.count as i64), ms(w.total_nanos), ms(w.longest_nanos), int(0)]
+    };
+    waits(cx.engine).into_iter().map(row).collect()
 }
 
 fn waiting_tasks(cx: &ViewContext<'_>) -> Rows {

@@ -113,9 +113,9 @@ impl Inner {
                     end_of_log: Some(4608),
                     ..Positions::default()
                 },
-                send_queue_bytes: 2048,
+                send_queue_bytes: Some(2048),
                 send_rate_bytes: 0,
-                redo_queue_bytes: 4096,
+                redo_queue_bytes: Some(4096),
                 redo_rate_bytes: 0,
                 lag_seconds: (!primary).then_some(0),
                 counters: Default::default(),
