@@ -231,7 +231,7 @@ impl DatabaseEntry {
         if self.role_seen.load(Ordering::Acquire) != role
             && self.role_seen.swap(role, Ordering::AcqRel) != role
         {
-            self.history.note(Lsn::ZERO);
+            self.history.role_changed();
         }
         if self.history.stale() != 0 {
             self.refresh();

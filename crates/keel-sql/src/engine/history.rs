@@ -64,7 +64,11 @@ impl History {
         let mut kept = self.kept.lock();
         if position == Lsn::ZERO {
             *kept = Kept { life: kept.life + 1, ..Kept::default() };
-        } else if let Err(place) = kept.changes.binary_search(&position) {
+            // Changes that were told before may have been cut off; nobody need wait for their positions.
+            self.stale.store(1, Ordering::Release);
+            return;
+        }
+        if let Err(place) = kept.changes.binary_search(&position) {
             kept.changes.insert(place, position);
             if kept.changes.len() > CHANGES_MAX {
                 kept.since = kept.changes.remove(0);
@@ -72,8 +76,15 @@ impl History {
                 kept.pictures.retain(|known| known.at >= since);
             }
         }
-        drop(kept);
-        self.stale.fetch_max(position.0.max(1), Ordering::AcqRel);
+        self.stale.fetch_max(position.0, Ordering::AcqRel);
+    }
+
+    /// The role is another; what has been told of changes still holds.
+    pub(super) fn role_changed(&self) {
+        let mut kept = self.kept.lock();
+        let since = kept.changes.last().copied().unwrap_or(kept.since);
+        *kept = Kept { life: kept.life + 1, since, ..Kept::default() };
+        self.stale.fetch_max(1, Ordering::AcqRel);
     }
 
     /// 0, or the position of a change that the picture for everybody may lack.
@@ -161,10 +172,15 @@ mod tests {
         assert_eq!(history.find(Lsn(19)).map(|p| p.version()), Some(2));
         history.note(Lsn::ZERO);
         assert!(history.find(Lsn(19)).is_none());
+        assert_eq!(history.stale(), 1, "what was cut off is not waited for");
+        history.note(Lsn(1));
+        history.role_changed();
+        history.keep(life + 2, Lsn::ZERO, 1, &picture(1));
+        assert!(history.find(Lsn(1)).is_none(), "a snapshot before the last change is not kept");
         history.keep(life, Lsn(10), 2, &picture(2));
         assert!(history.find(Lsn(10)).is_none(), "read before the history was another");
         for n in 0..=PICTURES_MAX as u64 {
-            history.keep(life + 1, Lsn(n + 1), n, &picture(n));
+            history.keep(life + 2, Lsn(n + 1), n, &picture(n));
         }
         assert!(history.alike(0).is_none(), "the oldest goes");
         assert!(history.alike(PICTURES_MAX as u64).is_some());

@@ -136,7 +136,8 @@ fn change(runner: &Runner<'_>, change: ClusterChange) -> Outcome {
 /// called; without `@force` only if nothing is lost.
 pub(super) fn sp_keel_failover(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let group = needed(args, "sp_keel_failover", "group", 0)?;
-    runner.may_alter_group(&runner.hadr()?.state(), "alter", &group)?;
+    let state = runner.info.engine.hadr().map(|h| h.state()).unwrap_or_default();
+    runner.may_alter_group(&state, "alter", &group)?;
     let to = string(args, "to", 1);
     let force = number(args, "force", 2).is_some_and(|n| n != 0);
     change(runner, ClusterChange::FailOver { group, to, force })
