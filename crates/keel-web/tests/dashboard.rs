@@ -273,7 +273,10 @@ fn a_button_is_the_login_that_presses_it() {
     assert_eq!(refused.status, 409);
     let said = |answer: Answer| answer.json()["error"]["message"].as_str().unwrap().to_owned();
     let (refused, as_sa) = (said(refused), said(Client::who("sa").post("/api/failover", &body)));
-    assert_ne!(refused, as_sa, "one is refused for its permissions, the other because there is no such group");
+    assert_ne!(
+        refused, as_sa,
+        "one is refused for its permissions, the other because there is no such group"
+    );
     let log = std::fs::read_to_string(world().dir.join("log/errorlog")).unwrap();
     assert!(log.contains(
         "looker (127.0.0.1) runs: EXEC sys.sp_keel_failover @group = N'none', @to = N'it''s ] me'"
