@@ -79,11 +79,13 @@ pub fn wire_column(meta: &ColumnMeta) -> Column {
         .with_if(ColumnFlags::UPDATEABLE_UNKNOWN, meta.updatable)
         .with_if(ColumnFlags::IDENTITY, meta.identity)
         .with_if(ColumnFlags::COMPUTED, meta.computed || !(meta.updatable || meta.identity));
+    let ty = wire_type(meta.ty, meta.collation, meta.nullable);
     Column {
         user_type: if meta.ty == SqlType::RowVersion { USER_TYPE_ROWVERSION } else { 0 },
         flags,
-        ty: wire_type(meta.ty, meta.collation, meta.nullable),
-        table: Vec::new(),
+        // Drivers want one part at least, and do nothing with it: results do not know their columns' tables.
+        table: if ty.is_lob() { vec![String::new()] } else { Vec::new() },
+        ty,
         name: meta.name.to_string(),
     }
 }
@@ -278,5 +280,13 @@ mod tests {
         check(SqlType::Text, Value::str("text"));
         check(SqlType::UniqueIdentifier, Value::Guid([7; 16]));
         check(SqlType::SqlVariant, Value::Variant(Arc::new((SqlType::Int, Value::Int(5)))));
+    }
+
+    #[test]
+    fn long_columns_have_a_table_name_of_one_part() {
+        for (ty, parts) in [(SqlType::Image, 1), (SqlType::Text, 1), (SqlType::NText, 1), (SqlType::Int, 0)] {
+            let meta = ColumnMeta::new("c", ty);
+            assert_eq!(wire_column(&meta).table.len(), parts, "{ty:?}");
+        }
     }
 }

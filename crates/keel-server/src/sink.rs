@@ -107,6 +107,14 @@ impl<'a> TdsSink<'a> {
         self.closed || self.link.attention_pending()
     }
 
+    fn return_value(&mut self, ordinal: u16, name: &str, status: u8, (ty, value): (&SqlType, &Value)) {
+        let ty = encode::wire_type(*ty, Collation::default(), true);
+        let out = self.payload();
+        return_value::put_head(out, ordinal, name, status);
+        ty.encode(out);
+        encode::put_value(out, &ty, value);
+    }
+
     /// Sends whole packets.
     fn send(&mut self, all: bool) -> Result<(), SinkClosed> {
         let mut wire = self.link.wire.lock();
@@ -217,11 +225,13 @@ impl ResultSink for TdsSink<'_> {
             return;
         }
         let ordinal = u16::try_from(ordinal).expect("calls have at most 2110 parameters");
-        let ty = encode::wire_type(*ty, Collation::default(), true);
-        let out = self.payload();
-        return_value::put_head(out, ordinal, name, return_value::OUTPUT);
-        ty.encode(out);
-        encode::put_value(out, &ty, value);
+        self.return_value(ordinal, name, return_value::OUTPUT, (ty, value));
+    }
+
+    fn function_value(&mut self, ty: &SqlType, value: &Value) {
+        if !self.muted() {
+            self.return_value(0, "", return_value::FUNCTION, (ty, value));
+        }
     }
 
     fn env_change(&mut self, change: EnvChange) {

@@ -165,6 +165,8 @@ pub trait ResultSink {
     fn return_status(&mut self, status: i32);
     /// An output parameter of a procedure called by RPC.
     fn output(&mut self, ordinal: usize, name: &str, ty: &SqlType, value: &Value);
+    /// The value of a scalar function called by RPC; for sinks that send no remote calls nothing to do.
+    fn function_value(&mut self, _ty: &SqlType, _value: &Value) {}
     /// The session's environment changed.
     fn env_change(&mut self, change: EnvChange);
     /// What was given so far should reach the client now (RAISERROR … WITH NOWAIT).

@@ -66,6 +66,23 @@ fn prepared_statements_and_outputs() {
 }
 
 #[test]
+fn scalar_functions_are_called_like_procedures() {
+    let engine = server();
+    let mut s = connect(&engine);
+    batch(
+        &mut s,
+        "create function twice (@a int, @by decimal(9, 2) = 2) returns decimal(9, 2) as begin return @a * @by end",
+    );
+    assert_eq!(rpc(&mut s, RpcProcedure::Name("dbo.twice"), vec![int("", 21)]), "(function 42.00)\n");
+    let out = batch(
+        &mut s,
+        "declare @r varchar(20); exec @r = dbo.twice 4, @by = 1.5; select @r as r; exec twice 1",
+    );
+    assert_eq!(out, "r\n----\n6.00\n(1 row)\n");
+    assert!(batch(&mut s, "exec twice").contains("201"), "a parameter without a default is wanted");
+}
+
+#[test]
 fn procedures_by_name() {
     let engine = server();
     let mut s = connect(&engine);

@@ -49,6 +49,8 @@ pub struct Returned {
     pub outputs: Vec<(usize, Value, SqlType)>,
     /// Cursors of OUTPUT arguments.
     pub cursors: Vec<(usize, Option<u64>)>,
+    /// Value and type, when a scalar function was called; a procedure has its status instead.
+    pub result: Option<(Value, SqlType)>,
 }
 
 impl Runner<'_> {
@@ -85,7 +87,9 @@ impl Runner<'_> {
         }
         if let Some(slot) = call.status {
             let to = program.variables[slot as usize].ty;
-            frame.set(slot, convert::assign(Value::Int(i64::from(returned.status)), SqlType::Int, to)?);
+            let status = || (Value::Int(i64::from(returned.status)), SqlType::Int);
+            let (value, ty) = returned.result.unwrap_or_else(status);
+            frame.set(slot, convert::assign(value, ty, to)?);
         }
         if !self.in_proc {
             self.sink.return_status(returned.status);
@@ -158,7 +162,7 @@ impl Runner<'_> {
             let program = modules::program(self.info, &entry, &module)?;
             return self.call_program(&entry, &program, args);
         }
-        let (entry, program) = self.resolve_procedure(from, name)?;
+        let (entry, program) = self.resolve_callable(from, name)?;
         if !self.info.unrestricted.get() {
             let called = &program.identity;
             let need = crate::program::Need::Object {
@@ -173,7 +177,8 @@ impl Runner<'_> {
         self.call_program(&entry, &program, args)
     }
 
-    fn resolve_procedure(
+    /// The procedure or scalar function of that name: EXECUTE takes both.
+    fn resolve_callable(
         &mut self,
         from: &ModuleIdentity,
         name: &ast::ObjectName,
@@ -188,7 +193,9 @@ impl Runner<'_> {
             object: &name.name.text,
         };
         match scope.resolve(parts) {
-            Some((entry, Named::Module(module))) if module.kind == ModuleKind::Procedure => {
+            Some((entry, Named::Module(module)))
+                if matches!(module.kind, ModuleKind::Procedure | ModuleKind::ScalarFunction) =>
+            {
                 let program = modules::program(self.info, &entry, &module)?;
                 Ok((entry, program))
             }
@@ -213,7 +220,8 @@ impl Runner<'_> {
             e
         })?;
         let status = self.enter(program, &mut frame)?;
-        let mut returned = Returned { status, ..Returned::default() };
+        let result = program.returns.map(|ty| (std::mem::take(&mut frame.result), ty));
+        let mut returned = Returned { status, result, ..Returned::default() };
         for (at, parameter) in bound {
             let def = &program.parameters[parameter];
             if def.cursor {

@@ -37,7 +37,10 @@ pub fn run_rpc(runner: &mut Runner<'_>, procedure: RpcProcedure<'_>, parameters:
     match outcome {
         Ok(returned) => {
             runner.flush_pending();
-            runner.sink.return_status(returned.status);
+            match &returned.result {
+                Some((value, ty)) => runner.sink.function_value(ty, value),
+                None => runner.sink.return_status(returned.status),
+            }
             for (at, value, ty) in &returned.outputs {
                 if let Some((name, true)) = names.get(*at) {
                     runner.sink.output(*at, name, ty, value);

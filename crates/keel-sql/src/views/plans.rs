@@ -102,6 +102,16 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "dm_exec_query_stats", columns: QUERY, rows: query_stats },
     SystemView { schema: "sys", name: "dm_exec_procedure_stats", columns: PROCEDURE, rows: procedure_stats },
     SystemView { schema: "sys", name: "dm_exec_cached_plans", columns: CACHED, rows: cached_plans },
+    SystemView {
+        schema: "sys",
+        name: "dm_exec_plan_attributes",
+        columns: &[
+            ("attribute", SqlType::VarChar(Length::Limited(128))),
+            ("value", super::VARIANT),
+            ("is_cache_key", super::BIT),
+        ],
+        rows: plan_attributes,
+    },
 ];
 
 const SQL_HANDLE: u8 = 0x03;
@@ -130,6 +140,16 @@ pub(super) fn text_row(program: &Program) -> Vec<Value> {
 fn ran(cx: &ViewContext<'_>) -> impl Iterator<Item = Arc<Program>> {
     let all = cx.engine.programs.all();
     all.into_iter().filter(|p| p.stats.executions.load(Ordering::Relaxed) > 0)
+}
+
+/// What keeps two plans of one text apart here: the database and the module they are of.
+fn plan_attributes(cx: &ViewContext<'_>) -> Rows {
+    let Some(handle) = cx.args.first().and_then(Value::as_bytes) else { return Vec::new() };
+    let Some(program) = by_handle(cx, handle) else { return Vec::new() };
+    let attribute =
+        |name: &'static str, value: i64| vec![text(name), super::whole_number(INT, value), super::bit(true)];
+    let database = i64::from(program.identity.database.0);
+    vec![attribute("dbid", database), attribute("objectid", i64::from(program.identity.object_id))]
 }
 
 fn figures(total: &Total) -> [Value; 4] {

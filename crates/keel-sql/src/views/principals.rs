@@ -142,22 +142,46 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView {
         schema: "sys",
         name: "syslogins",
-        columns: &[("sid", SID), ("name", NAME), ("dbname", NAME), ("loginname", NAME), ("sysadmin", INT)],
-        rows: |cx| {
-            let logins = cx.engine.logins().unwrap_or_default();
-            let row = |l: &crate::engine::LoginRecord| {
-                vec![
-                    Value::bytes(l.sid.clone()),
-                    text(l.name.as_str()),
-                    text(l.default_database.as_str()),
-                    text(l.name.as_str()),
-                    int(i32::from(l.sysadmin)),
-                ]
-            };
-            logins.iter().map(row).collect()
-        },
+        columns: SYSLOGIN,
+        rows: |cx| cx.engine.logins().unwrap_or_default().iter().map(syslogin).collect(),
     },
 ];
+
+const SYSLOGIN: &[Column] = &[
+    ("sid", SID),
+    ("createdate", DATE),
+    ("updatedate", DATE),
+    ("name", NAME),
+    ("dbname", NAME),
+    ("language", NAME),
+    ("denylogin", INT),
+    ("hasaccess", INT),
+    ("isntname", INT),
+    ("isntgroup", INT),
+    ("isntuser", INT),
+    ("sysadmin", INT),
+    ("securityadmin", INT),
+    ("serveradmin", INT),
+    ("setupadmin", INT),
+    ("processadmin", INT),
+    ("diskadmin", INT),
+    ("dbcreator", INT),
+    ("bulkadmin", INT),
+    ("loginname", NAME),
+];
+
+fn syslogin(l: &crate::engine::LoginRecord) -> Vec<Value> {
+    let member = |role: &str| int(i32::from(l.roles.iter().any(|r| r == role)));
+    let mut row = vec![Value::bytes(l.sid.clone()), date(l.created), date(l.created), text(l.name.as_str())];
+    row.extend([text(l.default_database.as_str()), text(l.default_language.as_str())]);
+    // Every login may connect, a disabled one too; it is turned away later. None is one of Windows.
+    row.extend([int(0), int(1), int(0), int(0), int(0), int(i32::from(l.sysadmin))]);
+    let roles =
+        ["securityadmin", "serveradmin", "setupadmin", "processadmin", "diskadmin", "dbcreator", "bulkadmin"];
+    row.extend(roles.map(member));
+    row.push(text(l.name.as_str()));
+    row
+}
 
 fn server_principals(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();

@@ -101,5 +101,8 @@ impl ResultSink for Sink {
     fn output(&mut self, _: usize, name: &str, ty: &SqlType, value: &Value) {
         self.0.line(&format!("{name} = {}", show(value, *ty)));
     }
+    fn function_value(&mut self, ty: &SqlType, value: &Value) {
+        self.0.line(&format!("(function {})", show(value, *ty)));
+    }
     fn env_change(&mut self, _change: EnvChange) {}
 }

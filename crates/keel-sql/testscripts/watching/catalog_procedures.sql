@@ -40,6 +40,7 @@ exec sp_server_info 1
 GO
 create table #t (a int)
 update statistics #t
+update statistics #t with sample 0 rows, norecompute
 update statistics customer
 update statistics nothing
 GO

@@ -36,3 +36,14 @@ GO
 select count(*) as n from sys.dm_exec_sessions where session_id = @@spid
 exec sp_who
 GO
+-- A plan's attributes say of which database and module it is.
+create procedure planned as select 1 as a
+GO
+exec planned
+GO
+select a.attribute, case a.attribute when 'dbid' then db_name(cast(a.value as int)) else object_name(cast(a.value as int)) end as of_what
+from sys.dm_exec_procedure_stats p cross apply sys.dm_exec_plan_attributes(p.plan_handle) a
+where p.object_id = object_id('planned') order by a.attribute
+GO
+select name, denylogin, hasaccess, isntname, sysadmin, dbcreator, language from sys.syslogins
+GO
