@@ -9,7 +9,7 @@ root=$(cd "$here/../.." && pwd)
 cache="$root/target/clients"
 mkdir -p "$cache"
 clients=("$@")
-[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc tedious go tiberius mssql-tds django sqlalchemy knex typeorm)
+[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc tedious go tiberius mssql-tds django sqlalchemy knex typeorm prisma spring)
 
 if [ -z "${KEEL:-}" ]; then
   (cd "$root" && cargo build --quiet --locked -p keel)
@@ -76,6 +76,22 @@ run_client() {
     knex | typeorm)
       mkdir -p "$cache/$1" && cp "$here/$1/package.json" "$here/$1/test.js" "$cache/$1/"
       (cd "$cache/$1" && { [ -d "node_modules/$1" ] || npm install --silent --no-audit --no-fund; } && node test.js)
+      ;;
+    prisma)
+      mkdir -p "$cache/prisma" && cp "$here/prisma/"* "$cache/prisma/"
+      # The client is made from the schema; the engine that only migrations need is not in any package.
+      (
+        cd "$cache/prisma"
+        [ -d node_modules/prisma ] || npm install --silent --no-audit --no-fund --ignore-scripts
+        PRISMA_SCHEMA_ENGINE_BINARY=$(type -P true) node_modules/.bin/prisma generate >generate.log 2>&1 || cat generate.log
+        node test.js
+      )
+      ;;
+    spring)
+      [ -d "$cache/spring/lib" ] ||
+        mvn -q -B -f "$here/spring/pom.xml" dependency:copy-dependencies -DoutputDirectory="$cache/spring/lib"
+      javac -proc:none -parameters -cp "$cache/spring/lib/*" -d "$cache/spring/classes" "$here/spring/App.java" &&
+        java -cp "$cache/spring/classes:$cache/spring/lib/*" app.App
       ;;
     tiberius | mssql-tds)
       (cd "$here/$1" && CARGO_TARGET_DIR="$cache/$1" cargo run --quiet)
