@@ -6,7 +6,8 @@ use keel_tds::client::{Client, ClientEncryption, ClientError, ConnectOptions, tr
 use keel_tds::login::{Login, OptionFlags2};
 use keel_tds::request::rpc::{CallFlags, ParameterFlags, encode_call, encode_parameter};
 use keel_tds::request::{ProcId, Procedure};
-use keel_tds::token::{Column, ColumnFlags, Done, DoneKind, DoneStatus, Token, column, row};
+use keel_tds::token::{Column, ColumnFlags, Done, DoneKind, DoneStatus, ROW, Token, column};
+use keel_tds::value::Place;
 use keel_tds::{Data, TypeInfo, WireCollation};
 use keel_workload::{CallError, Cell, Connection, Dialect};
 use std::io::{BufRead, BufReader};
@@ -320,6 +321,22 @@ fn data(cell: Cell) -> Data<'static> {
     }
 }
 
+/// Appends a value of a row.
+fn put_cell(out: &mut Vec<u8>, cell: Cell, ty: &TypeInfo) {
+    match (ty, cell) {
+        // What most columns are goes straight from the cell.
+        (TypeInfo::IntN(4), Cell::Int(i)) => {
+            let [a, b, c, d] = (i as i32).to_le_bytes();
+            out.extend_from_slice(&[4, a, b, c, d]);
+        }
+        (TypeInfo::VarChar(longest, _), Cell::Text(s)) if s.len() <= usize::from(*longest) => {
+            out.extend_from_slice(&(s.len() as u16).to_le_bytes());
+            out.extend_from_slice(s.as_bytes());
+        }
+        (ty, cell) => data(cell).encode(out, ty, Place::Row),
+    }
+}
+
 fn cell(value: Data<'_>) -> Cell {
     match value {
         Data::TinyInt(i) => Cell::Int(i.into()),
@@ -437,7 +454,6 @@ impl Connection for TdsConnection {
                 name: (*name).into(),
             })
             .collect();
-        let mut values = Vec::with_capacity(metadata.len());
         let mut begun = false;
         self.client
             .bulk(|out| {
@@ -446,9 +462,8 @@ impl Connection for TdsConnection {
                 }
                 match rows.next() {
                     Some(cells) => {
-                        values.clear();
-                        values.extend(cells.into_iter().map(data));
-                        row::put_row(out, &metadata, &values);
+                        out.push(ROW);
+                        cells.into_iter().zip(&metadata).for_each(|(cell, c)| put_cell(out, cell, &c.ty));
                         true
                     }
                     None => {

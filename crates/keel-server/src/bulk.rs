@@ -1,8 +1,9 @@
 //! The rows of a bulk load, taken off the wire packet by packet.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use keel_sql::{BulkRow, BulkSource};
+use keel_sql::{BulkRow, BulkSource, Cell};
 use keel_tds::Data;
 use keel_tds::packet::{PacketType, Status};
 use keel_tds::request::bulk::{BulkReader, RowVisitor, Step};
@@ -137,5 +138,19 @@ impl RowVisitor for Values<'_> {
             None => Err(SqlError::new(4815, 16, 1, "Received an invalid value from bcp client.")),
         };
         self.failed = put.err();
+    }
+
+    fn int(&mut self, index: usize, _: &Column, value: i32) {
+        if self.failed.is_none() {
+            self.failed = self.row.put(index, Cell::Int(value.into())).err();
+        }
+    }
+
+    fn chars(&mut self, index: usize, column: &Column, bytes: &[u8]) {
+        if !bytes.is_ascii() {
+            self.value(index, column, Data::Char(Cow::Borrowed(bytes)));
+        } else if self.failed.is_none() {
+            self.failed = self.row.put(index, Cell::Ascii(bytes)).err();
+        }
     }
 }

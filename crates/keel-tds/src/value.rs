@@ -13,7 +13,7 @@ use crate::type_info::{Fixed, MAX, TypeInfo, code, decimal_bytes, time_bytes};
 
 const PLP_NULL: u64 = u64::MAX;
 const PLP_UNKNOWN_LENGTH: u64 = u64::MAX - 1;
-const CHARBIN_NULL: u16 = 0xFFFF;
+pub(crate) const CHARBIN_NULL: u16 = 0xFFFF;
 /// How long a chunk of a chunked value we write: the product's own choice for values it streams.
 const PLP_CHUNK_BYTES: usize = 1 << 20;
 
@@ -291,7 +291,7 @@ fn money8(r: &mut Reader<'_>) -> Result<i64> {
 }
 
 /// A value whose bytes are exactly `bytes`: those behind a one-byte length, and those inside a variant.
-fn decode_bare<'a>(bytes: &'a [u8], ty: &TypeInfo) -> Result<Data<'a>> {
+pub(crate) fn decode_bare<'a>(bytes: &'a [u8], ty: &TypeInfo) -> Result<Data<'a>> {
     let mut r = Reader::new(bytes);
     let value = decode_sized(&mut r, bytes.len(), ty).map_err(|e| match e {
         DecodeError::Incomplete => DecodeError::Malformed("value length"),

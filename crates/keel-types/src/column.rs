@@ -136,6 +136,12 @@ fn finite(f: f64) -> f64 {
     if f.is_finite() { f } else { 0.0 }
 }
 
+/// As [`encode`] writes an integer, for any integer type.
+#[inline]
+pub fn encode_integer(n: i64, out: &mut Vec<u8>) {
+    put_i64(n, out);
+}
+
 fn put_i64(n: i64, out: &mut Vec<u8>) {
     if n != 0 {
         let sign_bits = if n < 0 { (!n).leading_zeros() } else { n.leading_zeros() };

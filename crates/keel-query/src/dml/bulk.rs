@@ -55,8 +55,12 @@ impl BulkOptions {
 pub enum Cell<'a> {
     /// NULL of any type.
     Null,
+    /// An integer of any type.
+    Int(i64),
     /// A number, a point in time, a guid, …
     Value(Value),
+    /// A string of any type that is known to be ASCII.
+    Ascii(&'a [u8]),
     /// A string of any type.
     Text(&'a str),
     /// A binary string of any type.
@@ -69,7 +73,9 @@ impl Cell<'_> {
     pub fn into_value(self) -> Value {
         match self {
             Cell::Null => Value::Null,
+            Cell::Int(n) => Value::Int(n),
             Cell::Value(v) => v,
+            Cell::Ascii(bytes) => Value::Str(String::from_utf8_lossy(bytes).into()),
             Cell::Text(s) => Value::Str(s.into()),
             Cell::Binary(b) => Value::Bytes(b.into()),
         }
@@ -163,11 +169,12 @@ fn fit(from: SqlType, to: SqlType) -> Fit {
 impl Fit {
     fn holds(&self, cell: &Cell<'_>) -> bool {
         match (self, cell) {
-            (Fit::Same, Cell::Value(_)) => true,
-            (Fit::Integer(low, high), Cell::Value(Value::Int(n))) => n >= low && n <= high,
+            (Fit::Same, Cell::Value(_) | Cell::Int(_)) => true,
+            (Fit::Integer(low, high), Cell::Value(Value::Int(n)) | Cell::Int(n)) => n >= low && n <= high,
             (Fit::Decimal { precision, scale }, Cell::Value(Value::Decimal(d))) => {
                 d.scale == *scale && Decimal::fits(*d, *precision)
             }
+            (Fit::Text { length, .. }, Cell::Ascii(bytes)) => bytes.len() <= *length,
             (Fit::Text { length, .. }, Cell::Text(s)) => s.len() <= *length && s.is_ascii(),
             (Fit::Bytes(low, high), Cell::Binary(b)) => b.len() >= *low && b.len() <= *high,
             _ => false,
@@ -374,8 +381,16 @@ impl Taken {
 
     fn build<'r>(&self, target: &Target, row: &'r mut RowBuilder) -> &'r [u8] {
         row.clear(target.width());
-        for position in target.ordinals() {
-            row.push(position.and_then(|i| self.bytes(i)));
+        let places = target.ordinals().iter().map(|position| position.and_then(|i| self.places[i]));
+        let mut end = 0;
+        let in_order = places.clone().flatten().all(|(from, to)| std::mem::replace(&mut end, to) == from);
+        if in_order && end as usize == self.data.len() {
+            // They came as they are stored.
+            row.push_all(places.map(|place| place.map(|(_, to)| to)), &self.data);
+        } else {
+            for position in target.ordinals() {
+                row.push(position.and_then(|i| self.bytes(i)));
+            }
         }
         row.finish()
     }
@@ -414,6 +429,14 @@ impl BulkRow for Taking<'_, '_> {
         }
         match cell {
             Cell::Null => {}
+            Cell::Int(n) => self.row.take(i, |out| column::encode_integer(n, out)),
+            Cell::Ascii(mut bytes) => {
+                if matches!(source.fit, Fit::Text { blanks: true, .. }) {
+                    let end = bytes.iter().rposition(|b| *b != b' ').map_or(0, |last| last + 1);
+                    bytes = &bytes[..end];
+                }
+                self.row.take(i, |out| out.extend_from_slice(bytes));
+            }
             Cell::Value(v) => self.row.take(i, |out| column::encode(&v, &def.ty, out)),
             Cell::Text(s) => {
                 let blanks = matches!(source.fit, Fit::Text { blanks: true, .. });

@@ -187,6 +187,35 @@ impl RowBuilder {
         self.end_column();
     }
 
+    /// Adds all columns of a row: where each of them ends in `data`, which holds them one after the other; `None` for NULL.
+    ///
+    /// # Panics
+    /// When there are more than announced, or some were pushed before.
+    pub fn push_all(&mut self, ends: impl Iterator<Item = Option<u32>>, data: &[u8]) {
+        assert_eq!(self.pushed, 0, "all columns of a row, or one after the other");
+        if data.len() > usize::from(u16::MAX) {
+            self.widen();
+        }
+        let (ends_start, mut last) = (self.ends_start(), 0u32);
+        for end in ends {
+            let index = self.pushed;
+            assert!(index < self.count, "more columns pushed than announced");
+            match end {
+                Some(end) => last = end,
+                None => self.row[HEADER_LEN + index / 8] |= 1 << (index % 8),
+            }
+            if self.wide {
+                let at = ends_start + index * 4;
+                self.row[at..at + 4].copy_from_slice(&last.to_le_bytes());
+            } else {
+                let at = ends_start + index * 2;
+                self.row[at..at + 2].copy_from_slice(&(last as u16).to_le_bytes());
+            }
+            self.pushed += 1;
+        }
+        self.row.extend_from_slice(data);
+    }
+
     /// Where the end offsets begin.
     #[inline]
     fn ends_start(&self) -> usize {
@@ -280,6 +309,11 @@ mod tests {
         assert_eq!(column(&row, 1), Some(&b"x"[..]));
         let row = RowBuilder::build(&[Some(b"first"), None, Some(&big), Some(b"x")]);
         assert!(validate(&row));
+        let mut builder = RowBuilder::new();
+        builder.clear(4);
+        let data = [&b"first"[..], &big, b"x"].concat();
+        builder.push_all([Some(5), None, Some(70_005), Some(70_006)].into_iter(), &data);
+        assert_eq!(builder.finish(), row);
         assert_eq!((column(&row, 0), column(&row, 1)), (Some(&b"first"[..]), None));
         assert_eq!((column(&row, 2), column(&row, 3)), (Some(&big[..]), Some(&b"x"[..])));
     }
@@ -291,6 +325,15 @@ mod tests {
             let row = RowBuilder::build(&refs(&columns));
             prop_assert!(validate(&row));
             prop_assert_eq!(count(&row), columns.len());
+            let mut builder = RowBuilder::new();
+            builder.clear(columns.len());
+            let (mut data, mut ends) = (Vec::new(), Vec::new());
+            for column in &columns {
+                data.extend(column.iter().flatten());
+                ends.push(column.as_ref().map(|_| data.len() as u32));
+            }
+            builder.push_all(ends.into_iter(), &data);
+            prop_assert_eq!(builder.finish(), &row[..]);
             for (index, value) in columns.iter().enumerate() {
                 prop_assert_eq!(column(&row, index), value.as_deref());
             }

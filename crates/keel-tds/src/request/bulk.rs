@@ -7,7 +7,9 @@ use crate::error::{DecodeError, Result};
 use crate::limits::MESSAGE_BYTES_MAX;
 use crate::token::column::{self, Column};
 use crate::token::{COLMETADATA, DONE, NBCROW, ROW};
-use crate::value::{Data, Place};
+use crate::type_info::{MAX, TypeInfo};
+use crate::value::{CHARBIN_NULL, Data, Place, decode_bare};
+use std::borrow::Cow;
 
 /// Takes the values of rows as they are decoded.
 pub trait RowVisitor {
@@ -15,6 +17,14 @@ pub trait RowVisitor {
     fn start(&mut self);
     /// The value of column `index`, which borrows from the reader's buffer.
     fn value(&mut self, index: usize, column: &Column, data: Data<'_>);
+    /// The same for an int, as which most numbers come.
+    fn int(&mut self, index: usize, column: &Column, value: i32) {
+        self.value(index, column, Data::Int(value));
+    }
+    /// The same for a char or varchar of limited length, in the code page of its collation.
+    fn chars(&mut self, index: usize, column: &Column, bytes: &[u8]) {
+        self.value(index, column, Data::Char(Cow::Borrowed(bytes)));
+    }
 }
 
 /// What comes next out of a bulk load.
@@ -131,7 +141,24 @@ impl BulkReader {
 fn visit_row(r: &mut Reader<'_>, columns: &[Column], row: &mut impl RowVisitor) -> Result<()> {
     row.start();
     for (i, column) in columns.iter().enumerate() {
-        row.value(i, column, Data::decode(r, &column.ty, Place::Row)?);
+        visit_value(r, i, column, row)?;
+    }
+    Ok(())
+}
+
+#[inline]
+fn visit_value(r: &mut Reader<'_>, i: usize, column: &Column, row: &mut impl RowVisitor) -> Result<()> {
+    match &column.ty {
+        TypeInfo::IntN(_) => match r.b_varbyte()? {
+            &[a, b, c, d] => row.int(i, column, i32::from_le_bytes([a, b, c, d])),
+            [] => row.value(i, column, Data::Null),
+            bytes => row.value(i, column, decode_bare(bytes, &column.ty)?),
+        },
+        TypeInfo::VarChar(longest, _) | TypeInfo::Char(longest, _) if *longest != MAX => match r.u16()? {
+            CHARBIN_NULL => row.value(i, column, Data::Null),
+            length => row.chars(i, column, r.take(length.into())?),
+        },
+        ty => row.value(i, column, Data::decode(r, ty, Place::Row)?),
     }
     Ok(())
 }
@@ -141,8 +168,11 @@ fn visit_nbc_row(r: &mut Reader<'_>, columns: &[Column], row: &mut impl RowVisit
     let nulls = r.take(columns.len().div_ceil(8))?;
     for (i, column) in columns.iter().enumerate() {
         let null = nulls[i / 8] & (1 << (i % 8)) != 0;
-        let data = if null { Data::Null } else { Data::decode(r, &column.ty, Place::Row)? };
-        row.value(i, column, data);
+        if null {
+            row.value(i, column, Data::Null);
+        } else {
+            visit_value(r, i, column, row)?;
+        }
     }
     Ok(())
 }

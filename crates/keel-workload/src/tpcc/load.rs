@@ -162,17 +162,29 @@ fn per_district(n: i64) -> impl Iterator<Item = (i64, i64)> {
     (1..=DISTRICTS).flat_map(move |d| (1..=n).map(move |i| (d, i)))
 }
 
+/// Letters and digits; a random byte chooses one.
+const LETTER_OF: [u8; 256] = {
+    const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = LETTERS[(byte * LETTERS.len()) >> 8];
+        byte += 1;
+    }
+    table
+};
+
 /// Letters and digits, eight from each random number: the servers' speed is measured, not the driver's.
 fn text(rng: &mut Rng, low: usize, high: usize) -> String {
-    const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     let n = rng.usize(low..=high);
-    let mut out = String::with_capacity(n.next_multiple_of(8));
-    while out.len() < n {
-        let letter = |byte: u8| char::from(LETTERS[(usize::from(byte) * LETTERS.len()) >> 8]);
-        out.extend(rng.u64(..).to_le_bytes().map(letter));
+    let mut out = vec![0; n.next_multiple_of(8)];
+    for eight in out.chunks_exact_mut(8) {
+        for (letter, byte) in eight.iter_mut().zip(rng.u64(..).to_le_bytes()) {
+            *letter = LETTER_OF[usize::from(byte)];
+        }
     }
     out.truncate(n);
-    out
+    String::from_utf8(out).expect("letters and digits are ASCII")
 }
 
 fn word(rng: &mut Rng, low: usize, high: usize) -> Cell {
