@@ -186,7 +186,10 @@ fn read_and_write(db: &Arc<Database>) -> Result<(), Box<dyn Error>> {
     for direction in [Direction::Forward, Direction::Reverse] {
         let mut cursor = txn.scan(&view, TREE, Bound::Unbounded, Bound::Unbounded, direction)?;
         while let Some((_, row)) = cursor.next()? {
-            let _ = (keel_store::row::column(&row, 0), keel_store::row::column(&row, 1));
+            // Under the page's checksum a row is believed to be one; here nothing compares it.
+            if keel_store::row::validate(&row) {
+                let _ = (keel_store::row::column(&row, 0), keel_store::row::column(&row, 1));
+            }
         }
     }
     let row = RowBuilder::build(&[Some(b"new"), None, None]);
