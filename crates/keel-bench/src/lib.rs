@@ -40,6 +40,8 @@ pub mod tpcc;
 pub mod writers;
 
 #[cfg(feature = "postgres")]
+mod patient;
+#[cfg(feature = "postgres")]
 pub mod pg;
 #[cfg(feature = "postgres")]
 pub mod pg_standby;

@@ -11,6 +11,7 @@ const DISK_BYTES: u64 = 8 << 30;
 const NOWHERE: &str = "02:00:00:00:00:fe";
 
 /// One of them.
+#[derive(Clone, Debug)]
 pub struct Machine {
     /// Its address.
     pub host: String,
@@ -134,6 +135,18 @@ fn misdirect(before: &[String], device: &str, host: &str, wrong: bool) -> Result
 }
 
 impl Machine {
+    /// The processes that run on it; of a machine apart.
+    ///
+    /// # Errors
+    /// When it has no namespace of its own.
+    pub fn pids(&self) -> Result<Vec<u32>> {
+        let name = self.name.as_deref().context("the machine has no namespace of its own")?;
+        Ok(command(&["ip", "netns", "pids", name])?
+            .split_whitespace()
+            .filter_map(|w| w.parse().ok())
+            .collect())
+    }
+
     fn new(dir: &Path, number: usize, host: String, name: Option<String>) -> Result<Machine> {
         let data = dir.join(format!("node{number}"));
         std::fs::create_dir_all(&data).with_context(|| format!("making {}", data.display()))?;

@@ -149,8 +149,7 @@ impl Server for Cluster {
     }
 
     fn connect(&self) -> Result<Box<dyn Connection + Send>> {
-        let client = Client::connect(&format!("host=127.0.0.1 port={} user=postgres", self.port), NoTls)?;
-        Ok(Box::new(PgConnection { client, prepared: HashMap::new(), queries: Vec::new() }))
+        Ok(Box::new(PgConnection::open(&format!("host=127.0.0.1 port={} user=postgres", self.port))?))
     }
 
     fn pids(&self) -> Vec<u32> {
@@ -170,12 +169,21 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-struct PgConnection {
+/// A session.
+pub(crate) struct PgConnection {
     client: Client,
     /// Calls of procedures by name.
     prepared: HashMap<String, Statement>,
     /// Queries by handle.
     queries: Vec<Statement>,
+}
+
+impl PgConnection {
+    /// A session by libpq's kind of connection string.
+    pub(crate) fn open(at: &str) -> Result<PgConnection> {
+        let client = Client::connect(at, NoTls)?;
+        Ok(PgConnection { client, prepared: HashMap::new(), queries: Vec::new() })
+    }
 }
 
 fn sorted(error: postgres::Error) -> CallError {

@@ -6,7 +6,6 @@
 //! `KEEL_TIMEOUT_MS`) what to do. It prints `A writer n time_ns` for each acknowledged row of `ledger (campaign, writer, n)`, and
 //! `E writer text` for each failure.
 
-use crate::tds::{Address, TdsConnection};
 use anyhow::{Context, Result};
 use keel_workload::Connection;
 use std::io::{BufRead, BufReader};
@@ -21,6 +20,8 @@ type Acknowledged = (i64, u64);
 /// Between two tries of a writer whose server is gone.
 const PAUSE: Duration = Duration::from_millis(1);
 
+type Session = Box<dyn Connection + Send>;
+
 /// How they write.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -32,6 +33,22 @@ pub struct Settings {
     pub timeout: Duration,
     /// A program with a driver; without one, a client of our own.
     pub program: Option<String>,
+}
+
+/// The way to who takes writes, for clients that know several machines.
+pub trait Door: Send + Sync {
+    /// A session by way of one machine (any number: they go round), in the database of the ledger. Waits no longer than
+    /// `patience` for any answer.
+    ///
+    /// # Errors
+    /// When nobody answers there in time, or who does takes no writes.
+    fn open(&self, host: usize, patience: Duration) -> Result<Box<dyn Connection + Send>>;
+    /// The machines' addresses.
+    fn hosts(&self) -> Vec<String>;
+    /// Their port.
+    fn port(&self) -> u16;
+    /// Of the administrator.
+    fn password(&self) -> &str;
 }
 
 /// See the module. Stopped when dropped.
@@ -62,11 +79,11 @@ impl Shared {
     }
 
     /// One writer with a client of our own.
-    fn write(&self, writer: usize, addresses: &[Address], settings: &Settings) {
+    fn write(&self, writer: usize, door: &dyn Door, settings: &Settings) {
         let (mut n, mut host, mut session) = (0, writer, None);
         while !self.stop.load(Ordering::Relaxed) {
             n += 1;
-            match self.one(writer, n, &addresses[host % addresses.len()], settings, session.take()) {
+            match self.one(writer, n, || door.open(host, settings.timeout), session.take()) {
                 Ok(kept) => {
                     self.told(writer, n, now_ns());
                     session = Some(kept);
@@ -86,15 +103,11 @@ impl Shared {
         &self,
         writer: usize,
         n: i64,
-        address: &Address,
-        settings: &Settings,
-        kept: Option<TdsConnection>,
-    ) -> Result<TdsConnection> {
-        let mut session = match kept {
-            Some(session) => session,
-            None => address.session_within(&address.database, settings.timeout)?,
-        };
-        session.execute(&format!("INSERT dbo.ledger (campaign, writer, n) VALUES (1, {writer}, {n})"))?;
+        open: impl FnOnce() -> Result<Session>,
+        kept: Option<Session>,
+    ) -> Result<Session> {
+        let mut session = kept.map_or_else(open, Ok)?;
+        session.execute(&format!("INSERT INTO ledger (campaign, writer, n) VALUES (1, {writer}, {n})"))?;
         Ok(session)
     }
 
@@ -113,11 +126,11 @@ impl Shared {
 }
 
 impl Writers {
-    /// Starts them on the listeners at these addresses, whose database has a table `dbo.ledger (campaign int, writer int, n int)`.
+    /// Starts them. The database has a table `ledger (campaign int, writer int, n int)`.
     ///
     /// # Errors
     /// When a program cannot be started.
-    pub fn start(addresses: Vec<Address>, settings: &Settings) -> Result<Writers> {
+    pub fn start(door: &Arc<dyn Door>, settings: &Settings) -> Result<Writers> {
         let shared = Arc::new(Shared {
             stop: AtomicBool::new(false),
             acknowledged: (0..settings.count).map(|_| Mutex::default()).collect(),
@@ -128,11 +141,11 @@ impl Writers {
             let shared = Arc::clone(&shared);
             let thread = match &settings.program {
                 None => {
-                    let (addresses, settings) = (addresses.clone(), settings.clone());
-                    std::thread::spawn(move || shared.write(writer, &addresses, &settings))
+                    let (door, settings) = (Arc::clone(door), settings.clone());
+                    std::thread::spawn(move || shared.write(writer, &*door, &settings))
                 }
                 Some(program) => {
-                    let mut child = started(program, writer, &addresses, settings)?;
+                    let mut child = started(program, writer, &**door, settings)?;
                     let output = child.stdout.take().context("no standard output")?;
                     writers.programs.push(child);
                     std::thread::spawn(move || shared.read(BufReader::new(output)))
@@ -195,16 +208,13 @@ fn longest(times: impl Iterator<Item = u64>, end: u64) -> u64 {
     longest
 }
 
-fn started(program: &str, writer: usize, addresses: &[Address], settings: &Settings) -> Result<Child> {
+fn started(program: &str, writer: usize, door: &dyn Door, settings: &Settings) -> Result<Child> {
     let mut words = program.split_whitespace();
-    let hosts: Vec<&str> = addresses.iter().filter_map(|a| Some(a.address.rsplit_once(':')?.0)).collect();
-    let first = addresses.first().context("an address")?;
-    let port = first.address.rsplit_once(':').context("an address with a port")?.1;
     Command::new(words.next().context("a program")?)
         .args(words)
-        .env("KEEL_HOSTS", hosts.join(","))
-        .env("KEEL_PORT", port)
-        .env("KEEL_PASSWORD", &first.password)
+        .env("KEEL_HOSTS", door.hosts().join(","))
+        .env("KEEL_PORT", door.port().to_string())
+        .env("KEEL_PASSWORD", door.password())
         .env("KEEL_CAMPAIGN", "1")
         .env("KEEL_FIRST_WRITER", writer.to_string())
         .env("KEEL_WRITERS", "1")

@@ -1,7 +1,7 @@
 //! `keel bench failover`.
 
 use super::{Run, Size, split};
-use crate::failover::{self, Fault, Outcome, Settings};
+use crate::failover::{self, Fault, Kind, Outcome, Settings};
 use crate::machines::is_root;
 use crate::report::{Better, Report, Table, number, papers};
 use crate::writers;
@@ -12,11 +12,14 @@ use std::time::Duration;
 
 /// The failover matrix: how long clients of a listener wait, and what they lose, when the primary fails
 ///
-/// Three instances with a synchronous, automatic group; writers with a ledger. For each run: one fault to the primary, until
+/// Three servers with synchronous copies that heal themselves; writers with a ledger. For each run: one fault to the primary, until
 /// every writer goes on; the fault is taken back, until three copies are synchronized; every acknowledged row is looked for.
 /// Partitions, power-off and disk need root: the machines are network namespaces then, with file systems of their own.
 #[derive(Args, Serialize)]
 pub struct Failover {
+    /// What is failed over
+    #[arg(long = "on", value_enum, default_value_t = Kind::Keel)]
+    on: Kind,
     /// What happens to the primary, one after the other
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Fault::Kill, Fault::Stop, Fault::Planned])]
     faults: Vec<Fault>,
@@ -71,6 +74,7 @@ impl Failover {
             let can = |fault: &Fault| is_root() || !fault.needs_root();
             self.faults = Fault::value_variants().iter().copied().filter(can).collect();
         }
+        ensure!(is_root() || !self.on.needs_root(), "{} needs root", self.on.name());
         for fault in &self.faults {
             ensure!(is_root() || !fault.needs_root(), "{} needs root", fault.name());
         }
@@ -109,6 +113,7 @@ impl Failover {
     fn settings(&self) -> Settings {
         let size = Size { warehouses: self.warehouses, shrink: self.shrink, seed: 1 };
         Settings {
+            kind: self.on,
             faults: self.faults.clone(),
             runs: self.runs,
             calm: Duration::from_secs_f64(self.calm * 60.0),
@@ -130,9 +135,12 @@ impl Failover {
         for fault in &self.faults {
             let gaps = of(outcome, *fault, failover::Run::gap_ms);
             let (name, p99) = (fault.name(), quantile(&gaps, 0.99));
-            report.figure("gap of the slowest writer", "Evenkeel", name, "ms", Better::Lower, &gaps);
+            report.figure("gap of the slowest writer", self.on.name(), name, "ms", Better::Lower, &gaps);
+            // Others have goals of their own.
+            let ours_only = self.on == Kind::Keel;
             let mut goal = |what: &str, value: f64, goal: f64| {
-                report.figure(what, "Evenkeel", name, "ms", Better::Lower, &[value]).goal = Some(goal);
+                report.figure(what, self.on.name(), name, "ms", Better::Lower, &[value]).goal =
+                    ours_only.then_some(goal);
             };
             match fault {
                 Fault::Planned => goal("gap, longest", quantile(&gaps, 1.0), 100.0),

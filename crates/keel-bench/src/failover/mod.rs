@@ -1,40 +1,73 @@
 //! The failover matrix: how long clients wait, and what they lose, when the primary of a group fails in one way or another.
 //!
-//! Three instances with a synchronous, automatic group and a listener; [writers](crate::writers) with a ledger that know the three
-//! addresses. A run: one fault to the primary, until every writer goes on; the fault is taken back, until three copies are
+//! Three machines with a database in synchronous copies that heal themselves ([`System`]: Evenkeel with a group and a listener,
+//! or PostgreSQL with Patroni and etcd); [writers](crate::writers) with a ledger that know the three addresses. A run: one fault to the primary, until every writer goes on; the fault is taken back, until three copies are
 //! synchronized; every acknowledged row is looked for. The gap is the longest time between two acknowledgements of one writer,
 //! and a run counts with its slowest writer.
 
-use crate::fleet::{Fleet, GROUP, Mode, number};
-use crate::ledger::is_primary;
+mod group;
+#[cfg(feature = "postgres")]
+mod patroni;
+mod system;
+
 use crate::machines::Machines;
 use crate::progress::Progress;
-use crate::tds::{Address, Launch, TdsConnection, free_port};
 use crate::tpcc;
-use crate::writers::{Settings as Writing, Writers, now_ns};
+use crate::writers::{Door, Settings as Writing, Writers, now_ns};
 use anyhow::{Context, Result, ensure};
+use keel_workload::Cell;
 use keel_workload::tpcc::run::{Ledger, Terminal};
-use keel_workload::{Cell, Connection};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use system::System;
 
-const DATABASE: &str = "shop";
 const REPLICAS: usize = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How long an instance may take to answer one who looks.
+/// How long a server may take to answer one who looks.
 const ANSWER: Duration = Duration::from_secs(2);
 /// How long writers may take to go on before a run counts as failed.
 const GO_ON: Duration = Duration::from_secs(60);
 /// How long a group may take to become whole again.
 const WHOLE: Duration = Duration::from_secs(180);
 
+/// What is failed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Evenkeel: three `keel serve`, a group and a listener
+    Keel,
+    /// PostgreSQL, Patroni and etcd as Debian packages them, with Patroni's default settings; as root (only in builds with the
+    /// feature `postgres`)
+    Patroni,
+    /// The same, as fast as Patroni may be set
+    PatroniFast,
+}
+
+impl Kind {
+    /// In reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Keel => "Evenkeel",
+            Kind::Patroni => "Patroni",
+            Kind::PatroniFast => "Patroni, fast",
+        }
+    }
+
+    /// Whether its machines are always network namespaces.
+    #[must_use]
+    pub fn needs_root(self) -> bool {
+        self != Kind::Keel
+    }
+}
+
 /// What happens to the primary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
-    /// The process is killed (kill -9): its sockets close
+    /// The database's process is killed (kill -9): its sockets close
     Kill,
     /// The process is stopped (SIGSTOP): its sockets stay, and nothing answers
     Stop,
@@ -48,7 +81,7 @@ pub enum Fault {
     Disk,
     /// Cut off and killed at once: no socket is closed
     PowerOff,
-    /// ALTER AVAILABILITY GROUP … FAILOVER on a secondary
+    /// ALTER AVAILABILITY GROUP … FAILOVER on a secondary; Patroni's switchover
     Planned,
 }
 
@@ -78,6 +111,8 @@ impl Fault {
 /// How to run.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// What is failed over.
+    pub kind: Kind,
     /// What happens, one after the other.
     pub faults: Vec<Fault>,
     /// How often each.
@@ -160,25 +195,20 @@ pub struct Outcome {
 pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) -> Result<Outcome> {
     progress.say("making the group");
     let disks = settings.faults.contains(&Fault::Disk);
-    let machines = if settings.faults.iter().any(|fault| fault.needs_root()) {
-        Machines::apart(dir, REPLICAS, disks)?
-    } else {
-        Machines::plain(dir, REPLICAS)?
-    };
-    let mut matrix = Matrix::new(binary, dir, machines, &settings.options)?;
-    if settings.load.clients > 0 {
-        progress.say("loading TPROC-C");
-        tpcc::build(&matrix.fleet, settings.load, 2)?;
-    }
-    matrix.make_group()?;
-    let writers = Writers::start(matrix.listeners(), &settings.writers)?;
+    let apart = settings.kind.needs_root() || settings.faults.iter().any(|fault| fault.needs_root());
+    let machines =
+        if apart { Machines::apart(dir, REPLICAS, disks)? } else { Machines::plain(dir, REPLICAS)? };
+    let load = (settings.load.clients > 0).then_some(settings.load);
+    let system = started(settings, binary, dir, &machines, load)?;
+    let matrix = &mut Matrix { system, machines };
+    let writers = Writers::start(&matrix.system.door(), &settings.writers)?;
     let (stop, told) = (AtomicBool::new(false), std::sync::Mutex::new(Vec::new()));
-    let listeners = matrix.listeners();
+    let door = matrix.system.door();
     let (calm, runs) = std::thread::scope(|scope| {
         for n in 0..settings.load.clients {
-            let (stop, told, listeners) = (&stop, &told, &listeners);
+            let (stop, told, door) = (&stop, &told, &*door);
             scope.spawn(move || {
-                let ledger = terminal(n, listeners, settings, stop);
+                let ledger = terminal(n, door, settings, stop);
                 told.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(ledger);
             });
         }
@@ -190,8 +220,39 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) 
     let told = told.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let load_done = told.iter().map(|(_, done)| done).sum();
     let ledgers: Vec<Ledger> = told.into_iter().map(|(ledger, _)| ledger).collect();
+    let mut violations = violations(calm.as_ref(), &runs);
+    if let Some(load) = load {
+        progress.say("checking the load's ledger");
+        violations.extend(tpcc::check_copy(&mut *matrix.system.connect()?, &ledgers, load)?);
+    }
+    let failures = writers.failures();
+    drop(writers);
+    Ok(Outcome { calm, runs, failures, load_done, violations })
+}
+
+fn started(
+    settings: &Settings,
+    binary: &Path,
+    dir: &Path,
+    machines: &Machines,
+    load: Option<tpcc::Settings>,
+) -> Result<Box<dyn System>> {
+    match settings.kind {
+        Kind::Keel => Ok(Box::new(group::Group::start(binary, dir, machines, &settings.options, load)?)),
+        #[cfg(feature = "postgres")]
+        Kind::Patroni | Kind::PatroniFast => {
+            let fast = settings.kind == Kind::PatroniFast;
+            Ok(Box::new(patroni::Patroni::start(dir, machines, fast, load)?))
+        }
+        #[cfg(not(feature = "postgres"))]
+        _ => anyhow::bail!("built without PostgreSQL: cargo build --release -p keel --features postgres"),
+    }
+}
+
+/// What was lost or not healed.
+fn violations(calm: Option<&Calm>, runs: &[Run]) -> Vec<String> {
     let mut violations = Vec::new();
-    if let Some(calm) = &calm {
+    if let Some(calm) = calm {
         if calm.failovers > 0 {
             violations.push(format!("{} failovers for no reason", calm.failovers));
         }
@@ -199,40 +260,29 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) 
             violations.push(format!("left alone: {} acknowledged rows are lost", calm.lost));
         }
     }
-    for run in &runs {
+    for run in runs {
+        let name = run.fault.name();
         if run.lost > 0 {
-            violations.push(format!("{}: {} acknowledged rows are lost", run.fault.name(), run.lost));
+            violations.push(format!("{name}: {} acknowledged rows are lost", run.lost));
         }
         if !run.healed {
-            violations.push(format!(
-                "{}: a writer did not go on, or the group did not become whole",
-                run.fault.name()
-            ));
+            violations.push(format!("{name}: a writer did not go on, or the group did not become whole"));
         }
     }
-    if settings.load.clients > 0 {
-        progress.say("checking the load's ledger");
-        let primary = matrix.primary().context("there is no primary")?;
-        let mut session = matrix.fleet.nodes[primary].session(DATABASE)?;
-        violations.extend(tpcc::check_copy(&mut session, &ledgers, settings.load)?);
-    }
-    let failures = writers.failures();
-    drop(writers);
-    Ok(Outcome { calm, runs, failures, load_done, violations })
+    violations
 }
 
-/// One terminal of the load, through the listener, whatever happens to the group.
-fn terminal(n: u64, listeners: &[Address], settings: &Settings, stop: &AtomicBool) -> (Ledger, u64) {
+/// One terminal of the load, whatever happens to the group.
+fn terminal(n: u64, door: &dyn Door, settings: &Settings, stop: &AtomicBool) -> (Ledger, u64) {
     let mut terminal = Terminal::new(n, settings.load.scale, settings.load.seed);
     let (mut host, mut done) = (n as usize, 0);
     while !stop.load(Ordering::Relaxed) {
-        let address = &listeners[host % listeners.len()];
-        host += 1;
-        if let Ok(mut session) = address.session_within(DATABASE, settings.writers.timeout) {
-            while !stop.load(Ordering::Relaxed) && terminal.step(&mut session).is_ok() {
+        if let Ok(mut session) = door.open(host, settings.writers.timeout) {
+            while !stop.load(Ordering::Relaxed) && terminal.step(&mut *session).is_ok() {
                 done += 1;
             }
         }
+        host += 1;
         std::thread::sleep(LOOK_EVERY);
     }
     (terminal.ledger, done)
@@ -240,69 +290,13 @@ fn terminal(n: u64, listeners: &[Address], settings: &Settings, stop: &AtomicBoo
 
 struct Matrix {
     // Processes end before their machines are removed.
-    fleet: Fleet,
+    system: Box<dyn System>,
     machines: Machines,
-    listener: u16,
 }
 
 impl Matrix {
-    fn new(binary: &Path, dir: &Path, machines: Machines, options: &[String]) -> Result<Matrix> {
-        // So many failovers in a row would be held back, and the pauses measured.
-        let file = dir.join("keel.toml");
-        std::fs::write(&file, "[cluster]\nflap_max = 1000000\n")?;
-        let config = file.display().to_string();
-        let options: Vec<&str> =
-            ["--config", &config].into_iter().chain(options.iter().map(String::as_str)).collect();
-        let launches = machines.all.iter().map(|machine| {
-            let launch = Launch::new(binary, &machine.data.join("keel"), &options)?;
-            Ok(Launch { host: machine.host.clone(), before: machine.before.clone(), ..launch })
-        });
-        let mut fleet = Fleet::start(launches.collect::<Result<_>>()?, DATABASE)?;
-        fleet.automatic = true;
-        let sql =
-            "CREATE TABLE dbo.ledger (campaign int, writer int, n int, PRIMARY KEY (campaign, writer, n))";
-        fleet.nodes[0].session(DATABASE)?.execute(sql)?;
-        Ok(Matrix { fleet, machines, listener: free_port()? })
-    }
-
-    fn make_group(&self) -> Result<()> {
-        self.fleet.create_group()?;
-        for node in 1..REPLICAS {
-            self.fleet.add_replica(node, Mode::Synchronous)?;
-            self.fleet.wait_settled(0, node, Mode::Synchronous)?;
-        }
-        self.fleet.nodes[0].run(&format!(
-            "ALTER AVAILABILITY GROUP {GROUP} ADD LISTENER N'bench-listener' (WITH DISTRIBUTED_NETWORK_NAME, PORT = {})",
-            self.listener
-        ))
-    }
-
-    /// The listener on each machine.
-    fn listeners(&self) -> Vec<Address> {
-        let at = |machine: &crate::machines::Machine| format!("{}:{}", machine.host, self.listener);
-        let own = self.fleet.nodes.iter().find_map(|node| node.keel().ok()).map(|keel| keel.address());
-        let with = |address: String| Some(Address { address, database: DATABASE.into(), ..own?.clone() });
-        self.machines.all.iter().filter_map(|machine| with(at(machine))).collect()
-    }
-
-    /// A session that gives up on who does not answer.
-    fn look(&self, node: usize, database: &str) -> Result<TdsConnection> {
-        self.fleet.nodes[node].keel()?.address().session_within(database, ANSWER)
-    }
-
-    fn is_primary(&self, node: usize) -> bool {
-        self.look(node, "master").is_ok_and(|mut session| is_primary(&mut session, DATABASE))
-    }
-
     fn primary(&self) -> Option<usize> {
-        (0..REPLICAS).find(|node| self.is_primary(*node))
-    }
-
-    fn is_whole(&self) -> bool {
-        let sql = "SELECT COUNT(*) FROM sys.dm_hadr_database_replica_states WHERE synchronization_state = 2";
-        let whole =
-            |node| Some(number(&mut self.look(node, "master").ok()?, sql).ok()? == Some(REPLICAS as i64));
-        self.primary().and_then(whole).unwrap_or(false)
+        (0..REPLICAS).find(|node| self.system.is_primary(*node))
     }
 
     /// Leaves the group alone for so long.
@@ -310,7 +304,7 @@ impl Matrix {
         if time.is_zero() {
             return Ok(None);
         }
-        let ready = within(WHOLE, || self.is_whole() && writers.all_go_on(0));
+        let ready = within(WHOLE, || self.system.is_whole() && writers.all_go_on(0));
         ensure!(ready, "the group is not whole, or the writers do not write");
         let (before, began) = (self.failovers()?, now_ns());
         progress.wait("left alone", time);
@@ -321,20 +315,14 @@ impl Matrix {
         Ok(Some(Calm { time, failovers, gaps_ms, lost }))
     }
 
-    /// Failovers that the instances have on record; each is on its new primary's.
     fn failovers(&self) -> Result<i64> {
-        let sql = "SELECT COUNT(*) FROM sys.dm_keel_failovers";
-        let mut all = 0;
-        for node in 0..REPLICAS {
-            let mut on_record = None;
-            let looked = within(WHOLE, || {
-                on_record = self.look(node, "master").and_then(|mut s| number(&mut s, sql)).ok().flatten();
-                on_record.is_some()
-            });
-            ensure!(looked, "instance {} does not answer", node + 1);
-            all += on_record.unwrap_or_default();
-        }
-        Ok(all)
+        let mut on_record = None;
+        let looked = within(WHOLE, || {
+            on_record = self.system.failovers().ok();
+            on_record.is_some()
+        });
+        ensure!(looked, "nobody says how many failovers there were");
+        Ok(on_record.unwrap_or_default())
     }
 
     fn all(&mut self, settings: &Settings, writers: &Writers, progress: &Progress) -> Result<Vec<Run>> {
@@ -353,7 +341,7 @@ impl Matrix {
 
     /// From a whole group to a whole group.
     fn one(&mut self, fault: Fault, settings: &Settings, writers: &Writers) -> Result<Run> {
-        let ready = within(WHOLE, || self.is_whole() && writers.all_go_on(0));
+        let ready = within(WHOLE, || self.system.is_whole() && writers.all_go_on(0));
         ensure!(ready, "the group is not whole, or the writers do not write");
         std::thread::sleep(settings.settle);
         let old = self.primary().context("there is no primary")?;
@@ -366,72 +354,56 @@ impl Matrix {
         went_on &= within(GO_ON, || writers.all_go_on(began + 1_000_000));
         let ended = now_ns();
         let gaps_ms = writers.gaps(began, ended);
-        let new = (0..REPLICAS).filter(|node| *node != old).find(|node| self.is_primary(*node));
-        let open_ms = new.and_then(|node| self.opened(node));
+        let new = (0..REPLICAS).filter(|node| *node != old).find(|node| self.system.is_primary(*node));
+        let open_ms = new.and_then(|node| self.system.opened(node));
         self.heal(fault, old)?;
-        let whole = within(WHOLE, || self.is_whole());
+        let whole = within(WHOLE, || self.system.is_whole());
         let back = within(GO_ON, || writers.all_go_on(ended));
         let return_gaps_ms = writers.gaps(ended, now_ns());
         let lost = self.lost(&writers.take())?;
         Ok(Run { fault, gaps_ms, return_gaps_ms, lost, healed: went_on && whole && back, open_ms })
     }
 
-    /// When the newest failover to an instance was open, by its own record.
-    fn opened(&self, node: usize) -> Option<i64> {
-        let sql =
-            "SELECT TOP (1) CONVERT(bigint, opened_ms) FROM sys.dm_keel_failovers ORDER BY began_utc DESC";
-        number(&mut self.look(node, "master").ok()?, sql).ok()?
-    }
-
     fn inject(&mut self, fault: Fault, old: usize, target: usize) -> Result<()> {
         match fault {
-            Fault::Kill => self.fleet.nodes[old].kill(),
-            Fault::Stop => self.signal(old, "-STOP")?,
-            Fault::Partition => self.machines.cut(old, true)?,
-            Fault::OneWayIn => self.machines.deafen(old, true)?,
-            Fault::OneWayOut => self.machines.mute(old, true)?,
-            Fault::Disk => self.machines.freeze(old, true)?,
+            Fault::Kill => self.system.kill(old),
+            Fault::Stop => self.system.stop(old, true),
+            Fault::Partition => self.machines.cut(old, true),
+            Fault::OneWayIn => self.machines.deafen(old, true),
+            Fault::OneWayOut => self.machines.mute(old, true),
+            Fault::Disk => self.machines.freeze(old, true),
             Fault::PowerOff => {
                 self.machines.cut(old, true)?;
-                self.fleet.nodes[old].kill();
+                self.system.power_off(old)
             }
-            Fault::Planned => {
-                self.fleet.nodes[target].run(&format!("ALTER AVAILABILITY GROUP {GROUP} FAILOVER"))?;
-            }
+            Fault::Planned => self.system.fail_over(old, target),
         }
-        Ok(())
     }
 
     fn heal(&mut self, fault: Fault, old: usize) -> Result<()> {
         match fault {
-            Fault::Kill => self.fleet.nodes[old].start(),
-            Fault::Stop => self.signal(old, "-CONT"),
+            Fault::Kill => self.system.start_again(old),
+            Fault::Stop => self.system.stop(old, false),
             Fault::Partition => self.machines.cut(old, false),
             Fault::OneWayIn => self.machines.deafen(old, false),
             Fault::OneWayOut => self.machines.mute(old, false),
             Fault::Disk => self.machines.freeze(old, false),
             Fault::PowerOff => {
                 self.machines.cut(old, false)?;
-                self.fleet.nodes[old].start()
+                self.system.start_again(old)
             }
             Fault::Planned => Ok(()),
         }
     }
 
-    fn signal(&self, node: usize, signal: &str) -> Result<()> {
-        let pid = self.fleet.nodes[node].keel()?.pid().to_string();
-        crate::command(&["kill", signal, &pid]).map(|_| ())
-    }
-
     /// How many acknowledged rows are not there.
     fn lost(&self, acknowledged: &[Vec<i64>]) -> Result<usize> {
-        let primary = self.primary().context("there is no primary")?;
-        let mut session = self.fleet.nodes[primary].session(DATABASE)?;
+        let mut session = self.system.connect()?;
         let mut lost = 0;
         for (writer, numbers) in acknowledged.iter().enumerate() {
             let (Some(low), Some(high)) = (numbers.iter().min(), numbers.iter().max()) else { continue };
             let sql = format!(
-                "SELECT n FROM dbo.ledger WHERE campaign = 1 AND writer = {writer} AND n BETWEEN {low} AND {high}"
+                "SELECT n FROM ledger WHERE campaign = 1 AND writer = {writer} AND n BETWEEN {low} AND {high}"
             );
             let rows = session.query(&sql)?;
             let there = rows.iter().filter_map(|row| match row.first() {
