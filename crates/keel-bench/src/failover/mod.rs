@@ -1,6 +1,6 @@
 //! The failover matrix: how long clients wait, and what they lose, when the primary of a group fails in one way or another.
 //!
-//! Three machines with a database in synchronous copies that heal themselves ([`System`]: Evenkeel with a group and a listener,
+//! Three machines with a database in synchronous copies that heal themselves (`System`: Evenkeel with a group and a listener,
 //! or PostgreSQL with Patroni and etcd); [writers](crate::writers) with a ledger that know the three addresses. A run: one fault to the primary, until every writer goes on; the fault is taken back, until three copies are
 //! synchronized; every acknowledged row is looked for. The gap is the longest time between two acknowledgements of one writer,
 //! and a run counts with its slowest writer.
