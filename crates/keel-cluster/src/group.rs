@@ -714,8 +714,12 @@ impl Group {
     }
 
     pub(crate) fn adopt(&mut self, cx: &mut Cx<'_>, config: GroupConfig) {
+        // Not an epoch that this replica began and has forgotten with its disk: it would begin it again.
+        let ordinal = config.stamp.epoch.0 % EPOCH_STEP;
+        let own = config.replica(self.me).is_some_and(|r| u64::from(r.ordinal) == ordinal);
         let handed_over = config.primary == Some(self.me)
             && config.parent == self.config.stamp.epoch
+            && !own
             && matches!(self.role, Role::Secondary | Role::Resolving { .. } | Role::Demoting);
         let new_epoch = config.stamp.epoch != self.config.stamp.epoch;
         let new_primary = config.primary != self.config.primary;

@@ -156,9 +156,9 @@ fn recovery_and_crash() {
 fn a_group_is_measured() {
     let place = Place::new("group");
     let load = "--warehouses 1 --shrink 100 --seconds 1 --serve-options=--max-server-memory=256";
-    let (report, json) = bench(&place, &format!("sync-cost {load} --clients 1,2 --warm-up 0"));
+    let (report, json) = bench(&place, &format!("sync-cost {load} --clients 1,2 --rounds 1 --warm-up 0"));
     well_formed(&report, &json, "sync-cost");
-    assert_eq!(report.tables[0].rows.len(), 2 * 4, "four stages for each number of clients");
+    assert_eq!(report.tables[0].rows.len(), 2 * 3, "three primaries for each number of clients");
     let (report, json) = bench(&place, &format!("redo {load} --clients 2"));
     well_formed(&report, &json, "redo");
     let (report, json) = bench(&place, &format!("seeding {load} --clients 2 --repeat 1"));
