@@ -117,8 +117,10 @@ public class App {
         p.put("spring.batch.jdbc.initialize-schema", "always");
         p.put("spring.batch.job.enabled", false);
         p.put("spring.main.web-application-type", "none");
+        // What matters is checked; Hibernate tells at length of constraints that are not there to be dropped.
+        p.put("logging.level.org.hibernate.tool.schema", "OFF");
         p.put("spring.main.banner-mode", "off");
-        p.put("logging.level.root", e.getOrDefault("LOGLEVEL", "WARN"));
+        p.put("logging.level.root", e.getOrDefault("LOGLEVEL", "ERROR"));
         var app = new SpringApplication(App.class);
         app.setDefaultProperties(p);
         ConfigurableApplicationContext cx;
