@@ -1,6 +1,7 @@
 //! PostgreSQL as a peer: a cluster in a scratch directory with `fsync` on, and a [`Connection`] over the extended
 //! protocol with prepared statements, and COPY for bulk loads.
 
+use crate::machines::is_root;
 use crate::target::Server;
 use anyhow::{Context, Result, bail};
 use keel_workload::{CallError, Cell, Connection, Dialect};
@@ -53,11 +54,7 @@ impl Cluster {
 
     /// A directory for a cluster, and a port; `before` is put before the server's command line.
     pub(crate) fn place(dir: &Path, before: Vec<String>) -> Result<Cluster> {
-        let bin = std::fs::read_dir("/usr/lib/postgresql")
-            .context("PostgreSQL is not installed (Debian: apt-get install postgresql-15)")?
-            .filter_map(|e| e.ok().map(|e| e.path().join("bin")))
-            .max()
-            .context("no PostgreSQL version found")?;
+        let bin = programs()?;
         let port = crate::tds::free_port()?;
         let cluster = Cluster { bin, dir: dir.to_path_buf(), port, before };
         std::fs::create_dir_all(&cluster.dir)?;
@@ -157,8 +154,13 @@ impl Server for Cluster {
     }
 }
 
-fn is_root() -> bool {
-    std::fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0)
+/// Where the newest version's programs are.
+pub(crate) fn programs() -> Result<PathBuf> {
+    std::fs::read_dir("/usr/lib/postgresql")
+        .context("PostgreSQL is not installed (Debian: apt-get install postgresql-15)")?
+        .filter_map(|e| e.ok().map(|e| e.path().join("bin")))
+        .max()
+        .context("no PostgreSQL version found")
 }
 
 pub(crate) fn run(command: &mut Command) -> Result<()> {

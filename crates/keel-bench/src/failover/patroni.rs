@@ -6,7 +6,7 @@ use super::system::System;
 use super::{ANSWER, LOOK_EVERY, REPLICAS, WHOLE, within};
 use crate::machines::{Machine, Machines};
 use crate::patient::Patient;
-use crate::pg::PgConnection;
+use crate::pg::{PgConnection, programs};
 use crate::target::Server;
 use crate::tpcc;
 use crate::writers::Door;
@@ -19,7 +19,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-const POSTGRES: &str = "/usr/lib/postgresql/15/bin";
 const PASSWORD: &str = "Bench-mark-2026";
 const SCOPE: &str = "bench";
 const PORT: u16 = 5432;
@@ -30,6 +29,8 @@ const ETCD_PEERS: u16 = 2380;
 /// See the module.
 pub(super) struct Patroni {
     nodes: Vec<Node>,
+    /// PostgreSQL's.
+    programs: PathBuf,
     fast: bool,
 }
 
@@ -58,11 +59,7 @@ impl Patroni {
         fast: bool,
         load: Option<tpcc::Settings>,
     ) -> Result<Patroni> {
-        for (program, package) in [
-            ("patroni", "patroni"),
-            ("etcd", "etcd-server"),
-            (&format!("{POSTGRES}/postgres"), "postgresql-15"),
-        ] {
+        for (program, package) in [("patroni", "patroni"), ("etcd", "etcd-server")] {
             let found = crate::command(&["sh", "-c", &format!("command -v {program}")]);
             ensure!(found.is_ok(), "{program} is missing (Debian: apt-get install {package})");
         }
@@ -75,7 +72,7 @@ impl Patroni {
             patroni: None,
         };
         let nodes = machines.all.iter().enumerate().map(node).collect();
-        let mut system = Patroni { nodes, fast };
+        let mut system = Patroni { nodes, programs: programs()?, fast };
         for node in 0..REPLICAS {
             system.prepare(node)?;
             system.start_etcd(node)?;
@@ -136,7 +133,7 @@ impl Patroni {
                 "listen": format!("{host}:{PORT}"),
                 "connect_address": format!("{host}:{PORT}"),
                 "data_dir": format!("{data}/pg"),
-                "bin_dir": POSTGRES,
+                "bin_dir": self.programs.display().to_string(),
                 "pgpass": format!("{data}/pgpass"),
                 "parameters": { "unix_socket_directories": data.to_string() },
                 "authentication": {
