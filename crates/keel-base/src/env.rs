@@ -91,6 +91,10 @@ pub trait Clock: Send + Sync {
     fn thread_cpu(&self) -> Duration {
         Duration::ZERO
     }
+    /// Processor time that the whole process has used; zero where nobody measures it.
+    fn process_cpu(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// Everything outside that an instance needs, as one handle.

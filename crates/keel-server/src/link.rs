@@ -3,8 +3,10 @@
 use std::io::{self, Read};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use keel_sql::Traffic;
 use keel_tds::wire::{Wire, WireError};
 use parking_lot::Mutex;
 
@@ -28,6 +30,8 @@ pub struct Link {
     gone: AtomicBool,
     /// The watcher saw input but could not get at the wire: the session thread should look itself when it next sends.
     look: AtomicBool,
+    /// What the session's views say about packets.
+    pub traffic: Arc<Traffic>,
     /// Stops the session's work, and tells whether it has been killed; set once the login has made a session.
     cancel: Mutex<Option<(Cancel, Killed)>>,
 }
@@ -44,6 +48,7 @@ impl Link {
             attention: AtomicBool::new(false),
             gone: AtomicBool::new(false),
             look: AtomicBool::new(false),
+            traffic: Arc::default(),
             cancel: Mutex::new(None),
         }
     }
@@ -70,6 +75,12 @@ impl Link {
         let number = self.requests.load(Ordering::Relaxed) + 1;
         self.requests.store(number, Ordering::Relaxed);
         self.busy.store(number, Ordering::Relaxed);
+    }
+
+    /// Tells the views how many packets there have been. The caller holds the wire.
+    pub fn note_packets(&self, wire: &Wire) {
+        let packets = wire.packets();
+        self.traffic.note(packets.read, packets.written);
     }
 
     /// It is done executing. Called with the wire locked, so that an attention is either seen before or left unread.

@@ -119,7 +119,7 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
         wire.close(&mut &link.socket);
         return Err(Refused::Told);
     }
-    match authenticate(shared, &login, peer, encrypted) {
+    match authenticate(shared, &login, link, peer, encrypted) {
         Ok(session) => {
             outbox.set_spid(session.id());
             answer(shared, &login, session.as_ref(), encrypted, &mut outbox);
@@ -203,6 +203,7 @@ impl std::io::Write for Both<'_> {
 fn authenticate(
     shared: &Shared,
     login: &Login,
+    link: &Link,
     peer: SocketAddr,
     encrypted: bool,
 ) -> Result<Box<dyn SqlSession>, Vec<SqlError>> {
@@ -227,6 +228,10 @@ fn authenticate(
         client_interface: login.library_name.clone(),
         client_pid: i32::from_le_bytes(login.client_pid.to_le_bytes()),
         client_address: peer.ip().to_string(),
+        client_port: Some(peer.port()),
+        // Fails only when the connection is gone already.
+        local: link.socket.local_addr().ok(),
+        traffic: Arc::clone(&link.traffic),
         packet_size: i32::try_from(packet_bytes(shared, login, encrypted)).expect("at most 32767"),
         encrypted,
         ansi_defaults: login.flags2.contains(OptionFlags2::ODBC),

@@ -138,6 +138,7 @@ impl<'a> Connection<'a> {
             // The attention came in the same read as its request.
             self.link.look_for_attention(&mut wire);
         }
+        self.link.note_packets(&wire);
         drop(wire);
 
         self.outbox.start(PacketType::TabularResult, Status::empty());
@@ -174,6 +175,7 @@ impl<'a> Connection<'a> {
             self.plain_done(DoneStatus::ATTENTION);
         }
         self.outbox.finish(&mut wire, &mut &self.link.socket)?;
+        self.link.note_packets(&wire);
         if outcome.severity >= FATAL_SEVERITY || self.session.is_ended() { Err(End::Client) } else { Ok(()) }
     }
 

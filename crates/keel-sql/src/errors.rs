@@ -23,6 +23,20 @@ pub(crate) use errors as error_functions;
 errors! {
     /// Unknown table, view or other rowset.
     invalid_object_name(name) = 208, 16, 1, "Invalid object name '{name}'.";
+    /// An empty name of an application lock. The argument of these is the procedure or function.
+    application_lock_resource(caller) = 1224, 16, 1, "An invalid application lock resource was passed to {caller}.";
+    /// A mode that application locks do not have.
+    application_lock_mode(caller) = 1225, 16, 1, "An invalid application lock mode was passed to {caller}.";
+    /// Neither Transaction nor Session.
+    application_lock_owner(caller) = 1226, 16, 1, "An invalid application lock owner was passed to {caller}.";
+    /// Less than -1.
+    application_lock_timeout(caller) = 1227, 16, 1, "An invalid application lock time-out was passed to {caller}.";
+    /// A principal that is not there, or not one of the caller's.
+    application_lock_principal(caller) = 1230, 16, 1, "An invalid database principal was passed to {caller}.";
+    /// sp_releaseapplock of what is not held.
+    application_lock_not_held(principal, resource) = 1223, 16, 1, "Cannot release the application lock (Database Principal: '{principal}', Resource: '{resource}') because it is not currently held.";
+    /// A lock of the transaction where there is none.
+    needs_user_transaction() = 3918, 16, 1, "The statement or function must be executed in the context of a user transaction.";
     /// Unknown procedure.
     no_procedure(name) = 2812, 16, 62, "Could not find stored procedure '{name}'.";
     /// DBCC of a table that is not there.

@@ -57,7 +57,7 @@ pub mod views;
 
 pub use keel_node::InstanceOptions;
 
-pub use engine::{Engine, EngineOptions, LoginRecord, PasswordHasher, ServerLog};
+pub use engine::{Engine, EngineOptions, LoginRecord, PasswordHasher, ServerLog, Traffic};
 pub use keel_query::dml::{BulkRow, Cell};
 pub use session::{BulkSource, BulkTarget, CancelHandle, Session, SessionOptions};
 pub use sink::{

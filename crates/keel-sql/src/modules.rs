@@ -128,7 +128,9 @@ fn invoke(ctx: &mut ExecCtx<'_>, program: &Arc<Program>, args: &[Value], frame: 
     let outcome = runner.run(program, frame);
     info.leave_security_level(before);
     info.modules.borrow_mut().pop();
-    *info.options.borrow_mut() = options;
+    if *info.options.borrow() != options {
+        info.change_options(|now| *now = options);
+    }
     info.error.set(error);
     info.row_count.set(row_count);
     match outcome {

@@ -84,6 +84,15 @@ struct Assembly {
     end: usize,
 }
 
+/// Packets that went over a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Packets {
+    /// Received whole and looked at.
+    pub read: u64,
+    /// Sent.
+    pub written: u64,
+}
+
 /// One side of a connection.
 pub struct Wire {
     tls: Option<Box<rustls::Connection>>,
@@ -95,6 +104,7 @@ pub struct Wire {
     scan: usize,
     assembly: Option<Assembly>,
     spare: Vec<u8>,
+    packets: Packets,
     /// Largest message accepted; the owner raises it after the login.
     pub message_bytes_max: usize,
 }
@@ -117,6 +127,7 @@ impl Wire {
             scan: 0,
             assembly: None,
             spare: Vec::new(),
+            packets: Packets::default(),
             message_bytes_max: LOGIN_MESSAGE_BYTES_MAX,
         }
     }
@@ -130,6 +141,11 @@ impl Wire {
     #[must_use]
     pub fn tls(&self) -> Option<&rustls::Connection> {
         self.tls.as_deref()
+    }
+    /// Packets so far.
+    #[must_use]
+    pub const fn packets(&self) -> Packets {
+        self.packets
     }
     /// Whether received bytes wait that are not part of a returned message.
     #[must_use]
@@ -172,6 +188,7 @@ impl Wire {
                 Ok(header) if self.tail - self.scan >= header.length => {
                     let out = f(header, &self.input[self.scan + HEADER_BYTES..self.scan + header.length]);
                     self.scan += header.length;
+                    self.packets.read += 1;
                     self.close_gap(0);
                     return Ok(out);
                 }
@@ -230,6 +247,7 @@ impl Wire {
                 }
             };
             self.scan += header.length;
+            self.packets.read += 1;
             if assembly.end - assembly.start > self.message_bytes_max {
                 return Err(DecodeError::Limit("message length").into());
             }
@@ -400,6 +418,7 @@ impl Wire {
 
     /// Sends a whole packet whose header is at its start, in one write.
     pub fn send_one(&mut self, io: &mut impl Write, packet: &[u8]) -> io::Result<()> {
+        self.packets.written += 1;
         match &mut self.tls {
             None => io.write_all(packet),
             Some(tls) => {
@@ -415,6 +434,7 @@ impl Wire {
         io: &mut impl Write,
         packets: &[([u8; HEADER_BYTES], &[u8])],
     ) -> io::Result<()> {
+        self.packets.written += packets.len() as u64;
         if let Some(tls) = &mut self.tls {
             for (header, payload) in packets {
                 // One record per packet.

@@ -176,13 +176,21 @@ impl Clock for RealClock {
     }
 
     fn thread_cpu(&self) -> Duration {
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: the call writes one timespec to the address of a local one and keeps nothing.
-        let rc = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-        match (rc, u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec)) {
-            (0, Ok(seconds), Ok(nanos)) => Duration::new(seconds, nanos),
-            _ => Duration::ZERO,
-        }
+        cpu_time(libc::CLOCK_THREAD_CPUTIME_ID)
+    }
+
+    fn process_cpu(&self) -> Duration {
+        cpu_time(libc::CLOCK_PROCESS_CPUTIME_ID)
+    }
+}
+
+fn cpu_time(clock: libc::clockid_t) -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call writes one timespec to the address of a local one and keeps nothing.
+    let rc = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    match (rc, u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec)) {
+        (0, Ok(seconds), Ok(nanos)) => Duration::new(seconds, nanos),
+        _ => Duration::ZERO,
     }
 }
 

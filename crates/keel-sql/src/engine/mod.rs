@@ -15,7 +15,7 @@ mod registry;
 mod server;
 
 pub use database::{DatabaseEntry, OpenTransaction};
-pub use registry::{SessionShared, Sessions, Status, Usage, add};
+pub use registry::{SessionShared, Sessions, Status, Traffic, Usage, add};
 pub use server::{LoginRecord, StoredDatabase};
 
 use crate::cache::ProgramCache;
@@ -106,7 +106,6 @@ pub struct Engine {
     started: i64,
     trace_flags: Arc<RwLock<Vec<i32>>>,
     messages: RwLock<HashMap<i32, String>>,
-    app_locks: Mutex<()>,
     requests: AtomicU64,
     hadr: std::sync::OnceLock<Arc<dyn crate::hadr::Hadr>>,
     stop: std::sync::OnceLock<Box<dyn Fn(bool) + Send + Sync>>,
@@ -148,7 +147,6 @@ impl Engine {
             started: crate::clock::utc_ticks(&*options.env.clock),
             trace_flags: Arc::default(),
             messages: RwLock::default(),
-            app_locks: Mutex::new(()),
             requests: AtomicU64::new(0),
             hadr: std::sync::OnceLock::new(),
             stop: std::sync::OnceLock::new(),
@@ -490,28 +488,6 @@ impl Engine {
             Some(text) => messages.insert(number, text),
             None => messages.remove(&number),
         };
-    }
-
-    /// Takes an application lock when no other session holds one that conflicts. Keys begin with `S:` or `X:`.
-    pub fn take_app_lock(
-        &self,
-        info: &crate::session::info::Info,
-        key: &SmolStr,
-        session_owned: bool,
-    ) -> bool {
-        let _one_at_a_time = self.app_locks.lock();
-        for other in self.sessions.all() {
-            if other.id == info.shared.id {
-                continue;
-            }
-            let conflict =
-                |held: &SmolStr| held[2..] == key[2..] && (held.starts_with('X') || key.starts_with('X'));
-            if other.app_locks.lock().iter().any(|(held, _)| conflict(held)) {
-                return false;
-            }
-        }
-        info.shared.app_locks.lock().push((key.clone(), session_owned));
-        true
     }
 
     /// Batch Requests/sec.

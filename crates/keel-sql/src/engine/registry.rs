@@ -6,7 +6,7 @@ use keel_store::lock::{CancelToken, OwnerContext, OwnerDescription};
 use parking_lot::{Mutex, RwLock};
 use smol_str::SmolStr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 /// The first id of a user session.
 pub const FIRST_USER_SESSION: u32 = 51;
@@ -61,8 +61,39 @@ pub struct SessionShared {
     pub context: Mutex<HashMap<SmolStr, (keel_types::Value, bool)>>,
     /// CONTEXT_INFO.
     pub context_info: Mutex<Vec<u8>>,
-    /// Application locks held, by resource: count of session-owned and transaction-owned acquisitions.
-    pub app_locks: Mutex<Vec<(SmolStr, bool)>>,
+    /// SET options in force.
+    pub options: Mutex<crate::session::options::SetOptions>,
+    /// `@@ERROR` when the last request ended.
+    pub error: AtomicI32,
+    /// Application locks held, asking by asking.
+    pub app_locks: Mutex<Vec<crate::session::app_locks::Held>>,
+}
+
+/// Packets of a session's connection; the connection's thread writes them, views read them.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    read: AtomicU64,
+    written: AtomicU64,
+}
+
+impl Traffic {
+    /// So many have come and gone over the connection.
+    pub fn note(&self, read: u64, written: u64) {
+        self.read.store(read, Ordering::Relaxed);
+        self.written.store(written, Ordering::Relaxed);
+    }
+
+    /// Packets received.
+    #[must_use]
+    pub fn read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    /// Packets sent.
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
 }
 
 /// Counters of a session; its thread writes them, views read them.
@@ -108,6 +139,8 @@ pub struct Sessions {
     pub logins: AtomicU64,
     /// Sessions ended since start-up.
     pub logouts: AtomicU64,
+    /// Packets of sessions that have ended.
+    ended: Traffic,
 }
 
 impl Sessions {
@@ -116,6 +149,7 @@ impl Sessions {
         self.logins.fetch_add(1, Ordering::Relaxed);
         let mut by_id = self.by_id.write();
         let id = (FIRST_USER_SESSION..).find(|id| !by_id.contains_key(id)).expect("ids do not run out");
+        let options = Mutex::new(crate::session::options::SetOptions::new(login.ansi_defaults));
         let session = Arc::new(SessionShared {
             id,
             login,
@@ -136,6 +170,8 @@ impl Sessions {
             last_commit: Mutex::default(),
             context: Mutex::default(),
             context_info: Mutex::default(),
+            options,
+            error: AtomicI32::new(0),
             app_locks: Mutex::default(),
         });
         by_id.insert(id, Arc::clone(&session));
@@ -144,9 +180,20 @@ impl Sessions {
 
     /// Forgets a session.
     pub fn remove(&self, id: u32) {
-        if self.by_id.write().remove(&id).is_some() {
+        let mut by_id = self.by_id.write();
+        if let Some(session) = by_id.remove(&id) {
+            let (read, written) = (&session.login.traffic.read(), &session.login.traffic.written());
+            self.ended.note(self.ended.read() + read, self.ended.written() + written);
             self.logouts.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// Packets received and sent since start-up.
+    #[must_use]
+    pub fn packets(&self) -> (u64, u64) {
+        let by_id = self.by_id.read();
+        let all = by_id.values().map(|s| &*s.login.traffic).chain([&self.ended]);
+        all.fold((0, 0), |(read, written), t| (read + t.read(), written + t.written()))
     }
 
     /// A session by id.

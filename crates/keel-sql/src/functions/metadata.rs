@@ -421,8 +421,27 @@ fn one_column_property(t: &TableDef, c: &ColumnDef, property: &str) -> Value {
     }
 }
 
-fn parameter_property(_: &Info, _: &[Value]) -> Result<Value> {
-    Ok(Value::Null)
+/// `COLUMNPROPERTY` of a procedure's or function's parameter.
+fn parameter_property(info: &Info, args: &[Value]) -> Result<Value> {
+    let entry = info.current_database();
+    let picture = info.picture(&entry);
+    let id = number(args, 0).and_then(|id| i32::try_from(id).ok());
+    let Some(module) = id.and_then(|id| picture.module_by_id(id)) else { return Ok(Value::Null) };
+    let program = crate::modules::program(info, &entry, module)?;
+    let name = fold(text(args, 1).unwrap_or(""));
+    let Some(at) = program.parameters.iter().position(|p| fold(&p.name) == name) else {
+        return Ok(Value::Null);
+    };
+    let (parameter, facts) = (&program.parameters[at], crate::views::facts(program.parameters[at].ty));
+    Ok(match text(args, 2).unwrap_or("").to_ascii_lowercase().as_str() {
+        "allowsnull" | "usesansitrim" => Value::Int(1),
+        "isoutparam" => Value::Int(i64::from(parameter.output)),
+        "columnid" | "ordinal" => Value::Int(at as i64 + 1),
+        "precision" => Value::Int(i64::from(facts.precision)),
+        "scale" => Value::Int(i64::from(facts.scale)),
+        "charmaxlen" => facts.characters.map_or(Value::Null, |n| Value::Int(i64::from(n))),
+        _ => Value::Null,
+    })
 }
 
 pub(super) fn index_col(info: &Info, args: &[Value]) -> Result<Value> {
@@ -493,6 +512,35 @@ pub(super) fn file_name(info: &Info, args: &[Value]) -> Result<Value> {
         Some(2) => Value::str(format!("{name}_log")),
         _ => Value::Null,
     })
+}
+
+pub(super) fn file_id(info: &Info, args: &[Value]) -> Result<Value> {
+    let name = info.current_database().name();
+    let asked = text(args, 0).unwrap_or("");
+    Ok(if crate::views::same(asked, &name) {
+        Value::Int(1)
+    } else if crate::views::same(asked, &format!("{name}_log")) {
+        Value::Int(2)
+    } else {
+        Value::Null
+    })
+}
+
+pub(super) fn filegroup_id(_: &Info, args: &[Value]) -> Result<Value> {
+    let primary = text(args, 0).is_some_and(|name| crate::views::same(name, "PRIMARY"));
+    Ok(if primary { Value::Int(1) } else { Value::Null })
+}
+
+/// `STATS_DATE(object, statistics)`: when the sample was taken; NULL when none was.
+pub(super) fn stats_date(info: &Info, args: &[Value]) -> Result<Value> {
+    let entry = info.current_database();
+    let (Some(table), Some(id)) = (table(info, number(args, 0)), number(args, 1)) else {
+        return Ok(Value::Null);
+    };
+    let there = table.indexes.iter().any(|i| i64::from(i.index_id) == id)
+        || table.statistics.iter().any(|s| i64::from(s.stats_id) == id);
+    let known = info.engine.statistics.known(&entry.store, &table).filter(|_| there);
+    Ok(known.map_or(Value::Null, |k| Value::DateTime(crate::clock::unix_to_local_ticks(k.taken_unix_nanos))))
 }
 
 pub(super) fn filegroup_name(_: &Info, args: &[Value]) -> Result<Value> {

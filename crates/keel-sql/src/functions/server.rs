@@ -1,9 +1,12 @@
 //! Functions about the instance and its databases.
 
 use super::{text, variant, variant_int, variant_text};
+use crate::engine::DatabaseEntry;
 use crate::session::info::Info;
 use keel_types::error::Result;
 use keel_types::{SqlType, Value};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The version clients see: what they know how to talk to.
 pub const PRODUCT_VERSION: &str = "16.0.1000.6";
@@ -39,16 +42,67 @@ pub(super) fn connections(info: &Info, _: &[Value]) -> Result<Value> {
     Ok(Value::Int(info.engine.sessions.all().len() as i64))
 }
 
+/// Microseconds in a tick of `@@CPU_BUSY` and its like.
+const TICK_US: u128 = 31_250;
+
 pub(super) fn time_ticks(_: &Info, _: &[Value]) -> Result<Value> {
-    Ok(Value::Int(31_250))
+    Ok(Value::Int(TICK_US as i64))
+}
+
+fn ticks(time: Duration) -> Result<Value> {
+    counted((time.as_micros() / TICK_US).try_into().unwrap_or(u64::MAX))
+}
+
+/// A counter as an int, which stops at the greatest.
+fn counted(n: u64) -> Result<Value> {
+    Ok(Value::Int(i32::try_from(n).unwrap_or(i32::MAX).into()))
+}
+
+/// Processor time of the process since its start.
+pub(super) fn cpu_busy(info: &Info, _: &[Value]) -> Result<Value> {
+    ticks(info.engine.options().env.clock.process_cpu())
+}
+
+/// What the process left of all processors' time.
+pub(super) fn idle(info: &Info, _: &[Value]) -> Result<Value> {
+    let clock = &info.engine.options().env.clock;
+    let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    ticks((clock.now() * processors).saturating_sub(clock.process_cpu()))
+}
+
+/// Reads, writes, and the time they took, of all databases' files.
+fn disk(info: &Info) -> (u64, u64, Duration) {
+    let of = |database: Arc<DatabaseEntry>| {
+        let (io, log) = (database.store.store().base().io_stats(), database.store.stats().log);
+        let nanos = io.read_nanos + io.write_nanos + log.flush_nanos;
+        (io.reads, io.writes + log.flushes, Duration::from_nanos(nanos))
+    };
+    let sum = |a: (u64, u64, Duration), b: (u64, u64, Duration)| (a.0 + b.0, a.1 + b.1, a.2 + b.2);
+    info.engine.databases().into_iter().map(of).fold((0, 0, Duration::ZERO), sum)
+}
+
+pub(super) fn io_busy(info: &Info, _: &[Value]) -> Result<Value> {
+    ticks(disk(info).2)
+}
+
+pub(super) fn total_read(info: &Info, _: &[Value]) -> Result<Value> {
+    counted(disk(info).0)
+}
+
+pub(super) fn total_write(info: &Info, _: &[Value]) -> Result<Value> {
+    counted(disk(info).1)
+}
+
+pub(super) fn packets_received(info: &Info, _: &[Value]) -> Result<Value> {
+    counted(info.engine.sessions.packets().0)
+}
+
+pub(super) fn packets_sent(info: &Info, _: &[Value]) -> Result<Value> {
+    counted(info.engine.sessions.packets().1)
 }
 
 pub(super) fn zero(_: &Info, _: &[Value]) -> Result<Value> {
     Ok(Value::Int(0))
-}
-
-pub(super) fn one(_: &Info, _: &[Value]) -> Result<Value> {
-    Ok(Value::Int(1))
 }
 
 pub(super) fn null(_: &Info, _: &[Value]) -> Result<Value> {

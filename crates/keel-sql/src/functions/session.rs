@@ -2,6 +2,7 @@
 
 use super::{int, string, text, variant_int, variant_text};
 use crate::run::format_message as fill;
+use crate::session::app_locks::Caller;
 use crate::session::info::Info;
 use crate::session::options::Switches;
 use keel_types::error::Result;
@@ -190,8 +191,8 @@ pub(super) fn connection_property(info: &Info, args: &[Value]) -> Result<Value> 
         "net_transport" => variant_text("TCP"),
         "protocol_type" => variant_text("TSQL"),
         "auth_scheme" => variant_text("SQL"),
-        "local_net_address" => variant_text("127.0.0.1"),
-        "local_tcp_port" => variant_int(1433),
+        "local_net_address" => login.local.map_or(Value::Null, |a| variant_text(a.ip().to_string())),
+        "local_tcp_port" => login.local.map_or(Value::Null, |a| variant_int(a.port().into())),
         "client_net_address" => variant_text(login.client_address.as_str()),
         "physical_net_transport" => variant_text("TCP"),
         _ => Value::Null,
@@ -202,14 +203,21 @@ pub(super) fn get_ansi_null(info: &Info, _: &[Value]) -> Result<Value> {
     Ok(Value::Int(i64::from(info.on(Switches::NULL_DEFAULT_ON))))
 }
 
+/// `APPLOCK_MODE(principal, resource, owner)`
 pub(super) fn applock_mode(info: &Info, args: &[Value]) -> Result<Value> {
-    let resource = text(args, 1).unwrap_or("");
-    let held = info.shared.app_locks.lock().iter().any(|(r, _)| r == resource);
-    Ok(Value::str(if held { "Exclusive" } else { "NoLock" }))
+    let caller = Caller("APPLOCK_MODE");
+    let resource = caller.resource(info, text(args, 0).unwrap_or(""), text(args, 1).unwrap_or(""))?;
+    let owner = caller.owner(text(args, 2).unwrap_or(""))?;
+    Ok(Value::str(info.shared.app_lock_mode(&resource, owner)))
 }
 
-pub(super) fn applock_test(_: &Info, _: &[Value]) -> Result<Value> {
-    Ok(Value::Int(1))
+/// `APPLOCK_TEST(principal, resource, mode, owner)`
+pub(super) fn applock_test(info: &Info, args: &[Value]) -> Result<Value> {
+    let caller = Caller("APPLOCK_TEST");
+    let resource = caller.resource(info, text(args, 0).unwrap_or(""), text(args, 1).unwrap_or(""))?;
+    let mode = caller.mode(text(args, 2).unwrap_or(""))?;
+    caller.owner(text(args, 3).unwrap_or(""))?;
+    Ok(Value::Int(i64::from(info.would_get_app_lock(&resource, mode))))
 }
 
 /// UPDATE(column) in a trigger: INSERT assigns every column.

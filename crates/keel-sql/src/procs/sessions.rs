@@ -1,7 +1,11 @@
 //! Procedures about sessions: context, application locks, who is there.
 
 use super::{Outcome, argument, number, ok, string};
-use crate::run::{Argument, Returned, Runner};
+use crate::errors;
+use crate::run::{Argument, Halt, Returned, Runner};
+use crate::session::app_locks::{Caller, Owner};
+use crate::session::info::Info;
+use keel_store::lock::{LockError, OwnedResource, Wait};
 use keel_types::{SqlError, SqlType, Value};
 use std::time::Duration;
 
@@ -43,55 +47,68 @@ fn status(n: i32) -> Outcome {
     Ok(Returned { status: n, ..Returned::default() })
 }
 
-/// `sp_getapplock @Resource, @LockMode, @LockOwner, @LockTimeout, @DbPrincipal`
+/// `sp_getapplock @Resource, @LockMode, @LockOwner, @LockTimeout, @DbPrincipal`. The status says how it went: 0 at once, 1
+/// after a wait, -1 the time is over, -2 cancelled, -3 chosen as a deadlock victim.
 pub(super) fn sp_getapplock(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
-    use keel_query::SessionInfo as _;
-    let Some(resource) = string(args, "Resource", 0) else { return status(-999) };
-    let owner = string(args, "LockOwner", 2).unwrap_or_else(|| "Transaction".to_owned());
-    let session_owned = owner.eq_ignore_ascii_case("session");
-    if !session_owned && runner.info.transaction.borrow().count == 0 {
-        return status(-999);
+    let (caller, info) = (Caller("sp_getapplock"), runner.info);
+    let asked = AppLock::of(info, caller, args, 2, 4)?;
+    let mode = caller.mode(&string(args, "LockMode", 1).unwrap_or_default())?;
+    let default = i64::from(info.options.borrow().lock_timeout_ms);
+    let timeout = number(args, "LockTimeout", 3).unwrap_or(default);
+    if timeout < -1 {
+        return Err(errors::application_lock_timeout(caller.0).into());
     }
-    let timeout =
-        number(args, "LockTimeout", 3).unwrap_or_else(|| runner.info.options.borrow().lock_timeout_ms.into());
-    let mode = string(args, "LockMode", 1).unwrap_or_default();
-    let shared = mode.eq_ignore_ascii_case("shared") || mode.eq_ignore_ascii_case("intentshared");
-    let key = smol_str::format_smolstr!("{}:{resource}", if shared { "S" } else { "X" });
-    let clock = std::sync::Arc::clone(&runner.info.engine.options().env.clock);
-    let deadline = u64::try_from(timeout).ok().map(|ms| clock.now() + Duration::from_millis(ms));
-    let mut waited = false;
-    loop {
-        if runner.info.engine.take_app_lock(runner.info, &key, session_owned) {
-            return status(i32::from(waited));
-        }
-        waited = true;
-        if runner.info.cancelled() {
-            return status(-2);
-        }
-        if deadline.is_some_and(|d| clock.now() >= d) {
-            return status(-1);
-        }
-        std::thread::sleep(Duration::from_millis(5));
+    let wait = u64::try_from(timeout).map_or(Wait::Forever, |ms| Wait::AtMost(Duration::from_millis(ms)));
+    if info.take_app_lock(asked.resource.clone(), mode, asked.owner, Wait::NO).is_ok() {
+        return ok();
     }
+    let waited = if wait == Wait::NO {
+        Err(LockError::Timeout)
+    } else {
+        info.take_app_lock(asked.resource, mode, asked.owner, wait)
+    };
+    status(match waited {
+        Ok(()) => 1,
+        Err(LockError::Timeout) => -1,
+        Err(LockError::Cancelled) => -2,
+        Err(LockError::Deadlock(_)) => -3,
+    })
 }
 
-/// `sp_releaseapplock @Resource, @LockOwner`
+/// `sp_releaseapplock @Resource, @LockOwner, @DbPrincipal`
 pub(super) fn sp_releaseapplock(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
-    let Some(resource) = string(args, "Resource", 0) else { return status(-999) };
-    let owner = string(args, "LockOwner", 1).unwrap_or_else(|| "Transaction".to_owned());
-    let session_owned = owner.eq_ignore_ascii_case("session");
-    let mut locks = runner.info.shared.app_locks.lock();
-    let held = locks.iter().position(|(r, s)| *s == session_owned && r.get(2..) == Some(resource.as_str()));
-    match held {
-        Some(at) => {
-            locks.remove(at);
-            ok()
+    let asked = AppLock::of(runner.info, Caller("sp_releaseapplock"), args, 1, 2)?;
+    if runner.info.release_app_lock(&asked.resource, asked.owner) {
+        return ok();
+    }
+    Err(errors::application_lock_not_held(asked.principal, asked.name).into())
+}
+
+/// What both procedures are told.
+struct AppLock {
+    resource: OwnedResource,
+    owner: Owner,
+    principal: String,
+    name: String,
+}
+
+impl AppLock {
+    /// `owner_at` and `principal_at` are positions among arguments without names.
+    fn of(
+        info: &Info,
+        caller: Caller,
+        args: &[Argument],
+        owner_at: usize,
+        principal_at: usize,
+    ) -> std::result::Result<AppLock, Halt> {
+        let name = string(args, "Resource", 0).unwrap_or_default();
+        let principal = string(args, "DbPrincipal", principal_at).unwrap_or_else(|| "public".to_owned());
+        let word = string(args, "LockOwner", owner_at);
+        let owner = word.map_or(Ok(Owner::Transaction), |word| caller.owner(&word))?;
+        if owner == Owner::Transaction && info.transaction.borrow().count == 0 {
+            return Err(errors::needs_user_transaction().into());
         }
-        None => {
-            let text = format!(
-                "Cannot release the application lock (Database Principal: 'public', Resource: '{resource}') because it is not currently held."
-            );
-            Err(SqlError::new(1223, 16, 1, text).into())
-        }
+        let resource = caller.resource(info, &principal, &name)?;
+        Ok(AppLock { resource, owner, principal, name })
     }
 }

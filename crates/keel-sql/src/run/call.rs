@@ -263,7 +263,7 @@ impl Runner<'_> {
         info.scope_identity.set(scope_identity);
         if *info.options.borrow() != options {
             let isolation = options.isolation != info.options.borrow().isolation;
-            *info.options.borrow_mut() = options;
+            info.change_options(|now| *now = options);
             if isolation {
                 self.configure_txns();
             }

@@ -415,7 +415,7 @@ impl<'a> Runner<'a> {
             5 => L::Snapshot,
             _ => return,
         };
-        self.info.options.borrow_mut().isolation = level;
+        self.info.change_options(|options| options.isolation = level);
         self.configure_txns();
     }
 

@@ -224,18 +224,19 @@ impl Runner<'_> {
                         return Err(errors::not_supported(format!("SET STATISTICS {name} ON")));
                     }
                     if let Some(switch) = Switches::by_name(name) {
-                        self.info.options.borrow_mut().switches.set(switch, *on);
+                        self.info.change_options(|options| options.switches.set(switch, *on));
                     }
                 }
             }
             SetOp::Isolation(level) => {
-                self.info.options.borrow_mut().isolation = match level {
+                let level = match level {
                     ast::Isolation::ReadUncommitted => IsolationLevel::ReadUncommitted,
                     ast::Isolation::ReadCommitted => IsolationLevel::ReadCommitted,
                     ast::Isolation::RepeatableRead => IsolationLevel::RepeatableRead,
                     ast::Isolation::Snapshot => IsolationLevel::Snapshot,
                     ast::Isolation::Serializable => IsolationLevel::Serializable,
                 };
+                self.info.change_options(|options| options.isolation = level);
                 self.configure_txns();
             }
             SetOp::IdentityInsert { table, on } => self.set_identity_insert(program, frame, table, *on)?,
@@ -251,7 +252,7 @@ impl Runner<'_> {
 
     fn set_switch(&mut self, name: &str, on: bool) -> Result<()> {
         if name == "ANSI_DEFAULTS" {
-            self.info.options.borrow_mut().switches.set(Switches::ANSI_DEFAULTS, on);
+            self.info.change_options(|options| options.switches.set(Switches::ANSI_DEFAULTS, on));
             return Ok(());
         }
         let Some(switch) = Switches::by_name(name) else { return Err(errors::unknown_option(name)) };
@@ -259,7 +260,7 @@ impl Runner<'_> {
         if on && matches!(name, "SHOWPLAN_XML" | "FORCEPLAN") {
             return Err(errors::not_supported(format!("SET {name} ON")));
         }
-        self.info.options.borrow_mut().switches.set(switch, on);
+        self.info.change_options(|options| options.switches.set(switch, on));
         Ok(())
     }
 
@@ -278,57 +279,51 @@ impl Runner<'_> {
         };
         let word = value.as_str().unwrap_or("").to_ascii_lowercase();
         let invalid = || errors::option_of_set(name, crate::convert::display(value));
-        {
-            let mut options = self.info.options.borrow_mut();
-            match name {
-                "ROWCOUNT" => options.row_count = number.max(0) as u64,
-                "LOCK_TIMEOUT" => options.lock_timeout_ms = i32::try_from(number).map_err(|_| invalid())?,
-                "DEADLOCK_PRIORITY" => {
-                    options.deadlock_priority = match word.as_str() {
-                        "low" => -5,
-                        "normal" => 0,
-                        "high" => 5,
-                        "" => i8::try_from(number)
-                            .ok()
-                            .filter(|n| (-10..=10).contains(n))
-                            .ok_or_else(invalid)?,
-                        _ => return Err(invalid()),
-                    }
+        let mut options = self.info.options.borrow().clone();
+        match name {
+            "ROWCOUNT" => options.row_count = number.max(0) as u64,
+            "LOCK_TIMEOUT" => options.lock_timeout_ms = i32::try_from(number).map_err(|_| invalid())?,
+            "DEADLOCK_PRIORITY" => {
+                options.deadlock_priority = match word.as_str() {
+                    "low" => -5,
+                    "normal" => 0,
+                    "high" => 5,
+                    "" => i8::try_from(number).ok().filter(|n| (-10..=10).contains(n)).ok_or_else(invalid)?,
+                    _ => return Err(invalid()),
                 }
-                "DATEFORMAT" => {
-                    options.date_format = match word.as_str() {
-                        "mdy" | "myd" => DateFormat::Mdy,
-                        "dmy" | "dym" => DateFormat::Dmy,
-                        "ymd" | "ydm" => DateFormat::Ymd,
-                        _ => return Err(invalid()),
-                    }
-                }
-                "DATEFIRST" => {
-                    options.date_first =
-                        u8::try_from(number).ok().filter(|n| (1..=7).contains(n)).ok_or_else(invalid)?;
-                }
-                "TEXTSIZE" => options.text_size = if number <= 0 { i32::MAX } else { number as i32 },
-                "LANGUAGE" => {
-                    let old = options.language.to_string();
-                    options.language = value.as_str().unwrap_or("us_english").into();
-                    let british = matches!(
-                        word.as_str(),
-                        "british" | "british english" | "french" | "german" | "deutsch"
-                    );
-                    options.date_format = if british { DateFormat::Dmy } else { DateFormat::Mdy };
-                    options.date_first = if british { 1 } else { 7 };
-                    let new = options.language.to_string();
-                    self.sink.env_change(EnvChange::Language { old, new });
-                }
-                "CONTEXT_INFO" => {
-                    let bytes = value.as_bytes().unwrap_or_default();
-                    *self.info.shared.context_info.lock() = bytes[..bytes.len().min(128)].to_vec();
-                }
-                // Accepted knowingly: nothing here depends on them.
-                "QUERY_GOVERNOR_COST_LIMIT" | "FIPS_FLAGGER" | "OFFSETS" => {}
-                _ => return Err(errors::unknown_option(name)),
             }
+            "DATEFORMAT" => {
+                options.date_format = match word.as_str() {
+                    "mdy" | "myd" => DateFormat::Mdy,
+                    "dmy" | "dym" => DateFormat::Dmy,
+                    "ymd" | "ydm" => DateFormat::Ymd,
+                    _ => return Err(invalid()),
+                }
+            }
+            "DATEFIRST" => {
+                options.date_first =
+                    u8::try_from(number).ok().filter(|n| (1..=7).contains(n)).ok_or_else(invalid)?;
+            }
+            "TEXTSIZE" => options.text_size = if number <= 0 { i32::MAX } else { number as i32 },
+            "LANGUAGE" => {
+                let old = options.language.to_string();
+                options.language = value.as_str().unwrap_or("us_english").into();
+                let british =
+                    matches!(word.as_str(), "british" | "british english" | "french" | "german" | "deutsch");
+                options.date_format = if british { DateFormat::Dmy } else { DateFormat::Mdy };
+                options.date_first = if british { 1 } else { 7 };
+                let new = options.language.to_string();
+                self.sink.env_change(EnvChange::Language { old, new });
+            }
+            "CONTEXT_INFO" => {
+                let bytes = value.as_bytes().unwrap_or_default();
+                *self.info.shared.context_info.lock() = bytes[..bytes.len().min(128)].to_vec();
+            }
+            // Accepted knowingly: nothing here depends on them.
+            "QUERY_GOVERNOR_COST_LIMIT" | "FIPS_FLAGGER" | "OFFSETS" => {}
+            _ => return Err(errors::unknown_option(name)),
         }
+        self.info.change_options(|now| *now = options);
         self.configure_txns();
         Ok(())
     }

@@ -131,7 +131,7 @@ impl Runner<'_> {
             state.name = SmolStr::default();
         }
         self.info.savepoints.borrow_mut().clear();
-        self.info.shared.app_locks.lock().retain(|(_, session)| *session);
+        self.info.end_transaction_app_locks();
         self.note_count();
     }
 

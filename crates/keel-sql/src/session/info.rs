@@ -122,6 +122,8 @@ pub struct Info {
     pub trigger_rollback: Cell<bool>,
     /// Cursors.
     pub cursors: RefCell<Cursors>,
+    /// Application locks.
+    pub app_locks: super::app_locks::AppLocks,
     /// SET IDENTITY_INSERT
     pub identity_insert: Cell<Option<(DatabaseId, ObjectId)>>,
     /// Compiled units that mention temporary tables, which other sessions could not use.
@@ -182,6 +184,7 @@ impl Info {
             try_depth: Cell::new(0),
             trigger_rollback: Cell::new(false),
             cursors: RefCell::default(),
+            app_locks: super::app_locks::AppLocks::default(),
             identity_insert: Cell::new(None),
             private_units: RefCell::default(),
             prepared: RefCell::default(),
@@ -194,6 +197,13 @@ impl Info {
             now: Cell::new(None),
             random: Cell::new(u64::from_le_bytes(seed) | 1),
         }
+    }
+
+    /// Changes SET options, and what others see of them.
+    pub fn change_options(&self, change: impl FnOnce(&mut SetOptions)) {
+        let mut options = self.options.borrow_mut();
+        change(&mut options);
+        self.shared.options.lock().clone_from(&options);
     }
 
     /// Whether a switch is on.

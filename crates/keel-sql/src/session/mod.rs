@@ -13,6 +13,7 @@
 //! | [`prepared`] | prepared statements |
 //! | [`options`] | SET options |
 
+pub mod app_locks;
 pub mod bulk;
 mod bulk_file;
 pub mod identity;
@@ -27,7 +28,7 @@ pub mod usage;
 
 pub use bulk::{BulkSource, BulkTarget};
 
-use crate::engine::{DatabaseEntry, Engine};
+use crate::engine::{DatabaseEntry, Engine, Traffic};
 use crate::errors;
 use crate::hadr::{Access, Intent, access};
 use crate::program::Program;
@@ -64,6 +65,12 @@ pub struct SessionOptions {
     pub client_pid: i32,
     /// Client's network address.
     pub client_address: String,
+    /// Client's port; `None` for sessions that did not come over a network.
+    pub client_port: Option<u16>,
+    /// Where the client connected to.
+    pub local: Option<std::net::SocketAddr>,
+    /// Its packets.
+    pub traffic: Arc<Traffic>,
     /// Negotiated packet size.
     pub packet_size: i32,
     /// Connection is encrypted.
@@ -302,7 +309,7 @@ impl Session {
         info.private_units.borrow_mut().clear();
         info.shared.context.lock().clear();
         info.shared.context_info.lock().clear();
-        info.shared.app_locks.lock().clear();
+        info.release_all_app_locks();
         info.identity_insert.set(None);
         info.identity.set(None);
         info.scope_identity.set(None);
@@ -311,11 +318,14 @@ impl Session {
         info.revert_floor.set(0);
         info.revert_to(0);
         let isolation = info.options.borrow().isolation;
-        *info.options.borrow_mut() = SetOptions::new(info.shared.login.ansi_defaults);
-        // Resetting a connection keeps the isolation level when the transaction is kept.
-        if keep_transaction {
-            info.options.borrow_mut().isolation = isolation;
-        } else {
+        info.change_options(|options| {
+            *options = SetOptions::new(info.shared.login.ansi_defaults);
+            // Resetting a connection keeps the isolation level when the transaction is kept.
+            if keep_transaction {
+                options.isolation = isolation;
+            }
+        });
+        if !keep_transaction {
             self.txns.configure(IsolationLevel::ReadCommitted, -1, 0);
         }
         let initial = info.shared.login.database.clone();

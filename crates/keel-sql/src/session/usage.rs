@@ -58,6 +58,7 @@ impl Info {
         let elapsed_us = clock.now().saturating_sub(self.meter.began.get()).as_micros() as u64;
         add(&used.cpu_us, cpu_us);
         add(&used.elapsed_us, elapsed_us);
+        self.shared.error.store(self.error.get(), Ordering::Relaxed);
         add(&used.reads, thread_misses() - self.meter.misses.get());
         for (stats, took) in self.meter.ran.borrow_mut().drain(..) {
             stats.cpu_us.add(cpu_us * took.min(elapsed_us) / elapsed_us.max(1));

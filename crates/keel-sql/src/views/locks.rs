@@ -144,7 +144,12 @@ fn locks(cx: &ViewContext<'_>) -> Rows {
             RequestStatus::Convert => "CONVERT",
         };
         let session = u32::try_from(lock.agent).ok().and_then(|id| cx.engine.sessions.get(id));
-        let owner = session.map_or(lock.owner, |s| transaction_id(&s));
+        let as_session = session.as_ref().is_some_and(|s| s.holds_app_lock_as_session(&lock.resource));
+        let (kind, owner) = match session {
+            _ if as_session => ("SESSION", 0),
+            Some(s) => ("TRANSACTION", transaction_id(&s)),
+            None => ("TRANSACTION", lock.owner),
+        };
         let mut row = vec![text(resource.type_name()), text(""), int(resource.database().0)];
         row.extend([
             text(resource.description()),
@@ -161,7 +166,7 @@ fn locks(cx: &ViewContext<'_>) -> Rows {
             int(0),
             int(0),
         ]);
-        row.extend([text("TRANSACTION"), int(owner as i64), Value::Guid([0; 16])]);
+        row.extend([text(kind), int(owner as i64), Value::Guid([0; 16])]);
         row.extend([
             text(format!("0x{:016x}:1:1", lock.owner)),
             Value::bytes(lock.owner.to_be_bytes().to_vec()),

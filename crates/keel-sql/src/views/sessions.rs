@@ -6,6 +6,7 @@ use super::{
 };
 use crate::engine::{SessionShared, Usage};
 use crate::session::info::Info;
+use crate::session::options::Switches;
 use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -248,7 +249,7 @@ fn visible(cx: &ViewContext<'_>) -> Vec<Arc<SessionShared>> {
 }
 
 fn sessions(cx: &ViewContext<'_>) -> Rows {
-    visible(cx).iter().map(|s| session(cx, s)).collect()
+    visible(cx).iter().map(|s| session(s)).collect()
 }
 
 /// What a session has used, in the views' units.
@@ -283,22 +284,45 @@ fn status(s: &SessionShared) -> &'static str {
     if s.running.load(Ordering::Relaxed) { "running" } else { "sleeping" }
 }
 
-fn session(cx: &ViewContext<'_>, s: &SessionShared) -> Vec<Value> {
-    let login = &s.login;
-    let ansi = bit(login.ansi_defaults);
-    let own = s.id == cx.info.shared.id;
-    let isolation = if own {
-        use keel_query::IsolationLevel as L;
-        match cx.info.options.borrow().isolation {
-            L::ReadUncommitted => 1,
-            L::ReadCommitted => 2,
-            L::RepeatableRead => 3,
-            L::Serializable => 4,
-            L::Snapshot => 5,
-        }
-    } else {
-        2
+/// `text_size` to `deadlock_priority` of sessions and requests: the SET options in force.
+fn options(s: &SessionShared) -> Vec<Value> {
+    use keel_query::IsolationLevel as L;
+    use keel_query::context::DateFormat;
+    let options = s.options.lock();
+    let isolation = match options.isolation {
+        L::ReadUncommitted => 1,
+        L::ReadCommitted => 2,
+        L::RepeatableRead => 3,
+        L::Serializable => 4,
+        L::Snapshot => 5,
     };
+    let order = match options.date_format {
+        DateFormat::Mdy => "mdy",
+        DateFormat::Dmy => "dmy",
+        DateFormat::Ymd => "ymd",
+    };
+    let switch = |switch| bit(options.on(switch));
+    vec![
+        int(options.text_size),
+        text(options.language.as_str()),
+        text(order),
+        int(options.date_first),
+        switch(Switches::QUOTED_IDENTIFIER),
+        switch(Switches::ARITHABORT),
+        switch(Switches::NULL_DEFAULT_ON),
+        switch(Switches::ANSI_DEFAULTS),
+        switch(Switches::ANSI_WARNINGS),
+        switch(Switches::ANSI_PADDING),
+        switch(Switches::ANSI_NULLS),
+        switch(Switches::CONCAT_NULL),
+        int(isolation),
+        int(options.lock_timeout_ms),
+        int(options.deadlock_priority),
+    ]
+}
+
+fn session(s: &SessionShared) -> Vec<Value> {
+    let login = &s.login;
     let mut row =
         vec![int(s.id), date(s.connected), text(login.host_name.as_str()), text(login.app_name.as_str())];
     row.extend([int(login.client_pid), int(7), text(login.client_interface.as_str()), Value::bytes(vec![1])]);
@@ -310,18 +334,9 @@ fn session(cx: &ViewContext<'_>, s: &SessionShared) -> Vec<Value> {
         date(s.request_ended.load(Ordering::Relaxed)),
     ]);
     row.extend([int(used.reads), int(used.writes), int(used.logical_reads)]);
-    row.extend([bit(true), int(i32::MAX), text("us_english"), text("mdy"), int(7)]);
-    row.extend([
-        ansi.clone(),
-        bit(false),
-        ansi.clone(),
-        bit(false),
-        ansi.clone(),
-        ansi.clone(),
-        ansi.clone(),
-        ansi,
-    ]);
-    row.extend([int(isolation), int(-1), int(0), int(used.rows), int(0)]);
+    row.push(bit(true));
+    row.extend(options(s));
+    row.extend([int(used.rows), int(s.error.load(Ordering::Relaxed))]);
     row.extend([Value::bytes(vec![1]), text(login.login.as_str()), NULL, NULL, NULL, int(2)]);
     row.extend([
         int(s.database.load(Ordering::Relaxed)),
@@ -423,7 +438,8 @@ fn request(info: &Info, s: &SessionShared, wait: Option<Waiting>, now: i64) -> V
     let wait = wait.unwrap_or(Waiting { kind: NULL, milliseconds: 0, resource: String::new(), blocker: 0 });
     let open = s.transactions.load(Ordering::Relaxed);
     let mut used = Figures::of(&s.used, Some(&s.used_before));
-    if s.id == info.shared.id {
+    let own = s.id == info.shared.id;
+    if own {
         used.cpu_ms = (info.cpu_so_far_us() / 1000) as i64;
     }
     let mut row =
@@ -444,42 +460,10 @@ fn request(info: &Info, s: &SessionShared, wait: Option<Waiting>, now: i64) -> V
         int(0),
         int(used.cpu_ms),
     ]);
-    row.extend([
-        int(elapsed),
-        int(0),
-        NULL,
-        int(used.reads),
-        int(used.writes),
-        int(used.logical_reads),
-        int(i32::MAX),
-        text("us_english"),
-        text("mdy"),
-    ]);
-    let ansi = bit(s.login.ansi_defaults);
-    row.extend([
-        int(7),
-        ansi.clone(),
-        bit(false),
-        ansi.clone(),
-        bit(false),
-        ansi.clone(),
-        ansi.clone(),
-        ansi.clone(),
-    ]);
-    row.extend([
-        ansi,
-        int(2),
-        int(-1),
-        int(0),
-        int(used.rows),
-        int(0),
-        int(0),
-        int(0),
-        bit(false),
-        int(2),
-        NULL,
-        NULL,
-    ]);
+    row.extend([int(elapsed), int(0), NULL, int(used.reads), int(used.writes), int(used.logical_reads)]);
+    row.extend(options(s));
+    let (error, level) = (s.error.load(Ordering::Relaxed), if own { int(info.nest_level()) } else { NULL });
+    row.extend([int(used.rows), int(error), level, int(0), bit(false), int(2), NULL, NULL]);
     row.extend([handle(s), NULL, int(1), NULL, bit(false)]);
     row
 }
@@ -500,11 +484,15 @@ fn connections(cx: &ViewContext<'_>) -> Rows {
             text(if login.encrypted { "TRUE" } else { "FALSE" }),
             text("SQL"),
             int(0),
-            int(0),
-            int(0),
+            int(login.traffic.read() as i64),
+            int(login.traffic.written() as i64),
         ]);
-        row.extend([date(s.connected), date(s.connected), int(login.packet_size)]);
-        row.extend([text(login.client_address.as_str()), NULL, text("127.0.0.1"), int(1433), NULL]);
+        let (asked, answered) = (&s.request_started, &s.request_ended);
+        row.extend([date(asked.load(Ordering::Relaxed)), date(answered.load(Ordering::Relaxed))]);
+        row.extend([int(login.packet_size), text(login.client_address.as_str())]);
+        row.push(login.client_port.map_or(NULL, int));
+        row.extend(login.local.map_or([NULL, NULL], |a| [text(a.ip().to_string()), int(a.port())]));
+        row.push(NULL);
         row.extend([NULL, handle(s)]);
         row
     };
