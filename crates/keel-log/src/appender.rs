@@ -20,6 +20,8 @@ pub(crate) struct Appender {
     pub(crate) open: Option<OpenBlock>,
     /// Free segments, ready for use, first to be used first.
     pub(crate) spares: VecDeque<Arc<Segment>>,
+    /// Segments that were given back, oldest first; their headers must be [wiped](crate::segment) before they are used.
+    pub(crate) retired: VecDeque<Arc<Segment>>,
     /// Sequence of `segment`.
     pub(crate) sequence: u64,
     /// The term in which local appends are taken; 0 when none are.
@@ -102,6 +104,7 @@ impl Appender {
             position,
             open: None,
             spares: VecDeque::new(),
+            retired: VecDeque::new(),
             sequence,
             term: 1,
             last_term: 1,

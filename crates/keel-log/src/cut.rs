@@ -8,7 +8,7 @@ use crate::appender::Group;
 use crate::block::SECTOR_BYTES;
 use crate::error::LogError;
 use crate::log::Log;
-use crate::segment::{SEGMENT_HEADER_BYTES, Segment};
+use crate::segment::Segment;
 use keel_base::Lsn;
 use std::io;
 use std::sync::Arc;
@@ -113,7 +113,7 @@ fn wipe(places: &[Place]) -> io::Result<()> {
     let mut rest = later;
     while let Some(last) = rest.last().filter(|last| last.sequence > first.sequence) {
         let from = rest.partition_point(|place| place.sequence < last.sequence);
-        last.segment.file.write_durable_at(&[0; SEGMENT_HEADER_BYTES], 0)?;
+        last.segment.wipe_header()?;
         wipe_blocks(&rest[from..])?;
         rest = &rest[..from];
     }

@@ -256,7 +256,7 @@ impl Log {
                 first_lsn,
                 marks: Vec::new(),
             }]),
-            spares: VecDeque::new(),
+            retired: VecDeque::new(),
             appender: Appender::new(segment, 1, SEGMENT_HEADER_BYTES as u64, first_lsn),
             previous: options.first_previous.unwrap_or(options.log_id),
             slots: Slots { next_slot: 2, file_bytes: size, last_size: size },
@@ -270,7 +270,7 @@ impl Log {
 
     pub(crate) fn start(env: &Env, dir: &Path, options: LogOptions, start: Start) -> Log {
         let mut appender = start.appender;
-        appender.spares = start.spares;
+        appender.retired = start.retired;
         let end = appender.next_lsn.0;
         let first = start.live.front().map_or(end, |s| s.first_lsn.0);
         let newest = start.epochs.last().map_or(Epoch(0), |e| e.0);
@@ -388,6 +388,9 @@ impl Log {
                 return Ok(());
             }
             let missing = wanted as u64 - room;
+            if self.reuse_segment().map_err(|source| LogError::Full { wanted, source })? {
+                continue;
+            }
             self.add_segment(&mut slots, missing).map_err(|source| LogError::Full { wanted, source })?;
         }
     }
@@ -412,17 +415,32 @@ impl Log {
         Ok(())
     }
 
-    /// Makes the next segment ahead of need if none is ready. Called by a background thread when the
-    /// [hook](Log::set_provision_hook) has asked.
+    /// Makes the oldest segment that was given back ready for use; false when there is none. Called by who holds the lock
+    /// of provisioning.
+    fn reuse_segment(&self) -> io::Result<bool> {
+        let Some(segment) = self.shared.appender.lock().retired.front().map(Arc::clone) else {
+            return Ok(false);
+        };
+        segment.wipe_header()?;
+        let mut appender = self.shared.appender.lock();
+        appender.retired.pop_front();
+        appender.spares.push_back(segment);
+        Ok(true)
+    }
+
+    /// Makes segments that were given back ready for use, and a new one when none is. Called by a background thread when
+    /// the [hook](Log::set_provision_hook) has asked.
     pub fn provision(&self) -> Result<(), LogError> {
         let mut slots = self.shared.provisioning.lock();
+        while self.reuse_segment().map_err(|source| LogError::Full { wanted: 0, source })? {}
         if !self.shared.appender.lock().spares.is_empty() {
             return Ok(());
         }
         self.add_segment(&mut slots, 0).map_err(|source| LogError::Full { wanted: 0, source })
     }
 
-    /// Sets what is called (outside all locks, on an appender's thread) when the last spare segment was taken.
+    /// Sets what is called (outside the log's locks) when the last spare segment was taken, on an appender's thread, and when
+    /// segments were given back.
     pub fn set_provision_hook(&self, hook: Arc<dyn Fn() + Send + Sync>) {
         *self.shared.provision_hook.write() = Some(hook);
     }
@@ -497,7 +515,7 @@ impl Log {
         };
         let appender = self.shared.appender.lock();
         let spare = |s: &Arc<Segment>| SegmentInfo { sequence: 0, first_lsn: Lsn::ZERO, size_bytes: s.size };
-        live.into_iter().chain(appender.spares.iter().map(spare)).collect()
+        live.into_iter().chain(appender.spares.iter().chain(&appender.retired).map(spare)).collect()
     }
 
     /// Counters since opening.
@@ -524,7 +542,7 @@ impl Log {
         Scanner::new(self.clone(), from)
     }
 
-    /// Gives back the segments that lie wholly before `lsn`; their files are used again.
+    /// Gives back the segments that lie wholly before `lsn`; their files are used again. Waits for no disk.
     pub fn truncate_before(&self, lsn: Lsn) {
         let lsn = lsn.min(self.hardened());
         let mut freed = Vec::new();
@@ -537,9 +555,10 @@ impl Log {
                 self.shared.truncated.fetch_max(first.first_lsn.0.min(lsn.0), Ordering::AcqRel);
             }
         }
-        let mut appender = self.shared.appender.lock();
-        appender.spares.extend(freed.into_iter().map(|s| s.segment));
-        drop(appender);
+        if !freed.is_empty() {
+            self.shared.appender.lock().retired.extend(freed.into_iter().map(|s| s.segment));
+            self.ask_for_segment();
+        }
         self.positions().assert_ordered();
     }
 }
@@ -547,7 +566,8 @@ impl Log {
 /// What [`Log::create`] and [`Log::open`] found, from which the shared state is made.
 pub(crate) struct Start {
     pub(crate) live: VecDeque<LiveSegment>,
-    pub(crate) spares: VecDeque<Arc<Segment>>,
+    /// Files that hold nothing of it, oldest first.
+    pub(crate) retired: VecDeque<Arc<Segment>>,
     pub(crate) appender: Appender,
     /// Checksum of the last block.
     pub(crate) previous: u32,

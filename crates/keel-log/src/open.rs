@@ -313,7 +313,7 @@ impl Walk<'_> {
         let on_path = |index: usize| self.path.iter().any(|s| s.candidate == index);
         for (index, candidate) in self.candidates.iter().enumerate() {
             if !on_path(index) && candidate.header.is_some_and(|h| h.sequence >= last) {
-                candidate.segment.file.write_durable_at(&[0; SEGMENT_HEADER_BYTES], 0)?;
+                candidate.segment.wipe_header()?;
             }
         }
         Ok(())
@@ -345,14 +345,16 @@ impl Walk<'_> {
                 marks: Vec::new(),
             });
         }
-        let free = self.candidates.iter().zip(&used).filter(|(_, used)| !**used);
-        let spares = free.map(|(c, _)| Arc::clone(&c.segment)).collect();
+        let mut free: Vec<&Candidate> =
+            self.candidates.iter().zip(&used).filter(|(_, used)| !**used).map(|(c, _)| c).collect();
+        free.sort_by_key(|c| c.header.map_or(0, |h| h.sequence));
+        let retired = free.into_iter().map(|c| Arc::clone(&c.segment)).collect();
         let last = live.back().expect("the anchor is on the path");
         let appender = Appender::new(Arc::clone(&last.segment), last.sequence, end.offset, end.lsn);
         let agreed = if self.received { self.agreed.min(end.lsn) } else { Lsn::MAX };
         Start {
             live,
-            spares,
+            retired,
             appender,
             previous: end.previous,
             slots,

@@ -4,6 +4,10 @@
 //! in place, and the header written with its first new block says which place in the log it now has. A new file is
 //! written full of zeros before its first use, so that a later `fdatasync` has no metadata to write.
 //!
+//! Before a segment is used again its header is wiped, durably, and those of older ones before it: a power cut may keep the
+//! first new blocks and lose the new header beside them, and the old one would then speak for blocks that are gone. So a
+//! valid header stands before the blocks it was written for, and the headers that are valid form one chain.
+//!
 //! | offset | bytes | field | meaning |
 //! | ---: | ---: | --- | --- |
 //! | 0 | 8 | magic | `KEELVLF1` |
@@ -171,6 +175,11 @@ impl Segment {
         let size = file.len()? / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
         let direct = disk.open_direct(path)?;
         Ok(Arc::new(Segment { path: path.to_path_buf(), file, direct, size }))
+    }
+
+    /// Makes the segment a free one, durably.
+    pub(crate) fn wipe_header(&self) -> io::Result<()> {
+        self.file.write_durable_at(&[0; SEGMENT_HEADER_BYTES], 0)
     }
 
     /// Reads the header; `None` when the segment is free.

@@ -247,6 +247,68 @@ fn a_power_cut_at_any_operation_never_loses_an_acknowledged_append() {
     }
 }
 
+/// Appends, hardens and gives back until something fails; returns what was hardened and given back, and all bytes.
+fn work_in_turns(disk: &Arc<SimDisk>, seed: u64) -> (Lsn, Lsn, Vec<u8>) {
+    let (mut hardened, mut given_back, mut all) = (Lsn::ZERO, Lsn::ZERO, Vec::new());
+    let Ok(log) = Log::create(&env(disk, seed), Path::new(DIR), options()) else {
+        return (hardened, given_back, all);
+    };
+    let mut dice = SplitMix(seed);
+    for n in 0..40 {
+        let bytes = record(n, if dice.below(6) == 0 { 150_000 } else { 12 + dice.below(30_000) as usize });
+        all.extend_from_slice(&bytes);
+        if log.append(&bytes, |_| ()).is_err() {
+            break;
+        }
+        if dice.coin() {
+            match log.flush() {
+                Ok(lsn) => hardened = lsn,
+                Err(_) => break,
+            }
+        }
+        if dice.below(3) == 0 {
+            given_back = Lsn(hardened.0.saturating_sub(dice.below(100_000))).max(given_back);
+            log.truncate_before(given_back);
+        }
+        if dice.below(4) == 0 && log.provision().is_err() {
+            break;
+        }
+    }
+    (hardened, given_back, all)
+}
+
+#[test]
+fn a_power_cut_while_a_segment_is_used_again_leaves_a_log_that_opens() {
+    for seed in 0..3 {
+        for n in 1.. {
+            let disk = SimDisk::new();
+            disk.cut_power_at(n);
+            let (hardened, given_back, all) = work_in_turns(&disk, seed);
+            let done = disk.counts().operations < n;
+            for tear in
+                [Tear::LoseAll, Tear::KeepAll].into_iter().chain((0..8).map(|n| Tear::Random(seed << 8 | n)))
+            {
+                let after = disk.crash(tear);
+                let what = format!("seed {seed} cut {n} {tear:?}");
+                let log = match open(&after, 77) {
+                    Ok(log) => log,
+                    Err(error) => {
+                        assert_eq!(hardened, Lsn::ZERO, "{what}: {error}");
+                        continue;
+                    }
+                };
+                assert!(log.hardened() >= hardened && log.truncated() <= given_back, "{what}");
+                let (start, bytes) = read_all(&log, given_back).unwrap();
+                assert!(all[start.0 as usize..].starts_with(&bytes), "{what}");
+                assert_eq!(start.advance(bytes.len() as u64), log.hardened(), "{what}");
+            }
+            if done {
+                break;
+            }
+        }
+    }
+}
+
 /// Ten small appends, each its own block, and the offset of each block.
 fn ten_blocks() -> (Arc<SimDisk>, Vec<u64>) {
     let disk = SimDisk::new();
