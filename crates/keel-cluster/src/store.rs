@@ -23,7 +23,8 @@
 //! ## Invariants
 //! 1. Nothing is sent that rests on something that is not on disk: messages wait for the [`StoreRecord`] they came with.
 //! 2. A member whose record was lost comes back under a new number; the old one never votes again.
-//! 3. Members that have applied the same entries hold the same [`Contents`]; `Contents::digest` chains over all of them.
+//! 3. Who votes is on a member's disk as soon as it knows that it is agreed, not with whatever is written next.
+//! 4. Members that have applied the same entries hold the same [`Contents`]; `Contents::digest` chains over all of them.
 
 mod contents;
 mod replicator;

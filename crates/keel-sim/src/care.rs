@@ -6,9 +6,9 @@ use crate::plan::Op;
 use crate::world::{GROUP, MS, Micros, What, World};
 use keel_base::Epoch;
 use keel_cluster::{
-    AvailabilityMode, ClusterType, Command, CommandId, Event, FailoverMode, GroupConfig, GroupDatabase,
-    GroupDatabaseId, GroupOptions, GroupStatus, Node, Replica, ReplicaId, ReplicaOptions, RoleStatus,
-    SeedingMode, SynchronizationState,
+    AvailabilityMode, ClusterStatus, ClusterType, Command, CommandId, Event, FailoverMode, GroupConfig,
+    GroupDatabase, GroupDatabaseId, GroupOptions, GroupStatus, Node, Replica, ReplicaId, ReplicaOptions,
+    RoleStatus, SeedingMode, SynchronizationState,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -204,13 +204,18 @@ impl World {
 
     /// A disk may be lost when nobody else's is, and another replica has every database whole by anybody's account.
     fn may_wipe(&self, i: usize) -> bool {
-        // Nor may it take the majority of the votes along.
+        // Nor may it take the majority of the votes along, and everybody must know whose votes those are.
         let votes = |w: &World| {
-            let statuses = w.instances.iter().filter_map(|o| o.node.as_ref()?.cluster_status());
-            let members = statuses.max_by_key(|s| s.applied)?.members;
-            let voters: Vec<_> = members.into_iter().filter(|m| m.vote).collect();
-            let left = voters.iter().filter(|m| m.member.instance != instance_id(i)).count();
-            Some(left * 2 > voters.len())
+            let statuses = w.instances.iter().map(|o| o.node.as_ref()?.cluster_status());
+            let statuses = statuses.collect::<Option<Vec<_>>>()?;
+            let voters = |status: &ClusterStatus| {
+                let voters = status.members.iter().filter(|m| m.vote).map(|m| m.member.instance);
+                voters.collect::<Vec<_>>()
+            };
+            let all = voters(statuses.first()?);
+            let settled = statuses.iter().all(|s| !s.waits_for_disk && voters(s) == all);
+            let left = all.iter().filter(|v| **v != instance_id(i)).count();
+            Some(settled && left * 2 > all.len())
         };
         self.instances.iter().all(|o| o.up) && votes(self).unwrap_or(false) && self.may_lose(i)
     }

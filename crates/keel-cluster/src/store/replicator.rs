@@ -452,11 +452,15 @@ impl Replicator {
             self.output.members = true;
             self.node.mut_store().restore(snapshot);
         }
+        let mut voters_changed = false;
         for entry in ready.take_committed_entries() {
             self.applied = entry.index;
+            voters_changed |= entry.get_entry_type() != EntryType::EntryNormal;
             self.apply(&entry);
         }
-        let must_write = ready.must_sync() || !ready.entries().is_empty();
+        // That a change of the voters is agreed is written down at once: who starts again votes by what he has on disk, and
+        // those that are left may be a majority of the new voters and none of the old.
+        let must_write = ready.must_sync() || !ready.entries().is_empty() || voters_changed;
         let shelf = self.node.mut_store();
         shelf.append(ready.entries());
         if let Some(hard) = ready.hs() {
