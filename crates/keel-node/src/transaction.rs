@@ -620,6 +620,9 @@ impl Transaction {
         let before = self.buffer.len();
         self.buffer.add(tree, key, record);
         self.log_bytes += (self.buffer.len() - before) as u64;
+        if let Some(owner) = self.owner.get() {
+            owner.set_log_used(self.log_bytes);
+        }
         if self.buffer.len() > self.db.instance().options().stream_bytes {
             self.send_part()?;
         }
@@ -633,7 +636,6 @@ impl Transaction {
         let end = log.append_in(self.term, self.buffer.seal(GroupKind::Part, stream.id, 0), |_| ())?;
         stream.records += u64::from(self.buffer.records());
         self.buffer.clear(self.db.instance().options().stream_bytes * 2);
-        self.lock_owner().set_log_used(self.log_bytes);
         self.db.note_appended(end);
         Ok(())
     }

@@ -39,6 +39,8 @@ pub struct SessionShared {
     pub transactions: AtomicU32,
     /// Descriptor of its open transaction.
     pub transaction_id: AtomicU64,
+    /// Name of its open transaction; empty when it has none.
+    pub transaction_name: Mutex<SmolStr>,
     /// When its open transaction began, local time.
     pub transaction_began: AtomicI64,
     /// When the running or last request started, local ticks.
@@ -159,6 +161,7 @@ impl Sessions {
             database: AtomicU32::new(0),
             transactions: AtomicU32::new(0),
             transaction_id: AtomicU64::new(0),
+            transaction_name: Mutex::default(),
             transaction_began: AtomicI64::new(0),
             request_started: AtomicI64::new(now),
             request_ended: AtomicI64::new(now),

@@ -6,7 +6,7 @@
 mod hadr;
 mod metadata;
 mod security;
-mod server;
+pub(crate) mod server;
 mod session;
 
 pub use metadata::{find as find_named, split_name};

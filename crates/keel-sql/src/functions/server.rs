@@ -30,8 +30,11 @@ pub(super) fn microsoft_version(_: &Info, _: &[Value]) -> Result<Value> {
     Ok(Value::Int(0x1000_03E8))
 }
 
+/// Sessions at the same time, as the product counts them.
+pub(crate) const MAX_CONNECTIONS: i64 = 32_767;
+
 pub(super) fn max_connections(_: &Info, _: &[Value]) -> Result<Value> {
-    Ok(Value::Int(32_767))
+    Ok(Value::Int(MAX_CONNECTIONS))
 }
 
 pub(super) fn max_precision(_: &Info, _: &[Value]) -> Result<Value> {

@@ -51,6 +51,7 @@ impl Runner<'_> {
         let stamp = self.info.engine.stamp();
         let mut state = self.info.transaction.borrow_mut();
         if state.count == 0 {
+            self.info.shared.transaction_name.lock().clone_from(&name);
             state.name = name;
             state.descriptor = stamp;
             state.doomed = false;

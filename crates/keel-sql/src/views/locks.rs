@@ -207,7 +207,9 @@ fn in_transaction(cx: &ViewContext<'_>) -> Vec<Arc<SessionShared>> {
 fn active(cx: &ViewContext<'_>) -> Rows {
     let row = |s: &Arc<SessionShared>| {
         let began = date(s.transaction_began.load(Ordering::Relaxed));
-        let mut row = vec![int(transaction_id(s) as i64), text("user_transaction"), began, int(1), NULL];
+        let name = s.transaction_name.lock().clone();
+        let name = if name.is_empty() { "user_transaction" } else { name.as_str() };
+        let mut row = vec![int(transaction_id(s) as i64), text(name), began, int(1), NULL];
         row.extend([int(2), int(0), int(0), int(0), int(0), int(-1), NULL]);
         row
     };
@@ -230,13 +232,36 @@ fn of_sessions(cx: &ViewContext<'_>) -> Rows {
     in_transaction(cx).iter().map(row).collect()
 }
 
+/// A row for each database in which an open transaction holds locks, and one for the current database of a transaction
+/// that holds none.
 fn of_databases(cx: &ViewContext<'_>) -> Rows {
-    let row = |s: &Arc<SessionShared>| {
-        let began = date(s.transaction_began.load(Ordering::Relaxed));
-        let database = int(s.database.load(Ordering::Relaxed));
-        let mut row = vec![int(transaction_id(s) as i64), database, began, int(1), int(4), int(0), int(0)];
-        row.extend([int(0), int(0), int(0), NULL, NULL]);
-        row
-    };
-    in_transaction(cx).iter().map(row).collect()
+    let mut used = std::collections::BTreeMap::new();
+    for lock in cx.engine.instance().locks().locks() {
+        used.insert((lock.agent, lock.resource.as_ref().database().0), lock.log_used);
+    }
+    let mut rows = Vec::new();
+    for s in in_transaction(cx) {
+        let agent = u64::from(s.id);
+        let mut own: Vec<_> =
+            used.range((agent, 0)..=(agent, u32::MAX)).map(|((_, d), n)| (*d, *n)).collect();
+        if own.is_empty() {
+            own.push((s.database.load(Ordering::Relaxed), 0));
+        }
+        rows.extend(own.into_iter().map(|(database, bytes)| of_database(&s, database, bytes)));
+    }
+    rows
+}
+
+fn of_database(s: &SessionShared, database: u32, log_bytes: u64) -> Vec<Value> {
+    /// It has written log.
+    const WROTE: i64 = 4;
+    /// It is there and has not.
+    const READ: i64 = 3;
+    let began = date(s.transaction_began.load(Ordering::Relaxed));
+    let state = if log_bytes > 0 { WROTE } else { READ };
+    let kind = if log_bytes > 0 { 1 } else { 2 };
+    let mut row =
+        vec![int(transaction_id(s) as i64), int(database), began, int(kind), int(state), int(0), int(0)];
+    row.extend([NULL, int(log_bytes as i64), int(0), NULL, NULL]);
+    row
 }

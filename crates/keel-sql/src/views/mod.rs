@@ -19,6 +19,7 @@ mod hadr_states;
 mod information_schema;
 mod io;
 mod locks;
+mod machine;
 pub mod messages;
 mod modules;
 mod objects;
@@ -102,7 +103,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 23] {
+fn groups() -> [&'static [SystemView]; 24] {
     [
         objects::VIEWS,
         columns::VIEWS,
@@ -119,6 +120,7 @@ fn groups() -> [&'static [SystemView]; 23] {
         odbc::VIEWS,
         messages::VIEWS,
         server::VIEWS,
+        machine::VIEWS,
         endpoints::VIEWS,
         hadr::VIEWS,
         hadr_states::VIEWS,

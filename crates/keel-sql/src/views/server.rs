@@ -13,7 +13,6 @@ use std::sync::Arc;
 type Rows = Vec<Vec<Value>>;
 
 const WORDS: SqlType = SqlType::NVarChar(Length::Limited(256));
-const HANDLE: SqlType = SqlType::VarBinary(Length::Limited(64));
 
 const PARTITION_STATS: &[Column] = &[
     ("partition_id", BIG),
@@ -101,126 +100,6 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("modification_counter", BIG),
         ],
         rows: stats_properties,
-    },
-    SystemView {
-        schema: "sys",
-        name: "dm_os_host_info",
-        columns: &[
-            ("host_platform", WORDS),
-            ("host_distribution", WORDS),
-            ("host_release", WORDS),
-            ("host_service_pack_level", WORDS),
-            ("host_sku", INT),
-            ("os_language_version", INT),
-            ("host_architecture", WORDS),
-        ],
-        rows: |_| {
-            let architecture = if cfg!(target_arch = "x86_64") { "X64" } else { "ARM64" };
-            let mut row = vec![text("Linux"), text("Linux"), text(""), text(""), NULL, int(0)];
-            row.push(text(architecture));
-            vec![row]
-        },
-    },
-    SystemView {
-        schema: "sys",
-        name: "dm_os_sys_memory",
-        columns: &[
-            ("total_physical_memory_kb", BIG),
-            ("available_physical_memory_kb", BIG),
-            ("total_page_file_kb", BIG),
-            ("available_page_file_kb", BIG),
-            ("system_cache_kb", BIG),
-            ("kernel_paged_pool_kb", BIG),
-            ("kernel_nonpaged_pool_kb", BIG),
-            ("system_high_memory_signal_state", BIT),
-            ("system_low_memory_signal_state", BIT),
-            ("system_memory_state_desc", WORDS),
-        ],
-        rows: |cx| {
-            let (budget, used) = memory_kb(cx);
-            let mut row =
-                vec![int(budget), int((budget - used).max(0)), int(budget), int((budget - used).max(0))];
-            row.extend([int(0), int(0), int(0), bit(true), bit(false)]);
-            row.push(text("Available physical memory is high"));
-            vec![row]
-        },
-    },
-    SystemView {
-        schema: "sys",
-        name: "dm_os_process_memory",
-        columns: &[
-            ("physical_memory_in_use_kb", BIG),
-            ("large_page_allocations_kb", BIG),
-            ("locked_page_allocations_kb", BIG),
-            ("total_virtual_address_space_kb", BIG),
-            ("virtual_address_space_reserved_kb", BIG),
-            ("virtual_address_space_committed_kb", BIG),
-            ("virtual_address_space_available_kb", BIG),
-            ("page_fault_count", BIG),
-            ("memory_utilization_percentage", INT),
-            ("available_commit_limit_kb", BIG),
-            ("process_physical_memory_low", BIT),
-            ("process_virtual_memory_low", BIT),
-        ],
-        rows: |cx| {
-            let (budget, used) = memory_kb(cx);
-            let mut row =
-                vec![int(used), int(0), int(0), int(budget), int(used), int(used), int(budget - used)];
-            row.extend([int(0), int(100 * used / budget.max(1)), int(budget - used), bit(false), bit(false)]);
-            vec![row]
-        },
-    },
-    SystemView {
-        schema: "sys",
-        name: "dm_os_memory_clerks",
-        columns: &[
-            ("memory_clerk_address", HANDLE),
-            ("type", DESC),
-            ("name", WORDS),
-            ("memory_node_id", SMALL),
-            ("pages_kb", BIG),
-            ("virtual_memory_reserved_kb", BIG),
-            ("virtual_memory_committed_kb", BIG),
-        ],
-        rows: |cx| {
-            let instance = cx.engine.instance();
-            let clerk = |kind: &str, bytes: u64| {
-                vec![NULL, text(kind), text("Default"), int(0), int((bytes / 1024) as i64), int(0), int(0)]
-            };
-            vec![
-                clerk("MEMORYCLERK_SQLBUFFERPOOL", instance.page_cache().stats().bytes),
-                clerk("MEMORYCLERK_XTP", instance.delta_bytes()),
-                clerk("MEMORYCLERK_SQLLOGPOOL", redo_held(cx)),
-            ]
-        },
-    },
-    SystemView {
-        schema: "sys",
-        name: "dm_os_schedulers",
-        columns: &[
-            ("scheduler_address", HANDLE),
-            ("parent_node_id", INT),
-            ("scheduler_id", INT),
-            ("cpu_id", SMALL),
-            ("status", DESC),
-            ("is_online", BIT),
-            ("is_idle", BIT),
-            ("current_tasks_count", INT),
-            ("runnable_tasks_count", INT),
-            ("current_workers_count", INT),
-            ("active_workers_count", INT),
-            ("work_queue_count", BIG),
-        ],
-        rows: |_| {
-            let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as i64);
-            let row = |n: i64| {
-                let mut row =
-                    vec![NULL, int(0), int(n), int(n), text("VISIBLE ONLINE"), bit(true), bit(false)];
-                row.extend((0..5).map(|_| int(0)));
-                row
-            };
-            (0..cpus).map(row).collect()
-        },
     },
     SystemView {
         schema: "sys",
@@ -394,18 +273,6 @@ fn tcp_listeners(cx: &ViewContext<'_>) -> Rows {
         put((ip, endpoint.port).into(), 2, "DATABASE_MIRRORING", cx.engine.started());
     }
     rows
-}
-
-/// Log that redo on secondaries keeps for transactions that are not decided, bytes.
-fn redo_held(cx: &ViewContext<'_>) -> u64 {
-    cx.engine.databases().iter().map(|database| database.store.stats().redo_held_bytes).sum()
-}
-
-/// Budget and use.
-fn memory_kb(cx: &ViewContext<'_>) -> (i64, i64) {
-    let instance = cx.engine.instance();
-    let used = instance.page_cache().stats().bytes + instance.delta_bytes() + redo_held(cx);
-    (instance.options().memory_bytes as i64 / 1024, (used / 1024) as i64)
 }
 
 /// An index with its rows and leaf pages.

@@ -214,22 +214,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "sysprocesses", columns: PROCESS, rows: processes },
     SystemView {
         schema: "sys",
-        name: "dm_os_sys_info",
-        columns: &[
-            ("cpu_count", INT),
-            ("hyperthread_ratio", INT),
-            ("physical_memory_kb", BIG),
-            ("committed_kb", BIG),
-            ("committed_target_kb", BIG),
-            ("sqlserver_start_time", DATE),
-            ("scheduler_count", INT),
-            ("max_workers_count", INT),
-            ("virtual_machine_type_desc", DESC),
-        ],
-        rows: sys_info,
-    },
-    SystemView {
-        schema: "sys",
         name: "session_context",
         columns: &[("key", NAME), ("value", VARIANT), ("is_read_only", BIT)],
         rows: |cx| {
@@ -536,20 +520,4 @@ fn process(s: &SessionShared, wait: Option<Waiting>) -> Vec<Value> {
     row.extend([text(login.login.as_str()), Value::bytes(s.context_info.lock().clone()), handle(s)]);
     row.extend([int(0), int(-1), int(0)]);
     row
-}
-
-fn sys_info(cx: &ViewContext<'_>) -> Rows {
-    let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as i64);
-    let memory = cx.engine.instance().options().memory_bytes as i64 / 1024;
-    vec![vec![
-        int(cpus),
-        int(1),
-        int(memory),
-        int(memory),
-        int(memory),
-        date(cx.engine.started()),
-        int(cpus),
-        int(512),
-        text("NONE"),
-    ]]
 }

@@ -44,3 +44,26 @@ GO
 select transaction_isolation_level, lock_timeout, date_format, date_first, deadlock_priority, arithabort, text_size, prev_error, nest_level
 from sys.dm_exec_requests where session_id = @@spid
 GO
+-- Open transactions by database, with the log they have written; the machine as the kernel sees it.
+-- session a:
+begin tran nightly
+insert t select value, 0 from generate_series(2001, 2010)
+create table #own (a int)
+insert #own values (1)
+GO
+-- session b:
+select name, transaction_state from sys.dm_tran_active_transactions
+select db_name(database_id) as db, database_transaction_type as ty, database_transaction_state as st,
+  iif(database_transaction_log_bytes_used > 100, 'some', 'none') as log
+from sys.dm_tran_database_transactions order by database_id
+GO
+-- session a:
+rollback
+GO
+-- session b:
+select count(*) as n from sys.dm_tran_database_transactions
+select iif(physical_memory_kb > 100000 and committed_kb > 1000 and process_user_time_ms >= 0, 'seen', 'wrong') as machine from sys.dm_os_sys_info
+select iif(available_physical_memory_kb < total_physical_memory_kb, 'seen', 'wrong') as memory from sys.dm_os_sys_memory
+select iif(physical_memory_in_use_kb > 1000 and page_fault_count > 100, 'seen', 'wrong') as process from sys.dm_os_process_memory
+select iif(min(current_workers_count) > 0 and sum(current_tasks_count) > 0, 'seen', 'wrong') as schedulers from sys.dm_os_schedulers
+GO

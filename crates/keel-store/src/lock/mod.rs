@@ -91,6 +91,8 @@ pub struct LockInfo {
     pub agent: u64,
     /// The owner's number.
     pub owner: u64,
+    /// Log bytes that the owner has written ([`LockOwner::set_log_used`]).
+    pub log_used: u64,
 }
 
 /// A session that waits for a lock (`sys.dm_exec_requests`, `sys.dm_os_waiting_tasks`).
@@ -168,6 +170,7 @@ impl LockManager {
                     count,
                     agent: owner.agent,
                     owner: owner.id,
+                    log_used: owner.log_used.load(Ordering::Relaxed),
                 };
                 let grants =
                     head.granted.iter().map(|g| info(&g.owner, g.mode, RequestStatus::Grant, g.count));

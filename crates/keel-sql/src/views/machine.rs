@@ -1,0 +1,275 @@
+//! The machine and the process: processors, memory, schedulers. What the operating system knows is asked of it each time.
+//!
+//! A scheduler stands for a processor: sessions have threads of their own, and the kernel shares them out. What cannot be
+//! asked is NULL, or 0 where the product's column takes no NULL.
+
+use super::{BIG, BIT, Column, DATE, DESC, INT, NULL, SMALL, SystemView, ViewContext, bit, date, int, text};
+use crate::functions::server::MAX_CONNECTIONS;
+use keel_types::{Length, SqlType, Value};
+use procfs::{Current, Meminfo};
+use std::sync::atomic::Ordering;
+
+type Rows = Vec<Vec<Value>>;
+
+const WORDS: SqlType = SqlType::NVarChar(Length::Limited(256));
+const HANDLE: SqlType = SqlType::VarBinary(Length::Limited(64));
+
+const SYS_INFO: &[Column] = &[
+    ("cpu_ticks", BIG),
+    ("ms_ticks", BIG),
+    ("cpu_count", INT),
+    ("hyperthread_ratio", INT),
+    ("physical_memory_kb", BIG),
+    ("virtual_memory_kb", BIG),
+    ("committed_kb", BIG),
+    ("committed_target_kb", BIG),
+    ("visible_target_kb", BIG),
+    ("max_workers_count", INT),
+    ("scheduler_count", INT),
+    ("scheduler_total_count", INT),
+    ("sqlserver_start_time_ms_ticks", BIG),
+    ("sqlserver_start_time", DATE),
+    ("process_kernel_time_ms", BIG),
+    ("process_user_time_ms", BIG),
+    ("virtual_machine_type", INT),
+    ("virtual_machine_type_desc", DESC),
+    ("sql_memory_model", INT),
+    ("sql_memory_model_desc", DESC),
+    ("socket_count", INT),
+    ("cores_per_socket", INT),
+    ("numa_node_count", INT),
+    ("container_type", INT),
+    ("container_type_desc", DESC),
+];
+
+const SYS_MEMORY: &[Column] = &[
+    ("total_physical_memory_kb", BIG),
+    ("available_physical_memory_kb", BIG),
+    ("total_page_file_kb", BIG),
+    ("available_page_file_kb", BIG),
+    ("system_cache_kb", BIG),
+    ("kernel_paged_pool_kb", BIG),
+    ("kernel_nonpaged_pool_kb", BIG),
+    ("system_high_memory_signal_state", BIT),
+    ("system_low_memory_signal_state", BIT),
+    ("system_memory_state_desc", WORDS),
+];
+
+const PROCESS_MEMORY: &[Column] = &[
+    ("physical_memory_in_use_kb", BIG),
+    ("large_page_allocations_kb", BIG),
+    ("locked_page_allocations_kb", BIG),
+    ("total_virtual_address_space_kb", BIG),
+    ("virtual_address_space_reserved_kb", BIG),
+    ("virtual_address_space_committed_kb", BIG),
+    ("virtual_address_space_available_kb", BIG),
+    ("page_fault_count", BIG),
+    ("memory_utilization_percentage", INT),
+    ("available_commit_limit_kb", BIG),
+    ("process_physical_memory_low", BIT),
+    ("process_virtual_memory_low", BIT),
+];
+
+const CLERK: &[Column] = &[
+    ("memory_clerk_address", HANDLE),
+    ("type", DESC),
+    ("name", WORDS),
+    ("memory_node_id", SMALL),
+    ("pages_kb", BIG),
+    ("virtual_memory_reserved_kb", BIG),
+    ("virtual_memory_committed_kb", BIG),
+];
+
+const SCHEDULER: &[Column] = &[
+    ("scheduler_address", HANDLE),
+    ("parent_node_id", INT),
+    ("scheduler_id", INT),
+    ("cpu_id", SMALL),
+    ("status", DESC),
+    ("is_online", BIT),
+    ("is_idle", BIT),
+    ("current_tasks_count", INT),
+    ("runnable_tasks_count", INT),
+    ("current_workers_count", INT),
+    ("active_workers_count", INT),
+    ("work_queue_count", BIG),
+];
+
+const HOST: &[Column] = &[
+    ("host_platform", WORDS),
+    ("host_distribution", WORDS),
+    ("host_release", WORDS),
+    ("host_service_pack_level", WORDS),
+    ("host_sku", INT),
+    ("os_language_version", INT),
+    ("host_architecture", WORDS),
+];
+
+pub(super) static VIEWS: &[SystemView] = &[
+    SystemView { schema: "sys", name: "dm_os_host_info", columns: HOST, rows: host },
+    SystemView { schema: "sys", name: "dm_os_sys_info", columns: SYS_INFO, rows: sys_info },
+    SystemView { schema: "sys", name: "dm_os_sys_memory", columns: SYS_MEMORY, rows: sys_memory },
+    SystemView { schema: "sys", name: "dm_os_process_memory", columns: PROCESS_MEMORY, rows: process_memory },
+    SystemView { schema: "sys", name: "dm_os_memory_clerks", columns: CLERK, rows: clerks },
+    SystemView { schema: "sys", name: "dm_os_schedulers", columns: SCHEDULER, rows: schedulers },
+];
+
+fn kb(bytes: u64) -> i64 {
+    (bytes / 1024) as i64
+}
+
+/// The machine's memory in KB.
+#[derive(Default)]
+struct Memory {
+    total: i64,
+    available: i64,
+    swap_total: i64,
+    swap_free: i64,
+    cached: i64,
+}
+
+fn memory() -> Memory {
+    let Ok(seen) = Meminfo::current() else { return Memory::default() };
+    Memory {
+        total: kb(seen.mem_total),
+        available: kb(seen.mem_available.unwrap_or(seen.mem_free)),
+        swap_total: kb(seen.swap_total),
+        swap_free: kb(seen.swap_free),
+        cached: kb(seen.cached),
+    }
+}
+
+/// What the kernel has counted for this process; memory in KB, times in ms.
+#[derive(Default)]
+struct Process {
+    resident: i64,
+    virtual_size: i64,
+    page_faults: i64,
+    threads: i64,
+    user_ms: i64,
+    kernel_ms: i64,
+}
+
+fn process() -> Process {
+    let Ok(stat) = procfs::process::Process::myself().and_then(|p| p.stat()) else {
+        return Process::default();
+    };
+    let ms = |ticks: u64| (ticks * 1000 / procfs::ticks_per_second()) as i64;
+    Process {
+        resident: kb(stat.rss * procfs::page_size()),
+        virtual_size: kb(stat.vsize),
+        page_faults: (stat.minflt + stat.majflt) as i64,
+        threads: stat.num_threads,
+        user_ms: ms(stat.utime),
+        kernel_ms: ms(stat.stime),
+    }
+}
+
+fn processors() -> i64 {
+    std::thread::available_parallelism().map_or(1, |n| n.get() as i64)
+}
+
+/// `max server memory` in KB.
+fn limit(cx: &ViewContext<'_>) -> i64 {
+    kb(cx.engine.instance().options().memory_bytes as u64)
+}
+
+fn sys_info(cx: &ViewContext<'_>) -> Rows {
+    let (cpus, memory, process) = (processors(), memory(), process());
+    let ms = cx.engine.instance().env().clock.now().as_millis() as i64;
+    let since_start =
+        (cx.engine.now_local() - cx.engine.started()) / (keel_types::datetime::TICKS_PER_SECOND / 1000);
+    let mut row = vec![NULL, int(ms), int(cpus), int(1), int(memory.total), int(process.virtual_size)];
+    row.extend([int(process.resident), int(limit(cx)), int(limit(cx))]);
+    row.extend([int(MAX_CONNECTIONS), int(cpus), int(cpus)]);
+    row.extend([
+        int(ms - since_start),
+        date(cx.engine.started()),
+        int(process.kernel_ms),
+        int(process.user_ms),
+    ]);
+    row.extend([int(0), text("NONE"), int(1), text("CONVENTIONAL"), int(1), int(cpus), int(1)]);
+    row.extend([int(0), text("NONE")]);
+    vec![row]
+}
+
+fn sys_memory(_: &ViewContext<'_>) -> Rows {
+    let seen = memory();
+    // The kernel starts to take memory back where a few hundredths are left.
+    let low = seen.available < seen.total / 20;
+    let state = if low { "Available physical memory is low" } else { "Available physical memory is high" };
+    let (swap, free) = (seen.total + seen.swap_total, seen.available + seen.swap_free);
+    let mut row = vec![int(seen.total), int(seen.available), int(swap), int(free), int(seen.cached)];
+    row.extend([int(0), int(0), bit(!low), bit(low), text(state)]);
+    vec![row]
+}
+
+fn process_memory(cx: &ViewContext<'_>) -> Rows {
+    /// Bytes of addresses that a process has on the processors that are supported.
+    const ADDRESSES: u64 = 1 << 47;
+    let (process, limit, machine) = (process(), limit(cx), memory());
+    let all = kb(ADDRESSES);
+    let utilization = 100 * process.resident.min(limit) / limit.max(1);
+    let mut row = vec![int(process.resident), int(0), int(0), int(all)];
+    row.extend([int(process.virtual_size), int(process.resident), int(all - process.virtual_size)]);
+    row.extend([int(process.page_faults), int(utilization), int(machine.available + machine.swap_free)]);
+    row.extend([bit(process.resident > limit), bit(false)]);
+    vec![row]
+}
+
+fn clerks(cx: &ViewContext<'_>) -> Rows {
+    let instance = cx.engine.instance();
+    let redo = cx.engine.databases().iter().map(|database| database.store.stats().redo_held_bytes).sum();
+    let clerk = |kind: &str, bytes: u64| {
+        vec![NULL, text(kind), text("Default"), int(0), int(kb(bytes)), int(0), int(0)]
+    };
+    vec![
+        clerk("MEMORYCLERK_SQLBUFFERPOOL", instance.page_cache().stats().bytes),
+        clerk("MEMORYCLERK_XTP", instance.delta_bytes()),
+        clerk("MEMORYCLERK_SQLLOGPOOL", redo),
+    ]
+}
+
+/// Sessions that run a request are tasks, those of them that wait for no lock are runnable; both are shared out evenly,
+/// and so are the process's threads.
+fn schedulers(cx: &ViewContext<'_>) -> Rows {
+    let (cpus, threads) = (processors(), process().threads);
+    let sessions = cx.engine.sessions.all();
+    let running = sessions.iter().filter(|s| s.running.load(Ordering::Relaxed)).count() as i64;
+    let waiting = cx.engine.instance().locks().waiting().len() as i64;
+    let share = |n: i64, of: i64| n / cpus + i64::from(of < n % cpus);
+    let row = |n: i64| {
+        let runnable = share((running - waiting).max(0), n);
+        let mut row = vec![
+            NULL,
+            int(0),
+            int(n),
+            int(n),
+            text("VISIBLE ONLINE"),
+            bit(true),
+            bit(share(running, n) == 0),
+        ];
+        row.extend([
+            int(share(running, n)),
+            int((runnable - 1).max(0)),
+            int(share(threads, n)),
+            int(runnable),
+            int(0),
+        ]);
+        row
+    };
+    (0..cpus).map(row).collect()
+}
+
+/// Name and version of the distribution, by `os-release`.
+fn host(_: &ViewContext<'_>) -> Rows {
+    let told = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let value = |key: &str| {
+        let line = told.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        line.unwrap_or("").trim_matches('"').to_owned()
+    };
+    let architecture = if cfg!(target_arch = "x86_64") { "X64" } else { "ARM64" };
+    let mut row = vec![text("Linux"), text(value("NAME")), text(value("VERSION_ID")), text("")];
+    row.extend([NULL, int(0), text(architecture)]);
+    vec![row]
+}
