@@ -23,6 +23,9 @@ pub enum Resource<'a> {
     Metadata(DatabaseId, u32, &'a [u8]),
 }
 
+/// Of an application lock's name; a hash of the whole stands behind them.
+const SHOWN_CHARACTERS: usize = 32;
+
 /// The stored form of a [`Resource`]; short keys are inside.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OwnedResource {
@@ -99,8 +102,8 @@ impl<'a> Resource<'a> {
         }
     }
 
-    /// The key part of `resource_description`: for keys a six-byte hash in the product's form, for named locks the
-    /// name.
+    /// The key part of `resource_description`: for keys a six-byte hash in the product's form, for application locks
+    /// principal, beginning of the name and a hash.
     #[must_use]
     pub fn description(&self) -> String {
         match self {
@@ -112,7 +115,8 @@ impl<'a> Resource<'a> {
             }
             Resource::Range(..) => "(ffffffffffff)".to_owned(),
             Resource::Application(_, principal, name) => {
-                format!("{principal}:[{}]", String::from_utf8_lossy(name))
+                let begin: String = String::from_utf8_lossy(name).chars().take(SHOWN_CHARACTERS).collect();
+                format!("{principal}:[{begin}]:({:08x})", crc32c::crc32c(name))
             }
             Resource::Metadata(_, class, name) => format!("{class}:{}", String::from_utf8_lossy(name)),
         }
@@ -142,6 +146,7 @@ impl fmt::Display for Resource<'_> {
         match self {
             Resource::Database(_) => write!(f, "DATABASE: {database}"),
             Resource::Object(..) => write!(f, "OBJECT: {database}:{id}:0"),
+            Resource::Application(..) => write!(f, "APPLICATION: {database}:{}", self.description()),
             _ => write!(f, "{}: {database}:{id} {}", self.type_name(), self.description()),
         }
     }
