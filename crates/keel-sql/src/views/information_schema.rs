@@ -1,6 +1,7 @@
 //! INFORMATION_SCHEMA.
 
-use super::columns::{action, collation, referenced_index, tables};
+use super::columns::{collation, tables};
+use super::constraints::{action, referenced_index};
 use super::{
     Column, DATE, INT, NAME, NULL, SMALL, SystemView, TEXT, TINY, ViewContext, date, facts, int, text,
 };

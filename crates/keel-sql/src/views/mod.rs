@@ -6,6 +6,7 @@
 
 mod columns;
 mod compat;
+mod constraints;
 mod counters;
 mod databases;
 mod dependencies;
@@ -16,6 +17,7 @@ mod hadr_cluster;
 mod hadr_counters;
 mod hadr_own;
 mod hadr_states;
+mod indexes;
 mod information_schema;
 mod io;
 mod locks;
@@ -103,10 +105,12 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 24] {
+fn groups() -> [&'static [SystemView]; 26] {
     [
         objects::VIEWS,
         columns::VIEWS,
+        indexes::VIEWS,
+        constraints::VIEWS,
         modules::VIEWS,
         dependencies::VIEWS,
         databases::VIEWS,

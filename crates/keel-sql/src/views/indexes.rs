@@ -1,0 +1,279 @@
+//! Indexes, their statistics and partitions.
+
+use super::columns::tables;
+use super::{
+    BIG, BIT, Column, DESC, INT, NAME, NULL, SMALL, SystemView, TEXT, TINY, ViewContext, bit, int, text,
+};
+use keel_query::catalog::{ColumnstoreDef, IndexDef, IndexKind, TableDef};
+use keel_types::Value;
+
+type Rows = Vec<Vec<Value>>;
+
+const INDEX: &[Column] = &[
+    ("object_id", INT),
+    ("name", NAME),
+    ("index_id", INT),
+    ("type", TINY),
+    ("type_desc", DESC),
+    ("is_unique", BIT),
+    ("data_space_id", INT),
+    ("ignore_dup_key", BIT),
+    ("is_primary_key", BIT),
+    ("is_unique_constraint", BIT),
+    ("fill_factor", TINY),
+    ("is_padded", BIT),
+    ("is_disabled", BIT),
+    ("is_hypothetical", BIT),
+    ("is_ignored_in_optimization", BIT),
+    ("allow_row_locks", BIT),
+    ("allow_page_locks", BIT),
+    ("has_filter", BIT),
+    ("filter_definition", TEXT),
+    ("compression_delay", INT),
+    ("suppress_dup_key_messages", BIT),
+    ("auto_created", BIT),
+    ("optimize_for_sequential_key", BIT),
+];
+
+const PARTITION: &[Column] = &[
+    ("partition_id", BIG),
+    ("object_id", INT),
+    ("index_id", INT),
+    ("partition_number", INT),
+    ("hobt_id", BIG),
+    ("rows", BIG),
+    ("filestream_filegroup_id", SMALL),
+    ("data_compression", TINY),
+    ("data_compression_desc", DESC),
+    ("xml_compression", BIT),
+    ("xml_compression_desc", DESC),
+];
+
+const OLD_INDEX: &[Column] = &[
+    ("id", INT),
+    ("status", INT),
+    ("indid", SMALL),
+    ("dpages", INT),
+    ("reserved", INT),
+    ("used", INT),
+    ("rowcnt", BIG),
+    ("rows", INT),
+    ("name", NAME),
+    ("keycnt", SMALL),
+];
+
+const STATS: &[Column] = &[
+    ("object_id", INT),
+    ("name", NAME),
+    ("stats_id", INT),
+    ("auto_created", BIT),
+    ("user_created", BIT),
+    ("no_recompute", BIT),
+    ("has_filter", BIT),
+    ("filter_definition", TEXT),
+    ("is_temporary", BIT),
+    ("is_incremental", BIT),
+];
+
+pub(super) static VIEWS: &[SystemView] = &[
+    SystemView { schema: "sys", name: "indexes", columns: INDEX, rows: indexes },
+    SystemView {
+        schema: "sys",
+        name: "index_columns",
+        columns: &[
+            ("object_id", INT),
+            ("index_id", INT),
+            ("index_column_id", INT),
+            ("column_id", INT),
+            ("key_ordinal", TINY),
+            ("partition_ordinal", TINY),
+            ("is_descending_key", BIT),
+            ("is_included_column", BIT),
+            ("column_store_order_ordinal", TINY),
+        ],
+        rows: index_columns,
+    },
+    SystemView { schema: "sys", name: "stats", columns: STATS, rows: stats },
+    SystemView {
+        schema: "sys",
+        name: "stats_columns",
+        columns: &[("object_id", INT), ("stats_id", INT), ("stats_column_id", INT), ("column_id", INT)],
+        rows: stats_columns,
+    },
+    SystemView { schema: "sys", name: "partitions", columns: PARTITION, rows: partitions },
+    SystemView { schema: "sys", name: "sysindexes", columns: OLD_INDEX, rows: old_indexes },
+];
+
+/// `type` and `type_desc` of an index.
+fn kind(i: &IndexDef) -> (i64, &'static str) {
+    match i.kind {
+        IndexKind::Heap => (0, "HEAP"),
+        IndexKind::Clustered => (1, "CLUSTERED"),
+        IndexKind::Nonclustered => (2, "NONCLUSTERED"),
+    }
+}
+
+fn indexes(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for t in tables(cx) {
+        for i in &t.indexes {
+            let (number, name) = kind(i);
+            rows.push(vec![
+                int(t.object_id),
+                if i.name.is_empty() { NULL } else { text(i.name.as_str()) },
+                int(i.index_id),
+                int(number),
+                text(name),
+                bit(i.unique),
+                int(1),
+                bit(i.ignore_dup_key),
+                bit(i.is_primary_key),
+                bit(i.is_unique_constraint),
+                int(0),
+                bit(false),
+                bit(i.disabled),
+                bit(false),
+                bit(false),
+                bit(true),
+                bit(true),
+                bit(i.filter.is_some()),
+                i.filter.as_deref().map_or(NULL, text),
+                NULL,
+                bit(false),
+                bit(false),
+                bit(false),
+            ]);
+        }
+        rows.extend(t.columnstores.iter().map(|c| columnstore_row(&t, c)));
+    }
+    rows
+}
+
+/// A columnstore index: type 5 or 6, whatever the rows are really kept in.
+fn columnstore_row(t: &TableDef, c: &ColumnstoreDef) -> Vec<Value> {
+    let (number, name) =
+        if c.clustered { (5, "CLUSTERED COLUMNSTORE") } else { (6, "NONCLUSTERED COLUMNSTORE") };
+    let mut row = vec![int(t.object_id), text(c.name.as_str()), int(c.index_id), int(number), text(name)];
+    row.extend([bit(false), int(1), bit(false), bit(false), bit(false), int(0), bit(false), bit(false)]);
+    row.extend([bit(false), bit(false), bit(true), bit(true), bit(c.filter.is_some())]);
+    row.extend([c.filter.as_deref().map_or(NULL, text), int(0), bit(false), bit(false), bit(false)]);
+    row
+}
+
+fn index_columns(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for t in tables(cx) {
+        for i in &t.indexes {
+            let keys =
+                i.key.iter().enumerate().map(|(n, k)| (k.column_id, n as i64 + 1, k.descending, false));
+            let included = i.included.iter().map(|id| (*id, 0, false, true));
+            for (n, (column, ordinal, descending, included)) in keys.chain(included).enumerate() {
+                rows.push(vec![
+                    int(t.object_id),
+                    int(i.index_id),
+                    int(n as i64 + 1),
+                    int(column),
+                    int(ordinal),
+                    int(0),
+                    bit(descending),
+                    bit(included),
+                    int(0),
+                ]);
+            }
+        }
+        for c in &t.columnstores {
+            let all = t.columns.iter().map(|c| c.column_id);
+            let columns = all.filter(|id| c.clustered || c.columns.contains(id));
+            for (n, column) in columns.enumerate() {
+                let mut row = vec![int(t.object_id), int(c.index_id), int(n as i64 + 1), int(column), int(0)];
+                row.extend([int(0), bit(false), bit(true), int(0)]);
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+fn stats(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for t in tables(cx) {
+        for i in t.indexes.iter().filter(|i| i.kind != IndexKind::Heap) {
+            let mut row = vec![int(t.object_id), text(i.name.as_str()), int(i.index_id)];
+            row.extend([bit(false), bit(false), bit(t.no_auto_statistics), bit(false), NULL]);
+            row.extend([bit(false), bit(false)]);
+            rows.push(row);
+        }
+        for s in &t.statistics {
+            let mut row = vec![int(t.object_id), text(s.name.as_str()), int(s.stats_id)];
+            let frozen = s.no_recompute || t.no_auto_statistics;
+            row.extend([bit(false), bit(true), bit(frozen), bit(s.filter.is_some())]);
+            row.extend([s.filter.as_deref().map_or(NULL, text), bit(false), bit(false)]);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+fn stats_columns(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for t in tables(cx) {
+        for i in t.indexes.iter().filter(|i| i.kind != IndexKind::Heap) {
+            for (n, k) in i.key.iter().enumerate() {
+                rows.push(vec![int(t.object_id), int(i.index_id), int(n as i64 + 1), int(k.column_id)]);
+            }
+        }
+        for s in &t.statistics {
+            for (n, column) in s.columns.iter().enumerate() {
+                rows.push(vec![int(t.object_id), int(s.stats_id), int(n as i64 + 1), int(*column)]);
+            }
+        }
+    }
+    rows
+}
+
+fn partitions(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for t in tables(cx) {
+        let count = cx.row_count(&t);
+        for i in &t.indexes {
+            rows.push(vec![
+                int(i.tree.0),
+                int(t.object_id),
+                int(i.index_id),
+                int(1),
+                int(i.tree.0),
+                int(count),
+                int(0),
+                int(0),
+                text("NONE"),
+                bit(false),
+                text("OFF"),
+            ]);
+        }
+    }
+    rows
+}
+
+fn old_indexes(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for t in tables(cx) {
+        let count = cx.row_count(&t);
+        for i in &t.indexes {
+            let name = if i.name.is_empty() { NULL } else { text(i.name.as_str()) };
+            let status = i64::from(i.unique) * 2 + i64::from(i.is_primary_key) * 2048;
+            rows.push(vec![
+                int(t.object_id),
+                int(status),
+                int(i.index_id),
+                int(count / 100 + 1),
+                int(count / 100 + 1),
+                int(count / 100 + 1),
+                int(count),
+                int(count),
+                name,
+                int(i.key.len() as i64),
+            ]);
+        }
+    }
+    rows
+}
