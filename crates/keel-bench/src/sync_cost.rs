@@ -7,11 +7,12 @@
 //! between measurements that are minutes apart says more about the machine. Rounds begin with another primary each time.
 //!
 //! The primary that is measured has the machine's first core to itself; its secondaries and the driver share the others.
-//! What a figure is worth is shown beside it: where the primary's core was not busy, the secondaries or the driver were
-//! the limit, and the throughput says little about the primary. Processor time per transaction does not depend on that.
+//! What a figure is worth is shown beside it ([`Limit`]): where the secondaries' and the driver's cores were the limit, the
+//! throughput says little about the primary. What the primary does in a second of its own processor time does not depend on
+//! that, nor does processor time per transaction.
 
 use crate::fleet::{Fleet, Mode, number};
-use crate::process::{on_core, processor_time, stay_from_core, waits};
+use crate::process::{cores, on_core, processor_time, stay_from_core, waits};
 use crate::progress::Progress;
 use crate::report::median;
 use crate::target::Server;
@@ -119,12 +120,60 @@ pub struct Figure {
     pub driver_us: f64,
     /// Times that a thread of the primary waited, per transaction.
     pub primary_waits: f64,
+    /// The same of all secondaries' threads.
+    pub secondaries_waits: f64,
     /// The primary's processor time as a share of one core's.
     pub primary_busy: f64,
+    /// The secondaries' and the driver's, as a share of all other cores'.
+    pub others_busy: f64,
     /// Latency, microseconds.
     pub p50_us: u64,
     /// Latency, microseconds.
     pub p99_us: u64,
+}
+
+/// Cores count as the limit when they were at least this busy: a machine's other work takes the rest.
+pub const BUSY: f64 = 0.9;
+
+/// What kept a measurement from being faster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The primary's core.
+    Primary,
+    /// The cores of secondaries and driver.
+    Others,
+    /// No core: each client waited for its answers, and there were too few of them to keep anybody busy.
+    Waiting,
+}
+
+impl Limit {
+    /// By how busy the primary's core and the others were.
+    #[must_use]
+    pub fn of(primary_busy: f64, others_busy: f64) -> Limit {
+        match (primary_busy >= BUSY, others_busy >= BUSY) {
+            (true, _) => Limit::Primary,
+            (false, true) => Limit::Others,
+            (false, false) => Limit::Waiting,
+        }
+    }
+
+    /// In the report.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Limit::Primary => "primary's core",
+            Limit::Others => "secondaries' and driver's core",
+            Limit::Waiting => "waiting for answers",
+        }
+    }
+}
+
+impl Figure {
+    /// Transactions in a second of the primary's processor time.
+    #[must_use]
+    pub fn per_primary_second(&self) -> f64 {
+        1e6 / self.primary_us
+    }
 }
 
 /// All measurements: by number of secondaries, then by number of clients.
@@ -275,6 +324,7 @@ struct Used {
     secondaries: Duration,
     driver: Duration,
     waits: u64,
+    secondaries_waits: u64,
 }
 
 fn used(side: &dyn Side) -> Result<Used> {
@@ -287,6 +337,7 @@ fn used(side: &dyn Side) -> Result<Used> {
         secondaries: secondaries.iter().map(|pids| total(pids)).sum(),
         driver: processor_time(std::process::id())?,
         waits: primary.iter().map(|pid| waits(*pid)).sum(),
+        secondaries_waits: secondaries.iter().flatten().map(|pid| waits(*pid)).sum(),
     })
 }
 
@@ -335,7 +386,13 @@ fn measure(place: &Place, settings: &Settings, clients: u64, wait: &dyn Fn(Durat
             secondaries_us: us(before.secondaries, after.secondaries),
             driver_us: us(before.driver, after.driver),
             primary_waits: after.waits.saturating_sub(before.waits) as f64 / done,
+            secondaries_waits: after.secondaries_waits.saturating_sub(before.secondaries_waits) as f64 / done,
             primary_busy: after.primary.saturating_sub(before.primary).as_secs_f64() / seconds,
+            others_busy: (after.secondaries + after.driver)
+                .saturating_sub(before.secondaries + before.driver)
+                .as_secs_f64()
+                / seconds
+                / cores().saturating_sub(1).max(1) as f64,
             p50_us: latency.quantile_us(0.5),
             p99_us: latency.quantile_us(0.99),
         })
@@ -356,6 +413,19 @@ impl Outcome {
         rounds.map(|round| value(&round[stage][clients]) / value(&round[0][clients])).collect()
     }
 
+    /// What the primary does in a second of its processor time beside stand-alone, round by round.
+    #[must_use]
+    pub fn per_primary_second(&self, stage: usize, clients: usize) -> Vec<f64> {
+        self.over_alone(stage, clients, Figure::per_primary_second)
+    }
+
+    /// What limited most of the rounds.
+    #[must_use]
+    pub fn limit(&self, stage: usize, clients: usize) -> Limit {
+        let busy = |value: fn(&Figure) -> f64| self.over_rounds(stage, clients, value);
+        Limit::of(busy(|f| f.primary_busy), busy(|f| f.others_busy))
+    }
+
     /// Throughput beside stand-alone, round by round.
     #[must_use]
     pub fn ratio(&self, stage: usize, clients: usize) -> Vec<f64> {
@@ -367,5 +437,43 @@ impl Outcome {
     pub fn extra(&self, stage: usize, clients: usize) -> Vec<f64> {
         let times = self.over_alone(stage, clients, |f| f.primary_us + f.secondaries_us);
         times.into_iter().map(|ratio| (ratio - 1.0) * 100.0).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_the_core_that_is_busy() {
+        assert_eq!(Limit::of(0.97, 0.99), Limit::Primary);
+        assert_eq!(Limit::of(0.5, 0.95), Limit::Others);
+        assert_eq!(Limit::of(0.5, 0.5), Limit::Waiting);
+    }
+
+    #[test]
+    fn what_the_primary_does_in_a_second_does_not_depend_on_who_is_slow() {
+        let figure = |per_second, primary_us, others_busy| Figure {
+            per_second,
+            primary_us,
+            secondaries_us: 0.0,
+            driver_us: 0.0,
+            primary_waits: 0.0,
+            secondaries_waits: 0.0,
+            primary_busy: per_second * primary_us / 1e6,
+            others_busy,
+            p50_us: 0,
+            p99_us: 0,
+        };
+        let round = vec![
+            vec![figure(5000.0, 190.0, 0.6)],
+            vec![figure(2500.0, 200.0, 0.99)],
+            vec![figure(2000.0, 200.0, 0.99)],
+        ];
+        let outcome = Outcome { clients: vec![16], rounds: vec![round], violations: Vec::new() };
+        assert_eq!(outcome.limit(0, 0), Limit::Primary);
+        assert_eq!(outcome.limit(1, 0), Limit::Others);
+        assert!((outcome.ratio(1, 0)[0] - 0.5).abs() < 1e-9);
+        assert!((outcome.per_primary_second(1, 0)[0] - 0.95).abs() < 1e-9);
     }
 }

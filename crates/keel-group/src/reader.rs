@@ -4,13 +4,16 @@
 //!   bytes ─► all frames that are here ─► blocks into their logs
 //!                                        then per database: one harden, one acknowledgement
 //!                                        then credit for what was stored
+//!                                        then redo of what is due, if it is little and of one database
 //! ```
 
+use crate::copy::Copy;
 use crate::counters::add;
 use crate::link::{LinkReader, ReadError};
 use crate::peer::Peer;
 use crate::shell::Shared;
 use keel_cluster::{CopyPositions, Event, GroupDatabaseId, InstanceId, ReceiveFailure, SessionId};
+use keel_node::HeldRedo;
 use keel_transport::limits::LOG_WINDOW_BYTES;
 use keel_transport::{Ack, Block, Class, Frame, Granting, Session};
 use std::collections::BTreeMap;
@@ -65,6 +68,8 @@ impl Shared {
             self.frame(peer, frame, &mut batch, window)?;
         }
         peer.totals.received_bytes.store(peer.link.traffic().1, Ordering::Relaxed);
+        let copies: Vec<Arc<Copy>> = batch.touched.values().filter_map(|t| self.copy(t.database)).collect();
+        let mut held: Vec<HeldRedo<'_>> = copies.iter().map(|copy| copy.db.hold_redo()).collect();
         for (session, touched) in &batch.touched {
             self.finish_session(peer, *session, touched);
         }
@@ -75,6 +80,9 @@ impl Shared {
             return Ok(());
         }
         self.step(Event::Heard { peer: peer.instance });
+        if let (Some(one), true) = (held.pop(), held.is_empty()) {
+            one.work();
+        }
         Ok(())
     }
 

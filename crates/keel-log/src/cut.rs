@@ -76,6 +76,7 @@ impl Log {
         shared.appended.store(at.0, Ordering::Release);
         shared.epochs.lock().retain(|epoch| epoch.1 < at);
         shared.borders.lock().retain(|border| *border <= at);
+        shared.recent.clear();
         shared.cuts.fetch_add(1, Ordering::AcqRel);
         Ok(())
     }

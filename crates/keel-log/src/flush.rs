@@ -9,6 +9,7 @@ use crate::appender::Group;
 use crate::block::{self, HEADER_BYTES};
 use crate::error::LogError;
 use crate::log::{LiveSegment, Log, MARK_EVERY_BYTES, SealedBlock, Shared};
+use crate::recent::RecentBlock;
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use keel_base::{Epoch, Lsn};
 use std::io;
@@ -355,7 +356,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Enters the new segments and some of the blocks into the directory, before anyone can learn of their LSNs.
+    /// Enters the new segments and some of the blocks into the directory, before anyone can learn of their LSNs, and keeps
+    /// those received for whoever applies them.
     fn note_places(&self, group: &Group) {
         let mut directory = self.directory.lock();
         let mut blocks = group.blocks.iter().peekable();
@@ -369,8 +371,19 @@ impl Shared {
             assert!(Arc::ptr_eq(&live.segment, &extent.segment), "groups are written in segment order");
             while let Some(block) = blocks.next_if(|b| b.start < end) {
                 let last = live.marks.last().map_or(live.first_lsn, |m| m.0);
+                let offset = extent.offset + (block.start - extent.start) as u64;
                 if block.first_lsn.0 >= last.0 + MARK_EVERY_BYTES {
-                    live.marks.push((block.first_lsn, extent.offset + (block.start - extent.start) as u64));
+                    live.marks.push((block.first_lsn, offset));
+                }
+                if block.received.is_some() {
+                    let bytes = &group.bytes[block.start..block.start + HEADER_BYTES + block.payload_len];
+                    self.recent.push(RecentBlock {
+                        header: block::decode_header(bytes).expect("checked when it was received"),
+                        bytes: bytes.to_vec(),
+                        segment: Arc::clone(&extent.segment),
+                        sequence: live.sequence,
+                        offset,
+                    });
                 }
             }
         }

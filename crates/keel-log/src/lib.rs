@@ -57,6 +57,7 @@ mod flush;
 mod follow;
 mod log;
 pub mod open;
+mod recent;
 pub mod scan;
 pub mod segment;
 

@@ -4,6 +4,7 @@ use crate::appender::Appender;
 use crate::block::{self, SECTOR_BYTES};
 use crate::error::LogError;
 use crate::flush::{Waiters, Writer};
+use crate::recent::Recent;
 use crate::scan::Scanner;
 use crate::segment::{self, SEGMENT_BYTES_MIN, SEGMENT_HEADER_BYTES, Segment, SegmentHeader};
 use keel_base::env::{Clock, Disk, Env};
@@ -182,6 +183,7 @@ pub(crate) struct Shared {
     pub(crate) appends_released: Condvar,
     /// Ends of the last groups flushed while others have a say, ascending.
     pub(crate) borders: Mutex<VecDeque<Lsn>>,
+    pub(crate) recent: Recent,
     pub(crate) counters: Counters,
 }
 
@@ -303,6 +305,7 @@ impl Log {
             hardened_hook: RwLock::new(None),
             appends_released: Condvar::new(),
             borders: Mutex::new(VecDeque::new()),
+            recent: Recent::default(),
             counters: Counters::default(),
         };
         Log { shared: Arc::new(shared) }

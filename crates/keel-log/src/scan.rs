@@ -3,6 +3,7 @@
 use crate::block::{self, BLOCK_BYTES_MAX, Header, Invalid, SECTOR_BYTES};
 use crate::error::LogError;
 use crate::log::Log;
+use crate::recent::{Found, RecentBlock};
 use crate::segment::{SEGMENT_HEADER_BYTES, Segment, TAIL_BYTES_MIN};
 use keel_base::Lsn;
 use std::io;
@@ -98,6 +99,10 @@ pub struct Scanner {
     cuts: u64,
     /// Blocks that end behind this are not shown yet.
     limit: Lsn,
+    /// Received blocks come from memory while they are there, and are let go.
+    takes: bool,
+    /// The last block that did.
+    taken: Option<RecentBlock>,
 }
 
 impl Scanner {
@@ -124,6 +129,8 @@ impl Scanner {
             window: Window::default(),
             cuts,
             limit: Lsn::MAX,
+            takes: false,
+            taken: None,
         };
         // Step over the blocks that end before the wanted position.
         while scanner.next_lsn < from {
@@ -143,6 +150,19 @@ impl Scanner {
             }
         }
         Ok(scanner)
+    }
+
+    /// The same scanner, for the one who follows a copy closely: received blocks come from memory while they are there, and
+    /// are let go as it passes them. A second one of the same log reads the files.
+    #[must_use]
+    pub fn taking(mut self) -> Scanner {
+        self.takes = true;
+        self
+    }
+
+    /// Payload bytes that [`Scanner::next`] can show now.
+    pub fn ahead(&self) -> u64 {
+        self.log.hardened().min(self.limit).0.saturating_sub(self.next_lsn.0)
     }
 
     /// The segment in which the last block lay, its sequence, and the file offset behind that block.
@@ -165,6 +185,13 @@ impl Scanner {
     pub fn next(&mut self) -> Result<Option<ScannedBlock<'_>>, LogError> {
         if self.next_lsn >= self.log.hardened().min(self.limit) {
             return Ok(None);
+        }
+        if self.takes {
+            match self.log.shared.recent.take(self.next_lsn, self.limit) {
+                Found::Block(block) => return Ok(Some(self.pass(block))),
+                Found::Behind => return Ok(None),
+                Found::Missing => {}
+            }
         }
         let cuts = self.log.shared.cuts.load(Ordering::Acquire);
         if cuts != self.cuts {
@@ -190,6 +217,20 @@ impl Scanner {
         self.next_lsn = header.end_lsn();
         self.previous = Some(header.checksum);
         Ok(Some(ScannedBlock { header, bytes: self.window.stored(offset, &header) }))
+    }
+
+    /// Goes past a block that came from memory, and lends it.
+    fn pass(&mut self, block: RecentBlock) -> ScannedBlock<'_> {
+        if block.sequence != self.sequence {
+            self.segment = Arc::clone(&block.segment);
+            self.sequence = block.sequence;
+            self.window.clear();
+        }
+        self.offset = block.offset + block.header.stored_bytes() as u64;
+        self.next_lsn = block.header.end_lsn();
+        self.previous = Some(block.header.checksum);
+        let block = self.taken.insert(block);
+        ScannedBlock { header: block.header, bytes: &block.bytes }
     }
 
     /// The header of the next block if it lies here, else what lies here.

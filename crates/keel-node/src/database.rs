@@ -237,8 +237,12 @@ pub(crate) fn recovery(
     let source = LogSource::new(log, redo_start)?.up_to(Arc::clone(&follower.limit));
     let source = Gauged { log: source, follower: Arc::clone(follower) };
     let workers = instance.options().redo_workers.max(1);
-    let options =
-        RedoOptions { workers, skip_until: checkpoint, watched: Some(crate::follower::CATALOG_TREE) };
+    let options = RedoOptions {
+        workers,
+        skip_until: checkpoint,
+        watched: Some(crate::follower::CATALOG_TREE),
+        alone_bytes: instance.options().redo_alone_bytes,
+    };
     Ok(Applier::new(Box::new(source), Box::new(Rows(Arc::clone(follower))), &options))
 }
 

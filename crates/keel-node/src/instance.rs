@@ -33,6 +33,8 @@ pub struct InstanceOptions {
     pub checkpoint_bytes_per_second: u64,
     /// Threads of recovery, and of redo for all databases together; 0 = redo runs on the thread that asks for it.
     pub redo_workers: usize,
+    /// A stretch of log no longer than this is applied by one of them, without waking the others, bytes.
+    pub redo_alone_bytes: usize,
     /// A database is checkpointed when this much log would have to be replayed (from the target recovery time).
     pub checkpoint_log_bytes: u64,
     /// A transaction's records go to the log early when there are more bytes of them than this.
@@ -52,6 +54,7 @@ impl Default for InstanceOptions {
             memory_bytes: 1 << 30,
             checkpoint_bytes_per_second: 0,
             redo_workers: 2,
+            redo_alone_bytes: keel_redo::ALONE_BYTES,
             checkpoint_log_bytes: 1 << 30,
             stream_bytes: 1 << 20,
             automatic_checkpoints: true,

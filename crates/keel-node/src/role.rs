@@ -30,7 +30,7 @@ use keel_log::Log;
 use keel_redo::{GroupKind, RecordBuffer, Task};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// What a database is in its group.
@@ -77,6 +77,8 @@ pub(crate) struct Roles {
     ending: Mutex<()>,
     /// Applies the log of a replica that is not the primary; made when first needed.
     pub(crate) redo: Mutex<Option<Arc<Task>>>,
+    /// How many hold the waking of redo threads back.
+    pub(crate) redo_held: AtomicU32,
     /// Whether everything in the log is in memory, because this replica wrote it.
     wrote: AtomicBool,
     /// Counts fences, so that a promotion under way notices one.
@@ -332,7 +334,7 @@ impl Database {
     pub fn harden(&self) -> Result<Lsn, DbError> {
         let hardened = self.durable_log()?.flush()?;
         if self.role() == Role::Secondary && self.follower.limit.load(Ordering::Acquire) > self.applied().0 {
-            self.poke_redo();
+            self.wake_redo();
         }
         Ok(hardened)
     }
@@ -344,14 +346,14 @@ impl Database {
             return Err(refused("the replica does not follow a primary now"));
         }
         self.follower.agreed.fetch_max(lsn.0, Ordering::AcqRel);
-        self.follower.limit.fetch_max(lsn.0, Ordering::AcqRel);
+        self.follower.limit.fetch_max(lsn.0, Ordering::SeqCst);
         // What a former primary has applied already becomes visible without redo, which nobody tells of catalog changes.
         let seen = self.follower.applied().min(self.follower.agreed());
         if seen > self.store().stable() {
             self.follower.show(seen, &[seen]);
         }
         let task = self.redo_task()?;
-        self.instance().redo.poke(&task);
+        self.wake_redo();
         match task.applier().error() {
             Some(what) => Err(DbError::Corrupt(what.into())),
             None => Ok(()),
@@ -374,6 +376,13 @@ impl Database {
             Task::new(recovery(self.instance(), self.durable_log()?, &self.follower, from, skip_until)?);
         *redo = Some(Arc::clone(&task));
         Ok(task)
+    }
+
+    /// Lets the redo threads look, unless somebody [holds](Database::hold_redo) that back.
+    fn wake_redo(&self) {
+        if self.roles.redo_held.load(Ordering::SeqCst) == 0 {
+            self.poke_redo();
+        }
     }
 
     pub(crate) fn poke_redo(&self) {

@@ -14,6 +14,9 @@
 //! nothing to do now. So any threads can drive any number of appliers ([`crate::pool`]); [`replay`] gives each lane a thread
 //! and stops at the end of the source.
 //!
+//! A chunk of a few records is not worth waking anybody: whoever fetched it takes it through all lanes
+//! ([`RedoOptions::alone_bytes`]), as far as nobody else is at work in them.
+//!
 //! Lanes meet only in the **applied point**. Before it moves, the trees dropped up to there are reported, and the target
 //! is told which commits changed a watched tree (the catalog); so whoever reads at the applied point finds everything of the
 //! past and nothing of the future.
@@ -141,7 +144,13 @@ pub struct RedoOptions {
     pub skip_until: Lsn,
     /// The tree whose changes are announced with the applied point.
     pub watched: Option<TreeId>,
+    /// A chunk of no more bytes than this is applied for all lanes by the thread that fetched it.
+    pub alone_bytes: usize,
 }
+
+/// [`RedoOptions::alone_bytes`] unless there is a reason for another: applying so much takes about as long as it takes a
+/// thread to wake.
+pub const ALONE_BYTES: usize = 32 << 10;
 
 /// What a replay has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -396,11 +405,21 @@ impl<'t> Applier<'t> {
             Ok(taken) => taken,
             Err(turn) => return turn,
         };
-        if fetched {
+        let alone = fetched && chunk.bytes.len() <= self.options.alone_bytes;
+        if fetched && !alone {
             wake();
         }
-        let walked = lane.walk(&chunk, &*self.target, &self.options);
-        if number == 0 {
+        let turn = self.walk(&mut lane, &chunk, wake);
+        if alone && turn == Turn::Worked && !self.walk_others(number, wake) {
+            wake();
+        }
+        turn
+    }
+
+    /// Takes a lane through the chunk that it needs.
+    fn walk(&self, lane: &mut Lane, chunk: &Arc<Chunk>, wake: &dyn Fn()) -> Turn {
+        let walked = lane.walk(chunk, &*self.target, &self.options);
+        if lane.number == 0 {
             // Every lane keeps the same parts, of the same chunks.
             self.held.store(lane.held, Ordering::Relaxed);
         }
@@ -410,10 +429,40 @@ impl<'t> Applier<'t> {
             self.note_change(&mut feed);
             return Turn::Failed;
         }
-        if self.finish_chunk(number, &mut lane, chunk.end()) {
+        if self.finish_chunk(lane, chunk.end()) {
             wake();
         }
         Turn::Worked
+    }
+
+    /// Takes the other lanes as far as this one has come. False when somebody else is at work in one of them, or one is
+    /// behind by more than is done alone.
+    fn walk_others(&self, number: usize, wake: &dyn Fn()) -> bool {
+        let others = self.lanes.iter().enumerate().filter(|(other, _)| *other != number);
+        let mut all = true;
+        for (other, lane) in others {
+            let Some(mut lane) = lane.try_lock() else {
+                all = false;
+                continue;
+            };
+            while let Some(chunk) = self.chunk_in_window(other) {
+                if chunk.bytes.len() > self.options.alone_bytes {
+                    all = false;
+                    break;
+                }
+                if self.walk(&mut lane, &chunk, wake) != Turn::Worked {
+                    return true;
+                }
+            }
+        }
+        all
+    }
+
+    /// The chunk that a lane needs, if it was fetched already and the applier goes on.
+    fn chunk_in_window(&self, number: usize) -> Option<Arc<Chunk>> {
+        let feed = self.feed.lock();
+        let index = feed.needs[number] - feed.first;
+        feed.window.get(index).filter(|_| feed.failed.is_none() && !feed.stopped).cloned()
     }
 
     fn note_change(&self, feed: &mut Feed) {
@@ -458,13 +507,16 @@ impl<'t> Applier<'t> {
         }
     }
 
-    /// Lets go of what no lane needs any more and moves the applied point; true when others may go on.
-    fn finish_chunk(&self, number: usize, lane: &mut Lane, end: Lsn) -> bool {
+    /// Lets go of what no lane needs any more and moves the applied point; true when others may go on that could not, because
+    /// the window was full.
+    fn finish_chunk(&self, lane: &mut Lane, end: Lsn) -> bool {
+        let number = lane.number;
         let mut feed = self.feed.lock();
         feed.needs[number] += 1;
         feed.ends[number] = end;
         feed.drops.append(&mut lane.drops);
         feed.watched.append(&mut lane.watched);
+        let was_full = feed.window.len() >= WINDOW_CHUNKS_MAX;
         let slowest = feed.needs.iter().copied().min().unwrap_or(feed.first);
         let moved = feed.first < slowest;
         while feed.first < slowest {
@@ -475,7 +527,7 @@ impl<'t> Applier<'t> {
             self.report(&mut feed);
             self.note_change(&mut feed);
         }
-        moved
+        moved && was_full
     }
 
     /// Tells the target how far all lanes are. One lane at a time, so that the reports are in order.

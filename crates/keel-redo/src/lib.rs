@@ -36,7 +36,7 @@ pub mod pool;
 pub mod record;
 pub mod source;
 
-pub use apply::{Applied, Applier, Chunk, RedoError, RedoOptions, Source, Target, Turn, replay};
+pub use apply::{ALONE_BYTES, Applied, Applier, Chunk, RedoError, RedoOptions, Source, Target, Turn, replay};
 pub use pool::{RedoPool, Task};
 pub use record::{Change, Group, GroupKind, RecordBuffer, RowRecord};
 pub use source::LogSource;

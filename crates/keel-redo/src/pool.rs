@@ -4,6 +4,8 @@
 //! is in the queue at most once; a thread takes it, works it for some chunks and puts it back while there is more. So the
 //! threads do not grow with the databases, no lane waits while a thread is free, and no database starves another.
 //!
+//! Who has log for a database in hand may apply a little of it at once ([`RedoPool::work_here`]) instead of waking a thread.
+//!
 //! Where everything happens on one thread in an order that is chosen ([`RedoPool::by_hand`]), the same queue is worked by
 //! whoever calls [`RedoPool::work_queued`].
 
@@ -107,7 +109,24 @@ impl RedoPool {
             return;
         }
         self.start_threads();
-        self.shared.poke(task, None);
+        self.shared.poke_first(task);
+    }
+
+    /// Applies some of what there is on the calling thread, up to so many chunks: for whoever would otherwise wake a thread
+    /// for a few records. True when everything there was is applied; else the threads go on, once they are
+    /// [poked](RedoPool::poke).
+    pub fn work_here(&self, task: &Arc<Task>, chunks: usize) -> bool {
+        for _ in 0..chunks {
+            if task.stopped.load(Ordering::Acquire) {
+                return true;
+            }
+            match task.applier.work(0, &|| self.shared.poke(task, Some(0))) {
+                Turn::Worked => {}
+                Turn::Idle | Turn::Failed => return true,
+                Turn::Wait(_) => return false,
+            }
+        }
+        false
     }
 
     fn start_threads(&self) {
@@ -139,6 +158,21 @@ impl Shared {
         for (lane, state) in task.lanes.iter().enumerate().filter(|(lane, _)| Some(*lane) != but) {
             let next = |now| match now {
                 IDLE => Some(QUEUED),
+                RUNNING => Some(AGAIN),
+                _ => None,
+            };
+            if state.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(IDLE) {
+                self.enqueue(task, lane);
+            }
+        }
+    }
+
+    /// Queues the first lane, which wakes the others when there is enough for them, and lets those that run look again: one
+    /// of them may just have found nothing.
+    fn poke_first(&self, task: &Arc<Task>) {
+        for (lane, state) in task.lanes.iter().enumerate() {
+            let next = |now| match now {
+                IDLE if lane == 0 => Some(QUEUED),
                 RUNNING => Some(AGAIN),
                 _ => None,
             };

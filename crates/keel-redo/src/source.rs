@@ -31,7 +31,7 @@ impl LogSource {
     /// A source that starts at `from`.
     pub fn new(log: &Log, from: Lsn) -> Result<LogSource, LogError> {
         Ok(LogSource {
-            scanner: log.scan(from)?,
+            scanner: log.scan(from)?.taking(),
             from,
             limit: None,
             bytes: Vec::new(),
@@ -68,13 +68,15 @@ impl Source for LogSource {
             self.scanner.set_limit(Lsn(limit.load(Ordering::Acquire)));
         }
         while self.whole < CHUNK_BYTES {
+            let ahead = self.scanner.ahead();
             let Some(block) = self.scanner.next()? else { break };
             let (header, skip) = (block.header, self.from.0.saturating_sub(block.header.first_lsn.0));
             let first_lsn = header.first_lsn.max(self.from);
             let payload = usize::try_from(skip).ok().and_then(|skip| block.payload().get(skip..));
             let payload = payload.ok_or(RedoError::Damaged { at: first_lsn })?;
             if self.bytes.capacity() == 0 {
-                self.bytes.reserve(CHUNK_BYTES * 5 / 4);
+                let ahead = usize::try_from(ahead).unwrap_or(usize::MAX);
+                self.bytes.reserve(ahead.clamp(payload.len(), CHUNK_BYTES * 5 / 4));
             }
             let void = voids_unfinished(self.flags, header.flags) && self.whole < self.bytes.len();
             self.flags = header.flags;

@@ -156,7 +156,7 @@ fn any_number_of_workers_applies_the_same() {
         for workers in [1, 2, 5] {
             let model = Model::default();
             let mut source = LogSource::new(&writer.log, Lsn::ZERO).unwrap();
-            let options = RedoOptions { workers, skip_until: Lsn::ZERO, watched: None };
+            let options = RedoOptions { workers, skip_until: Lsn::ZERO, watched: None, alone_bytes: 0 };
             let mut seen = Lsn::ZERO;
             let applied = replay(&mut source, &model, &options, &mut |lsn| {
                 assert!(lsn > seen);
@@ -189,7 +189,7 @@ fn commits_before_the_checkpoint_are_passed_over_but_their_streams_are_followed(
     expected.retain(|_, history| !history.is_empty());
     let model = Model::default();
     let mut source = LogSource::new(&writer.log, Lsn::ZERO).unwrap();
-    let options = RedoOptions { workers: 3, skip_until: checkpoint, watched: None };
+    let options = RedoOptions { workers: 3, skip_until: checkpoint, watched: None, alone_bytes: 0 };
     replay(&mut source, &model, &options, &mut |_| ()).unwrap();
     assert_eq!(*model.rows.lock(), expected);
 }
@@ -208,7 +208,7 @@ fn a_replay_may_start_at_any_group() {
     writer.log.flush().unwrap();
     let model = Model::default();
     let mut source = LogSource::new(&writer.log, middle).unwrap();
-    let options = RedoOptions { workers: 2, skip_until: Lsn::ZERO, watched: None };
+    let options = RedoOptions { workers: 2, skip_until: Lsn::ZERO, watched: None, alone_bytes: 0 };
     let applied = replay(&mut source, &model, &options, &mut |_| ()).unwrap();
     assert_eq!((applied.commits, applied.last_commit), (1, lsn));
     let found: usize = model.rows.lock().values().map(Vec::len).sum();
@@ -226,7 +226,7 @@ fn dropped_trees_are_dropped_at_the_end() {
     replay(
         &mut source,
         &model,
-        &RedoOptions { workers: 4, skip_until: Lsn::ZERO, watched: None },
+        &RedoOptions { workers: 4, skip_until: Lsn::ZERO, watched: None, alone_bytes: 0 },
         &mut |_| (),
     )
     .unwrap();
@@ -240,7 +240,7 @@ fn bytes_that_are_no_group_are_damage() {
     let end = writer.log.append(&[0xEE; 100], |_| ()).unwrap();
     writer.log.wait_hardened(end).unwrap();
     let mut source = LogSource::new(&writer.log, Lsn::ZERO).unwrap();
-    let options = RedoOptions { workers: 3, skip_until: Lsn::ZERO, watched: None };
+    let options = RedoOptions { workers: 3, skip_until: Lsn::ZERO, watched: None, alone_bytes: 0 };
     let failed = replay(&mut source, &Model::default(), &options, &mut |_| ());
     assert!(matches!(failed, Err(RedoError::Damaged { at: Lsn(0) })), "{failed:?}");
 }

@@ -112,9 +112,12 @@ impl From<RedoError> for Trouble {
 
 /// How an instance is set up, by chance: small, so that little work makes much happen.
 pub(crate) fn options(dice: &mut SplitMix) -> InstanceOptions {
+    let redo_workers = 1 + dice.below(4) as usize;
     InstanceOptions {
         memory_bytes: 64 << 20,
-        redo_workers: 1 + dice.below(4) as usize,
+        redo_workers,
+        // Lanes by turns, or one after the other.
+        redo_alone_bytes: [0, keel_redo::ALONE_BYTES, 0, 500][redo_workers - 1],
         checkpoint_log_bytes: [30_000, 200_000, u64::MAX][dice.below(3) as usize],
         stream_bytes: [600, 4000, 1 << 20][dice.below(3) as usize],
         checkpoint_chunk_bytes: [8 << 10, 16 << 10, 4 << 20][dice.below(3) as usize],

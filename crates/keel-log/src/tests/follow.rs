@@ -1,6 +1,8 @@
 //! Copies of a log: fed in batches, torn, cut and fed by the next writer, on the same disk that misbehaves.
 
 use super::*;
+use crate::Scanner;
+use crate::block::SECTOR_BYTES;
 use keel_base::Epoch;
 
 /// The blocks of two histories with a common beginning: a writer of epoch 1, and one of epoch 2 that took over after
@@ -321,4 +323,62 @@ fn held_appends_wait_and_go_on_or_are_refused_with_their_term() {
             }
         });
     }
+}
+
+/// Everything a scanner shows now.
+fn drain(scanner: &mut Scanner, shown: &mut Vec<Vec<u8>>) {
+    while let Some(block) = scanner.next().unwrap() {
+        assert_eq!(block::decode(block.bytes), Ok(block.header));
+        shown.push(block.bytes.to_vec());
+    }
+}
+
+/// However far behind it is, and however the log was cut behind it.
+#[test]
+fn a_scanner_that_takes_shows_what_the_files_hold() {
+    for seed in 0..30 {
+        let h = histories(seed);
+        let mut dice = SplitMix(seed);
+        let log = follower(&SimDisk::new());
+        let mut taking = log.scan(Lsn::ZERO).unwrap().taking();
+        let mut shown = Vec::new();
+        for block in &h.old {
+            log.append_block(Epoch(1), block).unwrap();
+            if dice.below(3) == 0 {
+                log.flush().unwrap();
+            }
+            if dice.below(3) == 0 {
+                taking.set_limit(Lsn(dice.below(h.parted.0 + 1)));
+                drain(&mut taking, &mut shown);
+            }
+        }
+        log.set_epoch(Epoch(2));
+        log.cut(h.parted).unwrap();
+        taking.set_limit(Lsn::MAX);
+        feed(&log, 2, &h.new, &mut dice);
+        drain(&mut taking, &mut shown);
+        assert_eq!(shown, h.new, "seed {seed}");
+        assert_eq!(taking.ahead(), 0);
+    }
+}
+
+#[test]
+fn what_was_hardened_just_now_comes_from_memory() {
+    let writer = create(&SimDisk::new());
+    for n in 0..10 {
+        writer.append(&record(n, 300), |_| ()).unwrap();
+        writer.flush().unwrap();
+    }
+    let disk = SimDisk::new();
+    let log = follower(&disk);
+    let mut taking = log.scan(Lsn::ZERO).unwrap().taking();
+    feed(&log, 1, &blocks_of(&writer), &mut SplitMix(1));
+    for segment in env(&disk, 1).disk.list(Path::new(DIR)).unwrap() {
+        let bytes = disk.contents(&segment).unwrap().len() as u64;
+        (SECTOR_BYTES as u64..bytes).step_by(SECTOR_BYTES).for_each(|at| disk.flip(&segment, at, 1));
+    }
+    let mut shown = Vec::new();
+    drain(&mut taking, &mut shown);
+    assert_eq!(shown, blocks_of(&writer));
+    assert!(log.scan(Lsn::ZERO).unwrap().next().is_err());
 }

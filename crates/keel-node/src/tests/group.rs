@@ -6,6 +6,8 @@ use keel_base::env::sim::{SplitMix, Tear};
 use keel_base::{Epoch, Lsn};
 use std::time::Duration;
 
+mod held;
+
 const LONG: Duration = Duration::from_secs(60);
 const TREES: [TreeId; 2] = [TreeId(10), TreeId(11)];
 

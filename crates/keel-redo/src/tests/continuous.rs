@@ -65,15 +65,22 @@ impl Target for Arc<Checked> {
     }
 }
 
-fn task(log: &Log, target: &Arc<Checked>, lanes: usize, limit: &Arc<AtomicU64>) -> Arc<Task> {
+fn task(
+    log: &Log,
+    target: &Arc<Checked>,
+    lanes: usize,
+    alone_bytes: usize,
+    limit: &Arc<AtomicU64>,
+) -> Arc<Task> {
     let source = LogSource::new(log, Lsn::ZERO).unwrap().up_to(Arc::clone(limit));
-    let options = RedoOptions { workers: lanes, skip_until: Lsn::ZERO, watched: Some(TreeId(2)) };
+    let watched = Some(TreeId(2));
+    let options = RedoOptions { workers: lanes, skip_until: Lsn::ZERO, watched, alone_bytes };
     Task::new(Applier::new(Box::new(source), Box::new(Arc::clone(target)), &options))
 }
 
 #[test]
 fn any_batches_on_any_threads_apply_the_same() {
-    for seed in 0..6 {
+    for seed in 0..7 {
         let mut writers: Vec<Writer> = (0..3).map(|n| Writer::new(seed * 10 + n)).collect();
         for writer in &mut writers {
             for _ in 0..250 {
@@ -86,12 +93,13 @@ fn any_batches_on_any_threads_apply_the_same() {
         }
         let threads = [0, 1, 3][seed as usize % 3];
         let pool = RedoPool::new(threads);
+        let alone_bytes = [0, 3000][usize::from(seed >= 3)];
         let followers: Vec<_> = writers
             .iter()
             .map(|writer| {
                 let target = Arc::new(Checked::new(&writer.expected));
                 let limit = Arc::new(AtomicU64::new(0));
-                let task = task(&writer.log, &target, 1 + seed as usize % 4, &limit);
+                let task = task(&writer.log, &target, 1 + seed as usize % 4, alone_bytes, &limit);
                 (writer, target, limit, task)
             })
             .collect();
@@ -103,6 +111,9 @@ fn any_batches_on_any_threads_apply_the_same() {
                 let next = end.min(limit.load(Ordering::Acquire) + dice.below(40_000));
                 limit.store(next, Ordering::Release);
                 all &= next == end;
+                if dice.below(3) == 0 {
+                    pool.work_here(task, 1);
+                }
                 pool.poke(task);
             }
             if all {
@@ -152,7 +163,7 @@ fn an_append_whose_writer_went_away_in_the_middle_is_void() {
         follower.flush().unwrap();
         let target = Arc::new(Checked::new(&expected));
         let limit = Arc::new(AtomicU64::new(u64::MAX));
-        let task = task(&follower, &target, 2, &limit);
+        let task = task(&follower, &target, 2, 0, &limit);
         task.applier().drain().unwrap();
         assert_eq!(*target.model.rows.lock(), expected);
         assert!(task.applier().applied() <= follower.hardened());
@@ -164,7 +175,7 @@ fn an_append_whose_writer_went_away_in_the_middle_is_void() {
         let mut expected = expected;
         expected.insert((1, b"next".to_vec()), vec![(lsn.0, "delete".to_owned())]);
         let fresh = Arc::new(Checked::new(&expected));
-        let at_once = super::continuous::task(&follower, &fresh, 3, &limit);
+        let at_once = super::continuous::task(&follower, &fresh, 3, 500, &limit);
         at_once.applier().drain().unwrap();
         assert_eq!(*fresh.model.rows.lock(), expected);
         assert_eq!(at_once.applier().applied(), lsn);
@@ -177,7 +188,7 @@ fn an_error_stops_every_lane_and_is_kept() {
     writer.log.append(&[0xEE; 100], |_| ()).unwrap();
     writer.log.flush().unwrap();
     let target = Arc::new(Checked::new(&History::new()));
-    let task = task(&writer.log, &target, 3, &Arc::new(AtomicU64::new(u64::MAX)));
+    let task = task(&writer.log, &target, 3, 0, &Arc::new(AtomicU64::new(u64::MAX)));
     let pool = RedoPool::new(0);
     pool.poke(&task);
     assert!(task.applier().error().is_some());
