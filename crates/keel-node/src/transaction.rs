@@ -29,6 +29,7 @@ use keel_store::lock::{LockOwner, Mode, Resource, Wait};
 use keel_store::row::Patch;
 use keel_store::store::Latest;
 use keel_store::{BaseGap, Change, ReadMode, RowRef, Snapshot, StoreError, WriteSet};
+use smallvec::SmallVec;
 use std::ops::Bound;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -107,27 +108,45 @@ pub struct Transaction {
     announced: bool,
     /// The term of the database in which it began; 0 where nothing may be written.
     term: u64,
-    /// The row locked exclusively last, which nearly always is the one written next.
+    /// The row locked last for update or exclusively, which nearly always is the one read again and written next.
     locked: LockedRow,
+    /// Tables locked, in which modes: so that the statements after the first ask nobody.
+    tables: SmallVec<[(u32, LockMode); 8]>,
     /// Where the base has no rows, of the trees that got rows last.
     gaps: Vec<BaseGap>,
 }
 
-/// A row known to be locked exclusively.
+/// A row known to be locked so that nobody else can write it.
 #[derive(Default)]
 struct LockedRow {
     /// `None` until there is one.
     tree: Option<TreeId>,
     key: Vec<u8>,
+    /// Exclusively, not only for update.
+    exclusive: bool,
+    /// Its newest version, if it was read under the update lock and the transaction has written nothing since.
+    row: Option<RowRef>,
 }
 
 impl LockedRow {
+    #[inline]
     fn is(&self, tree: TreeId, key: &[u8]) -> bool {
         self.tree == Some(tree) && self.key == key
     }
 
-    fn set(&mut self, tree: TreeId, key: &[u8]) {
+    #[inline]
+    fn is_exclusive(&self, tree: TreeId, key: &[u8]) -> bool {
+        self.exclusive && self.is(tree, key)
+    }
+
+    fn set(&mut self, tree: TreeId, key: &[u8], exclusive: bool) {
+        if self.is(tree, key) {
+            self.exclusive |= exclusive;
+            return;
+        }
         self.tree = Some(tree);
+        self.exclusive = exclusive;
+        self.row = None;
         self.key.clear();
         self.key.extend_from_slice(key);
     }
@@ -157,6 +176,7 @@ impl Transaction {
             announced: false,
             term,
             locked: LockedRow::default(),
+            tables: SmallVec::new(),
             gaps: Vec::new(),
         }
     }
@@ -317,7 +337,16 @@ impl Transaction {
     /// Like [`Transaction::get`], but the newest version that is committed or own: for use under a lock.
     #[inline]
     pub fn get_latest(&mut self, tree: TreeId, key: &[u8]) -> Result<Option<RowRef>, TxnError> {
-        Ok(self.latest(tree, key)?.row)
+        let locked = self.locked.is(tree, key);
+        if locked && self.locked.row.is_some() {
+            return Ok(self.locked.row.clone());
+        }
+        let row = self.latest(tree, key)?.row;
+        // Who locks a row for update mostly comes back to change it.
+        if locked && !self.locked.exclusive {
+            self.locked.row.clone_from(&row);
+        }
+        Ok(row)
     }
 
     /// Like [`Transaction::scan`], over the newest versions that are committed or own: finds what to update or delete.
@@ -382,8 +411,8 @@ impl Transaction {
     /// Locks a row to the end of the transaction.
     pub fn lock_row(&mut self, tree: TreeId, key: &[u8], mode: LockMode) -> Result<(), TxnError> {
         self.lock_key(tree, key, mode.into())?;
-        if mode == LockMode::Exclusive {
-            self.locked.set(tree, key);
+        if matches!(mode, LockMode::Exclusive | LockMode::Update) {
+            self.locked.set(tree, key, mode == LockMode::Exclusive);
         }
         Ok(())
     }
@@ -404,7 +433,7 @@ impl Transaction {
     /// [`Transaction::lock_row`]; the caller must not have written the row.
     pub fn unlock_row(&mut self, tree: TreeId, key: &[u8]) {
         if self.locked.is(tree, key) {
-            self.locked.tree = None;
+            self.locked = LockedRow { key: std::mem::take(&mut self.locked.key), ..LockedRow::default() };
         }
         if let Some(owner) = self.owner.get() {
             owner.unlock(&Resource::Key(self.db.id(), tree, key));
@@ -413,8 +442,17 @@ impl Transaction {
 
     /// Locks a table to the end of the transaction.
     pub fn lock_table(&mut self, object: u32, mode: LockMode) -> Result<(), TxnError> {
-        self.lock_owner().lock(&Resource::Object(self.db.id(), object), mode.into(), self.wait)?;
+        if !self.holds_table(object, mode) {
+            self.lock_owner().lock(&Resource::Object(self.db.id(), object), mode.into(), self.wait)?;
+            self.tables.push((object, mode));
+        }
         Ok(())
+    }
+
+    /// Whether it has locked a table in this mode already; false may also mean: in a stronger one.
+    #[inline]
+    pub fn holds_table(&self, object: u32, mode: LockMode) -> bool {
+        self.tables.contains(&(object, mode))
     }
 
     /// Locks a key range against writes by others (serializable), to the end of the transaction. The mode is shared, or
@@ -438,7 +476,8 @@ impl Transaction {
     pub fn insert(&mut self, tree: TreeId, key: &[u8], row: &[u8]) -> Result<(), TxnError> {
         self.before_write(LOCKED_BYTES)?;
         self.lock_key(tree, key, Mode::X)?;
-        self.check_range(tree, key)?;
+        self.look_ahead(tree, key)?;
+        self.locked.row = None;
         let (id, at) = (self.id, self.gap_of(tree));
         let set = self.set.get_or_insert_with(|| WriteSet::new(id));
         match self.db.store().insert_new(set, &mut self.gaps[at], key, row) {
@@ -476,7 +515,7 @@ impl Transaction {
         patch: Option<Patch<'_>>,
     ) -> Result<(), TxnError> {
         self.before_write(LOCKED_BYTES)?;
-        if !self.locked.is(tree, key) {
+        if !self.locked.is_exclusive(tree, key) {
             self.lock_key(tree, key, Mode::X)?;
         }
         self.check_conflict(tree, key)?;
@@ -494,7 +533,7 @@ impl Transaction {
     /// Removes a row that the caller has read under a lock. Locks it.
     pub fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<(), TxnError> {
         self.before_write(LOCKED_BYTES)?;
-        if !self.locked.is(tree, key) {
+        if !self.locked.is_exclusive(tree, key) {
             self.lock_key(tree, key, Mode::X)?;
         }
         self.check_conflict(tree, key)?;
@@ -594,7 +633,8 @@ impl Transaction {
         change: Change<'_>,
         record: Record<'_>,
     ) -> Result<(), TxnError> {
-        self.check_range(tree, key)?;
+        self.look_ahead(tree, key)?;
+        self.locked.row = None;
         let id = self.id;
         let set = self.set.get_or_insert_with(|| WriteSet::new(id));
         self.db.store().write(set, tree, key, change)?;
@@ -602,8 +642,15 @@ impl Transaction {
         self.check_range(tree, key)
     }
 
-    /// Waits for whoever holds a range over `key`. Before the version is written and after it: a range taken between the
-    /// first look and the version is seen by the second; one taken later sees the version.
+    /// Waits for whoever is known to hold a range over `key`, before its version is written.
+    #[inline]
+    fn look_ahead(&self, tree: TreeId, key: &[u8]) -> Result<(), TxnError> {
+        let owner = self.owner.get().expect("every write has taken a lock before");
+        owner.look_ahead(self.db.id(), tree, key, self.wait)?;
+        Ok(())
+    }
+
+    /// Waits for whoever holds a range over `key`, after its version was written: a range taken later sees the version.
     #[inline]
     fn check_range(&self, tree: TreeId, key: &[u8]) -> Result<(), TxnError> {
         let owner = self.owner.get().expect("every write has taken a lock before");
@@ -658,6 +705,7 @@ impl Transaction {
 
     /// Undoes everything written after `mark`. Locks stay.
     pub fn rollback_to(&mut self, mark: Mark) -> Result<(), TxnError> {
+        self.locked.row = None;
         self.set().rollback_to(mark.store);
         self.dropped_trees.truncate(mark.drops);
         let sent = self.stream.as_ref().map_or(0, |stream| stream.records);

@@ -68,6 +68,13 @@ pub fn decode(bytes: &[u8], ty: &SqlType) -> Value {
     use SqlType as T;
     match *ty {
         T::TinyInt | T::SmallInt | T::Int | T::BigInt => Value::Int(get_i64(bytes)),
+        _ => decode_long(bytes, ty),
+    }
+}
+
+fn decode_long(bytes: &[u8], ty: &SqlType) -> Value {
+    use SqlType as T;
+    match *ty {
         T::VarChar(_) | T::NVarChar(_) | T::Text | T::NText | T::Xml => Value::Str(text(bytes)),
         T::Char(n) => Value::Str(padded(bytes, usize::from(n), |s| s.chars().count())),
         T::NChar(n) => Value::Str(padded(bytes, usize::from(n), |s| s.encode_utf16().count())),
@@ -146,7 +153,10 @@ fn put_i64(n: i64, out: &mut Vec<u8>) {
     if n != 0 {
         let sign_bits = if n < 0 { (!n).leading_zeros() } else { n.leading_zeros() };
         let len = (64 - sign_bits as usize) / 8 + 1;
-        out.extend_from_slice(&n.to_le_bytes()[..len]);
+        // A copy of constant length, cut afterwards, is cheaper than one of variable length.
+        let end = out.len() + len;
+        out.extend_from_slice(&n.to_le_bytes());
+        out.truncate(end);
     }
 }
 
@@ -171,7 +181,9 @@ fn get_long(bytes: &[u8]) -> i64 {
 }
 
 fn put_i128(n: i128, out: &mut Vec<u8>) {
-    if n != 0 {
+    if let Ok(n) = i64::try_from(n) {
+        put_i64(n, out);
+    } else {
         let sign_bits = if n < 0 { (!n).leading_zeros() } else { n.leading_zeros() };
         let len = (128 - sign_bits as usize) / 8 + 1;
         out.extend_from_slice(&n.to_le_bytes()[..len]);

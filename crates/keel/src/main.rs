@@ -4,6 +4,7 @@
 //! Both are thin: `serve` hands its configuration to [`keel_server::instance`], `sql` is a client like any other and
 //! knows the server only through the wire.
 
+mod allocator;
 mod cluster;
 mod demo;
 mod groups;
@@ -21,7 +22,7 @@ use clap::{Parser, Subcommand};
 
 /// Rows, versions and keys are millions of small blocks that one thread allocates and another frees.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 /// Evenkeel: a database server for SQL Server's clients.
 #[derive(Parser)]

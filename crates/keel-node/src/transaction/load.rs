@@ -37,6 +37,7 @@ impl Transaction {
     pub fn load(&mut self, loading: &mut Loading, key: &[u8], row: &[u8]) -> Result<(), TxnError> {
         self.before_write(UNDO_BYTES)?;
         self.announce()?;
+        self.locked.row = None;
         let id = self.id;
         loop {
             let set = self.set.get_or_insert_with(|| WriteSet::new(id));

@@ -491,11 +491,8 @@ fn lock_row(
     txn.lock_row(tree, key, mode).map(|()| true)
 }
 
-/// Runs part of an access; under NOWAIT without waiting for locks.
+/// Runs part of an access under NOWAIT: without waiting for locks.
 fn patient<T>(node: &Access, cx: &mut Cx<'_>, f: impl FnOnce(&mut Cx<'_>) -> Result<T>) -> Result<T> {
-    if !node.no_wait {
-        return f(cx);
-    }
     let txn = cx.txn(node.database)?;
     let timeout = txn.lock_timeout();
     txn.set_lock_timeout(Some(std::time::Duration::ZERO));
@@ -506,6 +503,9 @@ fn patient<T>(node: &Access, cx: &mut Cx<'_>, f: impl FnOnce(&mut Cx<'_>) -> Res
 
 impl Operator for AccessOp {
     fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        if !self.node.no_wait {
+            return self.start(cx);
+        }
         let node = Arc::clone(&self.node);
         patient(&node, cx, |cx| self.start(cx))
     }

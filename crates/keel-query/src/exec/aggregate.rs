@@ -35,8 +35,8 @@ pub enum Acc {
     Percentile(Vec<Value>, f64),
     /// CHECKSUM_AGG.
     Checksum(Option<i32>),
-    /// Distinct values first.
-    Distinct(Box<(SeenKeys, Acc)>),
+    /// Distinct values first; with room for the key of the one at hand.
+    Distinct(Box<(SeenKeys, Acc, Vec<u8>)>),
 }
 
 impl Acc {
@@ -54,7 +54,7 @@ impl Acc {
             AggFunc::PercentileCont | AggFunc::PercentileDisc => Acc::Percentile(Vec::new(), 0.0),
         };
         if call.distinct || call.func == AggFunc::ApproxCountDistinct {
-            Acc::Distinct(Box::new((HashSet::default(), acc)))
+            Acc::Distinct(Box::new((HashSet::default(), acc, Vec::new())))
         } else {
             acc
         }
@@ -92,13 +92,13 @@ impl Acc {
         }
         match self {
             Acc::Distinct(inner) => {
-                let (seen, acc) = &mut **inner;
-                let mut k = Vec::new();
-                key::append(&mut k, &value, &key::KeyColumn::ascending(call.arg_ty, call.collation));
-                if seen.contains(&k[..]) || spill.takes(place, &k, &value, cx)? {
+                let (seen, acc, k) = &mut **inner;
+                k.clear();
+                key::append(k, &value, &key::KeyColumn::ascending(call.arg_ty, call.collation));
+                if seen.contains(&k[..]) || spill.takes(place, k, &value, cx)? {
                     return Ok(());
                 }
-                seen.insert(k.into());
+                seen.insert(k[..].into());
                 acc.add(call, value)
             }
             Acc::Percentile(values, _) => {

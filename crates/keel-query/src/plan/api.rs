@@ -196,6 +196,9 @@ impl CompiledExpr {
             Code::Var(v) => return Ok(ctx.vars[*v].clone()),
             _ => {}
         }
+        if self.subplans.is_empty() {
+            return self.code.eval(&mut Cx::new(ctx, Vec::new()));
+        }
         let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
         cx.subqueries = subquery_states(&self.subplans);
         self.code.eval(&mut cx)
@@ -212,6 +215,9 @@ pub struct CompiledCondition {
 impl CompiledCondition {
     /// Whether it is true now (unknown is false).
     pub fn test(&self, ctx: &mut ExecCtx<'_>) -> Result<bool> {
+        if self.subplans.is_empty() {
+            return self.pred.test(&mut Cx::new(ctx, Vec::new()));
+        }
         let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
         cx.subqueries = subquery_states(&self.subplans);
         self.pred.test(&mut cx)

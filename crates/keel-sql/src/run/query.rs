@@ -173,13 +173,19 @@ impl Runner<'_> {
     fn locked_unit(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<InUse> {
         loop {
             let compiled = self.unit(program, frame, unit)?;
+            let mut held = true;
             for (database, object) in &compiled.targets {
                 let session = self.info.shared.id;
+                let (object, mode) = (*object as u32, LockMode::IntentExclusive);
                 let txn = self.txns.as_dyn().transaction(*database)?;
-                txn.lock_table(*object as u32, LockMode::IntentExclusive)
-                    .map_err(|e| crate::map::txn_error(e, "", session))?;
+                if !txn.holds_table(object, mode) {
+                    held = false;
+                    txn.lock_table(object, mode).map_err(|e| crate::map::txn_error(e, "", session))?;
+                }
             }
-            if self.is_current(program, frame, &compiled.dependencies)
+            // Under a lock that an earlier statement took nothing has changed since the unit was found good.
+            if held
+                || self.is_current(program, frame, &compiled.dependencies)
                 || compiled.dependencies.temporary.iter().any(|(name, _)| name == CAPTURED_ROWS)
             {
                 return Ok(compiled);

@@ -220,9 +220,9 @@ impl LockOwner {
         self.ask(&mut held, &resource, mode, Some(interval), false, wait).map(|(_, granted)| granted)
     }
 
-    /// Waits until no other owner has a range lock over `key`. A writer calls it before it puts its version into the
-    /// store, and once more after: then either it sees a range taken in between, or that range's reader sees the
-    /// version. Costs one load while nobody holds ranges.
+    /// Waits until no other owner has a range lock over `key`. A writer calls it after it has put its version into the
+    /// store: then either it sees a range taken meanwhile, or that range's reader sees the version. Before that it
+    /// [looks ahead](LockOwner::look_ahead). Costs one load and a barrier while nobody holds ranges.
     #[inline]
     pub fn check_write(
         &self,
@@ -232,9 +232,33 @@ impl LockOwner {
         wait: Wait,
     ) -> Result<(), LockError> {
         fence(Ordering::SeqCst);
+        self.look_ahead(database, tree, key, wait)
+    }
+
+    /// Waits until no other owner has a range lock over `key` that this thread knows of: so that a writer seldom waits
+    /// with its version in the store already. What it misses [`LockOwner::check_write`] finds.
+    #[inline]
+    pub fn look_ahead(
+        &self,
+        database: DatabaseId,
+        tree: TreeId,
+        key: &[u8],
+        wait: Wait,
+    ) -> Result<(), LockError> {
         if self.manager.ranges.load(Ordering::SeqCst) == 0 {
             return Ok(());
         }
+        self.wait_for_range(database, tree, key, wait)
+    }
+
+    #[cold]
+    fn wait_for_range(
+        &self,
+        database: DatabaseId,
+        tree: TreeId,
+        key: &[u8],
+        wait: Wait,
+    ) -> Result<(), LockError> {
         let mut held = self.held.lock();
         let interval = Box::new(Interval::point(key));
         self.ask(&mut held, &Resource::Range(database, tree), Mode::RangeIN, Some(interval), true, wait)?;

@@ -317,6 +317,12 @@ impl Shard {
     /// Takes back everything that an owner holds at `place`. Returns the number of grants.
     pub(super) fn release(&mut self, place: u32, owner: &Arc<OwnerShared>) -> usize {
         let Some(head) = self.heads[place as usize].as_mut() else { return 0 };
+        if let ([only], None) = (&head.granted[..], &head.queue)
+            && Arc::ptr_eq(&only.owner, owner)
+        {
+            self.drop_head(place);
+            return 1;
+        }
         let before = head.granted.len();
         head.granted.retain(|grant| !Arc::ptr_eq(&grant.owner, owner));
         let gone = before - head.granted.len();
@@ -349,11 +355,13 @@ impl Shard {
     }
 
     fn drop_if_unused(&mut self, place: u32) {
-        let head = self.head(place);
-        if !head.is_unused() {
-            return;
+        if self.head(place).is_unused() {
+            self.drop_head(place);
         }
-        if let Ok(entry) = self.places.find_entry(head.hash, |at| *at == place) {
+    }
+
+    fn drop_head(&mut self, place: u32) {
+        if let Ok(entry) = self.places.find_entry(self.head(place).hash, |at| *at == place) {
             entry.remove();
         }
         self.heads[place as usize] = None;

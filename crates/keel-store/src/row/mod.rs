@@ -64,9 +64,21 @@ impl<'a> Row<'a> {
         if index >= self.count || self.bytes[HEADER_LEN + index / 8] & (1 << (index % 8)) != 0 {
             return None;
         }
-        let start = if index == 0 { 0 } else { self.end_offset(index - 1) };
-        let end = self.end_offset(index);
         let data = self.data_start();
+        let (start, end) = if self.wide {
+            (if index == 0 { 0 } else { self.end_offset(index - 1) }, self.end_offset(index))
+        } else {
+            // Both offsets of nearly every column in one look.
+            let ends = &self.bytes[self.offsets_start..data];
+            match index.checked_sub(1) {
+                None => (0, usize::from(u16::from_le_bytes([ends[0], ends[1]]))),
+                Some(before) => {
+                    let pair = &ends[before * 2..before * 2 + 4];
+                    let end = |at: usize| usize::from(u16::from_le_bytes([pair[at], pair[at + 1]]));
+                    (end(0), end(2))
+                }
+            }
+        };
         Some(&self.bytes[data + start..data + end])
     }
 

@@ -19,6 +19,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use crossbeam_epoch::Guard;
+use crossbeam_utils::CachePadded;
 
 use super::entry::Entry;
 use node::{Attempt, Locked, Node, Restart, SearchKey};
@@ -26,8 +27,8 @@ use node::{Attempt, Locked, Node, Restart, SearchKey};
 /// Key order over entries.
 pub(crate) struct Map {
     root: AtomicPtr<Node>,
-    /// Number of entries.
-    len: AtomicUsize,
+    /// Number of entries. On a line of its own: who inserts writes here, and everybody reads the root.
+    len: CachePadded<AtomicUsize>,
 }
 
 /// One step of a descent.
@@ -59,7 +60,7 @@ enum Seek<'k> {
 
 impl Map {
     pub(crate) fn new() -> Map {
-        Map { root: AtomicPtr::new(Node::new_leaf()), len: AtomicUsize::new(0) }
+        Map { root: AtomicPtr::new(Node::new_leaf()), len: CachePadded::new(AtomicUsize::new(0)) }
     }
 
     /// The entry under `key`.

@@ -269,12 +269,16 @@ impl Node {
         if count == 0 {
             return 0;
         }
-        let below = |index: usize| usize::from(self.heads[index].load(Ordering::Relaxed) < head);
+        // The index is in range anyway; said so that nothing has to be checked.
+        let below = |index: usize| usize::from(self.heads[index % CAPACITY].load(Ordering::Relaxed) < head);
         let (mut low, mut left) = (0, count);
+        while left > HEADS_PER_LINE {
+            let half = left / 2;
+            low += below(low + half - 1) * half;
+            left -= half;
+        }
+        prefetch(&self.keys[low % CAPACITY]);
         while left > 1 {
-            if left <= HEADS_PER_LINE && left > HEADS_PER_LINE / 2 {
-                prefetch(&self.keys[low]);
-            }
             let half = left / 2;
             low += below(low + half - 1) * half;
             left -= half;
@@ -315,9 +319,16 @@ impl Node {
 
     #[inline]
     fn compare_prefix(&self, key: &SearchKey<'_>, prefix_len: usize) -> Compare {
-        for index in 0..prefix_len.div_ceil(8) {
-            let mine = self.prefix[index].load(Ordering::Relaxed);
-            match (key.word(index * 8) & prefix_mask(prefix_len, index)).cmp(&mine) {
+        let (whole, rest) = (prefix_len / 8, prefix_len % 8);
+        for (index, mine) in self.prefix.iter().enumerate().take(whole) {
+            let (mine, theirs) = (mine.load(Ordering::Relaxed), key.word(index * 8));
+            if theirs != mine {
+                return theirs.cmp(&mine);
+            }
+        }
+        if rest > 0 {
+            let (mine, theirs) = (&self.prefix[whole % PREFIX_WORDS], key.word(whole * 8));
+            match (theirs & prefix_mask(rest, 0)).cmp(&mine.load(Ordering::Relaxed)) {
                 Compare::Equal => {}
                 other => return other,
             }

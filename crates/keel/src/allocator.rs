@@ -1,0 +1,93 @@
+//! The process' allocator: mimalloc, asked for aligned memory only where its blocks are not aligned anyway.
+//!
+//! Blocks lie at multiples of a word, and from two words on of two. So rows, keys and nearly everything else take mimalloc's
+//! shortest way. The wrapper crate asks for an alignment each time, which is looked at each time.
+
+use std::alloc::{GlobalAlloc, Layout};
+
+use libmimalloc_sys::{
+    mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_realloc_aligned, mi_zalloc, mi_zalloc_aligned,
+};
+
+/// Multiples of this are where every block begins.
+const WORD: usize = size_of::<usize>();
+
+/// mimalloc.
+pub struct Allocator;
+
+/// Whether a block of so many bytes is aligned so without being asked.
+#[inline]
+fn is_natural(bytes: usize, align: usize) -> bool {
+    align <= WORD || (align <= 2 * WORD && bytes >= 2 * WORD)
+}
+
+// SAFETY: mimalloc gives blocks that overlap no other, are as long as asked for, and as aligned as asked for or as said in
+// `is_natural`; it gives null when it cannot, and what one of its functions has given another takes back.
+unsafe impl GlobalAlloc for Allocator {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let (bytes, align) = (layout.size(), layout.align());
+        // SAFETY: both may be called with any size, and the second with any power of two.
+        unsafe {
+            if is_natural(bytes, align) { mi_malloc(bytes) } else { mi_malloc_aligned(bytes, align) }.cast()
+        }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let (bytes, align) = (layout.size(), layout.align());
+        // SAFETY: as in `alloc`.
+        unsafe {
+            if is_natural(bytes, align) { mi_zalloc(bytes) } else { mi_zalloc_aligned(bytes, align) }.cast()
+        }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
+        // SAFETY: the caller has it from here, and gives it back once.
+        unsafe { mi_free(block.cast()) }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        let align = layout.align();
+        // SAFETY: the caller has the block from here; the rest as in `alloc`.
+        unsafe {
+            if is_natural(bytes, align) {
+                mi_realloc(block.cast(), bytes)
+            } else {
+                mi_realloc_aligned(block.cast(), bytes, align)
+            }
+            .cast()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_aligned_as_asked_and_keep_their_bytes_when_they_grow() {
+        for align in [1usize, 2, 4, 8, 16, 32, 64, 4096] {
+            for bytes in [1usize, 7, 8, 9, 15, 16, 17, 24, 100, 1000, 5000, 70_000] {
+                let layout = Layout::from_size_align(bytes, align).unwrap();
+                // SAFETY: each block is used within its layout, and given back once with the layout that it has then.
+                unsafe {
+                    let zeroed = Allocator.alloc_zeroed(layout);
+                    let mut block = Allocator.alloc(layout);
+                    for block in [zeroed, block] {
+                        assert!(!block.is_null() && block.addr().is_multiple_of(align), "{bytes} at {align}");
+                    }
+                    assert!(std::slice::from_raw_parts(zeroed, bytes).iter().all(|b| *b == 0));
+                    block.write_bytes(0xA5, bytes);
+                    block = Allocator.realloc(block, layout, bytes * 3);
+                    assert!(block.addr().is_multiple_of(align), "{bytes} at {align}, grown");
+                    assert!(std::slice::from_raw_parts(block, bytes).iter().all(|b| *b == 0xA5));
+                    Allocator.dealloc(block, Layout::from_size_align(bytes * 3, align).unwrap());
+                    Allocator.dealloc(zeroed, layout);
+                }
+            }
+        }
+    }
+}
