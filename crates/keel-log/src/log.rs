@@ -168,6 +168,8 @@ pub(crate) struct Shared {
     pub(crate) waiters: Mutex<Waiters>,
     pub(crate) directory: Mutex<Directory>,
     pub(crate) provisioning: Mutex<Slots>,
+    /// Bytes of all files; written under `provisioning`.
+    file_bytes: AtomicU64,
     pub(crate) truncated: AtomicU64,
     pub(crate) hardened: AtomicU64,
     pub(crate) written: AtomicU64,
@@ -235,7 +237,7 @@ impl Log {
         }
         let size = options.segment_bytes.clamp(SEGMENT_BYTES_MIN, u64::MAX) / SECTOR_BYTES as u64
             * SECTOR_BYTES as u64;
-        let segment = Segment::create(env.disk.as_ref(), dir, 1, size)?;
+        let segment = Segment::create(env.disk.as_ref(), dir, 1, size, &mut |_| Ok(()))?;
         let incarnation = random_u32(env);
         let first_lsn = options.first_lsn;
         let header = SegmentHeader {
@@ -292,6 +294,7 @@ impl Log {
             writer: Mutex::new(Writer::new(start.previous, newest)),
             waiters: Mutex::new(Waiters::default()),
             directory: Mutex::new(Directory { live: start.live }),
+            file_bytes: AtomicU64::new(start.slots.file_bytes),
             provisioning: Mutex::new(start.slots),
             truncated: AtomicU64::new(first),
             hardened: AtomicU64::new(end),
@@ -394,11 +397,18 @@ impl Log {
             if self.reuse_segment().map_err(|source| LogError::Full { wanted, source })? {
                 continue;
             }
-            self.add_segment(&mut slots, missing).map_err(|source| LogError::Full { wanted, source })?;
+            self.add_segment(&mut slots, missing, &mut |_, _| Ok(()))
+                .map_err(|source| LogError::Full { wanted, source })?;
         }
     }
 
-    fn add_segment(&self, slots: &mut Slots, payload_bytes: u64) -> io::Result<()> {
+    /// `between` is told how many bytes of how many are there.
+    fn add_segment(
+        &self,
+        slots: &mut Slots,
+        payload_bytes: u64,
+        between: &mut dyn FnMut(u64, u64) -> io::Result<()>,
+    ) -> io::Result<()> {
         let options = &self.shared.options;
         let sector = SECTOR_BYTES as u64;
         let wanted =
@@ -409,9 +419,11 @@ impl Log {
         if slots.file_bytes + size > options.log_bytes_max {
             return Err(io::Error::new(io::ErrorKind::StorageFull, "the log has reached its maximum size"));
         }
-        let segment = Segment::create(self.shared.disk.as_ref(), &self.shared.dir, slots.next_slot, size)?;
+        let (disk, dir) = (self.shared.disk.as_ref(), &self.shared.dir);
+        let segment = Segment::create(disk, dir, slots.next_slot, size, &mut |done| between(done, size))?;
         slots.next_slot += 1;
         slots.file_bytes += size;
+        self.shared.file_bytes.store(slots.file_bytes, Ordering::Relaxed);
         slots.last_size = size;
         self.shared.counters.segments_created.fetch_add(1, Ordering::Relaxed);
         self.shared.appender.lock().spares.push_back(segment);
@@ -432,14 +444,36 @@ impl Log {
     }
 
     /// Makes segments that were given back ready for use, and a new one when none is. Called by a background thread when
-    /// the [hook](Log::set_provision_hook) has asked.
-    pub fn provision(&self) -> Result<(), LogError> {
+    /// the [hook](Log::set_provision_hook) has asked. The zeros of a new one go to the disk to which commits go too, so
+    /// `rest` is called between parts of it as long as they are written faster than they will be needed; it may sleep for a
+    /// moment. When it gives false the segment is given up.
+    pub fn provision(&self, rest: &dyn Fn() -> bool) -> Result<(), LogError> {
         let mut slots = self.shared.provisioning.lock();
         while self.reuse_segment().map_err(|source| LogError::Full { wanted: 0, source })? {}
         if !self.shared.appender.lock().spares.is_empty() {
             return Ok(());
         }
-        self.add_segment(&mut slots, 0).map_err(|source| LogError::Full { wanted: 0, source })
+        let mut given_up = false;
+        let made = self.add_segment(&mut slots, 0, &mut |done, of| {
+            given_up = self.is_early(done, of) && !rest();
+            if given_up { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
+        });
+        match made {
+            Err(_) if given_up => Ok(()),
+            made => made.map_err(|source| LogError::Full { wanted: 0, source }),
+        }
+    }
+
+    /// Whether `done` bytes of a new segment are more than twice the share of the present one that is in use.
+    fn is_early(&self, done: u64, of: u64) -> bool {
+        let appender = self.shared.appender.lock();
+        u128::from(done) * u128::from(appender.segment.size)
+            > 2 * u128::from(appender.position) * u128::from(of)
+    }
+
+    /// Returns when no segment is in the making.
+    pub fn wait_for_provisioning(&self) {
+        drop(self.shared.provisioning.lock());
     }
 
     /// Sets what is called (outside the log's locks) when the last spare segment was taken, on an appender's thread, and when
@@ -502,7 +536,7 @@ impl Log {
 
     /// Bytes of all segment files.
     pub fn file_bytes(&self) -> u64 {
-        self.shared.provisioning.lock().file_bytes
+        self.shared.file_bytes.load(Ordering::Relaxed)
     }
 
     /// The files of the log: those that hold it, oldest first, then those that wait to be used.

@@ -43,7 +43,7 @@ pub const TAIL_BYTES_MIN: u64 = 4096;
 const MAGIC: &[u8; 8] = b"KEELVLF1";
 const VERSION: u32 = 1;
 const CHECKSUM_AT: usize = SEGMENT_HEADER_BYTES - 4;
-const ZERO_CHUNK_BYTES: usize = 1 << 20;
+const ZERO_CHUNK_BYTES: usize = 512 << 10;
 
 const _: () = assert!(TAIL_BYTES_MIN as usize > HEADER_BYTES);
 const _: () = assert!((TAIL_BYTES_MIN as usize).is_multiple_of(SECTOR_BYTES));
@@ -142,11 +142,18 @@ pub fn slot_of(path: &Path) -> Option<u32> {
 }
 
 impl Segment {
-    /// Makes a new file of `size` zero bytes, safe on disk with its directory entry. A half-made file is removed.
-    pub fn create(disk: &dyn Disk, dir: &Path, slot: u32, size: u64) -> io::Result<Arc<Segment>> {
+    /// Makes a new file of `size` zero bytes, safe on disk with its directory entry. A half-made file is removed. `between`
+    /// is told how many of them are written, again and again, and may rest, or give up with an error.
+    pub fn create(
+        disk: &dyn Disk,
+        dir: &Path,
+        slot: u32,
+        size: u64,
+        between: &mut dyn FnMut(u64) -> io::Result<()>,
+    ) -> io::Result<Arc<Segment>> {
         let path = path_of(dir, slot);
         let file = disk.open(&path, OpenMode::CreateNew)?;
-        let filled = Segment::fill(file.as_ref(), size).and_then(|()| disk.sync_dir(dir));
+        let filled = Segment::fill(file.as_ref(), size, between).and_then(|()| disk.sync_dir(dir));
         if let Err(error) = filled {
             // Best effort: what stays behind has no header and counts as a free segment at the next opening.
             let _ = disk.remove(&path);
@@ -156,7 +163,7 @@ impl Segment {
         Ok(Arc::new(Segment { path, file, direct, size }))
     }
 
-    fn fill(file: &dyn File, size: u64) -> io::Result<()> {
+    fn fill(file: &dyn File, size: u64, between: &mut dyn FnMut(u64) -> io::Result<()>) -> io::Result<()> {
         file.allocate(size)?;
         let zeros = vec![0; ZERO_CHUNK_BYTES.min(usize::try_from(size).unwrap_or(ZERO_CHUNK_BYTES))];
         let mut at = 0;
@@ -165,6 +172,7 @@ impl Segment {
             // Synced chunk by chunk, so that a committer's sync never queues behind the whole file.
             file.write_durable_at(&zeros[..n], at)?;
             at += n as u64;
+            between(at)?;
         }
         file.sync_all()
     }

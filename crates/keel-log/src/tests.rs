@@ -122,6 +122,26 @@ fn an_append_longer_than_a_segment_arrives_whole() {
 }
 
 #[test]
+fn a_segment_made_ahead_of_need_rests_and_can_be_given_up() {
+    let disk = SimDisk::new();
+    let log = create(&disk);
+    let rests = AtomicU64::new(0);
+    let rest = |go_on: bool| {
+        rests.fetch_add(1, Ordering::Relaxed);
+        go_on
+    };
+    log.provision(&|| rest(false)).unwrap();
+    assert_eq!((rests.load(Ordering::Relaxed), log.segments().len()), (1, 1));
+    assert!(!disk.exists(&path_of(Path::new(DIR), 2)));
+    // As soon as half of the present one is in use nobody rests.
+    log.append(&record(0, SEGMENT_BYTES_MIN as usize * 6 / 10), |_| ()).unwrap();
+    log.flush().unwrap();
+    log.provision(&|| rest(false)).unwrap();
+    assert_eq!((rests.load(Ordering::Relaxed), log.segments().len()), (1, 2));
+    assert_eq!(log.file_bytes(), 2 * SEGMENT_BYTES_MIN);
+}
+
+#[test]
 fn truncated_segments_are_used_again() {
     let disk = SimDisk::new();
     let log = create(&disk);
@@ -270,7 +290,7 @@ fn work_in_turns(disk: &Arc<SimDisk>, seed: u64) -> (Lsn, Lsn, Vec<u8>) {
             given_back = Lsn(hardened.0.saturating_sub(dice.below(100_000))).max(given_back);
             log.truncate_before(given_back);
         }
-        if dice.below(4) == 0 && log.provision().is_err() {
+        if dice.below(4) == 0 && log.provision(&|| true).is_err() {
             break;
         }
     }

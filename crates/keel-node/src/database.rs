@@ -183,6 +183,8 @@ pub(crate) struct Counters {
 }
 
 const META_VERSION: u32 = 1;
+/// Between two parts of a log segment that is made ahead of need: 64 MB in parts of half a megabyte then take five seconds.
+const PROVISION_REST: std::time::Duration = std::time::Duration::from_millis(40);
 pub(crate) const META_BYTES: usize = 16;
 
 pub(crate) fn encode_meta(log_id: u32, redo_start: Lsn) -> [u8; META_BYTES] {
@@ -560,9 +562,18 @@ impl Database {
     pub(crate) fn provision(&self) -> Result<(), DbError> {
         match &self.log {
             // The directory of a closed database may belong to another one by now.
-            Some(log) if !self.is_closed() => Ok(log.provision()?),
+            Some(log) if !self.is_closed() => Ok(log.provision(&|| self.rest_while_provisioning())?),
             _ => Ok(()),
         }
+    }
+
+    /// Gives the disk to others for a moment; false when the database is closed.
+    fn rest_while_provisioning(&self) -> bool {
+        let alone = self.instance.provisioner.waiting() == 0;
+        if alone && !self.instance.options().by_hand {
+            std::thread::sleep(PROVISION_REST);
+        }
+        !self.is_closed()
     }
 
     /// A new stream id, known to checkpoints before its first record has a place.
@@ -650,6 +661,7 @@ impl Database {
         self.closed.store(true, Ordering::Release);
         self.stop_redo();
         if let Some(log) = &self.log {
+            log.wait_for_provisioning();
             log.flush()?;
             self.checkpoint()?;
         }

@@ -679,6 +679,10 @@ impl Operator for StreamOp {
         }
         while self.input.next(cx)? {
             cx.tick()?;
+            if self.node.groups.is_empty() && self.started {
+                self.step(cx)?;
+                continue;
+            }
             let keys = self.node.groups.iter().map(|(c, ..)| c.eval(cx)).collect::<Result<Vec<_>>>()?;
             if !self.started {
                 self.begin(keys);

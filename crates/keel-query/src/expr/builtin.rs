@@ -6,9 +6,11 @@ use crate::bind::Binder;
 use crate::bind::merge_types::{cast_to, resolve_collation};
 use crate::context::{DateFormat, SessionInfo};
 use crate::errors::Result;
+use crate::exec::cx::Cx;
 use keel_types::datetime::parse::DateOrder;
 use keel_types::functions::{self, Arg, Call, FnCtx, Volatility};
 use keel_types::{SqlType, Value};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// A resolved routine.
@@ -90,10 +92,7 @@ impl BuiltinFn {
             BuiltinFn::Library(call) => call.clone(),
             BuiltinFn::Own(routine) => {
                 let routine = routine.clone();
-                return Code::Dyn(Box::new(move |cx| {
-                    let values = args.iter().map(|a| a.eval(cx)).collect::<Result<Vec<_>>>()?;
-                    routine(&values)
-                }));
+                return Code::Dyn(Box::new(move |cx| routine(&values(&args, cx)?)));
             }
         };
         match <[Code; 1]>::try_from(args) {
@@ -102,11 +101,20 @@ impl BuiltinFn {
                 call.eval(&Session(cx.session), &value)
             })),
             Err(args) => Code::Dyn(Box::new(move |cx| {
-                let values = args.iter().map(|a| a.eval(cx)).collect::<Result<Vec<_>>>()?;
+                let values = values(&args, cx)?;
                 call.eval(&Session(cx.session), &values)
             })),
         }
     }
+}
+
+/// The arguments of a call; those of most without an allocation.
+fn values(args: &[Code], cx: &mut Cx<'_>) -> Result<SmallVec<[Value; 4]>> {
+    let mut values = SmallVec::new();
+    for arg in args {
+        values.push(arg.eval(cx)?);
+    }
+    Ok(values)
 }
 
 /// Resolves a built-in by upper-case name. The inner `Err` gives the arguments back when the library has none.
