@@ -20,7 +20,8 @@ pub enum Action {
         /// What.
         msg: Msg,
     },
-    /// The peer was silent too long: close the connection (and connect again). [`crate::Event::Disconnected`] is not needed.
+    /// The peer was silent too long: break the connection so that the peer is told without waiting for data that nobody
+    /// confirms (and connect again). [`crate::Event::Disconnected`] is not needed.
     Disconnect {
         /// Who.
         peer: InstanceId,

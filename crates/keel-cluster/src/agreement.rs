@@ -8,14 +8,16 @@
 //! anything that was not agreed, and what other members are shown is what everybody will find.
 
 use crate::action::{Action, FenceReason, LogEvent};
-use crate::cluster::Proposal;
-use crate::config::{ClusterType, FailoverMode, GroupConfig, GroupRecord, Stamp};
+use crate::cluster::{Cluster, Proposal, Sight};
+use crate::config::{ClusterType, FailoverMode, GroupConfig, GroupRecord, Replica, Stamp};
 use crate::event::CommandError;
 use crate::group::{Group, Role};
+use crate::ids::GroupDatabaseId;
 use crate::message::Msg;
 use crate::node::Cx;
 use crate::store::Change;
 use crate::timing::{PROPOSE_AGAIN, RETRY_AFTER};
+use keel_base::Lsn;
 
 impl Group {
     /// Its configuration is kept by the cluster's store.
@@ -182,8 +184,31 @@ impl Group {
         })
     }
 
+    /// Whoever could take this primary's place has hardened all that a flush up to `end` holds, and this primary has not: what
+    /// holds commits up is the disk here, and elsewhere they would go on. Never said by a primary that follows on many
+    /// failovers: a disk that is slow everywhere is not cured by another.
+    pub(crate) fn is_outrun(
+        &self,
+        cx: &Sight<'_>,
+        cluster: &Cluster,
+        database: GroupDatabaseId,
+        end: Lsn,
+    ) -> bool {
+        let Some(db) = self.databases.get(&database).filter(|_| self.is_primary() && self.clustered()) else {
+            return false;
+        };
+        let heard = |r: &&Replica| r.instance.is_some_and(|i| cluster.hears(cx.peers, i, cx.now));
+        let mut able =
+            self.config.replicas.iter().filter(|r| r.id != self.me && self.is_candidate(r)).filter(heard);
+        let has_it = |r: &Replica| db.followers.get(&r.id).is_some_and(|f| f.positions.hardened >= end);
+        end > db.hardened
+            && self.config.failovers_lately < cluster.options.flap_max
+            && able.clone().next().is_some()
+            && able.all(has_it)
+    }
+
     /// It may take the role by itself: synchronous and AUTOMATIC, and all its databases in the set.
-    pub(crate) fn is_candidate(&self, replica: &crate::config::Replica) -> bool {
+    pub(crate) fn is_candidate(&self, replica: &Replica) -> bool {
         replica.joined()
             && replica.is_synchronous()
             && replica.options.failover_mode == FailoverMode::Automatic

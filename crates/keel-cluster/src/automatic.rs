@@ -36,11 +36,13 @@ const COMPARE_MAX: Duration = Duration::from_secs(10);
 const YIELD_MAX: Duration = Duration::from_secs(10);
 
 /// What a primary has said of itself since it connected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Says {
     pub(crate) peer: InstanceId,
     pub(crate) leads: bool,
     pub(crate) taking: bool,
+    /// Why it is unfit.
+    pub(crate) unfit: Option<String>,
 }
 
 /// The primary seems lost.
@@ -196,7 +198,7 @@ impl Group {
         instance: InstanceId,
     ) -> Option<(FailoverCause, bool)> {
         if cx.hears(instance) {
-            let says = self.says.filter(|s| s.peer == instance)?;
+            let says = self.says.as_ref().filter(|s| s.peer == instance)?;
             return (!says.leads && !says.taking).then_some((FailoverCause::GaveUp, true));
         }
         let waited = cx.now.saturating_sub(self.role_since) >= RESUME_WITHIN;
@@ -264,6 +266,8 @@ impl Group {
     /// A failover to this replica begins.
     pub(crate) fn begin_record(&mut self, cx: &Cx<'_>, from: Option<ReplicaId>, kind: FailoverKind) {
         let suspicion = self.suspicion.take().filter(|_| kind == FailoverKind::Automatic);
+        let gave_up = suspicion.is_some_and(|s| s.cause == FailoverCause::GaveUp);
+        let reason = self.says.as_ref().filter(|_| gave_up).and_then(|s| s.unfit.clone());
         let everywhere = |r: &&crate::config::Replica| self.config.is_failover_ready(r.id);
         let survivors = self.config.replicas.iter().filter(everywhere).count();
         self.failovers.push(FailoverRecord {
@@ -273,6 +277,7 @@ impl Group {
             epoch: self.config.stamp.epoch,
             kind,
             cause: suspicion.map_or(FailoverCause::Asked, |s| s.cause),
+            reason,
             last_heard: suspicion.and_then(|s| s.last_heard),
             suspected: suspicion.map(|s| s.since),
             polled: suspicion.and_then(|s| s.polled),

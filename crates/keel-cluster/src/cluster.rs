@@ -8,6 +8,9 @@
 //! So one cut link never deposes anybody, and a process that died is known dead as soon as everybody has seen its sockets
 //! close.
 //!
+//! A primary that hears no majority breaks its connections to all that are silent. If it is only deaf, the others learn so at once:
+//! its words would wait behind others that nobody confirms.
+//!
 //! After a pause of this process its own judgement begins anew: what it did not hear while it slept says nothing.
 //!
 //! # Votes
@@ -155,9 +158,13 @@ impl Cluster {
     /// Hears the peer, and the peer hears this instance.
     pub(crate) fn hears(&self, peers: &BTreeMap<InstanceId, Peer>, peer: InstanceId, now: Duration) -> bool {
         peers.get(&peer).is_some_and(|p| {
-            now.saturating_sub(p.sign) < self.options.silence
-                && p.pulsed.as_ref().is_none_or(|pulsed| pulsed.pulse.hears)
+            !self.is_silent(p, now) && p.pulsed.as_ref().is_none_or(|pulsed| pulsed.pulse.hears)
         })
+    }
+
+    /// Nothing came from the peer for so long that it is lost.
+    pub(crate) fn is_silent(&self, peer: &Peer, now: Duration) -> bool {
+        now.saturating_sub(peer.sign) >= self.options.silence
     }
 
     /// Whether those for whom `holds` is true have a majority of the votes.
@@ -267,7 +274,7 @@ impl Cluster {
 
     pub(crate) fn pulse_to(&self, cx: &Sight<'_>, peer: InstanceId, out: &mut Vec<Action>) {
         let Some(state) = cx.peers.get(&peer).filter(|_| self.store.is_some()) else { return };
-        let hears = cx.now.saturating_sub(state.sign) < self.options.silence;
+        let hears = !self.is_silent(state, cx.now);
         let lost = self.said.iter().copied().filter(|l| *l != peer).collect();
         let pulse = Pulse { hears, lost, cluster: self.membership() };
         out.push(Action::Send { peer, msg: Msg::Pulse(pulse) });

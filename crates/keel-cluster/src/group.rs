@@ -549,6 +549,7 @@ impl Group {
             stamp: self.store.durable.stamp,
             primary: self.is_primary() && self.promise_is_durable(),
             taking: self.is_taking(now),
+            unfit: self.unfit.clone(),
             sending: Vec::new(),
             standing: Vec::new(),
             logs: Vec::new(),
@@ -630,7 +631,8 @@ impl Group {
         self.heard.insert(replica);
         self.last_heard.insert(replica, cx.now);
         if self.config.primary_instance() == Some(peer) {
-            self.says = Some(Says { peer, leads: beat.primary, taking: beat.taking });
+            let unfit = beat.unfit.clone();
+            self.says = Some(Says { peer, leads: beat.primary, taking: beat.taking, unfit });
         }
         self.logs.insert(replica, beat.logs.clone());
         if beat.primary {
@@ -657,7 +659,7 @@ impl Group {
         if self.claim.is_some_and(|(claimant, _)| claimant == peer) {
             self.claim = None;
         }
-        if self.says.is_some_and(|s| s.peer == peer) {
+        if self.says.as_ref().is_some_and(|s| s.peer == peer) {
             self.says = None;
         }
         let Some(replica) = self.config.replica_of(peer).map(|r| r.id) else { return };

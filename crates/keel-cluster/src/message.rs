@@ -141,6 +141,8 @@ pub struct GroupBeat {
     pub primary: bool,
     /// The sender is about to be.
     pub taking: bool,
+    /// Why the sender is unfit to lead, if it is.
+    pub unfit: Option<String>,
     /// From a primary: what it sends to the receiver.
     pub sending: Vec<SendingBeat>,
     /// From a secondary: where its copies stand.

@@ -11,6 +11,7 @@ use crate::message::Msg;
 use crate::status::{ClusterStatus, GroupStatus, PrimaryPlace};
 use crate::store::StoreRecord;
 use crate::timing::{BEAT_EVERY, ClusterOptions, JOIN_WAIT_MAX, TICK_EVERY};
+use keel_base::Lsn;
 use keel_base::env::sim::SplitMix;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -296,6 +297,13 @@ impl Node {
     /// The groups there are, with the place of each one's primary: for whoever asks many times a second.
     pub fn primaries(&self) -> impl Iterator<Item = (&GroupConfig, PrimaryPlace)> {
         self.groups.values().filter(|g| g.exists()).map(|g| (&g.config, g.primary_place()))
+    }
+
+    /// For a primary whose own flush of this database's log, up to `end`, goes on: whether every replica that could take over has
+    /// hardened all of it, so that a failover would help. False when automatic failovers are being held back.
+    pub fn is_outrun(&self, database: GroupDatabaseId, end: Lsn) -> bool {
+        let mut groups = self.groups.values().filter(|g| g.exists() && g.has_database(database));
+        groups.any(|g| g.is_outrun(&sight!(self), &self.cluster, database, end))
     }
 
     /// Names of groups this instance has been invited to and not joined.
@@ -682,17 +690,24 @@ impl Node {
         });
     }
 
+    /// Ends the connections to those that were silent for their session time-out; and, of a primary that hears no majority, to
+    /// all that are lost: it may be deaf, and what it says then does not arrive for long, because nobody confirms what it said
+    /// before. The end of a connection arrives at once, and they need not wait for its silence as well.
     fn expire_peers(&mut self, out: &mut Vec<Action>) {
+        let cut_off = self.groups.values().any(|g| g.exists() && g.clustered() && g.is_primary())
+            && !self.cluster.is_quorate(&sight!(self));
         let silent: Vec<InstanceId> = self
             .peers
             .iter()
             .filter(|(id, peer)| {
                 let limit = self.groups.values().filter_map(|g| g.session_timeout(**id)).min();
                 limit.is_some_and(|limit| self.now.saturating_sub(peer.last_heard) >= limit)
+                    || cut_off && self.cluster.is_silent(peer, self.now)
             })
             .map(|(id, _)| *id)
             .collect();
         for peer in silent {
+            self.cluster.pulse_to(&sight!(self), peer, out);
             out.push(Action::Disconnect { peer });
             self.disconnected(peer, true, out);
         }

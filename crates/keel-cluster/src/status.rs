@@ -346,6 +346,8 @@ pub struct FailoverRecord {
     pub kind: FailoverKind,
     /// What set it off.
     pub cause: FailoverCause,
+    /// Why the primary before gave up, in its own words.
+    pub reason: Option<String>,
     /// The primary before was last heard.
     pub last_heard: Option<Duration>,
     /// It was found lost here.

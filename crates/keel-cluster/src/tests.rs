@@ -32,6 +32,15 @@ struct Pair {
 
 impl Pair {
     fn new(required: u8) -> Pair {
+        let options = GroupOptions {
+            required_synchronized_secondaries: required,
+            cluster_type: ClusterType::None,
+            ..GroupOptions::default()
+        };
+        Pair::with(options, FailoverMode::Manual)
+    }
+
+    fn with(options: GroupOptions, mode: FailoverMode) -> Pair {
         let node = |i: usize| {
             let me = Identity { instance: instance(i), server_name: format!("N{i}") };
             Node::new(me, Vec::new(), None, i as u64 + 1, Duration::ZERO)
@@ -45,15 +54,10 @@ impl Pair {
             done: Vec::new(),
             cut: false,
         };
-        let options = GroupOptions {
-            required_synchronized_secondaries: required,
-            cluster_type: ClusterType::None,
-            ..GroupOptions::default()
-        };
         let mut config = GroupConfig::new(GROUP, "AG", options);
         for i in 0..2 {
             let url = format!("TCP://n{i}:5022");
-            let options = ReplicaOptions::new(url, AvailabilityMode::Synchronous, FailoverMode::Manual);
+            let options = ReplicaOptions::new(url, AvailabilityMode::Synchronous, mode);
             config.replicas.push(Replica::new(replica(i), format!("n{i}"), options));
         }
         config.databases.push(GroupDatabase::new(DATABASE, "db", 7));
@@ -120,6 +124,9 @@ impl Pair {
                     } else {
                         queue.push_back((i, Event::Persisted { group: GROUP, revision: *revision }));
                     }
+                }
+                Action::PersistStore { revision, .. } => {
+                    queue.push_back((i, Event::StorePersisted { revision: *revision }));
                 }
                 Action::Promote { epoch, .. } => {
                     let databases = vec![(DATABASE, self.facts(i))];
@@ -340,4 +347,59 @@ fn a_suspended_copy_is_out_of_the_set_and_comes_back() {
     assert_eq!(pair.status(0).databases[0].copies[0].state, SynchronizationState::Synchronizing);
     pair.follow(10);
     assert_eq!(pair.status(0).databases[0].copies[0].state, SynchronizationState::Synchronized);
+}
+
+/// Two nodes of a cluster, the second in the set.
+fn automatic_pair() -> Pair {
+    let options = GroupOptions { cluster_type: ClusterType::Wsfc, ..GroupOptions::default() };
+    let mut pair = Pair::with(options, FailoverMode::Automatic);
+    pair.pass(1);
+    pair.connect();
+    pair.pass(5);
+    assert!(pair.status(0).config.is_failover_ready(replica(1)));
+    pair
+}
+
+/// The secondary has hardened and says so; the primary's own flush has not ended.
+fn run_ahead(pair: &mut Pair, end: u64) {
+    pair.follow(end);
+    assert_eq!(pair.ends[0], Lsn::ZERO, "only one of them has written");
+}
+
+#[test]
+fn a_primary_is_outrun_when_all_who_could_follow_have_more() {
+    let mut pair = automatic_pair();
+    assert!(!pair.nodes[0].is_outrun(DATABASE, Lsn(10)), "they stand where it stands");
+    run_ahead(&mut pair, 10);
+    assert!(pair.nodes[0].is_outrun(DATABASE, Lsn(10)));
+    assert!(!pair.nodes[0].is_outrun(DATABASE, Lsn(11)), "the flush holds more than they have");
+    assert!(!pair.nodes[0].is_outrun(DATABASE, Lsn(0)), "no flush is under way");
+    assert!(!pair.nodes[1].is_outrun(DATABASE, Lsn(10)), "it leads nothing");
+    pair.write(10);
+    assert!(!pair.nodes[0].is_outrun(DATABASE, Lsn(10)), "its own flush has ended");
+}
+
+#[test]
+fn a_primary_is_not_outrun_by_who_is_not_heard_or_could_not_follow() {
+    let mut pair = automatic_pair();
+    run_ahead(&mut pair, 10);
+    pair.cut = true;
+    pair.pass(1);
+    assert!(!pair.nodes[0].is_outrun(DATABASE, Lsn(10)), "what it had is old news");
+    let mut pair = Pair::new(0);
+    pair.connect();
+    run_ahead(&mut pair, 10);
+    assert!(
+        !pair.nodes[0].is_outrun(DATABASE, Lsn(10)),
+        "nobody takes over by himself in a group without a cluster"
+    );
+}
+
+#[test]
+fn a_primary_is_not_outrun_while_failovers_are_held_back() {
+    let mut pair = automatic_pair();
+    let options = ClusterOptions { flap_max: 0, ..ClusterOptions::default() };
+    run_ahead(&mut pair, 10);
+    let node = pair.nodes.remove(0).with_options(options);
+    assert!(!node.is_outrun(DATABASE, Lsn(10)));
 }

@@ -122,15 +122,14 @@ impl Shared {
         }
     }
 
-    /// The machine has given a silent peer up.
+    /// The machine has given a silent peer up, or says good-bye to whom it does not hear.
     fn cut_off(self: &Arc<Self>, peer: InstanceId) {
         // The reader finds the link closed and takes the peer off the list.
         if let Some(peer) = self.peer(peer) {
             self.drop_lanes(&peer);
-            let silent =
-                crate::ConnectError::Refused(format!("{} was silent for its session time-out", peer.name));
+            let silent = crate::ConnectError::Refused(format!("{} was silent for too long", peer.name));
             self.dialer.lock().lost(&peer.name, silent, self.env.clock.unix_nanos());
-            peer.link.close();
+            peer.link.reset();
         }
     }
 

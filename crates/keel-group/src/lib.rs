@@ -79,6 +79,6 @@ pub use identity::{Certificate, Fingerprint, Identity};
 pub use measure::{Latency, Measurement, MemberCheck, RoundTrip};
 pub use seeding::{SeedingOutcome, SeedingState};
 pub use shell::Compression;
-pub use state::{GroupsState, HealthSubject, ListenerPlace};
+pub use state::{GroupsState, HealthSubject, ListenerPlace, LogHealth};
 pub use token::JoinToken;
 pub use trust::Member;

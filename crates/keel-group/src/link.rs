@@ -101,6 +101,13 @@ impl Link {
         let _ = self.socket.shutdown(Shutdown::Both);
     }
 
+    /// Ends the connection at once, also towards a peer from whom nothing comes: what was not confirmed yet is dropped, so that
+    /// the end need not wait behind it.
+    pub fn reset(&self) {
+        self.closed.store(true, Ordering::Release);
+        reset(&self.socket);
+    }
+
     /// Says in TLS that nothing more comes, so that the peer can tell the end from a break, and closes.
     pub(crate) fn finish(&self) {
         self.tls.lock().send_close_notify();
@@ -251,6 +258,20 @@ pub(crate) struct VitalSigns {
 /// `tcpi_state` of a connection that both sides keep up.
 const TCP_ESTABLISHED: u8 = 1;
 
+/// Breaks a connection: the peer is sent a reset, and whoever waits on the socket here returns.
+fn reset(socket: &TcpStream) {
+    // SAFETY: an address of plain bytes, for which zeros are valid: the family that means "none".
+    let nowhere: libc::sockaddr = unsafe { std::mem::zeroed() };
+    let length = libc::socklen_t::try_from(size_of::<libc::sockaddr>()).expect("a few bytes");
+    // SAFETY: the descriptor is open as long as the socket lives; pointer and length are those of the address. Connecting to
+    // no family dissolves the connection there is.
+    let failed = unsafe { libc::connect(socket.as_raw_fd(), &raw const nowhere, length) };
+    if failed != 0 {
+        // Some kernels refuse that while a thread waits; then the end queues up behind the data.
+        let _ = socket.shutdown(Shutdown::Both);
+    }
+}
+
 fn tcp_info(socket: &TcpStream) -> Option<libc::tcp_info> {
     // SAFETY: the structure holds numbers only, for which zero bytes are a value.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
@@ -371,5 +392,26 @@ impl LinkReader {
                 return Ok(());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_reset_wakes_both_sides() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let mut theirs = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
+        let (ours, _) = listener.accept().expect("somebody connects");
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| (&ours).read(&mut [0; 1]));
+            reset(&ours);
+            // An error or the end, whichever the system makes of it.
+            assert!(!matches!(waiting.join().expect("no panic"), Ok(1..)));
+        });
+        let told = theirs.read(&mut [0; 1]);
+        assert_eq!(told.map_err(|e| e.kind()), Err(io::ErrorKind::ConnectionReset));
     }
 }

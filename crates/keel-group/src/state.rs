@@ -11,6 +11,7 @@ use keel_cluster::{
 use keel_log::LogStats;
 use keel_node::Role;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -111,8 +112,24 @@ pub struct HealthSubject {
     pub db_failover: bool,
     /// The primary is here.
     pub leads: bool,
-    /// Its databases here: name, age of the log flush under way (zero when there is none), whether the log has failed.
-    pub databases: Vec<(String, Duration, bool)>,
+    /// The logs of its databases here.
+    pub databases: Vec<LogHealth>,
+}
+
+/// How a database's log fares on this instance's disk.
+#[derive(Clone, Debug)]
+pub struct LogHealth {
+    /// The database's name.
+    pub database: String,
+    /// Age of the flush under way; zero when there is none.
+    pub flushing_for: Duration,
+    /// Bytes of log that it holds; zero when there is none.
+    pub flushing_bytes: u64,
+    /// A write has failed, and nothing is written any more.
+    pub failed: bool,
+    /// Every replica that could take over has hardened all that the flush holds
+    /// ([`is_outrun`](keel_cluster::Node::is_outrun)).
+    pub outrun: bool,
 }
 
 /// A group that has a listener, and where its primary is.
@@ -143,13 +160,26 @@ impl Groups {
             leads: place == PrimaryPlace::Here,
             databases: Vec::new(),
         };
-        let mut subjects: Vec<_> = self.shared.machine.lock().primaries().map(subject).collect();
-        for copy in self.shared.copies.read().values() {
-            if let Some(subject) = subjects.iter_mut().find(|s| s.group == copy.group) {
-                let log = copy.log();
-                let age = log.flushing_for().unwrap_or_default();
-                subject.databases.push((copy.name.clone(), age, log.is_poisoned()));
-            }
+        // Ages first: what has been hardened elsewhere by then is compared with flushes that had begun.
+        let copies: Vec<_> = self.shared.copies.read().values().map(|c| (c.group, Arc::clone(c))).collect();
+        let aged = copies.into_iter().map(|(group, copy)| {
+            let flushing_for = copy.log().flushing_for().unwrap_or_default();
+            let end = copy.log().flushing_to();
+            (group, copy, flushing_for, end)
+        });
+        let aged: Vec<_> = aged.collect();
+        let machine = self.shared.machine.lock();
+        let mut subjects: Vec<_> = machine.primaries().map(subject).collect();
+        for (group, copy, flushing_for, end) in aged {
+            let Some(subject) = subjects.iter_mut().find(|s| s.group == group) else { continue };
+            let outrun = subject.leads && !flushing_for.is_zero() && machine.is_outrun(copy.id, end);
+            subject.databases.push(LogHealth {
+                database: copy.name.clone(),
+                flushing_for,
+                flushing_bytes: end.0.saturating_sub(copy.log().hardened().0),
+                failed: copy.log().is_poisoned(),
+                outrun,
+            });
         }
         subjects
     }

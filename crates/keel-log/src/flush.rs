@@ -264,6 +264,7 @@ impl Shared {
             writer.spare = group;
             return Ok(());
         }
+        self.flush_end.store(end.0, Ordering::Relaxed);
         let began = self.clock.now();
         self.seal(&mut group, &mut writer);
         self.show(&group);

@@ -177,6 +177,8 @@ pub(crate) struct Shared {
     pub(crate) poisoned: AtomicBool,
     /// When the flush under way began, nanoseconds of the clock; 0 when there is none. Written by the leader.
     pub(crate) flush_began: AtomicU64,
+    /// Where it ends. Until the leader knows that, where the one before ended.
+    pub(crate) flush_end: AtomicU64,
     pub(crate) poison_reason: Mutex<Option<Arc<str>>>,
     pub(crate) tap: RwLock<Option<Tap>>,
     pub(crate) provision_hook: RwLock<Option<Hook>>,
@@ -302,6 +304,7 @@ impl Log {
             appended: AtomicU64::new(end),
             poisoned: AtomicBool::new(false),
             flush_began: AtomicU64::new(0),
+            flush_end: AtomicU64::new(end),
             poison_reason: Mutex::new(None),
             tap: RwLock::new(None),
             provision_hook: RwLock::new(None),
@@ -527,6 +530,11 @@ impl Log {
     pub fn flushing_for(&self) -> Option<Duration> {
         let began = self.shared.flush_began.load(Ordering::Relaxed);
         (began > 0).then(|| self.shared.clock.now().saturating_sub(Duration::from_nanos(began)))
+    }
+
+    /// Where the flush under way ends; not beyond the hardened position when there is none, or it has just begun. Takes no lock.
+    pub fn flushing_to(&self) -> Lsn {
+        Lsn(self.shared.flush_end.load(Ordering::Relaxed))
     }
 
     /// Identity of the log.

@@ -57,6 +57,9 @@ pub struct Config {
     pub listener_hold: u32,
     /// A log flush of a group's database that takes longer, in milliseconds, makes this instance unfit to lead; 0: never.
     pub health_disk_stall_ms: u32,
+    /// The same on a primary while every replica that could take its place has hardened all that the flush holds, in
+    /// milliseconds; longer for a large flush or a disk that was slow lately; 0: never.
+    pub health_disk_stall_alone_ms: u32,
     /// Getting the processor this late three times running, in milliseconds, makes it unfit (FAILURE_CONDITION_LEVEL 3); 0:
     /// never.
     pub health_starved_ms: u32,
@@ -91,6 +94,7 @@ impl Default for Config {
             witness_directory: None,
             listener_hold: 30,
             health_disk_stall_ms: 2000,
+            health_disk_stall_alone_ms: 400,
             health_starved_ms: 500,
             health_exhausted_s: 10,
             log_to_stderr: true,

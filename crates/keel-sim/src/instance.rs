@@ -210,9 +210,10 @@ fn told(i: usize, record: &FailoverRecord) -> String {
     };
     let from = record.from.map_or("nobody".into(), |r| (r.0.as_u128() & 0xff).to_string());
     format!(
-        "{i} leads after {from}: {} {}, heard {}, suspected {}, agreed {}, decided {}, open {}, first commit {}; {} go on",
+        "{i} leads after {from}: {} {}{}, heard {}, suspected {}, agreed {}, decided {}, open {}, first commit {}; {} go on",
         record.kind.description(),
         record.cause.description(),
+        record.reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})")),
         after(record.last_heard),
         after(record.suspected),
         after(record.polled),
@@ -562,13 +563,7 @@ impl World {
         }
         match action {
             Action::Send { peer, msg } => self.send(i, instance_index(peer), Frame::Control(msg.encode())),
-            Action::Disconnect { peer } => {
-                let peer = instance_index(peer);
-                self.disconnect(i, peer, false);
-                if !self.cut[i][peer] {
-                    self.disconnect(peer, i, true);
-                }
-            }
+            Action::Disconnect { peer } => self.reset(i, instance_index(peer)),
             Action::Persist { revision, record, .. } => {
                 let (config, epoch) = (&record.config, record.config.stamp.epoch);
                 let forced = config.databases.iter().any(|d| d.awaiting_resume.values().any(|e| *e == epoch));

@@ -45,6 +45,11 @@ pub(crate) enum What {
         connection: u64,
         frame: Frame,
     },
+    /// The other side has broken the connection.
+    Reset {
+        from: usize,
+        connection: u64,
+    },
     Tell(Box<Event>),
     Flush(usize),
     Flushed(usize, Lsn),
@@ -351,6 +356,11 @@ impl World {
                     self.received(i, from, frame);
                 }
             }
+            What::Reset { from, connection } => {
+                if self.instances[i].connections.get(&from) == Some(&connection) {
+                    self.disconnect(i, from, true);
+                }
+            }
             What::Tell(event) => self.tell(i, *event),
             What::Flush(database) => self.flush(i, database),
             What::Flushed(database, lsn) => self.flushed(i, database, lsn),
@@ -384,6 +394,15 @@ impl World {
                 let what = What::Deliver { from, connection, frame: frame.clone() };
                 self.schedule(at, to, life, what);
             }
+        }
+    }
+
+    /// Breaks a connection: whatever is on its way arrives before the other side is told.
+    pub(crate) fn reset(&mut self, from: usize, to: usize) {
+        let Some(connection) = self.instances[from].connections.remove(&to) else { return };
+        let at = (self.now + self.span(100, 2000)).max(self.last_arrival[from][to] + 1);
+        if !self.cut[from][to] {
+            self.schedule(at, to, self.instances[to].life, What::Reset { from, connection });
         }
     }
 

@@ -164,12 +164,13 @@ fn story(f: &FailoverRecord, config: &GroupConfig) -> String {
         "claimed" => "claimed",
         _ => "decided",
     };
+    let reason = f.reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
     let line: Vec<String> = steps(f)
         .into_iter()
         .filter_map(|(step, at)| Some(format!("{} {:.1} ms", words(step), at? as f64 / 1000.0)))
         .collect();
     format!(
-        "Failover of availability group '{}' to '{}'{from}: {}, {}. {} (epoch {}, {} replicas went on)",
+        "Failover of availability group '{}' to '{}'{from}: {}, {}{reason}. {} (epoch {}, {} replicas went on)",
         config.name,
         named(f.to),
         f.kind.description(),

@@ -4,10 +4,16 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use keel_cluster::GroupId;
-use keel_group::HealthSubject;
+use keel_group::{HealthSubject, LogHealth};
 
 /// Turns of the judge that must be late running before the processor counts as starved.
 const LATE_TURNS: u32 = 3;
+/// Turns come so often while a flush is under way that may become a stall of this disk alone.
+const WATCH_EVERY: Duration = Duration::from_millis(25);
+/// A flush is given time for its bytes at this rate, as of a slow disk, before it may be called a stall of this disk alone.
+const BYTES_PER_SECOND: u64 = 16 << 20;
+/// For how long the slowest flush is remembered, at least; at most twice as long.
+const REMEMBERED: Duration = Duration::from_secs(300);
 /// How long nothing may be wrong before an unfit instance is fit again.
 const CALM: Duration = Duration::from_secs(5);
 
@@ -27,6 +33,8 @@ pub enum State {
 pub struct Limits {
     /// A flush that takes longer is a disk that stalls.
     pub disk_stall: Duration,
+    /// The same when the others' disks go on (see [`Judge::stall_alone`]).
+    pub disk_stall_alone: Duration,
     /// A turn that begins this much late counts as late.
     pub starved: Duration,
     /// How long memory or connections must be used up.
@@ -85,8 +93,8 @@ pub struct Subject {
     pub db_failover: bool,
     /// The primary is here.
     pub leads: bool,
-    /// Its databases here: name, age of the flush under way, and whether the log has failed.
-    pub databases: Vec<(String, Duration, bool)>,
+    /// The logs of its databases here.
+    pub databases: Vec<LogHealth>,
 }
 
 impl From<HealthSubject> for Subject {
@@ -136,6 +144,43 @@ impl Lasting {
     }
 }
 
+/// The flush of a log that is under way, as it was seen last.
+#[derive(Clone, Copy, Debug)]
+struct Flush {
+    age: Duration,
+    /// Since when every look has found that those who could take over had hardened more.
+    outrun: Option<Instant>,
+    /// It has made this instance unfit.
+    called: bool,
+}
+
+/// The slowest flush of late.
+#[derive(Clone, Copy, Debug)]
+struct Slowest {
+    since: Instant,
+    now: Duration,
+    before: Duration,
+}
+
+impl Slowest {
+    fn note(&mut self, at: Instant, took: Duration) {
+        let age = at.saturating_duration_since(self.since);
+        if age >= REMEMBERED {
+            let before = if age < REMEMBERED * 2 { self.now } else { Duration::ZERO };
+            *self = Slowest { since: at, now: Duration::ZERO, before };
+        }
+        self.now = self.now.max(took);
+    }
+
+    fn took(&self, at: Instant) -> Duration {
+        match at.saturating_duration_since(self.since) {
+            age if age < REMEMBERED => self.now.max(self.before),
+            age if age < REMEMBERED * 2 => self.now,
+            _ => Duration::ZERO,
+        }
+    }
+}
+
 /// See the module's chapter.
 pub struct Judge {
     limits: Limits,
@@ -150,6 +195,9 @@ pub struct Judge {
     last_refusals: u64,
     last_requests: u64,
     last_sample: Option<Instant>,
+    /// Flushes under way, by group and database.
+    flushes: BTreeMap<(GroupId, String), Flush>,
+    slowest: Slowest,
     /// `system`, `resource`, `query_processing`, `io_subsystem`.
     pub(super) states: [State; 4],
     pub(super) full_for: Duration,
@@ -177,6 +225,8 @@ impl Judge {
             last_refusals: 0,
             last_requests: 0,
             last_sample: None,
+            flushes: BTreeMap::new(),
+            slowest: Slowest { since: now, now: Duration::ZERO, before: Duration::ZERO },
             states: [State::Clean; 4],
             full_for: Duration::ZERO,
             crowded_for: Duration::ZERO,
@@ -197,11 +247,10 @@ impl Judge {
     pub fn turn(&mut self, now: Instant, sample: &Sample, subjects: &[Subject]) -> Vec<Change> {
         let system = self.punctuality(now);
         let (resource, query_processing) = self.exhaustion(now, sample);
-        let io = self.disks(subjects);
+        let io = self.disks(now, subjects);
         self.states = [system, resource, query_processing, io];
         let age = now.saturating_duration_since(sample.taken);
-        self.rows = subjects.iter().map(|s| self.row(s, age)).collect();
-        let rows = std::mem::take(&mut self.rows);
+        let rows: Vec<Row> = subjects.iter().map(|s| self.row(s, now, age)).collect();
         let changes = rows.iter().filter_map(|row| self.changed(now, row)).collect();
         self.rows = rows;
         self.unfit.retain(|group, _| subjects.iter().any(|s| s.group == *group));
@@ -240,8 +289,82 @@ impl Judge {
         (state(&self.full, self.full_for), state(&self.crowded, self.crowded_for))
     }
 
-    fn disks(&mut self, subjects: &[Subject]) -> State {
-        let age = subjects.iter().flat_map(|s| &s.databases).map(|d| d.1).max().unwrap_or_default();
+    /// When the next turn is due.
+    #[must_use]
+    pub fn next_turn(&self) -> Duration {
+        let watched = !self.limits.disk_stall_alone.is_zero()
+            && self.flushes.values().any(|f| f.outrun.is_some() && f.age >= self.limits.disk_stall_alone / 4);
+        if watched { WATCH_EVERY.min(self.every) } else { self.every }
+    }
+
+    /// How long a flush of a primary may take while every replica that could take its place has hardened all of it: twice as
+    /// long as the slowest of late, but not less than `disk_stall_alone` and the time for its bytes. So a disk that is known to be
+    /// slow is given time, and one that was quick is not waited for.
+    fn stall_alone(&self, now: Instant, bytes: u64) -> Duration {
+        let writing = Duration::from_millis(bytes.saturating_mul(1000) / BYTES_PER_SECOND);
+        (self.limits.disk_stall_alone + writing).max(self.slowest.took(now) * 2)
+    }
+
+    /// Looks at the flushes under way, and remembers how long those took that have ended.
+    fn watch_flushes(&mut self, now: Instant, subjects: &[Subject]) {
+        let before = std::mem::take(&mut self.flushes);
+        // What happened while this process slept is not known yet: it may have been said, and not been heard.
+        let slept = self.late >= self.limits.disk_stall_alone / 4;
+        for subject in subjects {
+            for log in subject.databases.iter().filter(|log| !log.flushing_for.is_zero()) {
+                let key = (subject.group, log.database.clone());
+                let same = before.get(&key).filter(|f| f.age <= log.flushing_for);
+                let outrun = same.and_then(|f| f.outrun).filter(|_| !slept).or(Some(now));
+                let flush = Flush {
+                    age: log.flushing_for,
+                    outrun: outrun.filter(|_| subject.leads && log.outrun),
+                    called: same.is_some_and(|f| f.called),
+                };
+                self.flushes.insert(key, flush);
+            }
+        }
+        for (key, flush) in before {
+            let ended = self.flushes.get(&key).is_none_or(|f| f.age < flush.age);
+            if ended && !flush.called {
+                self.slowest.note(now, flush.age);
+            }
+        }
+    }
+
+    /// A flush that does not end: its database, and what is to be said of it.
+    fn stalled(&self, s: &Subject, now: Instant) -> Option<(String, String)> {
+        let (limit, alone) = (self.limits.disk_stall, self.limits.disk_stall_alone);
+        let log = s.databases.iter().find(|log| {
+            !limit.is_zero() && log.flushing_for >= limit
+                || !alone.is_zero() && self.is_stalled_alone(s, log, now)
+        })?;
+        let (name, age) = (&log.database, log.flushing_for);
+        let others = if !limit.is_zero() && age >= limit {
+            ""
+        } else {
+            ", and the synchronized secondaries have written theirs"
+        };
+        let text =
+            format!("the log of database '{name}' has not been written for {} ms{others}", age.as_millis());
+        Some((name.clone(), text))
+    }
+
+    fn is_stalled_alone(&self, s: &Subject, log: &LogHealth, now: Instant) -> bool {
+        if log.flushing_for.is_zero() {
+            return false;
+        }
+        self.flushes.get(&(s.group, log.database.clone())).is_some_and(|flush| {
+            let outrun = flush.outrun.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
+            flush.called
+                || log.flushing_for >= self.stall_alone(now, log.flushing_bytes)
+                    && outrun >= self.limits.disk_stall_alone / 2
+        })
+    }
+
+    fn disks(&mut self, now: Instant, subjects: &[Subject]) -> State {
+        self.watch_flushes(now, subjects);
+        let ages = subjects.iter().flat_map(|s| &s.databases).map(|log| log.flushing_for);
+        let age = ages.max().unwrap_or_default();
         let limit = self.limits.disk_stall;
         if !limit.is_zero() && age >= limit && self.flush_age < limit {
             self.stalls += 1;
@@ -252,18 +375,19 @@ impl Judge {
     }
 
     /// What is wrong with this instance as a member of the group, by the group's rules.
-    fn row(&self, s: &Subject, sample_age: Duration) -> Row {
-        let limit = self.limits.disk_stall;
-        let stalled = s.databases.iter().find(|d| !limit.is_zero() && d.1 >= limit);
-        let failed = s.databases.iter().find(|d| d.2);
+    fn row(&mut self, s: &Subject, now: Instant, sample_age: Duration) -> Row {
+        let failed = s.databases.iter().find(|log| log.failed);
         let [system, resource, query_processing, _] = self.states;
         let mut state = if failed.is_some() { State::Warning } else { State::Clean };
-        let reason = if let Some((name, age, _)) = stalled {
+        let reason = if let Some((database, why)) = self.stalled(s, now) {
             state = State::Error;
-            Some(format!("the log of database '{name}' has not been written for {} ms", age.as_millis()))
-        } else if let Some((name, ..)) = failed.filter(|_| s.db_failover) {
+            if let Some(flush) = self.flushes.get_mut(&(s.group, database)) {
+                flush.called = true;
+            }
+            Some(why)
+        } else if let Some(log) = failed.filter(|_| s.db_failover) {
             state = State::Error;
-            Some(format!("the log of database '{name}' has failed (41653, DB_FAILOVER)"))
+            Some(format!("the log of database '{}' has failed (41653, DB_FAILOVER)", log.database))
         } else if s.level >= 2 && sample_age >= s.timeout {
             state = State::Error;
             Some(format!("nothing was heard of its health for {} ms", sample_age.as_millis()))
@@ -323,6 +447,7 @@ mod tests {
             let now = Instant::now();
             let limits = Limits {
                 disk_stall: Duration::from_secs(2),
+                disk_stall_alone: Duration::from_millis(400),
                 starved: Duration::from_millis(500),
                 exhausted: Duration::from_secs(10),
                 sessions_max: 100,
@@ -334,7 +459,13 @@ mod tests {
                 timeout: Duration::from_secs(30),
                 db_failover: false,
                 leads: true,
-                databases: vec![("shop".into(), Duration::ZERO, false)],
+                databases: vec![LogHealth {
+                    database: "shop".into(),
+                    flushing_for: Duration::ZERO,
+                    flushing_bytes: 0,
+                    failed: false,
+                    outrun: false,
+                }],
             };
             World { judge: Judge::new(limits, EVERY, now), now, sample: Sample::first(now), subject }
         }
@@ -350,6 +481,26 @@ mod tests {
             changes.into_iter().next().map(|c| c.reason)
         }
 
+        /// A flush begins now and does not end; the others harden what it holds or not. When it was called a stall, and why.
+        fn flush(&mut self, outrun: bool, for_ms: u64) -> Option<(u128, String)> {
+            let began = self.now;
+            self.subject.databases[0].outrun = outrun;
+            while self.now - began < Duration::from_millis(for_ms) {
+                let next = self.judge.next_turn();
+                self.subject.databases[0].flushing_for = self.now + next - began;
+                if let Some(why) = self.after(next, true) {
+                    return Some(((self.now - began).as_millis(), why.unwrap()));
+                }
+            }
+            None
+        }
+
+        /// It ends.
+        fn flushed(&mut self) {
+            self.subject.databases[0].flushing_for = Duration::ZERO;
+            assert_eq!(self.after(EVERY, true), None);
+        }
+
         /// Turns for a while; what changed.
         fn turns(&mut self, time: Duration, sampled: bool) -> Vec<Option<String>> {
             let turns = time.as_millis() / EVERY.as_millis();
@@ -360,28 +511,112 @@ mod tests {
     #[test]
     fn a_stalled_disk_counts_at_every_level_and_calm_ends_it() {
         let mut w = World::new(1);
-        w.subject.databases[0].1 = Duration::from_millis(1999);
+        w.subject.databases[0].flushing_for = Duration::from_millis(1999);
         assert_eq!(w.after(EVERY, true), None);
         assert_eq!(w.judge.states[3], State::Warning);
-        w.subject.databases[0].1 = Duration::from_millis(2000);
+        w.subject.databases[0].flushing_for = Duration::from_millis(2000);
         let why = w.after(EVERY, true).unwrap().unwrap();
         assert_eq!(why, "the log of database 'shop' has not been written for 2000 ms");
         assert_eq!(w.judge.rows[0].state, State::Error);
-        w.subject.databases[0].1 = Duration::ZERO;
+        w.subject.databases[0].flushing_for = Duration::ZERO;
         assert!(w.turns(Duration::from_secs(4), true).is_empty());
         // Another stall begins the calm anew.
-        w.subject.databases[0].1 = Duration::from_secs(3);
+        w.subject.databases[0].flushing_for = Duration::from_secs(3);
         assert_eq!(w.after(EVERY, true), None);
-        w.subject.databases[0].1 = Duration::ZERO;
+        w.subject.databases[0].flushing_for = Duration::ZERO;
         assert!(w.turns(Duration::from_millis(4900), true).is_empty());
         assert_eq!(w.turns(Duration::from_secs(1), true), [None]);
         assert_eq!(w.judge.stalls, 2);
     }
 
     #[test]
+    fn a_disk_that_stands_still_alone_is_given_a_short_time() {
+        let mut w = World::new(1);
+        let (after, why) = w.flush(true, 3000).unwrap();
+        assert_eq!(after, 400);
+        let long = "the log of database 'shop' has not been written for 400 ms, and the synchronized secondaries have written theirs";
+        assert_eq!(why, long);
+        // The role is gone; the flush is not: it goes on to count until it ends.
+        w.subject.leads = false;
+        w.subject.databases[0].outrun = false;
+        assert!(w.turns(Duration::from_secs(20), true).is_empty());
+        w.subject.databases[0].flushing_for = Duration::ZERO;
+        assert!(w.turns(Duration::from_millis(4900), true).is_empty());
+        assert_eq!(w.turns(Duration::from_millis(200), true), [None]);
+        // That was a stall: it is not what this disk usually takes.
+        w.subject.leads = true;
+        assert_eq!(w.flush(true, 3000).unwrap().0, 400);
+    }
+
+    #[test]
+    fn disks_that_stand_still_together_are_given_the_long_time() {
+        let mut w = World::new(1);
+        let (after, why) = w.flush(false, 3000).unwrap();
+        assert_eq!(
+            (after, why.as_str()),
+            (2000, "the log of database 'shop' has not been written for 2000 ms")
+        );
+    }
+
+    #[test]
+    fn the_others_must_have_been_ahead_for_half_of_the_short_time() {
+        let mut w = World::new(1);
+        assert_eq!(w.flush(false, 300), None);
+        let began = w.now - Duration::from_millis(300);
+        w.subject.databases[0].outrun = true;
+        let mut called = None;
+        while called.is_none() {
+            let next = w.judge.next_turn();
+            w.subject.databases[0].flushing_for = w.now + next - began;
+            called = w.after(next, true);
+        }
+        // Seen at 400 ms, and 200 ms more.
+        assert_eq!((w.now - began).as_millis(), 600);
+    }
+
+    #[test]
+    fn a_secondary_is_not_judged_by_the_short_time() {
+        let mut w = World::new(1);
+        w.subject.leads = false;
+        assert_eq!(w.flush(true, 3000).unwrap().0, 2000);
+    }
+
+    #[test]
+    fn a_slow_disk_is_given_twice_what_it_took_lately() {
+        let mut w = World::new(1);
+        assert_eq!(w.flush(true, 350), None);
+        w.flushed();
+        assert_eq!(w.flush(true, 650), None, "twice 350 ms");
+        w.flushed();
+        // Twice 650 ms.
+        assert_eq!(w.flush(true, 3000).unwrap().0, 1300);
+        w.subject.databases[0].flushing_for = Duration::ZERO;
+        // Ten minutes later nobody remembers.
+        w.turns(REMEMBERED * 2, true);
+        assert_eq!(w.flush(true, 3000).unwrap().0, 400);
+        assert!(w.judge.slowest.took(w.now) < EVERY * 2);
+    }
+
+    #[test]
+    fn a_large_flush_is_given_time_for_its_bytes() {
+        let mut w = World::new(1);
+        w.subject.databases[0].flushing_bytes = 8 << 20;
+        assert_eq!(w.flush(true, 3000).unwrap().0, 900);
+    }
+
+    #[test]
+    fn what_happened_while_it_slept_says_nothing() {
+        let mut w = World::new(1);
+        assert_eq!(w.flush(true, 200), None);
+        w.subject.databases[0].flushing_for = Duration::from_secs(1);
+        assert_eq!(w.after(Duration::from_millis(800), true), None, "it has just woken");
+        w.flushed();
+    }
+
+    #[test]
     fn a_failed_log_counts_with_db_failover_only() {
         let mut w = World::new(5);
-        w.subject.databases[0].2 = true;
+        w.subject.databases[0].failed = true;
         assert_eq!(w.after(EVERY, true), None);
         assert_eq!(w.judge.rows[0].state, State::Warning);
         w.subject.db_failover = true;
@@ -442,8 +677,13 @@ mod tests {
     #[test]
     fn zero_switches_a_rule_off() {
         let mut w = World::new(5);
-        w.judge.limits = Limits { disk_stall: Duration::ZERO, starved: Duration::ZERO, ..w.judge.limits };
-        w.subject.databases[0].1 = Duration::from_secs(60);
+        w.judge.limits = Limits {
+            disk_stall: Duration::ZERO,
+            disk_stall_alone: Duration::ZERO,
+            starved: Duration::ZERO,
+            ..w.judge.limits
+        };
+        w.subject.databases[0].flushing_for = Duration::from_secs(60);
         for _ in 0..5 {
             assert_eq!(w.after(Duration::from_secs(5), true), None);
         }

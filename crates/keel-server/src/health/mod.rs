@@ -18,11 +18,20 @@
 //! | condition | acts at FAILURE_CONDITION_LEVEL | threshold |
 //! | --- | --- | --- |
 //! | a log flush of the group that does not end | 1 | `health_disk_stall_ms` |
+//! | the same on the primary, while all who could take its place have hardened all of it | 1 | `health_disk_stall_alone_ms` |
 //! | a log of the group that failed, with DB_FAILOVER = ON | 1 | |
 //! | no sample | 2 | the group's HEALTH_CHECK_TIMEOUT |
 //! | `system`: the judge gets the processor late, three times running | 3 | `health_starved_ms` |
 //! | `resource`: row versions fill their memory, writes are refused | 4 | `health_exhausted_s` |
 //! | `query_processing`: every connection taken and no request ends | 5 | `health_exhausted_s` |
+//!
+//! A disk that stalls must be told from one that is busy: a failover for nothing is worse than a slow second. The short time
+//! acts only if the disk here is the only one that stands still, as the secondaries' acknowledgements of the very blocks in
+//! the flush show: so a slow machine below all of them, or a network that delays everybody, moves nothing. It grows with the
+//! bytes of the flush, and to twice the slowest one of the last minutes (a checkpoint of its own makes a disk slow, too), half of it must have passed since the
+//! others had hardened theirs and this process was awake, and it does not act at all while failovers are held back
+//! (`flap_max`). After a step down nothing acknowledged can be missing elsewhere: what the stalled flush holds was acknowledged to
+//! nobody, and when it ends after all it is log like any other that the new primary's may part from.
 //!
 //! An unfit primary steps down only if another replica can take over at once, which the groups decide; an unfit secondary
 //! does not offer itself. It is fit again after five quiet seconds.
@@ -79,6 +88,7 @@ impl Health {
         let now = Instant::now();
         let limits = Limits {
             disk_stall: Duration::from_millis(config.health_disk_stall_ms.into()),
+            disk_stall_alone: Duration::from_millis(config.health_disk_stall_alone_ms.into()),
             starved: Duration::from_millis(config.health_starved_ms.into()),
             exhausted: Duration::from_secs(config.health_exhausted_s.into()),
             sessions_max: config.max_connections,
@@ -93,11 +103,12 @@ impl Health {
             stop: Condvar::new(),
             threads: Mutex::default(),
         });
-        let spawn = |name: &str, every: Duration, turn: fn(&Health)| {
+        let spawn = |name: &str, turn: fn(&Health) -> Duration| {
             let health = Arc::clone(&health);
             let run = move || {
-                while health.pause(every) {
-                    turn(&health)
+                let mut next = JUDGE_EVERY;
+                while health.pause(next) {
+                    next = turn(&health);
                 }
             };
             std::thread::Builder::new()
@@ -107,8 +118,11 @@ impl Health {
         };
         health.take_sample();
         let threads = [
-            spawn("health judge", JUDGE_EVERY, Health::judge)?,
-            spawn("health sampler", SAMPLE_EVERY, Health::take_sample)?,
+            spawn("health judge", Health::judge)?,
+            spawn("health sampler", |health| {
+                health.take_sample();
+                SAMPLE_EVERY
+            })?,
         ];
         health.threads.lock().extend(threads);
         engine.set_diagnostics(Arc::clone(&health) as _);
@@ -150,14 +164,18 @@ impl Health {
         *self.sample.lock() = sample;
     }
 
-    fn judge(&self) {
+    /// One turn. Returns when the next one is due.
+    fn judge(&self) -> Duration {
         let subjects: Vec<Subject> = match &self.groups {
             Some(groups) => groups.health_subjects().into_iter().map(Subject::from).collect(),
             None => Vec::new(),
         };
         let now = Instant::now();
         let sample = self.sample.lock().clone();
-        let changes = self.judge.lock().turn(now, &sample, &subjects);
+        let (changes, next) = {
+            let mut judge = self.judge.lock();
+            (judge.turn(now, &sample, &subjects), judge.next_turn())
+        };
         for change in changes {
             let judge::Change { group, name, reason } = change;
             let text = match &reason {
@@ -172,6 +190,7 @@ impl Health {
             }
             self.log.entry("AlwaysOn", &text);
         }
+        next
     }
 }
 
