@@ -45,9 +45,10 @@ pub struct Failover {
     /// Writing behind each failover, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 1000)]
     settle_ms: u64,
-    /// A program that writes with a stock driver, such as 'tests/failover/driver.sh go'; without one, a client of our own
+    /// A program that writes with a stock driver, such as 'tests/failover/driver.sh go'; without one, a client of our own. Given
+    /// more than once: the whole matrix with each of them, one after the other, a report for each
     #[arg(long, value_name = "PROGRAM")]
-    driver: Option<String>,
+    driver: Vec<String>,
     /// TPROC-C terminals beside the writers, through the listener
     #[arg(long, value_name = "N", default_value_t = 0)]
     load_clients: u64,
@@ -75,10 +76,30 @@ impl Failover {
             self.faults = Fault::value_variants().iter().copied().filter(can).collect();
         }
         ensure!(is_root() || !self.on.needs_root(), "{} needs root", self.on.name());
+        ensure!(self.on == Kind::Keel || self.driver.is_empty(), "the drivers speak to Evenkeel only");
         for fault in &self.faults {
             ensure!(is_root() || !fault.needs_root(), "{} needs root", fault.name());
         }
-        let mut report = run.report("failover", "Failover, as clients see it", &self)?;
+        let mut outcome = Ok(());
+        for driver in self.drivers() {
+            self.driver = driver.into_iter().collect();
+            let one = self.with_one_driver(run);
+            if let Err(error) = &one {
+                run.progress.line(&format!("{}: {error:#}", self.driver.join("")));
+            }
+            // What one came to does not keep the others from their turn.
+            outcome = outcome.and(one);
+        }
+        outcome
+    }
+
+    /// Each given one in its turn; none for our own client.
+    fn drivers(&self) -> Vec<Option<String>> {
+        if self.driver.is_empty() { vec![None] } else { self.driver.iter().cloned().map(Some).collect() }
+    }
+
+    fn with_one_driver(&self, run: &Run<'_>) -> Result<()> {
+        let mut report = run.report("failover", "Failover, as clients see it", self)?;
         let settings = self.settings();
         let outcome =
             run.on_scratch("failover", |dir| failover::run(run.keel, dir, &settings, &run.progress))?;
@@ -121,7 +142,7 @@ impl Failover {
                 count: self.writers.max(1),
                 pace: Duration::from_millis(self.pace_ms),
                 timeout: Duration::from_millis(self.client_timeout_ms.max(1)),
-                program: self.driver.clone(),
+                program: self.driver.first().cloned(),
             },
             settle: Duration::from_millis(self.settle_ms),
             load: size.settings(self.load_clients, 0, 0),

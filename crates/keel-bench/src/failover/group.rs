@@ -124,6 +124,10 @@ impl System for Group {
         self.look(node, "master").is_ok_and(|mut session| is_primary(&mut session, DATABASE))
     }
 
+    fn answers(&self, node: usize) -> bool {
+        self.look(node, "master").is_ok()
+    }
+
     fn is_whole(&self) -> bool {
         let sql = "SELECT COUNT(*) FROM sys.dm_hadr_database_replica_states WHERE synchronization_state = 2";
         let whole =

@@ -31,6 +31,8 @@ const ANSWER: Duration = Duration::from_secs(2);
 const GO_ON: Duration = Duration::from_secs(60);
 /// How long a group may take to become whole again.
 const WHOLE: Duration = Duration::from_secs(180);
+/// So many runs in a row that come to nothing end the matrix.
+const BROKEN_MAX: usize = 3;
 
 /// What is failed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
@@ -153,6 +155,14 @@ impl Run {
         self.gaps_ms.iter().copied().fold(0.0, f64::max)
     }
 
+    /// In one line.
+    fn told(&self) -> String {
+        let open = self.open_ms.map_or(String::new(), |ms| format!(", open after {ms} ms"));
+        let healed = if self.healed { "" } else { ", not healed" };
+        let (gap, back) = (self.gap_ms(), self.return_gap_ms());
+        format!("gap {gap:.0} ms{open}, on return {back:.0} ms, lost {}{healed}", self.lost)
+    }
+
     /// The slowest writer's gap while the failed instance came back, ms.
     #[must_use]
     pub fn return_gap_ms(&self) -> f64 {
@@ -204,7 +214,7 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) 
     let writers = Writers::start(&matrix.system.door(), &settings.writers)?;
     let (stop, told) = (AtomicBool::new(false), std::sync::Mutex::new(Vec::new()));
     let door = matrix.system.door();
-    let (calm, runs) = std::thread::scope(|scope| {
+    let (calm, runs, broken) = std::thread::scope(|scope| {
         for n in 0..settings.load.clients {
             let (stop, told, door) = (&stop, &told, &*door);
             scope.spawn(move || {
@@ -213,17 +223,25 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) 
             });
         }
         let calm = matrix.calm(settings.calm, &writers, progress);
-        let both = calm.and_then(|calm| Ok((calm, matrix.all(settings, &writers, progress)?)));
+        let all = calm.map(|calm| {
+            let (runs, broken) = matrix.all(settings, &writers, progress);
+            (calm, runs, broken)
+        });
         stop.store(true, Ordering::Relaxed);
-        both
+        all
     })?;
     let told = told.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let load_done = told.iter().map(|(_, done)| done).sum();
     let ledgers: Vec<Ledger> = told.into_iter().map(|(ledger, _)| ledger).collect();
     let mut violations = violations(calm.as_ref(), &runs);
+    violations.extend(broken);
     if let Some(load) = load {
         progress.say("checking the load's ledger");
-        violations.extend(tpcc::check_copy(&mut *matrix.system.connect()?, &ledgers, load)?);
+        // What the runs gave is not lost with it.
+        let checked = matrix.system.connect().and_then(|mut to| tpcc::check_copy(&mut *to, &ledgers, load));
+        violations.extend(
+            checked.unwrap_or_else(|e| vec![format!("the load's ledger could not be checked: {e:#}")]),
+        );
     }
     let failures = writers.failures();
     drop(writers);
@@ -325,18 +343,64 @@ impl Matrix {
         Ok(on_record.unwrap_or_default())
     }
 
-    fn all(&mut self, settings: &Settings, writers: &Writers, progress: &Progress) -> Result<Vec<Run>> {
-        let mut runs = Vec::new();
-        for fault in &settings.faults {
-            for n in 1..=settings.runs {
-                progress.say(&format!("{}, run {n} of {}", fault.name(), settings.runs));
-                let run = self
-                    .one(*fault, settings, writers)
-                    .with_context(|| format!("{} run {n}", fault.name()))?;
-                runs.push(run);
+    /// All runs, and what came to nothing: that is mended as well as can be, and the next one goes on.
+    fn all(
+        &mut self,
+        settings: &Settings,
+        writers: &Writers,
+        progress: &Progress,
+    ) -> (Vec<Run>, Vec<String>) {
+        let (mut runs, mut broken) = (Vec::new(), Vec::new());
+        let mut pace = Pace::new(settings);
+        let mut in_a_row = 0;
+        for (fault, n) in settings.faults.iter().flat_map(|f| (1..=settings.runs).map(move |n| (*f, n))) {
+            let what = format!("{}, run {n} of {}", fault.name(), settings.runs);
+            progress.say(&format!("{what}; {}", pace.left()));
+            let began = Instant::now();
+            match self.one(fault, settings, writers) {
+                Ok(run) => {
+                    in_a_row = 0;
+                    progress.line(&format!("{what}: {}", run.told()));
+                    runs.push(run);
+                }
+                Err(error) => {
+                    in_a_row += 1;
+                    progress.line(&format!("{what}: {error:#}"));
+                    broken.push(format!("{what} came to nothing: {error:#}"));
+                    // Also before the end: a process whose disk stands still cannot even be killed.
+                    self.mend();
+                    if in_a_row == BROKEN_MAX {
+                        broken.push(format!(
+                            "{BROKEN_MAX} runs in a row came to nothing: the rest was left out"
+                        ));
+                        break;
+                    }
+                }
+            }
+            pace.done(fault, began.elapsed());
+            if n == settings.runs {
+                progress.line(&format!("{} is done; {}", fault.name(), pace.left()));
             }
         }
-        Ok(runs)
+        (runs, broken)
+    }
+
+    /// Takes back whatever fault a run may have left behind, and starts what does not answer.
+    fn mend(&mut self) {
+        for node in 0..REPLICAS {
+            // Most of this is not there to be taken back.
+            let _ = self.machines.freeze(node, false);
+            let _ = self.machines.cut(node, false);
+            let _ = self.machines.deafen(node, false);
+            let _ = self.machines.mute(node, false);
+            let _ = self.system.stop(node, false);
+        }
+        for node in 0..REPLICAS {
+            if !self.system.answers(node) {
+                // The next run says what is missing.
+                let _ = self.system.start_again(node);
+            }
+        }
     }
 
     /// From a whole group to a whole group.
@@ -396,8 +460,19 @@ impl Matrix {
         }
     }
 
-    /// How many acknowledged rows are not there.
+    /// How many acknowledged rows are not there. Asked again when the answer does not come: these rows are looked for only once.
     fn lost(&self, acknowledged: &[Vec<i64>]) -> Result<usize> {
+        let mut counted = self.count_lost(acknowledged);
+        within(GO_ON, || {
+            if counted.is_err() {
+                counted = self.count_lost(acknowledged);
+            }
+            counted.is_ok()
+        });
+        counted
+    }
+
+    fn count_lost(&self, acknowledged: &[Vec<i64>]) -> Result<usize> {
         let mut session = self.system.connect()?;
         let mut lost = 0;
         for (writer, numbers) in acknowledged.iter().enumerate() {
@@ -417,6 +492,45 @@ impl Matrix {
     }
 }
 
+/// How long runs take, to say how long the rest will.
+struct Pace {
+    /// Each fault, the runs left of it, and the time and number of those that are done.
+    faults: Vec<(Fault, usize, Duration, u32)>,
+}
+
+impl Pace {
+    fn new(settings: &Settings) -> Pace {
+        let faults = settings.faults.iter().map(|fault| (*fault, settings.runs, Duration::ZERO, 0));
+        Pace { faults: faults.collect() }
+    }
+
+    fn done(&mut self, fault: Fault, took: Duration) {
+        if let Some((_, left, time, done)) = self.faults.iter_mut().find(|f| f.0 == fault && f.1 > 0) {
+            (*left, *time, *done) = (*left - 1, *time + took, *done + 1);
+        }
+    }
+
+    /// The rest, each run taken to be as long as those of its fault, or of all others, were.
+    fn rest(&self) -> Option<Duration> {
+        let (time, done) = self.faults.iter().fold((Duration::ZERO, 0), |(t, n), f| (t + f.2, n + f.3));
+        let mean = time.checked_div(done)?;
+        let of = |f: &(Fault, usize, Duration, u32)| {
+            f.2.checked_div(f.3).unwrap_or(mean) * u32::try_from(f.1).unwrap_or(u32::MAX)
+        };
+        Some(self.faults.iter().map(of).sum())
+    }
+
+    fn left(&self) -> String {
+        match self.rest() {
+            None => "how long it takes is not known yet".into(),
+            Some(rest) => {
+                let minutes = rest.as_secs().div_ceil(60);
+                format!("about {} h {:02} min left", minutes / 60, minutes % 60)
+            }
+        }
+    }
+}
+
 /// Looks until it is so; whether it came to that in time.
 fn within(time: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     let began = Instant::now();
@@ -427,4 +541,22 @@ fn within(time: Duration, mut is_so: impl FnMut() -> bool) -> bool {
         std::thread::sleep(LOOK_EVERY);
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_takes_as_long_as_what_is_done() {
+        let fault = |fault, left| (fault, left, Duration::ZERO, 0);
+        let mut pace = Pace { faults: vec![fault(Fault::Kill, 3), fault(Fault::Disk, 2)] };
+        assert_eq!(pace.rest(), None);
+        pace.done(Fault::Kill, Duration::from_secs(4));
+        assert_eq!(pace.rest(), Some(Duration::from_secs(2 * 4 + 2 * 4)));
+        pace.done(Fault::Disk, Duration::from_secs(10));
+        assert_eq!(pace.rest(), Some(Duration::from_secs(2 * 4 + 10)));
+        pace.done(Fault::Disk, Duration::from_secs(3600 * 2));
+        assert_eq!(pace.left(), "about 0 h 01 min left");
+    }
 }

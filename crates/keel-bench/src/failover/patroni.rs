@@ -278,6 +278,10 @@ impl System for Patroni {
         self.number(node, "SELECT pg_is_in_recovery()::int").is_ok_and(|recovers| recovers == 0)
     }
 
+    fn answers(&self, node: usize) -> bool {
+        self.look(node).is_ok()
+    }
+
     /// Both standbys stream, and one of them is waited for.
     fn is_whole(&self) -> bool {
         let sql = "SELECT (COUNT(*) + 10 * COUNT(*) FILTER (WHERE sync_state = 'sync'))::int FROM pg_stat_replication \

@@ -11,6 +11,8 @@ pub(super) trait System: Server {
     fn door(&self) -> Arc<dyn Door>;
     /// Whether this server takes writes.
     fn is_primary(&self, node: usize) -> bool;
+    /// Whether this server answers at all.
+    fn answers(&self, node: usize) -> bool;
     /// Whether every copy follows, and commits wait as they should.
     fn is_whole(&self) -> bool;
     /// When the newest failover to a server was open, ms after the old primary was last heard, where the system records it.
