@@ -33,7 +33,7 @@ pub enum State {
 pub struct Limits {
     /// A flush that takes longer is a disk that stalls.
     pub disk_stall: Duration,
-    /// The same when the others' disks go on (see [`Judge::stall_alone`]).
+    /// The same when the disks of the others go on; longer for large flushes, and where they took long lately.
     pub disk_stall_alone: Duration,
     /// A turn that begins this much late counts as late.
     pub starved: Duration,
