@@ -113,7 +113,8 @@ impl Cluster {
         }
         words.push(path.display().to_string());
         let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).current_dir("/");
+        // libpq looks there for certificates, and the caller's home is closed to the server's user.
+        command.args(&words[1..]).current_dir("/").env("HOME", &self.dir);
         command
     }
 
@@ -309,5 +310,18 @@ fn cell(row: &postgres::Row, i: usize) -> Cell {
         Type::INT4 => int(row.try_get::<_, Option<i32>>(i).ok().flatten().map(i64::from)),
         Type::INT8 => int(row.try_get(i).ok().flatten()),
         _ => row.try_get::<_, Option<String>>(i).ok().flatten().map_or(Cell::Null, Cell::Text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_look_for_their_own_files_beside_the_cluster() {
+        let dir = std::env::temp_dir().join(format!("keel-bench-pg-{}", std::process::id()));
+        let cluster = Cluster { bin: "/nowhere".into(), dir: dir.clone(), port: 1, before: Vec::new() };
+        let command = cluster.command("pg_basebackup");
+        assert!(command.get_envs().any(|(name, value)| name == "HOME" && value == Some(dir.as_os_str())));
     }
 }
