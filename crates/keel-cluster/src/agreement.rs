@@ -137,6 +137,14 @@ impl Group {
         }
     }
 
+    /// A quorum is forced: nobody leads until a failover is forced too, not even who has led up to now. What he knows may
+    /// have been overtaken, and the store takes nothing from him before.
+    pub(crate) fn doubt(&mut self, cx: &mut Cx<'_>) {
+        if self.clustered() && (self.role.leads() || matches!(self.role, Role::Promoting { .. })) {
+            self.fall_back(cx, FenceReason::LostQuorum);
+        }
+    }
+
     /// What time does to a group of a cluster.
     pub(crate) fn tick_clustered(&mut self, cx: &mut Cx<'_>) {
         if !self.clustered() {

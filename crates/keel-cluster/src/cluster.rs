@@ -302,7 +302,7 @@ impl Cluster {
         self.replace_lost_leader(cx);
         self.enlist(cx, out);
         self.settle_votes(cx);
-        self.expire_wishes(cx.now, out);
+        self.expire_wishes(cx, out);
     }
 
     /// Stands for election when the leader is lost to a majority, without waiting for its silence to be long enough for
@@ -376,7 +376,9 @@ impl Cluster {
         let url = contents.members.get(&me.instance).map(|m| m.url.clone()).unwrap_or_default();
         contents.members = BTreeMap::from([(me.instance, StoreMember { url, ..mine })]);
         contents.untrusted = contents.groups.values().filter(|g| !g.dropped).map(|g| g.id).collect();
-        self.begin(Replicator::found(contents, number, self.revision));
+        // Above those of records that are still on their way to the disk: that they are there says nothing of the new ones.
+        let revision = self.revision.max(self.store.as_ref().map_or(0, Replicator::revision));
+        self.begin(Replicator::found(contents, number, revision));
     }
 
     /// The members or votes have changed.
@@ -577,25 +579,12 @@ impl Cluster {
         let voters: BTreeSet<u64> = store.voters().into_iter().collect();
         let number = store.number;
         // A number that its instance does not answer to (its disk was lost) would never vote.
-        let alive = |n: &u64| {
-            let instance = contents.member_numbered(*n).map(|m| m.instance);
-            let pulsed = instance.and_then(|i| cx.peers.get(&i)?.pulsed.as_ref());
-            pulsed.is_some_and(|p| p.pulse.cluster == Some((store.cluster, store.generation, *n)))
-        };
-        let near = |n: &u64| *n == number || store.is_near(*n) && alive(n);
+        let near = |n: &u64| *n == number || store.is_near(*n) && self.answers_to(cx, *n);
         let more = wish.iter().copied().find(|n| !voters.contains(n) && near(n));
         // Those that are not there go first, and never so many that the rest could not decide.
-        let there = |n: &u64| {
-            *n == number
-                || contents
-                    .member_numbered(*n)
-                    .is_some_and(|m| self.hears(cx.peers, m.instance, cx.now) && near(n))
-        };
-        let enough = |without: &u64| {
-            voters.iter().filter(|n| *n != without && there(n)).count() * 2 > voters.len() - 1
-        };
         let superfluous = || voters.iter().copied().filter(|n| !wish.contains(n) && *n != number);
-        let less = superfluous().find(|n| !there(n)).or_else(|| superfluous().next()).filter(enough);
+        let less = superfluous().find(|n| !self.is_there(cx, *n)).or_else(|| superfluous().next());
+        let less = less.filter(|n| self.can_decide_without(cx, *n));
         // Nobody is left out before who comes instead is in.
         let complete = wish.iter().all(|n| voters.contains(n));
         let heir = wish.iter().copied().find(|n| voters.contains(n) && *n != number && near(n));
@@ -611,8 +600,35 @@ impl Cluster {
         {
             store.hand_lead_to(heir);
         } else if let Some(gone) = self.removal() {
-            self.carry_out_removal(gone);
+            self.carry_out_removal(cx, gone);
         }
+    }
+
+    /// The instance that has this number says so itself.
+    fn answers_to(&self, cx: &Sight<'_>, number: u64) -> bool {
+        let Some(store) = self.store.as_ref() else { return false };
+        let instance = store.contents.as_ref().and_then(|c| c.member_numbered(number)).map(|m| m.instance);
+        let pulsed = instance.and_then(|i| cx.peers.get(&i)?.pulsed.as_ref());
+        pulsed.is_some_and(|p| p.pulse.cluster == Some((store.cluster, store.generation, number)))
+    }
+
+    /// The member is heard, and its vote can be counted on.
+    fn is_there(&self, cx: &Sight<'_>, number: u64) -> bool {
+        let Some(store) = self.store.as_ref() else { return false };
+        let member = store.contents.as_ref().and_then(|c| c.member_numbered(number));
+        let heard = member.is_some_and(|m| self.hears(cx.peers, m.instance, cx.now));
+        number == store.number
+            || heard && self.answers_to(cx, number) && (!store.leads() || store.is_near(number))
+    }
+
+    /// Of the votes that are left without this one a majority is there.
+    fn can_decide_without(&self, cx: &Sight<'_>, number: u64) -> bool {
+        let voters = self.store.as_ref().map(Replicator::voters).unwrap_or_default();
+        if !voters.contains(&number) {
+            return true;
+        }
+        let there = voters.iter().filter(|n| **n != number && self.is_there(cx, **n)).count();
+        there * 2 > voters.len() - 1
     }
 
     fn wished_votes(&self, cx: &Sight<'_>, contents: &Contents) -> BTreeSet<u64> {
@@ -696,11 +712,13 @@ impl Cluster {
         })
     }
 
-    fn carry_out_removal(&mut self, instance: InstanceId) {
-        let Some(store) = self.store.as_mut() else { return };
-        let Some(member) = store.contents.as_ref().and_then(|c| c.members.get(&instance)).cloned() else {
+    /// Not while those that are left could not decide: the wish waits for them, and then comes to nothing.
+    fn carry_out_removal(&mut self, cx: &Sight<'_>, instance: InstanceId) {
+        let Some(member) = self.contents().and_then(|c| c.members.get(&instance)).cloned() else { return };
+        if !self.can_decide_without(cx, member.number) {
             return;
-        };
+        }
+        let Some(store) = self.store.as_mut() else { return };
         if store.takes_part(member.number) && !store.is_changing() {
             store.propose_vote(member.number, Vote::Gone, Some(&Change::Remove(instance)));
         }
@@ -731,9 +749,9 @@ impl Cluster {
         });
     }
 
-    fn expire_wishes(&mut self, now: Duration, out: &mut Vec<Action>) {
+    fn expire_wishes(&mut self, cx: &Sight<'_>, out: &mut Vec<Action>) {
         self.wishes.retain(|wish| {
-            let waiting = now < wish.deadline;
+            let waiting = cx.now < wish.deadline;
             if !waiting {
                 let result = Err(CommandError::ClusterTimedOut);
                 out.push(Action::Reply { command: wish.command, result });
@@ -743,7 +761,7 @@ impl Cluster {
         // A removal is carried out by the leader; whoever was asked and is none hands the wish to nobody else: the vote is
         // proposed through the protocol, which finds the leader.
         if let Some(gone) = self.removal().filter(|_| self.store.as_ref().is_some_and(|s| !s.leads())) {
-            self.carry_out_removal(gone);
+            self.carry_out_removal(cx, gone);
         }
     }
 

@@ -598,6 +598,7 @@ impl Node {
             }
             Command::RemoveMember { instance } => self.cluster.remove_member(&sight!(self), id, instance),
             _ => {
+                self.each_group(out, Group::doubt);
                 let groups = self.groups.values().filter(|g| g.exists() && g.clustered());
                 let known = groups.map(|g| g.settled().clone()).filter(|c| c.stamp != Default::default());
                 let known = known.collect();

@@ -90,6 +90,7 @@ impl From<BaseError> for TxnError {
     fn from(error: BaseError) -> TxnError {
         match error {
             BaseError::Io { .. } => TxnError::Io(text(&error)),
+            BaseError::Poisoned { .. } => TxnError::Poisoned(text(&error)),
             _ => TxnError::Corrupt(text(&error)),
         }
     }
@@ -122,6 +123,7 @@ impl From<BaseError> for DbError {
     fn from(error: BaseError) -> DbError {
         match error {
             BaseError::Io { .. } => DbError::Io(text(&error)),
+            BaseError::Poisoned { .. } => DbError::Poisoned(text(&error)),
             _ => DbError::Corrupt(text(&error)),
         }
     }

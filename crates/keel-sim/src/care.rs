@@ -137,6 +137,12 @@ impl World {
             Op::Pause(i, ms) => self.instances[i].paused_until = self.now + ms * MS,
             Op::Jump(i, ms) => self.instances[i].clock_ahead += ms * MS,
             Op::Slow(i, ms) => self.instances[i].sync = ms.max(1) * MS,
+            Op::Fail(i, operations, keep) => {
+                if self.instances[i].up {
+                    self.instances[i].failing = Some(keep);
+                    self.instances[i].disk.fail_nth(operations);
+                }
+            }
             Op::Full(i) => {
                 let used = self.instances[i].disk.used();
                 self.instances[i].disk.set_capacity(used);
@@ -186,7 +192,10 @@ impl World {
                     self.damage(i, n);
                 }
             }
-            Op::ForceQuorum(i) => drop(self.order(i, Command::ForceQuorum)),
+            Op::ForceQuorum(i) => {
+                self.probe("quorum forced");
+                self.order(i, Command::ForceQuorum);
+            }
             Op::Dismiss(i) => {
                 if let Some(leader) = self.leader() {
                     self.order(leader, Command::RemoveMember { instance: instance_id(i) });
@@ -280,6 +289,7 @@ impl World {
                 self.order(leader, Command::RemoveReplica { group: GROUP, replica });
             }
             Op::Add(i) if config.replica_named(&name(i)).is_none() => {
+                self.probe("replica added");
                 let replica =
                     Replica::new(replica_id(i, self.commands + 1), name(i), options(i, self.plan.cluster));
                 self.order(leader, Command::AddReplica { group: GROUP, replica: Box::new(replica) });
@@ -370,6 +380,11 @@ impl World {
         self.note(|| "== the faults stop".into());
         for i in 0..self.instances.len() {
             if let Some(keep) = self.instances[i].tear.take() {
+                self.crash(i, keep);
+            }
+            // What a failed operation left behind in a process that went on is gone when an operator starts it again.
+            if let Some(keep) = self.instances[i].failing.filter(|_| !self.instances[i].disk.fault_pending())
+            {
                 self.crash(i, keep);
             }
             self.instances[i].disk.heal();

@@ -45,6 +45,8 @@ pub(crate) struct Instance {
     pub(crate) sync: Micros,
     /// What its disk keeps when the power goes in the midst of an operation.
     pub(crate) tear: Option<u64>,
+    /// An operation of its disk fails, or has failed; what the disk keeps when the process ends of it.
+    pub(crate) failing: Option<u64>,
     /// Peer → connection.
     pub(crate) connections: BTreeMap<usize, u64>,
     /// It may write: fenced and drained primaries may not.
@@ -102,6 +104,8 @@ const RECORD: &str = "/data/group/record";
 const MARK_EVERY: Micros = 200 * MS;
 /// Room for the header at the front of a log's file.
 const HEADER: u64 = 4096;
+/// A process that ended of its disk's failure is started again after this.
+const RESTART_AFTER: Micros = 500 * MS;
 const STORE: &str = "/data/group/store";
 
 fn env_of(disk: &Arc<SimDisk>, clock: &Arc<SimClock>, seed: u64) -> Env {
@@ -135,6 +139,7 @@ impl Instance {
             clock_ahead: 0,
             sync: MS,
             tear: None,
+            failing: None,
             connections: BTreeMap::new(),
             fenced: true,
             drained: false,
@@ -239,6 +244,7 @@ impl World {
         instance.life += 1;
         instance.up = true;
         instance.tear = None;
+        instance.failing = None;
         instance.fenced = true;
         instance.drained = false;
         instance.mail.clear();
@@ -363,13 +369,19 @@ impl World {
         self.instances[i].wiped = true;
     }
 
-    /// A disk operation failed. If the power was to go in the midst of one, this is it.
+    /// A disk operation failed. If the power was to go in the midst of one, this is it; if the disk was to fail, the process
+    /// ends of it and is started again.
     pub(crate) fn disk_failed(&mut self, i: usize, error: &Trouble) {
-        let keep = self.instances[i].tear;
+        let (tear, failing) = (self.instances[i].tear, self.instances[i].failing);
         self.note(|| format!("instance {i}: {error}"));
-        match keep {
-            Some(keep) => self.crash(i, keep),
-            None => self.check.fail(format!("instance {i}: {error}")),
+        match (tear, failing) {
+            (Some(keep), _) => self.crash(i, keep),
+            (None, Some(keep)) => {
+                self.probe("ended by a failure of its disk");
+                self.crash(i, keep);
+                self.schedule(self.now + RESTART_AFTER, i, 0, What::Start);
+            }
+            (None, None) => self.check.fail(format!("instance {i}: {error}")),
         }
     }
 

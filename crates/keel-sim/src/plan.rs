@@ -38,6 +38,9 @@ pub enum Op {
     Jump(usize, u64),
     /// Its disk takes so many milliseconds for a sync.
     Slow(usize, u64),
+    /// The n-th operation of its disk from now that can fail does, once; a process that cannot go on after that ends and is
+    /// started again. The number chooses what the disk keeps of what was not synced.
+    Fail(usize, u64, u64),
     /// Its disk takes no more bytes.
     Full(usize),
     /// Its disk has room again.
@@ -154,6 +157,7 @@ impl Plan {
         if plan.force && dice.coin() {
             plan.part_and_force(length / 2 + dice.below(length), &mut dice);
         }
+        plan.fail_disks();
         plan
     }
 
@@ -191,7 +195,67 @@ impl Plan {
         plan.set_piece(at, &mut dice);
         // A lost log end while the other members of the set are away as well is more than is survived: scripts do it.
         plan.ops.retain(|(_, op)| !matches!(op, Op::Damage(..)));
+        plan.change_members();
+        plan.fail_disks();
         plan
+    }
+
+    /// Some disks fail for a moment. Chances of its own, as of all that was added to the worlds later.
+    fn fail_disks(&mut self) {
+        let mut dice = SplitMix(self.chances ^ 0xFA_11);
+        if dice.below(4) != 0 {
+            return;
+        }
+        let end = self.ops.last().map_or(0, |(at, _)| *at);
+        for _ in 0..1 + dice.below(3) {
+            let i = dice.below(self.instances as u64) as usize;
+            let at = 400 + dice.below(end.max(400));
+            self.ops.push((at, Op::Fail(i, 1 + dice.below(30), dice.next())));
+            self.ops.push((at + 5, Op::Write(0, 1 + dice.below(10) as u32)));
+        }
+        self.ops.sort_by_key(|(at, _)| *at);
+    }
+
+    /// A node is taken out of the group, perhaps of the cluster too, while clients write, and comes back; or all but one are
+    /// down, and an operator lets that one decide alone and forces it to lead.
+    fn change_members(&mut self) {
+        let mut dice = SplitMix(self.chances ^ 0x6E_0D);
+        let end = self.ops.last().map_or(0, |(at, _)| *at);
+        let i = dice.below(self.instances as u64) as usize;
+        let mut ops = Vec::new();
+        match dice.below(8) {
+            0 | 1 if self.instances > 2 => {
+                let at = 2500 + dice.below(end);
+                let back = at + 1000 + dice.below(3000);
+                ops.extend([(at, Op::Write(0, 5)), (at + 20, Op::Remove(i)), (at + 60, Op::Write(0, 5))]);
+                if dice.coin() {
+                    ops.push((at + 300 + dice.below(600), Op::Dismiss(i)));
+                }
+                ops.extend([(back, Op::Add(i)), (back + 30, Op::Write(0, 5)), (back + 600, Op::Write(0, 5))]);
+            }
+            2..=5 if self.force => {
+                let at = end + 1000;
+                ops.extend([
+                    (at, Op::HealAll),
+                    (at + 10, Op::RestartAll(10, dice.next())),
+                    (at + 4000, Op::Write(0, 5)),
+                ]);
+                let others = (0..self.instances + usize::from(self.witness)).filter(|j| *j != i);
+                ops.extend(others.map(|j| (at + 4010 + dice.below(30), Op::Crash(j, dice.next()))));
+                ops.extend([
+                    (at + 6500, Op::ForceQuorum(i)),
+                    (at + 7500, Op::Force(i)),
+                    (at + 8500, Op::Write(0, 5)),
+                ]);
+                ops.extend([
+                    (at + 9000, Op::RestartAll(dice.below(800), dice.next())),
+                    (at + 13_000, Op::Write(0, 5)),
+                ]);
+            }
+            _ => {}
+        }
+        self.ops.extend(ops);
+        self.ops.sort_by_key(|(at, _)| *at);
     }
 
     /// Troubles that come together by accident too seldom.
@@ -407,6 +471,7 @@ impl Plan {
                     "pause" => Op::Pause(i(2)?, n(3)?),
                     "jump" => Op::Jump(i(2)?, n(3)?),
                     "slow" => Op::Slow(i(2)?, n(3)?),
+                    "fail" => Op::Fail(i(2)?, n(3)?, n(4)?),
                     "full" => Op::Full(i(2)?),
                     "free" => Op::Free(i(2)?),
                     "checkpoint" => Op::Checkpoint(i(2)?, i(3)?),
@@ -497,6 +562,7 @@ impl fmt::Display for Op {
             Op::Pause(i, ms) => write!(f, "pause {i} {ms}"),
             Op::Jump(i, ms) => write!(f, "jump {i} {ms}"),
             Op::Slow(i, ms) => write!(f, "slow {i} {ms}"),
+            Op::Fail(i, n, s) => write!(f, "fail {i} {n} {s}"),
             Op::Full(i) => write!(f, "full {i}"),
             Op::Free(i) => write!(f, "free {i}"),
             Op::Checkpoint(i, d) => write!(f, "checkpoint {i} {d}"),

@@ -5,7 +5,8 @@
 //! * A link keeps order within a connection, unless the plan is lossy; what is sent over a cut direction is gone, and
 //!   nobody is told. A connection breaks when an operation says so, when an instance stops (its peers are told, or not),
 //!   or when a machine gives up on it.
-//! * A disk is [`SimDisk`](keel_base::env::sim::SimDisk): torn and lost unsynced writes at a power cut, also in the midst of an operation; slow; full.
+//! * A disk is [`SimDisk`](keel_base::env::sim::SimDisk): torn and lost unsynced writes at a power cut, also in the midst of an operation; one
+//!   operation that fails; slow; full.
 //! * A stopped process keeps nothing but its disk. A paused one finds its mail when it goes on.
 
 use crate::check::Checker;
@@ -298,7 +299,8 @@ impl World {
                 self.schedule(self.now + CARE, 0, 0, What::Care);
             }
             What::Start => {
-                if !self.instances[i].up && self.healing.is_none() {
+                let failed = self.instances[i].failing.is_some();
+                if !self.instances[i].up && (self.healing.is_none() || failed) {
                     self.start(i);
                 }
             }

@@ -10,7 +10,8 @@ use std::path::Path;
 const LENGTH: u64 = 6_000;
 
 /// What a thousand worlds must reach, or they prove little.
-const REACHED: [&str; 16] = [
+const REACHED: [&str; 17] = [
+    "ended by a failure of its disk",
     "power lost",
     "session timed out",
     "log cut",
@@ -30,7 +31,11 @@ const REACHED: [&str; 16] = [
 ];
 
 /// What five hundred clusters must reach.
-const CLUSTERS_REACH: [&str; 15] = [
+const CLUSTERS_REACH: [&str; 19] = [
+    "ended by a failure of its disk",
+    "member removed",
+    "replica added",
+    "quorum forced",
     "power lost",
     "everybody lost power",
     "disk lost",
@@ -49,7 +54,8 @@ const CLUSTERS_REACH: [&str; 15] = [
 ];
 
 /// What worlds with real databases must reach beside that.
-const REAL_REACH: [&str; 11] = [
+const REAL_REACH: [&str; 12] = [
+    "ended by a failure of its disk",
     "rows compared with the model",
     "rows merged ahead of the checkpoint",
     "snapshot read again",
