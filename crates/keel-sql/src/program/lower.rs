@@ -626,7 +626,7 @@ impl Lower<'_> {
                     ArgValue::Slot(self.slot_named(name)?)
                 }
             }
-            _ => ArgValue::Expr(Unit::expr(e.clone(), None)),
+            _ => ArgValue::Expr(Box::new(Unit::expr(e.clone(), None))),
         })
     }
 

@@ -371,7 +371,7 @@ pub enum ArgValue {
     /// A cursor variable.
     Cursor(usize),
     /// `@@name` and other expressions.
-    Expr(Unit),
+    Expr(Box<Unit>),
 }
 
 /// RAISERROR

@@ -4,7 +4,7 @@ use keel_base::DatabaseId;
 use keel_parser::ast;
 use keel_query::catalog::ObjectId;
 use keel_types::SqlType;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What is compiled.
 #[derive(Debug)]
@@ -53,10 +53,17 @@ pub enum Need {
     },
 }
 
+/// Compiled forms that a unit keeps as long as it lives. They are read without a trace; a unit that is compiled more often than
+/// this keeps the newest beside them, which costs each execution two writes to its thread's own memory.
+const KEPT: usize = 4;
+
 /// A unit with its compiled form.
 pub struct Unit {
     /// What is compiled.
     pub source: UnitSource,
+    /// The first compiled forms, oldest first.
+    kept: [OnceLock<Arc<Compiled>>; KEPT],
+    /// The newest after those.
     cache: arc_swap::ArcSwapOption<Compiled>,
 }
 
@@ -76,28 +83,32 @@ pub struct Compiled {
 
 /// A compiled form while it is used. One that all sessions share is borrowed, not counted: a count would be a cache line
 /// that every statement of every session writes to.
-pub enum InUse {
+pub enum InUse<'u> {
+    /// What the unit keeps for ever.
+    Kept(&'u Arc<Compiled>),
     /// What the unit keeps.
     Shared(arc_swap::Guard<Option<Arc<Compiled>>>),
     /// Anything else.
     Own(Arc<Compiled>),
 }
 
-impl InUse {
+impl InUse<'_> {
     /// For whoever keeps it longer than a statement.
     #[must_use]
     pub fn share(&self) -> Arc<Compiled> {
         match self {
+            InUse::Kept(compiled) => Arc::clone(compiled),
             InUse::Shared(guard) => Arc::clone(guard.as_ref().expect("made from a unit that keeps one")),
             InUse::Own(compiled) => Arc::clone(compiled),
         }
     }
 }
 
-impl std::ops::Deref for InUse {
+impl std::ops::Deref for InUse<'_> {
     type Target = Compiled;
     fn deref(&self) -> &Compiled {
         match self {
+            InUse::Kept(compiled) => compiled,
             InUse::Shared(guard) => guard.as_deref().expect("made from a unit that keeps one"),
             InUse::Own(compiled) => compiled,
         }
@@ -120,20 +131,32 @@ impl Unit {
     /// Not yet compiled.
     #[must_use]
     pub fn new(source: UnitSource) -> Unit {
-        Unit { source, cache: arc_swap::ArcSwapOption::empty() }
+        let kept = [const { OnceLock::new() }; KEPT];
+        Unit { source, kept, cache: arc_swap::ArcSwapOption::empty() }
     }
     /// A value.
     #[must_use]
     pub fn expr(expr: ast::Expr, ty: Option<SqlType>) -> Unit {
         Unit::new(UnitSource::Expr(expr, ty))
     }
-    /// What was compiled last.
+    /// The newest of the compiled forms that stay.
+    #[must_use]
+    pub fn kept(&self) -> Option<&Arc<Compiled>> {
+        self.kept.iter().rev().find_map(OnceLock::get)
+    }
+    /// What was compiled last, if it is not among those.
     #[must_use]
     pub fn cached(&self) -> arc_swap::Guard<Option<Arc<Compiled>>> {
         self.cache.load()
     }
     /// Keeps a compiled form for the next execution, by whichever session.
-    pub fn keep(&self, compiled: Arc<Compiled>) {
+    pub fn keep(&self, mut compiled: Arc<Compiled>) {
+        for place in &self.kept {
+            match place.set(compiled) {
+                Ok(()) => return,
+                Err(refused) => compiled = refused,
+            }
+        }
         self.cache.store(Some(compiled));
     }
 }

@@ -25,7 +25,12 @@ const PRIVATE_UNITS_MAX: usize = 1_000;
 
 impl Runner<'_> {
     /// The compiled form of a unit, compiled now when there is none or when what it depends on has changed.
-    pub(super) fn unit(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<InUse> {
+    pub(super) fn unit<'u>(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &Frame,
+        unit: &'u Unit,
+    ) -> Result<InUse<'u>> {
         let compiled = self.find_unit(program, frame, unit)?;
         if !self.info.unrestricted.get() {
             self.authorize(program, &compiled.needs)?;
@@ -47,10 +52,15 @@ impl Runner<'_> {
         Err(errors::not_permitted())
     }
 
-    fn find_unit(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<InUse> {
+    fn find_unit<'u>(&mut self, program: &Arc<Program>, frame: &Frame, unit: &'u Unit) -> Result<InUse<'u>> {
         if program.identity.object_id == 0 && program.identity.database != self.info.current_database().id {
             // Behind USE: what is compiled here holds for this database only, and a batch is kept for the one it began in.
             return Ok(InUse::Own(Arc::new(self.compile(program, frame, unit)?)));
+        }
+        if let Some(compiled) = unit.kept()
+            && self.is_current(program, frame, &compiled.dependencies)
+        {
+            return Ok(InUse::Kept(compiled));
         }
         let cached = unit.cached();
         if let Some(compiled) = &*cached
@@ -170,7 +180,12 @@ impl Runner<'_> {
     }
 
     /// Compiles, takes the locks that keep DDL away from the tables to be changed, and compiles again if DDL was faster.
-    fn locked_unit(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<InUse> {
+    fn locked_unit<'u>(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &Frame,
+        unit: &'u Unit,
+    ) -> Result<InUse<'u>> {
         loop {
             let compiled = self.unit(program, frame, unit)?;
             let mut held = true;

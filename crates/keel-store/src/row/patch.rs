@@ -152,13 +152,9 @@ pub fn diff<'b>(old: &[u8], new: &[u8], into: &'b mut PatchBuilder) -> Patch<'b>
 }
 
 /// Applies a patch to a row; the new row replaces the contents of `into`. Columns between those that change are copied
-/// together, and all of them when no column changes its length.
+/// together.
 pub fn apply(row: &[u8], patch: &Patch<'_>, into: &mut Vec<u8>) {
     let row = Row::new(row);
-    if keeps_lengths(row, patch) {
-        overwrite(row, patch, into);
-        return;
-    }
     let count = row.count().max(patch.columns());
     let mut new = Rewrite::begin(into, row, count, data_len(row, patch));
     let mut next = 0;
@@ -168,25 +164,6 @@ pub fn apply(row: &[u8], patch: &Patch<'_>, into: &mut Vec<u8>) {
         next = ordinal + 1;
     }
     new.keep(next, count);
-}
-
-/// Whether each column has bytes before and after, and as many.
-fn keeps_lengths(row: Row<'_>, patch: &Patch<'_>) -> bool {
-    let same = |(ordinal, value): (usize, Option<&[u8]>)| {
-        value.is_some_and(|value| row.column(ordinal).is_some_and(|old| old.len() == value.len()))
-    };
-    patch.columns() <= row.count() && patch.entries().all(same)
-}
-
-/// Applies a patch that keeps all lengths.
-fn overwrite(row: Row<'_>, patch: &Patch<'_>, into: &mut Vec<u8>) {
-    into.clear();
-    into.extend_from_slice(row.bytes);
-    let data = row.data_start();
-    for (ordinal, value) in patch.entries() {
-        let (value, end) = (value.unwrap_or_default(), data + row.end_offset(ordinal));
-        into[end - value.len()..end].copy_from_slice(value);
-    }
 }
 
 /// Bytes of the columns after the patch; more than that while even those make a narrow row.
