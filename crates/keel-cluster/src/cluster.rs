@@ -405,9 +405,10 @@ impl Cluster {
         known.or_else(|| self.numbers.get(&number).copied())
     }
 
-    /// The leader asks in who belongs to a group of the cluster, or came back without its record.
+    /// The leader asks in who belongs to a group of the cluster, or came back without its record. Who is asked into a new
+    /// generation gives up the older one, so the new one is on disk before.
     fn enlist(&mut self, cx: &Sight<'_>, out: &mut Vec<Action>) {
-        let Some(store) = self.store.as_ref() else { return };
+        let Some(store) = self.store.as_ref().filter(|s| s.is_kept()) else { return };
         let Some(contents) = store.contents.as_ref() else { return };
         let mut wanted: BTreeMap<InstanceId, (String, bool)> = BTreeMap::new();
         if store.leads() {

@@ -31,7 +31,7 @@ pub enum TxnError {
     #[error("log full: {0}")]
     LogFull(Arc<str>),
     /// A failed write has stopped the database; a commit under way is in doubt.
-    #[error("log stopped: {0}")]
+    #[error("stopped after a failed write: {0}")]
     Poisoned(Arc<str>),
     /// The replica does not accept writes (3906), or changed its role while the transaction was open. Nothing was
     /// committed.
@@ -62,7 +62,7 @@ pub enum DbError {
     #[error("corrupt: {0}")]
     Corrupt(Arc<str>),
     /// A failed write has stopped the database.
-    #[error("log stopped: {0}")]
+    #[error("stopped after a failed write: {0}")]
     Poisoned(Arc<str>),
     /// The database's role in its group, or where its log stands, does not allow it.
     #[error("{0}")]

@@ -170,6 +170,8 @@ pub(crate) struct Replicator {
     node: RawNode<Shelf>,
     pending: VecDeque<Pending>,
     revision: u64,
+    /// A record of this part is on disk.
+    kept: bool,
     leader: u64,
     rank: usize,
     /// Something was done since the last drain.
@@ -229,6 +231,7 @@ impl Replicator {
         let (cluster, generation) = (record.cluster, record.generation);
         let mut made = Replicator::around(shelf, cluster, generation, record.raft, revision);
         made.contents = contents;
+        made.kept = true;
         Some(made)
     }
 
@@ -246,6 +249,7 @@ impl Replicator {
             node,
             pending: VecDeque::new(),
             revision,
+            kept: false,
             leader: 0,
             rank: 0,
             touched: true,
@@ -289,6 +293,11 @@ impl Replicator {
 
     pub(crate) fn waits_for_disk(&self) -> bool {
         !self.pending.is_empty()
+    }
+
+    /// This part in the store survives a power cut.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.kept
     }
 
     pub(crate) fn revision(&self) -> u64 {
@@ -392,6 +401,7 @@ impl Replicator {
         self.touched = true;
         while self.pending.front().is_some_and(|p| p.revision <= revision) {
             let done = self.pending.pop_front().expect("looked at just now");
+            self.kept = true;
             self.node.on_persist_ready(done.ready);
             if done.snapshot > 0 {
                 self.node.advance_apply_to(done.snapshot);
