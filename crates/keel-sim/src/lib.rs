@@ -28,7 +28,8 @@
 //!
 //! Worlds are of two kinds: those where operators decide (CLUSTER_TYPE = NONE), and clusters that heal themselves, with or
 //! without a witness, where machines die alone and together, hang, hear without being heard and the other way round, lose
-//! their disks or the end of a log, stall, and say that they are unfit.
+//! their disks or the end of a log, stall, and say that they are unfit; nodes are taken out and come back under load, and quorums
+//! are forced. In both kinds a disk may fail one operation: a process that cannot go on after that is started again.
 //!
 //! ## Running it
 //! `cargo run -p keel-sim --release -- --seeds 100000 --from 1` runs many (`--cluster`: clusters; `--engine real`: real
@@ -44,6 +45,7 @@
 mod background;
 mod care;
 mod check;
+mod copies;
 mod deed;
 mod engine;
 mod instance;

@@ -1,0 +1,484 @@
+//! What a shell does on its disk for the machine: the records, and copies of databases that are written, followed, promoted
+//! and seeded.
+
+use crate::engine::{self, Engine, Mode, Trouble, write_file};
+use crate::instance::{RECORD, STORE, database_dir, database_id, index_of, instance_id, log_id};
+use crate::world::{Frame, GROUP, MS, What, World};
+use keel_base::{Epoch, Lsn};
+use keel_cluster::{
+    CopyPositions, Event, GroupDatabaseId, GroupRecord, Msg, ReceiveFailure, SendFailure, SessionId,
+};
+use std::path::Path;
+
+impl World {
+    // ---- the record -------------------------------------------------------------------------------------------------
+
+    pub(crate) fn persist(&mut self, i: usize, revision: u64, bytes: &[u8]) {
+        let instance = &mut self.instances[i];
+        let written = write_file(instance.env.disk.as_ref(), Path::new(RECORD), bytes);
+        match written {
+            Ok(()) => {
+                if let Ok(record) = GroupRecord::decode(bytes) {
+                    instance.remember(&record);
+                }
+                self.answer(i, 0, 2 * MS, Event::Persisted { group: GROUP, revision });
+            }
+            Err(error) if instance.tear.is_some() => self.disk_failed(i, &error.into()),
+            Err(_) => self.answer(i, 0, MS, Event::PersistFailed { group: GROUP, revision }),
+        }
+    }
+
+    pub(crate) fn forget(&mut self, i: usize) {
+        let instance = &mut self.instances[i];
+        instance.allowed = false;
+        instance.recorded.clear();
+        self.remove_small(i, RECORD);
+    }
+
+    pub(crate) fn persist_store(&mut self, i: usize, revision: u64, bytes: &[u8]) {
+        let instance = &mut self.instances[i];
+        let written = write_file(instance.env.disk.as_ref(), Path::new(STORE), bytes);
+        match written {
+            Ok(()) => self.answer(i, 0, MS, Event::StorePersisted { revision }),
+            Err(error) if instance.tear.is_some() => self.disk_failed(i, &error.into()),
+            Err(_) => self.answer(i, 0, MS, Event::StorePersistFailed { revision }),
+        }
+    }
+
+    pub(crate) fn remove_small(&mut self, i: usize, path: &str) {
+        let disk = &self.instances[i].env.disk;
+        let removed = if disk.exists(Path::new(path)) {
+            disk.remove(Path::new(path)).and_then(|()| disk.sync_dir(Path::new("/data/group")))
+        } else {
+            Ok(())
+        };
+        if let Err(error) = removed {
+            self.disk_failed(i, &error.into());
+        }
+    }
+
+    pub(crate) fn release(&mut self, i: usize, database: GroupDatabaseId, writable: bool) {
+        let index = index_of(database);
+        if self.database_ids.get(index) != Some(&database) {
+            return;
+        }
+        if writable {
+            self.check.database_left(index);
+            let generation = self.check.generations.get(&index).copied().unwrap_or(0);
+            self.database_ids[index] = database_id(index, generation);
+            if let Some(engine) = self.instances[i].engines.get_mut(&index) {
+                engine.mode = Mode::Standalone;
+                engine.pending.clear();
+                engine.senders.clear();
+                if let Err(error) = engine.content.leave() {
+                    self.disk_failed(i, &error);
+                }
+            }
+            // What other instances have of it is a restoring copy of nothing.
+            for other in 0..self.instances.len() {
+                if other != i {
+                    self.instances[other].engines.remove(&index);
+                }
+            }
+            return;
+        }
+        if let Some(mut engine) = self.instances[i].engines.remove(&index)
+            && let Err(error) = engine.content.fence()
+        {
+            self.disk_failed(i, &error);
+        }
+        let removed = self.instances[i].env.disk.remove_dir_all(&database_dir(index));
+        if let Err(error) = removed
+            && self.instances[i].tear.is_some()
+        {
+            self.disk_failed(i, &error.into());
+        }
+    }
+
+    // ---- writing ----------------------------------------------------------------------------------------------------
+
+    /// Clients write wherever writes are taken.
+    pub(crate) fn write(&mut self, database: usize, count: u32) {
+        for i in 0..self.instances.len() {
+            let instance = &self.instances[i];
+            let able =
+                instance.up && !instance.fenced && !instance.drained && instance.paused_until <= self.now;
+            if !able || instance.engines.get(&database).is_none_or(|e| e.mode != Mode::Primary) {
+                continue;
+            }
+            for _ in 0..count {
+                self.numbers += 1;
+                let number = self.numbers;
+                let filling = match self.dice.below(20) {
+                    0 => self.dice.below(9000) as usize,
+                    _ => self.dice.below(200) as usize,
+                };
+                let Some(engine) = self.instances[i].engines.get_mut(&database) else { break };
+                match engine.content.write(number, filling) {
+                    Ok(commits) => engine.pending.extend(commits),
+                    Err(Trouble::Disk(_)) if self.instances[i].out_of_room() => break,
+                    Err(error) => {
+                        self.disk_failed(i, &error);
+                        break;
+                    }
+                }
+            }
+            self.want_flush(i, database);
+        }
+    }
+
+    pub(crate) fn want_flush(&mut self, i: usize, database: usize) {
+        let sync = self.instances[i].sync;
+        let Some(engine) = self.instances[i].engines.get_mut(&database) else { return };
+        if !std::mem::replace(&mut engine.flushing, true) {
+            let after = self.span(0, sync / 2);
+            self.at(i, after, What::Flush(database));
+        }
+    }
+
+    /// Hardens what was appended or received; its completion is told later. False when the instance died of it.
+    pub(crate) fn flush_now(&mut self, i: usize, database: usize) -> bool {
+        let Some(engine) = self.instances[i].engines.get_mut(&database) else { return true };
+        let flushed = engine.content.flush();
+        let primary = engine.mode == Mode::Primary;
+        for block in engine.sealed() {
+            self.check.block(database, &block);
+            if primary {
+                // On its way while the disk works: also what the disk then does not keep.
+                self.send_block(i, database, block.first, block.end, block.bytes);
+            }
+        }
+        match flushed {
+            Ok(_) => true,
+            Err(error) => {
+                self.disk_failed(i, &error);
+                false
+            }
+        }
+    }
+
+    pub(crate) fn send_block(&mut self, i: usize, database: usize, first: Lsn, end: Lsn, bytes: Vec<u8>) {
+        let id = self.database_ids[database];
+        let Some(engine) = self.instances[i].engines.get_mut(&database) else { return };
+        let mut targets = Vec::new();
+        for (peer, sender) in &mut engine.senders {
+            if sender.next == first {
+                sender.next = end;
+                targets.push((*peer, sender.session));
+            }
+        }
+        for (peer, session) in targets {
+            self.send(i, peer, Frame::Block { database: id, session, bytes: bytes.clone() });
+        }
+    }
+
+    /// Sends what is on disk and was not sent.
+    pub(crate) fn pump(&mut self, i: usize, database: GroupDatabaseId, peer: usize) {
+        let Some(engine) = self.engine(i, database) else { return };
+        let Some(sender) = engine.senders.get(&peer) else { return };
+        let (session, from) = (sender.session, sender.next);
+        let log = engine.log.clone();
+        let mut blocks = Vec::new();
+        let mut next = from;
+        let scanned = (|| {
+            let mut scanner = log.scan(from)?;
+            while let Some(block) = scanner.next()? {
+                next = block.header.end_lsn();
+                blocks.push(block.bytes.to_vec());
+            }
+            Ok(())
+        })();
+        match scanned {
+            Ok(()) => {
+                if let Some(sender) = self.engine(i, database).and_then(|e| e.senders.get_mut(&peer)) {
+                    sender.next = next;
+                }
+                for bytes in blocks {
+                    self.send(i, peer, Frame::Block { database, session, bytes });
+                }
+            }
+            Err(Trouble::LogGone) => {
+                let peer = instance_id(peer);
+                let failure = SendFailure::LogGone;
+                self.answer(i, 0, MS, Event::SendFailed { peer, database, session, failure });
+            }
+            Err(error) => self.disk_failed(i, &error),
+        }
+    }
+
+    pub(crate) fn flush(&mut self, i: usize, database: usize) {
+        if !self.flush_now(i, database) {
+            return;
+        }
+        let Some(engine) = self.instances[i].engines.get_mut(&database) else { return };
+        let lsn = engine.log.hardened();
+        let sync = self.instances[i].sync;
+        let after = self.span(sync / 2, sync);
+        self.at(i, after, What::Flushed(database, lsn));
+    }
+
+    pub(crate) fn flushed(&mut self, i: usize, database: usize, lsn: Lsn) {
+        let id = self.database_ids[database];
+        let Some(engine) = self.instances[i].engines.get_mut(&database) else { return };
+        engine.flushing = false;
+        let more = engine.log.appended() > engine.log.hardened();
+        // A log that was cut meanwhile has not hardened what it no longer has.
+        let lsn = lsn.min(engine.log.hardened());
+        let receiving = engine.receiving;
+        if more {
+            self.want_flush(i, database);
+        }
+        self.tell(i, Event::Hardened { database: id, lsn });
+        if let Some((peer, session, _)) = receiving {
+            self.acknowledge(i, id, peer, session);
+        }
+    }
+
+    pub(crate) fn acknowledge(
+        &mut self,
+        i: usize,
+        database: GroupDatabaseId,
+        peer: usize,
+        session: SessionId,
+    ) {
+        let Some(engine) = self.engine(i, database) else { return };
+        if engine.receiving.is_none_or(|r| r.1 != session) {
+            return;
+        }
+        let positions = CopyPositions {
+            received: engine.log.appended(),
+            hardened: engine.log.hardened(),
+            applied: engine.content.applied(),
+        };
+        self.send(i, peer, Frame::Ack { database, session, positions });
+    }
+
+    pub(crate) fn agree(&mut self, i: usize, database: GroupDatabaseId, lsn: Lsn) {
+        let epoch = self.instances[i].epoch;
+        let fenced = self.instances[i].fenced;
+        let Some(engine) = self.engine(i, database) else { return };
+        let hardened = engine.log.hardened();
+        let told = engine.content.agree(lsn);
+        let mut done = Vec::new();
+        while let Some(commit) = engine.pending.front().copied().filter(|c| c.end <= lsn) {
+            engine.pending.pop_front();
+            done.push(commit);
+        }
+        let senders: Vec<(usize, SessionId)> = engine.senders.iter().map(|(p, s)| (*p, s.session)).collect();
+        if lsn > hardened || fenced || self.instances[i].epoch != epoch {
+            self.check.fail(format!("instance {i} agrees {lsn} with {hardened} hardened (fenced: {fenced})"));
+        }
+        if let Err(error) = told {
+            self.check.fail(format!("instance {i}: {error}"));
+        }
+        for commit in &done {
+            self.check.acknowledge(index_of(database), *commit, epoch);
+        }
+        self.check_members(i, database, &done);
+        for (peer, session) in senders {
+            self.send(i, peer, Frame::Commit { database, session, agreed: lsn });
+        }
+    }
+
+    // ---- following --------------------------------------------------------------------------------------------------
+
+    pub(crate) fn received(&mut self, i: usize, from: usize, frame: Frame) {
+        let peer = instance_id(from);
+        match frame {
+            Frame::Control(bytes) => match Msg::decode(&bytes) {
+                Ok(msg) => self.tell(i, Event::Message { peer, msg }),
+                Err(error) => self.check.fail(error.to_string()),
+            },
+            Frame::Ack { database, session, positions } => {
+                self.tell(i, Event::Acked { peer, database, session, positions });
+            }
+            Frame::Commit { database, session, agreed } => {
+                self.tell(i, Event::Announced { database, session, agreed });
+            }
+            Frame::Block { database, session, bytes } => self.block(i, from, database, session, &bytes),
+            Frame::Image { database, image } => self.take_image(i, from, database, &image),
+        }
+    }
+
+    pub(crate) fn block(
+        &mut self,
+        i: usize,
+        from: usize,
+        database: GroupDatabaseId,
+        session: SessionId,
+        bytes: &[u8],
+    ) {
+        let Ok(header) = keel_log::block::decode(bytes) else {
+            self.check.fail("a block was damaged on the way".into());
+            return;
+        };
+        let Some(engine) = self.engine(i, database) else { return };
+        let Some((_, _, epoch)) = engine.receiving.filter(|r| r.0 == from && r.1 == session) else { return };
+        let end = engine.log.appended();
+        if header.end_lsn() <= end {
+            return;
+        }
+        let last = engine.log.last_checksum();
+        match engine.content.receive(epoch, bytes) {
+            Ok(()) => {
+                self.tell(i, Event::Announced { database, session, agreed: header.hardened });
+                self.want_flush(i, index_of(database));
+            }
+            Err(error @ Trouble::NotNext(_)) => {
+                engine.receiving = None;
+                let failure = if header.first_lsn > end {
+                    self.probe("gap in the blocks");
+                    ReceiveFailure::Gap
+                } else {
+                    let what = format!("instance {i} at {end} ({last:08x}) was sent {header:?}: {error}");
+                    self.check.fail(what);
+                    ReceiveFailure::Mismatch
+                };
+                self.tell(i, Event::ReceiveFailed { database, session, failure });
+            }
+            Err(Trouble::Disk(_)) if self.instances[i].out_of_room() => {
+                if let Some(engine) = self.engine(i, database) {
+                    engine.receiving = None;
+                }
+                let failure = ReceiveFailure::WriteFailed;
+                self.probe("no room for a block");
+                self.tell(i, Event::ReceiveFailed { database, session, failure });
+            }
+            Err(error) => self.disk_failed(i, &error),
+        }
+    }
+
+    pub(crate) fn apply(&mut self, i: usize, database: GroupDatabaseId, lsn: Lsn) {
+        let Some(engine) = self.engine(i, database) else { return };
+        let hardened = engine.log.hardened();
+        let trouble = engine.content.apply_up_to(lsn).err();
+        let receiving = engine.receiving;
+        if lsn > hardened {
+            self.check.fail(format!("instance {i} redoes up to {lsn} with {hardened} hardened"));
+        }
+        if let Some(error) = trouble {
+            self.check.fail(format!("instance {i}: {error}"));
+        }
+        if self.plan.real {
+            // Redo does it later, and says so.
+            return;
+        }
+        self.answer(i, 0, 3 * MS, Event::Applied { database, lsn });
+        if let Some((peer, session, _)) = receiving {
+            self.acknowledge(i, database, peer, session);
+        }
+    }
+
+    pub(crate) fn inspect(&mut self, i: usize, database: GroupDatabaseId, session: SessionId) {
+        let index = index_of(database);
+        if self.engine(i, database).is_none() || !self.flush_now(i, index) {
+            return;
+        }
+        let Some(engine) = self.engine(i, database) else { return };
+        let facts = engine.facts();
+        self.answer(i, 0, 5 * MS, Event::Inspected { database, session, facts });
+    }
+
+    pub(crate) fn cut_log(&mut self, i: usize, database: GroupDatabaseId, session: SessionId, at: Lsn) {
+        let force = self.plan.force;
+        let Some(engine) = self.engine(i, database) else { return };
+        // A primary has redone its log to the end; of that, what was not agreed may go.
+        let (agreed, floor) = (engine.content.agreed(), engine.content.floor());
+        if at < floor || at < agreed && !force {
+            self.check.fail(format!("instance {i} cuts at {at}, agreed {agreed}, base tree {floor}"));
+            return;
+        }
+        match engine.content.cut(at) {
+            Ok(()) => {
+                self.answer(i, MS, 10 * MS, Event::LogCut { database, session });
+                self.look(i, index_of(database));
+            }
+            Err(error) => self.disk_failed(i, &error),
+        }
+    }
+
+    // ---- roles ------------------------------------------------------------------------------------------------------
+
+    pub(crate) fn promote(&mut self, i: usize, epoch: Epoch, databases: &[GroupDatabaseId], whole: bool) {
+        let mut opened = Vec::new();
+        for &database in databases {
+            let Some(engine) = self.engine(i, database) else { continue };
+            engine.receiving = None;
+            let started = engine.content.promote(epoch);
+            for block in engine.sealed() {
+                self.check.block(index_of(database), &block);
+            }
+            match started {
+                Err(Trouble::Disk(_)) if self.instances[i].out_of_room() => {
+                    self.probe("no room to be promoted");
+                    continue;
+                }
+                Err(error) => {
+                    self.disk_failed(i, &error);
+                    return;
+                }
+                Ok(()) => {}
+            }
+            self.look(i, index_of(database));
+            let Some(engine) = self.engine(i, database) else { continue };
+            engine.mode = Mode::Primary;
+            opened.push((database, engine.facts()));
+        }
+        let instance = &mut self.instances[i];
+        if whole {
+            instance.fenced = false;
+            instance.drained = false;
+            instance.epoch = epoch;
+            self.check.epoch_started(epoch, i);
+            self.check_promotion(i, epoch, &opened.iter().map(|o| o.0).collect::<Vec<_>>());
+        }
+        let event = Event::Promoted { group: GROUP, epoch, databases: opened };
+        self.answer(i, MS, 20 * MS, event);
+    }
+
+    // ---- seeding ----------------------------------------------------------------------------------------------------
+
+    pub(crate) fn seed(&mut self, i: usize, peer: usize, database: GroupDatabaseId) {
+        let image = match self.engine(i, database).map(|e| e.content.image()) {
+            Some(Ok(image)) => image,
+            // No room for a checkpoint; or the role went meanwhile.
+            Some(Err(Trouble::Disk(_))) if self.instances[i].out_of_room() => None,
+            Some(Err(Trouble::Refused(_))) => None,
+            Some(Err(error)) => return self.disk_failed(i, &error),
+            None => None,
+        };
+        let completed = image.is_some();
+        if let Some(image) = image {
+            self.send(i, peer, Frame::Image { database, image });
+        }
+        self.tell(i, Event::SeedEnded { peer: instance_id(peer), database, completed });
+    }
+
+    pub(crate) fn take_image(
+        &mut self,
+        i: usize,
+        from: usize,
+        database: GroupDatabaseId,
+        image: &engine::Image,
+    ) {
+        let index = index_of(database);
+        let expected = self.instances[i].expecting.get(&database) == Some(&from);
+        if !expected || self.database_ids.get(index) != Some(&database) {
+            return;
+        }
+        self.instances[i].expecting.remove(&database);
+        self.instances[i].engines.remove(&index);
+        let ground = self.instances[i].ground();
+        match Engine::create_from(&ground, &database_dir(index), log_id(index), image) {
+            Ok(engine) => {
+                let facts = engine.facts();
+                self.instances[i].engines.insert(index, engine);
+                self.tell(i, Event::DatabaseOpened { database, facts });
+            }
+            Err(_) if self.instances[i].tear.is_none() => {
+                self.tell(i, Event::SeedEnded { peer: instance_id(from), database, completed: false });
+            }
+            Err(error) => self.disk_failed(i, &error),
+        }
+    }
+}
