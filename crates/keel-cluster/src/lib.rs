@@ -155,6 +155,7 @@ pub mod message;
 mod node;
 mod primary;
 mod secondary;
+mod spread;
 pub mod status;
 pub mod store;
 mod timing;
