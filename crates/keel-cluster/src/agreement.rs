@@ -150,6 +150,10 @@ impl Group {
         if !self.clustered() {
             return;
         }
+        // Somebody else has forced a quorum, and this instance follows it now.
+        if self.role.leads() && self.is_in_question(cx) {
+            self.doubt(cx);
+        }
         if self.store.proposed.is_some_and(|(_, at)| cx.now.saturating_sub(at) >= PROPOSE_AGAIN) {
             self.propose_again(cx);
         }

@@ -79,7 +79,12 @@ impl Group {
 
     /// No forced quorum has put the configuration in question.
     pub(crate) fn is_trusted(&self, cx: &Cx<'_>) -> bool {
-        cx.cluster.contents().is_some_and(|c| !c.untrusted.contains(&self.config.id))
+        cx.cluster.contents().is_some() && !self.is_in_question(cx)
+    }
+
+    /// A forced quorum has, and no failover has been forced since.
+    pub(crate) fn is_in_question(&self, cx: &Cx<'_>) -> bool {
+        cx.cluster.contents().is_some_and(|c| c.untrusted.contains(&self.config.id))
     }
 
     /// Takes the role when its primary is lost, this replica may, and it is its turn.
