@@ -331,6 +331,7 @@ impl Database {
         // Not the checkpoint: that may lie inside a group, and redo goes on between groups.
         follower.set_applied(applier.applied().max(redo_start));
         let redo = if grouped {
+            instance.redo.start_threads();
             Some(Task::new(applier))
         } else {
             // What has no decision in the log of a database that stands alone will never have one.

@@ -374,6 +374,7 @@ impl Database {
         let skip_until = from.max(self.positions().checkpoint);
         let task =
             Task::new(recovery(self.instance(), self.durable_log()?, &self.follower, from, skip_until)?);
+        self.instance().redo.start_threads();
         *redo = Some(Arc::clone(&task));
         Ok(task)
     }

@@ -70,7 +70,7 @@ struct State {
 }
 
 impl RedoPool {
-    /// A pool of at most `threads` threads, started when first needed. Without any, whoever pokes does the work.
+    /// A pool of at most `threads` threads, [started](RedoPool::start_threads) with the first copy. Without any, whoever pokes does the work.
     pub fn new(threads: usize) -> RedoPool {
         let shared = Shared { state: Mutex::new(State::default()), asked: Condvar::new() };
         RedoPool { shared: Arc::new(shared), threads_max: threads, by_hand: false }
@@ -129,7 +129,9 @@ impl RedoPool {
         false
     }
 
-    fn start_threads(&self) {
+    /// Starts the threads. Called when there is a first copy to redo, so that how many threads there are says nothing about
+    /// how much there was to do.
+    pub fn start_threads(&self) {
         let mut state = self.shared.state.lock();
         while state.threads < self.threads_max {
             let shared = Arc::clone(&self.shared);
