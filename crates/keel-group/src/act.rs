@@ -61,7 +61,7 @@ impl Shared {
                 }
             }
             Action::Inspect { database, session } => self.on_copy(database, move |shared, copy| {
-                let facts = copy.facts_quietly();
+                let facts = copy.facts_to_go_on();
                 shared.step(Event::Inspected { database, session, facts });
             }),
             Action::CutLog { database, session, at } => {

@@ -184,6 +184,17 @@ impl Copy {
         self.facts()
     }
 
+    /// The same for a new attempt to follow, which goes on behind all that was ever taken in: what an attempt that ended
+    /// took and did not harden any more is hardened first, else the next one's blocks would begin before the log's end.
+    pub(crate) fn facts_to_go_on(&self) -> LogFacts {
+        let _quiet = self.quiet.lock();
+        if self.log.appended() > self.log.hardened() {
+            // When it fails the log takes nothing from now on, and the first block says so.
+            let _ = self.db.harden();
+        }
+        self.facts()
+    }
+
     pub(crate) fn receive(&self, session: SessionId, peer: InstanceId, epoch: Epoch) {
         *self.receiving.lock() = Some(Receiving { session, peer, epoch });
     }
@@ -305,5 +316,57 @@ impl Copy {
 
     pub(crate) fn nanos(&self) -> u64 {
         u64::try_from(self.clock.now().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use keel_base::env::sim::{SimDisk, Tear, env};
+    use keel_base::{DatabaseId, TreeId};
+    use keel_log::LogOptions;
+    use keel_node::{DbOptions, Durability, Instance, InstanceOptions, Isolation};
+    use keel_store::row::RowBuilder;
+    use std::path::Path;
+    use uuid::Uuid;
+
+    const DIR: &str = "data/db5";
+
+    fn options() -> DbOptions {
+        let log = LogOptions { segment_bytes: 1, segment_bytes_max: 1, ..LogOptions::default() };
+        DbOptions { durability: Durability::Durable, log }
+    }
+
+    fn instance(disk: &Arc<SimDisk>, seed: u64) -> Arc<Instance> {
+        let by_hand = InstanceOptions { by_hand: true, memory_bytes: 64 << 20, ..InstanceOptions::default() };
+        Instance::new(env(disk, seed), by_hand)
+    }
+
+    /// The connection ends between a block and its hardening.
+    #[test]
+    fn an_attempt_that_ended_before_it_hardened_is_gone_on_from() {
+        let (disk, id) = (SimDisk::new(), DatabaseId(5));
+        let primary = Database::create(&instance(&disk, 1), id, Path::new(DIR), &options()).unwrap();
+        primary.enter_group(Epoch(1)).unwrap();
+        let other = instance(&disk.crash(Tear::KeepAll), 2);
+        let db = Database::open(&other, id, Path::new(DIR), &options(), &mut |_| ()).unwrap();
+        db.demote().unwrap();
+        let uuid = Uuid::from_u128(1);
+        let copy =
+            Copy::new(GroupDatabaseId(uuid), GroupId(uuid), "db".into(), db, &PoolBudget::new(1 << 20))
+                .unwrap();
+        let peer = InstanceId(uuid);
+        copy.receive(SessionId(1), peer, Epoch(1));
+        let mut txn = primary.begin(Isolation::ReadCommitted);
+        txn.insert(TreeId(10), b"key", &RowBuilder::build(&[Some(b"value")])).unwrap();
+        txn.commit().unwrap().wait().unwrap();
+        let mut scanner = primary.log().unwrap().scan(copy.log().appended()).unwrap();
+        let stored = scanner.next().unwrap().unwrap().bytes.to_vec();
+        let wire_bytes = stored.len();
+        let block = Block { session: Session(1), agreed: Lsn::ZERO, stored, wire_bytes };
+        assert_eq!(copy.take(&block), Ok(true));
+        copy.stop_receiving();
+        assert!(copy.facts().end < copy.log().appended(), "taken and not hardened");
+        assert_eq!(copy.facts_to_go_on().end, copy.log().appended());
     }
 }
