@@ -198,6 +198,8 @@ pub struct Judge {
     /// Flushes under way, by group and database.
     flushes: BTreeMap<(GroupId, String), Flush>,
     slowest: Slowest,
+    /// A flush that was called a stall was last seen here: what was under way then says nothing of what this disk usually takes.
+    stalled_at: Option<Instant>,
     /// `system`, `resource`, `query_processing`, `io_subsystem`.
     pub(super) states: [State; 4],
     pub(super) full_for: Duration,
@@ -227,6 +229,7 @@ impl Judge {
             last_sample: None,
             flushes: BTreeMap::new(),
             slowest: Slowest { since: now, now: Duration::ZERO, before: Duration::ZERO },
+            stalled_at: None,
             states: [State::Clean; 4],
             full_for: Duration::ZERO,
             crowded_for: Duration::ZERO,
@@ -323,9 +326,14 @@ impl Judge {
                 self.flushes.insert(key, flush);
             }
         }
+        if before.values().chain(self.flushes.values()).any(|f| f.called) {
+            self.stalled_at = Some(now);
+        }
         for (key, flush) in before {
             let ended = self.flushes.get(&key).is_none_or(|f| f.age < flush.age);
-            if ended && !flush.called {
+            // A copy that changes its role is out of sight for a moment, and its flush not known again.
+            let began = now.checked_sub(flush.age);
+            if ended && began > self.stalled_at {
                 self.slowest.note(now, flush.age);
             }
         }
@@ -544,6 +552,25 @@ mod tests {
         assert!(w.turns(Duration::from_millis(4900), true).is_empty());
         assert_eq!(w.turns(Duration::from_millis(200), true), [None]);
         // That was a stall: it is not what this disk usually takes.
+        w.subject.leads = true;
+        assert_eq!(w.flush(true, 3000).unwrap().0, 400);
+    }
+
+    #[test]
+    fn a_stall_that_was_lost_sight_of_does_not_make_the_disk_a_slow_one() {
+        let mut w = World::new(1);
+        assert_eq!(w.flush(true, 3000).unwrap().0, 400);
+        // The copy changes its role, and cuts its log on the disk that stands still.
+        w.subject.leads = false;
+        let databases = std::mem::take(&mut w.subject.databases);
+        assert_eq!(w.after(EVERY, true), None);
+        w.subject.databases = databases;
+        for _ in 0..10 {
+            w.subject.databases[0].flushing_for += EVERY;
+            w.after(EVERY, true);
+        }
+        w.subject.databases[0].flushing_for = Duration::ZERO;
+        w.turns(CALM * 2, true);
         w.subject.leads = true;
         assert_eq!(w.flush(true, 3000).unwrap().0, 400);
     }
