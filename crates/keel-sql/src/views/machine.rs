@@ -169,6 +169,12 @@ fn processors() -> i64 {
     std::thread::available_parallelism().map_or(1, |n| n.get() as i64)
 }
 
+/// The processor says that it belongs to a virtual machine.
+fn is_virtual() -> bool {
+    let seen = procfs::CpuInfo::current();
+    seen.is_ok_and(|cpus| cpus.flags(0).is_some_and(|flags| flags.contains(&"hypervisor")))
+}
+
 /// `max server memory` in KB.
 fn limit(cx: &ViewContext<'_>) -> i64 {
     kb(cx.engine.instance().options().memory_bytes as u64)
@@ -179,7 +185,7 @@ fn sys_info(cx: &ViewContext<'_>) -> Rows {
     let ms = cx.engine.instance().env().clock.now().as_millis() as i64;
     let since_start =
         (cx.engine.now_local() - cx.engine.started()) / (keel_types::datetime::TICKS_PER_SECOND / 1000);
-    let mut row = vec![NULL, int(ms), int(cpus), int(1), int(memory.total), int(process.virtual_size)];
+    let mut row = vec![NULL, int(ms), int(cpus), NULL, int(memory.total), int(process.virtual_size)];
     row.extend([int(process.resident), int(limit(cx)), int(limit(cx))]);
     row.extend([int(MAX_CONNECTIONS), int(cpus), int(cpus)]);
     row.extend([
@@ -188,8 +194,10 @@ fn sys_info(cx: &ViewContext<'_>) -> Rows {
         int(process.kernel_ms),
         int(process.user_ms),
     ]);
-    row.extend([int(0), text("NONE"), int(1), text("CONVENTIONAL"), int(1), int(cpus), int(1)]);
-    row.extend([int(0), text("NONE")]);
+    let (kind, kind_name) = if is_virtual() { (1, "HYPERVISOR") } else { (0, "NONE") };
+    row.extend([int(kind), text(kind_name), int(1), text("CONVENTIONAL")]);
+    // Sockets, cores in each, memory nodes, containers.
+    row.extend([NULL, NULL, NULL, NULL, NULL]);
     vec![row]
 }
 
