@@ -15,6 +15,7 @@
 //! whether a serializable reader holds their range.
 
 mod load;
+mod locked;
 
 use crate::control::micros;
 use crate::database::Database;
@@ -37,6 +38,7 @@ use std::time::Duration;
 
 pub use crate::locks::LockMode;
 pub use load::Loading;
+use locked::LockedRow;
 
 /// Writes between two looks at the memory in use.
 const WRITES_PER_LOOK: u32 = 64;
@@ -114,42 +116,6 @@ pub struct Transaction {
     tables: SmallVec<[(u32, LockMode); 8]>,
     /// Where the base has no rows, of the trees that got rows last.
     gaps: Vec<BaseGap>,
-}
-
-/// A row known to be locked so that nobody else can write it.
-#[derive(Default)]
-struct LockedRow {
-    /// `None` until there is one.
-    tree: Option<TreeId>,
-    key: Vec<u8>,
-    /// Exclusively, not only for update.
-    exclusive: bool,
-    /// Its newest version, if it was read under the update lock and the transaction has written nothing since.
-    row: Option<RowRef>,
-}
-
-impl LockedRow {
-    #[inline]
-    fn is(&self, tree: TreeId, key: &[u8]) -> bool {
-        self.tree == Some(tree) && self.key == key
-    }
-
-    #[inline]
-    fn is_exclusive(&self, tree: TreeId, key: &[u8]) -> bool {
-        self.exclusive && self.is(tree, key)
-    }
-
-    fn set(&mut self, tree: TreeId, key: &[u8], exclusive: bool) {
-        if self.is(tree, key) {
-            self.exclusive |= exclusive;
-            return;
-        }
-        self.tree = Some(tree);
-        self.exclusive = exclusive;
-        self.row = None;
-        self.key.clear();
-        self.key.extend_from_slice(key);
-    }
 }
 
 impl Transaction {
