@@ -25,14 +25,23 @@ type Session = Box<dyn Connection + Send>;
 /// How they write.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How many.
+    /// How many with each program, or with our own client: at least 1.
     pub count: usize,
     /// Pause between two rows.
     pub pace: Duration,
     /// How long a client waits for an answer before it tries the next address.
     pub timeout: Duration,
-    /// A program with a driver; without one, a client of our own.
-    pub program: Option<String>,
+    /// Programs with a driver, side by side: `count` writers with the first come before those with the second. Without any,
+    /// a client of our own.
+    pub programs: Vec<String>,
+}
+
+impl Settings {
+    /// All writers.
+    #[must_use]
+    pub fn all(&self) -> usize {
+        self.count * self.programs.len().max(1)
+    }
 }
 
 /// The way to who takes writes, for clients that know several machines.
@@ -133,13 +142,13 @@ impl Writers {
     pub fn start(door: &Arc<dyn Door>, settings: &Settings) -> Result<Writers> {
         let shared = Arc::new(Shared {
             stop: AtomicBool::new(false),
-            acknowledged: (0..settings.count).map(|_| Mutex::default()).collect(),
+            acknowledged: (0..settings.all()).map(|_| Mutex::default()).collect(),
             failures: AtomicU64::new(0),
         });
         let mut writers = Writers { shared: Arc::clone(&shared), threads: Vec::new(), programs: Vec::new() };
-        for writer in 0..settings.count {
+        for writer in 0..settings.all() {
             let shared = Arc::clone(&shared);
-            let thread = match &settings.program {
+            let thread = match settings.programs.get(writer / settings.count) {
                 None => {
                     let (door, settings) = (Arc::clone(door), settings.clone());
                     std::thread::spawn(move || shared.write(writer, &*door, &settings))

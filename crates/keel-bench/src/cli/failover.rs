@@ -8,6 +8,7 @@ use crate::writers;
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use std::ops::Range;
 use std::time::Duration;
 
 /// The failover matrix: how long clients of a listener wait, and what they lose, when the primary fails
@@ -32,7 +33,7 @@ pub struct Failover {
     /// Minutes for which the group is left alone before that, to see whether it fails over for no reason; give it load
     #[arg(long, value_name = "MINUTES", default_value_t = 0.0, value_parser = minutes)]
     calm: f64,
-    /// Writers
+    /// Writers with each driver
     #[arg(long, default_value_t = 4)]
     writers: usize,
     /// Pause of a writer between two rows, milliseconds
@@ -46,7 +47,7 @@ pub struct Failover {
     #[arg(long, value_name = "MS", default_value_t = 1000)]
     settle_ms: u64,
     /// A program that writes with a stock driver, such as 'tests/failover/driver.sh go'; without one, a client of our own. Given
-    /// more than once: the whole matrix with each of them, one after the other, a report for each
+    /// more than once: writers with each of them side by side, and a row for each
     #[arg(long, value_name = "PROGRAM")]
     driver: Vec<String>,
     /// TPROC-C terminals beside the writers, through the listener
@@ -80,26 +81,7 @@ impl Failover {
         for fault in &self.faults {
             ensure!(is_root() || !fault.needs_root(), "{} needs root", fault.name());
         }
-        let mut outcome = Ok(());
-        for driver in self.drivers() {
-            self.driver = driver.into_iter().collect();
-            let one = self.with_one_driver(run);
-            if let Err(error) = &one {
-                run.progress.line(&format!("{}: {error:#}", self.driver.join("")));
-            }
-            // What one came to does not keep the others from their turn.
-            outcome = outcome.and(one);
-        }
-        outcome
-    }
-
-    /// Each given one in its turn; none for our own client.
-    fn drivers(&self) -> Vec<Option<String>> {
-        if self.driver.is_empty() { vec![None] } else { self.driver.iter().cloned().map(Some).collect() }
-    }
-
-    fn with_one_driver(&self, run: &Run<'_>) -> Result<()> {
-        let mut report = run.report("failover", "Failover, as clients see it", self)?;
+        let mut report = run.report("failover", "Failover, as clients see it", &self)?;
         let settings = self.settings();
         let outcome =
             run.on_scratch("failover", |dir| failover::run(run.keel, dir, &settings, &run.progress))?;
@@ -142,7 +124,7 @@ impl Failover {
                 count: self.writers.max(1),
                 pace: Duration::from_millis(self.pace_ms),
                 timeout: Duration::from_millis(self.client_timeout_ms.max(1)),
-                program: self.driver.first().cloned(),
+                programs: self.driver.clone(),
             },
             settle: Duration::from_millis(self.settle_ms),
             load: size.settings(self.load_clients, 0, 0),
@@ -150,41 +132,61 @@ impl Failover {
         }
     }
 
+    /// Each driver's name, and which of all writers are with it.
+    fn drivers(&self) -> Vec<(String, Range<usize>)> {
+        let name = |driver: &String| driver.split_whitespace().last().unwrap_or(driver).to_owned();
+        let mut names: Vec<String> = self.driver.iter().map(name).collect();
+        if names.is_empty() {
+            names.push("our own".into());
+        }
+        let count = self.writers.max(1);
+        names.into_iter().enumerate().map(|(n, name)| (name, n * count..(n + 1) * count)).collect()
+    }
+
     /// Adds each fault's figures; returns what stands beside the papers'.
     fn figures(&self, outcome: &Outcome, report: &mut Report) -> [String; 4] {
-        let mut ours = [const { String::new() }; 4];
         for fault in &self.faults {
-            let gaps = of(outcome, *fault, failover::Run::gap_ms);
-            let (name, p99) = (fault.name(), quantile(&gaps, 0.99));
-            report.figure("gap of the slowest writer", self.on.name(), name, "ms", Better::Lower, &gaps);
-            // Others have goals of their own.
-            let ours_only = self.on == Kind::Keel;
-            let mut goal = |what: &str, value: f64, goal: f64| {
-                report.figure(what, self.on.name(), name, "ms", Better::Lower, &[value]).goal =
-                    ours_only.then_some(goal);
-            };
-            match fault {
-                Fault::Planned => goal("gap, longest", quantile(&gaps, 1.0), 100.0),
-                Fault::Kill => {
-                    goal("gap, p50", quantile(&gaps, 0.5), 100.0);
-                    goal("gap, p99", p99, 900.0);
-                }
-                _ => goal("gap, p99", p99, 900.0),
-            }
-            let shown = format!("{} s", number(quantile(&gaps, 0.5) / 1e3));
-            match fault {
-                Fault::Planned => ours[3] = shown,
-                Fault::Partition => ours[2] = shown,
-                Fault::Kill if ours[2].is_empty() => ours[2] = format!("{shown} (killed)"),
-                _ => {}
+            for (driver, writers) in self.drivers() {
+                let gaps = of(outcome, *fault, |run| slowest(&run.gaps_ms, &writers));
+                self.gaps(*fault, &driver, &gaps, report);
             }
         }
-        ours
+        let median = |fault: Fault| {
+            let gaps = of(outcome, fault, failover::Run::gap_ms);
+            (!gaps.is_empty()).then(|| format!("{} s", number(quantile(&gaps, 0.5) / 1e3)))
+        };
+        let killed = || median(Fault::Kill).map(|shown| format!("{shown} (killed)"));
+        let primary = median(Fault::Partition).or_else(killed).unwrap_or_default();
+        [String::new(), String::new(), primary, median(Fault::Planned).unwrap_or_default()]
+    }
+
+    /// Adds the figures of one fault as the writers with one driver saw it.
+    fn gaps(&self, fault: Fault, driver: &str, gaps: &[f64], report: &mut Report) {
+        let alone = self.driver.len() < 2;
+        let scenario = if alone { fault.name().into() } else { format!("{}, {driver}", fault.name()) };
+        let system = self.on.name();
+        report.figure("gap of the slowest writer", system, &scenario, "ms", Better::Lower, gaps);
+        // Others have goals of their own.
+        let ours_only = self.on == Kind::Keel;
+        let mut goal = |what: &str, share: f64, goal: f64| {
+            let value = quantile(gaps, share);
+            report.figure(what, system, &scenario, "ms", Better::Lower, &[value]).goal =
+                ours_only.then_some(goal);
+        };
+        match fault {
+            Fault::Planned => goal("gap, longest", 1.0, 100.0),
+            Fault::Kill => {
+                goal("gap, p50", 0.5, 100.0);
+                goal("gap, p99", 0.99, 900.0);
+            }
+            _ => goal("gap, p99", 0.99, 900.0),
+        }
     }
 
     fn matrix(&self, outcome: &Outcome) -> Table {
         let columns = [
             "fault",
+            "driver",
             "runs",
             "gap p50 ms",
             "p99 ms",
@@ -200,24 +202,43 @@ impl Failover {
             self.client_timeout_ms
         ));
         for fault in &self.faults {
-            let of = |value: fn(&failover::Run) -> f64| of(outcome, *fault, value);
-            let gaps = of(failover::Run::gap_ms);
-            let lost: usize = outcome.runs.iter().filter(|r| r.fault == *fault).map(|r| r.lost).sum();
-            let opened = of(|r| r.open_ms.map_or(f64::NAN, |ms| ms as f64));
-            table.row([
-                fault.name().to_owned(),
-                gaps.len().to_string(),
-                number(quantile(&gaps, 0.5)),
-                number(quantile(&gaps, 0.99)),
-                number(quantile(&gaps, 1.0)),
-                number(quantile(&of(|r| r.gaps_ms.iter().copied().fold(f64::INFINITY, f64::min)), 0.5)),
-                number(quantile(&opened, 0.5)),
-                number(quantile(&of(failover::Run::return_gap_ms), 0.99)),
-                lost.to_string(),
-            ]);
+            for (driver, writers) in self.drivers() {
+                table.row(row(outcome, *fault, &driver, &writers));
+            }
         }
         table
     }
+}
+
+/// One fault as the writers with one driver saw it.
+fn row(outcome: &Outcome, fault: Fault, driver: &str, writers: &Range<usize>) -> [String; 10] {
+    let of = |value: &dyn Fn(&failover::Run) -> f64| of(outcome, fault, value);
+    let gaps = of(&|run| slowest(&run.gaps_ms, writers));
+    let fastest = of(&|run| some(&run.gaps_ms, writers).fold(f64::INFINITY, f64::min));
+    let opened = of(&|run| run.open_ms.map_or(f64::NAN, |ms| ms as f64));
+    let on_return = of(&|run| slowest(&run.return_gaps_ms, writers));
+    let lost: usize = outcome.runs.iter().filter(|run| run.fault == fault).map(|run| run.lost).sum();
+    [
+        fault.name().to_owned(),
+        driver.to_owned(),
+        gaps.len().to_string(),
+        number(quantile(&gaps, 0.5)),
+        number(quantile(&gaps, 0.99)),
+        number(quantile(&gaps, 1.0)),
+        number(quantile(&fastest, 0.5)),
+        number(quantile(&opened, 0.5)),
+        number(quantile(&on_return, 0.99)),
+        lost.to_string(),
+    ]
+}
+
+/// Of those writers.
+fn some(gaps_ms: &[f64], writers: &Range<usize>) -> impl Iterator<Item = f64> {
+    gaps_ms.get(writers.clone()).unwrap_or_default().iter().copied()
+}
+
+fn slowest(gaps_ms: &[f64], writers: &Range<usize>) -> f64 {
+    some(gaps_ms, writers).fold(0.0, f64::max)
 }
 
 fn minutes(text: &str) -> Result<f64, String> {
@@ -249,4 +270,37 @@ fn quantile(values: &[f64], share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let at = (values.len() as f64 * share).ceil() as usize;
     values.get(at.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        failover: Failover,
+    }
+
+    #[test]
+    fn each_driver_has_the_gaps_of_its_own_writers() {
+        let words = "x --writers 2 --faults kill --driver".split(' ');
+        let line = Line::parse_from(words.chain(["tests/failover/driver.sh go", "--driver", "jdbc"]));
+        let run = failover::Run {
+            fault: Fault::Kill,
+            gaps_ms: vec![1.0, 30.0, 400.0, 200.0],
+            return_gaps_ms: vec![5.0, 6.0, 7.0, 8.0],
+            lost: 0,
+            healed: true,
+            open_ms: Some(4),
+        };
+        let runs = vec![run];
+        let outcome = Outcome { calm: None, runs, failures: 0, load_done: 0, violations: Vec::new() };
+        let rows: Vec<_> =
+            line.failover.drivers().iter().map(|(d, w)| row(&outcome, Fault::Kill, d, w)).collect();
+        assert_eq!(rows[0][..7], ["kill", "go", "1", "30.0", "30.0", "30.0", "1.00"]);
+        assert_eq!(rows[1][..7], ["kill", "jdbc", "1", "400", "400", "400", "200"]);
+        assert_eq!((&*rows[0][8], &*rows[1][8]), ("6.00", "8.00"));
+    }
 }

@@ -16,7 +16,7 @@ mod tpcc;
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::tpcc as tprocc;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use keel_workload::tpcc::Scale;
 use serde::Serialize;
@@ -100,8 +100,12 @@ impl Run<'_> {
         self.progress.line(&report.text());
         let written = report.write(self.reports)?;
         self.progress.line(&format!("report: {}", written.html.display()));
-        ensure!(report.violations().next().is_none(), "the server lost or tore work");
-        Ok(())
+        let violations: Vec<&str> = report.violations().collect();
+        match violations[..] {
+            [] => Ok(()),
+            [one] => bail!("what must hold does not: {one}"),
+            [first, ..] => bail!("what must hold does not, {} times, first: {first}", violations.len()),
+        }
     }
 
     /// A report on servers that are all this program's.
