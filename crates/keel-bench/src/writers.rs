@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// An acknowledged row: its number, and when, in nanoseconds of the system's clock.
-type Acknowledged = (i64, u64);
+pub type Acknowledged = (i64, u64);
 /// Between two tries of a writer whose server is gone.
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -194,13 +194,13 @@ impl Writers {
 
     /// What each writer was acknowledged so far, taken off the books but for its newest row.
     #[must_use]
-    pub fn take(&self) -> Vec<Vec<i64>> {
+    pub fn take(&self) -> Vec<Vec<Acknowledged>> {
         let taken = |ledger: &Mutex<Vec<Acknowledged>>| {
             let mut ledger = ledger.lock().unwrap_or_else(PoisonError::into_inner);
-            let numbers = ledger.iter().map(|(n, _)| *n).collect();
+            let all = ledger.clone();
             let kept = ledger.len().saturating_sub(1);
             ledger.drain(..kept);
-            numbers
+            all
         };
         self.shared.acknowledged.iter().map(taken).collect()
     }
@@ -272,7 +272,7 @@ mod tests {
         let writers = Writers { shared: Arc::new(shared), threads: Vec::new(), programs: Vec::new() };
         assert_eq!(writers.failures(), 1);
         assert_eq!(writers.gaps(1000, 2500), [0.0, 0.001]);
-        assert_eq!(writers.take(), [vec![], vec![7, 8]]);
-        assert_eq!(writers.take(), [vec![], vec![8]], "the newest stays, for the next gap");
+        assert_eq!(writers.take(), [vec![], vec![(7, 1000), (8, 2000)]]);
+        assert_eq!(writers.take(), [vec![], vec![(8, 2000)]], "the newest stays, for the next gap");
     }
 }

@@ -3,10 +3,12 @@
 mod common;
 
 use common::{Sink, connect, server};
+use keel_sql::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed};
 use keel_sql::{
     BulkRow, BulkSource, Cell, RpcParam, RpcProcedure, RpcValue, Session, TransactionRequest, TvpName,
 };
-use keel_types::{Length, SqlType, Value};
+use keel_types::{Length, SqlError, SqlType, Value};
+use std::sync::Arc;
 
 fn param(name: &str, ty: SqlType, value: Value, output: bool) -> RpcParam {
     RpcParam { name: name.into(), ty, value: RpcValue::Scalar(value), output }
@@ -112,6 +114,50 @@ fn table_valued_parameters() {
     let parameter = RpcParam { name: "@rows".into(), ty: SqlType::Null, value: rows, output: false };
     let out = rpc(&mut s, RpcProcedure::Name("p"), vec![parameter]);
     assert_eq!(out, "s | m\n--+--\n3 | b\n(1 row)\n");
+}
+
+/// Errors and DONEs in the order in which they are sent.
+#[derive(Default)]
+struct Order(Vec<String>);
+
+impl ResultSink for Order {
+    fn columns(&mut self, _: &[ColumnMeta]) {}
+    fn row(&mut self, _: &[Value]) -> Result<(), SinkClosed> {
+        Ok(())
+    }
+    fn done(&mut self, done: DoneInfo) {
+        self.0.push(format!("{:?} error {}", done.kind, done.error));
+    }
+    fn message(&mut self, message: &SqlError) {
+        self.0.push(message.number.to_string());
+    }
+    fn return_status(&mut self, _: i32) {}
+    fn output(&mut self, _: usize, _: &str, _: &SqlType, _: &Value) {}
+    fn env_change(&mut self, _: EnvChange) {}
+}
+
+#[test]
+fn who_is_killed_learns_it_before_the_call_is_done() {
+    let engine = server();
+    let mut s = connect(&engine);
+    let killer = {
+        let (engine, id) = (Arc::clone(&engine), s.id());
+        std::thread::spawn(move || {
+            let mut other = connect(&engine);
+            let waits = format!(
+                "while not exists (select * from sys.dm_exec_requests where session_id = {id}) \
+                 waitfor delay '00:00:00.001' kill {id}"
+            );
+            batch(&mut other, &waits)
+        })
+    };
+    let mut order = Order::default();
+    s.execute_rpc(RpcProcedure::Id(10), vec![text("waitfor delay '01:00'")], &mut order);
+    assert_eq!(killer.join().unwrap(), "");
+    assert!(s.is_ended());
+    // Microsoft's JDBC driver takes a call whose first DONE has no error before it for one that was done.
+    assert_eq!(order.0[0], "596", "{:?}", order.0);
+    assert_eq!(order.0.iter().filter(|what| *what == "596").count(), 1, "{:?}", order.0);
 }
 
 #[test]

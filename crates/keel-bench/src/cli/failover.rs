@@ -217,7 +217,7 @@ fn row(outcome: &Outcome, fault: Fault, driver: &str, writers: &Range<usize>) ->
     let fastest = of(&|run| some(&run.gaps_ms, writers).fold(f64::INFINITY, f64::min));
     let opened = of(&|run| run.open_ms.map_or(f64::NAN, |ms| ms as f64));
     let on_return = of(&|run| slowest(&run.return_gaps_ms, writers));
-    let lost: usize = outcome.runs.iter().filter(|run| run.fault == fault).map(|run| run.lost).sum();
+    let lost: usize = outcome.runs.iter().filter(|run| run.fault == fault).map(|run| run.lost.len()).sum();
     [
         fault.name().to_owned(),
         driver.to_owned(),
@@ -255,7 +255,7 @@ fn left_alone(calm: &failover::Calm) -> Table {
         number(calm.time.as_secs_f64() / 60.0),
         calm.failovers.to_string(),
         number(calm.gaps_ms.iter().copied().fold(0.0, f64::max)),
-        calm.lost.to_string(),
+        calm.lost.len().to_string(),
     ]);
     table
 }
@@ -291,7 +291,7 @@ mod tests {
             fault: Fault::Kill,
             gaps_ms: vec![1.0, 30.0, 400.0, 200.0],
             return_gaps_ms: vec![5.0, 6.0, 7.0, 8.0],
-            lost: 0,
+            lost: Vec::new(),
             healed: true,
             open_ms: Some(4),
         };

@@ -13,11 +13,12 @@ mod system;
 use crate::machines::Machines;
 use crate::progress::Progress;
 use crate::tpcc;
-use crate::writers::{Door, Settings as Writing, Writers, now_ns};
+use crate::writers::{Acknowledged, Door, Settings as Writing, Writers, now_ns};
 use anyhow::{Context, Result, ensure};
 use keel_workload::Cell;
 use keel_workload::tpcc::run::{Ledger, Terminal};
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -141,7 +142,7 @@ pub struct Run {
     /// The same for the time in which the failed instance came back.
     pub return_gaps_ms: Vec<f64>,
     /// Acknowledged rows that are not there.
-    pub lost: usize,
+    pub lost: Vec<Lost>,
     /// Every writer went on, and the group became whole, in time.
     pub healed: bool,
     /// The group's own record of the failover, ms after the old primary was last heard: when the new one was open.
@@ -160,13 +161,34 @@ impl Run {
         let open = self.open_ms.map_or(String::new(), |ms| format!(", open after {ms} ms"));
         let healed = if self.healed { "" } else { ", not healed" };
         let (gap, back) = (self.gap_ms(), self.return_gap_ms());
-        format!("gap {gap:.0} ms{open}, on return {back:.0} ms, lost {}{healed}", self.lost)
+        format!("gap {gap:.0} ms{open}, on return {back:.0} ms, lost {}{healed}", self.lost.len())
     }
 
     /// The slowest writer's gap while the failed instance came back, ms.
     #[must_use]
     pub fn return_gap_ms(&self) -> f64 {
         self.return_gaps_ms.iter().copied().fold(0.0, f64::max)
+    }
+}
+
+/// An acknowledged row that was looked for and not there.
+#[derive(Clone, Debug)]
+pub struct Lost {
+    /// Whose.
+    pub writer: usize,
+    /// Its number.
+    pub n: i64,
+    /// When it was acknowledged, ms after the fault; less than 0 before it.
+    pub after_ms: f64,
+    /// It was there when it was looked for once more: not lost, but an answer that was too old.
+    pub seen_later: bool,
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Lost { writer, n, after_ms, .. } = self;
+        let what = if self.seen_later { "was there only when looked for again" } else { "is lost" };
+        write!(to, "row {n} of writer {writer}, acknowledged {after_ms:.1} ms after the fault, {what}")
     }
 }
 
@@ -180,7 +202,7 @@ pub struct Calm {
     /// The longest wait of each writer, ms.
     pub gaps_ms: Vec<f64>,
     /// Acknowledged rows that are not there.
-    pub lost: usize,
+    pub lost: Vec<Lost>,
 }
 
 /// What all runs gave.
@@ -274,15 +296,11 @@ fn violations(calm: Option<&Calm>, runs: &[Run]) -> Vec<String> {
         if calm.failovers > 0 {
             violations.push(format!("{} failovers for no reason", calm.failovers));
         }
-        if calm.lost > 0 {
-            violations.push(format!("left alone: {} acknowledged rows are lost", calm.lost));
-        }
+        violations.extend(calm.lost.iter().map(|row| format!("left alone: {row}")));
     }
     for run in runs {
         let name = run.fault.name();
-        if run.lost > 0 {
-            violations.push(format!("{name}: {} acknowledged rows are lost", run.lost));
-        }
+        violations.extend(run.lost.iter().map(|row| format!("{name}: {row}")));
         if !run.healed {
             violations.push(format!("{name}: a writer did not go on, or the group did not become whole"));
         }
@@ -329,7 +347,7 @@ impl Matrix {
         let gaps_ms = writers.gaps(began, now_ns());
         let failovers = self.failovers()? - before;
         ensure!(within(WHOLE, || self.primary().is_some()), "the group has no primary");
-        let lost = self.lost(&writers.take())?;
+        let lost = self.lost(&writers.take(), began)?;
         Ok(Some(Calm { time, failovers, gaps_ms, lost }))
     }
 
@@ -424,7 +442,7 @@ impl Matrix {
         let whole = within(WHOLE, || self.system.is_whole());
         let back = within(GO_ON, || writers.all_go_on(ended));
         let return_gaps_ms = writers.gaps(ended, now_ns());
-        let lost = self.lost(&writers.take())?;
+        let lost = self.lost(&writers.take(), began)?;
         Ok(Run { fault, gaps_ms, return_gaps_ms, lost, healed: went_on && whole && back, open_ms })
     }
 
@@ -460,33 +478,52 @@ impl Matrix {
         }
     }
 
-    /// How many acknowledged rows are not there. Asked again when the answer does not come: these rows are looked for only once.
-    fn lost(&self, acknowledged: &[Vec<i64>]) -> Result<usize> {
-        let mut counted = self.count_lost(acknowledged);
-        within(GO_ON, || {
-            if counted.is_err() {
-                counted = self.count_lost(acknowledged);
-            }
-            counted.is_ok()
-        });
-        counted
+    /// Acknowledged rows that are not there. Asked again when the answer does not come: these rows are looked for only once; and
+    /// when some are missing, to tell what is lost from what was only not seen.
+    fn lost(&self, acknowledged: &[Vec<Acknowledged>], fault: u64) -> Result<Vec<Lost>> {
+        let first = self.answered(acknowledged, fault)?;
+        if first.is_empty() {
+            return Ok(first);
+        }
+        let again = self.answered(acknowledged, fault)?;
+        let seen = |row: &Lost| !again.iter().any(|other| (other.writer, other.n) == (row.writer, row.n));
+        Ok(first.into_iter().map(|row| Lost { seen_later: seen(&row), ..row }).collect())
     }
 
-    fn count_lost(&self, acknowledged: &[Vec<i64>]) -> Result<usize> {
+    fn answered(&self, acknowledged: &[Vec<Acknowledged>], fault: u64) -> Result<Vec<Lost>> {
+        let mut missing = self.missing(acknowledged, fault);
+        within(GO_ON, || {
+            if missing.is_err() {
+                missing = self.missing(acknowledged, fault);
+            }
+            missing.is_ok()
+        });
+        missing
+    }
+
+    fn missing(&self, acknowledged: &[Vec<Acknowledged>], fault: u64) -> Result<Vec<Lost>> {
         let mut session = self.system.connect()?;
-        let mut lost = 0;
-        for (writer, numbers) in acknowledged.iter().enumerate() {
-            let (Some(low), Some(high)) = (numbers.iter().min(), numbers.iter().max()) else { continue };
+        let mut lost = Vec::new();
+        for (writer, rows) in acknowledged.iter().enumerate() {
+            let numbers = || rows.iter().map(|(n, _)| *n);
+            let (Some(low), Some(high)) = (numbers().min(), numbers().max()) else { continue };
             let sql = format!(
                 "SELECT n FROM ledger WHERE campaign = 1 AND writer = {writer} AND n BETWEEN {low} AND {high}"
             );
-            let rows = session.query(&sql)?;
-            let there = rows.iter().filter_map(|row| match row.first() {
+            let found = session.query(&sql)?;
+            let there = found.iter().filter_map(|row| match row.first() {
                 Some(Cell::Int(n)) => Some(*n),
                 _ => None,
             });
             let there: BTreeSet<i64> = there.collect();
-            lost += numbers.iter().filter(|n| !there.contains(n)).count();
+            let after_ms = |at: u64| (at as f64 - fault as f64) / 1e6;
+            let gone = rows.iter().filter(|(n, _)| !there.contains(n));
+            lost.extend(gone.map(|(n, at)| Lost {
+                writer,
+                n: *n,
+                after_ms: after_ms(*at),
+                seen_later: false,
+            }));
         }
         Ok(lost)
     }

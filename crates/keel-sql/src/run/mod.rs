@@ -304,16 +304,27 @@ impl<'a> Runner<'a> {
         if !cancelled {
             self.report(&e);
         }
+        let told = self.tell_killed();
         let keeps = cancelled && !self.info.on(Switches::XACT_ABORT) || reach == Reach::Batch;
         if keeps && self.info.transaction.borrow().count > 0 {
             self.statement_failed(Reach::Statement, &e);
         } else {
             self.rollback_everything();
         }
-        if !cancelled {
+        if !cancelled || told {
             self.done_error();
         }
         Err(Halt::Batch)
+    }
+
+    /// Says that the session is killed, if it is and nobody has said so. An error has to come before the DONE of what it ended:
+    /// Microsoft's JDBC driver reads a call up to that DONE, and takes one without an error for a success.
+    fn tell_killed(&mut self) -> bool {
+        let tells = self.info.cancelled() && self.info.is_killed() && !self.info.told_killed.replace(true);
+        if tells {
+            self.report(&errors::killed());
+        }
+        tells
     }
 
     /// Sends an error or message to the client; one without a place gets that of the running statement.

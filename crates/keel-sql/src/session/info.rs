@@ -120,6 +120,8 @@ pub struct Info {
     pub try_depth: Cell<u32>,
     /// A trigger has rolled the transaction back: its statement must end the batch.
     pub trigger_rollback: Cell<bool>,
+    /// The client has been told that the session is killed.
+    pub told_killed: Cell<bool>,
     /// Cursors.
     pub cursors: RefCell<Cursors>,
     /// Application locks.
@@ -183,6 +185,7 @@ impl Info {
             pending: RefCell::default(),
             try_depth: Cell::new(0),
             trigger_rollback: Cell::new(false),
+            told_killed: Cell::new(false),
             cursors: RefCell::default(),
             app_locks: super::app_locks::AppLocks::default(),
             identity_insert: Cell::new(None),
@@ -322,6 +325,13 @@ impl Info {
         }
         drop(current);
         self.engine.database_by_id(database).ok_or_else(|| errors::no_database(database.0))
+    }
+}
+
+impl Info {
+    /// Whether an error of severity 20 or more, KILL or the end of the database's role here has ended the session.
+    pub fn is_killed(&self) -> bool {
+        self.shared.killed.load(Ordering::Acquire)
     }
 }
 

@@ -181,7 +181,7 @@ impl Session {
     /// True once an error of severity 20 or more, or KILL, has ended the session: the connection must be closed.
     #[must_use]
     pub fn is_ended(&self) -> bool {
-        self.info.shared.killed.load(Ordering::Acquire)
+        self.info.is_killed()
     }
 
     /// Runs a batch. All outcomes, errors included, go to the sink.
@@ -221,8 +221,10 @@ impl Session {
 
     fn begin_request(&mut self, text: &str) {
         let shared = &self.info.shared;
-        if !shared.killed.load(Ordering::Acquire) {
-            shared.cancel.reset();
+        shared.cancel.reset();
+        if self.info.is_killed() {
+            // Asked after the reset, or a KILL between the two would be forgotten.
+            shared.cancel.cancel();
         }
         shared.running.store(true, Ordering::Relaxed);
         self.info.begin_usage();
@@ -255,11 +257,13 @@ impl Session {
         shared.request_ended.store(self.info.engine.now_local(), Ordering::Relaxed);
         self.info.end_usage();
         if shared.cancel.is_cancelled() {
-            let killed = shared.killed.load(Ordering::Acquire);
+            let killed = self.info.is_killed();
             if killed {
                 let mut runner = Runner::new(&self.info, &mut self.txns, sink);
                 runner.rollback_everything();
-                sink.message(&errors::killed());
+                if !self.info.told_killed.replace(true) {
+                    sink.message(&errors::killed());
+                }
             }
             sink.done(DoneInfo {
                 kind: DoneKind::Done,
