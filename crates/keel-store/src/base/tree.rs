@@ -284,9 +284,17 @@ impl BaseTree {
             let root = BaseRoot::new(&self.file, &superblock)?;
             Ok((superblock, Arc::new(root)))
         });
-        let (superblock, root) = match prepared {
-            Ok(prepared) => prepared,
+        let switched = prepared.and_then(|(superblock, root)| match self.switch(&superblock) {
+            Ok(()) => Ok((superblock, root)),
             Err(error) => {
+                writer.poisoned = true;
+                Err(error)
+            }
+        });
+        let (superblock, root) = match switched {
+            Ok(switched) => switched,
+            Err(error) => {
+                // Also when nothing is written any more: the space map goes on to be that of the root there is.
                 if writer.space.pages() < old_pages {
                     writer.space.grown(old_pages);
                 }
@@ -299,10 +307,6 @@ impl BaseTree {
                 return Err(error);
             }
         };
-        if let Err(error) = self.switch(&superblock) {
-            writer.poisoned = true;
-            return Err(error);
-        }
         if superblock.pages < old_pages {
             // The superblock no longer speaks of the tail; if cutting fails, the next shrink tries again.
             let _ = self.file.truncate(superblock.pages);

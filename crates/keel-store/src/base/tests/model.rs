@@ -174,6 +174,7 @@ proptest! {
             if let Err(error) = &outcome {
                 prop_assert!(matches!(error, BaseError::Io { .. }), "{}", error);
                 prop_assert!(rows(&victim.root()).expect("the old root stays readable") == model);
+                assert_sound(&victim);
             }
             for _ in 0..3 {
                 let tree = open(&copy.crashed(&mut rng), &cache).expect("opens after a crash");
