@@ -139,7 +139,9 @@ impl World {
             Op::Slow(i, ms) => self.instances[i].sync = ms.max(1) * MS,
             Op::Fail(i, operations, keep) => {
                 if self.instances[i].up {
-                    self.instances[i].failing = Some(keep);
+                    let instance = &mut self.instances[i];
+                    instance.struck |= instance.failing.is_some() && !instance.disk.fault_pending();
+                    instance.failing = Some(keep);
                     self.instances[i].disk.fail_nth(operations);
                 }
             }
@@ -383,8 +385,8 @@ impl World {
                 self.crash(i, keep);
             }
             // What a failed operation left behind in a process that went on is gone when an operator starts it again.
-            if let Some(keep) = self.instances[i].failing.filter(|_| !self.instances[i].disk.fault_pending())
-            {
+            let struck = self.instances[i].struck || !self.instances[i].disk.fault_pending();
+            if let Some(keep) = self.instances[i].failing.filter(|_| struck) {
                 self.crash(i, keep);
             }
             self.instances[i].disk.heal();

@@ -46,6 +46,8 @@ pub(crate) struct Instance {
     pub(crate) tear: Option<u64>,
     /// An operation of its disk fails, or has failed; what the disk keeps when the process ends of it.
     pub(crate) failing: Option<u64>,
+    /// An earlier one has failed, and the process goes on with what that left behind.
+    pub(crate) struck: bool,
     /// Peer → connection.
     pub(crate) connections: BTreeMap<usize, u64>,
     /// It may write: fenced and drained primaries may not.
@@ -139,6 +141,7 @@ impl Instance {
             sync: MS,
             tear: None,
             failing: None,
+            struck: false,
             connections: BTreeMap::new(),
             fenced: true,
             drained: false,
@@ -244,6 +247,7 @@ impl World {
         instance.up = true;
         instance.tear = None;
         instance.failing = None;
+        instance.struck = false;
         instance.fenced = true;
         instance.drained = false;
         instance.mail.clear();
