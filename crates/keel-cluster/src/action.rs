@@ -273,6 +273,14 @@ pub enum LogEvent {
         /// End before.
         from: Lsn,
     },
+    /// The blocks that come do not follow on this copy's log, again and again: it is asked for them ever more seldom. Said once
+    /// for each place.
+    Gaps {
+        /// Where the log ends.
+        at: Lsn,
+        /// How often by now.
+        times: u32,
+    },
     /// A log that was just opened ends before what its copy once held: its disk has lost the rest. The replica does not lead
     /// before it has followed a primary.
     LogShort {

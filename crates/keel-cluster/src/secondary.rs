@@ -16,7 +16,9 @@ use crate::ids::{CommandId, GroupDatabaseId, InstanceId, SessionId};
 use crate::message::{GroupBeat, Msg, RefuseReason};
 use crate::node::Cx;
 use crate::status::{SeedState, SeedStatus};
-use crate::timing::{ASK_READY_AFTER, BACKOFF_FIRST, BACKOFF_MAX, RETRY_AFTER, TAKE_OVER_MAX};
+use crate::timing::{
+    ASK_READY_AFTER, BACKOFF_FIRST, BACKOFF_MAX, GAP_FIRST, GAP_MAX, GAPS_TOLD, RETRY_AFTER, TAKE_OVER_MAX,
+};
 use keel_base::Lsn;
 use std::time::Duration;
 
@@ -46,6 +48,8 @@ pub(crate) struct Feed {
     pub(crate) retry_at: Duration,
     /// How often in a row it failed.
     pub(crate) failures: u32,
+    /// Where blocks did not follow on the log last, and how often in a row.
+    pub(crate) gaps: (Lsn, u32),
     /// The primary's last refusal.
     pub(crate) refused: Option<RefuseReason>,
     /// A failure that is tried again without an operator.
@@ -76,6 +80,17 @@ impl Feed {
         let pause = BACKOFF_FIRST * 2u32.saturating_pow(self.failures.min(10));
         self.failures += 1;
         self.retry_at = now + pause.min(BACKOFF_MAX);
+    }
+
+    /// Blocks did not follow on the log, which is hardened up to `at`. The first time it is asked again at once: a message
+    /// was lost. Returns how often that has happened there.
+    fn gap(&mut self, at: Lsn, now: Duration) -> u32 {
+        let before = if self.gaps.0 == at { self.gaps.1 } else { 0 };
+        self.gaps = (at, before.saturating_add(1));
+        if before > 0 {
+            self.retry_at = now + (GAP_FIRST * 2u32.saturating_pow((before - 1).min(10))).min(GAP_MAX);
+        }
+        self.gaps.1
     }
 }
 
@@ -337,7 +352,12 @@ impl Group {
         self.stop_feed(cx, database);
         let Some(db) = self.databases.get_mut(&database) else { return };
         match failure {
-            ReceiveFailure::Gap => {}
+            ReceiveFailure::Gap => {
+                let at = db.hardened;
+                if db.feed.gap(at, cx.now) == GAPS_TOLD {
+                    cx.log(self.config.id, Some(database), LogEvent::Gaps { at, times: GAPS_TOLD });
+                }
+            }
             ReceiveFailure::WriteFailed => {
                 db.feed.trouble = Some(SuspendReason::Apply);
                 db.feed.back_off(cx.now);

@@ -95,7 +95,11 @@ impl Pair {
 
     /// Lets seconds pass, tick by tick.
     fn pass(&mut self, seconds: u64) {
-        for _ in 0..seconds * 10 {
+        self.pass_ticks(seconds * 10);
+    }
+
+    fn pass_ticks(&mut self, ticks: u64) {
+        for _ in 0..ticks {
             self.now += Duration::from_millis(100);
             for i in 0..2 {
                 let actions = self.nodes[i].tick(self.now);
@@ -347,6 +351,51 @@ fn a_suspended_copy_is_out_of_the_set_and_comes_back() {
     assert_eq!(pair.status(0).databases[0].copies[0].state, SynchronizationState::Synchronizing);
     pair.follow(10);
     assert_eq!(pair.status(0).databases[0].copies[0].state, SynchronizationState::Synchronized);
+}
+
+#[test]
+fn a_copy_whose_blocks_never_follow_asks_ever_more_seldom_and_says_so_once() {
+    let mut pair = Pair::new(0);
+    pair.connect();
+    let received = |pair: &Pair| {
+        let of_second = pair.done.iter().filter(|(i, _)| *i == 1);
+        let sessions = of_second.filter_map(|(_, action)| match action {
+            Action::Receive { session, .. } => Some(*session),
+            _ => None,
+        });
+        sessions.collect::<Vec<_>>()
+    };
+    let told = |pair: &Pair| {
+        let is_gap = |a: &Action| matches!(a, Action::Log(LogEntry { what: LogEvent::Gaps { .. }, .. }));
+        pair.done.iter().filter(|(_, a)| is_gap(a)).count()
+    };
+    let gap = |pair: &mut Pair| {
+        let session = *received(pair).last().unwrap();
+        pair.event(1, Event::ReceiveFailed { database: DATABASE, session, failure: ReceiveFailure::Gap });
+    };
+    gap(&mut pair);
+    assert_eq!(received(&pair).len(), 2, "a message may have been lost: at once");
+    gap(&mut pair);
+    assert_eq!(received(&pair).len(), 2, "not at once again");
+    // Every new attempt finds the same.
+    for _ in 0..300 {
+        pair.pass_ticks(1);
+        gap(&mut pair);
+    }
+    let tries = received(&pair).len();
+    assert!((15..30).contains(&tries), "{tries} in half a minute");
+    assert_eq!(told(&pair), 1);
+    // Another place is another story.
+    pair.pass(3);
+    pair.follow(10);
+    pair.write(10);
+    let asked = |pair: &Pair| {
+        pair.done.iter().filter(|(i, a)| *i == 1 && matches!(a, Action::Inspect { .. })).count()
+    };
+    let before = asked(&pair);
+    gap(&mut pair);
+    assert_eq!(asked(&pair), before + 1);
+    assert_eq!(told(&pair), 1);
 }
 
 /// Two nodes of a cluster, the second in the set.

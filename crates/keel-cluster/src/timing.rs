@@ -13,6 +13,12 @@ pub(crate) const RETRY_AFTER: Duration = Duration::from_millis(1000);
 pub(crate) const BACKOFF_FIRST: Duration = Duration::from_millis(500);
 /// Longest pause between two tries.
 pub(crate) const BACKOFF_MAX: Duration = Duration::from_secs(30);
+/// Blocks that did not follow on the log at the place where none did before: asked for again after this, doubled each time.
+pub(crate) const GAP_FIRST: Duration = Duration::from_millis(50);
+/// Longest pause between two such tries: what stands in the way may be gone at any time, and asking costs one message.
+pub(crate) const GAP_MAX: Duration = Duration::from_secs(2);
+/// So many in a row are worth a line in the log.
+pub(crate) const GAPS_TOLD: u32 = 3;
 /// A planned failover that has not come to the point of no return by then is called off and writes go on.
 pub(crate) const HANDOVER_MAX: Duration = Duration::from_secs(2);
 /// An asked-for takeover that was neither granted nor refused is given up by the asker after this.

@@ -564,6 +564,9 @@ impl World {
                     format!("{i} misses the end of its log: {end}, it held {reached}")
                 }
                 LogEvent::Unhealthy(_) => format!("{i} is unfit"),
+                LogEvent::Gaps { at, times } => {
+                    format!("{i} is sent blocks that do not follow on {at}, {times} times in a row")
+                }
                 _ => return,
             },
             _ => return,

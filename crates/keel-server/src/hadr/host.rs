@@ -234,6 +234,15 @@ fn words(event: &LogEvent, names: &Names) -> (&'static str, i32, String) {
                 from.0.saturating_sub(at.0)
             ),
         ),
+        LogEvent::Gaps { at, times } => (
+            "hadr_db_log_gap",
+            0,
+            format!(
+                "The log blocks that come for database '{database}' do not follow on its log, which ends at {}: {times} times \
+                 in a row. They are asked for again, after longer and longer pauses.",
+                keel_sql::hadr::lsn::to_number(at.0)
+            ),
+        ),
         LogEvent::LogShort { end, reached } => (
             "hadr_db_log_short",
             0,
