@@ -10,9 +10,9 @@
 use crate::action::{Action, FenceReason, LogEvent};
 use crate::cluster::{Cluster, Proposal, Sight};
 use crate::config::{ClusterType, FailoverMode, GroupConfig, GroupRecord, Replica, Stamp};
-use crate::event::CommandError;
+use crate::event::{CommandError, Fitness};
 use crate::group::{Group, Role};
-use crate::ids::GroupDatabaseId;
+use crate::ids::{GroupDatabaseId, ReplicaId};
 use crate::message::Msg;
 use crate::node::Cx;
 use crate::store::Change;
@@ -130,7 +130,12 @@ impl Group {
         }
         self.config = self.store.settled.clone();
         self.claim_after = cx.now + RETRY_AFTER / 2;
-        for peer in self.config.replicas.iter().filter_map(|r| r.instance).collect::<Vec<_>>() {
+        self.beat_all(cx);
+    }
+
+    /// Tells the members at once what heartbeats say.
+    fn beat_all(&self, cx: &mut Cx<'_>) {
+        for peer in self.config.replicas.iter().filter_map(|r| r.instance) {
             if let Some(beat) = self.beat_for(peer, cx.now).filter(|_| peer != cx.me.instance) {
                 cx.send(peer, Msg::Beat(vec![beat]));
             }
@@ -169,21 +174,35 @@ impl Group {
             Role::Primary { .. } if !cx.cluster.holds_lease(cx.now) => {
                 self.fall_back(cx, FenceReason::LostQuorum);
             }
-            Role::Primary { .. } if self.unfit.is_some() && self.has_successor(cx) => {
+            Role::Primary { .. } if self.fitness.is_unfit() && self.has_successor(cx) => {
                 self.fall_back(cx, FenceReason::Unhealthy);
             }
             _ => {}
         }
     }
 
-    /// The instance says that it is unfit to lead, or fit again.
-    pub(crate) fn set_fitness(&mut self, cx: &mut Cx<'_>, reason: Option<String>) {
-        if let Some(reason) = reason.as_ref().filter(|_| self.unfit.is_none() && self.clustered()) {
+    /// The instance says whether it should lead.
+    pub(crate) fn set_fitness(&mut self, cx: &mut Cx<'_>, fitness: Fitness) {
+        if self.fitness == fitness {
+            return;
+        }
+        if let Fitness::Unfit(reason) = &fitness
+            && !self.fitness.is_unfit()
+            && self.clustered()
+        {
             cx.log(self.config.id, None, LogEvent::Unhealthy(reason.clone()));
         }
-        self.unfit = reason;
+        self.fitness = fitness;
+        if self.clustered() {
+            self.beat_all(cx);
+        }
         self.tick_clustered(cx);
         self.settle(cx);
+    }
+
+    /// What the replica has said of its fitness.
+    pub(crate) fn fitness_of(&self, replica: ReplicaId) -> &Fitness {
+        if replica == self.me { &self.fitness } else { self.theirs.get(&replica).unwrap_or(&Fitness::Fit) }
     }
 
     /// Another replica could take the role over at once.
@@ -191,6 +210,7 @@ impl Group {
         self.config.replicas.iter().any(|r| {
             r.id != self.me
                 && self.is_candidate(r)
+                && !self.fitness_of(r.id).is_unfit()
                 && self.store.durable.is_failover_ready(r.id)
                 && r.instance.is_some_and(|i| cx.hears(i))
         })

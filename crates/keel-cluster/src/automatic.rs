@@ -14,6 +14,7 @@
 
 use crate::action::{Action, LogEntry, LogEvent};
 use crate::config::FailoverMode;
+use crate::event::Fitness;
 use crate::failover::Claim;
 use crate::group::{Group, Role};
 use crate::ids::{GroupDatabaseId, InstanceId, ReplicaId};
@@ -41,8 +42,7 @@ pub(crate) struct Says {
     pub(crate) peer: InstanceId,
     pub(crate) leads: bool,
     pub(crate) taking: bool,
-    /// Why it is unfit.
-    pub(crate) unfit: Option<String>,
+    pub(crate) fitness: Fitness,
 }
 
 /// The primary seems lost.
@@ -64,7 +64,11 @@ impl Group {
             && self.store.retry_at.is_none()
             && cx.now >= self.claim_after
             && (!self.lacks_copies() || waited(self.my_session_timeout()) && self.others_lack_them_too())
-            && (self.unfit.is_none() || waited(UNFIT_PATIENCE))
+            && match self.fitness {
+                Fitness::Fit => true,
+                Fitness::Recovering(_) => waited(RESUME_WITHIN),
+                Fitness::Unfit(_) => waited(UNFIT_PATIENCE),
+            }
             && cx.cluster.is_quorate(&cx.sight())
             && self.is_trusted(cx)
             && self.logs_allow(cx)
@@ -131,7 +135,7 @@ impl Group {
             && self.both_synchronous(primary)
             && self.config.is_failover_ready(self.me)
             && !self.lacks_copies()
-            && self.unfit.is_none()
+            && !self.fitness.is_unfit()
             && self.is_durable()
             && cx.now >= self.claim_after
             && cx.cluster.is_quorate(&cx.sight())
@@ -219,12 +223,20 @@ impl Group {
         Some((cause, cx.cluster.is_lost(&cx.sight(), instance)))
     }
 
-    /// How many others that are heard come before this replica.
+    /// How many others that are heard come before this replica: those that are fit before those that are recovering, and then
+    /// in the group's order. Who is unfit does not come at all.
     fn rank(&self, cx: &Cx<'_>, primary: ReplicaId) -> u32 {
-        let before = self.config.replicas.iter().take_while(|r| r.id != self.me);
-        let able = before
-            .filter(|r| r.id != primary && self.is_candidate(r) && r.instance.is_some_and(|i| cx.hears(i)));
-        u32::try_from(able.count()).unwrap_or(u32::MAX)
+        let others = self.config.replicas.iter().filter(|r| r.id != primary && r.id != self.me);
+        let able = others.filter(|r| self.is_candidate(r) && r.instance.is_some_and(|i| cx.hears(i)));
+        let ordered = |replica: ReplicaId| self.config.replicas.iter().position(|r| r.id == replica);
+        let precedence = |replica: ReplicaId| match self.fitness_of(replica) {
+            Fitness::Fit => Some((0, ordered(replica))),
+            Fitness::Recovering(_) => Some((1, ordered(replica))),
+            Fitness::Unfit(_) => None,
+        };
+        let mine = precedence(self.me);
+        let before = able.filter(|r| precedence(r.id).is_some_and(|theirs| Some(theirs) < mine));
+        u32::try_from(before.count()).unwrap_or(u32::MAX)
     }
 
     fn heard_replicas(&self, cx: &Cx<'_>, but: ReplicaId) -> BTreeSet<ReplicaId> {
@@ -272,7 +284,8 @@ impl Group {
     pub(crate) fn begin_record(&mut self, cx: &Cx<'_>, from: Option<ReplicaId>, kind: FailoverKind) {
         let suspicion = self.suspicion.take().filter(|_| kind == FailoverKind::Automatic);
         let gave_up = suspicion.is_some_and(|s| s.cause == FailoverCause::GaveUp);
-        let reason = self.says.as_ref().filter(|_| gave_up).and_then(|s| s.unfit.clone());
+        let reason =
+            self.says.as_ref().filter(|_| gave_up).and_then(|s| s.fitness.reason().map(str::to_owned));
         let everywhere = |r: &&crate::config::Replica| self.config.is_failover_ready(r.id);
         let survivors = self.config.replicas.iter().filter(everywhere).count();
         self.failovers.push(FailoverRecord {

@@ -229,6 +229,14 @@ pub enum Event {
         /// For the log and the failover's record.
         reason: String,
     },
+    /// Nothing makes this instance unfit any more, but not for long enough to call it fit: it leads a group only when nobody
+    /// does who is.
+    Recovering {
+        /// The group concerned.
+        group: Option<GroupId>,
+        /// Why it was unfit.
+        reason: String,
+    },
     /// It is fit again.
     Healthy {
         /// The group concerned.
@@ -261,6 +269,35 @@ pub enum Event {
         /// What is wanted.
         command: Command,
     },
+}
+
+/// Whether an instance should lead a group, by its own account.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fitness {
+    /// Nothing speaks against it.
+    #[default]
+    Fit,
+    /// What made it unfit has just passed: it does when nobody else can.
+    Recovering(String),
+    /// It should not.
+    Unfit(String),
+}
+
+impl Fitness {
+    /// Why it is not fit.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Fitness::Fit => None,
+            Fitness::Recovering(reason) | Fitness::Unfit(reason) => Some(reason),
+        }
+    }
+
+    /// It should not lead.
+    #[must_use]
+    pub fn is_unfit(&self) -> bool {
+        matches!(self, Fitness::Unfit(_))
+    }
 }
 
 /// What an operator can ask of one instance.

@@ -8,7 +8,7 @@ use crate::config::{
     AvailabilityMode, EPOCH_STEP, GroupConfig, GroupRecord, LocalDatabase, LocalState, Replica, Stamp,
     SuspendReason,
 };
-use crate::event::{CommandError, LogFacts};
+use crate::event::{CommandError, Fitness, LogFacts};
 use crate::ids::{CommandId, GroupDatabaseId, InstanceId, ReplicaId};
 use crate::message::LogBeat;
 use crate::node::Cx;
@@ -190,8 +190,10 @@ pub(crate) struct Group {
     pub(crate) forcing: bool,
     /// The epoch that this replica began by force.
     pub(crate) forced_epoch: Option<Epoch>,
-    /// Why this instance should not lead.
-    pub(crate) unfit: Option<String>,
+    /// Whether this instance should lead.
+    pub(crate) fitness: Fitness,
+    /// The same of the members, as they said last since they connected.
+    pub(crate) theirs: BTreeMap<ReplicaId, Fitness>,
     /// An automatic failover was held back until this time.
     pub(crate) held_back: Option<Duration>,
     /// Where the shell was last told that the primary is.
@@ -239,7 +241,8 @@ impl Group {
             claim_after: now,
             forcing: false,
             forced_epoch: None,
-            unfit: None,
+            fitness: Fitness::Fit,
+            theirs: BTreeMap::new(),
             held_back: None,
             place_told: PrimaryPlace::Unknown,
             failovers: Vec::new(),

@@ -125,7 +125,8 @@
 //! * **Automatic failover**: suspected, polled, claimed, decided (module `automatic`). The survivors stay in the set. Each
 //!   leaves a [`FailoverRecord`].
 //! * **Leases**: who has not heard a majority for [`ClusterOptions::lease`] stops serving. An instance that says it is unfit
-//!   ([`Event::Unhealthy`]) gives the role up if somebody can take it.
+//!   ([`Event::Unhealthy`]) gives the role up if somebody can take it; when that has just passed ([`Event::Recovering`]) it comes
+//!   after all who are fit, and need not be fit to be better than nobody.
 //! * **Forced quorum** begins a new generation of the store; its groups wait for a forced failover, and whatever was
 //!   configured elsewhere meanwhile is older.
 //!
@@ -171,7 +172,9 @@ pub use config::{
     GroupOptions, GroupRecord, Listener, ListenerAddress, LocalDatabase, LocalState, PrimaryConnections,
     Replica, ReplicaOptions, SecondaryConnections, SeedingMode, Stamp, SuspendReason,
 };
-pub use event::{Command, CommandError, CopyPositions, Event, LogFacts, ReceiveFailure, SendFailure};
+pub use event::{
+    Command, CommandError, CopyPositions, Event, Fitness, LogFacts, ReceiveFailure, SendFailure,
+};
 pub use ids::{ClusterId, CommandId, GroupDatabaseId, GroupId, InstanceId, ReplicaId, SessionId};
 pub use message::{DecodeError, Msg, RefuseReason};
 pub use node::{Identity, Node};

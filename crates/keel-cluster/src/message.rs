@@ -4,7 +4,7 @@
 
 use crate::cluster::Pulse;
 use crate::config::{GroupConfig, GroupRecord, Stamp};
-use crate::event::{CommandError, CopyPositions, LogFacts};
+use crate::event::{CommandError, CopyPositions, Fitness, LogFacts};
 use crate::ids::{GroupDatabaseId, GroupId, ReplicaId, SessionId};
 use crate::store::StoreMsg;
 use keel_base::{Epoch, Lsn};
@@ -141,8 +141,8 @@ pub struct GroupBeat {
     pub primary: bool,
     /// The sender is about to be.
     pub taking: bool,
-    /// Why the sender is unfit to lead, if it is.
-    pub unfit: Option<String>,
+    /// Whether the sender should lead.
+    pub fitness: Fitness,
     /// From a primary: what it sends to the receiver.
     pub sending: Vec<SendingBeat>,
     /// From a secondary: where its copies stand.

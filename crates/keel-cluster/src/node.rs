@@ -4,7 +4,7 @@
 use crate::action::{Action, LogEntry, LogEvent};
 use crate::cluster::{Cluster, Drained, Proposal, Pulse, Pulsed, Sight};
 use crate::config::{ClusterType, GroupConfig, GroupRecord};
-use crate::event::{Command, CommandError, Event};
+use crate::event::{Command, CommandError, Event, Fitness};
 use crate::group::Group;
 use crate::ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, SessionId};
 use crate::message::Msg;
@@ -135,8 +135,8 @@ pub struct Node {
     proposals: Vec<Proposal>,
     /// Last tick, to notice when this process slept.
     ticked: Duration,
-    /// Why this instance is unfit to lead any group.
-    unfit: Option<String>,
+    /// Whether this instance should lead any group at all.
+    fitness: Fitness,
 }
 
 impl Node {
@@ -161,7 +161,7 @@ impl Node {
             cluster: Cluster::new(store, ClusterOptions::default(), now),
             proposals: Vec::new(),
             ticked: now,
-            unfit: None,
+            fitness: Fitness::Fit,
         }
     }
 
@@ -353,8 +353,9 @@ impl Node {
             }
             Event::StorePersisted { revision } => self.cluster.persisted(revision),
             Event::StorePersistFailed { revision } => self.cluster.persist_failed(revision, self.now),
-            Event::Unhealthy { group, reason } => self.health(group, Some(reason), out),
-            Event::Healthy { group } => self.health(group, None, out),
+            Event::Unhealthy { group, reason } => self.health(group, Fitness::Unfit(reason), out),
+            Event::Recovering { group, reason } => self.health(group, Fitness::Recovering(reason), out),
+            Event::Healthy { group } => self.health(group, Fitness::Fit, out),
             Event::Command { id, command } => self.command(id, command, out),
             Event::DatabaseOpened { database, facts } => {
                 self.for_database(database, out, |g, cx| g.database_opened(cx, database, facts));
@@ -392,15 +393,15 @@ impl Node {
         }
     }
 
-    fn health(&mut self, group: Option<GroupId>, reason: Option<String>, out: &mut Vec<Action>) {
+    fn health(&mut self, group: Option<GroupId>, fitness: Fitness, out: &mut Vec<Action>) {
         if group.is_none() {
-            self.unfit.clone_from(&reason);
+            self.fitness = fitness.clone();
         }
-        let of_all = self.unfit.clone();
-        self.each_group(out, |g, cx| match group {
-            Some(id) if id == g.config.id => g.set_fitness(cx, reason.clone().or_else(|| of_all.clone())),
-            Some(_) => {}
-            None => g.set_fitness(cx, reason.clone()),
+        let of_all = if fitness == Fitness::Fit { self.fitness.clone() } else { fitness };
+        self.each_group(out, |g, cx| {
+            if group.is_none_or(|id| id == g.config.id) {
+                g.set_fitness(cx, of_all.clone());
+            }
         });
     }
 

@@ -3,7 +3,7 @@
 use crate::action::{Action, FenceReason, LogEvent};
 use crate::automatic::Says;
 use crate::config::{EPOCH_STEP, GroupConfig, GroupDatabase, Replica, Stamp, SuspendReason};
-use crate::event::CommandError;
+use crate::event::{CommandError, Fitness};
 use crate::group::{Effect, Group, Role};
 use crate::ids::{CommandId, GroupDatabaseId, InstanceId};
 use crate::message::{GroupBeat, LogBeat, Msg, SendingBeat, StandingBeat};
@@ -43,7 +43,7 @@ impl Group {
             stamp: self.store.durable.stamp,
             primary: self.is_primary() && self.promise_is_durable(),
             taking: self.is_taking(now),
-            unfit: self.unfit.clone(),
+            fitness: self.fitness.clone(),
             sending: Vec::new(),
             standing: Vec::new(),
             logs: Vec::new(),
@@ -76,7 +76,7 @@ impl Group {
             Role::Promoting { .. } | Role::Renouncing { .. } => true,
             Role::Resolving { .. } => {
                 self.config.primary == Some(self.me)
-                    && self.unfit.is_none()
+                    && self.fitness == Fitness::Fit
                     && !self.yielding
                     && !self.has_short_log()
                     && now.saturating_sub(self.role_since) < RESUME_WITHIN
@@ -125,10 +125,11 @@ impl Group {
         self.heard.insert(replica);
         self.last_heard.insert(replica, cx.now);
         if self.config.primary_instance() == Some(peer) {
-            let unfit = beat.unfit.clone();
-            self.says = Some(Says { peer, leads: beat.primary, taking: beat.taking, unfit });
+            let fitness = beat.fitness.clone();
+            self.says = Some(Says { peer, leads: beat.primary, taking: beat.taking, fitness });
         }
         self.logs.insert(replica, beat.logs.clone());
+        self.theirs.insert(replica, beat.fitness.clone());
         if beat.primary {
             if self.claim.is_none_or(|(_, epoch)| epoch <= beat.stamp.epoch) {
                 self.claim = Some((peer, beat.stamp.epoch));
@@ -159,6 +160,7 @@ impl Group {
         let Some(replica) = self.config.replica_of(peer).map(|r| r.id) else { return };
         self.shown.remove(&replica);
         self.logs.remove(&replica);
+        self.theirs.remove(&replica);
         cx.log(self.config.id, None, LogEvent::ReplicaDisconnected { replica, timed_out });
         self.follower_disconnected(cx, replica);
         self.settle(cx);

@@ -273,7 +273,7 @@ pub struct GroupStatus {
     pub held_back: Option<Duration>,
     /// Automatic failovers that count for that.
     pub failovers_lately: u32,
-    /// This instance says that it is unfit to lead.
+    /// Why this instance is not fit to lead, or was not until just now.
     pub unfit: Option<String>,
 }
 

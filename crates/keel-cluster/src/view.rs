@@ -36,7 +36,7 @@ impl Group {
             failovers: self.failovers.clone(),
             held_back: self.held_back_until(options, now),
             failovers_lately: self.config.failovers_lately,
-            unfit: self.unfit.clone(),
+            unfit: self.fitness.reason().map(str::to_owned),
         }
     }
 

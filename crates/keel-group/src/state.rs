@@ -6,7 +6,8 @@ use crate::groups::Groups;
 use crate::seeding::SeedingState;
 use keel_base::Lsn;
 use keel_cluster::{
-    Event, GroupConfig, GroupDatabaseId, GroupId, GroupStatus, InstanceId, Listener, PrimaryPlace, Replica,
+    Event, Fitness, GroupConfig, GroupDatabaseId, GroupId, GroupStatus, InstanceId, Listener, PrimaryPlace,
+    Replica,
 };
 use keel_log::LogStats;
 use keel_node::Role;
@@ -184,12 +185,13 @@ impl Groups {
         subjects
     }
 
-    /// Tells the group what this instance is fit for: `None`, or why it should not lead.
-    pub fn report_health(&self, group: GroupId, unfit: Option<String>) {
+    /// Tells the group whether this instance should lead it.
+    pub fn report_health(&self, group: GroupId, fitness: Fitness) {
         let group = Some(group);
-        self.shared.step(match unfit {
-            Some(reason) => Event::Unhealthy { group, reason },
-            None => Event::Healthy { group },
+        self.shared.step(match fitness {
+            Fitness::Unfit(reason) => Event::Unhealthy { group, reason },
+            Fitness::Recovering(reason) => Event::Recovering { group, reason },
+            Fitness::Fit => Event::Healthy { group },
         });
     }
 

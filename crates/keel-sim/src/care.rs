@@ -207,6 +207,10 @@ impl World {
                 let reason = "the plan says so".into();
                 self.at(i, 0, What::Tell(Box::new(Event::Unhealthy { group: None, reason })));
             }
+            Op::Better(i) => {
+                let reason = "the plan said so".into();
+                self.at(i, 0, What::Tell(Box::new(Event::Recovering { group: None, reason })));
+            }
             Op::Well(i) => self.at(i, 0, What::Tell(Box::new(Event::Healthy { group: None }))),
             Op::Resume(i, d) => drop(self.order(i, Command::Resume { database: self.database_ids[d] })),
             _ => self.operate_on_leader(op),

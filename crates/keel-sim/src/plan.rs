@@ -91,6 +91,8 @@ pub enum Op {
     Dismiss(usize),
     /// The instance reports itself unfit to lead.
     Sick(usize),
+    /// What made it unfit has just passed.
+    Better(usize),
     /// It is fit again.
     Well(usize),
 }
@@ -296,6 +298,7 @@ impl Plan {
             "wipe" => Op::Wipe(i),
             "damage" => Op::Damage(i, dice.below(200)),
             "sick" => Op::Sick(i),
+            "well" if dice.coin() => Op::Better(i),
             "well" => Op::Well(i),
             "stall" => Op::Slow(i, 500 + dice.below(6000)),
             "crash" => Op::Crash(i, dice.next()),
@@ -496,6 +499,7 @@ impl Plan {
                     "forcequorum" => Op::ForceQuorum(i(2)?),
                     "dismiss" => Op::Dismiss(i(2)?),
                     "sick" => Op::Sick(i(2)?),
+                    "better" => Op::Better(i(2)?),
                     "well" => Op::Well(i(2)?),
                     _ => return None,
                 };
@@ -587,6 +591,7 @@ impl fmt::Display for Op {
             Op::ForceQuorum(i) => write!(f, "forcequorum {i}"),
             Op::Dismiss(i) => write!(f, "dismiss {i}"),
             Op::Sick(i) => write!(f, "sick {i}"),
+            Op::Better(i) => write!(f, "better {i}"),
             Op::Well(i) => write!(f, "well {i}"),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use keel_cluster::GroupId;
+use keel_cluster::{Fitness, GroupId};
 use keel_group::{HealthSubject, LogHealth};
 
 /// Turns of the judge that must be late running before the processor counts as starved.
@@ -16,6 +16,11 @@ const BYTES_PER_SECOND: u64 = 16 << 20;
 const REMEMBERED: Duration = Duration::from_secs(300);
 /// How long nothing may be wrong before an unfit instance is fit again.
 const CALM: Duration = Duration::from_secs(5);
+/// How long nothing may be wrong, and no flush of the group's logs old, before it may lead if nobody is better. Three looks in a
+/// row.
+const BETTER: Duration = Duration::from_millis(300);
+/// A flush that has taken longer is old.
+const OLD: Duration = Duration::from_millis(100);
 
 /// `state` of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,15 +116,26 @@ impl From<HealthSubject> for Subject {
     }
 }
 
-/// A group for which this instance has become unfit, or fit again.
+/// A group for which the fitness of this instance has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Which.
     pub group: GroupId,
     /// Its name.
     pub name: String,
-    /// Why it is unfit.
-    pub reason: Option<String>,
+    /// What it is now.
+    pub fitness: Fitness,
+}
+
+/// Why this instance is not fit to lead a group, and how long nothing has been wrong any more.
+#[derive(Debug)]
+struct Sick {
+    reason: String,
+    calm: Lasting,
+    /// Nor any flush old.
+    better: Lasting,
+    /// It has been said that it is recovering.
+    recovering: bool,
 }
 
 /// A group's row.
@@ -207,8 +223,8 @@ pub struct Judge {
     pub(super) flush_age: Duration,
     pub(super) stalls: u64,
     pub(super) rows: Vec<Row>,
-    /// Groups for which this instance is unfit: why, and since when nothing is wrong any more.
-    unfit: BTreeMap<GroupId, (String, Option<Instant>)>,
+    /// Groups for which this instance is not fit.
+    sick: BTreeMap<GroupId, Sick>,
 }
 
 impl Judge {
@@ -236,7 +252,7 @@ impl Judge {
             flush_age: Duration::ZERO,
             stalls: 0,
             rows: Vec::new(),
-            unfit: BTreeMap::new(),
+            sick: BTreeMap::new(),
         }
     }
 
@@ -256,7 +272,7 @@ impl Judge {
         let rows: Vec<Row> = subjects.iter().map(|s| self.row(s, now, age)).collect();
         let changes = rows.iter().filter_map(|row| self.changed(now, row)).collect();
         self.rows = rows;
-        self.unfit.retain(|group, _| subjects.iter().any(|s| s.group == *group));
+        self.sick.retain(|group, _| subjects.iter().any(|s| s.group == *group));
         changes
     }
 
@@ -416,24 +432,30 @@ impl Judge {
 
     fn changed(&mut self, now: Instant, row: &Row) -> Option<Change> {
         let (group, name) = (row.subject.group, row.subject.name.clone());
-        match (&row.reason, self.unfit.get_mut(&group)) {
-            (Some(reason), None) => {
-                self.unfit.insert(group, (reason.clone(), None));
-                Some(Change { group, name, reason: Some(reason.clone()) })
-            }
-            (Some(_), Some((_, calm))) => {
-                *calm = None;
-                None
-            }
-            (None, Some((_, calm))) => {
-                if now.saturating_duration_since(*calm.get_or_insert(now)) < CALM {
-                    return None;
-                }
-                self.unfit.remove(&group);
-                Some(Change { group, name, reason: None })
-            }
-            (None, None) => None,
+        let change = |fitness| Some(Change { group, name, fitness });
+        let Some(sick) = self.sick.get_mut(&group) else {
+            let reason = row.reason.clone()?;
+            let (calm, better) = Default::default();
+            self.sick.insert(group, Sick { reason: reason.clone(), calm, better, recovering: false });
+            return change(Fitness::Unfit(reason));
+        };
+        let fine = row.reason.is_none();
+        let old = row.subject.databases.iter().any(|log| log.flushing_for >= OLD);
+        let (calm, better) = (sick.calm.is(now, fine), sick.better.is(now, fine && !old));
+        if let Some(reason) = row.reason.as_ref().filter(|_| sick.recovering) {
+            sick.recovering = false;
+            sick.reason.clone_from(reason);
+            return change(Fitness::Unfit(reason.clone()));
         }
+        if calm >= CALM {
+            self.sick.remove(&group);
+            return change(Fitness::Fit);
+        }
+        if better >= BETTER && !sick.recovering {
+            sick.recovering = true;
+            return change(Fitness::Recovering(sick.reason.clone()));
+        }
+        None
     }
 }
 
@@ -448,6 +470,8 @@ mod tests {
         now: Instant,
         sample: Sample,
         subject: Subject,
+        /// How often it was said to be recovering.
+        recovering: usize,
     }
 
     impl World {
@@ -475,10 +499,11 @@ mod tests {
                     outrun: false,
                 }],
             };
-            World { judge: Judge::new(limits, EVERY, now), now, sample: Sample::first(now), subject }
+            let judge = Judge::new(limits, EVERY, now);
+            World { judge, now, sample: Sample::first(now), subject, recovering: 0 }
         }
 
-        /// One turn after so much time, with a new sample unless it hangs.
+        /// One turn after so much time, with a new sample unless it hangs. Why it became unfit, or that it is fit again.
         fn after(&mut self, time: Duration, sampled: bool) -> Option<Option<String>> {
             self.now += time;
             if sampled {
@@ -486,7 +511,14 @@ mod tests {
             }
             let changes = self.judge.turn(self.now, &self.sample, std::slice::from_ref(&self.subject));
             assert!(changes.len() <= 1);
-            changes.into_iter().next().map(|c| c.reason)
+            match changes.into_iter().next()?.fitness {
+                Fitness::Fit => Some(None),
+                Fitness::Unfit(reason) => Some(Some(reason)),
+                Fitness::Recovering(_) => {
+                    self.recovering += 1;
+                    None
+                }
+            }
         }
 
         /// A flush begins now and does not end; the others harden what it holds or not. When it was called a stall, and why.
@@ -528,13 +560,36 @@ mod tests {
         assert_eq!(w.judge.rows[0].state, State::Error);
         w.subject.databases[0].flushing_for = Duration::ZERO;
         assert!(w.turns(Duration::from_secs(4), true).is_empty());
+        assert_eq!(w.recovering, 1);
         // Another stall begins the calm anew.
         w.subject.databases[0].flushing_for = Duration::from_secs(3);
-        assert_eq!(w.after(EVERY, true), None);
+        assert!(w.after(EVERY, true).unwrap().unwrap().contains("3000 ms"));
         w.subject.databases[0].flushing_for = Duration::ZERO;
         assert!(w.turns(Duration::from_millis(4900), true).is_empty());
         assert_eq!(w.turns(Duration::from_secs(1), true), [None]);
-        assert_eq!(w.judge.stalls, 2);
+        assert_eq!((w.judge.stalls, w.recovering), (2, 2));
+    }
+
+    #[test]
+    fn it_is_recovering_when_flushes_have_been_quick_for_a_moment() {
+        let mut w = World::new(1);
+        assert!(w.flush(true, 3000).is_some());
+        w.subject.databases[0].flushing_for = Duration::ZERO;
+        w.turns(Duration::from_millis(300), true);
+        assert_eq!(w.recovering, 0);
+        // Still slow.
+        w.subject.databases[0].flushing_for = OLD;
+        w.turns(Duration::from_secs(1), true);
+        assert_eq!(w.recovering, 0);
+        w.subject.databases[0].flushing_for = OLD / 2;
+        w.turns(Duration::from_millis(300), true);
+        assert_eq!(w.recovering, 0);
+        assert_eq!(w.after(EVERY, true), None);
+        assert_eq!(w.recovering, 1);
+        // Fit when nothing was wrong for long, however slow it is.
+        w.subject.databases[0].flushing_for = OLD;
+        assert_eq!(w.turns(CALM, true), [None]);
+        assert_eq!(w.recovering, 1);
     }
 
     #[test]

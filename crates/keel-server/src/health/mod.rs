@@ -34,7 +34,9 @@
 //! nobody, and when it ends after all it is log like any other that the new primary's may part from.
 //!
 //! An unfit primary steps down only if another replica can take over at once, which the groups decide; an unfit secondary
-//! does not offer itself. It is fit again after five quiet seconds.
+//! does not offer itself. It is fit again after five quiet seconds. Before that, when nothing is wrong and the flushes of the group's
+//! logs have been quick for 0.3 s, it is *recovering*: it offers itself after all who are fit, so that a group whose disks stall
+//! one after the other has somebody to go to.
 //!
 //! ## Deliberately absent
 //!
@@ -48,6 +50,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use keel_cluster::Fitness;
 use keel_group::Groups;
 use keel_sql::Engine;
 use keel_sql::diagnostics::{Component, Diagnostics};
@@ -177,16 +180,20 @@ impl Health {
             (judge.turn(now, &sample, &subjects), judge.next_turn())
         };
         for change in changes {
-            let judge::Change { group, name, reason } = change;
-            let text = match &reason {
-                Some(reason) => {
+            let judge::Change { group, name, fitness } = change;
+            let text = match &fitness {
+                Fitness::Unfit(reason) => {
                     format!("This instance is unfit to lead availability group '{name}': {reason}.")
                 }
-                None => format!("This instance is fit to lead availability group '{name}' again."),
+                Fitness::Recovering(_) => format!(
+                    "What made this instance unfit to lead availability group '{name}' has passed. For the next seconds it leads \
+                     only if no other replica can."
+                ),
+                Fitness::Fit => format!("This instance is fit to lead availability group '{name}' again."),
             };
             // First: the log is a file on the disk that may be what is sick.
             if let Some(groups) = &self.groups {
-                groups.report_health(group, reason);
+                groups.report_health(group, fitness);
             }
             self.log.entry("AlwaysOn", &text);
         }
