@@ -76,6 +76,32 @@ enum WishFor {
     NoMember(InstanceId),
 }
 
+/// How the election of another leader of the store goes on.
+#[derive(Clone, Copy, Debug)]
+struct Vacancy {
+    /// When the first in rank stands next; the others one after the other behind it.
+    turn: Duration,
+    /// The protocol's term: a higher one is another candidate's.
+    term: u64,
+    /// Candidates so far.
+    tries: u32,
+}
+
+impl Vacancy {
+    /// A candidate stands in this term: so long it is waited for it, longer each time, because disks may be slow.
+    fn next(self, now: Duration, term: u64) -> Vacancy {
+        Vacancy { turn: now + CAMPAIGN_AGAIN * 2u32.pow(self.tries.min(2)), term, tries: self.tries + 1 }
+    }
+}
+
+fn is_silent(peer: &Peer, now: Duration, silence: Duration) -> bool {
+    now.saturating_sub(peer.sign) >= silence
+}
+
+fn is_heard(peer: &Peer, now: Duration, silence: Duration) -> bool {
+    !is_silent(peer, now, silence) && peer.pulsed.as_ref().is_none_or(|pulsed| pulsed.pulse.hears)
+}
+
 /// This instance's part in its cluster.
 pub(crate) struct Cluster {
     pub(crate) options: ClusterOptions,
@@ -93,7 +119,8 @@ pub(crate) struct Cluster {
     pulsed: Duration,
     /// The lost members as last said.
     said: BTreeSet<InstanceId>,
-    leader_lost: Option<Duration>,
+    /// The store's leader is lost, and another one is being elected.
+    vacancy: Option<Vacancy>,
     /// The record could not be written; again at this time.
     retry_at: Option<Duration>,
     revision: u64,
@@ -116,7 +143,7 @@ impl Cluster {
             ticked: now,
             pulsed: Duration::ZERO,
             said: BTreeSet::new(),
-            leader_lost: None,
+            vacancy: None,
             retry_at: None,
             revision: 0,
             quorate_at: now,
@@ -157,14 +184,12 @@ impl Cluster {
 
     /// Hears the peer, and the peer hears this instance.
     pub(crate) fn hears(&self, peers: &BTreeMap<InstanceId, Peer>, peer: InstanceId, now: Duration) -> bool {
-        peers.get(&peer).is_some_and(|p| {
-            !self.is_silent(p, now) && p.pulsed.as_ref().is_none_or(|pulsed| pulsed.pulse.hears)
-        })
+        peers.get(&peer).is_some_and(|p| is_heard(p, now, self.options.silence))
     }
 
     /// Nothing came from the peer for so long that it is lost.
     pub(crate) fn is_silent(&self, peer: &Peer, now: Duration) -> bool {
-        now.saturating_sub(peer.sign) >= self.options.silence
+        is_silent(peer, now, self.options.silence)
     }
 
     /// Whether those for whom `holds` is true have a majority of the votes.
@@ -306,30 +331,39 @@ impl Cluster {
     }
 
     /// Stands for election when the leader is lost to a majority, without waiting for its silence to be long enough for
-    /// everybody.
+    /// everybody; and again, until somebody leads.
     pub(crate) fn replace_lost_leader(&mut self, cx: &Sight<'_>) {
-        let leader = self.store.as_ref().and_then(|s| {
-            let leader = s.leader();
-            s.contents.as_ref()?.member_numbered(leader).map(|m| m.instance)
+        if !self.is_leader_to_be_replaced(cx) {
+            self.vacancy = None;
+            return;
+        }
+        let Some(store) = &mut self.store else { return };
+        let fresh = Vacancy { turn: cx.now, term: store.term(), tries: 0 };
+        let vacancy = self.vacancy.get_or_insert(fresh);
+        if vacancy.term < store.term() && !store.stands() {
+            // Somebody else does: that may end it.
+            *vacancy = vacancy.next(cx.now, store.term());
+        }
+        let able = self.voters.iter().filter(|v| {
+            **v == cx.me || cx.peers.get(v).is_some_and(|p| is_heard(p, cx.now, self.options.silence))
         });
-        let Some(leader) = leader.filter(|l| *l != cx.me && self.voters.contains(&cx.me)) else {
-            self.leader_lost = None;
-            return;
-        };
-        if !self.is_lost(cx, leader) {
-            self.leader_lost = None;
-            return;
-        }
-        let since = *self.leader_lost.get_or_insert(cx.now);
-        let able = self.voters.iter().filter(|v| **v == cx.me || self.hears(cx.peers, **v, cx.now));
         let rank = able.take_while(|v| **v != cx.me).count();
-        let turn = since + CAMPAIGN_STAGGER * u32::try_from(rank).unwrap_or(u32::MAX);
-        if cx.now >= turn
-            && let Some(store) = &mut self.store
-        {
-            self.leader_lost = Some(cx.now + CAMPAIGN_AGAIN);
-            store.campaign();
+        let turn = vacancy.turn + CAMPAIGN_STAGGER * u32::try_from(rank).unwrap_or(u32::MAX);
+        if cx.now >= turn && store.campaign() {
+            *vacancy = vacancy.next(cx.now, store.term());
         }
+    }
+
+    /// The leader of the store is lost; or it was, this instance can elect another one together with those it hears, and none
+    /// is known yet.
+    fn is_leader_to_be_replaced(&self, cx: &Sight<'_>) -> bool {
+        let Some(store) = self.store.as_ref().filter(|_| self.voters.contains(&cx.me)) else { return false };
+        let leader = store.leader();
+        if leader == 0 {
+            return self.vacancy.is_some() && self.is_quorate(cx);
+        }
+        let member = store.contents.as_ref().and_then(|c| c.member_numbered(leader));
+        member.is_some_and(|m| m.instance != cx.me && self.is_lost(cx, m.instance))
     }
 
     // ---- membership -------------------------------------------------------------------------------------------------
@@ -349,7 +383,7 @@ impl Cluster {
         self.store = Some(store);
         self.asked.clear();
         self.numbers.clear();
-        self.leader_lost = None;
+        self.vacancy = None;
         self.note_members();
     }
 
@@ -833,5 +867,5 @@ pub(crate) const GENERATION_SHIFT: u32 = 40;
 const TICKS_MAX: u32 = 4;
 /// Members that stand for election on evidence do so this much apart.
 const CAMPAIGN_STAGGER: Duration = Duration::from_millis(150);
-/// And again after this, if nobody was elected.
+/// And again after this, if nobody was elected; then twice as long, and four times.
 const CAMPAIGN_AGAIN: Duration = Duration::from_millis(300);

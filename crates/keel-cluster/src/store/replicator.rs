@@ -276,6 +276,15 @@ impl Replicator {
         self.leader
     }
 
+    pub(crate) fn term(&self) -> u64 {
+        self.node.raft.term
+    }
+
+    /// A candidate that is not elected yet.
+    pub(crate) fn stands(&self) -> bool {
+        matches!(self.node.raft.state, StateRole::Candidate | StateRole::PreCandidate)
+    }
+
     pub(crate) fn leads(&self) -> bool {
         self.node.raft.state == StateRole::Leader
     }
@@ -355,11 +364,16 @@ impl Replicator {
         }
     }
 
-    /// Stands for election at once, on evidence that the leader is lost.
-    pub(crate) fn campaign(&mut self) {
+    /// Stands for election at once, on evidence that the leader is lost. False when that cannot be now: what this member has is
+    /// not on disk yet.
+    pub(crate) fn campaign(&mut self) -> bool {
         self.touched = true;
         if !self.pending.is_empty() || self.leads() {
-            return;
+            return false;
+        }
+        if self.stands() {
+            // A candidate takes no evidence: it asks the others first whether they would vote again.
+            return self.node.campaign().is_ok();
         }
         let message = Message {
             msg_type: MessageType::MsgTimeoutNow,
@@ -368,6 +382,7 @@ impl Replicator {
             ..Message::default()
         };
         let _ = self.node.step(message);
+        true
     }
 
     /// Offers a change; it may be lost.
