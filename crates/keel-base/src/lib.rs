@@ -7,5 +7,6 @@
 //! Deliberately absent: anything that knows about rows, SQL, replicas or sockets. One module per noun.
 pub mod env;
 pub mod ids;
+pub mod waits;
 
 pub use ids::{DatabaseId, Epoch, Lsn, TreeId, TxnId};

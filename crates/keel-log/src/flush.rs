@@ -149,6 +149,7 @@ impl Log {
         shared.counters.waits.fetch_add(1, Ordering::Relaxed);
         shared.counters.wait_nanos.fetch_add(nanos(took), Ordering::Relaxed);
         shared.counters.wait_nanos_max.fetch_max(nanos(took), Ordering::Relaxed);
+        keel_base::waits::note("WRITELOG", nanos(took));
         Ok(())
     }
 

@@ -18,6 +18,7 @@
 //! | [`bind`] | names and types; the logical tree |
 //! | [`expr`] | bound expressions and their compilation |
 //! | [`work`] | working memory of statements and the files behind it |
+//! | [`usage`] | counters of what indexes are used for |
 //! | [`errors`] | the product's errors of this layer |
 //!
 //! Deliberately absent: transactions' boundaries, procedural T-SQL, DDL, plan caching (the session layer's), and
@@ -35,6 +36,7 @@ pub mod plan;
 pub mod scope;
 pub mod stats;
 pub mod tvf;
+pub mod usage;
 pub mod work;
 
 pub use bind::deduce::deduced;

@@ -204,6 +204,15 @@ pub trait BindScope {
         let _ = table;
         None
     }
+    /// The counters of an index or heap; `None` where nobody counts.
+    fn index_use(
+        &self,
+        database: keel_base::DatabaseId,
+        tree: keel_base::TreeId,
+    ) -> Option<Arc<crate::usage::IndexUse>> {
+        let _ = (database, tree);
+        None
+    }
     /// Rewrites that are switched off (for tests that compare results with and without).
     fn disabled_passes(&self) -> &[crate::plan::rewrite::Pass] {
         &[]

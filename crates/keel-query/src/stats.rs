@@ -3,6 +3,7 @@
 //! A [`StatisticsCache`] belongs to the instance; the session layer asks it on behalf of the planner.
 
 use crate::catalog::TableDef;
+use crate::usage::Changes;
 use keel_base::{DatabaseId, TreeId};
 use keel_node::{Database, Direction, Isolation};
 use keel_store::row::Row;
@@ -230,8 +231,20 @@ pub enum SampleSize {
 
 /// A table's size is looked at again after this long.
 const RECOUNT_AFTER: Duration = Duration::from_secs(10);
-/// Changed by more than this fraction, it is sampled again.
+/// Grown or shrunk by more than this fraction beyond what was counted (redo of another's changes), it is sampled again.
 const RESAMPLE_AT: f64 = 0.25;
+
+/// Changes since a sample of so many rows after which it is out of date; the product's, for compatibility level 130 and up.
+#[must_use]
+pub fn update_threshold(rows: f64) -> f64 {
+    if rows < 1.0 {
+        1.0
+    } else if rows <= 500.0 {
+        500.0
+    } else {
+        (500.0 + 0.2 * rows).min((1000.0 * rows).sqrt())
+    }
+}
 
 /// Statistics of all tables of an instance, made when asked for.
 #[derive(Default)]
@@ -241,6 +254,8 @@ pub struct StatisticsCache {
 
 struct Entry {
     statistics: Arc<TableStatistics>,
+    /// What had been changed when the sample was taken.
+    changes: Changes,
     counted: Duration,
     shape: u64,
 }
@@ -255,6 +270,13 @@ fn shape(table: &TableDef) -> u64 {
     hasher.finish()
 }
 
+/// The first column of every key and of every CREATE STATISTICS: those whose changes count.
+fn leading_columns(table: &TableDef) -> impl Iterator<Item = i32> {
+    let keys = table.indexes.iter().filter_map(|i| i.key.first().map(|k| k.column_id));
+    // A heap without any still has rows that come and go.
+    keys.chain(table.statistics.iter().filter_map(|s| s.columns.first().copied())).chain([0])
+}
+
 /// The columns of every key and of every CREATE STATISTICS that has several.
 fn column_sets(table: &TableDef) -> Vec<Vec<i32>> {
     let keys = table.indexes.iter().map(|i| i.key.iter().map(|k| k.column_id).collect::<Vec<_>>());
@@ -263,41 +285,51 @@ fn column_sets(table: &TableDef) -> Vec<Vec<i32>> {
 }
 
 impl StatisticsCache {
-    /// What is known of a table, sampling it when it is new or, with `automatic`, has grown or shrunk much.
-    pub fn get(&self, db: &Arc<Database>, table: &TableDef, automatic: bool) -> Arc<TableStatistics> {
+    /// What is known of a table, sampling it when it is new or, with `automatic`, when so much of it has
+    /// [changed](update_threshold) that the sample is out of date.
+    pub fn get(
+        &self,
+        db: &Arc<Database>,
+        table: &TableDef,
+        automatic: bool,
+        changes: Changes,
+    ) -> Arc<TableStatistics> {
         let now = db.instance().env().clock.now();
         let key = (db.id(), table.clustered().tree);
         let shape = shape(table);
-        let old = {
+        let mut old = None;
+        {
             let tables = self.tables.lock();
-            let entry = tables.get(&key).filter(|e| e.shape == shape);
-            match entry {
-                Some(e) if !automatic || now.saturating_sub(e.counted) < RECOUNT_AFTER => {
+            if let Some(e) = tables.get(&key).filter(|e| e.shape == shape) {
+                let changed = leading_columns(table).map(|c| changes.since(&e.changes, c)).max().unwrap_or(0);
+                let is_current = (changed as f64) < update_threshold(e.statistics.rows);
+                if !automatic || (is_current && now.saturating_sub(e.counted) < RECOUNT_AFTER) {
                     return e.statistics.clone();
                 }
-                Some(e) => Some(e.statistics.clone()),
-                None => None,
+                old = is_current.then(|| (e.statistics.clone(), e.changes.clone(), changed as f64));
             }
-        };
+        }
         let count = count(db, table);
-        let statistics = match old {
-            Some(s) if (s.rows - count).abs() <= s.rows * RESAMPLE_AT + 100.0 => s,
-            _ => Arc::new(sample(db, table, count, SAMPLE_ROWS)),
+        let beyond = |s: &TableStatistics, changed: f64| (s.rows - count).abs() - changed;
+        let (statistics, changes) = match old {
+            Some((s, then, changed)) if beyond(&s, changed) <= s.rows * RESAMPLE_AT + 100.0 => (s, then),
+            _ => (Arc::new(sample(db, table, count, SAMPLE_ROWS)), changes),
         };
-        let entry = Entry { statistics: statistics.clone(), counted: now, shape };
+        let entry = Entry { statistics: statistics.clone(), changes, counted: now, shape };
         self.tables.lock().insert(key, entry);
         statistics
     }
 
-    /// What was found the last time, if it has been asked for since the start or since it was forgotten.
+    /// What was found the last time, if it has been asked for since the start or since it was forgotten, and what had been
+    /// changed then.
     #[must_use]
-    pub fn known(&self, db: &Arc<Database>, table: &TableDef) -> Option<Arc<TableStatistics>> {
+    pub fn known(&self, db: &Arc<Database>, table: &TableDef) -> Option<(Arc<TableStatistics>, Changes)> {
         let key = (db.id(), table.clustered().tree);
-        self.tables.lock().get(&key).map(|entry| entry.statistics.clone())
+        self.tables.lock().get(&key).map(|entry| (entry.statistics.clone(), entry.changes.clone()))
     }
 
     /// Samples a table now, looking at about so many of its rows. As many as it has: all are read, in order.
-    pub fn refresh(&self, db: &Arc<Database>, table: &TableDef, size: SampleSize) {
+    pub fn refresh(&self, db: &Arc<Database>, table: &TableDef, size: SampleSize, changes: Changes) {
         let count = count(db, table);
         let rows = match size {
             SampleSize::Default => SAMPLE_ROWS,
@@ -307,6 +339,7 @@ impl StatisticsCache {
         let rows = rows.clamp(SAMPLE_ROWS, SAMPLE_ROWS_MAX);
         let entry = Entry {
             statistics: Arc::new(sample(db, table, count, rows)),
+            changes,
             counted: db.instance().env().clock.now(),
             shape: shape(table),
         };

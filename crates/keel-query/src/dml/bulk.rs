@@ -232,7 +232,10 @@ impl BulkInserter {
         let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
         let database = self.target.table.database;
         let mark = cx.txn(database)?.savepoint();
-        let result = self.insert_all(&mut cx, next);
+        let mut buffers = RowBuffers::default();
+        self.target.begin(&mut buffers);
+        let result = self.insert_all(&mut cx, &mut buffers, next);
+        self.target.end(&mut buffers, cx.session.now_local());
         let txn = cx.txn(database)?;
         if result.is_err() {
             // The error that stopped the load is the one to report.
@@ -246,10 +249,14 @@ impl BulkInserter {
         result
     }
 
-    fn insert_all(&self, cx: &mut Cx<'_>, next: &mut NextRow<'_>) -> Result<RunInfo> {
+    fn insert_all(
+        &self,
+        cx: &mut Cx<'_>,
+        buffers: &mut RowBuffers,
+        next: &mut NextRow<'_>,
+    ) -> Result<RunInfo> {
         let object = self.target.table.object_id as u32;
         let mut guard = if self.options.table_lock { Guard::Table(Vec::new()) } else { Guard::Row };
-        let mut buffers = RowBuffers::default();
         let mut row = Taken::default();
         let mut info = RunInfo::default();
         let mut seen = 0u64;
@@ -267,7 +274,7 @@ impl BulkInserter {
                 }
             }
             let given = self.complete(cx, &mut row)?;
-            if self.store(cx, &mut buffers, &row, &mut guard)? {
+            if self.store(cx, buffers, &row, &mut guard)? {
                 info.rows += 1;
                 info.identity = given.or(info.identity);
             }
@@ -301,8 +308,8 @@ impl BulkInserter {
         b.row = builder;
         let written = written?;
         if written {
-            for parent in &target.parents {
-                parent.check(cx, target, &mut b.index_key, DmlAction::Insert.name())?;
+            for n in 0..target.parents.len() {
+                target.check_parent(cx, b, n, DmlAction::Insert.name())?;
             }
         }
         Ok(written)

@@ -5,6 +5,7 @@ use crate::bind::{Binder, same_name};
 use crate::catalog::{ForeignKeyDef, ReferentialAction, TableDef};
 use crate::errors::{self, Result};
 use crate::exec::cx::Cx;
+use crate::usage::IndexUse;
 use keel_base::{DatabaseId, TreeId};
 use keel_node::LockMode;
 use keel_types::Value;
@@ -25,6 +26,8 @@ pub struct ParentCheck {
     /// The one referenced column, for the message.
     parent_column: Option<String>,
     own_table: bool,
+    /// Counters of the index that is looked into; none where nobody counts.
+    pub uses: Option<Arc<IndexUse>>,
 }
 
 /// Compiles the foreign keys of a target.
@@ -73,25 +76,32 @@ pub fn parent_checks(binder: &Binder<'_>, target: &Target) -> Result<Vec<ParentC
             parent_name: format!("{schema}.{}", parent.name),
             parent_column,
             own_table: parent.object_id == table.object_id,
+            uses: binder.scope.index_use(parent.database, index.tree),
         });
     }
     Ok(checks)
 }
 
 impl ParentCheck {
-    /// Checks the row in the new slots, holding the referenced row against deletion.
+    /// Whether the row that is looked up is locked: it is where others may delete it.
+    #[must_use]
+    pub fn locks(&self) -> bool {
+        !self.own_table
+    }
+
+    /// Checks the row in the new slots, holding the referenced row against deletion. False: it refers to none.
     pub fn check(
         &self,
         cx: &mut Cx<'_>,
         target: &Target,
         buffer: &mut Vec<u8>,
         statement: &str,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         buffer.clear();
         for (i, column) in self.columns.iter().zip(&self.keys) {
             let v = &cx.slots[target.new_first + i];
             if matches!(v, Value::Null) {
-                return Ok(());
+                return Ok(false);
             }
             key::append(buffer, v, column);
         }
@@ -105,7 +115,7 @@ impl ParentCheck {
                 .and_then(|()| txn.get_latest(self.tree, buffer))
         };
         if found.map_err(|e| cx.storage_error(&e))?.is_some() {
-            return Ok(());
+            return Ok(true);
         }
         let column = self.parent_column.as_ref().map_or(String::new(), |c| format!(", column '{c}'"));
         Err(errors::constraint_conflict(

@@ -92,6 +92,8 @@ pub(crate) enum Change {
 #[derive(Default)]
 pub struct Buffers {
     pub(crate) rows: target::RowBuffers,
+    /// Of each OUTPUT clause with INTO, for its own target.
+    pub(crate) into: Vec<target::RowBuffers>,
     pub(crate) key: Vec<u8>,
     /// Rows for AFTER triggers, by [`DmlAction`].
     pub(crate) changed: [ChangedRows; 3],

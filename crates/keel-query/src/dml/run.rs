@@ -89,20 +89,36 @@ impl DmlPlan {
         sink: &mut dyn RowSink,
     ) -> Result<RunInfo> {
         b.changed.iter_mut().for_each(|c| *c = ChangedRows::default());
+        self.begin_counts(b);
         let mut run = Run { plan: self, b, row, sink, info: RunInfo::default(), deferred: Vec::new() };
-        source.open(cx)?;
-        match &self.change {
-            Change::Insert(insert) => run.insert_all(source, insert, cx)?,
-            Change::Merge(merge) => run.merge_all(source, merge, cx)?,
-            _ if self.in_place => run.in_place(source, cx)?,
-            _ => run.collected(source, cx)?,
-        }
-        run.deferred_checks(cx)?;
+        let result = run.all(source, cx);
         let info = run.info;
+        self.end_counts(b, cx);
+        result?;
         if let Some(identity) = info.identity {
             cx.session.identity_generated(identity);
         }
         Ok(info)
+    }
+
+    fn begin_counts(&self, b: &mut Buffers) {
+        self.target.begin(&mut b.rows);
+        b.into.resize_with(self.outputs.len(), RowBuffers::default);
+        for (output, rows) in self.outputs.iter().zip(&mut b.into) {
+            if let Output::Into(target, _) = output {
+                target.begin(rows);
+            }
+        }
+    }
+
+    fn end_counts(&self, b: &mut Buffers, cx: &Cx<'_>) {
+        let at = cx.session.now_local();
+        self.target.end(&mut b.rows, at);
+        for (output, rows) in self.outputs.iter().zip(&mut b.into) {
+            if let Output::Into(target, _) = output {
+                target.end(rows, at);
+            }
+        }
     }
 
     /// Runs the AFTER triggers of each action; they fire for a statement that met no row, too.
@@ -160,6 +176,17 @@ struct Run<'r> {
 impl Run<'_> {
     fn target(&self) -> &Target {
         &self.plan.target
+    }
+
+    fn all(&mut self, source: &mut dyn Operator, cx: &mut Cx<'_>) -> Result<()> {
+        source.open(cx)?;
+        match &self.plan.change {
+            Change::Insert(insert) => self.insert_all(source, insert, cx)?,
+            Change::Merge(merge) => self.merge_all(source, merge, cx)?,
+            _ if self.plan.in_place => self.in_place(source, cx)?,
+            _ => self.collected(source, cx)?,
+        }
+        self.deferred_checks(cx)
     }
 
     fn insert_all(&mut self, source: &mut dyn Operator, insert: &InsertRow, cx: &mut Cx<'_>) -> Result<()> {
@@ -326,7 +353,7 @@ impl Run<'_> {
     fn updated(&mut self, u: &UpdateRow, cx: &mut Cx<'_>) -> Result<()> {
         let target = &*self.plan.target;
         for p in &u.parents {
-            target.parents[*p].check(cx, target, &mut self.b.rows.index_key, "UPDATE")?;
+            target.check_parent(cx, &mut self.b.rows, *p, "UPDATE")?;
         }
         self.after_children(&u.children, cx, "UPDATE")?;
         self.info.rows += 1;
@@ -393,7 +420,7 @@ impl Run<'_> {
     /// OUTPUT and trigger rows.
     fn after_row(&mut self, cx: &mut Cx<'_>, inserted: bool, deleted: bool) -> Result<()> {
         let plan = self.plan;
-        for output in &plan.outputs {
+        for (n, output) in plan.outputs.iter().enumerate() {
             match output {
                 Output::Client(codes) => {
                     self.row.clear();
@@ -404,7 +431,7 @@ impl Run<'_> {
                 }
                 Output::Into(target, insert) => {
                     insert.fill(target, cx)?;
-                    write_row(target, cx, &mut self.b.rows)?;
+                    write_row(target, cx, &mut self.b.into[n])?;
                 }
             }
         }
@@ -486,8 +513,8 @@ pub(crate) fn write_row(target: &Target, cx: &mut Cx<'_>, b: &mut RowBuffers) ->
     if !target.insert(cx, b)? {
         return Ok(false);
     }
-    for parent in &target.parents {
-        parent.check(cx, target, &mut b.index_key, DmlAction::Insert.name())?;
+    for n in 0..target.parents.len() {
+        target.check_parent(cx, b, n, DmlAction::Insert.name())?;
     }
     Ok(true)
 }

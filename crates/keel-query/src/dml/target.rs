@@ -9,6 +9,9 @@ use crate::errors::{self, Error, Result};
 use crate::exec::cx::Cx;
 use crate::expr::compile::{Code, Compiler, NoSubqueries, Pred};
 use crate::expr::{Expr, ExprKind, Slot};
+use crate::scope::BindScope;
+use crate::usage::{IndexUse, Sums};
+use keel_base::waits::lock_waits;
 use keel_store::row::{self, PatchBuilder, Row, RowBuilder, patch};
 use keel_types::key::{self, KeyColumn};
 use keel_types::{SqlType, Value, cast, column};
@@ -62,6 +65,8 @@ pub struct IndexKeys {
     pub stored: Vec<usize>,
     /// WHERE of a filtered index over the new slots, and the columns it reads.
     filter: Option<(Pred, Vec<usize>)>,
+    /// Its counters; none where nobody counts.
+    uses: Option<Arc<IndexUse>>,
 }
 
 /// Buffers for building rows, reused from row to row.
@@ -76,6 +81,8 @@ pub struct RowBuffers {
     pub(crate) index_key_old: Vec<u8>,
     pub(crate) column: Vec<u8>,
     pub(crate) old_key: Vec<u8>,
+    /// What the statement did so far.
+    pub(crate) sums: Sums,
 }
 
 impl IndexKeys {
@@ -91,7 +98,11 @@ impl IndexKeys {
             })
             .collect();
         let stored = def.stored_columns(table).into_iter().map(position).collect();
-        IndexKeys { def: def.clone(), key, stored, filter: None }
+        IndexKeys { def: def.clone(), key, stored, filter: None, uses: None }
+    }
+
+    fn counted(self, scope: &dyn BindScope, table: &TableDef) -> IndexKeys {
+        IndexKeys { uses: scope.index_use(table.database, self.def.tree), ..self }
     }
 
     /// Whether an entry changes when these columns change.
@@ -204,11 +215,11 @@ impl Target {
             new_first,
             width,
             by_ordinal,
-            clustered: IndexKeys::new(table, table.clustered()),
+            clustered: IndexKeys::new(table, table.clustered()).counted(scope, table),
             indexes: table.indexes[1..]
                 .iter()
                 .filter(|i| !i.disabled)
-                .map(|i| IndexKeys::new(table, i))
+                .map(|i| IndexKeys::new(table, i).counted(scope, table))
                 .collect(),
             computed: Vec::new(),
             computed_inputs: Vec::new(),
@@ -484,6 +495,38 @@ impl Target {
         session.next_row_id(database, tree, &mut last)
     }
 
+    /// A statement begins to change the table with these buffers.
+    pub fn begin(&self, b: &mut RowBuffers) {
+        b.sums.begin(self.indexes.len(), self.table.columns.len(), self.parents.len());
+    }
+
+    /// It has ended, well or not: the indexes' counters are told what it did.
+    pub fn end(&self, b: &mut RowBuffers, at: i64) {
+        let sums = &b.sums;
+        for (index, entries) in std::iter::once(&self.clustered).chain(&self.indexes).zip(&sums.entries) {
+            if let Some(uses) = &index.uses {
+                uses.changed(entries, at);
+            }
+        }
+        for (parent, rows) in self.parents.iter().zip(&sums.parents) {
+            if let Some(uses) = &parent.uses {
+                uses.referenced(*rows, parent.locks(), at);
+            }
+        }
+        if let (Some(uses), Some(own)) = (&self.clustered.uses, sums.entries.first()) {
+            let rows = (own.inserted + own.deleted).saturating_sub(2 * sums.moved);
+            uses.locked(sums.row_locks, sums.lock_waits);
+            uses.rows(rows, self.table.columns.iter().zip(&sums.columns).map(|(c, n)| (c.column_id, *n)));
+        }
+    }
+
+    /// Checks that the row in the new slots finds what its `n`th foreign key refers to.
+    pub fn check_parent(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, n: usize, statement: &str) -> Result<()> {
+        let looked = self.parents[n].check(cx, self, &mut b.index_key, statement)?;
+        b.sums.parents[n] += u64::from(looked);
+        Ok(())
+    }
+
     /// Inserts the row in the new slots with its index entries. `Ok(false)`: a duplicate was ignored (IGNORE_DUP_KEY).
     pub fn insert(&self, cx: &mut Cx<'_>, b: &mut RowBuffers) -> Result<bool> {
         let mut key = std::mem::take(&mut b.key);
@@ -512,13 +555,18 @@ impl Target {
         guard: &mut Guard,
     ) -> Result<bool> {
         let database = self.table.database;
-        match guard.insert(cx.txn(database)?, self.clustered.def.tree, key, row) {
+        let before = lock_waits();
+        let inserted = guard.insert(cx.txn(database)?, self.clustered.def.tree, key, row);
+        b.sums.row_locks += u64::from(matches!(guard, Guard::Row));
+        b.sums.lock_waits += lock_waits() - before;
+        match inserted {
             Ok(()) => {}
             Err(keel_node::TxnError::Duplicate) => {
                 return self.duplicate(cx, &self.clustered, self.new_first);
             }
             Err(e) => return Err(self.storage_error(cx, &e)),
         }
+        b.sums.entries[0].inserted += 1;
         for (n, index) in self.indexes.iter().enumerate() {
             if !index.holds(cx)? {
                 continue;
@@ -532,7 +580,7 @@ impl Target {
                 txn.put_index(index.def.tree, &b.index_key, row)
             };
             match done {
-                Ok(()) => {}
+                Ok(()) => b.sums.entries[n + 1].inserted += 1,
                 Err(keel_node::TxnError::Duplicate) => {
                     if index.def.ignore_dup_key {
                         self.take_back(cx, b, key, n)?;
@@ -547,10 +595,11 @@ impl Target {
 
     /// Removes what an ignored duplicate had already written: the row and its first `n` index entries.
     fn take_back(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, key: &[u8], n: usize) -> Result<()> {
-        for index in &self.indexes[..n] {
+        for (n, index) in self.indexes[..n].iter().enumerate() {
             index.entry_key(&cx.slots, self.new_first, key, &mut b.index_key);
-            self.delete_entry(cx, index, &b.index_key)?;
+            b.sums.entries[n + 1].deleted += u64::from(self.delete_entry(cx, index, &b.index_key)?);
         }
+        b.sums.entries[0].deleted += 1;
         let txn = cx.txn(self.table.database)?;
         txn.delete(self.clustered.def.tree, key).map_err(|e| self.storage_error(cx, &e))
     }
@@ -584,7 +633,8 @@ impl Target {
         }
     }
 
-    fn delete_entry(&self, cx: &mut Cx<'_>, index: &IndexKeys, key: &[u8]) -> Result<()> {
+    /// Removes an index entry; false when there was none.
+    fn delete_entry(&self, cx: &mut Cx<'_>, index: &IndexKeys, key: &[u8]) -> Result<bool> {
         let txn = cx.txn(self.table.database)?;
         let done = if index.def.unique {
             txn.delete(index.def.tree, key)
@@ -593,19 +643,23 @@ impl Target {
         };
         match done {
             // A row outside a filtered index has no entry.
-            Err(keel_node::TxnError::NotFound) if index.filter.is_some() => Ok(()),
-            done => done.map_err(|e| self.storage_error(cx, &e)),
+            Err(keel_node::TxnError::NotFound) if index.filter.is_some() => Ok(false),
+            done => done.map(|()| true).map_err(|e| self.storage_error(cx, &e)),
         }
     }
 
     /// Deletes the row under `key` whose old values lie from `old_first`.
     pub fn delete(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, key: &[u8], old_first: usize) -> Result<()> {
         let tree = self.clustered.def.tree;
+        let before = lock_waits();
         let done = cx.txn(self.table.database)?.delete(tree, key);
+        b.sums.row_locks += 1;
+        b.sums.lock_waits += lock_waits() - before;
         done.map_err(|e| self.storage_error(cx, &e))?;
-        for index in &self.indexes {
+        b.sums.entries[0].deleted += 1;
+        for (n, index) in self.indexes.iter().enumerate() {
             index.entry_key(&cx.slots, old_first, key, &mut b.index_key);
-            self.delete_entry(cx, index, &b.index_key)?;
+            b.sums.entries[n + 1].deleted += u64::from(self.delete_entry(cx, index, &b.index_key)?);
         }
         Ok(())
     }
@@ -627,11 +681,15 @@ impl Target {
         changed: &[usize],
         old_first: usize,
     ) -> Result<()> {
+        for column in changed {
+            b.sums.columns[*column] += 1;
+        }
         if self.moves(changed) {
             let mut new_key = std::mem::take(&mut b.old_key);
             self.moved_key(cx, key, &mut new_key);
             let same = new_key == key;
             if !same {
+                b.sums.moved += 1;
                 self.delete(cx, b, key, old_first)?;
                 let inserted = self.insert_at(cx, b, &new_key);
                 b.old_key = new_key;
@@ -646,8 +704,12 @@ impl Target {
         let patch = b.patch.finish();
         patch::apply(old, &patch, &mut b.patched);
         let txn = cx.txns.transaction(self.table.database)?;
+        let before = lock_waits();
         let done = txn.update(self.clustered.def.tree, key, &b.patched, Some(patch));
+        b.sums.row_locks += 1;
+        b.sums.lock_waits += lock_waits() - before;
         done.map_err(|e| self.storage_error(cx, &e))?;
+        b.sums.entries[0].updated += 1;
         self.update_entries(cx, b, key, changed, old_first)
     }
 
@@ -694,6 +756,7 @@ impl Target {
         if self.moves(changed) {
             self.moved_key(cx, key, &mut new_key);
         }
+        b.sums.moved += 1;
         if self.insert_at(cx, b, &new_key)? {
             return Ok(());
         }
@@ -720,13 +783,13 @@ impl Target {
         old_first: usize,
     ) -> Result<()> {
         let database = self.table.database;
-        for index in self.indexes.iter().filter(|i| i.touched_by(changed)) {
+        for (n, index) in self.indexes.iter().enumerate().filter(|(_, i)| i.touched_by(changed)) {
             index.entry_key(&cx.slots, old_first, key, &mut b.index_key_old);
             index.entry_key(&cx.slots, self.new_first, key, &mut b.index_key);
             let same_key = b.index_key == b.index_key_old;
             let holds = index.holds(cx)?;
             if !same_key || index.filter.is_some() {
-                self.delete_entry(cx, index, &b.index_key_old)?;
+                b.sums.entries[n + 1].deleted += u64::from(self.delete_entry(cx, index, &b.index_key_old)?);
             }
             if !holds {
                 continue;
@@ -740,7 +803,8 @@ impl Target {
                 (false, _) => txn.put_index(index.def.tree, &b.index_key, row),
             };
             match done {
-                Ok(()) => {}
+                Ok(()) if same_key => b.sums.entries[n + 1].updated += 1,
+                Ok(()) => b.sums.entries[n + 1].inserted += 1,
                 Err(keel_node::TxnError::Duplicate) => {
                     return Err(self.duplicate_error(cx, index, self.new_first));
                 }

@@ -9,6 +9,8 @@ use super::cx::Cx;
 use super::node::{Access, Bounds, Decode, KeyPart, Lookup, LowHigh};
 use crate::context::IsolationLevel;
 use crate::errors::Result;
+use crate::usage::Reads;
+use keel_base::waits::lock_waits;
 use keel_node::{Cursor, Direction, LockMode, RowRef};
 use keel_store::row::Row;
 use keel_types::{Value, column, key};
@@ -123,6 +125,8 @@ struct State {
     point_pending: bool,
     key: Vec<u8>,
     base_key: Vec<u8>,
+    /// What it did since it was opened first.
+    reads: Reads,
 }
 
 impl AccessOp {
@@ -137,6 +141,7 @@ impl AccessOp {
             point_pending: false,
             key: Vec::new(),
             base_key: Vec::new(),
+            reads: Reads::default(),
         };
         AccessOp { node, state }
     }
@@ -230,6 +235,7 @@ impl State {
         }
         let direction = if node.backward { Direction::Reverse } else { Direction::Forward };
         let serializable = Self::serializable(node, cx);
+        self.reads.ranges += 1;
         let opened = match self.mode {
             Mode::View => {
                 let (txn, view) = cx.view(node.database, node.view)?;
@@ -292,6 +298,7 @@ impl State {
 
     /// Fetches `self.key` from the tree and checks it.
     fn point(&mut self, node: &Access, cx: &mut Cx<'_>) -> Result<bool> {
+        self.reads.points += 1;
         match self.mode {
             Mode::View => {
                 let (txn, view) = cx.view(node.database, node.view)?;
@@ -315,7 +322,10 @@ impl State {
                     return self.lock_and_check(node, cx, m);
                 }
                 let txn = cx.txn(node.database)?;
-                match txn.get_latest(node.tree, &self.key) {
+                let before = lock_waits();
+                let newest = txn.get_latest(node.tree, &self.key);
+                self.reads.lock_waits += lock_waits() - before;
+                match newest {
                     Ok(Some(row)) => self.locked(node, cx, row, m),
                     Ok(None) => Ok(false),
                     Err(e) => Err(cx.storage_error(&e)),
@@ -339,6 +349,7 @@ impl State {
             return Ok(true);
         };
         let base_key = last_column(&row);
+        self.reads.lookups += 1;
         let (txn, view) = cx.view(node.database, node.view)?;
         let base = match txn.get(view, lookup.tree, base_key) {
             Ok(Some(base)) => base,
@@ -382,7 +393,7 @@ impl State {
         self.base_key.clear();
         self.base_key.extend_from_slice(last_column(entry));
         let txn = cx.txn(node.database)?;
-        let found = lock_row(node, txn, base, &self.base_key, m)
+        let found = lock_row(node, txn, (base, &self.base_key), m, &mut self.reads)
             .and_then(|locked| if locked { txn.get_latest(node.tree, &self.key) } else { Ok(None) });
         let Some(row) = found.map_err(|e| cx.storage_error(&e))? else { return Ok(false) };
         decode_into(&row, &node.decode, &mut cx.slots);
@@ -398,7 +409,7 @@ impl State {
     /// Locks the clustered row under `self.key` and checks its newest version.
     fn lock_and_check(&mut self, node: &Access, cx: &mut Cx<'_>, m: LockMode) -> Result<bool> {
         let txn = cx.txn(node.database)?;
-        let row = lock_row(node, txn, node.tree, &self.key, m)
+        let row = lock_row(node, txn, (node.tree, &self.key), m, &mut self.reads)
             .and_then(|locked| if locked { txn.get_latest(node.tree, &self.key) } else { Ok(None) });
         let Some(row) = row.map_err(|e| cx.storage_error(&e))? else { return Ok(false) };
         decode_into(&row, &node.decode, &mut cx.slots);
@@ -424,17 +435,19 @@ impl State {
     ) -> Result<bool> {
         self.base_key.clear();
         self.base_key.extend_from_slice(last_column(entry));
+        self.reads.lookups += 1;
         let txn = cx.txn(node.database)?;
-        let found = lock_row(node, txn, lookup.tree, &self.base_key, m).and_then(|locked| {
-            if !locked {
-                return Ok(None);
-            }
-            // The index entry may have moved while we waited: then the row no longer satisfies the seek.
-            if txn.get_latest(node.tree, &self.key)?.is_none() {
-                return Ok(None);
-            }
-            txn.get_latest(lookup.tree, &self.base_key)
-        });
+        let found =
+            lock_row(node, txn, (lookup.tree, &self.base_key), m, &mut self.reads).and_then(|locked| {
+                if !locked {
+                    return Ok(None);
+                }
+                // The index entry may have moved while we waited: then the row no longer satisfies the seek.
+                if txn.get_latest(node.tree, &self.key)?.is_none() {
+                    return Ok(None);
+                }
+                txn.get_latest(lookup.tree, &self.base_key)
+            });
         let Some(base) = found.map_err(|e| cx.storage_error(&e))? else { return Ok(false) };
         decode_into(&base, &lookup.decode, &mut cx.slots);
         let keep = match &lookup.residual {
@@ -481,14 +494,18 @@ impl State {
 fn lock_row(
     node: &Access,
     txn: &mut keel_node::Transaction,
-    tree: keel_base::TreeId,
-    key: &[u8],
+    (tree, key): (keel_base::TreeId, &[u8]),
     mode: LockMode,
+    reads: &mut Reads,
 ) -> std::result::Result<bool, keel_node::TxnError> {
+    reads.row_locks += 1;
     if node.skip_locked {
         return txn.try_lock_row(tree, key, mode);
     }
-    txn.lock_row(tree, key, mode).map(|()| true)
+    let before = lock_waits();
+    let locked = txn.lock_row(tree, key, mode).map(|()| true);
+    reads.lock_waits += lock_waits() - before;
+    locked
 }
 
 /// Runs part of an access under NOWAIT: without waiting for locks.
@@ -521,16 +538,40 @@ impl Operator for AccessOp {
     fn close(&mut self) {
         self.state.cursor = None;
         self.state.pending.clear();
+        self.count();
+    }
+}
+
+impl Drop for AccessOp {
+    fn drop(&mut self) {
+        self.count();
     }
 }
 
 impl AccessOp {
+    /// Tells the indexes' counters what it did since it was opened first.
+    fn count(&mut self) {
+        let reads = std::mem::take(&mut self.state.reads);
+        if reads.began == 0 {
+            return;
+        }
+        if let Some(uses) = &self.node.uses {
+            uses.read(&reads, !matches!(self.node.bounds, Bounds::All));
+        }
+        if let Some(uses) = &self.node.base_uses {
+            uses.fetched(&reads);
+        }
+    }
+
     fn start(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         let Self { node, state } = self;
         let node = &**node;
         cx.bytes_read += TREE_DEPTH * PAGE_BYTES;
         if let Some(io) = cx.io() {
             io.scan(node);
+        }
+        if state.reads.began == 0 && node.uses.is_some() {
+            state.reads.began = cx.session.now_local();
         }
         state.mode = State::mode(node, cx);
         state.cursor = None;
@@ -590,7 +631,11 @@ impl AccessOp {
             }
             if let Some(cursor) = &mut state.cursor {
                 cx.tick()?;
-                match cursor.next() {
+                // A scan of the newest rows waits for those whom it meets changing them.
+                let before = lock_waits();
+                let next = cursor.next();
+                state.reads.lock_waits += lock_waits() - before;
+                match next {
                     Ok(Some((key, row))) => {
                         cx.bytes_read += row.len() as u64;
                         if let Some(io) = cx.io() {

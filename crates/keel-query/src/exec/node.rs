@@ -6,6 +6,7 @@
 use super::Operator;
 use crate::bind::rel::{AggFunc, Frame, JoinKind, SetKind, VirtualRef, WindowFunc};
 use crate::expr::compile::{Code, Pred};
+use crate::usage::IndexUse;
 use keel_base::{DatabaseId, TreeId};
 use keel_node::{Isolation, LockMode};
 use keel_types::key::KeyColumn;
@@ -182,6 +183,10 @@ pub struct Access {
     pub row_key: Option<usize>,
     /// For a covering nonclustered index: the tree whose rows a locking read locks.
     pub base_tree: Option<TreeId>,
+    /// Counters of the tree; none where nobody counts.
+    pub uses: Option<Arc<IndexUse>>,
+    /// Counters of the table's own tree, whose rows are fetched and locked.
+    pub base_uses: Option<Arc<IndexUse>>,
     /// Name of the table, for STATISTICS IO.
     pub table_name: String,
     /// Leaves key and row in the execution state for an update in place.

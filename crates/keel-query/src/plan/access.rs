@@ -399,6 +399,8 @@ impl Planner<'_, '_> {
             },
             no_wait: h.no_wait,
             base_tree: stored.is_some().then(|| table.clustered().tree),
+            uses: self.binder.scope.index_use(table.database, index.tree),
+            base_uses: self.binder.scope.index_use(table.database, table.clustered().tree),
             table_name: table.name.clone(),
             row_key: get.row_key.map(|s| s as usize),
             direct,

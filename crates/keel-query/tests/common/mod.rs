@@ -180,7 +180,7 @@ impl BindScope for Session {
         None
     }
     fn statistics(&self, table: &TableDef) -> Option<Arc<keel_query::stats::TableStatistics>> {
-        Some(self.statistics.get(&self.db, table, true))
+        Some(self.statistics.get(&self.db, table, true, Default::default()))
     }
     fn disabled_passes(&self) -> &[keel_query::plan::rewrite::Pass] {
         &self.disabled

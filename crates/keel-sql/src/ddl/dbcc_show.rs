@@ -187,7 +187,9 @@ impl Runner<'_> {
             (None, None, None) => return Err(errors::no_statistics(&target)),
         };
         let entry = self.entry_of(table.database)?;
-        let known = self.info.engine.statistics.get(&entry.store, &table, !table.no_auto_statistics);
+        let changes = entry.usage.changes(&table);
+        let automatic = !table.no_auto_statistics;
+        let known = self.info.engine.statistics.get(&entry.store, &table, automatic, changes);
         let parts = ["STAT_HEADER", "DENSITY_VECTOR", "HISTOGRAM"];
         let all = !parts.iter().any(|p| has(d, p));
         let shown = Shown { table: &table, index, ids: &ids, known: &known };

@@ -96,7 +96,7 @@ impl Runner<'_> {
     fn refresh_statistics(&self, table: &TableDef, options: &[ast::Opt]) -> Result<()> {
         let size = sample_size(options)?;
         let entry = self.entry_of(table.database)?;
-        self.info.engine.statistics.refresh(&entry.store, table, size);
+        self.info.engine.statistics.refresh(&entry.store, table, size, entry.usage.changes(table));
         Ok(())
     }
 

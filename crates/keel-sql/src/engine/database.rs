@@ -45,6 +45,8 @@ pub struct DatabaseEntry {
     counters: RwLock<HashMap<(u8, i32), Arc<Counter>, foldhash::fast::RandomState>>,
     row_ids: RwLock<HashMap<TreeId, Arc<AtomicU64>, foldhash::fast::RandomState>>,
     rowversion: AtomicU64,
+    /// What its indexes were used for.
+    pub usage: keel_query::usage::UsageCounters,
     /// Sessions whose current database this is.
     pub users: AtomicU32,
     /// Transactions begun since it was opened.
@@ -175,6 +177,7 @@ impl DatabaseEntry {
             settled: Condvar::new(),
             counters: RwLock::new(stored.counters),
             row_ids: RwLock::default(),
+            usage: keel_query::usage::UsageCounters::default(),
             users: AtomicU32::new(0),
             transactions: AtomicU64::new(0),
             open_transactions: AtomicU32::new(0),
@@ -492,6 +495,7 @@ impl DatabaseEntry {
     /// Forgets a tree that is no more.
     pub fn forget_tree(&self, tree: TreeId) {
         self.row_ids.write().remove(&tree);
+        self.usage.forget(tree);
     }
 
     /// Writes catalog changes as rows of the system tree.

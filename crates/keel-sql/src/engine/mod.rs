@@ -107,6 +107,8 @@ pub struct Engine {
     trace_flags: Arc<RwLock<Vec<i32>>>,
     messages: RwLock<HashMap<i32, String>>,
     requests: AtomicU64,
+    /// Statements that slept in WAITFOR, how long, and the longest, nanoseconds.
+    waitfor: [AtomicU64; 3],
     hadr: std::sync::OnceLock<Arc<dyn crate::hadr::Hadr>>,
     stop: std::sync::OnceLock<Box<dyn Fn(bool) + Send + Sync>>,
     listening: std::sync::OnceLock<Vec<std::net::SocketAddr>>,
@@ -148,6 +150,7 @@ impl Engine {
             trace_flags: Arc::default(),
             messages: RwLock::default(),
             requests: AtomicU64::new(0),
+            waitfor: Default::default(),
             hadr: std::sync::OnceLock::new(),
             stop: std::sync::OnceLock::new(),
             listening: std::sync::OnceLock::new(),
@@ -499,6 +502,22 @@ impl Engine {
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
+    }
+
+    /// A session has slept so long in WAITFOR; on its own thread.
+    pub fn note_waitfor(&self, waited: std::time::Duration) {
+        let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+        keel_base::waits::note("WAITFOR", nanos);
+        let [count, total, longest] = &self.waitfor;
+        count.fetch_add(1, Ordering::Relaxed);
+        total.fetch_add(nanos, Ordering::Relaxed);
+        longest.fetch_max(nanos, Ordering::Relaxed);
+    }
+
+    /// Waits in WAITFOR, their nanoseconds, and the longest of them.
+    #[must_use]
+    pub fn waitfor(&self) -> [u64; 3] {
+        self.waitfor.each_ref().map(|n| n.load(Ordering::Relaxed))
     }
 
     /// A session for an authenticated login. Fails with 4060 when its database cannot be opened, 18456-family errors

@@ -65,6 +65,8 @@ pub struct SessionShared {
     pub context_info: Mutex<Vec<u8>>,
     /// SET options in force.
     pub options: Mutex<crate::session::options::SetOptions>,
+    /// What it has waited for.
+    pub waits: Arc<keel_base::waits::SessionWaits>,
     /// `@@ERROR` when the last request ended.
     pub error: AtomicI32,
     /// Application locks held, asking by asking.
@@ -174,6 +176,7 @@ impl Sessions {
             context: Mutex::default(),
             context_info: Mutex::default(),
             options,
+            waits: Arc::default(),
             error: AtomicI32::new(0),
             app_locks: Mutex::default(),
         });

@@ -540,7 +540,8 @@ pub(super) fn stats_date(info: &Info, args: &[Value]) -> Result<Value> {
     let there = table.indexes.iter().any(|i| i64::from(i.index_id) == id)
         || table.statistics.iter().any(|s| i64::from(s.stats_id) == id);
     let known = info.engine.statistics.known(&entry.store, &table).filter(|_| there);
-    Ok(known.map_or(Value::Null, |k| Value::DateTime(crate::clock::unix_to_local_ticks(k.taken_unix_nanos))))
+    Ok(known
+        .map_or(Value::Null, |k| Value::DateTime(crate::clock::unix_to_local_ticks(k.0.taken_unix_nanos))))
 }
 
 pub(super) fn filegroup_name(_: &Info, args: &[Value]) -> Result<Value> {

@@ -57,8 +57,8 @@ pub(super) fn sp_autostats(runner: &mut Runner<'_>, args: &[Argument]) -> Outcom
         return ok();
     }
     let known = runner.info.engine.statistics.known(&entry.store, &table);
-    let taken =
-        known.map_or(Value::Null, |k| Value::DateTime(crate::clock::unix_to_local_ticks(k.taken_unix_nanos)));
+    let taken = known
+        .map_or(Value::Null, |k| Value::DateTime(crate::clock::unix_to_local_ticks(k.0.taken_unix_nanos)));
     let keys = table.indexes.iter().filter(|i| !i.name.is_empty()).map(|i| (i.name.clone(), false));
     let made = table.statistics.iter().map(|s| (s.name.clone(), s.no_recompute));
     let rows: Vec<_> = keys

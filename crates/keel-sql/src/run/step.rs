@@ -195,13 +195,16 @@ impl Runner<'_> {
             time
         };
         let clock = Arc::clone(&self.info.engine.options().env.clock);
-        let end = clock.now() + Duration::from_nanos(ticks as u64 * 100);
+        let began = clock.now();
+        let end = began + Duration::from_nanos(ticks as u64 * 100);
         loop {
             if self.info.cancelled() {
                 return Err(errors::cancelled());
             }
             let now = clock.now();
             if now >= end {
+                let waited = now.saturating_sub(began);
+                self.info.engine.note_waitfor(waited);
                 break;
             }
             std::thread::sleep((end - now).min(Duration::from_millis(10)));

@@ -312,6 +312,7 @@ impl Session {
         info.prepared.borrow_mut().clear();
         info.private_units.borrow_mut().clear();
         info.shared.context.lock().clear();
+        info.shared.waits.clear();
         info.shared.context_info.lock().clear();
         info.release_all_app_locks();
         info.identity_insert.set(None);

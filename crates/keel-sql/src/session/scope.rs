@@ -348,7 +348,19 @@ impl BindScope for Scope<'_> {
         let picture = entry.picture();
         let switched_off = picture.settings().flags.get("AUTO_UPDATE_STATISTICS") == Some(&false);
         let automatic = !switched_off && !table.no_auto_statistics;
-        Some(self.info.engine.statistics.get(&entry.store, table, automatic))
+        Some(self.info.engine.statistics.get(&entry.store, table, automatic, entry.usage.changes(table)))
+    }
+
+    fn index_use(
+        &self,
+        database: DatabaseId,
+        tree: keel_base::TreeId,
+    ) -> Option<Arc<keel_query::usage::IndexUse>> {
+        // Temporary tables come and go, each with trees of its own.
+        if database == TABLE_VARIABLES || database == TEMPDB {
+            return None;
+        }
+        Some(self.info.engine.database_by_id(database)?.usage.of(tree))
     }
 
     fn database_name(&self, database: DatabaseId) -> String {

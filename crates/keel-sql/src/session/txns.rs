@@ -183,7 +183,12 @@ impl TxnSet {
             let since = (entry.store.role() == Role::Primary).then(Instant::now);
             match (commit.wait(), since) {
                 (Err(e), _) => drop(failed.get_or_insert(txn_error(e, &entry.name(), self.session))),
-                (Ok(()), Some(since)) => entry.note_group_commit(since.elapsed()),
+                (Ok(()), Some(since)) => {
+                    let waited = since.elapsed();
+                    entry.note_group_commit(waited);
+                    let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+                    keel_base::waits::note("HADR_SYNC_COMMIT", nanos);
+                }
                 (Ok(()), None) => {}
             }
         }

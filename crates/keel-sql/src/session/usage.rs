@@ -42,8 +42,9 @@ impl Meter {
 }
 
 impl Info {
-    /// A request begins.
+    /// A request begins, on the session's thread.
     pub fn begin_usage(&self) {
+        self.shared.waits.adopt();
         self.shared.used_before.copy(&self.shared.used);
         self.meter.began.set(self.engine.options().env.clock.now());
         self.meter.misses.set(thread_misses());

@@ -31,6 +31,7 @@ mod principals;
 mod rows;
 mod server;
 mod sessions;
+mod usage;
 mod waits;
 pub use waits::waits;
 
@@ -105,8 +106,9 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 26] {
+fn groups() -> [&'static [SystemView]; 27] {
     [
+        usage::VIEWS,
         objects::VIEWS,
         columns::VIEWS,
         indexes::VIEWS,

@@ -371,11 +371,11 @@ fn stats_properties(cx: &ViewContext<'_>) -> Rows {
             match &known {
                 // Nobody has asked yet.
                 None => row.extend(std::iter::repeat_n(NULL, 6)),
-                Some(known) => {
+                Some((known, then)) => {
                     let column = t.column_index(leading).and_then(|at| known.columns.get(at));
                     let steps = column.map_or(0, |c| c.steps.len() as i64);
                     let taken = crate::clock::unix_to_local_ticks(known.taken_unix_nanos);
-                    let changed = (cx.row_count(&t) - known.rows as i64).abs();
+                    let changed = cx.entry.usage.changes(&t).since(then, leading) as i64;
                     row.extend([Value::DateTime(taken), int(known.rows as i64), int(known.sampled as i64)]);
                     row.extend([int(steps), int(known.rows as i64), int(changed)]);
                 }

@@ -400,7 +400,7 @@ struct Waiting {
 fn waiting(waits: &[keel_store::lock::WaitInfo], s: &SessionShared) -> Option<Waiting> {
     let wait = waits.iter().find(|w| w.agent == u64::from(s.id))?;
     Some(Waiting {
-        kind: text(super::waits::lock_wait(wait.mode)),
+        kind: text(wait.mode.wait_type()),
         milliseconds: wait.waited.as_millis() as i64,
         resource: wait.resource.as_ref().to_string(),
         blocker: wait.blocked_by.first().map_or(0, |b| *b as i64),

@@ -1,9 +1,8 @@
-//! `sys.dm_os_wait_stats`: waits for locks by mode, and for the log.
+//! What is waited for: by the instance, by each session, and now.
 
 use super::{BIG, DESC, INT, SMALL, SystemView, ViewContext, int, text};
 use crate::engine::Engine;
 use crate::hadr::WaitTotal;
-use keel_store::lock::Mode;
 use keel_types::{Length, SqlType, Value};
 
 type Rows = Vec<Vec<Value>>;
@@ -38,26 +37,20 @@ pub(super) static VIEWS: &[SystemView] = &[
         ],
         rows: waiting_tasks,
     },
+    SystemView {
+        schema: "sys",
+        name: "dm_exec_session_wait_stats",
+        columns: &[
+            ("session_id", SMALL),
+            ("wait_type", DESC),
+            ("waiting_tasks_count", BIG),
+            ("wait_time_ms", BIG),
+            ("max_wait_time_ms", BIG),
+            ("signal_wait_time_ms", BIG),
+        ],
+        rows: session_waits,
+    },
 ];
-
-/// The wait type of a lock mode.
-pub(super) fn lock_wait(mode: Mode) -> &'static str {
-    match mode {
-        Mode::SchS => "LCK_M_SCH_S",
-        Mode::SchM => "LCK_M_SCH_M",
-        Mode::IS => "LCK_M_IS",
-        Mode::S => "LCK_M_S",
-        Mode::U => "LCK_M_U",
-        Mode::IX => "LCK_M_IX",
-        Mode::SIX => "LCK_M_SIX",
-        Mode::BU => "LCK_M_BU",
-        Mode::X => "LCK_M_X",
-        Mode::RangeSS => "LCK_M_RS_S",
-        Mode::RangeSU => "LCK_M_RS_U",
-        Mode::RangeIN => "LCK_M_RIn_NL",
-        Mode::RangeXX => "LCK_M_RX_X",
-    }
-}
 
 /// What has been waited for since the start, by wait type.
 #[must_use]
@@ -84,12 +77,28 @@ pub fn waits(engine: &Engine) -> Vec<WaitTotal> {
         total("LOGMGR_FLUSH", io, log.flush_nanos, 0),
         total("PAGEIOLATCH_SH", reads, read_nanos, 0),
     ];
+    let [slept, sleep_nanos, sleep_longest] = engine.waitfor();
+    all.push(total("WAITFOR", slept, sleep_nanos, sleep_longest));
     all.extend(engine.hadr().map(|h| h.state().waits.clone()).unwrap_or_default());
     all.extend(engine.instance().locks().wait_stats().into_iter().map(|wait| {
         let nanos = |d: std::time::Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
-        total(lock_wait(wait.mode), wait.waits, nanos(wait.total), nanos(wait.longest))
+        total(wait.mode.wait_type(), wait.waits, nanos(wait.total), nanos(wait.longest))
     }));
     all
+}
+
+/// What each session has waited for since it began.
+fn session_waits(cx: &ViewContext<'_>) -> Rows {
+    let ms = |nanos: u64| int((nanos / 1_000_000) as i64);
+    let mut rows = Rows::new();
+    for session in cx.engine.sessions.all() {
+        for wait in session.waits.totals() {
+            let mut row = vec![int(session.id), text(wait.wait_type), int(wait.count as i64)];
+            row.extend([ms(wait.nanos), ms(wait.nanos_max), int(0)]);
+            rows.push(row);
+        }
+    }
+    rows
 }
 
 fn wait_stats(cx: &ViewContext<'_>) -> Rows {
@@ -110,7 +119,7 @@ fn waiting_tasks(cx: &ViewContext<'_>) -> Rows {
                 int(wait.agent as i64),
                 int(0),
                 int(wait.waited.as_millis() as i64),
-                text(lock_wait(wait.mode)),
+                text(wait.mode.wait_type()),
                 super::NULL,
                 address(*blocker),
                 int(*blocker as i64),

@@ -222,7 +222,9 @@ impl PageFile {
         let outcome = self.read_whole(buffer, page);
         self.io.reads.fetch_add(1, Relaxed);
         self.io.read_bytes.fetch_add(bytes, Relaxed);
-        self.io.read_nanos.fetch_add(nanos_since(began), Relaxed);
+        let nanos = nanos_since(began);
+        self.io.read_nanos.fetch_add(nanos, Relaxed);
+        keel_base::waits::note("PAGEIOLATCH_SH", nanos);
         outcome
     }
 

@@ -405,7 +405,9 @@ impl LockOwner {
         };
         shared.cancel.sleep_on(None);
         self.manager.note_done(shared.agent, wait_id);
-        self.manager.stats.note(mode, since.elapsed());
+        let waited = since.elapsed();
+        self.manager.stats.note(mode, waited);
+        keel_base::waits::note_lock(mode.wait_type(), u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX));
         match outcome {
             WaitState::Granted => Ok(()),
             WaitState::Victim(graph) => Err(LockError::Deadlock(graph)),
