@@ -125,6 +125,21 @@ impl Target for Rows {
         }
     }
 
+    fn apply_all(&self, lsn: Lsn, records: &[RowRecord<'_>]) -> Result<(), (usize, StoreError)> {
+        let mut done = 0;
+        loop {
+            match Target::apply_all(self.0.store.as_ref(), lsn, &records[done..]) {
+                // As above: it and what comes behind it is tried again.
+                Err((n, StoreError::Undecided(_))) => {
+                    done += n;
+                    self.0.store.abandon(records[done].tree, records[done].key);
+                }
+                Err((n, error)) => return Err((done + n, error)),
+                Ok(()) => return Ok(()),
+            }
+        }
+    }
+
     fn drop_tree(&self, tree: TreeId, lsn: Lsn) {
         self.0.store.drop_tree(tree, lsn);
     }

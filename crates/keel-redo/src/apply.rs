@@ -22,11 +22,13 @@
 //! past and nothing of the future.
 
 use crate::record::{Change, Group, GroupKind, RowRecord};
+use crate::target::{TOGETHER_MAX, Target};
 use hashbrown::HashMap;
 use keel_base::{Lsn, TreeId};
 use keel_log::LogError;
-use keel_store::{Store, StoreError};
+use keel_store::StoreError;
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -55,61 +57,6 @@ impl Chunk {
 pub trait Source: Send {
     /// The next chunk in order; `None` when there is none yet. May be asked again.
     fn next(&mut self) -> Result<Option<Chunk>, RedoError>;
-}
-
-/// Where rows go.
-pub trait Target: Send + Sync {
-    /// Applies a committed change. Called in ascending order per key.
-    fn apply(&self, lsn: Lsn, record: &RowRecord<'_>) -> Result<(), StoreError>;
-    /// A tree was dropped by the commit at `lsn`. Called when all rows up to there are applied.
-    fn drop_tree(&self, tree: TreeId, lsn: Lsn);
-    /// Everything before `to` is applied. Called in ascending order, one call at a time. `watched` are the
-    /// commits since the last call that changed the [watched](RedoOptions::watched) tree, ascending.
-    fn applied(&self, to: Lsn, watched: &[Lsn]) {
-        let _ = (to, watched);
-    }
-    /// The first part of a streaming transaction was met at `first`. Called before [`Target::applied`] passes it.
-    fn stream_opened(&self, stream: u64, first: Lsn) {
-        let _ = (stream, first);
-    }
-    /// A streaming transaction was committed at `end`, or aborted. Called before [`Target::applied`] passes it.
-    fn stream_closed(&self, stream: u64, end: Option<Lsn>) {
-        let _ = (stream, end);
-    }
-}
-
-impl<T: Target + ?Sized> Target for &T {
-    fn apply(&self, lsn: Lsn, record: &RowRecord<'_>) -> Result<(), StoreError> {
-        (**self).apply(lsn, record)
-    }
-    fn drop_tree(&self, tree: TreeId, lsn: Lsn) {
-        (**self).drop_tree(tree, lsn);
-    }
-    fn applied(&self, to: Lsn, watched: &[Lsn]) {
-        (**self).applied(to, watched);
-    }
-    fn stream_opened(&self, stream: u64, first: Lsn) {
-        (**self).stream_opened(stream, first);
-    }
-    fn stream_closed(&self, stream: u64, end: Option<Lsn>) {
-        (**self).stream_closed(stream, end);
-    }
-}
-
-impl Target for Store {
-    fn apply(&self, lsn: Lsn, record: &RowRecord<'_>) -> Result<(), StoreError> {
-        let change = match record.change {
-            Change::Put(row) => keel_store::Change::Put(row),
-            Change::Patch(patch) => keel_store::Change::Patch(keel_store::row::Patch::from_trusted(patch)),
-            Change::Delete => keel_store::Change::Delete,
-            Change::DropTree => return Ok(()),
-        };
-        Store::apply(self, lsn, record.tree, record.key, change)
-    }
-
-    fn drop_tree(&self, tree: TreeId, lsn: Lsn) {
-        Store::drop_tree(self, tree, lsn);
-    }
 }
 
 /// Why a replay stopped.
@@ -691,6 +638,7 @@ impl Lane {
     ) -> Result<(), RedoError> {
         let (drops, watched) = (&mut self.drops, &mut self.watched);
         let mut count = 0;
+        let mut together: SmallVec<[RowRecord<'_>; TOGETHER_MAX]> = SmallVec::new();
         let walked = group.for_each_of(self.number, options.workers, |number, record| {
             if number >= keep {
                 return Ok(());
@@ -703,10 +651,18 @@ impl Lane {
                 drops.push((record.tree, lsn));
                 return Ok(());
             }
-            target.apply(lsn, &record)
+            together.push(record);
+            if together.len() < TOGETHER_MAX {
+                return Ok(());
+            }
+            let applied = target.apply_all(lsn, &together);
+            together.clear();
+            applied.map_err(|(_, error)| error)
         });
+        walked.ok_or(RedoError::Damaged { at: lsn })?.map_err(RedoError::Store)?;
+        target.apply_all(lsn, &together).map_err(|(_, error)| RedoError::Store(error))?;
         self.applied.records += count;
-        walked.ok_or(RedoError::Damaged { at: lsn })?.map_err(RedoError::Store)
+        Ok(())
     }
 }
 

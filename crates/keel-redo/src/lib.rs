@@ -35,11 +35,13 @@ pub mod apply;
 pub mod pool;
 pub mod record;
 pub mod source;
+pub mod target;
 
-pub use apply::{ALONE_BYTES, Applied, Applier, Chunk, RedoError, RedoOptions, Source, Target, Turn, replay};
+pub use apply::{ALONE_BYTES, Applied, Applier, Chunk, RedoError, RedoOptions, Source, Turn, replay};
 pub use pool::{RedoPool, Task};
 pub use record::{Change, Group, GroupKind, RecordBuffer, RowRecord};
 pub use source::LogSource;
+pub use target::Target;
 
 #[cfg(test)]
 mod tests;

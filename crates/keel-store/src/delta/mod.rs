@@ -44,6 +44,7 @@ use crate::txn::{Undo, WriteSet};
 use crate::version::{NewStamp, Version, VersionKind, VersionRef};
 use entry::{PushError, Pushed};
 use map::Map;
+pub(crate) use map::{Place, Search};
 
 /// Asks the cache for the line at `place`, which will be read soon.
 #[inline]
@@ -181,7 +182,7 @@ impl TreeDelta {
         let undo_index = u32::try_from(set.undo.len()).expect("fewer than 2^32 changes per transaction");
         let floor = set.replace_floor();
         let mut written = None;
-        let entry = self.push(key, own, registry, guard, |top| {
+        let entry = self.push(key, Place::Unknown, own, registry, guard, |top| {
             if !admit(top) {
                 return None;
             }
@@ -202,16 +203,23 @@ impl TreeDelta {
         Ok(())
     }
 
-    /// Pushes a version that is committed already. Nothing happens when the key has a newer one.
-    pub(crate) fn apply(
+    /// A search for a key that is applied to soon.
+    pub(crate) fn search<'k, 'g>(&self, key: &'k [u8], guard: &'g Guard) -> Search<'k, 'g> {
+        self.map.search(key, guard)
+    }
+
+    /// Pushes a version that is committed already. Nothing happens when the key has a newer one. `place` is what a search
+    /// for the key has found.
+    pub(crate) fn apply<'g>(
         &self,
         key: &[u8],
+        place: Place<'g>,
         lsn: Lsn,
         change: Change<'_>,
         registry: &Registry,
-        guard: &Guard,
+        guard: &'g Guard,
     ) -> Result<(), WriteError> {
-        let pushed = self.push(key, std::ptr::null(), registry, guard, |top| {
+        let pushed = self.push(key, place, std::ptr::null(), registry, guard, |top| {
             let newest = match top.map(Version::stamp) {
                 Some(crate::version::Stamp::Committed(at)) => at,
                 _ => Lsn::ZERO,
@@ -229,13 +237,16 @@ impl TreeDelta {
     fn push<'g>(
         &self,
         key: &[u8],
+        mut place: Place<'g>,
         own: *const crate::txn::TxnStatus,
         registry: &Registry,
         guard: &'g Guard,
         mut make: impl FnMut(Option<&Version>) -> Option<Pushed>,
     ) -> Result<&'g Entry, WriteError> {
         loop {
-            let (entry, fresh) = self.map.get_or_insert(key, guard);
+            let (entry, fresh) = self.map.get_or_insert(key, place, guard);
+            // A dead entry is found no second time.
+            place = Place::Unknown;
             let mut born = false;
             let pushed = entry.push(own, guard, registry, |top| {
                 let pushed = make(top)?;

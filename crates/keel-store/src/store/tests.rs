@@ -17,6 +17,8 @@ use crate::row::{PatchBuilder, RowBuilder, patch};
 use crate::store::{ReadMode, Store, StoreError};
 use crate::{BaseGap, Change, CheckpointOptions, Cursor, Mark, MemoryAccount, Snapshot, Traces, WriteSet};
 
+mod redo;
+
 const TREE: TreeId = TreeId(7);
 const KEYS: u8 = 10;
 

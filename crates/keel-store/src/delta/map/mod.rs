@@ -8,10 +8,13 @@
 //!   one is unlinked together with the inner nodes above that lead nowhere else. If somebody is in the way, it stays
 //!   until the next sweep. Node ranges only ever grow by that, and a prefix is checked on every visit, so a node may
 //!   meet keys that it was not made for.
+//! * **Searches ahead** ([`Search`]) are descents that take turns. What they find is a hint, which insertion validates as it
+//!   would a descent of its own.
 //! * **Walking** goes leaf by leaf, each found by a descent to the separator met beside the last one.
 //!
 //! Entries, separators and nodes that leave the tree go to the epoch collector.
 
+mod ahead;
 mod node;
 
 use std::ops::Bound;
@@ -22,6 +25,7 @@ use crossbeam_epoch::Guard;
 use crossbeam_utils::CachePadded;
 
 use super::entry::Entry;
+pub(crate) use ahead::{Place, Search};
 use node::{Attempt, Locked, Node, Restart, SearchKey};
 
 /// Key order over entries.
@@ -87,18 +91,35 @@ impl Map {
         Ok(unsafe { entry.as_ref() })
     }
 
-    /// The entry under `key`, and whether it was just made.
-    pub(crate) fn get_or_insert<'g>(&self, key: &[u8], guard: &'g Guard) -> (&'g Entry, bool) {
+    /// A search for `key` that takes turns with others.
+    pub(crate) fn search<'k, 'g>(&self, key: &'k [u8], guard: &'g Guard) -> Search<'k, 'g> {
+        Search::new(self, key, guard)
+    }
+
+    /// The entry under `key`, and whether it was just made. `place` is what an earlier search for it has found.
+    pub(crate) fn get_or_insert<'g>(
+        &self,
+        key: &[u8],
+        place: Place<'g>,
+        guard: &'g Guard,
+    ) -> (&'g Entry, bool) {
         let key = SearchKey::new(key);
         let mut made = None;
+        let mut attempt = match place {
+            Place::Entry(entry) => return (entry, false),
+            // A full one is split by a descent, which knows the parent.
+            Place::Leaf(at) => self.try_leaf(&key, &mut made, (at.node, at.version), |_| Restart),
+            Place::Unknown => self.try_insert(&key, &mut made, guard),
+        };
         loop {
-            if let Ok((entry, inserted)) = self.try_insert(&key, &mut made, guard) {
+            if let Ok((entry, inserted)) = attempt {
                 if let (Some(unused), false) = (made, inserted) {
                     // SAFETY: made here and never put into the tree.
                     unsafe { Entry::free(unused) };
                 }
                 return (entry, inserted);
             }
+            attempt = self.try_insert(&key, &mut made, guard);
         }
     }
 
@@ -118,6 +139,17 @@ impl Map {
             parent = Some((node, version));
             (node, version) = descend(node, version, index, guard)?;
         }
+        self.try_leaf(key, made, (node, version), |index| self.split(parent, (node, version), index))
+    }
+
+    /// The same in the leaf that the key belongs to as of a version. `full` is told where it would go if there were room.
+    fn try_leaf<'g>(
+        &self,
+        key: &SearchKey<'_>,
+        made: &mut Option<NonNull<Entry>>,
+        (node, version): (&'g Node, u64),
+        full: impl FnOnce(usize) -> Restart,
+    ) -> Attempt<(&'g Entry, bool)> {
         let (index, found) = node.lower_bound(key);
         if found {
             let entry = node.key(index);
@@ -126,7 +158,7 @@ impl Map {
             return Ok((unsafe { &*entry }, false));
         }
         if node.is_full() {
-            return Err(self.split(parent, (node, version), index));
+            return Err(full(index));
         }
         let entry = *made.get_or_insert_with(|| Entry::allocate(key.bytes));
         let locked = node.lock(version)?;
@@ -403,15 +435,22 @@ impl Map {
 
 /// From a node to a child, both as of one moment.
 #[inline]
-fn descend<'g>(node: &'g Node, version: u64, index: usize, _guard: &'g Guard) -> Attempt<(&'g Node, u64)> {
+fn descend<'g>(node: &'g Node, version: u64, index: usize, guard: &'g Guard) -> Attempt<(&'g Node, u64)> {
+    let child = descend_later(node, version, index, guard)?;
+    let child_version = child.read_version()?;
+    node.validate(version)?;
+    Ok((child, child_version))
+}
+
+/// The child, which was asked of the cache, to be looked at later.
+#[inline]
+fn descend_later<'g>(node: &'g Node, version: u64, index: usize, _guard: &'g Guard) -> Attempt<&'g Node> {
     let child = node.child(index);
     node.validate(version)?;
     // SAFETY: a child when validated, so freed after the guard.
     let child = unsafe { &*child };
     child.prefetch();
-    let child_version = child.read_version()?;
-    node.validate(version)?;
-    Ok((child, child_version))
+    Ok(child)
 }
 
 /// # Safety

@@ -71,14 +71,14 @@ proptest! {
                     for _ in 0..100 {
                         ascending += 1;
                         let key = [&[9, 9, 9][..], &(ascending * (u32::from(shape) + 1)).to_be_bytes()].concat();
-                        let fresh = map.get_or_insert(&key, &guard).1;
+                        let fresh = map.get_or_insert(&key, Place::Unknown, &guard).1;
                         prop_assert_eq!(fresh, model.insert(key));
                     }
                 }
                 _ => {
                     let key = spread(seed, shape);
                     prop_assert_eq!(map.get(&key, &guard).is_some(), model.contains(&key));
-                    let (entry, fresh) = map.get_or_insert(&key, &guard);
+                    let (entry, fresh) = map.get_or_insert(&key, Place::Unknown, &guard);
                     prop_assert_eq!(entry.key(), &key[..]);
                     prop_assert_eq!(fresh, model.insert(key.clone()));
                     prop_assert!(map.get(&key, &guard).is_some());
@@ -117,7 +117,7 @@ fn an_emptied_map_gives_its_nodes_back() {
     let guard = epoch::pin();
     for round in 0..4u32 {
         for key in 0..20_000u32 {
-            map.get_or_insert(&(round * 20_000 + key).to_be_bytes(), &guard);
+            map.get_or_insert(&(round * 20_000 + key).to_be_bytes(), Place::Unknown, &guard);
         }
         map.sweep(&mut |_, _| true);
         assert_eq!(map.len(), 0);
@@ -150,7 +150,7 @@ fn threads_insert_sweep_and_walk_at_once() {
                 };
                 for index in 0..KEYS {
                     let guard = epoch::pin();
-                    map.get_or_insert(&key(index), &guard);
+                    map.get_or_insert(&key(index), Place::Unknown, &guard);
                     assert!(map.get(&key(index / 2), &guard).is_some());
                 }
                 stop.store(true, Ordering::SeqCst);
@@ -182,6 +182,7 @@ fn threads_insert_sweep_and_walk_at_once() {
                     let place = (round * 7 + index) % 40;
                     map.get_or_insert(
                         &[&[5; 10][..], &place.to_be_bytes(), &[9, 9, 9, 9, index as u8]].concat(),
+                        Place::Unknown,
                         &guard,
                     );
                 }
@@ -197,4 +198,77 @@ fn threads_insert_sweep_and_walk_at_once() {
     let distinct: BTreeSet<_> = (0..KEYS).map(|index| index.wrapping_mul(2_654_435_761) % KEYS).collect();
     assert_eq!(found.len(), distinct.len() * 2);
     assert!(found.iter().all(|key| map.get(key, &guard).is_some()));
+}
+
+/// Looks for keys at once, and inserts them afterwards, when some places are stale.
+fn insert_ahead(map: &Map, keys: &[Vec<u8>]) -> Vec<bool> {
+    let guard = epoch::pin();
+    let mut searches: Vec<Search<'_, '_>> = keys.iter().map(|key| map.search(key, &guard)).collect();
+    while searches.iter_mut().fold(false, |any, search| search.step(&guard) | any) {}
+    let places: Vec<Place<'_>> = searches.iter().map(Search::place).collect();
+    let insert = |(key, place): (&Vec<u8>, Place<'_>)| {
+        let (entry, fresh) = map.get_or_insert(key, place, &guard);
+        assert_eq!(entry.key(), &key[..]);
+        fresh
+    };
+    keys.iter().zip(places).map(insert).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn searches_ahead_change_nothing(
+        batches in prop::collection::vec((0u8..5, prop::collection::vec((0u8..5, 0u32..3000), 1..16)), 1..200),
+    ) {
+        let map = Map::new();
+        let mut model = BTreeSet::new();
+        let mut ascending = 0u32;
+        for (runs, batch) in batches {
+            let key = |(shape, seed): (u8, u32)| {
+                ascending += 1;
+                let run = [&[9, 9, 9][..], &ascending.to_be_bytes()].concat();
+                if shape < runs { run } else { spread(seed, shape) }
+            };
+            let keys: Vec<Vec<u8>> = batch.into_iter().map(key).collect();
+            let expected: Vec<bool> = keys.iter().map(|key| model.insert(key.clone())).collect();
+            prop_assert_eq!(insert_ahead(&map, &keys), expected);
+        }
+        let expected: Vec<_> = model.into_iter().collect();
+        prop_assert_eq!(walk(&map, (Bound::Unbounded, Bound::Unbounded), false, 50), expected);
+    }
+}
+
+/// Places go stale through others' insertions, splits and sweeps; a key is made by one thread only.
+#[test]
+fn searches_ahead_meet_other_threads() {
+    const KEYS: u32 = 6000;
+    let map = Map::new();
+    let made = AtomicUsize::new(0);
+    let stop = AtomicBool::new(false);
+    let key = |index: u32| [&[5; 10][..], &index.wrapping_mul(2_654_435_761).to_be_bytes()].concat();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..3u32)
+            .map(|_| {
+                scope.spawn(|| {
+                    for first in (0..KEYS).step_by(12) {
+                        let keys: Vec<Vec<u8>> = (first..first + 12).map(key).collect();
+                        let fresh = insert_ahead(&map, &keys).into_iter().filter(|fresh| *fresh).count();
+                        made.fetch_add(fresh, Ordering::Relaxed);
+                    }
+                })
+            })
+            .collect();
+        scope.spawn(|| {
+            while !stop.load(Ordering::SeqCst) {
+                let own: Vec<Vec<u8>> = (0..12u8).map(|n| vec![5, n, n]).collect();
+                insert_ahead(&map, &own);
+                map.sweep(&mut |entry, _| entry.key().len() == 3);
+            }
+        });
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        stop.store(true, Ordering::SeqCst);
+    });
+    map.sweep(&mut |entry, _| entry.key().len() == 3);
+    assert_eq!(made.load(Ordering::Relaxed), KEYS as usize);
+    assert_eq!(map.len(), KEYS as usize);
 }
