@@ -62,6 +62,8 @@ errors! {
     set_operation_columns() = (205, 16, 1, "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number of expressions in their target lists.");
     /// 206
     operand_clash(left: &str, right: &str) = (206, 16, 2, "Operand type clash: {left} is incompatible with {right}");
+    /// 10700
+    read_only_table_parameter(name: &str) = (10700, 16, 1, "The table-valued parameter \"{name}\" is READONLY and cannot be modified.");
     /// 207
     invalid_column(name: &str) = (207, 16, 1, "Invalid column name '{name}'.");
     /// 208

@@ -45,6 +45,8 @@ pub struct ParameterInfo {
     pub ty: SqlType,
     /// Default used for the keyword DEFAULT.
     pub default: Option<Value>,
+    /// The name of its table type, when it takes a table variable.
+    pub table: Option<String>,
 }
 
 /// A function or `@@variable` whose value only the session knows (`@@ROWCOUNT`, `OBJECT_ID()`, `USER_NAME()`…).
@@ -185,6 +187,22 @@ pub trait BindScope {
     fn variable(&self, name: &str) -> Option<VariableInfo>;
     /// A table variable; `name` has its `@`.
     fn table_variable(&self, name: &str) -> Option<Arc<TableDef>>;
+    /// What a parameter of the table type `wanted` gets for a table variable: a number by which
+    /// [`BindScope::lent_table`] knows it; never 0, which stands for no rows. Errors 137 and 206.
+    fn lend_table(&self, name: &str, wanted: &str) -> Result<Value> {
+        let _ = wanted;
+        Err(crate::errors::undeclared_variable(name))
+    }
+    /// The table behind such a number.
+    fn lent_table(&self, lent: &Value) -> Option<Arc<TableDef>> {
+        let _ = lent;
+        None
+    }
+    /// Whether a table variable is a parameter, which nobody may change.
+    fn is_table_parameter(&self, name: &str) -> bool {
+        let _ = name;
+        false
+    }
     /// A user-defined scalar function (always schema-qualified in T-SQL).
     fn scalar_function(&self, name: NameParts<'_>) -> Option<ScalarFunctionInfo>;
     /// The parameters of an inline table-valued function given by its module.

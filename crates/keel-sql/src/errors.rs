@@ -21,6 +21,10 @@ macro_rules! errors {
 pub(crate) use errors as error_functions;
 
 errors! {
+    /// A table-valued parameter that does not say READONLY.
+    table_parameter_not_read_only(name) = 352, 15, 1, "The table-valued parameter \"{name}\" must be declared with the READONLY option.";
+    /// READONLY on a parameter of another kind.
+    read_only_without_table(name) = 346, 15, 1, "The parameter \"{name}\" can not be declared READONLY since it is not a table-valued parameter.";
     /// Unknown table, view or other rowset.
     invalid_object_name(name) = 208, 16, 1, "Invalid object name '{name}'.";
     /// An empty name of an application lock. The argument of these is the procedure or function.

@@ -118,6 +118,7 @@ fn invoke(ctx: &mut ExecCtx<'_>, program: &Arc<Program>, args: &[Value], frame: 
     for (i, value) in args.iter().enumerate() {
         frame.vars[i] = value.clone();
     }
+    let borrowed = borrow_tables(info, program, args, frame);
     let (error, row_count) = (info.error.get(), info.row_count.get());
     // SET inside ends with the module.
     let options = info.options.borrow().clone();
@@ -133,11 +134,29 @@ fn invoke(ctx: &mut ExecCtx<'_>, program: &Arc<Program>, args: &[Value], frame: 
     }
     info.error.set(error);
     info.row_count.set(row_count);
+    // They are the caller's: nobody drops them with the frame.
+    borrowed.into_iter().for_each(|index| frame.tables.borrow_mut()[index] = None);
     match outcome {
         Ok(_) => Ok(()),
         Err(Halt::Raised(e)) => Err(e),
         Err(Halt::Batch) => Err(errors::cancelled()),
     }
+}
+
+/// Puts the table variables that came as arguments where the program has its own; says where.
+fn borrow_tables(info: &Info, program: &Program, args: &[Value], frame: &Frame) -> Vec<usize> {
+    let mut borrowed = Vec::new();
+    for (parameter, value) in program.parameters.iter().zip(args) {
+        let Some((index, _)) = &parameter.table else { continue };
+        let Some(table) = info.lent_table(value) else { continue };
+        let mut tables = frame.tables.borrow_mut();
+        if tables.len() <= *index {
+            tables.resize(*index + 1, None);
+        }
+        tables[*index] = Some(table);
+        borrowed.push(*index);
+    }
+    borrowed
 }
 
 /// Runs scalar functions for plans.

@@ -239,12 +239,15 @@ impl Binder<'_> {
         e
     }
 
+    /// What a parameter of the inline function being expanded stands for.
+    pub(super) fn parameter(&self, name: &str) -> Option<Expr> {
+        self.parameters.last()?.get(&name.to_lowercase()).cloned()
+    }
+
     /// A variable, or a parameter of the inline function being expanded.
     pub fn variable(&self, name: &str) -> Result<Expr> {
-        if let Some(map) = self.parameters.last()
-            && let Some(e) = map.get(&name.to_lowercase())
-        {
-            return Ok(e.clone());
+        if let Some(e) = self.parameter(name) {
+            return Ok(e);
         }
         let info = self.scope.variable(name).ok_or_else(|| errors::undeclared_variable(name))?;
         Ok(Expr {

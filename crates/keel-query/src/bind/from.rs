@@ -52,10 +52,12 @@ impl Binder<'_> {
             }
             K::Named { name, alias, hints, .. } => self.named(name, alias.as_ref(), hints, parent),
             K::Variable { variable, alias, hints } => {
-                let table = self
-                    .scope
-                    .table_variable(&variable.name)
-                    .ok_or_else(|| errors::undeclared_table_variable(&variable.name))?;
+                let lent = self.parameter(&variable.name).and_then(|own| own.as_const().cloned());
+                let table = match lent {
+                    Some(lent) => self.scope.lent_table(&lent),
+                    None => self.scope.table_variable(&variable.name),
+                };
+                let table = table.ok_or_else(|| errors::undeclared_table_variable(&variable.name))?;
                 let alias = alias.as_ref().map_or(variable.name.as_str(), |a| a.as_str());
                 self.stored(table, alias, None, self.hints(hints, None)?)
             }

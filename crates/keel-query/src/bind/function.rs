@@ -274,6 +274,7 @@ impl Binder<'_> {
         let mut args = Vec::with_capacity(parameters.len());
         for (i, p) in parameters.iter().enumerate() {
             let value = match given.get(i).map(|a| &a.kind) {
+                Some(_) if p.table.is_some() => self.table_argument(&given[i], p, cx)?,
                 Some(ast::ExprKind::Default) => Expr::constant(p.default.clone().unwrap_or_default(), p.ty),
                 Some(_) => assign_to(self.value(&given[i], cx)?, p.ty)?,
                 None => {
@@ -290,6 +291,25 @@ impl Binder<'_> {
             return Err(keel_types::SqlError::new(8144, 16, state, m));
         }
         Ok(args)
+    }
+
+    /// A table variable for a table-valued parameter.
+    fn table_argument(
+        &mut self,
+        given: &ast::Expr,
+        parameter: &crate::scope::ParameterInfo,
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Expr> {
+        let wanted = parameter.table.as_deref().unwrap_or_default();
+        let lent = |value| Expr::constant(value, SqlType::BigInt);
+        match &given.kind {
+            ast::ExprKind::Default => Ok(lent(keel_types::Value::Int(0))),
+            ast::ExprKind::Variable(name) => match self.parameter(name) {
+                Some(own) => Ok(own),
+                None => Ok(lent(self.scope.lend_table(name, wanted)?)),
+            },
+            _ => Err(errors::operand_clash(self.value(given, cx)?.ty.name(), wanted)),
+        }
     }
 
     fn user_function(&mut self, call: &ast::FunctionCall, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {

@@ -141,12 +141,19 @@ impl Lower<'_> {
                 table: None,
                 cursor: false,
             };
+            let takes_table =
+                matches!(&p.ty, ast::ParameterType::Typed(ty) if self.types.is_table_type(&ty.name));
+            match (takes_table, p.read_only) {
+                (true, false) => return Err(errors::table_parameter_not_read_only(&p.variable.name)),
+                (false, true) => return Err(errors::read_only_without_table(&p.variable.name)),
+                _ => {}
+            }
             match &p.ty {
                 ast::ParameterType::Cursor => {
                     def.cursor = true;
                     self.program.cursors.push(fold(&p.variable.name));
                 }
-                ast::ParameterType::Typed(ty) if self.types.is_table_type(&ty.name) => {
+                ast::ParameterType::Typed(ty) if takes_table => {
                     def.table = Some((self.program.tables.len(), ty.name.clone()));
                     let shape = TableShape::Type(ty.name.clone());
                     self.program.tables.push(TableVariableDef { name: fold(&p.variable.name), shape });

@@ -23,6 +23,9 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// Table variables handed to functions that are remembered before those that went are forgotten.
+const LENT_TABLES_KEPT: usize = 64;
+
 /// Rows that a later statement selects from: the output of INSERT … EXEC's procedure, of a trigger's statement, of a
 /// client's bulk load.
 #[derive(Clone, Debug, Default)]
@@ -128,6 +131,8 @@ pub struct Info {
     pub app_locks: super::app_locks::AppLocks,
     /// SET IDENTITY_INSERT
     pub identity_insert: Cell<Option<(DatabaseId, ObjectId)>>,
+    /// Table variables that plans hand to functions, by the number that stands for them.
+    lent: RefCell<hashbrown::HashMap<i64, std::sync::Weak<TableDef>>>,
     /// Compiled units that mention temporary tables, which other sessions could not use.
     pub private_units: RefCell<hashbrown::HashMap<(u64, usize), Arc<Compiled>>>,
     /// Prepared statements by handle.
@@ -189,6 +194,7 @@ impl Info {
             cursors: RefCell::default(),
             app_locks: super::app_locks::AppLocks::default(),
             identity_insert: Cell::new(None),
+            lent: RefCell::default(),
             private_units: RefCell::default(),
             prepared: RefCell::default(),
             bulk: RefCell::default(),
@@ -234,6 +240,24 @@ impl Info {
         let times = (utc + i64::from(crate::clock::offset_minutes()) * crate::clock::TICKS_PER_MINUTE, utc);
         self.now.set(Some(times));
         times
+    }
+
+    /// A number that stands for a table variable as long as there is one.
+    pub fn lend_table(&self, table: &Arc<TableDef>) -> Value {
+        let mut lent = self.lent.borrow_mut();
+        if lent.len() >= LENT_TABLES_KEPT {
+            lent.retain(|_, table| table.strong_count() > 0);
+        }
+        // Of a table variable it is negative, and nobody else's.
+        let number = i64::from(table.object_id);
+        lent.insert(number, Arc::downgrade(table));
+        Value::Int(number)
+    }
+
+    /// The table variable that a number stands for.
+    #[must_use]
+    pub fn lent_table(&self, number: &Value) -> Option<Arc<TableDef>> {
+        self.lent.borrow().get(&number.as_int()?)?.upgrade()
     }
 
     /// The current database.

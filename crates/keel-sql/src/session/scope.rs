@@ -8,7 +8,7 @@ use crate::errors;
 use crate::functions;
 use crate::modules;
 use crate::program::lower::{CAPTURED_ROWS, TypeLookup};
-use crate::program::{Dependencies, ModuleIdentity, Need, Program};
+use crate::program::{Dependencies, ModuleIdentity, Need, Program, TableShape};
 use crate::views;
 use keel_base::DatabaseId;
 use keel_parser::ast;
@@ -398,6 +398,33 @@ impl BindScope for Scope<'_> {
         Some(table)
     }
 
+    fn lend_table(&self, name: &str, wanted: &str) -> Result<keel_types::Value> {
+        let Some((program, index)) = self.program.and_then(|p| Some((p, p.table(name)?))) else {
+            let known = self.variable(name).ok_or_else(|| errors::undeclared_variable(name))?;
+            return Err(keel_query::errors::operand_clash(known.ty.name(), wanted));
+        };
+        let own = match &program.tables[index].shape {
+            TableShape::Type(ty) => ty.name.text.as_str(),
+            TableShape::Elements(_) => "table",
+        };
+        if fold(own) != fold(wanted) {
+            return Err(keel_query::errors::operand_clash(own, wanted));
+        }
+        let table = self.table_variable(name).ok_or_else(|| errors::undeclared_table_variable(name))?;
+        Ok(self.info.lend_table(&table))
+    }
+
+    fn lent_table(&self, lent: &keel_types::Value) -> Option<Arc<TableDef>> {
+        self.info.lent_table(lent)
+    }
+
+    fn is_table_parameter(&self, name: &str) -> bool {
+        let index = self.program.and_then(|p| Some((p, p.table(name)?)));
+        index.is_some_and(|(p, at)| {
+            p.parameters.iter().any(|d| d.table.as_ref().is_some_and(|(t, _)| *t == at))
+        })
+    }
+
     fn scalar_function(&self, name: NameParts<'_>) -> Option<ScalarFunctionInfo> {
         let (entry, module) = self.function(name)?;
         if module.kind != ModuleKind::ScalarFunction {
@@ -486,6 +513,7 @@ pub fn parameters(program: &Program) -> Vec<ParameterInfo> {
         name: p.name.to_string(),
         ty: p.ty,
         default: p.default.clone(),
+        table: p.table.as_ref().map(|(_, ty)| ty.name.text.to_string()),
     };
     program.parameters.iter().map(info).collect()
 }
