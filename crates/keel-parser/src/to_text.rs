@@ -449,7 +449,7 @@ impl Writer {
                 self.list(args);
                 self.put(")");
             }
-            ExprKind::Method { target, method, args } => {
+            ExprKind::Method { target, method, args } | ExprKind::Mutated { target, method, args } => {
                 self.expr(target, PRIMARY);
                 self.put(".");
                 self.ident(method);

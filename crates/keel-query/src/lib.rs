@@ -38,6 +38,7 @@ pub mod stats;
 pub mod tvf;
 pub mod usage;
 pub mod work;
+pub mod xml;
 
 pub use bind::deduce::deduced;
 pub use context::{

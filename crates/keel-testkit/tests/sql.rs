@@ -14,6 +14,11 @@ fn types() {
 }
 
 #[test]
+fn xml() {
+    area("xml");
+}
+
+#[test]
 fn ddl() {
     area("ddl");
 }

@@ -131,6 +131,12 @@ pub enum ExprKind {
         method: Ident,
         args: Vec<Expr>,
     },
+    /// What `SET @x.modify('…')` and `SET c.modify('…')` assign to the variable or column.
+    Mutated {
+        target: Box<Expr>,
+        method: Ident,
+        args: Vec<Expr>,
+    },
     /// `(SELECT …)` as a value.
     Subquery(Box<Query>),
     Collate {

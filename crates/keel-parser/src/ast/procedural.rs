@@ -109,10 +109,9 @@ pub enum SetValue {
         value: Expr,
     },
     Cursor(Box<CursorDefinition>),
-    /// `SET @x.modify('…')`
-    Method {
-        method: Ident,
-        args: Vec<Expr>,
+    /// `SET @x.Property = e` of a CLR type.
+    Property {
+        name: Ident,
     },
 }
 

@@ -141,8 +141,24 @@ impl Parser<'_> {
         if self.tok() == Tok::LParen && column.name.is("WRITE") {
             return self.update_write(column);
         }
+        if self.tok() == Tok::LParen {
+            return self.update_method(column);
+        }
         let op = self.assignment_op()?;
         Ok(UpdateSet::Column { column, op, value: self.argument()? })
+    }
+
+    /// `column.modify('…')`; `column` arrived with the method as its last part.
+    fn update_method(&mut self, method: ColumnRef) -> Result<UpdateSet> {
+        let Some(name) = method.qualifier.filter(|q| q.schema.is_none()) else {
+            return Err(self.unexpected());
+        };
+        let span = name.span;
+        let column = ColumnRef { qualifier: None, name: name.name };
+        let target = Box::new(Expr { kind: ExprKind::Column(column.clone()), span });
+        let kind = ExprKind::Mutated { target, method: method.name, args: self.call_args()? };
+        let value = Expr { kind, span: self.since(span) };
+        Ok(UpdateSet::Column { column, op: crate::ast::AssignOp::Set, value })
     }
 
     fn assignment_op(&mut self) -> Result<crate::ast::AssignOp> {

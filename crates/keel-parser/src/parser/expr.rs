@@ -329,16 +329,21 @@ impl Parser<'_> {
         self.method_of(target)
     }
 
-    /// `.method(…)` behind a variable, a subquery or a conversion, when it is there.
+    /// `.method(…)` behind a value, as often as it is there.
     pub(super) fn method_of(&mut self, target: Expr) -> Result<Expr> {
-        if self.tok() != Tok::Dot {
-            return Ok(target);
+        let mut target = target;
+        let mut height = std::mem::take(&mut self.height);
+        while self.tok() == Tok::Dot {
+            let span = target.span;
+            self.bump();
+            let method = self.any_word()?;
+            let args = self.call_args()?;
+            let kind = ExprKind::Method { target: Box::new(target), method, args };
+            target = Expr { kind, span: self.since(span) };
+            height = self.chain(height)?;
         }
-        let span = target.span;
-        self.bump();
-        let method = self.any_word()?;
-        let args = self.call_args()?;
-        Ok(Expr { kind: ExprKind::Method { target: Box::new(target), method, args }, span: self.since(span) })
+        self.height = height;
+        Ok(target)
     }
 
     #[inline(never)]
@@ -354,7 +359,10 @@ impl Parser<'_> {
                 self.method_of(subquery)
             }
             // The parentheses belong to the span so that the text of an expression is complete.
-            Parenthesized::Expr(expr) => Ok(Expr { span: self.since(start), ..expr }),
+            Parenthesized::Expr(expr) => {
+                let expr = Expr { span: self.since(start), ..expr };
+                if expr.is_condition() { Ok(expr) } else { self.method_of(expr) }
+            }
         }
     }
 

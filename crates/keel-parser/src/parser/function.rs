@@ -22,7 +22,7 @@ impl Parser<'_> {
 
     pub(super) fn call_of(&mut self, name: ObjectName, start: Span) -> Result<Expr> {
         let call = self.function_call(name)?;
-        Ok(Expr { kind: ExprKind::Function(Box::new(call)), span: self.since(start) })
+        self.method_of(Expr { kind: ExprKind::Function(Box::new(call)), span: self.since(start) })
     }
 
     /// From the opening parenthesis to the end of OVER.

@@ -2,7 +2,7 @@
 
 use super::Parser;
 use super::query::assign_op;
-use crate::ast::{Expr, Isolation, SetOption, SetValue, SetVariable, StatementKind};
+use crate::ast::{AssignOp, Expr, ExprKind, Isolation, SetOption, SetValue, SetVariable, StatementKind};
 use crate::error::Result;
 use crate::keyword::Kw;
 use crate::lexer::Tok;
@@ -37,13 +37,16 @@ impl Parser<'_> {
         let variable = self.variable()?;
         if self.eat(Tok::Dot) || self.eat(Tok::DoubleColon) {
             let method = self.any_word()?;
-            let args = if self.tok() == Tok::LParen {
-                self.call_args()?
-            } else {
-                self.expect(Tok::Eq)?;
-                vec![self.expr()?]
-            };
-            return Ok(SetVariable { variable, value: SetValue::Method { method, args } });
+            if self.tok() == Tok::LParen {
+                let span = variable.span;
+                let target = Box::new(Expr { kind: ExprKind::Variable(variable.name.clone()), span });
+                let kind = ExprKind::Mutated { target, method, args: self.call_args()? };
+                let value = Expr { kind, span: self.since(span) };
+                return Ok(SetVariable { variable, value: SetValue::Expr { op: AssignOp::Set, value } });
+            }
+            self.expect(Tok::Eq)?;
+            self.expr()?;
+            return Ok(SetVariable { variable, value: SetValue::Property { name: method } });
         }
         let Some(op) = assign_op(self.tok()) else { return Err(self.unexpected()) };
         self.bump();

@@ -126,9 +126,13 @@ impl Binder<'_> {
                 self.parse_call(operand, ty, culture.as_deref(), *is_try, cx)
             }
             K::Trim { side, chars, operand } => self.trim(*side, chars.as_deref(), operand, cx),
-            K::Function(call) => self.function(call, cx),
+            K::Function(call) => match self.column_method(call, cx)? {
+                Some(e) => Ok(e),
+                None => self.function(call, cx),
+            },
             K::StaticMethod { .. } => Err(errors::not_supported("CLR static method")),
-            K::Method { target, method, args } => self.method(target, method, args, cx),
+            K::Method { target, method, args } => self.xml_method(target, method, args, cx),
+            K::Mutated { target, method, args } => self.xml_mutation(target, method, args, cx),
             K::Subquery(q) => self.scalar_subquery(q, cx),
             K::Collate { operand, collation } => {
                 let mut inner = self.value(operand, cx)?;
@@ -159,7 +163,10 @@ impl Binder<'_> {
             }
             K::Quantified { op, left, all, query } => self.quantified(compare_op(*op), left, *all, query, cx),
             K::IsNull { operand, negated } => {
-                let inner = self.value(operand, cx)?;
+                let inner = match self.xml_row(operand, cx)? {
+                    Some(instance) => instance,
+                    None => self.value(operand, cx)?,
+                };
                 Ok(negate_if(*negated, is_null(inner)))
             }
             K::IsDistinctFrom { left, right, negated } => {
@@ -262,6 +269,7 @@ impl Binder<'_> {
     fn column(&mut self, c: &ast::ColumnRef, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
         match cx.scope.resolve(c.qualifier.as_deref(), &c.name.text)? {
             Some(slot) => {
+                self.refuse_xml_row(slot, &c.name.text)?;
                 self.note_slot(slot);
                 Ok(self.read(slot))
             }
@@ -607,39 +615,6 @@ impl Binder<'_> {
         e.collation = collation;
         e.nullable = nullable;
         Ok(negate_if(all, e))
-    }
-
-    /// `.value('.', 'type')` of an XML text: its text. Other paths, and other methods of XML, are absent.
-    fn method(
-        &mut self,
-        target: &ast::Expr,
-        method: &ast::Ident,
-        args: &[ast::Expr],
-        cx: &mut ExprCx<'_, '_>,
-    ) -> Result<Expr> {
-        let ty = match args.get(1).map(|a| &a.kind) {
-            Some(ast::ExprKind::Literal(ast::Literal::String { value, .. })) if method.is("value") => {
-                keel_parser::parse_type(value).map_err(|e| super::parse_error(*e))?
-            }
-            _ => return Err(errors::not_supported(method.as_str())),
-        };
-        let path = match args.first().map(|a| &a.kind) {
-            Some(ast::ExprKind::Literal(ast::Literal::String { value, .. })) => value.as_str(),
-            _ => "",
-        };
-        let bare: String = path.chars().filter(|c| !c.is_whitespace()).collect();
-        if !matches!(&*bare, "." | "(.)[1]" | "text()[1]" | "(text())[1]" | "./text()[1]" | "(./text())[1]") {
-            return Err(errors::not_supported(&format!("value('{path}')")));
-        }
-        let ty = self.type_of(&ty, true)?;
-        let xml = self.value(target, cx)?;
-        let text = crate::expr::builtin::own("value", SqlType::NVarChar(Length::Max), vec![xml], |v| {
-            Ok(match &v[0] {
-                Value::Str(s) => Value::Str(super::for_clause::xml::xml_text(s).into()),
-                _ => Value::Null,
-            })
-        });
-        Ok(cast_to(text, ty))
     }
 
     fn odbc_literal(&mut self, kind: ast::OdbcLiteralKind, text: &str) -> Result<Expr> {

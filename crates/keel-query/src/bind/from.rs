@@ -65,7 +65,12 @@ impl Binder<'_> {
                 let outer = Scope::new(left.to_vec(), parent);
                 self.table_function(name, args, schema.as_deref(), alias.as_ref(), columns, &outer)
             }
-            K::VariableMethod { method, .. } => Err(errors::not_supported(method.as_str())),
+            K::VariableMethod { variable, method, args, alias, columns } => {
+                let outer = Scope::new(left.to_vec(), parent);
+                let target =
+                    ast::Expr { kind: ast::ExprKind::Variable(variable.name.clone()), span: variable.span };
+                self.nodes_source(&target, method, args, (alias.as_ref(), columns), &outer)
+            }
             K::Derived { query, alias, columns } => {
                 let bound = self.query(query, parent, true)?;
                 let alias = alias.as_ref().map_or("", |a| a.as_str());
@@ -236,7 +241,7 @@ impl Binder<'_> {
         (get, Source { alias: alias.to_owned(), schema, columns, get: Some(id) })
     }
 
-    fn virtual_table(
+    pub(super) fn virtual_table(
         &mut self,
         table: Arc<dyn VirtualTable>,
         alias: &str,
@@ -273,6 +278,12 @@ impl Binder<'_> {
     ) -> Result<BoundSource> {
         if !name.name.quoted && name.is_simple() {
             refuse_remote(&name.name.text, args)?;
+        }
+        if let Some(target) = super::xml::method_target(name)
+            && self.is_xml_column(&target, outer)?
+        {
+            let target = ast::Expr { kind: ast::ExprKind::Column(target), span: name.span };
+            return self.nodes_source(&target, &name.name, args, (alias, columns), outer);
         }
         let exposed = alias.map_or(name.name.as_str(), |a| a.as_str()).to_owned();
         let mut cx = ExprCx::new(outer, Clause::Other);
@@ -682,7 +693,7 @@ pub fn rename_columns(bound: &mut BoundQuery, columns: &[ast::Ident], alias: &st
     Ok(())
 }
 
-fn rename(sources: &mut [Rc<Source>], columns: &[ast::Ident], alias: &str) -> Result<()> {
+pub(super) fn rename(sources: &mut [Rc<Source>], columns: &[ast::Ident], alias: &str) -> Result<()> {
     let Some(source) = sources.first_mut() else { return Ok(()) };
     if columns.is_empty() {
         return Ok(());

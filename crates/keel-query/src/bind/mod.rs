@@ -19,6 +19,7 @@ pub mod rel;
 pub mod select;
 pub mod values;
 pub mod window;
+pub mod xml;
 
 use crate::errors::{self, Result};
 use crate::expr::{Expr, Slot};
@@ -163,6 +164,8 @@ pub struct Binder<'a> {
     ctes: Vec<CteEntry>,
     /// XMLNAMESPACES in force: prefix (none for the default) and URI.
     namespaces: Vec<(Option<String>, String)>,
+    /// Columns of `nodes()`: slot of the instance, and the rest.
+    xml_rows: HashMap<Slot, xml::RowColumn>,
     recursive: Vec<RecursiveFrame>,
     /// Parameters of the inline functions being expanded, innermost last.
     parameters: Vec<HashMap<String, Expr>>,
@@ -199,6 +202,7 @@ impl<'a> Binder<'a> {
             next_recursion: 0,
             ctes: Vec::new(),
             namespaces: Vec::new(),
+            xml_rows: HashMap::new(),
             recursive: Vec::new(),
             parameters: Vec::new(),
             depth: 0,

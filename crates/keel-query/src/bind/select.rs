@@ -276,6 +276,7 @@ impl Binder<'_> {
         for source in sources.iter().filter(|s| qualifier.is_none_or(|q| s.matches(q))) {
             matched = true;
             for c in &source.columns {
+                self.refuse_xml_row(c.slot, &c.name)?;
                 self.note_slot(c.slot);
                 items.push(Item { name: c.name.clone(), expr: self.read(c.slot) });
             }

@@ -20,10 +20,15 @@ pub enum BuiltinFn {
     Library(Arc<Call>),
     /// Of this crate.
     Own(OwnFn),
+    /// Of this crate, and long enough that it asks the session whether to go on.
+    Long(LongFn),
 }
 
 /// A routine of this crate.
 pub type OwnFn = Arc<dyn Fn(&[Value]) -> Result<Value> + Send + Sync>;
+
+/// A routine of this crate that looks at the session.
+pub type LongFn = Arc<dyn Fn(&dyn SessionInfo, &[Value]) -> Result<Value> + Send + Sync>;
 
 impl std::fmt::Debug for BuiltinFn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -31,6 +36,7 @@ impl std::fmt::Debug for BuiltinFn {
             BuiltinFn::Library(call) => call.fmt(f),
             // Two calls of one name over the same arguments may differ in what they captured.
             BuiltinFn::Own(routine) => write!(f, "{:p}", Arc::as_ptr(routine)),
+            BuiltinFn::Long(routine) => write!(f, "{:p}", Arc::as_ptr(routine)),
         }
     }
 }
@@ -43,12 +49,22 @@ pub fn own(
     args: Vec<Expr>,
     routine: impl Fn(&[Value]) -> Result<Value> + Send + Sync + 'static,
 ) -> Expr {
-    let builtin = Builtin {
-        name: name.into(),
-        func: BuiltinFn::Own(Arc::new(routine)),
-        deterministic: true,
-        foldable: true,
-    };
+    call(name, ty, args, BuiltinFn::Own(Arc::new(routine)), true)
+}
+
+/// A call of a routine of this crate that looks at the session; not computed before the statement runs.
+#[must_use]
+pub fn long(
+    name: &str,
+    ty: SqlType,
+    args: Vec<Expr>,
+    routine: impl Fn(&dyn SessionInfo, &[Value]) -> Result<Value> + Send + Sync + 'static,
+) -> Expr {
+    call(name, ty, args, BuiltinFn::Long(Arc::new(routine)), false)
+}
+
+fn call(name: &str, ty: SqlType, args: Vec<Expr>, func: BuiltinFn, foldable: bool) -> Expr {
+    let builtin = Builtin { name: name.into(), func, deterministic: true, foldable };
     let collation = args.iter().find(|a| a.ty.is_string()).map(|a| a.collation).unwrap_or_default();
     Expr {
         kind: ExprKind::Builtin(builtin, args),
@@ -93,6 +109,13 @@ impl BuiltinFn {
             BuiltinFn::Own(routine) => {
                 let routine = routine.clone();
                 return Code::Dyn(Box::new(move |cx| routine(&values(&args, cx)?)));
+            }
+            BuiltinFn::Long(routine) => {
+                let routine = routine.clone();
+                return Code::Dyn(Box::new(move |cx| {
+                    let values = values(&args, cx)?;
+                    routine(cx.session, &values)
+                }));
             }
         };
         match <[Code; 1]>::try_from(args) {

@@ -570,9 +570,9 @@ impl Lower<'_> {
                     Op::Assign { slot, value: Unit::expr(value, Some(ty)) }
                 }
             }
-            ast::SetValue::Method { method, .. } => {
+            ast::SetValue::Property { name } => {
                 return Err(errors::located(
-                    errors::not_supported(format!("The method '{method}'")),
+                    errors::not_supported(format!("The property '{name}'")),
                     self.line,
                     None,
                 ));

@@ -17,6 +17,7 @@ mod binary;
 mod number;
 mod temporal;
 mod text;
+mod xml;
 
 pub use number::parse_integer;
 pub(crate) use text::{cut_at, with_commas};
@@ -104,23 +105,26 @@ impl Cast {
 pub fn is_conversion_error(error: &SqlError) -> bool {
     matches!(
         error.number,
-        220 | 232
-            | 234
-            | 235
-            | 241
-            | 242
-            | 244
-            | 245
-            | 248
-            | 293
-            | 295
-            | 296
-            | 8114
-            | 8115
-            | 8152
-            | 8169
-            | 8170
-            | 9807
+        6335 | 6359 | 9400
+            ..=9465
+                | 220
+                | 232
+                | 234
+                | 235
+                | 241
+                | 242
+                | 244
+                | 245
+                | 248
+                | 293
+                | 295
+                | 296
+                | 8114
+                | 8115
+                | 8152
+                | 8169
+                | 8170
+                | 9807
     )
 }
 

@@ -1,6 +1,6 @@
 //! Conversion to strings: the form in which the product prints every type, and fitting text into a length.
 
-use super::{Cast, Step, mismatch};
+use super::{Cast, Step, mismatch, xml};
 use crate::collation::cp1252;
 use crate::datetime::TICKS_PER_DAY;
 use crate::datetime::format::{self, default_style, to_local};
@@ -16,6 +16,9 @@ pub(super) fn step(from: SqlType, to: SqlType) -> Option<Step> {
     use Family as F;
     let ancient = matches!(to, SqlType::Text | SqlType::NText);
     Some(match from.family() {
+        F::String if to == SqlType::Xml => xml::from_narrow,
+        F::NationalString if to == SqlType::Xml => xml::from_wide,
+        F::Binary if to == SqlType::Xml && from != SqlType::Image => xml::from_bytes,
         F::String | F::NationalString | F::Xml if to.is_national() || to == SqlType::Xml => {
             national_to_national
         }

@@ -581,45 +581,6 @@ fn xml_value(v: &Value, c: &Column, attribute: bool) -> Result<String> {
     }
 }
 
-/// The text of an XML fragment: tags dropped, entities resolved (`.value('.', …)`).
-#[must_use]
-pub fn xml_text(s: &str) -> String {
-    let mut out = String::with_capacity(s.len());
-    let mut rest = s;
-    while let Some(i) = rest.find(['<', '&']) {
-        out.push_str(&rest[..i]);
-        rest = &rest[i..];
-        if rest.starts_with('<') {
-            rest = rest.find('>').map_or("", |e| &rest[e + 1..]);
-            continue;
-        }
-        let end = rest.find(';').unwrap_or(0);
-        let known = match &rest[..=end.min(rest.len() - 1)] {
-            "&amp;" => Some('&'),
-            "&lt;" => Some('<'),
-            "&gt;" => Some('>'),
-            "&quot;" => Some('"'),
-            "&apos;" => Some('\''),
-            entity => entity
-                .strip_prefix("&#x")
-                .and_then(|e| u32::from_str_radix(e.trim_end_matches(';'), 16).ok())
-                .and_then(char::from_u32),
-        };
-        match known {
-            Some(c) => {
-                out.push(c);
-                rest = &rest[end + 1..];
-            }
-            None => {
-                out.push('&');
-                rest = &rest[1..];
-            }
-        }
-    }
-    out.push_str(rest);
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -654,9 +615,8 @@ mod tests {
     }
 
     #[test]
-    fn names_and_fragments() {
+    fn names() {
         assert_eq!(encode_name("a b"), "a_x0020_b");
         assert_eq!(encode_name("1x"), "_x0031_x");
-        assert_eq!(xml_text("<a>x &amp; y</a>&#x0D;"), "x & y\r");
     }
 }

@@ -1,0 +1,231 @@
+//! The methods of xml at run time: instances to trees, values to and from the query's, rows of `nodes()`.
+//!
+//! A thread keeps the trees of the last few instances it has read, because the methods called on one instance (and on each row
+//! of its `nodes()`) come one after the other. Small ones add up to a quarter of a megabyte of text; a larger one is kept alone.
+
+use crate::context::{ExecCtx, SessionInfo};
+use crate::errors::{self, Error, Result};
+use crate::exec::cx::STATEMENT_MEMORY_MAX;
+use crate::scope::{RowSource, VirtualColumn, VirtualTable};
+use keel_types::{SqlError, SqlType, Value, cast};
+use keel_xml::modify::Statement;
+use keel_xml::parse::{Source, parse};
+use keel_xml::query::atom::{Atom, AtomType};
+use keel_xml::query::{Item, Items, NodeRef, Query, Run};
+use keel_xml::tree::{Document, ROOT};
+use keel_xml::{XmlError, write};
+use smol_str::SmolStr;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Text of the instances a thread keeps the trees of.
+const KEPT_BYTES: usize = 1 << 18;
+/// Their number.
+const KEPT: usize = 4;
+
+thread_local! {
+    static TREES: RefCell<Vec<(SmolStr, Rc<Document>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// An error of the query language with its severity.
+#[must_use]
+#[allow(clippy::boxed_local, reason = "errors come boxed")]
+pub fn error(e: Box<XmlError>) -> Error {
+    SqlError::new(e.number, 16, e.state, e.message)
+}
+
+/// The tree of an instance.
+fn tree(text: &SmolStr) -> Result<Rc<Document>> {
+    let same = |known: &SmolStr| {
+        known.len() == text.len() && (known.as_ptr() == text.as_ptr() || known.as_str() == text.as_str())
+    };
+    let found = TREES.with_borrow_mut(|trees| {
+        let at = trees.iter().position(|(known, _)| same(known))?;
+        let entry = trees.remove(at);
+        let tree = entry.1.clone();
+        trees.push(entry);
+        Some(tree)
+    });
+    if let Some(tree) = found {
+        return Ok(tree);
+    }
+    let tree = Rc::new(parse(text, Source::Any, true).map_err(error)?);
+    TREES.with_borrow_mut(|trees| {
+        trees.push((text.clone(), tree.clone()));
+        let bytes = |trees: &[(SmolStr, Rc<Document>)]| trees.iter().map(|(t, _)| t.len()).sum::<usize>();
+        while trees.len() > KEPT || (trees.len() > 1 && bytes(trees) > KEPT_BYTES) {
+            trees.remove(0);
+        }
+    });
+    Ok(tree)
+}
+
+/// Ends an evaluation when the statement is cancelled, or holds more than a statement may.
+struct Watch<'a> {
+    session: &'a dyn SessionInfo,
+    bytes: usize,
+    failure: Option<Error>,
+}
+
+impl Watch<'_> {
+    fn new(session: &dyn SessionInfo) -> Watch<'_> {
+        Watch { session, bytes: 0, failure: None }
+    }
+
+    /// The error that ended it: the one of the watch rather than its stand-in.
+    fn error(self, e: Box<XmlError>) -> Error {
+        self.failure.unwrap_or_else(|| error(e))
+    }
+}
+
+impl Run for Watch<'_> {
+    fn go_on(&mut self, bytes: usize) -> keel_xml::Result<()> {
+        self.bytes += bytes;
+        let most = self.session.work_space().map_or(STATEMENT_MEMORY_MAX, |w| w.memory_bytes_max());
+        let failure = if self.session.cancelled() {
+            errors::cancelled()
+        } else if self.bytes > most {
+            errors::out_of_memory()
+        } else {
+            return Ok(());
+        };
+        let stand_in = XmlError::new(failure.number, failure.message.clone());
+        self.failure = Some(failure);
+        Err(stand_in)
+    }
+}
+
+/// What a query takes a type of SQL for; `None` for xml. Error 9344 for types it does not take.
+pub fn atom_type(ty: SqlType) -> Result<Option<AtomType>> {
+    use SqlType as T;
+    Ok(Some(match ty {
+        T::Xml => return Ok(None),
+        T::Bit => AtomType::Boolean,
+        T::TinyInt | T::SmallInt | T::Int => AtomType::Int,
+        T::BigInt => AtomType::Long,
+        T::Decimal { .. } | T::Numeric { .. } | T::Money | T::SmallMoney => AtomType::Decimal,
+        T::Float => AtomType::Double,
+        T::Real => AtomType::Float,
+        T::Date => AtomType::Date,
+        T::Time(_) => AtomType::Time,
+        T::DateTime | T::SmallDateTime | T::DateTime2(_) | T::DateTimeOffset(_) => AtomType::DateTime,
+        T::SqlVariant => {
+            let m = format!("XQuery: The SQL type '{}' is not supported in XQuery.", ty.name());
+            return Err(SqlError::new(9344, 16, 1, m));
+        }
+        ty if ty.is_binary() => AtomType::Base64Binary,
+        _ => AtomType::String,
+    }))
+}
+
+/// A value of SQL as a sequence: NULL is the empty one.
+fn items(value: &Value, ty: SqlType) -> Result<Items> {
+    let text = |style: i32| cast::to_text(value, ty, style);
+    let atom = match value {
+        Value::Null => return Ok(Vec::new()),
+        Value::Bit(b) => Atom::Boolean(*b),
+        Value::Int(n) => Atom::Integer(*n),
+        Value::Float(f) => Atom::Double(*f),
+        Value::Bytes(b) => Atom::Binary(false, b.clone()),
+        Value::Str(s) if ty == SqlType::Xml => {
+            return Ok(vec![Item::Node(NodeRef { document: tree(s)?, id: ROOT })]);
+        }
+        Value::Str(s) => Atom::String(s.clone()),
+        Value::Decimal(_) | Value::Money(_) => {
+            let text = text(2)?;
+            let exact = Atom::String(text.clone()).cast(AtomType::Decimal);
+            exact.or_else(|| Atom::String(text.clone()).cast(AtomType::Double)).unwrap_or(Atom::String(text))
+        }
+        Value::Date(_) | Value::Time(_) | Value::DateTime(_) | Value::DateTimeOffset(..) => {
+            Atom::Moment(atom_type(ty)?.unwrap_or(AtomType::String), text(126)?)
+        }
+        Value::Guid(_) | Value::Variant(_) => Atom::String(text(0)?),
+    };
+    Ok(vec![Item::Atom(atom)])
+}
+
+fn sequences(values: &[Value], types: &[SqlType]) -> Result<Vec<Items>> {
+    values.iter().zip(types).map(|(v, ty)| items(v, *ty)).collect()
+}
+
+/// Evaluates a query. `args` are the instance, the number of its context node (NULL for all of it) and what the query reads of
+/// SQL, of the given types. `None` when the instance is NULL.
+pub fn run(
+    query: &Query,
+    types: &[SqlType],
+    session: &dyn SessionInfo,
+    args: &[Value],
+) -> Result<Option<Items>> {
+    let Some(Value::Str(text)) = args.first() else { return Ok(None) };
+    let id = args.get(1).and_then(Value::as_int).and_then(|n| u32::try_from(n).ok()).unwrap_or(ROOT);
+    let externals = sequences(args.get(2..).unwrap_or_default(), types)?;
+    let mut watch = Watch::new(session);
+    match query.run(NodeRef { document: tree(text)?, id }, &externals, &mut watch) {
+        Ok(items) => Ok(Some(items)),
+        Err(e) => Err(watch.error(e)),
+    }
+}
+
+/// What `value()` converts: the text of the first item, or its bytes.
+#[must_use]
+pub fn scalar(items: &[Item], bytes: bool) -> Value {
+    let Some(item) = items.first() else { return Value::Null };
+    match item.atom() {
+        Atom::Binary(_, b) if bytes => Value::Bytes(b),
+        atom if bytes => match atom.cast(AtomType::Base64Binary) {
+            Some(Atom::Binary(_, b)) => Value::Bytes(b),
+            _ => Value::Null,
+        },
+        atom => Value::Str(atom.text()),
+    }
+}
+
+/// The instance after a statement of XML DML.
+pub fn modify(
+    statement: &Statement,
+    types: &[SqlType],
+    session: &dyn SessionInfo,
+    text: &SmolStr,
+    args: &[Value],
+) -> Result<Value> {
+    let externals = sequences(args, types)?;
+    let mut watch = Watch::new(session);
+    match statement.run(&tree(text)?, &externals, &mut watch) {
+        Ok(document) => Ok(Value::str(write::document(&document))),
+        Err(e) => Err(watch.error(e)),
+    }
+}
+
+/// The rows of `nodes()`: instance and number of the node.
+pub struct Nodes {
+    columns: [VirtualColumn; 2],
+    query: Query,
+    types: Vec<SqlType>,
+}
+
+impl Nodes {
+    /// The table of a query; `types` are those of what it reads of SQL.
+    #[must_use]
+    pub fn new(query: Query, types: Vec<SqlType>) -> Nodes {
+        let columns = [VirtualColumn::new("", SqlType::Xml), VirtualColumn::new("", SqlType::Int)];
+        Nodes { columns, query, types }
+    }
+}
+
+impl VirtualTable for Nodes {
+    fn columns(&self) -> &[VirtualColumn] {
+        &self.columns
+    }
+    fn open(&self, ctx: &mut ExecCtx<'_>, args: &[Value]) -> Result<RowSource> {
+        let items = run(&self.query, &self.types, ctx.session, args)?.unwrap_or_default();
+        let instance = args.first().cloned().unwrap_or_default();
+        let row = move |item: Item| match item {
+            Item::Node(n) => Some(Ok(vec![instance.clone(), Value::Int(i64::from(n.id))])),
+            Item::Atom(_) => None,
+        };
+        Ok(Box::new(items.into_iter().filter_map(row)))
+    }
+    fn row_count_estimate(&self) -> u64 {
+        20
+    }
+}
