@@ -46,4 +46,23 @@ case "${1:-}" in
 esac
 flock -u 9
 exec 9>&-
+
+# A listener is a name with several addresses, which drivers try side by side (MultiSubnetFailover). Such names are made here, seen by
+# the writer only; that takes root. There is one for each order of the addresses, as name servers give them in turns: drivers prefer the
+# first that accepts, and the kernel of a machine whose server stands still accepts. Without root the writer goes from one address to the next.
+if [ "$(id -u)" = 0 ] && [ "$1" != pymssql ] && unshare -m true 2>/dev/null; then
+  IFS=, read -ra hosts <<<"$KEEL_HOSTS"
+  names=$(mktemp)
+  cat /etc/hosts >"$names"
+  KEEL_HOSTS=
+  for first in "${!hosts[@]}"; do
+    for n in "${!hosts[@]}"; do
+      echo "${hosts[(first + n) % ${#hosts[@]}]} keel-listener-$first" >>"$names"
+    done
+    KEEL_HOSTS+=${KEEL_HOSTS:+,}keel-listener-$first
+  done
+  export KEEL_HOSTS KEEL_MULTI_SUBNET=true
+  # shellcheck disable=SC2016
+  exec unshare -m sh -c 'mount --bind "$0" /etc/hosts && rm "$0" && exec "$@"' "$names" "${command[@]}"
+fi
 exec "${command[@]}"

@@ -7,6 +7,8 @@ import sys
 import time
 
 HOSTS = os.environ["KEEL_HOSTS"].split(",")
+# Whether they are names with several addresses each, which the ODBC driver tries side by side.
+MULTI_SUBNET = "KEEL_MULTI_SUBNET" in os.environ
 PORT = os.environ["KEEL_PORT"]
 PASSWORD = os.environ["KEEL_PASSWORD"]
 WRITER = int(os.environ["KEEL_FIRST_WRITER"])
@@ -23,7 +25,7 @@ if sys.argv[1] == "odbc":
     def connect(host):
         connection = driver.connect(
             f"DRIVER={{ODBC Driver 18 for SQL Server}};SERVER=tcp:{host},{PORT};DATABASE=shop;UID=sa;PWD={PASSWORD};"
-            "TrustServerCertificate=yes;ConnectRetryCount=0", autocommit=True, timeout=TIMEOUT)
+            f"TrustServerCertificate=yes;ConnectRetryCount=0;MultiSubnetFailover={'Yes' if MULTI_SUBNET else 'No'}", autocommit=True, timeout=TIMEOUT)
         connection.timeout = TIMEOUT
         return connection
 else:

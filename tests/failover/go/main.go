@@ -34,7 +34,9 @@ func say(format string, args ...any) {
 
 // open makes a pool of one connection to one of the hosts; it connects with the first statement.
 func open(host string) *sql.DB {
-	query := url.Values{"database": {"shop"}, "encrypt": {"true"}, "TrustServerCertificate": {"true"}, "disableretry": {"true"}}
+	query := url.Values{"database": {"shop"}, "encrypt": {"true"}, "TrustServerCertificate": {"true"}, "disableretry": {"true"},
+		// Whether hosts are names with several addresses each, which the driver tries side by side.
+		"multisubnetfailover": {strconv.FormatBool(os.Getenv("KEEL_MULTI_SUBNET") != "")}}
 	dsn := url.URL{
 		Scheme: "sqlserver", User: url.UserPassword("sa", os.Getenv("KEEL_PASSWORD")),
 		Host: host + ":" + os.Getenv("KEEL_PORT"), RawQuery: query.Encode(),

@@ -27,6 +27,8 @@ public class Writer {
 
     static void run(int writer) {
         String[] hosts = setting("KEEL_HOSTS").split(",");
+        // Whether they are names with several addresses each, which the driver tries side by side.
+        boolean multiSubnet = setting("KEEL_MULTI_SUBNET") != null;
         int timeout = number("KEEL_TIMEOUT_MS");
         long pace = Math.round(Double.parseDouble(setting("KEEL_PACE_MS")));
         int host = writer;
@@ -34,7 +36,8 @@ public class Writer {
         while (true) {
             // Login time-outs are whole seconds; the socket's is not, and holds for the login too.
             String url = "jdbc:sqlserver://" + hosts[host % hosts.length] + ":" + setting("KEEL_PORT")
-                + ";databaseName=shop;encrypt=true;trustServerCertificate=true;connectRetryCount=0;loginTimeout="
+                + ";databaseName=shop;encrypt=true;trustServerCertificate=true;connectRetryCount=0;multiSubnetFailover="
+                + multiSubnet + ";loginTimeout="
                 + Math.max(1, timeout / 1000) + ";socketTimeout=" + timeout;
             try (Connection connection = DriverManager.getConnection(url, "sa", setting("KEEL_PASSWORD"));
                  PreparedStatement insert = connection.prepareStatement(
