@@ -144,6 +144,24 @@ impl Link {
         }
     }
 
+    /// Ends the connection from outside its thread, by a reset: an orderly end waits behind what the client has not confirmed,
+    /// and one whose answers do not arrive here any more would not learn of it for seconds.
+    pub fn reset(&self) {
+        let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
+        // SAFETY: the descriptor is open as long as the socket lives, and the pointer and length are those of a linger.
+        // Should it fail, the end is an orderly one.
+        let _ = unsafe {
+            libc::setsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_LINGER,
+                (&raw const at_once).cast(),
+                size_of::<libc::linger>() as libc::socklen_t,
+            )
+        };
+        self.shut_down();
+    }
+
     /// Ends the connection from outside its thread.
     pub fn shut_down(&self) {
         self.gone.store(true, Ordering::Release);
@@ -163,5 +181,24 @@ impl Read for NonBlocking<'_> {
         let n =
             unsafe { libc::recv(self.0.as_raw_fd(), buf.as_mut_ptr().cast(), buf.len(), libc::MSG_DONTWAIT) };
         usize::try_from(n).map_err(|_| io::Error::last_os_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    #[test]
+    fn whose_connection_is_reset_can_send_no_more() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let link = Link::new(listener.accept().unwrap().0);
+        link.reset();
+        drop(link);
+        // Behind an orderly end alone the client could still send.
+        let _ = client.read(&mut [0]);
+        assert!(client.write(&[0]).is_err());
     }
 }

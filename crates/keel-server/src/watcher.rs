@@ -136,7 +136,7 @@ fn consider(
     let request = link.busy();
     if request == 0 {
         if link.is_killed_idle() {
-            link.shut_down();
+            link.reset();
         }
         return;
     }
@@ -145,7 +145,7 @@ fn consider(
             if link.is_killed() {
                 s.killed_ticks += 1;
                 if s.killed_ticks == KILLED_TICKS_MAX {
-                    link.shut_down();
+                    link.reset();
                 }
             }
             if !s.settled {

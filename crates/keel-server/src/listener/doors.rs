@@ -182,7 +182,7 @@ impl Door {
             .partition(stays);
         state.guests = stay;
         drop(state);
-        go.iter().filter_map(|g| g.link.upgrade()).map(|link| link.shut_down()).count()
+        go.iter().filter_map(|g| g.link.upgrade()).map(|link| link.reset()).count()
     }
 }
 
