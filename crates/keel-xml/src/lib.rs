@@ -2,7 +2,7 @@
 //!
 //! * [`tree`]: a document as one vector of nodes in document order;
 //! * [`parse`]: XML text to tree, on the tokens of `quick-xml`, with the product's well-formedness errors (94xx);
-//! * [`write`]: tree to text, in the form in which the product hands `xml` out;
+//! * [`mod@write`]: tree to text, in the form in which the product hands `xml` out;
 //! * [`query`]: the argument of `value()`, `exist()`, `nodes()` and `query()`: compiled once, with the static checks of the
 //!   product (a singleton where one is required), evaluated per row;
 //! * [`modify`]: XML DML, the argument of `modify()`.

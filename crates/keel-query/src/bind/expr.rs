@@ -97,6 +97,7 @@ impl Binder<'_> {
         Ok(parts)
     }
 
+    // What an arm needs is in a function of its own: this one's frame is on the stack once for each level of nesting.
     fn expr(&mut self, e: &ast::Expr, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
         use ast::ExprKind as K;
         match &e.kind {
@@ -126,34 +127,14 @@ impl Binder<'_> {
                 self.parse_call(operand, ty, culture.as_deref(), *is_try, cx)
             }
             K::Trim { side, chars, operand } => self.trim(*side, chars.as_deref(), operand, cx),
-            K::Function(call) => match self.column_method(call, cx)? {
-                Some(e) => Ok(e),
-                None => self.function(call, cx),
-            },
+            K::Function(call) => self.function(call, cx),
             K::StaticMethod { .. } => Err(errors::not_supported("CLR static method")),
             K::Method { target, method, args } => self.xml_method(target, method, args, cx),
             K::Mutated { target, method, args } => self.xml_mutation(target, method, args, cx),
             K::Subquery(q) => self.scalar_subquery(q, cx),
-            K::Collate { operand, collation } => {
-                let mut inner = self.value(operand, cx)?;
-                inner.collation = Collation::by_name(&collation.text).ok_or_else(|| {
-                    SqlError::new(448, 16, 1, format!("Invalid collation '{}'.", collation.text))
-                })?;
-                inner.coercibility = Coercibility::Explicit;
-                Ok(inner)
-            }
+            K::Collate { operand, collation } => self.collated(operand, collation, cx),
             K::AtTimeZone { operand, zone } => self.call_builtin("AT TIME ZONE", &[operand, zone], cx),
-            K::NextValueFor { sequence, .. } => {
-                // The session owns sequences; it finds this one by its quoted name.
-                let parts = [&sequence.database, &sequence.schema].into_iter().flatten();
-                let quoted: Vec<String> = parts
-                    .chain(std::iter::once(&sequence.name))
-                    .map(|p| format!("[{}]", p.text.replace(']', "]]")))
-                    .collect();
-                let name = ast::Literal::String { value: quoted.join(".").into(), national: true };
-                let name = self.literal(&name);
-                self.session_call("NEXT VALUE FOR", vec![name])
-            }
+            K::NextValueFor { sequence, .. } => self.next_value(sequence),
             K::OdbcLiteral { kind, text } => self.odbc_literal(*kind, text),
             K::Logical { op, terms } => self.logical(*op, terms, cx),
             K::Not(inner) => Ok(self.condition(inner, cx)?.not()),
@@ -162,27 +143,9 @@ impl Binder<'_> {
                 self.ansi_comparison(compare_op(*op), l, r, left, right)
             }
             K::Quantified { op, left, all, query } => self.quantified(compare_op(*op), left, *all, query, cx),
-            K::IsNull { operand, negated } => {
-                let inner = match self.xml_row(operand, cx)? {
-                    Some(instance) => instance,
-                    None => self.value(operand, cx)?,
-                };
-                Ok(negate_if(*negated, is_null(inner)))
-            }
-            K::IsDistinctFrom { left, right, negated } => {
-                let (l, r) = (self.value(left, cx)?, self.value(right, cx)?);
-                let equal = self.comparison(CmpOp::Eq, l.clone(), r.clone())?;
-                let both_null = Expr::and(vec![is_null(l.clone()), is_null(r.clone())]);
-                let both = Expr::and(vec![is_null(l).not(), is_null(r).not(), equal]);
-                let same = Expr::condition(ExprKind::Or(vec![both_null, both]));
-                Ok(negate_if(!*negated, same))
-            }
-            K::Between { operand, low, high, negated } => {
-                let (v, l, h) = (self.value(operand, cx)?, self.value(low, cx)?, self.value(high, cx)?);
-                let ge = self.comparison(CmpOp::Ge, v.clone(), l)?;
-                let le = self.comparison(CmpOp::Le, v, h)?;
-                Ok(negate_if(*negated, Expr::and(vec![ge, le])))
-            }
+            K::IsNull { operand, negated } => self.null_check(operand, *negated, cx),
+            K::IsDistinctFrom { left, right, negated } => self.distinct_from(left, right, *negated, cx),
+            K::Between { operand, low, high, negated } => self.between((operand, low, high), *negated, cx),
             K::Like { operand, pattern, escape, negated } => {
                 self.like(operand, pattern, escape.as_deref(), *negated, cx)
             }
@@ -190,24 +153,8 @@ impl Binder<'_> {
             K::InQuery { operand, query, negated } => {
                 Ok(negate_if(*negated, self.quantified(CmpOp::Eq, operand, false, query, cx)?))
             }
-            K::Exists(q) => {
-                let BoundQuery { rel, .. } = match without_star(q) {
-                    Some(q) => self.subquery(&q, cx)?,
-                    None => self.subquery(q, cx)?,
-                };
-                let mut e = Expr::condition(ExprKind::Subquery(Arc::new(Subquery {
-                    usage: SubqueryUse::Exists,
-                    rel,
-                })));
-                e.nullable = false;
-                Ok(e)
-            }
-            K::ColumnUpdated(name) => {
-                // The session knows what the trigger's statement assigned.
-                let name = self.literal(&ast::Literal::String { value: name.text.clone(), national: true });
-                let call = self.session_call("UPDATE()", vec![name])?;
-                Ok(Expr::compare(CmpOp::Eq, call, Expr::constant(Value::Bit(true), SqlType::Bit)))
-            }
+            K::Exists(q) => self.exists(q, cx),
+            K::ColumnUpdated(name) => self.column_updated(name),
             K::FullText { .. } => Err(SqlError::new(
                 7601,
                 16,
@@ -215,6 +162,85 @@ impl Binder<'_> {
                 "Cannot use a CONTAINS or FREETEXT predicate on table or indexed view because it is not full-text indexed.",
             )),
         }
+    }
+
+    fn distinct_from(
+        &mut self,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        negated: bool,
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Expr> {
+        let (l, r) = (self.value(left, cx)?, self.value(right, cx)?);
+        let equal = self.comparison(CmpOp::Eq, l.clone(), r.clone())?;
+        let both_null = Expr::and(vec![is_null(l.clone()), is_null(r.clone())]);
+        let both = Expr::and(vec![is_null(l).not(), is_null(r).not(), equal]);
+        let same = Expr::condition(ExprKind::Or(vec![both_null, both]));
+        Ok(negate_if(!negated, same))
+    }
+
+    fn collated(
+        &mut self,
+        operand: &ast::Expr,
+        collation: &ast::Ident,
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Expr> {
+        let mut inner = self.value(operand, cx)?;
+        inner.collation = Collation::by_name(&collation.text)
+            .ok_or_else(|| SqlError::new(448, 16, 1, format!("Invalid collation '{}'.", collation.text)))?;
+        inner.coercibility = Coercibility::Explicit;
+        Ok(inner)
+    }
+
+    fn next_value(&mut self, sequence: &ast::ObjectName) -> Result<Expr> {
+        // The session owns sequences; it finds this one by its quoted name.
+        let parts = [&sequence.database, &sequence.schema].into_iter().flatten();
+        let quoted: Vec<String> = parts
+            .chain(std::iter::once(&sequence.name))
+            .map(|p| format!("[{}]", p.text.replace(']', "]]")))
+            .collect();
+        let name = ast::Literal::String { value: quoted.join(".").into(), national: true };
+        let name = self.literal(&name);
+        self.session_call("NEXT VALUE FOR", vec![name])
+    }
+
+    fn between(
+        &mut self,
+        (operand, low, high): (&ast::Expr, &ast::Expr, &ast::Expr),
+        negated: bool,
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Expr> {
+        let (v, l, h) = (self.value(operand, cx)?, self.value(low, cx)?, self.value(high, cx)?);
+        let ge = self.comparison(CmpOp::Ge, v.clone(), l)?;
+        let le = self.comparison(CmpOp::Le, v, h)?;
+        Ok(negate_if(negated, Expr::and(vec![ge, le])))
+    }
+
+    fn exists(&mut self, q: &ast::Query, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        let BoundQuery { rel, .. } = match without_star(q) {
+            Some(q) => self.subquery(&q, cx)?,
+            None => self.subquery(q, cx)?,
+        };
+        let mut e =
+            Expr::condition(ExprKind::Subquery(Arc::new(Subquery { usage: SubqueryUse::Exists, rel })));
+        e.nullable = false;
+        Ok(e)
+    }
+
+    fn column_updated(&mut self, name: &ast::Ident) -> Result<Expr> {
+        // The session knows what the trigger's statement assigned.
+        let name = self.literal(&ast::Literal::String { value: name.text.clone(), national: true });
+        let call = self.session_call("UPDATE()", vec![name])?;
+        Ok(Expr::compare(CmpOp::Eq, call, Expr::constant(Value::Bit(true), SqlType::Bit)))
+    }
+
+    /// `e IS [NOT] NULL`; also of a column of `nodes()`.
+    fn null_check(&mut self, e: &ast::Expr, negated: bool, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        let operand = match self.xml_row(e, cx)? {
+            Some(instance) => instance,
+            None => self.value(e, cx)?,
+        };
+        Ok(negate_if(negated, is_null(operand)))
     }
 
     /// A literal with the type its spelling gives it.

@@ -66,10 +66,7 @@ impl Binder<'_> {
                 self.table_function(name, args, schema.as_deref(), alias.as_ref(), columns, &outer)
             }
             K::VariableMethod { variable, method, args, alias, columns } => {
-                let outer = Scope::new(left.to_vec(), parent);
-                let target =
-                    ast::Expr { kind: ast::ExprKind::Variable(variable.name.clone()), span: variable.span };
-                self.nodes_source(&target, method, args, (alias.as_ref(), columns), &outer)
+                self.variable_method(variable, method, args, (alias.as_ref(), columns), parent, left)
             }
             K::Derived { query, alias, columns } => {
                 let bound = self.query(query, parent, true)?;
@@ -145,6 +142,21 @@ impl Binder<'_> {
             self.make_nullable(&left);
         }
         Ok((Rel::Join { kind, left: Box::new(left), right: Box::new(right), on, hint }, sources))
+    }
+
+    /// `@x.nodes('…') AS t(c)`
+    fn variable_method(
+        &mut self,
+        variable: &ast::Variable,
+        method: &ast::Ident,
+        args: &[ast::Expr],
+        exposed: (Option<&ast::Ident>, &[ast::Ident]),
+        parent: Option<&Scope<'_>>,
+        left: &[Rc<Source>],
+    ) -> Result<BoundSource> {
+        let outer = Scope::new(left.to_vec(), parent);
+        let target = ast::Expr { kind: ast::ExprKind::Variable(variable.name.clone()), span: variable.span };
+        self.nodes_source(&target, method, args, exposed, &outer)
     }
 
     fn make_nullable(&mut self, rel: &Rel) {

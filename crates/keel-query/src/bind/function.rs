@@ -313,6 +313,9 @@ impl Binder<'_> {
     }
 
     fn user_function(&mut self, call: &ast::FunctionCall, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        if let Some(method) = self.column_method(call, cx)? {
+            return Ok(method);
+        }
         let Some(info) = self.scope.scalar_function(parts(&call.name)) else {
             // sys.fn_x() and the like are functions of the session.
             let full = call.name.to_string();
