@@ -24,7 +24,8 @@ impl World {
                 self.answer(i, 0, 2 * MS, Event::Persisted { group: GROUP, revision });
             }
             Err(error) if instance.tear.is_some() => self.disk_failed(i, &error.into()),
-            Err(_) => self.answer(i, 0, MS, Event::PersistFailed { group: GROUP, revision }),
+            // As late as a success: one thread writes, so answers come in the order of what was asked.
+            Err(_) => self.answer(i, 0, 2 * MS, Event::PersistFailed { group: GROUP, revision }),
         }
     }
 

@@ -79,6 +79,10 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("plan_guides", &[("plan_guide_id", INT), ("name", NAME), ("is_disabled", BIT), ("query_text", TEXT)]),
     none("server_triggers", &[("name", NAME), ("object_id", INT), ("type", super::KIND), ("is_disabled", BIT)]),
     none("dm_exec_query_plan", &[("dbid", SMALL), ("objectid", INT), ("number", SMALL), ("encrypted", BIT), ("query_plan", SqlType::Xml)]),
+    none("dm_broker_activated_tasks", &[
+        ("spid", INT), ("database_id", SMALL), ("queue_id", INT), ("procedure_name", SqlType::NVarChar(Length::Limited(650))),
+        ("execute_as", INT),
+    ]),
     none("dm_db_missing_index_details", &[
         ("index_handle", INT), ("database_id", SMALL), ("object_id", INT), ("equality_columns", TEXT), ("inequality_columns", TEXT),
         ("included_columns", TEXT), ("statement", TEXT),
