@@ -60,7 +60,7 @@ pub fn display_typed(value: &Value, ty: SqlType) -> String {
     }
 }
 
-/// A time of day or span in 100 ns ticks, from `hh:mm[:ss[.fff]]` or a date and time.
+/// A time of day or span in 100 ns ticks, from `hh:mm[:ss[.fff]]`, `hh:mm:ss:mmm` or a date and time.
 #[must_use]
 pub fn to_time(value: &Value) -> Option<i64> {
     const DAY: i64 = 864_000_000_000;
@@ -84,6 +84,27 @@ fn parse_time(text: &str) -> Option<i64> {
             (seconds.parse().ok()?, padded.parse().ok()?)
         }
     };
-    let valid = hours < 24 && minutes < 60 && seconds < 60 && parts.next().is_none();
-    valid.then_some(((hours * 60 + minutes) * 60 + seconds) * 10_000_000 + fraction)
+    let milliseconds: i64 = parts.next().map_or(Some(0), |text| text.parse().ok())?;
+    let valid = hours < 24
+        && minutes < 60
+        && seconds < 60
+        && (0..1000).contains(&milliseconds)
+        && (fraction == 0 || milliseconds == 0)
+        && parts.next().is_none();
+    valid.then_some(((hours * 60 + minutes) * 60 + seconds) * 10_000_000 + milliseconds * 10_000 + fraction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_to_wait_have_milliseconds_behind_a_point_or_a_colon() {
+        let time = |text| to_time(&Value::str(text));
+        assert_eq!(time("00:00:01.5"), Some(15_000_000));
+        assert_eq!(time("00:00:01:250"), Some(12_500_000));
+        assert_eq!(time("01:02"), Some(37_200_000_000));
+        assert_eq!(time("00:00:01:1000"), None);
+        assert_eq!(time("00:00:01.5:1"), None);
+    }
 }

@@ -37,3 +37,12 @@ select * into t from #copy
 GO
 drop table t, #copy
 drop procedure p
+go
+-- A NULL that a procedure hands out is an int, and any column takes it.
+create table handed (i int, x xml, d date)
+insert handed exec('select 1, null, null')
+insert handed exec('select ''2'', ''<a/>'', null')
+insert handed exec('select 3, 3, null')
+go
+select i, x, d from handed order by i
+drop table handed

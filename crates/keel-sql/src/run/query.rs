@@ -432,9 +432,15 @@ impl Runner<'_> {
         if capture.mismatch {
             return Err(errors::insert_exec_columns().into());
         }
-        let column = |c: &ColumnMeta| VirtualColumn::new(c.name.as_str(), c.ty);
-        let columns = capture.columns.as_deref().unwrap_or_default().iter().map(column).collect();
-        Ok(RowSet { columns, rows: Arc::new(capture.rows) })
+        let rows = capture.rows;
+        // The values are converted one by one: where all are NULL, as of a constant NULL, which is an int, any type takes them.
+        let is_null =
+            |n: usize| rows.iter().all(|row| row.get(n).is_none_or(|value| matches!(value, Value::Null)));
+        let column = |(n, c): (usize, &ColumnMeta)| {
+            VirtualColumn::new(c.name.as_str(), if is_null(n) { SqlType::Null } else { c.ty })
+        };
+        let columns = capture.columns.as_deref().unwrap_or_default().iter().enumerate().map(column).collect();
+        Ok(RowSet { columns, rows: Arc::new(rows) })
     }
 
     /// Runs an INSERT that selects from captured rows.

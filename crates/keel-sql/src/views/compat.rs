@@ -120,8 +120,16 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("session_id", SMALL), ("exec_context_id", INT), ("request_id", INT), ("worker_address", SID), ("parent_task_address", SID),
     ]),
     none("dm_os_workers", &[
-        ("worker_address", SID), ("status", INT), ("is_preemptive", BIT), ("is_fiber", BIT), ("state", DESC), ("task_address", SID),
-        ("scheduler_address", SID), ("last_wait_type", N256), ("return_code", INT),
+        ("worker_address", SID), ("status", INT), ("is_preemptive", BIT), ("is_fiber", BIT), ("is_sick", BIT),
+        ("is_in_cc_exception", BIT), ("is_fatal_exception", BIT), ("is_inside_catch", BIT),
+        ("is_in_polling_io_completion_routine", BIT), ("context_switch_count", INT), ("pending_io_count", INT),
+        ("pending_io_byte_count", BIG), ("pending_io_byte_average", INT), ("wait_started_ms_ticks", BIG),
+        ("wait_resumed_ms_ticks", BIG), ("task_bound_ms_ticks", BIG), ("worker_created_ms_ticks", BIG), ("exception_num", INT),
+        ("exception_severity", INT), ("exception_address", SID), ("affinity", BIG), ("state", DESC), ("start_quantum", BIG),
+        ("end_quantum", BIG), ("last_wait_type", N256), ("return_code", INT), ("quantum_used", BIG), ("max_quantum", BIG),
+        ("boost_count", INT), ("tasks_processed_count", INT), ("fiber_address", SID), ("task_address", SID),
+        ("memory_object_address", SID), ("thread_address", SID), ("signal_worker_address", SID), ("scheduler_address", SID),
+        ("processor_group", SMALL),
     ]),
     none("dm_db_session_space_usage", &[
         ("session_id", SMALL), ("database_id", SMALL), ("user_objects_alloc_page_count", BIG), ("user_objects_dealloc_page_count", BIG),
