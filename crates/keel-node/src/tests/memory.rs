@@ -88,7 +88,10 @@ fn a_checkpoint_rests_until_log_is_written_and_then_goes_on() {
 fn a_resting_checkpoint_is_done_at_once_when_somebody_waits() {
     let db = with_a_resting_checkpoint();
     db.checkpoint().unwrap();
-    assert!(db.stats().checkpoints > 0);
+    // It may have found the work done by the other, which counts itself last of all.
+    while db.stats().checkpoints == 0 {
+        std::thread::yield_now();
+    }
     let closing = with_a_resting_checkpoint();
     closing.close().unwrap();
 }
