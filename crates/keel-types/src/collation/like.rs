@@ -282,31 +282,73 @@ fn bad_escape(escape: &str) -> Box<SqlError> {
 /// Where `needle` first occurs in `text` at or after byte `start`, under the collation; the position and its length.
 #[must_use]
 pub fn find(text: &str, needle: &str, start: usize, collation: Collation) -> Option<(usize, usize)> {
-    if needle.is_empty() || start > text.len() {
-        return None;
+    Finder::new(text, needle, collation).find(start)
+}
+
+/// What [`find`] knows of two texts: who looks more than once does not look at all of them each time.
+pub struct Finder<'a> {
+    text: &'a str,
+    needle: &'a str,
+    collation: Collation,
+    way: Way,
+}
+
+enum Way {
+    /// Bytes are compared.
+    Bytes,
+    /// Bytes, but for the case of letters.
+    Ascii,
+    /// What the collation makes of the needle's characters.
+    Keys(Vec<CharKey>),
+}
+
+impl<'a> Finder<'a> {
+    /// Looks at both texts once.
+    #[must_use]
+    pub fn new(text: &'a str, needle: &'a str, collation: Collation) -> Finder<'a> {
+        let way = if collation == Collation::Bin2 {
+            Way::Bytes
+        } else if text.is_ascii() && needle.is_ascii() && collation.ignores_case() {
+            Way::Ascii
+        } else {
+            Way::Keys(needle.chars().map(|c| char_key(c, collation)).collect())
+        };
+        Finder { text, needle, collation, way }
     }
-    if collation == Collation::Bin2 {
-        return text[start..].find(needle).map(|i| (start + i, needle.len()));
-    }
-    if text.is_ascii() && needle.is_ascii() && collation.ignores_case() {
-        return find_ascii(text.as_bytes(), needle.as_bytes(), start).map(|at| (at, needle.len()));
-    }
-    let keys: Vec<CharKey> = needle.chars().map(|c| char_key(c, collation)).collect();
-    for (i, _) in text[start..].char_indices() {
-        let mut rest = text[start + i..].chars();
-        let mut length = 0;
-        let all = keys.iter().all(|key| match rest.next() {
-            Some(c) => {
-                length += c.len_utf8();
-                *key == char_key(c, collation)
-            }
-            None => false,
-        });
-        if all {
-            return Some((start + i, length));
+
+    /// The first at or after byte `start`: the position and its length.
+    #[must_use]
+    pub fn find(&self, start: usize) -> Option<(usize, usize)> {
+        let Finder { text, needle, .. } = *self;
+        if needle.is_empty() || start > text.len() {
+            return None;
+        }
+        match &self.way {
+            Way::Bytes => text[start..].find(needle).map(|i| (start + i, needle.len())),
+            Way::Ascii => find_ascii(text.as_bytes(), needle.as_bytes(), start).map(|at| (at, needle.len())),
+            Way::Keys(keys) => self.find_keys(keys, start),
         }
     }
-    None
+
+    fn find_keys(&self, keys: &[CharKey], start: usize) -> Option<(usize, usize)> {
+        text_from(self.text, start).find_map(|(at, rest)| {
+            let mut rest = rest.chars();
+            let mut length = 0;
+            let all = keys.iter().all(|key| match rest.next() {
+                Some(c) => {
+                    length += c.len_utf8();
+                    *key == char_key(c, self.collation)
+                }
+                None => false,
+            });
+            all.then_some((at, length))
+        })
+    }
+}
+
+/// Each character's position from `start` on, and the text that begins there.
+fn text_from(text: &str, start: usize) -> impl Iterator<Item = (usize, &str)> {
+    text[start..].char_indices().map(move |(i, _)| (start + i, &text[start + i..]))
 }
 
 /// Scans for the first letter in either case before it compares the rest.

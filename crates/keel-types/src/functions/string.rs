@@ -208,7 +208,8 @@ fn replace(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
     let (text, needle, other) = (str_at(args, 0), str_at(args, 1), str_at(args, 2));
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
-    while let Some((found, length)) = like::find(text, needle, at, call.collation) {
+    let finder = like::Finder::new(text, needle, call.collation);
+    while let Some((found, length)) = finder.find(at) {
         out.push_str(&text[at..found]);
         out.push_str(other);
         at = found + length;
