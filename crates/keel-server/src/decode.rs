@@ -181,7 +181,8 @@ fn wide(ty: &TypeInfo, bytes: &[u8]) -> SmolStr {
     text::from_utf16le(bytes).into()
 }
 
-/// The SQL type of a wire type; `None` for CLR types and tables.
+/// The SQL type of a value that a client sends; `None` for CLR types and tables. Its xml is text like any other until it is
+/// converted: nobody has looked yet whether it is xml.
 #[must_use]
 pub fn sql_type(ty: &TypeInfo) -> Option<SqlType> {
     let limited = |bytes: u16| Length::Limited(bytes.max(1));
@@ -217,7 +218,7 @@ pub fn sql_type(ty: &TypeInfo) -> Option<SqlType> {
         TypeInfo::VarChar(MAX, _) => SqlType::VarChar(Length::Max),
         TypeInfo::VarChar(n, _) => SqlType::VarChar(limited(*n)),
         TypeInfo::NChar(n, _) => SqlType::NChar(national(*n)),
-        TypeInfo::NVarChar(MAX, _) => SqlType::NVarChar(Length::Max),
+        TypeInfo::NVarChar(MAX, _) | TypeInfo::Xml(_) => SqlType::NVarChar(Length::Max),
         TypeInfo::NVarChar(n, _) => SqlType::NVarChar(Length::Limited(national(*n))),
         TypeInfo::Legacy(code::CHAR, n) => SqlType::Char(u16::from(*n).max(1)),
         TypeInfo::Legacy(code::VARCHAR, n) => SqlType::VarChar(limited((*n).into())),
@@ -227,7 +228,6 @@ pub fn sql_type(ty: &TypeInfo) -> Option<SqlType> {
         TypeInfo::NText(..) => SqlType::NText,
         TypeInfo::Image(_) => SqlType::Image,
         TypeInfo::Variant(_) => SqlType::SqlVariant,
-        TypeInfo::Xml(_) => SqlType::Xml,
         TypeInfo::Udt(_) | TypeInfo::Table(_) => return None,
     })
 }

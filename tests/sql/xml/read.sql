@@ -62,3 +62,11 @@ GO
 select cast('<?xml version="1.0"?><r>  <a b = ''1''></a> <![CDATA[x<y]]> </r>' as xml) as x, convert(xml, '<r> <a/> </r>', 1) as kept, cast(N'a<b/>' as xml) as content, cast(0x3C612F3E as xml) as bytes
 select try_cast('<a>' as xml) as t, try_convert(xml, '<a/>') as u
 GO
+-- text and ntext become xml by themselves, as clients send long strings
+create table long_strings (a text, b ntext)
+insert long_strings values ('<a  x = "1"/>', N'<b/>')
+declare @t table (x xml)
+insert @t select a from long_strings
+insert @t select b from long_strings
+select x from @t
+GO

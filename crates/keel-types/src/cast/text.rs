@@ -18,7 +18,7 @@ pub(super) fn step(from: SqlType, to: SqlType) -> Option<Step> {
     Some(match from.family() {
         F::String if to == SqlType::Xml => xml::from_narrow,
         F::NationalString if to == SqlType::Xml => xml::from_wide,
-        F::Binary if to == SqlType::Xml && from != SqlType::Image => xml::from_bytes,
+        F::Binary if to == SqlType::Xml => xml::from_bytes,
         F::String | F::NationalString | F::Xml if to.is_national() || to == SqlType::Xml => {
             national_to_national
         }

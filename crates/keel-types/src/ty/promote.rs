@@ -180,6 +180,7 @@ pub const fn implicitly_converts(from: SqlType, to: SqlType) -> bool {
         matches!(from, T::Text | T::NText | T::Image) || matches!(to, T::Text | T::NText | T::Image);
     if old_large {
         return match (from, to) {
+            (_, T::Xml) => true,
             (T::Image, _) => to.is_binary(),
             (_, T::Image) => from.is_binary(),
             _ => from.is_string() && to.is_string(),
