@@ -1,7 +1,8 @@
 //! The methods of xml at run time: instances to trees, values to and from the query's, rows of `nodes()`.
 //!
 //! A thread keeps the trees of the last few instances it has read, because the methods called on one instance (and on each row
-//! of its `nodes()`) come one after the other. Small ones add up to a quarter of a megabyte of text; a larger one is kept alone.
+//! of its `nodes()`) come one after the other. Small ones add up to a quarter of a megabyte of text; a larger one is kept alone,
+//! and until the request ends ([`end_of_request`]).
 
 use crate::context::{ExecCtx, SessionInfo};
 use crate::errors::{self, Error, Result};
@@ -52,12 +53,24 @@ fn tree(text: &SmolStr) -> Result<Rc<Document>> {
     let tree = Rc::new(parse(text, Source::Any, true).map_err(error)?);
     TREES.with_borrow_mut(|trees| {
         trees.push((text.clone(), tree.clone()));
-        let bytes = |trees: &[(SmolStr, Rc<Document>)]| trees.iter().map(|(t, _)| t.len()).sum::<usize>();
         while trees.len() > KEPT || (trees.len() > 1 && bytes(trees) > KEPT_BYTES) {
             trees.remove(0);
         }
     });
     Ok(tree)
+}
+
+fn bytes(trees: &[(SmolStr, Rc<Document>)]) -> usize {
+    trees.iter().map(|(text, _)| text.len()).sum()
+}
+
+/// A session's thread waits for its next request: it holds no large tree meanwhile.
+pub fn end_of_request() {
+    TREES.with_borrow_mut(|trees| {
+        if bytes(trees) > KEPT_BYTES {
+            trees.clear();
+        }
+    });
 }
 
 /// Ends an evaluation when the statement is cancelled, or holds more than a statement may.
@@ -227,5 +240,22 @@ impl VirtualTable for Nodes {
     }
     fn row_count_estimate(&self) -> u64 {
         20
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_keeps_no_large_tree_behind_its_request() {
+        let kept = || TREES.with_borrow(|trees| trees.len());
+        tree(&"<a/>".into()).unwrap();
+        end_of_request();
+        assert_eq!(kept(), 1);
+        tree(&format!("<a>{}</a>", "x".repeat(KEPT_BYTES)).into()).unwrap();
+        assert_eq!(kept(), 1, "the larger one alone");
+        end_of_request();
+        assert_eq!(kept(), 0);
     }
 }

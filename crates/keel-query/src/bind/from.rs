@@ -292,7 +292,7 @@ impl Binder<'_> {
             refuse_remote(&name.name.text, args)?;
         }
         if let Some(target) = super::xml::method_target(name)
-            && self.is_xml_column(&target, outer)?
+            && self.is_in_sight(&target, outer)?
         {
             let target = ast::Expr { kind: ast::ExprKind::Column(target), span: name.span };
             return self.nodes_source(&target, &name.name, args, (alias, columns), outer);

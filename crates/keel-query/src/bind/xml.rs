@@ -51,8 +51,8 @@ pub fn method_target(name: &ast::ObjectName) -> Option<ast::ColumnRef> {
 }
 
 impl Binder<'_> {
-    /// Whether a column that is in sight can be the target of a method: one of xml, or of a type that has none (258).
-    pub(super) fn is_xml_column(&self, c: &ast::ColumnRef, scope: &Scope<'_>) -> Result<bool> {
+    /// Whether it is a column in sight, of whatever type: a method of one that has none is error 258.
+    pub(super) fn is_in_sight(&self, c: &ast::ColumnRef, scope: &Scope<'_>) -> Result<bool> {
         Ok(scope.resolve(c.qualifier.as_deref(), &c.name.text)?.is_some())
     }
 
@@ -63,7 +63,7 @@ impl Binder<'_> {
         cx: &mut ExprCx<'_, '_>,
     ) -> Result<Option<Expr>> {
         let Some(column) = method_target(&call.name) else { return Ok(None) };
-        if call.over.is_some() || call.star || !self.is_xml_column(&column, cx.scope)? {
+        if call.over.is_some() || call.star || !self.is_in_sight(&column, cx.scope)? {
             return Ok(None);
         }
         let target = ast::Expr { kind: ast::ExprKind::Column(column), span: call.name.span };

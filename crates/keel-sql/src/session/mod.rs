@@ -251,6 +251,7 @@ impl Session {
             runner.rollback_everything();
         }
         self.end_what_was_looked_up();
+        keel_query::xml::end_of_request();
         self.info.caught.borrow_mut().clear();
         let shared = &self.info.shared;
         shared.running.store(false, Ordering::Relaxed);
