@@ -12,6 +12,7 @@
 //! | `files` | damage to log, pages, superblocks; small files; configuration |
 //! | `parse` | T-SQL text |
 //! | `execute` | T-SQL text, executed by an engine in memory |
+//! | `xml` | a document and a query of xml |
 //!
 //! The functions are here, and not in the fuzzer's own crate (`fuzz/` at the top of the repository, which needs a nightly
 //! compiler), so that the tests run every one of them over its seeds and over mutations of these with the stable compiler:
@@ -33,6 +34,7 @@ pub mod peers;
 pub mod requests;
 pub mod responses;
 pub mod scripts;
+pub mod xml;
 
 /// A way in.
 pub struct Target {
@@ -54,6 +56,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "files", run: files::run, seeds: files::seeds, is_text: false },
     Target { name: "parse", run: parse::run, seeds: scripts::batches, is_text: true },
     Target { name: "execute", run: execute::run, seeds: scripts::batches, is_text: true },
+    Target { name: "xml", run: xml::run, seeds: xml::seeds, is_text: false },
 ];
 
 /// `bytes` without its first byte, and that byte modulo `kinds`: which of several decoders the rest is for.

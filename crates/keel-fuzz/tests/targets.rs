@@ -56,6 +56,11 @@ fn peers() {
 }
 
 #[test]
+fn xml() {
+    check("xml", 100, 500);
+}
+
+#[test]
 fn files() {
     check("files", 30, 1);
 }

@@ -10,6 +10,7 @@ use crate::query::{
     Checker, External, Item, Items, NodeRef, Often, Parser, Run, Type, What, empty, evaluate, root,
 };
 use crate::tree::{Builder, Document, Kind, ROOT};
+use crate::write::refuse_illegal;
 use crate::{Result, XmlError};
 use smol_str::SmolStr;
 use std::collections::{HashMap, HashSet};
@@ -141,7 +142,9 @@ impl Statement {
                 }
             }
         }
-        edit.build()
+        let changed = edit.build()?;
+        changed.nodes.iter().try_for_each(|node| refuse_illegal(&node.text))?;
+        Ok(changed)
     }
 }
 

@@ -493,6 +493,6 @@ pub fn is_space(c: char) -> bool {
 }
 
 /// A character that XML 1.0 allows.
-fn is_xml_char(c: char) -> bool {
+pub(crate) fn is_xml_char(c: char) -> bool {
     !matches!(c, '\0'..='\u{8}' | '\u{B}' | '\u{C}' | '\u{E}'..='\u{1F}' | '\u{FFFE}' | '\u{FFFF}')
 }

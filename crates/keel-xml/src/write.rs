@@ -3,8 +3,24 @@
 //! A node written out of its document loses the declarations of the elements above it. What it uses of them is declared
 //! again: with a prefix of the query's prolog when that has one for the namespace, else with `p1`, `p2`, ….
 
+use crate::parse::is_xml_char;
 use crate::tree::{Document, Kind, ROOT, XML_NAMESPACE};
+use crate::{Result, XmlError};
 use smol_str::{SmolStr, format_smolstr};
+
+/// What a query or a statement made may be kept: error 6309 for a character that no xml can hold, escaped or not.
+pub(crate) fn refuse_illegal(text: &str) -> Result<()> {
+    match text.chars().find(|c| !is_xml_char(*c)) {
+        None => Ok(()),
+        Some(c) => Err(XmlError::new(
+            6309,
+            format!(
+                "XML well-formedness check: the data for node 'NoName' contains a character (0x{:04X}) which is not allowed in XML.",
+                u32::from(c)
+            ),
+        )),
+    }
+}
 
 /// All of a document.
 #[must_use]

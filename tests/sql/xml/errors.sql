@@ -70,3 +70,8 @@ GO
 create table t (x xml)
 insert t values ('<a>')
 GO
+-- characters that XML does not know cannot be made either
+declare @x xml = '<r/>', @s nvarchar(3) = nchar(1); select @x.query('<a>{sql:variable("@s")}</a>')
+GO
+declare @x xml = '<r/>', @s nvarchar(3) = nchar(1); set @x.modify('insert text{sql:variable("@s")} into (/r)[1]')
+GO

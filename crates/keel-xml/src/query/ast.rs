@@ -60,8 +60,8 @@ pub enum Expr {
     Element(Box<Element>),
     /// `attribute name {…}`
     Attribute(QName, Box<Expr>),
-    /// `text {…}`, or the literal text of a direct constructor (true).
-    Text(Box<Expr>, bool),
+    /// `text {…}`, and the literal text of a direct constructor.
+    Text(Box<Expr>),
     /// `<!-- … -->`
     Comment(SmolStr),
     /// `<?target text?>`
@@ -107,13 +107,12 @@ pub struct Step {
 
 /// Directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "XPath's words")]
 pub enum Axis {
     Child,
     Descendant,
     DescendantOrSelf,
     Attribute,
-    SelfAxis,
+    Itself,
     Parent,
 }
 
@@ -138,7 +137,6 @@ pub enum Test {
 
 /// Comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "six comparisons")]
 pub enum Comparison {
     Equal,
     NotEqual,
@@ -150,7 +148,6 @@ pub enum Comparison {
 
 /// Comparisons of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "three comparisons")]
 pub enum Order {
     Is,
     Before,
@@ -159,7 +156,6 @@ pub enum Order {
 
 /// Arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "five operators")]
 pub enum Arith {
     Add,
     Subtract,

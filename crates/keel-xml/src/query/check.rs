@@ -241,7 +241,7 @@ impl Checker<'_> {
                 self.value_of(value)?;
                 Type::once(What::Attribute(name.local.clone()))
             }
-            Expr::Text(value, _) => {
+            Expr::Text(value) => {
                 self.value_of(value)?;
                 Type::once(What::Constructed)
             }
@@ -357,8 +357,8 @@ impl Checker<'_> {
                 let often = if one { times(from.often, Often::AtMostOnce) } else { Often::Many };
                 Type { what: What::Attribute(name), often }
             }
-            Axis::SelfAxis if step.test == Test::Node => from.clone(),
-            Axis::SelfAxis => Type { what: element(&step.test), often: times(from.often, Often::AtMostOnce) },
+            Axis::Itself if step.test == Test::Node => from.clone(),
+            Axis::Itself => Type { what: element(&step.test), often: times(from.often, Often::AtMostOnce) },
             Axis::Parent => {
                 Type { what: What::Element("*".into()), often: times(from.often, Often::AtMostOnce) }
             }
@@ -368,7 +368,7 @@ impl Checker<'_> {
         };
         // A position counts under each node that the step starts from.
         let narrowed = self.predicates(ty, &step.predicates)?;
-        let backwards = matches!(step.axis, Axis::Attribute | Axis::SelfAxis | Axis::Parent);
+        let backwards = matches!(step.axis, Axis::Attribute | Axis::Itself | Axis::Parent);
         let often = if backwards { narrowed.often } else { times(from.often, narrowed.often) };
         Ok(Type { often, ..narrowed })
     }

@@ -20,7 +20,7 @@ impl Parser<'_> {
         self.space()?;
         if self.peek() == Some('{') {
             match word {
-                "text" => return Ok(Some(Expr::Text(Box::new(self.enclosed()?), false))),
+                "text" => return Ok(Some(Expr::Text(Box::new(self.enclosed()?)))),
                 "comment" => return Err(self.error(9326, "Computed comment constructors are not supported.")),
                 "element" | "attribute" => {
                     return Err(self.error(
@@ -220,7 +220,7 @@ impl Parser<'_> {
             if markup || enclosed {
                 if significant {
                     let literal = Expr::Literal(Atom::String(text.as_str().into()));
-                    content.push(Expr::Text(Box::new(literal), true));
+                    content.push(Expr::Text(Box::new(literal)));
                 }
                 text.clear();
                 significant = false;

@@ -218,7 +218,7 @@ impl Eval<'_, '_> {
                 builder.attribute(&built(name), texts(&value).into());
                 vec![first_of(builder.finish())]
             }
-            Expr::Text(value, _) => {
+            Expr::Text(value) => {
                 let value = self.expr(value)?;
                 let mut builder = Builder::default();
                 builder.text(texts(&value).into());
@@ -281,7 +281,7 @@ impl Eval<'_, '_> {
                 found.extend(d.attributes(n.id).filter(|id| takes(*id)).map(|id| n.at(id)));
                 self.tick(1)?;
             }
-            Axis::SelfAxis => found.extend(takes(n.id).then(|| n.at(n.id))),
+            Axis::Itself => found.extend(takes(n.id).then(|| n.at(n.id))),
             Axis::Parent => {
                 let parent = n.node().parent;
                 found.extend((n.id != ROOT && takes(parent)).then(|| n.at(parent)));
@@ -553,7 +553,7 @@ fn is_instance(items: &[Item], ty: &SequenceType) -> bool {
         (ItemType::Empty, _) => false,
         (ItemType::Item, _) => true,
         (ItemType::Node(Test::Node), Item::Node(_)) => true,
-        (ItemType::Node(test), Item::Node(n)) => matches(n.node(), test, Axis::SelfAxis),
+        (ItemType::Node(test), Item::Node(n)) => matches(n.node(), test, Axis::Itself),
         (ItemType::Atom(wanted), Item::Atom(a)) => {
             let own = a.ty();
             own == *wanted || (own.is_integer() && (wanted.is_integer() || *wanted == AtomType::Decimal))

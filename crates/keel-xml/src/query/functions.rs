@@ -11,7 +11,6 @@ use std::cmp::Ordering;
 
 /// A function of the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names of XQuery's functions")]
 pub enum Function {
     Avg,
     Ceiling,

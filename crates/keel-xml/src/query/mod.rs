@@ -4,12 +4,12 @@
 //! hands them to [`Query::check`]; [`Query::run`] evaluates over a context node. A query is data (it goes into plans and from
 //! thread to thread), trees are not.
 
-pub mod ast;
+pub(crate) mod ast;
 pub mod atom;
 mod check;
 mod direct;
-pub mod eval;
-pub mod functions;
+pub(crate) mod eval;
+pub(crate) mod functions;
 mod parse;
 mod path;
 
@@ -30,19 +30,23 @@ pub const DEPTH_MAX: usize = 64;
 
 /// Which method a query is the argument of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the four methods")]
 pub enum Method {
+    /// `value()`: one value of a SQL type; the query must give at most one item.
     Value,
+    /// `exist()`: whether there is anything.
     Exist,
+    /// `nodes()`: a row for each node.
     Nodes,
+    /// `query()`: xml.
     Query,
 }
 
 /// `sql:variable` or `sql:column`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the two functions")]
 pub enum ExternalKind {
+    /// `sql:variable("@v")`
     Variable,
+    /// `sql:column("t.c")`
     Column,
 }
 
@@ -126,7 +130,8 @@ impl Query {
         evaluate(&self.body, context, externals, run)
     }
 
-    /// The text of a result: what `query()` answers. Error 6307 for an attribute on the top level.
+    /// The text of a result: what `query()` answers. Errors: 6307 for an attribute on the top level, 6309 for a
+    /// character that xml cannot hold.
     pub fn text(&self, items: &[Item]) -> Result<String> {
         let mut w = Writer::preferring(self.prolog.clone());
         let mut after_atom = false;
@@ -143,6 +148,7 @@ impl Query {
             }
             after_atom = matches!(item, Item::Atom(_));
         }
+        crate::write::refuse_illegal(&w.out)?;
         Ok(w.out)
     }
 }

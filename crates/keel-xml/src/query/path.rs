@@ -53,7 +53,7 @@ impl Parser<'_> {
             (Axis::Parent, Test::Node)
         } else if self.rest().starts_with('.') {
             self.at += 1;
-            (Axis::SelfAxis, Test::Node)
+            (Axis::Itself, Test::Node)
         } else if self.eat("@")? {
             (Axis::Attribute, self.test(false)?)
         } else {
@@ -75,7 +75,7 @@ impl Parser<'_> {
                 "descendant" => Axis::Descendant,
                 "descendant-or-self" => Axis::DescendantOrSelf,
                 "attribute" => Axis::Attribute,
-                "self" => Axis::SelfAxis,
+                "self" => Axis::Itself,
                 "parent" => Axis::Parent,
                 "ancestor" | "ancestor-or-self" | "following" | "following-sibling" | "preceding"
                 | "preceding-sibling" => return self.unsupported(word),
