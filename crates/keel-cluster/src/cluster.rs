@@ -25,6 +25,9 @@
 //! Who has not heard a majority of the votes for [`ClusterOptions::lease`] leads nothing any more: it stops serving reads.
 //! Writes do not depend on it.
 
+mod vacancy;
+mod votes;
+
 use crate::action::Action;
 use crate::event::CommandError;
 use crate::ids::{ClusterId, CommandId, GroupId, InstanceId};
@@ -38,6 +41,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use uuid::Uuid;
+use vacancy::Vacancy;
 
 /// A sign of life between members.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,32 +78,6 @@ struct Wish {
 enum WishFor {
     Member { instance: InstanceId, url: String, witness: bool },
     NoMember(InstanceId),
-}
-
-/// How the election of another leader of the store goes on.
-#[derive(Clone, Copy, Debug)]
-struct Vacancy {
-    /// When the first in rank stands next; the others one after the other behind it.
-    turn: Duration,
-    /// The protocol's term: a higher one is another candidate's.
-    term: u64,
-    /// Candidates so far.
-    tries: u32,
-}
-
-impl Vacancy {
-    /// A candidate stands in this term: so long it is waited for it, longer each time, because disks may be slow.
-    fn next(self, now: Duration, term: u64) -> Vacancy {
-        Vacancy { turn: now + CAMPAIGN_AGAIN * 2u32.pow(self.tries.min(2)), term, tries: self.tries + 1 }
-    }
-}
-
-fn is_silent(peer: &Peer, now: Duration, silence: Duration) -> bool {
-    now.saturating_sub(peer.sign) >= silence
-}
-
-fn is_heard(peer: &Peer, now: Duration, silence: Duration) -> bool {
-    !is_silent(peer, now, silence) && peer.pulsed.as_ref().is_none_or(|pulsed| pulsed.pulse.hears)
 }
 
 /// This instance's part in its cluster.
@@ -184,12 +162,14 @@ impl Cluster {
 
     /// Hears the peer, and the peer hears this instance.
     pub(crate) fn hears(&self, peers: &BTreeMap<InstanceId, Peer>, peer: InstanceId, now: Duration) -> bool {
-        peers.get(&peer).is_some_and(|p| is_heard(p, now, self.options.silence))
+        peers.get(&peer).is_some_and(|p| {
+            !self.is_silent(p, now) && p.pulsed.as_ref().is_none_or(|pulsed| pulsed.pulse.hears)
+        })
     }
 
     /// Nothing came from the peer for so long that it is lost.
     pub(crate) fn is_silent(&self, peer: &Peer, now: Duration) -> bool {
-        is_silent(peer, now, self.options.silence)
+        now.saturating_sub(peer.sign) >= self.options.silence
     }
 
     /// Whether those for whom `holds` is true have a majority of the votes.
@@ -328,42 +308,6 @@ impl Cluster {
         self.enlist(cx, out);
         self.settle_votes(cx);
         self.expire_wishes(cx, out);
-    }
-
-    /// Stands for election when the leader is lost to a majority, without waiting for its silence to be long enough for
-    /// everybody; and again, until somebody leads.
-    pub(crate) fn replace_lost_leader(&mut self, cx: &Sight<'_>) {
-        if !self.is_leader_to_be_replaced(cx) {
-            self.vacancy = None;
-            return;
-        }
-        let Some(store) = &mut self.store else { return };
-        let fresh = Vacancy { turn: cx.now, term: store.term(), tries: 0 };
-        let vacancy = self.vacancy.get_or_insert(fresh);
-        if vacancy.term < store.term() && !store.stands() {
-            // Somebody else does: that may end it.
-            *vacancy = vacancy.next(cx.now, store.term());
-        }
-        let able = self.voters.iter().filter(|v| {
-            **v == cx.me || cx.peers.get(v).is_some_and(|p| is_heard(p, cx.now, self.options.silence))
-        });
-        let rank = able.take_while(|v| **v != cx.me).count();
-        let turn = vacancy.turn + CAMPAIGN_STAGGER * u32::try_from(rank).unwrap_or(u32::MAX);
-        if cx.now >= turn && store.campaign() {
-            *vacancy = vacancy.next(cx.now, store.term());
-        }
-    }
-
-    /// The leader of the store is lost; or it was, this instance can elect another one together with those it hears, and none
-    /// is known yet.
-    fn is_leader_to_be_replaced(&self, cx: &Sight<'_>) -> bool {
-        let Some(store) = self.store.as_ref().filter(|_| self.voters.contains(&cx.me)) else { return false };
-        let leader = store.leader();
-        if leader == 0 {
-            return self.vacancy.is_some() && self.is_quorate(cx);
-        }
-        let member = store.contents.as_ref().and_then(|c| c.member_numbered(leader));
-        member.is_some_and(|m| m.instance != cx.me && self.is_lost(cx, m.instance))
     }
 
     // ---- membership -------------------------------------------------------------------------------------------------
@@ -604,102 +548,6 @@ impl Cluster {
         }
     }
 
-    // ---- votes ------------------------------------------------------------------------------------------------------
-
-    /// The leader brings the votes one step nearer to what they should be.
-    fn settle_votes(&mut self, cx: &Sight<'_>) {
-        let Some(store) = self.store.as_ref().filter(|s| s.leads() && !s.is_changing()) else { return };
-        let Some(contents) = store.contents.as_ref() else { return };
-        let wish = self.wished_votes(cx, contents);
-        let voters: BTreeSet<u64> = store.voters().into_iter().collect();
-        let number = store.number;
-        // A number that its instance does not answer to (its disk was lost) would never vote.
-        let near = |n: &u64| *n == number || store.is_near(*n) && self.answers_to(cx, *n);
-        let more = wish.iter().copied().find(|n| !voters.contains(n) && near(n));
-        // Those that are not there go first, and never so many that the rest could not decide.
-        let superfluous = || voters.iter().copied().filter(|n| !wish.contains(n) && *n != number);
-        let less = superfluous().find(|n| !self.is_there(cx, *n)).or_else(|| superfluous().next());
-        let less = less.filter(|n| self.can_decide_without(cx, *n));
-        // Nobody is left out before who comes instead is in.
-        let complete = wish.iter().all(|n| voters.contains(n));
-        let heir = wish.iter().copied().find(|n| voters.contains(n) && *n != number && near(n));
-        let Some(store) = self.store.as_mut() else { return };
-        if let Some(more) = more {
-            store.propose_vote(more, Vote::With, None);
-        } else if let Some(less) = less.filter(|_| complete || wish.is_empty()) {
-            store.propose_vote(less, Vote::Without, None);
-        } else if complete
-            && voters.contains(&number)
-            && !wish.contains(&number)
-            && let Some(heir) = heir
-        {
-            store.hand_lead_to(heir);
-        } else if let Some(gone) = self.removal() {
-            self.carry_out_removal(cx, gone);
-        }
-    }
-
-    /// The instance that has this number says so itself.
-    fn answers_to(&self, cx: &Sight<'_>, number: u64) -> bool {
-        let Some(store) = self.store.as_ref() else { return false };
-        let instance = store.contents.as_ref().and_then(|c| c.member_numbered(number)).map(|m| m.instance);
-        let pulsed = instance.and_then(|i| cx.peers.get(&i)?.pulsed.as_ref());
-        pulsed.is_some_and(|p| p.pulse.cluster == Some((store.cluster, store.generation, number)))
-    }
-
-    /// The member is heard, and its vote can be counted on.
-    fn is_there(&self, cx: &Sight<'_>, number: u64) -> bool {
-        let Some(store) = self.store.as_ref() else { return false };
-        let member = store.contents.as_ref().and_then(|c| c.member_numbered(number));
-        let heard = member.is_some_and(|m| self.hears(cx.peers, m.instance, cx.now));
-        number == store.number
-            || heard && self.answers_to(cx, number) && (!store.leads() || store.is_near(number))
-    }
-
-    /// Of the votes that are left without this one a majority is there.
-    fn can_decide_without(&self, cx: &Sight<'_>, number: u64) -> bool {
-        let voters = self.store.as_ref().map(Replicator::voters).unwrap_or_default();
-        if !voters.contains(&number) {
-            return true;
-        }
-        let there = voters.iter().filter(|n| **n != number && self.is_there(cx, **n)).count();
-        there * 2 > voters.len() - 1
-    }
-
-    fn wished_votes(&self, cx: &Sight<'_>, contents: &Contents) -> BTreeSet<u64> {
-        let leaving: Vec<InstanceId> = self
-            .wishes
-            .iter()
-            .filter_map(|w| match w.what {
-                WishFor::NoMember(instance) => Some(instance),
-                WishFor::Member { .. } => None,
-            })
-            .collect();
-        let active = |m: &&StoreMember| {
-            let heard = self.heard.get(&m.instance).copied().unwrap_or(self.started);
-            m.instance == cx.me || cx.now.saturating_sub(heard) < self.options.vote_after
-        };
-        let staying = contents.members.values().filter(|m| !leaving.contains(&m.instance)).filter(active);
-        let (witnesses, nodes): (Vec<&StoreMember>, Vec<&StoreMember>) = staying.partition(|m| m.witness);
-        let mut wish: BTreeSet<u64> = nodes.iter().map(|m| m.number).collect();
-        if nodes.len() % 2 == 1 || nodes.is_empty() {
-            return wish;
-        }
-        if let Some(witness) = witnesses.first() {
-            wish.insert(witness.number);
-            return wish;
-        }
-        let primaries: BTreeSet<InstanceId> =
-            contents.groups.values().filter(|g| !g.dropped).filter_map(|g| g.primary_instance()).collect();
-        let votes_now = |m: &&&StoreMember| self.voters.contains(&m.instance);
-        let others = || nodes.iter().filter(|m| !primaries.contains(&m.instance));
-        let withheld = others().find(|m| !votes_now(m)).or_else(|| others().next_back()).or(nodes.last());
-        if let Some(withheld) = withheld {
-            wish.remove(&withheld.number);
-        }
-        wish
-    }
-
     // ---- operators --------------------------------------------------------------------------------------------------
 
     pub(crate) fn add_member(
@@ -865,7 +713,3 @@ pub(crate) struct Sight<'a> {
 pub(crate) const GENERATION_SHIFT: u32 = 40;
 /// Ticks that are made up for after a delay; more would only make everybody stand for election at once.
 const TICKS_MAX: u32 = 4;
-/// Members that stand for election on evidence do so this much apart.
-const CAMPAIGN_STAGGER: Duration = Duration::from_millis(150);
-/// And again after this, if nobody was elected; then twice as long, and four times.
-const CAMPAIGN_AGAIN: Duration = Duration::from_millis(300);

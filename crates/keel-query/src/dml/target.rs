@@ -1,5 +1,8 @@
 //! The table a statement changes: how its rows, keys and index entries are made, and what must hold of them.
 
+mod entries;
+mod rules;
+
 use crate::bind::expr::{Clause, ExprCx};
 use crate::bind::merge_types::assign_to;
 use crate::bind::rel::SlotInfo;
@@ -7,17 +10,18 @@ use crate::bind::{ArcTable, Binder, Scope, Source, SourceColumn, parse_error};
 use crate::catalog::{IndexDef, IndexKind, TableDef};
 use crate::errors::{self, Error, Result};
 use crate::exec::cx::Cx;
-use crate::expr::compile::{Code, Compiler, NoSubqueries, Pred};
+use crate::expr::compile::{Code, Compiler, Pred};
 use crate::expr::{Expr, ExprKind, Slot};
-use crate::scope::BindScope;
-use crate::usage::{IndexUse, Sums};
+use crate::usage::Sums;
 use keel_base::waits::lock_waits;
 use keel_store::row::{self, PatchBuilder, Row, RowBuilder, patch};
-use keel_types::key::{self, KeyColumn};
+use keel_types::key;
 use keel_types::{SqlType, Value, cast, column};
 use smallvec::SmallVec;
 use std::rc::Rc;
 use std::sync::Arc;
+
+pub use entries::IndexKeys;
 
 /// A compiled target table. `new_first + i` is the slot of the new value of `table.columns[i]`.
 pub struct Target {
@@ -55,20 +59,6 @@ pub struct Target {
     pub rowversion: Option<usize>,
 }
 
-/// How an index's entries are made.
-pub struct IndexKeys {
-    /// The index.
-    pub def: IndexDef,
-    /// Key columns: position and encoding.
-    pub key: Vec<(usize, KeyColumn)>,
-    /// Positions of the columns its rows hold (nonclustered).
-    pub stored: Vec<usize>,
-    /// WHERE of a filtered index over the new slots, and the columns it reads.
-    filter: Option<(Pred, Vec<usize>)>,
-    /// Its counters; none where nobody counts.
-    uses: Option<Arc<IndexUse>>,
-}
-
 /// Buffers for building rows, reused from row to row.
 #[derive(Default)]
 pub struct RowBuffers {
@@ -83,70 +73,6 @@ pub struct RowBuffers {
     pub(crate) old_key: Vec<u8>,
     /// What the statement did so far.
     pub(crate) sums: Sums,
-}
-
-impl IndexKeys {
-    fn new(table: &TableDef, def: &IndexDef) -> IndexKeys {
-        let position = |id: i32| table.column_index(id).expect("an index names columns of its table");
-        let key = def
-            .key
-            .iter()
-            .map(|k| {
-                let i = position(k.column_id);
-                let c = &table.columns[i];
-                (i, KeyColumn { ty: c.ty, collation: c.collation, descending: k.descending })
-            })
-            .collect();
-        let stored = def.stored_columns(table).into_iter().map(position).collect();
-        IndexKeys { def: def.clone(), key, stored, filter: None, uses: None }
-    }
-
-    fn counted(self, scope: &dyn BindScope, table: &TableDef) -> IndexKeys {
-        IndexKeys { uses: scope.index_use(table.database, self.def.tree), ..self }
-    }
-
-    /// Whether an entry changes when these columns change.
-    #[must_use]
-    pub fn touched_by(&self, columns: &[usize]) -> bool {
-        self.stored.iter().any(|c| columns.contains(c))
-            || self.filter.as_ref().is_some_and(|(_, reads)| reads.iter().any(|c| columns.contains(c)))
-    }
-
-    /// Whether the new row belongs into the index.
-    fn holds(&self, cx: &mut Cx<'_>) -> Result<bool> {
-        match &self.filter {
-            Some((pred, _)) => pred.test(cx),
-            None => Ok(true),
-        }
-    }
-
-    /// Key bytes of an entry whose values lie in slots from `first`; `clustered` is the row's clustered key.
-    fn entry_key(&self, slots: &[Value], first: usize, clustered: &[u8], out: &mut Vec<u8>) {
-        out.clear();
-        for (i, column) in &self.key {
-            key::append(out, &slots[first + i], column);
-        }
-        if !self.def.unique {
-            out.extend_from_slice(clustered);
-        }
-    }
-
-    /// Row bytes of an entry.
-    fn entry_row<'r>(
-        &self,
-        table: &TableDef,
-        slots: &[Value],
-        first: usize,
-        clustered: &[u8],
-        row: &'r mut RowBuilder,
-    ) -> &'r [u8] {
-        row.clear(self.stored.len() + 1);
-        for i in &self.stored {
-            push_value(row, &slots[first + i], &table.columns[*i].ty);
-        }
-        row.push(Some(clustered));
-        row.finish()
-    }
 }
 
 /// What keeps others from a row while it is added.
@@ -245,49 +171,6 @@ impl Target {
         Rc::new(Source { alias: alias.to_owned(), schema: None, columns, get: None })
     }
 
-    fn compile_rules(&mut self, binder: &mut Binder<'_>) -> Result<()> {
-        let scope = Scope::new(vec![self.source(&self.table.name.clone())], None);
-        let table = self.table.clone();
-        for (i, c) in table.columns.iter().enumerate() {
-            let Some(computed) = &c.computed else { continue };
-            let e = keel_parser::parse_expr(&computed.text).map_err(|e| parse_error(*e))?;
-            let bound = binder.value(&e, &mut ExprCx::new(&scope, Clause::Other))?;
-            let bound = assign_to(bound, c.ty)?;
-            self.computed_inputs.push(self.positions(&bound));
-            self.computed.push((i, Compiler { subqueries: &mut NoSubqueries }.value(&bound)?));
-        }
-        for at in 0..self.indexes.len() {
-            let Some(text) = self.indexes[at].def.filter.clone() else { continue };
-            let e = keel_parser::parse_expr(&text).map_err(|e| parse_error(*e))?;
-            let bound = binder.condition(&e, &mut ExprCx::new(&scope, Clause::Other))?;
-            let reads = self.positions(&bound);
-            let pred = Compiler { subqueries: &mut NoSubqueries }.condition(&bound)?;
-            self.indexes[at].filter = Some((pred, reads));
-        }
-        for check in table.checks.iter().filter(|c| !c.disabled) {
-            let e = keel_parser::parse_expr(&check.text).map_err(|e| parse_error(*e))?;
-            let bound = binder.condition(&e, &mut ExprCx::new(&scope, Clause::Other))?;
-            let columns = self.positions(&bound);
-            let single = (columns.len() == 1).then(|| table.columns[columns[0]].name.clone());
-            let pred = Compiler { subqueries: &mut NoSubqueries }.condition(&bound)?;
-            self.checks.push((check.name.clone(), pred, columns, single));
-        }
-        Ok(())
-    }
-
-    /// Takes the conditions of the view through which the table is changed.
-    pub fn set_view_checks(&mut self, conditions: &[Expr]) -> Result<()> {
-        for e in conditions {
-            let pred = Compiler { subqueries: &mut NoSubqueries }.condition(e)?;
-            self.view_checks.push((pred, self.positions(e)));
-        }
-        Ok(())
-    }
-
-    fn positions(&self, e: &Expr) -> Vec<usize> {
-        e.slots().into_iter().map(|s| s as usize - self.new_first).collect()
-    }
-
     /// The value of a column's DEFAULT, or NULL.
     pub fn default_of(&self, binder: &mut Binder<'_>, column: usize) -> Result<Expr> {
         let c = &self.table.columns[column];
@@ -362,49 +245,6 @@ impl Target {
         }
         for (i, code) in &self.computed {
             code.eval_into(cx, self.new_first + i)?;
-        }
-        Ok(())
-    }
-
-    /// NOT NULL of the given columns.
-    pub fn check_nulls(
-        &self,
-        cx: &Cx<'_>,
-        columns: impl IntoIterator<Item = usize>,
-        verb: &str,
-    ) -> Result<()> {
-        for i in columns {
-            let c = &self.table.columns[i];
-            if !c.nullable && matches!(cx.slots[self.new_first + i], Value::Null) {
-                return Err(errors::null_not_allowed(&c.name, &self.full_name, verb));
-            }
-        }
-        Ok(())
-    }
-
-    /// CHECK constraints that read one of `changed` (all when `None`).
-    pub fn check_rules(&self, cx: &mut Cx<'_>, changed: Option<&[usize]>, statement: &str) -> Result<()> {
-        for (name, pred, columns, single) in &self.checks {
-            if changed.is_some_and(|c| !columns.iter().any(|x| c.contains(x))) {
-                continue;
-            }
-            if pred.eval(cx)? == Some(false) {
-                let column = single.as_ref().map_or(String::new(), |c| format!(", column '{c}'"));
-                return Err(errors::constraint_conflict(
-                    statement,
-                    "CHECK",
-                    name,
-                    &self.database,
-                    &self.name,
-                    &column,
-                ));
-            }
-        }
-        for (pred, columns) in &self.view_checks {
-            let read = changed.is_none_or(|c| columns.iter().any(|x| c.contains(x)));
-            if read && pred.eval(cx)? != Some(true) {
-                return Err(errors::check_option());
-            }
         }
         Ok(())
     }

@@ -1,0 +1,100 @@
+//! What must hold of a target's rows: computed columns, the filters of its indexes, CHECK constraints, the view through which it is
+//! changed, NOT NULL.
+
+use super::Target;
+use crate::bind::expr::{Clause, ExprCx};
+use crate::bind::merge_types::assign_to;
+use crate::bind::{Binder, Scope, parse_error};
+use crate::errors::{self, Result};
+use crate::exec::cx::Cx;
+use crate::expr::Expr;
+use crate::expr::compile::{Compiler, NoSubqueries};
+use keel_types::Value;
+
+impl Target {
+    pub(super) fn compile_rules(&mut self, binder: &mut Binder<'_>) -> Result<()> {
+        let scope = Scope::new(vec![self.source(&self.table.name.clone())], None);
+        let table = self.table.clone();
+        for (i, c) in table.columns.iter().enumerate() {
+            let Some(computed) = &c.computed else { continue };
+            let e = keel_parser::parse_expr(&computed.text).map_err(|e| parse_error(*e))?;
+            let bound = binder.value(&e, &mut ExprCx::new(&scope, Clause::Other))?;
+            let bound = assign_to(bound, c.ty)?;
+            self.computed_inputs.push(self.positions(&bound));
+            self.computed.push((i, Compiler { subqueries: &mut NoSubqueries }.value(&bound)?));
+        }
+        for at in 0..self.indexes.len() {
+            let Some(text) = self.indexes[at].def.filter.clone() else { continue };
+            let e = keel_parser::parse_expr(&text).map_err(|e| parse_error(*e))?;
+            let bound = binder.condition(&e, &mut ExprCx::new(&scope, Clause::Other))?;
+            let reads = self.positions(&bound);
+            let pred = Compiler { subqueries: &mut NoSubqueries }.condition(&bound)?;
+            self.indexes[at].filter = Some((pred, reads));
+        }
+        for check in table.checks.iter().filter(|c| !c.disabled) {
+            let e = keel_parser::parse_expr(&check.text).map_err(|e| parse_error(*e))?;
+            let bound = binder.condition(&e, &mut ExprCx::new(&scope, Clause::Other))?;
+            let columns = self.positions(&bound);
+            let single = (columns.len() == 1).then(|| table.columns[columns[0]].name.clone());
+            let pred = Compiler { subqueries: &mut NoSubqueries }.condition(&bound)?;
+            self.checks.push((check.name.clone(), pred, columns, single));
+        }
+        Ok(())
+    }
+
+    /// Takes the conditions of the view through which the table is changed.
+    pub fn set_view_checks(&mut self, conditions: &[Expr]) -> Result<()> {
+        for e in conditions {
+            let pred = Compiler { subqueries: &mut NoSubqueries }.condition(e)?;
+            self.view_checks.push((pred, self.positions(e)));
+        }
+        Ok(())
+    }
+
+    fn positions(&self, e: &Expr) -> Vec<usize> {
+        e.slots().into_iter().map(|s| s as usize - self.new_first).collect()
+    }
+
+    /// NOT NULL of the given columns.
+    pub fn check_nulls(
+        &self,
+        cx: &Cx<'_>,
+        columns: impl IntoIterator<Item = usize>,
+        verb: &str,
+    ) -> Result<()> {
+        for i in columns {
+            let c = &self.table.columns[i];
+            if !c.nullable && matches!(cx.slots[self.new_first + i], Value::Null) {
+                return Err(errors::null_not_allowed(&c.name, &self.full_name, verb));
+            }
+        }
+        Ok(())
+    }
+
+    /// CHECK constraints that read one of `changed` (all when `None`).
+    pub fn check_rules(&self, cx: &mut Cx<'_>, changed: Option<&[usize]>, statement: &str) -> Result<()> {
+        for (name, pred, columns, single) in &self.checks {
+            if changed.is_some_and(|c| !columns.iter().any(|x| c.contains(x))) {
+                continue;
+            }
+            if pred.eval(cx)? == Some(false) {
+                let column = single.as_ref().map_or(String::new(), |c| format!(", column '{c}'"));
+                return Err(errors::constraint_conflict(
+                    statement,
+                    "CHECK",
+                    name,
+                    &self.database,
+                    &self.name,
+                    &column,
+                ));
+            }
+        }
+        for (pred, columns) in &self.view_checks {
+            let read = changed.is_none_or(|c| columns.iter().any(|x| c.contains(x)));
+            if read && pred.eval(cx)? != Some(true) {
+                return Err(errors::check_option());
+            }
+        }
+        Ok(())
+    }
+}
