@@ -154,7 +154,7 @@ impl Shared {
         let lane = Lane {
             session,
             feed: copy.feed(from),
-            flight,
+            flight: Arc::clone(&flight),
             compress: false,
             agreed: Arc::clone(&copy.agreed),
             announced: 0,
@@ -169,7 +169,7 @@ impl Shared {
         if let Some(old) = old {
             peer.forget_session(Session(old.session.0));
         }
-        copy.add_target(&peer);
+        copy.add_target(&peer, flight);
         peer.bell.ring();
         self.compression_due.store(true, Ordering::Release);
         self.bells.keeper.ring();

@@ -7,6 +7,7 @@
 //! * No acknowledgement leaves after [`Copy::stop_receiving`] has returned.
 
 use crate::counters::{CopyTotals, add};
+use crate::lanes::Flight;
 use crate::peer::Peer;
 use keel_base::env::Clock;
 use keel_base::{Epoch, Lsn};
@@ -30,8 +31,8 @@ pub(crate) struct Copy {
     log: Log,
     pool: Arc<LogPool>,
     clock: Arc<dyn Clock>,
-    /// Peers with a lane of this database.
-    targets: RwLock<Vec<Arc<Peer>>>,
+    /// Peers with a lane of this database, each with what is on its way there.
+    targets: RwLock<Vec<(Arc<Peer>, Arc<Flight>)>>,
     /// The commit point, as blocks and announcements carry it.
     pub(crate) agreed: Arc<AtomicU64>,
     quiet: Mutex<()>,
@@ -127,8 +128,8 @@ impl Copy {
             return self.pool.skip_to(block.header.end_lsn());
         }
         let now = self.nanos();
-        let pooled = self.pool.push(block, now);
-        for peer in targets.iter() {
+        let pooled = self.pool.push(block, now, self.done(&targets));
+        for (peer, _) in targets.iter() {
             peer.offer(self.id, &pooled, now);
         }
     }
@@ -138,26 +139,31 @@ impl Copy {
         LogFeed::new(self.log.clone(), Arc::clone(&self.pool), from)
     }
 
-    pub(crate) fn add_target(&self, peer: &Arc<Peer>) {
+    pub(crate) fn add_target(&self, peer: &Arc<Peer>, flight: Arc<Flight>) {
         let mut targets = self.targets.write();
-        targets.retain(|p| !Arc::ptr_eq(p, peer));
-        targets.push(Arc::clone(peer));
+        targets.retain(|(p, _)| !Arc::ptr_eq(p, peer));
+        targets.push((Arc::clone(peer), flight));
     }
 
     pub(crate) fn remove_target(&self, peer: &Arc<Peer>) {
-        self.targets.write().retain(|p| !Arc::ptr_eq(p, peer));
+        self.targets.write().retain(|(p, _)| !Arc::ptr_eq(p, peer));
     }
 
     /// Lets the pool forget what every peer has.
     pub(crate) fn release_pool(&self) {
-        let targets = self.targets.read();
-        let sent = targets.iter().filter_map(|peer| peer.flight(self.id)).map(|f| f.sent_lsn()).min();
-        self.pool.release_before(sent.unwrap_or(Lsn::MAX).min(self.log.hardened()));
+        let done = self.done(&self.targets.read());
+        self.pool.release_before(done);
+    }
+
+    /// Everything before this was sent to every peer and is in the files.
+    fn done(&self, targets: &[(Arc<Peer>, Arc<Flight>)]) -> Lsn {
+        let sent = targets.iter().map(|(_, flight)| flight.sent_lsn()).min();
+        sent.unwrap_or(Lsn::MAX).min(self.log.hardened())
     }
 
     fn ring_those_behind(&self, lsn: Lsn) {
-        for peer in self.targets.read().iter() {
-            if peer.flight(self.id).is_none_or(|flight| flight.sent_lsn() < lsn) {
+        for (peer, flight) in self.targets.read().iter() {
+            if flight.sent_lsn() < lsn {
                 peer.bell.ring();
             }
         }

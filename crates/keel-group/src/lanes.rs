@@ -71,6 +71,16 @@ impl Flight {
     }
 }
 
+/// What a flush leader has to do for a block and a peer.
+pub(crate) enum Turn {
+    /// Nothing: the peer is not sent this database.
+    Nobody,
+    /// The sender's: it is not what the peer gets next, or may not go now, or is to be compressed.
+    Later,
+    /// Send it, behind this head.
+    Now([u8; frame::BLOCK_HEAD_BYTES]),
+}
+
 /// One database's log on its way to one peer.
 pub(crate) struct Lane {
     pub(crate) session: SessionId,
@@ -134,21 +144,17 @@ impl Lanes {
         }
     }
 
-    /// The flush leader's way: encodes `block` if it is what the peer gets next and may get now.
-    pub(crate) fn take(
-        &mut self,
-        database: GroupDatabaseId,
-        block: &PooledBlock,
-        now: u64,
-        out: &mut Vec<u8>,
-    ) -> bool {
-        let Some(lane) = self.by_database.get_mut(&database) else { return true };
+    /// The flush leader's way: takes `block` if it is what the peer gets next and may get now.
+    pub(crate) fn take(&mut self, database: GroupDatabaseId, block: &PooledBlock, now: u64) -> Turn {
+        let Some(lane) = self.by_database.get_mut(&database) else { return Turn::Nobody };
         // Compressing is for a thread nobody waits for.
         if lane.compress || !self.log_credit.may_send() || !lane.feed.take(block) {
-            return false;
+            return Turn::Later;
         }
-        self.log_credit.sent(lane.encode(block, now, out));
-        true
+        let agreed = lane.announce();
+        lane.flight.sent(block, now);
+        self.log_credit.sent(block.stored().len());
+        Turn::Now(frame::block_head(Session(lane.session.0), agreed, block.stored().len(), false))
     }
 
     /// The sender's way: gathers up to [`BATCH_BYTES`] of everything that may go.
@@ -227,10 +233,15 @@ impl Lanes {
 }
 
 impl Lane {
-    fn encode(&mut self, block: &PooledBlock, now: u64, out: &mut Vec<u8>) -> usize {
-        let agreed = self.agreed.load(Ordering::Acquire);
-        self.announced = agreed;
+    /// The commit point, for a block to carry.
+    fn announce(&mut self) -> Lsn {
+        self.announced = self.agreed.load(Ordering::Acquire);
         self.busy = true;
+        Lsn(self.announced)
+    }
+
+    fn encode(&mut self, block: &PooledBlock, now: u64, out: &mut Vec<u8>) -> usize {
+        let agreed = self.announce();
         let compressed = if self.compress { block.compressed() } else { None };
         if let Some(packed) = compressed {
             let totals = &self.flight.totals;
@@ -239,7 +250,7 @@ impl Lane {
             add(&totals.compressed_to_bytes, packed.len() as u64);
         }
         self.flight.sent(block, now);
-        frame::encode_block(out, Session(self.session.0), Lsn(agreed), block.stored(), compressed)
+        frame::encode_block(out, Session(self.session.0), agreed, block.stored(), compressed)
     }
 
     /// Encodes up to a turn's bytes; returns how many blocks.

@@ -13,7 +13,7 @@
 use keel_transport::{Decoder, Frame, FrameError};
 use parking_lot::{Mutex, MutexGuard};
 use rustls::Connection;
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::net::{IpAddr, Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -143,12 +143,17 @@ impl Link {
         (self.bytes_sent.load(Ordering::Relaxed), self.bytes_received.load(Ordering::Relaxed))
     }
 
-    fn encrypt(&self, writing: &mut Writing, frames: &[u8]) -> io::Result<()> {
+    fn encrypt(&self, writing: &mut Writing, frames: &[IoSlice<'_>]) -> io::Result<()> {
         Link::seal(&mut self.tls.lock(), writing, frames)
     }
 
-    fn seal(tls: &mut Connection, writing: &mut Writing, frames: &[u8]) -> io::Result<()> {
-        tls.writer().write_all(frames)?;
+    fn seal(tls: &mut Connection, writing: &mut Writing, frames: &[IoSlice<'_>]) -> io::Result<()> {
+        let taken = tls.writer().write_vectored(frames)?;
+        let given: usize = frames.iter().map(|part| part.len()).sum();
+        // There is no limit to what it takes ([`crate::tls::Tls`]).
+        if taken != given {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
         while tls.wants_write() {
             tls.write_tls(&mut writing.sealed)?;
         }
@@ -203,14 +208,23 @@ impl LinkWriter<'_> {
 
     /// Sends what waits and these frames; returns when the system has all of it.
     pub fn send(&mut self, frames: &[u8]) -> io::Result<()> {
-        self.link.encrypt(&mut self.writing, frames)?;
+        self.link.encrypt(&mut self.writing, &[IoSlice::new(frames)])?;
         self.link.write_out(&mut self.writing)
     }
 
     /// Takes the frames and sends as much as the system takes at once. False when some of it waits for the next
     /// [`LinkWriter::send`].
     pub fn send_now(&mut self, frames: &[u8]) -> io::Result<bool> {
-        self.link.encrypt(&mut self.writing, frames)?;
+        self.send_parts_now(&[IoSlice::new(frames)])
+    }
+
+    /// The same for a frame that lies in two places: it is encrypted from there, with no copy between.
+    pub fn send_pair_now(&mut self, head: &[u8], payload: &[u8]) -> io::Result<bool> {
+        self.send_parts_now(&[IoSlice::new(head), IoSlice::new(payload)])
+    }
+
+    fn send_parts_now(&mut self, parts: &[IoSlice<'_>]) -> io::Result<bool> {
+        self.link.encrypt(&mut self.writing, parts)?;
         let n = self.link.send_now(self.writing.rest())?;
         self.writing.took(n);
         Ok(self.is_drained())
@@ -225,7 +239,7 @@ impl Link {
             return Ok(Sent::Busy);
         };
         let Some(mut tls) = self.tls.try_lock() else { return Ok(Sent::Busy) };
-        Link::seal(&mut tls, &mut writing, frame)?;
+        Link::seal(&mut tls, &mut writing, &[IoSlice::new(frame)])?;
         drop(tls);
         let n = self.send_now(writing.rest())?;
         writing.took(n);

@@ -12,7 +12,7 @@
 use crate::bell::Bell;
 use crate::counters::{PeerTotals, add};
 use crate::identity::Fingerprint;
-use crate::lanes::{Flight, LaneFailure, Lanes};
+use crate::lanes::{Flight, LaneFailure, Lanes, Turn};
 use crate::link::{Link, Sent};
 use keel_cluster::{GroupDatabaseId, InstanceId};
 use keel_transport::limits::SEED_WINDOW_BYTES;
@@ -196,18 +196,16 @@ impl Peer {
     pub(crate) fn offer(&self, database: GroupDatabaseId, block: &PooledBlock, now: u64) {
         let Some(mut lanes) = self.lanes.try_lock() else { return self.bell.ring() };
         let Some(mut writer) = self.link.try_begin() else { return self.bell.ring() };
-        let mut bytes = Vec::with_capacity(block.stored().len() + 64);
-        if !lanes.take(database, block, now, &mut bytes) {
-            return self.bell.ring();
-        }
+        let head = match lanes.take(database, block, now) {
+            Turn::Nobody => return,
+            Turn::Later => return self.bell.ring(),
+            Turn::Now(head) => head,
+        };
         drop(lanes);
-        if bytes.is_empty() {
-            return;
-        }
         add(&self.totals.sends, 1);
         add(&self.totals.leader_writes, 1);
-        add(&self.totals.sent_bytes, bytes.len() as u64);
-        match writer.send_now(&bytes) {
+        add(&self.totals.sent_bytes, (head.len() + block.stored().len()) as u64);
+        match writer.send_pair_now(&head, block.stored()) {
             Ok(true) => {}
             Ok(false) => self.bell.ring(),
             Err(_) => self.link.close(),

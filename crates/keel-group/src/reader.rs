@@ -12,6 +12,7 @@ use crate::counters::add;
 use crate::link::{LinkReader, ReadError};
 use crate::peer::Peer;
 use crate::shell::Shared;
+use keel_base::env::real::run_promptly;
 use keel_cluster::{CopyPositions, Event, GroupDatabaseId, InstanceId, ReceiveFailure, SessionId};
 use keel_node::HeldRedo;
 use keel_transport::limits::LOG_WINDOW_BYTES;
@@ -43,8 +44,10 @@ fn broken(what: &str) -> ReadError {
 }
 
 impl Shared {
-    /// Reads until the connection ends; returns why.
+    /// Reads until the connection ends; returns why. Commits on the other side wait for what this thread acknowledges, and commits
+    /// here for the acknowledgements it reads: it goes before sessions.
     pub(crate) fn read(self: &Arc<Self>, peer: &Arc<Peer>, mut reader: LinkReader) -> ReadError {
+        run_promptly();
         let mut window = Granting::new(LOG_WINDOW_BYTES);
         loop {
             if let Err(error) = self.read_batch(peer, &mut reader, &mut window) {

@@ -104,6 +104,7 @@ mod tests {
     use keel_log::LogOptions;
     use proptest::prelude::*;
     use std::path::Path;
+    use std::sync::Mutex;
 
     fn log_with_pool(budget_bytes: usize) -> (Log, Arc<LogPool>, Arc<PoolBudget>) {
         let disk = SimDisk::new();
@@ -111,8 +112,24 @@ mod tests {
         let budget = PoolBudget::new(budget_bytes);
         let pool = Arc::new(LogPool::new(&budget, log.appended()));
         let tapped = Arc::clone(&pool);
-        log.set_tap(Some(Arc::new(move |block| drop(tapped.push(block, 1)))));
+        log.set_tap(Some(Arc::new(move |block| drop(tapped.push(block, 1, Lsn::ZERO)))));
         (log, pool, budget)
+    }
+
+    #[test]
+    fn a_block_that_is_let_go_leaves_its_room_to_a_later_one() {
+        let (log, pool, _) = log_with_pool(1 << 20);
+        let mut places = Vec::new();
+        for _ in 0..4 {
+            let (to, places_to) = (Arc::clone(&pool), Arc::new(Mutex::new(0)));
+            let (place, done) = (Arc::clone(&places_to), log.hardened());
+            log.set_tap(Some(Arc::new(move |block| {
+                *place.lock().unwrap() = to.push(block, 1, done).stored().as_ptr() as usize;
+            })));
+            write(&log, 5000);
+            places.push(*places_to.lock().unwrap());
+        }
+        assert!(places.iter().all(|place| *place == places[0]), "{places:?}");
     }
 
     fn write(log: &Log, bytes: usize) {

@@ -239,12 +239,31 @@ pub fn encode_block(
     compressed: Option<&[u8]>,
 ) -> usize {
     let payload = compressed.unwrap_or(stored);
-    framed(out, BLOCK, if compressed.is_some() { FLAG_COMPRESSED } else { 0 }, |out| {
-        out.extend_from_slice(&session.0.to_le_bytes());
-        out.extend_from_slice(&agreed.0.to_le_bytes());
-        out.extend_from_slice(payload);
-    });
+    out.extend_from_slice(&block_head(session, agreed, payload.len(), compressed.is_some()));
+    out.extend_from_slice(payload);
     payload.len()
+}
+
+/// What comes before the payload in a block's frame.
+pub const BLOCK_HEAD_BYTES: usize = HEADER_BYTES + 16;
+
+/// The frame of a block up to its payload of `payload_bytes`: for who sends the payload from where it is.
+#[must_use]
+pub fn block_head(
+    session: Session,
+    agreed: Lsn,
+    payload_bytes: usize,
+    compressed: bool,
+) -> [u8; BLOCK_HEAD_BYTES] {
+    let length = BLOCK_HEAD_BYTES - HEADER_BYTES + payload_bytes;
+    assert!(length <= FRAME_BODY_BYTES_MAX, "a frame of {length} bytes is longer than a receiver takes");
+    let mut head = [0; BLOCK_HEAD_BYTES];
+    head[..4].copy_from_slice(&u32::try_from(length).expect("the limit fits").to_le_bytes());
+    head[4] = BLOCK;
+    head[5] = if compressed { FLAG_COMPRESSED } else { 0 };
+    head[8..16].copy_from_slice(&session.0.to_le_bytes());
+    head[16..].copy_from_slice(&agreed.0.to_le_bytes());
+    head
 }
 
 /// Appends a seeding frame; the same for its payload. Returns the bytes that count against credit.

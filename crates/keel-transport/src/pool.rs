@@ -4,6 +4,9 @@
 //! Nobody takes blocks out: readers ([`crate::feed`]) look at them by position. What no reader needs any more is let go by
 //! [`LogPool::release_before`], or by force when all pools of the instance together are over their budget; who still wanted
 //! it then reads the files.
+//!
+//! The bytes of a block that is let go are room for a later one: blocks go into memory that the processor's caches hold, instead of
+//! pushing out of them, one after the other, what sessions work with.
 
 use crate::compress;
 use keel_base::Lsn;
@@ -13,6 +16,9 @@ use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+
+/// Room kept for blocks to come: one on its way, one that waits for its flush.
+const SPARES_MAX: usize = 2;
 
 /// The memory all pools of an instance share.
 #[derive(Debug)]
@@ -49,7 +55,7 @@ impl PoolBudget {
 #[derive(Debug)]
 pub struct PooledBlock {
     header: Header,
-    stored: Box<[u8]>,
+    stored: Vec<u8>,
     sealed_at: u64,
     compressed: OnceLock<Option<Box<[u8]>>>,
 }
@@ -110,6 +116,10 @@ struct Inner {
     /// Where the next block must begin.
     end: Lsn,
     bytes: usize,
+    /// Room of blocks that were let go, empty.
+    spares: Vec<Vec<u8>>,
+    /// A block came since [`LogPool::release_before`] was last called.
+    fed: bool,
 }
 
 impl LogPool {
@@ -119,15 +129,31 @@ impl LogPool {
         budget.pools.fetch_add(1, Ordering::Relaxed);
         LogPool {
             budget: Arc::clone(budget),
-            inner: Mutex::new(Inner { blocks: VecDeque::new(), end, bytes: 0 }),
+            inner: Mutex::new(Inner {
+                blocks: VecDeque::new(),
+                end,
+                bytes: 0,
+                spares: Vec::new(),
+                fed: false,
+            }),
         }
     }
 
     /// Puts a block in. Called by the log's tap, in log order; a block that does not follow (the log was cut) empties the
-    /// pool first. `now` is the caller's clock in nanoseconds.
-    pub fn push(&self, block: &SealedBlock<'_>, now: u64) -> Arc<PooledBlock> {
-        let pooled = Arc::new(PooledBlock::new(block.header, block.bytes, now));
+    /// pool first. Blocks that end at or before `done` are let go: every peer has them, and they are in the files. `now` is the
+    /// caller's clock in nanoseconds.
+    pub fn push(&self, block: &SealedBlock<'_>, now: u64, done: Lsn) -> Arc<PooledBlock> {
+        let mut stored = {
+            let mut inner = self.inner.lock();
+            self.pop_before(&mut inner, done);
+            inner.spares.pop().unwrap_or_default()
+        };
+        stored.extend_from_slice(block.bytes);
+        let pooled =
+            PooledBlock { header: block.header, stored, sealed_at: now, compressed: OnceLock::new() };
+        let pooled = Arc::new(pooled);
         let mut inner = self.inner.lock();
+        inner.fed = true;
         if inner.end != block.header.first_lsn {
             self.clear(&mut inner);
         }
@@ -161,11 +187,13 @@ impl LogPool {
         }
     }
 
-    /// Lets go of the blocks that end at or before `lsn`: every peer has them.
+    /// Lets go of the blocks that end at or before `lsn`: every peer has them, and they are in the files. To be called now and
+    /// then: what is kept for blocks to come goes too when none has come since the last call.
     pub fn release_before(&self, lsn: Lsn) {
         let mut inner = self.inner.lock();
-        while inner.blocks.front().is_some_and(|b| b.header.end_lsn() <= lsn) {
-            self.pop(&mut inner);
+        self.pop_before(&mut inner, lsn);
+        if !std::mem::take(&mut inner.fed) {
+            inner.spares.clear();
         }
     }
 
@@ -175,10 +203,21 @@ impl LogPool {
         self.inner.lock().bytes
     }
 
+    fn pop_before(&self, inner: &mut Inner, lsn: Lsn) {
+        while inner.blocks.front().is_some_and(|b| b.header.end_lsn() <= lsn) {
+            self.pop(inner);
+        }
+    }
+
     fn pop(&self, inner: &mut Inner) {
-        if let Some(block) = inner.blocks.pop_front() {
-            inner.bytes -= block.stored.len();
-            self.budget.bytes.fetch_sub(block.stored.len(), Ordering::Relaxed);
+        let Some(block) = inner.blocks.pop_front() else { return };
+        inner.bytes -= block.stored.len();
+        self.budget.bytes.fetch_sub(block.stored.len(), Ordering::Relaxed);
+        // Whoever is still sending it keeps it.
+        if let (Some(block), true) = (Arc::into_inner(block), inner.spares.len() < SPARES_MAX) {
+            let mut spare = block.stored;
+            spare.clear();
+            inner.spares.push(spare);
         }
     }
 

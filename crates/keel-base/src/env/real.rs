@@ -214,20 +214,36 @@ pub fn run_in_background() {
     }
 }
 
+/// SCHED_RESET_ON_FORK of the system's sched.h.
+const RESET_ON_FORK: libc::c_int = 0x4000_0000;
+/// Of threads that others wait for: about nine times an ordinary thread's share where there is not enough for all.
+const PROMPT_NICE: libc::c_int = -10;
+
+/// Asks the scheduler to prefer the calling thread to ordinary ones, without keeping them from running: for one that others wait
+/// for, and that may also have much to do. Threads made by it are ordinary ones. Best effort: where the system does not grant it
+/// (it needs `CAP_SYS_NICE` or a limit for it, RLIMIT_NICE), nothing changes.
+pub fn run_promptly() {
+    // SAFETY: zero bytes are a value of this structure of numbers, and the priority that ordinary scheduling asks for.
+    let parameter: libc::sched_param = unsafe { std::mem::zeroed() };
+    // SAFETY: the calls pass numbers and the address of a local structure that the first one reads; 0 names the calling thread.
+    unsafe {
+        if libc::sched_setscheduler(0, libc::SCHED_OTHER | RESET_ON_FORK, &raw const parameter) == 0 {
+            libc::setpriority(libc::PRIO_PROCESS, 0, PROMPT_NICE);
+        }
+    }
+}
+
 /// Asks the scheduler to run the calling thread as soon as it has something to do, before all ordinary threads: for one that does
 /// little, and must do it in time. Threads made by it are ordinary ones. Best effort: where the system does not grant it,
 /// nothing changes.
 pub fn run_urgently() {
-    const NICE: libc::c_int = -10;
-    /// SCHED_RESET_ON_FORK of the system's sched.h.
-    const RESET_ON_FORK: libc::c_int = 0x4000_0000;
     // SAFETY: zero bytes are a value of this structure of numbers.
     let mut parameter: libc::sched_param = unsafe { std::mem::zeroed() };
     parameter.sched_priority = 1;
     // SAFETY: the calls pass numbers and the address of a local structure that the first one reads; 0 names the calling thread.
     unsafe {
         if libc::sched_setscheduler(0, libc::SCHED_RR | RESET_ON_FORK, &raw const parameter) != 0 {
-            libc::setpriority(libc::PRIO_PROCESS, 0, NICE);
+            libc::setpriority(libc::PRIO_PROCESS, 0, PROMPT_NICE);
         }
     }
 }
@@ -235,6 +251,23 @@ pub fn run_urgently() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Where the system grants it at all.
+    #[test]
+    fn a_prompt_thread_makes_ordinary_ones() {
+        // SAFETY: the call passes numbers; 0 names the calling thread. It cannot fail for the calling thread.
+        let nice = || unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+        let before = nice();
+        let (own, childs) = std::thread::spawn(move || {
+            run_promptly();
+            (nice(), std::thread::spawn(nice).join().unwrap())
+        })
+        .join()
+        .unwrap();
+        assert!(own == PROMPT_NICE || own == before);
+        assert!(childs >= 0 || childs == before, "{childs}");
+        assert_eq!(nice(), before);
+    }
 
     fn scratch(name: &str) -> PathBuf {
         let dir = std::env::temp_dir().join(format!("keel-base-{name}-{}", std::process::id()));
