@@ -96,6 +96,11 @@ pub trait SessionInfo {
     fn work_space(&self) -> Option<&std::sync::Arc<crate::work::WorkSpace>> {
         None
     }
+    /// The document of a handle that `sp_xml_preparedocument` gave.
+    fn xml_document(&self, handle: i64) -> Option<crate::openxml::Prepared> {
+        let _ = handle;
+        None
+    }
     /// A statement generated this identity value, its last (`@@IDENTITY`); called before its triggers run.
     fn identity_generated(&self, value: i64) {
         let _ = value;

@@ -17,6 +17,7 @@
 //! | [`scope`], [`context`] | what the session layer provides while compiling and while running |
 //! | [`bind`] | names and types; the logical tree |
 //! | [`expr`] | bound expressions and their compilation |
+//! | [`tvf`], [`openxml`] | functions in FROM: of the server, and over prepared documents |
 //! | [`work`] | working memory of statements and the files behind it |
 //! | [`usage`] | counters of what indexes are used for |
 //! | [`errors`] | the product's errors of this layer |
@@ -32,6 +33,7 @@ pub mod errors;
 pub mod exec;
 pub mod expr;
 pub mod meta;
+pub mod openxml;
 pub mod plan;
 pub mod scope;
 pub mod stats;

@@ -36,7 +36,7 @@ pub fn error(e: Box<XmlError>) -> Error {
 }
 
 /// The tree of an instance.
-fn tree(text: &SmolStr) -> Result<Rc<Document>> {
+pub(crate) fn tree(text: &SmolStr) -> Result<Rc<Document>> {
     let same = |known: &SmolStr| {
         known.len() == text.len() && (known.as_ptr() == text.as_ptr() || known.as_str() == text.as_str())
     };
@@ -74,20 +74,25 @@ pub fn end_of_request() {
 }
 
 /// Ends an evaluation when the statement is cancelled, or holds more than a statement may.
-struct Watch<'a> {
+pub(crate) struct Watch<'a> {
     session: &'a dyn SessionInfo,
     bytes: usize,
     failure: Option<Error>,
 }
 
 impl Watch<'_> {
-    fn new(session: &dyn SessionInfo) -> Watch<'_> {
+    pub(crate) fn new(session: &dyn SessionInfo) -> Watch<'_> {
         Watch { session, bytes: 0, failure: None }
     }
 
     /// The error that ended it: the one of the watch rather than its stand-in.
-    fn error(self, e: Box<XmlError>) -> Error {
-        self.failure.unwrap_or_else(|| error(e))
+    pub(crate) fn error(&mut self, e: Box<XmlError>) -> Error {
+        self.failure.take().unwrap_or_else(|| error(e))
+    }
+
+    /// So many more bytes are held.
+    pub(crate) fn note(&mut self, bytes: usize) -> Result<()> {
+        self.go_on(bytes).map_err(|e| self.error(e))
     }
 }
 

@@ -142,6 +142,10 @@ errors! {
     parameter_twice(parameter) = 8143, 16, 1, "Parameter '{parameter}' was supplied multiple times.";
     /// Unknown prepared handle.
     no_prepared(handle) = 8179, 16, 2, "Could not find prepared statement with handle {handle}.";
+    /// Documents for OPENXML take too much.
+    no_memory_for_xml() = 6624, 16, 1, "XML document could not be created because server memory is low. Use sp_xml_removedocument to release XML documents.";
+    /// Unknown handle of a document for OPENXML.
+    no_xml_document() = 6607, 16, 3, "sp_xml_removedocument: The value supplied for parameter number 1 is invalid.";
     /// Lock time-out.
     lock_timeout() = 1222, 16, 51, "Lock request time out period exceeded.";
     /// Deadlock victim.

@@ -247,7 +247,7 @@ pub enum TableSourceKind {
         name: ObjectName,
         args: Vec<Expr>,
         /// `OPENJSON(…) WITH (…)`, `OPENXML … WITH`.
-        schema: Option<Vec<SchemaColumn>>,
+        schema: Option<RowsetSchema>,
         alias: Option<Ident>,
         columns: Vec<Ident>,
     },
@@ -316,6 +316,15 @@ pub enum JoinHint {
     Hash,
     Merge,
     Remote,
+}
+
+/// The columns of a rowset function.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RowsetSchema {
+    /// `WITH (…)`
+    Columns(Vec<SchemaColumn>),
+    /// `WITH table`, of OPENXML: those of a table.
+    Table(ObjectName),
 }
 
 /// A column of `OPENJSON … WITH (name type 'path' [AS JSON])`.

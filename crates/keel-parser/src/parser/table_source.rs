@@ -2,8 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    Ident, IndexRef, JoinHint, JoinKind, ObjectName, SchemaColumn, Span, StatementKind, SystemTime,
-    TableHint, TableSample, TableSource, TableSourceKind,
+    Ident, IndexRef, JoinHint, JoinKind, ObjectName, RowsetSchema, SchemaColumn, Span, StatementKind,
+    SystemTime, TableHint, TableSample, TableSource, TableSourceKind,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -282,15 +282,19 @@ impl Parser<'_> {
 
     fn function_source(&mut self, name: ObjectName) -> Result<TableSourceKind> {
         let args = self.call_args()?;
-        let schema = if self.at_kw(Kw::WITH) && self.tok_ahead(1) == Tok::LParen && !self.at_hint(2) {
-            self.bump();
-            Some(self.parenthesized_list(Self::schema_column)?)
-        } else {
-            None
-        };
+        let schema = self.rowset_schema()?;
         let (alias, columns) = self.alias_and_columns()?;
         self.table_hints()?;
         Ok(TableSourceKind::Function { name, args, schema, alias, columns })
+    }
+
+    /// `WITH (column type 'path', …)`
+    fn rowset_schema(&mut self) -> Result<Option<RowsetSchema>> {
+        if !self.at_kw(Kw::WITH) || self.tok_ahead(1) != Tok::LParen || self.at_hint(2) {
+            return Ok(None);
+        }
+        self.bump();
+        Ok(Some(RowsetSchema::Columns(self.parenthesized_list(Self::schema_column)?)))
     }
 
     fn schema_column(&mut self) -> Result<SchemaColumn> {
@@ -319,11 +323,11 @@ impl Parser<'_> {
         while self.eat(Tok::Dot) {
             self.any_word()?;
         }
-        let schema = if self.at_kw(Kw::WITH) && self.tok_ahead(1) == Tok::LParen && !self.at_hint(2) {
+        let schema = if name.name.is("OPENXML") && self.at_kw(Kw::WITH) && self.tok_ahead(1) != Tok::LParen {
             self.bump();
-            Some(self.parenthesized_list(Self::schema_column)?)
+            Some(RowsetSchema::Table(self.object_name()?))
         } else {
-            None
+            self.rowset_schema()?
         };
         let (alias, columns) = self.alias_and_columns()?;
         Ok(TableSourceKind::Function { name, args, schema, alias, columns })

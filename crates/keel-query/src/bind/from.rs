@@ -63,7 +63,7 @@ impl Binder<'_> {
             }
             K::Function { name, args, schema, alias, columns } => {
                 let outer = Scope::new(left.to_vec(), parent);
-                self.table_function(name, args, schema.as_deref(), alias.as_ref(), columns, &outer)
+                self.table_function(name, args, schema.as_ref(), alias.as_ref(), columns, &outer)
             }
             K::VariableMethod { variable, method, args, alias, columns } => {
                 self.variable_method(variable, method, args, (alias.as_ref(), columns), parent, left)
@@ -277,93 +277,6 @@ impl Binder<'_> {
         let source = Source { alias: alias.to_owned(), schema, columns, get: None };
         let rel = Rel::Virtual { table: VirtualRef(table), alias: alias.to_owned(), args, first_slot };
         (rel, vec![Rc::new(source)])
-    }
-
-    fn table_function(
-        &mut self,
-        name: &ast::ObjectName,
-        args: &[ast::Expr],
-        schema: Option<&[ast::SchemaColumn]>,
-        alias: Option<&ast::Ident>,
-        columns: &[ast::Ident],
-        outer: &Scope<'_>,
-    ) -> Result<BoundSource> {
-        if !name.name.quoted && name.is_simple() {
-            refuse_remote(&name.name.text, args)?;
-        }
-        if let Some(target) = super::xml::method_target(name)
-            && self.is_in_sight(&target, outer)?
-        {
-            let target = ast::Expr { kind: ast::ExprKind::Column(target), span: name.span };
-            return self.nodes_source(&target, &name.name, args, (alias, columns), outer);
-        }
-        let exposed = alias.map_or(name.name.as_str(), |a| a.as_str()).to_owned();
-        let mut cx = ExprCx::new(outer, Clause::Other);
-        let object = match self.scope.table_function(parts(name)) {
-            Some(object) => object,
-            None => {
-                let args = args.iter().map(|a| self.value(a, &mut cx)).collect::<Result<Vec<_>>>()?;
-                let table = match schema {
-                    Some(columns) => Some(crate::tvf::open_json(self.json_schema(columns)?)),
-                    None => crate::tvf::builtin(&name.name.text, &args).filter(|_| name.is_simple()),
-                };
-                let table = table.ok_or_else(|| errors::invalid_object(&name.to_string()))?;
-                let (rel, mut sources) = self.virtual_table(table, &exposed, args, false, name);
-                rename(&mut sources, columns, &exposed)?;
-                return Ok((rel, sources));
-            }
-        };
-        match object {
-            ObjectRef::Virtual(table) => {
-                // A system function takes DEFAULT for NULL.
-                cx.default = Some(Expr::null());
-                let args = match table.parameters() {
-                    Some(parameters) => {
-                        self.routine_arguments((&name.to_string(), 3), &parameters, args, &mut cx)?
-                    }
-                    None => args.iter().map(|a| self.value(a, &mut cx)).collect::<Result<Vec<_>>>()?,
-                };
-                let (rel, mut sources) = self.virtual_table(table, &exposed, args, false, name);
-                rename(&mut sources, columns, &exposed)?;
-                Ok((rel, sources))
-            }
-            ObjectRef::Module(module) if module.kind == ModuleKind::InlineTableFunction => {
-                let parameters = self.scope.module_parameters(&module);
-                let values = self.routine_arguments((&name.to_string(), 3), &parameters, args, &mut cx)?;
-                let names = parameters.iter().map(|p| p.name.to_lowercase());
-                let map: HashMap<String, Expr> = names.zip(values).collect();
-                self.parameters.push(map);
-                let bound = self.inline_function(&module);
-                self.parameters.pop();
-                let bound = bound?;
-                self.derived(bound, &exposed, columns)
-            }
-            _ => Err(errors::invalid_object(&name.to_string())),
-        }
-    }
-
-    fn json_schema(&self, columns: &[ast::SchemaColumn]) -> Result<Vec<(String, SqlType, String, bool)>> {
-        let column = |c: &ast::SchemaColumn| {
-            let path = c.path.as_ref().map_or_else(|| format!("$.\"{}\"", c.name), ToString::to_string);
-            Ok((c.name.text.to_string(), self.type_of(&c.ty, false)?, path, c.as_json))
-        };
-        columns.iter().map(column).collect()
-    }
-
-    fn inline_function(&mut self, module: &ModuleDef) -> Result<BoundQuery> {
-        let options = keel_parser::ParseOptions { quoted_identifier: module.quoted_identifier };
-        let batch = keel_parser::parse_batch(&module.text, options).map_err(|e| parse_error(*e))?;
-        let Some(ast::StatementKind::CreateFunction(f)) = batch.statements.into_iter().next().map(|s| s.kind)
-        else {
-            return Err(errors::invalid_object(&module.name));
-        };
-        let ast::FunctionBody::Inline(query) = &f.body else {
-            return Err(errors::invalid_object(&module.name));
-        };
-        let saved = std::mem::take(&mut self.ctes);
-        let result = self.in_module(|b| b.select_statement_query(&query.select, None));
-        self.ctes = saved;
-        result
     }
 
     /// Binds a view's query; names inside see neither the statement's CTEs nor its parameters.
@@ -734,24 +647,5 @@ fn refers_to(body: &ast::QueryBody, name: &str) -> bool {
     match body {
         ast::QueryBody::Select(s) => s.from.iter().any(|f| source(f, name)),
         ast::QueryBody::Set { terms, .. } => terms.iter().any(|t| refers_to(t, name)),
-    }
-}
-
-/// Rowsets of other servers, of providers and of files: there are none here.
-fn refuse_remote(function: &str, args: &[ast::Expr]) -> Result<()> {
-    let first = args.first().map(|a| match &a.kind {
-        ast::ExprKind::Column(c) => c.name.text.to_string(),
-        ast::ExprKind::Literal(ast::Literal::String { value, .. }) => value.to_string(),
-        _ => String::new(),
-    });
-    match function.to_ascii_uppercase().as_str() {
-        "OPENQUERY" => Err(errors::no_linked_server(&first.unwrap_or_default())),
-        "OPENROWSET" | "OPENDATASOURCE" => match first {
-            Some(provider) => Err(errors::no_provider(&provider)),
-            None => Err(errors::not_supported("OPENROWSET (BULK …)")),
-        },
-        "CONTAINSTABLE" | "FREETEXTTABLE" => Err(errors::not_supported("Full-text search")),
-        "OPENXML" => Err(errors::not_supported("OPENXML")),
-        _ => Ok(()),
     }
 }

@@ -16,6 +16,7 @@ pub mod json;
 pub mod merge_types;
 pub mod query;
 pub mod rel;
+mod rowset;
 pub mod select;
 pub mod values;
 pub mod window;

@@ -12,6 +12,7 @@ mod prepared;
 mod properties;
 mod server;
 mod sessions;
+mod xml_documents;
 
 pub use execute::run_sql;
 pub use properties::{listed as listed_properties, value_of as property_value};
@@ -84,6 +85,8 @@ pub static ALL: &[Procedure] = &[
     p("sp_helptext", server::sp_helptext),
     p("sp_describe_first_result_set", execute::sp_describe_first_result_set),
     p("sp_describe_undeclared_parameters", execute::sp_describe_undeclared_parameters),
+    p("sp_xml_preparedocument", xml_documents::sp_xml_preparedocument),
+    p("sp_xml_removedocument", xml_documents::sp_xml_removedocument),
     p("xp_msver", server::xp_msver),
 ];
 

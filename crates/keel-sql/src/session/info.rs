@@ -137,6 +137,8 @@ pub struct Info {
     pub private_units: RefCell<hashbrown::HashMap<(u64, usize), Arc<Compiled>>>,
     /// Prepared statements by handle.
     pub prepared: RefCell<super::prepared::Prepared>,
+    /// Documents for OPENXML by handle.
+    pub xml_documents: RefCell<super::xml_documents::XmlDocuments>,
     /// INSERT BULK: what follows.
     pub bulk: RefCell<Option<super::bulk::PendingBulk>>,
     /// EXECUTE AS: the login in force, innermost last.
@@ -197,6 +199,7 @@ impl Info {
             lent: RefCell::default(),
             private_units: RefCell::default(),
             prepared: RefCell::default(),
+            xml_documents: RefCell::default(),
             bulk: RefCell::default(),
             impersonated: RefCell::default(),
             revert_floor: Cell::new(0),
@@ -431,6 +434,9 @@ impl SessionInfo for Info {
     }
     fn work_space(&self) -> Option<&Arc<keel_query::WorkSpace>> {
         Some(self.engine.work_space())
+    }
+    fn xml_document(&self, handle: i64) -> Option<keel_query::openxml::Prepared> {
+        self.xml_documents.borrow().get(handle)
     }
     fn identity_generated(&self, value: i64) {
         self.identity.set(Some(value));

@@ -11,6 +11,7 @@
 //! | [`scope`] | what names mean |
 //! | [`temp`] | temporary tables |
 //! | [`prepared`] | prepared statements |
+//! | [`xml_documents`] | documents for OPENXML |
 //! | [`options`] | SET options |
 
 pub mod app_locks;
@@ -25,6 +26,7 @@ pub mod scope;
 pub mod temp;
 pub mod txns;
 pub mod usage;
+pub mod xml_documents;
 
 pub use bulk::{BulkSource, BulkTarget};
 
@@ -311,6 +313,7 @@ impl Session {
         }
         info.cursors.borrow_mut().clear();
         info.prepared.borrow_mut().clear();
+        info.xml_documents.borrow_mut().clear();
         info.private_units.borrow_mut().clear();
         info.shared.context.lock().clear();
         info.shared.waits.clear();

@@ -1,0 +1,151 @@
+//! Functions in FROM: the server's, users' inline functions, OPENJSON and OPENXML with their columns, methods of xml.
+
+use super::expr::{Clause, ExprCx};
+use super::from::{BoundSource, parts, rename};
+use super::{Binder, BoundQuery, Scope, parse_error};
+use crate::catalog::{ColumnDef, ModuleDef, ModuleKind};
+use crate::errors::{self, Result};
+use crate::expr::Expr;
+use crate::scope::{ObjectRef, VirtualColumn, VirtualTable};
+use keel_parser::ast;
+use keel_types::SqlType;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+impl Binder<'_> {
+    pub(super) fn table_function(
+        &mut self,
+        name: &ast::ObjectName,
+        args: &[ast::Expr],
+        schema: Option<&ast::RowsetSchema>,
+        alias: Option<&ast::Ident>,
+        columns: &[ast::Ident],
+        outer: &Scope<'_>,
+    ) -> Result<BoundSource> {
+        if !name.name.quoted && name.is_simple() {
+            refuse_remote(&name.name.text, args)?;
+        }
+        if let Some(target) = super::xml::method_target(name)
+            && self.is_in_sight(&target, outer)?
+        {
+            let target = ast::Expr { kind: ast::ExprKind::Column(target), span: name.span };
+            return self.nodes_source(&target, &name.name, args, (alias, columns), outer);
+        }
+        let exposed = alias.map_or(name.name.as_str(), |a| a.as_str()).to_owned();
+        let mut cx = ExprCx::new(outer, Clause::Other);
+        let object = match self.scope.table_function(parts(name)) {
+            Some(object) => object,
+            None => {
+                let args = args.iter().map(|a| self.value(a, &mut cx)).collect::<Result<Vec<_>>>()?;
+                let table = match schema {
+                    _ if name.name.is("OPENXML") => Some(self.open_xml(schema, args.len())?),
+                    Some(ast::RowsetSchema::Columns(columns)) => {
+                        Some(crate::tvf::open_json(self.json_schema(columns)?))
+                    }
+                    _ => crate::tvf::builtin(&name.name.text, &args).filter(|_| name.is_simple()),
+                };
+                let table = table.ok_or_else(|| errors::invalid_object(&name.to_string()))?;
+                let (rel, mut sources) = self.virtual_table(table, &exposed, args, false, name);
+                rename(&mut sources, columns, &exposed)?;
+                return Ok((rel, sources));
+            }
+        };
+        match object {
+            ObjectRef::Virtual(table) => {
+                // A system function takes DEFAULT for NULL.
+                cx.default = Some(Expr::null());
+                let args = match table.parameters() {
+                    Some(parameters) => {
+                        self.routine_arguments((&name.to_string(), 3), &parameters, args, &mut cx)?
+                    }
+                    None => args.iter().map(|a| self.value(a, &mut cx)).collect::<Result<Vec<_>>>()?,
+                };
+                let (rel, mut sources) = self.virtual_table(table, &exposed, args, false, name);
+                rename(&mut sources, columns, &exposed)?;
+                Ok((rel, sources))
+            }
+            ObjectRef::Module(module) if module.kind == ModuleKind::InlineTableFunction => {
+                let parameters = self.scope.module_parameters(&module);
+                let values = self.routine_arguments((&name.to_string(), 3), &parameters, args, &mut cx)?;
+                let names = parameters.iter().map(|p| p.name.to_lowercase());
+                let map: HashMap<String, Expr> = names.zip(values).collect();
+                self.parameters.push(map);
+                let bound = self.inline_function(&module);
+                self.parameters.pop();
+                let bound = bound?;
+                self.derived(bound, &exposed, columns)
+            }
+            _ => Err(errors::invalid_object(&name.to_string())),
+        }
+    }
+
+    fn json_schema(&self, columns: &[ast::SchemaColumn]) -> Result<Vec<(String, SqlType, String, bool)>> {
+        let column = |c: &ast::SchemaColumn| {
+            let path = c.path.as_ref().map_or_else(|| format!("$.\"{}\"", c.name), ToString::to_string);
+            Ok((c.name.text.to_string(), self.type_of(&c.ty, false)?, path, c.as_json))
+        };
+        columns.iter().map(column).collect()
+    }
+
+    fn open_xml(
+        &self,
+        schema: Option<&ast::RowsetSchema>,
+        arguments: usize,
+    ) -> Result<Arc<dyn VirtualTable>> {
+        if !(2..=3).contains(&arguments) {
+            return Err(errors::syntax_near("OPENXML"));
+        }
+        let columns = match schema {
+            None => None,
+            Some(ast::RowsetSchema::Columns(columns)) => {
+                let column = |c: &ast::SchemaColumn| {
+                    let column = VirtualColumn::new(c.name.text.to_string(), self.type_of(&c.ty, false)?);
+                    Ok((column, c.path.as_ref().map(ToString::to_string)))
+                };
+                Some(columns.iter().map(column).collect::<Result<Vec<_>>>()?)
+            }
+            Some(ast::RowsetSchema::Table(name)) => match self.scope.object(parts(name)) {
+                Some(ObjectRef::Table(table)) => {
+                    let column = |c: &ColumnDef| (VirtualColumn::new(c.name.to_string(), c.ty), None);
+                    Some(table.columns.iter().map(column).collect())
+                }
+                _ => return Err(errors::invalid_object(&name.to_string())),
+            },
+        };
+        Ok(crate::openxml::table(columns))
+    }
+
+    fn inline_function(&mut self, module: &ModuleDef) -> Result<BoundQuery> {
+        let options = keel_parser::ParseOptions { quoted_identifier: module.quoted_identifier };
+        let batch = keel_parser::parse_batch(&module.text, options).map_err(|e| parse_error(*e))?;
+        let Some(ast::StatementKind::CreateFunction(f)) = batch.statements.into_iter().next().map(|s| s.kind)
+        else {
+            return Err(errors::invalid_object(&module.name));
+        };
+        let ast::FunctionBody::Inline(query) = &f.body else {
+            return Err(errors::invalid_object(&module.name));
+        };
+        let saved = std::mem::take(&mut self.ctes);
+        let result = self.in_module(|b| b.select_statement_query(&query.select, None));
+        self.ctes = saved;
+        result
+    }
+}
+
+/// Rowsets of other servers, of providers and of files: there are none here.
+fn refuse_remote(function: &str, args: &[ast::Expr]) -> Result<()> {
+    let first = args.first().map(|a| match &a.kind {
+        ast::ExprKind::Column(c) => c.name.text.to_string(),
+        ast::ExprKind::Literal(ast::Literal::String { value, .. }) => value.to_string(),
+        _ => String::new(),
+    });
+    match function.to_ascii_uppercase().as_str() {
+        "OPENQUERY" => Err(errors::no_linked_server(&first.unwrap_or_default())),
+        "OPENROWSET" | "OPENDATASOURCE" => match first {
+            Some(provider) => Err(errors::no_provider(&provider)),
+            None => Err(errors::not_supported("OPENROWSET (BULK …)")),
+        },
+        "CONTAINSTABLE" | "FREETEXTTABLE" => Err(errors::not_supported("Full-text search")),
+        _ => Ok(()),
+    }
+}
