@@ -43,6 +43,9 @@ pub trait Host: Send + Sync {
     /// The group's primary is elsewhere now, or not known ([`crate::Groups::listeners`]). Called by any thread, also beside other
     /// calls, and with the machine locked: it must do no more than wake somebody.
     fn primary_moved(&self, _group: GroupId) {}
+    /// This process runs, and is connected to so many peers. Called by the pulse, many times a second: it must take no lock that
+    /// anybody holds while he waits. When it is not called, the peers do not hear this instance either.
+    fn alive(&self, _peers: usize) {}
     /// A line for the health log and the error log.
     fn log(&self, entry: &LogEntry);
     /// The same for what the machine does not decide: lost connections, seeding.

@@ -12,6 +12,8 @@
 //! ```text
 //!   pulse ── heard_at, gone ──► clock ── Heard, Disconnected ──► machine
 //! ```
+//! It tells the process around it that it runs ([`crate::Host::alive`]), for whoever watches that.
+//!
 //! The **clock** thread ([`crate::keeper`]) hands on what the pulse has found, so that the pulse never waits for the machine.
 
 use crate::peer::Peer;
@@ -41,6 +43,7 @@ impl Shared {
                 peers.clear();
                 peers.extend(known.values().cloned());
             }
+            self.host.alive(peers.len());
             let now = self.nanos();
             peers.iter().for_each(|peer| peer.pulse(now, &mut frame));
         }

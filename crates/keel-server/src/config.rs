@@ -49,6 +49,9 @@ pub struct Config {
     pub session_stack: usize,
     /// Availability groups may be made here (`SERVERPROPERTY('IsHadrEnabled')`).
     pub hadr: bool,
+    /// A member of a cluster has a small process beside it that resets its clients' connections, and refuses new ones, when it stands
+    /// still for `silence_ms` + `stagger_ms`.
+    pub keeper: bool,
     /// `[cluster]`: what decides about failovers.
     pub cluster: ClusterConfig,
     /// A directory on storage that all members share: whichever of them holds its lock runs the cluster's witness there.
@@ -90,6 +93,7 @@ impl Default for Config {
             max_packet_size: keel_tds::limits::PACKET_BYTES_MAX,
             session_stack: 16 * 1024,
             hadr: true,
+            keeper: true,
             cluster: ClusterConfig::default(),
             witness_directory: None,
             listener_hold: 30,

@@ -16,6 +16,7 @@ use crate::errorlog::ErrorLog;
 use crate::front::Front;
 use crate::hadr::Replication;
 use crate::health::Health;
+use crate::keeper::Launch;
 use crate::password::{self, Passwords};
 use crate::server::Server;
 use crate::witness::WitnessDirectory;
@@ -101,6 +102,19 @@ impl Instance {
         }
         log.entry("Server", "The server is now ready for client connections.");
         Ok(Instance { engine, server, replication, witness, health, log, _lock: lock })
+    }
+
+    /// Starts the process that lets clients go when this one stands still, if there is something to watch and it is wanted
+    /// ([`Config::keeper`]).
+    pub fn start_keeper(&mut self, config: &Config, launch: Launch) -> Result<()> {
+        let Some(replication) = self.replication.as_ref().filter(|_| config.keeper) else { return Ok(()) };
+        // By then the other members have found out, and one of them has begun to take over.
+        let cluster = config.cluster.options();
+        self.server
+            .start_keeper(launch, cluster.silence + cluster.stagger)
+            .context("no thread for a keeper")?;
+        replication.set_keeper(self.server.keeper());
+        Ok(())
     }
 
     /// Addresses bound.

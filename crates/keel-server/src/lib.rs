@@ -20,6 +20,7 @@
 //! * A [`sink::TdsSink`] turns what a session says into tokens. It holds the last DONE back until it knows whether
 //!   more follows.
 //!
+//! * A member of a cluster has a small process beside it that lets its clients go when it stands still ([`keeper`]).
 //! * Ways in other than TDS (the dashboard) come through [`front`]: they get logins' sessions, and nothing that TDS clients do
 //!   not get.
 //!
@@ -46,6 +47,7 @@ pub mod front;
 pub mod hadr;
 pub mod health;
 pub mod instance;
+pub mod keeper;
 pub mod link;
 pub mod listener;
 pub mod login;

@@ -11,6 +11,7 @@ use keel_tds::wire::{Wire, WireError};
 use parking_lot::Mutex;
 
 use crate::backend::{Cancel, Killed};
+use crate::keeper::disconnect;
 
 /// One connection. The session thread owns it; others look on.
 pub struct Link {
@@ -32,6 +33,8 @@ pub struct Link {
     look: AtomicBool,
     /// What the session's views say about packets.
     pub traffic: Arc<Traffic>,
+    /// The round in which the keeper was given a duplicate of the socket, 0 when it has none ([`crate::keeper::Keeper`]).
+    pub(crate) held_in: AtomicU64,
     /// Stops the session's work, and tells whether it has been killed; set once the login has made a session.
     cancel: Mutex<Option<(Cancel, Killed)>>,
 }
@@ -49,6 +52,7 @@ impl Link {
             gone: AtomicBool::new(false),
             look: AtomicBool::new(false),
             traffic: Arc::default(),
+            held_in: AtomicU64::new(0),
             cancel: Mutex::new(None),
         }
     }
@@ -147,6 +151,9 @@ impl Link {
     /// Ends the connection from outside its thread, by a reset: an orderly end waits behind what the client has not confirmed,
     /// and one whose answers do not arrive here any more would not learn of it for seconds.
     pub fn reset(&self) {
+        if disconnect(self.socket.as_raw_fd()).is_ok() {
+            return self.shut_down();
+        }
         let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
         // SAFETY: the descriptor is open as long as the socket lives, and the pointer and length are those of a linger.
         // Should it fail, the end is an orderly one.
@@ -167,6 +174,14 @@ impl Link {
         self.gone.store(true, Ordering::Release);
         self.cancel();
         // Fails only when the peer has closed already.
+        let _ = self.socket.shutdown(Shutdown::Both);
+    }
+}
+
+impl Drop for Link {
+    /// Closing alone would not tell the client while the keeper holds a duplicate of the socket.
+    fn drop(&mut self) {
+        // Fails when it has ended already.
         let _ = self.socket.shutdown(Shutdown::Both);
     }
 }

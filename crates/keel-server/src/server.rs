@@ -1,10 +1,11 @@
 //! The server as a whole: listeners, connections, start and stop.
 
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
@@ -13,6 +14,7 @@ use crate::certificate::TlsConfigs;
 use crate::config::{self, Config};
 use crate::errorlog::ErrorLog;
 use crate::front::Front;
+use crate::keeper::{Keeper, Launch, Listener};
 use crate::link::Link;
 use crate::listener::{Door, Doors, Source};
 use crate::password::Passwords;
@@ -21,6 +23,11 @@ use crate::watcher::Watcher;
 
 /// How long sessions get to end after they have been told to.
 const SHUTDOWN_WAIT: Duration = Duration::from_secs(10);
+
+/// How long an address that is taken is tried: the keeper of an instance that was killed a moment ago may not have ended yet.
+const BIND_MAX: Duration = Duration::from_secs(1);
+/// Between two tries.
+const BIND_EVERY: Duration = Duration::from_millis(10);
 
 /// What all connections share.
 pub struct Shared {
@@ -36,6 +43,8 @@ pub struct Shared {
     pub log: Arc<ErrorLog>,
     /// Listeners of availability groups.
     pub doors: Arc<Doors>,
+    /// The process that lets clients go when this one stands still.
+    pub keeper: Arc<Keeper>,
     watcher: Watcher,
     stopping: AtomicBool,
 }
@@ -64,6 +73,7 @@ impl Server {
         for address in std::iter::once(&config.listen).chain(&config.also_listen) {
             listeners.push(bind(address)?);
         }
+        let keeper = Keeper::new(Arc::clone(&log)).context("no memory to share with a keeper")?;
         let hold_max = Duration::from_secs(config.listener_hold.into());
         let doors = Doors::new(Arc::clone(&log), hold_max).context("no pipe for the listeners' thread")?;
         let shared = Arc::new(Shared {
@@ -73,13 +83,15 @@ impl Server {
             passwords,
             log,
             doors,
+            keeper,
             watcher: Watcher::default(),
             stopping: AtomicBool::new(false),
         });
         let mut addresses = Vec::new();
         let mut threads = Vec::new();
         for listener in listeners {
-            addresses.push(listener.local_addr()?);
+            addresses.push(listener.address());
+            shared.keeper.hold_listener(&listener);
             let shared = Arc::clone(&shared);
             threads.push(
                 thread::Builder::new().name("listener".into()).spawn(move || accept(&shared, &listener))?,
@@ -113,10 +125,27 @@ impl Server {
         let (shared, own) = (Arc::clone(&self.shared), self.addresses.clone());
         let run = move || {
             let doors = Arc::clone(&shared.doors);
-            doors.run(&*source, &own, &|a| start_session(&shared, a.socket, a.peer, Some(a.door)));
+            doors.run(&*source, &own, &shared.keeper, &|a| {
+                start_session(&shared, a.socket, a.peer, Some(a.door))
+            });
         };
         self.threads.push(thread::Builder::new().name("group listener".into()).spawn(run)?);
         Ok(())
+    }
+
+    /// Starts the process that lets clients go when this one has not run for `bound`; it begins with the first beat that tells of
+    /// another member ([`Keeper::beat`]).
+    pub fn start_keeper(&mut self, launch: Launch, bound: Duration) -> Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let run = move || shared.keeper.run(&launch, bound, &|| shared.watcher.links());
+        self.threads.push(thread::Builder::new().name("keeper".into()).spawn(run)?);
+        Ok(())
+    }
+
+    /// See [`Server::start_keeper`].
+    #[must_use]
+    pub fn keeper(&self) -> &Arc<Keeper> {
+        &self.shared.keeper
     }
 
     /// Connections now.
@@ -136,6 +165,7 @@ impl Server {
         self.shared.watcher.shut_down_all();
         let all_ended = self.shared.watcher.wait_empty(SHUTDOWN_WAIT);
         self.shared.watcher.stop();
+        self.shared.keeper.stop();
         for thread in self.threads {
             // A listener that panicked has nothing more to stop.
             let _ = thread.join();
@@ -144,12 +174,21 @@ impl Server {
     }
 }
 
-fn bind(address: &str) -> Result<TcpListener> {
+fn bind(address: &str) -> Result<Arc<Listener>> {
     let resolved: Vec<SocketAddr> = address
         .to_socket_addrs()
         .with_context(|| format!("{address} is not an address with a port"))?
         .collect();
-    TcpListener::bind(&resolved[..]).with_context(|| format!("cannot listen on {address}"))
+    let deadline = Instant::now() + BIND_MAX;
+    loop {
+        match Listener::bind(&resolved) {
+            Ok(listener) => return Ok(Arc::new(listener)),
+            Err(e) if e.kind() == io::ErrorKind::AddrInUse && Instant::now() < deadline => {
+                thread::sleep(BIND_EVERY);
+            }
+            Err(e) => return Err(e).with_context(|| format!("cannot listen on {address}")),
+        }
+    }
 }
 
 /// Where to connect to reach a listener bound to any address.
@@ -161,7 +200,7 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
+fn accept(shared: &Arc<Shared>, listener: &Listener) {
     loop {
         let accepted = listener.accept();
         if shared.stopping.load(Ordering::SeqCst) {
@@ -189,6 +228,7 @@ fn start_session(shared: &Arc<Shared>, socket: TcpStream, peer: SocketAddr, door
     }
     let link = Arc::new(Link::new(socket));
     let id = shared.watcher.add(&link);
+    shared.keeper.hold(&link);
     let body = Arc::clone(shared);
     let spawned = thread::Builder::new()
         .name("session".into())

@@ -86,7 +86,9 @@ impl From<WireError> for End {
             WireError::Io(e)
                 if matches!(
                     e.kind(),
-                    std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe
+                    std::io::ErrorKind::ConnectionReset
+                        | std::io::ErrorKind::BrokenPipe
+                        | std::io::ErrorKind::NotConnected
                 ) =>
             {
                 End::Client

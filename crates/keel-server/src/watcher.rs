@@ -75,10 +75,15 @@ impl Watcher {
         self.len() == 0
     }
 
+    /// All connections there are.
+    #[must_use]
+    pub fn links(&self) -> Vec<Arc<Link>> {
+        self.state.lock().links.values().filter_map(Weak::upgrade).collect()
+    }
+
     /// Ends every connection.
     pub fn shut_down_all(&self) {
-        let links: Vec<_> = self.state.lock().links.values().filter_map(Weak::upgrade).collect();
-        for link in links {
+        for link in self.links() {
             link.shut_down();
         }
     }

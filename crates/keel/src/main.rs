@@ -8,6 +8,7 @@ mod allocator;
 mod cluster;
 mod demo;
 mod groups;
+mod keeper;
 mod login;
 #[cfg(test)]
 mod reference;
@@ -41,6 +42,7 @@ enum Command {
     Group(groups::Group),
     Cluster(cluster::Cluster),
     Witness(witness::Witness),
+    Keeper(keeper::Keeper),
     Demo(demo::Demo),
     Bench(keel_bench::cli::Bench),
 }
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::Group(group) => group.run(),
         Command::Cluster(cluster) => cluster.run(),
         Command::Witness(witness) => witness.run(),
+        Command::Keeper(keeper) => keeper.run(),
         Command::Demo(demo) => demo.run(),
         Command::Bench(bench) => login::finish(measure(bench)),
     }

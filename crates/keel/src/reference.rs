@@ -103,7 +103,7 @@ fn options() -> String {
 /// The commands of the program, with their first line.
 fn commands() -> String {
     let mut out = String::from("| command | what it does |\n| --- | --- |\n");
-    for command in Cli::command().get_subcommands().filter(|c| c.get_name() != "help") {
+    for command in Cli::command().get_subcommands().filter(|c| c.get_name() != "help" && !c.is_hide_set()) {
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
         let _ = writeln!(out, "| `keel {}` | {about} |", command.get_name());
     }

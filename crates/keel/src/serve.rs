@@ -12,6 +12,7 @@ use keel_server::Config;
 use keel_server::instance::Instance;
 use keel_web::Dashboard;
 
+use crate::keeper;
 use crate::signals::Signals;
 
 /// Run a server: opens (or makes) the databases in a directory and answers SQL Server clients.
@@ -55,6 +56,9 @@ pub struct Serve {
     /// Private key (PEM) of that certificate
     #[arg(long, value_name = "FILE", requires = "tls_certificate")]
     tls_key: Option<PathBuf>,
+    /// Start no process beside a member of a cluster that lets its clients go when it stands still
+    #[arg(long)]
+    no_keeper: bool,
     /// Serve the dashboard, /metrics and health checks here; HTTPS unless it is a loopback address [default: off]
     #[arg(long, value_name = "ADDR:PORT")]
     dashboard: Option<String>,
@@ -85,7 +89,8 @@ impl Serve {
         // Before any thread is made, so that all of them leave the signals to this one.
         let signals = Signals::block();
         let config = self.config()?;
-        let instance = Instance::start(config.clone())?;
+        let mut instance = Instance::start(config.clone())?;
+        instance.start_keeper(&config, keeper::launch(config.server_name()))?;
         let dashboard = match Dashboard::start(&instance.front(), &config) {
             Ok(dashboard) => dashboard,
             Err(e) => {
@@ -131,6 +136,7 @@ impl Serve {
         config.witness_directory = self.witness_directory.or(config.witness_directory);
         config.server_name = self.server_name.unwrap_or(config.server_name);
         config.trace_flags.extend(self.trace_flag);
+        config.keeper &= !self.no_keeper;
         config.force_encryption |= self.force_encryption;
         config.dashboard = self.dashboard.unwrap_or(config.dashboard);
         config.dashboard_anyone |= self.dashboard_anyone;

@@ -13,6 +13,7 @@ use keel_sql::hadr::HealthEvent;
 
 use super::health::HealthLog;
 use crate::errorlog::ErrorLog;
+use crate::keeper::Keeper;
 use crate::listener::Doors;
 
 /// See the module's chapter.
@@ -24,6 +25,8 @@ pub(super) struct ServerHost {
     pub(super) groups: OnceLock<Weak<Groups>>,
     /// The listeners: they hear of every change of role.
     pub(super) doors: OnceLock<Arc<Doors>>,
+    /// It is told that this process runs.
+    pub(super) keeper: OnceLock<Arc<Keeper>>,
 }
 
 /// The names of what an event is about.
@@ -110,6 +113,12 @@ impl Host for ServerHost {
 
     fn primary_moved(&self, _group: GroupId) {
         self.ring();
+    }
+
+    fn alive(&self, peers: usize) {
+        if let Some(keeper) = self.keeper.get() {
+            keeper.beat(peers);
+        }
     }
 
     fn log(&self, entry: &LogEntry) {

@@ -38,6 +38,7 @@ use keel_types::SqlError;
 use parking_lot::Mutex;
 
 use crate::errorlog::ErrorLog;
+use crate::keeper::Keeper;
 use crate::listener::Doors;
 use host::ServerHost;
 use samples::Samples;
@@ -78,6 +79,7 @@ impl Replication {
             health,
             groups: OnceLock::new(),
             doors: OnceLock::new(),
+            keeper: OnceLock::new(),
         });
         let groups = Groups::open(
             &options.env,
@@ -122,6 +124,12 @@ impl Replication {
         // Whoever comes second has another server's, which nobody asked for.
         let _ = self.doors.set(Arc::clone(doors));
         let _ = self.host.doors.set(Arc::clone(doors));
+    }
+
+    /// Gives the keeper, once: from now on it is told that this process runs.
+    pub fn set_keeper(&self, keeper: &Arc<Keeper>) {
+        // Whoever comes second has another server's, which nobody asked for.
+        let _ = self.host.keeper.set(Arc::clone(keeper));
     }
 
     /// The groups themselves, for the command line's short way.

@@ -11,6 +11,7 @@ use parking_lot::{Condvar, Mutex, RwLock};
 
 use super::sockets::{Accepted, SocketState, Sockets};
 use crate::errorlog::ErrorLog;
+use crate::keeper::Keeper;
 use crate::link::Link;
 
 /// How often the groups are looked at while nobody waits.
@@ -317,8 +318,8 @@ impl Doors {
     }
 
     /// The thread's body: sockets, accepts and standings until [`Doors::stop`]. `own` are the addresses the instance itself
-    /// listens on; `start` gets every accepted connection.
-    pub fn run(&self, source: &dyn Source, own: &[SocketAddr], start: &dyn Fn(Accepted)) {
+    /// listens on; `keeper` gets every socket and `start` every accepted connection.
+    pub fn run(&self, source: &dyn Source, own: &[SocketAddr], keeper: &Keeper, start: &dyn Fn(Accepted)) {
         let mut sockets = Sockets::new(own.to_vec());
         // Lines go to the log from a thread of their own: connections must not wait for a disk that does not answer.
         let (lines, said) = std::sync::mpsc::channel::<(&str, String)>();
@@ -337,7 +338,7 @@ impl Doors {
             if changed || now >= bind_next {
                 bind_next = now + BIND_EVERY;
                 let doors = self.doors.read().clone();
-                sockets.settle(&doors, &|text| say("AlwaysOn", text));
+                sockets.settle(&doors, keeper, &|text| say("AlwaysOn", text));
             }
             *self.rounds.lock() += 1;
             self.round_done.notify_all();

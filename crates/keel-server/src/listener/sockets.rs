@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use super::doors::Door;
+use crate::keeper::{Keeper, Listener};
 
 /// Connections accepted from one socket before the next one has its turn.
 const ACCEPTS_MAX: usize = 64;
@@ -61,7 +62,7 @@ pub struct Accepted {
 }
 
 struct Socket {
-    listener: TcpListener,
+    listener: Arc<Listener>,
     since: SystemTime,
     doors: Vec<Arc<Door>>,
     ready: bool,
@@ -79,8 +80,8 @@ impl Sockets {
     }
 
     /// Opens what is missing, closes what is not wanted, and tells each door how its addresses fare. `say` gets a line for
-    /// every change.
-    pub(super) fn settle(&mut self, doors: &[Arc<Door>], say: &dyn Fn(&str)) {
+    /// every change, `keeper` every socket.
+    pub(super) fn settle(&mut self, doors: &[Arc<Door>], keeper: &Keeper, say: &dyn Fn(&str)) {
         for door in doors.iter().filter(|d| d.restart.swap(false, Ordering::AcqRel)) {
             self.open.retain(|_, s| !s.doors.iter().any(|d| Arc::ptr_eq(d, door)));
         }
@@ -95,7 +96,7 @@ impl Sockets {
         let mut outcomes: BTreeMap<SocketAddr, Outcome> = BTreeMap::new();
         // Wildcards sort first and cover what follows.
         for (address, doors) in &wanted {
-            let outcome = self.outcome(*address, doors);
+            let outcome = self.outcome(*address, doors, keeper);
             outcomes.insert(*address, outcome);
         }
         for door in doors {
@@ -140,7 +141,7 @@ impl Sockets {
         all
     }
 
-    fn outcome(&mut self, address: SocketAddr, doors: &[Arc<Door>]) -> Outcome {
+    fn outcome(&mut self, address: SocketAddr, doors: &[Arc<Door>], keeper: &Keeper) -> Outcome {
         if let Some(socket) = self.open.get_mut(&address) {
             socket.doors = doors.to_vec();
             if address.ip().is_unspecified() || is_local(address.ip()) {
@@ -168,6 +169,7 @@ impl Sockets {
         }
         match bind(address) {
             Ok(listener) => {
+                keeper.hold_listener(&listener);
                 let since = SystemTime::now();
                 self.open.insert(address, Socket { listener, since, doors: doors.to_vec(), ready: false });
                 Outcome::Listening(since)
@@ -218,10 +220,10 @@ fn door_for(doors: &[Arc<Door>], local: Option<SocketAddr>) -> Arc<Door> {
     Arc::clone(named.unwrap_or(&doors[0]))
 }
 
-fn bind(address: SocketAddr) -> io::Result<TcpListener> {
-    let listener = TcpListener::bind(address)?;
+fn bind(address: SocketAddr) -> io::Result<Arc<Listener>> {
+    let listener = Listener::bind(&[address])?;
     listener.set_nonblocking(true)?;
-    Ok(listener)
+    Ok(Arc::new(listener))
 }
 
 /// Whether an address is one of this machine's: anybody may bind a datagram socket to such a one.

@@ -1,0 +1,236 @@
+//! The keeper's own process: one thread, one loop.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use anyhow::{Context, Result, bail};
+use keel_base::env::real::run_urgently;
+
+use super::memory::{self, Memory};
+use super::notes::{self, Note, What};
+use super::socket;
+use super::watch::{LOOK_EVERY, Verdict, Watch};
+use std::time::Duration;
+
+/// Hang-ups taken from the system at a time.
+const EVENTS_MAX: usize = 64;
+
+/// The body of the process that `keel serve` starts. `control` is its end of the connection to the instance. Returns when the
+/// instance has gone.
+pub fn run(control: OwnedFd) -> Result<()> {
+    settle_in();
+    Ward::new(control)?.watch()
+}
+
+/// Makes this process end with the instance and not before, and run when little else does. All but the first only help, and
+/// may be refused: the end of the instance ends the connection to it, too.
+fn settle_in() {
+    // SAFETY: these calls take numbers, and addresses of local structures.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        // Whoever stops a whole process group, or what runs in a unit, means the instance; its end is this one's.
+        for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT] {
+            libc::signal(signal, libc::SIG_IGN);
+        }
+        let mut files = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut files) == 0 {
+            files.rlim_cur = files.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const files);
+        }
+        // A keeper that is swapped out like its instance is of no use. Only what has been touched is kept.
+        libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE | libc::MCL_ONFAULT);
+    }
+    run_urgently();
+}
+
+/// What is held, and the instance it is held for.
+struct Ward {
+    control: OwnedFd,
+    /// Tells of hang-ups of what is held, and of notes.
+    epoll: OwnedFd,
+    held: HashMap<RawFd, (OwnedFd, What)>,
+    memory: Memory,
+    watch: Watch,
+    /// Connections reset, and those that waited to be accepted, since the instance stands still.
+    let_go: [u64; 2],
+}
+
+impl Ward {
+    fn new(control: OwnedFd) -> Result<Ward> {
+        notes::wait(control.as_raw_fd(), -1);
+        let first =
+            notes::receive(control.as_raw_fd()).context("`keel serve` starts the keeper, nobody else")?;
+        let Some(Note { what: What::Memory, numbers: [bound_ms, ..], passed: Some(file) }) = first else {
+            bail!("the instance has gone");
+        };
+        let memory = Memory::open(file).context("the shared memory")?;
+        // SAFETY: it takes a number; a descriptor that comes back is nobody else's.
+        let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if epoll < 0 {
+            return Err(io::Error::last_os_error()).context("no epoll");
+        }
+        // SAFETY: it was just made, and is owned from here.
+        let epoll = unsafe { OwnedFd::from_raw_fd(epoll) };
+        let watch = Watch::new(Duration::from_millis(bound_ms), memory::now());
+        let ward = Ward { control, epoll, held: HashMap::new(), memory, watch, let_go: [0; 2] };
+        ward.control(libc::EPOLL_CTL_ADD, ward.control.as_raw_fd(), libc::EPOLLIN)?;
+        Ok(ward)
+    }
+
+    /// What the system is to tell of a descriptor; hang-ups always.
+    fn control(&self, operation: libc::c_int, fd: RawFd, events: libc::c_int) -> io::Result<()> {
+        let mut event =
+            libc::epoll_event { events: events.cast_unsigned(), u64: u64::from(fd.cast_unsigned()) };
+        // SAFETY: the pointer is to a structure that lives until the call returns.
+        let failed = unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, fd, &raw mut event) };
+        if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    fn watch(mut self) -> Result<()> {
+        let timeout = i32::try_from(LOOK_EVERY.as_millis()).expect("a few milliseconds");
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX];
+        loop {
+            let max = i32::try_from(EVENTS_MAX).expect("a small number");
+            // SAFETY: the pointer and count are those of the array.
+            let ready =
+                unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), events.as_mut_ptr(), max, timeout) };
+            for event in &events[..usize::try_from(ready).unwrap_or(0)] {
+                let fd = RawFd::try_from(event.u64).unwrap_or(-1);
+                if fd == self.control.as_raw_fd() {
+                    if !self.take_notes()? {
+                        return Ok(());
+                    }
+                } else {
+                    self.forget(fd);
+                }
+            }
+            match self.watch.look(memory::now(), self.memory.last_beat()) {
+                Verdict::Wait => {}
+                Verdict::Release => self.let_go(),
+                Verdict::RunsAgain(stood) => {
+                    let ms = u64::try_from(stood.as_millis()).unwrap_or(u64::MAX);
+                    let [reset, waited] = std::mem::take(&mut self.let_go);
+                    // It has room: the instance has taken nothing and sent little meanwhile.
+                    notes::send(self.control.as_raw_fd(), What::RunsAgain, [ms, reset, waited], None)?;
+                }
+            }
+        }
+    }
+
+    /// Takes what the instance hands over. False when it has gone.
+    fn take_notes(&mut self) -> Result<bool> {
+        loop {
+            match notes::receive(self.control.as_raw_fd()) {
+                Ok(None) => return Ok(false),
+                Ok(Some(Note { what, passed: Some(socket), .. })) => {
+                    let fd = socket.as_raw_fd();
+                    // What cannot be watched would be held for ever.
+                    if self.control(libc::EPOLL_CTL_ADD, fd, 0).is_ok() {
+                        self.held.insert(fd, (socket, what));
+                    }
+                }
+                // This process may have no more descriptors: that client is not looked after.
+                Ok(Some(_)) => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(true),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == io::ErrorKind::ConnectionReset => return Ok(false),
+                Err(e) => return Err(e).context("the connection to the instance"),
+            }
+        }
+    }
+
+    /// Lets a duplicate go whose socket has ended.
+    fn forget(&mut self, fd: RawFd) {
+        if let Some((socket, _)) = self.held.remove(&fd) {
+            // The instance may hold the socket still, and then the system would go on telling of it.
+            let _ = self.control(libc::EPOLL_CTL_DEL, socket.as_raw_fd(), 0);
+        }
+    }
+
+    /// Lets all clients go: first nobody new comes in, so that whoever is reset goes elsewhere.
+    fn let_go(&mut self) {
+        let held: Vec<(RawFd, What)> = self.held.iter().map(|(fd, (_, what))| (*fd, *what)).collect();
+        let (listeners, connections): (Vec<_>, Vec<_>) =
+            held.into_iter().partition(|(_, what)| *what == What::Listener);
+        for (fd, _) in listeners {
+            self.let_go[1] += socket::waiting(fd);
+            socket::shut_down(fd);
+            self.forget(fd);
+        }
+        for (fd, _) in connections {
+            self.let_go[0] += 1;
+            if socket::disconnect(fd).is_err() {
+                socket::shut_down(fd);
+            }
+            self.forget(fd);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Listener;
+    use super::*;
+    use std::io::Read as _;
+    use std::net::TcpStream;
+
+    /// An instance's end, and a keeper on a thread instead of a process.
+    struct Kept {
+        control: OwnedFd,
+        memory: Memory,
+        keeper: std::thread::JoinHandle<Result<()>>,
+    }
+
+    impl Kept {
+        fn new() -> Kept {
+            let (control, other) = notes::pair().unwrap();
+            let memory = Memory::create().unwrap();
+            notes::send(control.as_raw_fd(), What::Memory, [100, 0, 0], Some(memory.fd())).unwrap();
+            let keeper = std::thread::spawn(move || Ward::new(other)?.watch());
+            Kept { control, memory, keeper }
+        }
+
+        fn hand(&self, what: What, socket: &impl AsRawFd) {
+            notes::send(self.control.as_raw_fd(), what, [0; 3], Some(socket.as_raw_fd())).unwrap();
+        }
+    }
+
+    #[test]
+    fn clients_of_who_stands_still_are_reset_and_refused_until_it_runs() {
+        let kept = Kept::new();
+        let listener = Listener::bind(&["127.0.0.1:0".parse().unwrap()]).unwrap();
+        let mut client = TcpStream::connect(listener.address()).unwrap();
+        let (session, _) = listener.accept().unwrap();
+        let waiting = TcpStream::connect(listener.address()).unwrap();
+        kept.hand(What::Connection, &session);
+        kept.hand(What::Listener, &listener);
+        // The only beat, for now.
+        kept.memory.beat();
+        assert_eq!(client.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+        let refused = TcpStream::connect(listener.address()).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+        assert_eq!(waiting.peek(&mut [0]).unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+        assert!((&session).read(&mut [0]).is_err(), "the session finds it gone");
+        kept.memory.beat();
+        assert!(notes::wait(kept.control.as_raw_fd(), -1));
+        let said = notes::receive(kept.control.as_raw_fd()).unwrap().unwrap();
+        assert_eq!((said.what, &said.numbers[1..]), (What::RunsAgain, &[1, 1][..]));
+        assert!(said.numbers[0] >= 100, "{said:?}");
+        notes::hang_up(&kept.control);
+        kept.keeper.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn a_session_that_ends_ends_for_the_client_though_a_duplicate_is_held() {
+        let kept = Kept::new();
+        let listener = Listener::bind(&["127.0.0.1:0".parse().unwrap()]).unwrap();
+        let mut client = TcpStream::connect(listener.address()).unwrap();
+        let link = crate::link::Link::new(listener.accept().unwrap().0);
+        kept.hand(What::Connection, &link.socket);
+        drop(link);
+        assert_eq!(client.read(&mut [0]).unwrap(), 0);
+        drop(kept.control);
+        kept.keeper.join().unwrap().unwrap();
+    }
+}
