@@ -87,6 +87,11 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> Duration;
     /// Wall clock in nanoseconds since 1970-01-01 UTC.
     fn unix_nanos(&self) -> i128;
+    /// The same as of the system's last timer tick, which is some milliseconds ago at most: for what is noted with every
+    /// statement and hardly ever read.
+    fn unix_nanos_about(&self) -> i128 {
+        self.unix_nanos()
+    }
     /// Processor time that the calling thread has used; zero where nobody measures it.
     fn thread_cpu(&self) -> Duration {
         Duration::ZERO

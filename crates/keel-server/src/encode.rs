@@ -86,7 +86,7 @@ pub fn wire_column(meta: &ColumnMeta) -> Column {
         // Drivers want one part at least, and do nothing with it: results do not know their columns' tables.
         table: if ty.is_lob() { vec![String::new()] } else { Vec::new() },
         ty,
-        name: meta.name.to_string(),
+        name: meta.name.as_str().to_owned(),
     }
 }
 

@@ -10,13 +10,19 @@ pub const TICKS_PER_MINUTE: i64 = 600_000_000;
 /// UTC now.
 #[must_use]
 pub fn utc_ticks(clock: &dyn Clock) -> i64 {
-    UNIX_EPOCH_TICKS + (clock.unix_nanos() / 100) as i64
+    unix_to_utc_ticks(clock.unix_nanos())
+}
+
+/// Nanoseconds since 1970-01-01 UTC as UTC ticks.
+fn unix_to_utc_ticks(nanos: i128) -> i64 {
+    // Until the year 2262 a shorter division does.
+    UNIX_EPOCH_TICKS + i64::try_from(nanos).map_or_else(|_| (nanos / 100) as i64, |nanos| nanos / 100)
 }
 
 /// Nanoseconds since 1970-01-01 UTC as local time.
 #[must_use]
 pub fn unix_to_local_ticks(nanos: i128) -> i64 {
-    UNIX_EPOCH_TICKS + (nanos / 100) as i64 + i64::from(offset_minutes()) * TICKS_PER_MINUTE
+    unix_to_utc_ticks(nanos) + i64::from(offset_minutes()) * TICKS_PER_MINUTE
 }
 
 /// Local time now.

@@ -18,6 +18,7 @@ pub mod base;
 pub mod checkpoint;
 pub mod delta;
 pub mod gap;
+mod key_bytes;
 pub mod lock;
 pub mod row;
 pub mod scan;

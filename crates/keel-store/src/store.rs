@@ -31,6 +31,7 @@ use crate::checkpoint::Checkpoint;
 use crate::delta::evict::{EvictReport, Eviction, Traces};
 use crate::delta::{Change, Directory, MemoryAccount, Place, Rule, Search, TreeDelta, WriteError};
 use crate::gap::BaseGap;
+use crate::key_bytes;
 use crate::row::patch::{self, Patch};
 use crate::scan::Cursor;
 use crate::snapshot::{Registry, Snapshot};
@@ -97,8 +98,8 @@ pub(crate) type BaseKey = SmallVec<[u8; 64]>;
 #[inline]
 pub(crate) fn base_key(tree: TreeId, key: &[u8]) -> BaseKey {
     let mut full = BaseKey::new();
-    full.extend_from_slice(&tree.0.to_be_bytes());
-    full.extend_from_slice(key);
+    key_bytes::append(&mut full, &tree.0.to_be_bytes());
+    key_bytes::append(&mut full, key);
     full
 }
 

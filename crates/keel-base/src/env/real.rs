@@ -175,16 +175,22 @@ impl Clock for RealClock {
         }
     }
 
+    fn unix_nanos_about(&self) -> i128 {
+        i128::try_from(read_clock(libc::CLOCK_REALTIME_COARSE).as_nanos()).unwrap_or(i128::MAX)
+    }
+
     fn thread_cpu(&self) -> Duration {
-        cpu_time(libc::CLOCK_THREAD_CPUTIME_ID)
+        read_clock(libc::CLOCK_THREAD_CPUTIME_ID)
     }
 
     fn process_cpu(&self) -> Duration {
-        cpu_time(libc::CLOCK_PROCESS_CPUTIME_ID)
+        read_clock(libc::CLOCK_PROCESS_CPUTIME_ID)
     }
 }
 
-fn cpu_time(clock: libc::clockid_t) -> Duration {
+/// What a clock of the system says; zero when it has none of that kind or says less.
+#[inline]
+fn read_clock(clock: libc::clockid_t) -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes one timespec to the address of a local one and keeps nothing.
     let rc = unsafe { libc::clock_gettime(clock, &raw mut time) };

@@ -235,7 +235,7 @@ impl BulkInserter {
         let mut buffers = RowBuffers::default();
         self.target.begin(&mut buffers);
         let result = self.insert_all(&mut cx, &mut buffers, next);
-        self.target.end(&mut buffers, cx.session.now_local());
+        self.target.end(&mut buffers, cx.session.about_now_local());
         let txn = cx.txn(database)?;
         if result.is_err() {
             // The error that stopped the load is the one to report.

@@ -112,7 +112,7 @@ impl DmlPlan {
     }
 
     fn end_counts(&self, b: &mut Buffers, cx: &Cx<'_>) {
-        let at = cx.session.now_local();
+        let at = cx.session.about_now_local();
         self.target.end(&mut b.rows, at);
         for (output, rows) in self.outputs.iter().zip(&mut b.into) {
             if let Output::Into(target, _) = output {

@@ -571,7 +571,7 @@ impl AccessOp {
             io.scan(node);
         }
         if state.reads.began == 0 && node.uses.is_some() {
-            state.reads.began = cx.session.now_local();
+            state.reads.began = cx.session.about_now_local();
         }
         state.mode = State::mode(node, cx);
         state.cursor = None;

@@ -197,7 +197,10 @@ impl CompiledExpr {
             _ => {}
         }
         if self.subplans.is_empty() {
-            return self.code.eval(&mut Cx::new(ctx, Vec::new()));
+            let mut cx = Cx::new(ctx, Vec::new());
+            let value = self.code.eval(&mut cx);
+            cx.end();
+            return value;
         }
         let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
         cx.subqueries = subquery_states(&self.subplans);
@@ -216,7 +219,10 @@ impl CompiledCondition {
     /// Whether it is true now (unknown is false).
     pub fn test(&self, ctx: &mut ExecCtx<'_>) -> Result<bool> {
         if self.subplans.is_empty() {
-            return self.pred.test(&mut Cx::new(ctx, Vec::new()));
+            let mut cx = Cx::new(ctx, Vec::new());
+            let holds = self.pred.test(&mut cx);
+            cx.end();
+            return holds;
         }
         let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
         cx.subqueries = subquery_states(&self.subplans);

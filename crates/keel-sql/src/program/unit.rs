@@ -81,6 +81,19 @@ pub struct Compiled {
     pub targets: Vec<(DatabaseId, ObjectId)>,
 }
 
+impl Compiled {
+    /// Whether it holds whatever happens to any catalog and whoever executes it: an expression of variables and constants.
+    #[must_use]
+    pub fn is_independent(&self) -> bool {
+        let Dependencies { current, catalogs, objects, temporary } = &self.dependencies;
+        current.is_none()
+            && catalogs.is_empty()
+            && objects.is_empty()
+            && temporary.is_empty()
+            && self.needs.is_empty()
+    }
+}
+
 /// A compiled form while it is used. One that all sessions share is borrowed, not counted: a count would be a cache line
 /// that every statement of every session writes to.
 pub enum InUse<'u> {

@@ -31,6 +31,13 @@ impl Runner<'_> {
         frame: &Frame,
         unit: &'u Unit,
     ) -> Result<InUse<'u>> {
+        // Where USE cannot come in between (see `find_unit`), and nothing else can.
+        if program.identity.object_id != 0
+            && let Some(compiled) = unit.kept()
+            && compiled.is_independent()
+        {
+            return Ok(InUse::Kept(compiled));
+        }
         let compiled = self.find_unit(program, frame, unit)?;
         if !self.info.unrestricted.get() {
             self.authorize(program, &compiled.needs)?;

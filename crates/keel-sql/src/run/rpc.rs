@@ -85,7 +85,7 @@ fn call(
     parameters: Vec<RpcParam>,
 ) -> std::result::Result<super::call::Returned, Halt> {
     let name = match procedure {
-        RpcProcedure::Name(name) => super::call::procedure_name(name)?,
+        RpcProcedure::Name(name) => called_name(runner, name)?,
         RpcProcedure::Id(id) => {
             let name = NUMBERED.get(usize::from(id)).filter(|n| !n.is_empty());
             let name = name.ok_or_else(|| errors::no_procedure(id))?;
@@ -116,6 +116,19 @@ fn call(
         runner.drop_storage(&table);
     }
     outcome
+}
+
+/// The procedure that a client means. Clients mostly call what they have just called, whose name was understood then.
+fn called_name(runner: &Runner<'_>, text: &str) -> keel_types::error::Result<ast::ObjectName> {
+    let mut last = runner.info.last_called.borrow_mut();
+    if let Some((before, name)) = &*last
+        && before == text
+    {
+        return Ok(name.clone());
+    }
+    let name = super::call::procedure_name(text)?;
+    *last = Some((text.into(), name.clone()));
+    Ok(name)
 }
 
 /// Calls the procedure of that name, as a client does.

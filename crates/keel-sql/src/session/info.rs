@@ -13,6 +13,7 @@ use crate::errors;
 use crate::functions;
 use crate::program::{Compiled, ModuleIdentity};
 use keel_base::{DatabaseId, TreeId};
+use keel_parser::ast;
 use keel_query::catalog::{Catalog, ObjectId, TableDef};
 use keel_query::context::DateFormat;
 use keel_query::{IsolationLevel, SessionInfo};
@@ -139,6 +140,8 @@ pub struct Info {
     pub prepared: RefCell<super::prepared::Prepared>,
     /// Documents for OPENXML by handle.
     pub xml_documents: RefCell<super::xml_documents::XmlDocuments>,
+    /// The name by which the client has called a procedure last, as written and as understood.
+    pub last_called: RefCell<Option<(SmolStr, ast::ObjectName)>>,
     /// INSERT BULK: what follows.
     pub bulk: RefCell<Option<super::bulk::PendingBulk>>,
     /// EXECUTE AS: the login in force, innermost last.
@@ -200,6 +203,7 @@ impl Info {
             private_units: RefCell::default(),
             prepared: RefCell::default(),
             xml_documents: RefCell::default(),
+            last_called: RefCell::default(),
             bulk: RefCell::default(),
             impersonated: RefCell::default(),
             revert_floor: Cell::new(0),
@@ -387,6 +391,9 @@ impl SessionInfo for Info {
     }
     fn now_utc(&self) -> i64 {
         self.times().1
+    }
+    fn about_now_local(&self) -> i64 {
+        crate::clock::unix_to_local_ticks(self.engine.options().env.clock.unix_nanos_about())
     }
     fn rand(&self, seed: Option<i64>) -> f64 {
         if let Some(seed) = seed {

@@ -16,6 +16,7 @@ use super::merge::read_large;
 use super::options::Direction;
 use super::page::{Page, PageRef};
 use super::root::{BaseRoot, RowRef};
+use crate::key_bytes;
 
 /// Leaves fetched ahead when a scan meets one that is not cached: a request of a quarter megabyte.
 const READ_AHEAD: usize = 32;
@@ -144,7 +145,7 @@ impl Cursor {
         let Some(leaf) = &self.leaf else { return Ok(false) };
         let (rest, value) = leaf.leaf_row(index);
         self.key.truncate(self.prefix_len);
-        self.key.extend_from_slice(rest);
+        key_bytes::append(&mut self.key, rest);
         let start = usize::from(value.start);
         self.row = if !value.overflow {
             Row::Inside { start, end: start + usize::from(value.len) }
@@ -256,8 +257,7 @@ impl Cursor {
             Bound::Excluded(key) => leaf.find(key).unwrap_or_else(|i| i),
         };
         self.end = end.max(self.next);
-        self.key.clear();
-        self.key.extend_from_slice(leaf.prefix());
+        key_bytes::assign(&mut self.key, leaf.prefix());
         self.prefix_len = self.key.len();
         self.leaves += 1;
         self.leaf = Some(leaf);

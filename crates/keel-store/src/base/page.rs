@@ -283,10 +283,12 @@ impl Page {
         let head = head_of(rest);
         let heads = self.heads(from);
         let low = heads.partition_point(|h| u32::from_le_bytes(*h) < head);
-        let equal = match heads[low..] {
-            [] => 0,
-            [first, ..] if u32::from_le_bytes(first) != head => 0,
-            ref rest => rest.partition_point(|h| u32::from_le_bytes(*h) == head),
+        let same = |h: &[u8; 4]| u32::from_le_bytes(*h) == head;
+        let equal = match &heads[low..] {
+            [first, ..] if !same(first) => 0,
+            // Mostly a head is the only one of its kind.
+            [_, second, ..] if !same(second) => 1,
+            rest => rest.partition_point(same),
         };
         if equal == 0 { Err(from + low) } else { Ok((from + low, from + low + equal, rest)) }
     }

@@ -28,6 +28,8 @@ use keel_base::Lsn;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
+use crate::key_bytes;
+
 /// Dead keys that make a new stretch worth a note; one that is known grows by single keys.
 const KEYS_MIN: usize = if cfg!(test) { 2 } else { 32 };
 /// Stretches kept for one tree; at the limit it starts anew.
@@ -152,8 +154,7 @@ impl Walk {
             Some(lsn) => {
                 self.keys += 1;
                 self.newest = self.newest.max(lsn);
-                self.last.clear();
-                self.last.extend_from_slice(key);
+                key_bytes::assign(&mut self.last, key);
             }
             None => self.alive = Some(Key::from_slice(key)),
         }
