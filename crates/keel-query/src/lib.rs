@@ -34,6 +34,7 @@ pub mod exec;
 pub mod expr;
 pub mod meta;
 pub mod openxml;
+mod parts;
 pub mod plan;
 pub mod scope;
 pub mod stats;

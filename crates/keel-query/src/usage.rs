@@ -2,52 +2,59 @@
 //! `sys.dm_db_index_operational_stats` and `sys.dm_db_stats_properties` show.
 //!
 //! ```text
-//! operator, row change ── plain sums of one execution ──► at its end ──► IndexUse (atomics, relaxed)
+//! operator, row change ── plain sums of one execution ──► at its end ──► IndexUse, the calling thread's part
 //! ```
 //!
-//! A plan has the [`IndexUse`] of every tree that it touches since it was compiled, so counting asks nobody and takes no
-//! lock. Nothing is counted row by row where others can see it: an execution adds its sums when it ends. Counts begin with
-//! the opening of the database; what a transaction did before it was rolled back stays counted.
+//! A plan has the [`IndexUse`] of every tree that it touches since it was compiled, so counting asks nobody. Nothing is
+//! counted row by row where others can see it: an execution adds its sums when it ends. It adds them to a part that few
+//! threads share, under a lock that is nearly always free: counters that all sessions wrote to would go to and fro between
+//! the processors with every statement, at several times the price of the counting. Whoever looks adds the parts up. Counts
+//! begin with the opening of the database; what a transaction did before it was rolled back stays counted.
 
 use crate::catalog::TableDef;
+use crate::parts::{PARTS, part_of_thread};
+use crossbeam_utils::CachePadded;
 use keel_base::TreeId;
 use keel_base::waits::LockWaits;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
 /// Executions that used an index in one way.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
-    count: AtomicU64,
-    last: AtomicI64,
+    count: u64,
+    last: i64,
 }
 
 impl Uses {
-    fn note(&self, at: i64) {
-        self.count.fetch_add(1, Relaxed);
-        self.last.store(at, Relaxed);
+    fn note(&mut self, at: i64) {
+        self.count += 1;
+        self.last = at;
+    }
+
+    fn add(&mut self, other: Uses) {
+        self.count += other.count;
+        self.last = self.last.max(other.last);
     }
 
     /// How many.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.count.load(Relaxed)
+        self.count
     }
 
     /// When the last of them began, local ticks; `None` when there was none.
     #[must_use]
     pub fn last(&self) -> Option<i64> {
-        Some(self.last.load(Relaxed)).filter(|at| *at != 0)
+        Some(self.last).filter(|at| *at != 0)
     }
 }
 
-/// Counters of an index or heap since its database was opened.
-#[derive(Debug, Default)]
-#[repr(align(64))]
-pub struct IndexUse {
+/// In which ways executions used an index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AllUses {
     /// Executions that sought in it.
     pub seeks: Uses,
     /// Executions that read all of it.
@@ -56,18 +63,23 @@ pub struct IndexUse {
     pub lookups: Uses,
     /// Statements that changed it.
     pub updates: Uses,
-    ranges: AtomicU64,
-    points: AtomicU64,
-    row_locks: AtomicU64,
-    lock_waits: AtomicU64,
-    lock_wait_nanos: AtomicU64,
-    inserted: AtomicU64,
-    deleted: AtomicU64,
-    updated: AtomicU64,
+}
+
+/// Counters of an index or heap since its database was opened.
+#[derive(Debug, Default)]
+pub struct IndexUse {
+    parts: [CachePadded<Mutex<Counts>>; PARTS],
+}
+
+/// What the threads of one part have counted.
+#[derive(Debug, Default)]
+struct Counts {
+    uses: AllUses,
+    operations: Operations,
     /// Of a table's own tree: rows that came or went.
-    rows_changed: AtomicU64,
+    rows_changed: u64,
     /// Of a table's own tree: rows in which a column was assigned, by `column_id`.
-    columns_changed: RwLock<Vec<AtomicU64>>,
+    columns_changed: Vec<u64>,
 }
 
 /// Counts of rows and reads of an index.
@@ -91,6 +103,19 @@ pub struct Operations {
     pub updated: u64,
 }
 
+impl Operations {
+    fn add(&mut self, other: &Operations) {
+        self.ranges += other.ranges;
+        self.points += other.points;
+        self.row_locks += other.row_locks;
+        self.lock_waits += other.lock_waits;
+        self.lock_wait_nanos += other.lock_wait_nanos;
+        self.inserted += other.inserted;
+        self.deleted += other.deleted;
+        self.updated += other.updated;
+    }
+}
+
 /// What one execution of an operator did to the index it reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reads {
@@ -104,92 +129,128 @@ pub(crate) struct Reads {
 }
 
 impl IndexUse {
+    fn part(&self) -> MutexGuard<'_, Counts> {
+        self.parts[part_of_thread()].lock()
+    }
+
     /// Adds what an operator did that seeks, or reads all.
     pub(crate) fn read(&self, reads: &Reads, seeks: bool) {
-        if seeks { &self.seeks } else { &self.scans }.note(reads.began);
-        add(&self.ranges, reads.ranges);
-        add(&self.points, reads.points);
+        let Counts { uses, operations, .. } = &mut *self.part();
+        if seeks { &mut uses.seeks } else { &mut uses.scans }.note(reads.began);
+        operations.ranges += reads.ranges;
+        operations.points += reads.points;
     }
 
     /// Adds row locks, and single rows fetched for entries of another index.
     pub(crate) fn fetched(&self, reads: &Reads) {
-        self.locked(reads.row_locks, reads.lock_waits);
-        if reads.lookups > 0 {
-            self.lookups.note(reads.began);
-            add(&self.points, reads.lookups);
+        if reads.row_locks == 0 && reads.lookups == 0 {
+            return;
         }
-    }
-
-    /// Adds row locks asked for, and those waited for.
-    pub(crate) fn locked(&self, rows: u64, waits: LockWaits) {
-        add(&self.row_locks, rows);
-        add(&self.lock_waits, waits.count);
-        add(&self.lock_wait_nanos, waits.nanos);
+        let mut part = self.part();
+        part.locked(reads.row_locks, reads.lock_waits);
+        if reads.lookups > 0 {
+            part.uses.lookups.note(reads.began);
+            part.operations.points += reads.lookups;
+        }
     }
 
     /// Adds rows looked up for foreign keys that refer to it.
     pub(crate) fn referenced(&self, rows: u64, locked: bool, at: i64) {
         if rows > 0 {
-            self.seeks.note(at);
-            add(&self.points, rows);
-            add(&self.row_locks, if locked { rows } else { 0 });
+            let mut part = self.part();
+            part.uses.seeks.note(at);
+            part.operations.points += rows;
+            part.operations.row_locks += if locked { rows } else { 0 };
         }
     }
 
-    /// Adds a statement's changes.
+    /// Adds a statement's changes of an index that is not the table's own tree.
     pub(crate) fn changed(&self, entries: &Entries, at: i64) {
-        if *entries == Entries::default() {
+        if *entries != Entries::default() {
+            self.part().changed(entries, at);
+        }
+    }
+
+    /// Adds a statement's changes of a table to those of its own tree; `columns` are the ids of its columns.
+    pub(crate) fn table_changed(&self, sums: &Sums, columns: impl Iterator<Item = i32>, at: i64) {
+        let own = sums.entries.first().copied().unwrap_or_default();
+        if own == Entries::default() && sums.row_locks == 0 && sums.columns.iter().all(|n| *n == 0) {
             return;
         }
-        self.updates.note(at);
-        add(&self.inserted, entries.inserted);
-        add(&self.deleted, entries.deleted);
-        add(&self.updated, entries.updated);
+        let mut part = self.part();
+        part.changed(&own, at);
+        part.locked(sums.row_locks, sums.lock_waits);
+        part.rows_changed += (own.inserted + own.deleted).saturating_sub(2 * sums.moved);
+        for (id, n) in columns.zip(&sums.columns).filter(|(_, n)| **n > 0) {
+            part.column_changed(id, *n);
+        }
     }
 
-    /// Adds rows that came to or went from the table, and assignments by `column_id`.
-    pub(crate) fn rows(&self, rows: u64, columns: impl Iterator<Item = (i32, u64)>) {
-        add(&self.rows_changed, rows);
-        for (id, n) in columns.filter(|(_, n)| *n > 0) {
-            let at = usize::try_from(id).unwrap_or(0);
-            if let Some(count) = self.columns_changed.read().get(at) {
-                count.fetch_add(n, Relaxed);
-                continue;
-            }
-            let mut counts = self.columns_changed.write();
-            if counts.len() <= at {
-                counts.resize_with(at + 1, AtomicU64::default);
-            }
-            counts[at].fetch_add(n, Relaxed);
+    /// In which ways it was used, how often and when last.
+    #[must_use]
+    pub fn uses(&self) -> AllUses {
+        let mut all = AllUses::default();
+        for part in &self.parts {
+            let AllUses { seeks, scans, lookups, updates } = part.lock().uses;
+            all.seeks.add(seeks);
+            all.scans.add(scans);
+            all.lookups.add(lookups);
+            all.updates.add(updates);
         }
+        all
     }
 
     /// Counts of rows and reads.
     #[must_use]
     pub fn operations(&self) -> Operations {
-        Operations {
-            ranges: self.ranges.load(Relaxed),
-            points: self.points.load(Relaxed),
-            row_locks: self.row_locks.load(Relaxed),
-            lock_waits: self.lock_waits.load(Relaxed),
-            lock_wait_nanos: self.lock_wait_nanos.load(Relaxed),
-            inserted: self.inserted.load(Relaxed),
-            deleted: self.deleted.load(Relaxed),
-            updated: self.updated.load(Relaxed),
+        let mut all = Operations::default();
+        for part in &self.parts {
+            all.add(&part.lock().operations);
         }
+        all
     }
 
     /// Changes of the table so far, when this is its own tree.
     #[must_use]
     pub fn changes(&self) -> Changes {
-        let columns = self.columns_changed.read().iter().map(|n| n.load(Relaxed)).collect();
-        Changes { rows: self.rows_changed.load(Relaxed), columns }
+        let mut all = Changes::default();
+        for part in &self.parts {
+            let part = part.lock();
+            all.rows += part.rows_changed;
+            if all.columns.len() < part.columns_changed.len() {
+                all.columns.resize(part.columns_changed.len(), 0);
+            }
+            for (sum, n) in all.columns.iter_mut().zip(&part.columns_changed) {
+                *sum += n;
+            }
+        }
+        all
     }
 }
 
-fn add(to: &AtomicU64, n: u64) {
-    if n > 0 {
-        to.fetch_add(n, Relaxed);
+impl Counts {
+    /// Row locks asked for, and those waited for.
+    fn locked(&mut self, rows: u64, waits: LockWaits) {
+        self.operations.row_locks += rows;
+        self.operations.lock_waits += waits.count;
+        self.operations.lock_wait_nanos += waits.nanos;
+    }
+
+    fn changed(&mut self, entries: &Entries, at: i64) {
+        if *entries != Entries::default() {
+            self.uses.updates.note(at);
+            self.operations.inserted += entries.inserted;
+            self.operations.deleted += entries.deleted;
+            self.operations.updated += entries.updated;
+        }
+    }
+
+    fn column_changed(&mut self, id: i32, n: u64) {
+        let at = usize::try_from(id).unwrap_or(0);
+        if self.columns_changed.len() <= at {
+            self.columns_changed.resize(at + 1, 0);
+        }
+        self.columns_changed[at] += n;
     }
 }
 
@@ -290,13 +351,24 @@ impl UsageCounters {
 mod tests {
     use super::*;
 
+    /// A statement that added so many rows and assigned columns 2 and 4 in others.
+    fn statement(inserted: u64, assigned: [u64; 2]) -> Sums {
+        let updated = assigned[0].max(assigned[1]);
+        Sums {
+            entries: [Entries { inserted, updated, ..Entries::default() }].into_iter().collect(),
+            columns: assigned.into_iter().collect(),
+            row_locks: inserted + updated,
+            ..Sums::default()
+        }
+    }
+
     #[test]
     fn changes_are_of_rows_and_of_a_column() {
         let counters = UsageCounters::default();
         let own = counters.of(TreeId(7));
-        own.rows(10, std::iter::empty());
+        own.table_changed(&statement(10, [0, 0]), [2, 4].into_iter(), 1);
         let before = counters.of(TreeId(7)).changes();
-        own.rows(3, [(2, 5), (4, 0)].into_iter());
+        own.table_changed(&statement(3, [5, 0]), [2, 4].into_iter(), 2);
         let after = own.changes();
         assert_eq!([1, 2, 4, 9].map(|column| after.since(&before, column)), [3, 8, 3, 3]);
         assert_eq!(before.since(&after, 2), 0);
@@ -306,10 +378,33 @@ mod tests {
     fn a_statement_that_changed_nothing_is_no_update() {
         let index = IndexUse::default();
         index.changed(&Entries::default(), 5);
-        assert_eq!((index.updates.count(), index.updates.last()), (0, None));
+        index.table_changed(&statement(0, [0, 0]), [2, 4].into_iter(), 5);
+        assert_eq!((index.uses().updates.count(), index.uses().updates.last()), (0, None));
         index.changed(&Entries { inserted: 2, ..Entries::default() }, 6);
-        assert_eq!((index.updates.count(), index.updates.last()), (1, Some(6)));
+        assert_eq!((index.uses().updates.count(), index.uses().updates.last()), (1, Some(6)));
         assert_eq!(index.operations().inserted, 2);
+    }
+
+    #[test]
+    fn what_threads_count_apart_is_shown_together() {
+        let index = IndexUse::default();
+        std::thread::scope(|scope| {
+            for at in 1..=20 {
+                let index = &index;
+                scope.spawn(move || {
+                    let reads = Reads { began: at, points: 3, row_locks: 2, ..Reads::default() };
+                    index.read(&reads, true);
+                    index.fetched(&reads);
+                    index.table_changed(&statement(1, [1, 1]), [2, 4].into_iter(), at);
+                });
+            }
+        });
+        let AllUses { seeks, lookups, updates, .. } = index.uses();
+        assert_eq!((seeks.count(), seeks.last()), (20, Some(20)));
+        assert_eq!((updates.count(), updates.last(), lookups.count()), (20, Some(20), 0));
+        let done = index.operations();
+        assert_eq!((done.points, done.row_locks, done.inserted, done.updated), (60, 80, 20, 20));
+        assert_eq!(index.changes().since(&Changes::default(), 4), 40);
     }
 
     #[test]

@@ -343,7 +343,7 @@ impl Target {
     /// It has ended, well or not: the indexes' counters are told what it did.
     pub fn end(&self, b: &mut RowBuffers, at: i64) {
         let sums = &b.sums;
-        for (index, entries) in std::iter::once(&self.clustered).chain(&self.indexes).zip(&sums.entries) {
+        for (index, entries) in self.indexes.iter().zip(sums.entries.iter().skip(1)) {
             if let Some(uses) = &index.uses {
                 uses.changed(entries, at);
             }
@@ -353,10 +353,8 @@ impl Target {
                 uses.referenced(*rows, parent.locks(), at);
             }
         }
-        if let (Some(uses), Some(own)) = (&self.clustered.uses, sums.entries.first()) {
-            let rows = (own.inserted + own.deleted).saturating_sub(2 * sums.moved);
-            uses.locked(sums.row_locks, sums.lock_waits);
-            uses.rows(rows, self.table.columns.iter().zip(&sums.columns).map(|(c, n)| (c.column_id, *n)));
+        if let Some(uses) = &self.clustered.uses {
+            uses.table_changed(sums, self.table.columns.iter().map(|c| c.column_id), at);
         }
     }
 

@@ -10,16 +10,14 @@ use crate::exec::node::Node;
 use crate::exec::{Operator, aggregate};
 use crate::expr::compile::Code;
 use crate::meta::ColumnMeta;
+use crate::parts::{PARTS, part_of_thread};
 use crossbeam_utils::CachePadded;
 use keel_base::DatabaseId;
 use keel_parser::ast;
 use keel_types::Value;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Parts of a plan's pool.
-const POOL_PARTS: usize = 8;
 /// States kept in each part; more sessions than that running one plan at once allocate their own.
 const PART_MAX: usize = 4;
 
@@ -39,7 +37,7 @@ pub struct Plan {
 /// that went to and fro between cores would cost more than the statements that they run.
 #[derive(Default)]
 pub(crate) struct Pool {
-    parts: [CachePadded<Part>; POOL_PARTS],
+    parts: [CachePadded<Part>; PARTS],
 }
 
 #[allow(clippy::vec_box, reason = "a state is moved twice per execution and is large")]
@@ -47,11 +45,7 @@ type Part = Mutex<Vec<Box<State>>>;
 
 impl Pool {
     fn part(&self) -> &Part {
-        static THREADS: AtomicUsize = AtomicUsize::new(0);
-        thread_local! {
-            static NUMBER: usize = THREADS.fetch_add(1, Ordering::Relaxed) % POOL_PARTS;
-        }
-        &self.parts[NUMBER.with(|number| *number)]
+        &self.parts[part_of_thread()]
     }
 
     fn take(&self) -> Option<Box<State>> {

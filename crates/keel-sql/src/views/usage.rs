@@ -104,13 +104,14 @@ fn indexes(cx: &ViewContext<'_>, d: &Arc<DatabaseEntry>) -> Vec<(Arc<TableDef>, 
 }
 
 fn usage(cx: &ViewContext<'_>) -> Rows {
-    let last = |u: &Uses| u.last().map_or(NULL, date);
+    let last = |u: Uses| u.last().map_or(NULL, date);
     let mut rows = Rows::new();
     for d in cx.engine.databases() {
         for (table, n) in indexes(cx, &d) {
             let index = &table.indexes[n];
-            let Some(uses) = d.usage.known(index.tree) else { continue };
-            let all = [&uses.seeks, &uses.scans, &uses.lookups, &uses.updates];
+            let Some(counted) = d.usage.known(index.tree) else { continue };
+            let uses = counted.uses();
+            let all = [uses.seeks, uses.scans, uses.lookups, uses.updates];
             // Planned for and never used: as the product shows it, not at all.
             if all.iter().all(|u| u.count() == 0) {
                 continue;
