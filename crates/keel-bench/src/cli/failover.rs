@@ -27,6 +27,9 @@ pub struct Failover {
     /// Everything that can be made to happen here
     #[arg(long, conflicts_with = "faults")]
     all: bool,
+    /// A system made anew for each fault, so that what one fault leaves broken does not concern the next
+    #[arg(long)]
+    afresh: bool,
     /// Runs of each fault
     #[arg(long, default_value_t = 5)]
     runs: usize,
@@ -83,8 +86,7 @@ impl Failover {
         }
         let mut report = run.report("failover", "Failover, as clients see it", &self)?;
         let settings = self.settings();
-        let outcome =
-            run.on_scratch("failover", |dir| failover::run(run.keel, dir, &settings, &run.progress))?;
+        let outcome = self.outcome(run, &settings)?;
         let ours = self.figures(&outcome, &mut report);
         report.check(
             "nothing acknowledged is lost; every writer goes on; the group becomes whole; no failover without a reason",
@@ -111,6 +113,21 @@ impl Failover {
         }
         report.notes.push(format!("{} tries of writers failed and were made again.", outcome.failures));
         run.finish(report)
+    }
+
+    fn outcome(&self, run: &Run<'_>, settings: &Settings) -> Result<Outcome> {
+        let measure = |settings: &Settings| {
+            run.on_scratch("failover", |dir| failover::run(run.keel, dir, settings, &run.progress))
+        };
+        if !self.afresh {
+            return measure(settings);
+        }
+        let mut all = Outcome::default();
+        for (n, fault) in settings.faults.iter().enumerate() {
+            let calm = if n == 0 { settings.calm } else { Duration::ZERO };
+            all.join(measure(&Settings { faults: vec![*fault], calm, ..settings.clone() })?);
+        }
+        Ok(all)
     }
 
     fn settings(&self) -> Settings {

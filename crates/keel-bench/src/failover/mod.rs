@@ -206,7 +206,7 @@ pub struct Calm {
 }
 
 /// What all runs gave.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Outcome {
     /// The time before them, if any was asked for.
     pub calm: Option<Calm>,
@@ -218,6 +218,17 @@ pub struct Outcome {
     pub load_done: u64,
     /// What was lost or not healed; empty is well.
     pub violations: Vec<String>,
+}
+
+impl Outcome {
+    /// Adds what another system's runs gave.
+    pub fn join(&mut self, other: Outcome) {
+        self.calm = self.calm.take().or(other.calm);
+        self.runs.extend(other.runs);
+        self.failures += other.failures;
+        self.load_done += other.load_done;
+        self.violations.extend(other.violations);
+    }
 }
 
 /// Makes the group and lets each fault happen to it.

@@ -110,8 +110,11 @@ impl Patroni {
         let etcd: Vec<String> = self.nodes.iter().map(|n| format!("{}:{ETCD}", n.machine.host)).collect();
         let mut shared = times(self.fast);
         shared["synchronous_mode"] = json!(true);
+        // A server whose log parted from the primary's comes back by itself, by pg_rewind or, where that fails, by a new copy.
         shared["postgresql"] = json!({
             "use_pg_rewind": true,
+            "remove_data_directory_on_rewind_failure": true,
+            "remove_data_directory_on_diverged_timelines": true,
             "parameters": { "synchronous_commit": "on", "max_connections": 50, "wal_log_hints": "on" },
         });
         let login = |user: &str| json!({ "username": user, "password": PASSWORD });
