@@ -6,7 +6,9 @@ use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::session::info::Info;
 use crate::session::scope::Scope;
 use keel_base::DatabaseId;
-use keel_query::catalog::{Catalog as _, ColumnDef, IndexKind, ObjectId, ReferentialAction, TableDef};
+use keel_query::catalog::{
+    Catalog as _, ColumnDef, IndexDef, IndexKind, ObjectId, ReferentialAction, TableDef,
+};
 use keel_query::scope::NameParts;
 use keel_types::error::Result;
 use keel_types::{Decimal, SqlType, Value};
@@ -369,23 +371,34 @@ fn named_table(info: &Info, name: &str) -> Option<Arc<TableDef>> {
 
 pub(super) fn col_length(info: &Info, args: &[Value]) -> Result<Value> {
     let column = fold(text(args, 1).unwrap_or(""));
-    let found = text(args, 0).and_then(|n| named_table(info, n));
-    Ok(int(found.and_then(|t| {
-        t.columns
-            .iter()
-            .find(|c| fold(&c.name) == column)
-            .map(|c| i64::from(crate::views::facts(c.ty).max_length))
-    })))
+    let length = |columns: &[ColumnDef]| {
+        let found = columns.iter().find(|c| fold(&c.name) == column);
+        int(found.map(|c| i64::from(crate::views::facts(c.ty).max_length)))
+    };
+    if let Some(t) = text(args, 0).and_then(|n| named_table(info, n)) {
+        return Ok(length(&t.columns));
+    }
+    let view = object_id(info, &args[..1])?.as_int();
+    Ok(length(&view.map(|id| crate::views::view_columns(info, id)).unwrap_or_default()))
 }
 
 pub(super) fn column_property(info: &Info, args: &[Value]) -> Result<Value> {
-    let Some(t) = table(info, number(args, 0)) else { return parameter_property(info, args) };
     let name = fold(text(args, 1).unwrap_or(""));
-    let Some(c) = t.columns.iter().find(|c| fold(&c.name) == name) else { return Ok(Value::Null) };
-    Ok(one_column_property(&t, c, &text(args, 2).unwrap_or("").to_ascii_lowercase()))
+    let property = text(args, 2).unwrap_or("").to_ascii_lowercase();
+    let of = |columns: &[ColumnDef], indexes: &[IndexDef]| {
+        let column = columns.iter().find(|c| fold(&c.name) == name);
+        column.map_or(Value::Null, |c| one_column_property(columns, indexes, c, &property))
+    };
+    if let Some(t) = table(info, number(args, 0)) {
+        return Ok(of(&t.columns, &t.indexes));
+    }
+    match number(args, 0).map(|id| crate::views::view_columns(info, id)).unwrap_or_default() {
+        columns if columns.is_empty() => parameter_property(info, args),
+        columns => Ok(of(&columns, &[])),
+    }
 }
 
-fn one_column_property(t: &TableDef, c: &ColumnDef, property: &str) -> Value {
+fn one_column_property(columns: &[ColumnDef], indexes: &[IndexDef], c: &ColumnDef, property: &str) -> Value {
     let flag = |b: bool| Value::Int(i64::from(b));
     let facts = crate::views::facts(c.ty);
     match property {
@@ -407,15 +420,15 @@ fn one_column_property(t: &TableDef, c: &ColumnDef, property: &str) -> Value {
         | "isoutparam"
         | "systemdataaccess"
         | "userdataaccess" => flag(false),
-        "isprimarykey" => flag(
-            t.indexes.iter().any(|i| i.is_primary_key && i.key.iter().any(|k| k.column_id == c.column_id)),
-        ),
+        "isprimarykey" => {
+            flag(indexes.iter().any(|i| i.is_primary_key && i.key.iter().any(|k| k.column_id == c.column_id)))
+        }
         "precision" => Value::Int(i64::from(facts.precision)),
         "scale" => Value::Int(i64::from(facts.scale)),
         "charmaxlen" => facts.characters.map_or(Value::Null, |n| Value::Int(i64::from(n))),
         "usesansitrim" => flag(true),
         "ordinal" => {
-            Value::Int(t.columns.iter().position(|o| o.column_id == c.column_id).map_or(0, |i| i as i64 + 1))
+            Value::Int(columns.iter().position(|o| o.column_id == c.column_id).map_or(0, |i| i as i64 + 1))
         }
         _ => Value::Null,
     }
@@ -523,6 +536,24 @@ pub(super) fn file_id(info: &Info, args: &[Value]) -> Result<Value> {
         Value::Int(2)
     } else {
         Value::Null
+    })
+}
+
+/// Pages of the log that hold what is still needed are not counted apart: the whole file is in use.
+pub(super) fn file_property(info: &Info, args: &[Value]) -> Result<Value> {
+    let entry = info.current_database();
+    let Value::Int(file) = file_id(info, args)? else { return Ok(Value::Null) };
+    let stats = entry.store.stats();
+    let pages = match file {
+        1 => stats.data_pages.saturating_sub(stats.data_pages_free),
+        _ => stats.log_file_bytes / keel_store::base::PAGE_SIZE as u64,
+    };
+    Ok(match text(args, 1).unwrap_or("").to_ascii_lowercase().as_str() {
+        "isreadonly" => Value::Int(i64::from(info.picture(&entry).settings().read_only)),
+        "isprimaryfile" => Value::Int(i64::from(file == 1)),
+        "islogfile" => Value::Int(i64::from(file == 2)),
+        "spaceused" => Value::Int(pages as i64),
+        _ => Value::Null,
     })
 }
 

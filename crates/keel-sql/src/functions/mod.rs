@@ -168,6 +168,7 @@ pub static ALL: &[Function] = &[
     f("INDEXKEY_PROPERTY", 4, 4, INT, metadata::index_key_property),
     f("STATS_DATE", 2, 2, SqlType::DateTime, metadata::stats_date),
     f("FILE_ID", 1, 1, SqlType::SmallInt, metadata::file_id),
+    f("FILEPROPERTY", 2, 2, INT, metadata::file_property),
     f("FILE_NAME", 1, 1, NAME, metadata::file_name),
     f("FILEGROUP_NAME", 1, 1, NAME, metadata::filegroup_name),
     f("FILEGROUP_ID", 1, 1, INT, metadata::filegroup_id),

@@ -939,3 +939,10 @@ declare @text nvarchar(max) = N'alter database ' + quotename(@dbname) + N' set c
 exec (@text)
 return @@error
 GO
+create procedure sys.sp_validatelogins
+as
+-- Logins of Windows that Windows no longer knows: there are none of Windows.
+set nocount on
+select convert(varbinary(85), null) as SID, convert(sysname, null) as [NT Login] where 1 = 0
+return 0
+GO

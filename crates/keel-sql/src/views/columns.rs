@@ -5,11 +5,24 @@ use super::{
     text,
 };
 use crate::engine::TEMPDB;
+use crate::session::info::Info;
 use keel_query::catalog::{ColumnDef, TableDef};
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
 
 type Rows = Vec<Vec<Value>>;
+
+/// The columns of the view with that object id, the current database's or the system's; none when there is no such view.
+pub(crate) fn view_columns(info: &Info, id: i64) -> Vec<ColumnDef> {
+    let Ok(id) = i32::try_from(id) else { return Vec::new() };
+    if let Some(view) = super::by_object_id(id) {
+        let plain = |(i, (name, ty)): (usize, &Column)| plain_column(i, name, *ty);
+        return view.columns.iter().enumerate().map(plain).collect();
+    }
+    let entry = info.current_database();
+    let view = info.picture(&entry).module_by_id(id).cloned();
+    view.map(|m| super::module_columns(info, &entry, &m)).unwrap_or_default()
+}
 
 const COLUMN: &[Column] = &[
     ("object_id", INT),

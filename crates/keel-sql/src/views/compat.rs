@@ -1,14 +1,13 @@
 //! Views of features this server does not have: there, with the product's columns, and empty, so that scripts and tools that
-//! ask for them first (`IF NOT EXISTS …`) find what they expect. Backup history of `msdb` is among them.
+//! ask for them first (`IF NOT EXISTS …`) find what they expect.
 
 use super::{
-    BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, SID, SMALL, SystemView, TEXT, TINY, VARIANT, ViewContext,
+    BIG, BIT, Column, DATE, DESC, INT, NAME, SID, SMALL, SystemView, TEXT, TINY, VARIANT, ViewContext,
 };
 use keel_types::{Length, SqlType, Value};
 
 const N256: SqlType = SqlType::NVarChar(Length::Limited(256));
 const N776: SqlType = SqlType::NVarChar(Length::Limited(776));
-const LSN: SqlType = SqlType::Numeric { precision: 25, scale: 0 };
 
 fn nothing(_: &ViewContext<'_>) -> Vec<Vec<Value>> {
     Vec::new()
@@ -16,10 +15,6 @@ fn nothing(_: &ViewContext<'_>) -> Vec<Vec<Value>> {
 
 const fn none(name: &'static str, columns: &'static [Column]) -> SystemView {
     SystemView { schema: "sys", name, columns, rows: nothing }
-}
-
-const fn none_in_dbo(name: &'static str, columns: &'static [Column]) -> SystemView {
-    SystemView { schema: "dbo", name, columns, rows: nothing }
 }
 
 #[rustfmt::skip]
@@ -77,8 +72,10 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("external_data_sources", &[("data_source_id", INT), ("name", NAME), ("location", N256), ("type_desc", DESC)]),
     none("hash_indexes", &[("object_id", INT), ("name", NAME), ("index_id", INT), ("bucket_count", INT)]),
     none("plan_guides", &[("plan_guide_id", INT), ("name", NAME), ("is_disabled", BIT), ("query_text", TEXT)]),
-    none("server_triggers", &[("name", NAME), ("object_id", INT), ("type", super::KIND), ("is_disabled", BIT)]),
-    none("dm_exec_query_plan", &[("dbid", SMALL), ("objectid", INT), ("number", SMALL), ("encrypted", BIT), ("query_plan", SqlType::Xml)]),
+    none("server_triggers", &[
+        ("name", NAME), ("object_id", INT), ("parent_class", TINY), ("parent_class_desc", DESC), ("parent_id", INT),
+        ("type", super::KIND), ("type_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("is_ms_shipped", BIT), ("is_disabled", BIT),
+    ]),
     none("dm_broker_activated_tasks", &[
         ("spid", INT), ("database_id", SMALL), ("queue_id", INT), ("procedure_name", SqlType::NVarChar(Length::Limited(650))),
         ("execute_as", INT),
@@ -88,18 +85,28 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("included_columns", TEXT), ("statement", TEXT),
     ]),
     none("dm_db_xtp_checkpoint_stats", &[("last_lsn_processed", BIG), ("end_of_log_lsn", BIG)]),
-    none("dm_exec_query_memory_grants", &[
-        ("session_id", SMALL), ("request_id", INT), ("dop", SMALL), ("request_time", DATE), ("grant_time", DATE),
-        ("requested_memory_kb", BIG), ("granted_memory_kb", BIG), ("used_memory_kb", BIG), ("wait_time_ms", BIG),
-    ]),
     none("dm_os_ring_buffers", &[
         ("ring_buffer_address", SID), ("ring_buffer_type", DESC), ("timestamp", BIG), ("record", TEXT),
     ]),
-    none("dm_xe_sessions", &[("address", SID), ("name", N256), ("create_time", DATE), ("total_buffer_size", BIG)]),
-    none("server_event_sessions", &[("event_session_id", INT), ("name", NAME), ("startup_state", BIT)]),
+    none("dm_xe_sessions", &[
+        ("address", SID), ("name", N256), ("pending_buffers", INT), ("total_regular_buffers", INT), ("regular_buffer_size", BIG),
+        ("total_large_buffers", INT), ("large_buffer_size", BIG), ("total_buffer_size", BIG), ("buffer_policy_flags", INT),
+        ("buffer_policy_desc", N256), ("flags", INT), ("flag_desc", N256), ("dropped_event_count", INT), ("dropped_buffer_count", INT),
+        ("blocked_event_fire_time", INT), ("create_time", DATE), ("largest_event_dropped_size", INT), ("session_source", N256),
+    ]),
+    none("server_event_sessions", &[
+        ("event_session_id", INT), ("name", NAME), ("event_retention_mode", SqlType::NChar(1)), ("event_retention_mode_desc", NAME),
+        ("max_dispatch_latency", INT), ("max_memory", INT), ("max_event_size", INT), ("memory_partition_mode", SqlType::NChar(1)),
+        ("memory_partition_mode_desc", NAME), ("track_causality", BIT), ("startup_state", BIT), ("has_long_running_target", BIT),
+    ]),
     none("database_query_store_options", &[
         ("desired_state", SMALL), ("desired_state_desc", DESC), ("actual_state", SMALL), ("actual_state_desc", DESC),
-        ("readonly_reason", INT), ("current_storage_size_mb", BIG), ("max_storage_size_mb", BIG),
+        ("readonly_reason", INT), ("current_storage_size_mb", BIG), ("flush_interval_seconds", BIG), ("interval_length_minutes", BIG),
+        ("max_storage_size_mb", BIG), ("stale_query_threshold_days", BIG), ("max_plans_per_query", BIG), ("query_capture_mode", SMALL),
+        ("query_capture_mode_desc", DESC), ("capture_policy_execution_count", INT), ("capture_policy_total_compile_cpu_time_ms", BIG),
+        ("capture_policy_total_execution_cpu_time_ms", BIG), ("capture_policy_stale_threshold_hours", INT),
+        ("size_based_cleanup_mode", SMALL), ("size_based_cleanup_mode_desc", DESC), ("wait_stats_capture_mode", SMALL),
+        ("wait_stats_capture_mode_desc", DESC), ("actual_state_additional_info", TEXT),
     ]),
     none("dm_server_audit_status", &[
         ("audit_id", INT), ("name", NAME), ("status", SMALL), ("status_desc", N256), ("status_time", SqlType::DateTime2(7)),
@@ -163,14 +170,48 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("server_event_notifications", &[("name", NAME), ("object_id", INT), ("parent_class", TINY), ("parent_id", INT), ("create_date", DATE), ("service_name", N256)]),
     none("backup_devices", &[("name", NAME), ("type", TINY), ("type_desc", DESC), ("physical_name", N256)]),
     none("query_store_query", &[
-        ("query_id", BIG), ("query_text_id", BIG), ("context_settings_id", BIG), ("object_id", BIG), ("query_hash", SID),
-        ("is_internal_query", BIT), ("count_compiles", BIG),
+        ("query_id", BIG), ("query_text_id", BIG), ("context_settings_id", BIG), ("object_id", BIG), ("batch_sql_handle", SID),
+        ("query_hash", SqlType::Binary(8)), ("is_internal_query", BIT), ("query_parameterization_type", TINY),
+        ("query_parameterization_type_desc", DESC), ("initial_compile_start_time", SqlType::DateTimeOffset(7)),
+        ("last_compile_start_time", SqlType::DateTimeOffset(7)), ("last_execution_time", SqlType::DateTimeOffset(7)),
+        ("last_compile_batch_sql_handle", SID), ("last_compile_batch_offset_start", BIG), ("last_compile_batch_offset_end", BIG),
+        ("count_compiles", BIG), ("avg_compile_duration", SqlType::Float), ("last_compile_duration", BIG),
+        ("avg_bind_duration", SqlType::Float), ("last_bind_duration", BIG), ("avg_bind_cpu_time", SqlType::Float),
+        ("last_bind_cpu_time", BIG), ("avg_optimize_duration", SqlType::Float), ("last_optimize_duration", BIG),
+        ("avg_optimize_cpu_time", SqlType::Float), ("last_optimize_cpu_time", BIG), ("avg_compile_memory_kb", SqlType::Float),
+        ("last_compile_memory_kb", BIG), ("max_compile_memory_kb", BIG), ("is_clouddb_internal_query", BIT),
     ]),
-    none("query_store_query_text", &[("query_text_id", BIG), ("query_sql_text", TEXT), ("statement_sql_handle", SID)]),
-    none("query_store_plan", &[("plan_id", BIG), ("query_id", BIG), ("query_plan", TEXT), ("is_forced_plan", BIT), ("count_compiles", BIG)]),
+    none("query_store_query_text", &[
+        ("query_text_id", BIG), ("query_sql_text", TEXT), ("statement_sql_handle", SID), ("is_part_of_encrypted_module", BIT),
+        ("has_restricted_text", BIT),
+    ]),
+    none("query_store_plan", &[
+        ("plan_id", BIG), ("query_id", BIG), ("plan_group_id", BIG), ("engine_version", DESC), ("compatibility_level", SMALL),
+        ("query_plan_hash", SqlType::Binary(8)), ("query_plan", TEXT), ("is_online_index_plan", BIT), ("is_trivial_plan", BIT),
+        ("is_parallel_plan", BIT), ("is_forced_plan", BIT), ("is_natively_compiled", BIT), ("force_failure_count", BIG),
+        ("last_force_failure_reason", INT), ("last_force_failure_reason_desc", NAME), ("count_compiles", BIG),
+        ("initial_compile_start_time", SqlType::DateTimeOffset(7)), ("last_compile_start_time", SqlType::DateTimeOffset(7)),
+        ("last_execution_time", SqlType::DateTimeOffset(7)), ("avg_compile_duration", SqlType::Float), ("last_compile_duration", BIG),
+        ("plan_forcing_type", INT), ("plan_forcing_type_desc", DESC), ("has_compile_replay_script", BIT),
+        ("is_optimized_plan_forcing_disabled", BIT), ("plan_type", INT), ("plan_type_desc", DESC),
+    ]),
     none("query_store_runtime_stats", &[
-        ("runtime_stats_id", BIG), ("plan_id", BIG), ("runtime_stats_interval_id", BIG), ("execution_type", TINY), ("count_executions", BIG),
-        ("avg_duration", SqlType::Float), ("avg_cpu_time", SqlType::Float), ("avg_logical_io_reads", SqlType::Float),
+        ("runtime_stats_id", BIG), ("plan_id", BIG), ("runtime_stats_interval_id", BIG), ("execution_type", TINY),
+        ("execution_type_desc", DESC), ("first_execution_time", SqlType::DateTimeOffset(7)),
+        ("last_execution_time", SqlType::DateTimeOffset(7)), ("count_executions", BIG),
+        ("avg_duration", SqlType::Float), ("last_duration", BIG), ("min_duration", BIG), ("max_duration", BIG), ("stdev_duration", SqlType::Float),
+        ("avg_cpu_time", SqlType::Float), ("last_cpu_time", BIG), ("min_cpu_time", BIG), ("max_cpu_time", BIG), ("stdev_cpu_time", SqlType::Float),
+        ("avg_logical_io_reads", SqlType::Float), ("last_logical_io_reads", BIG), ("min_logical_io_reads", BIG), ("max_logical_io_reads", BIG), ("stdev_logical_io_reads", SqlType::Float),
+        ("avg_logical_io_writes", SqlType::Float), ("last_logical_io_writes", BIG), ("min_logical_io_writes", BIG), ("max_logical_io_writes", BIG), ("stdev_logical_io_writes", SqlType::Float),
+        ("avg_physical_io_reads", SqlType::Float), ("last_physical_io_reads", BIG), ("min_physical_io_reads", BIG), ("max_physical_io_reads", BIG), ("stdev_physical_io_reads", SqlType::Float),
+        ("avg_clr_time", SqlType::Float), ("last_clr_time", BIG), ("min_clr_time", BIG), ("max_clr_time", BIG), ("stdev_clr_time", SqlType::Float),
+        ("avg_dop", SqlType::Float), ("last_dop", BIG), ("min_dop", BIG), ("max_dop", BIG), ("stdev_dop", SqlType::Float),
+        ("avg_query_max_used_memory", SqlType::Float), ("last_query_max_used_memory", BIG), ("min_query_max_used_memory", BIG), ("max_query_max_used_memory", BIG), ("stdev_query_max_used_memory", SqlType::Float),
+        ("avg_rowcount", SqlType::Float), ("last_rowcount", BIG), ("min_rowcount", BIG), ("max_rowcount", BIG), ("stdev_rowcount", SqlType::Float),
+        ("avg_num_physical_io_reads", SqlType::Float), ("last_num_physical_io_reads", BIG), ("min_num_physical_io_reads", BIG), ("max_num_physical_io_reads", BIG), ("stdev_num_physical_io_reads", SqlType::Float),
+        ("avg_log_bytes_used", SqlType::Float), ("last_log_bytes_used", BIG), ("min_log_bytes_used", BIG), ("max_log_bytes_used", BIG), ("stdev_log_bytes_used", SqlType::Float),
+        ("avg_tempdb_space_used", SqlType::Float), ("last_tempdb_space_used", BIG), ("min_tempdb_space_used", BIG), ("max_tempdb_space_used", BIG), ("stdev_tempdb_space_used", SqlType::Float),
+        ("avg_page_server_io_reads", SqlType::Float), ("last_page_server_io_reads", BIG), ("min_page_server_io_reads", BIG), ("max_page_server_io_reads", BIG), ("stdev_page_server_io_reads", SqlType::Float),
     ]),
     none("sysforeignkeys", &[("constid", INT), ("fkeyid", INT), ("rkeyid", INT), ("fkey", SMALL), ("rkey", SMALL), ("keyno", SMALL)]),
 ];
@@ -191,55 +232,3 @@ pub(super) static MASTER: &[SystemView] = &[SystemView {
         (0..2048).map(row).collect()
     },
 }];
-
-/// Tables of `msdb`'s dbo schema.
-#[rustfmt::skip]
-pub(super) static MSDB: &[SystemView] = &[
-    none_in_dbo("backupset", &[
-        ("backup_set_id", INT), ("backup_set_uuid", GUID), ("media_set_id", INT), ("first_family_number", TINY), ("name", NAME),
-        ("description", N256), ("user_name", NAME), ("position", INT), ("first_lsn", LSN), ("last_lsn", LSN),
-        ("checkpoint_lsn", LSN), ("database_backup_lsn", LSN), ("backup_start_date", DATE), ("backup_finish_date", DATE),
-        ("type", SqlType::Char(1)), ("backup_size", SqlType::Numeric { precision: 20, scale: 0 }), ("database_name", NAME),
-        ("server_name", NAME), ("machine_name", NAME), ("recovery_model", DESC), ("is_copy_only", BIT), ("is_damaged", BIT),
-        ("has_backup_checksums", BIT), ("compressed_backup_size", SqlType::Numeric { precision: 20, scale: 0 }),
-    ]),
-    none_in_dbo("backupmediafamily", &[
-        ("media_set_id", INT), ("family_sequence_number", TINY), ("media_family_id", GUID), ("media_count", INT),
-        ("logical_device_name", NAME), ("physical_device_name", N256), ("device_type", TINY), ("physical_block_size", INT), ("mirror", TINY),
-    ]),
-    none_in_dbo("backupmediaset", &[
-        ("media_set_id", INT), ("media_uuid", GUID), ("media_family_count", TINY), ("name", NAME), ("description", N256),
-        ("software_name", NAME), ("is_password_protected", BIT), ("is_compressed", BIT),
-    ]),
-    none_in_dbo("restorehistory", &[
-        ("restore_history_id", INT), ("restore_date", DATE), ("destination_database_name", NAME), ("user_name", NAME),
-        ("backup_set_id", INT), ("restore_type", SqlType::Char(1)), ("replace", BIT), ("recovery", BIT),
-    ]),
-    none_in_dbo("sysjobs", &[
-        ("job_id", GUID), ("originating_server_id", INT), ("name", NAME), ("enabled", TINY), ("description", N256),
-        ("start_step_id", INT), ("category_id", INT), ("owner_sid", SID), ("date_created", DATE), ("date_modified", DATE),
-    ]),
-    none_in_dbo("sysjobsteps", &[
-        ("job_id", GUID), ("step_id", INT), ("step_name", NAME), ("subsystem", NAME), ("command", TEXT), ("flags", INT),
-        ("on_success_action", TINY), ("on_fail_action", TINY), ("server", NAME), ("database_name", NAME), ("last_run_outcome", INT),
-        ("last_run_duration", INT), ("last_run_date", INT), ("last_run_time", INT),
-    ]),
-    none_in_dbo("sysjobhistory", &[
-        ("instance_id", INT), ("job_id", GUID), ("step_id", INT), ("step_name", NAME), ("sql_message_id", INT), ("sql_severity", INT),
-        ("message", TEXT), ("run_status", INT), ("run_date", INT), ("run_time", INT), ("run_duration", INT), ("server", NAME),
-    ]),
-    none_in_dbo("sysjobactivity", &[
-        ("session_id", INT), ("job_id", GUID), ("run_requested_date", DATE), ("start_execution_date", DATE), ("stop_execution_date", DATE),
-        ("last_executed_step_id", INT), ("job_history_id", INT),
-    ]),
-    none_in_dbo("sysjobschedules", &[("schedule_id", INT), ("job_id", GUID), ("next_run_date", INT), ("next_run_time", INT)]),
-    none_in_dbo("syscategories", &[("category_id", INT), ("category_class", INT), ("category_type", TINY), ("name", NAME)]),
-    none_in_dbo("sysalerts", &[
-        ("id", INT), ("name", NAME), ("event_source", N256), ("message_id", INT), ("severity", INT), ("enabled", TINY),
-        ("has_notification", INT), ("job_id", GUID),
-    ]),
-    none_in_dbo("sysoperators", &[("id", INT), ("name", NAME), ("enabled", TINY), ("email_address", N256)]),
-    none_in_dbo("suspect_pages", &[
-        ("database_id", INT), ("file_id", INT), ("page_id", BIG), ("event_type", INT), ("error_count", INT), ("last_update_date", DATE),
-    ]),
-];

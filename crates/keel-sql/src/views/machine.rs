@@ -5,8 +5,10 @@
 
 use super::{BIG, BIT, Column, DATE, DESC, INT, NULL, SMALL, SystemView, ViewContext, bit, date, int, text};
 use crate::functions::server::MAX_CONNECTIONS;
+use crate::program::Program;
 use keel_types::{Length, SqlType, Value};
 use procfs::{Current, Meminfo};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 type Rows = Vec<Vec<Value>>;
@@ -24,15 +26,27 @@ const SYS_INFO: &[Column] = &[
     ("committed_kb", BIG),
     ("committed_target_kb", BIG),
     ("visible_target_kb", BIG),
+    ("stack_size_in_bytes", INT),
+    ("os_quantum", BIG),
+    ("os_error_mode", INT),
+    ("os_priority_class", INT),
     ("max_workers_count", INT),
     ("scheduler_count", INT),
     ("scheduler_total_count", INT),
+    ("deadlock_monitor_serial_number", INT),
     ("sqlserver_start_time_ms_ticks", BIG),
     ("sqlserver_start_time", DATE),
+    ("affinity_type", INT),
+    ("affinity_type_desc", DESC),
     ("process_kernel_time_ms", BIG),
     ("process_user_time_ms", BIG),
+    ("time_source", INT),
+    ("time_source_desc", DESC),
     ("virtual_machine_type", INT),
     ("virtual_machine_type_desc", DESC),
+    ("softnuma_configuration", INT),
+    ("softnuma_configuration_desc", DESC),
+    ("process_physical_affinity", SqlType::NVarChar(Length::Limited(3072))),
     ("sql_memory_model", INT),
     ("sql_memory_model_desc", DESC),
     ("socket_count", INT),
@@ -95,6 +109,51 @@ const SCHEDULER: &[Column] = &[
     ("work_queue_count", BIG),
 ];
 
+const NODE: &[Column] = &[
+    ("node_id", SMALL),
+    ("node_state_desc", WORDS),
+    ("memory_object_address", HANDLE),
+    ("memory_clerk_address", HANDLE),
+    ("io_completion_worker_address", HANDLE),
+    ("memory_node_id", SMALL),
+    ("cpu_affinity_mask", BIG),
+    ("online_scheduler_count", SMALL),
+    ("idle_scheduler_count", SMALL),
+    ("active_worker_count", INT),
+    ("avg_load_balance", INT),
+    ("timer_task_affinity_mask", BIG),
+    ("permanent_task_affinity_mask", BIG),
+    ("resource_monitor_state", BIT),
+    ("online_scheduler_mask", BIG),
+    ("processor_group", SMALL),
+    ("cpu_count", INT),
+];
+
+const MEMORY_NODE: &[Column] = &[
+    ("memory_node_id", SMALL),
+    ("virtual_address_space_reserved_kb", BIG),
+    ("virtual_address_space_committed_kb", BIG),
+    ("locked_page_allocations_kb", BIG),
+    ("pages_kb", BIG),
+    ("shared_memory_reserved_kb", BIG),
+    ("shared_memory_committed_kb", BIG),
+    ("cpu_affinity_mask", BIG),
+    ("online_scheduler_mask", BIG),
+    ("processor_group", SMALL),
+    ("foreign_committed_kb", BIG),
+    ("target_kb", BIG),
+];
+
+const CACHE: &[Column] = &[
+    ("cache_address", HANDLE),
+    ("name", WORDS),
+    ("type", DESC),
+    ("pages_kb", BIG),
+    ("pages_in_use_kb", BIG),
+    ("entries_count", BIG),
+    ("entries_in_use_count", BIG),
+];
+
 const HOST: &[Column] = &[
     ("host_platform", WORDS),
     ("host_distribution", WORDS),
@@ -112,6 +171,9 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "dm_os_process_memory", columns: PROCESS_MEMORY, rows: process_memory },
     SystemView { schema: "sys", name: "dm_os_memory_clerks", columns: CLERK, rows: clerks },
     SystemView { schema: "sys", name: "dm_os_schedulers", columns: SCHEDULER, rows: schedulers },
+    SystemView { schema: "sys", name: "dm_os_nodes", columns: NODE, rows: nodes },
+    SystemView { schema: "sys", name: "dm_os_memory_nodes", columns: MEMORY_NODE, rows: memory_nodes },
+    SystemView { schema: "sys", name: "dm_os_memory_cache_counters", columns: CACHE, rows: caches },
 ];
 
 fn kb(bytes: u64) -> i64 {
@@ -187,15 +249,20 @@ fn sys_info(cx: &ViewContext<'_>) -> Rows {
         (cx.engine.now_local() - cx.engine.started()) / (keel_types::datetime::TICKS_PER_SECOND / 1000);
     let mut row = vec![NULL, int(ms), int(cpus), NULL, int(memory.total), int(process.virtual_size)];
     row.extend([int(process.resident), int(limit(cx)), int(limit(cx))]);
-    row.extend([int(MAX_CONNECTIONS), int(cpus), int(cpus)]);
+    // Stack, quantum, error mode and priority class are notions of another scheduler.
+    row.extend([NULL, NULL, NULL, NULL, int(MAX_CONNECTIONS), int(cpus), int(cpus), NULL]);
     row.extend([
         int(ms - since_start),
         date(cx.engine.started()),
+        int(2),
+        text("AUTO"),
         int(process.kernel_ms),
         int(process.user_ms),
+        int(0),
+        text("QUERY_PERFORMANCE_COUNTER"),
     ]);
     let (kind, kind_name) = if is_virtual() { (1, "HYPERVISOR") } else { (0, "NONE") };
-    row.extend([int(kind), text(kind_name), int(1), text("CONVENTIONAL")]);
+    row.extend([int(kind), text(kind_name), int(0), text("OFF"), NULL, int(1), text("CONVENTIONAL")]);
     // Sockets, cores in each, memory nodes, containers.
     row.extend([NULL, NULL, NULL, NULL, NULL]);
     vec![row]
@@ -267,6 +334,40 @@ fn schedulers(cx: &ViewContext<'_>) -> Rows {
         row
     };
     (0..cpus).map(row).collect()
+}
+
+/// All processors are one node: threads run where the kernel puts them.
+fn nodes(cx: &ViewContext<'_>) -> Rows {
+    let cpus = processors();
+    let sessions = cx.engine.sessions.all();
+    let running = sessions.iter().filter(|s| s.running.load(Ordering::Relaxed)).count() as i64;
+    let mut row = vec![int(0), text("ONLINE"), NULL, NULL, NULL, int(0), NULL];
+    row.extend([int(cpus), int((cpus - running).max(0)), int(running), int(running / cpus)]);
+    row.extend([NULL, NULL, bit(false), NULL, int(0), int(cpus)]);
+    vec![row]
+}
+
+fn memory_nodes(cx: &ViewContext<'_>) -> Rows {
+    let process = process();
+    let pages = kb(cx.engine.instance().page_cache().stats().bytes);
+    let mut row = vec![int(0), int(process.virtual_size), int(process.resident), int(0), int(pages)];
+    row.extend([int(0), int(0), NULL, NULL, int(0), int(0), int(limit(cx))]);
+    vec![row]
+}
+
+/// Plans, by whether they are a module's.
+fn caches(cx: &ViewContext<'_>) -> Rows {
+    let (modules, texts): (Vec<_>, Vec<_>) =
+        cx.engine.programs.all().into_iter().partition(|p| p.identity.object_id != 0);
+    let row = |name: &str, kind: &str, programs: Vec<Arc<Program>>| {
+        // Held here and by the cache; whoever else holds one runs it.
+        let used = || programs.iter().filter(|p| Arc::strong_count(p) > 2);
+        let kept = |p: &Arc<Program>| p.kept_bytes() as u64;
+        let mut row = vec![NULL, text(name), text(kind), int(kb(programs.iter().map(kept).sum()))];
+        row.extend([int(kb(used().map(kept).sum())), int(programs.len() as i64), int(used().count() as i64)]);
+        row
+    };
+    vec![row("Object Plans", "CACHESTORE_OBJCP", modules), row("SQL Plans", "CACHESTORE_SQLCP", texts)]
 }
 
 /// Name and version of the distribution, by `os-release`.

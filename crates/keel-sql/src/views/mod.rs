@@ -4,6 +4,7 @@
 //! subject stand in a module of their own, and `groups` lists the modules: adding a view is adding an entry. Rows are
 //! made from a [`ViewContext`]: the database the view was named in, as the reading session's transaction sees it.
 
+mod absent;
 mod columns;
 mod compat;
 mod constraints;
@@ -24,6 +25,7 @@ mod locks;
 mod machine;
 pub mod messages;
 mod modules;
+mod msdb;
 mod objects;
 mod odbc;
 mod plans;
@@ -35,6 +37,7 @@ mod usage;
 mod waits;
 pub use waits::waits;
 
+pub(crate) use columns::view_columns;
 pub(crate) use io::vlfs;
 pub(crate) use modules::module_columns;
 pub use rows::{captured, trigger_rows};
@@ -106,7 +109,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 27] {
+fn groups() -> [&'static [SystemView]; 28] {
     [
         usage::VIEWS,
         objects::VIEWS,
@@ -133,6 +136,7 @@ fn groups() -> [&'static [SystemView]; 27] {
         hadr_cluster::VIEWS,
         hadr_own::VIEWS,
         compat::VIEWS,
+        absent::VIEWS,
         describe::VIEWS,
         plans::VIEWS,
     ]
@@ -193,7 +197,7 @@ pub fn find(schema: Option<&str>, name: &str) -> Option<&'static SystemView> {
 #[must_use]
 pub fn find_in_msdb(schema: Option<&str>, name: &str) -> Option<&'static SystemView> {
     let here = schema.is_none_or(|s| s.is_empty() || s.eq_ignore_ascii_case("dbo"));
-    here.then(|| compat::MSDB.iter().find(|v| v.name.eq_ignore_ascii_case(name))).flatten()
+    here.then(|| msdb::TABLES.iter().find(|v| v.name.eq_ignore_ascii_case(name))).flatten()
 }
 
 /// The table of that name in `master`.

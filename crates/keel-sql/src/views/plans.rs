@@ -40,6 +40,10 @@ const QUERY: &[Column] = &[
     ("last_logical_reads", BIG),
     ("min_logical_reads", BIG),
     ("max_logical_reads", BIG),
+    ("total_clr_time", BIG),
+    ("last_clr_time", BIG),
+    ("min_clr_time", BIG),
+    ("max_clr_time", BIG),
     ("total_elapsed_time", BIG),
     ("last_elapsed_time", BIG),
     ("min_elapsed_time", BIG),
@@ -50,6 +54,56 @@ const QUERY: &[Column] = &[
     ("last_rows", BIG),
     ("min_rows", BIG),
     ("max_rows", BIG),
+    ("statement_sql_handle", HANDLE),
+    ("statement_context_id", BIG),
+    ("total_dop", BIG),
+    ("last_dop", BIG),
+    ("min_dop", BIG),
+    ("max_dop", BIG),
+    ("total_grant_kb", BIG),
+    ("last_grant_kb", BIG),
+    ("min_grant_kb", BIG),
+    ("max_grant_kb", BIG),
+    ("total_used_grant_kb", BIG),
+    ("last_used_grant_kb", BIG),
+    ("min_used_grant_kb", BIG),
+    ("max_used_grant_kb", BIG),
+    ("total_ideal_grant_kb", BIG),
+    ("last_ideal_grant_kb", BIG),
+    ("min_ideal_grant_kb", BIG),
+    ("max_ideal_grant_kb", BIG),
+    ("total_reserved_threads", BIG),
+    ("last_reserved_threads", BIG),
+    ("min_reserved_threads", BIG),
+    ("max_reserved_threads", BIG),
+    ("total_used_threads", BIG),
+    ("last_used_threads", BIG),
+    ("min_used_threads", BIG),
+    ("max_used_threads", BIG),
+    ("total_columnstore_segment_reads", BIG),
+    ("last_columnstore_segment_reads", BIG),
+    ("min_columnstore_segment_reads", BIG),
+    ("max_columnstore_segment_reads", BIG),
+    ("total_columnstore_segment_skips", BIG),
+    ("last_columnstore_segment_skips", BIG),
+    ("min_columnstore_segment_skips", BIG),
+    ("max_columnstore_segment_skips", BIG),
+    ("total_spills", BIG),
+    ("last_spills", BIG),
+    ("min_spills", BIG),
+    ("max_spills", BIG),
+    ("total_num_physical_reads", BIG),
+    ("last_num_physical_reads", BIG),
+    ("min_num_physical_reads", BIG),
+    ("max_num_physical_reads", BIG),
+    ("total_page_server_reads", BIG),
+    ("last_page_server_reads", BIG),
+    ("min_page_server_reads", BIG),
+    ("max_page_server_reads", BIG),
+    ("total_num_page_server_reads", BIG),
+    ("last_num_page_server_reads", BIG),
+    ("min_num_page_server_reads", BIG),
+    ("max_num_page_server_reads", BIG),
 ];
 
 const PROCEDURE: &[Column] = &[
@@ -101,7 +155,25 @@ const CACHED: &[Column] = &[
 pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "dm_exec_query_stats", columns: QUERY, rows: query_stats },
     SystemView { schema: "sys", name: "dm_exec_procedure_stats", columns: PROCEDURE, rows: procedure_stats },
+    SystemView { schema: "sys", name: "dm_exec_function_stats", columns: PROCEDURE, rows: uncounted },
+    SystemView { schema: "sys", name: "dm_exec_trigger_stats", columns: PROCEDURE, rows: uncounted },
     SystemView { schema: "sys", name: "dm_exec_cached_plans", columns: CACHED, rows: cached_plans },
+    SystemView {
+        schema: "sys",
+        name: "dm_exec_query_optimizer_info",
+        columns: &[
+            ("counter", SqlType::NVarChar(Length::Limited(4000))),
+            ("occurrence", BIG),
+            ("value", SqlType::Float),
+        ],
+        // Which hints and strategies plans had is not counted.
+        rows: |cx| {
+            let programs = &cx.engine.programs;
+            let compiled = [&programs.misses, &programs.compiled_modules];
+            let compiled: u64 = compiled.iter().map(|n| n.load(Ordering::Relaxed)).sum();
+            vec![vec![text("optimizations"), int(compiled as i64), Value::Float(1.0)]]
+        },
+    },
     SystemView {
         schema: "sys",
         name: "dm_exec_plan_attributes",
@@ -163,10 +235,23 @@ fn query_stats(cx: &ViewContext<'_>) -> Rows {
 fn query_row(p: &Program) -> Vec<Value> {
     let s = &p.stats;
     let mut row = vec![handle(SQL_HANDLE, p), int(0), int(-1), int(1), handle(PLAN_HANDLE, p)];
-    row.extend(runs(p));
+    let mut runs = runs(p);
+    let elapsed = runs.split_off(runs.len() - 4);
+    row.extend(runs);
+    // Nothing runs in a CLR.
+    row.extend([0; 4].map(int));
+    row.extend(elapsed);
     let hash = hash(&p.text);
     row.extend([hash.clone(), hash]);
     row.extend(figures(&s.rows));
+    let executions = s.executions.load(Ordering::Relaxed) as i64;
+    row.extend([NULL, NULL, int(executions), int(1), int(1), int(1)]);
+    // Grants, threads beside the session's own, column stores: there are none. What is written to files is not counted
+    // by statement, and every physical read is one of a page.
+    row.extend([0; 28].map(int));
+    row.extend([NULL; 4]);
+    row.extend(figures(&s.reads));
+    row.extend([0; 8].map(int));
     row
 }
 
@@ -199,6 +284,11 @@ fn procedure_stats(cx: &ViewContext<'_>) -> Rows {
         row
     };
     procedures.map(row).collect()
+}
+
+/// Runs of functions and triggers are not counted apart: their cost is that of who called them.
+fn uncounted(_: &ViewContext<'_>) -> Rows {
+    Vec::new()
 }
 
 fn cached_plans(cx: &ViewContext<'_>) -> Rows {

@@ -115,11 +115,15 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("service_account", WORDS),
             ("is_clustered", SqlType::NVarChar(Length::Limited(1))),
             ("cluster_nodename", WORDS),
+            ("filename", WORDS),
+            ("instant_file_initialization_enabled", SqlType::NVarChar(Length::Limited(1))),
         ],
         rows: |_| {
             let mut row =
                 vec![text("SQL Server (MSSQLSERVER)"), int(2), text("Automatic"), int(4), text("Running")];
             row.extend([int(std::process::id()), NULL, text(""), text("N"), NULL]);
+            let program = std::env::current_exe().unwrap_or_default();
+            row.extend([text(program.display().to_string()), text("N")]);
             vec![row]
         },
     },

@@ -5,6 +5,7 @@ use super::{
     int, text,
 };
 use crate::engine::{SessionShared, Usage};
+use crate::program::{ModuleIdentity, Program};
 use crate::session::info::Info;
 use crate::session::options::Switches;
 use keel_types::{Length, SqlType, Value};
@@ -352,6 +353,18 @@ fn sql_text(cx: &ViewContext<'_>) -> Rows {
         return Vec::new();
     }
     if let Some(program) = super::plans::by_handle(cx, handle) {
+        return vec![super::plans::text_row(&program)];
+    }
+    // A session that asks from within a module is told the module's text.
+    let module = own.then(|| cx.info.modules.borrow().last().cloned()).flatten();
+    let of = |m: &ModuleIdentity| {
+        let same = |p: &Program| {
+            (p.identity.database, p.identity.object_id) == (m.database, m.object_id)
+                && p.identity.kind == m.kind
+        };
+        cx.engine.programs.all().into_iter().find(|p| same(p))
+    };
+    if let Some(program) = module.as_ref().and_then(of) {
         return vec![super::plans::text_row(&program)];
     }
     let session = by_handle(cx, handle);

@@ -1,0 +1,396 @@
+//! Views over what this server does not have, which administrators' scripts read beside all others: column stores, tables in
+//! memory, extended events, the resource governor, SQL trace, the query store's finer parts, missing indexes, plans as XML,
+//! service broker, encryption, clusters of the operating system. They have the product's columns and no rows.
+
+use super::{
+    BIG, BIT, Column, DATE, DESC, GUID, INT, KIND, NAME, SID, SMALL, SystemView, TEXT, TINY, VARIANT,
+    ViewContext, bit, int,
+};
+use keel_types::{Length, SqlType, Value};
+
+const N60: SqlType = SqlType::NVarChar(Length::Limited(60));
+const N256: SqlType = SqlType::NVarChar(Length::Limited(256));
+const N3000: SqlType = SqlType::NVarChar(Length::Limited(3000));
+const HANDLE: SqlType = SqlType::VarBinary(Length::Limited(64));
+const ADDRESS: SqlType = SqlType::VarBinary(Length::Limited(8));
+const HASH: SqlType = SqlType::Binary(8);
+const FLOAT: SqlType = SqlType::Float;
+const REAL: SqlType = SqlType::Real;
+const PRECISE: SqlType = SqlType::DateTime2(7);
+
+fn nothing(_: &ViewContext<'_>) -> Vec<Vec<Value>> {
+    Vec::new()
+}
+
+const fn none(name: &'static str, columns: &'static [Column]) -> SystemView {
+    SystemView { schema: "sys", name, columns, rows: nothing }
+}
+
+const PLAN: &[Column] = &[
+    ("dbid", SMALL),
+    ("objectid", INT),
+    ("number", SMALL),
+    ("encrypted", BIT),
+    ("query_plan", SqlType::Xml),
+];
+
+const EVENT_PART: &[Column] =
+    &[("event_session_id", INT), ("event_id", INT), ("name", NAME), ("package", NAME), ("module", NAME)];
+
+#[rustfmt::skip]
+pub(super) static VIEWS: &[SystemView] = &[
+    // ---- column stores ----
+    none("column_store_dictionaries", &[
+        ("hobt_id", BIG), ("column_id", INT), ("dictionary_id", INT), ("version", INT), ("type", INT), ("last_id", INT),
+        ("entry_count", BIG), ("on_disk_size", BIG), ("partition_id", BIG),
+    ]),
+    none("column_store_segments", &[
+        ("partition_id", BIG), ("hobt_id", BIG), ("column_id", INT), ("segment_id", INT), ("version", INT), ("encoding_type", INT),
+        ("row_count", INT), ("status", INT), ("base_id", BIG), ("magnitude", FLOAT), ("primary_dictionary_id", INT),
+        ("secondary_dictionary_id", INT), ("min_data_id", BIG), ("max_data_id", BIG), ("null_value", BIG), ("on_disk_size", BIG),
+        ("has_nulls", BIT), ("collation_id", INT),
+    ]),
+    none("column_store_row_groups", &[
+        ("object_id", INT), ("index_id", INT), ("partition_number", INT), ("row_group_id", INT), ("delta_store_hobt_id", BIG),
+        ("state", TINY), ("state_description", N60), ("total_rows", BIG), ("deleted_rows", BIG), ("size_in_bytes", BIG),
+    ]),
+    none("dm_db_column_store_row_group_physical_stats", &[
+        ("object_id", INT), ("index_id", INT), ("partition_number", INT), ("row_group_id", INT), ("delta_store_hobt_id", BIG),
+        ("state", TINY), ("state_desc", N60), ("total_rows", BIG), ("deleted_rows", BIG), ("size_in_bytes", BIG),
+        ("trim_reason", TINY), ("trim_reason_desc", N60), ("transition_to_compressed_state", TINY),
+        ("transition_to_compressed_state_desc", N60), ("has_vertipaq_optimization", BIT), ("generation", BIG),
+        ("created_time", DATE), ("closed_time", DATE),
+    ]),
+    none("dm_db_column_store_row_group_operational_stats", &[
+        ("object_id", INT), ("index_id", INT), ("partition_number", INT), ("row_group_id", INT), ("scan_count", INT),
+        ("delete_buffer_scan_count", INT), ("index_scan_count", INT), ("rowgroup_lock_count", BIG),
+        ("rowgroup_lock_wait_count", BIG), ("rowgroup_lock_wait_in_ms", BIG),
+    ]),
+    none("internal_partitions", &[
+        ("partition_id", BIG), ("object_id", INT), ("index_id", INT), ("partition_number", INT), ("hobt_id", BIG),
+        ("internal_object_type", TINY), ("internal_object_type_desc", N60), ("row_group_id", INT), ("rows", BIG),
+        ("data_compression", TINY), ("data_compression_desc", N60), ("optimize_for_sequential_key", BIT),
+    ]),
+    none("internal_tables", &[
+        ("name", NAME), ("object_id", INT), ("principal_id", INT), ("schema_id", INT), ("parent_object_id", INT), ("type", KIND),
+        ("type_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("is_ms_shipped", BIT), ("is_published", BIT),
+        ("is_schema_published", BIT), ("internal_type", TINY), ("internal_type_desc", N60), ("parent_id", INT),
+        ("parent_minor_id", INT), ("lob_data_space_id", INT), ("filestream_data_space_id", INT),
+    ]),
+    // ---- tables in memory ----
+    none("memory_optimized_tables_internal_attributes", &[
+        ("object_id", INT), ("xtp_object_id", BIG), ("type", INT), ("type_desc", N60), ("minor_id", INT),
+    ]),
+    none("dm_db_xtp_table_memory_stats", &[
+        ("object_id", INT), ("memory_allocated_for_table_kb", BIG), ("memory_used_by_table_kb", BIG),
+        ("memory_allocated_for_indexes_kb", BIG), ("memory_used_by_indexes_kb", BIG),
+    ]),
+    none("dm_db_xtp_hash_index_stats", &[
+        ("object_id", INT), ("xtp_object_id", BIG), ("index_id", INT), ("total_bucket_count", BIG), ("empty_bucket_count", BIG),
+        ("avg_chain_length", BIG), ("max_chain_length", BIG),
+    ]),
+    none("dm_db_xtp_nonclustered_index_stats", &[
+        ("object_id", INT), ("xtp_object_id", BIG), ("index_id", INT), ("delta_pages", BIG), ("internal_pages", BIG),
+        ("leaf_pages", BIG), ("outstanding_retired_nodes", BIG), ("page_update_count", BIG), ("page_update_retry_count", BIG),
+        ("page_consolidation_count", BIG), ("page_consolidation_retry_count", BIG), ("page_split_count", BIG),
+        ("page_split_retry_count", BIG), ("key_split_count", BIG), ("key_split_retry_count", BIG), ("page_merge_count", BIG),
+        ("page_merge_retry_count", BIG), ("key_merge_count", BIG), ("key_merge_retry_count", BIG),
+    ]),
+    none("dm_db_xtp_index_stats", &[
+        ("object_id", INT), ("xtp_object_id", BIG), ("index_id", INT), ("scans_started", BIG), ("scans_retries", BIG),
+        ("rows_returned", BIG), ("rows_touched", BIG), ("rows_expiring", BIG), ("rows_expired", BIG), ("rows_expired_removed", BIG),
+        ("phantom_scans_started", BIG), ("phantom_scans_retries", BIG), ("phantom_rows_touched", BIG),
+        ("phantom_expiring_rows_encountered", BIG), ("phantom_expired_rows_encountered", BIG),
+        ("phantom_expired_removed_rows_encountered", BIG), ("phantom_expired_rows_removed", BIG), ("object_address", ADDRESS),
+    ]),
+    none("dm_db_xtp_memory_consumers", &[
+        ("memory_consumer_id", BIG), ("memory_consumer_type", INT), ("memory_consumer_type_desc", N60),
+        ("memory_consumer_desc", N60), ("object_id", INT), ("xtp_object_id", BIG), ("index_id", INT), ("allocated_bytes", BIG),
+        ("used_bytes", BIG), ("allocation_count", INT), ("partition_count", INT), ("sizeclass_count", INT), ("min_sizeclass", INT),
+        ("max_sizeclass", INT), ("memory_consumer_address", ADDRESS),
+    ]),
+    none("dm_xtp_system_memory_consumers", &[
+        ("memory_consumer_id", BIG), ("memory_consumer_type", INT), ("memory_consumer_type_desc", N60),
+        ("memory_consumer_desc", N60), ("lookaside_id", BIG), ("pagepool_id", BIG), ("allocated_bytes", BIG), ("used_bytes", BIG),
+        ("allocation_count", INT), ("partition_count", INT), ("sizeclass_count", INT), ("min_sizeclass", INT),
+        ("max_sizeclass", INT), ("memory_consumer_address", ADDRESS),
+    ]),
+    none("dm_db_xtp_checkpoint_files", &[
+        ("container_id", INT), ("container_guid", GUID), ("checkpoint_file_id", GUID), ("relative_file_path", N256),
+        ("file_type", SMALL), ("file_type_desc", N60), ("internal_storage_slot", INT), ("checkpoint_pair_file_id", GUID),
+        ("file_size_in_bytes", BIG), ("file_size_used_in_bytes", BIG), ("logical_row_count", BIG), ("state", SMALL),
+        ("state_desc", N60), ("lower_bound_tsn", BIG), ("upper_bound_tsn", BIG), ("begin_checkpoint_id", BIG),
+        ("end_checkpoint_id", BIG), ("last_updated_checkpoint_id", BIG), ("encryption_status", INT), ("encryption_status_desc", N60),
+    ]),
+    none("dm_db_xtp_transactions", &[
+        ("node_id", SMALL), ("xtp_transaction_id", BIG), ("transaction_id", BIG), ("session_id", SMALL), ("begin_tsn", BIG),
+        ("end_tsn", BIG), ("state", INT), ("state_desc", N60), ("result", INT), ("result_desc", N60), ("xtp_parent_transaction_node_id", SMALL),
+        ("xtp_parent_transaction_id", BIG), ("last_error", INT), ("is_speculative", BIT), ("is_prepared", BIT),
+        ("is_delayed_durability", BIT), ("memory_address", ADDRESS), ("database_address", ADDRESS),
+    ]),
+    // ---- extended events ----
+    none("server_event_session_events", &[
+        ("event_session_id", INT), ("event_id", INT), ("name", NAME), ("package", NAME), ("module", NAME), ("predicate", N3000),
+        ("predicate_xml", N3000),
+    ]),
+    none("server_event_session_actions", EVENT_PART),
+    none("server_event_session_targets", &[
+        ("event_session_id", INT), ("target_id", INT), ("name", NAME), ("package", NAME), ("module", NAME),
+    ]),
+    none("server_event_session_fields", &[("event_session_id", INT), ("object_id", INT), ("name", NAME), ("value", VARIANT)]),
+    none("dm_xe_session_targets", &[
+        ("event_session_address", ADDRESS), ("target_name", N60), ("target_package_guid", GUID), ("execution_count", BIG),
+        ("execution_duration_ms", BIG), ("target_data", TEXT), ("bytes_written", BIG),
+    ]),
+    none("dm_xe_session_events", &[
+        ("event_session_address", ADDRESS), ("event_name", N60), ("event_package_guid", GUID), ("event_predicate", TEXT),
+    ]),
+    none("dm_xe_session_event_actions", &[
+        ("event_session_address", ADDRESS), ("action_name", N60), ("action_package_guid", GUID), ("event_name", N60),
+        ("event_package_guid", GUID),
+    ]),
+    none("dm_xe_session_object_columns", &[
+        ("event_session_address", ADDRESS), ("column_name", N60), ("column_id", INT), ("column_value", N3000),
+        ("object_type", N60), ("object_name", N60), ("object_package_guid", GUID),
+    ]),
+    none("dm_xe_objects", &[
+        ("name", N60), ("object_type", N60), ("package_guid", GUID), ("description", N256), ("capabilities", INT),
+        ("capabilities_desc", N256), ("type_name", N60), ("type_package_guid", GUID), ("type_size", INT),
+    ]),
+    none("dm_xe_object_columns", &[
+        ("name", N60), ("column_id", INT), ("object_name", N60), ("object_package_guid", GUID), ("type_name", N60),
+        ("type_package_guid", GUID), ("column_type", N60), ("column_value", N256), ("capabilities", INT),
+        ("capabilities_desc", N256), ("description", N256),
+    ]),
+    none("dm_xe_packages", &[
+        ("name", N256), ("guid", GUID), ("description", N256), ("capabilities", INT), ("capabilities_desc", N256),
+        ("module_guid", GUID), ("module_address", ADDRESS),
+    ]),
+    none("dm_xe_map_values", &[("name", N60), ("object_package_guid", GUID), ("map_key", INT), ("map_value", N3000)]),
+    // ---- SQL trace ----
+    none("trace_events", &[("trace_event_id", SMALL), ("category_id", SMALL), ("name", NAME)]),
+    none("trace_categories", &[("category_id", SMALL), ("name", NAME), ("type", TINY)]),
+    none("trace_columns", &[
+        ("trace_column_id", SMALL), ("name", NAME), ("type_name", NAME), ("max_size", INT), ("is_filterable", BIT),
+        ("is_repeatable", BIT), ("is_repeated_base", BIT),
+    ]),
+    none("trace_event_bindings", &[("trace_event_id", SMALL), ("trace_column_id", SMALL)]),
+    none("trace_subclass_values", &[
+        ("trace_event_id", SMALL), ("trace_column_id", SMALL), ("subclass_name", NAME), ("subclass_value", SMALL),
+    ]),
+    // ---- the resource governor ----
+    SystemView {
+        schema: "sys",
+        name: "resource_governor_configuration",
+        columns: &[("classifier_function_id", INT), ("is_enabled", BIT), ("max_outstanding_io_per_volume", INT)],
+        rows: |_| vec![vec![int(0), bit(false), int(0)]],
+    },
+    none("resource_governor_resource_pools", &[
+        ("pool_id", INT), ("name", NAME), ("min_cpu_percent", INT), ("max_cpu_percent", INT), ("min_memory_percent", INT),
+        ("max_memory_percent", INT), ("cap_cpu_percent", INT), ("min_iops_per_volume", INT), ("max_iops_per_volume", INT),
+    ]),
+    none("resource_governor_workload_groups", &[
+        ("group_id", INT), ("name", NAME), ("importance", NAME), ("request_max_memory_grant_percent", INT),
+        ("request_max_cpu_time_sec", INT), ("request_memory_grant_timeout_sec", INT), ("max_dop", INT), ("group_max_requests", INT),
+        ("pool_id", INT), ("external_pool_id", INT), ("request_max_memory_grant_percent_numeric", FLOAT),
+    ]),
+    none("dm_resource_governor_configuration", &[
+        ("classifier_function_id", INT), ("is_reconfiguration_pending", BIT), ("max_outstanding_io_per_volume", INT),
+    ]),
+    none("dm_resource_governor_resource_pools", &[
+        ("pool_id", INT), ("name", NAME), ("statistics_start_time", DATE), ("total_cpu_usage_ms", BIG), ("cache_memory_kb", BIG),
+        ("compile_memory_kb", BIG), ("used_memgrant_kb", BIG), ("total_memgrant_count", BIG), ("total_memgrant_timeout_count", BIG),
+        ("active_memgrant_count", INT), ("active_memgrant_kb", BIG), ("memgrant_waiter_count", INT), ("max_memory_kb", BIG),
+        ("used_memory_kb", BIG), ("target_memory_kb", BIG), ("out_of_memory_count", BIG), ("min_cpu_percent", INT),
+        ("max_cpu_percent", INT), ("min_memory_percent", INT), ("max_memory_percent", INT), ("cap_cpu_percent", INT),
+        ("min_iops_per_volume", INT), ("max_iops_per_volume", INT), ("read_io_queued_total", INT), ("read_io_issued_total", INT),
+        ("read_io_completed_total", INT), ("read_io_throttled_total", INT), ("read_bytes_total", BIG), ("read_io_stall_total_ms", BIG),
+        ("read_io_stall_queued_ms", BIG), ("write_io_queued_total", INT), ("write_io_issued_total", INT),
+        ("write_io_completed_total", INT), ("write_io_throttled_total", INT), ("write_bytes_total", BIG),
+        ("write_io_stall_total_ms", BIG), ("write_io_stall_queued_ms", BIG), ("io_issue_violations_total", BIG),
+        ("io_issue_delay_total_ms", BIG), ("io_issue_ahead_total_ms", BIG), ("reserved_io_limited_by_volume_total", INT),
+        ("io_issue_delay_non_throttled_total_ms", BIG), ("total_cpu_delayed_ms", BIG), ("total_cpu_active_ms", BIG),
+        ("total_cpu_violation_delay_ms", BIG), ("total_cpu_violation_sec", BIG), ("total_cpu_usage_preemptive_ms", BIG),
+    ]),
+    none("dm_resource_governor_workload_groups", &[
+        ("group_id", INT), ("name", NAME), ("pool_id", INT), ("external_pool_id", INT), ("statistics_start_time", DATE),
+        ("total_request_count", BIG), ("total_queued_request_count", BIG), ("active_request_count", INT),
+        ("queued_request_count", INT), ("total_cpu_limit_violation_count", BIG), ("total_cpu_usage_ms", BIG),
+        ("max_request_cpu_time_ms", BIG), ("blocked_task_count", INT), ("total_lock_wait_count", BIG), ("total_lock_wait_time_ms", BIG),
+        ("total_query_optimization_count", BIG), ("total_suboptimal_plan_generation_count", BIG),
+        ("total_reduced_memgrant_count", BIG), ("max_request_grant_memory_kb", BIG), ("active_parallel_thread_count", BIG),
+        ("importance", NAME), ("request_max_memory_grant_percent", INT), ("request_max_cpu_time_sec", INT),
+        ("request_memory_grant_timeout_sec", INT), ("group_max_requests", INT), ("max_dop", INT), ("effective_max_dop", INT),
+        ("total_cpu_usage_preemptive_ms", BIG), ("request_max_memory_grant_percent_numeric", FLOAT),
+    ]),
+    // ---- memory that queries wait for, and plans as XML ----
+    none("dm_exec_query_resource_semaphores", &[
+        ("resource_semaphore_id", SMALL), ("target_memory_kb", BIG), ("max_target_memory_kb", BIG), ("total_memory_kb", BIG),
+        ("available_memory_kb", BIG), ("granted_memory_kb", BIG), ("used_memory_kb", BIG), ("grantee_count", INT),
+        ("waiter_count", INT), ("timeout_error_count", BIG), ("forced_grant_count", BIG), ("pool_id", INT),
+    ]),
+    none("dm_exec_query_memory_grants", &[
+        ("session_id", SMALL), ("request_id", INT), ("scheduler_id", INT), ("dop", SMALL), ("request_time", DATE),
+        ("grant_time", DATE), ("requested_memory_kb", BIG), ("granted_memory_kb", BIG), ("required_memory_kb", BIG),
+        ("used_memory_kb", BIG), ("max_used_memory_kb", BIG), ("query_cost", FLOAT), ("timeout_sec", INT),
+        ("resource_semaphore_id", SMALL), ("queue_id", SMALL), ("wait_order", INT), ("is_next_candidate", BIT),
+        ("wait_time_ms", BIG), ("plan_handle", HANDLE), ("sql_handle", HANDLE), ("group_id", INT), ("pool_id", INT),
+        ("is_small", TINY), ("ideal_memory_kb", BIG), ("reserved_worker_count", INT), ("used_worker_count", INT),
+        ("max_used_worker_count", INT), ("reserved_node_bitmap", BIG),
+    ]),
+    none("dm_exec_query_plan", PLAN),
+    none("dm_exec_query_plan_stats", PLAN),
+    none("dm_exec_text_query_plan", &[
+        ("dbid", SMALL), ("objectid", INT), ("number", SMALL), ("encrypted", BIT), ("query_plan", TEXT),
+    ]),
+    none("dm_exec_query_statistics_xml", &[
+        ("session_id", SMALL), ("request_id", INT), ("sql_handle", HANDLE), ("plan_handle", HANDLE), ("query_plan", SqlType::Xml),
+    ]),
+    none("dm_exec_query_profiles", &[
+        ("session_id", SMALL), ("request_id", INT), ("sql_handle", HANDLE), ("plan_handle", HANDLE), ("physical_operator_name", N256),
+        ("node_id", INT), ("thread_id", INT), ("task_address", ADDRESS), ("row_count", BIG), ("rewind_count", BIG),
+        ("rebind_count", BIG), ("end_of_scan_count", BIG), ("estimate_row_count", BIG), ("first_active_time", BIG),
+        ("last_active_time", BIG), ("open_time", BIG), ("first_row_time", BIG), ("last_row_time", BIG), ("close_time", BIG),
+        ("elapsed_time_ms", BIG), ("cpu_time_ms", BIG), ("database_id", SMALL), ("object_id", INT), ("index_id", INT),
+        ("scan_count", BIG), ("logical_read_count", BIG), ("physical_read_count", BIG), ("read_ahead_count", BIG),
+        ("write_page_count", BIG), ("lob_logical_read_count", BIG), ("lob_physical_read_count", BIG), ("lob_read_ahead_count", BIG),
+        ("segment_read_count", INT), ("segment_skip_count", INT), ("actual_read_row_count", BIG), ("estimated_read_row_count", BIG),
+        ("page_server_read_count", BIG), ("page_server_read_ahead_count", BIG), ("lob_page_server_read_count", BIG),
+        ("lob_page_server_read_ahead_count", BIG),
+    ]),
+    none("dm_db_missing_index_groups", &[("index_group_handle", INT), ("index_handle", INT)]),
+    none("dm_db_missing_index_group_stats", &[
+        ("group_handle", INT), ("unique_compiles", BIG), ("user_seeks", BIG), ("user_scans", BIG), ("last_user_seek", DATE),
+        ("last_user_scan", DATE), ("avg_total_user_cost", FLOAT), ("avg_user_impact", FLOAT), ("system_seeks", BIG),
+        ("system_scans", BIG), ("last_system_seek", DATE), ("last_system_scan", DATE), ("avg_total_system_cost", FLOAT),
+        ("avg_system_impact", FLOAT),
+    ]),
+    none("dm_db_missing_index_group_stats_query", &[
+        ("group_handle", INT), ("query_hash", HASH), ("query_plan_hash", HASH), ("last_sql_handle", HANDLE),
+        ("last_statement_start_offset", INT), ("last_statement_end_offset", INT), ("last_statement_sql_handle", HANDLE),
+        ("user_seeks", BIG), ("user_scans", BIG), ("last_user_seek", DATE), ("last_user_scan", DATE), ("avg_total_user_cost", FLOAT),
+        ("avg_user_impact", FLOAT), ("system_seeks", BIG), ("system_scans", BIG), ("last_system_seek", DATE),
+        ("last_system_scan", DATE), ("avg_total_system_cost", FLOAT), ("avg_system_impact", FLOAT),
+    ]),
+    none("dm_db_missing_index_columns", &[
+        ("column_id", INT), ("column_name", NAME), ("column_usage", SqlType::VarChar(Length::Limited(20))),
+    ]),
+    none("dm_db_tuning_recommendations", &[
+        ("name", SqlType::NVarChar(Length::Limited(4000))), ("type", SqlType::NVarChar(Length::Limited(4000))), ("reason", TEXT),
+        ("valid_since", PRECISE), ("last_refresh", PRECISE), ("state", TEXT), ("is_executable_action", BIT),
+        ("is_revertable_action", BIT), ("execute_action_start_time", PRECISE), ("execute_action_duration", SqlType::Time(7)),
+        ("execute_action_initiated_by", TEXT), ("execute_action_initiated_time", PRECISE), ("revert_action_start_time", PRECISE),
+        ("revert_action_duration", SqlType::Time(7)), ("revert_action_initiated_by", TEXT), ("revert_action_initiated_time", PRECISE),
+        ("score", INT), ("details", TEXT),
+    ]),
+    none("database_automatic_tuning_options", &[
+        ("name", NAME), ("desired_state", SMALL), ("desired_state_desc", N60), ("actual_state", SMALL), ("actual_state_desc", N60),
+        ("reason", SMALL), ("reason_desc", N60),
+    ]),
+    none("dm_db_incremental_stats_properties", &[
+        ("object_id", INT), ("stats_id", INT), ("partition_number", INT), ("last_updated", PRECISE), ("rows", BIG),
+        ("rows_sampled", BIG), ("steps", INT), ("unfiltered_rows", BIG), ("modification_counter", BIG),
+    ]),
+    // ---- the query store's finer parts ----
+    none("query_context_settings", &[
+        ("context_settings_id", BIG), ("set_options", ADDRESS), ("language_id", SMALL), ("date_format", SMALL), ("date_first", TINY),
+        ("status", SqlType::VarBinary(Length::Limited(2))), ("required_cursor_options", INT), ("acceptable_cursor_options", INT),
+        ("merge_action_type", SMALL), ("default_schema_id", INT), ("is_replication_specific", BIT), ("is_contained", SqlType::VarBinary(Length::Limited(1))),
+    ]),
+    none("query_store_runtime_stats_interval", &[
+        ("runtime_stats_interval_id", BIG), ("start_time", SqlType::DateTimeOffset(7)), ("end_time", SqlType::DateTimeOffset(7)),
+        ("comment", N256),
+    ]),
+    none("query_store_wait_stats", &[
+        ("wait_stats_id", BIG), ("plan_id", BIG), ("runtime_stats_interval_id", BIG), ("wait_category", TINY),
+        ("wait_category_desc", N60), ("execution_type", TINY), ("execution_type_desc", N60), ("total_query_wait_time_ms", BIG),
+        ("avg_query_wait_time_ms", FLOAT), ("last_query_wait_time_ms", BIG), ("min_query_wait_time_ms", BIG),
+        ("max_query_wait_time_ms", BIG), ("stdev_query_wait_time_ms", FLOAT),
+    ]),
+    none("query_store_query_hints", &[
+        ("query_hint_id", BIG), ("query_id", BIG), ("replica_group_id", BIG), ("query_hint_text", TEXT), ("last_query_hint_failure_reason", INT),
+        ("last_query_hint_failure_reason_desc", NAME), ("query_hint_failure_count", BIG), ("source", INT), ("source_desc", NAME), ("comment", TEXT),
+    ]),
+    // ---- service broker ----
+    none("service_message_types", &[
+        ("name", NAME), ("message_type_id", INT), ("principal_id", INT), ("validation", SqlType::Char(2)), ("validation_desc", N60),
+        ("xml_collection_id", INT),
+    ]),
+    none("service_contracts", &[("name", NAME), ("service_contract_id", INT), ("principal_id", INT)]),
+    none("routes", &[
+        ("name", NAME), ("route_id", INT), ("principal_id", INT), ("remote_service_name", N256), ("broker_instance", NAME),
+        ("lifetime", DATE), ("address", N256), ("mirror_address", N256),
+    ]),
+    none("remote_service_bindings", &[
+        ("name", NAME), ("remote_service_binding_id", INT), ("principal_id", INT), ("remote_service_name", N256),
+        ("service_contract_id", INT), ("remote_principal_id", INT), ("is_anonymous_on", BIT),
+    ]),
+    none("conversation_endpoints", &[
+        ("conversation_handle", GUID), ("conversation_id", GUID), ("is_initiator", BIT), ("service_contract_id", INT),
+        ("conversation_group_id", GUID), ("service_id", INT), ("lifetime", DATE), ("state", SqlType::Char(2)), ("state_desc", N60),
+        ("far_service", N256), ("far_broker_instance", NAME), ("principal_id", INT), ("far_principal_id", INT),
+        ("outbound_session_key_identifier", GUID), ("inbound_session_key_identifier", GUID), ("security_timestamp", DATE),
+        ("dialog_timer", DATE), ("send_sequence", BIG), ("last_send_tran_id", SqlType::Binary(6)), ("end_dialog_sequence", BIG),
+        ("receive_sequence", BIG), ("receive_sequence_frag", INT), ("system_sequence", BIG), ("first_out_of_order_sequence", BIG),
+        ("last_out_of_order_sequence", BIG), ("last_out_of_order_frag", INT), ("is_system", BIT), ("priority", TINY),
+    ]),
+    none("transmission_queue", &[
+        ("conversation_handle", GUID), ("to_service_name", N256), ("to_broker_instance", NAME), ("from_service_name", N256),
+        ("service_contract_name", N256), ("enqueue_time", DATE), ("message_sequence_number", BIG), ("message_type_name", N256),
+        ("is_conversation_error", BIT), ("is_end_of_dialog", BIT), ("message_body", SqlType::VarBinary(Length::Max)),
+        ("transmission_status", SqlType::NVarChar(Length::Limited(4000))), ("priority", TINY),
+    ]),
+    // ---- encryption, audits, modules from outside ----
+    none("dm_database_encryption_keys", &[
+        ("database_id", INT), ("encryption_state", INT), ("create_date", DATE), ("regenerate_date", DATE), ("modify_date", DATE),
+        ("set_date", DATE), ("opened_date", DATE), ("key_algorithm", N60), ("key_length", INT), ("encryptor_thumbprint", SID),
+        ("encryptor_type", NAME), ("percent_complete", REAL), ("encryption_state_desc", N60), ("encryption_scan_state", INT),
+        ("encryption_scan_state_desc", N60), ("encryption_scan_modify_date", DATE),
+    ]),
+    none("database_audit_specifications", &[
+        ("database_specification_id", INT), ("name", NAME), ("create_date", DATE), ("modify_date", DATE), ("audit_guid", GUID),
+        ("is_state_enabled", BIT),
+    ]),
+    none("extended_procedures", &[
+        ("name", NAME), ("object_id", INT), ("principal_id", INT), ("schema_id", INT), ("parent_object_id", INT), ("type", KIND),
+        ("type_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("is_ms_shipped", BIT), ("is_published", BIT),
+        ("is_schema_published", BIT), ("dll_name", NAME),
+    ]),
+    none("assembly_references", &[("assembly_id", INT), ("referenced_assembly_id", INT)]),
+    none("trusted_assemblies", &[
+        ("hash", SqlType::VarBinary(Length::Max)), ("description", SqlType::NVarChar(Length::Limited(4000))), ("create_date", PRECISE),
+        ("created_by", NAME),
+    ]),
+    none("server_sql_modules", &[
+        ("object_id", INT), ("definition", TEXT), ("uses_ansi_nulls", BIT), ("uses_quoted_identifier", BIT), ("execute_as_principal_id", INT),
+    ]),
+    none("dm_os_loaded_modules", &[
+        ("base_address", ADDRESS), ("file_version", SqlType::VarChar(Length::Limited(23))),
+        ("product_version", SqlType::VarChar(Length::Limited(23))), ("debug", BIT), ("patched", BIT), ("prerelease", BIT),
+        ("private_build", BIT), ("special_build", BIT), ("language", INT), ("company", N256), ("description", N256), ("name", N256),
+    ]),
+    // ---- the operating system, and what is not counted ----
+    none("dm_os_cluster_nodes", &[("NodeName", N256), ("status", INT), ("status_description", N60), ("is_current_owner", BIT)]),
+    none("dm_io_cluster_shared_drives", &[("DriveName", SqlType::NChar(2))]),
+    none("dm_server_registry", &[("registry_key", N256), ("value_name", N256), ("value_data", VARIANT)]),
+    none("dm_server_memory_dumps", &[("filename", N256), ("creation_time", SqlType::DateTimeOffset(7)), ("size_in_bytes", BIG)]),
+    none("dm_os_latch_stats", &[
+        ("latch_class", N60), ("waiting_requests_count", BIG), ("wait_time_ms", BIG), ("max_wait_time_ms", BIG),
+    ]),
+    none("dm_os_spinlock_stats", &[
+        ("name", N256), ("collisions", BIG), ("spins", BIG), ("spins_per_collision", REAL), ("sleep_time", BIG), ("backoffs", BIG),
+    ]),
+    none("dm_db_mirroring_auto_page_repair", &[
+        ("database_id", INT), ("file_id", INT), ("page_id", BIG), ("error_type", SMALL), ("page_status", TINY), ("modification_time", DATE),
+    ]),
+    none("dm_tran_persistent_version_store_stats", &[
+        ("database_id", INT), ("pvs_filegroup_id", SMALL), ("persistent_version_store_size_kb", BIG), ("online_index_version_store_size_kb", BIG),
+        ("current_aborted_transaction_count", BIG), ("oldest_active_transaction_id", BIG), ("oldest_aborted_transaction_id", BIG),
+        ("min_transaction_timestamp", BIG), ("online_index_min_transaction_timestamp", BIG), ("secondary_low_water_mark", BIG),
+        ("offrow_version_cleaner_start_time", DATE), ("offrow_version_cleaner_end_time", DATE),
+        ("aborted_version_cleaner_start_time", DATE), ("aborted_version_cleaner_end_time", DATE),
+        ("pvs_off_row_page_skipped_low_water_mark", BIG), ("pvs_off_row_page_skipped_transaction_not_cleaned", BIG),
+        ("pvs_off_row_page_skipped_oldest_active_xdesid", BIG), ("pvs_off_row_page_skipped_min_useful_xts", BIG),
+        ("pvs_off_row_page_skipped_oldest_snapshot", BIG), ("pvs_off_row_page_skipped_oldest_aborted_xdesid", BIG),
+    ]),
+];
