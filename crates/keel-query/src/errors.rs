@@ -56,6 +56,8 @@ errors! {
     aggregate_in_output() = (158, 15, 1, "An aggregate may not appear in the OUTPUT clause.");
     /// 174
     argument_count(function: &str, count: usize) = (174, 15, 1, "The {function} function requires {count} argument(s).");
+    /// 177
+    identity_without_into() = (177, 15, 1, "The IDENTITY function can only be used when the SELECT statement has an INTO clause.");
     /// 195
     unknown_function(name: &str) = (195, 15, 10, "'{name}' is not a recognized built-in function name.");
     /// 205

@@ -230,6 +230,8 @@ errors! {
     constraint_violated(statement, kind, name, database, table, column) = 547, 16, 0, "The {statement} statement conflicted with the {kind} constraint \"{name}\". The conflict occurred in database \"{database}\", table \"{table}\"{column}.";
     /// Two identity columns.
     two_identities(table) = 2744, 16, 2, "Multiple identity columns specified for table '{table}'. Only one identity column per table is allowed.";
+    /// IDENTITY () in SELECT INTO beside a column that is one already.
+    second_identity(table, column) = 8108, 16, 1, "Cannot add identity column, using the SELECT INTO statement, to table '{table}', which already has column '{column}' that inherits the identity property.";
     /// Identity of a wrong type.
     identity_type(column) = 2749, 16, 2, "Identity column '{column}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, unencrypted, and constrained to be nonnullable.";
     /// IDENTITY_INSERT already on for another table.

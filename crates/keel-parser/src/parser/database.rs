@@ -129,8 +129,16 @@ impl Parser<'_> {
         if self.eat_word("WITNESS") {
             return Ok(AlterDatabaseAction::SetWitness { options: vec![self.mirroring_option("WITNESS")?] });
         }
-        let options =
-            if self.tok() == Tok::LParen { self.options_in_parentheses()? } else { self.option_list()? };
+        let start = self.span();
+        let options = if self.tok() == Tok::LParen {
+            self.options_in_parentheses()?
+        } else if self.eat_words(&["QUERY_STORE", "CLEAR"]) {
+            self.eat_kw(Kw::ALL);
+            let name = SmolStr::new_static("QUERY_STORE CLEAR");
+            vec![Opt { name, value: OptValue::None, span: self.since(start) }]
+        } else {
+            self.option_list()?
+        };
         Ok(AlterDatabaseAction::Set { options, termination: self.termination()? })
     }
 

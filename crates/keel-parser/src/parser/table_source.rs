@@ -271,11 +271,13 @@ impl Parser<'_> {
         }
         let system_time = self.system_time()?.map(Box::new);
         let mut sample = self.table_sample()?.map(Box::new);
+        // The oldest form has the hints before the alias: `t (NOLOCK) a`.
+        let mut hints = if self.at_old_hints() { self.table_hints()? } else { Vec::new() };
         let alias = self.table_alias()?;
         if sample.is_none() {
             sample = self.table_sample()?.map(Box::new);
         }
-        let hints = self.table_hints()?;
+        hints.extend(self.table_hints()?);
         let _ = start;
         Ok(TableSourceKind::Named { name, alias, hints, sample, system_time })
     }

@@ -766,5 +766,5 @@ fn without_star(q: &ast::Query) -> Option<ast::Query> {
     let mut select = s.clone();
     let kind = ast::ExprKind::Literal(ast::Literal::Int(1));
     select.items = vec![ast::SelectItem::Expr { expr: ast::Expr { kind, span: *span }, alias: None }];
-    grouped.then(|| ast::Query { body: ast::QueryBody::Select(select), ..q.clone() })
+    (grouped || s.from.is_empty()).then(|| ast::Query { body: ast::QueryBody::Select(select), ..q.clone() })
 }

@@ -8,6 +8,7 @@ use super::rel::{AggFunc, Aggregate, SortKey};
 use crate::errors::{self, Result};
 use crate::expr::{Coercibility, Expr, ExprKind};
 use keel_parser::ast;
+use keel_types::functions::DatePart;
 use keel_types::ty::promote;
 use keel_types::{Length, SqlType};
 use std::sync::Arc;
@@ -115,6 +116,9 @@ impl Binder<'_> {
         if matches!(name.as_str(), "JSON_OBJECT" | "JSON_ARRAY") {
             return self.json_constructor(&name, call, cx);
         }
+        if name == "IDENTITY" {
+            return Err(errors::identity_without_into());
+        }
         if call.star {
             return self.star_call(&name, cx);
         }
@@ -142,6 +146,8 @@ impl Binder<'_> {
         for (i, a) in args.iter().enumerate() {
             match bare_word(a).filter(|_| i == 0 && takes_date_part(name)) {
                 Some(word) => {
+                    // By one name, so that `mm` in GROUP BY is the `MONTH` of the select list.
+                    let word = DatePart::by_name(word).map_or(word, |part| part.name());
                     bound.push(self.literal(&ast::Literal::String { value: word.into(), national: false }))
                 }
                 None => bound.push(self.value(a, cx)?),

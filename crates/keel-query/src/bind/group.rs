@@ -114,6 +114,11 @@ impl Rewriter {
             ExprKind::Subquery(s) => {
                 let mut outer = SlotSet::new();
                 s.add_outer_slots(&mut outer);
+                if outer.iter().any(|s| self.hidden.contains(s)) {
+                    Arc::make_mut(s).for_each_expr_mut(&mut |e| self.read_groups(binder, e));
+                    outer.clear();
+                    s.add_outer_slots(&mut outer);
+                }
                 let mut map = HashMap::new();
                 for slot in outer.into_iter().filter(|s| self.hidden.contains(s)) {
                     let group = self.groups.iter().find(|(_, g)| g.as_slot() == Some(slot));
@@ -134,6 +139,20 @@ impl Rewriter {
                 });
                 result
             }
+        }
+    }
+
+    /// Inside a subquery: whatever is written as a group's expression reads the group.
+    fn read_groups(&self, binder: &Binder<'_>, e: &mut Expr) {
+        match &mut e.kind {
+            ExprKind::Const(_) | ExprKind::Var(_) | ExprKind::Slot(_) => {}
+            ExprKind::Subquery(s) => {
+                Arc::make_mut(s).for_each_expr_mut(&mut |e| self.read_groups(binder, e));
+            }
+            _ => match self.prints.get(&print(e)) {
+                Some(&i) => *e = binder.read(self.groups[i].0),
+                None => e.for_each_child_mut(&mut |c| self.read_groups(binder, c)),
+            },
         }
     }
 

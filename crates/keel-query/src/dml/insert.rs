@@ -352,20 +352,21 @@ fn mentions(rel: &Rel, table: &TableDef) -> bool {
     found || rel.inputs().into_iter().any(|r| mentions(r, table))
 }
 
-/// Compiles SELECT … INTO for its new table.
+/// Compiles SELECT … INTO for its new table; the column at `generated` numbers its rows by itself.
 pub fn compile_select_into(
     scope: &dyn BindScope,
     select: &ast::SelectStatement,
     table: Arc<TableDef>,
+    generated: Option<usize>,
 ) -> Result<Plan> {
     let mut binder = Binder::new(scope);
     let bound = binder.select_statement(select)?;
     let target = Target::new(&mut binder, &table)?;
-    let columns: Vec<usize> = (0..table.columns.len()).collect();
-    if columns.len() != bound.query.columns.len() {
+    if table.columns.len() != bound.query.columns.len() {
         return Err(errors::insert_column_count());
     }
-    let exprs = bound.query.columns.iter().map(|c| binder.read(c.slot)).collect();
+    let columns: Vec<usize> = (0..table.columns.len()).filter(|n| Some(*n) != generated).collect();
+    let exprs = columns.iter().map(|n| binder.read(bound.query.columns[*n].slot)).collect();
     assemble(
         &mut binder,
         target,

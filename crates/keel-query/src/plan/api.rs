@@ -142,13 +142,15 @@ fn collect_gets(rel: &Rel, into: &mut Vec<(u32, Arc<TableDef>)>) {
     rel.inputs().into_iter().for_each(|r| collect_gets(r, into));
 }
 
-/// Compiles SELECT … INTO for a table that now exists, column for column.
+/// Compiles SELECT … INTO for a table that now exists, column for column; the column at `generated`, an identity column,
+/// numbers the rows instead of taking what the query says.
 pub fn compile_select_into(
     scope: &dyn BindScope,
     select: &ast::SelectStatement,
     table: Arc<TableDef>,
+    generated: Option<usize>,
 ) -> Result<Plan> {
-    crate::dml::compile_select_into(scope, select, table)
+    crate::dml::compile_select_into(scope, select, table, generated)
 }
 
 /// Compiles INSERT, UPDATE, DELETE or MERGE.

@@ -343,7 +343,7 @@ impl Session {
                 if let Some(name) = plan.into_target() {
                     let table = self.table_of(name.name.as_str(), plan.columns());
                     self.catalog.borrow_mut().tables.insert(name.name.text.to_lowercase(), table.clone());
-                    return self.execute(&compile_select_into(self, select, table)?, out);
+                    return self.execute(&compile_select_into(self, select, table, None)?, out);
                 }
                 self.execute(&plan, out)
             }

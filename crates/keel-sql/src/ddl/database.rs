@@ -268,6 +268,8 @@ fn set_option(settings: &mut DatabaseSettings, option: &ast::Opt) -> Result<()> 
         "READ_WRITE" => settings.read_only = false,
         "SINGLE_USER" | "RESTRICTED_USER" | "MULTI_USER" => settings.user_access = option.name.to_string(),
         "ONLINE" => settings.offline = false,
+        // Nothing was ever stored.
+        "QUERY_STORE CLEAR" => {}
         "OFFLINE" => settings.offline = true,
         "COMPATIBILITY_LEVEL" => {
             let level =

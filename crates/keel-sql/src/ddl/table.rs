@@ -6,7 +6,7 @@ use crate::engine::{DatabaseEntry, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::program::lower::TypeLookup;
 use crate::program::{Program, TableShape};
-use crate::run::{Frame, Runner};
+use crate::run::Runner;
 use crate::session::info::{Info, RowSet};
 use crate::session::options::Switches;
 use crate::session::scope::Scope;
@@ -684,13 +684,13 @@ pub fn table_variable(info: &Info, program: &Program, index: usize) -> Result<Ar
     Ok(Arc::new(table))
 }
 
-/// Makes the table of SELECT … INTO.
+/// Makes the table of SELECT … INTO; `steps` are seed and increment of its identity column.
 pub fn create_for_select_into(
     runner: &mut Runner<'_>,
     program: &Arc<Program>,
-    _frame: &Frame,
     name: &ast::ObjectName,
     columns: &[keel_query::ColumnMeta],
+    steps: (i64, i64),
 ) -> Result<Arc<TableDef>> {
     let temporary = name.is_temporary();
     let place = if temporary {
@@ -731,7 +731,7 @@ pub fn create_for_select_into(
                 ty,
                 collation: c.collation,
                 nullable: c.nullable,
-                identity: c.identity.then_some((1, 1)),
+                identity: c.identity.then_some(steps),
                 default: None,
                 computed: None,
                 missing_value: None,

@@ -1,5 +1,6 @@
 //! Syntax tree to instructions.
 
+use super::exec_text::of_strings;
 use super::variables::VariableUses;
 use super::{
     ArgValue, Call, CallArg, CallTarget, CursorName, CursorOp, FetchDirection, FetchOp, Instruction, Label,
@@ -378,9 +379,10 @@ impl Lower<'_> {
             StatementKind::WaitFor(ast::WaitFor::Delay(e)) => Op::WaitFor(Unit::expr(e.clone(), None), false),
             StatementKind::WaitFor(ast::WaitFor::Time(e)) => Op::WaitFor(Unit::expr(e.clone(), None), true),
             StatementKind::Execute(x) => match &x.target {
-                ast::ExecuteTarget::Text(e) if x.return_variable.is_none() => {
-                    Op::ExecText { text: Unit::expr(e.clone(), None), run_as: self.run_as(x)?.map(Box::new) }
-                }
+                ast::ExecuteTarget::Text(e) if x.return_variable.is_none() => Op::ExecText {
+                    text: Unit::expr(of_strings(e), None),
+                    run_as: self.run_as(x)?.map(Box::new),
+                },
                 _ => Op::Call(Box::new(self.call(x)?)),
             },
             StatementKind::BeginTransaction(b) => Op::Begin(self.name(b.name.as_ref())?),
@@ -594,7 +596,7 @@ impl Lower<'_> {
         let target = match &x.target {
             ast::ExecuteTarget::Procedure { name, .. } => CallTarget::Name(name.clone()),
             ast::ExecuteTarget::Variable(v) => CallTarget::Slot(self.slot(v)?),
-            ast::ExecuteTarget::Text(e) => CallTarget::Text(Unit::expr(e.clone(), None)),
+            ast::ExecuteTarget::Text(e) => CallTarget::Text(Unit::expr(of_strings(e), None)),
         };
         let mut args = Vec::with_capacity(x.args.len());
         for (i, a) in x.args.iter().enumerate() {

@@ -13,6 +13,7 @@
 //!
 //! Deliberately absent: execution (`run`), catalogs, anything of one session.
 
+mod exec_text;
 pub mod lower;
 mod stats;
 mod unit;

@@ -20,6 +20,7 @@ mod query;
 mod raise;
 mod reach;
 mod rpc;
+mod select_into;
 mod step;
 mod transaction;
 

@@ -48,7 +48,7 @@ impl Runner<'_> {
 
     /// [`Info::authorize`]. A permission on the instance that is missing is named first (300), and then refused (297); only
     /// the latter can be caught.
-    fn authorize(&mut self, program: &Program, needs: &[Need]) -> Result<()> {
+    pub(super) fn authorize(&mut self, program: &Program, needs: &[Need]) -> Result<()> {
         let Err(e) = self.info.authorize(&program.identity, needs) else { return Ok(()) };
         if e.number != 300 {
             return Err(e);
@@ -246,7 +246,11 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn run_plan(&mut self, plan: &keel_query::Plan, frame: &mut Frame) -> Result<keel_query::RunInfo> {
+    pub(super) fn run_plan(
+        &mut self,
+        plan: &keel_query::Plan,
+        frame: &mut Frame,
+    ) -> Result<keel_query::RunInfo> {
         let Runner { info, txns, sink, .. } = self;
         let mut ctx = keel_query::ExecCtx {
             vars: &mut frame.vars,
@@ -324,55 +328,6 @@ impl Runner<'_> {
         if run.identity.is_some() {
             self.info.scope_identity.set(run.identity);
         }
-    }
-
-    pub(super) fn select_into(
-        &mut self,
-        program: &Arc<Program>,
-        frame: &mut Frame,
-        select: &ast::SelectStatement,
-    ) -> std::result::Result<(), Halt> {
-        self.info.begin_statement();
-        self.check_writable()?;
-        self.begin_implicit()?;
-        let savepoint = self.savepoint("".into());
-        let outcome = self.select_into_new(program, frame, select);
-        match outcome {
-            Ok(run) => {
-                self.statement_succeeded()?;
-                self.info.error.set(0);
-                self.info.row_count.set(run.rows);
-                self.done(Some(run.rows), command::SELECT_INTO);
-                Ok(())
-            }
-            Err(e) => {
-                if let Some(savepoint) = savepoint {
-                    self.rollback_to(&savepoint)?;
-                }
-                Err(e.into())
-            }
-        }
-    }
-
-    fn select_into_new(
-        &mut self,
-        program: &Arc<Program>,
-        frame: &mut Frame,
-        select: &ast::SelectStatement,
-    ) -> Result<keel_query::RunInfo> {
-        let scope = self.scope(program, frame);
-        let plan = keel_query::compile_select(&scope, select)?;
-        let needs = scope.needs.take();
-        let dependencies = scope.found.into_inner();
-        self.txns.as_dyn().check_unchanged(&dependencies.objects)?;
-        let name = plan.into_target().cloned().ok_or_else(|| errors::not_supported("SELECT INTO here"))?;
-        if !self.info.unrestricted.get() {
-            self.authorize(program, &needs)?;
-            self.may_select_into(&name)?;
-        }
-        let table = crate::ddl::create_for_select_into(self, program, frame, &name, plan.columns())?;
-        let plan = keel_query::compile_select_into(&self.scope(program, frame), select, table)?;
-        self.run_plan(&plan, frame)
     }
 
     pub(super) fn insert_exec(
