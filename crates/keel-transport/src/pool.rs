@@ -5,8 +5,7 @@
 //! [`LogPool::release_before`], or by force when all pools of the instance together are over their budget; who still wanted
 //! it then reads the files.
 //!
-//! The bytes of a block that is let go are room for a later one: blocks go into memory that the processor's caches hold, instead of
-//! pushing out of them, one after the other, what sessions work with.
+//! The bytes of a block that is let go are room for a later one, so that a flush leader allocates none.
 
 use crate::compress;
 use keel_base::Lsn;
