@@ -31,7 +31,8 @@ pub struct Uses {
 impl Uses {
     fn note(&mut self, at: i64) {
         self.count += 1;
-        self.last = at;
+        // Threads that share a part come in any order.
+        self.last = self.last.max(at);
     }
 
     fn add(&mut self, other: Uses) {
