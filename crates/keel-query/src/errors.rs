@@ -198,6 +198,8 @@ errors! {
     view_not_updatable(view: &str) = (4406, 16, 1, "Update or insert of view or function '{view}' failed because it contains a derived or constant field.");
     /// 40510 family: accepted syntax that this version does not execute
     not_supported(what: &str) = (40517, 16, 1, "Keyword or statement option '{what}' is not supported in this version of Evenkeel.");
+    /// 451
+    column_without_collation(left: &str, right: &str, op: &str, column: usize) = (451, 16, 1, "Cannot resolve collation conflict between \"{left}\" and \"{right}\" in {op} operator occurring in SELECT statement column {column}.");
     /// 468
     collation_conflict(left: &str, right: &str, op: &str) = (468, 16, 9, "Cannot resolve the collation conflict between \"{left}\" and \"{right}\" in the {op} operation.");
     /// 4145

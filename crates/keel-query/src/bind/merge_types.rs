@@ -43,9 +43,46 @@ pub fn library_op(op: ArithOp) -> promote::BinaryOp {
     }
 }
 
+/// Operations whose outcome does not depend on a collation: what they make of two has none.
+fn is_insensitive(operation: &str) -> bool {
+    matches!(operation, "CASE" | "add" | "concat" | "concat_ws" | "choose")
+}
+
+/// Two collations of columns that an expression without a collation is made of.
+fn parting(e: &Expr) -> Option<(Collation, Collation)> {
+    let mut first = None;
+    let mut second = None;
+    e.any(&mut |x| {
+        if matches!(x.kind, ExprKind::Slot(_)) && x.ty.is_string() {
+            match first {
+                None => first = Some(x.collation),
+                Some(c) if c != x.collation => second = Some(x.collation),
+                Some(_) => {}
+            }
+        }
+        second.is_some()
+    });
+    first.zip(second)
+}
+
+/// Error 451: a column of the select list has no collation.
+pub(super) fn unresolved_column(e: &Expr, column: usize) -> errors::Error {
+    let (one, other) = parting(e).unwrap_or((e.collation, e.collation));
+    let operator = if matches!(e.kind, ExprKind::Arith(..)) { "add" } else { "CASE" };
+    errors::column_without_collation(one.name(), other.name(), operator, column)
+}
+
 /// The collation two expressions agree on, for `operation` in the message of a conflict.
 pub fn resolve_collation(left: &Expr, right: &Expr, operation: &str) -> Result<(Collation, Coercibility)> {
     let (l, r) = (left.ty.is_string(), right.ty.is_string());
+    if l && r && left.coercibility.max(right.coercibility) == Coercibility::Unresolved {
+        if is_insensitive(operation) {
+            return Ok((left.collation, Coercibility::Unresolved));
+        }
+        let (one, other) =
+            parting(left).or_else(|| parting(right)).unwrap_or((left.collation, right.collation));
+        return Err(errors::collation_conflict(one.name(), other.name(), operation));
+    }
     if !(l && r) || left.collation == right.collation {
         let strongest = if !r || (l && left.coercibility >= right.coercibility) { left } else { right };
         return Ok((strongest.collation, left.coercibility.max(right.coercibility)));
@@ -55,6 +92,11 @@ pub fn resolve_collation(left: &Expr, right: &Expr, operation: &str) -> Result<(
         std::cmp::Ordering::Less => Ok((right.collation, right.coercibility)),
         std::cmp::Ordering::Equal if left.coercibility == Coercibility::Default => {
             Ok((left.collation, Coercibility::Default))
+        }
+        std::cmp::Ordering::Equal
+            if left.coercibility == Coercibility::Implicit && is_insensitive(operation) =>
+        {
+            Ok((left.collation, Coercibility::Unresolved))
         }
         std::cmp::Ordering::Equal => {
             Err(errors::collation_conflict(left.collation.name(), right.collation.name(), operation))

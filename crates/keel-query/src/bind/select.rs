@@ -1,11 +1,12 @@
 //! Binding of one SELECT block.
 
 use super::expr::{Clause, Collect, ExprCx};
+use super::merge_types::unresolved_column;
 use super::query::{BoundSelect, Destination};
 use super::rel::{Rel, SortKey};
 use super::{Binder, BoundQuery, OutputColumn, Scope, Source, same_name};
 use crate::errors::{self, Result};
-use crate::expr::{Expr, Slot};
+use crate::expr::{Coercibility, Expr, Slot};
 use crate::scope::VariableInfo;
 use keel_parser::ast;
 use std::rc::Rc;
@@ -245,6 +246,9 @@ impl Binder<'_> {
                 ast::SelectItem::Expr { expr, alias } => {
                     let mut cx = ExprCx::collecting(scope, Clause::SelectList, collect);
                     let bound = self.value(expr, &mut cx)?;
+                    if bound.ty.is_string() && bound.coercibility == Coercibility::Unresolved {
+                        return Err(unresolved_column(&bound, items.len() + 1));
+                    }
                     let name = match (alias, &expr.kind) {
                         (Some(a), _) => a.text.to_string(),
                         // As spelled here, not where it was defined: programs look result columns up by it.

@@ -27,6 +27,8 @@ pub enum Coercibility {
     Default,
     /// A column.
     Implicit,
+    /// Put together from columns of different collations: has none until COLLATE gives it one.
+    Unresolved,
     /// COLLATE.
     Explicit,
 }
