@@ -141,6 +141,8 @@ pub enum LogReuseWait {
 }
 
 /// One database. Shared by `Arc`.
+// Apart from the counts of its references, which all sessions write to.
+#[repr(align(128))]
 pub struct Database {
     id: DatabaseId,
     pub(crate) dir: PathBuf,

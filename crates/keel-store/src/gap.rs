@@ -45,7 +45,7 @@ impl BaseGap {
             return Ok(false);
         }
         if !std::mem::replace(&mut self.asked, true) {
-            return base.root().contains(&base_key(self.tree, key));
+            return base.root_now().contains(&base_key(self.tree, key));
         }
         self.look(base, key)
     }

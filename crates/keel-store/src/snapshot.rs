@@ -105,6 +105,8 @@ impl Coverage {
 }
 
 /// All snapshots of one store.
+// Apart from the counts of its references, which all sessions write to.
+#[repr(align(128))]
 pub(crate) struct Registry {
     stable: AtomicU64,
     /// Highest LSN of a change that was evicted without the trace which a writer's snapshot wanted.
@@ -167,7 +169,7 @@ impl Registry {
     pub(crate) fn register(self: &Arc<Self>, base: &BaseTree, at_least: Lsn, writer: bool) -> Snapshot {
         let slot = self.claim();
         // The root first: what it holds was stable before it was published, so the LSN loaded after is above that.
-        let root = base.root();
+        let root = base.root_now();
         let lsn = self.stable().max(at_least);
         slot.root_lsn.store(root.checkpoint_lsn().0, Ordering::Relaxed);
         slot.writer.store(writer, Ordering::Relaxed);
@@ -181,7 +183,7 @@ impl Registry {
     /// the root lacks is evicted.
     pub(crate) fn pin_root(&self, base: &BaseTree) -> RootPin<'_> {
         let slot = self.claim();
-        let root = base.root();
+        let root = base.root_now();
         slot.root_lsn.store(root.checkpoint_lsn().0, Ordering::Relaxed);
         slot.writer.store(false, Ordering::Relaxed);
         slot.lsn.store(ROOT_ONLY, Ordering::Release);
@@ -353,7 +355,7 @@ fn next_thread_hint() -> usize {
 /// A short registration of a reader of the newest versions.
 pub(crate) struct RootPin<'r> {
     slot: &'r Slot,
-    root: Arc<BaseRoot>,
+    root: arc_swap::Guard<Arc<BaseRoot>>,
 }
 
 impl RootPin<'_> {
@@ -372,7 +374,7 @@ impl Drop for RootPin<'_> {
 struct Pin {
     registry: Arc<Registry>,
     slot: *const Slot,
-    root: Arc<BaseRoot>,
+    root: arc_swap::Guard<Arc<BaseRoot>>,
 }
 
 // SAFETY: the slot lives in the registry's blocks, which the pin keeps; its fields are atomics.

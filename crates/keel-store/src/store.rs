@@ -104,6 +104,8 @@ pub(crate) fn base_key(tree: TreeId, key: &[u8]) -> BaseKey {
 }
 
 /// Rows of one database. Shared by `Arc`; all methods may be called from any thread.
+// Apart from the counts of its references, which all sessions write to.
+#[repr(align(128))]
 pub struct Store {
     pub(crate) base: BaseTree,
     pub(crate) directory: Directory,
@@ -198,7 +200,7 @@ impl Store {
             return Ok(false);
         }
         let key = base_key(tree, key);
-        Ok(!snapshot.root().shares_leaf(&self.base.root(), &key)?)
+        Ok(!snapshot.root().shares_leaf(&self.base.root_now(), &key)?)
     }
 
     /// LSN of the oldest snapshot in use.
@@ -251,7 +253,7 @@ impl Store {
             }
         }
         // The root is loaded after the delta was found empty: it has whatever was evicted before.
-        let row = self.base.root().get(&base_key(tree, key))?.map(RowRef::base);
+        let row = self.base.root_now().get(&base_key(tree, key))?.map(RowRef::base);
         Ok(Latest { row, lsn, blocked_by })
     }
 

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
+use crossbeam_utils::CachePadded;
 use hashbrown::{HashSet, HashTable};
 use parking_lot::{Mutex, RwLock};
 
@@ -45,7 +46,7 @@ pub fn thread_misses() -> u64 {
 
 /// Page cache shared by all databases of an instance.
 pub struct PageCache {
-    shards: Box<[Shard]>,
+    shards: Box<[CachePadded<Shard>]>,
     shard_pages_max: AtomicUsize,
     files: AtomicU32,
     evictions: AtomicU64,
@@ -126,7 +127,7 @@ impl PageCache {
     pub fn new(capacity_bytes: usize) -> Arc<PageCache> {
         let shard = || Shard { state: RwLock::default(), hits: 0.into(), misses: 0.into() };
         Arc::new(PageCache {
-            shards: (0..SHARDS).map(|_| shard()).collect(),
+            shards: (0..SHARDS).map(|_| CachePadded::new(shard())).collect(),
             shard_pages_max: shard_pages(capacity_bytes).into(),
             files: AtomicU32::new(0),
             evictions: AtomicU64::new(0),

@@ -63,6 +63,8 @@ impl RowRef {
 }
 
 /// An immutable picture of the whole tree. While it lives, none of its pages is reused.
+// Apart from the counts of its references, which all sessions write to.
+#[repr(align(128))]
 pub struct BaseRoot {
     pub(super) file: Arc<PageFile>,
     pub(super) tree: TreeRoot,

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::sync::{Arc, Weak};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use keel_base::env::{Disk, OpenMode};
 use keel_base::{Lsn, TreeId};
 use parking_lot::{Mutex, MutexGuard};
@@ -141,6 +141,13 @@ impl BaseTree {
     /// The newest published root.
     pub fn root(&self) -> Arc<BaseRoot> {
         self.root.load_full()
+    }
+
+    /// The same for a short time: no count is written to, which every reader of every session would do. While it is held it
+    /// takes one of the few places that a thread has for this; beyond them it counts after all.
+    #[inline]
+    pub fn root_now(&self) -> Guard<Arc<BaseRoot>> {
+        self.root.load()
     }
 
     /// Generation of the newest published root.

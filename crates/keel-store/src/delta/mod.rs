@@ -85,6 +85,8 @@ pub(crate) enum WriteError {
 }
 
 /// The versions of one tree.
+// Apart from the counts of its references, which all sessions write to.
+#[repr(align(128))]
 pub(crate) struct TreeDelta {
     id: TreeId,
     map: Map,

@@ -125,6 +125,8 @@ pub type DeadlockReport = dyn Fn(&Arc<DeadlockGraph>) + Send + Sync;
 const SHARDS: usize = 128;
 
 /// All locks of an instance.
+// Apart from the counts of its references, which all sessions write to.
+#[repr(align(128))]
 pub struct LockManager {
     shards: Box<[CachePadded<Mutex<Shard>>]>,
     hasher: foldhash::fast::RandomState,
@@ -133,7 +135,8 @@ pub struct LockManager {
     /// Range requests that owners hold or wait for; writers skip the range check at zero.
     ranges: AtomicUsize,
     stats: Stats,
-    owners: AtomicU64,
+    /// Written by every transaction, while the rest is read by every lock.
+    owners: CachePadded<AtomicU64>,
     on_deadlock: RwLock<Option<Box<DeadlockReport>>>,
 }
 
@@ -147,7 +150,7 @@ impl LockManager {
             waits: Mutex::default(),
             ranges: AtomicUsize::new(0),
             stats: Stats::default(),
-            owners: AtomicU64::new(0),
+            owners: CachePadded::new(AtomicU64::new(0)),
             on_deadlock: RwLock::new(None),
         })
     }
