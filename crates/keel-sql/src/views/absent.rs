@@ -374,6 +374,15 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("dm_io_cluster_shared_drives", &[("DriveName", SqlType::NChar(2))]),
     none("dm_server_registry", &[("registry_key", N256), ("value_name", N256), ("value_data", VARIANT)]),
     none("dm_server_memory_dumps", &[("filename", N256), ("creation_time", SqlType::DateTimeOffset(7)), ("size_in_bytes", BIG)]),
+    none("dm_os_memory_cache_hash_tables", &[
+        ("cache_address", ADDRESS), ("name", N256), ("type", N60), ("table_level", INT), ("buckets_count", INT),
+        ("buckets_in_use_count", INT), ("buckets_min_length", INT), ("buckets_max_length", INT), ("buckets_avg_length", INT),
+        ("buckets_max_length_ever", INT), ("hits_count", BIG), ("misses_count", BIG), ("buckets_avg_scan_hit_length", INT),
+        ("buckets_avg_scan_miss_length", INT),
+    ]),
+    none("dm_os_buffer_pool_extension_configuration", &[
+        ("path", N256), ("file_id", INT), ("state", INT), ("state_description", N60), ("current_size_in_kb", BIG),
+    ]),
     none("dm_os_latch_stats", &[
         ("latch_class", N60), ("waiting_requests_count", BIG), ("wait_time_ms", BIG), ("max_wait_time_ms", BIG),
     ]),

@@ -136,6 +136,10 @@ const PROCEDURE: &[Column] = &[
     ("last_elapsed_time", BIG),
     ("min_elapsed_time", BIG),
     ("max_elapsed_time", BIG),
+    ("total_spills", BIG),
+    ("last_spills", BIG),
+    ("min_spills", BIG),
+    ("max_spills", BIG),
 ];
 
 const CACHED: &[Column] = &[
@@ -281,6 +285,7 @@ fn procedure_stats(cx: &ViewContext<'_>) -> Rows {
         row.extend([text("P "), text("SQL_STORED_PROCEDURE")]);
         row.extend([handle(SQL_HANDLE, &p), handle(PLAN_HANDLE, &p)]);
         row.extend(runs(&p));
+        row.extend([NULL; 4]);
         row
     };
     procedures.map(row).collect()
