@@ -34,12 +34,19 @@ impl Listener {
 
     /// The next connection. Listens again first if the keeper has ended that.
     pub fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
-        let accepted = self.socket.accept();
-        if accepted.is_ok() || socket::listens(self.as_raw_fd()) {
-            return accepted;
+        match self.socket.accept() {
+            // That is what a socket says that does not listen. Another thread may have made it listen meanwhile.
+            Err(e) if e.kind() == io::ErrorKind::InvalidInput => {
+                self.listen_if_ended()?;
+                self.socket.accept()
+            }
+            accepted => accepted,
         }
-        self.listen_again()?;
-        self.socket.accept()
+    }
+
+    /// Listens again if the keeper has ended that. Any thread may call it.
+    pub(super) fn listen_if_ended(&self) -> io::Result<()> {
+        if socket::listens(self.as_raw_fd()) { Ok(()) } else { self.listen_again() }
     }
 
     fn listen_again(&self) -> io::Result<()> {

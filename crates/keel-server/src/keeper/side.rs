@@ -94,7 +94,11 @@ impl Keeper {
         let round = self.round.load(Ordering::Acquire);
         for (listener, held_in) in self.listeners.lock().iter_mut().filter(|(_, held)| *held != round) {
             let Some(listener) = listener.upgrade() else { continue };
-            match notes::send(control.as_raw_fd(), What::Listener, [0; 3], Some(listener.as_raw_fd())) {
+            // One that does not listen is hung up, and would be let go as soon as it is taken.
+            let handed = listener.listen_if_ended().and_then(|()| {
+                notes::send(control.as_raw_fd(), What::Listener, [0; 3], Some(listener.as_raw_fd()))
+            });
+            match handed {
                 Ok(()) => *held_in = round,
                 Err(_) => self.missed.store(true, Ordering::Release),
             }
@@ -226,5 +230,31 @@ impl Keeper {
              accepted, and refused others meanwhile."
         );
         self.log.entry("Server", &text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::socket;
+    use super::*;
+
+    #[test]
+    fn a_listening_socket_listens_when_it_is_handed_over() {
+        let dir = std::env::temp_dir().join(format!("keel-keeper-{}", std::process::id()));
+        let log = Arc::new(ErrorLog::start(&dir, false).unwrap());
+        let keeper = Keeper::new(log).unwrap();
+        let (control, other) = notes::pair().unwrap();
+        *keeper.control.lock() = Some(Arc::new(control));
+        keeper.round.store(1, Ordering::Release);
+        let listener = Arc::new(Listener::bind(&["127.0.0.1:0".parse().unwrap()]).unwrap());
+        // The keeper has ended it, and the thread that accepts has not had its turn since.
+        socket::shut_down(listener.as_raw_fd());
+        keeper.hold_listener(&listener);
+        let note = notes::receive(other.as_raw_fd()).unwrap().unwrap();
+        assert_eq!(note.what, What::Listener);
+        assert!(socket::listens(note.passed.unwrap().as_raw_fd()));
+        let client = std::net::TcpStream::connect(listener.address()).unwrap();
+        assert_eq!(listener.accept().unwrap().1, client.local_addr().unwrap());
+        std::fs::remove_dir_all(dir).unwrap();
     }
 }
