@@ -231,6 +231,10 @@ pub trait BindScope {
         let _ = (database, tree);
         None
     }
+    /// True once the client cancelled or the session was killed; asked at each step of binding and planning.
+    fn cancelled(&self) -> bool {
+        false
+    }
     /// Rewrites that are switched off (for tests that compare results with and without).
     fn disabled_passes(&self) -> &[crate::plan::rewrite::Pass] {
         &[]

@@ -171,7 +171,19 @@ impl Parser<'_> {
     }
 
     pub(super) fn optional_from(&mut self) -> Result<Vec<crate::ast::TableSource>> {
-        if self.eat_kw(Kw::FROM) { self.list(Self::table_source) } else { Ok(Vec::new()) }
+        let mut sources = Vec::new();
+        if !self.eat_kw(Kw::FROM) {
+            return Ok(sources);
+        }
+        // A comma is a join: the list becomes a tree as tall as it is long.
+        sources.push(self.table_source()?);
+        let mut height = std::mem::take(&mut self.height);
+        while self.eat(Tok::Comma) {
+            sources.push(self.table_source()?);
+            height = self.chain(height)?;
+        }
+        self.height = height;
+        Ok(sources)
     }
 
     #[inline(never)]

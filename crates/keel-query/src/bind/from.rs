@@ -45,6 +45,7 @@ impl Binder<'_> {
         left: &[Rc<Source>],
     ) -> Result<BoundSource> {
         use ast::TableSourceKind as K;
+        self.step()?;
         match &source.kind {
             K::Named { name, system_time: Some(_), .. } => {
                 self.lookup(name)?;

@@ -36,7 +36,7 @@ use std::sync::Arc;
 /// Case-insensitive comparison of identifiers.
 #[must_use]
 pub fn same_name(a: &str, b: &str) -> bool {
-    a.len() == b.len() && a.eq_ignore_ascii_case(b) || a.to_lowercase() == b.to_lowercase()
+    a.eq_ignore_ascii_case(b) || !(a.is_ascii() && b.is_ascii()) && a.to_lowercase() == b.to_lowercase()
 }
 
 /// A column visible through a source.
@@ -211,6 +211,11 @@ impl<'a> Binder<'a> {
             read_slots: Vec::new(),
             in_modules: 0,
         }
+    }
+
+    /// A step of binding or planning: error 3617 when the statement is cancelled.
+    pub(crate) fn step(&self) -> Result<()> {
+        if self.scope.cancelled() { Err(errors::cancelled()) } else { Ok(()) }
     }
 
     /// A new slot.

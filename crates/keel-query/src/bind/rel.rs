@@ -496,8 +496,33 @@ impl Rel {
         set
     }
     fn add_produced(&self, set: &mut SlotSet) {
+        self.add_own_slots(set);
         match self {
-            Rel::One => {}
+            Rel::Filter { input, .. }
+            | Rel::Sort { input, .. }
+            | Rel::Top { input, .. }
+            | Rel::MaxOneRow { input }
+            | Rel::Project { input, .. }
+            | Rel::Window { input, .. } => input.add_produced(set),
+            Rel::Join { kind, left, right, .. } => {
+                left.add_produced(set);
+                if !matches!(kind, JoinKind::Semi | JoinKind::Anti | JoinKind::NotIn) {
+                    right.add_produced(set);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds the slots this node itself writes.
+    pub(crate) fn add_own_slots(&self, set: &mut SlotSet) {
+        match self {
+            Rel::One
+            | Rel::Filter { .. }
+            | Rel::Sort { .. }
+            | Rel::Top { .. }
+            | Rel::MaxOneRow { .. }
+            | Rel::Join { .. } => {}
             Rel::Empty(slots) => set.extend(slots),
             Rel::Get(g) => {
                 set.extend(g.first_slot..g.first_slot + g.table.columns.len() as Slot);
@@ -506,36 +531,18 @@ impl Rel {
             Rel::Virtual { table, first_slot, .. } => {
                 set.extend(*first_slot..first_slot + table.0.columns().len() as Slot);
             }
-            Rel::Values { slots, .. } | Rel::WorkTable { slots, .. } | Rel::Recursive { slots, .. } => {
-                set.extend(slots)
-            }
-            Rel::SetOp { slots, .. } => set.extend(slots),
-            Rel::Filter { input, .. }
-            | Rel::Sort { input, .. }
-            | Rel::Top { input, .. }
-            | Rel::MaxOneRow { input } => {
-                input.add_produced(set);
-            }
-            Rel::Project { input, exprs } => {
-                input.add_produced(set);
-                set.extend(exprs.iter().map(|(s, _)| *s));
-            }
-            Rel::Join { kind, left, right, .. } => {
-                left.add_produced(set);
-                if !matches!(kind, JoinKind::Semi | JoinKind::Anti | JoinKind::NotIn) {
-                    right.add_produced(set);
-                }
-            }
+            Rel::Values { slots, .. }
+            | Rel::WorkTable { slots, .. }
+            | Rel::Recursive { slots, .. }
+            | Rel::SetOp { slots, .. }
+            | Rel::Distinct { slots, .. } => set.extend(slots),
+            Rel::Project { exprs, .. } => set.extend(exprs.iter().map(|(s, _)| *s)),
             Rel::Aggregate { groups, aggs, grouping_id, .. } => {
                 set.extend(groups.iter().map(|(s, _)| *s));
                 set.extend(aggs.iter().map(|a| a.slot));
                 set.extend(grouping_id);
             }
-            Rel::Window { input, calls, .. } => {
-                input.add_produced(set);
-                set.extend(calls.iter().map(|c| c.slot));
-            }
-            Rel::Distinct { slots, .. } => set.extend(slots),
+            Rel::Window { calls, .. } => set.extend(calls.iter().map(|c| c.slot)),
         }
     }
 }

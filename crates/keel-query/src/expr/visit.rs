@@ -343,7 +343,7 @@ impl Rel {
 
     /// Adds every slot written anywhere in the tree, visible above or not.
     pub fn add_all_produced(&self, set: &mut SlotSet) {
-        set.extend(self.produced());
+        self.add_own_slots(set);
         for input in self.inputs() {
             input.add_all_produced(set);
         }

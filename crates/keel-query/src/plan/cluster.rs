@@ -1,7 +1,9 @@
 //! Join order: a cluster of inner joins is taken apart into leaves and conditions and put together by cost.
 //!
 //! Up to `EXHAUSTIVE_MAX` leaves all left-deep orders are considered (dynamic programming over subsets); larger
-//! clusters grow greedily from the cheapest start.
+//! clusters grow greedily from the cheapest start, and at each step at most `CANDIDATES_MAX` leaves are compared: what
+//! that costs grows with the number of leaves, not with its square. Which leaves a condition is about is found out once,
+//! before the search. Each join that is considered is a step, at which a cancelled statement ends.
 
 use super::access::{Path, Request};
 use super::cost;
@@ -9,18 +11,23 @@ use super::physical::Planned;
 use super::{Planner, SortOrder};
 use crate::bind::rel::{Get, JoinKind, JoinMethod, Rel, SlotSet};
 use crate::errors::Result;
-use crate::expr::{CmpOp, Expr, ExprKind};
+use crate::expr::{CmpOp, Expr, ExprKind, Slot};
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 /// Leaves up to which all orders are tried.
 const EXHAUSTIVE_MAX: usize = 9;
+/// Leaves compared at each step of the greedy order: those of the fewest rows.
+const CANDIDATES_MAX: usize = 32;
 
 /// One input of a cluster.
 struct Leaf {
     source: Source,
     slots: SlotSet,
-    /// Slots of other leaves it reads (lateral): they must come before it.
+    /// Slots of other leaves it reads (lateral).
     needs: SlotSet,
+    /// The leaves that have them: they must come before it.
+    after: Vec<usize>,
     /// Rows and cost when read alone with its own conditions.
     rows: f64,
     cost: f64,
@@ -38,7 +45,128 @@ struct Partial {
     tree: Rc<Tree>,
     cost: f64,
     rows: f64,
-    slots: Rc<SlotSet>,
+}
+
+/// The leaves that an order under construction has.
+#[derive(Clone)]
+struct Joined(Vec<bool>);
+
+impl Joined {
+    fn of_mask(mask: usize, leaves: usize) -> Joined {
+        Joined((0..leaves).map(|i| mask & (1 << i) != 0).collect())
+    }
+    fn all(&self, leaves: &[usize]) -> bool {
+        leaves.iter().all(|i| self.0[*i])
+    }
+}
+
+/// Which leaves each condition is about.
+struct Conditions {
+    /// By condition: its leaves, ascending. None: it is about the query around the cluster.
+    touched: Vec<Vec<usize>>,
+    /// By condition: the leaves of the two sides of an equality that a hash join can use.
+    sides: Vec<Option<[Vec<usize>; 2]>>,
+    /// By leaf: the conditions on it alone.
+    own: Vec<Vec<usize>>,
+    /// By leaf: the conditions on it and on others.
+    joining: Vec<Vec<usize>>,
+}
+
+impl Conditions {
+    fn new(conjuncts: &[Expr], produced: &[SlotSet]) -> Conditions {
+        let leaf_of: HashMap<Slot, usize> =
+            produced.iter().enumerate().flat_map(|(i, slots)| slots.iter().map(move |s| (*s, i))).collect();
+        let leaves = |e: &Expr| {
+            let found: BTreeSet<usize> = e.slots().iter().filter_map(|s| leaf_of.get(s).copied()).collect();
+            found.into_iter().collect::<Vec<usize>>()
+        };
+        let sides = |e: &Expr| match &e.kind {
+            ExprKind::Compare(CmpOp::Eq, a, b) if !a.has_subquery() && !b.has_subquery() => {
+                Some([leaves(a), leaves(b)])
+            }
+            _ => None,
+        };
+        let touched: Vec<Vec<usize>> = conjuncts.iter().map(&leaves).collect();
+        let (mut own, mut joining) = (vec![Vec::new(); produced.len()], vec![Vec::new(); produced.len()]);
+        for (i, of) in touched.iter().enumerate() {
+            match of[..] {
+                [leaf] => own[leaf].push(i),
+                _ => of.iter().for_each(|leaf| joining[*leaf].push(i)),
+            }
+        }
+        Conditions { sides: conjuncts.iter().map(sides).collect(), touched, own, joining }
+    }
+
+    /// Conditions that become testable when leaf j joins.
+    fn pairs(&self, joined: &Joined, j: usize) -> Vec<usize> {
+        let testable = |i: &usize| self.touched[*i].iter().all(|leaf| *leaf == j || joined.0[*leaf]);
+        self.joining[j].iter().copied().filter(testable).collect()
+    }
+
+    /// Whether a testable condition is an equality between leaf j and what was joined before.
+    fn is_key(&self, condition: usize, j: usize) -> bool {
+        let Some([a, b]) = &self.sides[condition] else { return false };
+        let between = |own: &Vec<usize>, others: &Vec<usize>| {
+            own[..] == [j] && !others.is_empty() && !others.contains(&j)
+        };
+        between(a, b) || between(b, a)
+    }
+}
+
+/// The leaves that wait for their place in a greedy order, those of the fewest rows first.
+struct Waiting {
+    /// Those that a condition connects to what is joined, and lateral ones.
+    connected: BTreeSet<(u64, usize)>,
+    /// The others.
+    apart: BTreeSet<(u64, usize)>,
+    /// By condition: how many of its leaves wait.
+    missing: Vec<usize>,
+}
+
+impl Waiting {
+    fn new(leaves: &[Leaf], conditions: &Conditions) -> Waiting {
+        let (mut connected, mut apart) = (BTreeSet::new(), BTreeSet::new());
+        for (i, leaf) in leaves.iter().enumerate() {
+            let set = if leaf.after.is_empty() { &mut apart } else { &mut connected };
+            set.insert((leaf.rank(), i));
+        }
+        Waiting { connected, apart, missing: conditions.touched.iter().map(Vec::len).collect() }
+    }
+
+    /// Leaf j has got its place.
+    fn joined(&mut self, j: usize, leaves: &[Leaf], conditions: &Conditions, joined: &Joined) {
+        let of = |i: usize| (leaves[i].rank(), i);
+        self.connected.remove(&of(j));
+        self.apart.remove(&of(j));
+        for &i in &conditions.joining[j] {
+            self.missing[i] -= 1;
+            let last = conditions.touched[i].iter().find(|leaf| !joined.0[**leaf]);
+            if let (1, Some(last)) = (self.missing[i], last)
+                && self.apart.remove(&of(*last))
+            {
+                self.connected.insert(of(*last));
+            }
+        }
+    }
+
+    /// The leaves to compare next, in the order they were written.
+    fn candidates(&self, leaves: &[Leaf], joined: &Joined) -> Vec<usize> {
+        let ready = |i: &usize| joined.all(&leaves[*i].after);
+        let first = |of: &BTreeSet<(u64, usize)>| -> BTreeSet<usize> {
+            of.iter().map(|(_, i)| *i).filter(ready).take(CANDIDATES_MAX).collect()
+        };
+        let connected = first(&self.connected);
+        // Cross products only where nothing is connected.
+        let of = if connected.is_empty() { first(&self.apart) } else { connected };
+        of.into_iter().collect()
+    }
+}
+
+impl Leaf {
+    /// Orders by estimated rows, which are never negative.
+    fn rank(&self) -> u64 {
+        self.rows.max(0.0).to_bits()
+    }
 }
 
 #[allow(clippy::large_enum_variant, reason = "a handful per statement, while it is compiled")]
@@ -108,43 +236,35 @@ impl Planner<'_, '_> {
         }
         let mut all = need.clone();
         conjuncts.iter().for_each(|c| c.add_slots(&mut all));
-        for r in &rels {
-            all.extend(r.outer_slots());
-        }
+        let outers: Vec<SlotSet> = rels.iter().map(Rel::outer_slots).collect();
+        all.extend(outers.iter().flatten());
         let produced: Vec<SlotSet> = rels.iter().map(Rel::produced).collect();
-        let cluster_slots: SlotSet = produced.iter().flatten().copied().collect();
+        let conditions = Conditions::new(&conjuncts, &produced);
         let mut leaves = Vec::new();
-        let mut own: Vec<Vec<usize>> = Vec::new();
-        let mut startup = Vec::new();
-        for (i, c) in conjuncts.iter().enumerate() {
-            if !c.slots().iter().any(|s| cluster_slots.contains(s)) {
-                startup.push(i);
-            }
-        }
         let single = rels.len() == 1;
-        for (r, slots) in rels.into_iter().zip(produced) {
-            let outer = r.outer_slots();
-            let needs: SlotSet =
-                outer.iter().filter(|s| cluster_slots.contains(s) && !slots.contains(s)).copied().collect();
-            let mine: Vec<usize> = (0..conjuncts.len())
-                .filter(|i| !startup.contains(i))
-                .filter(|i| {
-                    conjuncts[*i].slots().iter().all(|s| slots.contains(s) || !cluster_slots.contains(s))
-                })
-                .collect();
-            let local: Vec<Expr> = mine.iter().map(|i| conjuncts[*i].clone()).collect();
-            let leaf =
-                self.leaf(r, slots, needs, &local, &all, if single { want } else { &SortOrder::NONE })?;
-            leaves.push(leaf);
-            own.push(mine);
+        for (i, r) in rels.into_iter().enumerate() {
+            let mut leaf_needs = (SlotSet::new(), Vec::new());
+            if !outers[i].is_empty() {
+                for (other, slots) in produced.iter().enumerate().filter(|(other, _)| *other != i) {
+                    let read: Vec<Slot> = outers[i].iter().filter(|s| slots.contains(s)).copied().collect();
+                    if !read.is_empty() {
+                        leaf_needs.0.extend(read);
+                        leaf_needs.1.push(other);
+                    }
+                }
+            }
+            let local: Vec<Expr> = conditions.own[i].iter().map(|i| conjuncts[*i].clone()).collect();
+            let want = if single { want } else { &SortOrder::NONE };
+            leaves.push(self.leaf(r, produced[i].clone(), leaf_needs, &local, &all, want)?);
         }
+        let startup = (0..conjuncts.len()).filter(|i| conditions.touched[*i].is_empty());
+        let startup: Vec<Expr> = startup.map(|i| conjuncts[i].clone()).collect();
         let mut join =
-            ClusterPlanner { planner: self, leaves, conjuncts: &conjuncts, own: &own, need: &all, hints };
-        let best = join.search();
+            ClusterPlanner { planner: self, leaves, conjuncts: &conjuncts, conditions, need: &all, hints };
+        let best = join.search()?;
         let mut planned = join.build(&best.tree, need)?;
         planned.node.rows = best.rows.max(0.01);
         planned.node.cost = best.cost;
-        let startup: Vec<Expr> = startup.into_iter().map(|i| conjuncts[i].clone()).collect();
         self.filtered(planned, startup, need)
     }
 
@@ -152,7 +272,7 @@ impl Planner<'_, '_> {
         &mut self,
         rel: Rel,
         slots: SlotSet,
-        needs: SlotSet,
+        (needs, after): (SlotSet, Vec<usize>),
         local: &[Expr],
         need: &SlotSet,
         want: &SortOrder,
@@ -168,14 +288,14 @@ impl Planner<'_, '_> {
             };
             let path = self.best_path(&request);
             let (rows, cost) = (path.rows, path.cost);
-            return Ok(Leaf { source: Source::Table(get, path), slots, needs, rows, cost });
+            return Ok(Leaf { source: Source::Table(get, path), slots, needs, after, rows, cost });
         }
         let inside: SlotSet = need.intersection(&slots).copied().collect();
         let planned = self.plan(rel, &inside, want)?;
         let selectivity = self.selectivity_of(local, None);
         let rows = (planned.node.rows * selectivity).max(0.01);
         let cost = planned.node.cost + planned.node.rows * cost::TOUCH;
-        Ok(Leaf { source: Source::Other(Some(planned)), slots, needs, rows, cost })
+        Ok(Leaf { source: Source::Other(Some(planned)), slots, needs, after, rows, cost })
     }
 }
 
@@ -183,8 +303,7 @@ struct ClusterPlanner<'p, 'b, 'a> {
     planner: &'p mut Planner<'b, 'a>,
     leaves: Vec<Leaf>,
     conjuncts: &'p [Expr],
-    /// Conditions on one leaf alone, by leaf.
-    own: &'p [Vec<usize>],
+    conditions: Conditions,
     need: &'p SlotSet,
     hints: Vec<JoinMethod>,
 }
@@ -192,30 +311,26 @@ struct ClusterPlanner<'p, 'b, 'a> {
 impl ClusterPlanner<'_, '_, '_> {
     fn start(&self, i: usize) -> Partial {
         let leaf = &self.leaves[i];
-        Partial {
-            tree: Rc::new(Tree::Leaf(i)),
-            cost: leaf.cost,
-            rows: leaf.rows,
-            slots: Rc::new(leaf.slots.clone()),
-        }
+        Partial { tree: Rc::new(Tree::Leaf(i)), cost: leaf.cost, rows: leaf.rows }
     }
 
-    fn search(&mut self) -> Partial {
+    fn search(&mut self) -> Result<Partial> {
         let n = self.leaves.len();
         if n == 1 {
-            return self.start(0);
+            return Ok(self.start(0));
         }
         if n > EXHAUSTIVE_MAX {
             return self.greedy();
         }
         let mut best: Vec<Option<Partial>> = vec![None; 1 << n];
         for i in 0..n {
-            if self.leaves[i].needs.is_empty() {
+            if self.leaves[i].after.is_empty() {
                 best[1 << i] = Some(self.start(i));
             }
         }
         for mask in 1usize..1 << n {
             let Some(partial) = best[mask].clone() else { continue };
+            let joined = Joined::of_mask(mask, n);
             let mut connected = false;
             for pass in 0..2 {
                 // Cross products only where nothing is connected.
@@ -223,16 +338,16 @@ impl ClusterPlanner<'_, '_, '_> {
                     break;
                 }
                 for j in (0..n).filter(|j| mask & (1 << j) == 0) {
-                    let pairs = self.pairs(&partial.slots, j);
-                    let lateral = !self.leaves[j].needs.is_empty();
+                    let pairs = self.conditions.pairs(&joined, j);
+                    let lateral = !self.leaves[j].after.is_empty();
                     if (pairs.is_empty() && !lateral) == (pass == 0) {
                         continue;
                     }
-                    if !self.leaves[j].needs.iter().all(|s| partial.slots.contains(s)) {
+                    if !joined.all(&self.leaves[j].after) {
                         continue;
                     }
                     connected = true;
-                    let next = self.join(&partial, j, &pairs);
+                    let next = self.join(&partial, j, &pairs)?;
                     let slot = &mut best[mask | 1 << j];
                     if slot.as_ref().is_none_or(|b| next.cost < b.cost) {
                         *slot = Some(next);
@@ -240,72 +355,48 @@ impl ClusterPlanner<'_, '_, '_> {
                 }
             }
         }
-        best.pop().flatten().unwrap_or_else(|| self.greedy())
+        match best.pop().flatten() {
+            Some(whole) => Ok(whole),
+            None => self.greedy(),
+        }
     }
 
-    fn greedy(&mut self) -> Partial {
+    fn greedy(&mut self) -> Result<Partial> {
         let n = self.leaves.len();
-        let mut left: Vec<usize> = (0..n).collect();
-        let first = left
-            .iter()
-            .copied()
-            .filter(|i| self.leaves[*i].needs.is_empty())
-            .min_by(|a, b| self.leaves[*a].rows.total_cmp(&self.leaves[*b].rows))
-            .unwrap_or(0);
-        left.retain(|i| *i != first);
+        let mut waiting = Waiting::new(&self.leaves, &self.conditions);
+        let first = waiting.apart.first().map_or(0, |(_, i)| *i);
+        let mut joined = Joined(vec![false; n]);
+        joined.0[first] = true;
+        waiting.joined(first, &self.leaves, &self.conditions, &joined);
         let mut partial = self.start(first);
-        while !left.is_empty() {
-            let mut best: Option<(bool, usize, Partial)> = None;
-            for &j in &left {
-                if !self.leaves[j].needs.iter().all(|s| partial.slots.contains(s)) {
-                    continue;
-                }
-                let pairs = self.pairs(&partial.slots, j);
-                let cross = pairs.is_empty() && self.leaves[j].needs.is_empty();
-                let next = self.join(&partial, j, &pairs);
-                let wins = best.as_ref().is_none_or(|(c, _, b)| (cross, next.cost) < (*c, b.cost));
-                if wins {
-                    best = Some((cross, j, next));
+        loop {
+            let mut best: Option<(usize, Partial)> = None;
+            for j in waiting.candidates(&self.leaves, &joined) {
+                let pairs = self.conditions.pairs(&joined, j);
+                let next = self.join(&partial, j, &pairs)?;
+                if best.as_ref().is_none_or(|(_, b)| next.cost < b.cost) {
+                    best = Some((j, next));
                 }
             }
-            let Some((_, j, next)) = best else { break };
-            left.retain(|i| *i != j);
+            let Some((j, next)) = best else { return Ok(partial) };
+            joined.0[j] = true;
+            waiting.joined(j, &self.leaves, &self.conditions, &joined);
             partial = next;
         }
-        partial
     }
 
-    /// Conditions that become testable when leaf j joins.
-    fn pairs(&self, slots: &SlotSet, j: usize) -> Vec<usize> {
-        let leaf = &self.leaves[j].slots;
-        let others: Vec<&SlotSet> = self
-            .leaves
-            .iter()
-            .map(|l| &l.slots)
-            .filter(|s| *s != leaf && !s.iter().any(|x| slots.contains(x)))
-            .collect();
-        (0..self.conjuncts.len())
-            .filter(|i| {
-                let used = self.conjuncts[*i].slots();
-                used.iter().any(|s| leaf.contains(s))
-                    && used.iter().any(|s| slots.contains(s))
-                    && !used.iter().any(|s| others.iter().any(|o| o.contains(s)))
-            })
-            .collect()
-    }
-
-    fn join(&mut self, outer: &Partial, j: usize, pairs: &[usize]) -> Partial {
+    fn join(&mut self, outer: &Partial, j: usize, pairs: &[usize]) -> Result<Partial> {
+        self.planner.step()?;
         let selectivity = self.planner.selectivity_of(pairs.iter().map(|i| &self.conjuncts[*i]), None);
         let leaf = &self.leaves[j];
         let rows = (outer.rows * leaf.rows * selectivity).max(0.01);
-        let slots: Rc<SlotSet> = Rc::new(outer.slots.union(&leaf.slots).copied().collect());
         let forced = self.hints.first().copied();
         // Nested loops.
         let mut path = None;
         let per_row = match &leaf.source {
             Source::Table(get, _) => {
                 let applicable: Vec<Expr> =
-                    self.own[j].iter().chain(pairs).map(|i| self.conjuncts[*i].clone()).collect();
+                    self.conditions.own[j].iter().chain(pairs).map(|i| self.conjuncts[*i].clone()).collect();
                 let request =
                     Request { get, conjuncts: &applicable, need: self.need, order: None, row_goal: None };
                 let p = self.planner.best_path(&request);
@@ -323,15 +414,14 @@ impl ClusterPlanner<'_, '_, '_> {
             tree: Rc::new(Tree::Loop { outer: outer.tree.clone(), inner: j, path, pairs: pairs.to_vec() }),
             cost: loop_cost,
             rows,
-            slots: slots.clone(),
         };
         if !leaf.needs.is_empty() || forced == Some(JoinMethod::Loop) {
-            return best;
+            return Ok(best);
         }
         let (keys, rest): (Vec<usize>, Vec<usize>) =
-            pairs.iter().partition(|i| equi_sides(&self.conjuncts[**i], &outer.slots, &leaf.slots).is_some());
+            pairs.iter().partition(|i| self.conditions.is_key(**i, j));
         if keys.is_empty() {
-            return best;
+            return Ok(best);
         }
         let both = outer.cost + leaf.cost + cost::HASH_START + rows * cost::TOUCH;
         for build_inner in [true, false] {
@@ -349,7 +439,7 @@ impl ClusterPlanner<'_, '_, '_> {
                 });
             }
         }
-        best
+        Ok(best)
     }
 
     fn exprs(&self, indexes: &[usize]) -> Vec<Expr> {
@@ -364,7 +454,7 @@ impl ClusterPlanner<'_, '_, '_> {
         extra: &[usize],
         need: &SlotSet,
     ) -> Result<Planned> {
-        let mut indexes = self.own[i].clone();
+        let mut indexes = self.conditions.own[i].clone();
         indexes.extend_from_slice(extra);
         let conjuncts = self.exprs(&indexes);
         match &mut self.leaves[i].source {
@@ -388,7 +478,7 @@ impl ClusterPlanner<'_, '_, '_> {
             Tree::Leaf(i) => self.build_leaf(*i, None, &[], need),
             Tree::Loop { outer, inner, path, pairs } => {
                 let pair_exprs = self.exprs(pairs);
-                let own_exprs = self.exprs(&self.own[*inner].clone());
+                let own_exprs = self.exprs(&self.conditions.own[*inner].clone());
                 let mut outer_need = need.clone();
                 pair_exprs.iter().chain(&own_exprs).for_each(|e| e.add_slots(&mut outer_need));
                 outer_need.extend(self.leaves[*inner].needs.iter());

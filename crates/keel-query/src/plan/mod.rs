@@ -87,9 +87,15 @@ impl<'b, 'a> Planner<'b, 'a> {
 
     /// Rewrites and plans a whole tree.
     pub fn plan_tree(&mut self, rel: Rel, need: &SlotSet) -> Result<physical::Planned> {
+        self.step()?;
         let rel = rewrite::rewrite(rel, self.binder);
         self.remember_tables(&rel);
         self.plan(rel, need, &SortOrder::NONE)
+    }
+
+    /// A step of planning: error 3617 when the statement is cancelled.
+    pub(crate) fn step(&self) -> Result<()> {
+        self.binder.step()
     }
 
     fn remember_tables(&mut self, rel: &Rel) {

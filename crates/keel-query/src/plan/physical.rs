@@ -100,6 +100,7 @@ impl Planner<'_, '_> {
 
     /// Plans a tree. `need` are the slots read above it; `want` is an order that would be welcome.
     pub fn plan(&mut self, rel: Rel, need: &SlotSet, want: &SortOrder) -> Result<Planned> {
+        self.step()?;
         match rel {
             Rel::One | Rel::Get(_) | Rel::Filter { .. } | Rel::Join { kind: JoinKind::Inner, .. } => {
                 self.cluster(rel, need, want)

@@ -4,7 +4,7 @@ use crate::bind::Binder;
 use crate::bind::expr::is_null;
 use crate::bind::rel::{AggFunc, JoinKind, Rel, SetKind, SlotSet, SortKey, Subquery, SubqueryUse};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
-use keel_types::{SqlType, Value};
+use keel_types::{Collation, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -403,7 +403,9 @@ fn push_join(
             all.extend(factored(&all));
             all = without_implied(all);
             for e in all {
-                match (touches(&e, &ls), touches(&e, &rs)) {
+                let slots = e.slots();
+                let touches = |set: &SlotSet| slots.iter().any(|s| set.contains(s));
+                match (touches(&ls), touches(&rs)) {
                     (true, false) | (false, false) => l.push(e),
                     (false, true) => r.push(e),
                     (true, true) => both.push(e),
@@ -475,69 +477,86 @@ fn sink(
     }
 }
 
+/// A comparison of a column with what no table has a part in.
+struct Fixed<'e> {
+    column: Slot,
+    op: CmpOp,
+    value: &'e Expr,
+    /// The column stands on the left.
+    straight: bool,
+    collation: Collation,
+}
+
+impl<'e> Fixed<'e> {
+    fn all_of(conditions: &'e [Expr]) -> Vec<Fixed<'e>> {
+        let mut found = Vec::new();
+        for c in conditions {
+            let ExprKind::Compare(op, l, r) = &c.kind else { continue };
+            for (column, value, op, straight) in [(l, r, *op, true), (r, l, op.flip(), false)] {
+                let Some(column) = column.as_slot() else { continue };
+                if value.slots().is_empty() && !value.is_volatile() && !value.has_subquery() {
+                    found.push(Fixed { column, op, value, straight, collation: c.collation });
+                }
+            }
+        }
+        found
+    }
+
+    fn says(&self, column: Slot, op: CmpOp, value: &Expr) -> bool {
+        self.straight && self.column == column && self.op == op && same_text(self.value, value)
+    }
+}
+
+fn same_text(a: &Expr, b: &Expr) -> bool {
+    format!("{a:?}") == format!("{b:?}")
+}
+
 /// `a = b` and `b = constant` give `a = constant`.
 fn transitive(all: &[Expr]) -> Vec<Expr> {
-    let mut found = Vec::new();
-    let slot_pair = |e: &Expr| match &e.kind {
-        ExprKind::Compare(CmpOp::Eq, l, r) => {
-            l.as_slot().zip(r.as_slot()).map(|_| ((**l).clone(), (**r).clone()))
-        }
-        _ => None,
-    };
+    let fixed = Fixed::all_of(all);
+    let mut found: Vec<(Slot, Expr)> = Vec::new();
+    if fixed.is_empty() {
+        return Vec::new();
+    }
     for e in all {
-        let Some((a, b)) = slot_pair(e) else { continue };
+        let ExprKind::Compare(CmpOp::Eq, a, b) = &e.kind else { continue };
+        let (Some(sa), Some(sb)) = (a.as_slot(), b.as_slot()) else { continue };
         if a.ty != b.ty {
             continue;
         }
-        for c in all {
-            let ExprKind::Compare(op, l, r) = &c.kind else { continue };
-            for (column, value, op) in [(l, r, *op), (r, l, op.flip())] {
-                let fixed = value.slots().is_empty() && !value.is_volatile() && !value.has_subquery();
-                if !fixed || c.collation != e.collation {
+        for f in fixed.iter().filter(|f| f.collation == e.collation) {
+            for (from, slot, to) in [(sa, sb, b), (sb, sa, a)] {
+                if f.column != from || fixed.iter().any(|known| known.says(slot, f.op, f.value)) {
                     continue;
                 }
-                for (from, to) in [(&a, &b), (&b, &a)] {
-                    if column.as_slot() == from.as_slot() {
-                        let mut new = Expr::compare(op, to.clone(), (**value).clone());
-                        new.collation = c.collation;
-                        let print = format!("{:?}", new.kind);
-                        let known = |x: &Expr| format!("{:?}", x.kind) == print;
-                        if !all.iter().any(known) && !found.iter().any(known) {
-                            found.push(new);
-                        }
-                    }
+                let mut new = Expr::compare(f.op, (**to).clone(), f.value.clone());
+                new.collation = f.collation;
+                if !found.iter().any(|(s, known)| *s == slot && same_text(known, &new)) {
+                    found.push((slot, new));
                 }
             }
         }
     }
-    found
+    found.into_iter().map(|(_, e)| e).collect()
 }
 
 /// `a = b` is implied where both equal the same constant.
 fn without_implied(all: Vec<Expr>) -> Vec<Expr> {
-    let fixed: Vec<(Slot, String)> = all
-        .iter()
-        .filter_map(|e| match &e.kind {
-            ExprKind::Compare(CmpOp::Eq, l, r)
-                if r.slots().is_empty() && !r.has_subquery() && !r.is_volatile() =>
-            {
-                l.as_slot().map(|s| (s, format!("{:?}", r.kind)))
-            }
-            _ => None,
-        })
-        .collect();
-    let value = |s: Option<Slot>| fixed.iter().find(|(f, _)| Some(*f) == s).map(|(_, v)| v);
-    all.into_iter()
-        .filter(|e| match &e.kind {
-            ExprKind::Compare(CmpOp::Eq, l, r)
-                if l.as_slot().is_some() && r.as_slot().is_some() && l.ty == r.ty =>
-            {
-                let (a, b) = (value(l.as_slot()), value(r.as_slot()));
-                a.is_none() || a != b
-            }
-            _ => true,
-        })
-        .collect()
+    let mut fixed: HashMap<Slot, String> = HashMap::new();
+    for f in Fixed::all_of(&all).iter().filter(|f| f.straight && f.op == CmpOp::Eq) {
+        fixed.entry(f.column).or_insert_with(|| format!("{:?}", f.value.kind));
+    }
+    if fixed.is_empty() {
+        return all;
+    }
+    let implied = |e: &Expr| match &e.kind {
+        ExprKind::Compare(CmpOp::Eq, l, r) if l.ty == r.ty => match (l.as_slot(), r.as_slot()) {
+            (Some(l), Some(r)) => fixed.get(&l).is_some_and(|value| fixed.get(&r) == Some(value)),
+            _ => false,
+        },
+        _ => false,
+    };
+    all.into_iter().filter(|e| !implied(e)).collect()
 }
 
 /// `(a AND x) OR (a AND y)` implies `a`: conditions common to all branches can be used for joins and seeks; and a

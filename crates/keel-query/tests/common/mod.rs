@@ -72,6 +72,10 @@ pub struct Session {
     next_id: AtomicU32,
     showplan: Cell<bool>,
     pub row_count: Cell<u64>,
+    /// How often a statement being compiled asked whether it is cancelled.
+    pub steps: Cell<u64>,
+    /// The step from which the answer is yes.
+    pub cancelled_at: Cell<u64>,
     pub disabled: Vec<keel_query::plan::rewrite::Pass>,
     pub work: RefCell<Option<&'static Arc<keel_query::WorkSpace>>>,
     pub statistics: keel_query::stats::StatisticsCache,
@@ -182,6 +186,10 @@ impl BindScope for Session {
     fn statistics(&self, table: &TableDef) -> Option<Arc<keel_query::stats::TableStatistics>> {
         Some(self.statistics.get(&self.db, table, true, Default::default()))
     }
+    fn cancelled(&self) -> bool {
+        self.steps.set(self.steps.get() + 1);
+        self.steps.get() >= self.cancelled_at.get()
+    }
     fn disabled_passes(&self) -> &[keel_query::plan::rewrite::Pass] {
         &self.disabled
     }
@@ -255,6 +263,8 @@ impl Session {
             next_id: AtomicU32::new(100),
             showplan: Cell::new(false),
             row_count: Cell::new(0),
+            steps: Cell::new(0),
+            cancelled_at: Cell::new(u64::MAX),
             disabled: Vec::new(),
             statistics: Default::default(),
         }

@@ -292,6 +292,9 @@ impl BindScope for Scope<'_> {
             }
         }
     }
+    fn cancelled(&self) -> bool {
+        self.info.shared.cancel.is_cancelled()
+    }
     fn enter_module(&self) {
         self.depth.set(self.depth.get() + 1);
     }
