@@ -154,6 +154,12 @@ errors! {
     multi_part(name: &str) = (4104, 16, 1, "The multi-part identifier \"{name}\" could not be bound.");
     /// 4108
     window_not_allowed() = (4108, 15, 1, "Windowed functions can only appear in the SELECT or ORDER BY clauses.");
+    /// 4151
+    null_if_of_null() = (4151, 16, 1, "The type of the first argument to NULLIF cannot be the NULL constant because the type of the first argument has to be known.");
+    /// 10752
+    window_without_frame(function: &str) = (10752, 15, 3, "The function '{function}' may not have a window frame.");
+    /// 10757
+    window_without_order(function: &str) = (10757, 15, 1, "The function '{function}' may not have ORDER BY in OVER clause.");
     /// 10753
     over_missing(function: &str) = (10753, 15, 3, "The function '{function}' must have an OVER clause.");
     /// 4112

@@ -116,6 +116,8 @@ errors! {
     doomed_savepoint() = 3931, 16, 1, "The current transaction cannot be committed and cannot be rolled back to a savepoint. Roll back the entire transaction.";
     /// ROLLBACK in a trigger.
     ended_in_trigger() = 3609, 16, 1, "The transaction ended in the trigger. The batch has been aborted.";
+    /// A trigger ended with a doomed transaction.
+    error_in_trigger() = 3616, 16, 1, "An error was raised during trigger execution. The batch has been aborted and the user transaction, if any, has been rolled back.";
     /// Batch ended with a doomed transaction.
     doomed_at_end() = 3998, 16, 1, "Uncommittable transaction is detected at the end of the batch. The transaction is rolled back.";
     /// Transaction count mismatch at the end of EXECUTE.
@@ -230,6 +232,8 @@ errors! {
     constraint_violated(statement, kind, name, database, table, column) = 547, 16, 0, "The {statement} statement conflicted with the {kind} constraint \"{name}\". The conflict occurred in database \"{database}\", table \"{table}\"{column}.";
     /// Two identity columns.
     two_identities(table) = 2744, 16, 2, "Multiple identity columns specified for table '{table}'. Only one identity column per table is allowed.";
+    /// DEFAULT of an identity column.
+    default_on_identity(table, column) = 1754, 16, 0, "Defaults cannot be created on columns with an IDENTITY attribute. Table '{table}', column '{column}'.";
     /// IDENTITY () in SELECT INTO beside a column that is one already.
     second_identity(table, column) = 8108, 16, 1, "Cannot add identity column, using the SELECT INTO statement, to table '{table}', which already has column '{column}' that inherits the identity property.";
     /// Identity of a wrong type.

@@ -6,6 +6,7 @@ use crate::program::lower::TextOptions;
 use crate::program::{ModuleIdentity, ModuleShape, Program, ProgramKind, lower_module};
 use crate::run::{Frame, Halt, Later, NEST_LEVEL_MAX, Runner, parse_error};
 use crate::session::info::{Info, TriggerRows};
+use crate::session::options::Switches;
 use crate::session::scope::Scope;
 use keel_base::DatabaseId;
 use keel_parser::ast::{self, StatementKind};
@@ -122,6 +123,10 @@ fn invoke(ctx: &mut ExecCtx<'_>, program: &Arc<Program>, args: &[Value], frame: 
     let (error, row_count) = (info.error.get(), info.row_count.get());
     // SET inside ends with the module.
     let options = info.options.borrow().clone();
+    if program.identity.kind == ProgramKind::Trigger && !options.on(Switches::XACT_ABORT) {
+        // Triggers begin with it on, whatever the session has.
+        info.change_options(|now| now.switches.set(Switches::XACT_ABORT, true));
+    }
     info.modules.borrow_mut().push(program.identity.clone());
     let mut later = Later { info, results: program.identity.kind == ProgramKind::Trigger };
     let mut runner = Runner::nested(info, ctx.txns, &mut later);
@@ -283,7 +288,12 @@ pub fn run_trigger(
     let identity = info.scope_identity.get();
     let mut frame = Frame::new(&program, info.nest_level() + 1);
     info.row_count.set(affected);
+    let began = enter_transaction(info);
     let outcome = invoke(ctx, &program, &[], &mut frame);
+    let doomed = info.transaction.borrow().doomed;
+    if began {
+        leave_transaction(info);
+    }
     info.triggers.borrow_mut().pop();
     info.scope_identity.set(identity);
     drop_tables(ctx, &frame);
@@ -291,7 +301,27 @@ pub fn run_trigger(
     if info.trigger_rollback.take() {
         return Err(errors::ended_in_trigger());
     }
+    if doomed {
+        return Err(errors::error_in_trigger());
+    }
     Ok(())
+}
+
+/// A trigger runs inside its statement's transaction and counts it, also when nobody began one. Says whether nobody had.
+fn enter_transaction(info: &Info) -> bool {
+    let mut state = info.transaction.borrow_mut();
+    let began = state.count == 0;
+    if began {
+        state.count = 1;
+        state.doomed = false;
+    }
+    began
+}
+
+fn leave_transaction(info: &Info) {
+    let mut state = info.transaction.borrow_mut();
+    state.count = 0;
+    state.doomed = false;
 }
 
 /// Whether a trigger is an enabled AFTER trigger for a change.

@@ -193,6 +193,14 @@ pub fn bad_style(style: i32, from: SqlType) -> Box<SqlError> {
     SqlError::new(281, 16, 1, text)
 }
 
+/// 9809: no such style of binary data.
+#[must_use]
+pub fn unsupported_style(style: i32, from: SqlType, to: SqlType) -> Box<SqlError> {
+    let text =
+        format!("The style {style} is not supported for conversions from {} to {}.", from.name(), to.name());
+    SqlError::new(9809, 16, 1, text)
+}
+
 /// 529: not even `CAST` converts between these types.
 #[must_use]
 pub fn cast_not_allowed(from: SqlType, to: SqlType) -> Box<SqlError> {

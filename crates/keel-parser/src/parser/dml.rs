@@ -60,6 +60,8 @@ impl Parser<'_> {
             if p.tok() == Tok::Pseudo || matches!(p.tok(), Tok::Kw(Kw::IDENTITYCOL | Kw::ROWGUIDCOL)) {
                 return Ok(p.take_ident());
             }
+            // So is one without names: `(.a)`.
+            while p.eat(Tok::Dot) {}
             Ok(p.column_ref()?.name)
         })
     }

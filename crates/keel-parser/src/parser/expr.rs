@@ -347,7 +347,7 @@ impl Parser<'_> {
     }
 
     #[inline(never)]
-    fn parenthesis(&mut self, allow: bool) -> Result<Expr> {
+    pub(super) fn parenthesis(&mut self, allow: bool) -> Result<Expr> {
         let start = self.span();
         self.bump();
         let inner =

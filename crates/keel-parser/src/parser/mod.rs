@@ -318,7 +318,8 @@ impl<'a> Parser<'a> {
 
     fn object_name(&mut self) -> Result<ObjectName> {
         let start = self.span();
-        let mut parts = vec![Some(self.ident()?)];
+        // `..name`: the parts in front are left out, as drivers do (`EXEC ..sp_tablecollations_100`).
+        let mut parts = if self.tok() == Tok::Dot { vec![None] } else { vec![Some(self.ident()?)] };
         while self.tok() == Tok::Dot {
             self.bump();
             if self.tok() == Tok::Dot {

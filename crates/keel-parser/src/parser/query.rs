@@ -191,8 +191,11 @@ impl Parser<'_> {
         if !self.eat_kw(Kw::TOP) {
             return Ok(None);
         }
-        let count =
-            if self.tok() == Tok::LParen { self.parenthesized(Self::expr)? } else { self.simple_value()? };
+        let count = match (self.tok(), self.tok_ahead(1)) {
+            (Tok::LParen, Tok::Kw(Kw::SELECT)) => self.parenthesis(false)?,
+            (Tok::LParen, _) => self.parenthesized(Self::expr)?,
+            _ => self.simple_value()?,
+        };
         let percent = self.eat_kw(Kw::PERCENT);
         let with_ties = self.at_words(&["WITH", "TIES"]);
         if with_ties {

@@ -377,7 +377,8 @@ impl Binder<'_> {
 
     /// Arithmetic over bound operands, with NULL concatenation as the session has it.
     pub fn binary_values(&mut self, op: ArithOp, l: Expr, r: Expr) -> Result<Expr> {
-        let strings = l.ty.is_string() && r.ty.is_string();
+        let text = |t: SqlType| t.is_string() || t == SqlType::Null;
+        let strings = text(l.ty) && text(r.ty) && (l.ty.is_string() || r.ty.is_string());
         if op == ArithOp::Add && strings && !self.scope.options().concat_null_yields_null {
             let empty = |e: Expr, this: &Self| {
                 let blank = this.literal(&ast::Literal::String { value: "".into(), national: false });
@@ -449,6 +450,9 @@ impl Binder<'_> {
     }
 
     fn null_if(&mut self, a: &ast::Expr, b: &ast::Expr, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        if matches!(a.kind, ast::ExprKind::Literal(ast::Literal::Null)) {
+            return Err(errors::null_if_of_null());
+        }
         let (a, b) = (self.value(a, cx)?, self.value(b, cx)?);
         let equal = self.comparison(CmpOp::Eq, a.clone(), b)?;
         let ty = a.ty;
@@ -553,6 +557,7 @@ impl Binder<'_> {
         };
         let nullable = v.nullable || p.nullable;
         let (v, p) = (text(v)?, text(p)?);
+        let escape = escape.map(text).transpose()?;
         let mut e = Expr::condition(ExprKind::Like(Box::new(v), Box::new(p), escape.map(Box::new)));
         e.collation = collation;
         e.coercibility = coercibility;

@@ -197,6 +197,7 @@ impl Binder<'_> {
         }
         let ty = match (left.ty, right.ty) {
             (SqlType::Null, SqlType::Null) => SqlType::Int,
+            (l, r) if apart(l, r) || apart(r, l) => return Err(promote::incompatible(l, r, name)),
             (l, r) => promote::common(l, r)?,
         };
         let (collation, coercibility) = resolve_collation(&left, &right, name)?;
@@ -226,6 +227,11 @@ impl Binder<'_> {
             nullable,
         })
     }
+}
+
+/// A time is compared with no date, and with no datetime either, although it would convert.
+fn apart(left: SqlType, right: SqlType) -> bool {
+    matches!((left, right), (SqlType::Time(_), SqlType::Date | SqlType::DateTime | SqlType::SmallDateTime))
 }
 
 /// Strings need no conversion among themselves to be compared: all are Unicode inside.

@@ -29,7 +29,7 @@ use keel_base::DatabaseId;
 use keel_parser::ast;
 use keel_types::{Collation, SqlType};
 use rel::SlotInfo;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -178,6 +178,8 @@ pub struct Binder<'a> {
     read_slots: Vec<Slot>,
     /// Views and inline functions being bound.
     in_modules: u32,
+    /// Columns of set operations that are NULL in every query so far: the next one decides their type.
+    untyped: HashSet<Slot>,
 }
 
 /// An object read, with the slots of its columns.
@@ -210,6 +212,7 @@ impl<'a> Binder<'a> {
             named: Vec::new(),
             read_slots: Vec::new(),
             in_modules: 0,
+            untyped: HashSet::new(),
         }
     }
 

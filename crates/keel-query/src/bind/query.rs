@@ -139,6 +139,9 @@ impl Binder<'_> {
             right_slots.push(self.materialize(&r.name, re, &mut right_exprs));
             let model = Expr { ty, collation, coercibility, nullable, ..Expr::null() };
             let slot = self.slot_for(&l.name, &model);
+            if ty == SqlType::Null {
+                self.untyped.insert(slot);
+            }
             slots.push(slot);
             columns.push(OutputColumn { name: l.name.clone(), slot });
         }
@@ -162,6 +165,9 @@ impl Binder<'_> {
 
     /// A column as an expression; a bare NULL in the select list has no type yet.
     fn typed_column(&self, rel: &Rel, slot: Slot) -> Expr {
+        if self.untyped.contains(&slot) {
+            return Expr::null();
+        }
         let e = self.read(slot);
         if let Rel::Project { exprs, .. } = rel
             && let Some((_, inner)) = exprs.iter().find(|(s, _)| *s == slot)
@@ -192,7 +198,7 @@ impl Binder<'_> {
         let BoundQuery { mut rel, columns } = bound;
         let mut keys = Vec::new();
         for item in &q.order_by {
-            let written = || written_in_first(&q.body, &item.expr).map(|at| columns[at].slot);
+            let written = || written_in_first(&q.body, &item.expr, &columns).map(|at| columns[at].slot);
             let slot = match self.output_reference(item, &columns)?.or_else(written) {
                 Some(slot) => slot,
                 None => return Err(errors::order_by_in_set_operation()),
@@ -245,8 +251,9 @@ impl Binder<'_> {
     }
 }
 
-/// Which column of a set operation its first query gives by this very column reference (`ORDER BY t.a`).
-fn written_in_first(body: &ast::QueryBody, wanted: &ast::Expr) -> Option<usize> {
+/// Which column of a set operation its first query gives by this column reference (`ORDER BY t.a`): written just so, or
+/// without the table, which is one of its FROM.
+fn written_in_first(body: &ast::QueryBody, wanted: &ast::Expr, columns: &[OutputColumn]) -> Option<usize> {
     let mut body = body;
     let select = loop {
         match body {
@@ -255,18 +262,34 @@ fn written_in_first(body: &ast::QueryBody, wanted: &ast::Expr) -> Option<usize> 
         }
     };
     let ast::ExprKind::Column(wanted) = &wanted.kind else { return None };
+    let from_first =
+        wanted.qualifier.as_ref().is_some_and(|q| select.from.iter().any(|s| is_named(s, &q.name.text)));
+    let qualifier = |c: &ast::ColumnRef| c.qualifier.as_ref().map(|q| q.to_string().to_lowercase());
     let same = |item: &ast::SelectItem| match item {
         ast::SelectItem::Expr { expr, .. } => match &expr.kind {
             ast::ExprKind::Column(c) => {
-                let qualifier =
-                    |c: &ast::ColumnRef| c.qualifier.as_ref().map(|q| q.to_string().to_lowercase());
-                same_name(&c.name.text, &wanted.name.text) && qualifier(c) == qualifier(wanted)
+                same_name(&c.name.text, &wanted.name.text)
+                    && (qualifier(c) == qualifier(wanted) || c.qualifier.is_none() && from_first)
             }
             _ => false,
         },
-        // How many columns a star stands for is not known here.
         _ => false,
     };
-    let stars = select.items.iter().any(|i| matches!(i, ast::SelectItem::Star { .. }));
-    if stars { None } else { select.items.iter().position(same) }
+    if select.items.iter().any(|i| matches!(i, ast::SelectItem::Star { .. })) {
+        // How many columns a star stands for is not known here; a name that only one of them has is enough.
+        let mut named = (0..columns.len()).filter(|i| same_name(&columns[*i].name, &wanted.name.text));
+        return named.next().filter(|_| from_first && named.next().is_none());
+    }
+    select.items.iter().position(same)
+}
+
+/// Whether a column reference may name this table of FROM so: by its alias, or by its name when it has none.
+fn is_named(source: &ast::TableSource, name: &str) -> bool {
+    match &source.kind {
+        ast::TableSourceKind::Named { alias: Some(alias), .. }
+        | ast::TableSourceKind::Derived { alias: Some(alias), .. } => same_name(&alias.text, name),
+        ast::TableSourceKind::Named { name: table, .. } => same_name(&table.name.text, name),
+        ast::TableSourceKind::Join { left, right, .. } => is_named(left, name) || is_named(right, name),
+        _ => false,
+    }
 }

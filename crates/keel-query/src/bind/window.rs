@@ -87,6 +87,11 @@ impl Binder<'_> {
         };
         let mut args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>()?;
         let partition = over.partition_by.iter().map(|e| self.value(e, cx)).collect::<Result<Vec<_>>>()?;
+        if matches!(func, WindowFunc::PercentileCont | WindowFunc::PercentileDisc)
+            && !over.order_by.is_empty()
+        {
+            return Err(errors::window_without_order(name));
+        }
         let order_items = call.within_group.as_ref().unwrap_or(&over.order_by);
         let mut order = Vec::new();
         for item in order_items {
@@ -105,7 +110,7 @@ impl Binder<'_> {
             args.extend(order.first().map(|k| k.expr.clone()));
         }
         let (ty, nullable) = self.window_type(name, func, &mut args)?;
-        let frame = self.frame(over.frame.as_ref(), func, !order.is_empty(), cx)?;
+        let frame = self.frame(over.frame.as_ref(), (name, func), !order.is_empty(), cx)?;
         let slot = self.typed_slot("", ty, nullable);
         if let Some(first) = args.first().filter(|a| a.ty.is_string()) {
             self.slots[slot as usize].collation = first.collation;
@@ -166,14 +171,14 @@ impl Binder<'_> {
     fn frame(
         &mut self,
         frame: Option<&ast::Frame>,
-        func: WindowFunc,
+        (name, func): (&str, WindowFunc),
         ordered: bool,
         cx: &mut ExprCx<'_, '_>,
     ) -> Result<Frame> {
         let whole =
             Frame { rows: true, start: FrameEnd::UnboundedPreceding, end: FrameEnd::UnboundedFollowing };
         if !matches!(func, WindowFunc::Agg(_) | WindowFunc::FirstValue | WindowFunc::LastValue) {
-            return Ok(whole);
+            return if frame.is_some() { Err(errors::window_without_frame(name)) } else { Ok(whole) };
         }
         let Some(frame) = frame else {
             let running =

@@ -382,7 +382,9 @@ impl Compiler<'_> {
     fn like(&mut self, v: &Expr, p: &Expr, escape: Option<&Expr>, collation: Collation) -> Result<Pred> {
         let v = self.value(v)?;
         let p = self.value(p)?;
-        let escape = escape.map(|e| self.value(e)).transpose()?;
+        // ESCAPE NULL is no escape.
+        let escape =
+            escape.map(|e| self.value(e)).transpose()?.filter(|e| !matches!(e, Code::Const(Value::Null)));
         if let (Code::Const(Value::Str(pattern)), None | Some(Code::Const(Value::Str(_)))) = (&p, &escape) {
             let escape = match &escape {
                 Some(Code::Const(Value::Str(s))) => Some(s.as_str()),
@@ -402,7 +404,7 @@ impl Compiler<'_> {
             let escape = match &escape {
                 Some(e) => match e.eval(cx)? {
                     Value::Str(s) => Some(s),
-                    _ => return Ok(None),
+                    _ => None,
                 },
                 None => None,
             };

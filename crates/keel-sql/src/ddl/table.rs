@@ -107,10 +107,12 @@ impl<'a> TableBuilder<'a> {
             if let TableElement::Column(c) = element
                 && let ast::ColumnKind::Computed { expr, .. } = &c.kind
             {
-                let (ty, nullable) = self.computed_type(expr)?;
+                let result = self.computed_type(expr)?;
                 let at = self.find_column(&c.name)?;
-                self.table.columns[at].ty = ty;
-                self.table.columns[at].nullable = c.nullable.unwrap_or(nullable);
+                let column = &mut self.table.columns[at];
+                column.ty = result.ty;
+                column.collation = result.collation;
+                column.nullable = c.nullable.unwrap_or(result.nullable);
             }
         }
         // Keys first: the clustered one decides whether the table is a heap, and checks may name any column.
@@ -176,9 +178,10 @@ impl<'a> TableBuilder<'a> {
             ast::ColumnKind::Computed { expr, persisted } => {
                 // It may name columns that come behind it.
                 if !self.columns_follow {
-                    let (ty, nullable) = self.computed_type(expr)?;
-                    def.ty = ty;
-                    def.nullable = c.nullable.unwrap_or(nullable);
+                    let result = self.computed_type(expr)?;
+                    def.ty = result.ty;
+                    def.collation = result.collation;
+                    def.nullable = c.nullable.unwrap_or(result.nullable);
                 }
                 let text = self.expression_text(expr);
                 def.computed = Some(ComputedDef { text, persisted: *persisted });
@@ -198,6 +201,9 @@ impl<'a> TableBuilder<'a> {
         }
         for constraint in &c.constraints {
             if let ConstraintKind::Default { value, .. } = &constraint.kind {
+                if def.identity.is_some() {
+                    return Err(errors::default_on_identity(&self.table.name, &def.name));
+                }
                 def.default = Some(self.default(constraint.name.as_ref(), value, &def.name));
             }
         }
@@ -231,7 +237,7 @@ impl<'a> TableBuilder<'a> {
     }
 
     /// Type of an expression over the columns that are not computed themselves.
-    fn computed_type(&self, e: &ast::Expr) -> Result<(SqlType, bool)> {
+    fn computed_type(&self, e: &ast::Expr) -> Result<VirtualColumn> {
         let column = |c: &ColumnDef| VirtualColumn {
             name: c.name.clone(),
             ty: c.ty,
@@ -592,15 +598,15 @@ pub(super) fn heap(tree: TreeId) -> IndexDef {
 }
 
 /// Type and nullability of a query's first column.
-fn type_of_query(scope: &Scope<'_>, text: &str) -> Result<(SqlType, bool)> {
+fn type_of_query(scope: &Scope<'_>, text: &str) -> Result<VirtualColumn> {
     let batch = keel_parser::parse_batch(text, keel_parser::ParseOptions::default())
         .map_err(crate::run::parse_error)?;
     let Some(ast::StatementKind::Select(select)) = batch.statements.into_iter().next().map(|s| s.kind) else {
         return Err(errors::not_supported("This expression"));
     };
     let plan = keel_query::compile_select(scope, &select)?;
-    let column = &plan.columns()[0];
-    Ok((column.ty, column.nullable))
+    let c = &plan.columns()[0];
+    Ok(VirtualColumn { name: c.name.clone(), ty: c.ty, nullable: c.nullable, collation: c.collation })
 }
 
 impl Runner<'_> {

@@ -6,10 +6,20 @@ use crate::run::{Argument, Runner, call_by_name};
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
 
+/// 201 unless the parameters without defaults were given.
+fn needs(args: &[Argument], procedure: &str, parameters: &[&str]) -> keel_types::error::Result<()> {
+    match parameters.get(args.len()) {
+        Some(missing) => Err(errors::parameter_missing(procedure, missing)),
+        None => Ok(()),
+    }
+}
+
 fn prepare(
     runner: &mut Runner<'_>,
+    procedure: &str,
     args: &[Argument],
 ) -> std::result::Result<(i32, Arc<str>, Arc<str>), crate::run::Halt> {
+    needs(args, procedure, &["@handle", "@params", "@stmt"])?;
     let declarations: Arc<str> = string(args, "params", 1).unwrap_or_default().into();
     let text: Arc<str> = string(args, "stmt", 2).unwrap_or_default().into();
     // Errors in the text are found now.
@@ -20,7 +30,7 @@ fn prepare(
 
 /// `sp_prepare @handle OUTPUT, @params, @stmt, @options`
 pub(super) fn sp_prepare(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
-    let (handle, _, _) = prepare(runner, args)?;
+    let (handle, _, _) = prepare(runner, "sp_prepare", args)?;
     Ok(output(0, Value::Int(handle.into()), SqlType::Int))
 }
 
@@ -30,7 +40,7 @@ pub(super) fn sp_prepexec(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome
     if let Some(old) = number(args, "handle", 0) {
         runner.info.prepared.borrow_mut().remove(old as i32);
     }
-    let (handle, text, declarations) = prepare(runner, args)?;
+    let (handle, text, declarations) = prepare(runner, "sp_prepexec", args)?;
     let skip = args.len().min(3);
     let mut returned = execute::run_sql(runner, text, declarations, &args[skip..], skip)?;
     returned.outputs.insert(0, (0, Value::Int(handle.into()), SqlType::Int));
@@ -39,6 +49,7 @@ pub(super) fn sp_prepexec(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome
 
 /// `sp_prepexecrpc @handle OUTPUT, @name, values…`: a call of a procedure, prepared as the text that calls it.
 pub(super) fn sp_prepexecrpc(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    needs(args, "sp_prepexecrpc", &["@handle", "@name"])?;
     let name = string(args, "name", 1).unwrap_or_default();
     let skip = args.len().min(2);
     let values = &args[skip..];

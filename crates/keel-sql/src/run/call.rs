@@ -75,7 +75,9 @@ impl Runner<'_> {
         }
         let returned = self.call_named(&program.identity, &name, &args)?;
         for (at, value, ty) in returned.outputs {
-            if let ArgValue::Slot(slot) = call.args[at].value {
+            // Procedures of the system give what the call may not have asked for.
+            if let Some(ArgValue::Slot(slot)) = call.args.get(at).map(|a| &a.value) {
+                let slot = *slot;
                 let to = program.variables[slot as usize].ty;
                 frame.set(slot, convert::assign(value, ty, to)?);
             }

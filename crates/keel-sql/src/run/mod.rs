@@ -226,7 +226,8 @@ impl<'a> Runner<'a> {
             Op::Throw(_) => Origin::Throw,
             _ => Origin::Statement,
         };
-        let reach = Reach::of(&e, self.info.on(Switches::XACT_ABORT), origin);
+        let aborts = self.info.trigger_abort.take() || self.info.on(Switches::XACT_ABORT);
+        let reach = Reach::of(&e, aborts, origin);
         self.info.error.set(e.number);
         self.info.row_count.set(0);
         if self.info.cancelled() || reach == Reach::Session {
@@ -237,6 +238,7 @@ impl<'a> Runner<'a> {
                 self.report(&e);
                 return Ok(After::Next);
             }
+            self.info.trigger_abort.set(self.in_trigger && reach == Reach::Transaction);
             return Err(Halt::Raised(e));
         }
         if self.try_depth > 0 && e.severity < 20 {

@@ -35,6 +35,7 @@ impl Runner<'_> {
         if program.identity.object_id != 0
             && let Some(compiled) = unit.kept()
             && compiled.is_independent()
+            && self.info.on(Switches::CONCAT_NULL)
         {
             return Ok(InUse::Kept(compiled));
         }
@@ -60,8 +61,7 @@ impl Runner<'_> {
     }
 
     fn find_unit<'u>(&mut self, program: &Arc<Program>, frame: &Frame, unit: &'u Unit) -> Result<InUse<'u>> {
-        if program.identity.object_id == 0 && program.identity.database != self.info.current_database().id {
-            // Behind USE: what is compiled here holds for this database only, and a batch is kept for the one it began in.
+        if self.reads_otherwise(program) {
             return Ok(InUse::Own(Arc::new(self.compile(program, frame, unit)?)));
         }
         if let Some(compiled) = unit.kept()
@@ -94,6 +94,16 @@ impl Runner<'_> {
             units.insert(key, Arc::clone(&compiled));
         }
         Ok(InUse::Own(compiled))
+    }
+
+    /// Whether texts mean something else here than where compiled forms are kept for: behind USE and SET ANSI_NULLS, since a
+    /// batch is kept as it began, and wherever NULL is an empty string.
+    fn reads_otherwise(&self, program: &Program) -> bool {
+        let began_elsewhere = || {
+            program.identity.database != self.info.current_database().id
+                || program.ansi_nulls != self.info.on(Switches::ANSI_NULLS)
+        };
+        !self.info.on(Switches::CONCAT_NULL) || program.identity.object_id == 0 && began_elsewhere()
     }
 
     /// Compiles a unit that nobody will ask for again.

@@ -100,7 +100,7 @@ impl Runner<'_> {
             let state = self.info.transaction.borrow();
             (state.count, state.doomed, state.descriptor)
         };
-        if count == 0 {
+        if count == 0 || self.info.trigger_rollback.get() {
             return Err(errors::commit_without_begin());
         }
         if doomed {
@@ -153,6 +153,7 @@ impl Runner<'_> {
             // A trigger's ROLLBACK takes effect when control is back at its statement; nothing of the transaction is left
             // then. The rest of the trigger runs and goes the same way.
             self.info.trigger_rollback.set(true);
+            self.info.transaction.borrow_mut().doomed = false;
             return Ok(());
         }
         let (count, doomed, outer) = {
@@ -269,7 +270,12 @@ impl Runner<'_> {
     /// A statement failed: outside a transaction its work is undone; inside, the transaction may be doomed.
     pub(super) fn statement_failed(&mut self, reach: Reach, e: &SqlError) {
         let count = self.info.transaction.borrow().count;
-        let Txns::Own(set) = &mut self.txns else { return };
+        let Txns::Own(set) = &mut self.txns else {
+            if self.in_trigger && matches!(reach, Reach::Transaction | Reach::Session) {
+                self.info.transaction.borrow_mut().doomed = true;
+            }
+            return;
+        };
         // The table variables of a failed statement were restored by its plan.
         let _ = set.end_statement();
         if count == 0 {
@@ -289,7 +295,7 @@ impl Runner<'_> {
 
     /// Refuses writes in a doomed transaction.
     pub(crate) fn check_writable(&self) -> Result<()> {
-        if self.info.transaction.borrow().doomed && !self.raise_all {
+        if self.info.transaction.borrow().doomed && (self.in_trigger || !self.raise_all) {
             return Err(errors::transaction_doomed());
         }
         Ok(())

@@ -124,6 +124,8 @@ pub struct Info {
     pub try_depth: Cell<u32>,
     /// A trigger has rolled the transaction back: its statement must end the batch.
     pub trigger_rollback: Cell<bool>,
+    /// An error that left a trigger takes the batch and its transaction with it.
+    pub trigger_abort: Cell<bool>,
     /// The client has been told that the session is killed.
     pub told_killed: Cell<bool>,
     /// Cursors.
@@ -195,6 +197,7 @@ impl Info {
             pending: RefCell::default(),
             try_depth: Cell::new(0),
             trigger_rollback: Cell::new(false),
+            trigger_abort: Cell::new(false),
             told_killed: Cell::new(false),
             cursors: RefCell::default(),
             app_locks: super::app_locks::AppLocks::default(),

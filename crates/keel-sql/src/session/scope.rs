@@ -248,7 +248,9 @@ impl<'a> Scope<'a> {
 impl BindScope for Scope<'_> {
     fn options(&self) -> BindOptions {
         let options = self.info.options.borrow();
+        // A module has the ANSI_NULLS it was made with, a batch what the session has by now.
         let (quoted_identifier, ansi_nulls) = match self.program {
+            Some(p) if p.identity.object_id == 0 => (p.quoted_identifier, options.on(Switches::ANSI_NULLS)),
             Some(p) => (p.quoted_identifier, p.ansi_nulls),
             None => (true, true),
         };

@@ -90,6 +90,7 @@ fn narrow_to_binary(value: &Value, cast: &Cast) -> Result<Value> {
     let Value::Str(s) = value else { return Err(mismatch(value, cast)) };
     match cast.style_or(0) {
         1 | 2 => fit_end(from_hex(s, cast)?, cast),
+        style if style != 0 => Err(raise::unsupported_style(style, cast.from, cast.to)),
         _ => fit_end(cp1252::encode(s).into_owned(), cast),
     }
 }
@@ -98,6 +99,7 @@ fn national_to_binary(value: &Value, cast: &Cast) -> Result<Value> {
     let Value::Str(s) = value else { return Err(mismatch(value, cast)) };
     match cast.style_or(0) {
         1 | 2 => fit_end(from_hex(s, cast)?, cast),
+        style if style != 0 => Err(raise::unsupported_style(style, cast.from, cast.to)),
         _ => fit_end(s.encode_utf16().flat_map(u16::to_le_bytes).collect(), cast),
     }
 }

@@ -338,7 +338,7 @@ impl Reader {
         }
         let (minutes, digits) = self.number()?;
         let total = hours * 60 + minutes;
-        if digits != 2 || minutes > 59 || total > 840 {
+        if digits > 2 || minutes > 59 || total > 840 {
             return Err(Refusal::Range);
         }
         Ok(Some(sign * total as i16))

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use keel_tds::display;
-use keel_tds::token::{Column, DoneKind, DoneStatus, ServerMessage, Token};
+use keel_tds::token::{Column, ColumnFlags, DoneKind, DoneStatus, ServerMessage, Token};
 use keel_tds::{Data, TypeInfo};
 
 /// How results look.
@@ -114,7 +114,9 @@ impl Printer {
             Some(w) if character && self.format.fixed_width > 0 => w.min(self.format.fixed_width),
             Some(w) => w,
         };
-        data.max(name).max(1)
+        // NULL is shown whole.
+        let least = if c.flags.contains(ColumnFlags::NULLABLE) { 4 } else { 1 };
+        data.max(name).max(least)
     }
 
     fn header(&mut self) -> Result<()> {
