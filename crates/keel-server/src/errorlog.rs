@@ -67,6 +67,11 @@ impl ServerLog for ErrorLog {
     fn write(&self, text: &str) {
         self.entry("Server", text);
     }
+    fn archives(&self) -> Vec<(u32, PathBuf)> {
+        let old = (1..=KEPT).map(|n| (n, self.path.with_file_name(format!("errorlog.{n}"))));
+        let all = std::iter::once((0, self.path.clone())).chain(old);
+        all.filter(|(_, path)| path.exists()).collect()
+    }
 }
 
 fn rotate(path: &Path) -> std::io::Result<File> {

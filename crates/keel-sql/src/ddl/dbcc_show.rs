@@ -190,6 +190,12 @@ impl Runner<'_> {
         let changes = entry.usage.changes(&table);
         let automatic = !table.no_auto_statistics;
         let known = self.info.engine.statistics.get(&entry.store, &table, automatic, changes);
+        if has(d, "STATS_STREAM") {
+            // The sample in the product's stored form is what only the product can read.
+            let columns =
+                [("Stats_Stream", SqlType::VarBinary(Length::Max)), ("Rows", BIG), ("Data Pages", BIG)];
+            return self.result_set(&columns, &[vec![NULL, int(known.rows as i64), NULL]]);
+        }
         let parts = ["STAT_HEADER", "DENSITY_VECTOR", "HISTOGRAM"];
         let all = !parts.iter().any(|p| has(d, p));
         let shown = Shown { table: &table, index, ids: &ids, known: &known };

@@ -110,7 +110,10 @@ impl Runner<'_> {
                 let scope = self.ddl_scope(program);
                 let mut builder = TableBuilder::new(&scope, &tempdb, place.schema_id, &place.name);
                 builder.private = true;
-                def.table = Some(Box::new(builder.all(elements)?));
+                let mut table = builder.all(elements)?;
+                // Built as a temporary table is; the catalog shows it among this database's objects.
+                table.object_id = place.entry.allocate_object();
+                def.table = Some(Box::new(table));
             }
             ast::CreateTypeKind::External(_) => return Err(errors::not_supported("EXTERNAL NAME")),
         }

@@ -62,6 +62,10 @@ pub trait PasswordHasher: Send + Sync {
 pub trait ServerLog: Send + Sync {
     /// One entry, may have several lines.
     fn write(&self, text: &str);
+    /// The files it is kept in: 0 is the current one, then those before it. None where it is not kept.
+    fn archives(&self) -> Vec<(u32, PathBuf)> {
+        Vec::new()
+    }
 }
 
 /// What an instance is made of.

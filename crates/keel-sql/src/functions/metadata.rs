@@ -91,7 +91,9 @@ pub(super) fn object_id(info: &Info, args: &[Value]) -> Result<Value> {
         let parts = split_name(name);
         let schema = parts.len().checked_sub(2).map(|i| parts[i].as_str()).filter(|s| !s.is_empty());
         let object = parts.last().map_or("", String::as_str);
-        return Ok(int(crate::views::object_id(schema, object).map(i64::from)));
+        let shipped = crate::views::shipped_object(schema, object);
+        let fits = |kind: &str| text(args, 1).is_none_or(|k| k.trim().eq_ignore_ascii_case(kind.trim()));
+        return Ok(int(shipped.filter(|(_, kind)| fits(kind)).map(|(id, _)| i64::from(id))));
     };
     let id = id_of(&named);
     if let Some(kind) = text(args, 1) {
@@ -121,9 +123,8 @@ fn object(info: &Info, id: Option<i64>, database: Option<i64>) -> Option<(Arc<Pi
             let found = Found { name: t.name.clone(), schema_id: DBO, kind: "U", parent: 0 };
             return Some((picture, found));
         }
-        let view = crate::views::by_object_id(id)?;
-        let found =
-            Found { name: view.name.to_owned(), schema_id: crate::catalog::SYS, kind: "V", parent: 0 };
+        let (name, kind) = crate::views::shipped_name(id)?;
+        let found = Found { name, schema_id: crate::catalog::SYS, kind: kind.trim_end(), parent: 0 };
         return Some((picture, found));
     }
     let _ = entry;
@@ -189,11 +190,9 @@ pub(super) fn object_property(info: &Info, args: &[Value]) -> Result<Value> {
         "schemaid" => Value::Int(i64::from(o.schema_id)),
         "ownerid" => Value::Int(1),
         "basetype" => Value::str(o.kind),
-        "isencrypted" | "isquotedidenton" | "isansinullson"
-            if module.is_none() && property == "isencrypted" =>
-        {
-            flag(false)
-        }
+        "isencrypted" if module.is_none() => flag(false),
+        // Tables are made with both on, whatever the session had.
+        "isquotedidenton" | "isansinullson" if table.is_some() => flag(true),
         "execisquotedidenton" | "isquotedidenton" => {
             module.map_or(Value::Null, |m| flag(m.quoted_identifier))
         }
@@ -392,6 +391,11 @@ pub(super) fn column_property(info: &Info, args: &[Value]) -> Result<Value> {
     if let Some(t) = table(info, number(args, 0)) {
         return Ok(of(&t.columns, &t.indexes));
     }
+    let picture = info.picture(&info.current_database());
+    let mut behind_types = picture.types().filter_map(|t| t.table.as_ref());
+    if let Some(t) = behind_types.find(|t| Some(i64::from(t.object_id)) == number(args, 0)) {
+        return Ok(of(&t.columns, &t.indexes));
+    }
     match number(args, 0).map(|id| crate::views::view_columns(info, id)).unwrap_or_default() {
         columns if columns.is_empty() => parameter_property(info, args),
         columns => Ok(of(&columns, &[])),
@@ -470,8 +474,17 @@ pub(super) fn index_col(info: &Info, args: &[Value]) -> Result<Value> {
 pub(super) fn index_property(info: &Info, args: &[Value]) -> Result<Value> {
     let Some(t) = table(info, number(args, 0)) else { return Ok(Value::Null) };
     let name = fold(text(args, 1).unwrap_or(""));
-    let Some(i) = t.indexes.iter().find(|i| fold(&i.name) == name) else { return Ok(Value::Null) };
     let flag = |b: bool| Value::Int(i64::from(b));
+    let Some(i) = t.indexes.iter().find(|i| fold(&i.name) == name) else {
+        // Statistics are asked for as if they were an index.
+        let Some(s) = t.statistics.iter().find(|s| fold(&s.name) == name) else { return Ok(Value::Null) };
+        return Ok(match text(args, 2).unwrap_or("").to_ascii_lowercase().as_str() {
+            "indexid" => Value::Int(i64::from(s.stats_id)),
+            "isstatistics" => flag(true),
+            "isautostatistics" | "isunique" | "isclustered" | "isdisabled" | "ishypothetical" => flag(false),
+            _ => Value::Null,
+        });
+    };
     Ok(match text(args, 2).unwrap_or("").to_ascii_lowercase().as_str() {
         "indexid" => Value::Int(i64::from(i.index_id)),
         "isunique" => flag(i.unique),

@@ -37,6 +37,19 @@ pub(super) fn login_sid(info: &Info, args: &[Value]) -> Result<Value> {
     Ok(info.engine.login(&name).map_or(Value::Null, |l| Value::bytes(l.sid)))
 }
 
+/// `LOGINPROPERTY(login, property)`. Logins here do not expire and are not locked; when a password was set is not kept (NULL).
+pub(super) fn login_property(info: &Info, args: &[Value]) -> Result<Value> {
+    let Some(login) = text(args, 0).and_then(|name| info.engine.login(name)) else { return Ok(Value::Null) };
+    Ok(match text(args, 1).unwrap_or("").to_ascii_lowercase().as_str() {
+        "defaultdatabase" => super::variant_text(login.default_database),
+        "defaultlanguage" => super::variant_text(login.default_language),
+        "isexpired" | "islocked" | "ismustchange" | "badpasswordcount" | "historylength" => {
+            super::variant_int(0)
+        }
+        _ => Value::Null,
+    })
+}
+
 fn token(info: &Info) -> Option<std::sync::Arc<Token>> {
     info.token_in(&info.current_database())
 }

@@ -108,6 +108,11 @@ pub(super) fn zero(_: &Info, _: &[Value]) -> Result<Value> {
     Ok(Value::Int(0))
 }
 
+/// No.
+pub(super) fn no(_: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Bit(false))
+}
+
 pub(super) fn null(_: &Info, _: &[Value]) -> Result<Value> {
     Ok(Value::Null)
 }
@@ -232,14 +237,21 @@ pub(super) fn database_property_int(info: &Info, args: &[Value]) -> Result<Value
 }
 
 pub(super) fn collation_property(_: &Info, args: &[Value]) -> Result<Value> {
-    if text(args, 0).and_then(keel_types::Collation::by_name).is_none() {
-        return Ok(Value::Null);
-    }
+    use keel_types::Collation as C;
+    let name = text(args, 0).unwrap_or("");
+    let Some(collation) = C::by_name(name) else { return Ok(Value::Null) };
+    // Kana and width are ignored but in binary order; case and accents as the collation has them.
+    let style = match collation {
+        C::Bin2 => 0,
+        C::Latin1CsAs => 196_608,
+        C::Latin1CiAs => 196_609,
+        C::Latin1CiAi => 196_611,
+    };
     Ok(match text(args, 1).unwrap_or("").to_ascii_lowercase().as_str() {
         "codepage" => variant_int(1252),
         "lcid" => variant_int(1033),
-        "comparisonstyle" => variant_int(196_609),
-        "version" => variant_int(0),
+        "comparisonstyle" => variant_int(style),
+        "version" => variant_int(if name.contains("_100_") { 2 } else { 0 }),
         _ => Value::Null,
     })
 }

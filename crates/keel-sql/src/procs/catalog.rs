@@ -1,18 +1,21 @@
 //! Catalog procedures that drivers and tools call (`sp_tables`, `sp_columns`, `sp_help`…).
 //!
-//! They are ordinary T-SQL over system views, kept in `catalog.sql` beside this file as CREATE PROCEDURE statements between
-//! GO lines. Each is compiled when a database first runs it and cached like any module. Adding one is adding a batch there.
+//! They are ordinary T-SQL over system views, kept beside this file as CREATE PROCEDURE statements between GO lines: those of
+//! drivers in `catalog.sql`; in `management.sql` those of management tools about files and about the agent and the mail that
+//! this server does not have, which answer as an agent without jobs does. Each is compiled when a database first runs it and
+//! cached like any module. Adding one is adding a batch there.
 
 use keel_parser::ast;
 use keel_query::catalog::{ModuleDef, ModuleKind};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 /// Object ids of these procedures go down from here.
 const FIRST_ID: i32 = -10_000;
 
-static ALL: LazyLock<HashMap<String, Arc<ModuleDef>>> = LazyLock::new(|| {
-    let batches = include_str!("catalog.sql").split("\nGO\n").map(str::trim).filter(|b| !b.is_empty());
+static ALL: LazyLock<BTreeMap<String, Arc<ModuleDef>>> = LazyLock::new(|| {
+    let texts = [include_str!("catalog.sql"), include_str!("management.sql")];
+    let batches = texts.into_iter().flat_map(|t| t.split("\nGO\n")).map(str::trim).filter(|b| !b.is_empty());
     batches.enumerate().filter_map(|(i, text)| module(FIRST_ID - i as i32, text)).collect()
 });
 
@@ -40,9 +43,9 @@ fn module(object_id: i32, text: &str) -> Option<(String, Arc<ModuleDef>)> {
 #[must_use]
 pub fn find(name: &ast::ObjectName) -> Option<Arc<ModuleDef>> {
     let text = name.name.text.as_str();
-    if !text.get(..3)?.eq_ignore_ascii_case("sp_")
-        || !name.schema.as_ref().is_none_or(|s| s.is("sys") || s.is("dbo"))
-    {
+    let system = ["sp_", "xp_"].iter().any(|p| text.get(..3).is_some_and(|t| t.eq_ignore_ascii_case(p)))
+        || name.database.as_ref().is_some_and(|d| d.is("msdb"));
+    if !system || !name.schema.as_ref().is_none_or(|s| s.is("sys") || s.is("dbo")) {
         return None;
     }
     ALL.get(&text.to_ascii_lowercase()).cloned()

@@ -8,6 +8,7 @@ mod cursors;
 mod diagnostics;
 mod execute;
 mod hadr;
+mod host;
 mod prepared;
 mod properties;
 mod server;
@@ -35,6 +36,9 @@ pub struct Procedure {
 const fn p(name: &'static str, run: fn(&mut Runner<'_>, &[Argument]) -> Outcome) -> Procedure {
     Procedure { name, run }
 }
+
+/// Object ids of these procedures go down from here.
+pub const FIRST_ID: i32 = -20_000;
 
 /// Every system procedure.
 pub static ALL: &[Procedure] = &[
@@ -88,6 +92,13 @@ pub static ALL: &[Procedure] = &[
     p("sp_xml_preparedocument", xml_documents::sp_xml_preparedocument),
     p("sp_xml_removedocument", xml_documents::sp_xml_removedocument),
     p("xp_msver", server::xp_msver),
+    p("xp_instance_regread", host::xp_regread),
+    p("xp_regread", host::xp_regread),
+    p("xp_getnetname", host::xp_getnetname),
+    p("sp_enumerrorlogs", host::sp_enumerrorlogs),
+    p("xp_enumerrorlogs", host::sp_enumerrorlogs),
+    p("sp_readerrorlog", host::xp_readerrorlog),
+    p("xp_readerrorlog", host::xp_readerrorlog),
 ];
 
 /// The system procedure of that name: `sp_x`, `sys.sp_x`, `master..sp_x`, `master.dbo.sp_x`.
@@ -100,6 +111,16 @@ pub fn find(name: &ast::ObjectName) -> Option<&'static Procedure> {
     }
     let schema_fits = name.schema.as_ref().is_none_or(|s| s.is("sys") || s.is("dbo"));
     schema_fits.then(|| ALL.iter().find(|p| p.name.eq_ignore_ascii_case(text))).flatten()
+}
+
+/// Every system procedure, with its object id and type.
+pub fn listed() -> impl Iterator<Item = (i32, &'static str, &'static str)> {
+    let written = catalog::all().map(|m| (m.object_id, m.name.as_str(), "P "));
+    let built = ALL
+        .iter()
+        .enumerate()
+        .map(|(i, p)| (FIRST_ID - i as i32, p.name, if p.name.starts_with("xp_") { "X " } else { "P " }));
+    written.chain(built)
 }
 
 /// Calls one.

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::engine::TEMPDB;
 use crate::session::info::Info;
-use keel_query::catalog::{ColumnDef, TableDef};
+use keel_query::catalog::{ColumnDef, TableDef, TypeDef};
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
 
@@ -80,6 +80,18 @@ const TYPE: &[Column] = &[
     ("rule_object_id", INT),
     ("is_table_type", BIT),
 ];
+
+const TABLE_TYPE: &[Column] = &{
+    let mut columns = [("", INT); TYPE.len() + 2];
+    let mut i = 0;
+    while i < TYPE.len() {
+        columns[i] = TYPE[i];
+        i += 1;
+    }
+    columns[i] = ("type_table_object_id", INT);
+    columns[i + 1] = ("is_memory_optimized", BIT);
+    columns
+};
 
 const OLD_TYPE: &[Column] = &[
     ("name", NAME),
@@ -163,8 +175,14 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "columns", columns: COLUMN, rows: columns },
     SystemView { schema: "sys", name: "all_columns", columns: COLUMN, rows: all_columns },
     SystemView { schema: "sys", name: "types", columns: TYPE, rows: types },
-    SystemView { schema: "sys", name: "table_types", columns: TYPE, rows: table_types },
+    SystemView { schema: "sys", name: "table_types", columns: TABLE_TYPE, rows: table_types },
     SystemView { schema: "sys", name: "systypes", columns: OLD_TYPE, rows: old_types },
+    SystemView {
+        schema: "sys",
+        name: "fn_helpcollations",
+        columns: &[("name", NAME), ("description", SqlType::NVarChar(keel_types::Length::Limited(1000)))],
+        rows: |_| collations(),
+    },
     SystemView { schema: "sys", name: "identity_columns", columns: IDENTITY, rows: identity_columns },
     SystemView { schema: "sys", name: "computed_columns", columns: COMPUTED, rows: computed_columns },
     SystemView { schema: "sys", name: "syscolumns", columns: OLD_COLUMN, rows: old_columns },
@@ -177,6 +195,11 @@ pub(super) fn tables(cx: &ViewContext<'_>) -> Vec<Arc<TableDef>> {
         tables.extend(cx.info.temp.borrow().iter().map(|t| Arc::clone(&t.table)));
     }
     tables
+}
+
+/// The tables behind table types: they have columns and keys, and no rows.
+pub(super) fn type_tables(cx: &ViewContext<'_>) -> impl Iterator<Item = Arc<TableDef>> {
+    cx.picture.types().filter_map(|t| Some(Arc::new(TableDef::clone(t.table.as_ref()?))))
 }
 
 pub(super) fn collation(c: &ColumnDef) -> Value {
@@ -221,7 +244,7 @@ fn column_row(id: i32, c: &ColumnDef) -> Vec<Value> {
 
 fn columns(cx: &ViewContext<'_>) -> Rows {
     let mut rows: Rows = Vec::new();
-    for t in tables(cx) {
+    for t in tables(cx).into_iter().chain(type_tables(cx)) {
         rows.extend(t.columns.iter().map(|c| column_row(t.object_id, c)));
     }
     for (id, columns) in super::modules::view_columns(cx) {
@@ -321,12 +344,38 @@ fn types(cx: &ViewContext<'_>) -> Rows {
 }
 
 fn table_types(cx: &ViewContext<'_>) -> Rows {
-    types(cx).into_iter().filter(|r| matches!(r[14], Value::Bit(true))).collect()
+    let of_table = |t: &std::sync::Arc<TypeDef>| Some((t.user_type_id, t.table.as_ref()?.object_id));
+    let tables: Vec<_> = cx.picture.types().filter_map(of_table).collect();
+    let row = |mut row: Vec<Value>| {
+        let (_, table) =
+            tables.iter().find(|(id, _)| matches!(row[2], Value::Int(n) if n == i64::from(*id)))?;
+        row.extend([int(*table), bit(false)]);
+        Some(row)
+    };
+    types(cx).into_iter().filter_map(row).collect()
+}
+
+/// The orders of strings there are.
+fn collations() -> Rows {
+    use keel_types::Collation as C;
+    let described = |c: C| match c {
+        C::Bin2 => "Latin1-General, binary code point comparison sort",
+        C::Latin1CsAs => {
+            "Latin1-General, case-sensitive, accent-sensitive, kanatype-insensitive, width-insensitive"
+        }
+        C::Latin1CiAs => {
+            "Latin1-General, case-insensitive, accent-sensitive, kanatype-insensitive, width-insensitive"
+        }
+        C::Latin1CiAi => {
+            "Latin1-General, case-insensitive, accent-insensitive, kanatype-insensitive, width-insensitive"
+        }
+    };
+    C::ALL.iter().map(|c| vec![text(c.name()), text(described(*c))]).collect()
 }
 
 fn identity_columns(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    for t in tables(cx) {
+    for t in tables(cx).into_iter().chain(type_tables(cx)) {
         for c in &t.columns {
             let Some((seed, increment)) = c.identity else { continue };
             let f = facts(c.ty);
@@ -360,7 +409,7 @@ fn identity_columns(cx: &ViewContext<'_>) -> Rows {
 
 fn computed_columns(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    for t in tables(cx) {
+    for t in tables(cx).into_iter().chain(type_tables(cx)) {
         for c in &t.columns {
             let Some(computed) = &c.computed else { continue };
             let f = facts(c.ty);

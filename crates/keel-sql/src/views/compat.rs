@@ -23,15 +23,46 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("name", NAME), ("principal_id", INT), ("assembly_id", INT), ("clr_name", N256), ("permission_set", TINY),
         ("permission_set_desc", DESC), ("is_visible", BIT), ("create_date", DATE), ("modify_date", DATE), ("is_user_defined", BIT),
     ]),
-    none("assembly_types", &[("name", NAME), ("assembly_id", INT), ("user_type_id", INT), ("assembly_class", NAME)]),
+    none("assembly_types", &[
+        ("name", NAME), ("system_type_id", TINY), ("user_type_id", INT), ("schema_id", INT), ("principal_id", INT),
+        ("max_length", SMALL), ("precision", TINY), ("scale", TINY), ("collation_name", NAME), ("is_nullable", BIT),
+        ("is_user_defined", BIT), ("is_assembly_type", BIT), ("default_object_id", INT), ("rule_object_id", INT), ("assembly_id", INT),
+        ("assembly_class", NAME), ("is_binary_ordered", BIT), ("is_fixed_length", BIT), ("prog_id", SqlType::NVarChar(Length::Limited(40))),
+        ("assembly_qualified_name", SqlType::NVarChar(Length::Limited(4000))), ("is_table_type", BIT),
+    ]),
     none("xml_schema_collections", &[
         ("xml_collection_id", INT), ("schema_id", INT), ("principal_id", INT), ("name", NAME), ("create_date", DATE), ("modify_date", DATE),
     ]),
-    none("xml_indexes", &[("object_id", INT), ("name", NAME), ("index_id", INT), ("type", TINY), ("using_xml_index_id", INT)]),
-    none("spatial_indexes", &[("object_id", INT), ("name", NAME), ("index_id", INT), ("type", TINY)]),
-    none("fulltext_catalogs", &[("fulltext_catalog_id", INT), ("name", NAME), ("path", N256), ("is_default", BIT), ("principal_id", INT)]),
-    none("fulltext_indexes", &[("object_id", INT), ("unique_index_id", INT), ("fulltext_catalog_id", INT), ("is_enabled", BIT)]),
-    none("fulltext_index_columns", &[("object_id", INT), ("column_id", INT), ("type_column_id", INT), ("language_id", INT)]),
+    none("xml_indexes", &[
+        ("object_id", INT), ("name", NAME), ("index_id", INT), ("type", TINY), ("type_desc", DESC), ("is_unique", BIT),
+        ("data_space_id", INT), ("ignore_dup_key", BIT), ("is_primary_key", BIT), ("is_unique_constraint", BIT), ("fill_factor", TINY),
+        ("is_padded", BIT), ("is_disabled", BIT), ("is_hypothetical", BIT), ("is_ignored_in_optimization", BIT),
+        ("allow_row_locks", BIT), ("allow_page_locks", BIT),
+        ("using_xml_index_id", INT), ("secondary_type", SqlType::Char(1)), ("secondary_type_desc", DESC), ("has_filter", BIT),
+        ("filter_definition", TEXT), ("xml_index_type", TINY), ("xml_index_type_description", DESC), ("path_id", INT),
+        ("auto_created", BIT),
+    ]),
+    none("spatial_indexes", &[
+        ("object_id", INT), ("name", NAME), ("index_id", INT), ("type", TINY), ("type_desc", DESC), ("is_unique", BIT),
+        ("data_space_id", INT), ("ignore_dup_key", BIT), ("is_primary_key", BIT), ("is_unique_constraint", BIT), ("fill_factor", TINY),
+        ("is_padded", BIT), ("is_disabled", BIT), ("is_hypothetical", BIT), ("is_ignored_in_optimization", BIT),
+        ("allow_row_locks", BIT), ("allow_page_locks", BIT),
+        ("spatial_index_type", TINY), ("spatial_index_type_desc", DESC), ("tessellation_scheme", NAME), ("has_filter", BIT),
+        ("filter_definition", TEXT), ("auto_created", BIT),
+    ]),
+    none("fulltext_catalogs", &[
+        ("fulltext_catalog_id", INT), ("name", NAME), ("path", N256), ("is_default", BIT), ("is_accent_sensitivity_on", BIT),
+        ("data_space_id", INT), ("file_id", INT), ("principal_id", INT), ("is_importing", BIT),
+    ]),
+    none("fulltext_indexes", &[
+        ("object_id", INT), ("unique_index_id", INT), ("fulltext_catalog_id", INT), ("is_enabled", BIT),
+        ("change_tracking_state", SqlType::Char(1)), ("change_tracking_state_desc", DESC), ("has_crawl_completed", BIT),
+        ("crawl_type", SqlType::Char(1)), ("crawl_type_desc", DESC), ("crawl_start_date", DATE), ("crawl_end_date", DATE),
+        ("incremental_timestamp", SqlType::Binary(8)), ("stoplist_id", INT), ("data_space_id", INT), ("property_list_id", INT),
+    ]),
+    none("fulltext_index_columns", &[
+        ("object_id", INT), ("column_id", INT), ("type_column_id", INT), ("language_id", INT), ("statistical_semantics", INT),
+    ]),
     none("partition_functions", &[
         ("name", NAME), ("function_id", INT), ("type", super::KIND), ("type_desc", DESC), ("fanout", INT),
         ("boundary_value_on_right", BIT), ("is_system", BIT), ("create_date", DATE), ("modify_date", DATE),
@@ -43,13 +74,35 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("partition_range_values", &[("function_id", INT), ("boundary_id", INT), ("parameter_id", INT), ("value", VARIANT)]),
     none("partition_parameters", &[("function_id", INT), ("parameter_id", INT), ("system_type_id", TINY), ("user_type_id", INT)]),
     none("destination_data_spaces", &[("partition_scheme_id", INT), ("destination_id", INT), ("data_space_id", INT)]),
-    none("linked_logins", &[("server_id", INT), ("local_principal_id", INT), ("uses_self_credential", BIT), ("remote_name", NAME), ("modify_date", DATE)]),
-    none("credentials", &[("credential_id", INT), ("name", NAME), ("credential_identity", TEXT), ("create_date", DATE), ("modify_date", DATE)]),
-    none("symmetric_keys", &[("name", NAME), ("principal_id", INT), ("symmetric_key_id", INT), ("key_length", INT), ("create_date", DATE)]),
-    none("asymmetric_keys", &[("name", NAME), ("principal_id", INT), ("asymmetric_key_id", INT), ("key_length", INT)]),
-    none("column_master_keys", &[("name", NAME), ("column_master_key_id", INT), ("create_date", DATE), ("modify_date", DATE)]),
+    none("linked_logins", &[
+        ("server_id", INT), ("local_principal_id", INT), ("uses_self_credential", BIT), ("remote_name", NAME), ("modify_date", DATE),
+    ]),
+    none("credentials", &[
+        ("credential_id", INT), ("name", NAME), ("credential_identity", SqlType::NVarChar(Length::Limited(4000))), ("create_date", DATE),
+        ("modify_date", DATE), ("target_type", SqlType::NVarChar(Length::Limited(100))), ("target_id", INT),
+    ]),
+    none("symmetric_keys", &[
+        ("name", NAME), ("principal_id", INT), ("symmetric_key_id", INT), ("key_length", INT), ("key_algorithm", super::KIND),
+        ("algorithm_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("key_guid", super::GUID), ("key_thumbprint", VARIANT),
+        ("provider_type", DESC), ("cryptographic_provider_guid", super::GUID), ("cryptographic_provider_algid", VARIANT),
+    ]),
+    none("asymmetric_keys", &[
+        ("name", NAME), ("principal_id", INT), ("asymmetric_key_id", INT), ("pvt_key_encryption_type", super::KIND),
+        ("pvt_key_encryption_type_desc", DESC), ("thumbprint", SqlType::VarBinary(Length::Limited(32))), ("algorithm", super::KIND),
+        ("algorithm_desc", DESC), ("key_length", INT), ("sid", SID), ("string_sid", SqlType::NVarChar(Length::Limited(128))),
+        ("public_key", SqlType::VarBinary(Length::Max)), ("attested_by", N256), ("provider_type", DESC),
+        ("cryptographic_provider_guid", super::GUID), ("cryptographic_provider_algid", VARIANT),
+    ]),
+    none("column_master_keys", &[
+        ("name", NAME), ("column_master_key_id", INT), ("create_date", DATE), ("modify_date", DATE), ("key_store_provider_name", NAME),
+        ("key_path", SqlType::NVarChar(Length::Limited(4000))), ("allow_enclave_computations", BIT), ("signature", SqlType::VarBinary(Length::Max)),
+    ]),
     none("column_encryption_keys", &[("name", NAME), ("column_encryption_key_id", INT), ("create_date", DATE), ("modify_date", DATE)]),
-    none("security_policies", &[("name", NAME), ("object_id", INT), ("schema_id", INT), ("is_enabled", BIT)]),
+    none("security_policies", &[
+        ("name", NAME), ("object_id", INT), ("principal_id", INT), ("schema_id", INT), ("parent_object_id", INT),
+        ("type", super::KIND), ("type_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("is_ms_shipped", BIT),
+        ("is_enabled", BIT), ("is_not_for_replication", BIT), ("uses_database_collation", BIT), ("is_schema_bound", BIT),
+    ]),
     none("masked_columns", &[("object_id", INT), ("name", NAME), ("column_id", INT), ("is_masked", BIT), ("masking_function", N256)]),
     none("periods", &[("name", NAME), ("period_type", TINY), ("object_id", INT), ("start_column_id", INT), ("end_column_id", INT)]),
     none("change_tracking_databases", &[("database_id", INT), ("is_auto_cleanup_on", TINY), ("retention_period", INT), ("retention_period_units", TINY)]),
@@ -66,12 +119,29 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("external_tables", &[
         ("name", NAME), ("object_id", INT), ("principal_id", INT), ("schema_id", INT), ("parent_object_id", INT),
         ("type", super::KIND), ("type_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("is_ms_shipped", BIT),
-        ("is_published", BIT), ("is_schema_published", BIT), ("max_column_id_used", INT),
-        ("data_source_id", INT), ("file_format_id", INT), ("location", N256),
+        ("is_published", BIT), ("is_schema_published", BIT), ("max_column_id_used", INT), ("uses_ansi_nulls", BIT),
+        ("data_source_id", INT), ("file_format_id", INT), ("location", SqlType::NVarChar(Length::Limited(4000))),
+        ("reject_type", SqlType::VarChar(Length::Limited(20))), ("reject_value", SqlType::Float), ("reject_sample_value", SqlType::Float),
+        ("distribution_type", INT), ("distribution_desc", SqlType::NVarChar(Length::Limited(120))), ("sharding_col_id", INT),
+        ("remote_schema_name", NAME), ("remote_object_name", NAME), ("rejected_row_location", SqlType::NVarChar(Length::Limited(4000))),
+        ("table_options", TEXT),
     ]),
-    none("external_data_sources", &[("data_source_id", INT), ("name", NAME), ("location", N256), ("type_desc", DESC)]),
-    none("hash_indexes", &[("object_id", INT), ("name", NAME), ("index_id", INT), ("bucket_count", INT)]),
-    none("plan_guides", &[("plan_guide_id", INT), ("name", NAME), ("is_disabled", BIT), ("query_text", TEXT)]),
+    none("external_data_sources", &[
+        ("data_source_id", INT), ("name", NAME), ("location", SqlType::NVarChar(Length::Limited(4000))), ("type_desc", N256), ("type", TINY),
+        ("resource_manager_location", SqlType::NVarChar(Length::Limited(4000))), ("credential_id", INT), ("database_name", NAME),
+        ("shard_map_name", NAME), ("connection_options", SqlType::NVarChar(Length::Limited(4000))), ("pushdown", N256),
+    ]),
+    none("hash_indexes", &[
+        ("object_id", INT), ("name", NAME), ("index_id", INT), ("type", TINY), ("type_desc", DESC), ("is_unique", BIT),
+        ("data_space_id", INT), ("ignore_dup_key", BIT), ("is_primary_key", BIT), ("is_unique_constraint", BIT), ("fill_factor", TINY),
+        ("is_padded", BIT), ("is_disabled", BIT), ("is_hypothetical", BIT), ("is_ignored_in_optimization", BIT),
+        ("allow_row_locks", BIT), ("allow_page_locks", BIT),
+        ("has_filter", BIT), ("filter_definition", TEXT), ("bucket_count", INT), ("auto_created", BIT),
+    ]),
+    none("plan_guides", &[
+        ("plan_guide_id", INT), ("name", NAME), ("create_date", DATE), ("modify_date", DATE), ("is_disabled", BIT), ("query_text", TEXT),
+        ("scope_type", TINY), ("scope_type_desc", DESC), ("scope_object_id", INT), ("scope_batch", TEXT), ("parameters", TEXT), ("hints", TEXT),
+    ]),
     none("server_triggers", &[
         ("name", NAME), ("object_id", INT), ("parent_class", TINY), ("parent_class_desc", DESC), ("parent_id", INT),
         ("type", super::KIND), ("type_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("is_ms_shipped", BIT), ("is_disabled", BIT),
@@ -119,7 +189,10 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("total_execution_time", INT), ("percent_complete", SqlType::Float), ("page_count", BIG),
     ]),
     none("numbered_procedures", &[("object_id", INT), ("procedure_number", SMALL), ("definition", TEXT)]),
-    none("assembly_modules", &[("object_id", INT), ("assembly_id", INT), ("assembly_class", NAME), ("assembly_method", NAME)]),
+    none("assembly_modules", &[
+        ("object_id", INT), ("assembly_id", INT), ("assembly_class", NAME), ("assembly_method", NAME), ("null_on_null_input", BIT),
+        ("execute_as_principal_id", INT),
+    ]),
     none("sysreferences", &[("constid", INT), ("fkeyid", INT), ("rkeyid", INT), ("rkeyindid", SMALL), ("keycnt", SMALL)]),
     none("sysservers", &[("srvid", SMALL), ("srvstatus", SMALL), ("srvname", NAME), ("srvproduct", NAME), ("providername", NAME), ("datasource", TEXT)]),
     none("dm_os_tasks", &[
@@ -229,6 +302,11 @@ pub(super) static MASTER: &[SystemView] = &[SystemView {
         let row = |n: i32| {
             vec![Value::Null, super::int(n), super::text("P  "), super::int(n / 8 + 1), super::int(1 << (n % 8)), super::int(0)]
         };
-        (0..2048).map(row).collect()
+        let mut rows: Vec<_> = (0..2048).map(row).collect();
+        // The size of a page, as procedures of old look it up.
+        let mut page = vec![super::text("WINDOWS/NT"), super::int(1), super::text("E  "), super::int(8192)];
+        page.extend([Value::Null, super::int(0)]);
+        rows.push(page);
+        rows
     },
 }];

@@ -1,8 +1,8 @@
 //! Databases, files and configuration.
 
 use super::{
-    BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SID, SMALL, SystemView, TINY, VARIANT, ViewContext,
-    bit, date, int, text,
+    BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SID, SMALL, SystemView, TINY, VARIANT, ViewContext, bit,
+    date, int, text,
 };
 use crate::catalog::DatabaseSettings;
 use crate::config;
@@ -106,6 +106,8 @@ const DATABASE: &[Column] = &[
     ("is_change_feed_enabled", BIT),
 ];
 
+const LSN: SqlType = SqlType::Numeric { precision: 25, scale: 0 };
+
 const FILE: &[Column] = &[
     ("database_id", INT),
     ("file_id", INT),
@@ -126,6 +128,19 @@ const FILE: &[Column] = &[
     ("is_percent_growth", BIT),
     ("is_name_reserved", BIT),
     ("is_persistent_log_buffer", BIT),
+    ("create_lsn", LSN),
+    ("drop_lsn", LSN),
+    ("read_only_lsn", LSN),
+    ("read_write_lsn", LSN),
+    ("differential_base_lsn", LSN),
+    ("differential_base_guid", GUID),
+    ("differential_base_time", DATE),
+    ("redo_start_lsn", LSN),
+    ("redo_start_fork_guid", GUID),
+    ("redo_target_lsn", LSN),
+    ("redo_target_fork_guid", GUID),
+    ("backup_lsn", LSN),
+    ("credential_id", INT),
 ];
 
 pub(super) static VIEWS: &[SystemView] = &[
@@ -150,7 +165,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         rows: old_databases,
     },
     SystemView { schema: "sys", name: "master_files", columns: FILE, rows: master_files },
-    SystemView { schema: "sys", name: "database_files", columns: FILE, rows: database_files },
+    SystemView { schema: "sys", name: "database_files", columns: FILE.split_at(1).1, rows: database_files },
     SystemView {
         schema: "sys",
         name: "filegroups",
@@ -204,9 +219,15 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("database_id", INT),
             ("database_guid", GUID),
             ("family_guid", GUID),
-            ("last_log_backup_lsn", BIG),
+            ("last_log_backup_lsn", LSN),
+            ("recovery_fork_guid", GUID),
+            ("first_recovery_fork_guid", GUID),
+            ("fork_point_lsn", LSN),
         ],
-        rows: |cx| cx.engine.databases().iter().map(|d| vec![int(d.id.0), NULL, NULL, NULL]).collect(),
+        rows: |cx| {
+            let row = |d: &Arc<DatabaseEntry>| [vec![int(d.id.0)], vec![NULL; 6]].concat();
+            cx.engine.databases().iter().map(row).collect()
+        },
     },
 ];
 
@@ -306,6 +327,8 @@ fn files(d: &Arc<DatabaseEntry>) -> Rows {
             row.extend([text(format!("{}{suffix}", d.name())), text(dir.join(file).display().to_string())]);
             row.extend([int(0), text("ONLINE"), int(pages as i64), int(-1), int(8192)]);
             row.extend(std::iter::repeat_n(bit(false), 6));
+            // Backups and file groups that come and go: not here.
+            row.resize(FILE.len(), NULL);
             row
         })
         .collect()
@@ -316,7 +339,7 @@ fn master_files(cx: &ViewContext<'_>) -> Rows {
 }
 
 fn database_files(cx: &ViewContext<'_>) -> Rows {
-    files(&cx.entry)
+    files(&cx.entry).into_iter().map(|row| row[1..].to_vec()).collect()
 }
 
 fn filegroups(_: &ViewContext<'_>) -> Rows {

@@ -1,11 +1,11 @@
 //! Indexes, their statistics and partitions.
 
-use super::columns::tables;
+use super::columns::{tables, type_tables};
 use super::{
     BIG, BIT, Column, DESC, INT, NAME, NULL, SMALL, SystemView, TEXT, TINY, ViewContext, bit, int, text,
 };
 use keel_query::catalog::{ColumnstoreDef, IndexDef, IndexKind, TableDef};
-use keel_types::Value;
+use keel_types::{Length, SqlType, Value};
 
 type Rows = Vec<Vec<Value>>;
 
@@ -73,6 +73,10 @@ const STATS: &[Column] = &[
     ("filter_definition", TEXT),
     ("is_temporary", BIT),
     ("is_incremental", BIT),
+    ("has_persisted_sample", BIT),
+    ("stats_generation_method", INT),
+    ("stats_generation_method_desc", SqlType::VarChar(Length::Limited(80))),
+    ("auto_drop", BIT),
 ];
 
 pub(super) static VIEWS: &[SystemView] = &[
@@ -115,7 +119,7 @@ fn kind(i: &IndexDef) -> (i64, &'static str) {
 
 fn indexes(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    for t in tables(cx) {
+    for t in tables(cx).into_iter().chain(type_tables(cx)) {
         for i in &t.indexes {
             let (number, name) = kind(i);
             rows.push(vec![
@@ -162,7 +166,7 @@ fn columnstore_row(t: &TableDef, c: &ColumnstoreDef) -> Vec<Value> {
 
 fn index_columns(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    for t in tables(cx) {
+    for t in tables(cx).into_iter().chain(type_tables(cx)) {
         for i in &t.indexes {
             let keys =
                 i.key.iter().enumerate().map(|(n, k)| (k.column_id, n as i64 + 1, k.descending, false));
@@ -201,6 +205,7 @@ fn stats(cx: &ViewContext<'_>) -> Rows {
             let mut row = vec![int(t.object_id), text(i.name.as_str()), int(i.index_id)];
             row.extend([bit(false), bit(false), bit(t.no_auto_statistics), bit(false), NULL]);
             row.extend([bit(false), bit(false)]);
+            row.extend(sorted_statistics());
             rows.push(row);
         }
         for s in &t.statistics {
@@ -208,10 +213,16 @@ fn stats(cx: &ViewContext<'_>) -> Rows {
             let frozen = s.no_recompute || t.no_auto_statistics;
             row.extend([bit(false), bit(true), bit(frozen), bit(s.filter.is_some())]);
             row.extend([s.filter.as_deref().map_or(NULL, text), bit(false), bit(false)]);
+            row.extend(sorted_statistics());
             rows.push(row);
         }
     }
     rows
+}
+
+/// How statistics are made, and that they stay when the schema changes.
+fn sorted_statistics() -> [Value; 4] {
+    [bit(false), int(0), text("Sort based statistics"), bit(false)]
 }
 
 fn stats_columns(cx: &ViewContext<'_>) -> Rows {

@@ -82,25 +82,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "dm_db_log_info", columns: LOG_INFO, rows: log_info },
     SystemView {
         schema: "sys",
-        name: "dm_os_volume_stats",
-        columns: &[
-            ("database_id", INT),
-            ("file_id", INT),
-            ("volume_mount_point", SqlType::NVarChar(Length::Limited(512))),
-            ("logical_volume_name", SqlType::NVarChar(Length::Limited(512))),
-            ("file_system_type", SqlType::NVarChar(Length::Limited(512))),
-            ("is_read_only", TINY),
-            ("is_compressed", TINY),
-        ],
-        rows: |cx| {
-            let volume = |d: &DatabaseEntry, file: i64| {
-                vec![int(d.id.0), int(file), text("/"), text(""), text(""), int(0), int(0)]
-            };
-            selected(cx).iter().map(|(d, file)| volume(d, *file)).collect()
-        },
-    },
-    SystemView {
-        schema: "sys",
         name: "dm_db_persisted_sku_features",
         columns: &[("feature_name", super::NAME), ("feature_id", INT)],
         rows: |_| Vec::new(),
@@ -108,7 +89,7 @@ pub(super) static VIEWS: &[SystemView] = &[
 ];
 
 /// The files that the arguments (database and file, NULL for all) stand for.
-fn selected(cx: &ViewContext<'_>) -> Vec<(std::sync::Arc<DatabaseEntry>, i64)> {
+pub(super) fn selected(cx: &ViewContext<'_>) -> Vec<(std::sync::Arc<DatabaseEntry>, i64)> {
     let wanted = |at: usize| match cx.args.get(at) {
         Some(Value::Int(n)) => Some(*n),
         _ => None,

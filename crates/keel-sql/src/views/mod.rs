@@ -13,6 +13,7 @@ mod databases;
 mod dependencies;
 mod describe;
 mod endpoints;
+mod files;
 mod hadr;
 mod hadr_cluster;
 mod hadr_counters;
@@ -23,6 +24,7 @@ mod information_schema;
 mod io;
 mod locks;
 mod machine;
+mod management;
 pub mod messages;
 mod modules;
 mod msdb;
@@ -40,6 +42,7 @@ pub use waits::waits;
 pub(crate) use columns::view_columns;
 pub(crate) use io::vlfs;
 pub(crate) use modules::module_columns;
+pub(crate) use objects::{shipped_name, shipped_object};
 pub use rows::{captured, trigger_rows};
 
 use crate::catalog::{Picture, fold};
@@ -109,7 +112,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 28] {
+fn groups() -> [&'static [SystemView]; 30] {
     [
         usage::VIEWS,
         objects::VIEWS,
@@ -137,6 +140,8 @@ fn groups() -> [&'static [SystemView]; 28] {
         hadr_own::VIEWS,
         compat::VIEWS,
         absent::VIEWS,
+        management::VIEWS,
+        files::VIEWS,
         describe::VIEWS,
         plans::VIEWS,
     ]

@@ -56,7 +56,9 @@ const PARAMETER: &[Column] = &[
 
 pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "sql_modules", columns: MODULE, rows: sql_modules },
-    SystemView { schema: "sys", name: "all_sql_modules", columns: MODULE, rows: sql_modules },
+    SystemView { schema: "sys", name: "all_sql_modules", columns: MODULE, rows: all_sql_modules },
+    SystemView { schema: "sys", name: "system_sql_modules", columns: MODULE, rows: system_sql_modules },
+    SystemView { schema: "sys", name: "system_parameters", columns: PARAMETER, rows: |_| Vec::new() },
     SystemView { schema: "sys", name: "parameters", columns: PARAMETER, rows: parameters },
     SystemView { schema: "sys", name: "all_parameters", columns: PARAMETER, rows: parameters },
     SystemView {
@@ -79,22 +81,25 @@ pub(super) static VIEWS: &[SystemView] = &[
 ];
 
 fn sql_modules(cx: &ViewContext<'_>) -> Rows {
-    let row = |m: &Arc<ModuleDef>| {
-        let mut row =
-            vec![int(m.object_id), text(m.text.as_str()), bit(m.ansi_nulls), bit(m.quoted_identifier)];
-        row.extend([
-            bit(false),
-            bit(false),
-            bit(false),
-            bit(false),
-            m.execute_as.map_or(NULL, int),
-            bit(false),
-            bit(false),
-            bit(false),
-        ]);
-        row
-    };
-    cx.picture.modules().map(row).collect()
+    cx.picture.modules().map(module).collect()
+}
+
+fn module(m: &Arc<ModuleDef>) -> Vec<Value> {
+    let mut row = vec![int(m.object_id), text(m.text.as_str()), bit(m.ansi_nulls), bit(m.quoted_identifier)];
+    let no = || bit(false);
+    row.extend([no(), no(), no(), no(), m.execute_as.map_or(NULL, int), no(), no(), no()]);
+    row
+}
+
+/// The system's own modules that are T-SQL.
+fn system_sql_modules(_: &ViewContext<'_>) -> Rows {
+    crate::procs::catalog::all().map(module).collect()
+}
+
+fn all_sql_modules(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = sql_modules(cx);
+    rows.extend(system_sql_modules(cx));
+    rows
 }
 
 fn comments(cx: &ViewContext<'_>) -> Rows {

@@ -1,5 +1,5 @@
-//! Tables of `msdb`: the history of backups, and the agent's jobs, alerts and mail. There is neither a backup nor an agent
-//! here: they have the product's columns and are empty, so that scripts which look into them first find what they expect.
+//! Tables of `msdb`: the history of backups, the agent's jobs, alerts and mail, policies. There is neither a backup nor an agent
+//! nor a policy here: they have the product's columns and are empty, so that scripts which look into them first find what they expect.
 
 use super::{BIG, BIT, Column, DATE, GUID, INT, NAME, SID, SMALL, SystemView, TEXT, TINY, ViewContext};
 use keel_types::{Length, SqlType, Value};
@@ -67,6 +67,12 @@ const JOB_VIEW: &[Column] = &[
     ("originating_server_id", INT),
     ("master_server", BIT),
 ];
+
+/// Policies are not evaluated, nothing is kept of them.
+fn policy_settings() -> Vec<Vec<Value>> {
+    let off = || Value::Variant(std::sync::Arc::new((INT, Value::Int(0))));
+    ["Enabled", "HistoryRetentionInDays", "LogOnSuccess"].map(|name| vec![Value::str(name), off()]).into()
+}
 
 #[rustfmt::skip]
 pub(super) static TABLES: &[SystemView] = &[
@@ -201,6 +207,79 @@ pub(super) static TABLES: &[SystemView] = &[
     none("sysmail_event_log", &[
         ("log_id", INT), ("event_type", SqlType::VarChar(Length::Limited(11))), ("log_date", STAMP), ("description", TEXT),
         ("process_id", INT), ("mailitem_id", INT), ("account_id", INT), ("last_mod_date", STAMP), ("last_mod_user", NAME),
+    ]),
+    // ---- policies ----
+    SystemView {
+        schema: "dbo", name: "syspolicy_configuration", columns: &[("name", NAME), ("current_value", super::VARIANT)],
+        rows: |_| policy_settings(),
+    },
+    none("syspolicy_system_health_state", &[
+        ("health_state_id", BIG), ("policy_id", INT), ("last_run_date", DATE), ("target_query_expression_with_id", SqlType::NVarChar(Length::Limited(400))),
+        ("target_query_expression", TEXT), ("result", BIT),
+    ]),
+    none("syspolicy_conditions", &[
+        ("condition_id", INT), ("name", NAME), ("date_created", DATE), ("description", TEXT), ("created_by", NAME), ("modified_by", NAME),
+        ("date_modified", DATE), ("facet", TEXT), ("expression", TEXT), ("is_name_condition", SMALL), ("obj_name", NAME), ("is_system", BIT),
+    ]),
+    none("syspolicy_policies", &[
+        ("policy_id", INT), ("name", NAME), ("condition_id", INT), ("root_condition_id", INT), ("date_created", DATE),
+        ("execution_mode", INT), ("policy_category_id", INT), ("schedule_uid", GUID), ("description", TEXT),
+        ("help_text", SqlType::NVarChar(Length::Limited(4000))), ("help_link", SqlType::NVarChar(Length::Limited(2083))),
+        ("object_set_id", INT), ("is_enabled", BIT), ("job_id", GUID), ("created_by", NAME), ("modified_by", NAME),
+        ("date_modified", DATE), ("is_system", BIT),
+    ]),
+    none("syspolicy_policy_categories", &[("policy_category_id", INT), ("name", NAME), ("mandate_database_subscriptions", BIT)]),
+    none("syspolicy_policy_category_subscriptions", &[
+        ("policy_category_subscription_id", INT), ("target_type", NAME), ("target_object", NAME), ("policy_category_id", INT),
+    ]),
+    none("syspolicy_policy_execution_history", &[
+        ("history_id", BIG), ("policy_id", INT), ("start_date", DATE), ("end_date", DATE), ("result", BIT), ("is_full_run", BIT),
+        ("exception_message", TEXT), ("exception", TEXT),
+    ]),
+    none("syspolicy_policy_execution_history_details", &[
+        ("detail_id", BIG), ("history_id", BIG), ("target_query_expression", TEXT), ("target_query_expression_with_id", TEXT),
+        ("execution_date", DATE), ("result", BIT), ("result_detail", TEXT), ("exception_message", TEXT), ("exception", TEXT),
+    ]),
+    none("syspolicy_object_sets", &[
+        ("object_set_id", INT), ("object_set_name", NAME), ("facet_id", INT), ("facet_name", TEXT), ("is_system", BIT),
+    ]),
+    none("syspolicy_target_sets", &[
+        ("target_set_id", INT), ("object_set_id", INT), ("type_skeleton", NAME), ("type", NAME), ("enabled", BIT),
+    ]),
+    none("syspolicy_target_set_levels", &[
+        ("target_set_level_id", INT), ("target_set_id", INT), ("type_skeleton", NAME), ("condition_id", INT), ("level_name", NAME),
+    ]),
+    // ---- maintenance plans ----
+    none("sysmaintplan_plans", &[
+        ("id", GUID), ("name", NAME), ("description", SqlType::NVarChar(Length::Limited(1024))), ("create_date", DATE), ("owner", NAME),
+        ("version_major", INT), ("version_minor", INT), ("version_build", INT), ("version_comments", SqlType::NVarChar(Length::Limited(1024))),
+        ("from_msx", BIT), ("has_targets", BIT),
+    ]),
+    none("sysmaintplan_subplans", &[
+        ("subplan_id", GUID), ("subplan_name", NAME), ("subplan_description", N512), ("plan_id", GUID), ("job_id", GUID),
+        ("msx_job_id", GUID), ("schedule_id", INT), ("msx_plan", BIT),
+    ]),
+    none("sysmaintplan_log", &[
+        ("task_detail_id", GUID), ("plan_id", GUID), ("subplan_id", GUID), ("start_time", DATE), ("end_time", DATE), ("succeeded", BIT),
+        ("logged_remotely", BIT), ("source_server_name", N128), ("plan_name", N128), ("subplan_name", N128),
+    ]),
+    none("sysmaintplan_logdetail", &[
+        ("task_detail_id", GUID), ("line1", N256), ("line2", N256), ("line3", N256), ("line4", N256), ("line5", N256),
+        ("server_name", N128), ("start_time", DATE), ("end_time", DATE), ("error_number", INT),
+        ("error_message", SqlType::NVarChar(Length::Limited(1024))), ("command", TEXT), ("succeeded", BIT),
+    ]),
+    none("sysdbmaintplans", &[
+        ("plan_id", GUID), ("plan_name", NAME), ("date_created", DATE), ("owner", NAME), ("max_history_rows", INT),
+        ("remote_history_server", NAME), ("max_remote_history_rows", INT), ("user_defined_1", INT), ("user_defined_2", N100),
+        ("user_defined_3", DATE), ("user_defined_4", GUID),
+    ]),
+    none("sysalerts_performance_counters_view", &[
+        ("object_name", N128), ("counter_name", N128), ("instance_name", N128), ("cntr_value", BIG), ("cntr_type", INT),
+        ("server_name", NAME),
+    ]),
+    none("logmarkhistory", &[
+        ("database_name", N128), ("mark_name", N128), ("description", SqlType::NVarChar(Length::Limited(255))), ("user_name", N128),
+        ("lsn", LSN), ("mark_time", DATE),
     ]),
     // ---- log shipping ----
     none("log_shipping_primary_databases", &[

@@ -147,11 +147,16 @@ const SYNONYM: &[Column] = &[
 const SEQUENCE: &[Column] = &[
     ("name", NAME),
     ("object_id", INT),
+    ("principal_id", INT),
     ("schema_id", INT),
+    ("parent_object_id", INT),
     ("type", KIND),
     ("type_desc", DESC),
     ("create_date", DATE),
     ("modify_date", DATE),
+    ("is_ms_shipped", BIT),
+    ("is_published", BIT),
+    ("is_schema_published", BIT),
     ("start_value", super::VARIANT),
     ("increment", super::VARIANT),
     ("minimum_value", super::VARIANT),
@@ -165,6 +170,7 @@ const SEQUENCE: &[Column] = &[
     ("scale", super::TINY),
     ("current_value", super::VARIANT),
     ("is_exhausted", BIT),
+    ("last_used_value", super::VARIANT),
 ];
 
 const OLD_OBJECT: &[Column] = &[
@@ -208,7 +214,16 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView {
         schema: "sys",
         name: "trigger_events",
-        columns: &[("object_id", INT), ("type", INT), ("type_desc", DESC), ("is_trigger_event", BIT)],
+        columns: &[
+            ("object_id", INT),
+            ("type", INT),
+            ("type_desc", DESC),
+            ("is_first", BIT),
+            ("is_last", BIT),
+            ("event_group_type", INT),
+            ("event_group_type_desc", DESC),
+            ("is_trigger_event", BIT),
+        ],
         rows: trigger_events,
     },
     SystemView { schema: "sys", name: "synonyms", columns: SYNONYM, rows: synonyms },
@@ -304,27 +319,65 @@ fn own_temporary_tables(cx: &ViewContext<'_>) -> Vec<TableDef> {
 }
 
 fn system_objects(cx: &ViewContext<'_>) -> Rows {
+    use crate::catalog::{INFORMATION_SCHEMA, SYS};
     let started = cx.engine.started();
-    super::all()
-        .map(|v| {
-            let o = ObjectRef {
-                object_id: super::object_id(Some(v.schema), v.name).unwrap_or(0),
-                schema_id: if v.schema == "sys" {
-                    crate::catalog::SYS
-                } else {
-                    crate::catalog::INFORMATION_SCHEMA
-                },
-                name: v.name,
-                parent: 0,
-                kind: "V ",
-                created: started,
-                modified: started,
-            };
-            let mut row = common(&o);
-            row[9] = bit(true);
-            row
-        })
-        .collect()
+    let shipped = |(object_id, schema_id, name, kind): (i32, i32, &str, &'static str)| {
+        let o =
+            ObjectRef { object_id, schema_id, name, parent: 0, kind, created: started, modified: started };
+        let mut row = common(&o);
+        row[9] = bit(true);
+        row
+    };
+    let view = |v: &'static SystemView| {
+        let id = super::object_id(Some(v.schema), v.name).unwrap_or(0);
+        shipped((id, if v.schema == "sys" { SYS } else { INFORMATION_SCHEMA }, v.name, kind_of(v.name)))
+    };
+    let mut rows: Rows = super::all().map(view).collect();
+    rows.extend(crate::procs::listed().map(|(id, name, kind)| shipped((id, SYS, name, kind))));
+    rows
+}
+
+/// Object id and type of a system view, function or procedure.
+pub(crate) fn shipped_object(schema: Option<&str>, name: &str) -> Option<(i32, &'static str)> {
+    if let Some(id) = super::object_id(schema, name) {
+        return Some((id, kind_of(super::by_object_id(id)?.name)));
+    }
+    let here = schema.is_none_or(|s| s.eq_ignore_ascii_case("sys") || s.eq_ignore_ascii_case("dbo"));
+    let mut listed = crate::procs::listed().filter(|_| here);
+    listed.find(|(_, n, _)| n.eq_ignore_ascii_case(name)).map(|(id, _, kind)| (id, kind))
+}
+
+/// Name and type of the system's object with that id.
+pub(crate) fn shipped_name(id: i32) -> Option<(String, &'static str)> {
+    if let Some(view) = super::by_object_id(id) {
+        return Some((view.name.to_owned(), kind_of(view.name)));
+    }
+    crate::procs::listed().find(|(n, ..)| *n == id).map(|(_, name, kind)| (name.to_owned(), kind))
+}
+
+/// Views that are called with arguments are functions.
+fn kind_of(view: &str) -> &'static str {
+    const CALLED: [&str; 18] = [
+        "dm_db_index_operational_stats",
+        "dm_db_index_physical_stats",
+        "dm_db_log_info",
+        "dm_db_log_stats",
+        "dm_db_stats_histogram",
+        "dm_db_stats_properties",
+        "dm_exec_cursors",
+        "dm_exec_describe_first_result_set",
+        "dm_exec_describe_first_result_set_for_object",
+        "dm_exec_input_buffer",
+        "dm_exec_plan_attributes",
+        "dm_exec_query_plan",
+        "dm_exec_sql_text",
+        "dm_exec_text_query_plan",
+        "dm_io_virtual_file_stats",
+        "dm_os_enumerate_filesystem",
+        "dm_os_file_exists",
+        "dm_os_volume_stats",
+    ];
+    if view.starts_with("fn_") || CALLED.contains(&view) { "IF" } else { "V " }
 }
 
 fn all_objects(cx: &ViewContext<'_>) -> Rows {
@@ -365,7 +418,8 @@ fn system_views(cx: &ViewContext<'_>) -> Rows {
         row.resize(VIEW.len(), bit(false));
         row
     };
-    system_objects(cx).into_iter().map(widened).collect()
+    let is_view = |row: &Vec<Value>| row[5].as_str().is_some_and(|kind| kind == "V ");
+    system_objects(cx).into_iter().filter(is_view).map(widened).collect()
 }
 
 fn all_views(cx: &ViewContext<'_>) -> Rows {
@@ -413,7 +467,9 @@ fn trigger_events(cx: &ViewContext<'_>) -> Rows {
             [(t.on_insert, 1, "INSERT"), (t.on_update, 2, "UPDATE"), (t.on_delete, 3, "DELETE")]
         {
             if on {
-                rows.push(vec![int(m.object_id), int(number), text(name), bit(true)]);
+                let mut row = vec![int(m.object_id), int(number), text(name)];
+                row.extend([bit(false), bit(false), NULL, NULL, bit(true)]);
+                rows.push(row);
             }
         }
     }
@@ -453,29 +509,15 @@ fn sequences(cx: &ViewContext<'_>) -> Rows {
         .map(|s| {
             let f = super::facts(s.ty);
             let variant = |n: i64| super::whole_number(s.ty, n);
-            let current = cx.entry.sequence_current(s.object_id).unwrap_or(s.start);
-            vec![
-                text(s.name.as_str()),
-                int(s.object_id),
-                int(s.schema_id),
-                text("SO"),
-                text("SEQUENCE_OBJECT"),
-                date(s.created),
-                date(s.modified),
-                variant(s.start),
-                variant(s.increment),
-                variant(s.minimum),
-                variant(s.maximum),
-                bit(s.cycle),
-                bit(true),
-                NULL,
-                int(f.system_type_id),
-                int(f.user_type_id),
-                int(f.precision),
-                int(f.scale),
-                variant(current),
-                bit(false),
-            ]
+            let last = cx.entry.sequence_current(s.object_id);
+            let mut row = vec![text(s.name.as_str()), int(s.object_id), NULL, int(s.schema_id), int(0)];
+            row.extend([text("SO"), text("SEQUENCE_OBJECT"), date(s.created), date(s.modified)]);
+            row.extend([bit(false), bit(false), bit(false)]);
+            row.extend([variant(s.start), variant(s.increment), variant(s.minimum), variant(s.maximum)]);
+            row.extend([bit(s.cycle), bit(true), NULL, int(f.system_type_id), int(f.user_type_id)]);
+            row.extend([int(f.precision), int(f.scale), variant(last.unwrap_or(s.start)), bit(false)]);
+            row.push(last.map_or(NULL, variant));
+            row
         })
         .collect()
 }

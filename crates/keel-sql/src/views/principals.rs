@@ -9,7 +9,7 @@ use crate::catalog::{
 };
 use crate::session::scope::Scope;
 use keel_query::catalog::Catalog as _;
-use keel_types::Value;
+use keel_types::{Length, SqlType, Value};
 
 type Rows = Vec<Vec<Value>>;
 
@@ -27,6 +27,23 @@ const SERVER: &[Column] = &[
     ("credential_id", INT),
     ("owning_principal_id", INT),
     ("is_fixed_role", BIT),
+];
+
+const SQL_LOGIN: &[Column] = &[
+    ("name", NAME),
+    ("principal_id", INT),
+    ("sid", SID),
+    ("type", KIND),
+    ("type_desc", DESC),
+    ("is_disabled", BIT),
+    ("create_date", DATE),
+    ("modify_date", DATE),
+    ("default_database_name", NAME),
+    ("default_language_name", NAME),
+    ("credential_id", INT),
+    ("is_policy_checked", BIT),
+    ("is_expiration_checked", BIT),
+    ("password_hash", SqlType::VarBinary(Length::Limited(256))),
 ];
 
 const DATABASE: &[Column] = &[
@@ -65,12 +82,13 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView {
         schema: "sys",
         name: "sql_logins",
-        columns: SERVER,
+        columns: SQL_LOGIN,
         rows: |cx| {
-            server_principals(cx)
-                .into_iter()
-                .filter(|r| r[3].as_str().is_some_and(|t| t.trim() == "S"))
-                .collect()
+            // The hash of a password is nobody's business; policies of the operating system do not apply.
+            let own = [bit(false), bit(false), NULL];
+            let login = |r: &Vec<Value>| r[3].as_str().is_some_and(|t| t.trim() == "S");
+            let rows = server_principals(cx).into_iter().filter(login);
+            rows.map(|mut r| [r.drain(..11).collect(), own.to_vec()].concat()).collect()
         },
     },
     SystemView { schema: "sys", name: "database_principals", columns: DATABASE, rows: database_principals },
@@ -108,15 +126,36 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("product", NAME),
             ("provider", NAME),
             ("data_source", super::TEXT),
+            ("location", super::TEXT),
+            ("provider_string", super::TEXT),
+            ("catalog", NAME),
+            ("connect_timeout", INT),
+            ("query_timeout", INT),
             ("is_linked", BIT),
             ("is_remote_login_enabled", BIT),
             ("is_rpc_out_enabled", BIT),
             ("is_data_access_enabled", BIT),
+            ("is_collation_compatible", BIT),
+            ("uses_remote_collation", BIT),
+            ("collation_name", NAME),
+            ("lazy_schema_validation", BIT),
+            ("is_system", BIT),
+            ("is_publisher", BIT),
+            ("is_subscriber", BIT),
+            ("is_distributor", BIT),
+            ("is_nonsql_subscriber", BIT),
+            ("is_remote_proc_transaction_promotion_enabled", BIT),
+            ("modify_date", DATE),
+            ("is_rda_server", BIT),
         ],
         rows: |cx| {
             let name = cx.engine.options().server_name.as_str();
             let mut row = vec![int(0), text(name), text("SQL Server"), text("SQLNCLI"), text(name)];
-            row.extend([bit(false), bit(true), bit(true), bit(false)]);
+            row.extend([NULL, NULL, NULL, int(0), int(0)]);
+            row.extend([false, true, true, false, false, true].map(bit));
+            row.push(NULL);
+            row.extend([false; 7].map(bit));
+            row.extend([date(cx.engine.started()), bit(false)]);
             vec![row]
         },
     },

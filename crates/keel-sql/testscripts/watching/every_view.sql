@@ -10,7 +10,7 @@ GO
 create view v as select id from t
 GO
 declare @name nvarchar(300), @sql nvarchar(400)
-declare every_view cursor local static for select schema_name(schema_id) + '.' + quotename(name) from sys.system_objects
+declare every_view cursor local static for select schema_name(schema_id) + '.' + quotename(name) from sys.system_objects where type in ('V', 'IF')
 open every_view
 fetch next from every_view into @name
 while @@fetch_status = 0
