@@ -205,6 +205,29 @@ pub struct ForeignKeyDef {
     pub disabled: bool,
 }
 
+/// PERIOD FOR SYSTEM_TIME: which columns say from when to when a row was true, and where its history is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeriodDef {
+    /// `column_id` of GENERATED ALWAYS AS ROW START.
+    pub start: i32,
+    /// `column_id` of GENERATED ALWAYS AS ROW END.
+    pub end: i32,
+    /// HIDDEN, of each: not among the columns of `*`.
+    pub hidden: [bool; 2],
+    /// SYSTEM_VERSIONING = ON.
+    pub versioning: Option<VersioningDef>,
+}
+
+/// SYSTEM_VERSIONING = ON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersioningDef {
+    /// The history table.
+    pub history: ObjectId,
+    /// HISTORY_RETENTION_PERIOD: count and unit (3 days, 4 weeks, 5 months, 6 years); `None` is INFINITE. Remembered and
+    /// shown; nothing is cleaned up.
+    pub retention: Option<(i32, i32)>,
+}
+
 /// A table: user, temporary, table variable, or internal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableDef {
@@ -233,6 +256,12 @@ pub struct TableDef {
     /// Columnstore indexes: remembered and shown. They hold no rows, and no plan reads them.
     #[serde(default)]
     pub columnstores: Vec<ColumnstoreDef>,
+    /// PERIOD FOR SYSTEM_TIME.
+    #[serde(default)]
+    pub period: Option<PeriodDef>,
+    /// The system-versioned table of which this is the history.
+    #[serde(default)]
+    pub history_of: Option<ObjectId>,
     /// Next free column_id.
     pub next_column_id: i32,
     /// Next free ordinal.
@@ -411,6 +440,24 @@ impl TableDef {
     #[must_use]
     pub fn column_index(&self, column_id: i32) -> Option<usize> {
         self.columns.iter().position(|c| c.column_id == column_id)
+    }
+    /// Whether the column at a position is of the period: 0 its start, 1 its end.
+    #[must_use]
+    pub fn period_part(&self, position: usize) -> Option<usize> {
+        let period = self.period.as_ref()?;
+        let id = self.columns[position].column_id;
+        [period.start, period.end].into_iter().position(|c| c == id)
+    }
+    /// Whether `*` leaves the column at a position out.
+    #[must_use]
+    pub fn is_hidden(&self, position: usize) -> bool {
+        let hidden = self.period.as_ref().map_or([false; 2], |p| p.hidden);
+        self.period_part(position).is_some_and(|part| hidden[part])
+    }
+    /// SYSTEM_VERSIONING, when it is on.
+    #[must_use]
+    pub fn versioning(&self) -> Option<&VersioningDef> {
+        self.period.as_ref()?.versioning.as_ref()
     }
     /// The clustered index or heap.
     #[must_use]

@@ -48,6 +48,10 @@ pub trait SessionInfo {
     fn isolation(&self) -> IsolationLevel;
     /// Session id, for messages.
     fn session_id(&self) -> u32;
+    /// When the transaction began, in UTC: from then on what it writes is true. By itself a statement is a transaction.
+    fn transaction_utc(&self) -> i64 {
+        self.now_utc()
+    }
     /// True once the client cancelled or the session was killed; asked every few hundred rows.
     fn cancelled(&self) -> bool;
     /// Value of a session function bound through [`crate::BindScope::session_function`].

@@ -80,6 +80,22 @@ errors! {
     ntile_not_positive() = (4117, 16, 1, "The function 'ntile' takes only a positive int or bigint expression as its input.");
     /// 13544
     not_system_versioned(table: &str) = (13544, 16, 1, "Temporal FOR SYSTEM_TIME clause can only be used with system-versioned tables. '{table}' is not a system-versioned table.");
+    /// 13535
+    transaction_before_period(table: &str) = (13535, 16, 0, "Data modification failed on system-versioned table '{table}' because transaction time was earlier than period start time for affected records.");
+    /// 13536
+    generated_inserted(table: &str) = (13536, 16, 1, "Cannot insert an explicit value into a GENERATED ALWAYS column in table '{table}'. Use INSERT with a column list to exclude the GENERATED ALWAYS column, or insert a DEFAULT into GENERATED ALWAYS column.");
+    /// 13537
+    generated_updated(table: &str) = (13537, 16, 1, "Cannot update GENERATED ALWAYS columns in table '{table}'.");
+    /// 13559
+    history_inserted(table: &str) = (13559, 16, 1, "Cannot insert rows in a temporal history table '{table}'.");
+    /// 13560
+    history_deleted(table: &str) = (13560, 16, 1, "Cannot delete rows from a temporal history table '{table}'.");
+    /// 13561
+    history_updated(table: &str) = (13561, 16, 1, "Cannot update rows in a temporal history table '{table}'.");
+    /// 13562
+    history_merged(table: &str) = (13562, 16, 1, "Cannot perform MERGE operation on temporal history table '{table}'.");
+    /// 13590
+    system_time_twice(table: &str) = (13590, 16, 1, "Temporal FOR SYSTEM_TIME clause can only be set once per temporal table. '{table}' has more than one temporal FOR SYSTEM_TIME clause.");
     /// 8730
     negative_offset() = (8730, 16, 1, "Offset parameter for Lag and Lead functions cannot be a negative value.");
     /// 264

@@ -194,6 +194,106 @@ errors! {
     add_not_null(column, table) = 4901, 16, 1, "ALTER TABLE only allows columns to be added that can contain nulls, or have a DEFAULT definition specified, or the column being added is an identity or timestamp column, or alternatively if none of the previous conditions are satisfied the table must be empty to allow addition of this column. Column '{column}' cannot be added to non-empty table '{table}' because it does not satisfy these conditions.";
     /// An object depends on the column.
     column_dependency(kind, name, column) = 5074, 16, 1, "The {kind} '{name}' is dependent on column '{column}'.";
+    /// A period column that is no datetime2.
+    generated_type(column) = 13501, 16, 1, "Temporal generated always column '{column}' has invalid data type.";
+    /// Two starts (the first of each pair), two ends.
+    two_row_starts() = 13502, 16, 1, "System-versioned table cannot have more than one 'GENERATED ALWAYS AS ROW START' column.";
+    /// Two ends.
+    two_row_ends() = 13503, 16, 1, "System-versioned table cannot have more than one 'GENERATED ALWAYS AS ROW END' column.";
+    /// A period without a column for its start.
+    no_row_start() = 13504, 16, 1, "Temporal 'GENERATED ALWAYS AS ROW START' column definition missing.";
+    /// A period without a column for its end.
+    no_row_end() = 13505, 16, 1, "Temporal 'GENERATED ALWAYS AS ROW END' column definition missing.";
+    /// A period that names another column as its start.
+    other_row_start() = 13506, 16, 1, "System-versioned table SYSTEM_TIME period definition start column name not matching 'GENERATED ALWAYS AS ROW START' column name.";
+    /// A period that names another column as its end.
+    other_row_end() = 13507, 16, 1, "System-versioned table SYSTEM_TIME period definition end column name not matching 'GENERATED ALWAYS AS ROW END' column name.";
+    /// Two periods.
+    two_periods() = 13508, 16, 1, "System-versioned table cannot have more than one SYSTEM_TIME period definition.";
+    /// GENERATED ALWAYS without a period.
+    generated_without_period() = 13509, 16, 1, "Cannot create generated always column when SYSTEM_TIME period is not defined.";
+    /// SYSTEM_VERSIONING without a period.
+    versioned_without_period() = 13510, 16, 1, "Cannot set SYSTEM_VERSIONING to ON when SYSTEM_TIME period is not defined.";
+    /// A history table that is no table.
+    not_a_history(name) = 13511, 16, 1, "Specified object '{name}' cannot be used as history table.";
+    /// Another table's history.
+    history_in_use(name) = 13514, 16, 1, "History table '{name}' is already in use.";
+    /// A history table with something that history cannot have.
+    history_with_keys(name) = 13515, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because history table '{name}' has custom unique keys defined. Consider dropping all unique keys and trying again.";
+    /// The same: foreign keys.
+    history_with_foreign_keys(name) = 13516, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because history table '{name}' has foreign keys defined. Consider dropping all foreign keys and trying again.";
+    /// The same: constraints.
+    history_with_constraints(name) = 13517, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because history table '{name}' has table or column constraints defined. Consider dropping all table and column constraints and trying again.";
+    /// The same: IDENTITY.
+    history_with_identity(name) = 13518, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because history table '{name}' has IDENTITY column specification. Consider dropping all IDENTITY column specifications and trying again.";
+    /// The same: computed columns.
+    history_with_computed(name) = 13519, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because history table '{name}' has computed column specification. Consider dropping all computed column specifications and trying again.";
+    /// A history table of another shape.
+    history_columns(table, columns, history, past) = 13523, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because table '{table}' has {columns} columns and table '{history}' has {past} columns.";
+    /// The same: names.
+    history_column_name(past, at, history, column, table) = 13524, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because column '{past}' at ordinal {at} in history table '{history}' has a different name than the column '{column}' at the same ordinal in table '{table}'.";
+    /// The same: types.
+    history_column_type(column, past, history, ty, table) = 13525, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because column '{column}' has data type {past} in history table '{history}' which is different from corresponding column type {ty} in table '{table}'.";
+    /// The same: collations.
+    history_column_collation(column, table, history) = 13526, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because column '{column}' does not have the same collation in tables '{table}' and '{history}'.";
+    /// The same: a period column that may be NULL.
+    history_period_nullable(column, history, table) = 13530, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because system column '{column}' in history table '{history}' corresponds to a period column in table '{table}' and cannot be nullable.";
+    /// The same: nullability.
+    history_column_nullable(column, table, history) = 13531, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because column '{column}' does not have the same nullability attribute in tables '{table}' and '{history}'.";
+    /// HISTORY_TABLE without a schema.
+    history_name_parts(name) = 13539, 15, 1, "Setting SYSTEM_VERSIONING to ON failed because history table '{name}' is not specified in two-part name format.";
+    /// Rows of a history table that cannot be.
+    history_ends_before(name) = 13541, 16, 0, "Setting SYSTEM_VERSIONING to ON failed because history table '{name}' contains invalid records with end of period set before start.";
+    /// ADD PERIOD over rows of the future.
+    period_starts_later(name) = 13542, 16, 0, "ADD PERIOD FOR SYSTEM_TIME on table '{name}' failed because there are open records with start of period set to a value in the future.";
+    /// Rows of a history table that end later than now.
+    history_ends_later(name) = 13543, 16, 0, "Setting SYSTEM_VERSIONING to ON failed because history table '{name}' contains invalid records with end of period set to a value in the future.";
+    /// TRUNCATE of a system-versioned table or its history.
+    versioned_truncated(name) = 13545, 16, 1, "Truncate failed on table '{name}' because it is not a supported operation on system-versioned tables.";
+    /// ALTER TABLE ALTER COLUMN of a history table.
+    history_column_altered(column, name) = 13548, 16, 1, "Cannot alter column '{column}' on table '{name}' because it is not a supported operation on system-versioned temporal or ledger tables.";
+    /// ALTER TABLE ADD of a history table.
+    history_column_added(name) = 13550, 16, 1, "Add column operation failed on table '{name}' because it is not a supported operation on system-versioned temporal tables.";
+    /// ALTER TABLE DROP COLUMN of a history table.
+    history_column_dropped(name) = 13551, 16, 1, "Drop column operation failed on table '{name}' because it is not a supported operation on system-versioned temporal tables.";
+    /// DROP of a system-versioned table or its history.
+    versioned_dropped(name) = 13552, 16, 1, "Drop table operation failed on table '{name}' because it is not a supported operation on system-versioned temporal tables.";
+    /// SYSTEM_VERSIONING without a primary key.
+    versioned_without_key(name) = 13553, 16, 1, "System versioned temporal table '{name}' must have primary key defined.";
+    /// A history table that is system-versioned itself.
+    versioned_in_use(name) = 13566, 16, 1, "Temporal table '{name}' is already in use.";
+    /// SYSTEM_VERSIONING of a temporary table.
+    versioned_in_tempdb(name) = 13568, 16, 1, "System-versioned temporal table '{name}' cannot be created in a 'tempdb' database.";
+    /// A period in a table variable.
+    period_in_table_variable() = 13572, 16, 1, "Creating table variables containing PERIOD is not allowed.";
+    /// Rows of a history table that were true at the same time.
+    history_overlaps(name) = 13573, 16, 0, "Setting SYSTEM_VERSIONING to ON failed because history table '{name}' contains overlapping records.";
+    /// A history table with a period.
+    history_with_period(name) = 13574, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because temporal history table '{name}' contains SYSTEM_TIME period.";
+    /// ADD PERIOD over rows that have ended.
+    period_ends_early(name) = 13575, 16, 0, "ADD PERIOD FOR SYSTEM_TIME failed because table '{name}' contains records where end of period is not equal to MAX datetime.";
+    /// A period column that may be NULL.
+    period_nullable(column) = 13587, 16, 1, "Period column '{column}' in a system-versioned temporal table cannot be nullable.";
+    /// SYSTEM_VERSIONING = OFF where it is not on.
+    not_versioned(name) = 13591, 16, 1, "SYSTEM_VERSIONING is not turned ON for table '{name}'.";
+    /// DROP PERIOD where there is none.
+    no_period(name) = 13592, 16, 1, "SYSTEM_TIME period is not defined on table '{name}'.";
+    /// DROP PERIOD of a system-versioned table.
+    period_in_use(name) = 13593, 16, 1, "Cannot drop SYSTEM_TIME period on table '{name}' because it is used by system-versioning. Consider setting SYSTEM_VERSIONING to OFF and trying again.";
+    /// SYSTEM_VERSIONING = ON with another history table than the one in use.
+    other_history(history, name) = 13595, 16, 1, "Temporal history table name '{history}' is not correct for current table '{name}'.";
+    /// SYSTEM_VERSIONING = ON where it is.
+    already_versioned(name) = 13596, 16, 1, "SYSTEM_VERSIONING is already turned ON for table '{name}'.";
+    /// ALTER COLUMN of a period column.
+    period_column_altered(column) = 13599, 16, 1, "Period column '{column}' in a system-versioned temporal table cannot be altered.";
+    /// Adding an identity column to a system-versioned table.
+    versioned_identity(history) = 13704, 16, 1, "System-versioned table schema modification failed because history table '{history}' has IDENTITY column specification. Consider dropping all IDENTITY column specifications and trying again.";
+    /// Adding a computed column to a system-versioned table.
+    versioned_computed() = 13724, 16, 1, "System-versioned table schema modification failed because adding computed column while system-versioning is ON is not supported.";
+    /// HISTORY_RETENTION_PERIOD of nothing.
+    retention_count(count) = 13743, 16, 1, "{count} is not a valid value for system versioning history retention period.";
+    /// HISTORY_RETENTION_PERIOD in another unit.
+    retention_unit(unit) = 13744, 15, 1, "'{unit}' is not a valid history retention period unit for system versioning.";
     /// ALTER TABLE on a column with dependents.
     alter_dependents(statement, column) = 4922, 16, 9, "{statement} {column} failed because one or more objects access this column.";
     /// Dropping the last column.

@@ -47,9 +47,8 @@ impl Binder<'_> {
         use ast::TableSourceKind as K;
         self.step()?;
         match &source.kind {
-            K::Named { name, system_time: Some(_), .. } => {
-                self.lookup(name)?;
-                Err(errors::not_system_versioned(&name.to_string()))
+            K::Named { name, alias, hints, system_time: Some(time), .. } => {
+                self.named_at(name, alias.as_ref(), hints, time, parent)
             }
             K::Named { name, alias, hints, .. } => self.named(name, alias.as_ref(), hints, parent),
             K::Variable { variable, alias, hints } => {
@@ -166,7 +165,7 @@ impl Binder<'_> {
         }
     }
 
-    fn named(
+    pub(super) fn named(
         &mut self,
         name: &ast::ObjectName,
         alias: Option<&ast::Ident>,
@@ -189,7 +188,12 @@ impl Binder<'_> {
             ObjectRef::Table(table) => {
                 let hints = self.hints(hints, Some(&table))?;
                 let schema = alias.is_none().then(|| self.scope.schema_name(table.database, table.schema_id));
-                let bound = self.stored(table.clone(), &exposed, schema, hints)?;
+                let bound = match self.system_time.clone() {
+                    Some(range) if table.versioning().is_some() => {
+                        self.versions(&table, &exposed, schema, hints, &range)?
+                    }
+                    _ => self.stored(table.clone(), &exposed, schema, hints)?,
+                };
                 self.note_source(ObjectRef::Table(table), &bound.1[0]);
                 Ok(bound)
             }
@@ -251,7 +255,9 @@ impl Binder<'_> {
             columns.push(SourceColumn { name: c.name.clone(), slot });
         }
         let get = Get { id, table, alias: alias.to_owned(), first_slot, hints, row_key: None };
-        (get, Source { alias: alias.to_owned(), schema, columns, get: Some(id) })
+        let table = &get.table;
+        let hidden = (0..table.columns.len()).filter(|i| table.is_hidden(*i)).map(|i| get.slot(i)).collect();
+        (get, Source { alias: alias.to_owned(), schema, columns, get: Some(id), hidden })
     }
 
     pub(super) fn virtual_table(
@@ -275,7 +281,7 @@ impl Binder<'_> {
             columns.push(SourceColumn { name: c.name.clone(), slot });
         }
         let schema = name.schema.as_ref().filter(|_| qualified).map(|s| s.as_str().to_owned());
-        let source = Source { alias: alias.to_owned(), schema, columns, get: None };
+        let source = Source { alias: alias.to_owned(), schema, columns, get: None, hidden: Vec::new() };
         let rel = Rel::Virtual { table: VirtualRef(table), alias: alias.to_owned(), args, first_slot };
         (rel, vec![Rc::new(source)])
     }
@@ -326,7 +332,8 @@ impl Binder<'_> {
             };
             exposed.push(SourceColumn { name: c.name.clone(), slot });
         }
-        let source = Source { alias: alias.to_owned(), schema: None, columns: exposed, get: None };
+        let source =
+            Source { alias: alias.to_owned(), schema: None, columns: exposed, get: None, hidden: Vec::new() };
         Ok((bound.rel.project(extra), vec![Rc::new(source)]))
     }
 
@@ -357,7 +364,8 @@ impl Binder<'_> {
             slots.push(slot);
             exposed.push(SourceColumn { name, slot });
         }
-        let source = Source { alias: alias.to_owned(), schema: None, columns: exposed, get: None };
+        let source =
+            Source { alias: alias.to_owned(), schema: None, columns: exposed, get: None, hidden: Vec::new() };
         Some((Rel::WorkTable { id, slots }, vec![Rc::new(source)]))
     }
 
@@ -474,7 +482,16 @@ impl Binder<'_> {
         let scalar = groups.is_empty();
         let rel =
             Rel::Aggregate { input: Box::new(rel), groups, sets: None, grouping_id: None, aggs, scalar };
-        Ok((rel, vec![Rc::new(Source { alias: alias.text.to_string(), schema: None, columns, get: None })]))
+        Ok((
+            rel,
+            vec![Rc::new(Source {
+                alias: alias.text.to_string(),
+                schema: None,
+                columns,
+                get: None,
+                hidden: Vec::new(),
+            })],
+        ))
     }
 
     fn unpivot(
@@ -517,6 +534,7 @@ impl Binder<'_> {
                 schema: None,
                 columns: exposed,
                 get: None,
+                hidden: Vec::new(),
             })],
         ))
     }

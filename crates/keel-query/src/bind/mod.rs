@@ -18,6 +18,7 @@ pub mod query;
 pub mod rel;
 mod rowset;
 pub mod select;
+mod temporal;
 pub mod values;
 pub mod window;
 pub mod xml;
@@ -59,6 +60,8 @@ pub struct Source {
     pub columns: Vec<SourceColumn>,
     /// The table reference, when it is a stored table.
     pub get: Option<u32>,
+    /// Slots of columns that `*` leaves out.
+    pub hidden: Vec<Slot>,
 }
 
 /// What a column name may mean at one place.
@@ -168,6 +171,8 @@ pub struct Binder<'a> {
     /// Columns of `nodes()`: slot of the instance, and the rest.
     xml_rows: HashMap<Slot, xml::RowColumn>,
     recursive: Vec<RecursiveFrame>,
+    /// FOR SYSTEM_TIME of the view being bound: of every system-versioned table in it.
+    system_time: Option<temporal::TimeRange>,
     /// Parameters of the inline functions being expanded, innermost last.
     parameters: Vec<HashMap<String, Expr>>,
     /// Depth of expanded views, to refuse endless ones.
@@ -207,6 +212,7 @@ impl<'a> Binder<'a> {
             namespaces: Vec::new(),
             xml_rows: HashMap::new(),
             recursive: Vec::new(),
+            system_time: None,
             parameters: Vec::new(),
             depth: 0,
             named: Vec::new(),

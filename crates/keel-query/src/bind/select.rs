@@ -279,7 +279,7 @@ impl Binder<'_> {
         let sources = found.map_or(&[][..], |scope| &scope.sources);
         for source in sources.iter().filter(|s| qualifier.is_none_or(|q| s.matches(q))) {
             matched = true;
-            for c in &source.columns {
+            for c in source.columns.iter().filter(|c| !source.hidden.contains(&c.slot)) {
                 self.refuse_xml_row(c.slot, &c.name)?;
                 self.note_slot(c.slot);
                 items.push(Item { name: c.name.clone(), expr: self.read(c.slot) });

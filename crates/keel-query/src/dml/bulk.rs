@@ -192,13 +192,17 @@ impl BulkInserter {
     ) -> Result<BulkInserter> {
         let mut binder = Binder::new(scope);
         let mut target = Target::new(&mut binder, table)?;
+        if table.history_of.is_some() {
+            return Err(errors::history_inserted(&target.full_name));
+        }
         if !options.check_constraints {
             target.checks.clear();
             target.parents.clear();
         }
         let given = |i: usize| {
             let c = &table.columns[i];
-            let ours = c.computed.is_some() || c.ty == SqlType::RowVersion;
+            let generated = table.period_part(i).is_some();
+            let ours = c.computed.is_some() || c.ty == SqlType::RowVersion || generated;
             !ours && (c.identity.is_none() || options.keep_identity)
         };
         let positions: Vec<usize> = columns.iter().map(|(i, _)| *i).filter(|i| given(*i)).collect();

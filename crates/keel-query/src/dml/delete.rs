@@ -41,6 +41,9 @@ fn delete_with(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<Plan> {
         None => return Err(errors::view_not_updatable(&found.source.alias)),
     };
     let target = Target::new(binder, &table)?;
+    if table.history_of.is_some() {
+        return Err(errors::history_deleted(&target.full_name));
+    }
     let scope = Scope::new(found.sources.clone(), None);
     let filter = where_clause(binder, delete.filter.as_ref(), &scope)?;
     let mut sources = vec![renamed(&found.source, "deleted")];

@@ -89,7 +89,8 @@ pub(crate) fn insert_columns(table: &TableDef, names: &[ast::Ident]) -> Result<V
         let given = |c: &crate::catalog::ColumnDef| {
             c.identity.is_none() && c.computed.is_none() && c.ty != SqlType::RowVersion
         };
-        return Ok((0..table.columns.len()).filter(|i| given(&table.columns[*i])).collect());
+        let all = 0..table.columns.len();
+        return Ok(all.filter(|i| given(&table.columns[*i]) && !table.is_hidden(*i)).collect());
     }
     let mut columns = Vec::new();
     for name in names {
@@ -120,6 +121,9 @@ fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan
     let (table, names) = view::insert_target(binder, insert)?;
     let columns = insert_columns(&table, &names)?;
     let mut target = Target::new(binder, &table)?;
+    if table.history_of.is_some() {
+        return Err(errors::history_inserted(&target.full_name));
+    }
     let conditions = view::check_option(binder, &insert.target.table, &target)?;
     target.set_view_checks(&conditions)?;
     let listed = !names.is_empty();
@@ -130,6 +134,8 @@ fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan
                 check_width(&table, listed, columns.len(), row.len(), true)?;
                 bound.push(values_row(binder, &target, &columns, row)?);
             }
+            let columns: Vec<usize> =
+                columns.into_iter().filter(|i| table.period_part(*i).is_none()).collect();
             if let [_] = bound.as_slice() {
                 let row = bound.remove(0);
                 return build(binder, target, &columns, row, Rel::One, insert, false);
@@ -143,6 +149,9 @@ fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan
         ast::InsertSource::Query(q) => {
             let BoundQuery { rel, columns: out } = binder.query(q, None, false)?;
             check_width(&table, listed, columns.len(), out.len(), false)?;
+            for column in &columns {
+                is_generated(&target, *column, None)?;
+            }
             let exprs = out.iter().map(|c| binder.read(c.slot)).collect();
             let rel = match &insert.top {
                 Some(top) => {
@@ -160,6 +169,17 @@ fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan
             build(binder, target, &columns, exprs, rel, insert, true)
         }
         ast::InsertSource::Execute(_) => Err(errors::not_supported("INSERT EXECUTE")),
+    }
+}
+
+/// Whether a column is one of the period, which gets no value from the statement: error 13536 unless it is DEFAULT.
+pub(crate) fn is_generated(target: &Target, column: usize, value: Option<&ast::Expr>) -> Result<bool> {
+    if target.table.period_part(column).is_none() {
+        return Ok(false);
+    }
+    match value {
+        Some(ast::Expr { kind: ast::ExprKind::Default, .. }) => Ok(true),
+        _ => Err(errors::generated_inserted(&target.full_name)),
     }
 }
 
@@ -194,6 +214,9 @@ fn values_row(
     let empty = Scope::default();
     let mut bound = Vec::with_capacity(row.len());
     for (e, column) in row.iter().zip(columns) {
+        if is_generated(target, *column, Some(e))? {
+            continue;
+        }
         if matches!(e.kind, ast::ExprKind::Default) {
             bound.push(target.default_of(binder, *column)?);
         } else {
@@ -323,7 +346,9 @@ pub(crate) fn insert_row(
     let identity_explicit = target.identity.is_some_and(|i| columns.contains(&i));
     let mut not_null = Vec::new();
     for (i, c) in table.columns.iter().enumerate() {
-        let ours = (Some(i) == target.identity && !identity_explicit) || Some(i) == target.rowversion;
+        let ours = (Some(i) == target.identity && !identity_explicit)
+            || Some(i) == target.rowversion
+            || table.period_part(i).is_some();
         if !columns.contains(&i) && !ours && c.computed.is_none() {
             all.push((i, target.default_of(binder, i)?));
         }

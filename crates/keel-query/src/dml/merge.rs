@@ -2,7 +2,7 @@
 
 use super::cascade;
 use super::delete::DeleteRow;
-use super::insert::{InsertRow, insert_columns, insert_row};
+use super::insert::{InsertRow, insert_columns, insert_row, is_generated};
 use super::output::{bind_outputs, compile_outputs, slots_of};
 use super::target::Target;
 use super::update::{BoundSet, UpdateRow, bind_sets, changed_columns, compile_sets};
@@ -109,6 +109,9 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     let row_key = binder.typed_slot("", SqlType::VarBinary(Length::Max), true);
     get.row_key = Some(row_key);
     let target = Target::new(binder, &table)?;
+    if table.history_of.is_some() {
+        return Err(errors::history_merged(&target.full_name));
+    }
     let (using, using_sources) = binder.table_source(&merge.source, None, &[])?;
     let present = binder.typed_slot("", SqlType::Int, true);
     let using = using.project(vec![(present, Expr::int(1))]);
@@ -153,6 +156,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
         schema: None,
         columns: vec![SourceColumn { name: "$action".into(), slot: action }],
         get: None,
+        hidden: Vec::new(),
     });
     let mut sources = vec![inserted, renamed(&source, "deleted")];
     sources.extend(both);
@@ -233,12 +237,16 @@ fn bind_insert(
     }
     let mut exprs = Vec::new();
     for (e, column) in values.iter().zip(&positions) {
+        if is_generated(target, *column, Some(e))? {
+            continue;
+        }
         let mut cx = ExprCx::new(scope, Clause::Other);
         cx.default = Some(target.default_of(binder, *column)?);
         let bound = binder.value(e, &mut cx)?;
         bound.add_slots(need);
         exprs.push(bound);
     }
+    let positions = positions.into_iter().filter(|i| target.table.period_part(*i).is_none()).collect();
     Ok(BoundStep::Insert(positions, exprs))
 }
 

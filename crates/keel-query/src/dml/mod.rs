@@ -13,6 +13,7 @@
 //! | `foreign` | foreign keys |
 //! | `insert`, `update`, `delete`, `merge` | binding and compiling each statement |
 //! | `output` | OUTPUT clauses |
+//! | `period` | PERIOD FOR SYSTEM_TIME: versions of rows |
 //! | `view` | views and CTEs as targets |
 //! | `run` | execution |
 //! | `bulk` | inserting many rows without a statement |
@@ -24,6 +25,7 @@ pub mod foreign;
 pub mod insert;
 pub mod merge;
 pub mod output;
+pub mod period;
 pub mod run;
 pub mod target;
 pub mod update;
@@ -92,6 +94,8 @@ pub(crate) enum Change {
 #[derive(Default)]
 pub struct Buffers {
     pub(crate) rows: target::RowBuffers,
+    /// For the table that keeps the versions before.
+    pub(crate) history: target::RowBuffers,
     /// Of each OUTPUT clause with INTO, for its own target.
     pub(crate) into: Vec<target::RowBuffers>,
     pub(crate) key: Vec<u8>,

@@ -52,7 +52,7 @@ pub(crate) fn bind_outputs(
                     let mut any = false;
                     for s in matching {
                         any = true;
-                        for c in &s.columns {
+                        for c in s.columns.iter().filter(|c| !s.hidden.contains(&c.slot)) {
                             binder.note_slot(c.slot);
                             items.push((c.name.clone(), binder.read(c.slot)));
                         }
@@ -90,7 +90,14 @@ pub(crate) fn bind_outputs(
                 if columns.len() != items.len() {
                     return Err(errors::insert_column_count());
                 }
-                Some((Target::new(binder, &table)?, columns))
+                let target = Target::new(binder, &table)?;
+                if table.history_of.is_some() {
+                    return Err(errors::history_inserted(&target.full_name));
+                }
+                if columns.iter().any(|i| table.period_part(*i).is_some()) {
+                    return Err(errors::generated_inserted(&target.full_name));
+                }
+                Some((target, columns))
             }
         };
         bound.push(BoundOutput { items, into });

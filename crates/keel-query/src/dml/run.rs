@@ -49,11 +49,9 @@ impl DmlPlan {
     /// Intent lock and savepoints.
     fn begin(&self, cx: &mut Cx<'_>) -> Result<Marks> {
         let database = self.target.table.database;
-        let object = self.target.table.object_id as u32;
-        let txn = cx.txn(database)?;
-        txn.lock_table(object, LockMode::IntentExclusive).map_err(|e| cx.storage_error(&e))?;
+        self.lock_tables(cx)?;
         let mut marks = Marks::new();
-        if self.savepoint {
+        if self.savepoint || self.target.history().is_some() {
             marks.push((database, cx.txn(database)?.savepoint()));
             for output in &self.outputs {
                 if let Output::Into(t, _) = output {
@@ -65,6 +63,16 @@ impl DmlPlan {
             }
         }
         Ok(marks)
+    }
+
+    /// Announces changes of the table, and of the one that keeps its history.
+    fn lock_tables(&self, cx: &mut Cx<'_>) -> Result<()> {
+        for target in std::iter::once(&*self.target).chain(self.target.history()) {
+            let txn = cx.txn(target.table.database)?;
+            txn.lock_table(target.table.object_id as u32, LockMode::IntentExclusive)
+                .map_err(|e| cx.storage_error(&e))?;
+        }
+        Ok(())
     }
 
     fn end(&self, cx: &mut Cx<'_>, marks: Marks, failed: bool) -> Result<()> {
@@ -103,6 +111,9 @@ impl DmlPlan {
 
     fn begin_counts(&self, b: &mut Buffers) {
         self.target.begin(&mut b.rows);
+        if let Some(history) = self.target.history() {
+            history.begin(&mut b.history);
+        }
         b.into.resize_with(self.outputs.len(), RowBuffers::default);
         for (output, rows) in self.outputs.iter().zip(&mut b.into) {
             if let Output::Into(target, _) = output {
@@ -114,6 +125,9 @@ impl DmlPlan {
     fn end_counts(&self, b: &mut Buffers, cx: &Cx<'_>) {
         let at = cx.session.about_now_local();
         self.target.end(&mut b.rows, at);
+        if let Some(history) = self.target.history() {
+            history.end(&mut b.history, at);
+        }
         for (output, rows) in self.outputs.iter().zip(&mut b.into) {
             if let Output::Into(target, _) = output {
                 target.end(rows, at);
@@ -147,9 +161,7 @@ impl DmlPlan {
     fn run_nested(&self, cx: &mut Cx<'_>) -> Result<()> {
         let mut source = self.source.operator();
         let mut buffers = Buffers::default();
-        let txn = cx.txn(self.target.table.database)?;
-        txn.lock_table(self.target.table.object_id as u32, LockMode::IntentExclusive)
-            .map_err(|e| cx.storage_error(&e))?;
+        self.lock_tables(cx)?;
         let info =
             self.apply(&mut *source, &mut buffers, &mut Vec::new(), cx, &mut crate::context::NoRows)?;
         if self.triggers && info.rows > 0 {
@@ -232,7 +244,7 @@ impl Run<'_> {
                 Change::Update(u) => {
                     u.evaluate(&self.plan.target, cx).and_then(|()| self.update_row(u, &key, &row, cx))
                 }
-                _ => self.delete_row(&key, cx),
+                _ => self.delete_row(&key, &row, cx),
             };
             self.b.key = key;
             result?;
@@ -286,7 +298,7 @@ impl Run<'_> {
                         stuck.push((p, row));
                     }
                 }
-                _ => self.delete_row(&p.key, cx)?,
+                _ => self.delete_row(&p.key, &row, cx)?,
             }
         }
         self.put_back(stuck, cx)
@@ -300,7 +312,8 @@ impl Run<'_> {
         let database = target.table.database;
         u.complete(target, cx, plan.old_first)?;
         let mark = cx.txn(database)?.savepoint();
-        match target.update(cx, &mut self.b.rows, key, row, &u.changed, plan.old_first) {
+        let kept = target.keep(cx, &mut self.b.history, row);
+        match kept.and_then(|()| target.update(cx, &mut self.b.rows, key, row, &u.changed, plan.old_first)) {
             Ok(()) => cx.txn(database)?.release(mark),
             Err(e) if matches!(e.number, 2601 | 2627) => {
                 let undone = cx.txn(database)?.rollback_to(mark);
@@ -326,6 +339,7 @@ impl Run<'_> {
                 cx.slots[plan.target.new_first + i] = v;
             }
             u.complete(&plan.target, cx, plan.old_first)?;
+            plan.target.keep(cx, &mut self.b.history, &row)?;
             plan.target.put_back(cx, &mut self.b.rows, &p.key, &u.changed)?;
             self.updated(u, cx)?;
         }
@@ -344,6 +358,7 @@ impl Run<'_> {
         let target = &*plan.target;
         u.complete(target, cx, plan.old_first)?;
         if !u.changed.is_empty() {
+            target.keep(cx, &mut self.b.history, row)?;
             target.update(cx, &mut self.b.rows, key, row, &u.changed, plan.old_first)?;
         }
         self.updated(u, cx)
@@ -360,8 +375,9 @@ impl Run<'_> {
         self.after_row(cx, true, true)
     }
 
-    fn delete_row(&mut self, key: &[u8], cx: &mut Cx<'_>) -> Result<()> {
+    fn delete_row(&mut self, key: &[u8], row: &RowRef, cx: &mut Cx<'_>) -> Result<()> {
         let plan = self.plan;
+        plan.target.keep(cx, &mut self.b.history, row)?;
         plan.target.delete(cx, &mut self.b.rows, key, plan.old_first)?;
         if let Change::Delete(d) = &plan.change {
             self.after_children(&d.children, cx, "DELETE")?;
@@ -496,6 +512,7 @@ impl Run<'_> {
                     let Some(row) = self.latest(&key, cx)? else { continue };
                     decode_into(&row, &plan.decode, &mut cx.slots);
                     crate::exec::set_null(cx, &merge.new_slots);
+                    plan.target.keep(cx, &mut self.b.history, &row)?;
                     plan.target.delete(cx, &mut self.b.rows, &key, plan.old_first)?;
                     self.after_children(&d.children, cx, "MERGE")?;
                     self.info.rows += 1;

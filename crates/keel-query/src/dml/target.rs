@@ -57,6 +57,8 @@ pub struct Target {
     pub identity: Option<usize>,
     /// Position of the rowversion column.
     pub rowversion: Option<usize>,
+    /// PERIOD FOR SYSTEM_TIME.
+    pub period: Option<super::period::Period>,
 }
 
 /// Buffers for building rows, reused from row to row.
@@ -154,10 +156,12 @@ impl Target {
             parents: Vec::new(),
             identity: table.columns.iter().position(|c| c.identity.is_some()),
             rowversion: table.columns.iter().position(|c| c.ty == SqlType::RowVersion),
+            period: None,
             table: table.clone(),
         };
         binder.unnoticed(|b| target.compile_rules(b))?;
         target.parents = super::foreign::parent_checks(binder, &target)?;
+        target.period = super::period::Period::of(binder, &target)?;
         Ok(target)
     }
 
@@ -168,7 +172,9 @@ impl Target {
         let columns = columns
             .map(|(i, c)| SourceColumn { name: c.name.clone(), slot: (self.new_first + i) as Slot })
             .collect();
-        Rc::new(Source { alias: alias.to_owned(), schema: None, columns, get: None })
+        let hidden = (0..self.table.columns.len()).filter(|i| self.table.is_hidden(*i));
+        let hidden = hidden.map(|i| (self.new_first + i) as Slot).collect();
+        Rc::new(Source { alias: alias.to_owned(), schema: None, columns, get: None, hidden })
     }
 
     /// The value of a column's DEFAULT, or NULL.
@@ -237,8 +243,11 @@ impl Target {
         }
     }
 
-    /// Computes computed columns and the rowversion of the new row.
+    /// Computes computed columns, the rowversion and the period of the new row.
     pub fn complete(&self, cx: &mut Cx<'_>) -> Result<()> {
+        if let Some(period) = &self.period {
+            period.begin_row(self, cx);
+        }
         if let Some(i) = self.rowversion {
             let n = cx.session.next_rowversion(self.table.database);
             cx.slots[self.new_first + i] = Value::Bytes(n.to_be_bytes().as_slice().into());

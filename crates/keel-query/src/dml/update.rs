@@ -305,6 +305,9 @@ fn set_column(binder: &Binder<'_>, target: &Target, source: &Source, c: &ast::Co
     if column.ty == SqlType::RowVersion {
         return Err(errors::timestamp_updated());
     }
+    if target.table.period_part(i).is_some() {
+        return Err(errors::generated_updated(&target.full_name));
+    }
     if column.identity.is_some() {
         return Err(errors::identity_updated(&column.name));
     }
@@ -314,6 +317,9 @@ fn set_column(binder: &Binder<'_>, target: &Target, source: &Source, c: &ast::Co
 /// All columns an update changes.
 pub(crate) fn changed_columns(target: &Target, sets: &[BoundSet]) -> Vec<usize> {
     let mut changed: Vec<usize> = sets.iter().filter_map(|s| s.column).collect();
+    if !changed.is_empty() {
+        changed.extend(target.period.as_ref().map(|p| p.start));
+    }
     for ((i, _), inputs) in target.computed.iter().zip(&target.computed_inputs) {
         if inputs.iter().any(|c| changed.contains(c)) {
             changed.push(*i);
@@ -368,6 +374,9 @@ fn update_with(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Plan> {
         None => return Err(errors::view_not_updatable(&found.source.alias)),
     };
     let mut target = Target::new(binder, &table)?;
+    if table.history_of.is_some() {
+        return Err(errors::history_updated(&target.full_name));
+    }
     if found.source.get.is_none() {
         let conditions = binder.unnoticed(|b| view::check_option(b, &update.target.table, &target))?;
         target.set_view_checks(&conditions)?;
@@ -407,7 +416,12 @@ pub(crate) fn inserted_source(binder: &Binder<'_>, target: &Target, source: &Sou
             Some(SourceColumn { name: c.name.clone(), slot: (target.new_first + i) as Slot })
         })
         .collect();
-    Rc::new(Source { alias: "inserted".into(), schema: None, columns, get: None })
+    let hidden = source.hidden.iter().filter_map(|s| {
+        let (_, i) = binder.slots[*s as usize].origin?;
+        Some((target.new_first + i) as Slot)
+    });
+    let hidden = hidden.collect();
+    Rc::new(Source { alias: "inserted".into(), schema: None, columns, get: None, hidden })
 }
 
 pub(crate) fn merge_hints(into: &mut crate::bind::rel::Hints, extra: crate::bind::rel::Hints) {

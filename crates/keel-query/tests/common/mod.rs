@@ -473,6 +473,8 @@ impl Session {
             statistics: Vec::new(),
             no_auto_statistics: false,
             columnstores: Vec::new(),
+            period: None,
+            history_of: None,
             next_column_id: 1,
             next_ordinal: 0,
             created: 0,

@@ -30,14 +30,23 @@ impl Runner<'_> {
         self.lock_schema(table.database, table.object_id)?;
         let table = super::find_table(&self.ddl_scope(program), &a.table)
             .ok_or_else(|| errors::cannot_find_object(&a.table))?;
+        self.refuse_history(&table, &a.action)?;
         match &a.action {
             AlterTableAction::Add { check, elements } => {
-                self.alter_add(program, frame, &table, elements, check.unwrap_or(true))
+                self.alter_add(program, frame, &table, elements, check.unwrap_or(true))?;
+                self.history_adds(program, frame, &table, elements)
             }
             AlterTableAction::AlterColumn { column, action } => {
-                self.alter_column(program, &table, column, action)
+                self.alter_column(program, &table, column, action)?;
+                match (self.history_of(&table), action) {
+                    (Some(history), ast::AlterColumn::Type { .. }) => {
+                        self.alter_column(program, &history, column, action)
+                    }
+                    _ => Ok(()),
+                }
             }
             AlterTableAction::Drop(items) => self.alter_drop(table, items),
+            AlterTableAction::Set { options } => self.set_versioning(&table, options),
             AlterTableAction::CheckConstraint { validate, enable, names } => {
                 self.switch_constraints(&table, names, *enable, validate.unwrap_or(false))
             }
@@ -47,7 +56,7 @@ impl Runner<'_> {
                 self.switch_triggers(&entry, table.object_id, &names, *enable)
             }
             // Trees are rewritten by every checkpoint; options of storage are accepted.
-            AlterTableAction::Rebuild { .. } | AlterTableAction::Set { .. } => Ok(()),
+            AlterTableAction::Rebuild { .. } => Ok(()),
             AlterTableAction::Switch { target } => self.switch_tables(program, &table, target),
         }
     }
@@ -73,6 +82,7 @@ impl Runner<'_> {
                     builder.column(c)?;
                 }
             }
+            builder.period(elements)?;
             for element in elements {
                 match element {
                     TableElement::Column(c) => {
@@ -100,6 +110,9 @@ impl Runner<'_> {
         };
         self.taken_constraint_names(table, &fresh)?;
         self.fill_missing(program, frame, &mut fresh, before, elements)?;
+        if table.period.is_none() && fresh.period.is_some() {
+            self.check_period(table, &fresh)?;
+        }
         let keys: Vec<_> =
             fresh.indexes.iter().filter(|i| !old_indexes.contains(&i.index_id)).cloned().collect();
         let clustered = keys.iter().find(|k| k.kind == IndexKind::Clustered).cloned();
@@ -163,7 +176,7 @@ impl Runner<'_> {
     }
 
     /// What rows stored before show for new columns.
-    fn fill_missing(
+    pub(super) fn fill_missing(
         &mut self,
         program: &Arc<Program>,
         frame: &mut Frame,
@@ -262,8 +275,14 @@ impl Runner<'_> {
         let at = at.ok_or_else(|| {
             errors::alter_unknown_column("ALTER TABLE ALTER COLUMN", &name.text, &table.name)
         })?;
-        let ast::AlterColumn::Type { ty, collation, nullable, .. } = action else { return Ok(()) };
+        let (ty, collation, nullable) = match action {
+            ast::AlterColumn::Type { ty, collation, nullable, .. } => (ty, collation, nullable),
+            ast::AlterColumn::Property { add, name } => return self.column_property(table, at, *add, name),
+        };
         let old = &table.columns[at];
+        if table.period_part(at).is_some() {
+            return Err(errors::period_column_altered(&old.name));
+        }
         let mut new = table.clone();
         let c = &mut new.columns[at];
         c.ty = self.ddl_scope(program).scalar(ty)?;
@@ -353,10 +372,12 @@ impl Runner<'_> {
     fn alter_drop(&mut self, mut table: Arc<TableDef>, items: &[ast::AlterTableDrop]) -> Result<()> {
         for item in items {
             if item.period {
-                return Err(errors::not_supported("PERIOD FOR SYSTEM_TIME"));
-            }
-            if item.column {
+                self.drop_period(&table)?;
+            } else if item.column {
                 self.drop_column(&table, item)?;
+                if let Some(history) = self.history_of(&table) {
+                    self.drop_column(&history, item)?;
+                }
             } else {
                 self.drop_constraint(&table, item)?;
             }
@@ -376,6 +397,9 @@ impl Runner<'_> {
         };
         let c = &table.columns[at];
         let mut dependents: Vec<(&str, String)> = Vec::new();
+        if table.period_part(at).is_some() {
+            dependents.push(("period", "SYSTEM_TIME".to_owned()));
+        }
         for index in table.indexes.iter().filter(|i| uses(i, c.column_id)) {
             let kind = if index.constraint_id != 0 { "object" } else { "index" };
             dependents.push((kind, index.name.clone()));
@@ -500,10 +524,8 @@ impl Runner<'_> {
     }
 
     fn violation(&self, table: &TableDef, kind: &str, name: &str) -> Box<SqlError> {
-        let entry = self.info.engine.database_by_id(table.database);
-        let database = entry.as_ref().map(|e| e.name().to_string()).unwrap_or_default();
-        let schema = entry.and_then(|e| self.info.picture(&e).schema_name(table.schema_id));
-        let full = format!("{}.{}", schema.unwrap_or_else(|| "dbo".to_owned()), table.name);
+        let full = self.full_name(table);
+        let (database, full) = full.split_once('.').unwrap_or(("", &full));
         errors::constraint_violated("ALTER TABLE", kind, name, database, full, "")
     }
 

@@ -70,6 +70,9 @@ impl Runner<'_> {
             _ => return Err(errors::cannot_drop_missing("table", name)),
         };
         self.lock_schema(entry.id, table.object_id)?;
+        if table.versioning().is_some() || table.history_of.is_some() {
+            return Err(errors::versioned_dropped(self.full_name(&table)));
+        }
         let picture = self.info.picture(&entry);
         if picture.referencing(table.object_id).iter().any(|(t, _)| t.object_id != table.object_id) {
             return Err(errors::referenced_by_foreign_key(name));
@@ -192,6 +195,9 @@ impl Runner<'_> {
             }
         };
         let table = found.ok_or_else(|| errors::cannot_truncate(name))?;
+        if table.versioning().is_some() || table.history_of.is_some() {
+            return Err(errors::versioned_truncated(self.full_name(&table)));
+        }
         self.lock_schema(table.database, table.object_id)?;
         let entry = self.entry_of(table.database)?;
         let picture = self.info.picture(&entry);

@@ -22,6 +22,7 @@ mod statistics;
 mod storage;
 mod switch;
 mod table;
+mod temporal;
 
 pub(crate) use alter::mentions_column;
 pub use storage::read_all;

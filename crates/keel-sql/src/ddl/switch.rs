@@ -52,6 +52,19 @@ impl Runner<'_> {
             return Err(errors::not_supported("ALTER TABLE SWITCH to itself or another database"));
         }
         self.lock_schema(to.database, to.object_id)?;
+        for (table, way) in [(&**from, "out"), (&*to, "in")] {
+            if table.versioning().is_some() || table.history_of.is_some() {
+                let (number, name) = (if way == "out" { 13546 } else { 13547 }, self.full_name(table));
+                return Err(SqlError::new(
+                    number,
+                    16,
+                    1,
+                    format!(
+                        "Switching {way} partition failed on table '{name}' because it is not a supported operation on system-versioned tables. Consider setting SYSTEM_VERSIONING to OFF and trying again."
+                    ),
+                ));
+            }
+        }
         let entry = self.entry_of(from.database)?;
         let (source, target) = (&from.name, &to.name);
         if from.columns.len() != to.columns.len() {

@@ -32,6 +32,8 @@ pub(super) struct TableBuilder<'a> {
     pub(super) private: bool,
     /// Not all columns are known yet, so that the types of computed ones have to wait.
     columns_follow: bool,
+    /// Columns GENERATED ALWAYS AS ROW START and END: `column_id` and HIDDEN.
+    pub(super) generated: [Option<(i32, bool)>; 2],
 }
 
 impl<'a> TableBuilder<'a> {
@@ -58,6 +60,8 @@ impl<'a> TableBuilder<'a> {
                 statistics: Vec::new(),
                 no_auto_statistics: false,
                 columnstores: Vec::new(),
+                period: None,
+                history_of: None,
                 next_column_id: 1,
                 next_ordinal: 0,
                 created: now,
@@ -66,6 +70,7 @@ impl<'a> TableBuilder<'a> {
             null_default: options.on(Switches::NULL_DEFAULT_ON) || !options.on(Switches::NULL_DEFAULT_OFF),
             private: false,
             columns_follow: false,
+            generated: [None; 2],
         }
     }
 
@@ -103,6 +108,7 @@ impl<'a> TableBuilder<'a> {
             }
         }
         self.columns_follow = false;
+        self.period(elements)?;
         for element in elements {
             if let TableElement::Column(c) = element
                 && let ast::ColumnKind::Computed { expr, .. } = &c.kind
@@ -207,6 +213,7 @@ impl<'a> TableBuilder<'a> {
                 def.default = Some(self.default(constraint.name.as_ref(), value, &def.name));
             }
         }
+        self.generated_always(c, &mut def)?;
         self.table.columns.push(def);
         self.table.next_column_id += 1;
         self.table.next_ordinal += 1;
@@ -279,7 +286,7 @@ impl<'a> TableBuilder<'a> {
             }
             TableElement::Constraint(c) => self.key(c, None)?,
             TableElement::Index(i) => self.inline_index(i, None)?,
-            TableElement::Period { .. } => return Err(errors::not_supported("PERIOD FOR SYSTEM_TIME")),
+            TableElement::Period { .. } => {}
         }
         Ok(())
     }
@@ -626,7 +633,16 @@ impl Runner<'_> {
             builder.all(&c.elements)?
         };
         self.check_constraint_names(&place, &table)?;
-        self.put(&place.entry, CatalogObject::Table(Arc::new(table)))
+        let versioning = super::temporal::asked(&c.options)?;
+        if versioning.is_some() && place.entry.id == TEMPDB {
+            return Err(errors::versioned_in_tempdb(&place.name));
+        }
+        let table = Arc::new(table);
+        self.put(&place.entry, CatalogObject::Table(Arc::clone(&table)))?;
+        match versioning {
+            Some(Some(versioning)) => self.version_table(&table, versioning),
+            _ => Ok(()),
+        }
     }
 
     fn check_constraint_names(&self, place: &Place, table: &TableDef) -> Result<()> {
@@ -642,6 +658,9 @@ impl Runner<'_> {
 
     fn create_temporary(&mut self, program: &Program, c: &ast::CreateTable) -> Result<()> {
         let name = &c.name.name.text;
+        if super::temporal::asked(&c.options)?.is_some() {
+            return Err(errors::versioned_in_tempdb(name));
+        }
         let level = self.info.nest_level();
         if self.info.temp.borrow().exists_at(name, level) {
             return Err(errors::object_exists(name));

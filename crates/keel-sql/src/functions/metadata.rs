@@ -260,8 +260,12 @@ fn table_property(t: &TableDef, property: &str, picture: &Picture) -> Value {
         "tablehasdeletetrigger" => {
             flag(picture.triggers(t.object_id).iter().any(|m| m.trigger.is_some_and(|t| t.on_delete)))
         }
-        "tabletemporaltype"
-        | "tableisfake"
+        "tabletemporaltype" => Value::Int(match (t.versioning(), t.history_of) {
+            (Some(_), _) => 2,
+            (None, Some(_)) => 1,
+            (None, None) => 0,
+        }),
+        "tableisfake"
         | "tableismemoryoptimized"
         | "tabletextinrowlimit"
         | "tablefulltextcatalogid"
@@ -389,7 +393,13 @@ pub(super) fn column_property(info: &Info, args: &[Value]) -> Result<Value> {
         column.map_or(Value::Null, |c| one_column_property(columns, indexes, c, &property))
     };
     if let Some(t) = table(info, number(args, 0)) {
-        return Ok(of(&t.columns, &t.indexes));
+        let period = t.columns.iter().position(|c| fold(&c.name) == name);
+        let period = period.and_then(|i| Some((t.period_part(i)?, t.is_hidden(i))));
+        return Ok(match (property.as_str(), period) {
+            ("generatedalwaystype", Some((part, _))) => Value::Int(part as i64 + 1),
+            ("ishidden", Some((_, hidden))) => Value::Int(i64::from(hidden)),
+            _ => of(&t.columns, &t.indexes),
+        });
     }
     let picture = info.picture(&info.current_database());
     let mut behind_types = picture.types().filter_map(|t| t.table.as_ref());

@@ -239,11 +239,19 @@ fn rename_part(runner: &mut Runner<'_>, old: &str, new: &str, column: bool) -> k
         );
         return Err(SqlError::new(15335, 11, 1, text));
     }
-    if column && has_dependents(&t, &part) {
+    if column && (has_dependents(&t, &part) || t.history_of.is_some()) {
         let text = format!(
             "Object '{old}' cannot be renamed because the object participates in enforced dependencies."
         );
         return Err(SqlError::new(15336, 16, 1, text));
+    }
+    if column && let Some(history) = runner.history_of(&t) {
+        runner.lock_schema(history.database, history.object_id)?;
+        let mut history = (*history).clone();
+        for c in history.columns.iter_mut().filter(|c| crate::views::same(&c.name, &part)) {
+            c.name = new.to_owned();
+        }
+        runner.replace_table(history)?;
     }
     let found = if column {
         t.columns.iter_mut().find(|c| crate::views::same(&c.name, &part)).map(|c| &mut c.name)

@@ -228,6 +228,9 @@ impl Lower<'_> {
                 self.declare(&variable.name, ty).map(|_| ())
             }
             ast::Declaration::Table { variable, elements } => {
+                if elements.iter().any(|e| matches!(e, ast::TableElement::Period { .. })) {
+                    return Err(errors::period_in_table_variable());
+                }
                 let shape = TableShape::Elements(elements.clone());
                 self.program.tables.push(TableVariableDef { name: fold(&variable.name), shape });
                 Ok(())

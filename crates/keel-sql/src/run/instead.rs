@@ -144,6 +144,8 @@ fn view_shape(
         statistics: Vec::new(),
         no_auto_statistics: false,
         columnstores: Vec::new(),
+        period: None,
+        history_of: None,
         created: 0,
         modified: 0,
     }))

@@ -395,6 +395,13 @@ impl SessionInfo for Info {
     fn now_utc(&self) -> i64 {
         self.times().1
     }
+    fn transaction_utc(&self) -> i64 {
+        if self.transaction.borrow().count == 0 {
+            return self.now_utc();
+        }
+        let began = self.shared.transaction_began.load(Ordering::Relaxed);
+        began - i64::from(crate::clock::offset_minutes()) * crate::clock::TICKS_PER_MINUTE
+    }
     fn about_now_local(&self) -> i64 {
         crate::clock::unix_to_local_ticks(self.engine.options().env.clock.unix_nanos_about())
     }

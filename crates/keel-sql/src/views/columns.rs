@@ -63,6 +63,10 @@ const COLUMN: &[Column] = &[
     ("graph_type_desc", DESC),
 ];
 
+/// Positions of `generated_always_type` and `is_hidden` in [`COLUMN`].
+const GENERATED_ALWAYS: usize = 25;
+const IS_HIDDEN: usize = 32;
+
 const TYPE: &[Column] = &[
     ("name", NAME),
     ("system_type_id", TINY),
@@ -245,7 +249,15 @@ fn column_row(id: i32, c: &ColumnDef) -> Vec<Value> {
 fn columns(cx: &ViewContext<'_>) -> Rows {
     let mut rows: Rows = Vec::new();
     for t in tables(cx).into_iter().chain(type_tables(cx)) {
-        rows.extend(t.columns.iter().map(|c| column_row(t.object_id, c)));
+        for (i, c) in t.columns.iter().enumerate() {
+            let mut row = column_row(t.object_id, c);
+            if let Some(part) = t.period_part(i) {
+                row[GENERATED_ALWAYS] = int(part as i32 + 1);
+                row[GENERATED_ALWAYS + 1] = text(["AS_ROW_START", "AS_ROW_END"][part]);
+                row[IS_HIDDEN] = bit(t.is_hidden(i));
+            }
+            rows.push(row);
+        }
     }
     for (id, columns) in super::modules::view_columns(cx) {
         rows.extend(columns.iter().map(|c| column_row(id, c)));

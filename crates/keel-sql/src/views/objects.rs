@@ -5,7 +5,7 @@ use super::{
 };
 use crate::catalog::{ObjectRef, table_objects};
 use crate::engine::TEMPDB;
-use keel_query::catalog::{Catalog as _, IndexKind, ModuleDef, ModuleKind, TableDef};
+use keel_query::catalog::{Catalog as _, IndexKind, ModuleDef, ModuleKind, TableDef, VersioningDef};
 use keel_types::Value;
 
 type Rows = Vec<Vec<Value>>;
@@ -230,6 +230,19 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "sequences", columns: SEQUENCE, rows: sequences },
     SystemView {
         schema: "sys",
+        name: "periods",
+        columns: &[
+            ("name", NAME),
+            ("period_type", super::TINY),
+            ("period_type_desc", DESC),
+            ("object_id", INT),
+            ("start_column_id", INT),
+            ("end_column_id", INT),
+        ],
+        rows: periods,
+    },
+    SystemView {
+        schema: "sys",
         name: "schemas",
         columns: &[("name", NAME), ("schema_id", INT), ("principal_id", INT)],
         rows: schemas,
@@ -389,19 +402,56 @@ fn all_objects(cx: &ViewContext<'_>) -> Rows {
 fn tables(cx: &ViewContext<'_>) -> Rows {
     let table = |o: ObjectRef<'_>| {
         let definition = cx.info.table_by_id(cx.entry.id, o.object_id);
-        let max = definition.map_or(0, |t| t.next_column_id - 1);
+        let max = definition.as_ref().map_or(0, |t| t.next_column_id - 1);
         let mut row = common(&o);
         row.extend([int(0), NULL, int(max), bit(false), bit(true)]);
         row.extend([bit(false), bit(false), bit(false), bit(false), bit(false)]);
         row.extend([int(0), bit(false), bit(false), int(0), text("TABLE"), bit(false), bit(false)]);
-        row.extend([int(0), text("SCHEMA_AND_DATA"), int(0), text("NON_TEMPORAL_TABLE"), NULL]);
-        row.extend([bit(false), bit(false), NULL, NULL, NULL, bit(false), bit(false), int(0), bit(false)]);
+        row.extend([int(0), text("SCHEMA_AND_DATA")]);
+        let versioning = definition.as_ref().and_then(|t| t.versioning());
+        let history = definition.as_ref().is_some_and(|t| t.history_of.is_some());
+        row.extend(match versioning {
+            Some(v) => [int(2), text("SYSTEM_VERSIONED_TEMPORAL_TABLE"), int(v.history)],
+            None if history => [int(1), text("HISTORY_TABLE"), NULL],
+            None => [int(0), text("NON_TEMPORAL_TABLE"), NULL],
+        });
+        row.extend([bit(false), bit(false)]);
+        row.extend(retention(versioning));
+        row.extend([bit(false), bit(false), int(0), bit(false)]);
         row
     };
     let mut rows: Rows = cx.picture.objects().filter(|o| o.kind == "U ").map(table).collect();
     let own = own_temporary_tables(cx);
     rows.extend(own.iter().flat_map(table_objects).filter(|o| o.kind == "U ").map(table));
     rows
+}
+
+/// history_retention_period and its unit, of a system-versioned table.
+fn retention(versioning: Option<&VersioningDef>) -> [Value; 3] {
+    match versioning.map(|v| v.retention) {
+        None => [NULL, NULL, NULL],
+        Some(None) => [int(-1), int(-1), text("INFINITE")],
+        Some(Some((count, unit))) => {
+            let name = match unit {
+                3 => "DAY",
+                4 => "WEEK",
+                5 => "MONTH",
+                _ => "YEAR",
+            };
+            [int(count), int(unit), text(name)]
+        }
+    }
+}
+
+/// PERIOD FOR SYSTEM_TIME of the tables that have it.
+fn periods(cx: &ViewContext<'_>) -> Rows {
+    let row = |t: &std::sync::Arc<TableDef>| {
+        let period = t.period.as_ref()?;
+        let kind = [text("SYSTEM_TIME"), int(1), text("SYSTEM_TIME_PERIOD")];
+        let columns = [int(t.object_id), int(period.start), int(period.end)];
+        Some(kind.into_iter().chain(columns).collect())
+    };
+    super::columns::tables(cx).iter().filter_map(row).collect()
 }
 
 fn views(cx: &ViewContext<'_>) -> Rows {
