@@ -599,16 +599,16 @@ impl Group {
     }
 
     /// The synchronized sets that count for the commit gate: of everything that may be the durable configuration.
-    pub(crate) fn recorded_members(&self, database: GroupDatabaseId) -> BTreeSet<ReplicaId> {
+    /// Some are named more than once.
+    pub(crate) fn recorded(&self, database: GroupDatabaseId) -> impl Iterator<Item = ReplicaId> {
         let configs =
             self.store.in_flight.iter().map(|f| &f.config).chain([&self.store.durable, &self.config]);
         let settled = self.clustered().then_some(&self.store.settled);
         configs
             .chain(settled)
-            .filter_map(|c| c.database(database))
+            .filter_map(move |c| c.database(database))
             .flat_map(|d| d.synchronized.iter().copied())
             .filter(|r| *r != self.me)
-            .collect()
     }
 
     pub(crate) fn both_synchronous(&self, replica: ReplicaId) -> bool {

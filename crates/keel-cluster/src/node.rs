@@ -299,6 +299,13 @@ impl Node {
         self.groups.values().filter(|g| g.exists()).map(|g| (&g.config, g.primary_place()))
     }
 
+    /// Whether [`Event::Hardened`] for this database, which this instance leads, may wait until something else happens: others hold
+    /// the commit point where it is, so news of the own log does not move it. Holds until the next step.
+    pub fn waits_for_others(&self, database: GroupDatabaseId) -> bool {
+        let mut groups = self.groups.values().filter(|g| g.exists() && g.has_database(database));
+        groups.next().is_some_and(|g| g.waits_for_others(database))
+    }
+
     /// For a primary whose own flush of this database's log, up to `end`, goes on: whether every replica that could take over has
     /// hardened all of it, so that a failover would help. False when automatic failovers are being held back.
     pub fn is_outrun(&self, database: GroupDatabaseId, end: Lsn) -> bool {

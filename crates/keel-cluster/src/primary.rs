@@ -3,7 +3,7 @@
 //! # The gate
 //! The commit point of a database is the least of: the local hardened end, and what each member of the synchronized set has
 //! acknowledged as hardened *in this epoch*. A member counts as long as any configuration that may be durable names it
-//! ([`Group::recorded_members`]): so a secondary is waited for from before its membership can be read anywhere until after
+//! ([`Group::recorded`]): so a secondary is waited for from before its membership can be read anywhere until after
 //! its removal is durable, and whoever finds it in the set after this primary is gone finds every acknowledged commit on it.
 
 use crate::action::{Action, LeaveReason, LogEvent};
@@ -17,6 +17,7 @@ use crate::node::Cx;
 use crate::status::{SeedState, SeedStatus};
 use crate::timing::{JOIN_GAP_MAX, JOIN_LAG_BYTES_MAX, RETRY_AFTER};
 use keel_base::{Epoch, Lsn};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// One attempt of a follower, as the primary sees it.
@@ -129,11 +130,26 @@ impl Group {
         if self.required_missing(database).is_some() {
             return None;
         }
-        let recorded = self.recorded_members(database);
-        let acknowledged = |r: &ReplicaId| db.followers.get(r).map_or(Lsn::ZERO, |f| f.positions.hardened);
-        let members = recorded.iter().map(acknowledged);
+        Some(self.held_by_others(database, db).min(db.hardened))
+    }
+
+    /// How far the others let the commit point be; no limit where nobody is waited for. Asked for at every block: it allocates
+    /// nothing.
+    fn held_by_others(&self, database: GroupDatabaseId, db: &Database) -> Lsn {
+        let acknowledged = |r: ReplicaId| db.followers.get(&r).map_or(Lsn::ZERO, |f| f.positions.hardened);
+        let members = self.recorded(database).map(acknowledged);
         let entering = db.followers.values().filter(|f| f.gating.is_some()).map(|f| f.positions.hardened);
-        Some(members.chain(entering).fold(db.hardened, Lsn::min))
+        members.chain(entering).fold(Lsn::MAX, Lsn::min)
+    }
+
+    /// Whether the commit point stands where others hold it, so that more of the own log hardened moves nothing: not it, and
+    /// no session that waits for the own log.
+    pub(crate) fn waits_for_others(&self, database: GroupDatabaseId) -> bool {
+        let Some(db) = self.databases.get(&database).filter(|d| d.open && self.is_primary()) else {
+            return false;
+        };
+        let waiting = |f: &Follower| matches!(f.session, Session::Waiting(..));
+        self.held_by_others(database, db) <= db.agreed && !db.followers.values().any(waiting)
     }
 
     /// (have, need) when REQUIRED_SYNCHRONIZED_SECONDARIES_TO_COMMIT is not met.
@@ -158,7 +174,7 @@ impl Group {
     /// Members the commit point waits for at this moment.
     pub(crate) fn waited_for(&self, database: GroupDatabaseId) -> Vec<ReplicaId> {
         let Some(db) = self.databases.get(&database) else { return Vec::new() };
-        let mut members = self.recorded_members(database);
+        let mut members: BTreeSet<ReplicaId> = self.recorded(database).collect();
         members.extend(db.followers.iter().filter(|(_, f)| f.gating.is_some()).map(|(r, _)| *r));
         members
             .into_iter()

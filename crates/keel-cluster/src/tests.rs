@@ -213,6 +213,29 @@ fn a_commit_waits_for_the_synchronized_secondary() {
 }
 
 #[test]
+fn news_of_the_own_log_may_wait_while_others_hold_the_commit_point() {
+    let mut pair = Pair::new(0);
+    let waits = |pair: &Pair| pair.nodes[0].waits_for_others(DATABASE);
+    pair.write(10);
+    assert!(!waits(&pair), "nobody is waited for");
+    pair.connect();
+    pair.follow(10);
+    assert!(waits(&pair), "the secondary has acknowledged no more than is agreed on");
+    assert!(!pair.nodes[1].waits_for_others(DATABASE), "it leads nothing");
+    pair.write(20);
+    assert!(waits(&pair));
+    pair.follow(20);
+    assert!(waits(&pair));
+    pair.follow(30);
+    assert!(!waits(&pair), "only the own log is missing");
+    pair.write(30);
+    assert_eq!(pair.agreed(), 30);
+    pair.event(0, Event::Disconnected { peer: instance(1) });
+    pair.pass(1);
+    assert!(!waits(&pair), "nobody is waited for any more");
+}
+
+#[test]
 fn waiting_ends_only_when_the_removal_is_durable() {
     let mut pair = Pair::new(0);
     pair.connect();

@@ -171,7 +171,7 @@ impl Group {
             replica,
             state,
             failover_ready: recorded && member,
-            commit_participant: self.recorded_members(id).contains(&replica) || follower.gating.is_some(),
+            commit_participant: self.recorded(id).any(|r| r == replica) || follower.gating.is_some(),
             awaiting_resume: config.is_some_and(|d| d.awaiting_resume.contains_key(&replica)),
             sending,
             positions: follower.positions,

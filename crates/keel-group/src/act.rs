@@ -220,10 +220,10 @@ impl Shared {
         let copies: Vec<Arc<Copy>> = databases.iter().filter_map(|d| self.copy(*d)).collect();
         for copy in &copies {
             // Before the first session can write: each of its flushes must be heard of.
-            let (shared, id) = (Arc::downgrade(self), copy.id);
-            copy.tap(move |lsn| {
+            let shared = Arc::downgrade(self);
+            copy.tap(move |copy| {
                 if let Some(shared) = shared.upgrade() {
-                    shared.step(Event::Hardened { database: id, lsn });
+                    shared.own_log_hardened(copy);
                 }
             });
         }

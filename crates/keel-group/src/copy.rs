@@ -8,6 +8,7 @@
 
 use crate::counters::{CopyTotals, add};
 use crate::lanes::Flight;
+use crate::own_log::Word;
 use crate::peer::Peer;
 use keel_base::env::Clock;
 use keel_base::{Epoch, Lsn};
@@ -35,6 +36,8 @@ pub(crate) struct Copy {
     targets: RwLock<Vec<(Arc<Peer>, Arc<Flight>)>>,
     /// The commit point, as blocks and announcements carry it.
     pub(crate) agreed: Arc<AtomicU64>,
+    /// What the machine is yet to hear of its log.
+    pub(crate) word: Word,
     quiet: Mutex<()>,
     receiving: Mutex<Option<Receiving>>,
     /// What came in.
@@ -76,6 +79,7 @@ impl Copy {
             clock,
             targets: RwLock::new(Vec::new()),
             agreed: Arc::new(AtomicU64::new(0)),
+            word: Word::default(),
             quiet: Mutex::new(()),
             receiving: Mutex::new(None),
             totals: CopyTotals::default(),
@@ -94,9 +98,9 @@ impl Copy {
         self.quiet.lock()
     }
 
-    /// Shows each sealed block to the pool and the peers from now on, and tells `hardened` how far each flush came: this copy
-    /// is the primary's.
-    pub(crate) fn tap(self: &Arc<Self>, hardened: impl Fn(Lsn) + Send + Sync + 'static) {
+    /// Shows each sealed block to the pool and the peers from now on, and calls `hardened` after each flush: this copy is the
+    /// primary's.
+    pub(crate) fn tap(self: &Arc<Self>, hardened: impl Fn(&Arc<Copy>) + Send + Sync + 'static) {
         // Blocks that were sealed untapped are not in the pool; a flush under way may be about to seal one.
         self.pool.skip_to(Lsn::MAX);
         let copy = Arc::downgrade(self);
@@ -107,9 +111,9 @@ impl Copy {
         })));
         let copy = Arc::downgrade(self);
         self.log.set_hardened_hook(Some(Arc::new(move |lsn| {
-            hardened(lsn);
-            // Who reads the files has something new.
             if let Some(copy) = copy.upgrade() {
+                hardened(&copy);
+                // Who reads the files has something new.
                 copy.ring_those_behind(lsn);
             }
         })));

@@ -53,6 +53,7 @@ pub mod link;
 mod marks;
 mod measure;
 pub mod networks;
+mod own_log;
 mod peer;
 mod pulse;
 mod rate;

@@ -188,6 +188,6 @@ impl Shared {
         let positions =
             CopyPositions { received: ack.received, hardened: ack.hardened, applied: ack.applied };
         let session = SessionId(ack.session.0);
-        self.step(Event::Acked { peer: peer.instance, database, session, positions });
+        self.step_acknowledged(database, Event::Acked { peer: peer.instance, database, session, positions });
     }
 }

@@ -1,7 +1,8 @@
 //! [`Shared`]: what all threads of the groups share, and the way events go in.
 //!
 //! One lock guards the machine. [`Shared::step`] hands it an event and carries out the actions before the lock is let go,
-//! so that they happen in the order in which they were decided ([`crate::act`]). What takes long is given to the workers
+//! so that they happen in the order in which they were decided ([`crate::act`]). What is hardened here it hears when that
+//! matters ([`crate::own_log`]). What takes long is given to the workers
 //! ([`crate::work`]) or the records' thread, and comes back as another event.
 //!
 //! Order of locks: connecting ► machine ► (databases, peers) ► a peer's lanes ► a link. The log's own locks come before a
@@ -19,6 +20,7 @@ use crate::host::Host;
 use crate::identity::Identity;
 use crate::lanes::LaneFailure;
 use crate::marks::Marks;
+use crate::own_log::Turns;
 use crate::peer::{NewPeer, Peer};
 use crate::records::Records;
 use crate::seeding::Seedings;
@@ -84,6 +86,7 @@ pub(crate) struct Shared {
     state: RwLock<EndpointState>,
     pub(crate) dialer: Mutex<Dialer>,
     pub(crate) machine: Mutex<Node>,
+    pub(crate) turns: Turns,
     pub(crate) records: Records,
     pub(crate) stored: Stored,
     pub(crate) marks: Marks,
@@ -183,6 +186,7 @@ impl Shared {
             state: RwLock::new(EndpointState::Stopped),
             dialer: Mutex::new(Dialer::default()),
             machine: Mutex::new(parts.machine),
+            turns: Turns::default(),
             records: parts.records,
             stored: parts.stored,
             marks: parts.marks,
@@ -280,6 +284,12 @@ impl Shared {
     /// Hands the machine an event and carries out what it decides.
     pub(crate) fn step(self: &Arc<Self>, event: Event) {
         let mut machine = self.machine.lock();
+        self.begin_turn(&mut machine);
+        self.run(&mut machine, event);
+    }
+
+    /// One event and what comes of it.
+    pub(crate) fn run(self: &Arc<Self>, machine: &mut Node, event: Event) {
         let actions = machine.step(self.now(), event);
         actions.into_iter().for_each(|action| self.act(action));
     }
@@ -304,7 +314,7 @@ impl Shared {
 
     /// Lets time pass for the machine.
     pub(crate) fn tick(self: &Arc<Self>) {
-        let mut machine = self.machine.lock();
+        let mut machine = self.machine_up_to_date();
         let actions = machine.tick(self.now());
         actions.into_iter().for_each(|action: Action| self.act(action));
     }

@@ -169,7 +169,7 @@ impl Groups {
             (group, copy, flushing_for, end)
         });
         let aged: Vec<_> = aged.collect();
-        let machine = self.shared.machine.lock();
+        let machine = self.shared.machine_up_to_date();
         let mut subjects: Vec<_> = machine.primaries().map(subject).collect();
         for (group, copy, flushing_for, end) in aged {
             let Some(subject) = subjects.iter_mut().find(|s| s.group == group) else { continue };
@@ -219,7 +219,7 @@ impl Groups {
     #[must_use]
     pub fn state(&self) -> GroupsState {
         let shared = &self.shared;
-        let groups = shared.machine.lock().status();
+        let groups = shared.machine_up_to_date().status();
         let peers = shared.peers.read().clone();
         let copies = shared.copies.read().values().cloned().collect::<Vec<_>>();
         let copies = copies

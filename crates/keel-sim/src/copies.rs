@@ -220,16 +220,24 @@ impl World {
 
     pub(crate) fn flushed(&mut self, i: usize, database: usize, lsn: Lsn) {
         let id = self.database_ids[database];
+        let waits = self.instances[i].node.as_ref().is_some_and(|node| node.waits_for_others(id));
         let Some(engine) = self.instances[i].engines.get_mut(&database) else { return };
         engine.flushing = false;
         let more = engine.log.appended() > engine.log.hardened();
         // A log that was cut meanwhile has not hardened what it no longer has.
         let lsn = lsn.min(engine.log.hardened());
         let receiving = engine.receiving;
+        let later = waits && engine.mode == Mode::Primary;
+        if later {
+            engine.untold = engine.untold.max(lsn);
+            self.probe("own log heard of later");
+        }
         if more {
             self.want_flush(i, database);
         }
-        self.tell(i, Event::Hardened { database: id, lsn });
+        if !later {
+            self.tell(i, Event::Hardened { database: id, lsn });
+        }
         if let Some((peer, session, _)) = receiving {
             self.acknowledge(i, id, peer, session);
         }

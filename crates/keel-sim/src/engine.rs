@@ -162,6 +162,8 @@ pub(crate) struct Engine {
     pub(crate) receiving: Option<(usize, SessionId, Epoch)>,
     pub(crate) senders: BTreeMap<usize, Sender>,
     pub(crate) flushing: bool,
+    /// Hardened, and the machine does not know it yet: others hold the commit point. Zero when there is nothing.
+    pub(crate) untold: Lsn,
     /// The applied point that the machine knows.
     pub(crate) applied_told: Lsn,
     tapped: Arc<Mutex<Vec<Sealed>>>,
@@ -239,6 +241,7 @@ impl Engine {
             receiving: None,
             senders: BTreeMap::new(),
             flushing: false,
+            untold: Lsn::ZERO,
             applied_told: Lsn::ZERO,
             tapped,
         }

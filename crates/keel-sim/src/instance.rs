@@ -400,7 +400,8 @@ impl World {
         }
         let instance = &mut self.instances[i];
         let time = instance.time(now);
-        let Some(node) = instance.node.as_mut() else { return };
+        self.tell_untold(i);
+        let Some(node) = self.instances[i].node.as_mut() else { return };
         let actions = node.tick(time);
         self.perform(i, actions);
         self.check_store(i);
@@ -444,7 +445,23 @@ impl World {
         }
     }
 
+    /// What a primary's own log has hardened while others held the commit point: the machine hears it before anything else.
+    fn tell_untold(&mut self, i: usize) {
+        for (index, database) in self.database_ids.clone().into_iter().enumerate() {
+            let Some(engine) = self.instances[i].engines.get_mut(&index) else { continue };
+            let lsn = std::mem::take(&mut engine.untold).min(engine.log.hardened());
+            if lsn > Lsn::ZERO && engine.mode == Mode::Primary {
+                self.step(i, Event::Hardened { database, lsn });
+            }
+        }
+    }
+
     pub(crate) fn tell(&mut self, i: usize, event: Event) {
+        self.tell_untold(i);
+        self.step(i, event);
+    }
+
+    fn step(&mut self, i: usize, event: Event) {
         let now = self.now;
         let tracing = self.trace.is_some();
         let said = if tracing { format!("{event:?}") } else { String::new() };
