@@ -13,6 +13,12 @@
 # Needs Debian's tcl8.6 tcl-thread tcl8.6-tdbc-odbc libsqlite3-tcl unixodbc odbcinst, and Microsoft's ODBC driver,
 # which is taken from the PyPI wheel mssql-python-odbc.
 set -euo pipefail
+: "${HAMMERDB_HOME:?set HAMMERDB_HOME to an unpacked HammerDB 4.12}"
+# A path from where the caller is.
+HAMMERDB_HOME=$(realpath "$HAMMERDB_HOME")
+for part in hammerdbcli modules src config; do
+  [ -e "$HAMMERDB_HOME/$part" ] || { echo "HAMMERDB_HOME=$HAMMERDB_HOME has no $part: it must be the directory that holds hammerdbcli" >&2; exit 1; }
+done
 cd "$(dirname "$0")/../.."
 
 warehouses=2 users=4 minutes=1 tproch=0 tprocc=1 scale=1 keep= address=
@@ -29,7 +35,6 @@ while [ $# -gt 0 ]; do
     *) echo "unknown option $1" >&2; exit 2 ;;
   esac
 done
-: "${HAMMERDB_HOME:?set HAMMERDB_HOME to an unpacked HammerDB 4.12}"
 for tool in tclsh8.6 odbcinst; do
   command -v $tool >/dev/null || { echo "missing: $tool (apt-get install tcl8.6 tcl-thread tcl8.6-tdbc-odbc libsqlite3-tcl unixodbc odbcinst)" >&2; exit 1; }
 done
