@@ -131,6 +131,14 @@ struct Lexer<'a> {
     out: Vec<Token>,
 }
 
+/// A currency sign, beside the dollar, that begins a money literal.
+fn is_currency(c: char) -> bool {
+    matches!(
+        c,
+        '¢'..='¥' | '৲' | '৳' | '฿' | '៛' | '₠'..='₱' | '﷼' | '﹩' | '＄' | '￠' | '￡' | '￥' | '￦'
+    )
+}
+
 fn is_ident_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'_' | b'@' | b'#' | b'$')
 }
@@ -230,7 +238,7 @@ impl Lexer<'_> {
             return self.word(Tok::Word);
         }
         self.at += c.len_utf8();
-        if matches!(c, '£' | '€' | '¥' | '¤' | '¢') {
+        if is_currency(c) {
             self.money_digits();
             return Ok(Tok::Money);
         }

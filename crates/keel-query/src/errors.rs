@@ -170,6 +170,10 @@ errors! {
     multi_part(name: &str) = (4104, 16, 1, "The multi-part identifier \"{name}\" could not be bound.");
     /// 4108
     window_not_allowed() = (4108, 15, 1, "Windowed functions can only appear in the SELECT or ORDER BY clauses.");
+    /// 4127
+    coalesce_of_nulls() = (4127, 16, 1, "At least one of the arguments to COALESCE must be an expression that is not the NULL constant.");
+    /// 13618
+    json_column_type() = (13618, 16, 1, "AS JSON option can be specified only for column of nvarchar(max) type in WITH clause.");
     /// 4151
     null_if_of_null() = (4151, 16, 1, "The type of the first argument to NULLIF cannot be the NULL constant because the type of the first argument has to be known.");
     /// 10752

@@ -332,6 +332,14 @@ errors! {
     constraint_violated(statement, kind, name, database, table, column) = 547, 16, 0, "The {statement} statement conflicted with the {kind} constraint \"{name}\". The conflict occurred in database \"{database}\", table \"{table}\"{column}.";
     /// Two identity columns.
     two_identities(table) = 2744, 16, 2, "Multiple identity columns specified for table '{table}'. Only one identity column per table is allowed.";
+    /// CREATE SEQUENCE … INCREMENT BY 0.
+    sequence_increment(name) = 11700, 16, 1, "The increment for sequence object '{name}' cannot be zero.";
+    /// START WITH out of the bounds.
+    sequence_start(name) = 11703, 16, 1, "The start value for sequence object '{name}' must be between the minimum and maximum value of the sequence object.";
+    /// MINVALUE not below MAXVALUE.
+    sequence_bounds(name) = 11705, 16, 1, "The minimum value for sequence object '{name}' must be less than its maximum value.";
+    /// Two INSTEAD OF triggers for one event.
+    second_instead_of(verb, trigger, kind, table, event) = 2111, 16, 1, "Cannot {verb} trigger '{trigger}' on {kind} '{table}' because an INSTEAD OF {event} trigger already exists on this object.";
     /// DEFAULT of an identity column.
     default_on_identity(table, column) = 1754, 16, 0, "Defaults cannot be created on columns with an IDENTITY attribute. Table '{table}', column '{column}'.";
     /// IDENTITY () in SELECT INTO beside a column that is one already.

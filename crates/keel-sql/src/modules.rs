@@ -121,6 +121,7 @@ fn invoke(ctx: &mut ExecCtx<'_>, program: &Arc<Program>, args: &[Value], frame: 
     }
     let borrowed = borrow_tables(info, program, args, frame);
     let (error, row_count) = (info.error.get(), info.row_count.get());
+    let identity = info.scope_identity.replace(None);
     // SET inside ends with the module.
     let options = info.options.borrow().clone();
     if program.identity.kind == ProgramKind::Trigger && !options.on(Switches::XACT_ABORT) {
@@ -139,6 +140,7 @@ fn invoke(ctx: &mut ExecCtx<'_>, program: &Arc<Program>, args: &[Value], frame: 
     }
     info.error.set(error);
     info.row_count.set(row_count);
+    info.scope_identity.set(identity);
     // They are the caller's: nobody drops them with the frame.
     borrowed.into_iter().for_each(|index| frame.tables.borrow_mut()[index] = None);
     match outcome {
@@ -285,7 +287,6 @@ pub fn run_trigger(
     let program = program(info, entry, module)?;
     let affected = rows.inserted.len().max(rows.deleted.len()) as u64;
     info.triggers.borrow_mut().push(rows);
-    let identity = info.scope_identity.get();
     let mut frame = Frame::new(&program, info.nest_level() + 1);
     info.row_count.set(affected);
     let began = enter_transaction(info);
@@ -295,7 +296,6 @@ pub fn run_trigger(
         leave_transaction(info);
     }
     info.triggers.borrow_mut().pop();
-    info.scope_identity.set(identity);
     drop_tables(ctx, &frame);
     outcome?;
     if info.trigger_rollback.take() {

@@ -279,7 +279,7 @@ pub fn invalid_length(function: &str) -> Box<SqlError> {
 pub fn bad_argument_type(ty: SqlType, argument: usize, function: &str) -> Box<SqlError> {
     let text = format!(
         "Argument data type {} is invalid for argument {argument} of {function} function.",
-        ty.name()
+        if ty == SqlType::Null { "NULL" } else { ty.name() }
     );
     SqlError::new(8116, 16, 1, text)
 }

@@ -29,12 +29,21 @@ impl Parser<'_> {
         Ok(DmlTarget { table, hints })
     }
 
+    /// TOP of a data change: its parentheses must be there.
+    fn top_of_change(&mut self) -> Result<Option<crate::ast::Top>> {
+        if self.at_kw(Kw::TOP) && self.tok_ahead(1) != Tok::LParen {
+            self.bump();
+            return Err(self.unexpected());
+        }
+        self.top()
+    }
+
     // ---- INSERT ----
 
     #[inline(never)]
     pub(super) fn insert(&mut self, with: Option<With>) -> Result<Insert> {
         self.expect_kw(Kw::INSERT)?;
-        let top = self.top()?;
+        let top = self.top_of_change()?;
         self.eat_kw(Kw::INTO);
         let target = self.dml_target()?;
         // `INSERT t (SELECT …)` has no column list.
@@ -114,7 +123,7 @@ impl Parser<'_> {
     #[inline(never)]
     pub(super) fn update(&mut self, with: Option<With>) -> Result<Update> {
         self.expect_kw(Kw::UPDATE)?;
-        let top = self.top()?;
+        let top = self.top_of_change()?;
         let table = self.table_ref()?;
         let hints = self.table_hints()?;
         self.expect_kw(Kw::SET)?;
@@ -219,7 +228,7 @@ impl Parser<'_> {
     #[inline(never)]
     pub(super) fn delete(&mut self, with: Option<With>) -> Result<Delete> {
         self.expect_kw(Kw::DELETE)?;
-        let top = self.top()?;
+        let top = self.top_of_change()?;
         self.eat_kw(Kw::FROM);
         let table = self.table_ref()?;
         let hints = self.table_hints()?;
@@ -235,7 +244,7 @@ impl Parser<'_> {
     #[inline(never)]
     pub(super) fn merge(&mut self, with: Option<With>) -> Result<Merge> {
         self.expect_kw(Kw::MERGE)?;
-        let top = self.top()?;
+        let top = self.top_of_change()?;
         self.eat_kw(Kw::INTO);
         let target = self.dml_target()?;
         let alias = self.table_alias()?;

@@ -130,6 +130,12 @@ impl Parser<'_> {
             (Tok::Le | Tok::NotGt, _) => (CompareOp::LessOrEqual, 1),
             (Tok::Ge | Tok::NotLt, _) => (CompareOp::GreaterOrEqual, 1),
             (Tok::Ne | Tok::BangEq, _) => (CompareOp::NotEqual, 1),
+            (Tok::Other, next) if self.raw(self.token()) == "!" => match next {
+                Tok::Eq => (CompareOp::NotEqual, 2),
+                Tok::Lt => (CompareOp::GreaterOrEqual, 2),
+                Tok::Gt => (CompareOp::LessOrEqual, 2),
+                _ => return None,
+            },
             _ => return None,
         };
         self.at += tokens;

@@ -435,6 +435,9 @@ impl Binder<'_> {
     }
 
     fn coalesce(&mut self, list: &[ast::Expr], cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        if list.iter().all(|e| matches!(e.kind, ast::ExprKind::Literal(ast::Literal::Null))) {
+            return Err(errors::coalesce_of_nulls());
+        }
         let parts = list.iter().map(|e| self.value(e, cx)).collect::<Result<Vec<_>>>()?;
         self.coalesce_values(parts)
     }

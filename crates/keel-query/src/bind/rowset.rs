@@ -82,7 +82,11 @@ impl Binder<'_> {
     fn json_schema(&self, columns: &[ast::SchemaColumn]) -> Result<Vec<(String, SqlType, String, bool)>> {
         let column = |c: &ast::SchemaColumn| {
             let path = c.path.as_ref().map_or_else(|| format!("$.\"{}\"", c.name), ToString::to_string);
-            Ok((c.name.text.to_string(), self.type_of(&c.ty, false)?, path, c.as_json))
+            let ty = self.type_of(&c.ty, false)?;
+            if c.as_json && ty != SqlType::NVarChar(keel_types::Length::Max) {
+                return Err(errors::json_column_type());
+            }
+            Ok((c.name.text.to_string(), ty, path, c.as_json))
         };
         columns.iter().map(column).collect()
     }

@@ -58,6 +58,9 @@ impl Runner<'_> {
                 ));
             }
         };
+        if let (StatementKind::CreateTrigger(t), Some(def)) = (&statement.kind, trigger) {
+            self.check_instead_of(&place, old.as_ref().map(|o| o.object_id), t, parent, def)?;
+        }
         let now = self.info.engine.now_local();
         let options = self.info.options.borrow().clone();
         let module = ModuleDef {
@@ -143,6 +146,39 @@ impl Runner<'_> {
             disabled: false,
         };
         Ok((object_id, schema_id, def))
+    }
+
+    /// A table or view has one INSTEAD OF trigger for each event.
+    fn check_instead_of(
+        &self,
+        place: &Place,
+        own: Option<i32>,
+        t: &ast::CreateTrigger,
+        parent: i32,
+        new: TriggerDef,
+    ) -> Result<()> {
+        if !new.instead_of {
+            return Ok(());
+        }
+        for other in self.info.picture(&place.entry).triggers(parent) {
+            let Some(old) = other.trigger.filter(|o| o.instead_of && own != Some(other.object_id)) else {
+                continue;
+            };
+            let event = match () {
+                () if old.on_insert && new.on_insert => "INSERT",
+                () if old.on_update && new.on_update => "UPDATE",
+                () if old.on_delete && new.on_delete => "DELETE",
+                () => continue,
+            };
+            let ast::TriggerTarget::Object(target) = &t.target else { continue };
+            let kind = match self.info.picture(&place.entry).table_by_id(parent) {
+                Some(_) => "table",
+                None => "view",
+            };
+            let verb = if own.is_some() { "alter" } else { "create" };
+            return Err(errors::second_instead_of(verb, &place.name, kind, target, event));
+        }
+        Ok(())
     }
 
     pub(super) fn enable_trigger(&mut self, program: &Program, e: &ast::EnableTrigger) -> Result<()> {

@@ -163,9 +163,10 @@ impl Runner<'_> {
                 ast::SequenceOption::Restart(n) => {
                     restart = Some(n.as_ref().and_then(ast::Literal::as_i64).unwrap_or(def.start));
                 }
-                ast::SequenceOption::IncrementBy(n) => {
-                    def.increment = n.as_i64().filter(|n| *n != 0).unwrap_or(1)
-                }
+                ast::SequenceOption::IncrementBy(n) => match n.as_i64() {
+                    Some(0) => return Err(errors::sequence_increment(&place.name)),
+                    n => def.increment = n.unwrap_or(1),
+                },
                 ast::SequenceOption::MinValue(n) => {
                     def.minimum =
                         n.as_ref().and_then(ast::Literal::as_i64).unwrap_or(integer_range(def.ty).0);
@@ -180,6 +181,12 @@ impl Runner<'_> {
         }
         if def.start == i64::MIN && !alter {
             def.start = if def.increment < 0 { def.maximum } else { def.minimum };
+        }
+        if def.minimum >= def.maximum {
+            return Err(errors::sequence_bounds(&place.name));
+        }
+        if !(def.minimum..=def.maximum).contains(&def.start) {
+            return Err(errors::sequence_start(&place.name));
         }
         if let Some(next) = restart {
             place.entry.sequence_restart(def.object_id, next, def.increment)?;

@@ -242,6 +242,7 @@ impl Runner<'_> {
         let before = info.transaction.borrow().count;
         let options = info.options.borrow().clone();
         let scope_identity = info.scope_identity.replace(None);
+        let identity_insert = info.identity_insert.get();
         let in_proc = std::mem::replace(&mut self.in_proc, true);
         let database = info.current_database();
         info.modules.borrow_mut().push(program.identity.clone());
@@ -263,6 +264,7 @@ impl Runner<'_> {
         self.in_proc = in_proc;
         self.leave_level(frame);
         info.scope_identity.set(scope_identity);
+        info.identity_insert.set(identity_insert);
         if *info.options.borrow() != options {
             let isolation = options.isolation != info.options.borrow().isolation;
             info.change_options(|now| *now = options);

@@ -247,7 +247,8 @@ fn text_to_money(value: &Value, cast: &Cast) -> Result<Value> {
         let mut chars = rest.chars();
         match chars.next() {
             Some('-') if !negative => negative = true,
-            Some('+' | '$' | '€' | '£' | '¥' | '¢' | '¤' | ' ') => {}
+            Some('+' | '$' | ' ' | '¢'..='¥' | '৲' | '৳' | '฿' | '៛' | '₠'..='₱') => {}
+            Some('﷼' | '﹩' | '＄' | '￠' | '￡' | '￥' | '￦') => {}
             _ => break,
         }
         rest = chars.as_str();

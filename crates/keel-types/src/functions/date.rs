@@ -215,7 +215,9 @@ fn datediff(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
 
 fn resolve_datepart(r: &Request<'_>) -> Result<Call> {
     let part = part(r)?;
-    let ty = r.temporal(1, DATETIME2)?;
+    // A string that is asked for its offset is read with it.
+    let text_as = if part == DatePart::TzOffset { SqlType::DateTimeOffset(7) } else { DATETIME2 };
+    let ty = r.temporal(1, text_as)?;
     r.check_part(part, ty)?;
     if part == DatePart::TzOffset && ty.family() == Family::DateTime {
         return Err(raise::unsupported_datepart("tzoffset", "datepart", ty));
@@ -383,14 +385,14 @@ fn offset_type(r: &Request<'_>) -> SqlType {
     if r.ty(1).is_numeric() { SqlType::Int } else { SqlType::VarChar(Length::Limited(6)) }
 }
 
-fn offset_of(value: &Value) -> Result<i16> {
+fn offset_of(value: &Value, function: &str) -> Result<i16> {
     let minutes = match value {
         Value::Int(n) => i16::try_from(*n).ok(),
         Value::Str(s) => parse_offset(s.trim()),
         _ => None,
     };
     minutes.filter(|m| (-840..=840).contains(m)).ok_or_else(|| {
-        let text = "The timezone provided to builtin function switchoffset is invalid.";
+        let text = format!("The timezone provided to builtin function {function} is invalid.");
         SqlError::new(9812, 16, 0, text)
     })
 }
@@ -408,15 +410,29 @@ fn parse_offset(text: &str) -> Option<i16> {
 }
 
 fn switchoffset(_: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
-    let offset = offset_of(&args[1])?;
+    let offset = offset_of(&args[1], "switchoffset")?;
     match args[0] {
-        Value::DateTimeOffset(utc, _) => Ok(Value::DateTimeOffset(utc, offset)),
+        Value::DateTimeOffset(utc, _) => {
+            let local = utc + i64::from(offset) * TICKS_PER_MINUTE;
+            if !(0..=MAX_TICKS).contains(&local) {
+                return Err(offset_overflow("switchoffset"));
+            }
+            Ok(Value::DateTimeOffset(utc, offset))
+        }
         _ => Ok(Value::Null),
     }
 }
 
 fn todatetimeoffset(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
-    let offset = offset_of(&args[1])?;
+    let offset = offset_of(&args[1], "todatetimeoffset")?;
     let value = place(moment(&args[0]).0, offset, call.result);
-    value.ok_or_else(|| raise::date_out_of_range(call.params[0], call.result))
+    value.ok_or_else(|| offset_overflow("todatetimeoffset"))
+}
+
+fn offset_overflow(function: &str) -> Box<SqlError> {
+    let text = format!(
+        "The timezone provided to builtin function {function} would cause the datetimeoffset to overflow the range of \
+         valid date range in either UTC or local time."
+    );
+    SqlError::new(9813, 16, 0, text)
 }

@@ -36,7 +36,12 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     float1("ASIN", |r| float(r, |_, _, a| checked(f64_at(a, 0).asin()))),
     float1("ACOS", |r| float(r, |_, _, a| checked(f64_at(a, 0).acos()))),
     float1("ATAN", |r| float(r, |_, _, a| checked(f64_at(a, 0).atan()))),
-    FunctionDef::new("ATN2", 2, 2, |r| float(r, |_, _, a| checked(f64_at(a, 0).atan2(f64_at(a, 1))))),
+    FunctionDef::new("ATN2", 2, 2, |r| {
+        float(r, |_, _, a| match (f64_at(a, 0), f64_at(a, 1)) {
+            (0.0, 0.0) => Err(raise::invalid_float()),
+            (y, x) => checked(y.atan2(x)),
+        })
+    }),
     FunctionDef::new("PI", 0, 0, |r| float(r, |_, _, _| Ok(Value::Float(std::f64::consts::PI)))),
     FunctionDef::new("RAND", 0, 1, |r| {
         let params = if r.has(0) { vec![SqlType::Int] } else { vec![] };

@@ -89,6 +89,15 @@ pub(super) fn data_length(value: &Value, ty: SqlType) -> i64 {
 }
 
 fn resolve_substring(r: &Request<'_>) -> Result<Call> {
+    let ty = r.ty(0);
+    let null = matches!(r.args[0].constant, Some(Value::Null));
+    if null
+        || !(ty.is_string()
+            || ty.is_binary()
+            || matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Null))
+    {
+        return Err(raise::bad_argument_type(if null { SqlType::Null } else { ty }, 1, "substring"));
+    }
     let param = r.text_or_binary(0)?;
     let length = r.constant_int(2).and_then(|n| u32::try_from(n).ok());
     let own = match param.length() {
