@@ -24,7 +24,7 @@ pub mod window;
 pub mod xml;
 
 use crate::errors::{self, Result};
-use crate::expr::{Expr, Slot};
+use crate::expr::{Coercibility, Expr, Slot};
 use crate::scope::BindScope;
 use keel_base::DatabaseId;
 use keel_parser::ast;
@@ -183,6 +183,8 @@ pub struct Binder<'a> {
     read_slots: Vec<Slot>,
     /// Views and inline functions being bound.
     in_modules: u32,
+    /// Slots of computed text whose collation gives way to a column's.
+    giving_way: HashSet<Slot>,
     /// Columns of set operations that are NULL in every query so far: the next one decides their type.
     untyped: HashSet<Slot>,
 }
@@ -218,6 +220,7 @@ impl<'a> Binder<'a> {
             named: Vec::new(),
             read_slots: Vec::new(),
             in_modules: 0,
+            giving_way: HashSet::new(),
             untyped: HashSet::new(),
         }
     }
@@ -233,15 +236,21 @@ impl<'a> Binder<'a> {
         (self.slots.len() - 1) as Slot
     }
 
-    /// A new slot for the value of an expression.
+    /// A new slot for the value of an expression. What has the default collation only for want of another gives way to a
+    /// column's through the slot too.
     pub fn slot_for(&mut self, name: &str, e: &Expr) -> Slot {
-        self.new_slot(SlotInfo {
+        let gives_way = e.ty.is_string() && e.coercibility == Coercibility::Default;
+        let slot = self.new_slot(SlotInfo {
             name: name.to_owned(),
             ty: if e.ty == SqlType::Null { SqlType::Int } else { e.ty },
             collation: e.collation,
             nullable: e.nullable,
             origin: None,
-        })
+        });
+        if gives_way {
+            self.giving_way.insert(slot);
+        }
+        slot
     }
 
     /// A slot of the given type.
@@ -254,7 +263,11 @@ impl<'a> Binder<'a> {
     #[must_use]
     pub fn read(&self, slot: Slot) -> Expr {
         let info = &self.slots[slot as usize];
-        Expr::slot(slot, info.ty, info.collation, info.nullable)
+        let mut e = Expr::slot(slot, info.ty, info.collation, info.nullable);
+        if self.giving_way.contains(&slot) {
+            e.coercibility = Coercibility::Default;
+        }
+        e
     }
 
     /// The current database's collation.

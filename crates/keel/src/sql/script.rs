@@ -89,7 +89,7 @@ impl Script {
 
     /// Runs several lines; what is left at the end is a batch.
     pub fn text(&mut self, text: &str) -> Result<Flow> {
-        for line in text.lines() {
+        for line in lines(text) {
             if let Flow::Exit(code) = self.line(line)? {
                 return Ok(Flow::Exit(code));
             }
@@ -111,7 +111,7 @@ impl Script {
         };
         let top = self.depth == 1;
         let mut flow = Flow::Continue;
-        for line in text.lines() {
+        for line in lines(&text) {
             flow = self.line(line)?;
             if flow != Flow::Continue {
                 break;
@@ -286,6 +286,12 @@ fn unquote(s: &str) -> &str {
     s.strip_prefix('"').and_then(|s| s.strip_suffix('"')).unwrap_or(s)
 }
 
+/// The lines of a file as they are: what ends a line with `\r\n` keeps its `\r`, and procedures that look for it in their own
+/// text find it.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive('\n').map(|line| line.strip_suffix('\n').unwrap_or(line))
+}
+
 /// The count of a GO line; `None` when the line is none.
 fn go_count(line: &str) -> Option<Result<u32>> {
     let code = line.split("--").next().unwrap_or(line).trim().trim_end_matches(';');
@@ -337,6 +343,13 @@ mod tests {
             assert!(go_count(line).is_none(), "{line}");
         }
         assert!(go_count("GO x").unwrap().is_err());
+    }
+
+    #[test]
+    fn lines_keep_what_ends_them() {
+        let all: Vec<&str> = lines("SELECT 1\r\nGO\r\n\nSELECT 2").collect();
+        assert_eq!(all, ["SELECT 1\r", "GO\r", "", "SELECT 2"]);
+        assert_eq!(go_count(all[1]).unwrap().unwrap(), 1);
     }
 
     #[test]
