@@ -6,7 +6,7 @@ use crate::pressure::{Pressure, Verdict};
 use keel_base::TxnId;
 use keel_base::env::Env;
 use keel_log::LogOptions;
-use keel_redo::RedoPool;
+use keel_redo::{IdleWaits, RedoPool};
 use keel_store::MemoryAccount;
 use keel_store::base::PageCache;
 use keel_store::lock::LockManager;
@@ -172,6 +172,11 @@ impl Instance {
     /// The databases that are open.
     pub fn databases(&self) -> Vec<Arc<Database>> {
         self.databases.lock().iter().filter_map(Weak::upgrade).filter(|db| !db.is_closed()).collect()
+    }
+
+    /// What the redo threads of all databases waited for work.
+    pub fn redo_idle_waits(&self) -> IdleWaits {
+        self.redo.idle_waits()
     }
 
     /// Of an instance that is worked [by hand](InstanceOptions::by_hand): how many pieces of background work wait (lanes of

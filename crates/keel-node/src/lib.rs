@@ -63,6 +63,7 @@ pub use follower::{CATALOG_TREE, PositionHook};
 pub use held::HeldRedo;
 pub use instance::{Instance, InstanceOptions};
 pub use keel_log::SegmentInfo;
+pub use keel_redo::IdleWaits;
 pub use keel_store::RowRef;
 pub use locks::Agent;
 pub use read::{Cursor, Direction, ReadPoint, ReadView};

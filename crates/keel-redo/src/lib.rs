@@ -38,7 +38,7 @@ pub mod source;
 pub mod target;
 
 pub use apply::{ALONE_BYTES, Applied, Applier, Chunk, RedoError, RedoOptions, Source, Turn, replay};
-pub use pool::{RedoPool, Task};
+pub use pool::{IdleWaits, RedoPool, Task};
 pub use record::{Change, Group, GroupKind, RecordBuffer, RowRecord};
 pub use source::LogSource;
 pub use target::Target;

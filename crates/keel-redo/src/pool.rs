@@ -14,6 +14,7 @@ use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::Instant;
 
 /// Chunks that a lane is worked for in one go.
 const CHUNKS_PER_TURN: usize = 8;
@@ -57,6 +58,17 @@ pub struct RedoPool {
     by_hand: bool,
 }
 
+/// How often and how long a pool's threads had nothing to apply. A wait counts once it is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IdleWaits {
+    /// Waits.
+    pub count: u64,
+    /// Nanoseconds of all of them.
+    pub nanos: u64,
+    /// Nanoseconds of the longest.
+    pub longest_nanos: u64,
+}
+
 struct Shared {
     state: Mutex<State>,
     asked: Condvar,
@@ -67,6 +79,7 @@ struct State {
     queue: VecDeque<(Arc<Task>, usize)>,
     threads: usize,
     stopped: bool,
+    idle: IdleWaits,
 }
 
 impl RedoPool {
@@ -86,6 +99,11 @@ impl RedoPool {
     /// How many lanes are in the queue.
     pub fn queued(&self) -> usize {
         self.shared.state.lock().queue.len()
+    }
+
+    /// What its threads waited for work so far.
+    pub fn idle_waits(&self) -> IdleWaits {
+        self.shared.state.lock().idle
     }
 
     /// Takes the `which`-th lane from the queue and works it for one chunk; false when there is none. For a pool
@@ -154,6 +172,14 @@ impl Drop for RedoPool {
     }
 }
 
+impl IdleWaits {
+    fn waited(&mut self, nanos: u64) {
+        self.count += 1;
+        self.nanos = self.nanos.saturating_add(nanos);
+        self.longest_nanos = self.longest_nanos.max(nanos);
+    }
+}
+
 impl Shared {
     /// Queues the lanes of a task, but for one that says so itself.
     fn poke(&self, task: &Arc<Task>, but: Option<usize>) {
@@ -203,7 +229,9 @@ impl Shared {
                     if let Some(next) = state.queue.pop_front() {
                         break next;
                     }
+                    let began = Instant::now();
                     self.asked.wait(&mut state);
+                    state.idle.waited(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
                 }
             };
             self.work(&task, lane, CHUNKS_PER_TURN);

@@ -130,7 +130,7 @@ pub static STATE: &[Part] = &[
         "waits",
         "SELECT TOP 10 wait_type, waiting_tasks_count AS waits, wait_time_ms, max_wait_time_ms
          FROM sys.dm_os_wait_stats
-         WHERE waiting_tasks_count > 0 AND wait_type NOT IN (N'HADR_TIMER_TASK', N'HADR_WORK_QUEUE', N'HADR_LOGCAPTURE_WAIT')
+         WHERE waiting_tasks_count > 0 AND wait_type NOT IN (N'HADR_TIMER_TASK', N'HADR_WORK_QUEUE', N'HADR_LOGCAPTURE_WAIT', N'PARALLEL_REDO_WORKER_WAIT_WORK')
          ORDER BY wait_time_ms DESC, waiting_tasks_count DESC",
     ),
 ];

@@ -2,7 +2,7 @@
 //! behind which nothing is missing.
 
 use super::*;
-use crate::{Applier, RedoPool, Task};
+use crate::{Applier, IdleWaits, RedoPool, Task};
 use keel_base::Epoch;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -180,6 +180,22 @@ fn an_append_whose_writer_went_away_in_the_middle_is_void() {
         assert_eq!(*fresh.model.rows.lock(), expected);
         assert_eq!(at_once.applier().applied(), lsn);
     }
+}
+
+#[test]
+fn what_threads_wait_for_work_is_counted() {
+    let writer = Writer::new(1);
+    writer.log.flush().unwrap();
+    let target = Arc::new(Checked::new(&History::new()));
+    let task = task(&writer.log, &target, 1, 0, &Arc::new(AtomicU64::new(u64::MAX)));
+    let pool = RedoPool::new(1);
+    assert_eq!(pool.idle_waits(), IdleWaits::default());
+    while pool.idle_waits().count < 3 {
+        pool.poke(&task);
+        std::thread::yield_now();
+    }
+    let waits = pool.idle_waits();
+    assert!(0 < waits.longest_nanos && waits.longest_nanos <= waits.nanos, "{waits:?}");
 }
 
 #[test]

@@ -363,7 +363,7 @@ impl Picture<'_> {
     }
 
     /// The time sessions waited for their commits as a primary's (the local flush is part of it), and what the groups' own
-    /// threads and commands waited for.
+    /// threads, redo's and commands waited for.
     fn waits(&self) -> Vec<WaitTotal> {
         let mut wait = WaitTotal { name: "HADR_SYNC_COMMIT", count: 0, total_nanos: 0, longest_nanos: 0 };
         for entry in self.engine.map(Engine::databases).unwrap_or_default() {
@@ -393,11 +393,19 @@ impl Picture<'_> {
         };
         let seen = self.seen;
         let queue = own("HADR_WORK_QUEUE", seen.work_queue);
+        let redo = self.engine.map(|engine| engine.instance().redo_idle_waits()).unwrap_or_default();
+        let redo = WaitTotal {
+            name: "PARALLEL_REDO_WORKER_WAIT_WORK",
+            count: redo.count,
+            total_nanos: redo.nanos,
+            longest_nanos: redo.longest_nanos,
+        };
         vec![
             wait,
             flow,
             capture,
             queue,
+            redo,
             own("HADR_TIMER_TASK", seen.timer),
             own("HADR_DB_COMMAND", seen.command),
         ]

@@ -8,7 +8,8 @@ use super::judge::{Judge, Row, Sample, State};
 /// Waits of each order that are told.
 const TOP_WAITS: usize = 10;
 /// Threads that wait for work, not work that waits.
-const IDLE_WAITS: [&str; 3] = ["HADR_TIMER_TASK", "HADR_WORK_QUEUE", "HADR_LOGCAPTURE_WAIT"];
+const IDLE_WAITS: [&str; 4] =
+    ["HADR_TIMER_TASK", "HADR_WORK_QUEUE", "HADR_LOGCAPTURE_WAIT", "PARALLEL_REDO_WORKER_WAIT_WORK"];
 
 /// A component's XML: one element with attributes.
 fn element(name: &str, attributes: &[(&str, String)]) -> String {
@@ -185,6 +186,7 @@ mod tests {
             wait("WRITELOG", 40, 80),
             wait("HADR_SYNC_COMMIT", 4, 400),
             wait("HADR_TIMER_TASK", 9, 9_000),
+            wait("PARALLEL_REDO_WORKER_WAIT_WORK", 9, 9_000),
             wait("LOGBUFFER", 0, 0),
         ]);
         let log = r#"<wait waitType="WRITELOG" waits="40" averageWaitTime="2" maxWaitTime="3" />"#;
