@@ -264,6 +264,10 @@ errors! {
     versioned_in_use(name) = 13566, 16, 1, "Temporal table '{name}' is already in use.";
     /// SYSTEM_VERSIONING of a temporary table.
     versioned_in_tempdb(name) = 13568, 16, 1, "System-versioned temporal table '{name}' cannot be created in a 'tempdb' database.";
+    /// A history table with triggers.
+    history_with_triggers(name) = 13520, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because history table '{name}' has triggers defined. Consider dropping all triggers and trying again.";
+    /// A trigger of a history table, or one INSTEAD OF changes of a system-versioned table.
+    versioned_trigger(name) = 13569, 16, 1, "Cannot create a trigger on a system-versioned temporal table '{name}'.";
     /// A period in a table variable.
     period_in_table_variable() = 13572, 16, 1, "Creating table variables containing PERIOD is not allowed.";
     /// Rows of a history table that were true at the same time.

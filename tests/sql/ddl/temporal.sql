@@ -62,6 +62,10 @@ alter table price set (system_versioning = on)
 GO
 alter table price set (system_versioning = on (history_table = dbo.plain))
 GO
+create trigger on_history on price_history after insert as print 'never'
+GO
+create trigger instead on price instead of delete as print 'never'
+GO
 -- Columns come to, change in and go from both tables.
 insert price (id, amount) values (1, 10)
 update price set amount = 11
@@ -182,6 +186,10 @@ GO
 alter table current_one set (system_versioning = on (history_table = dbo.h_identity))
 GO
 alter table current_one set (system_versioning = on (history_table = dbo.h_check))
+GO
+create trigger on_h_name on h_name after insert as print 'inserted'
+GO
+alter table current_one set (system_versioning = on (history_table = dbo.h_name))
 GO
 alter table current_one set (system_versioning = on (history_table = dbo.grown_history))
 GO

@@ -131,7 +131,13 @@ impl Runner<'_> {
             )
         };
         let (object_id, schema_id) = match self.named(program, target) {
-            Some((_, Named::Table(table))) => (table.object_id, table.schema_id),
+            Some((_, Named::Table(table))) => {
+                let instead = t.timing == ast::TriggerTiming::InsteadOf;
+                if table.history_of.is_some() || instead && table.versioning().is_some() {
+                    return Err(errors::versioned_trigger(self.full_name(&table)));
+                }
+                (table.object_id, table.schema_id)
+            }
             Some((_, Named::Module(view))) if view.kind == ModuleKind::View => {
                 (view.object_id, view.schema_id)
             }

@@ -261,6 +261,10 @@ impl Runner<'_> {
         if history.columns.iter().any(|c| c.computed.is_some()) {
             return Err(errors::history_with_computed(past));
         }
+        let entry = self.entry_of(history.database)?;
+        if !self.info.picture(&entry).triggers(history.object_id).is_empty() {
+            return Err(errors::history_with_triggers(past));
+        }
         let (columns, theirs) = (table.columns.len(), history.columns.len());
         if columns != theirs {
             return Err(errors::history_columns(own, columns, past, theirs));
