@@ -9,7 +9,7 @@ root=$(cd "$here/../.." && pwd)
 cache="$root/target/clients"
 mkdir -p "$cache"
 clients=("$@")
-[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc tedious go tiberius mssql-tds django sqlalchemy knex typeorm prisma spring)
+[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc tedious go dotnet tiberius mssql-tds django sqlalchemy knex typeorm prisma spring)
 
 if [ -z "${KEEL:-}" ]; then
   (cd "$root" && cargo build --quiet --locked -p keel)
@@ -41,6 +41,8 @@ export KEEL_PORT
 
 # shellcheck source=tests/clients/python.sh
 source "$here/python.sh"
+# shellcheck source=tests/clients/dotnet.sh
+source "$here/dotnet.sh"
 
 run_client() {
   case $1 in
@@ -93,6 +95,7 @@ run_client() {
       javac -proc:none -parameters -cp "$cache/spring/lib/*" -d "$cache/spring/classes" "$here/spring/App.java" &&
         java -cp "$cache/spring/classes:$cache/spring/lib/*" app.App
       ;;
+    dotnet) dotnet_with_libraries && dotnet_run "$here/dotnet/Checks.cs" ;;
     tiberius | mssql-tds)
       (cd "$here/$1" && CARGO_TARGET_DIR="$cache/$1" cargo run --quiet)
       ;;
@@ -108,7 +111,7 @@ for client in "${clients[@]}"; do
   "$KEEL" sql -S "$KEEL_HOST,$KEEL_PORT" -U sa -P "$KEEL_PASSWORD" -C -b -Q "CREATE DATABASE $KEEL_DATABASE" >"$work/out" || {
     cat "$work/out"
   }
-  timeout 900 bash -c "$(declare -f run_client python_with odbc_driver); here='$here'; cache='$cache'; run_client '$client'" \
+  timeout 900 bash -c "$(declare -f run_client python_with odbc_driver dotnet_with_libraries dotnet_run); here='$here'; cache='$cache'; run_client '$client'" \
     >"$work/out" 2>&1 || true
   cat "$work/out"
   ok=$(grep -c '^ok ' "$work/out" || true)

@@ -33,7 +33,7 @@
 //!
 //! ## Deliberately absent
 //!
-//! SQL text of any kind; multiple active result sets; integrated and federated authentication.
+//! SQL text of any kind; integrated and federated authentication.
 
 pub mod backend;
 pub mod bulk;

@@ -98,7 +98,7 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
         wire.start_strict(&mut Both(link), server_tls(shared.tls.strict.clone())?)?;
     }
     let mut outbox = Outbox::new(PacketType::TabularResult);
-    let plan = pre_login(shared, link, &mut wire, &mut outbox, strict)?;
+    let (plan, several) = pre_login(shared, link, &mut wire, &mut outbox, strict)?;
 
     let message = wire.read_message(&mut &link.socket)?;
     if message.kind != PacketType::Login7 {
@@ -126,6 +126,9 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
             let packet_bytes = packet_bytes(shared, &login, encrypted);
             outbox.finish(&mut wire, &mut &link.socket)?;
             outbox.set_packet_bytes(packet_bytes);
+            if several {
+                wire.start_multiplex()?;
+            }
             wire.message_bytes_max = MESSAGE_BYTES_MAX;
             link.set_session(session.cancel(), session.killed());
             Ok(LoggedIn { session, outbox, user: login.user_name })
@@ -143,13 +146,14 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
     }
 }
 
+/// Whether and how the connection is encrypted, and whether it carries several conversations.
 fn pre_login(
     shared: &Shared,
     link: &Arc<Link>,
     wire: &mut Wire,
     outbox: &mut Outbox,
     strict: bool,
-) -> Result<EncryptionPlan, Refused> {
+) -> Result<(EncryptionPlan, bool), Refused> {
     let message = wire.read_message(&mut &link.socket)?;
     if message.kind != PacketType::PreLogin {
         return Err(DecodeError::Unsupported { what: "first packet", code: message.kind as u32 }.into());
@@ -162,11 +166,12 @@ fn pre_login(
     } else {
         negotiate(asked, shared.config.force_encryption)
     };
+    let several = hello.mars == Some(true);
     let reply = PreLogin {
         version: (version::MAJOR, version::MINOR, version::BUILD, 0),
         encryption: Some(answer),
         instance: hello.instance.map(|_| Vec::new()),
-        mars: hello.mars.map(|_| false),
+        mars: hello.mars,
         fedauth_required: hello.fedauth_required.map(|_| false),
         ..PreLogin::default()
     };
@@ -176,14 +181,14 @@ fn pre_login(
         EncryptionPlan::Refused => Err(Refused::Told),
         EncryptionPlan::LoginOnly | EncryptionPlan::Everything if !strict => {
             wire.start_tls(&mut Both(link), server_tls(shared.tls.wrapped.clone())?)?;
-            Ok(plan)
+            Ok((plan, several))
         }
-        _ => Ok(plan),
+        _ => Ok((plan, several)),
     }
 }
 
-/// Reads and writes one socket, as TLS handshakes need.
-struct Both<'a>(&'a Link);
+/// Reads and writes one socket, as TLS handshakes and several conversations need.
+pub(crate) struct Both<'a>(pub &'a Link);
 
 impl std::io::Read for Both<'_> {
     fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {

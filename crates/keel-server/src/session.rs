@@ -129,6 +129,7 @@ impl<'a> Connection<'a> {
     /// One request and its response.
     fn serve_one(&mut self) -> Result<(), End> {
         let mut wire = self.link.wire.lock();
+        wire.wait_turn(&mut login::Both(self.link))?;
         let header = wire.wait_header(&mut &self.link.socket)?;
         if header.kind == PacketType::BulkLoad {
             drop(wire);

@@ -10,12 +10,14 @@ use keel_sql::sink::{ColumnMeta, ColumnOrigin, DoneInfo, DoneKind, EnvChange, Re
 use keel_tds::outbox::Outbox;
 use keel_tds::token::done::{Done, DoneKind as TokenKind, DoneStatus};
 use keel_tds::token::{self, Column, EnvChange as EnvToken, column, message, misc, return_value};
+use keel_tds::wire::WireError;
 use keel_types::{Collation, SqlError, SqlType, Value};
 
 use smol_str::SmolStr;
 
 use crate::encode;
 use crate::link::Link;
+use crate::login::Both;
 
 /// The server's side of one request's response.
 pub struct TdsSink<'a> {
@@ -123,6 +125,10 @@ impl<'a> TdsSink<'a> {
         } else {
             self.outbox.flush_full(&mut wire, &mut &self.link.socket)
         };
+        let sent = sent.map_err(WireError::from).and_then(|()| wire.wait_for_window(&mut Both(self.link)));
+        if wire.is_multiplexed() && wire.has_input() {
+            self.link.look_for_attention(&mut wire);
+        }
         self.link.look_if_asked(&mut wire);
         if sent.is_err() || self.link.is_gone() {
             self.closed = true;

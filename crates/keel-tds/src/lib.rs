@@ -19,6 +19,8 @@
 //!   allocation and without looking at packet borders.
 //! * A **wire type** ([`type_info::TypeInfo`]) says how a **datum** ([`value::Data`]) is laid out.
 //!
+//! * A connection may carry several **conversations** ([`smp`]); they share the session, and its requests are executed in turn.
+//!
 //! Encryption has three shapes, all in [`wire`]: TLS records wrapped in pre-login packets during the handshake and bare
 //! afterwards (7.x), the same but dropped once the login message has been read (login-only encryption), and TLS
 //! before the first packet (8.0, "strict").
@@ -32,7 +34,7 @@
 //!
 //! ## Deliberately absent
 //!
-//! Multiple active result sets (refused in pre-login), integrated security and federated authentication (the tokens are
+//! Integrated security and federated authentication (the tokens are
 //! known, no mechanism is), column encryption (declined), COMPUTE rows, and protocol versions before 7.1.
 
 mod bits;
@@ -48,6 +50,7 @@ pub mod outbox;
 pub mod packet;
 pub mod prelogin;
 pub mod request;
+pub mod smp;
 pub mod text;
 pub mod token;
 pub mod type_info;

@@ -27,6 +27,15 @@ pub const CALLS_MAX: usize = 65_536;
 pub const HEADERS_MAX: usize = 16;
 /// Feature extensions in a login (ids are one byte).
 pub const FEATURES_MAX: usize = 64;
+/// Conversations on one connection; clients open one for each result set that is open at the same time.
+pub const CONVERSATIONS_MAX: usize = 4096;
+/// DATA frames a client may send ahead: requests are bounded by [`MESSAGE_BYTES_MAX`], and by the socket, not by frames.
+pub const SMP_WINDOW: u32 = 1 << 30;
+/// Bytes of a result that a client with several conversations does not read which wait here before the request that makes
+/// them does, unless another conversation's request has to run.
+pub const HELD_BACK_BYTES: usize = 1024 * 1024;
+/// The most of them; a result that grows beyond, unread, while another conversation waits for its turn ends the connection.
+pub const HELD_BACK_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Bytes of payload an [`crate::outbox::Outbox`] gathers before it sends what is complete.
 pub const OUTBOX_FLUSH_BYTES: usize = 64 * 1024;
 /// Buffers larger than this are given back to the allocator after use.

@@ -226,7 +226,8 @@ impl TypeInfo {
             TypeInfo::DateTimeN(n) => out.extend_from_slice(&[code::DATETIMN, *n]),
             TypeInfo::Decimal { numeric, precision, scale } => {
                 let type_code = if *numeric { code::NUMERICN } else { code::DECIMALN };
-                out.extend_from_slice(&[type_code, decimal_bytes(*precision), *precision, *scale]);
+                // The most that any precision takes, as the product says it: .NET's bulk copy sends values of that length.
+                out.extend_from_slice(&[type_code, decimal_bytes(38), *precision, *scale]);
             }
             TypeInfo::DateN => out.push(code::DATEN),
             TypeInfo::TimeN(scale) => out.extend_from_slice(&[code::TIMEN, *scale]),

@@ -16,9 +16,11 @@ use std::io::{self, IoSlice, Read, Write};
 
 use crate::error::DecodeError;
 use crate::limits::{
-    BUFFER_KEEP_BYTES, HEADER_BYTES, INPUT_BUFFER_BYTES, LOGIN_MESSAGE_BYTES_MAX, PACKET_BYTES_DEFAULT,
+    BUFFER_KEEP_BYTES, HEADER_BYTES, HELD_BACK_BYTES, HELD_BACK_BYTES_MAX, INPUT_BUFFER_BYTES,
+    LOGIN_MESSAGE_BYTES_MAX, PACKET_BYTES_DEFAULT,
 };
 use crate::packet::{Header, PacketType, Status};
+use crate::smp::Multiplex;
 
 /// Room for records read under TLS: one whole record of the largest size and some of the next.
 const CIPHER_BYTES: usize = 18 * 1024;
@@ -105,6 +107,8 @@ pub struct Wire {
     assembly: Option<Assembly>,
     spare: Vec<u8>,
     packets: Packets,
+    /// Set when the connection carries several conversations.
+    multiplex: Option<Box<Multiplex>>,
     /// Largest message accepted; the owner raises it after the login.
     pub message_bytes_max: usize,
 }
@@ -128,6 +132,7 @@ impl Wire {
             assembly: None,
             spare: Vec::new(),
             packets: Packets::default(),
+            multiplex: None,
             message_bytes_max: LOGIN_MESSAGE_BYTES_MAX,
         }
     }
@@ -285,8 +290,86 @@ impl Wire {
         Message { kind: a.kind, status: a.status, buffer, start: a.start, end: a.end }
     }
 
+    /// From here on the connection carries several conversations: the login that asked for it has been answered.
+    pub fn start_multiplex(&mut self) -> Result<()> {
+        self.multiplex = Some(Box::default());
+        self.demultiplex(self.scan)
+    }
+
+    /// Whether it does.
+    #[must_use]
+    pub const fn is_multiplexed(&self) -> bool {
+        self.multiplex.is_some()
+    }
+
+    /// Takes what arrived behind `from` apart, and appends what belongs to the conversation that is served.
+    fn demultiplex(&mut self, from: usize) -> Result<()> {
+        let Some(multiplex) = &mut self.multiplex else { return Ok(()) };
+        multiplex.receive(&self.input[from..self.tail])?;
+        let mut taken = Vec::new();
+        while multiplex.take_packet(&mut taken)? {}
+        self.tail = from;
+        self.make_room(taken.len());
+        self.input[from..from + taken.len()].copy_from_slice(&taken);
+        self.tail += taken.len();
+        Ok(())
+    }
+
+    /// Waits until a request has begun to arrive, of whichever conversation asked first; it is the one that is served until the
+    /// next call. Does nothing on a connection with one conversation.
+    pub fn wait_turn(&mut self, io: &mut (impl Read + Write)) -> Result<()> {
+        while self.is_multiplexed() {
+            self.send_multiplexed(io)?;
+            if self.has_input() {
+                break;
+            }
+            let chosen = self.multiplex.as_mut().map_or(Ok(false), |m| m.choose())?;
+            if chosen { self.demultiplex(self.tail)? } else { self.read_some(io)? }
+        }
+        Ok(())
+    }
+
+    /// Waits while the client does not read what is sent to it and nobody else wants anything: what it does not read must not
+    /// grow without bound here. Returns when an attention or another conversation's request has come.
+    pub fn wait_for_window(&mut self, io: &mut (impl Read + Write)) -> Result<()> {
+        while let Some(m) = &self.multiplex {
+            let (held_back, others) = (m.held_back(), m.others_wait());
+            if held_back > HELD_BACK_BYTES_MAX {
+                return Err(DecodeError::Limit("result that is not read").into());
+            }
+            if held_back <= HELD_BACK_BYTES || others || self.has_input() {
+                break;
+            }
+            self.read_some(io)?;
+            self.send_multiplexed(io)?;
+        }
+        Ok(())
+    }
+
+    fn send_multiplexed(&mut self, io: &mut impl Write) -> io::Result<()> {
+        let out = self.multiplex.as_mut().map(|m| m.take_output()).unwrap_or_default();
+        if out.is_empty() { Ok(()) } else { self.write_bytes(io, &out) }
+    }
+
+    /// Sends bytes as they are, encrypted if need be.
+    fn write_bytes(&mut self, io: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.tls {
+            None => io.write_all(bytes),
+            Some(tls) => {
+                tls.writer().write_all(bytes)?;
+                flush_tls(tls, io)
+            }
+        }
+    }
+
     /// One read from the socket, decrypted if need be.
     fn read_some(&mut self, io: &mut impl Read) -> Result<()> {
+        let before = self.tail;
+        self.read_plain(io)?;
+        if self.is_multiplexed() { self.demultiplex(before) } else { Ok(()) }
+    }
+
+    fn read_plain(&mut self, io: &mut impl Read) -> Result<()> {
         if self.tls.is_some() {
             self.cipher.resize(CIPHER_BYTES, 0);
             let mut cipher = std::mem::take(&mut self.cipher);
@@ -419,13 +502,11 @@ impl Wire {
     /// Sends a whole packet whose header is at its start, in one write.
     pub fn send_one(&mut self, io: &mut impl Write, packet: &[u8]) -> io::Result<()> {
         self.packets.written += 1;
-        match &mut self.tls {
-            None => io.write_all(packet),
-            Some(tls) => {
-                tls.writer().write_all(packet)?;
-                flush_tls(tls, io)
-            }
+        if let Some(multiplex) = &mut self.multiplex {
+            multiplex.send(&[packet]);
+            return self.send_multiplexed(io);
         }
+        self.write_bytes(io, packet)
     }
 
     /// Sends packets given as header and payload; one write if the socket takes it.
@@ -435,6 +516,10 @@ impl Wire {
         packets: &[([u8; HEADER_BYTES], &[u8])],
     ) -> io::Result<()> {
         self.packets.written += packets.len() as u64;
+        if let Some(multiplex) = &mut self.multiplex {
+            packets.iter().for_each(|(header, payload)| multiplex.send(&[header, payload]));
+            return self.send_multiplexed(io);
+        }
         if let Some(tls) = &mut self.tls {
             for (header, payload) in packets {
                 // One record per packet.

@@ -185,6 +185,8 @@ pub static ALL: &[Function] = &[
     f("SYS.FN_HADR_BACKUP_IS_PREFERRED_REPLICA", 1, 1, SqlType::Bit, hadr::backup_is_preferred_replica),
     // There is nothing that evaluates policies, and no domain whose accounts would have security identifiers.
     f("MSDB.DBO.FN_SYSPOLICY_IS_AUTOMATION_ENABLED", 0, 0, SqlType::Bit, server::no),
+    // There are no assemblies.
+    f("ASSEMBLYPROPERTY", 2, 2, VARIANT, server::null),
     f("LOGINPROPERTY", 2, 2, VARIANT, security::login_property),
     f("SID_BINARY", 1, 1, SqlType::VarBinary(Length::Limited(85)), server::null),
     volatile("SYS.FN_KEEL_COMMIT_LSN", 0, SqlType::Numeric { precision: 25, scale: 0 }, hadr::commit_lsn),

@@ -239,7 +239,7 @@ create procedure sys.sp_procedure_params_100_managed @procedure_name sysname, @g
     @procedure_schema sysname = null, @parameter_name sysname = null
 as
 select v.COLUMN_NAME as PARAMETER_NAME, convert(smallint, case v.COLUMN_TYPE when 5 then 4 else v.COLUMN_TYPE end) as PARAMETER_TYPE,
-    convert(int, case when v.TYPE_NAME in ('decimal', 'numeric') then 5
+    convert(smallint, case when v.TYPE_NAME in ('decimal', 'numeric') then 5
         else case v.TYPE_NAME when 'bigint' then 0 when 'binary' then 1 when 'bit' then 2 when 'char' then 3 when 'datetime' then 4
         when 'float' then 6 when 'image' then 7 when 'int' then 8 when 'money' then 9 when 'nchar' then 10 when 'ntext' then 11
         when 'nvarchar' then 12 when 'real' then 13 when 'uniqueidentifier' then 14 when 'smalldatetime' then 15
@@ -247,10 +247,11 @@ select v.COLUMN_NAME as PARAMETER_NAME, convert(smallint, case v.COLUMN_TYPE whe
         when 'varbinary' then 21 when 'varchar' then 22 when 'sql_variant' then 23 when 'xml' then 25 when 'date' then 31
         when 'time' then 32 when 'datetime2' then 33 when 'datetimeoffset' then 34 end end) as MANAGED_DATA_TYPE,
     case when v.CHAR_OCTET_LENGTH = 0 then -1 when v.CHAR_OCTET_LENGTH is not null then v.[PRECISION] end as CHARACTER_MAXIMUM_LENGTH,
-    case when v.CHAR_OCTET_LENGTH is null then v.[PRECISION] end as NUMERIC_PRECISION, v.SCALE as NUMERIC_SCALE,
+    convert(smallint, case when v.CHAR_OCTET_LENGTH is null then v.[PRECISION] end) as NUMERIC_PRECISION,
+    convert(smallint, v.SCALE) as NUMERIC_SCALE,
     convert(sysname, null) as TYPE_CATALOG_NAME, convert(sysname, null) as TYPE_SCHEMA_NAME, v.TYPE_NAME as TYPE_NAME,
     convert(sysname, null) as XML_CATALOGNAME, convert(sysname, null) as XML_SCHEMANAME,
-    convert(sysname, null) as XML_SCHEMACOLLECTIONNAME, v.SCALE as SS_DATETIME_PRECISION
+    convert(sysname, null) as XML_SCHEMACOLLECTIONNAME, convert(smallint, v.SCALE) as SS_DATETIME_PRECISION
 from sys.spt_parameters_odbc_view v
 where v.TABLE_NAME = @procedure_name and (@procedure_schema is null or v.TABLE_OWNER = @procedure_schema)
     and (@parameter_name is null or v.COLUMN_NAME = @parameter_name)
