@@ -183,10 +183,13 @@ pub(crate) struct Gauged {
 
 impl Source for Gauged {
     fn next(&mut self) -> Result<Option<Chunk>, RedoError> {
-        if let Some(database) = self.follower.database.get().and_then(Weak::upgrade)
-            && !self.follower.hurry.load(Ordering::Acquire)
-        {
+        if let Some(database) = self.follower.database.get().and_then(Weak::upgrade) {
             let instance = database.instance();
+            if self.follower.hurry.load(Ordering::Acquire) {
+                // Writers of other databases are not to suffer for it.
+                instance.pressure().lend(instance.delta_bytes());
+                return self.log.next();
+            }
             // Before it is readable no checkpoint would help.
             if instance.delta_bytes() >= instance.pressure().hard_bytes && database.is_readable() {
                 database.ask_for_checkpoint();

@@ -10,6 +10,10 @@
 //!
 //! A transaction that alone takes an eighth of the budget is refused a little before the hard mark: the one that is too
 //! large fails, not whoever comes next.
+//!
+//! A promotion applies what log is left whatever memory that takes: it may end far behind the hard mark. What redo took past
+//! the soft mark is therefore **lent**: the marks for writers stand that much higher, so that the new primary serves at once
+//! instead of refusing until a checkpoint is through. The loan shrinks with the memory in use and never grows by itself.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -26,6 +30,8 @@ pub struct Pressure {
     pub soft_bytes: u64,
     /// Past this writes are refused.
     pub hard_bytes: u64,
+    /// Bytes by which soft and hard are passed without a word, see the module.
+    lent: AtomicU64,
     delays: AtomicU64,
     delay_nanos: AtomicU64,
     refusals: AtomicU64,
@@ -52,14 +58,32 @@ impl Pressure {
             checkpoint_bytes: budget_bytes / 5 * 2,
             soft_bytes: budget_bytes / 4 * 3,
             hard_bytes: budget_bytes,
+            lent: AtomicU64::new(0),
             delays: AtomicU64::new(0),
             delay_nanos: AtomicU64::new(0),
             refusals: AtomicU64::new(0),
         }
     }
 
+    /// Redo that a promotion waits for has filled the deltas to `used` bytes.
+    pub fn lend(&self, used: u64) {
+        self.lent.fetch_max(used.saturating_sub(self.soft_bytes), Ordering::Relaxed);
+    }
+
+    /// What of `used` bytes is lent; what was given back before is lent no more.
+    #[inline]
+    fn lent(&self, used: u64) -> u64 {
+        let lent = self.lent.load(Ordering::Relaxed);
+        if lent == 0 {
+            return 0;
+        }
+        let over = used.saturating_sub(self.soft_bytes);
+        lent.min(self.lent.fetch_min(over, Ordering::Relaxed)).min(over)
+    }
+
     /// What a writer must do when the deltas hold `used` bytes, `own` of them its own.
     pub fn judge(&self, used: u64, own: u64) -> Verdict {
+        let used = used - self.lent(used);
         let large = own > self.hard_bytes / 8;
         let limit =
             if large { self.hard_bytes - (self.hard_bytes - self.soft_bytes) / 4 } else { self.hard_bytes };
@@ -105,5 +129,18 @@ mod tests {
         assert_eq!(pressure.judge(1000, 0), Verdict::Refuse);
         assert_eq!(pressure.judge(950, 126), Verdict::Refuse);
         assert_eq!(pressure.counts().2, 2);
+    }
+
+    #[test]
+    fn what_a_promotion_took_is_lent_until_it_is_given_back() {
+        let pressure = Pressure::new(1000);
+        pressure.lend(3000);
+        assert_eq!(pressure.judge(3000, 0), Verdict::Checkpoint);
+        assert!(matches!(pressure.judge(3249, 0), Verdict::Delay(_)), "the slope begins there");
+        assert_eq!(pressure.judge(3250, 0), Verdict::Refuse);
+        assert_eq!(pressure.judge(2000, 0), Verdict::Checkpoint);
+        assert_eq!(pressure.judge(2250, 0), Verdict::Refuse, "what was given back is not lent again");
+        assert_eq!(pressure.judge(100, 0), Verdict::Free);
+        assert_eq!(pressure.judge(1000, 0), Verdict::Refuse);
     }
 }

@@ -307,6 +307,8 @@ impl Database {
         self.follower.hurry.store(false, Ordering::Release);
         drained?;
         task.stop();
+        let instance = self.instance();
+        instance.pressure().lend(instance.delta_bytes());
         *self.roles.redo.lock() = None;
         Ok(task.applier().undecided())
     }

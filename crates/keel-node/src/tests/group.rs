@@ -6,6 +6,7 @@ use keel_base::env::sim::{SplitMix, Tear};
 use keel_base::{Epoch, Lsn};
 use std::time::Duration;
 
+mod behind;
 mod held;
 
 const LONG: Duration = Duration::from_secs(60);
