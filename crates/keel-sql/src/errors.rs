@@ -336,6 +336,8 @@ errors! {
     constraint_violated(statement, kind, name, database, table, column) = 547, 16, 0, "The {statement} statement conflicted with the {kind} constraint \"{name}\". The conflict occurred in database \"{database}\", table \"{table}\"{column}.";
     /// Two identity columns.
     two_identities(table) = 2744, 16, 2, "Multiple identity columns specified for table '{table}'. Only one identity column per table is allowed.";
+    /// GOTO from outside a TRY or CATCH block into it.
+    goto_into_try() = 1026, 15, 1, "GOTO cannot be used to jump into a TRY or CATCH scope.";
     /// CREATE SEQUENCE … INCREMENT BY 0.
     sequence_increment(name) = 11700, 16, 1, "The increment for sequence object '{name}' cannot be zero.";
     /// START WITH out of the bounds.

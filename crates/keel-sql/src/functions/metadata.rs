@@ -163,7 +163,22 @@ pub(super) fn object_definition(info: &Info, args: &[Value]) -> Result<Value> {
     Ok(Value::Null)
 }
 
+/// OBJECTPROPERTYEX: the properties of OBJECTPROPERTY, and BaseType, as sql_variant.
+pub(super) fn object_property_ex(info: &Info, args: &[Value]) -> Result<Value> {
+    Ok(match any_object_property(info, args)? {
+        Value::Int(n) => super::variant_int(n),
+        Value::Str(s) => super::variant_text(s),
+        other => other,
+    })
+}
+
+/// OBJECTPROPERTY: those that are numbers.
 pub(super) fn object_property(info: &Info, args: &[Value]) -> Result<Value> {
+    let value = any_object_property(info, args)?;
+    Ok(if matches!(value, Value::Str(_)) { Value::Null } else { value })
+}
+
+fn any_object_property(info: &Info, args: &[Value]) -> Result<Value> {
     let Some((picture, o)) = object(info, number(args, 0), None) else { return Ok(Value::Null) };
     let id = number(args, 0).unwrap_or(0) as i32;
     let table = info.table_by_id(info.current_database().id, id);

@@ -154,7 +154,7 @@ pub static ALL: &[Function] = &[
     f("OBJECT_SCHEMA_NAME", 1, 2, NAME, metadata::object_schema_name),
     f("OBJECT_DEFINITION", 1, 1, SqlType::NVarChar(Length::Max), metadata::object_definition),
     f("OBJECTPROPERTY", 2, 2, INT, metadata::object_property),
-    f("OBJECTPROPERTYEX", 2, 2, VARIANT, metadata::object_property),
+    f("OBJECTPROPERTYEX", 2, 2, VARIANT, metadata::object_property_ex),
     f("SCHEMA_ID", 0, 1, INT, metadata::schema_id),
     f("SCHEMA_NAME", 0, 1, NAME, metadata::schema_name),
     f("TYPE_ID", 1, 1, INT, metadata::type_id),

@@ -126,7 +126,7 @@ struct Lower<'a> {
     /// How many TRY or CATCH blocks are open here.
     depth: u16,
     labels: HashMap<SmolStr, (Label, u16)>,
-    gotos: Vec<(usize, SmolStr, u32)>,
+    gotos: Vec<(usize, SmolStr, u32, u16)>,
     line: u32,
     uses: VariableUses,
 }
@@ -295,7 +295,7 @@ impl Lower<'_> {
             StatementKind::Label(name) => return self.label(name),
             StatementKind::Goto(name) => {
                 let at = self.jump(0);
-                self.gotos.push((at, fold(&name.text), self.line));
+                self.gotos.push((at, fold(&name.text), self.line, self.depth));
                 return Ok(());
             }
             StatementKind::Declare(items) => return self.declarations(items),
@@ -507,10 +507,13 @@ impl Lower<'_> {
     }
 
     fn resolve_gotos(&mut self) -> Result<()> {
-        for (at, name, line) in std::mem::take(&mut self.gotos) {
+        for (at, name, line, depth_there) in std::mem::take(&mut self.gotos) {
             let Some(&(label, label_depth)) = self.labels.get(&name) else {
                 return Err(errors::located(errors::no_label(&name), line, None));
             };
+            if label_depth > depth_there {
+                return Err(errors::located(errors::goto_into_try(), line, None));
+            }
             if let Op::Jump { target, depth } = &mut self.program.code[at].op {
                 *target = label;
                 *depth = label_depth;

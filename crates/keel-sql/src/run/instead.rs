@@ -45,6 +45,17 @@ impl Runner<'_> {
                 }
             }
         }
+        let types = instead.plan.columns().iter().map(|c| c.ty);
+        let new = if instead.action == DmlAction::Update { width } else { 0 };
+        let types: Vec<_> = types.skip(new).collect();
+        for row in &mut inserted {
+            // The trigger sees the columns' types, whatever the statement gave.
+            for ((value, from), column) in row.iter_mut().zip(&types).zip(&instead.table.columns) {
+                if *from != column.ty && !value.is_null() {
+                    *value = crate::convert::assign(std::mem::take(value), *from, column.ty)?;
+                }
+            }
+        }
         let rows = crate::session::info::TriggerRows {
             table: Arc::clone(&instead.table),
             inserted: Arc::new(inserted),
