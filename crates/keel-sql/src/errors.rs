@@ -340,6 +340,10 @@ errors! {
     goto_into_try() = 1026, 15, 1, "GOTO cannot be used to jump into a TRY or CATCH scope.";
     /// CREATE SEQUENCE … INCREMENT BY 0.
     sequence_increment(name) = 11700, 16, 1, "The increment for sequence object '{name}' cannot be zero.";
+    /// A sequence of text or fractions.
+    sequence_type(name) = 11702, 16, 2, "The sequence object '{name}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, or any user-defined data type that is based on one of the above integer data types.";
+    /// A number that a sequence's type does not hold.
+    sequence_argument(argument) = 11708, 16, 1, "An invalid value was specified for argument '{argument}' for the given data type.";
     /// START WITH out of the bounds.
     sequence_start(name) = 11703, 16, 1, "The start value for sequence object '{name}' must be between the minimum and maximum value of the sequence object.";
     /// MINVALUE not below MAXVALUE.

@@ -140,6 +140,9 @@ impl Runner<'_> {
                     Some(ty) => self.ddl_scope(program).scalar(ty)?,
                     None => SqlType::BigInt,
                 };
+                if !is_whole(ty) {
+                    return Err(errors::sequence_type(&place.name));
+                }
                 let (minimum, maximum) = integer_range(ty);
                 SequenceDef {
                     object_id: place.entry.allocate_object(),
@@ -159,21 +162,22 @@ impl Runner<'_> {
         let mut restart = None;
         for option in &c.options {
             match option {
-                ast::SequenceOption::StartWith(n) => def.start = n.as_i64().unwrap_or(1),
+                ast::SequenceOption::StartWith(n) => def.start = fitting(n, def.ty, "START WITH")?,
                 ast::SequenceOption::Restart(n) => {
-                    restart = Some(n.as_ref().and_then(ast::Literal::as_i64).unwrap_or(def.start));
+                    let n = n.as_ref().map(|n| fitting(n, def.ty, "RESTART WITH")).transpose()?;
+                    restart = Some(n.unwrap_or(def.start));
                 }
-                ast::SequenceOption::IncrementBy(n) => match n.as_i64() {
-                    Some(0) => return Err(errors::sequence_increment(&place.name)),
-                    n => def.increment = n.unwrap_or(1),
+                ast::SequenceOption::IncrementBy(n) => match fitting(n, step_type(def.ty), "INCREMENT BY")? {
+                    0 => return Err(errors::sequence_increment(&place.name)),
+                    n => def.increment = n,
                 },
                 ast::SequenceOption::MinValue(n) => {
-                    def.minimum =
-                        n.as_ref().and_then(ast::Literal::as_i64).unwrap_or(integer_range(def.ty).0);
+                    let n = n.as_ref().map(|n| fitting(n, def.ty, "MINVALUE")).transpose()?;
+                    def.minimum = n.unwrap_or(integer_range(def.ty).0);
                 }
                 ast::SequenceOption::MaxValue(n) => {
-                    def.maximum =
-                        n.as_ref().and_then(ast::Literal::as_i64).unwrap_or(integer_range(def.ty).1);
+                    let n = n.as_ref().map(|n| fitting(n, def.ty, "MAXVALUE")).transpose()?;
+                    def.maximum = n.unwrap_or(integer_range(def.ty).1);
                 }
                 ast::SequenceOption::Cycle(cycle) => def.cycle = *cycle,
                 ast::SequenceOption::Cache(_) => {}
@@ -185,7 +189,7 @@ impl Runner<'_> {
         if def.minimum >= def.maximum {
             return Err(errors::sequence_bounds(&place.name));
         }
-        if !(def.minimum..=def.maximum).contains(&def.start) {
+        if !(def.minimum..=def.maximum).contains(&restart.unwrap_or(def.start)) {
             return Err(errors::sequence_start(&place.name));
         }
         if let Some(next) = restart {
@@ -218,11 +222,34 @@ impl Runner<'_> {
     }
 }
 
+/// Whether a sequence may be of that type.
+fn is_whole(ty: SqlType) -> bool {
+    let digits = matches!(ty, SqlType::Decimal { scale: 0, .. } | SqlType::Numeric { scale: 0, .. });
+    digits || matches!(ty, SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt)
+}
+
+/// What a step of a sequence of that type may be: a tinyint may be counted down.
+fn step_type(ty: SqlType) -> SqlType {
+    if ty == SqlType::TinyInt { SqlType::SmallInt } else { ty }
+}
+
+/// A number of a sequence's definition; error 11708 when its type does not hold it.
+fn fitting(n: &ast::Literal, ty: SqlType, argument: &str) -> Result<i64> {
+    let (least, most) = integer_range(ty);
+    let fits = |n: &i64| (least..=most).contains(n);
+    n.as_i64().filter(fits).ok_or_else(|| errors::sequence_argument(argument))
+}
+
+/// The whole numbers of a type, as far as a sequence counts.
 fn integer_range(ty: SqlType) -> (i64, i64) {
     match ty {
         SqlType::TinyInt => (0, 255),
         SqlType::SmallInt => (i64::from(i16::MIN), i64::from(i16::MAX)),
         SqlType::Int => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. } => {
+            let most = 10i64.checked_pow(precision.into()).map_or(i64::MAX, |n| n - 1);
+            (-most, most)
+        }
         _ => (i64::MIN, i64::MAX),
     }
 }
