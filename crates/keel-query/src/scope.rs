@@ -205,6 +205,11 @@ pub trait BindScope {
     }
     /// A user-defined scalar function (always schema-qualified in T-SQL).
     fn scalar_function(&self, name: NameParts<'_>) -> Option<ScalarFunctionInfo>;
+    /// The type of a sequence, by its quoted name.
+    fn sequence_type(&self, name: &str) -> Option<SqlType> {
+        let _ = name;
+        None
+    }
     /// The parameters of an inline table-valued function given by its module.
     fn module_parameters(&self, module: &ModuleDef) -> Vec<ParameterInfo> {
         let _ = module;

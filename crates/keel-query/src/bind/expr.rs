@@ -199,9 +199,11 @@ impl Binder<'_> {
             .chain(std::iter::once(&sequence.name))
             .map(|p| format!("[{}]", p.text.replace(']', "]]")))
             .collect();
-        let name = ast::Literal::String { value: quoted.join(".").into(), national: true };
-        let name = self.literal(&name);
-        self.session_call("NEXT VALUE FOR", vec![name])
+        let quoted = quoted.join(".");
+        let ty = self.scope.sequence_type(&quoted);
+        let name = self.literal(&ast::Literal::String { value: quoted.into(), national: true });
+        let call = self.session_call("NEXT VALUE FOR", vec![name])?;
+        Ok(Expr { ty: ty.unwrap_or(call.ty), ..call })
     }
 
     fn between(

@@ -624,8 +624,12 @@ pub(super) fn next_value_for(info: &Info, args: &[Value]) -> Result<Value> {
         return Err(crate::errors::invalid_object_name(split_name(name).join(".")));
     };
     let value = entry.sequence_advance(s.object_id, s.start, s.increment, 1)?;
+    let of_its_type = |n: i64| match s.ty {
+        SqlType::Decimal { .. } | SqlType::Numeric { .. } => Value::Decimal(Decimal::new(n.into(), 0)),
+        _ => Value::Int(n),
+    };
     if (s.minimum..=s.maximum).contains(&value) {
-        return Ok(Value::Int(value));
+        return Ok(of_its_type(value));
     }
     if !s.cycle {
         entry.sequence_restart(s.object_id, value, s.increment)?;
@@ -641,5 +645,5 @@ pub(super) fn next_value_for(info: &Info, args: &[Value]) -> Result<Value> {
     }
     let first = if s.increment < 0 { s.maximum } else { s.minimum };
     entry.sequence_restart(s.object_id, first, s.increment)?;
-    Ok(Value::Int(entry.sequence_advance(s.object_id, s.start, s.increment, 1)?))
+    Ok(of_its_type(entry.sequence_advance(s.object_id, s.start, s.increment, 1)?))
 }

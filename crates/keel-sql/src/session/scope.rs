@@ -447,6 +447,13 @@ impl BindScope for Scope<'_> {
         })
     }
 
+    fn sequence_type(&self, name: &str) -> Option<SqlType> {
+        match functions::find_named(self.info, name)? {
+            (_, Named::Sequence(s)) => Some(s.ty),
+            _ => None,
+        }
+    }
+
     fn module_parameters(&self, module: &ModuleDef) -> Vec<ParameterInfo> {
         modules::inline_parameters(self, module)
     }

@@ -30,3 +30,17 @@ select next value for s7 as d
 GO
 select name, convert(varchar(30), minimum_value) as minimum, convert(varchar(30), maximum_value) as maximum from sys.sequences order by name
 GO
+-- What it gives is of its type.
+create sequence s8 as int start with 1
+create table t8 (id smallint default next value for s8, n int)
+GO
+select sql_variant_property(next value for s8, 'BaseType') as a, sql_variant_property(next value for s6, 'BaseType') as b
+GO
+alter sequence s6 restart with 7
+GO
+select convert(sql_variant, next value for s6) as c, sql_variant_property(next value for s8, 'BaseType') as d
+insert t8 (n) values (1), (2)
+select * from t8
+declare @i int = next value for s8
+select @i as i, next value for s8 + 1 as j
+GO
