@@ -13,6 +13,11 @@ use std::time::Duration;
 /// The longest sleep between two looks at the circumstances.
 const NAP_MAX: Duration = Duration::from_millis(20);
 
+/// Work that writes nothing goes on for so long and then rests, [`RESTS`] times as long: what a checkpoint leaves to be
+/// cleared away in memory is seconds of one processor, which the work beside it is not to miss all at once.
+const STRETCH: Duration = Duration::from_millis(2);
+const RESTS: u32 = 3;
+
 /// Of one checkpoint.
 pub(crate) struct Pace<'a> {
     database: &'a Database,
@@ -24,6 +29,8 @@ pub(crate) struct Pace<'a> {
     written: AtomicU64,
     /// Bits of an `f64`.
     done: AtomicU64,
+    /// When it last rested from work that writes nothing, nanoseconds on the monotonic clock.
+    breathed: AtomicU64,
 }
 
 impl<'a> Pace<'a> {
@@ -35,7 +42,16 @@ impl<'a> Pace<'a> {
             log_began: database.positions().appended,
             written: AtomicU64::new(0),
             done: AtomicU64::new(0f64.to_bits()),
+            breathed: AtomicU64::new(0),
         }
+    }
+
+    /// Whether nobody waits for it, nor for the memory that it frees.
+    fn may_rest(&self) -> bool {
+        let instance = self.database.instance();
+        self.plan.is_some_and(|plan| instance.delta_bytes() < plan.soft)
+            && self.database.checkpoints_waited_for.load(Ordering::Relaxed) == 0
+            && !self.database.is_closed()
     }
 
     /// How long what has been written lets the next write wait, as far as is known now.
@@ -78,5 +94,20 @@ impl Throttle for Pace<'_> {
 
     fn gone_through(&self, keys: u64, of: u64) {
         self.done.store((keys as f64 / of.max(1) as f64).to_bits(), Ordering::Relaxed);
+    }
+
+    fn breathe(&self) {
+        let clock = self.database.instance().env().clock.as_ref();
+        let now = clock.now();
+        let nanos = |at: Duration| u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
+        let since = Duration::from_nanos(nanos(now).saturating_sub(self.breathed.load(Ordering::Relaxed)));
+        if since < STRETCH {
+            return;
+        }
+        // The first stretch began with work of another kind.
+        if since < NAP_MAX && self.may_rest() {
+            std::thread::sleep(since * RESTS);
+        }
+        self.breathed.store(nanos(clock.now()), Ordering::Relaxed);
     }
 }

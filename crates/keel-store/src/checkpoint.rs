@@ -102,7 +102,7 @@ impl<'s> Checkpoint<'s> {
         let store = self.store;
         // Its own snapshot would hold back the eviction.
         drop(self.snapshot);
-        report.evicted = store.evict(Traces::Keep);
+        report.evicted = store.evict_paced(Traces::Keep, options.throttle);
         Ok(report)
     }
 
@@ -110,11 +110,13 @@ impl<'s> Checkpoint<'s> {
     fn changes<'t>(&self, gone: &[(TreeId, Lsn)], throttle: &'t dyn Throttle) -> Changes<'t> {
         let mut trees = self.store.directory.all(&epoch::pin());
         trees.retain(|tree| gone.iter().all(|(id, _)| *id != tree.id()));
+        let trees: VecDeque<_> = trees.into_iter().map(|tree| (tree.len() as u64, tree)).collect();
         Changes {
-            keys: trees.iter().map(|tree| tree.len() as u64).sum(),
-            gone_through: 0,
+            keys: trees.iter().map(|(keys, _)| keys).sum(),
+            finished: 0,
+            visited: 0,
             throttle,
-            trees: trees.into(),
+            trees,
             resume: None,
             ready: VecDeque::new(),
             lsn: self.lsn(),
@@ -135,8 +137,12 @@ struct Changes<'t> {
     throttle: &'t dyn Throttle,
     /// Of all trees, when it began.
     keys: u64,
-    gone_through: u64,
-    trees: VecDeque<Arc<TreeDelta>>,
+    /// Of the trees that are done, when it began.
+    finished: u64,
+    /// Entries visited in the first of `trees`.
+    visited: u64,
+    /// What is left, with the keys of each when it began: those that come while it runs must not pass for work done.
+    trees: VecDeque<(u64, Arc<TreeDelta>)>,
     /// Last key visited in the first of `trees`.
     resume: Option<Vec<u8>>,
     ready: VecDeque<(BaseKey, base::Change<VersionRef>)>,
@@ -148,10 +154,15 @@ struct Changes<'t> {
 impl Changes<'_> {
     /// Fills `ready`; false at the end.
     fn refill(&mut self) -> bool {
-        while let Some(tree) = self.trees.front().cloned() {
-            if !self.visit(&tree) {
+        while let Some((keys, tree)) = self.trees.front().cloned() {
+            let more = self.visit(&tree);
+            let share = self.visited as f64 / (tree.len() as u64).max(self.visited).max(1) as f64;
+            let within = if more { (keys as f64 * share) as u64 } else { keys };
+            self.throttle.gone_through(self.finished + within, self.keys);
+            if !more {
                 self.trees.pop_front();
-                self.resume = None;
+                self.finished += keys;
+                (self.visited, self.resume) = (0, None);
             }
             if !self.ready.is_empty() {
                 return true;
@@ -180,8 +191,7 @@ impl Changes<'_> {
             };
             self.ready.push_back((base_key(tree.id(), entry.key()), change));
         }
-        self.gone_through += entries.len() as u64;
-        self.throttle.gone_through(self.gone_through, self.keys);
+        self.visited += entries.len() as u64;
         self.resume = entries.last().map(|entry| entry.key().to_vec());
         more && self.resume.is_some()
     }

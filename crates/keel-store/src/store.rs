@@ -26,7 +26,7 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 use thiserror::Error;
 
-use crate::base::{self, BaseError, BaseRoot, BaseTree, Direction};
+use crate::base::{self, BaseError, BaseRoot, BaseTree, Direction, NoThrottle, Throttle};
 use crate::checkpoint::Checkpoint;
 use crate::delta::evict::{EvictReport, Eviction, Traces};
 use crate::delta::{Change, Directory, MemoryAccount, Place, Rule, Search, TreeDelta, WriteError};
@@ -475,13 +475,18 @@ impl Store {
     /// Evicts from the delta what everybody finds in the base. Runs after each checkpoint; to be called again when
     /// readers that held it up have gone.
     pub fn evict(&self, traces: Traces) -> EvictReport {
+        self.evict_paced(traces, &NoThrottle)
+    }
+
+    /// The same, as fast as `throttle` lets it.
+    pub(crate) fn evict_paced(&self, traces: Traces, throttle: &dyn Throttle) -> EvictReport {
         self.retire_dropped();
         let published = self.base.root().checkpoint_lsn();
         let Some(mut eviction) = Eviction::begin(&self.registry, published, traces) else {
             return EvictReport::default();
         };
         for tree in &self.directory.all(&epoch::pin()) {
-            eviction.sweep(tree);
+            eviction.sweep(tree, throttle);
         }
         (0..COLLECTIONS_AFTER_EVICTION).for_each(|_| epoch::pin().flush());
         eviction.report()

@@ -51,6 +51,9 @@ pub trait Throttle: Sync {
 
     /// Told now and then how many of the changed keys have been gone through, of how many there were at the beginning.
     fn gone_through(&self, _keys: u64, _of: u64) {}
+
+    /// Called now and then in work that writes nothing, with no lock held; may sleep.
+    fn breathe(&self) {}
 }
 
 /// Writes as fast as the disk takes it.

@@ -36,9 +36,12 @@
 //!
 //! Undecided versions stay, so a write set's pointers to entries stay good until it is decided.
 
+use crossbeam_epoch::Guard;
 use keel_base::Lsn;
 
 use super::TreeDelta;
+use super::entry::Entry;
+use crate::base::Throttle;
 use crate::snapshot::{Coverage, Registry};
 
 /// Entries between two looks at who reads what: statements that began before the checkpoint soon end.
@@ -89,17 +92,18 @@ impl<'s> Eviction<'s> {
         Some(Eviction { coverage, traces, registry, published, until_look: ENTRIES_PER_LOOK, report })
     }
 
-    /// Goes through one tree.
-    pub(crate) fn sweep(&mut self, tree: &TreeDelta) {
+    /// Goes through one tree, as fast as `throttle` lets it.
+    pub(crate) fn sweep(&mut self, tree: &TreeDelta, throttle: &dyn Throttle) {
         tree.dead.forget();
-        tree.map.sweep(&mut |entry, guard| {
+        let mut remove = |entry: &Entry, guard: &Guard| {
             self.look_again();
             let done = entry.evict(self, guard);
             tree.account.add(-(done.freed as isize));
             self.report.evicted += usize::from(done.dead);
             self.report.held += usize::from(done.held);
             done.dead
-        });
+        };
+        tree.map.sweep_resting(&mut remove, &|| throttle.breathe());
     }
 
     pub(crate) fn report(&self) -> EvictReport {

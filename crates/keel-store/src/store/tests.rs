@@ -6,13 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use keel_base::env::Disk;
 use keel_base::env::sim::SimDisk;
 use keel_base::{Lsn, TreeId, TxnId};
 use proptest::prelude::*;
 
-use crate::base::{BaseOptions, BaseTree, Direction, PageCache};
+use crate::base::{BaseOptions, BaseTree, Direction, PageCache, Throttle};
 use crate::row::{PatchBuilder, RowBuilder, patch};
 use crate::store::{ReadMode, Store, StoreError};
 use crate::{BaseGap, Change, CheckpointOptions, Cursor, Mark, MemoryAccount, Snapshot, Traces, WriteSet};
@@ -538,6 +539,85 @@ fn an_idle_snapshot_holds_one_old_version_of_a_row_however_often_it_changes() {
     drop(held);
     store.evict(Traces::Keep);
     assert_eq!(memory.bytes(), 0);
+}
+
+/// Changes a row whenever the checkpoint pauses.
+struct Restless<'s> {
+    store: &'s Store,
+    lsn: AtomicU64,
+}
+
+impl Throttle for Restless<'_> {
+    fn pace(&self, _bytes: u64) -> bool {
+        true
+    }
+    fn breathe(&self) {
+        let lsn = self.lsn.fetch_add(10, Ordering::Relaxed);
+        let mut set = WriteSet::new(TxnId(lsn));
+        let n = (lsn as u32 * 7) % ROWS;
+        self.store.put(&mut set, TREE, &n.to_be_bytes(), &row(9, 9)).unwrap();
+        commit(self.store, set, lsn);
+    }
+}
+
+#[test]
+fn what_a_checkpoint_left_is_cleared_away_with_pauses_in_which_others_work() {
+    let (store, memory) = new_store();
+    update_all(&store, 10, 1);
+    let restless = Restless { store: &store, lsn: AtomicU64::new(20) };
+    let options = CheckpointOptions { throttle: &restless, ..CheckpointOptions::default() };
+    let report = store.begin_checkpoint().run(&options).unwrap();
+    let changed = (restless.lsn.load(Ordering::Relaxed) - 20) / 10;
+    assert!(changed > 1, "{changed} pauses");
+    assert!(report.evicted.evicted + report.evicted.held >= ROWS as usize);
+    assert_eq!(store.scan_len(ReadMode::Latest), ROWS as usize);
+    checkpoint(&store);
+    assert_eq!(memory.bytes(), 0);
+}
+
+/// More than a checkpoint takes at once.
+const MANY: u32 = 1000;
+
+fn put_many(store: &Store, set: &mut WriteSet, tree: TreeId, first: u32) {
+    let one = row(1, 1);
+    (first..first + MANY).for_each(|n| store.put(set, tree, &n.to_be_bytes(), &one).unwrap());
+}
+
+/// Adds rows behind the others of a tree while it is gone through, and notes what is said of that.
+struct Growing<'s> {
+    store: &'s Store,
+    said: parking_lot::Mutex<Vec<(u64, u64)>>,
+}
+
+impl Throttle for Growing<'_> {
+    fn pace(&self, _bytes: u64) -> bool {
+        true
+    }
+    fn gone_through(&self, keys: u64, of: u64) {
+        let mut said = self.said.lock();
+        said.push((keys, of));
+        let lsn = 100 + said.len() as u64;
+        if lsn <= 110 {
+            let mut set = WriteSet::new(TxnId(lsn));
+            put_many(self.store, &mut set, TREE, MANY * said.len() as u32);
+            commit(self.store, set, lsn);
+        }
+    }
+}
+
+#[test]
+fn rows_that_come_while_a_checkpoint_runs_do_not_pass_for_work_it_has_done() {
+    let (store, _) = new_store();
+    let mut set = WriteSet::new(TxnId(10));
+    put_many(&store, &mut set, TREE, 0);
+    put_many(&store, &mut set, TreeId(8), 0);
+    commit(&store, set, 20);
+    let growing = Growing { store: &store, said: parking_lot::Mutex::default() };
+    let options = CheckpointOptions { throttle: &growing, ..CheckpointOptions::default() };
+    store.begin_checkpoint().run(&options).unwrap();
+    let (said, rows) = (growing.said.into_inner(), u64::from(MANY));
+    assert!(said.iter().all(|(keys, of)| keys <= of && *of == 2 * rows), "{said:?}");
+    assert!(said.contains(&(rows, 2 * rows)) && said.last() == Some(&(2 * rows, 2 * rows)), "{said:?}");
 }
 
 #[test]

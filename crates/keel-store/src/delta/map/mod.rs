@@ -309,6 +309,11 @@ impl Map {
     /// Visits all entries in order and removes those for which `remove` says so. `remove` runs under the lock of the
     /// leaf and must not come back here.
     pub(crate) fn sweep(&self, remove: &mut dyn FnMut(&Entry, &Guard) -> bool) {
+        self.sweep_resting(remove, &|| ());
+    }
+
+    /// The same; `between` runs between leaves, where nobody waits for the sweep.
+    pub(crate) fn sweep_resting(&self, remove: &mut dyn FnMut(&Entry, &Guard) -> bool, between: &dyn Fn()) {
         let mut next: Option<Vec<u8>> = None;
         loop {
             // A guard per leaf, so that a long sweep does not hold up the collector.
@@ -321,6 +326,8 @@ impl Map {
                 Fence::At(key) => next = Some(key.to_vec()),
                 Fence::End => return,
             }
+            drop(guard);
+            between();
         }
     }
 
