@@ -71,8 +71,9 @@ pub(crate) fn entries(directory: &Path, pattern: &str) -> Vec<Entry> {
     entries
 }
 
+/// A link is what it is, not what it points to: who walks a tree by this does not go in circles.
 fn entry(e: &std::fs::DirEntry) -> Option<Entry> {
-    let about = std::fs::metadata(e.path()).ok()?;
+    let about = e.metadata().ok()?;
     let nanos = |t: std::io::Result<SystemTime>| {
         let since = t.ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
         i64::try_from(since.as_nanos()).ok()
@@ -131,6 +132,16 @@ mod tests {
         ] {
             assert_eq!(fits(name, pattern), fit, "{name} {pattern}");
         }
+    }
+
+    #[test]
+    fn a_link_to_a_directory_above_is_no_directory() {
+        let dir = std::env::temp_dir().join(format!("keel-host-{}", std::process::id()));
+        std::fs::create_dir_all(dir.join("below")).unwrap();
+        std::os::unix::fs::symlink(&dir, dir.join("round")).unwrap();
+        let found: Vec<_> = entries(&dir, "*").into_iter().map(|e| (e.name, e.is_directory)).collect();
+        std::fs::remove_dir_all(&dir).unwrap();
+        assert_eq!(found, [("below".to_owned(), true), ("round".to_owned(), false)]);
     }
 
     #[test]

@@ -346,15 +346,18 @@ pub(super) fn sp_helptext(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome
     ok()
 }
 
+/// `xp_msver [@optname]`: the product and the machine it runs on.
 pub(super) fn xp_msver(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let wanted = string(args, "optname", 0);
+    let (processors, memory) = crate::views::machine_size();
     let all = [
-        (1, "ProductName", None, "Evenkeel"),
-        (2, "ProductVersion", Some(1_048_576), "16.0.1000.6"),
-        (3, "Language", Some(1033), "English (United States)"),
-        (4, "Platform", None, "NT x64"),
-        (16, "ProcessorCount", Some(2), "2"),
-        (20, "ProcessorType", Some(8664), "8664"),
+        (1, "ProductName", None, "Evenkeel".to_owned()),
+        (2, "ProductVersion", Some(1_048_576), "16.0.1000.6".to_owned()),
+        (3, "Language", Some(1033), "English (United States)".to_owned()),
+        (4, "Platform", None, "NT x64".to_owned()),
+        (16, "ProcessorCount", Some(processors), processors.to_string()),
+        (19, "PhysicalMemory", Some(memory), format!("{memory} ({})", memory << 20)),
+        (20, "ProcessorType", Some(8664), "8664".to_owned()),
     ];
     let rows: Vec<_> = all
         .into_iter()

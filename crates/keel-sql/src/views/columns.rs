@@ -85,17 +85,8 @@ const TYPE: &[Column] = &[
     ("is_table_type", BIT),
 ];
 
-const TABLE_TYPE: &[Column] = &{
-    let mut columns = [("", INT); TYPE.len() + 2];
-    let mut i = 0;
-    while i < TYPE.len() {
-        columns[i] = TYPE[i];
-        i += 1;
-    }
-    columns[i] = ("type_table_object_id", INT);
-    columns[i + 1] = ("is_memory_optimized", BIT);
-    columns
-};
+const TABLE_TYPE: &[Column] =
+    &super::joined::<17>(TYPE, &[("type_table_object_id", INT), ("is_memory_optimized", BIT)]);
 
 const OLD_TYPE: &[Column] = &[
     ("name", NAME),

@@ -190,6 +190,11 @@ struct Memory {
     cached: i64,
 }
 
+/// Processors, and the machine's memory in MB.
+pub(crate) fn size() -> (i64, i64) {
+    (processors(), memory().total / 1024)
+}
+
 fn memory() -> Memory {
     let Ok(seen) = Meminfo::current() else { return Memory::default() };
     Memory {

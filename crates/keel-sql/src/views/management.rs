@@ -38,19 +38,8 @@ const AUDIT_DETAIL: &[Column] = &[
     ("is_group", BIT),
 ];
 
-const SERVER_DETAIL: &[Column] = &specified("server_specification_id");
-const DATABASE_DETAIL: &[Column] = &specified("database_specification_id");
-
-/// The columns of an audit specification's details, led by the specification's id.
-const fn specified(owner: &'static str) -> [Column; 10] {
-    let mut columns = [(owner, INT); 10];
-    let mut i = 0;
-    while i < AUDIT_DETAIL.len() {
-        columns[i + 1] = AUDIT_DETAIL[i];
-        i += 1;
-    }
-    columns
-}
+const SERVER_DETAIL: &[Column] = &super::joined::<10>(&[("server_specification_id", INT)], AUDIT_DETAIL);
+const DATABASE_DETAIL: &[Column] = &super::joined::<10>(&[("database_specification_id", INT)], AUDIT_DETAIL);
 
 #[rustfmt::skip]
 pub(super) static VIEWS: &[SystemView] = &[

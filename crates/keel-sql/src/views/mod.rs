@@ -41,6 +41,7 @@ pub use waits::waits;
 
 pub(crate) use columns::view_columns;
 pub(crate) use io::vlfs;
+pub(crate) use machine::size as machine_size;
 pub(crate) use modules::module_columns;
 pub(crate) use objects::{shipped_name, shipped_object};
 pub use rows::{captured, trigger_rows};
@@ -70,6 +71,18 @@ pub struct SystemView {
     pub columns: &'static [Column],
     /// Its rows.
     pub rows: fn(&ViewContext<'_>) -> Vec<Vec<Value>>,
+}
+
+/// Columns that two views share, and then those of the second. `N` is the number of both together.
+const fn joined<const N: usize>(shared: &[Column], own: &[Column]) -> [Column; N] {
+    assert!(shared.len() + own.len() == N);
+    let mut columns = [("", SqlType::Null); N];
+    let mut i = 0;
+    while i < N {
+        columns[i] = if i < shared.len() { shared[i] } else { own[i - shared.len()] };
+        i += 1;
+    }
+    columns
 }
 
 /// What a view is computed from.

@@ -29,22 +29,14 @@ const SERVER: &[Column] = &[
     ("is_fixed_role", BIT),
 ];
 
-const SQL_LOGIN: &[Column] = &[
-    ("name", NAME),
-    ("principal_id", INT),
-    ("sid", SID),
-    ("type", KIND),
-    ("type_desc", DESC),
-    ("is_disabled", BIT),
-    ("create_date", DATE),
-    ("modify_date", DATE),
-    ("default_database_name", NAME),
-    ("default_language_name", NAME),
-    ("credential_id", INT),
-    ("is_policy_checked", BIT),
-    ("is_expiration_checked", BIT),
-    ("password_hash", SqlType::VarBinary(Length::Limited(256))),
-];
+const SQL_LOGIN: &[Column] = &super::joined::<14>(
+    SERVER.split_at(11).0,
+    &[
+        ("is_policy_checked", BIT),
+        ("is_expiration_checked", BIT),
+        ("password_hash", SqlType::VarBinary(Length::Limited(256))),
+    ],
+);
 
 const DATABASE: &[Column] = &[
     ("name", NAME),

@@ -63,3 +63,11 @@ drop table dbo.t
 select loginproperty('sa', 'DefaultDatabase') as [default], loginproperty('sa', 'IsLocked') as locked, loginproperty('nobody', 'IsLocked') as nobody
 select name, collationproperty(name, 'ComparisonStyle') as style from sys.fn_helpcollations() order by name
 go
+create table #version (id int, name sysname, internal int, text nvarchar(512))
+set nocount on
+insert #version exec master.dbo.xp_msver
+select case when v.internal = i.cpu_count and v.text = convert(nvarchar(20), i.cpu_count) then 'counted' end as processors
+from #version v cross join sys.dm_os_sys_info i where v.name = 'ProcessorCount'
+select case when v.internal = i.physical_memory_kb / 1024 then 'counted' end as memory
+from #version v cross join sys.dm_os_sys_info i where v.name = 'PhysicalMemory'
+go
