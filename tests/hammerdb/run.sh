@@ -4,11 +4,12 @@
 # HAMMERDB_HOME to it.
 #
 #   HAMMERDB_HOME=DIR tests/hammerdb/run.sh [--warehouses N] [--users N] [--minutes N] [--address HOST:PORT]
-#                                           [--tproch | --only-tproch] [--scale N] [--keep DIR]
+#                                           [--tproch | --only-tproch | --tproch-in-bulk] [--scale N] [--keep DIR]
 #
 # TPROC-H (scale factor 1 is HammerDB's smallest: 8.7 million rows, row by row, so the build takes a while) ends with
-# compare.py: the 22 queries, made by HammerDB's procedures, on the server and on DuckDB over the same rows. --keep holds
-# the database, the logs and the copy in DIR.
+# compare.py: the 22 queries, made by HammerDB's procedures, on the server and on DuckDB over the same rows.
+# --tproch-in-bulk is the same comparison on HammerDB's tables and indexes without its builder: the rows are made by the
+# PyPI package tpchgen-cli and loaded by BULK INSERT, in minutes. --keep holds the database, the logs and the copy in DIR.
 #
 # Needs Debian's tcl8.6 tcl-thread tcl8.6-tdbc-odbc libsqlite3-tcl unixodbc odbcinst, and Microsoft's ODBC driver,
 # which is taken from the PyPI wheel mssql-python-odbc.
@@ -21,7 +22,7 @@ for part in hammerdbcli modules src config; do
 done
 cd "$(dirname "$0")/../.."
 
-warehouses=2 users=4 minutes=1 tproch=0 tprocc=1 scale=1 keep= address=
+warehouses=2 users=4 minutes=1 tproch=0 tprocc=1 bulk=0 scale=1 keep= address=
 while [ $# -gt 0 ]; do
   case $1 in
     --warehouses) warehouses=$2; shift 2 ;;
@@ -30,6 +31,7 @@ while [ $# -gt 0 ]; do
     --address) address=$2; shift 2 ;;
     --tproch) tproch=1; shift ;;
     --only-tproch) tproch=1 tprocc=0; shift ;;
+    --tproch-in-bulk) bulk=1 tprocc=0; shift ;;
     --scale) scale=$2; shift 2 ;;
     --keep) keep=$2; shift 2 ;;
     *) echo "unknown option $1" >&2; exit 2 ;;
@@ -129,6 +131,13 @@ vudestroy
 E2
 fi
 
+compare() { # more arguments of compare.py
+  queries=$PWD/tests/hammerdb/queries.tcl
+  (cd "$work/hammerdb" && tclsh8.6 "$queries" "$scale") > "$work/queries.txt"
+  "$work/venv/bin/python" tests/hammerdb/compare.py --server "$address" --password "$MSSQL_SA_PASSWORD" \
+    --queries "$work/queries.txt" "$@"
+}
+
 if [ $tproch = 1 ]; then
   tprochs="dbset db mssqls
 dbset bm TPC-H
@@ -151,9 +160,18 @@ vucreate
 vurun
 vudestroy
 E2
-  queries=$PWD/tests/hammerdb/queries.tcl
-  (cd "$work/hammerdb" && tclsh8.6 "$queries" "$scale") > "$work/queries.txt"
-  "$work/venv/bin/python" tests/hammerdb/compare.py --server "$address" --password "$MSSQL_SA_PASSWORD" \
-    --queries "$work/queries.txt" ${keep:+--duck "$work/copy.duckdb"}
+  compare ${keep:+--duck "$work/copy.duckdb"}
+fi
+
+if [ $bulk = 1 ]; then
+  "$work/venv/bin/pip" install --quiet tpchgen-cli
+  schema=$PWD/tests/hammerdb/schema.tcl
+  for part in tables indexes; do
+    (cd "$work/hammerdb" && tclsh8.6 "$schema" $part) > "$work/$part.sql"
+  done
+  rm -f "$work/copy.duckdb"
+  "$work/venv/bin/python" tests/hammerdb/load.py --server "$address" --password "$MSSQL_SA_PASSWORD" --scale "$scale" \
+    --tables "$work/tables.sql" --indexes "$work/indexes.sql" --duck "$work/copy.duckdb"
+  compare --duck "$work/copy.duckdb"
 fi
 echo "HammerDB: all steps passed"
