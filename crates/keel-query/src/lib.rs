@@ -29,6 +29,7 @@ pub mod bind;
 pub mod catalog;
 pub mod context;
 pub mod dml;
+pub mod entries;
 pub mod errors;
 pub mod exec;
 pub mod expr;
@@ -47,6 +48,7 @@ pub use bind::deduce::deduced;
 pub use context::{
     ExecCtx, FunctionInvoker, IsolationLevel, NoRows, RowBuffer, RowSink, RunInfo, SessionInfo, Transactions,
 };
+pub use entries::{EntrySort, SortedEntries};
 pub use meta::ColumnMeta;
 pub use plan::{
     CompiledCondition, CompiledExpr, Dml, Plan, compile_condition, compile_dml, compile_expr, compile_select,

@@ -1,6 +1,6 @@
 //! Working memory of statements, and files for what it does not hold.
 //!
-//! Sorts, joins, aggregates, set operations and window functions keep rows. All statements of an instance share one pool of memory;
+//! Sorts, joins, aggregates, set operations, window functions and the building of indexes keep rows. All statements of an instance share one pool of memory;
 //! each may take a part of it ([`WorkSpace::statement_bytes`]) in steps. An operator that gets no more writes rows to
 //! [`WorkFile`]s instead: rows go in at the end and are read back in order, whole runs at a time. The files live in a
 //! directory that is emptied when the instance starts; each goes when its last user drops it. Nothing in them survives
@@ -99,6 +99,12 @@ impl WorkSpace {
         (self.statement_bytes / 8).min(STEP_BYTES)
     }
 
+    /// Bytes of the pool that are taken now.
+    #[must_use]
+    pub fn used_bytes(&self) -> usize {
+        self.used_bytes.load(Relaxed)
+    }
+
     /// Bytes written to files since the instance started.
     #[must_use]
     pub fn spilled_bytes(&self) -> u64 {
@@ -122,6 +128,11 @@ impl WorkSpace {
         self.used_bytes.fetch_sub(bytes, Relaxed);
     }
 
+    /// A share of the pool that is empty yet.
+    pub(crate) fn grant(self: &Arc<Self>) -> Grant {
+        Grant { space: Arc::clone(self), taken: 0, used: 0 }
+    }
+
     /// A new file.
     pub(crate) fn file(self: &Arc<Self>) -> Result<Arc<WorkFile>> {
         let path = self.dir.join(format!("{}.tmp", self.next_file.fetch_add(1, Relaxed)));
@@ -133,6 +144,36 @@ impl WorkSpace {
             end: AtomicU64::new(0),
             types: Mutex::default(),
         }))
+    }
+}
+
+/// Bytes taken from the pool for one piece of work; given back when dropped.
+pub(crate) struct Grant {
+    space: Arc<WorkSpace>,
+    taken: usize,
+    used: usize,
+}
+
+impl Drop for Grant {
+    fn drop(&mut self) {
+        self.space.release(self.taken);
+    }
+}
+
+impl Grant {
+    /// Whether `bytes` more may be kept; when not they are not counted, and what is kept should go to a file.
+    pub fn takes(&mut self, bytes: usize) -> bool {
+        if self.used + bytes > self.taken {
+            self.taken += self.space.reserve(self.used + bytes - self.taken, self.taken);
+        }
+        let fits = self.used + bytes <= self.taken.max(self.space.operator_bytes());
+        self.used += if fits { bytes } else { 0 };
+        fits
+    }
+
+    /// Nothing is kept any more. The bytes stay taken.
+    pub fn clear(&mut self) {
+        self.used = 0;
     }
 }
 
@@ -184,11 +225,19 @@ impl RunWriter {
 
     /// Adds a row.
     pub fn row<'v>(&mut self, values: impl Iterator<Item = &'v Value>) -> Result<()> {
+        self.framed(|block, types| values.for_each(|v| put(block, v, types)))
+    }
+
+    /// Adds what is bytes already.
+    pub fn bytes(&mut self, parts: &[&[u8]]) -> Result<()> {
+        self.framed(|block, _| parts.iter().for_each(|part| block.extend_from_slice(part)))
+    }
+
+    /// Adds a length and what `fill` appends.
+    fn framed(&mut self, fill: impl FnOnce(&mut Vec<u8>, &Mutex<Vec<SqlType>>)) -> Result<()> {
         let at = self.block.len();
         self.block.extend_from_slice(&[0; 4]);
-        for v in values {
-            put(&mut self.block, v, &self.file.types);
-        }
+        fill(&mut self.block, &self.file.types);
         let bytes = (self.block.len() - at - 4) as u32;
         self.block[at..at + 4].copy_from_slice(&bytes.to_le_bytes());
         if self.block.len() >= BLOCK_BYTES { self.flush() } else { Ok(()) }
@@ -253,46 +302,77 @@ impl RunReader {
     /// The next row into `row`; false at the end.
     pub fn next(&mut self, row: &mut Vec<Value>) -> Result<bool> {
         row.clear();
+        let Some((from, to)) = self.framed()? else { return Ok(false) };
+        let mut bytes = Bytes(&self.block[from..to]);
+        while !bytes.0.is_empty() {
+            row.push(bytes.value(&self.types)?);
+        }
+        Ok(true)
+    }
+
+    /// What [`RunWriter::bytes`] added next; `None` at the end.
+    pub fn next_bytes(&mut self) -> Result<Option<&[u8]>> {
+        Ok(self.framed()?.map(|(from, to)| &self.block[from..to]))
+    }
+
+    /// Where in the block the next length's bytes are; `None` at the end.
+    fn framed(&mut self) -> Result<Option<(usize, usize)>> {
         if !self.fill(4)? {
-            return Ok(false);
+            return Ok(None);
         }
         let mut length = Bytes(&self.block[self.pos..]);
         let length = u32::from_le_bytes(length.take()?) as usize;
         if !self.fill(4 + length)? {
             return Err(errors::work_file_failed("a row is cut short"));
         }
-        let mut bytes = Bytes(&self.block[self.pos + 4..self.pos + 4 + length]);
-        self.pos += 4 + length;
-        while !bytes.0.is_empty() {
-            row.push(bytes.value(&self.types)?);
-        }
-        Ok(true)
+        let from = self.pos + 4;
+        self.pos = from + length;
+        Ok(Some((from, self.pos)))
+    }
+}
+
+/// What a run holds one after the other.
+pub(crate) trait Record: Default {
+    /// The next of a run into this one; false at the end.
+    fn read(&mut self, from: &mut RunReader) -> Result<bool>;
+
+    /// Appends it to a run.
+    fn write(&self, to: &mut RunWriter) -> Result<()>;
+}
+
+impl Record for Vec<Value> {
+    fn read(&mut self, from: &mut RunReader) -> Result<bool> {
+        from.next(self)
+    }
+
+    fn write(&self, to: &mut RunWriter) -> Result<()> {
+        to.row(self.iter())
     }
 }
 
 /// Several sorted runs read as one; equal rows come in the order of the runs.
-pub(crate) struct Merge {
+pub(crate) struct Merge<R = Vec<Value>> {
     readers: Vec<RunReader>,
-    heads: Vec<Vec<Value>>,
+    heads: Vec<R>,
     /// Readers with a row, smallest first (binary heap).
     heap: Vec<usize>,
 }
 
 /// The order of a merge.
-pub(crate) type RowOrder<'o> = &'o dyn Fn(&[Value], &[Value]) -> Ordering;
+pub(crate) type RecordOrder<'o, R> = &'o dyn Fn(&R, &R) -> Ordering;
 
-impl Merge {
+impl<R: Record> Merge<R> {
     /// Merges `runs`, in as many rounds as their number needs; between rounds rows go to new files of `space`.
-    pub fn new(space: &Arc<WorkSpace>, mut runs: Vec<Run>, order: RowOrder<'_>) -> Result<Merge> {
+    pub fn new(space: &Arc<WorkSpace>, mut runs: Vec<Run>, order: RecordOrder<'_, R>) -> Result<Merge<R>> {
         while runs.len() > MERGE_WIDTH {
             let file = space.file()?;
             let mut merged = Vec::new();
             for group in runs.chunks(MERGE_WIDTH) {
                 let mut merge = Merge::open(group, order)?;
                 let mut out = RunWriter::new(&file);
-                let mut row = Vec::new();
+                let mut row = R::default();
                 while merge.next(&mut row, order)? {
-                    out.row(row.iter())?;
+                    row.write(&mut out)?;
                 }
                 merged.push(out.finish()?);
             }
@@ -301,14 +381,14 @@ impl Merge {
         Merge::open(&runs, order)
     }
 
-    fn open(runs: &[Run], order: RowOrder<'_>) -> Result<Merge> {
+    fn open(runs: &[Run], order: RecordOrder<'_, R>) -> Result<Merge<R>> {
         let mut merge = Merge {
             readers: runs.iter().map(RunReader::new).collect(),
-            heads: vec![Vec::new(); runs.len()],
+            heads: runs.iter().map(|_| R::default()).collect(),
             heap: Vec::new(),
         };
         for i in 0..runs.len() {
-            if merge.readers[i].next(&mut merge.heads[i])? {
+            if merge.heads[i].read(&mut merge.readers[i])? {
                 merge.heap.push(i);
             }
         }
@@ -318,11 +398,11 @@ impl Merge {
         Ok(merge)
     }
 
-    fn before(&self, a: usize, b: usize, order: RowOrder<'_>) -> bool {
+    fn before(&self, a: usize, b: usize, order: RecordOrder<'_, R>) -> bool {
         order(&self.heads[a], &self.heads[b]).then(a.cmp(&b)).is_lt()
     }
 
-    fn sift(&mut self, mut at: usize, order: RowOrder<'_>) {
+    fn sift(&mut self, mut at: usize, order: RecordOrder<'_, R>) {
         loop {
             let mut least = at;
             for child in [2 * at + 1, 2 * at + 2] {
@@ -339,10 +419,10 @@ impl Merge {
     }
 
     /// The smallest row left into `row`; false at the end.
-    pub fn next(&mut self, row: &mut Vec<Value>, order: RowOrder<'_>) -> Result<bool> {
+    pub fn next(&mut self, row: &mut R, order: RecordOrder<'_, R>) -> Result<bool> {
         let Some(first) = self.heap.first().copied() else { return Ok(false) };
         std::mem::swap(row, &mut self.heads[first]);
-        if !self.readers[first].next(&mut self.heads[first])? {
+        if !self.heads[first].read(&mut self.readers[first])? {
             self.heap.swap_remove(0);
         }
         self.sift(0, order);

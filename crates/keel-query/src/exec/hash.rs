@@ -502,7 +502,8 @@ impl HashJoinOp {
     }
 }
 
-fn by_number(a: &[Value], b: &[Value]) -> Ordering {
+#[allow(clippy::ptr_arg)] // the order of a merge of rows
+fn by_number(a: &Vec<Value>, b: &Vec<Value>) -> Ordering {
     let number = |row: &[Value]| row.first().and_then(Value::as_int);
     number(a).cmp(&number(b))
 }

@@ -94,7 +94,8 @@ impl SortOp {
         self.rows.sort_by(|a, b| compare_rows(keys, a, b));
         if !self.runs.is_empty() {
             let runs = std::mem::take(&mut self.runs);
-            self.merge = Some(Merge::new(&cx.work_space()?, runs, &|a, b| compare_rows(keys, a, b))?);
+            self.merge =
+                Some(Merge::new(&cx.work_space()?, runs, &|a: &Vec<Value>, b| compare_rows(keys, a, b))?);
         }
         Ok(())
     }

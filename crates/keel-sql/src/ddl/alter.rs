@@ -12,10 +12,12 @@ use crate::program::lower::TypeLookup as _;
 use crate::run::{Frame, Runner};
 use crate::session::scope::Scope;
 use keel_parser::ast::{self, AlterTableAction, ConstraintKind, TableElement};
-use keel_query::catalog::{Catalog as _, ColumnDef, DefaultDef, IndexKind, TableDef};
+use keel_query::catalog::{Catalog as _, ColumnDef, DefaultDef, IndexDef, IndexKind, TableDef};
 use keel_query::{CompiledCondition, CompiledExpr};
 use keel_types::error::Result;
+use keel_types::key::KeyColumn;
 use keel_types::{Collation, SqlError, SqlType, Value, column};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 impl Runner<'_> {
@@ -236,13 +238,10 @@ impl Runner<'_> {
                 computed.push((at, self.row_expression(table, &def.text, c.ty)?));
             }
         }
-        let txn = self.txns_dyn().transaction(table.database)?;
-        let mut rows = Vec::new();
-        storage::for_each_row(txn, table, &mut |key, bytes| {
-            rows.push((key.to_vec(), storage::decode_row(table, bytes)));
-            Ok(())
-        })?;
-        for (key, mut values) in rows {
+        let info = self.info;
+        let mut rows = self.stored_rows(table)?;
+        while let Some((key, bytes)) = rows.next(info)? {
+            let mut values = storage::decode_row(table, &bytes);
             let new = table.columns.iter().zip(values.iter_mut()).skip(first_new);
             for (c, value) in new {
                 if let Some((seed, increment)) = c.identity {
@@ -256,10 +255,9 @@ impl Runner<'_> {
                 values[*at] = expression.eval(&mut self.context_with(&mut vars))?;
             }
             let row = super::index::encode_row(table, &values);
-            let session = self.info.shared.id;
             let txn = self.txns_dyn().transaction(table.database)?;
-            txn.update(table.indexes[0].tree, &key, &row, None)
-                .map_err(|e| crate::map::txn_error(e, "", session))?;
+            txn.update(table.indexes[0].tree, key, &row, None)
+                .map_err(|e| crate::map::txn_error(e, "", info.shared.id))?;
         }
         Ok(())
     }
@@ -321,12 +319,13 @@ impl Runner<'_> {
     }
 
     fn refuse_nulls(&mut self, table: &TableDef, at: usize) -> Result<()> {
-        let txn = self.txns_dyn().transaction(table.database)?;
+        let info = self.info;
+        let column = &table.columns[at];
+        let mut rows = self.stored_rows(table)?;
         let mut found = false;
-        storage::for_each_row(txn, table, &mut |_, bytes| {
-            found |= matches!(storage::decode_row(table, bytes)[at], Value::Null);
-            Ok(())
-        })?;
+        while !found && let Some((_, bytes)) = rows.next(info)? {
+            found = matches!(storage::decode_column(column, &bytes), Value::Null);
+        }
         if !found {
             return Ok(());
         }
@@ -347,23 +346,19 @@ impl Runner<'_> {
     /// Converts a column's values into new trees.
     fn rewrite_column(&mut self, old: &TableDef, mut new: TableDef, at: usize) -> Result<()> {
         let entry = self.entry_of(old.database)?;
-        let session = self.info.shared.id;
+        let info = self.info;
         let (from, to) = (old.columns[at].ty, new.columns[at].ty);
         new.columns[at].missing_value = None;
         new.indexes[0].tree = entry.allocate_tree()?;
-        let txn = self.txns_dyn().transaction(old.database)?;
-        let mut rows = Vec::new();
-        storage::for_each_row(txn, old, &mut |key, bytes| {
-            rows.push((key.to_vec(), storage::decode_row(old, bytes)));
-            Ok(())
-        })?;
-        for (key, mut values) in rows {
+        let mut rows = self.stored_rows(old)?;
+        while let Some((key, bytes)) = rows.next(info)? {
+            let mut values = storage::decode_row(old, &bytes);
             let value = std::mem::take(&mut values[at]);
             values[at] = crate::convert::store(value, from, to)?;
             let row = super::index::encode_row(&new, &values);
             let txn = self.txns_dyn().transaction(new.database)?;
-            txn.put_index(new.indexes[0].tree, &key, &row)
-                .map_err(|e| crate::map::txn_error(e, "", session))?;
+            txn.put_index(new.indexes[0].tree, key, &row)
+                .map_err(|e| crate::map::txn_error(e, "", info.shared.id))?;
         }
         self.discard_tree(old, old.indexes[0].tree)?;
         self.replace_table(new).map(|_| ())
@@ -509,14 +504,10 @@ impl Runner<'_> {
     /// Error 547 when a row does not satisfy a condition.
     fn validate_check(&mut self, table: &TableDef, name: &str, text: &str) -> Result<()> {
         let violated = self.row_condition(table, &format!("NOT ({text})"))?;
-        let txn = self.txns_dyn().transaction(table.database)?;
-        let mut rows = Vec::new();
-        storage::for_each_row(txn, table, &mut |_, bytes| {
-            rows.push(storage::decode_row(table, bytes));
-            Ok(())
-        })?;
-        for values in rows {
-            if self.row_matches(table, &violated, &values)? {
+        let info = self.info;
+        let mut rows = self.stored_rows(table)?;
+        while let Some((_, bytes)) = rows.next(info)? {
+            if self.row_matches(&violated, &storage::decode_row(table, &bytes))? {
                 return Err(self.violation(table, "CHECK", name));
             }
         }
@@ -536,33 +527,48 @@ impl Runner<'_> {
         key: &keel_query::catalog::ForeignKeyDef,
     ) -> Result<()> {
         let Some(other) = self.info.table_by_id(table.database, key.referenced_table) else { return Ok(()) };
-        let position = |t: &TableDef, id: i32| t.columns.iter().position(|c| c.column_id == id);
-        let own: Vec<usize> = key.columns.iter().filter_map(|id| position(table, *id)).collect();
-        let theirs: Vec<usize> =
-            key.referenced_columns.iter().filter_map(|id| position(&other, *id)).collect();
-        let encode = |t: &TableDef, at: &[usize], values: &[Value]| {
-            let mut out = Vec::new();
-            for i in at {
-                let c = &t.columns[*i];
-                let column = keel_types::key::KeyColumn::ascending(c.ty, c.collation);
-                keel_types::key::append(&mut out, &values[*i], &column);
-            }
-            out
+        // Who is taking rows away has looked for references before there were any.
+        self.lock_schema(other.database, other.object_id)?;
+        let info = self.info;
+        let refers = |i: &&IndexDef| {
+            let covers = i.key.iter().all(|k| key.referenced_columns.contains(&k.column_id));
+            i.unique && i.filter.is_none() && i.key.len() == key.referenced_columns.len() && covers
         };
-        let mut present = hashbrown::HashSet::new();
-        let txn = self.txns_dyn().transaction(other.database)?;
-        storage::for_each_row(txn, &other, &mut |_, bytes| {
-            present.insert(encode(&other, &theirs, &storage::decode_row(&other, bytes)));
-            Ok(())
-        })?;
-        let mut orphan = false;
-        storage::for_each_row(txn, table, &mut |_, bytes| {
-            let values = storage::decode_row(table, bytes);
-            let null = own.iter().any(|i| matches!(values[*i], Value::Null));
-            orphan |= !null && !present.contains(&encode(table, &own, &values));
-            Ok(())
-        })?;
-        if orphan { Err(self.violation(&other, "FOREIGN KEY", &key.name)) } else { Ok(()) }
+        let Some(index) = other.indexes.iter().find(refers) else { return Ok(()) };
+        let columns: Vec<(&ColumnDef, KeyColumn)> = super::index::key_columns(&other, index)
+            .filter_map(|(at, column)| {
+                let of_pair =
+                    key.referenced_columns.iter().position(|id| *id == other.columns[at].column_id)?;
+                let own = table.columns.iter().find(|c| c.column_id == key.columns[of_pair])?;
+                Some((own, column))
+            })
+            .collect();
+        let (mut bytes, mut found) = (Vec::new(), Vec::new());
+        let mut rows = self.stored_rows(table)?;
+        while let Some((_, row)) = rows.next(info)? {
+            let values: SmallVec<[Value; 4]> =
+                columns.iter().map(|(own, _)| storage::decode_column(own, &row)).collect();
+            if values.iter().any(|v| matches!(v, Value::Null)) {
+                continue;
+            }
+            bytes.clear();
+            for (value, (_, column)) in values.iter().zip(&columns) {
+                keel_types::key::append(&mut bytes, value, column);
+            }
+            // Rows that follow each other often refer to the same.
+            if bytes == found {
+                continue;
+            }
+            let txn = self.txns_dyn().transaction(other.database)?;
+            let there = txn
+                .get_latest(index.tree, &bytes)
+                .map_err(|e| crate::map::txn_error(e, "", info.shared.id))?;
+            if there.is_none() {
+                return Err(self.violation(&other, "FOREIGN KEY", &key.name));
+            }
+            std::mem::swap(&mut bytes, &mut found);
+        }
+        Ok(())
     }
 
     /// Compiles a condition over a table's columns, which become variables.
@@ -585,12 +591,7 @@ impl Runner<'_> {
     }
 
     /// Whether a row satisfies a condition.
-    pub(super) fn row_matches(
-        &mut self,
-        _table: &TableDef,
-        condition: &CompiledCondition,
-        values: &[Value],
-    ) -> Result<bool> {
+    pub(super) fn row_matches(&mut self, condition: &CompiledCondition, values: &[Value]) -> Result<bool> {
         let mut vars = values.to_vec();
         condition.test(&mut self.context_with(&mut vars))
     }

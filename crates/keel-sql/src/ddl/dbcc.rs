@@ -1,6 +1,6 @@
 //! DBCC.
 
-use super::storage;
+use super::storage::Rows;
 use crate::errors;
 use crate::program::Program;
 use crate::run::{Frame, Runner};
@@ -138,18 +138,22 @@ impl Runner<'_> {
     }
 
     fn check_table(&mut self, table: &Arc<TableDef>) -> Result<(u64, Vec<String>)> {
-        let txn = self.txns_dyn().transaction(table.database)?;
+        let info = self.info;
         let mut rows = 0u64;
         let mut problems = Vec::new();
-        storage::for_each_row(txn, table, &mut |_, bytes| {
+        let mut stored = self.stored_rows(table)?;
+        while let Some((_, bytes)) = stored.next(info)? {
             rows += 1;
-            if !keel_store::row::validate(bytes) {
+            if !keel_store::row::validate(&bytes) {
                 problems.push(format!("Table error: row {rows} of table '{}' cannot be read.", table.name));
             }
-            Ok(())
-        })?;
+        }
         for index in table.indexes.iter().skip(1).filter(|i| i.filter.is_none() && !i.disabled) {
-            let entries = super::index::count_entries(self.txns_dyn().transaction(table.database)?, index)?;
+            let mut entries = 0u64;
+            let mut stored = Rows::of(self.txns_dyn().transaction(table.database)?, index.tree)?;
+            while stored.next(info)?.is_some() {
+                entries += 1;
+            }
             if entries != rows {
                 problems.push(format!(
                     "Table error: index '{}' of table '{}' has {entries} entries for {rows} rows.",

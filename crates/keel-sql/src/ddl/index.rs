@@ -7,15 +7,17 @@ use crate::errors;
 use crate::map::txn_error;
 use crate::program::Program;
 use crate::run::Runner;
-use keel_node::{Direction, Transaction};
 use keel_parser::ast::{self, AlterIndexAction};
 use keel_query::catalog::{Catalog as _, ColumnstoreDef, IndexDef, IndexKind, TableDef};
+use keel_query::{EntrySort, SessionInfo as _};
 use keel_store::row::RowBuilder;
 use keel_types::error::Result;
 use keel_types::key::{self, KeyColumn};
 use keel_types::{SqlError, Value, column};
-use std::ops::Bound;
 use std::sync::Arc;
+
+/// Entries between two looks whether the statement was cancelled.
+const ENTRIES_PER_LOOK: u32 = 512;
 
 impl Runner<'_> {
     pub(super) fn table_for_index(
@@ -136,51 +138,62 @@ impl Runner<'_> {
     }
 
     /// Fills a nonclustered index from the table's rows.
+    /// Makes the entries of a nonclustered index of the rows that are there. They are sorted in the statement's share of
+    /// memory and in files.
     pub(super) fn build_index(&mut self, table: &TableDef, index: &IndexDef) -> Result<()> {
-        let session = self.info.shared.id;
+        let info = self.info;
         let filter = self.index_filter(table, index)?;
-        let rows = self.rows_with_keys(table)?;
-        let mut entries: Vec<(Vec<u8>, Vec<u8>)> = Vec::with_capacity(rows.len());
-        for (clustered_key, values) in &rows {
+        let mut maker = EntryMaker::new(table, index);
+        let mut sort = EntrySort::new(info.engine.work_space());
+        let mut rows = self.stored_rows(table)?;
+        while let Some((clustered_key, bytes)) = rows.next(info)? {
             if let Some(filter) = &filter
-                && !self.row_matches(table, filter, values)?
+                && !self.row_matches(filter, &storage::decode_row(table, &bytes))?
             {
                 continue;
             }
-            entries.push(index_entry(table, index, values, clustered_key));
+            let (key, row) = maker.entry(&bytes, clustered_key);
+            sort.push(key, row)?;
         }
-        entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        if index.unique
-            && let Some(pair) = entries.windows(2).find(|w| w[0].0 == w[1].0)
-        {
-            return Err(self.duplicate(table, index, &pair[0].0, &rows));
-        }
-        let txn = self.txns_dyn().transaction(table.database)?;
-        for (key, row) in &entries {
-            txn.put_index(index.tree, key, row).map_err(|e| txn_error(e, "", session))?;
+        self.put_sorted(table, table, index, sort)
+    }
+
+    /// Puts sorted entries into the tree of an index of `new`; equal keys of a unique one are error 1505, whose text shows a row of
+    /// `old`.
+    fn put_sorted(
+        &mut self,
+        old: &TableDef,
+        new: &TableDef,
+        index: &IndexDef,
+        sort: EntrySort,
+    ) -> Result<()> {
+        let info = self.info;
+        let txn = self.txns_dyn().transaction(new.database)?;
+        let mut sorted = sort.finish()?;
+        let mut before: Option<Vec<u8>> = None;
+        let mut entries = 0u32;
+        while let Some((key, row)) = sorted.next()? {
+            entries = entries.wrapping_add(1);
+            if entries.is_multiple_of(ENTRIES_PER_LOOK) && info.cancelled() {
+                return Err(errors::cancelled());
+            }
+            if index.unique {
+                if before.as_deref() == Some(key) {
+                    return Err(self.duplicate(old, index, key));
+                }
+                let before = before.get_or_insert_default();
+                before.clear();
+                before.extend_from_slice(key);
+            }
+            txn.put_index(index.tree, key, row).map_err(|e| txn_error(e, "", info.shared.id))?;
         }
         Ok(())
     }
 
-    fn rows_with_keys(&mut self, table: &TableDef) -> Result<Vec<(Vec<u8>, Vec<Value>)>> {
-        let txn = self.txns_dyn().transaction(table.database)?;
-        let mut rows = Vec::new();
-        storage::for_each_row(txn, table, &mut |key, bytes| {
-            rows.push((key.to_vec(), storage::decode_row(table, bytes)));
-            Ok(())
-        })?;
-        Ok(rows)
-    }
-
-    fn duplicate(
-        &self,
-        table: &TableDef,
-        index: &IndexDef,
-        key: &[u8],
-        rows: &[(Vec<u8>, Vec<Value>)],
-    ) -> Box<SqlError> {
-        let offender = rows.iter().find(|(_, values)| key_bytes(table, index, values) == key);
-        let shown = offender.map(|(_, values)| {
+    /// Error 1505, with the values of the first row that has a key.
+    fn duplicate(&mut self, table: &TableDef, index: &IndexDef, key: &[u8]) -> Box<SqlError> {
+        let info = self.info;
+        let shown = self.first_with_key(table, index, key).unwrap_or_default().map(|values| {
             let column = |id: i32| table.columns.iter().position(|c| c.column_id == id);
             let texts: Vec<String> = index
                 .key
@@ -193,43 +206,57 @@ impl Runner<'_> {
                 .collect();
             texts.join(", ")
         });
-        let picture = self.info.engine.database_by_id(table.database).map(|e| self.info.picture(&e));
+        let picture = info.engine.database_by_id(table.database).map(|e| info.picture(&e));
         let schema = picture.and_then(|p| p.schema_name(table.schema_id)).unwrap_or_else(|| "dbo".to_owned());
         errors::duplicate_in_index(format!("{schema}.{}", table.name), &index.name, shown.unwrap_or_default())
     }
 
+    fn first_with_key(
+        &mut self,
+        table: &TableDef,
+        index: &IndexDef,
+        key: &[u8],
+    ) -> Result<Option<Vec<Value>>> {
+        let info = self.info;
+        let mut found = Vec::new();
+        let mut rows = self.stored_rows(table)?;
+        while let Some((_, bytes)) = rows.next(info)? {
+            let values = storage::decode_row(table, &bytes);
+            found.clear();
+            append_key(&mut found, table, index, &values);
+            if found == key {
+                return Ok(Some(values));
+            }
+        }
+        Ok(None)
+    }
+
     /// Moves a table's rows into the order of a new clustered index (or into a heap); every other index follows.
     pub(super) fn cluster(&mut self, old: &TableDef, mut base: TableDef, first: IndexDef) -> Result<()> {
+        let info = self.info;
         let entry = self.entry_of(old.database)?;
-        let session = self.info.shared.id;
         base.indexes.retain(|i| i.kind == IndexKind::Nonclustered);
         base.indexes.insert(0, first);
         for index in base.indexes.iter_mut().skip(1) {
             index.tree = entry.allocate_tree()?;
         }
-        let rows = self.rows_with_keys(old)?;
-        let mut keyed: Vec<(Vec<u8>, Vec<Value>)> = Vec::with_capacity(rows.len());
-        for (number, (_, values)) in rows.into_iter().enumerate() {
-            let mut key = key_bytes(&base, &base.indexes[0], &values);
-            if !base.indexes[0].unique {
-                key.extend_from_slice(&(number as u64 + 1).to_be_bytes());
+        let first = &base.indexes[0];
+        let mut sort = EntrySort::new(info.engine.work_space());
+        let (mut key, mut number) = (Vec::new(), 0u64);
+        let mut rows = self.stored_rows(old)?;
+        while let Some((_, bytes)) = rows.next(info)? {
+            let values = storage::decode_row(old, &bytes);
+            number += 1;
+            key.clear();
+            append_key(&mut key, &base, first, &values);
+            if !first.unique {
+                key.extend_from_slice(&number.to_be_bytes());
             }
-            keyed.push((key, values));
+            sort.push(&key, &encode_row(&base, &values))?;
         }
-        keyed.sort_by(|a, b| a.0.cmp(&b.0));
-        if base.indexes[0].unique
-            && let Some(pair) = keyed.windows(2).find(|w| w[0].0 == w[1].0)
-        {
-            return Err(self.duplicate(&base, &base.indexes[0], &pair[0].0, &keyed));
-        }
-        for (key, values) in &keyed {
-            let row = encode_row(&base, values);
-            let txn = self.txns_dyn().transaction(base.database)?;
-            txn.put_index(base.indexes[0].tree, key, &row).map_err(|e| txn_error(e, "", session))?;
-        }
-        let table = base.clone();
-        for index in table.indexes.iter().skip(1) {
-            self.build_index(&table, index)?;
+        self.put_sorted(old, &base, first, sort)?;
+        for index in base.indexes.iter().skip(1) {
+            self.build_index(&base, index)?;
         }
         self.replace_table(base)?;
         self.discard_trees(old)
@@ -339,39 +366,68 @@ impl Runner<'_> {
     }
 }
 
-/// The key bytes of a row in an index, without uniquifier or clustered key.
-pub(super) fn key_bytes(table: &TableDef, index: &IndexDef, values: &[Value]) -> Vec<u8> {
-    let mut out = Vec::new();
-    for k in &index.key {
-        let at =
-            table.columns.iter().position(|c| c.column_id == k.column_id).expect("key columns are columns");
-        let c = &table.columns[at];
-        let column = KeyColumn { ty: c.ty, collation: c.collation, descending: k.descending };
-        key::append(&mut out, &values[at], &column);
+/// Appends the key bytes of a row in an index, without uniquifier or clustered key.
+fn append_key(out: &mut Vec<u8>, table: &TableDef, index: &IndexDef, values: &[Value]) {
+    for (at, column) in key_columns(table, index) {
+        key::append(out, &values[at], &column);
     }
-    out
 }
 
-/// Key and row of a nonclustered index entry.
-pub(super) fn index_entry(
-    table: &TableDef,
-    index: &IndexDef,
-    values: &[Value],
-    clustered_key: &[u8],
-) -> (Vec<u8>, Vec<u8>) {
-    let mut key = key_bytes(table, index, values);
-    if !index.unique {
-        key.extend_from_slice(clustered_key);
+/// Places and kinds of an index's key columns.
+pub(super) fn key_columns<'t>(
+    table: &'t TableDef,
+    index: &'t IndexDef,
+) -> impl Iterator<Item = (usize, KeyColumn)> + use<'t> {
+    index.key.iter().map(|k| {
+        let at = place(table, k.column_id);
+        let c = &table.columns[at];
+        (at, KeyColumn { ty: c.ty, collation: c.collation, descending: k.descending })
+    })
+}
+
+fn place(table: &TableDef, column_id: i32) -> usize {
+    table.columns.iter().position(|c| c.column_id == column_id).expect("columns of an index are columns")
+}
+
+/// Makes entries of a nonclustered index. Of a row only what the index has is decoded.
+struct EntryMaker<'t> {
+    table: &'t TableDef,
+    unique: bool,
+    key_columns: Vec<(usize, KeyColumn)>,
+    stored: Vec<usize>,
+    key: Vec<u8>,
+    row: RowBuilder,
+}
+
+impl<'t> EntryMaker<'t> {
+    fn new(table: &'t TableDef, index: &IndexDef) -> EntryMaker<'t> {
+        EntryMaker {
+            table,
+            unique: index.unique,
+            key_columns: key_columns(table, index).collect(),
+            stored: index.stored_columns(table).into_iter().map(|id| place(table, id)).collect(),
+            key: Vec::new(),
+            row: RowBuilder::new(),
+        }
     }
-    let columns = index.stored_columns(table);
-    let mut row = RowBuilder::new();
-    row.clear(columns.len() + 1);
-    for id in columns {
-        let at = table.columns.iter().position(|c| c.column_id == id).expect("index columns are columns");
-        push(&mut row, &values[at], &table.columns[at].ty);
+
+    /// Key and row of the entry for a table's row.
+    fn entry(&mut self, bytes: &[u8], clustered_key: &[u8]) -> (&[u8], &[u8]) {
+        let value = |at: &usize| storage::decode_column(&self.table.columns[*at], bytes);
+        self.key.clear();
+        for (at, column) in &self.key_columns {
+            key::append(&mut self.key, &value(at), column);
+        }
+        if !self.unique {
+            self.key.extend_from_slice(clustered_key);
+        }
+        self.row.clear(self.stored.len() + 1);
+        for at in &self.stored {
+            push(&mut self.row, &value(at), &self.table.columns[*at].ty);
+        }
+        self.row.push(Some(clustered_key));
+        (&self.key, self.row.finish())
     }
-    row.push(Some(clustered_key));
-    (key, row.finish().to_vec())
 }
 
 fn push(row: &mut RowBuilder, value: &Value, ty: &keel_types::SqlType) {
@@ -392,16 +448,4 @@ pub(super) fn encode_row(table: &TableDef, values: &[Value]) -> Vec<u8> {
         }
     }
     row.finish().to_vec()
-}
-
-/// Number of entries of an index.
-pub(super) fn count_entries(txn: &mut Transaction, index: &IndexDef) -> Result<u64> {
-    let fail = |e| txn_error(e, "", 0);
-    let mut cursor =
-        txn.scan_latest(index.tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward).map_err(fail)?;
-    let mut count = 0;
-    while cursor.next().map_err(fail)?.is_some() {
-        count += 1;
-    }
-    Ok(count)
 }

@@ -1,16 +1,21 @@
 //! What definitions mean for stored rows: reading a whole table, emptying trees, names of constraints.
 
 use crate::engine::TEMPDB;
+use crate::errors;
 use crate::map::txn_error;
+use crate::run::Runner;
 use crate::session::info::Info;
 use keel_base::TreeId;
-use keel_node::{Direction, Isolation, Transaction};
-use keel_query::ExecCtx;
-use keel_query::catalog::TableDef;
+use keel_node::{Cursor, Direction, Isolation, RowRef, Transaction};
+use keel_query::catalog::{ColumnDef, TableDef};
+use keel_query::{ExecCtx, SessionInfo};
 use keel_store::row;
 use keel_types::error::Result;
 use keel_types::{Value, column};
 use std::ops::Bound;
+
+/// Rows between two looks whether the statement was cancelled.
+const ROWS_PER_LOOK: u32 = 512;
 
 /// Names of a table's constraints.
 pub(super) fn constraint_names(table: &TableDef) -> Vec<String> {
@@ -24,42 +29,62 @@ pub(super) fn constraint_names(table: &TableDef) -> Vec<String> {
 
 /// The values of a stored row, in column order.
 pub(super) fn decode_row(table: &TableDef, bytes: &[u8]) -> Vec<Value> {
-    let count = row::count(bytes);
-    let value = |c: &keel_query::catalog::ColumnDef| {
-        let stored = if usize::from(c.ordinal) < count {
-            row::column(bytes, usize::from(c.ordinal))
-        } else {
-            c.missing_value.as_deref()
-        };
-        stored.map_or(Value::Null, |b| column::decode(b, &c.ty))
-    };
-    table.columns.iter().map(value).collect()
+    table.columns.iter().map(|c| decode_column(c, bytes)).collect()
+}
+
+/// One value of a stored row.
+pub(super) fn decode_column(c: &ColumnDef, bytes: &[u8]) -> Value {
+    let ordinal = usize::from(c.ordinal);
+    let stored =
+        if ordinal < row::count(bytes) { row::column(bytes, ordinal) } else { c.missing_value.as_deref() };
+    stored.map_or(Value::Null, |b| column::decode(b, &c.ty))
 }
 
 /// All rows of a table as the context's transaction sees them.
 pub fn read_all(ctx: &mut ExecCtx<'_>, table: &TableDef) -> Result<Vec<Vec<Value>>> {
-    let txn = ctx.txns.transaction(table.database)?;
+    let mut stored = Rows::of(ctx.txns.transaction(table.database)?, table.indexes[0].tree)?;
     let mut rows = Vec::new();
-    for_each_row(txn, table, &mut |_, bytes| {
-        rows.push(decode_row(table, bytes));
-        Ok(())
-    })?;
+    while let Some((_, bytes)) = stored.next(ctx.session)? {
+        rows.push(decode_row(table, &bytes));
+    }
     Ok(rows)
 }
 
-/// Told clustered key and bytes of a row.
-pub(super) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
+/// Rows of a tree as a transaction that may change them sees them, in the order of their keys. They are not kept: a table may
+/// be larger than memory.
+pub(super) struct Rows {
+    cursor: Cursor,
+    until_look: u32,
+}
 
-/// Visits clustered key and bytes of every row.
-pub(super) fn for_each_row(txn: &mut Transaction, table: &TableDef, visit: &mut Visit<'_>) -> Result<()> {
-    let fail = |e| txn_error(e, "", 0);
-    let tree = table.indexes[0].tree;
-    let mut cursor =
-        txn.scan_latest(tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward).map_err(fail)?;
-    while let Some((key, bytes)) = cursor.next().map_err(fail)? {
-        visit(key, &bytes)?;
+impl Rows {
+    /// From the first.
+    pub(super) fn of(txn: &mut Transaction, tree: TreeId) -> Result<Rows> {
+        let cursor = txn
+            .scan_latest(tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward)
+            .map_err(|e| txn_error(e, "", 0))?;
+        Ok(Rows { cursor, until_look: ROWS_PER_LOOK })
     }
-    Ok(())
+
+    /// Key and bytes of the next, `None` after the last; an error when the statement was cancelled.
+    #[allow(clippy::should_implement_trait, clippy::type_complexity)] // lends its key
+    pub(super) fn next(&mut self, session: &dyn SessionInfo) -> Result<Option<(&[u8], RowRef)>> {
+        self.until_look -= 1;
+        if self.until_look == 0 {
+            self.until_look = ROWS_PER_LOOK;
+            if session.cancelled() {
+                return Err(errors::cancelled());
+            }
+        }
+        self.cursor.next().map_err(|e| txn_error(e, "", session.session_id()))
+    }
+}
+
+impl Runner<'_> {
+    /// A table's rows, with their clustered keys.
+    pub(super) fn stored_rows(&mut self, table: &TableDef) -> Result<Rows> {
+        Rows::of(self.txns_dyn().transaction(table.database)?, table.indexes[0].tree)
+    }
 }
 
 impl Info {

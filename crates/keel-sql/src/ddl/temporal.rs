@@ -11,14 +11,13 @@ use crate::errors;
 use crate::program::Program;
 use crate::run::{Frame, Runner};
 use keel_parser::ast::{self, AlterTableAction, ColumnDefinition, Opt, OptValue, TableElement};
-use keel_query::SessionInfo as _;
 use keel_query::catalog::{
     Catalog as _, ColumnDef, IndexColumn, IndexDef, IndexKind, PeriodDef, TableDef, VersioningDef,
 };
+use keel_query::{EntrySort, SessionInfo as _};
 use keel_types::error::Result;
-use keel_types::key::KeyColumn;
+use keel_types::key::{self, KeyColumn};
 use keel_types::{SqlType, Value};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// 9999-12-31 23:59:59 in ticks of 100 ns: whatever the fraction, a period that ends then has not ended.
@@ -297,12 +296,16 @@ impl Runner<'_> {
         let (start, end) = (place(period.start), place(period.end));
         let key = table.indexes.iter().find(|i| i.is_primary_key).map(|i| i.key.as_slice());
         let key: Vec<usize> = key.unwrap_or_default().iter().map(|k| place(k.column_id)).collect();
-        let mut periods: HashMap<Vec<u8>, Vec<(i64, i64)>> = HashMap::new();
-        let txn = self.txns_dyn().transaction(history.database)?;
-        storage::for_each_row(txn, history, &mut |_, bytes| {
-            let values = storage::decode_row(history, bytes);
+        let moment = KeyColumn::ascending(history.columns[start].ty, history.columns[start].collation);
+        let info = self.info;
+        // By key and beginning, so that what may overlap is side by side.
+        let mut sort = EntrySort::new(info.engine.work_space());
+        let mut bytes = Vec::new();
+        let mut rows = self.stored_rows(history)?;
+        while let Some((_, row)) = rows.next(info)? {
+            let values = storage::decode_row(history, &row);
             let (Value::DateTime(from), Value::DateTime(to)) = (&values[start], &values[end]) else {
-                return Ok(());
+                continue;
             };
             if to < from {
                 return Err(errors::history_ends_before(&name));
@@ -310,21 +313,16 @@ impl Runner<'_> {
             if *to > now {
                 return Err(errors::history_ends_later(&name));
             }
-            let mut bytes = Vec::new();
+            bytes.clear();
             for i in &key {
                 let c = &history.columns[*i];
-                keel_types::key::append(&mut bytes, &values[*i], &KeyColumn::ascending(c.ty, c.collation));
+                key::append(&mut bytes, &values[*i], &KeyColumn::ascending(c.ty, c.collation));
             }
-            periods.entry(bytes).or_default().push((*from, *to));
-            Ok(())
-        })?;
-        for of_key in periods.values_mut() {
-            of_key.sort_unstable();
-            if of_key.windows(2).any(|w| w[0].1 > w[1].0) {
-                return Err(errors::history_overlaps(&name));
-            }
+            let of_key = bytes.len() as u64;
+            key::append(&mut bytes, &values[start], &moment);
+            sort.push(&bytes, &[from.to_le_bytes(), to.to_le_bytes(), of_key.to_le_bytes()].concat())?;
         }
-        Ok(())
+        if overlaps(sort)? { Err(errors::history_overlaps(&name)) } else { Ok(()) }
     }
 
     /// ADD PERIOD over rows that are there: they must be true now. Errors 13542 and 13575.
@@ -333,15 +331,17 @@ impl Runner<'_> {
         let (name, now) = (self.full_name(old), self.info.now_utc());
         let place = |id: i32| new.column_index(id).unwrap_or_default();
         let (start, end) = (place(period.start), place(period.end));
-        let txn = self.txns_dyn().transaction(old.database)?;
-        storage::for_each_row(txn, old, &mut |_, bytes| {
-            let values = storage::decode_row(new, bytes);
-            match (&values[start], &values[end]) {
-                (_, Value::DateTime(to)) if *to < LAST_SECOND => Err(errors::period_ends_early(&name)),
-                (Value::DateTime(from), _) if *from > now => Err(errors::period_starts_later(&name)),
-                _ => Ok(()),
+        let info = self.info;
+        let mut rows = self.stored_rows(old)?;
+        while let Some((_, bytes)) = rows.next(info)? {
+            let value = |at: usize| storage::decode_column(&new.columns[at], &bytes);
+            match (value(start), value(end)) {
+                (_, Value::DateTime(to)) if to < LAST_SECOND => return Err(errors::period_ends_early(&name)),
+                (Value::DateTime(from), _) if from > now => return Err(errors::period_starts_later(&name)),
+                _ => {}
             }
-        })
+        }
+        Ok(())
     }
 
     /// ALTER TABLE … DROP PERIOD FOR SYSTEM_TIME: its columns become plain ones.
@@ -506,4 +506,22 @@ fn new_history(
         history_of: Some(table.object_id),
         ..table.clone()
     })
+}
+
+/// Whether a period of a key begins before another of the same key has ended. What is sorted begins with the key; of each there is
+/// beginning, end, and the length of the key.
+fn overlaps(sort: EntrySort) -> Result<bool> {
+    let mut sorted = sort.finish()?;
+    let (mut key, mut ended) = (Vec::new(), i64::MIN);
+    while let Some((bytes, period)) = sorted.next()? {
+        let number = |at: usize| i64::from_le_bytes(period[at..at + 8].try_into().expect("eight bytes"));
+        let of_key = &bytes[..number(16) as usize];
+        if key == of_key && number(0) < ended {
+            return Ok(true);
+        }
+        key.clear();
+        key.extend_from_slice(of_key);
+        ended = number(8);
+    }
+    Ok(false)
 }

@@ -30,11 +30,20 @@ impl ServerLog for NoLog {
 
 /// Opens the instance on a disk.
 pub fn open(disk: &Arc<SimDisk>) -> Arc<Engine> {
+    open_with(disk, InstanceOptions::default().memory_bytes)
+}
+
+/// The same with so much max server memory.
+pub fn open_with(disk: &Arc<SimDisk>, memory_bytes: usize) -> Arc<Engine> {
     let options = EngineOptions {
         data_dir: "/data".into(),
         env: keel_base::env::Env { clock: Arc::new(RealClock::new()), ..env(disk, 7) },
         server_name: "EVENKEEL".to_owned(),
-        instance: InstanceOptions { automatic_checkpoints: false, ..InstanceOptions::default() },
+        instance: InstanceOptions {
+            automatic_checkpoints: false,
+            memory_bytes,
+            ..InstanceOptions::default()
+        },
         hasher: Arc::new(NoHash),
         log: Arc::new(NoLog),
     };
