@@ -8,6 +8,7 @@
 
 use super::Planner;
 use super::cost;
+use super::rewrite::Implied;
 use crate::bind::rel::Get;
 use crate::catalog::IndexDef;
 use crate::expr::{ArithOp, CmpOp, Expr, ExprKind, Slot};
@@ -203,7 +204,10 @@ impl Planner<'_, '_> {
         let mut ends: Vec<(End<'_>, f64)> = Vec::new();
         let mut equalities = Vec::new();
         for e in conditions {
-            let alone = self.selectivity(e, get);
+            let mut alone = self.selectivity(e, get);
+            if get.is_none() {
+                alone = self.beside_implied(e, alone);
+            }
             if let Some(equality) = self.equality(e, get, alone) {
                 equalities.push(equality);
                 continue;
@@ -223,6 +227,23 @@ impl Planner<'_, '_> {
             }
         }
         ends.iter().map(|(_, alone)| alone).product::<f64>() * product * self.equalities(equalities)
+    }
+
+    /// Fraction of joined rows that a disjunction about several tables lets through of those that meet what it implies: that is among
+    /// the conditions by itself ([`super::rewrite`]).
+    fn beside_implied(&self, e: &Expr, alone: f64) -> f64 {
+        let origin = |s: &Slot| self.binder.slots[*s as usize].origin.map(|(get, _)| get);
+        let Some(implied) = Implied::of(e) else { return alone };
+        let mut tables: Vec<Option<u32>> = e.slots().iter().map(origin).collect();
+        tables.sort_unstable();
+        tables.dedup();
+        if tables.len() < 2 {
+            return alone;
+        }
+        let limits = tables.iter().filter_map(|t| implied.limit(|slot| origin(&slot) == *t));
+        let counted: f64 =
+            implied.common.iter().cloned().chain(limits).map(|e| self.selectivity(&e, None)).product();
+        (alone / counted).clamp(1e-7, 1.0)
     }
 
     /// Fraction of rows whose column, of so many distinct values, has a value.

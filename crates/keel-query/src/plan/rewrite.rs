@@ -400,7 +400,7 @@ fn push_join(
             let (mut l, mut r, mut both) = (Vec::new(), Vec::new(), Vec::new());
             let mut all: Vec<Expr> = on.into_iter().chain(preds).collect();
             all.extend(transitive(&all));
-            all.extend(factored(&all));
+            all.extend(factored(&all, [&ls, &rs]));
             all = without_implied(all);
             for e in all {
                 let slots = e.slots();
@@ -559,25 +559,17 @@ fn without_implied(all: Vec<Expr>) -> Vec<Expr> {
     all.into_iter().filter(|e| !implied(e)).collect()
 }
 
-/// `(a AND x) OR (a AND y)` implies `a`: conditions common to all branches can be used for joins and seeks; and a
-/// disjunction whose branches each limit one table implies the disjunction of those limits.
-fn factored(all: &[Expr]) -> Vec<Expr> {
+/// What disjunctions imply, of which those that touch one side can go down there, and those that touch both join.
+fn factored(all: &[Expr], sides: [&SlotSet; 2]) -> Vec<Expr> {
     let mut found = Vec::new();
     for e in all {
-        let ExprKind::Or(branches) = &e.kind else { continue };
-        let split: Vec<Vec<Expr>> = branches
-            .iter()
-            .map(|b| {
-                let mut parts = Vec::new();
-                b.clone().conjuncts(&mut parts);
-                parts
-            })
-            .collect();
-        for part in &split[0] {
-            let print = format!("{:?}", part.kind);
-            if split[1..].iter().all(|b| b.iter().any(|p| format!("{:?}", p.kind) == print)) {
-                found.push(part.clone());
-            }
+        let touched = e.slots();
+        let touches = |set: &SlotSet| touched.iter().any(|s| set.contains(s));
+        let Some(mut implied) = Implied::of(e) else { continue };
+        found.append(&mut implied.common);
+        // One that is about one side goes there as it is.
+        if touches(sides[0]) && touches(sides[1]) {
+            found.extend(sides.iter().filter_map(|set| implied.limit(|slot| set.contains(&slot))));
         }
     }
     found.retain(|f| {
@@ -585,6 +577,58 @@ fn factored(all: &[Expr]) -> Vec<Expr> {
         !all.iter().any(|a| format!("{:?}", a.kind) == print)
     });
     found
+}
+
+/// Longer disjunctions are not looked through: what they imply would cost more than it saves.
+const BRANCHES_MAX: usize = 64;
+
+/// What a disjunction implies: `(a AND x) OR (a AND y)` implies `a`; and one whose branches each limit one table implies the
+/// disjunction of those limits.
+pub(super) struct Implied {
+    /// Conditions of all branches.
+    pub(super) common: Vec<Expr>,
+    /// What else each branch asks for.
+    branches: Vec<Vec<Expr>>,
+}
+
+impl Implied {
+    /// `None` when the condition is no disjunction, or too long.
+    pub(super) fn of(e: &Expr) -> Option<Implied> {
+        let ExprKind::Or(branches) = &e.kind else { return None };
+        if branches.len() > BRANCHES_MAX {
+            return None;
+        }
+        let mut split: Vec<Vec<(String, Expr)>> = branches
+            .iter()
+            .map(|b| {
+                let mut parts = Vec::new();
+                b.clone().conjuncts(&mut parts);
+                parts.into_iter().map(|p| (format!("{:?}", p.kind), p)).collect()
+            })
+            .collect();
+        let everywhere = |print: &str| split.iter().all(|b| b.iter().any(|(p, _)| p == print));
+        let common: Vec<(String, Expr)> =
+            split.first()?.iter().filter(|(print, _)| everywhere(print)).cloned().collect();
+        for b in &mut split {
+            b.retain(|(print, _)| !common.iter().any(|(p, _)| p == print));
+        }
+        let bare = |parts: Vec<(String, Expr)>| parts.into_iter().map(|(_, e)| e).collect();
+        Some(Implied { common: bare(common), branches: split.into_iter().map(bare).collect() })
+    }
+
+    /// The disjunction of what the branches say about some slots alone, when each says something.
+    pub(super) fn limit(&self, about: impl Fn(Slot) -> bool) -> Option<Expr> {
+        let of_branch = |parts: &Vec<Expr>| {
+            let alone = |e: &&Expr| {
+                let slots = e.slots();
+                !slots.is_empty() && slots.iter().all(|s| about(*s)) && !e.has_subquery() && !e.is_volatile()
+            };
+            let parts: Vec<Expr> = parts.iter().filter(alone).cloned().collect();
+            (!parts.is_empty()).then(|| Expr::and(parts))
+        };
+        let limits: Option<Vec<Expr>> = self.branches.iter().map(of_branch).collect();
+        Some(Expr::condition(ExprKind::Or(limits?)))
+    }
 }
 
 /// Whether the condition cannot be true when all slots of the set are NULL.

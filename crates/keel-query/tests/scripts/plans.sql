@@ -16,3 +16,6 @@ SELECT x FROM a WHERE EXISTS (SELECT * FROM b WHERE b.aid = a.id AND v = 1);
 UPDATE a SET y = y + 1 WHERE id = 3;
 DELETE b WHERE aid = 3;
 GO
+SELECT a.s FROM a JOIN b ON b.aid = a.id WHERE (a.x = 1 AND b.v = 2) OR (a.x = 3 AND b.v = 4);
+SELECT a.s FROM a, b WHERE (b.aid = a.id AND a.x = 1 AND b.v > 2 AND b.v < 9) OR (b.aid = a.id AND a.x = 5 AND a.y = 1 AND b.v = 4);
+SELECT a.s FROM a JOIN b ON b.aid = a.id WHERE (a.x = 1 AND b.v = 2) OR b.v = 4;
