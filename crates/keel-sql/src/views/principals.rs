@@ -174,7 +174,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         schema: "sys",
         name: "syslogins",
         columns: SYSLOGIN,
-        rows: |cx| cx.engine.logins().unwrap_or_default().iter().map(syslogin).collect(),
+        rows: |cx| visible_logins(cx).iter().map(syslogin).collect(),
     },
 ];
 
@@ -214,9 +214,27 @@ fn syslogin(l: &crate::engine::LoginRecord) -> Vec<Value> {
     row
 }
 
+/// The logins that the session may see: its own and `sa`, and all with a permission for it.
+fn visible_logins(cx: &ViewContext<'_>) -> Vec<crate::engine::LoginRecord> {
+    let mut all = cx.engine.logins().unwrap_or_default();
+    if !sees_logins(cx) {
+        let own = cx.info.identity_now().login;
+        all.retain(|l| l.principal_id == SA || l.name.eq_ignore_ascii_case(&own));
+    }
+    all
+}
+
+/// `sa`'s principal id.
+const SA: i32 = 1;
+
+fn sees_logins(cx: &ViewContext<'_>) -> bool {
+    cx.info.unrestricted.get()
+        || ["VIEW ANY DEFINITION", "ALTER ANY LOGIN"].into_iter().any(|p| cx.info.may_on_server(p))
+}
+
 fn server_principals(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    for l in cx.engine.logins().unwrap_or_default() {
+    for l in visible_logins(cx) {
         let mut row = vec![text(l.name.as_str()), int(l.principal_id), Value::bytes(l.sid.clone())];
         row.extend([text("S"), text("SQL_LOGIN"), bit(l.disabled), date(l.created), date(l.created)]);
         row.extend([
@@ -280,7 +298,7 @@ fn role_members(cx: &ViewContext<'_>) -> Rows {
 
 fn server_role_members(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    for login in cx.engine.logins().unwrap_or_default() {
+    for login in visible_logins(cx) {
         for (name, id) in FIXED_SERVER_ROLES {
             if *name == "sysadmin" && login.sysadmin || login.roles.iter().any(|r| r == name) {
                 rows.push(vec![int(*id), int(login.principal_id)]);
@@ -398,7 +416,7 @@ fn is_row_right(name: &str) -> bool {
 }
 
 fn server_permissions(cx: &ViewContext<'_>) -> Rows {
-    let logins = cx.engine.logins().unwrap_or_default();
+    let logins = visible_logins(cx);
     let codes = |on| match on {
         SecurableRef::Endpoint(_) => ENDPOINT_PERMISSIONS,
         SecurableRef::AvailabilityGroup(_) => GROUP_PERMISSIONS,
