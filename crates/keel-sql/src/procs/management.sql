@@ -204,3 +204,9 @@ GO
 create procedure sys.sysmail_help_profile_sp @profile_id int = null, @profile_name sysname = null
 as
 select profile_id, name, description from msdb.dbo.sysmail_profile
+GO
+create procedure sys.sp_MSgetalertinfo @includeaddresses bit = 0 as
+-- Nobody is told of alerts: there is no agent that would raise them.
+select cast(null as nvarchar(255)) as FailSafeOperator, 0 as NotificationMethod, cast(null as nvarchar(255)) as ForwardingServer,
+    0 as ForwardingSeverity, cast(null as nvarchar(255)) as PagerToTemplate, cast(null as nvarchar(255)) as PagerCCTemplate,
+    cast(null as nvarchar(255)) as PagerSubjectTemplate, 0 as PagerSendSubjectOnly, 0 as ForwardAlways

@@ -5,6 +5,7 @@
 //! made from a [`ViewContext`]: the database the view was named in, as the reading session's transaction sees it.
 
 mod absent;
+mod backups;
 mod columns;
 mod compat;
 mod constraints;
@@ -35,6 +36,7 @@ mod principals;
 mod rows;
 mod server;
 mod sessions;
+mod traces;
 mod usage;
 mod waits;
 pub use waits::waits;
@@ -125,7 +127,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 30] {
+fn groups() -> [&'static [SystemView]; 31] {
     [
         usage::VIEWS,
         objects::VIEWS,
@@ -157,6 +159,7 @@ fn groups() -> [&'static [SystemView]; 30] {
         files::VIEWS,
         describe::VIEWS,
         plans::VIEWS,
+        traces::VIEWS,
     ]
 }
 
@@ -214,8 +217,9 @@ pub fn find(schema: Option<&str>, name: &str) -> Option<&'static SystemView> {
 /// The table of that name in `msdb`.
 #[must_use]
 pub fn find_in_msdb(schema: Option<&str>, name: &str) -> Option<&'static SystemView> {
-    let here = schema.is_none_or(|s| s.is_empty() || s.eq_ignore_ascii_case("dbo"));
-    here.then(|| msdb::TABLES.iter().find(|v| v.name.eq_ignore_ascii_case(name))).flatten()
+    let schema = schema.filter(|s| !s.is_empty()).unwrap_or("dbo");
+    let of_it = |v: &&SystemView| v.name.eq_ignore_ascii_case(name) && v.schema.eq_ignore_ascii_case(schema);
+    msdb::TABLES.iter().chain(backups::TABLES).find(of_it)
 }
 
 /// The table of that name in `master`.

@@ -268,6 +268,13 @@ pub(super) static TABLES: &[SystemView] = &[
         ("server_name", N128), ("start_time", DATE), ("end_time", DATE), ("error_number", INT),
         ("error_message", SqlType::NVarChar(Length::Limited(1024))), ("command", TEXT), ("succeeded", BIT),
     ]),
+    none("sysssispackages", &[
+        ("name", NAME), ("id", GUID), ("description", SqlType::NVarChar(Length::Limited(1024))), ("createdate", DATE), ("folderid", GUID),
+        ("ownersid", SID), ("packagedata", SqlType::Image), ("packageformat", INT), ("packagetype", INT), ("vermajor", INT),
+        ("verminor", INT), ("verbuild", INT), ("vercomments", SqlType::NVarChar(Length::Limited(1024))), ("verid", GUID), ("isencrypted", BIT),
+        ("readrolesid", SID), ("writerolesid", SID),
+    ]),
+    none("sysssispackagefolders", &[("folderid", GUID), ("parentfolderid", GUID), ("foldername", NAME)]),
     none("sysdbmaintplans", &[
         ("plan_id", GUID), ("plan_name", NAME), ("date_created", DATE), ("owner", NAME), ("max_history_rows", INT),
         ("remote_history_server", NAME), ("max_remote_history_rows", INT), ("user_defined_1", INT), ("user_defined_2", N100),
