@@ -223,9 +223,24 @@ pub struct PeriodDef {
 pub struct VersioningDef {
     /// The history table.
     pub history: ObjectId,
-    /// HISTORY_RETENTION_PERIOD: count and unit (3 days, 4 weeks, 5 months, 6 years); `None` is INFINITE. Remembered and
-    /// shown; nothing is cleaned up.
+    /// HISTORY_RETENTION_PERIOD: count and unit (3 days, 4 weeks, 5 months, 6 years); `None` is INFINITE. Older versions
+    /// are not shown, and are removed.
     pub retention: Option<(i32, i32)>,
+}
+
+impl VersioningDef {
+    /// The time before which a version must have ended to be too old, as an expression. `None` when none ever is.
+    #[must_use]
+    pub fn oldest_kept(&self) -> Option<String> {
+        let (count, unit) = self.retention?;
+        let unit = match unit {
+            3 => "DAY",
+            4 => "WEEK",
+            5 => "MONTH",
+            _ => "YEAR",
+        };
+        Some(format!("DATEADD({unit}, -{count}, SYSUTCDATETIME())"))
+    }
 }
 
 /// A table: user, temporary, table variable, or internal.
@@ -403,6 +418,11 @@ pub trait Catalog: Send + Sync {
     fn version(&self) -> u64;
     /// The database.
     fn database(&self) -> DatabaseId;
+    /// TEMPORAL_HISTORY_RETENTION: versions of rows that are older than their table's retention period are not shown, and are
+    /// removed.
+    fn limits_history(&self) -> bool {
+        true
+    }
     /// Schema id by name.
     fn schema_id(&self, name: &str) -> Option<i32>;
     /// Table by schema and name.

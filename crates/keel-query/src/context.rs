@@ -20,6 +20,20 @@ pub trait Transactions {
         let _ = objects;
         Ok(())
     }
+
+    /// A statement has taken its savepoints.
+    fn statement_begins(&mut self) {}
+
+    /// It is done with them. True when they are there no more: a trigger has ended the transaction, or has rolled it back to a
+    /// savepoint from before the statement.
+    fn statement_ends(&mut self) -> bool {
+        false
+    }
+
+    /// The session layer's own type behind this trait, for triggers, which may end transactions.
+    fn as_any_mut(&mut self) -> Option<&mut dyn std::any::Any> {
+        None
+    }
 }
 
 /// Isolation level of the statement (SET TRANSACTION ISOLATION LEVEL); table hints override it per table.

@@ -166,6 +166,10 @@ pub trait BindScope {
     fn enter_module(&self) {}
     /// It has ended.
     fn leave_module(&self) {}
+    /// Whether the statement removes what is too old from history tables, which no other may change.
+    fn cleans_history(&self) -> bool {
+        false
+    }
     /// Settings.
     fn options(&self) -> BindOptions {
         BindOptions::default()

@@ -16,6 +16,7 @@ use crate::errorlog::ErrorLog;
 use crate::front::Front;
 use crate::hadr::Replication;
 use crate::health::Health;
+use crate::history::HistoryCleaner;
 use crate::keeper::Launch;
 use crate::password::{self, Passwords};
 use crate::server::Server;
@@ -31,6 +32,7 @@ pub struct Instance {
     replication: Option<Arc<Replication>>,
     witness: Option<WitnessDirectory>,
     health: Arc<Health>,
+    histories: HistoryCleaner,
     log: Arc<ErrorLog>,
     /// Held until the instance has stopped.
     _lock: DirectoryLock,
@@ -100,8 +102,9 @@ impl Instance {
         for address in server.addresses() {
             log.entry("Server", &format!("Server is listening on {address}."));
         }
+        let histories = HistoryCleaner::start(&engine, &log)?;
         log.entry("Server", "The server is now ready for client connections.");
-        Ok(Instance { engine, server, replication, witness, health, log, _lock: lock })
+        Ok(Instance { engine, server, replication, witness, health, histories, log, _lock: lock })
     }
 
     /// Starts the process that lets clients go when this one stands still, if there is something to watch and it is wanted
@@ -141,6 +144,7 @@ impl Instance {
             self.log.entry("Server", "Some sessions did not end in time.");
         }
         self.health.stop();
+        self.histories.stop();
         if let Some(witness) = &self.witness {
             witness.stop();
         }

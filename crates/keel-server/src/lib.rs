@@ -46,6 +46,7 @@ pub mod errorlog;
 pub mod front;
 pub mod hadr;
 pub mod health;
+pub mod history;
 pub mod instance;
 pub mod keeper;
 pub mod link;

@@ -85,6 +85,9 @@ impl Link {
     pub fn note_packets(&self, wire: &Wire) {
         let packets = wire.packets();
         self.traffic.note(packets.read, packets.written);
+        if wire.is_multiplexed() {
+            self.traffic.note_conversations(wire.conversations());
+        }
     }
 
     /// It is done executing. Called with the wire locked, so that an attention is either seen before or left unread.

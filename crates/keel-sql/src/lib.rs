@@ -46,6 +46,7 @@ pub mod engine;
 pub mod errors;
 pub mod functions;
 pub mod hadr;
+pub mod history_cleanup;
 mod host;
 pub mod map;
 pub mod modules;

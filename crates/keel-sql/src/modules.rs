@@ -289,16 +289,13 @@ pub fn run_trigger(
     info.triggers.borrow_mut().push(rows);
     let mut frame = Frame::new(&program, info.nest_level() + 1);
     info.row_count.set(affected);
-    let began = enter_transaction(info);
+    enter_transaction(info);
     let outcome = invoke(ctx, &program, &[], &mut frame);
-    let doomed = info.transaction.borrow().doomed;
-    if began {
-        leave_transaction(info);
-    }
+    let (ended, doomed) = leave_transaction(info);
     info.triggers.borrow_mut().pop();
     drop_tables(ctx, &frame);
     outcome?;
-    if info.trigger_rollback.take() {
+    if ended {
         return Err(errors::ended_in_trigger());
     }
     if doomed {
@@ -307,21 +304,32 @@ pub fn run_trigger(
     Ok(())
 }
 
-/// A trigger runs inside its statement's transaction and counts it, also when nobody began one. Says whether nobody had.
-fn enter_transaction(info: &Info) -> bool {
+/// A trigger runs inside its statement's transaction and counts it, also when nobody began one.
+fn enter_transaction(info: &Info) {
     let mut state = info.transaction.borrow_mut();
-    let began = state.count == 0;
-    if began {
+    if state.count == 0 {
         state.count = 1;
         state.doomed = false;
+        state.of_statement = true;
+        state.triggers = 0;
     }
-    began
+    state.triggers += u32::from(state.of_statement);
 }
 
-fn leave_transaction(info: &Info) {
+/// Says whether the transaction has ended, and whether it is doomed. One that the trigger began after it had ended another
+/// stays.
+fn leave_transaction(info: &Info) -> (bool, bool) {
     let mut state = info.transaction.borrow_mut();
-    state.count = 0;
-    state.doomed = false;
+    let found = (state.count == 0, state.doomed);
+    if state.of_statement {
+        state.triggers -= 1;
+        if state.triggers == 0 {
+            state.count = 0;
+            state.doomed = false;
+            state.of_statement = false;
+        }
+    }
+    found
 }
 
 /// Whether a trigger is an enabled AFTER trigger for a change.

@@ -205,6 +205,11 @@ impl Multiplex {
         self.conversations.get(&self.current).map_or(0, |c| c.waiting_bytes)
     }
 
+    /// The conversations that are open.
+    pub fn open(&self) -> impl Iterator<Item = u16> + '_ {
+        self.conversations.keys().copied()
+    }
+
     /// Whether another conversation has asked for something.
     #[must_use]
     pub fn others_wait(&self) -> bool {

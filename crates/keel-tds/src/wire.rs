@@ -152,6 +152,10 @@ impl Wire {
     pub const fn packets(&self) -> Packets {
         self.packets
     }
+    /// The conversations open on the connection; none when it carries a single one.
+    pub fn conversations(&self) -> impl Iterator<Item = u16> + '_ {
+        self.multiplex.iter().flat_map(|m| m.open())
+    }
     /// Whether received bytes wait that are not part of a returned message.
     #[must_use]
     pub const fn has_input(&self) -> bool {

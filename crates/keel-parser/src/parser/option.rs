@@ -126,9 +126,9 @@ impl Parser<'_> {
         if self.eat(Tok::Percent) {
             return Ok(OptValue::Measure(number, SmolStr::new_static("%")));
         }
-        const UNITS: [&str; 15] = [
+        const UNITS: [&str; 20] = [
             "KB", "MB", "GB", "TB", "PERCENT", "SECONDS", "SECOND", "MINUTES", "MINUTE", "HOURS", "DAYS",
-            "DAY", "MS", "MONTHS", "ROWS",
+            "DAY", "WEEKS", "WEEK", "MS", "MONTHS", "MONTH", "YEARS", "YEAR", "ROWS",
         ];
         Ok(match self.one_of(&UNITS) {
             Some(unit) => OptValue::Measure(number, SmolStr::new_static(unit)),

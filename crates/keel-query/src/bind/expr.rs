@@ -110,15 +110,13 @@ impl Binder<'_> {
             K::Unary { op, operand } => self.unary(*op, operand, cx),
             K::Binary { op, left, right } => self.binary(*op, left, right, cx),
             K::Case { operand, whens, otherwise } => {
-                self.case(operand.as_deref(), whens, otherwise.as_deref(), cx)
+                self.without_next_value(|b| b.case(operand.as_deref(), whens, otherwise.as_deref(), cx))
             }
             K::Iif { condition, then, otherwise } => {
-                let c = self.condition(condition, cx)?;
-                let (a, b) = (self.value(then, cx)?, self.value(otherwise, cx)?);
-                self.make_case(vec![(c, a)], Some(b))
+                self.without_next_value(|b| b.iif(condition, then, otherwise, cx))
             }
-            K::Coalesce(list) => self.coalesce(list, cx),
-            K::NullIf(a, b) => self.null_if(a, b, cx),
+            K::Coalesce(list) => self.without_next_value(|binder| binder.coalesce(list, cx)),
+            K::NullIf(a, b) => self.without_next_value(|binder| binder.null_if(a, b, cx)),
             K::Cast { operand, ty, is_try } => self.cast(operand, ty, None, *is_try, cx),
             K::Convert { ty, operand, style, is_try } => {
                 self.cast(operand, ty, style.as_deref(), *is_try, cx)
@@ -134,7 +132,7 @@ impl Binder<'_> {
             K::Subquery(q) => self.scalar_subquery(q, cx),
             K::Collate { operand, collation } => self.collated(operand, collation, cx),
             K::AtTimeZone { operand, zone } => self.call_builtin("AT TIME ZONE", &[operand, zone], cx),
-            K::NextValueFor { sequence, .. } => self.next_value(sequence),
+            K::NextValueFor { sequence, .. } => self.next_value(sequence, cx.clause),
             K::OdbcLiteral { kind, text } => self.odbc_literal(*kind, text),
             K::Logical { op, terms } => self.logical(*op, terms, cx),
             K::Not(inner) => Ok(self.condition(inner, cx)?.not()),
@@ -164,6 +162,18 @@ impl Binder<'_> {
         }
     }
 
+    fn iif(
+        &mut self,
+        condition: &ast::Expr,
+        then: &ast::Expr,
+        otherwise: &ast::Expr,
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Expr> {
+        let c = self.condition(condition, cx)?;
+        let (a, b) = (self.value(then, cx)?, self.value(otherwise, cx)?);
+        self.make_case(vec![(c, a)], Some(b))
+    }
+
     fn distinct_from(
         &mut self,
         left: &ast::Expr,
@@ -190,20 +200,6 @@ impl Binder<'_> {
             .ok_or_else(|| SqlError::new(448, 16, 1, format!("Invalid collation '{}'.", collation.text)))?;
         inner.coercibility = Coercibility::Explicit;
         Ok(inner)
-    }
-
-    fn next_value(&mut self, sequence: &ast::ObjectName) -> Result<Expr> {
-        // The session owns sequences; it finds this one by its quoted name.
-        let parts = [&sequence.database, &sequence.schema].into_iter().flatten();
-        let quoted: Vec<String> = parts
-            .chain(std::iter::once(&sequence.name))
-            .map(|p| format!("[{}]", p.text.replace(']', "]]")))
-            .collect();
-        let quoted = quoted.join(".");
-        let ty = self.scope.sequence_type(&quoted);
-        let name = self.literal(&ast::Literal::String { value: quoted.into(), national: true });
-        let call = self.session_call("NEXT VALUE FOR", vec![name])?;
-        Ok(Expr { ty: ty.unwrap_or(call.ty), ..call })
     }
 
     fn between(

@@ -143,6 +143,7 @@ impl Binder<'_> {
     /// Binds arguments; date parts become string constants.
     fn arguments(&mut self, name: &str, args: &[ast::Expr], cx: &mut ExprCx<'_, '_>) -> Result<Vec<Expr>> {
         let mut bound = Vec::with_capacity(args.len());
+        let next_values = self.next_values;
         for (i, a) in args.iter().enumerate() {
             match bare_word(a).filter(|_| i == 0 && takes_date_part(name)) {
                 Some(word) => {
@@ -152,6 +153,9 @@ impl Binder<'_> {
                 }
                 None => bound.push(self.value(a, cx)?),
             }
+        }
+        if matches!(name, "ISNULL" | "CHOOSE") {
+            self.no_next_value_since(next_values)?;
         }
         Ok(bound)
     }
@@ -325,8 +329,11 @@ impl Binder<'_> {
         let Some(info) = self.scope.scalar_function(parts(&call.name)) else {
             // sys.fn_x() and the like are functions of the session.
             let full = call.name.to_string();
-            let args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>()?;
-            return self.session_call(&full, args).map_err(|_| errors::no_such_user_function(&full));
+            // A system function takes DEFAULT for NULL.
+            let outer = cx.default.replace(Expr::null());
+            let args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>();
+            cx.default = outer;
+            return self.session_call(&full, args?).map_err(|_| errors::no_such_user_function(&full));
         };
         let args = self.routine_arguments((&info.name, 2), &info.parameters, &call.args, cx)?;
         let ty = info.returns;

@@ -18,6 +18,7 @@ pub mod query;
 pub mod rel;
 mod rowset;
 pub mod select;
+mod sequence;
 mod temporal;
 pub mod values;
 pub mod window;
@@ -33,6 +34,7 @@ use rel::SlotInfo;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Case-insensitive comparison of identifiers.
 #[must_use]
@@ -187,6 +189,10 @@ pub struct Binder<'a> {
     giving_way: HashSet<Slot>,
     /// Columns of set operations that are NULL in every query so far: the next one decides their type.
     untyped: HashSet<Slot>,
+    /// The rows being described: what NEXT VALUE FOR is asked for in one of them is one value.
+    row: u64,
+    /// NEXT VALUE FORs met so far.
+    next_values: u32,
 }
 
 /// An object read, with the slots of its columns.
@@ -222,7 +228,17 @@ impl<'a> Binder<'a> {
             in_modules: 0,
             giving_way: HashSet::new(),
             untyped: HashSet::new(),
+            row: new_row(),
+            next_values: 0,
         }
+    }
+
+    /// Runs `f` over the expressions of another row than those around.
+    pub(crate) fn in_row<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+        let around = std::mem::replace(&mut self.row, new_row());
+        let result = f(self);
+        self.row = around;
+        result
     }
 
     /// A step of binding or planning: error 3617 when the statement is cancelled.
@@ -376,6 +392,12 @@ impl<'a> Binder<'a> {
     pub fn type_of(&self, ty: &ast::TypeName, cast: bool) -> Result<SqlType> {
         merge_types::resolve_type(self.scope, ty, cast)
     }
+}
+
+/// A number that no other row of any statement has.
+fn new_row() -> u64 {
+    static ROWS: AtomicU64 = AtomicU64::new(0);
+    ROWS.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Turns a parse error of stored text (views, defaults, checks) into a SQL error.

@@ -36,6 +36,8 @@ impl Binder<'_> {
         let object = match self.scope.table_function(parts(name)) {
             Some(object) => object,
             None => {
+                // Where DEFAULT may not stand it is the function that is not there.
+                cx.default = (!name.is_simple()).then(Expr::null);
                 let args = args.iter().map(|a| self.value(a, &mut cx)).collect::<Result<Vec<_>>>()?;
                 let table = match schema {
                     _ if name.name.is("OPENXML") => Some(self.open_xml(schema, args.len())?),

@@ -180,7 +180,7 @@ impl Binder<'_> {
             rel = rel.filter(predicates);
         }
         let mut collect = Collect { named: s.windows.clone(), ..Collect::default() };
-        let items = self.select_list(s, &scope, &mut collect)?;
+        let items = self.in_row(|binder| binder.select_list(s, &scope, &mut collect))?;
         let order = if s.into.is_some() && q.order_by.is_empty() {
             Vec::new()
         } else {

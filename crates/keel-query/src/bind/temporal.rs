@@ -82,11 +82,12 @@ impl Binder<'_> {
         hints: Hints,
         range: &TimeRange,
     ) -> Result<BoundSource> {
-        let history = table
-            .versioning()
-            .map(|v| v.history)
-            .and_then(|id| self.scope.catalog(table.database).and_then(|catalog| catalog.table_by_id(id)));
+        let versioning = table.versioning().ok_or_else(|| errors::not_system_versioned(alias))?;
+        let catalog = self.scope.catalog(table.database);
+        let history = catalog.as_ref().and_then(|catalog| catalog.table_by_id(versioning.history));
         let history = history.ok_or_else(|| errors::not_system_versioned(alias))?;
+        let limits = catalog.is_some_and(|catalog| catalog.limits_history());
+        let oldest = versioning.oldest_kept().filter(|_| limits);
         // Whoever reads versions reads the history: it takes the right to.
         self.scope.note_read(&ObjectRef::Table(history.clone()));
         let past_hints = Hints { indexes: Vec::new(), ..hints.clone() };
@@ -110,8 +111,8 @@ impl Binder<'_> {
         }
         let shown = |slot: &&Slot| table.is_hidden((**slot - slots[0]) as usize);
         let hidden: Vec<Slot> = slots.iter().filter(shown).copied().collect();
-        let left = self.in_range(table, current, range)?;
-        let right = self.in_range(table, past, range)?;
+        let left = self.in_range(table, current, range, None)?;
+        let right = self.in_range(table, past, range, oldest.as_deref())?;
         let (left, right) = (Box::new(left), Box::new(right));
         let rel = Rel::SetOp { kind: SetKind::UnionAll, left, right, left_slots, right_slots, slots };
         let source = Source { alias: alias.to_owned(), schema, columns, get: None, hidden };
@@ -119,14 +120,25 @@ impl Binder<'_> {
     }
 
     /// The rows of a table or its history whose period fits. Those that a transaction itself replaced, true for no time at
-    /// all, never do.
-    fn in_range(&mut self, versioned: &TableDef, get: Get, range: &TimeRange) -> Result<Rel> {
+    /// all, never do, nor those that ended before `oldest`: they may be removed at any time.
+    fn in_range(
+        &mut self,
+        versioned: &TableDef,
+        get: Get,
+        range: &TimeRange,
+        oldest: Option<&str>,
+    ) -> Result<Rel> {
         let Some((start, end)) = period_columns(versioned, &get.table) else {
             return Err(errors::not_system_versioned(&versioned.name));
         };
         let (start, end) = (self.read(get.slot(start)), self.read(get.slot(end)));
         let lasting = self.comparison(CmpOp::Ne, start.clone(), end.clone())?;
         let mut fits = vec![lasting];
+        if let Some(oldest) = oldest {
+            let oldest = keel_parser::parse_expr(oldest).map_err(|e| super::parse_error(*e))?;
+            let oldest = self.value(&oldest, &mut ExprCx::new(&Scope::default(), Clause::Other))?;
+            fits.push(self.comparison(CmpOp::Ge, end.clone(), oldest)?);
+        }
         let mut add = |op, column: &Expr, value: &Expr| -> Result<()> {
             fits.push(self.comparison(op, column.clone(), value.clone())?);
             Ok(())

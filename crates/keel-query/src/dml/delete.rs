@@ -41,7 +41,7 @@ fn delete_with(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<Plan> {
         None => return Err(errors::view_not_updatable(&found.source.alias)),
     };
     let target = Target::new(binder, &table)?;
-    if table.history_of.is_some() {
+    if table.history_of.is_some() && !binder.scope.cleans_history() {
         return Err(errors::history_deleted(&target.full_name));
     }
     let scope = Scope::new(found.sources.clone(), None);

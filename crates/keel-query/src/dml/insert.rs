@@ -132,7 +132,9 @@ fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan
             let mut bound = Vec::with_capacity(rows.len());
             for row in rows {
                 check_width(&table, listed, columns.len(), row.len(), true)?;
-                bound.push(values_row(binder, &target, &columns, row)?);
+                let one = |binder: &mut Binder<'_>| values_row(binder, &target, &columns, row);
+                // The only row is one with the defaults of columns that are not named.
+                bound.push(if rows.len() == 1 { one(binder)? } else { binder.in_row(one)? });
             }
             let columns: Vec<usize> =
                 columns.into_iter().filter(|i| table.period_part(*i).is_none()).collect();

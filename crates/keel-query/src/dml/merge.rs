@@ -133,12 +133,13 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
         let step = match &when.action {
             ast::MergeAction::Delete => BoundStep::Delete,
             ast::MergeAction::Update(sets) => {
-                let bound = bind_sets(binder, &target, &source, &scope, sets)?;
+                let bound = binder.in_row(|b| bind_sets(b, &target, &source, &scope, sets))?;
                 bound.iter().for_each(|s| s.value.add_slots(&mut need));
                 BoundStep::Update(bound)
             }
             ast::MergeAction::Insert { columns, values } => {
-                bind_insert(binder, &target, columns, values.as_deref(), &source_scope, &mut need)?
+                let values = values.as_deref();
+                binder.in_row(|b| bind_insert(b, &target, columns, values, &source_scope, &mut need))?
             }
         };
         steps.push((when.matched, condition, step));

@@ -34,6 +34,7 @@ impl DmlPlan {
     /// Runs the statement.
     pub(crate) fn run(&self, state: &mut State, cx: &mut Cx<'_>, sink: &mut dyn RowSink) -> Result<RunInfo> {
         let mark = self.begin(cx)?;
+        cx.txns.statement_begins();
         let State { root, dml, row, .. } = state;
         let mut result = self.apply(&mut **root, dml, row, cx, sink).map_err(|e| match e.number {
             3960 => errors::snapshot_conflict(&self.target.name, &self.target.database),
@@ -42,7 +43,10 @@ impl DmlPlan {
         if self.triggers && result.is_ok() {
             result = self.fire(dml, cx).and(result);
         }
-        self.end(cx, mark, result.is_err())?;
+        // What a trigger has undone or committed is no more the statement's to undo.
+        if !cx.txns.statement_ends() {
+            self.end(cx, mark, result.is_err())?;
+        }
         result
     }
 

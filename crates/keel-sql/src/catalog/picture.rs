@@ -424,6 +424,9 @@ impl Catalog for Picture {
     fn database(&self) -> DatabaseId {
         self.database
     }
+    fn limits_history(&self) -> bool {
+        self.settings().flags.get(crate::history_cleanup::OPTION).copied().unwrap_or(true)
+    }
     fn schema_id(&self, name: &str) -> Option<i32> {
         self.schema_names.get(&fold(name)).copied()
     }

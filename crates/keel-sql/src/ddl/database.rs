@@ -75,7 +75,6 @@ const IDLE: &[&str] = &[
     "DATE_CORRELATION_OPTIMIZATION",
     "DELAYED_DURABILITY",
     "QUERY_STORE",
-    "TEMPORAL_HISTORY_RETENTION",
 ];
 
 /// What a database may not be set to while it is in an availability group.

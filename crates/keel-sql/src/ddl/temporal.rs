@@ -163,20 +163,28 @@ impl Runner<'_> {
             }
             (Some(versioning), None) => self.version_table(table, versioning),
             (Some(versioning), Some(old)) => {
-                let Some((schema, name)) = &versioning.history else {
-                    return Err(errors::already_versioned(self.full_name(table)));
-                };
-                let entry = self.entry_of(table.database)?;
-                let picture = self.info.picture(&entry);
-                let named = picture.schema_id(schema).and_then(|id| picture.table(id, name));
-                if named.is_none_or(|t| t.object_id != old.history) {
-                    let other = format!("{}.{schema}.{name}", entry.name());
-                    return Err(errors::other_history(other, self.full_name(table)));
+                match &versioning.history {
+                    Some((schema, name)) => self.same_history(table, old, schema, name)?,
+                    // The period by itself may change.
+                    None if versioning.retention.is_some() => {}
+                    None => return Err(errors::already_versioned(self.full_name(table))),
                 }
                 let retention = versioning.retention.unwrap_or(old.retention);
                 self.put_versioning(table, Some(VersioningDef { history: old.history, retention }))
             }
         }
+    }
+
+    /// Error when another history table is named than the one that the table has.
+    fn same_history(&self, table: &TableDef, old: &VersioningDef, schema: &str, name: &str) -> Result<()> {
+        let entry = self.entry_of(table.database)?;
+        let picture = self.info.picture(&entry);
+        let named = picture.schema_id(schema).and_then(|id| picture.table(id, name));
+        if named.is_some_and(|t| t.object_id == old.history) {
+            return Ok(());
+        }
+        let other = format!("{}.{schema}.{name}", entry.name());
+        Err(errors::other_history(other, self.full_name(table)))
     }
 
     fn put_versioning(&mut self, table: &TableDef, versioning: Option<VersioningDef>) -> Result<()> {

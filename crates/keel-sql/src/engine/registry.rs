@@ -29,6 +29,8 @@ pub struct SessionShared {
     pub login: crate::session::SessionOptions,
     /// When it connected, local ticks.
     pub connected: i64,
+    /// Sessions opened before it, itself included: with the time, what tells its connection from all others.
+    pub number: u64,
     /// Set by attention, KILL and shutdown; cleared when a request starts.
     pub cancel: Arc<CancelToken>,
     /// Set by KILL: never cleared.
@@ -78,6 +80,8 @@ pub struct SessionShared {
 pub struct Traffic {
     read: AtomicU64,
     written: AtomicU64,
+    /// Conversations on the connection, when it carries several.
+    conversations: Mutex<Vec<u16>>,
 }
 
 impl Traffic {
@@ -85,6 +89,19 @@ impl Traffic {
     pub fn note(&self, read: u64, written: u64) {
         self.read.store(read, Ordering::Relaxed);
         self.written.store(written, Ordering::Relaxed);
+    }
+
+    /// These conversations are open on the connection.
+    pub fn note_conversations(&self, open: impl Iterator<Item = u16>) {
+        let mut known = self.conversations.lock();
+        known.clear();
+        known.extend(open);
+    }
+
+    /// Conversations open on the connection; none when it carries a single one.
+    #[must_use]
+    pub fn conversations(&self) -> Vec<u16> {
+        self.conversations.lock().clone()
     }
 
     /// Packets received.
@@ -150,7 +167,7 @@ pub struct Sessions {
 impl Sessions {
     /// Registers a session under a free id.
     pub fn register(&self, login: crate::session::SessionOptions, now: i64) -> Arc<SessionShared> {
-        self.logins.fetch_add(1, Ordering::Relaxed);
+        let number = self.logins.fetch_add(1, Ordering::Relaxed) + 1;
         let mut by_id = self.by_id.write();
         let id = (FIRST_USER_SESSION..).find(|id| !by_id.contains_key(id)).expect("ids do not run out");
         let options = Mutex::new(crate::session::options::SetOptions::new(login.ansi_defaults));
@@ -158,6 +175,7 @@ impl Sessions {
             id,
             login,
             connected: now,
+            number,
             cancel: CancelToken::new(),
             killed: AtomicBool::new(false),
             database: AtomicU32::new(0),

@@ -616,34 +616,3 @@ pub(super) fn stats_date(info: &Info, args: &[Value]) -> Result<Value> {
 pub(super) fn filegroup_name(_: &Info, args: &[Value]) -> Result<Value> {
     Ok(if number(args, 0) == Some(1) { Value::str("PRIMARY") } else { Value::Null })
 }
-
-/// NEXT VALUE FOR
-pub(super) fn next_value_for(info: &Info, args: &[Value]) -> Result<Value> {
-    let name = text(args, 0).unwrap_or("");
-    let Some((entry, Named::Sequence(s))) = find(info, name) else {
-        return Err(crate::errors::invalid_object_name(split_name(name).join(".")));
-    };
-    let value = entry.sequence_advance(s.object_id, s.start, s.increment, 1)?;
-    let of_its_type = |n: i64| match s.ty {
-        SqlType::Decimal { .. } | SqlType::Numeric { .. } => Value::Decimal(Decimal::new(n.into(), 0)),
-        _ => Value::Int(n),
-    };
-    if (s.minimum..=s.maximum).contains(&value) {
-        return Ok(of_its_type(value));
-    }
-    if !s.cycle {
-        entry.sequence_restart(s.object_id, value, s.increment)?;
-        return Err(keel_types::SqlError::new(
-            11728,
-            16,
-            1,
-            format!(
-                "The sequence object '{}' has reached its minimum or maximum value. Restart the sequence object to allow new values to be generated.",
-                s.name
-            ),
-        ));
-    }
-    let first = if s.increment < 0 { s.maximum } else { s.minimum };
-    entry.sequence_restart(s.object_id, first, s.increment)?;
-    Ok(of_its_type(entry.sequence_advance(s.object_id, s.start, s.increment, 1)?))
-}

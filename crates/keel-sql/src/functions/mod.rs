@@ -6,10 +6,12 @@
 mod hadr;
 mod metadata;
 mod security;
+mod sequence;
 pub(crate) mod server;
 mod session;
 
 pub use metadata::{find as find_named, split_name};
+pub use sequence::CurrentRow;
 
 use crate::session::info::Info;
 use keel_query::IsolationLevel;
@@ -174,17 +176,19 @@ pub static ALL: &[Function] = &[
     f("FILEGROUP_ID", 1, 1, INT, metadata::filegroup_id),
     Function {
         name: "NEXT VALUE FOR",
-        least: 1,
-        most: 1,
+        least: 3,
+        most: 3,
         ty: BIG,
         stable: false,
-        eval: metadata::next_value_for,
+        eval: sequence::next_value_for,
     },
     // Availability groups.
     f("SYS.FN_HADR_IS_PRIMARY_REPLICA", 1, 1, SqlType::Bit, hadr::is_primary_replica),
     f("SYS.FN_HADR_BACKUP_IS_PREFERRED_REPLICA", 1, 1, SqlType::Bit, hadr::backup_is_preferred_replica),
     // There is nothing that evaluates policies, and no domain whose accounts would have security identifiers.
     f("MSDB.DBO.FN_SYSPOLICY_IS_AUTOMATION_ENABLED", 0, 0, SqlType::Bit, server::no),
+    f("MSDB.MANAGED_BACKUP.FN_IS_MASTER_SWITCH_ON", 0, 0, SqlType::Bit, server::no),
+    f("MSDB.SMART_ADMIN.FN_IS_MASTER_SWITCH_ON", 0, 0, SqlType::Bit, server::no),
     // There are no assemblies.
     f("ASSEMBLYPROPERTY", 2, 2, VARIANT, server::null),
     f("LOGINPROPERTY", 2, 2, VARIANT, security::login_property),

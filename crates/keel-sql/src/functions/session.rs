@@ -18,14 +18,12 @@ pub(super) fn error(info: &Info, _: &[Value]) -> Result<Value> {
 }
 
 pub(super) fn tran_count(info: &Info, _: &[Value]) -> Result<Value> {
-    let over = info.trigger_rollback.get();
-    Ok(Value::Int(if over { 0 } else { i64::from(info.transaction.borrow().count) }))
+    Ok(Value::Int(i64::from(info.transaction.borrow().count)))
 }
 
 pub(super) fn xact_state(info: &Info, _: &[Value]) -> Result<Value> {
     let state = info.transaction.borrow();
     Ok(Value::Int(match (state.count, state.doomed) {
-        _ if info.trigger_rollback.get() => 0,
         (0, _) => 0,
         (_, true) => -1,
         _ => 1,

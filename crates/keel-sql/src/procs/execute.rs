@@ -1,6 +1,6 @@
 //! sp_executesql and what describes statements.
 
-use super::{Outcome, number, ok, string};
+use super::{Outcome, argument, number, ok, string};
 use crate::describe;
 use crate::errors;
 use crate::run::{Argument, Runner};
@@ -10,6 +10,11 @@ use std::sync::Arc;
 pub(super) fn sp_executesql(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let statement = string(args, "stmt", 0).or_else(|| string(args, "statement", 0));
     let Some(statement) = statement else {
+        // A text that is NULL is no statement, and no error.
+        if ["stmt", "statement"].iter().any(|name| argument(args, name, 0).is_some_and(|a| a.value.is_some()))
+        {
+            return ok();
+        }
         return Err(errors::parameter_missing("sp_executesql", "@statement").into());
     };
     let declarations = string(args, "params", 1).unwrap_or_default();

@@ -13,6 +13,7 @@ mod prepared;
 mod properties;
 mod server;
 mod sessions;
+mod temporal;
 mod xml_documents;
 
 pub use execute::run_sql;
@@ -72,6 +73,7 @@ pub static ALL: &[Procedure] = &[
     p("sp_keel_remove_node", hadr::sp_keel_remove_node),
     p("sp_keel_validate_cluster", hadr::sp_keel_validate_cluster),
     p("sp_keel_wait_for_lsn", hadr::sp_keel_wait_for_lsn),
+    p("sp_cleanup_temporal_history", temporal::sp_cleanup_temporal_history),
     p("sp_recompile", server::sp_recompile),
     p("sp_autostats", server::sp_autostats),
     p("sp_addmessage", server::sp_addmessage),

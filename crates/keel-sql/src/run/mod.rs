@@ -10,10 +10,11 @@
 //! ```
 //!
 //! A [`Runner`] borrows the session for one request. Functions and triggers get runners of their own that borrow the
-//! outer statement's transactions; they never begin or end one.
+//! outer statement's transactions; only triggers begin and end them.
 
 mod api_cursor;
 mod call;
+mod compile_only;
 mod cursor;
 mod instead;
 mod query;
@@ -182,6 +183,15 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// The transactions, for who may begin and end them: everybody but functions.
+    fn own_txns(&mut self) -> Option<&mut TxnSet> {
+        match &mut self.txns {
+            Txns::Own(set) => Some(set),
+            Txns::Lent(lent) if self.in_trigger => lent.as_any_mut()?.downcast_mut(),
+            Txns::Lent(_) => None,
+        }
+    }
+
     /// Runs a program to its end and gives its return status.
     pub fn run(&mut self, program: &Arc<Program>, frame: &mut Frame) -> std::result::Result<i32, Halt> {
         let tries = self.try_depth;
@@ -199,7 +209,8 @@ impl<'a> Runner<'a> {
     fn interpret(&mut self, program: &Arc<Program>, frame: &mut Frame) -> std::result::Result<i32, Halt> {
         let mut pc = 0u32;
         loop {
-            let instruction = &program.code[pc as usize];
+            // Where everything is passed over, so is the RETURN at the end.
+            let Some(instruction) = program.code.get(pc as usize) else { return Ok(0) };
             self.line = instruction.line;
             match self.step(program, frame, &instruction.op) {
                 Ok(Next::Following) => pc += 1,
@@ -360,6 +371,7 @@ impl<'a> Runner<'a> {
                 // A closed sink shows at the statement's own rows.
                 Pending::Row(row) => drop(self.sink.row(&row)),
                 Pending::Done(done) => self.sink.done(done),
+                Pending::Change(change) => self.sink.env_change(change),
             }
         }
     }

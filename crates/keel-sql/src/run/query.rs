@@ -233,7 +233,9 @@ impl Runner<'_> {
         assigns: bool,
     ) -> std::result::Result<(), Halt> {
         self.info.begin_statement();
-        self.begin_implicit()?;
+        if !self.only_compiles() {
+            self.begin_implicit()?;
+        }
         let compiled = self.unit(program, frame, query)?;
         let CompiledCode::Plan(plan) = &compiled.code else { unreachable!("a query compiles to a plan") };
         if self.explains(plan)? {
@@ -284,7 +286,7 @@ impl Runner<'_> {
                 || options.on(Switches::SHOWPLAN_XML)
         };
         if !showplan {
-            return Ok(self.info.on(Switches::NOEXEC) || self.info.on(Switches::PARSEONLY));
+            return Ok(self.info.on(Switches::NOEXEC));
         }
         let ty = SqlType::NVarChar(keel_types::Length::Limited(4000));
         self.sink.columns(&[ColumnMeta::new("StmtText", ty)]);
@@ -304,11 +306,14 @@ impl Runner<'_> {
         command: u16,
     ) -> std::result::Result<(), Halt> {
         self.info.begin_statement();
-        self.check_writable()?;
-        self.begin_implicit()?;
+        if !self.only_compiles() {
+            self.check_writable()?;
+            self.begin_implicit()?;
+        }
         let compiled = self.locked_unit(program, frame, statement)?;
         let plan = match &compiled.code {
             CompiledCode::Plan(plan) => plan,
+            CompiledCode::Instead(_) if self.only_compiles() => return Ok(()),
             CompiledCode::Instead(instead) => {
                 let run = self.run_instead(instead, &mut frame.vars)?;
                 self.statement_succeeded()?;
@@ -641,5 +646,7 @@ impl ResultSink for Later<'_> {
     }
     fn return_status(&mut self, _status: i32) {}
     fn output(&mut self, _ordinal: usize, _name: &str, _ty: &SqlType, _value: &Value) {}
-    fn env_change(&mut self, _change: EnvChange) {}
+    fn env_change(&mut self, change: EnvChange) {
+        self.info.pending.borrow_mut().push(Pending::Change(change));
+    }
 }

@@ -26,6 +26,9 @@ impl Runner<'_> {
         {
             set.release_unread();
         }
+        if self.passes_over(op) {
+            return Ok(Next::Following);
+        }
         match op {
             Op::Jump { target, depth } => {
                 self.leave_handlers(frame, *depth);
@@ -45,7 +48,8 @@ impl Runner<'_> {
                 frame.handlers.push(Handler { catch: *handler, catching: false });
                 self.enter_try();
             }
-            Op::LeaveTry => self.leave_handlers(frame, frame.handlers.len() as u16 - 1),
+            // Its beginning may have been passed over.
+            Op::LeaveTry => self.leave_handlers(frame, (frame.handlers.len() as u16).saturating_sub(1)),
             Op::Return(value) => return self.return_op(program, frame, value.as_ref()),
             Op::Assign { slot, value } => {
                 self.info.begin_statement();

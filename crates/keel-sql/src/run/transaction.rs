@@ -55,11 +55,12 @@ impl Runner<'_> {
             state.name = name;
             state.descriptor = stamp;
             state.doomed = false;
+            state.of_statement = false;
             let descriptor = state.descriptor;
             state.count = 1;
             drop(state);
             // What an expression outside a transaction left open must not become part of this one.
-            if let Txns::Own(set) = &mut self.txns {
+            if let Some(set) = self.own_txns() {
                 set.rollback();
             }
             self.info.shared.transaction_id.store(descriptor, Ordering::Relaxed);
@@ -100,7 +101,7 @@ impl Runner<'_> {
             let state = self.info.transaction.borrow();
             (state.count, state.doomed, state.descriptor)
         };
-        if count == 0 || self.info.trigger_rollback.get() {
+        if count == 0 {
             return Err(errors::commit_without_begin());
         }
         if doomed {
@@ -111,29 +112,37 @@ impl Runner<'_> {
             self.note_count();
             return Ok(());
         }
-        let done = match &mut self.txns {
-            Txns::Own(set) => commit_work(self.info, set),
-            Txns::Lent(_) => return Err(errors::not_supported("COMMIT inside a function or trigger")),
+        let info = self.info;
+        let Some(set) = self.own_txns() else {
+            return Err(errors::not_supported("COMMIT inside a function"));
         };
-        self.transaction_over();
+        let done = commit_work(info, set);
+        let was_told = self.transaction_over();
         let change = match done {
             Ok(()) => EnvChange::CommitTransaction(descriptor),
             Err(_) => EnvChange::RollbackTransaction(descriptor),
         };
-        self.sink.env_change(change);
+        if was_told {
+            self.sink.env_change(change);
+        }
         done
     }
 
-    fn transaction_over(&mut self) {
-        {
+    /// Says whether the client knows of the transaction.
+    fn transaction_over(&mut self) -> bool {
+        let was_told = {
             let mut state = self.info.transaction.borrow_mut();
+            let was_told = state.count > 0 && !state.of_statement;
             state.count = 0;
             state.doomed = false;
+            state.of_statement = false;
             state.name = SmolStr::default();
-        }
+            was_told
+        };
         self.info.savepoints.borrow_mut().clear();
         self.info.end_transaction_app_locks();
         self.note_count();
+        was_told
     }
 
     pub(super) fn rollback_op(&mut self, frame: &Frame, name: Option<&NameSource>) -> Result<()> {
@@ -148,13 +157,6 @@ impl Runner<'_> {
     pub fn rollback_named(&mut self, name: &str) -> Result<()> {
         if self.capturing {
             return Err(errors::rollback_in_insert_exec());
-        }
-        if let Txns::Lent(_) = self.txns {
-            // A trigger's ROLLBACK takes effect when control is back at its statement; nothing of the transaction is left
-            // then. The rest of the trigger runs and goes the same way.
-            self.info.trigger_rollback.set(true);
-            self.info.transaction.borrow_mut().doomed = false;
-            return Ok(());
         }
         let (count, doomed, outer) = {
             let state = self.info.transaction.borrow();
@@ -209,20 +211,20 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// A place to come back to: rows, catalog and temporary tables. `None` inside functions and triggers.
+    /// A place to come back to: rows, catalog and temporary tables. `None` inside functions.
     pub fn savepoint(&mut self, name: SmolStr) -> Option<Savepoint> {
-        let Txns::Own(set) = &mut self.txns else { return None };
+        let info = self.info;
         Some(Savepoint {
             name,
-            marks: set.mark(),
-            overlays: self.info.overlays.borrow().iter().map(|(e, o)| (e.id, o.len())).collect(),
-            temp: self.info.temp.borrow().snapshot(),
+            marks: self.own_txns()?.mark(),
+            overlays: info.overlays.borrow().iter().map(|(e, o)| (e.id, o.len())).collect(),
+            temp: info.temp.borrow().snapshot(),
         })
     }
 
     /// Goes back to it.
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
-        if let Txns::Own(set) = &mut self.txns {
+        if let Some(set) = self.own_txns() {
             set.rollback_to(&savepoint.marks)?;
         }
         for (entry, overlay) in self.info.overlays.borrow_mut().iter_mut() {
@@ -235,34 +237,31 @@ impl Runner<'_> {
 
     /// Rolls back whatever is open, whatever its nesting.
     pub fn rollback_everything(&mut self) {
-        let (count, descriptor) = {
-            let state = self.info.transaction.borrow();
-            (state.count, state.descriptor)
-        };
-        if let Txns::Own(set) = &mut self.txns {
-            set.rollback();
-            // The statement's table variables keep what they have.
-            let _ = set.end_statement();
-        } else {
-            return;
-        }
+        let descriptor = self.info.transaction.borrow().descriptor;
+        let Some(set) = self.own_txns() else { return };
+        set.rollback();
+        // The statement's table variables keep what they have.
+        let _ = set.end_statement();
         self.info.forget_catalog_changes();
         if let Some(temp) = self.info.temp_at_begin.borrow_mut().take() {
             self.info.temp.borrow_mut().restore(temp);
         }
-        self.transaction_over();
-        if count > 0 {
+        if self.transaction_over() {
             self.sink.env_change(EnvChange::RollbackTransaction(descriptor));
         }
     }
 
     /// A statement went well: outside a transaction its work is committed.
     pub(crate) fn statement_succeeded(&mut self) -> Result<()> {
-        let count = self.info.transaction.borrow().count;
-        let Txns::Own(set) = &mut self.txns else { return Ok(()) };
+        let (info, lent) = (self.info, matches!(self.txns, Txns::Lent(_)));
+        let count = info.transaction.borrow().count;
+        if lent && count > 0 {
+            return Ok(());
+        }
+        let Some(set) = self.own_txns() else { return Ok(()) };
         set.end_statement()?;
         if count == 0 {
-            commit_work(self.info, set)?;
+            commit_work(info, set)?;
         }
         Ok(())
     }
@@ -270,25 +269,26 @@ impl Runner<'_> {
     /// A statement failed: outside a transaction its work is undone; inside, the transaction may be doomed.
     pub(super) fn statement_failed(&mut self, reach: Reach, e: &SqlError) {
         let count = self.info.transaction.borrow().count;
-        let Txns::Own(set) = &mut self.txns else {
-            if self.in_trigger && matches!(reach, Reach::Transaction | Reach::Session) {
-                self.info.transaction.borrow_mut().doomed = true;
-            }
+        let dooms = matches!(reach, Reach::Transaction | Reach::Session);
+        let (info, lent) = (self.info, matches!(self.txns, Txns::Lent(_)));
+        let Some(set) = self.own_txns() else { return };
+        if lent && count > 0 {
+            info.transaction.borrow_mut().doomed |= dooms;
             return;
-        };
+        }
         // The table variables of a failed statement were restored by its plan.
         let _ = set.end_statement();
         if count == 0 {
             set.rollback();
-            self.info.forget_catalog_changes();
+            info.forget_catalog_changes();
             return;
         }
-        if matches!(reach, Reach::Transaction | Reach::Session) {
-            self.info.transaction.borrow_mut().doomed = true;
+        if dooms {
+            info.transaction.borrow_mut().doomed = true;
             if e.number == 1205 {
                 // The others of the deadlock go on at once; nothing can be committed any more anyway.
                 set.rollback();
-                self.info.forget_catalog_changes();
+                info.forget_catalog_changes();
             }
         }
     }

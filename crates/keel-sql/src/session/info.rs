@@ -63,6 +63,8 @@ pub enum Pending {
     Row(Vec<Value>),
     /// A statement is complete.
     Done(crate::sink::DoneInfo),
+    /// A transaction began or ended.
+    Change(crate::sink::EnvChange),
 }
 
 /// The open transaction as T-SQL sees it.
@@ -76,6 +78,10 @@ pub struct TransactionState {
     pub descriptor: u64,
     /// Nothing but ROLLBACK is left.
     pub doomed: bool,
+    /// It is a statement's own, which only its triggers see.
+    pub of_statement: bool,
+    /// How many of them are running, one in the other.
+    pub triggers: u32,
 }
 
 /// A session's state. See the module's chapter.
@@ -122,8 +128,6 @@ pub struct Info {
     pub pending: RefCell<Vec<Pending>>,
     /// TRY blocks that would catch an error, over all runners.
     pub try_depth: Cell<u32>,
-    /// A trigger has rolled the transaction back: its statement must end the batch.
-    pub trigger_rollback: Cell<bool>,
     /// An error that left a trigger takes the batch and its transaction with it.
     pub trigger_abort: Cell<bool>,
     /// The client has been told that the session is killed.
@@ -156,6 +160,8 @@ pub struct Info {
     pub token: RefCell<Option<super::identity::CachedToken>>,
     /// What the running request uses.
     pub meter: super::usage::Meter,
+    /// What NEXT VALUE FOR gave in the row being made.
+    pub sequence_row: RefCell<crate::functions::CurrentRow>,
     now: Cell<Option<(i64, i64)>>,
     random: Cell<u64>,
 }
@@ -196,7 +202,6 @@ impl Info {
             triggers: RefCell::default(),
             pending: RefCell::default(),
             try_depth: Cell::new(0),
-            trigger_rollback: Cell::new(false),
             trigger_abort: Cell::new(false),
             told_killed: Cell::new(false),
             cursors: RefCell::default(),
@@ -213,6 +218,7 @@ impl Info {
             unrestricted: Cell::new(sysadmin),
             token: RefCell::default(),
             meter: super::usage::Meter::default(),
+            sequence_row: RefCell::default(),
             now: Cell::new(None),
             random: Cell::new(u64::from_le_bytes(seed) | 1),
         }

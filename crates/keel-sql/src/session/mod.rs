@@ -43,7 +43,7 @@ use keel_query::IsolationLevel;
 use keel_store::lock::CancelToken;
 use keel_types::SqlError;
 use keel_types::error::Result;
-use options::SetOptions;
+use options::{SetOptions, Switches};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use txns::TxnSet;
@@ -192,7 +192,12 @@ impl Session {
         let mut runner = Runner::new(&self.info, &mut self.txns, sink);
         let text: Arc<str> = text.into();
         match runner.batch_program(&text, &Arc::from(""), &[], false) {
+            Ok(program) if runner.only_parses(&program) => runner.final_done(false),
             Ok(program) => run_batch(&mut runner, &program),
+            // What else than the syntax is wrong is not asked.
+            Err(_) if self.info.on(Switches::PARSEONLY) && parses(&self.info, &text) => {
+                runner.final_done(false);
+            }
             Err(e) => {
                 let e = errors::located(e, 1, None);
                 self.info.error.set(e.number);
@@ -239,6 +244,17 @@ impl Session {
                 *last = text.into();
             }
         }
+    }
+
+    /// Removes at most so many old versions of a table's rows ([`crate::history_cleanup`]); says how many.
+    pub(crate) fn clean_history(
+        &mut self,
+        database: keel_base::DatabaseId,
+        table: keel_query::catalog::ObjectId,
+        rows_max: u32,
+    ) -> Result<u64> {
+        let mut sink = crate::run::Later { info: &self.info, results: false };
+        Runner::new(&self.info, &mut self.txns, &mut sink).clean_history(database, table, Some(rows_max))
     }
 
     /// What every request's end settles: doomed transactions, batch-level temporary state, dead trees, attention.
@@ -365,6 +381,11 @@ impl Drop for Session {
         let entry: Arc<DatabaseEntry> = self.info.current_database();
         drop(entry);
     }
+}
+
+fn parses(info: &Info, text: &str) -> bool {
+    let options = keel_parser::ParseOptions { quoted_identifier: info.on(Switches::QUOTED_IDENTIFIER) };
+    keel_parser::parse_batch(text, options).is_ok()
 }
 
 fn run_batch(runner: &mut Runner<'_>, program: &Arc<Program>) {

@@ -132,6 +132,20 @@ impl Switches {
             | Self::FORCEPLAN.0,
     );
 
+    /// With one of these statements are looked at and not carried out.
+    pub const LOOKING: Switches = Switches(
+        Self::NOEXEC.0
+            | Self::FMTONLY.0
+            | Self::SHOWPLAN_TEXT.0
+            | Self::SHOWPLAN_ALL.0
+            | Self::SHOWPLAN_XML.0,
+    );
+
+    /// Whether one of `other` is on.
+    #[must_use]
+    pub fn any(self, other: Switches) -> bool {
+        self.0 & other.0 != 0
+    }
     /// Whether all of `other` are on.
     #[must_use]
     pub fn has(self, other: Switches) -> bool {

@@ -44,6 +44,8 @@ pub struct Scope<'a> {
     pub depth: Cell<u32>,
     /// The database in which a name was found last.
     pub last: Cell<Option<DatabaseId>>,
+    /// The statement removes what is too old from a history table.
+    pub cleans_history: bool,
 }
 
 impl<'a> Scope<'a> {
@@ -66,6 +68,7 @@ impl<'a> Scope<'a> {
             needs: RefCell::default(),
             depth: Cell::new(0),
             last: Cell::new(None),
+            cleans_history: false,
         }
     }
 
@@ -88,6 +91,7 @@ impl<'a> Scope<'a> {
             needs: RefCell::default(),
             depth: Cell::new(0),
             last: Cell::new(None),
+            cleans_history: false,
         }
     }
 
@@ -246,6 +250,9 @@ impl<'a> Scope<'a> {
 }
 
 impl BindScope for Scope<'_> {
+    fn cleans_history(&self) -> bool {
+        self.cleans_history
+    }
     fn options(&self) -> BindOptions {
         let options = self.info.options.borrow();
         // A module has the ANSI_NULLS it was made with, a batch what the session has by now.

@@ -22,6 +22,17 @@ pub struct TxnSet {
     deadlock_priority: i8,
     open: Vec<Open>,
     points: Arc<Points>,
+    /// Savepoints taken so far.
+    marked: u64,
+    /// Statements that change rows and are not done, outermost first.
+    statements: Vec<Statement>,
+}
+
+struct Statement {
+    /// Savepoints taken before it.
+    marked: u64,
+    /// A trigger has undone or committed what it did.
+    over: bool,
 }
 
 struct Open {
@@ -35,7 +46,11 @@ struct Open {
 
 /// A savepoint over all databases. A database first touched after it is rolled back to its beginning.
 #[derive(Clone, Debug, Default)]
-pub struct Marks(Vec<(DatabaseId, Mark)>);
+pub struct Marks {
+    /// Its number.
+    number: u64,
+    places: Vec<(DatabaseId, Mark)>,
+}
 
 impl TxnSet {
     /// None begun.
@@ -50,6 +65,8 @@ impl TxnSet {
             deadlock_priority: 0,
             open: Vec::new(),
             points: Arc::default(),
+            marked: 0,
+            statements: Vec::new(),
         }
     }
 
@@ -119,11 +136,16 @@ impl TxnSet {
 
     /// A savepoint.
     pub fn mark(&mut self) -> Marks {
-        Marks(self.open.iter_mut().map(|o| (o.database, o.txn.savepoint())).collect())
+        self.marked += 1;
+        let places = self.open.iter_mut().map(|o| (o.database, o.txn.savepoint())).collect();
+        Marks { number: self.marked, places }
     }
 
     /// Undoes what was written after a savepoint; table variables keep theirs.
     pub fn rollback_to(&mut self, marks: &Marks) -> Result<()> {
+        for statement in self.statements.iter_mut().filter(|s| s.marked >= marks.number) {
+            statement.over = true;
+        }
         let mut index = 0;
         while index < self.open.len() {
             let open = &mut self.open[index];
@@ -131,7 +153,7 @@ impl TxnSet {
                 index += 1;
                 continue;
             }
-            match marks.0.iter().find(|(d, _)| *d == open.database) {
+            match marks.places.iter().find(|(d, _)| *d == open.database) {
                 Some((_, mark)) => {
                     let name = open.entry.name();
                     open.txn.rollback_to(*mark).map_err(|e| txn_error(e, &name, self.session))?;
@@ -145,12 +167,18 @@ impl TxnSet {
 
     /// Undoes everything; table variables keep theirs.
     pub fn rollback(&mut self) {
+        self.end_statements();
         for index in (0..self.open.len()).rev() {
             if self.open[index].database != TABLE_VARIABLES {
                 self.open.swap_remove(index).txn.rollback();
             }
         }
         self.points.retain(|_| false);
+    }
+
+    /// What the statements under way did is decided.
+    fn end_statements(&mut self) {
+        self.statements.iter_mut().for_each(|s| s.over = true);
     }
 
     /// Lets go of the points at which nothing was read yet: what is looked up next is as of then.
@@ -162,6 +190,7 @@ impl TxnSet {
     pub fn commit(&mut self) -> Result<()> {
         let mut waiting: smallvec::SmallVec<[_; 2]> = smallvec::SmallVec::new();
         let mut failed = None;
+        self.end_statements();
         while let Some(open) = self.open.pop() {
             if failed.is_some() {
                 open.txn.rollback();
@@ -211,6 +240,18 @@ impl Transactions for TxnSet {
             None => self.begin(database)?,
         };
         Ok(&mut self.open[index].txn)
+    }
+
+    fn statement_begins(&mut self) {
+        self.statements.push(Statement { marked: self.marked, over: false });
+    }
+
+    fn statement_ends(&mut self) -> bool {
+        self.statements.pop().is_some_and(|s| s.over)
+    }
+
+    fn as_any_mut(&mut self) -> Option<&mut dyn std::any::Any> {
+        Some(self)
     }
 
     /// Error 3961 when a SNAPSHOT transaction names an object that others' DDL has changed since it began: what is known

@@ -7,6 +7,7 @@ use super::{
 use crate::catalog::DatabaseSettings;
 use crate::config;
 use crate::engine::DatabaseEntry;
+use keel_query::catalog::Catalog as _;
 use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
 
@@ -285,7 +286,8 @@ fn database(d: &DatabaseEntry, member: Option<[crate::hadr::Guid; 2]>) -> Vec<Va
     row.extend([int(wait), text(wait_name), no(), no(), no(), no()]);
     row.extend(member.map_or([NULL, NULL], |ids| ids.map(Value::Guid)));
     row.extend([NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, int(0), text("NONE")]);
-    row.extend([int(s.target_recovery_seconds), int(0), text("DISABLED"), no(), no(), no(), no(), yes()]);
+    row.extend([int(s.target_recovery_seconds), int(0), text("DISABLED"), no(), no(), no(), no()]);
+    row.push(bit(picture.limits_history()));
     row.extend([int(0), text("DATABASE_DEFAULT"), text(&*d.name())]);
     row.extend(std::iter::repeat_n(bit(false), DATABASE.len() - row.len()));
     row

@@ -441,7 +441,8 @@ fn request(info: &Info, s: &SessionShared, wait: Option<Waiting>, now: i64) -> V
     }
     let mut row =
         vec![int(s.id), int(0), date(started), text(state), text(command(s)), handle(s), int(0), int(-1)];
-    row.extend([NULL, int(s.database.load(Ordering::Relaxed)), int(1), NULL, int(wait.blocker)]);
+    let (database, connection) = (int(s.database.load(Ordering::Relaxed)), connection_id(s, None));
+    row.extend([NULL, database, int(1), connection, int(wait.blocker)]);
     row.extend([
         wait.kind.clone(),
         int(wait.milliseconds),
@@ -465,35 +466,51 @@ fn request(info: &Info, s: &SessionShared, wait: Option<Waiting>, now: i64) -> V
     row
 }
 
+/// What tells a session's connection, or one of its conversations, from all others.
+fn connection_id(s: &SessionShared, conversation: Option<u16>) -> Value {
+    let mut id = [0; 16];
+    id[..8].copy_from_slice(&s.connected.to_le_bytes());
+    id[8..14].copy_from_slice(&s.number.to_le_bytes()[..6]);
+    // Conversations count from 1 here: 0 is the connection itself.
+    id[14..].copy_from_slice(&conversation.map_or(0, |c| c.wrapping_add(1)).to_le_bytes());
+    Value::Guid(id)
+}
+
+fn connection(s: &SessionShared, conversation: Option<u16>) -> Vec<Value> {
+    let login = &s.login;
+    let transport = if conversation.is_some() { "Session" } else { "TCP" };
+    let mut row = vec![
+        int(s.id),
+        int(s.id),
+        date(s.connected),
+        text(transport),
+        text("TSQL"),
+        int(0x7400_0004),
+        int(4),
+        text(if login.encrypted { "TRUE" } else { "FALSE" }),
+        text("SQL"),
+        int(0),
+        int(login.traffic.read() as i64),
+        int(login.traffic.written() as i64),
+    ];
+    let (asked, answered) = (&s.request_started, &s.request_ended);
+    row.extend([date(asked.load(Ordering::Relaxed)), date(answered.load(Ordering::Relaxed))]);
+    row.extend([int(login.packet_size), text(login.client_address.as_str())]);
+    row.push(login.client_port.map_or(NULL, int));
+    row.extend(login.local.map_or([NULL, NULL], |a| [text(a.ip().to_string()), int(a.port())]));
+    row.push(connection_id(s, conversation));
+    row.extend([conversation.map_or(NULL, |_| connection_id(s, None)), handle(s)]);
+    row
+}
+
+/// A row for each connection, and one for each conversation where there may be several. Those share the connection's packets.
 fn connections(cx: &ViewContext<'_>) -> Rows {
-    let row = |s: &SessionShared| {
-        let login = &s.login;
-        let mut row = vec![
-            int(s.id),
-            int(s.id),
-            date(s.connected),
-            text("TCP"),
-            text("TSQL"),
-            int(0x7400_0004),
-            int(4),
-        ];
-        row.extend([
-            text(if login.encrypted { "TRUE" } else { "FALSE" }),
-            text("SQL"),
-            int(0),
-            int(login.traffic.read() as i64),
-            int(login.traffic.written() as i64),
-        ]);
-        let (asked, answered) = (&s.request_started, &s.request_ended);
-        row.extend([date(asked.load(Ordering::Relaxed)), date(answered.load(Ordering::Relaxed))]);
-        row.extend([int(login.packet_size), text(login.client_address.as_str())]);
-        row.push(login.client_port.map_or(NULL, int));
-        row.extend(login.local.map_or([NULL, NULL], |a| [text(a.ip().to_string()), int(a.port())]));
-        row.push(NULL);
-        row.extend([NULL, handle(s)]);
-        row
+    let rows = |s: Arc<SessionShared>| {
+        let conversations = s.login.traffic.conversations();
+        let all = std::iter::once(None).chain(conversations.into_iter().map(Some));
+        all.map(|conversation| connection(&s, conversation)).collect::<Rows>()
     };
-    cx.engine.sessions.all().iter().map(|s| row(s)).collect()
+    cx.engine.sessions.all().into_iter().flat_map(rows).collect()
 }
 
 fn processes(cx: &ViewContext<'_>) -> Rows {
