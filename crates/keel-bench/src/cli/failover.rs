@@ -46,6 +46,9 @@ pub struct Failover {
     /// a client of a silent machine learns of nothing by itself
     #[arg(long, value_name = "MS", default_value_t = 200)]
     client_timeout_ms: u64,
+    /// How long a secondary stands still before `behind`, seconds. The longer, and the less memory, the farther its redo lags
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    behind_seconds: u64,
     /// Writing behind each failover, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 1000)]
     settle_ms: u64,
@@ -70,6 +73,9 @@ pub struct Failover {
         default_value = "--max-server-memory 512"
     )]
     serve_options: String,
+    /// A setting of `[cluster]` for all members; may be given more than once
+    #[arg(long, value_name = "KEY = VALUE")]
+    cluster: Vec<String>,
 }
 
 impl Failover {
@@ -111,6 +117,10 @@ impl Failover {
                 .notes
                 .push(format!("{} transactions of TPROC-C were done beside the writers.", outcome.load_done));
         }
+        let behind = outcome.runs.iter().filter(|run| run.fault == Fault::Behind);
+        report
+            .notes
+            .extend(behind.filter_map(|run| run.record.as_ref()).map(|told| format!("behind: {told}")));
         report.notes.push(format!("{} tries of writers failed and were made again.", outcome.failures));
         run.finish(report)
     }
@@ -143,9 +153,11 @@ impl Failover {
                 timeout: Duration::from_millis(self.client_timeout_ms.max(1)),
                 programs: self.driver.clone(),
             },
+            behind: Duration::from_secs(self.behind_seconds),
             settle: Duration::from_millis(self.settle_ms),
             load: size.settings(self.load_clients, 0, 0),
             options: split(&self.serve_options).into_iter().map(str::to_owned).collect(),
+            cluster: self.cluster.clone(),
         }
     }
 
@@ -311,6 +323,7 @@ mod tests {
             lost: Vec::new(),
             healed: true,
             open_ms: Some(4),
+            record: None,
         };
         let runs = vec![run];
         let outcome = Outcome { calm: None, runs, failures: 0, load_done: 0, violations: Vec::new() };

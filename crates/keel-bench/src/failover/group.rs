@@ -1,7 +1,7 @@
 //! Evenkeel: three instances, a synchronous group that fails over by itself, and its listener.
 
 use super::system::System;
-use super::{ANSWER, REPLICAS};
+use super::{ANSWER, REPLICAS, Settings};
 use crate::fleet::{Fleet, GROUP, Mode, number};
 use crate::ledger::is_primary;
 use crate::machines::Machines;
@@ -10,7 +10,7 @@ use crate::tds::{Address, Launch, TdsConnection, free_port};
 use crate::tpcc;
 use crate::writers::Door;
 use anyhow::{Context, Result};
-use keel_workload::Connection;
+use keel_workload::{Cell, Connection};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,15 +29,16 @@ impl Group {
         binary: &Path,
         dir: &Path,
         machines: &Machines,
-        options: &[String],
+        settings: &Settings,
         load: Option<tpcc::Settings>,
     ) -> Result<Group> {
         // So many failovers in a row would be held back, and the pauses measured.
         let file = dir.join("keel.toml");
-        std::fs::write(&file, "[cluster]\nflap_max = 1000000\n")?;
+        let cluster = settings.cluster.join("\n");
+        std::fs::write(&file, format!("[cluster]\nflap_max = 1000000\n{cluster}\n"))?;
         let config = file.display().to_string();
         let options: Vec<&str> =
-            ["--config", &config].into_iter().chain(options.iter().map(String::as_str)).collect();
+            ["--config", &config].into_iter().chain(settings.options.iter().map(String::as_str)).collect();
         let launches = machines.all.iter().map(|machine| {
             let launch = Launch::new(binary, &machine.data.join("keel"), &options)?;
             Ok(Launch { host: machine.host.clone(), before: machine.before.clone(), ..launch })
@@ -139,6 +140,15 @@ impl System for Group {
         let sql =
             "SELECT TOP (1) CONVERT(bigint, opened_ms) FROM sys.dm_keel_failovers ORDER BY began_utc DESC";
         number(&mut self.look(node, "master").ok()?, sql).ok()?
+    }
+
+    fn record(&self, node: usize) -> Option<String> {
+        let sql = "SELECT TOP (1) summary FROM sys.dm_keel_failovers ORDER BY began_utc DESC";
+        let rows = self.look(node, "master").ok()?.query(sql).ok()?;
+        match rows.first()?.first()? {
+            Cell::Text(text) => Some(text.clone()),
+            _ => None,
+        }
     }
 
     /// Each is on its new primary's record.

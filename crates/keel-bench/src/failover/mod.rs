@@ -84,6 +84,9 @@ pub enum Fault {
     Disk,
     /// Cut off and killed at once: no socket is closed
     PowerOff,
+    /// A secondary stands still (SIGSTOP) for `--behind-seconds`, goes on and is waited for until it is synchronized; then the
+    /// primary is killed. Only that counts
+    Behind,
     /// ALTER AVAILABILITY GROUP … FAILOVER on a secondary; Patroni's switchover
     Planned,
 }
@@ -100,6 +103,7 @@ impl Fault {
             Fault::OneWayOut => "one-way-out",
             Fault::Disk => "disk",
             Fault::PowerOff => "power-off",
+            Fault::Behind => "behind",
             Fault::Planned => "planned",
         }
     }
@@ -107,7 +111,7 @@ impl Fault {
     /// Whether only root can make it happen.
     #[must_use]
     pub fn needs_root(self) -> bool {
-        !matches!(self, Fault::Kill | Fault::Stop | Fault::Planned)
+        !matches!(self, Fault::Kill | Fault::Stop | Fault::Behind | Fault::Planned)
     }
 }
 
@@ -124,12 +128,16 @@ pub struct Settings {
     pub calm: Duration,
     /// The writers.
     pub writers: Writing,
+    /// How long a secondary stands still before [`Fault::Behind`].
+    pub behind: Duration,
     /// Writing behind each failover, so that a writer that has not noticed yet is not taken for one that goes on.
     pub settle: Duration,
     /// TPROC-C terminals beside the writers, through the listener; none for 0 clients.
     pub load: tpcc::Settings,
     /// More options of `keel serve`.
     pub options: Vec<String>,
+    /// More lines for `[cluster]` of its configuration.
+    pub cluster: Vec<String>,
 }
 
 /// One fault, from a whole group to a whole group.
@@ -147,6 +155,8 @@ pub struct Run {
     pub healed: bool,
     /// The group's own record of the failover, ms after the old primary was last heard: when the new one was open.
     pub open_ms: Option<i64>,
+    /// That record in words, where there is one.
+    pub record: Option<String>,
 }
 
 impl Run {
@@ -289,7 +299,7 @@ fn started(
     load: Option<tpcc::Settings>,
 ) -> Result<Box<dyn System>> {
     match settings.kind {
-        Kind::Keel => Ok(Box::new(group::Group::start(binary, dir, machines, &settings.options, load)?)),
+        Kind::Keel => Ok(Box::new(group::Group::start(binary, dir, machines, settings, load)?)),
         #[cfg(feature = "postgres")]
         Kind::Patroni | Kind::PatroniFast => {
             let fast = settings.kind == Kind::PatroniFast;
@@ -390,6 +400,9 @@ impl Matrix {
                 Ok(run) => {
                     in_a_row = 0;
                     progress.line(&format!("{what}: {}", run.told()));
+                    if let Some(record) = run.record.as_ref().filter(|_| fault == Fault::Behind) {
+                        progress.line(record);
+                    }
                     runs.push(run);
                 }
                 Err(error) => {
@@ -439,6 +452,9 @@ impl Matrix {
         std::thread::sleep(settings.settle);
         let old = self.primary().context("there is no primary")?;
         let target = (old + 1) % REPLICAS;
+        if fault == Fault::Behind {
+            self.fall_behind(usize::from(old == 0), settings.behind)?;
+        }
         let began = now_ns();
         self.inject(fault, old, target)?;
         let mut went_on = within(GO_ON, || writers.all_go_on(began + 1_000_000));
@@ -449,17 +465,27 @@ impl Matrix {
         let gaps_ms = writers.gaps(began, ended);
         let new = (0..REPLICAS).filter(|node| *node != old).find(|node| self.system.is_primary(*node));
         let open_ms = new.and_then(|node| self.system.opened(node));
+        let record = new.and_then(|node| self.system.record(node));
         self.heal(fault, old)?;
         let whole = within(WHOLE, || self.system.is_whole());
         let back = within(GO_ON, || writers.all_go_on(ended));
         let return_gaps_ms = writers.gaps(ended, now_ns());
         let lost = self.lost(&writers.take(), began)?;
-        Ok(Run { fault, gaps_ms, return_gaps_ms, lost, healed: went_on && whole && back, open_ms })
+        Ok(Run { fault, gaps_ms, return_gaps_ms, lost, healed: went_on && whole && back, open_ms, record })
+    }
+
+    /// The secondary that is preferred by its place stands still, comes back and is synchronized.
+    fn fall_behind(&mut self, node: usize, time: Duration) -> Result<()> {
+        self.system.stop(node, true)?;
+        std::thread::sleep(time);
+        self.system.stop(node, false)?;
+        ensure!(within(WHOLE, || self.system.is_whole()), "who stood still did not become synchronized");
+        Ok(())
     }
 
     fn inject(&mut self, fault: Fault, old: usize, target: usize) -> Result<()> {
         match fault {
-            Fault::Kill => self.system.kill(old),
+            Fault::Kill | Fault::Behind => self.system.kill(old),
             Fault::Stop => self.system.stop(old, true),
             Fault::Partition => self.machines.cut(old, true),
             Fault::OneWayIn => self.machines.deafen(old, true),
@@ -475,7 +501,7 @@ impl Matrix {
 
     fn heal(&mut self, fault: Fault, old: usize) -> Result<()> {
         match fault {
-            Fault::Kill => self.system.start_again(old),
+            Fault::Kill | Fault::Behind => self.system.start_again(old),
             Fault::Stop => self.system.stop(old, false),
             Fault::Partition => self.machines.cut(old, false),
             Fault::OneWayIn => self.machines.deafen(old, false),

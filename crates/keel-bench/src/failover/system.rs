@@ -17,6 +17,10 @@ pub(super) trait System: Server {
     fn is_whole(&self) -> bool;
     /// When the newest failover to a server was open, ms after the old primary was last heard, where the system records it.
     fn opened(&self, node: usize) -> Option<i64>;
+    /// The record of that failover in words, where the system keeps one.
+    fn record(&self, _node: usize) -> Option<String> {
+        None
+    }
     /// Failovers so far.
     ///
     /// # Errors
