@@ -5,7 +5,7 @@ use crate::config::SuspendReason;
 use crate::event::CommandError;
 use crate::ids::{CommandId, GroupDatabaseId, GroupId, InstanceId, ReplicaId, SessionId};
 use crate::message::Msg;
-use crate::status::FailoverRecord;
+use crate::status::{FailoverRecord, RedoLeft};
 use crate::store::StoreRecord;
 use keel_base::{Epoch, Lsn};
 
@@ -305,6 +305,8 @@ pub enum LogEvent {
         /// Until it may happen.
         pause_ms: u64,
     },
+    /// A planned failover was asked for here, and this copy has more to redo than clients would not notice.
+    MuchToRedo(RedoLeft),
     /// The instance says that it is unfit to lead.
     Unhealthy(String),
 }

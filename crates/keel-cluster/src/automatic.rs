@@ -3,8 +3,8 @@
 //! 1. **Suspected**: the primary's connection is closed, nothing is heard from it, it hears nothing; or it is there and says
 //!    that it does not lead.
 //! 2. **Polled**: it is lost to a majority of the votes ([`crate::cluster`]); what the primary says of itself needs no poll.
-//! 3. **Claimed**: each candidate waits its turn, in the order of the group's replicas, and then writes a configuration of a
-//!    new epoch with itself as primary and with those members of the set that it hears. The store takes one of them over.
+//! 3. **Claimed**: each candidate waits its turn ([`crate::ranking`]), and then writes a configuration of a new
+//!    epoch with itself as primary and with those members of the set that it hears. The store takes one of them over.
 //! 4. **Decided**, opened, first commit: as with every promotion.
 //!
 //! A candidate has stopped acknowledging the old epoch before it claims. So nothing that the old primary acknowledges after
@@ -223,22 +223,6 @@ impl Group {
         Some((cause, cx.cluster.is_lost(&cx.sight(), instance)))
     }
 
-    /// How many others that are heard come before this replica: those that are fit before those that are recovering, and then
-    /// in the group's order. Who is unfit does not come at all.
-    fn rank(&self, cx: &Cx<'_>, primary: ReplicaId) -> u32 {
-        let others = self.config.replicas.iter().filter(|r| r.id != primary && r.id != self.me);
-        let able = others.filter(|r| self.is_candidate(r) && r.instance.is_some_and(|i| cx.hears(i)));
-        let ordered = |replica: ReplicaId| self.config.replicas.iter().position(|r| r.id == replica);
-        let precedence = |replica: ReplicaId| match self.fitness_of(replica) {
-            Fitness::Fit => Some((0, ordered(replica))),
-            Fitness::Recovering(_) => Some((1, ordered(replica))),
-            Fitness::Unfit(_) => None,
-        };
-        let mine = precedence(self.me);
-        let before = able.filter(|r| precedence(r.id).is_some_and(|theirs| Some(theirs) < mine));
-        u32::try_from(before.count()).unwrap_or(u32::MAX)
-    }
-
     fn heard_replicas(&self, cx: &Cx<'_>, but: ReplicaId) -> BTreeSet<ReplicaId> {
         let others = self.config.replicas.iter().filter(|r| r.id != but);
         others.filter(|r| r.instance.is_some_and(|i| cx.hears(i))).map(|r| r.id).collect()
@@ -288,6 +272,7 @@ impl Group {
             self.says.as_ref().filter(|_| gave_up).and_then(|s| s.fitness.reason().map(str::to_owned));
         let everywhere = |r: &&crate::config::Replica| self.config.is_failover_ready(r.id);
         let survivors = self.config.replicas.iter().filter(everywhere).count();
+        let choice = self.choice(cx, from);
         self.failovers.push(FailoverRecord {
             group: self.config.id,
             from,
@@ -305,6 +290,7 @@ impl Group {
             opened: None,
             first_commit: None,
             survivors: u32::try_from(survivors).unwrap_or(u32::MAX),
+            choice,
         });
         if self.failovers.len() > RECORDS_MAX {
             self.failovers.remove(0);

@@ -13,6 +13,7 @@ use crate::ids::{CommandId, GroupDatabaseId, InstanceId, ReplicaId};
 use crate::message::LogBeat;
 use crate::node::Cx;
 use crate::primary::{Follower, Handover};
+use crate::ranking::RedoPace;
 use crate::secondary::{Feed, Stage, TakeOver};
 use crate::status::{FailoverRecord, PrimaryPlace, SeedState};
 use keel_base::{Epoch, Lsn};
@@ -79,8 +80,10 @@ pub(crate) struct Database {
     pub(crate) history: Vec<(Epoch, Lsn)>,
     /// Local hardened end.
     pub(crate) hardened: Lsn,
-    /// Redone up to (secondaries).
+    /// Redone up to.
     pub(crate) applied: Lsn,
+    /// How fast, while there is enough to do.
+    pub(crate) pace: RedoPace,
     /// The commit point known here.
     pub(crate) agreed: Lsn,
     /// What was agreed and hardened here before this instance opened it.
@@ -562,6 +565,9 @@ impl Group {
         self.stop_feed(cx, database);
         let Some(db) = self.databases.get_mut(&database) else { return };
         db.reached = facts.reached;
+        // A copy that is opened is redone as far as it knows to be agreed.
+        db.applied = facts.agreed.min(facts.end);
+        db.pace = RedoPace::default();
         db.set_facts(facts);
         db.awaited = false;
         db.proven = false;

@@ -122,8 +122,9 @@
 //!   end without a trace. With such a log a replica leads only when no other member of the set has a longer one; and never
 //!   when it ends before what was noted outside the log ([`LogFacts::reached`]), whoever else is there.
 //! * **Who is lost** is found out by all members together, and **votes** follow those that are there (module `cluster`).
-//! * **Automatic failover**: suspected, polled, claimed, decided (module `automatic`). The survivors stay in the set. Each
-//!   leaves a [`FailoverRecord`].
+//! * **Automatic failover**: suspected, polled, claimed, decided (module `automatic`); whoever would be open soonest goes first,
+//!   the group's order where that makes no odds (module `ranking`). The survivors stay in the set. Each leaves a
+//!   [`FailoverRecord`].
 //! * **Leases**: who has not heard a majority for [`ClusterOptions::lease`] stops serving. An instance that says it is unfit
 //!   ([`Event::Unhealthy`]) gives the role up if somebody can take it; when that has just passed ([`Event::Recovering`]) it comes
 //!   after all who are fit, and need not be fit to be better than nobody.
@@ -155,6 +156,7 @@ pub mod ids;
 pub mod message;
 mod node;
 mod primary;
+mod ranking;
 mod secondary;
 mod spread;
 pub mod status;
@@ -179,8 +181,8 @@ pub use ids::{ClusterId, CommandId, GroupDatabaseId, GroupId, InstanceId, Replic
 pub use message::{DecodeError, Msg, RefuseReason};
 pub use node::{Identity, Node};
 pub use status::{
-    Blocked, ClusterStatus, CopyStatus, DatabaseStatus, FailoverCause, FailoverKind, FailoverRecord,
-    GroupStatus, Health, MemberStatus, OperationalState, PrimaryPlace, QuorumState, ReplicaStatus,
+    Blocked, Choice, ClusterStatus, CopyStatus, DatabaseStatus, FailoverCause, FailoverKind, FailoverRecord,
+    GroupStatus, Health, MemberStatus, OperationalState, PrimaryPlace, QuorumState, RedoLeft, ReplicaStatus,
     RoleStatus, SeedState, SeedStatus, SynchronizationState,
 };
 pub use store::{Contents, StoreMember, StoreMsg, StoreRecord};

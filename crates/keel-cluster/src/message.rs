@@ -162,6 +162,10 @@ pub struct LogBeat {
     pub end: Lsn,
     /// The highest commit point known there.
     pub agreed: Lsn,
+    /// Redone up to there.
+    pub applied: Lsn,
+    /// Bytes a second redone while there was enough to do; 0 when that is not known.
+    pub redo_rate: u64,
 }
 
 /// A primary's view of one copy it feeds.

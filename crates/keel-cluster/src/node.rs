@@ -337,7 +337,7 @@ impl Node {
                 self.for_database(database, out, |g, cx| g.hardened(cx, database, lsn));
             }
             Event::Applied { database, lsn } => {
-                self.for_database(database, out, |g, _| g.applied(database, lsn));
+                self.for_database(database, out, |g, cx| g.applied(cx.now, database, lsn));
             }
             Event::Announced { database, session, agreed } => {
                 self.for_database(database, out, |g, cx| g.announced(cx, database, session, agreed));

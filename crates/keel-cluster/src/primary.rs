@@ -191,7 +191,10 @@ impl Group {
         }
         let idle = db.agreed >= db.hardened;
         db.hardened = lsn;
-        if !primary {
+        if primary {
+            // It has written what it hardens.
+            db.applied = lsn;
+        } else {
             if db.feed.receiving_session().is_some() {
                 db.tail = epoch;
             }

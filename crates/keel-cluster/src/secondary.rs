@@ -299,9 +299,10 @@ impl Group {
         }
     }
 
-    pub(crate) fn applied(&mut self, database: GroupDatabaseId, lsn: Lsn) {
+    pub(crate) fn applied(&mut self, now: Duration, database: GroupDatabaseId, lsn: Lsn) {
         if let Some(db) = self.databases.get_mut(&database) {
             db.applied = db.applied.max(lsn);
+            db.pace.look(now, db.applied, db.apply_to);
         }
     }
 
@@ -436,6 +437,10 @@ impl Group {
 
     pub(crate) fn begin_take_over(&mut self, cx: &mut Cx<'_>, command: CommandId, force: bool) {
         let Some(primary) = self.live_primary(cx) else { return };
+        let redo = self.redo_left(cx, self.me);
+        if redo.time > cx.options().redo_slack {
+            cx.log(self.config.id, None, LogEvent::MuchToRedo(redo));
+        }
         let deadline = cx.now + TAKE_OVER_MAX;
         self.take_over = Some(TakeOver { command: Some(command), force, deadline, asked_at: cx.now });
         cx.send(primary, Msg::TakeOver { group: self.config.id, stamp: self.config.stamp });

@@ -52,7 +52,8 @@ impl Group {
             if db.open && self.clustered() && !self.role.leads() {
                 let (epoch, end) = (db.tail, db.hardened);
                 let agreed = if db.is_short() { db.reached } else { db.agreed };
-                beat.logs.push(LogBeat { database, epoch, end, agreed });
+                let (applied, redo_rate) = (db.applied, db.pace.rate());
+                beat.logs.push(LogBeat { database, epoch, end, agreed, applied, redo_rate });
             }
             if beat.primary
                 && let Some(follower) = db.followers.get(&theirs)

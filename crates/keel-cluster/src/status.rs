@@ -6,6 +6,7 @@ use crate::ids::{ClusterId, GroupDatabaseId, GroupId, InstanceId, ReplicaId};
 use crate::message::RefuseReason;
 use crate::store::StoreMember;
 use keel_base::{Epoch, Lsn};
+use std::iter::Sum;
 use std::time::Duration;
 
 /// `role` of a replica.
@@ -330,6 +331,35 @@ impl FailoverCause {
     }
 }
 
+/// Log that a copy, or all copies of a replica, have and have not redone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RedoLeft {
+    /// Bytes.
+    pub bytes: u64,
+    /// How long that takes, estimated from how fast redo has been there.
+    pub time: Duration,
+}
+
+impl Sum for RedoLeft {
+    fn sum<I: Iterator<Item = RedoLeft>>(all: I) -> RedoLeft {
+        all.fold(RedoLeft::default(), |sum, one| RedoLeft {
+            bytes: sum.bytes.saturating_add(one.bytes),
+            time: sum.time.saturating_add(one.time),
+        })
+    }
+}
+
+/// What there was to choose from when a failover began, by what the candidates had told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// What the new primary had to redo.
+    pub redo: RedoLeft,
+    /// Candidates that come before it in the group's order and had much more to redo.
+    pub passed_over: Vec<(ReplicaId, RedoLeft)>,
+    /// The other candidates.
+    pub others: Vec<(ReplicaId, RedoLeft)>,
+}
+
 /// The story of one failover, as the new primary saw it. Times are of its monotonic clock; a step that has not happened
 /// (yet) is `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -366,6 +396,8 @@ pub struct FailoverRecord {
     pub first_commit: Option<Duration>,
     /// Replicas that went on in the synchronized set of every database, the new primary included.
     pub survivors: u32,
+    /// Why this replica and no other.
+    pub choice: Choice,
 }
 
 /// The state of a cluster's votes.

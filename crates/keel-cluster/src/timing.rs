@@ -61,6 +61,11 @@ pub struct ClusterOptions {
     pub claim_max: Duration,
     /// Candidates claim this much apart, the preferred one first. Default 120 ms.
     pub stagger: Duration,
+    /// A candidate that needs no more than this longer than the quickest to redo its log is as good as it, and the group's
+    /// order decides. Default 500 ms.
+    pub redo_slack: Duration,
+    /// Bytes a second that redo is taken to be able to do before it could be measured. Default 32 MB.
+    pub redo_rate_assumed: u64,
     /// Automatic failovers that are not held back, until a primary has led for [`ClusterOptions::flap_period`]. Default 3.
     pub flap_max: u32,
     /// See there. Default 10 min.
@@ -79,6 +84,8 @@ impl Default for ClusterOptions {
             vote_after: Duration::from_secs(10),
             claim_max: Duration::from_secs(3),
             stagger: Duration::from_millis(120),
+            redo_slack: Duration::from_millis(500),
+            redo_rate_assumed: 32 << 20,
             flap_max: 3,
             flap_period: Duration::from_secs(600),
             flap_pause: Duration::from_secs(5),

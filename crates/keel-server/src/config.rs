@@ -123,6 +123,8 @@ pub struct ClusterConfig {
     pub vote_after_ms: u32,
     /// Candidates claim this much apart.
     pub stagger_ms: u32,
+    /// A candidate that needs no more than this longer than the quickest to redo its log is as good as it: the group's order decides.
+    pub redo_slack_ms: u32,
     /// Automatic failovers within `flap_period_ms` that are not held back.
     pub flap_max: u32,
     /// The period that `flap_max` is counted in.
@@ -142,6 +144,7 @@ impl Default for ClusterConfig {
             lease_ms: ms(o.lease),
             vote_after_ms: ms(o.vote_after),
             stagger_ms: ms(o.stagger),
+            redo_slack_ms: ms(o.redo_slack),
             flap_max: o.flap_max,
             flap_period_ms: ms(o.flap_period),
             flap_pause_ms: ms(o.flap_pause),
@@ -161,6 +164,7 @@ impl ClusterConfig {
             lease: ms(self.lease_ms),
             vote_after: ms(self.vote_after_ms),
             stagger: ms(self.stagger_ms),
+            redo_slack: ms(self.redo_slack_ms),
             flap_max: self.flap_max,
             flap_period: ms(self.flap_period_ms),
             flap_pause: ms(self.flap_pause_ms),

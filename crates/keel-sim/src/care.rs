@@ -134,6 +134,8 @@ impl World {
                 self.disconnect(a, b, true);
                 self.disconnect(b, a, true);
             }
+            Op::Lag(i, 1) => self.instances[i].lags = true,
+            Op::Lag(i, _) => self.redo_goes_on(i),
             Op::Pause(i, ms) => self.instances[i].paused_until = self.now + ms * MS,
             Op::Jump(i, ms) => self.instances[i].clock_ahead += ms * MS,
             Op::Slow(i, ms) => self.instances[i].sync = ms.max(1) * MS,
@@ -394,6 +396,7 @@ impl World {
                 self.crash(i, keep);
             }
             self.instances[i].disk.heal();
+            self.redo_goes_on(i);
             self.instances[i].sync = MS;
             self.instances[i].paused_until = 0;
             self.at(i, 0, What::Tell(Box::new(Event::Healthy { group: None })));

@@ -358,8 +358,14 @@ impl World {
     }
 
     pub(crate) fn apply(&mut self, i: usize, database: GroupDatabaseId, lsn: Lsn) {
+        let lags = self.instances[i].lags;
         let Some(engine) = self.engine(i, database) else { return };
         let hardened = engine.log.hardened();
+        if lags && lsn <= hardened {
+            engine.lags = Some(lsn);
+            self.probe("redo stood still");
+            return;
+        }
         let trouble = engine.content.apply_up_to(lsn).err();
         let receiving = engine.receiving;
         if lsn > hardened {
@@ -375,6 +381,22 @@ impl World {
         self.answer(i, 0, 3 * MS, Event::Applied { database, lsn });
         if let Some((peer, session, _)) = receiving {
             self.acknowledge(i, database, peer, session);
+        }
+    }
+
+    /// Redo of an instance's copies no longer stands still.
+    pub(crate) fn redo_goes_on(&mut self, i: usize) {
+        if !std::mem::take(&mut self.instances[i].lags) {
+            return;
+        }
+        for database in self.database_ids.clone() {
+            let Some(engine) = self.engine(i, database) else { continue };
+            let held = engine.lags.take().filter(|_| engine.mode == Mode::Secondary);
+            if let Some(lsn) = held {
+                let lsn = lsn.min(engine.log.hardened());
+                self.apply(i, database, lsn);
+                self.want_work(i);
+            }
         }
     }
 
@@ -397,6 +419,7 @@ impl World {
             self.check.fail(format!("instance {i} cuts at {at}, agreed {agreed}, base tree {floor}"));
             return;
         }
+        engine.lags = engine.lags.map(|lsn| lsn.min(at));
         match engine.content.cut(at) {
             Ok(()) => {
                 self.answer(i, MS, 10 * MS, Event::LogCut { database, session });
@@ -413,6 +436,7 @@ impl World {
         for &database in databases {
             let Some(engine) = self.engine(i, database) else { continue };
             engine.receiving = None;
+            engine.lags = None;
             let started = engine.content.promote(epoch);
             for block in engine.sealed() {
                 self.check.block(index_of(database), &block);

@@ -166,6 +166,8 @@ pub(crate) struct Engine {
     pub(crate) untold: Lsn,
     /// The applied point that the machine knows.
     pub(crate) applied_told: Lsn,
+    /// Redo may go so far, and stands still.
+    pub(crate) lags: Option<Lsn>,
     tapped: Arc<Mutex<Vec<Sealed>>>,
 }
 
@@ -243,6 +245,7 @@ impl Engine {
             flushing: false,
             untold: Lsn::ZERO,
             applied_told: Lsn::ZERO,
+            lags: None,
             tapped,
         }
     }

@@ -7,9 +7,9 @@ use keel_base::env::sim::{SimClock, SimDisk, SimRandom, SplitMix, Tear};
 use keel_base::env::{Clock, Env};
 use keel_base::{Epoch, Lsn};
 use keel_cluster::{
-    Action, CommandError, CommandId, Event, FailoverCause, FailoverKind, FailoverRecord, FenceReason,
-    GroupDatabaseId, GroupRecord, Identity, InstanceId, LeaveReason, LogEntry, LogEvent, LogFacts, Msg, Node,
-    PrimaryPlace, RefuseReason, ReplicaId, StoreRecord, SuspendReason,
+    Action, ClusterOptions, CommandError, CommandId, Event, FailoverCause, FailoverKind, FailoverRecord,
+    FenceReason, GroupDatabaseId, GroupRecord, Identity, InstanceId, LeaveReason, LogEntry, LogEvent,
+    LogFacts, Msg, Node, PrimaryPlace, RefuseReason, ReplicaId, StoreRecord, SuspendReason,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -36,6 +36,8 @@ pub(crate) struct Instance {
     /// By index of the database.
     pub(crate) engines: BTreeMap<usize, Engine>,
     pub(crate) paused_until: Micros,
+    /// Redo of its copies stands still.
+    pub(crate) lags: bool,
     /// What came while it was paused.
     pub(crate) mail: std::collections::VecDeque<What>,
     /// How far its clock is ahead.
@@ -136,6 +138,7 @@ impl Instance {
             node: None,
             engines: BTreeMap::new(),
             paused_until: 0,
+            lags: false,
             mail: std::collections::VecDeque::new(),
             clock_ahead: 0,
             sync: MS,
@@ -210,14 +213,35 @@ impl Instance {
     }
 }
 
+/// So that the little that is written here is much.
+fn options() -> ClusterOptions {
+    ClusterOptions {
+        redo_slack: Duration::from_millis(20),
+        redo_rate_assumed: 1 << 20,
+        ..ClusterOptions::default()
+    }
+}
+
 /// A failover's record in one line; times in milliseconds since the claim.
 fn told(i: usize, record: &FailoverRecord) -> String {
     let after = |at: Option<Duration>| {
         at.map_or("-".into(), |at| format!("{:+.0}", (at.as_secs_f64() - record.claimed.as_secs_f64()) * 1e3))
     };
+    let passed = match &*record.choice.passed_over {
+        [] => String::new(),
+        preferred => {
+            let each =
+                preferred.iter().map(|(r, redo)| format!("{} with {}", r.0.as_u128() & 0xff, redo.bytes));
+            format!(
+                "; {} bytes to redo, before {}",
+                record.choice.redo.bytes,
+                each.collect::<Vec<_>>().join(", ")
+            )
+        }
+    };
     let from = record.from.map_or("nobody".into(), |r| (r.0.as_u128() & 0xff).to_string());
     format!(
-        "{i} leads after {from}: {} {}{}, heard {}, suspected {}, agreed {}, decided {}, open {}, first commit {}; {} go on",
+        "{i} leads after {from}: {} {}{}, heard {}, suspected {}, agreed {}, decided {}, open {}, first commit {}; {} go on{passed}",
         record.kind.description(),
         record.cause.description(),
         record.reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})")),
@@ -269,6 +293,7 @@ impl World {
             read_file(env.disk.as_ref(), Path::new(RECORD)).and_then(|b| GroupRecord::decode(&b).ok());
         let time = instance.time(now);
         instance.engines.clear();
+        instance.lags = false;
         let mut told = Vec::new();
         let mut broken = None;
         let mut opened = Vec::new();
@@ -297,6 +322,7 @@ impl World {
         let records = record.into_iter().collect();
         let store = read_file(env.disk.as_ref(), Path::new(STORE)).and_then(|b| StoreRecord::decode(&b).ok());
         let node = Node::new(instance.identity.clone(), records, store.as_ref(), seed, time);
+        let node = node.with_options(options());
         instance.node = Some(node);
         if let Some(broken) = broken {
             self.check.fail(broken);
@@ -581,6 +607,7 @@ impl World {
                     format!("{i} misses the end of its log: {end}, it held {reached}")
                 }
                 LogEvent::Unhealthy(_) => format!("{i} is unfit"),
+                LogEvent::MuchToRedo(redo) => format!("{i} has {} bytes to redo before it leads", redo.bytes),
                 LogEvent::Gaps { at, times } => {
                     format!("{i} is sent blocks that do not follow on {at}, {times} times in a row")
                 }

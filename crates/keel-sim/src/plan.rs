@@ -32,6 +32,8 @@ pub enum Op {
     Heal(usize, usize),
     /// The connection between two breaks and both see it.
     Reset(usize, usize),
+    /// Redo of the instance's copies stands still (1), as when memory is full, or goes on (0).
+    Lag(usize, u8),
     /// The instance does nothing for so many milliseconds.
     Pause(usize, u64),
     /// Its monotonic clock jumps ahead by so many milliseconds.
@@ -160,6 +162,7 @@ impl Plan {
             plan.part_and_force(length / 2 + dice.below(length), &mut dice);
         }
         plan.fail_disks();
+        plan.let_redo_lag();
         plan
     }
 
@@ -199,6 +202,7 @@ impl Plan {
         plan.ops.retain(|(_, op)| !matches!(op, Op::Damage(..)));
         plan.change_members();
         plan.fail_disks();
+        plan.let_redo_lag();
         plan
     }
 
@@ -214,6 +218,28 @@ impl Plan {
             let at = 400 + dice.below(end.max(400));
             self.ops.push((at, Op::Fail(i, 1 + dice.below(30), dice.next())));
             self.ops.push((at + 5, Op::Write(0, 1 + dice.below(10) as u32)));
+        }
+        self.ops.sort_by_key(|(at, _)| *at);
+    }
+
+    /// Redo of a copy stands still under much load, and mostly goes on later.
+    fn let_redo_lag(&mut self) {
+        let mut dice = SplitMix(self.chances ^ 0x1A_66);
+        if dice.below(4) != 0 {
+            return;
+        }
+        let end = self.ops.last().map_or(0, |(at, _)| *at);
+        for _ in 0..1 + dice.below(2) {
+            let i = dice.below(self.instances as u64) as usize;
+            let at = 1000 + dice.below(end.max(1000));
+            let time = 100 + dice.below(4000);
+            self.ops.push((at, Op::Lag(i, 1)));
+            for _ in 0..1 + dice.below(6) {
+                self.ops.push((at + dice.below(time), Op::Write(0, 10 + dice.below(60) as u32)));
+            }
+            if dice.below(4) != 0 {
+                self.ops.push((at + time, Op::Lag(i, 0)));
+            }
         }
         self.ops.sort_by_key(|(at, _)| *at);
     }
@@ -471,6 +497,7 @@ impl Plan {
                     "cut" => Op::Cut(i(2)?, i(3)?),
                     "heal" => Op::Heal(i(2)?, i(3)?),
                     "reset" => Op::Reset(i(2)?, i(3)?),
+                    "lag" => Op::Lag(i(2)?, n(3)? as u8),
                     "pause" => Op::Pause(i(2)?, n(3)?),
                     "jump" => Op::Jump(i(2)?, n(3)?),
                     "slow" => Op::Slow(i(2)?, n(3)?),
@@ -563,6 +590,7 @@ impl fmt::Display for Op {
             Op::Cut(i, j) => write!(f, "cut {i} {j}"),
             Op::Heal(i, j) => write!(f, "heal {i} {j}"),
             Op::Reset(i, j) => write!(f, "reset {i} {j}"),
+            Op::Lag(i, on) => write!(f, "lag {i} {on}"),
             Op::Pause(i, ms) => write!(f, "pause {i} {ms}"),
             Op::Jump(i, ms) => write!(f, "jump {i} {ms}"),
             Op::Slow(i, ms) => write!(f, "slow {i} {ms}"),

@@ -4,7 +4,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use keel_cluster::{
-    ClusterStatus, FailoverRecord, GroupConfig, GroupStatus, MemberStatus, QuorumState, ReplicaId,
+    Choice, ClusterStatus, FailoverRecord, GroupConfig, GroupStatus, MemberStatus, QuorumState, RedoLeft,
+    ReplicaId,
 };
 use keel_group::networks::{Network, networks};
 use keel_group::state::PeerState;
@@ -144,6 +145,25 @@ pub(super) fn told(f: &FailoverRecord, config: &GroupConfig) -> String {
     }
 }
 
+/// Why it was this replica, by what the candidates had to redo.
+fn chosen<'n>(choice: &Choice, named: &dyn Fn(ReplicaId) -> &'n str) -> String {
+    let told =
+        |redo: &RedoLeft| format!("{} KB to redo, about {} ms", redo.bytes / 1024, redo.time.as_millis());
+    let list = |all: &[(ReplicaId, RedoLeft)]| {
+        let each: Vec<_> = all.iter().map(|(r, redo)| format!("'{}' ({})", named(*r), told(redo))).collect();
+        each.join(", ")
+    };
+    let before = match choice.passed_over.is_empty() {
+        true => String::new(),
+        false => format!(", before {}, which the group's order prefers", list(&choice.passed_over)),
+    };
+    let others = match choice.others.is_empty() {
+        true => String::new(),
+        false => format!("; the other candidates: {}", list(&choice.others)),
+    };
+    format!("It had {}{before}{others}. ", told(&choice.redo))
+}
+
 /// A failover in one readable line.
 fn story(f: &FailoverRecord, config: &GroupConfig) -> String {
     let named = |r: ReplicaId| config.replica(r).map_or("?", |r| r.server_name.as_str());
@@ -169,8 +189,9 @@ fn story(f: &FailoverRecord, config: &GroupConfig) -> String {
         .into_iter()
         .filter_map(|(step, at)| Some(format!("{} {:.1} ms", words(step), at? as f64 / 1000.0)))
         .collect();
+    let chosen = chosen(&f.choice, &named);
     format!(
-        "Failover of availability group '{}' to '{}'{from}: {}, {}{reason}. {} (epoch {}, {} replicas went on)",
+        "Failover of availability group '{}' to '{}'{from}: {}, {}{reason}. {chosen}{} (epoch {}, {} replicas went on)",
         config.name,
         named(f.to),
         f.kind.description(),

@@ -282,6 +282,16 @@ fn words(event: &LogEvent, names: &Names) -> (&'static str, i32, String) {
                  many in a short time."
             ),
         ),
+        LogEvent::MuchToRedo(redo) => (
+            "availability_replica_state_change",
+            0,
+            format!(
+                "A failover of availability group '{group}' to this replica was asked for, which has {} KB of log to redo first. \
+                 Nobody can write for about {} ms.",
+                redo.bytes / 1024,
+                redo.time.as_millis()
+            ),
+        ),
         LogEvent::Unhealthy(reason) => (
             "availability_group_lease_expired",
             0,
