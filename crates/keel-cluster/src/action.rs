@@ -8,6 +8,7 @@ use crate::message::Msg;
 use crate::status::{FailoverRecord, RedoLeft};
 use crate::store::StoreRecord;
 use keel_base::{Epoch, Lsn};
+use std::time::Duration;
 
 /// Something to do. Actions of one step are carried out in order; those that name an answering event may be carried out by
 /// another thread, all others are done before the next step.
@@ -76,6 +77,27 @@ pub enum Action {
         session: SessionId,
         /// First position to send: a block boundary.
         from: Lsn,
+        /// As in [`Action::SendUntil`].
+        limit: Lsn,
+    },
+    /// Of a session under way: no block that begins here or later is sent until more is allowed, but for the rest of what was
+    /// appended at once and begun before it. [`Lsn::MAX`]: no limit.
+    SendUntil {
+        /// To whom.
+        peer: InstanceId,
+        /// Which.
+        database: GroupDatabaseId,
+        /// The session it holds for.
+        session: SessionId,
+        /// Where it ends.
+        limit: Lsn,
+    },
+    /// Writers of a database wait so long before each transaction's first write: a member has much to redo.
+    SlowWriters {
+        /// Which.
+        database: GroupDatabaseId,
+        /// Zero: not any more.
+        time: Duration,
     },
     /// Stop sending.
     StopSending {
@@ -320,6 +342,8 @@ pub enum LeaveReason {
     Stopped,
     /// Connected, but hardened nothing for its session time-out although there was something to harden.
     Stalled,
+    /// Connected, but redid nothing of a recovery queue at its bound for its session time-out.
+    Behind,
     /// It is no longer in synchronous-commit mode, or removed.
     Configured,
 }

@@ -94,6 +94,8 @@ pub(crate) struct Database {
     pub(crate) epoch_start: Lsn,
     /// The engine was asked to open it for writing and has not answered (a primary's late databases).
     pub(crate) opening: bool,
+    /// On a primary: how long writers wait, because a member has much to redo.
+    pub(crate) writers_wait: Duration,
     /// On a primary: the others' copies.
     pub(crate) followers: BTreeMap<ReplicaId, Follower>,
     /// On a secondary: where its blocks come from.

@@ -125,6 +125,8 @@
 //! * **Automatic failover**: suspected, polled, claimed, decided (module `automatic`); whoever would be open soonest goes first,
 //!   the group's order where that makes no odds (module `ranking`). The survivors stay in the set. Each leaves a
 //!   [`FailoverRecord`].
+//! * **Recovery queues are bounded**: a copy is sent no more than it can redo soon, and writers wait a little for a member that
+//!   has much to redo (module `recovery_queue`).
 //! * **Leases**: who has not heard a majority for [`ClusterOptions::lease`] stops serving. An instance that says it is unfit
 //!   ([`Event::Unhealthy`]) gives the role up if somebody can take it; when that has just passed ([`Event::Recovering`]) it comes
 //!   after all who are fit, and need not be fit to be better than nobody.
@@ -157,6 +159,7 @@ pub mod message;
 mod node;
 mod primary;
 mod ranking;
+mod recovery_queue;
 mod secondary;
 mod spread;
 pub mod status;

@@ -74,6 +74,8 @@ pub enum Msg {
         session: SessionId,
         /// Where the follower stands: where `Start` said.
         from: Lsn,
+        /// What of that it has redone.
+        applied: Lsn,
     },
     /// Secondary → primary: I stopped receiving (suspended, failed).
     Stopped {

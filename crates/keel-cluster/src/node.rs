@@ -461,8 +461,10 @@ impl Node {
             Msg::Refuse { database, session, reason } => {
                 self.for_database(database, out, |g, cx| g.refused(cx, database, session, reason));
             }
-            Msg::Ready { database, session, from } => {
-                self.for_database(database, out, |g, cx| g.ready_from(cx, peer, database, session, from));
+            Msg::Ready { database, session, from, applied } => {
+                self.for_database(database, out, |g, cx| {
+                    g.ready_from(cx, peer, database, session, from, applied)
+                });
             }
             Msg::Stopped { database, session } => {
                 self.for_database(database, out, |g, cx| g.stopped_from(cx, peer, database, session));

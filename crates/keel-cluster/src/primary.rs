@@ -14,6 +14,7 @@ use crate::history::common_end;
 use crate::ids::{GroupDatabaseId, InstanceId, ReplicaId, SessionId};
 use crate::message::{GroupBeat, Msg, RefuseReason};
 use crate::node::Cx;
+use crate::recovery_queue::send_limit;
 use crate::status::{SeedState, SeedStatus};
 use crate::timing::{JOIN_GAP_MAX, JOIN_LAG_BYTES_MAX, RETRY_AFTER};
 use keel_base::{Epoch, Lsn};
@@ -40,6 +41,8 @@ pub(crate) struct Follower {
     pub(crate) session: Session,
     /// Where it stands. `hardened` is what it acknowledged in this epoch; nothing before its first `Ready`.
     pub(crate) positions: CopyPositions,
+    /// Blocks that begin before this may be sent to it.
+    pub(crate) limit: Lsn,
     /// When the session began.
     pub(crate) since: Duration,
     /// When `hardened` last moved, or there was nothing to harden.
@@ -84,6 +87,7 @@ impl Group {
         for id in self.members() {
             self.drive_followers(cx, id);
             self.agree(cx, id);
+            self.slow_writers(cx, id);
         }
         self.drive_handover(cx);
     }
@@ -247,7 +251,11 @@ impl Group {
                 follower.gate_after = cx.now + RETRY_AFTER;
                 self.leave(cx, database, replica, LeaveReason::Disconnected);
             } else if silent {
-                let reason = if sending { LeaveReason::Stalled } else { LeaveReason::Stopped };
+                let reason = match sending {
+                    true if follower.is_limited() => LeaveReason::Behind,
+                    true => LeaveReason::Stalled,
+                    false => LeaveReason::Stopped,
+                };
                 follower.gate_after = cx.now + RETRY_AFTER;
                 self.leave(cx, database, replica, reason);
             }
@@ -260,7 +268,7 @@ impl Group {
         match follower.gating {
             None => {
                 let near = follower.positions.hardened.advance(JOIN_LAG_BYTES_MAX) >= hardened;
-                if near && cx.now >= follower.gate_after {
+                if near && cx.now >= follower.gate_after && !follower.is_limited() {
                     follower.gating = Some(cx.now);
                 }
             }
@@ -394,13 +402,14 @@ impl Group {
         database: GroupDatabaseId,
         session: SessionId,
         from: Lsn,
+        applied: Lsn,
     ) {
         let Some(follower) = self.follower(peer, database) else { return };
         if follower.session != Session::Started(session) {
             return;
         }
         follower.session = Session::Waiting(session, from);
-        follower.positions = CopyPositions { received: from, hardened: from, applied: Lsn::ZERO };
+        follower.positions = CopyPositions { received: from, hardened: from, applied: applied.min(from) };
         follower.since = cx.now;
         follower.progress_at = cx.now;
         self.start_waiting_sessions(cx, database);
@@ -409,14 +418,18 @@ impl Group {
 
     /// Sending begins once the local log holds everything before the place: a follower may be ahead of it.
     fn start_waiting_sessions(&mut self, cx: &mut Cx<'_>, database: GroupDatabaseId) {
+        let bound = cx.options().recovery_queue_max;
         let Some(db) = self.databases.get_mut(&database) else { return };
+        let agreed = db.agreed;
         for (replica, follower) in &mut db.followers {
             if let Session::Waiting(session, from) = follower.session
                 && from <= db.hardened
                 && let Some(peer) = self.config.instance_of(*replica)
             {
                 follower.session = Session::Sending(session);
-                cx.push(Action::StartSending { peer, database, session, from });
+                let limit = send_limit(follower.positions.applied, agreed, bound);
+                follower.limit = limit;
+                cx.push(Action::StartSending { peer, database, session, from, limit });
             }
         }
     }
@@ -443,6 +456,10 @@ impl Group {
         let Some(replica) = self.config.replica_of(peer).map(|r| r.id) else { return };
         self.drive_follower(cx, database, replica);
         self.agree(cx, database);
+        if let Some(db) = self.databases.get_mut(&database) {
+            db.limit_sending(cx, peer, database, replica);
+        }
+        self.slow_writers(cx, database);
         self.drive_handover(cx);
     }
 
@@ -582,6 +599,9 @@ impl Group {
     /// Forgets all followers: the role is gone. The synchronized set stays as recorded.
     pub(crate) fn stop_feeding_all(&mut self, cx: &mut Cx<'_>) {
         for (&database, db) in &mut self.databases {
+            if !std::mem::take(&mut db.writers_wait).is_zero() {
+                cx.push(Action::SlowWriters { database, time: Duration::ZERO });
+            }
             for (replica, follower) in std::mem::take(&mut db.followers) {
                 let peer = self.config.instance_of(replica);
                 if let (true, Some(peer)) = (follower.session != Session::None, peer) {

@@ -268,7 +268,8 @@ impl Group {
         db.feed.failures = 0;
         db.feed.trouble = None;
         cx.push(Action::Receive { database, peer, session, epoch, from });
-        cx.send(peer, Msg::Ready { database, session, from });
+        let applied = db.applied.min(from);
+        cx.send(peer, Msg::Ready { database, session, from, applied });
         self.apply(cx, database);
     }
 

@@ -190,6 +190,8 @@ pub struct DatabaseStatus {
     pub epoch_start: Lsn,
     /// Replicas whose acknowledgement commits wait for at this moment.
     pub waited_for: Vec<ReplicaId>,
+    /// On a primary: what writers wait before each transaction, because a copy has much to redo.
+    pub writers_wait: Duration,
     /// What else holds commits up.
     pub blocked: Option<Blocked>,
     /// Seeding of the local copy.

@@ -166,6 +166,11 @@ impl Pair {
 
     /// The secondary has hardened and says so.
     fn follow(&mut self, end: u64) {
+        self.follow_redone(end, 0);
+    }
+
+    /// It says too how far it is redone.
+    fn follow_redone(&mut self, end: u64, applied: u64) {
         self.ends[1] = Lsn(end);
         let session = self.done.iter().rev().find_map(|(i, action)| match action {
             Action::Receive { session, .. } if *i == 1 => Some(*session),
@@ -173,7 +178,7 @@ impl Pair {
         });
         self.event(1, Event::Hardened { database: DATABASE, lsn: Lsn(end) });
         let at = Lsn(end);
-        let positions = CopyPositions { received: at, hardened: at, applied: Lsn::ZERO };
+        let positions = CopyPositions { received: at, hardened: at, applied: Lsn(applied) };
         let session = session.expect("the secondary receives");
         self.event(0, Event::Acked { peer: instance(1), database: DATABASE, session, positions });
     }
@@ -430,6 +435,81 @@ fn automatic_pair() -> Pair {
     pair.pass(5);
     assert!(pair.status(0).config.is_failover_ready(replica(1)));
     pair
+}
+
+/// How far the secondary may be sent, and what writers wait, as was said last.
+fn held_back(pair: &Pair) -> (Option<Lsn>, Option<Duration>) {
+    let last = |of: &dyn Fn(&Action) -> Option<Lsn>| pair.done.iter().rev().find_map(|(_, a)| of(a));
+    let limit = last(&|action| match action {
+        Action::SendUntil { limit, .. } => Some(*limit),
+        _ => None,
+    });
+    let wait = pair.done.iter().rev().find_map(|(_, action)| match action {
+        Action::SlowWriters { time, .. } => Some(*time),
+        _ => None,
+    });
+    (limit, wait)
+}
+
+#[test]
+fn a_member_with_much_to_redo_slows_writers_and_leaves_when_its_redo_stands_still() {
+    let mut pair = automatic_pair();
+    let options = ClusterOptions { recovery_queue_max: 1000, ..ClusterOptions::default() };
+    pair.nodes = pair.nodes.drain(..).map(|node| node.with_options(options.clone())).collect();
+    pair.write(400);
+    pair.follow_redone(400, 0);
+    assert_eq!(held_back(&pair), (None, None), "less than half of the bound");
+    pair.write(800);
+    pair.follow_redone(800, 0);
+    let (limit, wait) = held_back(&pair);
+    assert_eq!(limit, Some(Lsn(1000)));
+    let wait = wait.unwrap();
+    assert!(!wait.is_zero() && wait < Duration::from_millis(20), "{wait:?}");
+    pair.follow_redone(800, 200);
+    assert_eq!(held_back(&pair).0, Some(Lsn(1200)), "more is sent as it redoes");
+    pair.write(1200);
+    pair.follow_redone(1200, 200);
+    assert_eq!(pair.agreed(), 1200);
+    assert_eq!(held_back(&pair).1, Some(Duration::from_millis(20)));
+    // It may be sent no more, and redoes nothing: commits wait for it, and then no longer.
+    pair.write(1300);
+    assert_eq!(pair.agreed(), 1200);
+    pair.pass(4);
+    assert_eq!(pair.agreed(), 1300);
+    let left = pair.done.iter().find_map(|(_, action)| match action {
+        Action::Log(LogEntry { what: LogEvent::NotSynchronized { reason, .. }, .. }) => Some(*reason),
+        _ => None,
+    });
+    assert_eq!(left, Some(LeaveReason::Behind));
+    assert_eq!(held_back(&pair).1, Some(Duration::ZERO), "who is not in the set slows nobody");
+    // Near the end again, but with too much to redo: it stays out.
+    pair.follow_redone(1300, 400);
+    pair.pass(2);
+    assert!(!pair.status(0).config.is_failover_ready(replica(1)));
+    pair.follow_redone(1300, 1000);
+    assert_eq!(held_back(&pair).0, Some(Lsn::MAX));
+    pair.pass(2);
+    assert!(pair.status(0).config.is_failover_ready(replica(1)));
+}
+
+#[test]
+fn a_new_session_is_limited_from_its_first_block() {
+    let mut pair = Pair::new(0);
+    let options = ClusterOptions { recovery_queue_max: 1000, ..ClusterOptions::default() };
+    pair.nodes = pair.nodes.drain(..).map(|node| node.with_options(options.clone())).collect();
+    pair.write(5000);
+    pair.connect();
+    let started = pair.done.iter().rev().find_map(|(_, action)| match action {
+        Action::StartSending { from, limit, .. } => Some((*from, *limit)),
+        _ => None,
+    });
+    assert_eq!(started, Some((Lsn::ZERO, Lsn(1000))));
+    // What it may not redo yet does not hold its log back.
+    pair.follow_redone(900, 900);
+    pair.follow_redone(1800, 1800);
+    assert_eq!(held_back(&pair).0, Some(Lsn(2800)));
+    pair.follow_redone(4600, 4600);
+    assert_eq!(held_back(&pair).0, Some(Lsn::MAX));
 }
 
 /// The secondary has hardened and says so; the primary's own flush has not ended.

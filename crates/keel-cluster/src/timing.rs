@@ -66,6 +66,9 @@ pub struct ClusterOptions {
     pub redo_slack: Duration,
     /// Bytes a second that redo is taken to be able to do before it could be measured. Default 32 MB.
     pub redo_rate_assumed: u64,
+    /// Bytes of log that a copy may have hardened and not redone; writers are slowed from half of it on. 0: no bound. Default
+    /// 128 MB.
+    pub recovery_queue_max: u64,
     /// Automatic failovers that are not held back, until a primary has led for [`ClusterOptions::flap_period`]. Default 3.
     pub flap_max: u32,
     /// See there. Default 10 min.
@@ -86,6 +89,7 @@ impl Default for ClusterOptions {
             stagger: Duration::from_millis(120),
             redo_slack: Duration::from_millis(500),
             redo_rate_assumed: 32 << 20,
+            recovery_queue_max: 128 << 20,
             flap_max: 3,
             flap_period: Duration::from_secs(600),
             flap_pause: Duration::from_secs(5),

@@ -127,6 +127,7 @@ impl Group {
             applied: if primary { db.hardened } else { db.applied },
             epoch_start: db.epoch_start,
             waited_for: if primary { self.waited_for(id) } else { Vec::new() },
+            writers_wait: db.writers_wait,
             blocked,
             seeding: db.feed.seeding,
             copies,

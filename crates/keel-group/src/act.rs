@@ -48,8 +48,19 @@ impl Shared {
                 }
             }
             Action::ApplyUpTo { database, lsn } => self.apply_up_to(database, lsn),
-            Action::StartSending { peer, database, session, from } => {
-                self.start_sending(peer, database, session, from);
+            Action::StartSending { peer, database, session, from, limit } => {
+                self.start_sending(peer, database, session, from, limit);
+            }
+            Action::SendUntil { peer, database, session, limit } => {
+                if let Some(peer) = self.peer(peer) {
+                    peer.lanes.lock().set_limit(database, session, limit);
+                    peer.bell.ring();
+                }
+            }
+            Action::SlowWriters { database, time } => {
+                if let Some(copy) = self.copy(database) {
+                    copy.db.slow_writers(time);
+                }
             }
             Action::StopSending { peer, database } => self.stop_sending(peer, database),
             Action::Receive { database, peer, session, epoch, .. } => {
@@ -147,6 +158,7 @@ impl Shared {
         database: GroupDatabaseId,
         session: SessionId,
         from: Lsn,
+        limit: Lsn,
     ) {
         let (Some(peer), Some(copy)) = (self.peer(peer), self.copy(database)) else { return };
         let flight = Arc::new(Flight::default());
@@ -156,6 +168,8 @@ impl Shared {
             feed: copy.feed(from),
             flight: Arc::clone(&flight),
             compress: false,
+            limit,
+            unfinished: true,
             agreed: Arc::clone(&copy.agreed),
             announced: 0,
             busy: false,

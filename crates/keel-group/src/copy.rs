@@ -227,6 +227,16 @@ impl Copy {
         self.receiving.lock().map(|r| r.session)
     }
 
+    /// The session whose blocks are taken, and who sends them.
+    pub(crate) fn receiving_from(&self) -> Option<(SessionId, InstanceId)> {
+        self.receiving.lock().map(|r| (r.session, r.peer))
+    }
+
+    /// The commit point, as far as it is known here.
+    pub(crate) fn agreed(&self) -> Lsn {
+        Lsn(self.agreed.load(Ordering::Acquire))
+    }
+
     /// The applied point if it has moved since the last call.
     pub(crate) fn newly_applied(&self) -> Option<Lsn> {
         let applied = self.db.applied().min(self.log.hardened());
@@ -301,20 +311,23 @@ impl Copy {
         let began = self.nanos();
         let lsn = self.db.harden().map_err(|_| ReceiveFailure::WriteFailed)?;
         let harden_nanos = self.nanos().saturating_sub(began);
-        let positions = self.positions();
-        let ack = Ack {
-            session,
-            received: positions.received,
-            hardened: positions.hardened,
-            applied: positions.applied,
-            harden_nanos,
-        };
+        Ok(self.send_ack(peer, session, harden_nanos).then_some(lsn))
+    }
+
+    /// Tells `peer` where the copy stands, without hardening anything or waiting for who does.
+    pub(crate) fn acknowledge(&self, peer: &Peer, session: Session) {
+        self.send_ack(peer, session, 0);
+    }
+
+    /// False when the session no longer counts.
+    fn send_ack(&self, peer: &Peer, session: Session, harden_nanos: u64) -> bool {
+        let CopyPositions { received, hardened, applied } = self.positions();
         let receiving = self.receiving.lock();
-        if receiving.is_none_or(|r| r.session.0 != session.0) {
-            return Ok(None);
+        let counts = receiving.is_some_and(|r| r.session.0 == session.0);
+        if counts {
+            peer.send_control_now(&Frame::Ack(Ack { session, received, hardened, applied, harden_nanos }));
         }
-        peer.send_control_now(&Frame::Ack(ack));
-        Ok(Some(lsn))
+        counts
     }
 
     /// Where the copy stands.

@@ -192,6 +192,8 @@ impl Shared {
                         }
                     } else if let Some(lsn) = copy.newly_applied() {
                         self.step(Event::Applied { database: copy.id, lsn });
+                        // No block may come, and take an acknowledgement along, before the primary knows.
+                        self.tell_applied(&copy);
                     }
                 }
                 Role::Primary => copy.release_pool(),

@@ -7,6 +7,7 @@ use crate::counters::{CopyTotals, PeerTotals, add};
 use keel_base::Lsn;
 use keel_cluster::{GroupDatabaseId, SendFailure, SessionId};
 use keel_log::LogError;
+use keel_log::block::FLAG_UNFINISHED;
 use keel_transport::feed::FeedError;
 use keel_transport::limits::{LOG_WINDOW_BYTES, SEED_WINDOW_BYTES};
 use keel_transport::{LogFeed, PooledBlock, Session, Spending, frame};
@@ -87,6 +88,10 @@ pub(crate) struct Lane {
     pub(crate) feed: LogFeed,
     pub(crate) flight: Arc<Flight>,
     pub(crate) compress: bool,
+    /// Blocks that begin before this may go, and what was appended at once with the last of them.
+    pub(crate) limit: Lsn,
+    /// The last block may have ended in the midst of what was appended at once.
+    pub(crate) unfinished: bool,
     /// The commit point, moved by whoever learns it.
     pub(crate) agreed: Arc<AtomicU64>,
     /// The commit point the peer was last told.
@@ -144,13 +149,21 @@ impl Lanes {
         }
     }
 
+    /// How far the session's blocks may go.
+    pub(crate) fn set_limit(&mut self, database: GroupDatabaseId, session: SessionId, limit: Lsn) {
+        if let Some(lane) = self.by_database.get_mut(&database).filter(|lane| lane.session == session) {
+            lane.limit = limit;
+        }
+    }
+
     /// The flush leader's way: takes `block` if it is what the peer gets next and may get now.
     pub(crate) fn take(&mut self, database: GroupDatabaseId, block: &PooledBlock, now: u64) -> Turn {
         let Some(lane) = self.by_database.get_mut(&database) else { return Turn::Nobody };
         // Compressing is for a thread nobody waits for.
-        if lane.compress || !self.log_credit.may_send() || !lane.feed.take(block) {
+        if lane.compress || !self.log_credit.may_send() || !lane.may_go_on() || !lane.feed.take(block) {
             return Turn::Later;
         }
+        lane.went(block);
         let agreed = lane.announce();
         lane.flight.sent(block, now);
         self.log_credit.sent(block.stored().len());
@@ -233,6 +246,15 @@ impl Lanes {
 }
 
 impl Lane {
+    /// The peer may be sent the next block: its redo is not too far behind.
+    fn may_go_on(&self) -> bool {
+        self.unfinished || self.feed.position() < self.limit
+    }
+
+    fn went(&mut self, block: &PooledBlock) {
+        self.unfinished = block.header().flags & FLAG_UNFINISHED != 0;
+    }
+
     /// The commit point, for a block to carry.
     fn announce(&mut self) -> Lsn {
         self.announced = self.agreed.load(Ordering::Acquire);
@@ -262,8 +284,9 @@ impl Lane {
         out: &mut Vec<u8>,
     ) -> Result<usize, FeedError> {
         let (mut blocks, mut bytes) = (0, 0);
-        while bytes < TURN_BYTES && credit.may_send() {
+        while bytes < TURN_BYTES && credit.may_send() && self.may_go_on() {
             let Some(block) = self.feed.next()? else { break };
+            self.went(&block);
             let cost = self.encode(&block, now, out);
             credit.sent(cost);
             bytes += cost;

@@ -22,6 +22,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// With more than this to redo, a copy tells how far it is without being sent anything.
+const TELL_APPLIED_BYTES: u64 = 1 << 20;
+
 /// What one batch of frames touched.
 #[derive(Default)]
 struct Batch {
@@ -180,6 +183,15 @@ impl Shared {
             }
         }
         self.step(Event::Announced { database, session: SessionId(session.0), agreed: touched.agreed });
+    }
+
+    /// Tells the primary how far redo is, when it has much to do.
+    pub(crate) fn tell_applied(&self, copy: &Copy) {
+        let far = copy.db.applied().advance(TELL_APPLIED_BYTES) < copy.agreed();
+        let from = copy.receiving_from().filter(|_| far);
+        if let Some((session, peer)) = from.and_then(|(session, peer)| Some((session, self.peer(peer)?))) {
+            copy.acknowledge(&peer, Session(session.0));
+        }
     }
 
     fn acknowledged(self: &Arc<Self>, peer: &Arc<Peer>, ack: &Ack) {

@@ -81,6 +81,8 @@ pub(crate) struct Roles {
     pub(crate) redo_held: AtomicU32,
     /// Whether everything in the log is in memory, because this replica wrote it.
     wrote: AtomicBool,
+    /// What writers wait before each transaction, because others have much to redo; nanoseconds.
+    writers_wait: AtomicU64,
     /// Counts fences, so that a promotion under way notices one.
     fences: AtomicU64,
 }
@@ -194,6 +196,18 @@ impl Database {
         }
     }
 
+    /// Writers wait so long before each transaction's first write, until told otherwise or this copy begins to lead anew: others
+    /// who are waited for have much to redo.
+    pub fn slow_writers(&self, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.roles.writers_wait.store(nanos, Ordering::Relaxed);
+    }
+
+    /// How long that is now.
+    pub fn writers_wait(&self) -> Duration {
+        Duration::from_nanos(self.roles.writers_wait.load(Ordering::Relaxed))
+    }
+
     /// Commits that are hardened here, or about to be, and wait for others.
     pub fn commits_waiting(&self) -> usize {
         self.gate.waiting()
@@ -286,6 +300,7 @@ impl Database {
         log.set_agreed(agreed);
         let term = log.start_term(epoch)?;
         let begins = log.appended();
+        self.slow_writers(Duration::ZERO);
         self.gate.begin_term(term, agreed);
         self.set_role(Role::Primary);
         if self.roles.fences.load(Ordering::SeqCst) != fences {

@@ -576,14 +576,16 @@ impl Transaction {
             self.charged += bytes;
         }
         let own = self.charged + self.set.as_ref().map_or(0, WriteSet::bytes_written);
-        match self.db.instance().judge_memory(own) {
-            Verdict::Free | Verdict::Checkpoint => Ok(()),
-            Verdict::Delay(time) => {
-                std::thread::sleep(time);
-                Ok(())
-            }
-            Verdict::Refuse => Err(TxnError::OutOfMemory),
+        let memory = match self.db.instance().judge_memory(own) {
+            Verdict::Free | Verdict::Checkpoint => Duration::ZERO,
+            Verdict::Delay(time) => time,
+            Verdict::Refuse => return Err(TxnError::OutOfMemory),
+        };
+        let time = self.db.writers_wait().max(memory);
+        if !time.is_zero() {
+            std::thread::sleep(time);
         }
+        Ok(())
     }
 
     fn set(&mut self) -> &mut WriteSet {

@@ -106,6 +106,9 @@ impl Default for Config {
     }
 }
 
+/// A bound below this would be met by the log on its way.
+const RECOVERY_QUEUE_MB_MIN: u32 = 16;
+
 /// The spans of time that decide about failovers, in milliseconds; the meanings and defaults are those of
 /// [`keel_cluster::ClusterOptions`]. Members should have the same.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -125,6 +128,9 @@ pub struct ClusterConfig {
     pub stagger_ms: u32,
     /// A candidate that needs no more than this longer than the quickest to redo its log is as good as it: the group's order decides.
     pub redo_slack_ms: u32,
+    /// Megabytes of log that a copy may have hardened and not redone: it is sent no more, and from half of it on writers wait a little
+    /// for a member of the synchronized set. 0: no bound.
+    pub recovery_queue_mb: u32,
     /// Automatic failovers within `flap_period_ms` that are not held back.
     pub flap_max: u32,
     /// The period that `flap_max` is counted in.
@@ -145,6 +151,7 @@ impl Default for ClusterConfig {
             vote_after_ms: ms(o.vote_after),
             stagger_ms: ms(o.stagger),
             redo_slack_ms: ms(o.redo_slack),
+            recovery_queue_mb: u32::try_from(o.recovery_queue_max >> 20).expect("the default is small"),
             flap_max: o.flap_max,
             flap_period_ms: ms(o.flap_period),
             flap_pause_ms: ms(o.flap_pause),
@@ -165,6 +172,10 @@ impl ClusterConfig {
             vote_after: ms(self.vote_after_ms),
             stagger: ms(self.stagger_ms),
             redo_slack: ms(self.redo_slack_ms),
+            recovery_queue_max: match self.recovery_queue_mb {
+                0 => 0,
+                mb => u64::from(mb.max(RECOVERY_QUEUE_MB_MIN)) << 20,
+            },
             flap_max: self.flap_max,
             flap_period: ms(self.flap_period_ms),
             flap_pause: ms(self.flap_pause_ms),

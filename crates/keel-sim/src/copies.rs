@@ -146,7 +146,7 @@ impl World {
             self.check.block(database, &block);
             if primary {
                 // On its way while the disk works: also what the disk then does not keep.
-                self.send_block(i, database, block.first, block.end, block.bytes);
+                self.send_block(i, database, block.bytes);
             }
         }
         match flushed {
@@ -158,13 +158,14 @@ impl World {
         }
     }
 
-    pub(crate) fn send_block(&mut self, i: usize, database: usize, first: Lsn, end: Lsn, bytes: Vec<u8>) {
+    pub(crate) fn send_block(&mut self, i: usize, database: usize, bytes: Vec<u8>) {
+        let Ok(header) = keel_log::block::decode_header(&bytes) else { return };
         let id = self.database_ids[database];
         let Some(engine) = self.instances[i].engines.get_mut(&database) else { return };
         let mut targets = Vec::new();
         for (peer, sender) in &mut engine.senders {
-            if sender.next == first {
-                sender.next = end;
+            if sender.may_send(header.first_lsn) {
+                sender.sent(&header);
                 targets.push((*peer, sender.session));
             }
         }
@@ -176,24 +177,23 @@ impl World {
     /// Sends what is on disk and was not sent.
     pub(crate) fn pump(&mut self, i: usize, database: GroupDatabaseId, peer: usize) {
         let Some(engine) = self.engine(i, database) else { return };
-        let Some(sender) = engine.senders.get(&peer) else { return };
-        let (session, from) = (sender.session, sender.next);
         let log = engine.log.clone();
+        let Some(sender) = engine.senders.get_mut(&peer) else { return };
+        let session = sender.session;
         let mut blocks = Vec::new();
-        let mut next = from;
         let scanned = (|| {
-            let mut scanner = log.scan(from)?;
+            let mut scanner = log.scan(sender.next)?;
             while let Some(block) = scanner.next()? {
-                next = block.header.end_lsn();
+                if !sender.may_send(block.header.first_lsn) {
+                    break;
+                }
+                sender.sent(&block.header);
                 blocks.push(block.bytes.to_vec());
             }
             Ok(())
         })();
         match scanned {
             Ok(()) => {
-                if let Some(sender) = self.engine(i, database).and_then(|e| e.senders.get_mut(&peer)) {
-                    sender.next = next;
-                }
                 for bytes in blocks {
                     self.send(i, peer, Frame::Block { database, session, bytes });
                 }

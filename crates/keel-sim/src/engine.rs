@@ -8,6 +8,7 @@ use crate::real::{Real, RealImage};
 use keel_base::env::{Disk, Env, OpenMode};
 use keel_base::{Epoch, Lsn};
 use keel_cluster::{LogFacts, SessionId};
+use keel_log::block::{FLAG_UNFINISHED, Header};
 use keel_log::{Log, LogError};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -27,7 +28,6 @@ pub(crate) struct Commit {
 pub(crate) struct Sealed {
     pub(crate) epoch: Epoch,
     pub(crate) first: Lsn,
-    pub(crate) end: Lsn,
     pub(crate) checksum: u32,
     pub(crate) bytes: Vec<u8>,
 }
@@ -152,6 +152,20 @@ pub(crate) trait Content {
 pub(crate) struct Sender {
     pub(crate) session: SessionId,
     pub(crate) next: Lsn,
+    /// Blocks that begin before this may be sent, and the rest of what the last of them began.
+    pub(crate) limit: Lsn,
+    pub(crate) unfinished: bool,
+}
+
+impl Sender {
+    pub(crate) fn may_send(&self, first: Lsn) -> bool {
+        self.next == first && (self.unfinished || first < self.limit)
+    }
+
+    pub(crate) fn sent(&mut self, header: &Header) {
+        self.next = header.end_lsn();
+        self.unfinished = header.flags & FLAG_UNFINISHED != 0;
+    }
 }
 
 pub(crate) struct Engine {
@@ -230,7 +244,6 @@ impl Engine {
             sink.lock().expect("one thread").push(Sealed {
                 epoch: block.header.epoch,
                 first: block.header.first_lsn,
-                end: block.header.end_lsn(),
                 checksum: block.header.checksum,
                 bytes: block.bytes.to_vec(),
             });

@@ -218,6 +218,7 @@ fn options() -> ClusterOptions {
     ClusterOptions {
         redo_slack: Duration::from_millis(20),
         redo_rate_assumed: 1 << 20,
+        recovery_queue_max: 32 << 10,
         ..ClusterOptions::default()
     }
 }
@@ -544,6 +545,8 @@ impl World {
             Action::Undrain { .. } => "handover called off",
             Action::Forget { .. } => "member removed",
             Action::PromoteDatabase { .. } => "database opened late",
+            Action::SendUntil { limit, .. } if *limit != Lsn::MAX => "sent no more than can be redone",
+            Action::SlowWriters { time, .. } if !time.is_zero() => "writers slowed",
             Action::Release { writable: true, .. } => "database removed",
             Action::Send { msg: Msg::Refuse { reason, .. }, .. } => match reason {
                 RefuseReason::Suspended => "refused: suspended",
@@ -570,6 +573,7 @@ impl World {
                     LeaveReason::Disconnected => "left the set: disconnected",
                     LeaveReason::Stopped => "left the set: stopped",
                     LeaveReason::Stalled => "left the set: stalled",
+                    LeaveReason::Behind => "left the set: behind",
                     LeaveReason::Configured => "left the set: configured",
                 },
                 LogEvent::Suspended(SuspendReason::Partner) => "suspended by a forced failover",
@@ -586,6 +590,9 @@ impl World {
         let index = |r: &ReplicaId| (r.0.as_u128() & 0xff).to_string();
         let line = match action {
             Action::Fence { reason, .. } => format!("{i} stops acknowledging: {reason:?}"),
+            Action::SlowWriters { time, .. } => {
+                format!("{i} lets writers wait {:.1} ms", time.as_secs_f64() * 1e3)
+            }
             Action::Reply { command, result } => match result {
                 Ok(()) if self.ordered.contains(command) => format!("{i} answers: done"),
                 Ok(()) => return,
@@ -648,13 +655,22 @@ impl World {
             Action::Forget { .. } => self.forget(i),
             Action::Agree { database, lsn } => self.agree(i, database, lsn),
             Action::ApplyUpTo { database, lsn } => self.apply(i, database, lsn),
-            Action::StartSending { peer, database, session, from } => {
+            Action::StartSending { peer, database, session, from, limit } => {
                 let peer = instance_index(peer);
                 if let Some(engine) = self.engine(i, database) {
-                    engine.senders.insert(peer, Sender { session, next: from });
+                    engine.senders.insert(peer, Sender { session, next: from, limit, unfinished: true });
                     self.pump(i, database, peer);
                 }
             }
+            Action::SendUntil { peer, database, session, limit } => {
+                let peer = instance_index(peer);
+                let sender = self.engine(i, database).and_then(|e| e.senders.get_mut(&peer));
+                if let Some(sender) = sender.filter(|s| s.session == session) {
+                    sender.limit = limit;
+                    self.pump(i, database, peer);
+                }
+            }
+            Action::SlowWriters { .. } => {}
             Action::StopSending { peer, database } => {
                 if let Some(engine) = self.engine(i, database) {
                     engine.senders.remove(&instance_index(peer));

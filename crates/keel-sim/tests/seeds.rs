@@ -31,7 +31,11 @@ const REACHED: [&str; 17] = [
 ];
 
 /// What five hundred clusters must reach.
-const CLUSTERS_REACH: [&str; 20] = [
+const CLUSTERS_REACH: [&str; 24] = [
+    "redo stood still",
+    "sent no more than can be redone",
+    "writers slowed",
+    "left the set: behind",
     "own log heard of later",
     "ended by a failure of its disk",
     "member removed",

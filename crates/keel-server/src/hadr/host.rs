@@ -312,6 +312,9 @@ fn why(reason: LeaveReason) -> &'static str {
         LeaveReason::Disconnected => "its connection is lost",
         LeaveReason::Stopped => "it stopped receiving",
         LeaveReason::Stalled => "it hardened nothing for its session time-out",
+        LeaveReason::Behind => {
+            "its recovery queue is at its bound, and it redid nothing for its session time-out"
+        }
         LeaveReason::Configured => "its configuration has changed",
     }
 }
