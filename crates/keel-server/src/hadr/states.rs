@@ -28,7 +28,8 @@ pub(super) fn state(replication: &Replication) -> HadrState {
     let doors = replication.doors.get();
     let no_quorum = replication.groups.cluster().is_some_and(|c| c.quorum == QuorumState::Lost);
     let (samples, engine) = (&replication.samples, engine.as_deref());
-    let picture = Picture { seen: &seen, samples, engine, doors, no_quorum };
+    let recovery_queue_max = replication.groups.cluster_options().recovery_queue_max;
+    let picture = Picture { seen: &seen, samples, engine, doors, recovery_queue_max, no_quorum };
     HadrState {
         manager_status: 1,
         groups: seen.groups.iter().filter(|g| !g.config.dropped).map(|g| picture.group(g)).collect(),
@@ -44,6 +45,8 @@ struct Picture<'a> {
     samples: &'a Samples,
     engine: Option<&'a Engine>,
     doors: Option<&'a Arc<Doors>>,
+    /// The bound on recovery queues; 0 for none.
+    recovery_queue_max: u64,
     /// This instance is in a cluster and hears no majority of it.
     no_quorum: bool,
 }
@@ -207,6 +210,8 @@ impl Picture<'_> {
             send_queue_bytes: Some(0),
             send_rate_bytes: rates.send,
             redo_queue_bytes: Some(if primary { 0 } else { d.hardened.0.saturating_sub(d.applied.0) }),
+            redo_queue_max_bytes: self.recovery_queue_max,
+            writers_wait_micros: u64::try_from(d.writers_wait.as_micros()).unwrap_or(u64::MAX),
             redo_rate_bytes: rates.redo,
             lag_seconds: if primary { None } else { self.lag(d.database, d.applied, d.agreed) },
             counters: copy.map(|c| self.own_counters(c)).unwrap_or_default(),
@@ -258,6 +263,8 @@ impl Picture<'_> {
             send_queue_bytes: heard.then(|| appended.0.saturating_sub(sent.unwrap_or(p.received).0)),
             send_rate_bytes: rates.send,
             redo_queue_bytes: heard.then(|| p.hardened.0.saturating_sub(p.applied.0)),
+            redo_queue_max_bytes: self.recovery_queue_max,
+            writers_wait_micros: u64::try_from(d.writers_wait.as_micros()).unwrap_or(u64::MAX),
             redo_rate_bytes: rates.redo,
             lag_seconds: self.lag(d.database, p.applied, d.agreed),
             counters: sending.map(|s| sent_counters(&s.counters)).unwrap_or_default(),

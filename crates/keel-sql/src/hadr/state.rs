@@ -285,6 +285,10 @@ pub struct DatabaseReplicaState {
     pub send_rate_bytes: u64,
     /// Log bytes hardened there and not redone.
     pub redo_queue_bytes: Option<u64>,
+    /// What the queue may be, 0 for no bound.
+    pub redo_queue_max_bytes: u64,
+    /// What writers of the database wait here before each transaction, because a copy has much to redo; microseconds.
+    pub writers_wait_micros: u64,
     /// Bytes redone per second, over the last active period.
     pub redo_rate_bytes: u64,
     /// Seconds it is behind the primary.

@@ -24,6 +24,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("group_id", GUID), ("group_name", NAME), ("database_name", NAME), ("replica_server_name", N256),
         ("is_waited_for", BIT), ("last_hardened_lsn", LSN), ("bytes_behind", BIG), ("synchronized_secondaries", INT),
         ("required_synchronized_secondaries", INT), ("commits_are_blocked", BIT), ("agreed_lsn", LSN),
+        ("recovery_queue_bytes", BIG), ("recovery_queue_max_bytes", BIG), ("writers_wait_us", BIG),
     ], participants),
     view("dm_keel_commit_latency", &[
         ("group_id", GUID), ("database_name", NAME), ("replica_server_name", N256), ("blocks", BIG),
@@ -84,6 +85,11 @@ fn participants(cx: &ViewContext<'_>) -> Rows {
                 row.extend([hardened.map_or(NULL, lsn::value), behind.map_or(NULL, |b| int(b as i64))]);
                 row.extend([int(synchronized as i64), int(required), bit(synchronized < required as usize)]);
                 row.push(own.agreed.map_or(NULL, |a| lsn::value(a.0)));
+                row.push(copy.redo_queue_bytes.map_or(NULL, |b| int(b as i64)));
+                row.push(
+                    Some(copy.redo_queue_max_bytes).filter(|max| *max > 0).map_or(NULL, |b| int(b as i64)),
+                );
+                row.push(int(copy.writers_wait_micros as i64));
                 rows.push(row);
             }
         }

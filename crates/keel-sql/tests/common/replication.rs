@@ -116,6 +116,8 @@ impl Inner {
                 send_queue_bytes: Some(2048),
                 send_rate_bytes: 0,
                 redo_queue_bytes: Some(4096),
+                redo_queue_max_bytes: 128 << 20,
+                writers_wait_micros: 0,
                 redo_rate_bytes: 0,
                 lag_seconds: (!primary).then_some(0),
                 counters: Default::default(),

@@ -98,7 +98,7 @@ join sys.availability_replicas ar on ar.replica_id = drs.replica_id
 order by ar.replica_server_name
 select primary_replica, primary_recovery_health_desc, secondary_recovery_health_desc, synchronization_health_desc from sys.dm_hadr_availability_group_states
 select d.name, r.replica_server_name from sys.databases d join sys.availability_replicas r on r.replica_id = d.replica_id
-select database_name, replica_server_name, is_waited_for, bytes_behind, synchronized_secondaries, required_synchronized_secondaries, commits_are_blocked from sys.dm_keel_commit_participants
+select database_name, replica_server_name, is_waited_for, bytes_behind, synchronized_secondaries, required_synchronized_secondaries, commits_are_blocked, recovery_queue_bytes, recovery_queue_max_bytes, writers_wait_us from sys.dm_keel_commit_participants
 select counter_name, instance_name, cntr_value from sys.dm_os_performance_counters where object_name like '%Database Replica%' and counter_name like 'Log Send Queue%'
 GO
 select sys.fn_hadr_is_primary_replica('sales') as p, sys.fn_hadr_is_primary_replica('stock') as outside, sys.fn_hadr_backup_is_preferred_replica('sales') as backup_here, master.sys.fn_hadr_backup_is_preferred_replica('stock') as backup_outside

@@ -47,6 +47,8 @@ fn replica(number: u8, role: Role, local: bool) -> ReplicaState {
             send_queue_bytes: Some(0),
             send_rate_bytes: 0,
             redo_queue_bytes: Some(0),
+            redo_queue_max_bytes: 0,
+            writers_wait_micros: 0,
             redo_rate_bytes: 0,
             lag_seconds: None,
             counters: DatabaseCounters::default(),
