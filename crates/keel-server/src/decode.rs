@@ -8,9 +8,10 @@ use keel_tds::collation::WireCollation;
 use keel_tds::request::rpc::{Parameter, ParameterFlags};
 use keel_tds::type_info::{Fixed, MAX, TypeInfo, code};
 use keel_tds::{Data, text};
+use keel_types::collation::pages;
 use keel_types::datetime::{DAY_1900, TICKS_PER_DAY, TICKS_PER_MINUTE, from_three_hundredths};
 use keel_types::error::Result;
-use keel_types::{Decimal, Length, SqlError, SqlType, Value};
+use keel_types::{Collation, Decimal, Length, SqlError, SqlType, Value};
 use smol_str::SmolStr;
 
 /// A call's parameter as the session takes it.
@@ -148,7 +149,13 @@ fn narrow(ty: &TypeInfo, bytes: &[u8]) -> SmolStr {
     if is_utf8(ty) || bytes.is_ascii() {
         String::from_utf8_lossy(bytes).into()
     } else {
-        text::from_cp1252(bytes).into()
+        let page = match ty {
+            TypeInfo::VarChar(_, c) | TypeInfo::Char(_, c) | TypeInfo::Text(_, c) => {
+                Collation::page_of_wire(c.info, c.sort_id)
+            }
+            _ => pages::LATIN1,
+        };
+        pages::decode(bytes, page).into()
     }
 }
 

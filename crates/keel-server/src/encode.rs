@@ -6,6 +6,7 @@ use keel_tds::text;
 use keel_tds::token::{Column, ColumnFlags};
 use keel_tds::type_info::{Fixed, MAX, TypeInfo};
 use keel_tds::value::{self, Place};
+use keel_types::collation::pages;
 use keel_types::datetime::{DAY_1900, TICKS_PER_DAY, TICKS_PER_MINUTE, to_three_hundredths};
 use keel_types::{Collation, Length, SqlType, Value};
 
@@ -18,13 +19,8 @@ const THREE_HUNDREDTHS_PER_DAY: i64 = 300 * 86_400;
 
 /// The collation as sent in metadata.
 #[must_use]
-pub const fn wire_collation(collation: Collation) -> WireCollation {
-    match collation {
-        Collation::Latin1CiAs => WireCollation::LATIN1_CI_AS,
-        Collation::Bin2 => WireCollation::LATIN1_BIN2,
-        Collation::Latin1CsAs => WireCollation::LATIN1_CS_AS,
-        Collation::Latin1CiAi => WireCollation::LATIN1_CI_AI,
-    }
+pub fn wire_collation(collation: Collation) -> WireCollation {
+    WireCollation { info: collation.wire_info(), sort_id: collation.sort_id() }
 }
 
 /// The wire type of a SQL type. Types that cannot be NULL have forms of their own, without a length per value.
@@ -176,8 +172,10 @@ fn put_bare(out: &mut Vec<u8>, ty: &TypeInfo, v: &Value) {
         (TypeInfo::VarChar(_, c) | TypeInfo::Char(_, c) | TypeInfo::Text(_, c), Value::Str(s)) => {
             if c.is_utf8() {
                 out.extend_from_slice(s.as_bytes());
-            } else {
+            } else if s.is_ascii() || *c == WireCollation::LATIN1_CI_AS {
                 text::put_cp1252(out, s);
+            } else {
+                pages::encode(out, s, Collation::page_of_wire(c.info, c.sort_id));
             }
         }
         (TypeInfo::VarBinary(_) | TypeInfo::Binary(_) | TypeInfo::Image(_), Value::Bytes(b)) => {

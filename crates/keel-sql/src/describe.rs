@@ -27,7 +27,7 @@ use keel_query::catalog::{Catalog as _, ModuleKind};
 use keel_query::plan::Dml;
 use keel_query::scope::NameParts;
 use keel_types::error::Result;
-use keel_types::{Collation, Length, SqlType, Value};
+use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
 
 const NAME: SqlType = SqlType::SYSNAME;
@@ -283,7 +283,7 @@ fn result_row(info: &Info, set: &ResultSet, i: usize, c: &ColumnMeta, browse: bo
         if f.is_text { text(c.collation.name()) } else { NULL },
     ];
     row.resize(19, NULL);
-    let sensitive = f.is_text && matches!(c.collation, Collation::Bin2 | Collation::Latin1CsAs);
+    let sensitive = f.is_text && !c.collation.ignores_case();
     row.extend([bit(false), bit(sensitive), bit(false), NULL]);
     match c.source.as_ref().filter(|_| browse) {
         Some(source) => {
@@ -308,7 +308,7 @@ fn result_row(info: &Info, set: &ResultSet, i: usize, c: &ColumnMeta, browse: bo
     let (id, length) = tds_type(c.ty, c.nullable);
     row.extend([int(id), int(length)]);
     if f.is_text {
-        row.extend([int(13_632_521), int(if c.collation == Collation::Latin1CiAs { 52 } else { 0 })]);
+        row.extend([int(c.collation.wire_info()), int(c.collation.sort_id())]);
     } else {
         row.extend([NULL, NULL]);
     }

@@ -234,6 +234,12 @@ errors! {
     history_column_name(past, at, history, column, table) = 13524, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because column '{past}' at ordinal {at} in history table '{history}' has a different name than the column '{column}' at the same ordinal in table '{table}'.";
     /// The same: types.
     history_column_type(column, past, history, ty, table) = 13525, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because column '{column}' has data type {past} in history table '{history}' which is different from corresponding column type {ty} in table '{table}'.";
+    /// COLLATE of a column that is no text.
+    collate_on_other_type(ty) = 447, 16, 0, "Expression type {ty} is invalid for COLLATE clause.";
+    /// A collation without a code page, of `char` or `varchar`.
+    collation_of_national_types(name) = 459, 16, 1, "Collation '{name}' is supported on Unicode data types only and cannot be applied to char, varchar or text data types.";
+    /// The same, of a database.
+    collation_of_no_database(name) = 453, 16, 1, "Collation '{name}' is supported on Unicode data types only and cannot be set at the database or server level.";
     /// The same: collations.
     history_column_collation(column, table, history) = 13526, 16, 1, "Setting SYSTEM_VERSIONING to ON failed because column '{column}' does not have the same collation in tables '{table}' and '{history}'.";
     /// The same: a period column that may be NULL.

@@ -109,8 +109,8 @@ impl Transcript {
         };
         let widths: Vec<usize> = (0..columns).map(width).collect();
         let format_row = |cells: &[String]| -> String {
-            let padded = cells.iter().zip(&widths).map(|(v, w)| format!("{v:<w$}"));
-            padded.collect::<Vec<_>>().join(" | ").trim_end().to_owned()
+            let cells = cells.iter().zip(&widths).map(|(v, w)| padded(v, *w));
+            cells.collect::<Vec<_>>().join(" | ").trim_end().to_owned()
         };
         self.line(&format_row(&table.names));
         self.line(&widths.iter().map(|w| "-".repeat(*w)).collect::<Vec<_>>().join("-+-"));
@@ -137,6 +137,13 @@ impl Transcript {
     }
 }
 
+/// A cell of a table. The formatter's own widths end at 65,535 characters.
+fn padded(cell: &str, width: usize) -> String {
+    let mut text = cell.to_owned();
+    text.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.chars().count())));
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,5 +167,19 @@ mod tests {
         let expect = "a |\n--+-----\n1 | NULL\n(1 row)\n(3 rows affected)\nhello\n\
                       Msg 208, Level 16, State 1, Procedure p, Line 2: Bad.\n";
         assert_eq!(t.finish(), expect);
+    }
+
+    #[test]
+    fn a_cell_of_any_length() {
+        let mut t = Transcript::default();
+        t.columns(["a".into(), "b".into()]);
+        t.row(["x".repeat(70_000), "1".into()]);
+        t.row(["y".into(), "2".into()]);
+        t.done(Some(2));
+        let text = t.finish();
+        assert!(
+            text.lines().all(|l| l.len() == 70_004 || l == "(2 rows)"),
+            "rows are as wide as the longest cell"
+        );
     }
 }

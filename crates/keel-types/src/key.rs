@@ -276,7 +276,7 @@ mod tests {
         #[test]
         fn like_prefix_range_holds_the_matches(prefix in "[a-zA-Z0-9éÉß _-]{0,6}", rest in "[a-zé ]{0,5}") {
             let whole = format!("{prefix}{rest}");
-            for collation in Collation::ALL {
+            for collation in Collation::samples() {
                 let (mut low, mut k) = (Vec::new(), Vec::new());
                 append_str_prefix(&mut low, &prefix, collation);
                 append_str(&mut k, &whole, collation);

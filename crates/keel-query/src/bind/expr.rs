@@ -1,14 +1,15 @@
 //! Binding of expressions and conditions.
 
-use super::merge_types::{assign_to, cast_to, resolve_collation, unify};
+use super::merge_types::{assign_to, cast_to, in_collation, named_collation, resolve_collation, unify};
 use super::rel::{Aggregate, Rel, Subquery, SubqueryUse};
 use super::window::PendingWindow;
 use super::{Binder, BoundQuery, Scope, same_name};
 use crate::errors::{self, Result};
 use crate::expr::{ArithOp, Cast, CmpOp, Coercibility, Expr, ExprKind, Slot};
 use keel_parser::ast;
+use keel_types::collation::pages;
 use keel_types::ty::promote;
-use keel_types::{Collation, Decimal, Length, SqlError, SqlType, Value};
+use keel_types::{Decimal, Length, SqlError, SqlType, Value};
 use std::sync::Arc;
 
 /// Where an expression stands, for what it may contain and for messages.
@@ -195,11 +196,13 @@ impl Binder<'_> {
         collation: &ast::Ident,
         cx: &mut ExprCx<'_, '_>,
     ) -> Result<Expr> {
-        let mut inner = self.value(operand, cx)?;
-        inner.collation = Collation::by_name(&collation.text)
-            .ok_or_else(|| SqlError::new(448, 16, 1, format!("Invalid collation '{}'.", collation.text)))?;
-        inner.coercibility = Coercibility::Explicit;
-        Ok(inner)
+        let inner = self.value(operand, cx)?;
+        let words = ["database_default", "catalog_default"];
+        let collation = match words.iter().any(|w| collation.is(w)) {
+            true => self.collation(),
+            false => named_collation(&collation.text)?,
+        };
+        Ok(in_collation(inner, collation))
     }
 
     fn between(
@@ -254,7 +257,11 @@ impl Binder<'_> {
             ast::Literal::Float(f) => Expr::constant(Value::Float(*f), SqlType::Float),
             ast::Literal::Money(m) => Expr::constant(Value::Money(*m), SqlType::Money),
             ast::Literal::String { value, national } => {
-                let units = if *national { value.encode_utf16().count() } else { value.chars().count() };
+                let units = if *national {
+                    value.encode_utf16().count()
+                } else {
+                    pages::length(value, self.collation().code_page())
+                };
                 let cap = if *national { 4000 } else { 8000 };
                 let length = if units > cap { Length::Max } else { Length::Limited(units.max(1) as u16) };
                 let ty = if *national { SqlType::NVarChar(length) } else { SqlType::VarChar(length) };

@@ -7,7 +7,7 @@ use crate::scope::BindScope;
 use keel_parser::ast;
 use keel_types::ty::parse::{TypeArg, TypeSite, parse_type};
 use keel_types::ty::promote;
-use keel_types::{Collation, SqlType, Value};
+use keel_types::{Collation, SqlError, SqlType, Value};
 
 /// Resolves a written type name.
 pub fn resolve_type(scope: &dyn BindScope, ty: &ast::TypeName, cast: bool) -> Result<SqlType> {
@@ -102,6 +102,24 @@ pub fn resolve_collation(left: &Expr, right: &Expr, operation: &str) -> Result<(
             Err(errors::collation_conflict(left.collation.name(), right.collation.name(), operation))
         }
     }
+}
+
+/// What a name in COLLATE stands for; 448 when it is none.
+pub(super) fn named_collation(name: &str) -> Result<Collation> {
+    Collation::by_name(name).ok_or_else(|| SqlError::new(448, 16, 1, format!("Invalid collation '{name}'.")))
+}
+
+/// What COLLATE makes of an expression. A column is no longer the column: an index on it is in another order.
+pub(super) fn in_collation(mut e: Expr, collation: Collation) -> Expr {
+    if e.as_slot().is_some() && e.collation != collation {
+        let (ty, nullable) = (e.ty, e.nullable);
+        let same = Cast { input: e, style: None, lenient: false, explicit: false };
+        let kind = ExprKind::Cast(Box::new(same));
+        return Expr { kind, ty, collation, coercibility: Coercibility::Explicit, nullable };
+    }
+    e.collation = collation;
+    e.coercibility = Coercibility::Explicit;
+    e
 }
 
 /// Converts to `ty` without being asked; a constant NULL just takes the type. No permission check.

@@ -4,7 +4,7 @@ mod entries;
 mod rules;
 
 use crate::bind::expr::{Clause, ExprCx};
-use crate::bind::merge_types::assign_to;
+use crate::bind::merge_types::{assign_to, cast_to};
 use crate::bind::rel::SlotInfo;
 use crate::bind::{ArcTable, Binder, Scope, Source, SourceColumn, parse_error};
 use crate::catalog::{IndexDef, IndexKind, TableDef};
@@ -15,8 +15,9 @@ use crate::expr::{Expr, ExprKind, Slot};
 use crate::usage::Sums;
 use keel_base::waits::lock_waits;
 use keel_store::row::{self, PatchBuilder, Row, RowBuilder, patch};
+use keel_types::collation::pages;
 use keel_types::key;
-use keel_types::{SqlType, Value, cast, column};
+use keel_types::{Length, SqlType, Value, cast, column};
 use smallvec::SmallVec;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -192,6 +193,12 @@ impl Target {
     /// Code that converts a value for storing in a column: strings that do not fit are error 2628.
     pub fn assignment(&self, e: Expr, column: usize, compiler: &mut Compiler<'_>) -> Result<Code> {
         let c = &self.table.columns[column];
+        let narrow = |ty: SqlType| ty.is_string() && !ty.is_national();
+        let page = c.collation.code_page();
+        // Between code pages the way is by Unicode; in one that is not the usual, the column's length is in other units.
+        let foreign = narrow(c.ty) && narrow(e.ty) && page != e.collation.code_page();
+        let wide = foreign || (narrow(c.ty) && narrow(e.ty) && page != pages::LATIN1);
+        let e = if wide { cast_to(e, SqlType::NVarChar(Length::Max)) } else { e };
         if e.ty == c.ty {
             return compiler.value(&e);
         }
@@ -200,13 +207,14 @@ impl Target {
         if !sized || !matches!(checked.kind, ExprKind::Cast(_)) {
             return compiler.value(&checked);
         }
-        let cast = cast::implicit(e.ty, c.ty)?.for_column();
+        let cast = cast::implicit(e.ty, c.ty)?.for_column().in_page(page);
         let input = compiler.value(&e)?;
         let identity = cast.is_identity();
         if identity {
             return Ok(input);
         }
-        let (table, name, plain) = (self.full_name.clone(), c.name.clone(), cast::implicit(e.ty, c.ty)?);
+        let (table, name, plain) =
+            (self.full_name.clone(), c.name.clone(), cast::implicit(e.ty, c.ty)?.in_page(page));
         let convert = move |v: &Value, strict: bool| -> Result<Value> {
             if !strict {
                 return plain.apply(v);

@@ -290,6 +290,6 @@ pub(crate) fn same_values(a: &[Value], b: &[Value]) -> bool {
         (Value::Variant(_), _) | (_, Value::Variant(_)) => false,
         (Value::DateTimeOffset(a, x), Value::DateTimeOffset(b, y)) => a == b && x == y,
         (Value::Decimal(a), Value::Decimal(b)) => a == b,
-        _ => keel_types::compare::order(a, b, keel_types::Collation::Bin2).is_eq(),
+        _ => keel_types::compare::order(a, b, keel_types::Collation::BIN2).is_eq(),
     })
 }

@@ -347,6 +347,7 @@ impl Compiler<'_> {
         if resolved.is_identity() {
             return Ok(input);
         }
+        let resolved = resolved.in_page(e.collation.code_page());
         let lenient = c.lenient;
         if let Some(style) = &c.style {
             let style = self.value(&super::super::bind::merge_types::cast_to(style.clone(), SqlType::Int))?;

@@ -49,6 +49,14 @@ pub struct DatabaseSettings {
     pub owner: Vec<u8>,
 }
 
+impl DatabaseSettings {
+    /// The collation of columns, variables and literals that name none.
+    #[must_use]
+    pub fn default_collation(&self) -> keel_types::Collation {
+        keel_types::Collation::by_name(&self.collation).unwrap_or_default()
+    }
+}
+
 impl Default for DatabaseSettings {
     fn default() -> Self {
         DatabaseSettings {

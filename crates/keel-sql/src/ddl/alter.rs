@@ -16,7 +16,7 @@ use keel_query::catalog::{Catalog as _, ColumnDef, DefaultDef, IndexDef, IndexKi
 use keel_query::{CompiledCondition, CompiledExpr};
 use keel_types::error::Result;
 use keel_types::key::KeyColumn;
-use keel_types::{Collation, SqlError, SqlType, Value, column};
+use keel_types::{SqlError, SqlType, Value, column};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -285,10 +285,10 @@ impl Runner<'_> {
         let c = &mut new.columns[at];
         c.ty = self.ddl_scope(program).scalar(ty)?;
         c.nullable = nullable.unwrap_or(true);
-        if let Some(collation) = collation {
-            c.collation = Collation::by_name(&collation.text).ok_or_else(|| {
-                SqlError::new(448, 16, 3, format!("Invalid collation '{}'.", collation.text))
-            })?;
+        // Without COLLATE it is the database's again.
+        let default = self.entry_of(table.database)?.picture().settings().default_collation();
+        if c.ty.is_string() || collation.is_some() {
+            c.collation = super::collate::column_collation(collation.as_ref(), c.ty, default)?;
         }
         let changed = c.ty != old.ty || c.collation != old.collation;
         let widens = widened(old.ty, c.ty) && c.collation == old.collation;

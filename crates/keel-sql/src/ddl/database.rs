@@ -6,8 +6,8 @@ use crate::errors;
 use crate::hadr;
 use crate::run::Runner;
 use keel_parser::ast::{self, AlterDatabaseAction};
+use keel_types::SqlError;
 use keel_types::error::Result;
-use keel_types::{Collation, SqlError};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -102,8 +102,7 @@ impl Runner<'_> {
             settings = (**model.picture().settings()).clone();
         }
         if let Some(collation) = &c.collation {
-            check_collation(&collation.text)?;
-            settings.collation = collation.text.to_string();
+            settings.collation = super::collate::database_collation(&collation.text)?;
         }
         // File sizes and places are accepted: a database is one directory, its files grow by themselves.
         for option in &c.options {
@@ -158,9 +157,8 @@ impl Runner<'_> {
                 entry.put_now(CatalogObject::Settings(Arc::new(settings)))
             }
             AlterDatabaseAction::Collate(name) => {
-                check_collation(&name.text)?;
                 let mut settings = (**entry.picture().settings()).clone();
-                settings.collation = name.text.to_string();
+                settings.collation = super::collate::database_collation(&name.text)?;
                 entry.put_now(CatalogObject::Settings(Arc::new(settings)))
             }
             AlterDatabaseAction::ModifyName(name) => {
@@ -233,13 +231,6 @@ impl Runner<'_> {
             std::thread::sleep(Duration::from_millis(10));
         }
         Ok(())
-    }
-}
-
-fn check_collation(name: &str) -> Result<()> {
-    match Collation::by_name(name) {
-        Some(_) => Ok(()),
-        None => Err(SqlError::new(448, 16, 3, format!("Invalid collation '{name}'."))),
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod administer;
 mod alter;
+mod collate;
 mod database;
 mod dbcc;
 mod dbcc_show;

@@ -32,6 +32,8 @@ pub(super) struct TableBuilder<'a> {
     pub(super) private: bool,
     /// Not all columns are known yet, so that the types of computed ones have to wait.
     columns_follow: bool,
+    /// Of columns that name none: the database's.
+    collation: Collation,
     /// Columns GENERATED ALWAYS AS ROW START and END: `column_id` and HIDDEN.
     pub(super) generated: [Option<(i32, bool)>; 2],
 }
@@ -70,6 +72,7 @@ impl<'a> TableBuilder<'a> {
             null_default: options.on(Switches::NULL_DEFAULT_ON) || !options.on(Switches::NULL_DEFAULT_OFF),
             private: false,
             columns_follow: false,
+            collation: entry.picture().settings().default_collation(),
             generated: [None; 2],
         }
     }
@@ -148,16 +151,12 @@ impl<'a> TableBuilder<'a> {
         }
         let column_id = self.table.next_column_id;
         let ordinal = self.table.next_ordinal;
-        let collation = match &c.collation {
-            Some(name) => Collation::by_name(&name.text).ok_or_else(|| unknown_collation(&name.text))?,
-            None => Collation::default(),
-        };
         let mut def = ColumnDef {
             column_id,
             ordinal,
             name,
             ty: SqlType::Int,
-            collation,
+            collation: self.collation,
             nullable: c.nullable.unwrap_or(self.null_default),
             identity: None,
             default: None,
@@ -170,6 +169,8 @@ impl<'a> TableBuilder<'a> {
                     .scope
                     .scalar(ty)
                     .map_err(|e| if e.number == 2715 { errors::no_type(column_id, &ty.name) } else { e })?;
+                def.collation =
+                    super::collate::column_collation(c.collation.as_ref(), def.ty, self.collation)?;
                 if c.nullable.is_none() && def.ty == SqlType::RowVersion {
                     def.nullable = false;
                 }
@@ -569,10 +570,6 @@ pub(super) fn option_on(options: &[ast::Opt], name: &str) -> bool {
     options.iter().any(|o| o.name == name && matches!(o.value, ast::OptValue::On))
 }
 
-fn unknown_collation(name: &str) -> Box<keel_types::SqlError> {
-    keel_types::SqlError::new(448, 16, 3, format!("Invalid collation '{name}'."))
-}
-
 fn identity_type(ty: SqlType) -> bool {
     matches!(
         ty,
@@ -690,6 +687,8 @@ pub fn table_variable(info: &Info, program: &Program, index: usize) -> Result<Ar
         TableShape::Elements(elements) => {
             let mut builder = TableBuilder::new(&scope, &tempdb, DBO, &def.name);
             builder.private = true;
+            // A temporary table has the collation of tempdb, a variable that of its database.
+            builder.collation = scope.database_collation();
             builder.all(elements)?
         }
         TableShape::Type(name) => {

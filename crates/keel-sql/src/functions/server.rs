@@ -202,9 +202,9 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
         "useraccess" => variant_text(settings.user_access.as_str()),
         "recovery" => variant_text(settings.recovery.as_str()),
         "version" => variant_int(957),
-        "comparisonstyle" => variant_int(196_609),
-        "lcid" => variant_int(1033),
-        "sqlsortorder" => variant_int(52),
+        "comparisonstyle" => variant_int(settings.default_collation().comparison_style().into()),
+        "lcid" => variant_int(settings.default_collation().lcid().into()),
+        "sqlsortorder" => variant_int(settings.default_collation().sort_id().into()),
         "maxsizeinbytes" => Value::Null,
         "edition" | "serviceobjective" => Value::Null,
         "isautocreatestatistics" | "isautoupdatestatistics" => variant_int(1),
@@ -237,21 +237,12 @@ pub(super) fn database_property_int(info: &Info, args: &[Value]) -> Result<Value
 }
 
 pub(super) fn collation_property(_: &Info, args: &[Value]) -> Result<Value> {
-    use keel_types::Collation as C;
-    let name = text(args, 0).unwrap_or("");
-    let Some(collation) = C::by_name(name) else { return Ok(Value::Null) };
-    // Kana and width are ignored but in binary order; case and accents as the collation has them.
-    let style = match collation {
-        C::Bin2 => 0,
-        C::Latin1CsAs => 196_608,
-        C::Latin1CiAs => 196_609,
-        C::Latin1CiAi => 196_611,
-    };
+    let Some(c) = text(args, 0).and_then(keel_types::Collation::by_name) else { return Ok(Value::Null) };
     Ok(match text(args, 1).unwrap_or("").to_ascii_lowercase().as_str() {
-        "codepage" => variant_int(1252),
-        "lcid" => variant_int(1033),
-        "comparisonstyle" => variant_int(style),
-        "version" => variant_int(if name.contains("_100_") { 2 } else { 0 }),
+        "codepage" => variant_int(c.code_page().into()),
+        "lcid" => variant_int(c.lcid().into()),
+        "comparisonstyle" => variant_int(c.comparison_style().into()),
+        "version" => variant_int(c.version().into()),
         _ => Value::Null,
     })
 }

@@ -95,6 +95,12 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// The collation of what names none: the current database's.
+    pub(crate) fn database_collation(&self) -> Collation {
+        let entry = self.info.engine.database_by_id(self.identity.database);
+        entry.map_or_else(Collation::default, |e| self.info.picture(&e).settings().default_collation())
+    }
+
     fn note_catalog(&self, database: DatabaseId) {
         let mut found = self.found.borrow_mut();
         if !found.catalogs.iter().any(|(d, _)| *d == database) {
@@ -265,7 +271,7 @@ impl BindScope for Scope<'_> {
             quoted_identifier,
             ansi_nulls,
             concat_null_yields_null: options.on(Switches::CONCAT_NULL),
-            collation: Collation::default(),
+            collation: self.database_collation(),
         }
     }
 
@@ -386,7 +392,7 @@ impl BindScope for Scope<'_> {
 
     fn variable(&self, name: &str) -> Option<VariableInfo> {
         let (slot, def) = self.program?.variable(name)?;
-        Some(VariableInfo { index: slot as usize, ty: def.ty, collation: Collation::default() })
+        Some(VariableInfo { index: slot as usize, ty: def.ty, collation: self.database_collation() })
     }
 
     fn table_variable(&self, name: &str) -> Option<Arc<TableDef>> {

@@ -301,6 +301,7 @@ fn old_types(cx: &ViewContext<'_>) -> Rows {
 }
 
 fn types(cx: &ViewContext<'_>) -> Rows {
+    let collation = cx.picture.settings().default_collation().name();
     let system = keel_types::ty::catalog::system_types().iter().map(|t| {
         vec![
             text(t.name),
@@ -311,7 +312,7 @@ fn types(cx: &ViewContext<'_>) -> Rows {
             int(t.max_length),
             int(t.precision),
             int(t.scale),
-            if t.has_collation { text("SQL_Latin1_General_CP1_CI_AS") } else { NULL },
+            if t.has_collation { text(collation) } else { NULL },
             bit(t.name != "timestamp" && t.name != "sysname"),
             bit(false),
             bit(false),
@@ -334,7 +335,7 @@ fn types(cx: &ViewContext<'_>) -> Rows {
             if table { int(-1) } else { int(f.max_length) },
             zero(f.precision.into()),
             zero(f.scale.into()),
-            if f.is_text && !table { text("SQL_Latin1_General_CP1_CI_AS") } else { NULL },
+            if f.is_text && !table { text(collation) } else { NULL },
             bit(t.nullable && !table),
             bit(true),
             bit(false),
@@ -360,20 +361,7 @@ fn table_types(cx: &ViewContext<'_>) -> Rows {
 
 /// The orders of strings there are.
 fn collations() -> Rows {
-    use keel_types::Collation as C;
-    let described = |c: C| match c {
-        C::Bin2 => "Latin1-General, binary code point comparison sort",
-        C::Latin1CsAs => {
-            "Latin1-General, case-sensitive, accent-sensitive, kanatype-insensitive, width-insensitive"
-        }
-        C::Latin1CiAs => {
-            "Latin1-General, case-insensitive, accent-sensitive, kanatype-insensitive, width-insensitive"
-        }
-        C::Latin1CiAi => {
-            "Latin1-General, case-insensitive, accent-insensitive, kanatype-insensitive, width-insensitive"
-        }
-    };
-    C::ALL.iter().map(|c| vec![text(c.name()), text(described(*c))]).collect()
+    keel_types::Collation::listed().iter().map(|c| vec![text(c.name()), text(c.description())]).collect()
 }
 
 fn identity_columns(cx: &ViewContext<'_>) -> Rows {

@@ -61,7 +61,7 @@ create statistics st on dbo.t (a)
 select indexproperty(object_id('dbo.t'), 'st', 'IsStatistics') as is_statistics, objectproperty(object_id('dbo.t'), 'IsQuotedIdentOn') as quoted
 drop table dbo.t
 select loginproperty('sa', 'DefaultDatabase') as [default], loginproperty('sa', 'IsLocked') as locked, loginproperty('nobody', 'IsLocked') as nobody
-select name, collationproperty(name, 'ComparisonStyle') as style from sys.fn_helpcollations() order by name
+select name, collationproperty(name, 'ComparisonStyle') as style from sys.fn_helpcollations() where name like 'SQL_Latin1_General_CP1_C%' or name in ('Latin1_General_BIN2', 'Latin1_General_CI_AI') order by name
 go
 create table #version (id int, name sysname, internal int, text nvarchar(512))
 set nocount on

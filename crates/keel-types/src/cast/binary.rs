@@ -5,7 +5,7 @@
 //! their precision.
 
 use super::{Cast, Step, mismatch, text};
-use crate::collation::cp1252;
+use crate::collation::pages;
 use crate::datetime::{
     DAY_1900, MAX_DAY, TICKS_PER_DAY, TICKS_PER_MINUTE, from_three_hundredths, to_three_hundredths,
 };
@@ -91,7 +91,11 @@ fn narrow_to_binary(value: &Value, cast: &Cast) -> Result<Value> {
     match cast.style_or(0) {
         1 | 2 => fit_end(from_hex(s, cast)?, cast),
         style if style != 0 => Err(raise::unsupported_style(style, cast.from, cast.to)),
-        _ => fit_end(cp1252::encode(s).into_owned(), cast),
+        _ => {
+            let mut bytes = Vec::with_capacity(s.len());
+            pages::encode(&mut bytes, s, cast.page);
+            fit_end(bytes, cast)
+        }
     }
 }
 

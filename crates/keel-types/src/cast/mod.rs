@@ -43,6 +43,8 @@ pub struct Cast {
     pub date_order: DateOrder,
     /// Whether a string or binary that is too long is an error instead of being cut.
     pub strict_length: bool,
+    /// Code page of the non-national side, 1252 unless said otherwise.
+    pub page: u16,
     step: fn(&Value, &Cast) -> Result<Value>,
 }
 
@@ -88,6 +90,13 @@ impl Cast {
     #[must_use]
     pub const fn for_column(mut self) -> Cast {
         self.strict_length = true;
+        self
+    }
+
+    /// The same conversion to or from text in another code page.
+    #[must_use]
+    pub const fn in_page(mut self, page: u16) -> Cast {
+        self.page = page;
         self
     }
 
@@ -140,7 +149,15 @@ pub enum CastKind {
 /// Finds the conversion from one type to another. Errors: 529 when there is none, 206 or 257 when it must be explicit.
 pub fn resolve(from: SqlType, to: SqlType, kind: CastKind) -> Result<Cast> {
     let step = if is_identity(from, to) { same } else { step(from, to, kind)? };
-    Ok(Cast { from, to, style: Cast::NO_STYLE, date_order: DateOrder::Mdy, strict_length: false, step })
+    Ok(Cast {
+        from,
+        to,
+        style: Cast::NO_STYLE,
+        date_order: DateOrder::Mdy,
+        strict_length: false,
+        page: 1252,
+        step,
+    })
 }
 
 /// [`resolve`] for a conversion nobody wrote.
@@ -250,8 +267,14 @@ fn to_variant(value: &Value, cast: &Cast) -> Result<Value> {
 fn from_variant(value: &Value, cast: &Cast) -> Result<Value> {
     let Value::Variant(v) = value else { return Ok(value.clone()) };
     let inner = explicit(v.0, cast.to)?;
-    Cast { style: cast.style, date_order: cast.date_order, strict_length: cast.strict_length, ..inner }
-        .apply(&v.1)
+    Cast {
+        style: cast.style,
+        date_order: cast.date_order,
+        strict_length: cast.strict_length,
+        page: cast.page,
+        ..inner
+    }
+    .apply(&v.1)
 }
 
 /// A value that does not match the type it was said to have. Only a caller's mistake leads here; an error is better

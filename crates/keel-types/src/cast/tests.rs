@@ -192,7 +192,7 @@ proptest! {
         }
         if let Ok(printed) = explicit(from, wide).unwrap().with_style(121).apply(&value)
             && let Ok(back) = explicit(wide, from).unwrap().with_style(121).apply(&printed)
-            && crate::compare::order(&value, &back, crate::Collation::Bin2).is_ne()
+            && crate::compare::order(&value, &back, crate::Collation::BIN2).is_ne()
         {
             prop_assert_eq!(format!("{:?}", back), format!("{:?}", value), "{}", from);
         }

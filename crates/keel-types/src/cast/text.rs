@@ -1,7 +1,7 @@
 //! Conversion to strings: the form in which the product prints every type, and fitting text into a length.
 
 use super::{Cast, Step, mismatch, xml};
-use crate::collation::cp1252;
+use crate::collation::{cp1252, pages};
 use crate::datetime::TICKS_PER_DAY;
 use crate::datetime::format::{self, default_style, to_local};
 use crate::error::Result;
@@ -48,7 +48,7 @@ fn fit(text: &SmolStr, cast: &Cast) -> Result<Value> {
     } else if cast.to.is_national() {
         text.encode_utf16().count()
     } else {
-        text.chars().count()
+        pages::length(text, cast.page)
     };
     if used == length || (used < length && !fixed) {
         return Ok(Value::Str(text.clone()));
@@ -56,7 +56,7 @@ fn fit(text: &SmolStr, cast: &Cast) -> Result<Value> {
     if used < length {
         return Ok(Value::Str(with_blanks(text, length - used)));
     }
-    let end = cut_at(text, length, cast.to.is_national());
+    let end = cut_in_page(text, length, cast);
     if cast.strict_length && text[end..].bytes().any(|b| b != b' ') {
         return Err(raise::truncated());
     }
@@ -78,8 +78,26 @@ pub(crate) fn cut_at(text: &str, length: usize, national: bool) -> usize {
     text.len()
 }
 
+/// [`cut_at`] with the widths that characters have in the conversion's code page.
+fn cut_in_page(text: &str, length: usize, cast: &Cast) -> usize {
+    if cast.to.is_national() || cast.page == pages::LATIN1 {
+        return cut_at(text, length, cast.to.is_national());
+    }
+    let mut used = 0;
+    for (at, c) in text.char_indices() {
+        used += pages::width(c, cast.page);
+        if used > length {
+            return at;
+        }
+    }
+    text.len()
+}
+
 fn narrow_to_narrow(value: &Value, cast: &Cast) -> Result<Value> {
     match value {
+        Value::Str(_) if cast.page != pages::LATIN1 && !cast.to.is_national() => {
+            national_to_narrow(value, cast)
+        }
         Value::Str(s) => fit(s, cast),
         _ => Err(mismatch(value, cast)),
     }
@@ -94,7 +112,7 @@ fn national_to_narrow(value: &Value, cast: &Cast) -> Result<Value> {
     if s.is_ascii() {
         return fit(s, cast);
     }
-    match cp1252::fit(s) {
+    match pages::fit(s, cast.page) {
         Cow::Borrowed(_) => fit(s, cast),
         Cow::Owned(fitted) => fit(&SmolStr::from(fitted), cast),
     }
@@ -295,7 +313,7 @@ fn binary_to_text(value: &Value, cast: &Cast) -> Result<Value> {
         1 => SmolStr::from(hex(bytes, "0x")),
         2 => SmolStr::from(hex(bytes, "")),
         _ if cast.to.is_national() => utf16_text(bytes),
-        _ => SmolStr::new(cp1252::decode(bytes)),
+        _ => SmolStr::new(pages::decode(bytes, cast.page)),
     };
     if matches!(cast.style, 1 | 2) && text.len() > room(cast.to) {
         let whole_bytes = room(cast.to) & !1;

@@ -37,12 +37,18 @@ pub fn best_fit(c: char) -> u8 {
     if let Some(byte) = to_byte(c) {
         return byte;
     }
+    ascii_fit(c)
+}
+
+/// The ASCII character that stands for one a page does not have: its narrow form, its base letter, or a question mark.
+#[must_use]
+pub fn ascii_fit(c: char) -> u8 {
     if let full @ '\u{FF01}'..='\u{FF5E}' = c {
         return (full as u32 - 0xFF01 + 0x21) as u8;
     }
     let mut base = None;
     decompose_canonical(c, |part| base = base.or(Some(part)));
-    base.filter(|b| b.is_ascii_alphabetic()).and_then(to_byte).unwrap_or(b'?')
+    base.filter(|b| b.is_ascii_alphabetic()).map_or(b'?', |b| b as u8)
 }
 
 /// Decodes bytes.

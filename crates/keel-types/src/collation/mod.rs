@@ -14,17 +14,25 @@
 //!   outside the code page orders after it by code point, upper and lower case together.
 //! * **Secondary weights**: accents. Letters are decomposed, so `é` equals `e` + combining acute.
 //! * **Tertiary weights**: upper before lower case, as the SQL collations have it.
-//! * **BIN2** compares code points.
+//! * **BIN2** and **BIN** compare code points.
+//!
+//! That is the order of the names that SQL Server installs by default, `SQL_Latin1_General_CP1_*`. Every other name's is
+//! the Unicode library's (`library`), by the locale the name says; `names` knows which names there are.
 //!
 //! One table serves `varchar` and `nvarchar`. The product orders the two by different tables under a SQL collation;
 //! equality agrees, the relative place of punctuation does not always.
-//! Deliberately absent: contractions, expansions (`ß` is not `ss`), supplementary-character and locale variants.
+//! Deliberately absent from it: contractions, expansions (`ß` is not `ss`).
 
 pub mod cp1252;
+mod families;
+mod library;
 pub mod like;
+mod names;
+pub mod pages;
 mod weights;
 
-pub use crate::ty::Collation;
+pub use names::Collation;
+use names::Order;
 use smol_str::SmolStr;
 use std::cmp::Ordering;
 use std::hash::Hasher;
@@ -36,52 +44,14 @@ pub(crate) const TERMINATOR: u8 = 0x00;
 pub(crate) const SEPARATOR: u8 = 0x01;
 
 impl Collation {
-    /// All supported collations.
-    pub const ALL: [Collation; 4] =
-        [Collation::Latin1CiAs, Collation::Bin2, Collation::Latin1CsAs, Collation::Latin1CiAi];
-
-    /// The name shown in metadata.
+    /// One of each kind, for tests.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Collation::Latin1CiAs => "SQL_Latin1_General_CP1_CI_AS",
-            Collation::Bin2 => "Latin1_General_BIN2",
-            Collation::Latin1CsAs => "SQL_Latin1_General_CP1_CS_AS",
-            Collation::Latin1CiAi => "Latin1_General_CI_AI",
-        }
-    }
-
-    /// Finds a collation by name; names that differ only in locale-independent details map to the nearest supported one.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Collation> {
-        let name = name.to_ascii_lowercase();
-        let known = ["sql_latin1_general_", "latin1_general_", "database_default", "catalog_default"];
-        if !known.iter().any(|k| name.starts_with(k)) {
-            return None;
-        }
-        Some(if name.contains("_bin") {
-            Collation::Bin2
-        } else if name.contains("_cs_") {
-            Collation::Latin1CsAs
-        } else if name.contains("_ci_ai") {
-            Collation::Latin1CiAi
-        } else {
-            Collation::Latin1CiAs
-        })
-    }
-
-    /// Whether upper and lower case are the same letter.
-    #[must_use]
-    pub const fn ignores_case(self) -> bool {
-        matches!(self, Collation::Latin1CiAs | Collation::Latin1CiAi)
-    }
-
-    const fn has_accents(self) -> bool {
-        matches!(self, Collation::Latin1CiAs | Collation::Latin1CsAs)
-    }
-
-    const fn has_case(self) -> bool {
-        matches!(self, Collation::Latin1CsAs)
+    pub fn samples() -> Vec<Collation> {
+        let more = ["Latin1_General_100_CS_AI", "Japanese_CI_AS_KS_WS", "Czech_CI_AS", "Turkish_BIN"];
+        [Collation::LATIN1_CI_AS, Collation::BIN2, Collation::LATIN1_CS_AS, Collation::LATIN1_CI_AI]
+            .into_iter()
+            .chain(more.into_iter().filter_map(Collation::by_name))
+            .collect()
     }
 }
 
@@ -89,17 +59,25 @@ impl Collation {
 #[inline]
 pub fn append_sort_key(out: &mut Vec<u8>, s: &str, collation: Collation) {
     let s = trim(s);
-    append_prefix_weights(out, s, collation);
-    if collation != Collation::Bin2 && !(s.is_ascii() && collation.ignores_case()) {
-        Weigher::append_upper_levels(out, s, collation);
+    if collation.order == Order::Library {
+        library::append_sort_key(out, s, collation);
+    } else {
+        append_prefix_weights(out, s, collation);
+        if collation.order == Order::Own && !(s.is_ascii() && collation.folds_ascii()) {
+            Weigher::append_upper_levels(out, s, collation);
+        }
     }
     out.push(TERMINATOR);
 }
 
-/// Appends the primary weights only, without an end: what all sort keys of strings beginning with `s` begin with.
+/// Appends the primary weights only, without an end: what all sort keys of strings beginning with `s` begin with. Nothing
+/// under the rules of a locale, where a letter's weight depends on the next.
 #[inline]
 pub fn append_prefix_weights(out: &mut Vec<u8>, s: &str, collation: Collation) {
-    if collation == Collation::Bin2 {
+    if collation.order == Order::Library {
+        return;
+    }
+    if collation.order == Order::CodePoint {
         // UTF-8 orders by code point and never holds FF, so one up avoids the terminator.
         out.extend(s.bytes().map(|b| b + 1));
     } else if s.is_ascii() {
@@ -114,10 +92,10 @@ pub fn append_prefix_weights(out: &mut Vec<u8>, s: &str, collation: Collation) {
 #[inline]
 pub fn compare(a: &str, b: &str, collation: Collation) -> Ordering {
     let (a, b) = (trim(a), trim(b));
-    if collation == Collation::Bin2 {
+    if collation.order == Order::CodePoint {
         return a.as_bytes().cmp(b.as_bytes());
     }
-    if collation.ignores_case() && a.is_ascii() && b.is_ascii() {
+    if collation.folds_ascii() && a.is_ascii() && b.is_ascii() {
         for (x, y) in a.bytes().zip(b.bytes()) {
             if x != y {
                 let order = ASCII_PRIMARY[usize::from(x & 0x7F)].cmp(&ASCII_PRIMARY[usize::from(y & 0x7F)]);
@@ -127,6 +105,9 @@ pub fn compare(a: &str, b: &str, collation: Collation) -> Ordering {
             }
         }
         return a.len().cmp(&b.len());
+    }
+    if collation.order == Order::Library {
+        return library::compare(a, b, collation);
     }
     compare_by_key(a, b, collation)
 }
@@ -144,16 +125,20 @@ fn compare_by_key(a: &str, b: &str, collation: Collation) -> Ordering {
 #[inline]
 pub fn equal(a: &str, b: &str, collation: Collation) -> bool {
     let (a, b) = (trim(a), trim(b));
-    a == b || (collation != Collation::Bin2 && compare(a, b, collation).is_eq())
+    a == b || (collation.order != Order::CodePoint && compare(a, b, collation).is_eq())
 }
 
 /// Feeds a hasher so that equal strings hash alike.
 #[inline]
 pub fn hash<H: Hasher>(s: &str, collation: Collation, state: &mut H) {
     let s = trim(s);
-    if collation == Collation::Bin2 {
+    if collation.order == Order::CodePoint {
         state.write(s.as_bytes());
-    } else if s.is_ascii() && collation.ignores_case() {
+    } else if collation.order == Order::Library {
+        let mut key = Vec::with_capacity(2 * s.len() + 8);
+        library::append_sort_key(&mut key, s, collation);
+        state.write(&key);
+    } else if s.is_ascii() && collation.folds_ascii() {
         let mut chunk = [0; 32];
         for part in s.as_bytes().chunks(32) {
             for (to, from) in chunk.iter_mut().zip(part) {
@@ -170,6 +155,11 @@ pub fn hash<H: Hasher>(s: &str, collation: Collation, state: &mut H) {
         }
     }
     state.write_u8(TERMINATOR);
+}
+
+/// Whether two ASCII characters are the same when they differ in nothing but case, and only then.
+pub(crate) fn letters_fold(collation: Collation) -> bool {
+    collation.folds_ascii() || (collation.order == Order::Library && library::letters_fold(collation))
 }
 
 /// Folds an identifier for look-up: names that are equal under the catalog's (default, case-insensitive) collation fold
@@ -212,15 +202,16 @@ mod tests {
             "p", "s", "ß", "ú", "z", "Ω", "中",
         ];
         for pair in ordered.windows(2) {
-            assert_eq!(compare(pair[0], pair[1], Collation::Latin1CiAs), Ordering::Less, "{pair:?}");
+            assert_eq!(compare(pair[0], pair[1], Collation::LATIN1_CI_AS), Ordering::Less, "{pair:?}");
         }
     }
 
     #[test]
     fn equality() {
         let check = |a: &str, b: &str, ci_as: bool, cs_as: bool, ci_ai: bool, bin2: bool| {
-            let got = [Collation::Latin1CiAs, Collation::Latin1CsAs, Collation::Latin1CiAi, Collation::Bin2]
-                .map(|c| equal(a, b, c));
+            let got =
+                [Collation::LATIN1_CI_AS, Collation::LATIN1_CS_AS, Collation::LATIN1_CI_AI, Collation::BIN2]
+                    .map(|c| equal(a, b, c));
             assert_eq!(got, [ci_as, cs_as, ci_ai, bin2], "{a} {b}");
         };
         check("abc", "ABC  ", true, false, true, false);
@@ -234,11 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn names() {
-        assert_eq!(Collation::by_name("sql_latin1_general_cp1_ci_as"), Some(Collation::Latin1CiAs));
-        assert_eq!(Collation::by_name("Latin1_General_100_BIN2_UTF8"), Some(Collation::Bin2));
-        assert_eq!(Collation::by_name("Latin1_General_CS_AS"), Some(Collation::Latin1CsAs));
-        assert_eq!(Collation::by_name("Klingon_CI_AS"), None);
+    fn identifiers() {
         assert_eq!(fold_identifier("Tést "), "tést");
     }
 
@@ -253,7 +240,7 @@ mod tests {
 
         #[test]
         fn one_answer(a in "[a-cA-CéÉe\u{301}ß 0-]{0,5}", b in "[a-cA-CéÉe\u{301}ß 0-]{0,5}") {
-            for collation in Collation::ALL {
+            for collation in Collation::samples() {
                 let by_key = compare_by_key(a.trim_end_matches(' '), b.trim_end_matches(' '), collation);
                 prop_assert_eq!(compare(&a, &b, collation), by_key);
                 prop_assert_eq!(equal(&a, &b, collation), by_key.is_eq());
@@ -265,7 +252,7 @@ mod tests {
 
         #[test]
         fn any_string_has_a_key(s in any::<String>()) {
-            for collation in Collation::ALL {
+            for collation in Collation::samples() {
                 let mut k = Vec::new();
                 append_sort_key(&mut k, &s, collation);
                 prop_assert_eq!(k.iter().position(|b| *b == 0), Some(k.len() - 1));

@@ -86,7 +86,7 @@ fn binary_form(value: &Value, out: &mut Vec<u8>) {
         Value::Str(s) => out.extend_from_slice(&cp1252::encode(s)),
         Value::Bytes(b) => out.extend_from_slice(b),
         other => {
-            let column = crate::key::KeyColumn::ascending(SqlType::Int, Collation::Bin2);
+            let column = crate::key::KeyColumn::ascending(SqlType::Int, Collation::BIN2);
             crate::key::append(out, other, &column);
         }
     }

@@ -74,7 +74,15 @@ fn resolve_len(r: &Request<'_>) -> Result<Call> {
 fn resolve_datalength(r: &Request<'_>) -> Result<Call> {
     let ty = r.ty(0);
     let result = if ty.is_large() { SqlType::BigInt } else { SqlType::Int };
-    Ok(Call::new(result, vec![ty], |call, _, a| Ok(Value::Int(data_length(&a[0], call.params[0])))))
+    let routine: super::Routine = |call, _, a| {
+        Ok(Value::Int(match &a[0] {
+            Value::Str(s) if !call.params[0].is_national() && call.params[0] != SqlType::Xml => {
+                crate::collation::pages::length(s, call.collation.code_page()) as i64
+            }
+            other => data_length(other, call.params[0]),
+        }))
+    };
+    Ok(Call::new(result, vec![ty], routine).in_collation(r.collation))
 }
 
 /// Bytes the product stores for a value.
@@ -303,7 +311,8 @@ fn upper(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
         return Ok(Value::Str(s.to_ascii_uppercase_smolstr()));
     }
     // ÿ and µ have upper-case forms outside the code page only.
-    let keep = |c: &char| !call.params[0].is_national() && crate::collation::cp1252::to_byte(*c).is_none();
+    let page = call.collation.code_page();
+    let keep = |c: &char| !call.params[0].is_national() && !crate::collation::pages::has(*c, page);
     Ok(Value::Str(s.chars().map(|c| Some(upper_char(c)).filter(|u| !keep(u)).unwrap_or(c)).collect()))
 }
 

@@ -10,6 +10,7 @@ pub mod catalog;
 pub mod parse;
 pub mod promote;
 
+pub use crate::collation::Collation;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -97,20 +98,6 @@ pub enum SqlType {
     Xml,
     /// Type of a bare NULL literal before it is coerced (behaves as int in result sets).
     Null,
-}
-
-/// How strings compare. Only these are supported; every other collation name is refused with error 448.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Collation {
-    /// `SQL_Latin1_General_CP1_CI_AS`: case-insensitive, accent-sensitive; the default.
-    #[default]
-    Latin1CiAs,
-    /// `Latin1_General_BIN2` and the other `_BIN2` names: by code point.
-    Bin2,
-    /// `SQL_Latin1_General_CP1_CS_AS`: case- and accent-sensitive.
-    Latin1CsAs,
-    /// `Latin1_General_CI_AI`: neither.
-    Latin1CiAi,
 }
 
 impl SqlType {
