@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::text;
 use crate::type_info::{Fixed, TypeInfo};
 use crate::value::Data;
+use crate::{code_page, text};
 
 /// Days from 0001-01-01 to 1900-01-01, where datetime counts from.
 const DAY_1900: i64 = 693_595;
@@ -106,9 +106,7 @@ fn scale_of(ty: &TypeInfo) -> u8 {
 
 fn narrow(bytes: &[u8], ty: &TypeInfo) -> String {
     match ty {
-        TypeInfo::Char(_, c) | TypeInfo::VarChar(_, c) | TypeInfo::Text(_, c) if c.is_utf8() => {
-            String::from_utf8_lossy(bytes).into_owned()
-        }
+        TypeInfo::Char(_, c) | TypeInfo::VarChar(_, c) | TypeInfo::Text(_, c) => code_page::decode(bytes, *c),
         _ => text::from_cp1252(bytes),
     }
 }

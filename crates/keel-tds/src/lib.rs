@@ -40,6 +40,7 @@
 mod bits;
 pub mod bytes;
 pub mod client;
+pub mod code_page;
 pub mod collation;
 pub mod display;
 pub mod error;
