@@ -67,6 +67,7 @@ impl EntrySort {
         // Places are kept in a vector that doubles.
         if !self.grant.takes(bytes + 2 * size_of::<Place>()) {
             self.write_run()?;
+            // One that is larger than the whole share is kept all the same, alone.
             self.grant.takes(bytes + 2 * size_of::<Place>());
         }
         if self.chunks.last().is_none_or(|c| c.len() + bytes > CHUNK_BYTES) {

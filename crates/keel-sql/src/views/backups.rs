@@ -19,19 +19,10 @@ const INSTANCE: &[Column] = &[
     ("encryptor_name", NAME),
 ];
 
-const DATABASE: &[Column] = &[
-    ("db_name", NAME),
-    ("db_guid", GUID),
-    ("is_availability_database", BIT),
-    ("is_dropped", BIT),
-    ("is_managed_backup_enabled", BIT),
-    ("credential_name", NAME),
-    ("retention_days", INT),
-    ("storage_url", TEXT),
-    ("encryption_algorithm", NAME),
-    ("encryptor_type", NAME),
-    ("encryptor_name", NAME),
-];
+const DATABASE: &[Column] = &super::joined::<11>(
+    &[("db_name", NAME), ("db_guid", GUID), ("is_availability_database", BIT), ("is_dropped", BIT)],
+    INSTANCE,
+);
 
 const HEALTH: &[Column] = &[
     ("number_of_storage_connectivity_errors", INT),

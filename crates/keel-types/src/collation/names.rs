@@ -73,6 +73,13 @@ static ALL: LazyLock<Vec<Entry>> = LazyLock::new(all);
 static BY_NAME: LazyLock<HashMap<String, u16>> =
     LazyLock::new(|| (0u16..).zip(ALL.iter()).map(|(i, e)| (e.name.to_ascii_lowercase(), i)).collect());
 
+/// Code pages by the sort orders of the `SQL_` names: asked at every value that is sent.
+static PAGES_OF_SORTS: LazyLock<[u16; 256]> = LazyLock::new(|| {
+    let mut pages = [super::pages::LATIN1; 256];
+    ALL.iter().filter(|e| e.sort_id != 0).for_each(|e| pages[usize::from(e.sort_id)] = e.page);
+    pages
+});
+
 fn all() -> Vec<Entry> {
     let mut entries = Vec::with_capacity(5800);
     for f in FAMILIES {
@@ -199,7 +206,7 @@ impl Collation {
             return super::pages::UTF8;
         }
         if sort_id != 0 {
-            return ALL.iter().find(|e| e.sort_id == sort_id).map_or(super::pages::LATIN1, |e| e.page);
+            return PAGES_OF_SORTS[usize::from(sort_id)];
         }
         let families = || FAMILIES.iter().filter(|f| f.page != 0);
         let exact = families().find(|f| f.lcid == lcid);
