@@ -44,10 +44,12 @@ impl Database {
         self.run_checkpoint(true)
     }
 
-    /// Whether a checkpoint that was asked for is still wanted when its turn comes.
+    /// Whether a checkpoint that was asked for is still wanted when its turn comes. One that was asked for while another
+    /// ran that failed meanwhile pauses as one does that is asked for afterwards.
     fn checkpoint_is_due(&self) -> bool {
         let memory = self.instance.delta_bytes() > self.instance.pressure().checkpoint_bytes;
-        memory || self.log_is_long(self.positions().appended)
+        (memory || self.log_is_long(self.positions().appended))
+            && self.schedule.may_begin(self.instance.env().clock.now())
     }
 
     #[inline]

@@ -55,7 +55,7 @@ impl Schedule {
     /// Bytes of log up to `end` that no checkpoint has taken in hand.
     #[inline]
     pub(crate) fn log_since(&self, end: Lsn) -> u64 {
-        end.0.saturating_sub(self.begun.load(Ordering::Relaxed))
+        end.0.saturating_sub(self.begun.load(Ordering::Acquire))
     }
 
     /// A checkpoint at `lsn` begins.
@@ -65,10 +65,11 @@ impl Schedule {
 
     /// It failed: the last is still the one at `checkpoint`, and the next waits longer after each failure.
     pub(crate) fn fail(&self, checkpoint: Lsn, now: Duration) {
-        self.begun.store(checkpoint.0, Ordering::Relaxed);
         let failures = self.failures.fetch_add(1, Ordering::Relaxed).min(PAUSE_DOUBLINGS);
         let next = now + PAUSE_MIN * (1 << failures);
         self.next_nanos.store(u64::try_from(next.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        // The pause first: from here on the log asks for a checkpoint again.
+        self.begun.store(checkpoint.0, Ordering::Release);
     }
 
     /// It is done.
