@@ -22,8 +22,8 @@
 //! pulses: one that lost its disk is near by all accounts, and would never vote.
 //!
 //! # Leases
-//! Who has not heard a majority of the votes for [`ClusterOptions::lease`] leads nothing any more: it stops serving reads.
-//! Writes do not depend on it.
+//! Who has not heard a majority of the votes for [`ClusterOptions::lease`], counted from the last sign of life, leads nothing
+//! any more: it stops serving reads. Writes do not depend on it.
 
 mod vacancy;
 mod votes;
@@ -38,6 +38,7 @@ use crate::store::{Change, Contents, Output, Replicator, StoreMember, StoreMsg, 
 use crate::timing::{ClusterOptions, PULSE_EVERY, RETRY_AFTER, TICK_EVERY, WISH_MAX};
 use keel_base::env::sim::SplitMix;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use uuid::Uuid;
@@ -102,7 +103,7 @@ pub(crate) struct Cluster {
     /// The record could not be written; again at this time.
     retry_at: Option<Duration>,
     revision: u64,
-    /// When a majority of the votes was last heard.
+    /// When the last sign of life of a majority of the votes came.
     quorate_at: Duration,
     /// When this process started.
     started: Duration,
@@ -181,6 +182,18 @@ impl Cluster {
     /// A majority of the votes is heard now.
     pub(crate) fn is_quorate(&self, cx: &Sight<'_>) -> bool {
         self.majority(|v| v == cx.me || self.hears(cx.peers, v, cx.now))
+    }
+
+    /// When the last sign of life came from as many as make, with this instance, a majority of the votes; none when too few are
+    /// heard.
+    fn last_quorate(&self, cx: &Sight<'_>) -> Option<Duration> {
+        let sign = |v: &InstanceId| match *v == cx.me {
+            true => Some(cx.now),
+            false => cx.peers.get(v).filter(|_| self.hears(cx.peers, *v, cx.now)).map(|p| p.sign),
+        };
+        let mut signs: Vec<Duration> = self.voters.iter().filter_map(sign).collect();
+        signs.sort_unstable_by_key(|at| Reverse(*at));
+        signs.get(self.voters.len() / 2).copied()
     }
 
     /// The instance is lost to a majority of the votes.
@@ -289,9 +302,7 @@ impl Cluster {
 
     /// Lets time pass. Returns how long this process did nothing at all.
     pub(crate) fn tick(&mut self, cx: &Sight<'_>, out: &mut Vec<Action>) {
-        if self.is_quorate(cx) {
-            self.quorate_at = cx.now;
-        }
+        self.quorate_at = self.quorate_at.max(self.last_quorate(cx).unwrap_or_default());
         if self.retry_at.is_some_and(|at| cx.now >= at) {
             self.retry_at = None;
             if let Some(store) = &mut self.store {

@@ -53,7 +53,8 @@ pub struct ClusterOptions {
     /// A secondary that is heard but hardens nothing (or does not follow) for so long while commits wait leaves the set, if
     /// its session time-out is not shorter still. Default 2 s.
     pub stall: Duration,
-    /// No majority of the votes heard for so long: whatever this instance leads it gives up. Default 1 s.
+    /// No sign of life from a majority of the votes for so long: whatever this instance leads it gives up, and its clients
+    /// learn so. Default 700 ms: after whoever takes its place has had time to, before a client's patience of a second ends.
     pub lease: Duration,
     /// Not heard for so long: the vote is taken away until it is back. Default 10 s.
     pub vote_after: Duration,
@@ -83,7 +84,7 @@ impl Default for ClusterOptions {
             silence: Duration::from_millis(400),
             drop_after: Duration::from_millis(600),
             stall: Duration::from_secs(2),
-            lease: Duration::from_secs(1),
+            lease: Duration::from_millis(700),
             vote_after: Duration::from_secs(10),
             claim_max: Duration::from_secs(3),
             stagger: Duration::from_millis(120),

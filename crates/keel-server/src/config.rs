@@ -120,7 +120,7 @@ pub struct ClusterConfig {
     pub drop_after_ms: u32,
     /// A secondary that is heard and hardens nothing leaves it after so long.
     pub stall_ms: u32,
-    /// No majority heard for so long: what is led here is given up.
+    /// No sign of life from a majority for so long: what is led here is given up.
     pub lease_ms: u32,
     /// A member not heard for so long loses its vote until it is back.
     pub vote_after_ms: u32,

@@ -43,7 +43,7 @@ pub struct Histories {
     #[arg(long)]
     clocks: bool,
     /// How old a read of a register may be, milliseconds: the lease
-    #[arg(long, value_name = "MS", default_value_t = 1000)]
+    #[arg(long, value_name = "MS", default_value_t = 700)]
     stale_reads: u64,
 }
 
