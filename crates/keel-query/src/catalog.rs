@@ -5,6 +5,7 @@
 //! These definitions are stored as rows of the system tree (one row per object), so every field here is part of a
 //! format: add with `#[serde(default)]`, never change a meaning.
 
+use crate::partition::PartitionedBy;
 use keel_base::{DatabaseId, TreeId};
 use keel_types::{Collation, SqlType};
 use serde::{Deserialize, Serialize};
@@ -112,6 +113,9 @@ pub struct IndexDef {
     pub disabled: bool,
     /// IGNORE_DUP_KEY = ON.
     pub ignore_dup_key: bool,
+    /// ON scheme(column).
+    #[serde(default)]
+    pub partitioned: Option<PartitionedBy>,
 }
 
 /// Statistics of columns together, made by CREATE STATISTICS. What they say is sampled when a plan asks.

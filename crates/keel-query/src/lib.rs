@@ -35,6 +35,7 @@ pub mod exec;
 pub mod expr;
 pub mod meta;
 pub mod openxml;
+pub mod partition;
 mod parts;
 pub mod plan;
 pub mod scope;

@@ -36,6 +36,17 @@ pub struct ScalarFunctionInfo {
     pub returns: SqlType,
 }
 
+/// What `$PARTITION.function(…)` needs to know of the function.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PartitionFunctionInfo {
+    /// Database it lives in.
+    pub database: keel_base::DatabaseId,
+    /// `function_id`.
+    pub function_id: i32,
+    /// Type of the parameter.
+    pub ty: SqlType,
+}
+
 /// A parameter of a user-defined function.
 #[derive(Clone, Debug)]
 pub struct ParameterInfo {
@@ -212,6 +223,12 @@ pub trait BindScope {
     /// The type of a sequence, by its quoted name.
     fn sequence_type(&self, name: &str) -> Option<SqlType> {
         let _ = name;
+        None
+    }
+    /// The partition function that `$PARTITION` names: its type and collation, and what the session knows it by when it is
+    /// asked for a value's partition.
+    fn partition_function(&self, database: Option<&str>, name: &str) -> Option<PartitionFunctionInfo> {
+        let _ = (database, name);
         None
     }
     /// The parameters of an inline table-valued function given by its module.

@@ -504,6 +504,60 @@ errors! {
     option_of_set(name, value) = 1004, 15, 1, "Invalid value '{value}' for SET option {name}.";
     /// Metadata changed under a snapshot transaction.
     snapshot_metadata(database) = 3961, 16, 1, "Snapshot isolation transaction failed in database '{database}' because the object accessed by the statement has been modified by a DDL statement in another concurrent transaction since the start of this transaction. It is disallowed because the metadata is not versioned. A concurrent update to metadata can lead to inconsistency if mixed with snapshot isolation.";
+    /// ON names a partition scheme that there is not, or a filegroup that is none.
+    invalid_data_space(kind, name) = 1921, 16, 1, "Invalid {kind} '{name}' specified.";
+    /// ON scheme(column).
+    no_column_in_target(name) = 1911, 16, 1, "Column name '{name}' does not exist in the target table or view.";
+    /// A unique index over several partitions could not be checked in one.
+    partition_column_not_in_key(column, index) = 1908, 16, 1, "Column '{column}' is partitioning column of the index '{index}'. Partition columns for a unique index must be a subset of the index key.";
+    /// ON scheme(a, b).
+    partition_column_count(function, count) = 2726, 16, 1, "Partition function '{function}' uses {count} columns which does not match with the number of partition columns used to partition the table or index.";
+    /// CREATE PARTITION FUNCTION pf (int, int).
+    partition_parameters() = 7703, 16, 1, "Can not create RANGE partition function with multiple parameter types.";
+    /// CREATE PARTITION FUNCTION pf (text).
+    partition_type(name) = 7704, 16, 1, "The type '{name}' is not valid for this operation.";
+    /// A boundary value of another kind.
+    partition_value_type(ordinal) = 7705, 16, 1, "Could not implicitly convert range values type specified at ordinal {ordinal} to partition function parameter type.";
+    /// DROP PARTITION FUNCTION.
+    partition_function_in_use(name) = 7706, 16, 1, "Partition function '{name}' is being used by one or more partition schemes.";
+    /// Fewer filegroups than partitions.
+    partition_filegroups(function, scheme) = 7707, 16, 1, "The associated partition function '{function}' generates more partitions than there are file groups mentioned in the scheme '{scheme}'.";
+    /// CREATE PARTITION FUNCTION.
+    partition_values_equal(first, second) = 7708, 16, 1, "Duplicate range boundary values are not allowed in partition function boundary values list. Partition boundary values at ordinal {first} and {second} are equal.";
+    /// CREATE PARTITION FUNCTION, information.
+    partition_values_unsorted(name) = 7709, 10, 1, "Warning: Range value list for partition function '{name}' is not sorted by value. Mapping of partitions to filegroups during CREATE PARTITION SCHEME will use the sorted boundary values if the function '{name}' is referenced in CREATE PARTITION SCHEME.";
+    /// ALTER PARTITION SCHEME, information.
+    no_next_used(scheme) = 7710, 10, 1, "Warning: The partition scheme '{scheme}' does not have any next used filegroup. Partition scheme has not been changed.";
+    /// CREATE PARTITION SCHEME, information.
+    next_used(scheme, filegroup) = 7712, 10, 1, "Partition scheme '{scheme}' has been created successfully. '{filegroup}' is marked as the next used filegroup in partition scheme '{scheme}'.";
+    /// CREATE PARTITION SCHEME, information.
+    filegroups_ignored(count) = 7713, 10, 1, "{count} filegroups specified after the next used filegroup are ignored.";
+    /// SPLIT RANGE ().
+    partition_value_missing() = 7714, 16, 1, "Partition range value is missing.";
+    /// MERGE RANGE.
+    partition_value_unknown() = 7715, 16, 1, "The specified partition range value could not be found.";
+    /// DROP PARTITION SCHEME.
+    partition_scheme_in_use(name) = 7717, 16, 1, "The partition scheme \"{name}\" is currently being used to partition one or more tables.";
+    /// More than 15,000.
+    too_many_partitions(most) = 7719, 16, 1, "CREATE/ALTER partition function failed as only a maximum of {most} partitions can be created.";
+    /// A boundary value that is too long.
+    partition_value_truncated(ordinal) = 7720, 16, 1, "Data truncated when converting range values to the partition function parameter type. The range value at ordinal {ordinal} requires data truncation.";
+    /// SPLIT RANGE at a boundary.
+    partition_value_known(ordinal) = 7721, 16, 1, "Duplicate range boundary values are not allowed in partition function boundary values list. The boundary value being added is already present at ordinal {ordinal} of the boundary value list.";
+    /// A number that is none of the table's partitions.
+    no_such_partition(number, kind, name, count) = 7722, 16, 2, "Invalid partition number {number} specified for {kind} '{name}', partition number can range from 1 to {count}.";
+    /// ALL TO (a, b).
+    one_filegroup_for_all() = 7723, 16, 1, "Only a single filegroup can be specified while creating partition scheme using option ALL to specify all the filegroups.";
+    /// A computed column.
+    partition_column_computed(column, table) = 7724, 16, 1, "Computed column cannot be used as a partition key if it is not persisted. Partition key column '{column}' in table '{table}' is not persisted.";
+    /// The column is of another type than the function's parameter.
+    partition_column_type(column, ty, function, wanted) = 7726, 16, 1, "Partition column '{column}' has data type {ty} which is different from the partition function '{function}' parameter data type {wanted}.";
+    /// The column is of another collation than the function's parameter.
+    partition_column_collation(column, function) = 7727, 16, 1, "Collation of partition column '{column}' does not match collation of corresponding parameter in partition function '{function}'.";
+    /// PARTITIONS (3 TO 1).
+    partition_range_backwards(first, last) = 7728, 16, 1, "Invalid partition range: {first} TO {last}. Lower bound must not be greater than upper bound.";
+    /// A partition of a table that has none.
+    not_partitioned(statement, kind, name) = 7729, 16, 1, "Cannot specify partition number in the {statement} statement as the {kind} '{name}' is not partitioned.";
     /// Only members of sysadmin may.
     no_permission(what) = 15247, 16, 1, "User does not have permission to perform this action. {what}";
 }

@@ -282,7 +282,9 @@ pub enum AlterTableAction {
         options: Vec<Opt>,
     },
     Switch {
+        partition: Option<Expr>,
         target: ObjectName,
+        target_partition: Option<Expr>,
     },
     /// `SET ( … )`, `ENABLE CHANGE_TRACKING`, …
     Set {
@@ -313,6 +315,41 @@ pub struct AlterTableDrop {
     pub if_exists: bool,
     pub name: Ident,
     pub options: Vec<Opt>,
+}
+
+// ---- partitions ----
+
+/// A statement about a partition function or a partition scheme of the current database.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartitionStatement {
+    pub name: Ident,
+    pub action: PartitionAction,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum PartitionAction {
+    CreateFunction {
+        /// More than one is refused.
+        types: Vec<TypeName>,
+        collation: Option<Ident>,
+        /// RANGE RIGHT.
+        right: bool,
+        values: Vec<Expr>,
+    },
+    /// `SPLIT RANGE (value)`
+    Split(Option<Expr>),
+    /// `MERGE RANGE (value)`
+    Merge(Option<Expr>),
+    DropFunction,
+    CreateScheme {
+        function: Ident,
+        /// `ALL TO (filegroup)`
+        all: bool,
+        filegroups: Vec<Ident>,
+    },
+    /// `NEXT USED [filegroup]`
+    NextUsed(Option<Ident>),
+    DropScheme,
 }
 
 // ---- indexes and statistics ----
@@ -578,7 +615,7 @@ pub enum DropClass {
     MasterKey,
     Endpoint,
     AvailabilityGroup,
-    /// Any other class, upper case: RULE, DEFAULT, ASSEMBLY, PARTITION FUNCTION, …
+    /// Any other class, upper case: RULE, DEFAULT, ASSEMBLY, …
     Other(SmolStr),
 }
 

@@ -131,8 +131,15 @@ pub enum MergeAction {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truncate {
     pub table: ObjectName,
-    /// `WITH (PARTITIONS (…))` was given.
-    pub partitions: bool,
+    /// `WITH (PARTITIONS (…))`; none: the whole table.
+    pub partitions: Vec<PartitionRange>,
+}
+
+/// `n` or `n TO m` among the partitions of a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartitionRange {
+    pub first: Expr,
+    pub last: Option<Expr>,
 }
 
 /// `BULK INSERT t FROM 'file' WITH (…)`

@@ -351,7 +351,8 @@ pub enum StatementKind {
     CreateCertificate(Box<CreateCertificate>),
     BackupCertificate(Box<BackupCertificate>),
     MasterKey(Box<MasterKey>),
+    Partition(Box<PartitionStatement>),
     /// CREATE/ALTER/DROP of object classes that are kept as name and options (resource governor, event sessions,
-    /// server configuration, audits, credentials, full-text, partition functions, …).
+    /// server configuration, audits, credentials, full-text, …).
     Generic(Box<GenericStatement>),
 }

@@ -24,8 +24,6 @@ const GENERIC_CLASSES: &[&[&str]] = &[
     &["DATABASE", "ENCRYPTION", "KEY"],
     &["EVENT", "SESSION"],
     &["EVENT", "NOTIFICATION"],
-    &["PARTITION", "FUNCTION"],
-    &["PARTITION", "SCHEME"],
     &["FULLTEXT", "CATALOG"],
     &["FULLTEXT", "INDEX"],
     &["FULLTEXT", "STOPLIST"],

@@ -316,11 +316,7 @@ impl Parser<'_> {
         self.expect_kw(Kw::TRUNCATE)?;
         self.expect_kw(Kw::TABLE)?;
         let table = self.object_name()?;
-        let partitions = self.at_kw(Kw::WITH) && self.tok_ahead(1) == Tok::LParen;
-        if partitions {
-            self.bump();
-            self.skip_parentheses()?;
-        }
+        let partitions = self.truncated_partitions()?;
         Ok(Truncate { table, partitions })
     }
 

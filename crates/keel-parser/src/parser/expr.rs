@@ -412,6 +412,8 @@ impl Parser<'_> {
         while self.eat(Tok::Dot) {
             match self.tok() {
                 Tok::Dot => parts.push(None),
+                // `db.$PARTITION.function(…)`
+                Tok::Pseudo if self.tok_ahead(1) == Tok::Dot => parts.push(Some(self.take_ident())),
                 Tok::Pseudo | Tok::Kw(Kw::IDENTITYCOL | Kw::ROWGUIDCOL) => {
                     let qualifier = Some(Box::new(self.name_of(parts, start)?));
                     let name = self.pseudo_name();

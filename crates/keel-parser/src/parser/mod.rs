@@ -22,6 +22,7 @@ mod literal;
 mod module;
 mod object;
 mod option;
+mod partition;
 mod procedural;
 mod query;
 mod security;

@@ -99,6 +99,9 @@ impl Parser<'_> {
         if self.eat_words(&["AVAILABILITY", "GROUP"]) {
             return Ok(StatementKind::AvailabilityGroup(Box::new(self.create_availability_group()?)));
         }
+        if let Some(statement) = self.partition_statement("CREATE")? {
+            return Ok(statement);
+        }
         self.generic("CREATE")
     }
 
@@ -171,6 +174,9 @@ impl Parser<'_> {
             self.at += 2;
             return self.other_master_key("ALTER");
         }
+        if let Some(statement) = self.partition_statement("ALTER")? {
+            return Ok(statement);
+        }
         self.generic("ALTER")
     }
 
@@ -181,6 +187,9 @@ impl Parser<'_> {
         self.bump();
         if self.eat_kw(Kw::INDEX) {
             return self.drop_index();
+        }
+        if let Some(statement) = self.partition_statement("DROP")? {
+            return Ok(statement);
         }
         let Some(class) = self.drop_class() else { return self.generic("DROP") };
         if class == DropClass::AvailabilityGroup {

@@ -333,11 +333,16 @@ impl Parser<'_> {
             return Ok(None);
         }
         self.bump();
-        let name = match self.tok() {
-            Tok::Kw(Kw::PRIMARY | Kw::DEFAULT) => self.any_word()?,
-            _ => self.ident_or_string()?,
-        };
+        let name = self.filegroup_name()?;
         Ok(Some(Filegroup { name, columns: self.optional_ident_list()? }))
+    }
+
+    /// The name of a filegroup; PRIMARY and DEFAULT need no quotes.
+    pub(super) fn filegroup_name(&mut self) -> Result<Ident> {
+        match self.tok() {
+            Tok::Kw(Kw::PRIMARY | Kw::DEFAULT) => self.any_word(),
+            _ => self.ident_or_string(),
+        }
     }
 
     fn references(&mut self, columns: Vec<Ident>) -> Result<ConstraintKind> {
@@ -482,16 +487,12 @@ impl Parser<'_> {
             return Ok(AlterTableAction::Rebuild { partition, options: self.with_options()? });
         }
         if self.eat_word("SWITCH") {
-            if self.eat_word("PARTITION") {
-                self.expr()?;
-            }
+            let partition = self.switched_partition()?;
             self.expect_kw(Kw::TO)?;
             let target = self.object_name()?;
-            if self.eat_word("PARTITION") {
-                self.expr()?;
-            }
+            let target_partition = self.switched_partition()?;
             self.with_options()?;
-            return Ok(AlterTableAction::Switch { target });
+            return Ok(AlterTableAction::Switch { partition, target, target_partition });
         }
         Err(self.unexpected())
     }

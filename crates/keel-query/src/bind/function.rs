@@ -322,7 +322,24 @@ impl Binder<'_> {
         }
     }
 
+    /// `$PARTITION.function(value)`: the number of the partition that a value falls into.
+    fn partition_number(&mut self, call: &ast::FunctionCall, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        let (name, database) = (&call.name.name.text, call.name.database.as_ref().map(|d| d.text.as_str()));
+        let found = self.scope.partition_function(database, name);
+        let function = found.ok_or_else(|| errors::invalid_object(name))?;
+        let [value] = call.args.as_slice() else {
+            return Err(errors::argument_count(name, 1));
+        };
+        let value = assign_to(self.value(value, cx)?, function.ty)?;
+        let database = Expr::int(i64::from(function.database.0));
+        let args = vec![database, Expr::int(i64::from(function.function_id)), value];
+        Ok(Expr { nullable: false, ..self.session_call("$PARTITION", args)? })
+    }
+
     fn user_function(&mut self, call: &ast::FunctionCall, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        if call.name.schema.as_ref().is_some_and(|s| s.is("$PARTITION") && !s.quoted) {
+            return self.partition_number(call, cx);
+        }
         if let Some(method) = self.column_method(call, cx)? {
             return Ok(method);
         }

@@ -497,6 +497,7 @@ impl Session {
             filter: None,
             disabled: false,
             ignore_dup_key: false,
+            partitioned: None,
         }
     }
 

@@ -4,6 +4,7 @@
 
 use super::principal::PrincipalDef;
 use keel_query::catalog::{ModuleDef, SequenceDef, SynonymDef, TableDef, TypeDef};
+use keel_query::partition::{PartitionFunctionDef, PartitionSchemeDef};
 use keel_types::SqlType;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -149,6 +150,10 @@ pub mod object_class {
     pub const PRINCIPAL: u8 = 8;
     /// Extended properties, under numbers of their own.
     pub const PROPERTY: u8 = 9;
+    /// Partition functions.
+    pub const PARTITION_FUNCTION: u8 = 10;
+    /// Partition schemes.
+    pub const PARTITION_SCHEME: u8 = 11;
     /// Reserved ends of counters: identity values by table id, see `engine::counters`.
     pub const COUNTER: u8 = 32;
     /// Reserved ends of sequences by object id.
@@ -188,6 +193,10 @@ pub enum CatalogObject {
     Principal(Arc<PrincipalDef>),
     /// An extended property.
     Property(Arc<PropertyDef>),
+    /// A partition function.
+    PartitionFunction(Arc<PartitionFunctionDef>),
+    /// A partition scheme.
+    PartitionScheme(Arc<PartitionSchemeDef>),
 }
 
 impl CatalogObject {
@@ -204,6 +213,8 @@ impl CatalogObject {
             CatalogObject::Type(d) => (object_class::TYPE, d.user_type_id),
             CatalogObject::Principal(d) => (object_class::PRINCIPAL, d.principal_id),
             CatalogObject::Property(d) => (object_class::PROPERTY, d.id),
+            CatalogObject::PartitionFunction(d) => (object_class::PARTITION_FUNCTION, d.function_id),
+            CatalogObject::PartitionScheme(d) => (object_class::PARTITION_SCHEME, d.data_space_id),
         };
         CatalogKey { class, id }
     }
@@ -235,6 +246,8 @@ pub fn encode(object: &CatalogObject) -> Vec<u8> {
         CatalogObject::Type(d) => serde_json::to_vec(&**d),
         CatalogObject::Principal(d) => serde_json::to_vec(&**d),
         CatalogObject::Property(d) => serde_json::to_vec(&**d),
+        CatalogObject::PartitionFunction(d) => serde_json::to_vec(&**d),
+        CatalogObject::PartitionScheme(d) => serde_json::to_vec(&**d),
     };
     json.expect("definitions hold nothing that JSON cannot")
 }
@@ -251,6 +264,12 @@ pub fn decode(class: u8, json: &[u8]) -> Result<Option<CatalogObject>, serde_jso
         object_class::TYPE => CatalogObject::Type(serde_json::from_slice(json).map(Arc::new)?),
         object_class::PRINCIPAL => CatalogObject::Principal(serde_json::from_slice(json).map(Arc::new)?),
         object_class::PROPERTY => CatalogObject::Property(serde_json::from_slice(json).map(Arc::new)?),
+        object_class::PARTITION_FUNCTION => {
+            CatalogObject::PartitionFunction(serde_json::from_slice(json).map(Arc::new)?)
+        }
+        object_class::PARTITION_SCHEME => {
+            CatalogObject::PartitionScheme(serde_json::from_slice(json).map(Arc::new)?)
+        }
         _ => return Ok(None),
     }))
 }

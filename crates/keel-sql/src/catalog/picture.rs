@@ -10,6 +10,7 @@ use keel_query::catalog::{
     Catalog, CheckDef, DefaultDef, ForeignKeyDef, IndexDef, ModuleDef, ObjectId, SequenceDef, SynonymDef,
     TableDef, TypeDef,
 };
+use keel_query::partition::{PartitionFunctionDef, PartitionSchemeDef, PartitionedBy};
 use smol_str::SmolStr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -70,6 +71,8 @@ pub struct Picture {
     types: BTreeMap<i32, Arc<TypeDef>>,
     principals: BTreeMap<i32, Arc<PrincipalDef>>,
     properties: BTreeMap<i32, Arc<PropertyDef>>,
+    partition_functions: BTreeMap<i32, Arc<PartitionFunctionDef>>,
+    partition_schemes: BTreeMap<i32, Arc<PartitionSchemeDef>>,
     /// Version that brought a table or module as it is, of those changed since the catalog was read.
     changed: HashMap<ObjectId, u64, foldhash::fast::RandomState>,
     names: HashMap<NameKey, (CatalogKey, ObjectId), foldhash::fast::RandomState>,
@@ -93,6 +96,8 @@ impl Picture {
             types: BTreeMap::new(),
             principals: BTreeMap::new(),
             properties: BTreeMap::new(),
+            partition_functions: BTreeMap::new(),
+            partition_schemes: BTreeMap::new(),
             changed: HashMap::default(),
             names: HashMap::default(),
             type_names: HashMap::default(),
@@ -180,6 +185,12 @@ impl Picture {
             CatalogObject::Property(d) => {
                 self.properties.insert(d.id, d);
             }
+            CatalogObject::PartitionFunction(d) => {
+                self.partition_functions.insert(d.function_id, d);
+            }
+            CatalogObject::PartitionScheme(d) => {
+                self.partition_schemes.insert(d.data_space_id, d);
+            }
         }
     }
 
@@ -225,6 +236,12 @@ impl Picture {
             class::PROPERTY => {
                 self.properties.remove(&key.id);
             }
+            class::PARTITION_FUNCTION => {
+                self.partition_functions.remove(&key.id);
+            }
+            class::PARTITION_SCHEME => {
+                self.partition_schemes.remove(&key.id);
+            }
             _ => {}
         }
     }
@@ -232,6 +249,46 @@ impl Picture {
     /// The extended properties.
     pub fn properties(&self) -> impl Iterator<Item = &Arc<PropertyDef>> {
         self.properties.values()
+    }
+
+    /// The partition functions by id.
+    pub fn partition_functions(&self) -> impl Iterator<Item = &Arc<PartitionFunctionDef>> {
+        self.partition_functions.values()
+    }
+
+    /// The partition schemes by id.
+    pub fn partition_schemes(&self) -> impl Iterator<Item = &Arc<PartitionSchemeDef>> {
+        self.partition_schemes.values()
+    }
+
+    /// A partition function by id.
+    #[must_use]
+    pub fn partition_function(&self, id: i32) -> Option<&Arc<PartitionFunctionDef>> {
+        self.partition_functions.get(&id)
+    }
+
+    /// A partition function by name.
+    #[must_use]
+    pub fn partition_function_named(&self, name: &str) -> Option<&Arc<PartitionFunctionDef>> {
+        self.partition_functions.values().find(|f| fold(&f.name) == fold(name))
+    }
+
+    /// A partition scheme by name.
+    #[must_use]
+    pub fn partition_scheme_named(&self, name: &str) -> Option<&Arc<PartitionSchemeDef>> {
+        self.partition_schemes.values().find(|s| fold(&s.name) == fold(name))
+    }
+
+    /// A partition scheme by id.
+    #[must_use]
+    pub fn partition_scheme(&self, id: i32) -> Option<&Arc<PartitionSchemeDef>> {
+        self.partition_schemes.get(&id)
+    }
+
+    /// The function that says which partition of a table or index a row belongs to.
+    #[must_use]
+    pub fn partitioned_by(&self, by: Option<PartitionedBy>) -> Option<&Arc<PartitionFunctionDef>> {
+        self.partition_function(self.partition_scheme(by?.scheme)?.function_id)
     }
 
     /// A user or role that is stored.

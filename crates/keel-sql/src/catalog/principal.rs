@@ -402,6 +402,7 @@ pub const PERMISSIONS: &[(&str, &str)] = &[
     ("ALTER ANY USER", "ALUS"),
     ("ALTER ANY ROLE", "ALRL"),
     ("ALTER ANY SCHEMA", "ALSM"),
+    ("ALTER ANY DATASPACE", "ALDS"),
     ("VIEW DATABASE STATE", "VWDS"),
     ("BACKUP DATABASE", "BADB"),
     ("BACKUP LOG", "BALO"),

@@ -59,7 +59,10 @@ impl Runner<'_> {
             }
             // Trees are rewritten by every checkpoint; options of storage are accepted.
             AlterTableAction::Rebuild { .. } => Ok(()),
-            AlterTableAction::Switch { target } => self.switch_tables(program, &table, target),
+            AlterTableAction::Switch { partition: None, target, target_partition: None } => {
+                self.switch_tables(program, &table, target)
+            }
+            AlterTableAction::Switch { .. } => Err(errors::not_supported("ALTER TABLE SWITCH PARTITION")),
         }
     }
 
@@ -105,11 +108,13 @@ impl Runner<'_> {
                     _ => {}
                 }
             }
+            builder.align(None, &old_indexes)?;
             for element in elements {
                 builder.rest_of(element)?;
             }
             builder.table
         };
+        self.lock_schemes(&entry, &fresh)?;
         self.taken_constraint_names(table, &fresh)?;
         self.fill_missing(program, frame, &mut fresh, before, elements)?;
         if table.period.is_none() && fresh.period.is_some() {

@@ -43,7 +43,7 @@ impl Runner<'_> {
         }
         let table = self.table_for_index(program, &c.table)?;
         if c.columnstore {
-            return self.create_columnstore(&table, c);
+            return self.create_columnstore(program, &table, c);
         }
         if table.columnstores.iter().any(|i| fold(&i.name) == fold(&c.name.text))
             || table.statistics.iter().any(|s| fold(&s.name) == fold(&c.name.text))
@@ -88,8 +88,13 @@ impl Runner<'_> {
                 filter: c.filter.as_ref().map(|f| builder.expression_text(f)),
                 disabled: false,
                 ignore_dup_key: option_on(&c.options, "IGNORE_DUP_KEY"),
+                partitioned: builder.partitioning_of_index(c.filegroup.as_ref())?,
             }
         };
+        super::placement::check_unique(&base, &index)?;
+        if let Some(by) = index.partitioned {
+            self.lock_scheme(&entry, by)?;
+        }
         if clustered {
             return self.cluster(&table, base, index);
         }
@@ -103,7 +108,12 @@ impl Runner<'_> {
     }
 
     /// Remembers a columnstore index. It holds no rows: queries read the table as before.
-    fn create_columnstore(&mut self, table: &TableDef, c: &ast::CreateIndex) -> Result<()> {
+    fn create_columnstore(
+        &mut self,
+        program: &Program,
+        table: &TableDef,
+        c: &ast::CreateIndex,
+    ) -> Result<()> {
         let clustered = c.clustered.unwrap_or(false);
         let is = |name: &str| fold(name) == fold(&c.name.text);
         let mut base = table.clone();
@@ -126,6 +136,15 @@ impl Runner<'_> {
         for column in c.columns.iter().filter(|_| !clustered) {
             let found = base.columns.iter().find(|o| fold(&o.name) == fold(&column.name.text));
             columns.push(found.ok_or_else(|| errors::no_column_in_table(&column.name.text))?.column_id);
+        }
+        if clustered && c.filegroup.is_some() {
+            // The rows go where the index of all columns is.
+            let entry = self.entry_of(table.database)?;
+            let scope = self.ddl_scope(program);
+            let mut builder = TableBuilder::new(&scope, &entry, table.schema_id, &table.name);
+            builder.table = base.clone();
+            base.indexes[0].partitioned = builder.partitioning_of_index(c.filegroup.as_ref())?;
+            self.lock_schemes(&entry, &base)?;
         }
         base.columnstores.push(ColumnstoreDef {
             index_id: if clustered { 1 } else { base.next_index_id() },
@@ -306,7 +325,7 @@ impl Runner<'_> {
         let mut base = table.clone();
         let index = base.indexes.remove(at);
         if index.kind == IndexKind::Clustered {
-            let first = heap(entry.allocate_tree()?);
+            let first = IndexDef { partitioned: index.partitioned, ..heap(entry.allocate_tree()?) };
             return self.cluster(table, base, first);
         }
         self.replace_table(base)?;

@@ -38,6 +38,7 @@ impl Runner<'_> {
             S::CreateType(c) => self.may_create("CREATE TYPE", &c.name),
             S::CreateSequence(c) | S::AlterSequence(c) => self.may_create("CREATE SEQUENCE", &c.name),
             S::CreateSchema(_) => self.may_here_or_262(&entry, "CREATE SCHEMA"),
+            S::Partition(_) => self.may_here_or_262(&entry, "ALTER ANY DATASPACE"),
             S::AlterSchema(a) => self.may_alter_schema(&entry, &a.schema.text),
             S::CreateTrigger(c) => match &c.target {
                 TriggerTarget::Object(table) => self.may_alter(program, table),

@@ -8,6 +8,7 @@ use crate::session::info::Info;
 use keel_base::TreeId;
 use keel_node::{Cursor, Direction, Isolation, RowRef, Transaction};
 use keel_query::catalog::{ColumnDef, TableDef};
+use keel_query::partition::PartitionFunctionDef;
 use keel_query::{ExecCtx, SessionInfo};
 use keel_store::row;
 use keel_types::error::Result;
@@ -97,18 +98,39 @@ impl Info {
 
     /// Number of committed rows of a table.
     pub fn count_rows(&self, table: &TableDef) -> Result<i64> {
-        let Some(entry) = self.engine.database_by_id(table.database) else { return Ok(0) };
+        let mut count = 0;
+        self.each_row(table, |_| count += 1)?;
+        Ok(count)
+    }
+
+    /// Number of committed rows in each partition of a table.
+    pub fn count_rows_by_partition(
+        &self,
+        table: &TableDef,
+        function: &PartitionFunctionDef,
+        column: i32,
+    ) -> Result<Vec<i64>> {
+        let mut counts = vec![0; function.fanout()];
+        let Some(at) = table.column_index(column) else { return Ok(counts) };
+        let column = &table.columns[at];
+        self.each_row(table, |bytes| {
+            counts[function.partition_of(&decode_column(column, bytes)) - 1] += 1;
+        })?;
+        Ok(counts)
+    }
+
+    fn each_row(&self, table: &TableDef, mut take: impl FnMut(&[u8])) -> Result<()> {
+        let Some(entry) = self.engine.database_by_id(table.database) else { return Ok(()) };
         let failed = |e| txn_error(e, &entry.name(), 0);
         let mut txn = entry.store.begin(Isolation::ReadCommitted);
         let view = txn.statement_snapshot();
         let tree = table.indexes[0].tree;
         let mut cursor =
             txn.scan(&view, tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward).map_err(failed)?;
-        let mut count = 0;
-        while cursor.next_lent().map_err(failed)?.is_some() {
-            count += 1;
+        while let Some((_, bytes)) = cursor.next_lent().map_err(failed)? {
+            take(bytes);
         }
-        Ok(count)
+        Ok(())
     }
 
     /// Drops a tree that no definition names any more, in a transaction of its own. What is left after a failure is only

@@ -36,6 +36,8 @@ pub(super) struct TableBuilder<'a> {
     collation: Collation,
     /// Columns GENERATED ALWAYS AS ROW START and END: `column_id` and HIDDEN.
     pub(super) generated: [Option<(i32, bool)>; 2],
+    /// Indexes whose ON was given: `index_id`s.
+    pub(super) placed: Vec<i32>,
 }
 
 impl<'a> TableBuilder<'a> {
@@ -74,6 +76,7 @@ impl<'a> TableBuilder<'a> {
             columns_follow: false,
             collation: entry.picture().settings().default_collation(),
             generated: [None; 2],
+            placed: Vec::new(),
         }
     }
 
@@ -103,7 +106,12 @@ impl<'a> TableBuilder<'a> {
         }
     }
 
-    pub(super) fn all(mut self, elements: &[TableElement]) -> Result<TableDef> {
+    pub(super) fn all(self, elements: &[TableElement]) -> Result<TableDef> {
+        self.all_on(elements, None)
+    }
+
+    /// [`TableBuilder::all`] with the ON of the table.
+    fn all_on(mut self, elements: &[TableElement], on: Option<&ast::Filegroup>) -> Result<TableDef> {
         self.columns_follow = true;
         for element in elements {
             if let TableElement::Column(c) = element {
@@ -133,6 +141,7 @@ impl<'a> TableBuilder<'a> {
             self.table.indexes.insert(0, heap(tree));
         }
         self.order_indexes();
+        self.align(on, &[])?;
         for element in elements {
             self.rest_of(element)?;
         }
@@ -339,7 +348,7 @@ impl<'a> TableBuilder<'a> {
 
     /// A PRIMARY KEY or UNIQUE constraint.
     pub(super) fn key(&mut self, constraint: &ast::TableConstraint, own: Option<&ast::Ident>) -> Result<()> {
-        let ConstraintKind::Key { primary, clustered, columns, options, .. } = &constraint.kind else {
+        let ConstraintKind::Key { primary, clustered, columns, options, filegroup } = &constraint.kind else {
             return Ok(());
         };
         let key = self.index_columns(columns, own)?;
@@ -375,9 +384,10 @@ impl<'a> TableBuilder<'a> {
             filter: None,
             disabled: false,
             ignore_dup_key: option_on(options, "IGNORE_DUP_KEY"),
+            partitioned: None,
         };
         self.table.indexes.push(index);
-        Ok(())
+        self.place_last(filegroup.as_ref())
     }
 
     fn clusters_later(&self) -> bool {
@@ -410,9 +420,10 @@ impl<'a> TableBuilder<'a> {
             filter,
             disabled: false,
             ignore_dup_key: option_on(&index.options, "IGNORE_DUP_KEY"),
+            partitioned: None,
         };
         self.table.indexes.push(def);
-        Ok(())
+        self.place_last(index.filegroup.as_ref())
     }
 
     /// A columnstore index is remembered, and holds no rows.
@@ -598,6 +609,7 @@ pub(super) fn heap(tree: TreeId) -> IndexDef {
         filter: None,
         disabled: false,
         ignore_dup_key: false,
+        partitioned: None,
     }
 }
 
@@ -627,8 +639,9 @@ impl Runner<'_> {
         let table = {
             let scope = self.ddl_scope(program);
             let builder = TableBuilder::new(&scope, &place.entry, place.schema_id, &place.name);
-            builder.all(&c.elements)?
+            builder.all_on(&c.elements, c.filegroup.as_ref())?
         };
+        self.lock_schemes(&place.entry, &table)?;
         self.check_constraint_names(&place, &table)?;
         let versioning = super::temporal::asked(&c.options)?;
         if versioning.is_some() && place.entry.id == TEMPDB {
@@ -669,7 +682,7 @@ impl Runner<'_> {
             builder.private = true;
             // The product gives negative ids to them.
             builder.table.object_id = -builder.table.object_id;
-            builder.all(&c.elements)?
+            builder.all_on(&c.elements, c.filegroup.as_ref())?
         };
         self.before_temp_change();
         self.info.temp.borrow_mut().add(level, Arc::new(table));

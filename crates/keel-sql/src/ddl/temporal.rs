@@ -497,6 +497,7 @@ fn new_history(
         filter: None,
         disabled: false,
         ignore_dup_key: false,
+        partitioned: None,
     };
     Ok(TableDef {
         object_id: entry.allocate_object(),

@@ -75,6 +75,16 @@ pub fn find(info: &Info, name: &str) -> Option<(Arc<DatabaseEntry>, Named)> {
     scope.resolve_unfollowed(NameParts { database: part(3), schema: part(2), object })
 }
 
+/// `$PARTITION`: the function's database and number, the value.
+pub(super) fn partition_number(info: &Info, args: &[Value]) -> Result<Value> {
+    let [Value::Int(database), Value::Int(function), value] = args else { return Ok(Value::Null) };
+    let database = u32::try_from(*database).ok().map(keel_base::DatabaseId);
+    let entry = database.and_then(|id| info.engine.database_by_id(id));
+    let picture = entry.map(|e| info.picture(&e));
+    let function = picture.as_ref().and_then(|p| p.partition_function(i32::try_from(*function).ok()?));
+    Ok(function.map_or(Value::Null, |f| Value::Int(f.partition_of(value) as i64)))
+}
+
 fn id_of(named: &Named) -> ObjectId {
     match named {
         Named::Table(t) => t.object_id,

@@ -174,6 +174,7 @@ pub static ALL: &[Function] = &[
     f("FILE_NAME", 1, 1, NAME, metadata::file_name),
     f("FILEGROUP_NAME", 1, 1, NAME, metadata::filegroup_name),
     f("FILEGROUP_ID", 1, 1, INT, metadata::filegroup_id),
+    f("$PARTITION", 3, 3, INT, metadata::partition_number),
     Function {
         name: "NEXT VALUE FOR",
         least: 3,

@@ -137,7 +137,7 @@ impl Runner<'_> {
     }
 
     /// The value of an expression, with its type.
-    pub(super) fn eval_typed(
+    pub(crate) fn eval_typed(
         &mut self,
         program: &Arc<Program>,
         frame: &mut Frame,

@@ -14,8 +14,8 @@ use keel_base::DatabaseId;
 use keel_parser::ast;
 use keel_query::catalog::{Catalog, ModuleDef, ModuleKind, TableDef};
 use keel_query::scope::{
-    BindOptions, BindScope, NameParts, ObjectRef, ParameterInfo, ScalarFunctionInfo, SessionFunction,
-    VariableInfo,
+    BindOptions, BindScope, NameParts, ObjectRef, ParameterInfo, PartitionFunctionInfo, ScalarFunctionInfo,
+    SessionFunction, VariableInfo,
 };
 use keel_types::error::Result;
 use keel_types::ty::parse::{TypeArg, TypeSite, parse_type};
@@ -465,6 +465,14 @@ impl BindScope for Scope<'_> {
             (_, Named::Sequence(s)) => Some(s.ty),
             _ => None,
         }
+    }
+
+    fn partition_function(&self, database: Option<&str>, name: &str) -> Option<PartitionFunctionInfo> {
+        let entry = self.entry(database)?;
+        self.note_catalog(entry.id);
+        let picture = self.info.picture(&entry);
+        let found = picture.partition_function_named(name)?;
+        Some(PartitionFunctionInfo { database: entry.id, function_id: found.function_id, ty: found.ty })
     }
 
     fn module_parameters(&self, module: &ModuleDef) -> Vec<ParameterInfo> {

@@ -63,17 +63,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("fulltext_index_columns", &[
         ("object_id", INT), ("column_id", INT), ("type_column_id", INT), ("language_id", INT), ("statistical_semantics", INT),
     ]),
-    none("partition_functions", &[
-        ("name", NAME), ("function_id", INT), ("type", super::KIND), ("type_desc", DESC), ("fanout", INT),
-        ("boundary_value_on_right", BIT), ("is_system", BIT), ("create_date", DATE), ("modify_date", DATE),
-    ]),
-    none("partition_schemes", &[
-        ("name", NAME), ("data_space_id", INT), ("type", super::KIND), ("type_desc", DESC), ("is_default", BIT),
-        ("is_system", BIT), ("function_id", INT),
-    ]),
-    none("partition_range_values", &[("function_id", INT), ("boundary_id", INT), ("parameter_id", INT), ("value", VARIANT)]),
-    none("partition_parameters", &[("function_id", INT), ("parameter_id", INT), ("system_type_id", TINY), ("user_type_id", INT)]),
-    none("destination_data_spaces", &[("partition_scheme_id", INT), ("destination_id", INT), ("data_space_id", INT)]),
     none("linked_logins", &[
         ("server_id", INT), ("local_principal_id", INT), ("uses_self_credential", BIT), ("remote_name", NAME), ("modify_date", DATE),
     ]),

@@ -195,7 +195,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("is_default", BIT),
             ("is_system", BIT),
         ],
-        rows: |cx| filegroups(cx).into_iter().map(|r| r[..6].to_vec()).collect(),
+        rows: data_spaces,
     },
     SystemView {
         schema: "sys",
@@ -342,6 +342,11 @@ fn master_files(cx: &ViewContext<'_>) -> Rows {
 
 fn database_files(cx: &ViewContext<'_>) -> Rows {
     files(&cx.entry).into_iter().map(|row| row[1..].to_vec()).collect()
+}
+
+fn data_spaces(cx: &ViewContext<'_>) -> Rows {
+    let schemes = super::partitions::schemes(cx);
+    filegroups(cx).into_iter().chain(schemes).map(|r| r[..6].to_vec()).collect()
 }
 
 fn filegroups(_: &ViewContext<'_>) -> Rows {

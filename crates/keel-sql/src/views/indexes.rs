@@ -1,4 +1,4 @@
-//! Indexes, their statistics and partitions.
+//! Indexes and their statistics.
 
 use super::columns::{tables, type_tables};
 use super::{
@@ -33,20 +33,6 @@ const INDEX: &[Column] = &[
     ("suppress_dup_key_messages", BIT),
     ("auto_created", BIT),
     ("optimize_for_sequential_key", BIT),
-];
-
-const PARTITION: &[Column] = &[
-    ("partition_id", BIG),
-    ("object_id", INT),
-    ("index_id", INT),
-    ("partition_number", INT),
-    ("hobt_id", BIG),
-    ("rows", BIG),
-    ("filestream_filegroup_id", SMALL),
-    ("data_compression", TINY),
-    ("data_compression_desc", DESC),
-    ("xml_compression", BIT),
-    ("xml_compression_desc", DESC),
 ];
 
 const OLD_INDEX: &[Column] = &[
@@ -104,7 +90,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         columns: &[("object_id", INT), ("stats_id", INT), ("stats_column_id", INT), ("column_id", INT)],
         rows: stats_columns,
     },
-    SystemView { schema: "sys", name: "partitions", columns: PARTITION, rows: partitions },
     SystemView { schema: "sys", name: "sysindexes", columns: OLD_INDEX, rows: old_indexes },
 ];
 
@@ -129,7 +114,7 @@ fn indexes(cx: &ViewContext<'_>) -> Rows {
                 int(number),
                 text(name),
                 bit(i.unique),
-                int(1),
+                int(i.partitioned.map_or(1, |p| p.scheme)),
                 bit(i.ignore_dup_key),
                 bit(i.is_primary_key),
                 bit(i.is_unique_constraint),
@@ -171,14 +156,20 @@ fn index_columns(cx: &ViewContext<'_>) -> Rows {
             let keys =
                 i.key.iter().enumerate().map(|(n, k)| (k.column_id, n as i64 + 1, k.descending, false));
             let included = i.included.iter().map(|id| (*id, 0, false, true));
-            for (n, (column, ordinal, descending, included)) in keys.chain(included).enumerate() {
+            let by = i.partitioned.map(|p| p.column);
+            // The partitioning column belongs to the index, in its key or not.
+            let listed = |id| i.key.iter().any(|k| k.column_id == id) || i.included.contains(&id);
+            let besides = by.filter(|id| !listed(*id)).map(|id| (id, 0, false, false));
+            for (n, (column, ordinal, descending, included)) in
+                keys.chain(included).chain(besides).enumerate()
+            {
                 rows.push(vec![
                     int(t.object_id),
                     int(i.index_id),
                     int(n as i64 + 1),
                     int(column),
                     int(ordinal),
-                    int(0),
+                    int(i32::from(by == Some(column))),
                     bit(descending),
                     bit(included),
                     int(0),
@@ -237,29 +228,6 @@ fn stats_columns(cx: &ViewContext<'_>) -> Rows {
             for (n, column) in s.columns.iter().enumerate() {
                 rows.push(vec![int(t.object_id), int(s.stats_id), int(n as i64 + 1), int(*column)]);
             }
-        }
-    }
-    rows
-}
-
-fn partitions(cx: &ViewContext<'_>) -> Rows {
-    let mut rows = Vec::new();
-    for t in tables(cx) {
-        let count = cx.row_count(&t);
-        for i in &t.indexes {
-            rows.push(vec![
-                int(i.tree.0),
-                int(t.object_id),
-                int(i.index_id),
-                int(1),
-                int(i.tree.0),
-                int(count),
-                int(0),
-                int(0),
-                text("NONE"),
-                bit(false),
-                text("OFF"),
-            ]);
         }
     }
     rows

@@ -31,6 +31,7 @@ mod modules;
 mod msdb;
 mod objects;
 mod odbc;
+mod partitions;
 mod plans;
 mod principals;
 mod rows;
@@ -118,6 +119,20 @@ impl ViewContext<'_> {
         let _ = self.failed.set(error);
     }
 
+    /// Number of rows in each partition of a table or index, from the first. When they cannot be read, the query fails.
+    fn partition_counts(
+        &self,
+        table: &keel_query::catalog::TableDef,
+        by: Option<keel_query::partition::PartitionedBy>,
+    ) -> Vec<i64> {
+        let function = by.and_then(|by| Some((self.picture.partitioned_by(Some(by))?, by.column)));
+        let Some((function, column)) = function else { return vec![self.row_count(table)] };
+        self.info.count_rows_by_partition(table, function, column).unwrap_or_else(|e| {
+            self.fail(e);
+            vec![0; function.fanout()]
+        })
+    }
+
     /// Number of rows of a table. When it cannot be read, the query fails.
     fn row_count(&self, table: &keel_query::catalog::TableDef) -> i64 {
         self.info.count_rows(table).unwrap_or_else(|e| {
@@ -127,9 +142,10 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 31] {
+fn groups() -> [&'static [SystemView]; 32] {
     [
         usage::VIEWS,
+        partitions::VIEWS,
         objects::VIEWS,
         columns::VIEWS,
         indexes::VIEWS,

@@ -310,13 +310,28 @@ fn spaces(cx: &ViewContext<'_>) -> Vec<Space> {
 }
 
 fn partition_stats(cx: &ViewContext<'_>) -> Rows {
-    let row = |s: Space| {
-        let mut row =
-            vec![int(s.tree), int(s.table), int(s.index), int(1), int(s.pages), int(s.pages), int(s.pages)];
-        row.extend([int(0), int(0), int(0), int(0), int(s.pages), int(s.pages), int(s.rows)]);
-        row
-    };
-    spaces(cx).into_iter().map(row).collect()
+    let mut out = Vec::new();
+    for s in spaces(cx) {
+        // Pages are those of the one tree that holds all partitions: in proportion to the rows.
+        let counts = super::partitions::counts_of(cx, s.table, s.index).unwrap_or_else(|| vec![s.rows]);
+        let all: i64 = counts.iter().sum();
+        for (n, rows) in counts.iter().enumerate() {
+            let pages = if counts.len() == 1 { s.pages } else { (s.pages * rows) / all.max(1) };
+            let id = super::partitions::partition_id(s.tree, n);
+            let mut row = vec![
+                int(id),
+                int(s.table),
+                int(s.index),
+                int(n as i64 + 1),
+                int(pages),
+                int(pages),
+                int(pages),
+            ];
+            row.extend([int(0), int(0), int(0), int(0), int(pages), int(pages), int(*rows)]);
+            out.push(row);
+        }
+    }
+    out
 }
 
 fn allocation_units(cx: &ViewContext<'_>) -> Rows {

@@ -1,0 +1,181 @@
+//! Partition functions and schemes, and the partitions of tables and indexes.
+//!
+//! A table is one tree: how many of its rows are in each partition is counted when it is asked.
+
+use super::columns::tables;
+use super::{
+    BIG, BIT, Column, DATE, DESC, INT, NAME, SMALL, SystemView, TINY, VARIANT, ViewContext, bit, date, int,
+    text,
+};
+use keel_query::catalog::Catalog as _;
+use keel_types::Value;
+use std::sync::Arc;
+
+type Rows = Vec<Vec<Value>>;
+
+const PARTITION: &[Column] = &[
+    ("partition_id", BIG),
+    ("object_id", INT),
+    ("index_id", INT),
+    ("partition_number", INT),
+    ("hobt_id", BIG),
+    ("rows", BIG),
+    ("filestream_filegroup_id", SMALL),
+    ("data_compression", TINY),
+    ("data_compression_desc", DESC),
+    ("xml_compression", BIT),
+    ("xml_compression_desc", DESC),
+];
+
+pub(super) static VIEWS: &[SystemView] = &[
+    SystemView { schema: "sys", name: "partitions", columns: PARTITION, rows: partitions },
+    SystemView {
+        schema: "sys",
+        name: "partition_functions",
+        columns: &[
+            ("name", NAME),
+            ("function_id", INT),
+            ("type", super::KIND),
+            ("type_desc", DESC),
+            ("fanout", INT),
+            ("boundary_value_on_right", BIT),
+            ("is_system", BIT),
+            ("create_date", DATE),
+            ("modify_date", DATE),
+        ],
+        rows: functions,
+    },
+    SystemView {
+        schema: "sys",
+        name: "partition_schemes",
+        columns: &[
+            ("name", NAME),
+            ("data_space_id", INT),
+            ("type", super::KIND),
+            ("type_desc", DESC),
+            ("is_default", BIT),
+            ("is_system", BIT),
+            ("function_id", INT),
+        ],
+        rows: schemes,
+    },
+    SystemView {
+        schema: "sys",
+        name: "partition_range_values",
+        columns: &[("function_id", INT), ("boundary_id", INT), ("parameter_id", INT), ("value", VARIANT)],
+        rows: range_values,
+    },
+    SystemView {
+        schema: "sys",
+        name: "partition_parameters",
+        columns: &[
+            ("function_id", INT),
+            ("parameter_id", INT),
+            ("system_type_id", TINY),
+            ("max_length", SMALL),
+            ("precision", TINY),
+            ("scale", TINY),
+            ("collation_name", NAME),
+            ("user_type_id", INT),
+        ],
+        rows: parameters,
+    },
+    SystemView {
+        schema: "sys",
+        name: "destination_data_spaces",
+        columns: &[("partition_scheme_id", INT), ("destination_id", INT), ("data_space_id", INT)],
+        rows: destinations,
+    },
+];
+
+/// `partition_id` of the n-th partition, from 0, of a tree.
+pub(super) fn partition_id(tree: u32, n: usize) -> i64 {
+    ((n as i64) << 32) | i64::from(tree)
+}
+
+/// Rows in each partition of a partitioned index; `None` when it is not partitioned.
+pub(super) fn counts_of(cx: &ViewContext<'_>, table: i32, index: i32) -> Option<Vec<i64>> {
+    let table = cx.picture.table_by_id(table)?;
+    let index = table.indexes.iter().find(|i| i.index_id == index)?;
+    Some(cx.partition_counts(&table, Some(index.partitioned?)))
+}
+
+fn partitions(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for t in tables(cx) {
+        // Indexes of a table are mostly partitioned alike.
+        let mut counted = Vec::new();
+        for i in &t.indexes {
+            let known = counted.iter().position(|(by, _)| *by == i.partitioned);
+            let at = known.unwrap_or_else(|| {
+                counted.push((i.partitioned, cx.partition_counts(&t, i.partitioned)));
+                counted.len() - 1
+            });
+            for (n, count) in counted[at].1.iter().enumerate() {
+                let id = partition_id(i.tree.0, n);
+                let mut row = vec![int(id), int(t.object_id), int(i.index_id), int(n as i64 + 1), int(id)];
+                row.extend([int(*count), int(0), int(0), text("NONE"), bit(false), text("OFF")]);
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+fn functions(cx: &ViewContext<'_>) -> Rows {
+    let row = |f: &Arc<keel_query::partition::PartitionFunctionDef>| {
+        let mut row = vec![text(f.name.as_str()), int(f.function_id), text("R "), text("RANGE")];
+        row.extend([int(f.fanout() as i64), bit(f.right), bit(false), date(f.created), date(f.modified)]);
+        row
+    };
+    cx.picture.partition_functions().map(row).collect()
+}
+
+/// The rows of `sys.partition_schemes`; the first six columns are those of `sys.data_spaces`.
+pub(super) fn schemes(cx: &ViewContext<'_>) -> Rows {
+    let row = |s: &Arc<keel_query::partition::PartitionSchemeDef>| {
+        let mut row = vec![text(s.name.as_str()), int(s.data_space_id), text("PS"), text("PARTITION_SCHEME")];
+        row.extend([bit(false), bit(false), int(s.function_id)]);
+        row
+    };
+    cx.picture.partition_schemes().map(row).collect()
+}
+
+fn range_values(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for f in cx.picture.partition_functions() {
+        for (n, value) in f.values().into_iter().enumerate() {
+            let value = match value {
+                Value::Null => Value::Null,
+                // What is a variant is one already.
+                value @ Value::Variant(_) => value,
+                value => Value::Variant(Arc::new((f.ty, value))),
+            };
+            rows.push(vec![int(f.function_id), int(n as i64 + 1), int(1), value]);
+        }
+    }
+    rows
+}
+
+fn parameters(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for f in cx.picture.partition_functions() {
+        let facts = super::facts(f.ty);
+        let collation = if f.ty.is_string() { text(f.collation.name()) } else { Value::Null };
+        let mut row = vec![int(f.function_id), int(1), int(facts.system_type_id), int(facts.max_length)];
+        row.extend([int(facts.precision), int(facts.scale), collation, int(facts.user_type_id)]);
+        rows.push(row);
+    }
+    rows
+}
+
+/// Filegroups are not kept apart: every partition is in PRIMARY.
+fn destinations(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for s in cx.picture.partition_schemes() {
+        let next = usize::from(s.next_used.is_some());
+        let all = 1..=(s.filegroups.len() + next) as i64;
+        rows.extend(all.map(|n| vec![int(s.data_space_id), int(n), int(1)]));
+    }
+    rows
+}
