@@ -70,6 +70,7 @@ impl Shared {
                 if let Some(copy) = self.copy(database) {
                     copy.stop_receiving();
                 }
+                self.stop_seeding(database);
             }
             Action::Inspect { database, session } => self.on_copy(database, move |shared, copy| {
                 let facts = copy.facts_to_go_on();

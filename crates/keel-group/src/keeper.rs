@@ -14,8 +14,12 @@ use crate::peer::Peer;
 use crate::shell::Shared;
 use keel_base::Lsn;
 use keel_base::env::real::run_urgently;
-use keel_cluster::{Event, GroupDatabaseId, GroupId, LogFacts, ReceiveFailure, RoleStatus, TICK_EVERY};
-use keel_node::Role;
+use keel_cluster::{
+    Event, GroupConfig, GroupDatabase, GroupDatabaseId, GroupId, LogFacts, ReceiveFailure, RoleStatus,
+    TICK_EVERY,
+};
+use keel_node::{Database, Role};
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -24,6 +28,16 @@ use std::time::Duration;
 const ANNOUNCE_EVERY: Duration = Duration::from_millis(5);
 const KEEP_EVERY: Duration = Duration::from_millis(50);
 const RETAIN_EVERY: Duration = Duration::from_millis(1000);
+
+/// A database that a group names.
+struct Named {
+    group: GroupId,
+    id: GroupDatabaseId,
+    name: String,
+    log_id: u32,
+    /// This instance is the group's primary.
+    leads: bool,
+}
 
 impl Shared {
     /// The body of the clock's thread.
@@ -115,30 +129,54 @@ impl Shared {
 
     /// Gives every database that a group names, and that is here, to the machine.
     pub(crate) fn bind(self: &Arc<Self>) {
+        for named in self.named_databases() {
+            // Looked up first: a copy that is being made is bound by whoever makes it, before its attempt ends.
+            let Some(db) = self.registered(&named) else { continue };
+            if !self.seedings.is_target(named.id) {
+                self.bind_one(named, db);
+            }
+        }
+    }
+
+    /// Gives the copy to the machine that has just been made here.
+    pub(crate) fn bind_seeded(self: &Arc<Self>, id: GroupDatabaseId) {
+        if let Some(named) = self.named_databases().into_iter().find(|named| named.id == id)
+            && let Some(db) = self.registered(&named)
+        {
+            self.bind_one(named, db);
+        }
+    }
+
+    fn named_databases(&self) -> Vec<Named> {
         let me = keel_cluster::InstanceId(self.identity.instance);
-        let mut named: Vec<(GroupId, GroupDatabaseId, String, u32, bool)> = Vec::new();
-        for config in self.machine.lock().configs() {
-            let leads = config.primary_instance() == Some(me);
-            let databases = config.databases.iter();
-            named.extend(databases.map(|d| (config.id, d.id, d.name.clone(), d.log_id, leads)));
+        let machine = self.machine.lock();
+        let of_group = |config: &GroupConfig| {
+            let (group, leads) = (config.id, config.primary_instance() == Some(me));
+            let named =
+                |d: &GroupDatabase| Named { group, id: d.id, name: d.name.clone(), log_id: d.log_id, leads };
+            config.databases.iter().map(named).collect::<Vec<_>>()
+        };
+        machine.configs().flat_map(of_group).collect()
+    }
+
+    fn registered(&self, named: &Named) -> Option<Arc<Database>> {
+        self.registry.read().get(&named.name.to_uppercase()).map(|(_, db)| Arc::clone(db))
+    }
+
+    fn bind_one(self: &Arc<Self>, named: Named, db: Arc<Database>) {
+        // A database that stands alone joins where it leads; elsewhere it is somebody's own and stays so.
+        let fits = db.log().is_some_and(|log| log.log_id() == named.log_id);
+        if !fits || !(named.leads || db.role() != Role::Standalone) || self.copy(named.id).is_some() {
+            return;
         }
-        for (group, id, name, log_id, leads) in named {
-            if self.copies.read().contains_key(&id) || self.seedings.is_target(id) {
-                continue;
-            }
-            let Some((_, db)) = self.registry.read().get(&name.to_uppercase()).cloned() else { continue };
-            // A database that stands alone joins where it leads; elsewhere it is somebody's own and stays so.
-            let fits = db.log().is_some_and(|log| log.log_id() == log_id);
-            if !fits || !(leads || db.role() != Role::Standalone) {
-                continue;
-            }
-            let Some(copy) = Copy::new(id, group, name, db, &self.budget) else { continue };
-            if self.copies.write().insert(id, Arc::clone(&copy)).is_some() {
-                continue;
-            }
-            let facts = LogFacts { reached: self.marks.of(id), ..copy.facts_quietly() };
-            self.step(Event::DatabaseOpened { database: id, facts });
-        }
+        let id = named.id;
+        let Some(copy) = Copy::new(id, named.group, named.name, db, &self.budget) else { return };
+        match self.copies.write().entry(id) {
+            Entry::Vacant(free) => free.insert(Arc::clone(&copy)),
+            Entry::Occupied(_) => return,
+        };
+        let facts = LogFacts { reached: self.marks.of(id), ..copy.facts_quietly() };
+        self.step(Event::DatabaseOpened { database: id, facts });
     }
 
     /// Dials everybody who is missing.

@@ -6,6 +6,7 @@ mod common;
 
 use common::{Cluster, DATABASE, GROUP, Node, Setup, put, until};
 use keel_cluster::{AvailabilityMode, Command, RoleStatus, SuspendReason};
+use keel_group::{SeedingOutcome, SeedingState};
 use keel_node::TxnError;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -229,10 +230,10 @@ fn copies_are_seeded_under_load_and_follow() {
     cluster.assert_equal();
     assert_holds(&cluster.nodes[1], &acknowledged);
     let seedings = cluster.nodes[1].groups.state().seedings;
-    assert!(seedings.iter().any(|s| !s.is_source && s.outcome == keel_group::SeedingOutcome::Completed));
+    assert!(seedings.iter().any(|s| !s.is_source && s.outcome == SeedingOutcome::Completed));
     let sources = cluster.nodes[0].groups.state().seedings;
     until("the source knows that both are done", || {
-        let done = |s: &&keel_group::SeedingState| s.outcome == keel_group::SeedingOutcome::Completed;
+        let done = |s: &&SeedingState| s.outcome == SeedingOutcome::Completed;
         cluster.nodes[0].groups.state().seedings.iter().filter(done).count() == 2
     });
     assert!(sources.iter().all(|s| s.is_source && s.total_bytes > 0));
@@ -249,15 +250,32 @@ fn a_seeding_that_is_broken_off_goes_on() {
     let cluster = Cluster::start(&setup);
     cluster.nodes[0].groups.set_seeding_rate(200_000);
     cluster.make_group(&setup);
-    let running = |node: &Node| {
-        node.groups.state().seedings.into_iter().find(|s| s.outcome == keel_group::SeedingOutcome::Running)
-    };
+    let running =
+        |node: &Node| node.groups.state().seedings.into_iter().find(|s| s.outcome == SeedingOutcome::Running);
     for _ in 0..3 {
         until("it is under way", || running(&cluster.nodes[1]).is_some_and(|s| s.done_bytes > 30_000));
         cluster.nodes[1].groups.break_connections();
     }
     cluster.nodes[0].groups.set_seeding_rate(0);
     until("both are seeded and synchronized", || cluster.nodes[0].all_synchronized(2));
+    cluster.assert_equal();
+}
+
+#[test]
+fn a_seeding_ends_when_its_copy_is_suspended_and_goes_on_when_it_is_resumed() {
+    let setup = seeded_setup(20_000);
+    let cluster = Cluster::start(&setup);
+    let [a, b, _] = &cluster.nodes[..] else { panic!("three") };
+    a.groups.set_seeding_rate(20_000);
+    cluster.make_group(&setup);
+    let is = |wanted: &dyn Fn(&SeedingState) -> bool| b.groups.state().seedings.iter().any(wanted);
+    until("it is under way", || is(&|s| s.outcome == SeedingOutcome::Running && s.done_bytes > 0));
+    b.command(Command::Suspend { database: DATABASE });
+    let stopped = SeedingOutcome::Failed("it was stopped".into());
+    until("nobody writes to half a copy any more", || is(&|s| s.outcome == stopped));
+    a.groups.set_seeding_rate(0);
+    b.command(Command::Resume { database: DATABASE });
+    until("both are seeded and synchronized", || a.all_synchronized(2));
     cluster.assert_equal();
 }
 
