@@ -558,6 +558,18 @@ errors! {
     partition_range_backwards(first, last) = 7728, 16, 1, "Invalid partition range: {first} TO {last}. Lower bound must not be greater than upper bound.";
     /// A partition of a table that has none.
     not_partitioned(statement, kind, name) = 7729, 16, 1, "Cannot specify partition number in the {statement} statement as the {kind} '{name}' is not partitioned.";
+    /// TRUNCATE TABLE … WITH (PARTITIONS (…)).
+    truncate_unaligned(index, table, function) = 3756, 16, 1, "TRUNCATE TABLE statement failed. Index '{index}' is not partitioned, but table '{table}' uses partition function '{function}'. Index and table must use an equivalent partition function.";
+    /// ALTER TABLE … SWITCH of a partitioned table.
+    switch_unaligned(table, index) = 7733, 16, 4, "'ALTER TABLE SWITCH' statement failed. The table '{table}' is partitioned while index '{index}' is not partitioned.";
+    /// ALTER TABLE … SWITCH of a partitioned table.
+    switch_without_partition(table) = 4911, 16, 2, "Cannot specify a partitioned table without partition number in ALTER TABLE SWITCH statement. The table '{table}' is partitioned.";
+    /// ALTER TABLE … SWITCH PARTITION 99.
+    no_switched_partition(number, table) = 4950, 16, 1, "ALTER TABLE SWITCH statement failed because partition number {number} does not exist in table '{table}'.";
+    /// ALTER INDEX … REBUILD PARTITION = 99.
+    no_altered_partition(what, number, kind, name) = 7730, 16, 1, "Alter {what} statement failed because partition number {number} does not exist in {kind} '{name}'.";
+    /// ALTER INDEX … REBUILD PARTITION = 1 of one that is not partitioned.
+    altered_not_partitioned(what, kind, name) = 7735, 16, 1, "Cannot specify partition number in alter {what} statement to rebuild or reorganize a partition of {kind} '{name}' as {kind} is not partitioned.";
     /// Only members of sysadmin may.
     no_permission(what) = 15247, 16, 1, "User does not have permission to perform this action. {what}";
 }

@@ -131,10 +131,7 @@ impl Runner<'_> {
             StatementKind::AlterIndex(a) => self.alter_index(program, a)?,
             StatementKind::DropIndex(d) => self.drop_index(program, d)?,
             StatementKind::CreateStatistics(c) => self.create_statistics(program, c)?,
-            StatementKind::Truncate(t) if !t.partitions.is_empty() => {
-                return Err(errors::not_supported("TRUNCATE TABLE of partitions"));
-            }
-            StatementKind::Truncate(t) => self.truncate(program, &t.table)?,
+            StatementKind::Truncate(t) => self.truncate(program, frame, t)?,
             StatementKind::Partition(p) => self.partition_statement(program, frame, p)?,
             StatementKind::CreateSchema(c) => self.create_schema(program, frame, c)?,
             StatementKind::AlterSchema(a) => self.alter_schema(program, a)?,

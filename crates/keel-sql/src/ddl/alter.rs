@@ -58,11 +58,15 @@ impl Runner<'_> {
                 self.switch_triggers(&entry, table.object_id, &names, *enable)
             }
             // Trees are rewritten by every checkpoint; options of storage are accepted.
-            AlterTableAction::Rebuild { .. } => Ok(()),
-            AlterTableAction::Switch { partition: None, target, target_partition: None } => {
-                self.switch_tables(program, &table, target)
+            AlterTableAction::Rebuild { partition, .. } => {
+                let clustered = table.clustered();
+                self.check_partition(&table, clustered, partition.as_deref(), ("table", &table.name))
             }
-            AlterTableAction::Switch { .. } => Err(errors::not_supported("ALTER TABLE SWITCH PARTITION")),
+            AlterTableAction::Switch { partition, target, target_partition } => {
+                let (partition, target_partition) = (partition.as_ref(), target_partition.as_ref());
+                let switch = super::switch::Switch { partition, target, target_partition };
+                self.switch_tables(program, frame, &table, &switch)
+            }
         }
     }
 
@@ -296,6 +300,10 @@ impl Runner<'_> {
             c.collation = super::collate::column_collation(collation.as_ref(), c.ty, default)?;
         }
         let changed = c.ty != old.ty || c.collation != old.collation;
+        if changed && let Some(function) = self.partitioned_on(table, old.column_id)? {
+            self.info.say(errors::column_dependency("partition function", function, &old.name));
+            return Err(errors::alter_dependents("ALTER TABLE ALTER COLUMN", &old.name));
+        }
         let widens = widened(old.ty, c.ty) && c.collation == old.collation;
         let c = c.clone();
         if changed {
@@ -404,6 +412,8 @@ impl Runner<'_> {
             let kind = if index.constraint_id != 0 { "object" } else { "index" };
             dependents.push((kind, index.name.clone()));
         }
+        let function = self.partitioned_on(table, c.column_id)?;
+        dependents.extend(function.map(|f| ("partition function", f)));
         dependents.extend(c.default.iter().map(|d| ("object", d.name.clone())));
         let stored = table.columnstores.iter().filter(|i| i.columns.contains(&c.column_id));
         dependents.extend(stored.map(|i| ("index", i.name.clone())));

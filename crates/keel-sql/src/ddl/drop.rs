@@ -5,7 +5,7 @@ use crate::catalog::{CatalogKey, CatalogOp, Named, object_class};
 use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::errors;
 use crate::program::Program;
-use crate::run::Runner;
+use crate::run::{Frame, Runner};
 use keel_base::TreeId;
 use keel_parser::ast::{self, DropClass};
 use keel_query::catalog::{Catalog, ModuleKind, TableDef};
@@ -185,8 +185,14 @@ impl Runner<'_> {
         self.change(&entry, CatalogOp::Remove(key))
     }
 
-    /// TRUNCATE TABLE: the table gets new, empty trees; the old ones go at commit.
-    pub(super) fn truncate(&mut self, program: &Program, name: &ast::ObjectName) -> Result<()> {
+    /// TRUNCATE TABLE: the table gets new, empty trees; the old ones go at commit. Of partitions the rows are removed.
+    pub(super) fn truncate(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        t: &ast::Truncate,
+    ) -> Result<()> {
+        let name = &t.table;
         let found = {
             let scope = self.ddl_scope(program);
             match scope.object(parts(name)) {
@@ -203,6 +209,9 @@ impl Runner<'_> {
         let picture = self.info.picture(&entry);
         if picture.referencing(table.object_id).iter().any(|(t, _)| t.object_id != table.object_id) {
             return Err(errors::truncate_referenced(name));
+        }
+        if !t.partitions.is_empty() {
+            return self.truncate_partitions(program, frame, &table, &t.partitions);
         }
         let mut new = (*table).clone();
         for index in &mut new.indexes {

@@ -348,6 +348,8 @@ impl Runner<'_> {
                 continue;
             }
             any = true;
+            let shown = if index.name.is_empty() { &table.name } else { &index.name };
+            self.check_partition(&table, index, a.partition.as_deref(), ("index", shown))?;
             match a.action {
                 AlterIndexAction::Disable => new.indexes[at].disabled = true,
                 AlterIndexAction::Rebuild if index.disabled && index.kind == IndexKind::Nonclustered => {
@@ -373,7 +375,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn index_filter(
+    pub(super) fn index_filter(
         &self,
         table: &TableDef,
         index: &IndexDef,
@@ -409,7 +411,7 @@ fn place(table: &TableDef, column_id: i32) -> usize {
 }
 
 /// Makes entries of a nonclustered index. Of a row only what the index has is decoded.
-struct EntryMaker<'t> {
+pub(super) struct EntryMaker<'t> {
     table: &'t TableDef,
     unique: bool,
     key_columns: Vec<(usize, KeyColumn)>,
@@ -419,7 +421,7 @@ struct EntryMaker<'t> {
 }
 
 impl<'t> EntryMaker<'t> {
-    fn new(table: &'t TableDef, index: &IndexDef) -> EntryMaker<'t> {
+    pub(super) fn new(table: &'t TableDef, index: &IndexDef) -> EntryMaker<'t> {
         EntryMaker {
             table,
             unique: index.unique,
@@ -431,7 +433,7 @@ impl<'t> EntryMaker<'t> {
     }
 
     /// Key and row of the entry for a table's row.
-    fn entry(&mut self, bytes: &[u8], clustered_key: &[u8]) -> (&[u8], &[u8]) {
+    pub(super) fn entry(&mut self, bytes: &[u8], clustered_key: &[u8]) -> (&[u8], &[u8]) {
         let value = |at: &usize| storage::decode_column(&self.table.columns[*at], bytes);
         self.key.clear();
         for (at, column) in &self.key_columns {

@@ -17,6 +17,7 @@ mod index;
 mod module;
 mod object;
 mod partition;
+mod partition_rows;
 mod permission;
 mod placement;
 mod principal;

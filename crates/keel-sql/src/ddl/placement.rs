@@ -113,6 +113,33 @@ pub(super) fn check_unique(table: &TableDef, index: &IndexDef) -> Result<()> {
 }
 
 impl Runner<'_> {
+    /// The partition function by which an index of the table is divided along the column.
+    pub(super) fn partitioned_on(&self, table: &TableDef, column: i32) -> Result<Option<String>> {
+        let by = table.indexes.iter().filter_map(|i| i.partitioned).find(|by| by.column == column);
+        let picture = self.info.picture(&self.entry_of(table.database)?);
+        Ok(picture.partitioned_by(by).map(|f| f.name.clone()))
+    }
+
+    /// Errors 7730 and 7735: `PARTITION = n` of ALTER INDEX and ALTER TABLE … REBUILD.
+    pub(super) fn check_partition(
+        &self,
+        table: &TableDef,
+        index: &IndexDef,
+        partition: Option<&str>,
+        (kind, name): (&str, &str),
+    ) -> Result<()> {
+        let number = partition.and_then(|p| p.trim().parse::<usize>().ok());
+        let Some(number) = number else { return Ok(()) };
+        let picture = self.info.picture(&self.entry_of(table.database)?);
+        match picture.partitioned_by(index.partitioned) {
+            None => Err(errors::altered_not_partitioned(kind, kind, name)),
+            Some(f) if !(1..=f.fanout()).contains(&number) => {
+                Err(errors::no_altered_partition(kind, number, kind, name))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
     /// Keeps the schemes that a table is on from being dropped before the table is there.
     pub(super) fn lock_schemes(&mut self, entry: &Arc<DatabaseEntry>, table: &TableDef) -> Result<()> {
         let mut locked = Vec::new();

@@ -46,9 +46,11 @@ pub(super) fn asked(options: &[Opt]) -> Result<Option<Option<Versioning>>> {
         match detail.name.as_str() {
             "HISTORY_TABLE" => {
                 let name = detail.value.text().unwrap_or_default();
-                let parts = name.split_once('.').filter(|(_, table)| !table.contains('.'));
-                let (schema, table) = parts.ok_or_else(|| errors::history_name_parts(name))?;
-                versioning.history = Some((schema.to_owned(), table.to_owned()));
+                let mut parts = crate::functions::split_name(name);
+                let (Some(table), Some(schema), true) = (parts.pop(), parts.pop(), parts.is_empty()) else {
+                    return Err(errors::history_name_parts(name));
+                };
+                versioning.history = Some((schema.to_string(), table.to_string()));
             }
             "DATA_CONSISTENCY_CHECK" => versioning.check = !matches!(detail.value, OptValue::Off),
             "HISTORY_RETENTION_PERIOD" => versioning.retention = Some(retention(&detail.value)?),

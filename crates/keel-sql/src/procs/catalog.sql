@@ -422,12 +422,13 @@ select convert(sysname, i.name) as index_name,
         + case i.is_unique when 1 then ', unique' else '' end
         + case i.is_primary_key when 1 then ', primary key' else '' end
         + case i.is_unique_constraint when 1 then ', unique key' else '' end
-        + ' located on PRIMARY') as index_description,
+        + ' located on ' + d.name) as index_description,
     convert(nvarchar(2078), (select string_agg(c.name + case k.is_descending_key when 1 then '(-)' else '' end, ', ')
         within group (order by k.key_ordinal)
         from sys.index_columns k join sys.columns c on c.object_id = k.object_id and c.column_id = k.column_id
         where k.object_id = i.object_id and k.index_id = i.index_id and k.key_ordinal > 0)) as index_keys
-from sys.indexes i where i.object_id = @id and i.index_id > 0
+from sys.indexes i join sys.data_spaces d on d.data_space_id = i.data_space_id
+where i.object_id = @id and i.index_id > 0
 order by 1
 GO
 create procedure sys.sp_helpconstraint @objname nvarchar(776), @nomsg varchar(5) = 'msg'
@@ -516,7 +517,9 @@ begin
     select 'No rowguidcol column defined.' as [RowGuidCol]
     if objectproperty(@id, 'IsUserTable') = 1
     begin
-        select 'PRIMARY' as Data_located_on_filegroup
+        select d.name as Data_located_on_filegroup
+        from sys.indexes i join sys.data_spaces d on d.data_space_id = i.data_space_id
+        where i.object_id = @id and i.index_id = (select min(index_id) from sys.indexes where object_id = @id)
         exec sys.sp_helpindex @objname
         exec sys.sp_helpconstraint @objname, 'nomsg'
     end

@@ -7,7 +7,7 @@ use super::{
     BIG, BIT, Column, DATE, DESC, INT, NAME, SMALL, SystemView, TINY, VARIANT, ViewContext, bit, date, int,
     text,
 };
-use keel_query::catalog::Catalog as _;
+use keel_query::catalog::{IndexDef, TableDef};
 use keel_types::Value;
 use std::sync::Arc;
 
@@ -88,35 +88,60 @@ pub(super) static VIEWS: &[SystemView] = &[
     },
 ];
 
-/// `partition_id` of the n-th partition, from 0, of a tree.
-pub(super) fn partition_id(tree: u32, n: usize) -> i64 {
-    ((n as i64) << 32) | i64::from(tree)
+/// A partition of a table's index or heap.
+pub(super) struct Part<'t> {
+    pub(super) index: &'t IndexDef,
+    /// From 1.
+    pub(super) number: i64,
+    /// Rows in it.
+    pub(super) rows: i64,
+    /// Rows in all of them.
+    pub(super) all: i64,
+    /// How many there are.
+    pub(super) fanout: usize,
 }
 
-/// Rows in each partition of a partitioned index; `None` when it is not partitioned.
-pub(super) fn counts_of(cx: &ViewContext<'_>, table: i32, index: i32) -> Option<Vec<i64>> {
-    let table = cx.picture.table_by_id(table)?;
-    let index = table.indexes.iter().find(|i| i.index_id == index)?;
-    Some(cx.partition_counts(&table, Some(index.partitioned?)))
+impl Part<'_> {
+    /// `partition_id`.
+    pub(super) fn id(&self) -> i64 {
+        ((self.number - 1) << 32) | i64::from(self.index.tree.0)
+    }
+}
+
+/// The partitions of all indexes of a table.
+pub(super) fn of_table<'t>(cx: &ViewContext<'_>, table: &'t TableDef) -> Vec<Part<'t>> {
+    // Indexes of a table are mostly partitioned alike.
+    let mut counted: Vec<(_, Vec<i64>)> = Vec::new();
+    let mut parts = Vec::new();
+    for index in &table.indexes {
+        let known = counted.iter().position(|(by, _)| *by == index.partitioned);
+        let at = known.unwrap_or_else(|| {
+            counted.push((index.partitioned, cx.partition_counts(table, index.partitioned)));
+            counted.len() - 1
+        });
+        let counts = &counted[at].1;
+        let (all, fanout) = (counts.iter().sum(), counts.len());
+        let numbered = (1..).zip(counts);
+        parts.extend(numbered.map(|(number, rows)| Part { index, number, rows: *rows, all, fanout }));
+    }
+    parts
 }
 
 fn partitions(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
     for t in tables(cx) {
-        // Indexes of a table are mostly partitioned alike.
-        let mut counted = Vec::new();
-        for i in &t.indexes {
-            let known = counted.iter().position(|(by, _)| *by == i.partitioned);
-            let at = known.unwrap_or_else(|| {
-                counted.push((i.partitioned, cx.partition_counts(&t, i.partitioned)));
-                counted.len() - 1
-            });
-            for (n, count) in counted[at].1.iter().enumerate() {
-                let id = partition_id(i.tree.0, n);
-                let mut row = vec![int(id), int(t.object_id), int(i.index_id), int(n as i64 + 1), int(id)];
-                row.extend([int(*count), int(0), int(0), text("NONE"), bit(false), text("OFF")]);
-                rows.push(row);
-            }
+        for part in of_table(cx, &t) {
+            let id = part.id();
+            let mut row = vec![
+                int(id),
+                int(t.object_id),
+                int(part.index.index_id),
+                int(part.number),
+                int(id),
+                int(part.rows),
+            ];
+            row.extend([int(0), int(0), text("NONE"), bit(false), text("OFF")]);
+            rows.push(row);
         }
     }
     rows

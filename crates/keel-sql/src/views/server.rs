@@ -283,7 +283,10 @@ fn tcp_listeners(cx: &ViewContext<'_>) -> Rows {
 struct Space {
     table: i32,
     index: i32,
-    tree: u32,
+    /// `partition_id`.
+    id: i64,
+    /// From 1.
+    partition: i64,
     kind: IndexKind,
     rows: i64,
     pages: i64,
@@ -293,15 +296,17 @@ fn spaces(cx: &ViewContext<'_>) -> Vec<Space> {
     let root = cx.entry.store.store().base().root();
     let mut out = Vec::new();
     for t in super::columns::tables(cx) {
-        let rows = cx.row_count(&t);
-        for i in &t.indexes {
-            let pages = cx.leaf_pages(&root, i.tree) as i64;
+        for part in super::partitions::of_table(cx, &t) {
+            // Pages are those of the one tree that holds all partitions: in proportion to the rows.
+            let pages = cx.leaf_pages(&root, part.index.tree) as i64;
+            let pages = if part.fanout == 1 { pages } else { pages * part.rows / part.all.max(1) };
             out.push(Space {
                 table: t.object_id,
-                index: i.index_id,
-                tree: i.tree.0,
-                kind: i.kind,
-                rows,
+                index: part.index.index_id,
+                id: part.id(),
+                partition: part.number,
+                kind: part.index.kind,
+                rows: part.rows,
                 pages,
             });
         }
@@ -310,33 +315,18 @@ fn spaces(cx: &ViewContext<'_>) -> Vec<Space> {
 }
 
 fn partition_stats(cx: &ViewContext<'_>) -> Rows {
-    let mut out = Vec::new();
-    for s in spaces(cx) {
-        // Pages are those of the one tree that holds all partitions: in proportion to the rows.
-        let counts = super::partitions::counts_of(cx, s.table, s.index).unwrap_or_else(|| vec![s.rows]);
-        let all: i64 = counts.iter().sum();
-        for (n, rows) in counts.iter().enumerate() {
-            let pages = if counts.len() == 1 { s.pages } else { (s.pages * rows) / all.max(1) };
-            let id = super::partitions::partition_id(s.tree, n);
-            let mut row = vec![
-                int(id),
-                int(s.table),
-                int(s.index),
-                int(n as i64 + 1),
-                int(pages),
-                int(pages),
-                int(pages),
-            ];
-            row.extend([int(0), int(0), int(0), int(0), int(pages), int(pages), int(*rows)]);
-            out.push(row);
-        }
-    }
-    out
+    let row = |s: Space| {
+        let mut row =
+            vec![int(s.id), int(s.table), int(s.index), int(s.partition), int(s.pages), int(s.pages)];
+        row.extend([int(s.pages), int(0), int(0), int(0), int(0), int(s.pages), int(s.pages), int(s.rows)]);
+        row
+    };
+    spaces(cx).into_iter().map(row).collect()
 }
 
 fn allocation_units(cx: &ViewContext<'_>) -> Rows {
     let row = |s: Space| {
-        let mut row = vec![int(s.tree), int(1), text("IN_ROW_DATA"), int(s.tree), int(1)];
+        let mut row = vec![int(s.id), int(1), text("IN_ROW_DATA"), int(s.id), int(1)];
         row.extend([int(s.pages), int(s.pages), int(s.pages)]);
         row
     };
@@ -352,6 +342,7 @@ fn physical_stats(cx: &ViewContext<'_>) -> Rows {
     let fits = |s: &Space| {
         wanted(1).is_none_or(|id| id == 0 || id == i64::from(s.table))
             && wanted(2).is_none_or(|id| id < 0 || id == i64::from(s.index))
+            && wanted(3).is_none_or(|n| n == 0 || n == s.partition)
     };
     let row = |s: Space| {
         let kind = match s.kind {
@@ -359,8 +350,14 @@ fn physical_stats(cx: &ViewContext<'_>) -> Rows {
             IndexKind::Clustered => "CLUSTERED INDEX",
             IndexKind::Nonclustered => "NONCLUSTERED INDEX",
         };
-        let mut row =
-            vec![int(cx.entry.id.0), int(s.table), int(s.index), int(1), text(kind), text("IN_ROW_DATA")];
+        let mut row = vec![
+            int(cx.entry.id.0),
+            int(s.table),
+            int(s.index),
+            int(s.partition),
+            text(kind),
+            text("IN_ROW_DATA"),
+        ];
         row.extend([
             int(1),
             int(0),

@@ -13,7 +13,11 @@ begin tran; insert a values (9, 'nine'); alter table b switch to a; rollback
 GO
 alter table b switch to other
 GO
-alter table b switch to bare
+alter table b switch to bare; select count(*) as entries from b with (index = ivb); select count(*) as n from bare
+GO
+alter table bare switch to b
+GO
+insert b select id, v from bare; delete bare
 GO
 alter table b switch to nowhere
 GO

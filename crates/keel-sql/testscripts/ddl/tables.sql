@@ -116,3 +116,12 @@ insert heap values (666, 'bad')
 select @@trancount as t
 GO
 select a from heap order by a
+-- A history table's name may be in brackets.
+create schema odd
+GO
+create table odd.price (id int primary key, f datetime2 generated always as row start not null, t datetime2 generated always as row end not null, period for system_time (f, t)) with (system_versioning = on (history_table = [odd].[price history]))
+select h.name from sys.tables t join sys.tables h on h.object_id = t.history_table_id where t.name = 'price'
+alter table odd.price set (system_versioning = off)
+drop table odd.price, odd.[price history]
+drop schema odd
+GO
