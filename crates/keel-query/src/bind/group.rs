@@ -88,8 +88,16 @@ impl Groups {
 }
 
 impl Rewriter {
-    /// Rewrites one expression; a column that is not grouped is error 8120 (8121 in HAVING, 8127 in ORDER BY).
+    /// Rewrites one expression; a column that is not grouped is error 8120 (8121 in HAVING, 8127 in ORDER BY), unless it decides
+    /// nothing.
     pub fn apply(&mut self, binder: &Binder<'_>, e: &mut Expr, clause: Clause) -> Result<()> {
+        self.rewrite(binder, e, clause).or_else(|_| {
+            e.simplify();
+            self.rewrite(binder, e, clause)
+        })
+    }
+
+    fn rewrite(&mut self, binder: &Binder<'_>, e: &mut Expr, clause: Clause) -> Result<()> {
         if self.bad_grouping {
             let m = "Argument 1 of the GROUPING function does not match any of the expressions in the GROUP BY clause.";
             return Err(keel_types::SqlError::new(8161, 15, 1, m));
@@ -134,7 +142,7 @@ impl Rewriter {
                 let mut result = Ok(());
                 e.for_each_child_mut(&mut |c| {
                     if result.is_ok() {
-                        result = self.apply(binder, c, clause);
+                        result = self.rewrite(binder, c, clause);
                     }
                 });
                 result

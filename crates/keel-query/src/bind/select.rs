@@ -6,9 +6,10 @@ use super::query::{BoundSelect, Destination};
 use super::rel::{Rel, SortKey};
 use super::{Binder, BoundQuery, OutputColumn, Scope, Source, same_name};
 use crate::errors::{self, Result};
-use crate::expr::{Coercibility, Expr, Slot};
+use crate::expr::{Coercibility, Expr, ExprKind, Slot};
 use crate::scope::VariableInfo;
 use keel_parser::ast;
+use keel_types::Value;
 use std::rc::Rc;
 
 /// A select list item after binding.
@@ -177,7 +178,7 @@ impl Binder<'_> {
         let scope = Scope::new(sources, parent);
         if let Some(filter) = &s.filter {
             let predicates = self.conjuncts(filter, &mut ExprCx::new(&scope, Clause::Where))?;
-            rel = rel.filter(predicates);
+            rel = rel.filter(unless_never_true(predicates));
         }
         let mut collect = Collect { named: s.windows.clone(), ..Collect::default() };
         let items = self.in_row(|binder| binder.select_list(s, &scope, &mut collect))?;
@@ -187,7 +188,10 @@ impl Binder<'_> {
             self.order_items(&q.order_by, &items, &scope, &mut collect)?
         };
         let having = match &s.having {
-            Some(h) => self.conjuncts(h, &mut ExprCx::collecting(&scope, Clause::Having, &mut collect))?,
+            Some(h) => {
+                let cx = &mut ExprCx::collecting(&scope, Clause::Having, &mut collect);
+                unless_never_true(self.conjuncts(h, cx)?)
+            }
             None => Vec::new(),
         };
         let grouped = s.group_by.is_some() || !collect.aggs.is_empty() || s.having.is_some();
@@ -373,4 +377,12 @@ impl Binder<'_> {
         let ties = top.with_ties.then(|| keys.to_vec());
         Ok(Rel::Top { input: Box::new(rel), count: Some(count), percent: top.percent, ties, offset: None })
     }
+}
+
+/// A conjunction, or nothing but false when it is known that no row passes.
+fn unless_never_true(predicates: Vec<Expr>) -> Vec<Expr> {
+    if !predicates.iter().any(Expr::is_never_true) {
+        return predicates;
+    }
+    vec![Expr::condition(ExprKind::Const(Value::Bit(false)))]
 }

@@ -1,6 +1,7 @@
 //! Evaluation at compile time of code that reads no slot, variable or session state.
 
-use super::compile::Code;
+use super::Expr;
+use super::compile::{Code, Compiler, NoSubqueries};
 use crate::context::{DateFormat, ExecCtx, FunctionInvoker, IsolationLevel, SessionInfo, Transactions};
 use crate::errors::{self, Result};
 use crate::exec::cx::Cx;
@@ -74,6 +75,19 @@ impl SessionInfo for Settings {
     fn next_row_id(&self, _: DatabaseId, _: TreeId, _: &mut dyn FnMut() -> Result<u64>) -> Result<u64> {
         Err(errors::not_supported("constant"))
     }
+}
+
+/// The value of an expression that is the same wherever it is evaluated (conversions of constants too).
+#[must_use]
+pub fn constant(e: &Expr) -> Option<Value> {
+    if let Some(v) = e.as_const() {
+        return Some(v.clone());
+    }
+    if !e.is_constant() {
+        return None;
+    }
+    let code = Compiler { subqueries: &mut NoSubqueries }.value(e).ok()?;
+    evaluate(&code)
 }
 
 /// The value of constant code, or `None` when computing it raises an error or when the session's DATEFORMAT or

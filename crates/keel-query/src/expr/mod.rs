@@ -10,6 +10,7 @@ pub mod builtin;
 pub mod compile;
 pub mod fold;
 pub mod library;
+pub mod simplify;
 pub mod visit;
 
 use crate::bind::rel::Subquery;

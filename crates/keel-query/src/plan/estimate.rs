@@ -249,7 +249,7 @@ impl Planner<'_, '_> {
     /// Fraction of rows whose column, of so many distinct values, has a value.
     fn equal_to(distinct: f64, column: Option<&ColumnStatistics>, value: &Expr) -> f64 {
         let known = column.and_then(|c| {
-            let value = constant_of(value)?;
+            let value = crate::expr::fold::constant(value)?;
             let like = c.bounds.first().is_some_and(|b| discriminant(b) == discriminant(&value));
             if like { c.fraction_equal(&value) } else { None }
         });
@@ -264,7 +264,8 @@ impl Planner<'_, '_> {
         let (low, high) = if a.low { (a, b) } else { (b, a) };
         let (_, distinct, column) = self.column(a.slot)?;
         let column = column?;
-        let place = |end: &End<'_>| constant_of(end.value).and_then(|v| column.fraction_below(&v));
+        let place =
+            |end: &End<'_>| crate::expr::fold::constant(end.value).and_then(|v| column.fraction_below(&v));
         if let (Some(from), Some(to)) = (place(low), place(high)) {
             return Some((to - from).max(RANGE_MIN));
         }
@@ -279,7 +280,9 @@ impl Planner<'_, '_> {
     }
 
     fn range_selectivity(&self, op: CmpOp, c: &ColumnStatistics, value: &Expr) -> f64 {
-        let Some(below) = constant_of(value).and_then(|v| c.fraction_below(&v)) else { return cost::RANGE };
+        let Some(below) = crate::expr::fold::constant(value).and_then(|v| c.fraction_below(&v)) else {
+            return cost::RANGE;
+        };
         match op {
             CmpOp::Lt | CmpOp::Le => below.max(RANGE_MIN),
             _ => (1.0 - below).max(RANGE_MIN),
@@ -329,7 +332,7 @@ fn distance(low: &Expr, high: &Expr) -> Option<f64> {
 
 /// A variable, and what is added to it.
 fn from_variable(e: &Expr) -> Option<(usize, f64)> {
-    let constant = |e: &Expr| match constant_of(e) {
+    let constant = |e: &Expr| match crate::expr::fold::constant(e) {
         Some(Value::Int(n)) => Some(n as f64),
         _ => None,
     };
@@ -347,17 +350,4 @@ fn from_variable(e: &Expr) -> Option<(usize, f64)> {
         }
         _ => None,
     }
-}
-
-/// The value of a constant expression (folding conversions of constants).
-fn constant_of(e: &Expr) -> Option<Value> {
-    if let Some(v) = e.as_const() {
-        return Some(v.clone());
-    }
-    if !e.is_constant() {
-        return None;
-    }
-    let mut none = crate::expr::compile::NoSubqueries;
-    let code = crate::expr::compile::Compiler { subqueries: &mut none }.value(e).ok()?;
-    crate::expr::fold::evaluate(&code)
 }

@@ -1,0 +1,33 @@
+-- What a condition is known to be before any row is looked at.
+CREATE DATABASE known;
+GO
+USE known;
+CREATE TABLE t (a int, b int, c decimal(6, 2));
+INSERT t VALUES (1, 0, 1.5), (2, 0, 2.5), (2, 5, NULL);
+GO
+-- A comparison with NULL passes no row, and nothing else is evaluated.
+SELECT a FROM t WHERE a / b = NULL;
+SELECT a FROM t WHERE NOT a / b <> NULL;
+SELECT a FROM t WHERE NOT a / b NOT BETWEEN NULL AND a;
+SELECT a FROM t WHERE NULL IN (a / b) OR a = 1;
+GO
+-- Columns that decide nothing need not be grouped.
+SELECT a AS b FROM t GROUP BY a HAVING NULL > b;
+SELECT a FROM t GROUP BY a HAVING NOT b IS NULL AND NULL IS NOT NULL;
+SELECT a FROM t GROUP BY a HAVING NOT NULL IS NULL OR b NOT BETWEEN NULL AND NULL;
+SELECT COALESCE(3, c) AS x FROM t GROUP BY a ORDER BY a;
+SELECT COALESCE(a, 58, b * 2) AS x FROM t GROUP BY a ORDER BY a;
+SELECT CASE -75 WHEN -96 THEN b WHEN a THEN NULL ELSE 4 END AS x FROM t GROUP BY a ORDER BY a;
+GO
+-- Those that do are refused, and what can be raised is.
+SELECT a FROM t GROUP BY a HAVING b > 1;
+GO
+SELECT COALESCE(a, b) FROM t GROUP BY a;
+GO
+SELECT CASE 75 WHEN 75 THEN b END FROM t GROUP BY a;
+GO
+SELECT a FROM t WHERE a / b = 1;
+GO
+USE master;
+DROP DATABASE known;
+GO
