@@ -245,3 +245,45 @@ fn a_session_of_a_secondary_sees_what_has_come_since_its_last_statement() {
     assert_eq!(run(&mut now, look), run(&mut writer, look));
     assert_eq!(store(&pair.secondary).store().snapshots_active(), 0, "nobody holds a snapshot");
 }
+
+/// Ranges that are split and merged and partitions that are emptied and moved arrive like any change, and a transaction on the
+/// secondary goes on with the ranges it began with.
+#[test]
+fn partitions_arrive_on_a_secondary() {
+    let mut pair = Pair::new(&[
+        "CREATE PARTITION FUNCTION pf (int) AS RANGE RIGHT FOR VALUES (10, 20)",
+        "CREATE PARTITION SCHEME ps AS PARTITION pf ALL TO ([PRIMARY])",
+        "CREATE TABLE t (id int PRIMARY KEY, v int) ON ps (id); CREATE INDEX iv ON t (v)",
+        "CREATE TABLE u (id int PRIMARY KEY, v int); CREATE INDEX iv ON u (v)",
+        "INSERT t VALUES (5, 1), (15, 2), (16, 3), (25, 4)",
+    ]);
+    let looks = [
+        "SELECT $PARTITION.pf(id) AS p, id FROM t ORDER BY id",
+        "SELECT v FROM t WITH (INDEX (iv)) WHERE v > 0 ORDER BY v",
+        "SELECT id, v FROM u ORDER BY id",
+        "SELECT fanout FROM sys.partition_functions",
+        "SELECT partition_number AS p, rows FROM sys.partitions WHERE object_id = OBJECT_ID('t') ORDER BY index_id, 1",
+    ];
+    let look = |session: &mut Session| -> String { looks.iter().map(|q| run(session, q)).collect() };
+    for sql in [
+        "ALTER PARTITION FUNCTION pf() SPLIT RANGE (16)",
+        "ALTER TABLE t SWITCH PARTITION 2 TO u",
+        "TRUNCATE TABLE t WITH (PARTITIONS (1, 4))",
+        "ALTER TABLE u SWITCH TO t PARTITION 2",
+        "ALTER PARTITION FUNCTION pf() MERGE RANGE (10)",
+    ] {
+        let (mut writer, mut old) = (reader(&pair.primary), reader(&pair.secondary));
+        let mut now = reader(&pair.secondary);
+        change(&mut old, "BEGIN TRANSACTION");
+        let before = look(&mut old);
+        assert_eq!(before, look(&mut writer));
+        change(&mut writer, sql);
+        pair.ship();
+        assert_eq!(look(&mut now), look(&mut writer), "{sql}");
+        // Counts are those of now, what is read is not.
+        assert_eq!(run(&mut old, looks[0]), before[..run(&mut old, looks[0]).len()], "{sql}");
+        change(&mut old, "COMMIT");
+    }
+    pair.swap();
+    assert_eq!(look(&mut reader(&pair.secondary)), look(&mut reader(&pair.primary)));
+}

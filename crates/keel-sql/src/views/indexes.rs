@@ -143,7 +143,8 @@ fn columnstore_row(t: &TableDef, c: &ColumnstoreDef) -> Vec<Value> {
     let (number, name) =
         if c.clustered { (5, "CLUSTERED COLUMNSTORE") } else { (6, "NONCLUSTERED COLUMNSTORE") };
     let mut row = vec![int(t.object_id), text(c.name.as_str()), int(c.index_id), int(number), text(name)];
-    row.extend([bit(false), int(1), bit(false), bit(false), bit(false), int(0), bit(false), bit(false)]);
+    let space = t.clustered().partitioned.filter(|_| c.clustered).map_or(1, |p| p.scheme);
+    row.extend([bit(false), int(space), bit(false), bit(false), bit(false), int(0), bit(false), bit(false)]);
     row.extend([bit(false), bit(false), bit(true), bit(true), bit(c.filter.is_some())]);
     row.extend([c.filter.as_deref().map_or(NULL, text), int(0), bit(false), bit(false), bit(false)]);
     row
