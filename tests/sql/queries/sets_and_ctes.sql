@@ -31,3 +31,18 @@ GO
 select n from ((select top 1 n from (values (1), (5), (3)) a (n) order by n desc) union (select top 1 n from (values (2), (4)) b (n) order by n)) as c order by n
 GO
 (select top 1 n from (values (1), (2)) a (n) order by n) union (select 3)
+GO
+-- INTO belongs to the first SELECT of a set operation
+select 1 as n, 'a' as s into #u union all select 2, 'bcd' union select 3, null
+select * from #u order by n
+GO
+with c as (select 2 as n union all select 4) select n into #v from c except select 4 order by n
+select n into #w from #u intersect select n from #v
+select (select count(*) from #v) as v, (select max(n) from #w) as w
+GO
+(select 5 as n into #x) union all (select 6)
+select n from #x order by n
+select name, max_length, is_nullable from tempdb.sys.columns where object_id = object_id('tempdb..#u') order by column_id
+GO
+select 1 as n union all select 2 as n into #y
+GO

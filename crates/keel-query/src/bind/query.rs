@@ -31,6 +31,14 @@ pub struct BoundSelect {
     pub destination: Destination,
 }
 
+/// The SELECT that names the columns of a query, and the table of SELECT … INTO.
+fn first_select(body: &ast::QueryBody) -> Option<&ast::Select> {
+    match body {
+        ast::QueryBody::Select(select) => Some(select),
+        ast::QueryBody::Set { terms, .. } => terms.first().and_then(first_select),
+    }
+}
+
 impl Binder<'_> {
     /// Binds a SELECT statement.
     pub fn select_statement(&mut self, s: &ast::SelectStatement) -> Result<BoundSelect> {
@@ -40,7 +48,8 @@ impl Binder<'_> {
                 return b.top_select(select, &s.query);
             }
             let query = b.query(&s.query, None, false)?;
-            Ok(BoundSelect { query, destination: Destination::Client })
+            let into = first_select(&s.query.body).and_then(|first| first.into.clone());
+            Ok(BoundSelect { query, destination: into.map_or(Destination::Client, Destination::Into) })
         })
     }
 
