@@ -11,7 +11,8 @@ use crate::lexer::Tok;
 use smol_str::{SmolStr, StrExt as _};
 
 /// Words that continue an option's name: the name is two words when the first of a pair is followed by the second.
-const TWO_WORD_NAMES: [(&str, &str); 13] = [
+const TWO_WORD_NAMES: [(&str, &str); 14] = [
+    ("MOVE", "TO"),
     ("NO", "CREDENTIAL"),
     ("NO", "LOG"),
     ("PRIVATE", "KEY"),

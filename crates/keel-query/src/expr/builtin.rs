@@ -160,7 +160,8 @@ pub fn resolve(
     }
     let shapes: Vec<Arg<'_>> = args.iter().map(|a| Arg { ty: a.ty, constant: a.as_const() }).collect();
     let call = def.resolve(&shapes, model.collation)?;
-    let nullable = call.nullable || args.iter().any(|a| a.nullable);
+    // CONCAT takes NULL for an empty string.
+    let nullable = call.nullable || (def.name != "CONCAT" && args.iter().any(|a| a.nullable));
     let args: Vec<Expr> = args.into_iter().zip(&call.params).map(|(a, ty)| cast_to(a, *ty)).collect();
     let coercibility = if call.result.is_string() { model.coercibility } else { Coercibility::Default };
     let (ty, collation) = (call.result, model.collation);

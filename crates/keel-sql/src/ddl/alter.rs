@@ -462,7 +462,7 @@ impl Runner<'_> {
                     return Err(errors::constraint_not_dropped());
                 }
             }
-            return self.remove_index(table, at);
+            return self.remove_index(table, at, &item.options);
         }
         if let Some(at) = new.checks.iter().position(|c| fold(&c.name) == name) {
             new.checks.remove(at);

@@ -314,18 +314,19 @@ impl Runner<'_> {
                 let kind = if index.is_primary_key { "PRIMARY KEY" } else { "UNIQUE KEY" };
                 return Err(errors::index_of_constraint(name, kind));
             }
-            self.remove_index(&table, at)?;
+            self.remove_index(&table, at, &item.options)?;
         }
         Ok(())
     }
 
     /// Takes an index out of a table; a clustered one leaves a heap behind.
-    pub(super) fn remove_index(&mut self, table: &TableDef, at: usize) -> Result<()> {
+    pub(super) fn remove_index(&mut self, table: &TableDef, at: usize, options: &[ast::Opt]) -> Result<()> {
         let entry = self.entry_of(table.database)?;
         let mut base = table.clone();
         let index = base.indexes.remove(at);
         if index.kind == IndexKind::Clustered {
-            let first = IndexDef { partitioned: index.partitioned, ..heap(entry.allocate_tree()?) };
+            let partitioned = self.moved_to(table, &index, options)?;
+            let first = IndexDef { partitioned, ..heap(entry.allocate_tree()?) };
             return self.cluster(table, base, first);
         }
         self.replace_table(base)?;

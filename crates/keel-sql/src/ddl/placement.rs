@@ -8,6 +8,7 @@ use crate::catalog::fold;
 use crate::engine::DatabaseEntry;
 use crate::errors;
 use crate::run::Runner;
+use crate::session::scope::Scope;
 use keel_parser::ast;
 use keel_query::catalog::{ColumnDef, IndexDef, IndexKind, TableDef};
 use keel_query::partition::{PartitionFunctionDef, PartitionedBy};
@@ -118,6 +119,32 @@ impl Runner<'_> {
         let by = table.indexes.iter().filter_map(|i| i.partitioned).find(|by| by.column == column);
         let picture = self.info.picture(&self.entry_of(table.database)?);
         Ok(picture.partitioned_by(by).map(|f| f.name.clone()))
+    }
+
+    /// By what the rows are partitioned when their clustered index goes: as it was, or as `MOVE TO scheme(column)` says.
+    pub(super) fn moved_to(
+        &mut self,
+        table: &TableDef,
+        index: &IndexDef,
+        options: &[ast::Opt],
+    ) -> Result<Option<PartitionedBy>> {
+        let option = options.iter().find(|o| o.name == "MOVE TO");
+        let (name, columns) = match option.map(|o| &o.value) {
+            Some(ast::OptValue::Word(name)) => (name, &[][..]),
+            Some(ast::OptValue::WordList(name, columns)) => (name, columns.as_slice()),
+            _ => return Ok(index.partitioned),
+        };
+        let column = |o: &ast::Opt| ast::Ident { text: o.name.clone(), quoted: true, span: o.span };
+        let on = ast::Filegroup { name: name.clone(), columns: columns.iter().map(column).collect() };
+        let entry = self.entry_of(table.database)?;
+        let by = {
+            let scope = Scope::bare(self.info, table.database);
+            let mut builder = TableBuilder::new(&scope, &entry, table.schema_id, &table.name);
+            builder.table = table.clone();
+            builder.partitioning_of_index(Some(&on))?
+        };
+        by.map_or(Ok(()), |by| self.lock_scheme(&entry, by))?;
+        Ok(by)
     }
 
     /// Errors 7730 and 7735: `PARTITION = n` of ALTER INDEX and ALTER TABLE … REBUILD.

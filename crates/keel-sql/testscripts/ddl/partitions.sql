@@ -134,6 +134,15 @@ create clustered index c on t (at) on psr (at)
 select i.index_id, d.name as space from sys.indexes i join sys.data_spaces d on d.data_space_id = i.data_space_id where i.object_id = object_id('t') order by 1
 select partition_number as p, rows from sys.partitions where object_id = object_id('t') and index_id = 1 order by 1
 GO
+create table moved (id int not null constraint pk_moved primary key, v int)
+insert moved values (1, 1), (30, 2)
+alter table moved drop constraint pk_moved with (move to ps(id))
+select partition_number as p, rows from sys.partitions where object_id = object_id('moved') order by 1
+create clustered index cm on moved (v) on [PRIMARY]
+drop index cm on moved with (online = off, move to [ps]([id]))
+select partition_number as p, rows from sys.partitions where object_id = object_id('moved') order by 1
+drop table moved
+GO
 -- restart:
 select name, fanout from sys.partition_functions order by name
 select partition_number as p, rows from sys.partitions where object_id = object_id('t') and index_id = 1 order by 1

@@ -125,3 +125,8 @@ alter table odd.price set (system_versioning = off)
 drop table odd.price, odd.[price history]
 drop schema odd
 GO
+-- CONCAT is never NULL.
+create table named (a varchar(5), b varchar(5), whole as concat(a, ' ', b), sum_of as a + b)
+select name, is_nullable from sys.columns where object_id = object_id('named') and is_computed = 1
+drop table named
+GO
