@@ -10,6 +10,7 @@ SELECT a FROM t WHERE a / b = NULL;
 SELECT a FROM t WHERE NOT a / b <> NULL;
 SELECT a FROM t WHERE NOT a / b NOT BETWEEN NULL AND a;
 SELECT a FROM t WHERE NULL IN (a / b) OR a = 1;
+SELECT a FROM t WHERE a NOT IN (92, NULL, a / b);
 GO
 -- Columns that decide nothing need not be grouped.
 SELECT a AS b FROM t GROUP BY a HAVING NULL > b;

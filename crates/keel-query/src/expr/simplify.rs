@@ -45,6 +45,8 @@ impl Expr {
             ExprKind::And(parts) => parts.iter().all(|p| p.is_never(false)),
             ExprKind::Or(parts) if what => parts.iter().all(|p| p.is_never(true)),
             ExprKind::Or(parts) => parts.iter().any(|p| p.is_never(false)),
+            // One that is not among the others may still be the NULL.
+            ExprKind::InList(_, list) if !what && list.iter().any(Expr::is_null_constant) => true,
             _ => self.known().is_some_and(|result| result != Some(what)),
         }
     }
