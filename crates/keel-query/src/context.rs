@@ -84,9 +84,17 @@ pub trait SessionInfo {
     fn row_count_limit(&self) -> u64 {
         0
     }
-    /// SET ARITHABORT / ANSI_WARNINGS: false turns overflow, divide by zero and truncation into NULL or silence.
+    /// SET ANSI_WARNINGS: when off, text that a column has no room for is cut off in silence, and aggregates skip NULL so.
     fn ansi_warnings(&self) -> bool {
         true
+    }
+    /// SET ANSI_WARNINGS, ARITHABORT and ARITHIGNORE.
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::Raise
+    }
+    /// An expression that is no part of a query has this to say (3606, 3607).
+    fn notice(&self, message: &Error) {
+        let _ = message;
     }
     /// A statement, or an expression with queries in it, has ended and read so many pages' worth of rows.
     fn note_reads(&self, pages: u64) {
@@ -137,6 +145,18 @@ pub trait SessionInfo {
         tree: keel_base::TreeId,
         init: &mut dyn FnMut() -> Result<u64>,
     ) -> Result<u64>;
+}
+
+/// What an overflow, a division by zero or a result that is no number does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// It is the statement's error.
+    #[default]
+    Raise,
+    /// The result is NULL, and the statement has a message at its end.
+    Warn,
+    /// The result is NULL.
+    Ignore,
 }
 
 /// Order of day, month and year in ambiguous date strings.

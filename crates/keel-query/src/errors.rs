@@ -245,3 +245,15 @@ errors! {
 pub fn null_eliminated() -> Error {
     SqlError::new(8153, 0, 1, "Warning: Null value is eliminated by an aggregate or other SET operation.")
 }
+
+/// What stands for an error of arithmetic in a session that goes on with NULL; `None` for other errors.
+#[must_use]
+pub fn arithmetic_warning(error: i32) -> Option<Error> {
+    let (number, text) = match error {
+        220 | 232 | 8115 => (3606, "Arithmetic overflow occurred."),
+        8134 => (3607, "Division by zero occurred."),
+        3623 => (3622, "Warning: An invalid floating point operation occurred."),
+        _ => return None,
+    };
+    Some(SqlError::new(number, 0, 1, text))
+}

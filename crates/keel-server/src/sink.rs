@@ -302,7 +302,8 @@ impl Drop for WholeToken<'_> {
     }
 }
 
-/// Appends a message as ERROR or INFO by its severity.
+/// Appends a message as ERROR or INFO by its severity. Severity 10 goes out as 0, as in the product: clients of FreeTDS take
+/// every message above for an error, and raised one for each `RAISERROR(…, 10, 1)`.
 pub fn put_message(out: &mut Vec<u8>, m: &SqlError, server: &str) {
     message::put(
         out,
@@ -310,11 +311,32 @@ pub fn put_message(out: &mut Vec<u8>, m: &SqlError, server: &str) {
             is_error: m.severity > 10,
             number: m.number,
             state: m.state,
-            class: m.severity,
+            class: if m.severity == 10 { 0 } else { m.severity },
             text: &m.message,
             server,
             procedure: m.procedure.as_deref().unwrap_or(""),
             line: m.line,
         },
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The byte of the class in the token of a message: after token, length, number and state.
+    fn class(severity: u8) -> (u8, u8) {
+        let mut out = Vec::new();
+        put_message(&mut out, &SqlError::new(50000, severity, 1, "text"), "server");
+        (out[0], out[8])
+    }
+
+    #[test]
+    fn severity_ten_is_sent_as_class_zero() {
+        let (info, error) = (0xAB, 0xAA);
+        assert_eq!(class(0), (info, 0));
+        assert_eq!(class(9), (info, 9));
+        assert_eq!(class(10), (info, 0));
+        assert_eq!(class(11), (error, 11));
+    }
 }

@@ -31,3 +31,9 @@ drop index if exists ncc on keyed
 drop index if exists ncc on keyed
 select count(*) from sys.indexes where object_id = object_id('keyed')
 GO
+-- a nonclustered one keeps the order of its columns
+create table reversed (a int, b int, c int)
+create nonclustered columnstore index reversed_cs on reversed (c, a)
+select ic.index_column_id, col_name(ic.object_id, ic.column_id) as name, ic.is_included_column from sys.index_columns ic where object_id = object_id('reversed')
+drop table reversed
+GO

@@ -599,7 +599,7 @@ impl Operator for HashOp {
             cx.slots[slot] = Value::Int(mask);
         }
         for (acc, call) in self.groups.accs[i * node.aggs.len()..].iter().zip(&node.aggs) {
-            cx.slots[call.slot] = acc.finish(call)?;
+            cx.slots[call.slot] = acc.finish(call).or_else(|e| cx.arithmetic(e))?;
         }
         Ok(true)
     }
@@ -656,7 +656,7 @@ impl StreamOp {
             cx.slots[*slot] = v.clone();
         }
         for (acc, call) in self.accs.iter().zip(&self.node.aggs) {
-            cx.slots[call.slot] = acc.finish(call)?;
+            cx.slots[call.slot] = acc.finish(call).or_else(|e| cx.arithmetic(e))?;
         }
         Ok(())
     }
@@ -708,7 +708,7 @@ impl Operator for StreamOp {
                 .accs
                 .iter()
                 .zip(&self.node.aggs)
-                .map(|(acc, call)| acc.finish(call))
+                .map(|(acc, call)| acc.finish(call).or_else(|e| cx.arithmetic(e)))
                 .collect::<Result<Vec<_>>>()?;
             self.begin(keys);
             self.step(cx)?;
@@ -736,9 +736,9 @@ impl Operator for StreamOp {
     }
 }
 
-/// Warning 8153 is due when an aggregate skipped a NULL.
+/// Warning 8153 is due when an aggregate skipped a NULL, under ANSI_WARNINGS.
 pub fn null_warning(cx: &mut Cx<'_>) {
-    if std::mem::take(&mut cx.saw_null) {
+    if std::mem::take(&mut cx.saw_null) && cx.session.ansi_warnings() {
         cx.warn(errors::null_eliminated());
     }
 }

@@ -1,6 +1,6 @@
 //! The state of one execution that expressions and operators share: [`Cx`].
 
-use crate::context::{ExecCtx, FunctionInvoker, SessionInfo, Transactions, TriggerInvoker};
+use crate::context::{Arithmetic, ExecCtx, FunctionInvoker, SessionInfo, Transactions, TriggerInvoker};
 use crate::errors::{self, Result};
 use crate::exec::Operator;
 use crate::exec::access::{IoCounters, decode_into};
@@ -262,6 +262,19 @@ impl<'a> Cx<'a> {
         if !messages.iter().any(|m| m.number == message.number) {
             messages.push(message);
         }
+    }
+
+    /// The result of arithmetic that failed: NULL and a message where the session's settings say so, or the error.
+    #[cold]
+    #[inline(never)]
+    pub fn arithmetic(&mut self, error: errors::Error) -> Result<Value> {
+        let Some(warning) = errors::arithmetic_warning(error.number) else { return Err(error) };
+        match self.session.arithmetic() {
+            Arithmetic::Raise => return Err(error),
+            Arithmetic::Warn => self.warn(warning),
+            Arithmetic::Ignore => {}
+        }
+        Ok(Value::Null)
     }
 
     /// A storage error as the product reports it.

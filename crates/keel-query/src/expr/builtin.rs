@@ -121,11 +121,11 @@ impl BuiltinFn {
         match <[Code; 1]>::try_from(args) {
             Ok([arg]) => Code::Dyn(Box::new(move |cx| {
                 let value = [arg.eval(cx)?];
-                call.eval(&Session(cx.session), &value)
+                call.eval(&Session(cx.session), &value).or_else(|e| cx.arithmetic(e))
             })),
             Err(args) => Code::Dyn(Box::new(move |cx| {
                 let values = values(&args, cx)?;
-                call.eval(&Session(cx.session), &values)
+                call.eval(&Session(cx.session), &values).or_else(|e| cx.arithmetic(e))
             })),
         }
     }

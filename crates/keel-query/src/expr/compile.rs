@@ -325,19 +325,25 @@ impl Compiler<'_> {
             return Ok(int_arith(op, a, b, low, high, f));
         }
         Ok(match (a, b) {
-            (Code::Slot(a), Code::Slot(b)) => Code::new(move |cx| null_or(&cx.slots[a], &cx.slots[b], &f)),
-            (Code::Slot(a), Code::Const(k)) => Code::new(move |cx| null_or(&cx.slots[a], &k, &f)),
-            (Code::Const(k), Code::Slot(b)) => Code::new(move |cx| null_or(&k, &cx.slots[b], &f)),
+            (Code::Slot(a), Code::Slot(b)) => {
+                Code::new(move |cx| null_or(&cx.slots[a], &cx.slots[b], &f).or_else(|e| cx.arithmetic(e)))
+            }
+            (Code::Slot(a), Code::Const(k)) => {
+                Code::new(move |cx| null_or(&cx.slots[a], &k, &f).or_else(|e| cx.arithmetic(e)))
+            }
+            (Code::Const(k), Code::Slot(b)) => {
+                Code::new(move |cx| null_or(&k, &cx.slots[b], &f).or_else(|e| cx.arithmetic(e)))
+            }
             (a, b) => Code::new(move |cx| {
                 let x = a.eval(cx)?;
-                b.with(cx, |y| null_or(&x, y, &f))?
+                b.with(cx, |y| null_or(&x, y, &f))?.or_else(|e| cx.arithmetic(e))
             }),
         })
     }
 
     fn negate(&mut self, a: &Expr, ty: SqlType) -> Result<Code> {
         let a = self.value(a)?;
-        Ok(Code::new(move |cx| a.with(cx, |v| library::negate(v, ty))?))
+        Ok(Code::new(move |cx| a.with(cx, |v| library::negate(v, ty))?.or_else(|e| cx.arithmetic(e))))
     }
 
     fn cast(&mut self, c: &super::Cast, e: &Expr) -> Result<Code> {
@@ -358,7 +364,8 @@ impl Compiler<'_> {
                 };
                 let cast = resolved.with_style(n);
                 let cast = library::session_dates(cast, cx);
-                input.with(cx, |v| if lenient { cast.try_apply(v) } else { cast.apply(v) })?
+                let v = input.with(cx, |v| if lenient { cast.try_apply(v) } else { cast.apply(v) })?;
+                v.or_else(|e| cx.arithmetic(e))
             }));
         }
         if lenient {
@@ -370,13 +377,15 @@ impl Compiler<'_> {
         if resolved.from.is_string() && resolved.to.is_temporal() {
             return Ok(Code::new(move |cx| {
                 let cast = library::session_dates(resolved, cx);
-                input.with(cx, |v| cast.apply(v))?
+                input.with(cx, |v| cast.apply(v))?.or_else(|e| cx.arithmetic(e))
             }));
         }
         Ok(match input {
-            Code::Slot(s) => Code::new(move |cx| resolved.apply(&cx.slots[s])),
-            Code::Var(s) => Code::new(move |cx| resolved.apply(&cx.vars[s])),
-            input => Code::new(move |cx| input.with(cx, |v| resolved.apply(v))?),
+            Code::Slot(s) => Code::new(move |cx| resolved.apply(&cx.slots[s]).or_else(|e| cx.arithmetic(e))),
+            Code::Var(s) => Code::new(move |cx| resolved.apply(&cx.vars[s]).or_else(|e| cx.arithmetic(e))),
+            input => {
+                Code::new(move |cx| input.with(cx, |v| resolved.apply(v))?.or_else(|e| cx.arithmetic(e)))
+            }
         })
     }
 
@@ -475,10 +484,10 @@ fn convert(code: Code, cast: Option<Cast>) -> Code {
     match code {
         Code::Const(v) => match cast.apply(&v) {
             Ok(converted) => Code::Const(converted),
-            Err(_) => Code::new(move |_| cast.apply(&v)),
+            Err(_) => Code::new(move |cx| cast.apply(&v).or_else(|e| cx.arithmetic(e))),
         },
-        Code::Slot(s) => Code::new(move |cx| cast.apply(&cx.slots[s])),
-        code => Code::new(move |cx| code.with(cx, |v| cast.apply(v))?),
+        Code::Slot(s) => Code::new(move |cx| cast.apply(&cx.slots[s]).or_else(|e| cx.arithmetic(e))),
+        code => Code::new(move |cx| code.with(cx, |v| cast.apply(v))?.or_else(|e| cx.arithmetic(e))),
     }
 }
 
@@ -558,20 +567,24 @@ fn int_arith(op: ArithOp, a: Code, b: Code, low: i64, high: i64, f: Operation) -
         null_or(a, b, f)
     }
     match (a, b) {
-        (Code::Slot(a), Code::Const(k)) => Code::new(move |cx| apply(op, &cx.slots[a], &k, low, high, &f)),
-        (Code::Slot(a), Code::Slot(b)) => {
-            Code::new(move |cx| apply(op, &cx.slots[a], &cx.slots[b], low, high, &f))
+        (Code::Slot(a), Code::Const(k)) => {
+            Code::new(move |cx| apply(op, &cx.slots[a], &k, low, high, &f).or_else(|e| cx.arithmetic(e)))
         }
-        (Code::Slot(a), Code::Var(b)) => {
-            Code::new(move |cx| apply(op, &cx.slots[a], &cx.vars[b], low, high, &f))
+        (Code::Slot(a), Code::Slot(b)) => Code::new(move |cx| {
+            apply(op, &cx.slots[a], &cx.slots[b], low, high, &f).or_else(|e| cx.arithmetic(e))
+        }),
+        (Code::Slot(a), Code::Var(b)) => Code::new(move |cx| {
+            apply(op, &cx.slots[a], &cx.vars[b], low, high, &f).or_else(|e| cx.arithmetic(e))
+        }),
+        (Code::Var(a), Code::Const(k)) => {
+            Code::new(move |cx| apply(op, &cx.vars[a], &k, low, high, &f).or_else(|e| cx.arithmetic(e)))
         }
-        (Code::Var(a), Code::Const(k)) => Code::new(move |cx| apply(op, &cx.vars[a], &k, low, high, &f)),
-        (Code::Var(a), Code::Var(b)) => {
-            Code::new(move |cx| apply(op, &cx.vars[a], &cx.vars[b], low, high, &f))
-        }
+        (Code::Var(a), Code::Var(b)) => Code::new(move |cx| {
+            apply(op, &cx.vars[a], &cx.vars[b], low, high, &f).or_else(|e| cx.arithmetic(e))
+        }),
         (a, b) => Code::new(move |cx| {
             let x = a.eval(cx)?;
-            b.with(cx, |y| apply(op, &x, y, low, high, &f))?
+            b.with(cx, |y| apply(op, &x, y, low, high, &f))?.or_else(|e| cx.arithmetic(e))
         }),
     }
 }

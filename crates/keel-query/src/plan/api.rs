@@ -201,13 +201,24 @@ impl CompiledExpr {
         if self.subplans.is_empty() {
             let mut cx = Cx::new(ctx, Vec::new());
             let value = self.code.eval(&mut cx);
-            cx.end();
+            end(cx);
             return value;
         }
         let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
         cx.subqueries = subquery_states(&self.subplans);
-        self.code.eval(&mut cx)
+        let value = self.code.eval(&mut cx);
+        end(cx);
+        value
     }
+}
+
+/// Ends the evaluation of an expression; what it has to say goes to the session.
+#[inline]
+fn end(mut cx: Cx<'_>) {
+    for message in cx.take_messages() {
+        cx.session.notice(&message);
+    }
+    cx.end();
 }
 
 /// A compiled condition (IF, WHILE).
@@ -223,12 +234,14 @@ impl CompiledCondition {
         if self.subplans.is_empty() {
             let mut cx = Cx::new(ctx, Vec::new());
             let holds = self.pred.test(&mut cx);
-            cx.end();
+            end(cx);
             return holds;
         }
         let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
         cx.subqueries = subquery_states(&self.subplans);
-        self.pred.test(&mut cx)
+        let holds = self.pred.test(&mut cx);
+        end(cx);
+        holds
     }
 }
 

@@ -15,7 +15,7 @@ use crate::program::{Compiled, ModuleIdentity};
 use keel_base::{DatabaseId, TreeId};
 use keel_parser::ast;
 use keel_query::catalog::{Catalog, ObjectId, TableDef};
-use keel_query::context::DateFormat;
+use keel_query::context::{Arithmetic, DateFormat};
 use keel_query::{IsolationLevel, SessionInfo};
 use keel_types::error::Result;
 use keel_types::{SqlError, Value};
@@ -422,6 +422,9 @@ impl SessionInfo for Info {
         self.random.set(x);
         (x >> 11) as f64 / (1u64 << 53) as f64
     }
+    fn notice(&self, message: &Box<SqlError>) {
+        self.say(message.clone());
+    }
     fn note_reads(&self, pages: u64) {
         crate::engine::add(&self.shared.used.logical_reads, pages);
     }
@@ -435,8 +438,17 @@ impl SessionInfo for Info {
         self.options.borrow().row_count
     }
     fn ansi_warnings(&self) -> bool {
+        self.options.borrow().on(Switches::ANSI_WARNINGS)
+    }
+    fn arithmetic(&self) -> Arithmetic {
         let options = self.options.borrow();
-        options.on(Switches::ANSI_WARNINGS) || options.on(Switches::ARITHABORT)
+        match () {
+            () if options.on(Switches::ANSI_WARNINGS) || options.on(Switches::ARITHABORT) => {
+                Arithmetic::Raise
+            }
+            () if options.on(Switches::ARITHIGNORE) => Arithmetic::Ignore,
+            () => Arithmetic::Warn,
+        }
     }
     fn date_format(&self) -> DateFormat {
         self.options.borrow().date_format

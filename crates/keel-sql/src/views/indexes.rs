@@ -178,9 +178,9 @@ fn index_columns(cx: &ViewContext<'_>) -> Rows {
             }
         }
         for c in &t.columnstores {
-            let all = t.columns.iter().map(|c| c.column_id);
-            let columns = all.filter(|id| c.clustered || c.columns.contains(id));
-            for (n, column) in columns.enumerate() {
+            // Numbered as the index names them; a clustered one has those of the table.
+            let all = t.columns.iter().map(|c| c.column_id).filter(|_| c.clustered);
+            for (n, column) in all.chain(c.columns.iter().copied()).enumerate() {
                 let mut row = vec![int(t.object_id), int(c.index_id), int(n as i64 + 1), int(column), int(0)];
                 row.extend([int(0), bit(false), bit(true), int(0)]);
                 rows.push(row);
