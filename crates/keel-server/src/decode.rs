@@ -6,6 +6,7 @@ use std::sync::Arc;
 use keel_sql::{Cell, RpcParam, RpcValue, TvpName};
 use keel_tds::collation::WireCollation;
 use keel_tds::request::rpc::{Parameter, ParameterFlags};
+use keel_tds::request::tvp::TableColumn;
 use keel_tds::type_info::{Fixed, MAX, TypeInfo, code};
 use keel_tds::{Data, text};
 use keel_types::collation::pages;
@@ -21,17 +22,22 @@ pub fn parameter(ordinal: usize, p: Parameter<'_>) -> Result<RpcParam> {
     if let Data::Table(table) = p.value {
         let TypeInfo::Table(type_name) = p.ty else { return Err(bad_parameter(ordinal, &name, &p.ty)) };
         let [_, schema, table_name] = *type_name;
-        let types: Vec<TypeInfo> = table.columns.into_iter().map(|c| c.ty).collect();
+        let bad = |ty: &TypeInfo| bad_parameter(ordinal, &name, ty);
+        let column = |c: &TableColumn| match sql_type(&c.ty) {
+            _ if c.is_default() => Ok(None),
+            Some(ty) => Ok(Some(ty)),
+            None => Err(bad(&c.ty)),
+        };
+        let columns = table.columns.iter().map(column).collect::<Result<Vec<_>>>()?;
         let mut rows = Vec::with_capacity(table.rows.len());
         for row in table.rows {
-            let row = row.into_iter().zip(&types).map(|(data, ty)| value(ty, data).map(|(_, v)| v));
-            rows.push(
-                row.collect::<Option<Vec<_>>>()
-                    .ok_or_else(|| bad_parameter(ordinal, &name, &TypeInfo::Guid))?,
-            );
+            let sent = row.into_iter().zip(&table.columns).filter(|(_, c)| !c.is_default());
+            let row = sent.map(|(data, c)| value(&c.ty, data).map(|(_, v)| v).ok_or_else(|| bad(&c.ty)));
+            rows.push(row.collect::<Result<Vec<_>>>()?);
         }
         let type_name = TvpName { schema, name: table_name };
-        return Ok(RpcParam { name, ty: SqlType::Null, value: RpcValue::Table { type_name, rows }, output });
+        let value = RpcValue::Table { type_name, columns, rows };
+        return Ok(RpcParam { name, ty: SqlType::Null, value, output });
     }
     if let TypeInfo::Table(type_name) = &p.ty {
         let [_, schema, table_name] = &**type_name;
@@ -39,7 +45,7 @@ pub fn parameter(ordinal: usize, p: Parameter<'_>) -> Result<RpcParam> {
         return Ok(RpcParam {
             name,
             ty: SqlType::Null,
-            value: RpcValue::Table { type_name, rows: Vec::new() },
+            value: RpcValue::Table { type_name, columns: Vec::new(), rows: Vec::new() },
             output,
         });
     }

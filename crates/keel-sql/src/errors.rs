@@ -21,6 +21,8 @@ macro_rules! errors {
 pub(crate) use errors as error_functions;
 
 errors! {
+    /// A table-valued parameter with other columns than its type.
+    table_parameter_columns(sent, required) = 500, 16, 1, "Trying to pass a table-valued parameter with {sent} column(s) where the corresponding user-defined table type requires {required} column(s).";
     /// A table-valued parameter that does not say READONLY.
     table_parameter_not_read_only(name) = 352, 15, 1, "The table-valued parameter \"{name}\" must be declared with the READONLY option.";
     /// READONLY on a parameter of another kind.

@@ -203,7 +203,9 @@ pub enum RpcValue {
     Table {
         /// The table type.
         type_name: TvpName,
-        /// Rows.
+        /// The type in which each of the type's columns is sent; `None` for one that takes its default. Empty for no table at all.
+        columns: Vec<Option<SqlType>>,
+        /// Rows: a value for each column that is sent.
         rows: Vec<Vec<Value>>,
     },
 }

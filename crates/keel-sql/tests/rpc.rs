@@ -110,10 +110,42 @@ fn table_valued_parameters() {
     batch(&mut s, "create type tt as table (id int primary key, v varchar(10))");
     batch(&mut s, "create procedure p @rows tt readonly as select sum(id) as s, max(v) as m from @rows");
     let rows = vec![vec![Value::Int(1), Value::str("a")], vec![Value::Int(2), Value::str("b")]];
-    let rows = RpcValue::Table { type_name: TvpName { schema: "dbo".into(), name: "tt".into() }, rows };
-    let parameter = RpcParam { name: "@rows".into(), ty: SqlType::Null, value: rows, output: false };
-    let out = rpc(&mut s, RpcProcedure::Name("p"), vec![parameter]);
+    let call = |s: &mut Session, columns: &[Option<SqlType>], rows: Vec<Vec<Value>>| {
+        let type_name = TvpName { schema: "dbo".into(), name: "tt".into() };
+        let value = RpcValue::Table { type_name, columns: columns.to_vec(), rows };
+        rpc(
+            s,
+            RpcProcedure::Name("p"),
+            vec![RpcParam { name: "@rows".into(), ty: SqlType::Null, value, output: false }],
+        )
+    };
+    let text = SqlType::NVarChar(Length::Max);
+    let out = call(&mut s, &[Some(SqlType::Int), Some(text)], rows);
     assert_eq!(out, "s | m\n--+--\n3 | b\n(1 row)\n");
+    let out = call(&mut s, &[], vec![]);
+    assert_eq!(out, "s    | m\n-----+-----\nNULL | NULL\n(1 row)\n");
+    let out = call(&mut s, &[Some(SqlType::Int)], vec![]);
+    assert!(out.contains("Msg 500"), "{out}");
+}
+
+#[test]
+fn table_valued_parameters_are_converted_and_columns_take_their_defaults() {
+    let engine = server();
+    let mut s = connect(&engine);
+    batch(
+        &mut s,
+        "create type priced as table (id int identity, price decimal(9, 2), cost money, twice as price * 2, note varchar(5) default 'none')",
+    );
+    batch(&mut s, "create procedure p @rows priced readonly as select * from @rows order by id");
+    let text = Some(SqlType::NVarChar(Length::Max));
+    let rows = vec![vec![Value::str("-5.5"), Value::Float(2.25)], vec![Value::str("7"), Value::Null]];
+    let type_name = TvpName { schema: String::new(), name: "priced".into() };
+    let columns = vec![None, text, Some(SqlType::Float), None, None];
+    let value = RpcValue::Table { type_name, columns, rows };
+    let parameter = RpcParam { name: "@rows".into(), ty: SqlType::Null, value, output: false };
+    let out = rpc(&mut s, RpcProcedure::Name("p"), vec![parameter]);
+    assert!(out.contains("1  | -5.50 | 2.25 | -11.00 | none"), "{out}");
+    assert!(out.contains("2  | 7.00  | NULL | 14.00  | none"), "{out}");
 }
 
 /// Errors and DONEs in the order in which they are sent.

@@ -101,8 +101,8 @@ fn call(
         match p.value {
             RpcValue::Scalar(value) => arg.value = Some(value),
             RpcValue::Default => {}
-            RpcValue::Table { type_name, rows } => {
-                let table = runner.table_parameter(&type_name, rows)?;
+            RpcValue::Table { type_name, columns, rows } => {
+                let table = runner.table_parameter(&type_name, &columns, rows)?;
                 tables.push(Arc::clone(&table));
                 arg.table = Some(table);
                 arg.value = Some(Value::Null);

@@ -323,8 +323,13 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// A table-valued parameter as a table variable that holds its rows.
-    pub(crate) fn table_parameter(&mut self, name: &TvpName, rows: Vec<Vec<Value>>) -> Result<Arc<TableDef>> {
+    /// A table-valued parameter as a table variable that holds its rows, converted from the types in which they are `sent`.
+    pub(crate) fn table_parameter(
+        &mut self,
+        name: &TvpName,
+        sent: &[Option<SqlType>],
+        rows: Vec<Vec<Value>>,
+    ) -> Result<Arc<TableDef>> {
         let mut object = ast::ObjectName::simple(ast::Ident::new(name.name.as_str()));
         if !name.schema.is_empty() {
             object.schema = Some(ast::Ident::new(name.schema.as_str()));
@@ -342,20 +347,21 @@ impl Runner<'_> {
             shape: crate::program::TableShape::Type(object),
         });
         let table = crate::ddl::table_variable(self.info, &program, 0)?;
+        if !sent.is_empty() && sent.len() != table.columns.len() {
+            self.drop_storage(&table);
+            return Err(errors::table_parameter_columns(sent.len(), table.columns.len()));
+        }
         if rows.is_empty() {
             return Ok(table);
         }
+        let given = || table.columns.iter().zip(sent).filter_map(|(column, ty)| Some((column, (*ty)?)));
+        let columns = given().map(|(column, ty)| VirtualColumn::new(column.name.as_str(), ty)).collect();
+        let names = given().map(|(column, _)| ast::Ident::new(column.name.as_str())).collect();
         let variable = ast::Variable { name: "@rows".into(), span: ast::Span::default() };
-        let (_, unit) = inserter(self, ast::TableRef::Variable(variable), Vec::new());
+        let (_, unit) = inserter(self, ast::TableRef::Variable(variable), names);
         let program = Arc::new(program);
         let mut frame = Frame::new(&program, 0);
         frame.tables.borrow_mut().push(Some(Arc::clone(&table)));
-        let columns = table
-            .columns
-            .iter()
-            .filter(|c| c.identity.is_none() && c.computed.is_none())
-            .map(|c| VirtualColumn::new(c.name.as_str(), c.ty))
-            .collect();
         self.insert_captured(&program, &mut frame, &unit, RowSet { columns, rows: Arc::new(rows) })?;
         self.end_table_statement()?;
         Ok(table)
