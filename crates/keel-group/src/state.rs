@@ -6,8 +6,8 @@ use crate::groups::Groups;
 use crate::seeding::SeedingState;
 use keel_base::Lsn;
 use keel_cluster::{
-    Event, Fitness, GroupConfig, GroupDatabaseId, GroupId, GroupStatus, InstanceId, Listener, PrimaryPlace,
-    Replica,
+    ClusterType, Event, Fitness, GroupConfig, GroupDatabaseId, GroupId, GroupStatus, InstanceId, Listener,
+    PrimaryPlace, Replica,
 };
 use keel_log::LogStats;
 use keel_node::Role;
@@ -142,6 +142,8 @@ pub struct ListenerPlace {
     pub name: String,
     /// Its listener.
     pub listener: Listener,
+    /// What its cluster is.
+    pub cluster_type: ClusterType,
     /// Where the primary is.
     pub place: PrimaryPlace,
     /// The primary's replica, when it is elsewhere.
@@ -208,6 +210,7 @@ impl Groups {
                 group: config.id,
                 name: config.name.clone(),
                 listener: listener.clone(),
+                cluster_type: config.options.cluster_type,
                 place,
                 primary: primary.clone(),
             })

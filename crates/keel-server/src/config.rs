@@ -58,6 +58,9 @@ pub struct Config {
     pub witness_directory: Option<PathBuf>,
     /// How long a connection to a listener waits for a primary, in seconds.
     pub listener_hold: u32,
+    /// A primary takes the IP addresses of its listener onto its machine (`CAP_NET_ADMIN`, `CAP_NET_RAW`); without it they are used
+    /// where they are.
+    pub listener_addresses: bool,
     /// A log flush of a group's database that takes longer, in milliseconds, makes this instance unfit to lead; 0: never.
     pub health_disk_stall_ms: u32,
     /// The same on a primary while every replica that could take its place has hardened all that the flush holds, in
@@ -97,6 +100,7 @@ impl Default for Config {
             cluster: ClusterConfig::default(),
             witness_directory: None,
             listener_hold: 30,
+            listener_addresses: true,
             health_disk_stall_ms: 2000,
             health_disk_stall_alone_ms: 400,
             health_starved_ms: 500,

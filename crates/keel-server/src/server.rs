@@ -75,7 +75,8 @@ impl Server {
         }
         let keeper = Keeper::new(Arc::clone(&log)).context("no memory to share with a keeper")?;
         let hold_max = Duration::from_secs(config.listener_hold.into());
-        let doors = Doors::new(Arc::clone(&log), hold_max).context("no pipe for the listeners' thread")?;
+        let doors = Doors::new(Arc::clone(&log), hold_max, config.listener_addresses)
+            .context("no pipe for the listeners' thread")?;
         let shared = Arc::new(Shared {
             config,
             backend,

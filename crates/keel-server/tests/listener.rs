@@ -75,7 +75,16 @@ impl Node {
 
     fn says_with(&self, place: Place, addresses: Vec<IpAddr>, members: Vec<IpAddr>) {
         let (group, dns_name) = ("ag1".to_owned(), "ag1-listener".to_owned());
-        let standing = Standing { id: GROUP, group, dns_name, port: self.port, addresses, members, place };
+        let standing = Standing {
+            id: GROUP,
+            group,
+            dns_name,
+            port: self.port,
+            addresses,
+            carried: vec![],
+            members,
+            place,
+        };
         *self.said.0.lock().unwrap() = vec![standing];
         self.server().doors().settle(SETTLE);
     }

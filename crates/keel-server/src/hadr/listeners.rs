@@ -1,10 +1,10 @@
 //! Listeners between the groups, SQL and the sockets: where primaries are, what views show, what statements wait for.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use keel_cluster::{GroupId, PrimaryPlace};
+use keel_cluster::{ClusterType, GroupId, PrimaryPlace};
 use keel_group::ListenerPlace;
 use keel_sql::hadr::build::tcp_url;
 use keel_sql::hadr::{
@@ -13,7 +13,7 @@ use keel_sql::hadr::{
 use keel_types::error::Result;
 
 use super::{Replication, convert, states};
-use crate::listener::{Doors, Outcome, Place, SocketState, Source, Standing, Target};
+use crate::listener::{Doors, Outcome, Place, SocketState, Source, Standing, Target, Virtual};
 
 /// How long a statement waits for the sockets it asked for.
 const SETTLE_MAX: Duration = Duration::from_secs(5);
@@ -21,12 +21,13 @@ const SETTLE_MAX: Duration = Duration::from_secs(5);
 impl Source for Replication {
     fn standings(&self) -> Vec<Standing> {
         let members = self.groups.peer_addresses();
-        self.groups.listeners().into_iter().map(|found| standing(found, &members)).collect()
+        let listeners = self.groups.listeners().into_iter();
+        listeners.map(|found| standing(found, &members)).collect()
     }
 }
 
 fn standing(found: ListenerPlace, members: &[IpAddr]) -> Standing {
-    let ListenerPlace { group, name, listener, place, primary } = found;
+    let ListenerPlace { group, name, listener, cluster_type, place, primary } = found;
     let port = listener.port;
     let place = match (place, primary) {
         (PrimaryPlace::Here, _) => Place::Here,
@@ -44,10 +45,20 @@ fn standing(found: ListenerPlace, members: &[IpAddr]) -> Standing {
         _ => Place::Nowhere,
     };
     let own = listener.addresses.iter().filter(|_| !listener.dhcp);
-    let addresses = own.filter_map(|a| a.address.parse::<IpAddr>().ok()).collect();
+    let own = own.filter_map(|a| Some((a.address.parse::<IpAddr>().ok()?, prefix(a.mask.as_deref()))));
+    let (addresses, carried): (Vec<IpAddr>, Vec<Virtual>) =
+        own.map(|(ip, prefix)| (ip, Virtual { ip, prefix })).unzip();
+    // Of another cluster manager, and of none, somebody else carries them.
+    let carried = if cluster_type == ClusterType::Wsfc { carried } else { Vec::new() };
     let id = convert::guid(group.0);
     let (dns_name, members) = (listener.dns_name, members.to_vec());
-    Standing { id, group: name, dns_name, port, addresses, members, place }
+    Standing { id, group: name, dns_name, port, addresses, carried, members, place }
+}
+
+/// The length of a mask as typed.
+fn prefix(mask: Option<&str>) -> Option<u8> {
+    let mask: Ipv4Addr = mask?.parse().ok()?;
+    u8::try_from(mask.to_bits().leading_ones()).ok()
 }
 
 /// A listener as the views show it.

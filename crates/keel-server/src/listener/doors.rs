@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, RwLock};
 
+use super::addresses::{Claims, Virtual};
+use super::network::Rtnetlink;
 use super::sockets::{Accepted, SocketState, Sockets};
 use crate::errorlog::ErrorLog;
 use crate::keeper::Keeper;
@@ -58,6 +60,8 @@ pub struct Standing {
     pub port: u16,
     /// Its own addresses, wherever they are.
     pub addresses: Vec<IpAddr>,
+    /// Of these the ones that are to be on this machine while the primary is.
+    pub carried: Vec<Virtual>,
     /// Where other members of this instance's groups are connected from: what they say of a client they forward is believed.
     pub members: Vec<IpAddr>,
     /// Where its primary is.
@@ -195,6 +199,8 @@ pub struct Doors {
     pub(super) held: AtomicUsize,
     /// How long they wait at most.
     pub(super) hold_max: Duration,
+    /// Listeners' addresses are taken onto the primary's machine.
+    carries: bool,
     log: Arc<ErrorLog>,
     /// Counts rounds of the thread, for whoever waits for one.
     rounds: Mutex<u64>,
@@ -209,14 +215,16 @@ struct Bell {
 }
 
 impl Doors {
-    /// No listeners yet. `hold_max` is how long a connection waits for a primary.
-    pub fn new(log: Arc<ErrorLog>, hold_max: Duration) -> std::io::Result<Arc<Doors>> {
+    /// No listeners yet. `hold_max` is how long a connection waits for a primary; `carries`: listeners' addresses are taken onto
+    /// the primary's machine.
+    pub fn new(log: Arc<ErrorLog>, hold_max: Duration, carries: bool) -> std::io::Result<Arc<Doors>> {
         let (heard, ring) = std::io::pipe()?;
         Ok(Arc::new(Doors {
             doors: RwLock::new(Vec::new()),
             bell: Bell { heard, ring, rung: AtomicBool::new(false) },
             held: AtomicUsize::new(0),
             hold_max,
+            carries,
             log,
             rounds: Mutex::new(0),
             round_done: Condvar::new(),
@@ -321,6 +329,7 @@ impl Doors {
     /// listens on; `keeper` gets every socket and `start` every accepted connection.
     pub fn run(&self, source: &dyn Source, own: &[SocketAddr], keeper: &Keeper, start: &dyn Fn(Accepted)) {
         let mut sockets = Sockets::new(own.to_vec());
+        let mut claims = Claims::new(Box::new(Rtnetlink));
         // Lines go to the log from a thread of their own: connections must not wait for a disk that does not answer.
         let (lines, said) = std::sync::mpsc::channel::<(&str, String)>();
         let log = Arc::clone(&self.log);
@@ -335,25 +344,39 @@ impl Doors {
             self.bell.rung.store(false, Ordering::Release);
             let changed = self.refresh(source.standings(), &|text| say("AlwaysOn", text));
             let now = Instant::now();
+            let changed = self.tend(&mut claims, now, &|text| say("AlwaysOn", text)) || changed;
             if changed || now >= bind_next {
                 bind_next = now + BIND_EVERY;
                 let doors = self.doors.read().clone();
-                sockets.settle(&doors, keeper, &|text| say("AlwaysOn", text));
+                sockets.settle(&doors, &claims, keeper, &|text| say("AlwaysOn", text));
             }
             *self.rounds.lock() += 1;
             self.round_done.notify_all();
             let look = if self.held() > 0 { LOOK_EVERY_HELD } else { LOOK_EVERY };
+            let look = claims.next(now).map_or(look, |next| look.min(next));
             let rung = sockets.wait(self.bell.heard.as_raw_fd(), look);
             if rung {
                 let _ = (&self.bell.heard).read(&mut [0; 8]);
             }
             sockets.accept(start, &|text| say("Server", text));
         }
+        claims.release();
         drop(lines);
         if let Ok(writer) = writer {
             // It ends with the channel; a panic there has been reported by its own thread.
             let _ = writer.join();
         }
+    }
+
+    /// Has the addresses of listeners on this machine whose primary is here. Returns whether one has come or gone.
+    fn tend(&self, claims: &mut Claims, now: Instant, say: &dyn Fn(&str)) -> bool {
+        if !self.carries {
+            return false;
+        }
+        let standings: Vec<Standing> = self.doors.read().iter().map(|d| d.standing()).collect();
+        let here = standings.iter().filter(|s| s.place == Place::Here).flat_map(|s| s.carried.clone());
+        let known = standings.iter().flat_map(|s| s.addresses.clone());
+        claims.tend(now, &here.collect::<Vec<_>>(), &known.collect::<Vec<_>>(), say)
     }
 
     /// Takes over how the listeners stand. Returns whether sockets may have to be opened or closed.

@@ -10,8 +10,8 @@
 //! ## Model
 //!
 //! * Every node of a group listens on the listener's port: on the addresses where the instance itself listens, and on those
-//!   of the listener's IP addresses that this machine has. One thread owns these sockets ([`doors`]), accepts for all of
-//!   them, and looks again at the groups when it is rung, every five milliseconds while somebody waits, and five times a
+//!   of the listener's IP addresses that this machine has. The primary's machine takes them, where it may ([`addresses`]). One
+//!   thread owns these sockets ([`doors`]), accepts for all of them, and looks again at the groups when it is rung, every five milliseconds while somebody waits, and five times a
 //!   second otherwise. What cannot be bound is logged when it changes, shown, and tried again every second.
 //! * A [`doors::Door`] is one listener: where its primary is now, as a numbered *turn*. Who waits for the turn to end polls
 //!   a pipe whose other side is closed then, together with the client's socket, so nobody wakes for nothing and a client
@@ -35,12 +35,15 @@
 //!
 //! ## Deliberately absent
 //!
-//! Moving addresses between machines: listener IP addresses come and go by the hand of whoever manages the network.
+//! Names: whoever manages them lets a listener's name lead to its addresses.
 
+mod addresses;
 pub mod admit;
 pub mod doors;
 pub mod forward;
+mod network;
 mod sockets;
 
+pub use addresses::Virtual;
 pub use doors::{Door, Doors, Place, Source, Standing, Target};
 pub use sockets::{Outcome, SocketState};

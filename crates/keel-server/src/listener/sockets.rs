@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
+use super::addresses::Claims;
 use super::doors::Door;
 use crate::keeper::{Keeper, Listener};
 
@@ -81,7 +82,13 @@ impl Sockets {
 
     /// Opens what is missing, closes what is not wanted, and tells each door how its addresses fare. `say` gets a line for
     /// every change, `keeper` every socket.
-    pub(super) fn settle(&mut self, doors: &[Arc<Door>], keeper: &Keeper, say: &dyn Fn(&str)) {
+    pub(super) fn settle(
+        &mut self,
+        doors: &[Arc<Door>],
+        claims: &Claims,
+        keeper: &Keeper,
+        say: &dyn Fn(&str),
+    ) {
         for door in doors.iter().filter(|d| d.restart.swap(false, Ordering::AcqRel)) {
             self.open.retain(|_, s| !s.doors.iter().any(|d| Arc::ptr_eq(d, door)));
         }
@@ -96,7 +103,10 @@ impl Sockets {
         let mut outcomes: BTreeMap<SocketAddr, Outcome> = BTreeMap::new();
         // Wildcards sort first and cover what follows.
         for (address, doors) in &wanted {
-            let outcome = self.outcome(*address, doors, keeper);
+            let outcome = match (self.outcome(*address, doors, keeper), claims.refusal(&address.ip())) {
+                (Outcome::Elsewhere, Some(why)) => Outcome::Failed { why: why.to_owned(), in_use: false },
+                (outcome, _) => outcome,
+            };
             outcomes.insert(*address, outcome);
         }
         for door in doors {

@@ -1,0 +1,383 @@
+//! Listeners' IP addresses, which are on the machine of the primary: taken, kept, announced, given back.
+//!
+//! A client of a machine that falls silent learns of nothing: what it sends is repeated by its system for a quarter of an hour. When
+//! another machine has the address, the next repetition goes there, is answered by "no such connection", and the client goes on.
+//!
+//! ## Model
+//!
+//! * While the primary is here, each of the listener's addresses that belongs to a network of this machine is taken for [`LIFETIME`],
+//!   and again every [`RENEW_EVERY`]. So the address of a process that was killed or stands still goes away by itself.
+//! * It is announced when it is taken, and some times more ([`ANNOUNCED_AFTER`]): the last ones when an old primary that did not
+//!   hear of its end has lost it for certain.
+//! * When the primary leaves, the address stays for [`STAYS`]: who comes to the old machine meanwhile is forwarded, or held, instead of
+//!   getting no answer. Both machines may have it for that time; clients' systems believe the newest announcement.
+//! * A claim that was not renewed in time is over. It is not taken up again before the next look ([`AGAIN_AFTER`]), by which time this
+//!   instance has heard whether it still leads: a process that wakes up must not call clients back to it.
+//!
+//! ## Deliberately absent
+//!
+//! Addresses without a lifetime, which somebody else manages: they are used where they are. Networks of other machines: of the addresses
+//! of a listener in several subnets each machine takes those of its own, as in the product.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use super::network::{Local, Network};
+
+/// How long the system keeps an address that is not taken again. It counts whole seconds.
+const LIFETIME: Duration = Duration::from_secs(3);
+/// How often it is taken again.
+const RENEW_EVERY: Duration = Duration::from_millis(500);
+/// When a new owner is announced, after it has taken the address.
+const ANNOUNCED_AFTER: [Duration; 6] = [
+    Duration::ZERO,
+    Duration::from_millis(50),
+    Duration::from_millis(250),
+    Duration::from_millis(750),
+    Duration::from_millis(1500),
+    Duration::from_millis(4000),
+];
+/// How long an address stays when the primary has left.
+const STAYS: Duration = Duration::from_secs(1);
+/// When what failed is tried again.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// An address of a listener that moves with the primary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Virtual {
+    /// The address.
+    pub ip: IpAddr,
+    /// Length of its network's prefix, bits, where the listener says it; else that of the machine's network that it is in.
+    pub prefix: Option<u8>,
+}
+
+struct Claim {
+    interface: u32,
+    taken: Instant,
+    renewed: Instant,
+    /// Announcements made of [`ANNOUNCED_AFTER`].
+    announced: usize,
+    /// Since when the primary is no longer here.
+    left: Option<Instant>,
+}
+
+/// Why an address of the primary's is not here, as far as it should be.
+struct Refusal {
+    why: Option<String>,
+    again: Instant,
+}
+
+/// See the module's chapter. Owned by the listener thread.
+pub(super) struct Claims {
+    network: Box<dyn Network>,
+    held: BTreeMap<IpAddr, Claim>,
+    refused: BTreeMap<IpAddr, Refusal>,
+}
+
+impl Claims {
+    pub(super) fn new(network: Box<dyn Network>) -> Claims {
+        Claims { network, held: BTreeMap::new(), refused: BTreeMap::new() }
+    }
+
+    /// Does what is due at `now`, when `here` are the addresses whose primary is here, and `known` those of all listeners. Returns
+    /// whether an address has come or gone. `say` gets a line for each that does.
+    pub(super) fn tend(
+        &mut self,
+        now: Instant,
+        here: &[Virtual],
+        known: &[IpAddr],
+        say: &dyn Fn(&str),
+    ) -> bool {
+        let before: Vec<IpAddr> = self.held.keys().copied().collect();
+        let is_here = |ip: &IpAddr| here.iter().any(|v| v.ip == *ip);
+        self.refused.retain(|ip, _| is_here(ip));
+        for ip in &before {
+            self.keep(*ip, now, is_here(ip), known.contains(ip), say);
+        }
+        for address in here {
+            let due = self.refused.get(&address.ip).is_none_or(|r| now >= r.again);
+            if due && !self.held.contains_key(&address.ip) {
+                self.claim(*address, now, say);
+            }
+        }
+        !before.iter().eq(self.held.keys())
+    }
+
+    /// Why an address that should be here is not; `None` when it need not be.
+    pub(super) fn refusal(&self, ip: &IpAddr) -> Option<&str> {
+        self.refused.get(ip)?.why.as_deref()
+    }
+
+    /// Gives everything back.
+    pub(super) fn release(&mut self) {
+        for (ip, claim) in std::mem::take(&mut self.held) {
+            // If it cannot be given back it goes when its time is over.
+            let _ = self.network.give_back(ip, claim.interface);
+        }
+    }
+
+    /// Keeps what is held, or lets it go.
+    fn keep(&mut self, ip: IpAddr, now: Instant, here: bool, known: bool, say: &dyn Fn(&str)) {
+        let Some(claim) = self.held.get_mut(&ip) else { return };
+        if now.duration_since(claim.renewed) >= LIFETIME {
+            self.held.remove(&ip);
+            self.refused.insert(ip, Refusal { why: None, again: now + AGAIN_AFTER });
+            say(&format!("The address {ip} of a listener was not kept in time and is no longer here."));
+            return;
+        }
+        match (here, claim.left) {
+            (true, Some(_)) => {
+                (claim.left, claim.taken, claim.announced) = (None, now, 0);
+            }
+            (true, None) => {}
+            (false, left) => claim.left = Some(left.unwrap_or(now)),
+        }
+        if claim.left.is_some_and(|left| now.duration_since(left) >= STAYS || !known) {
+            let interface = claim.interface;
+            self.held.remove(&ip);
+            match self.network.give_back(ip, interface) {
+                Ok(()) => say(&format!("The address {ip} of a listener has been given back.")),
+                Err(e) => say(&format!("The address {ip} of a listener cannot be given back: {e}.")),
+            }
+            return;
+        }
+        if now.duration_since(claim.renewed) >= RENEW_EVERY {
+            match self.network.take(ip, claim.interface, LIFETIME) {
+                Ok(()) => claim.renewed = now,
+                Err(e) => self.refuse(ip, now, &e, say),
+            }
+        }
+        self.announce(ip, now, say);
+    }
+
+    /// Takes an address, if it belongs here and nobody else manages it.
+    fn claim(&mut self, address: Virtual, now: Instant, say: &dyn Fn(&str)) {
+        let ip = address.ip;
+        let taken = self.network.addresses().and_then(|local| match interface_for(address, &local) {
+            Some(interface) => self.network.take(ip, interface, LIFETIME).map(|()| Some(interface)),
+            None => Ok(None),
+        });
+        match taken {
+            Ok(Some(interface)) => {
+                self.refused.remove(&ip);
+                let claim = Claim { interface, taken: now, renewed: now, announced: 0, left: None };
+                self.held.insert(ip, claim);
+                say(&format!("The address {ip} of a listener has been taken: its primary is here."));
+                self.announce(ip, now, say);
+            }
+            Ok(None) => {
+                self.refused.insert(ip, Refusal { why: None, again: now + AGAIN_AFTER });
+            }
+            Err(e) => self.refuse(ip, now, &e, say),
+        }
+    }
+
+    fn refuse(&mut self, ip: IpAddr, now: Instant, error: &io::Error, say: &dyn Fn(&str)) {
+        let needs = match error.kind() {
+            io::ErrorKind::PermissionDenied => "; that needs CAP_NET_ADMIN",
+            _ => "",
+        };
+        let why = format!("it cannot be taken: {error}{needs}");
+        if self.held.remove(&ip).is_some() {
+            say(&format!("The address {ip} of a listener is lost: {why}."));
+        }
+        self.refused.insert(ip, Refusal { why: Some(why), again: now + AGAIN_AFTER });
+    }
+
+    /// Makes the announcements that are due, as one.
+    fn announce(&mut self, ip: IpAddr, now: Instant, say: &dyn Fn(&str)) {
+        let Some(claim) = self.held.get_mut(&ip).filter(|c| c.left.is_none()) else { return };
+        let age = now.duration_since(claim.taken);
+        let due = ANNOUNCED_AFTER.iter().take_while(|after| **after <= age).count();
+        if due <= claim.announced {
+            return;
+        }
+        let first = claim.announced == 0;
+        claim.announced = due;
+        match self.network.announce(ip, claim.interface) {
+            Err(e) if first => say(&format!(
+                "Other machines cannot be told that the address {ip} of a listener is here: {e}. Clients find it when what \
+                 their systems remember is over. (CAP_NET_RAW is needed.)"
+            )),
+            Ok(()) | Err(_) => {}
+        }
+    }
+
+    /// When something is due next: announcements do not wait for the next look.
+    pub(super) fn next(&self, now: Instant) -> Option<Duration> {
+        let due = |claim: &Claim| {
+            let at = claim.taken + *ANNOUNCED_AFTER.get(claim.announced)?;
+            claim.left.is_none().then(|| at.saturating_duration_since(now))
+        };
+        self.held.values().filter_map(due).min()
+    }
+}
+
+/// The interface on which an address is to be taken: that of its network. None when the machine has none, or the address already,
+/// from somebody else.
+fn interface_for(address: Virtual, local: &[Local]) -> Option<u32> {
+    // By itself and for a time: this instance took it before it was started again.
+    let own = |l: &Local| !l.permanent && l.prefix == if l.ip.is_ipv4() { 32 } else { 128 };
+    if let Some(there) = local.iter().find(|l| l.ip == address.ip) {
+        return own(there).then_some(there.interface);
+    }
+    let near = |l: &&Local| {
+        !l.loopback && !own(l) && in_network(address.ip, l.ip, address.prefix.unwrap_or(l.prefix))
+    };
+    local.iter().find(near).map(|l| l.interface)
+}
+
+fn in_network(a: IpAddr, b: IpAddr, prefix: u8) -> bool {
+    let prefix = u32::from(prefix);
+    match (a, b) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => (a.to_bits() ^ b.to_bits()).leading_zeros() >= prefix,
+        (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits()).leading_zeros() >= prefix,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::*;
+
+    const OWN: u32 = 2;
+
+    #[derive(Default)]
+    struct Asked {
+        local: Vec<Local>,
+        calls: Vec<String>,
+        forbidden: bool,
+    }
+
+    struct Fake(Rc<RefCell<Asked>>);
+
+    impl Network for Fake {
+        fn addresses(&self) -> io::Result<Vec<Local>> {
+            Ok(self.0.borrow().local.clone())
+        }
+        fn take(&self, ip: IpAddr, interface: u32, lifetime: Duration) -> io::Result<()> {
+            let mut asked = self.0.borrow_mut();
+            if asked.forbidden {
+                return Err(io::Error::from_raw_os_error(libc::EPERM));
+            }
+            asked.calls.push(format!("take {ip} on {interface} for {lifetime:?}"));
+            Ok(())
+        }
+        fn give_back(&self, ip: IpAddr, interface: u32) -> io::Result<()> {
+            self.0.borrow_mut().calls.push(format!("give back {ip} on {interface}"));
+            Ok(())
+        }
+        fn announce(&self, ip: IpAddr, interface: u32) -> io::Result<()> {
+            self.0.borrow_mut().calls.push(format!("announce {ip} on {interface}"));
+            Ok(())
+        }
+    }
+
+    struct Bed {
+        asked: Rc<RefCell<Asked>>,
+        claims: Claims,
+        began: Instant,
+    }
+
+    impl Bed {
+        fn new() -> Bed {
+            let asked = Rc::new(RefCell::new(Asked::default()));
+            asked.borrow_mut().local = vec![
+                Local { ip: ip("127.0.0.1"), prefix: 8, interface: 1, loopback: true, permanent: true },
+                Local { ip: ip("10.0.0.2"), prefix: 16, interface: OWN, loopback: false, permanent: true },
+                Local { ip: ip("fd00::2"), prefix: 64, interface: OWN, loopback: false, permanent: true },
+            ];
+            let claims = Claims::new(Box::new(Fake(Rc::clone(&asked))));
+            Bed { asked, claims, began: Instant::now() }
+        }
+
+        /// What is asked of the network `ms` after the beginning.
+        fn at(&mut self, ms: u64, here: &[Virtual]) -> String {
+            let known: Vec<IpAddr> = vec![ip("10.0.0.9"), ip("10.0.1.9"), ip("fd00::9")];
+            self.claims.tend(self.began + Duration::from_millis(ms), here, &known, &|_| ());
+            self.asked.borrow_mut().calls.drain(..).collect::<Vec<_>>().join(", ")
+        }
+    }
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    fn v4(text: &str) -> Virtual {
+        Virtual { ip: ip(text), prefix: Some(24) }
+    }
+
+    #[test]
+    fn an_address_is_taken_kept_and_given_back_a_while_after_the_primary_has_left() {
+        let (mut bed, here) = (Bed::new(), [v4("10.0.0.9")]);
+        assert_eq!(bed.at(0, &here), "take 10.0.0.9 on 2 for 3s, announce 10.0.0.9 on 2");
+        assert_eq!(bed.at(20, &here), "");
+        assert_eq!(bed.at(60, &here), "announce 10.0.0.9 on 2");
+        assert_eq!(bed.at(500, &here), "take 10.0.0.9 on 2 for 3s, announce 10.0.0.9 on 2");
+        assert_eq!(bed.at(600, &[]), "");
+        assert_eq!(bed.at(1_100, &[]), "take 10.0.0.9 on 2 for 3s");
+        assert_eq!(bed.at(1_600, &[]), "give back 10.0.0.9 on 2");
+        assert_eq!(bed.at(2_000, &here), "take 10.0.0.9 on 2 for 3s, announce 10.0.0.9 on 2");
+    }
+
+    #[test]
+    fn a_primary_that_returns_at_once_announces_itself_anew() {
+        let (mut bed, here) = (Bed::new(), [v4("10.0.0.9")]);
+        bed.at(0, &here);
+        assert_eq!(bed.at(100, &[]), "");
+        assert_eq!(bed.at(200, &here), "announce 10.0.0.9 on 2");
+    }
+
+    #[test]
+    fn a_process_that_stood_still_does_not_call_clients_back() {
+        let (mut bed, here) = (Bed::new(), [v4("10.0.0.9")]);
+        bed.at(0, &here);
+        assert_eq!(bed.at(10_000, &here), "", "it has not heard yet that somebody else leads");
+        assert_eq!(bed.at(10_500, &[]), "");
+        assert_eq!(bed.at(12_000, &here), "take 10.0.0.9 on 2 for 3s, announce 10.0.0.9 on 2");
+    }
+
+    #[test]
+    fn addresses_of_other_networks_and_those_that_are_managed_are_left_alone() {
+        let mut bed = Bed::new();
+        assert_eq!(
+            bed.at(0, &[v4("10.0.1.9"), v4("127.0.0.9")]),
+            "",
+            "the listener's mask says that it is another network"
+        );
+        assert_eq!(bed.claims.refusal(&ip("10.0.1.9")), None);
+        let managed =
+            Local { ip: ip("10.0.0.9"), prefix: 24, interface: OWN, loopback: false, permanent: true };
+        bed.asked.borrow_mut().local.push(managed);
+        assert_eq!(bed.at(1_000, &[v4("10.0.0.9")]), "");
+        let six = Virtual { ip: ip("fd00::9"), prefix: None };
+        assert_eq!(bed.at(2_000, &[six]), "take fd00::9 on 2 for 3s, announce fd00::9 on 2");
+    }
+
+    #[test]
+    fn what_the_system_refuses_is_said_and_tried_again() {
+        let (mut bed, here) = (Bed::new(), [v4("10.0.0.9")]);
+        bed.asked.borrow_mut().forbidden = true;
+        assert_eq!(bed.at(0, &here), "");
+        assert!(bed.claims.refusal(&ip("10.0.0.9")).unwrap().contains("CAP_NET_ADMIN"));
+        bed.asked.borrow_mut().forbidden = false;
+        assert_eq!(bed.at(500, &here), "");
+        assert_eq!(bed.at(1_000, &here), "take 10.0.0.9 on 2 for 3s, announce 10.0.0.9 on 2");
+        assert_eq!(bed.claims.refusal(&ip("10.0.0.9")), None);
+    }
+
+    #[test]
+    fn a_listener_that_is_removed_leaves_no_address() {
+        let (mut bed, here) = (Bed::new(), [v4("10.0.0.8")]);
+        assert_eq!(bed.at(0, &here), "take 10.0.0.8 on 2 for 3s, announce 10.0.0.8 on 2");
+        assert_eq!(bed.at(10, &[]), "give back 10.0.0.8 on 2");
+        bed.at(20, &here);
+        bed.claims.release();
+        assert_eq!(bed.asked.borrow().calls.last().unwrap(), "give back 10.0.0.8 on 2");
+    }
+}

@@ -1,0 +1,278 @@
+//! A machine's network as the listeners need it: which addresses it has, taking one for a while, telling the others.
+//!
+//! Addresses are asked for and changed through rtnetlink (`rtnetlink(7)`). An address is taken with a *lifetime*: unless it is
+//! taken again before, the system itself removes it, whatever has become of this process. The others on the network learn of a new
+//! owner by a gratuitous ARP request (RFC 5227, section 3) or an unsolicited neighbour advertisement (RFC 4861, section 7.2.6).
+
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV6};
+use std::time::Duration;
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
+    NetlinkPayload,
+};
+use netlink_packet_route::address::{
+    AddressAttribute, AddressFlags, AddressHeaderFlags, AddressMessage, AddressScope, CacheInfo,
+};
+use netlink_packet_route::link::{LinkAttribute, LinkLayerType, LinkMessage};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::protocols::NETLINK_ROUTE;
+use netlink_sys::{Socket, SocketAddr};
+use socket2::{Domain, Protocol, SockAddr, Type};
+
+/// A hardware address of Ethernet.
+type Hardware = [u8; 6];
+/// Everybody on an Ethernet.
+const EVERYBODY: Hardware = [0xff; 6];
+/// Ethernet's number of ARP, and ARP's of Ethernet and IPv4.
+const ARP: u16 = 0x0806;
+const ETHERNET: u16 = 1;
+const IPV4: u16 = 0x0800;
+const ARP_REQUEST: u16 = 1;
+const NEIGHBOUR_ADVERTISEMENT: u8 = 136;
+/// Of a neighbour advertisement: what was known before is to be forgotten.
+const OVERRIDE: u8 = 0x20;
+const TARGET_HARDWARE_ADDRESS: u8 = 2;
+
+/// One of the machine's addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Local {
+    pub ip: IpAddr,
+    /// Length of its network's prefix, bits.
+    pub prefix: u8,
+    /// The interface's number.
+    pub interface: u32,
+    /// It leads nowhere but to this machine.
+    pub loopback: bool,
+    /// It has no lifetime: somebody else manages it.
+    pub permanent: bool,
+}
+
+/// See the module's chapter. None of the calls waits for anything but the system.
+pub(super) trait Network {
+    /// All addresses of this machine.
+    fn addresses(&self) -> io::Result<Vec<Local>>;
+    /// Takes an address for so long, whole seconds; again, if it has been taken before.
+    fn take(&self, ip: IpAddr, interface: u32, lifetime: Duration) -> io::Result<()>;
+    /// Gives one back.
+    fn give_back(&self, ip: IpAddr, interface: u32) -> io::Result<()>;
+    /// Tells everybody on an interface that the address is here now. On one that is no Ethernet there is nobody to tell.
+    fn announce(&self, ip: IpAddr, interface: u32) -> io::Result<()>;
+}
+
+/// This machine's.
+pub(super) struct Rtnetlink;
+
+impl Network for Rtnetlink {
+    fn addresses(&self) -> io::Result<Vec<Local>> {
+        let asked = RouteNetlinkMessage::GetAddress(AddressMessage::default());
+        let answers = request(asked, NLM_F_REQUEST | NLM_F_DUMP)?;
+        let local = |answer| match answer {
+            RouteNetlinkMessage::NewAddress(message) => local(&message),
+            _ => None,
+        };
+        Ok(answers.into_iter().filter_map(local).collect())
+    }
+
+    fn take(&self, ip: IpAddr, interface: u32, lifetime: Duration) -> io::Result<()> {
+        let mut message = message(ip, interface);
+        let mut life = CacheInfo::default();
+        life.ifa_valid = u32::try_from(lifetime.as_secs()).unwrap_or(u32::MAX);
+        // Not preferred: this machine's own connections go out from its own address.
+        life.ifa_preferred = 0;
+        message.attributes.push(AddressAttribute::CacheInfo(life));
+        // The old owner may be there still, deaf or standing still: looking for it first (RFC 4862) would find it.
+        message.attributes.push(AddressAttribute::Flags(AddressFlags::Nodad | AddressFlags::Noprefixroute));
+        let flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
+        request(RouteNetlinkMessage::NewAddress(message), flags).map(|_| ())
+    }
+
+    fn give_back(&self, ip: IpAddr, interface: u32) -> io::Result<()> {
+        let message = RouteNetlinkMessage::DelAddress(message(ip, interface));
+        match request(message, NLM_F_REQUEST | NLM_F_ACK) {
+            Err(e) if e.raw_os_error() == Some(libc::EADDRNOTAVAIL) => Ok(()),
+            answer => answer.map(|_| ()),
+        }
+    }
+
+    fn announce(&self, ip: IpAddr, interface: u32) -> io::Result<()> {
+        match (hardware(interface)?, ip) {
+            (None, _) => Ok(()),
+            (Some(own), IpAddr::V4(ip)) => announce_v4(ip, own, interface),
+            (Some(own), IpAddr::V6(ip)) => announce_v6(ip, own, interface),
+        }
+    }
+}
+
+/// An address by itself, without a network.
+fn message(ip: IpAddr, interface: u32) -> AddressMessage {
+    let mut message = AddressMessage::default();
+    let (family, prefix) = match ip {
+        IpAddr::V4(_) => (AddressFamily::Inet, 32),
+        IpAddr::V6(_) => (AddressFamily::Inet6, 128),
+    };
+    message.header.family = family;
+    message.header.prefix_len = prefix;
+    message.header.index = interface;
+    message.attributes = vec![AddressAttribute::Local(ip), AddressAttribute::Address(ip)];
+    message
+}
+
+fn local(message: &AddressMessage) -> Option<Local> {
+    // Where both are there the other one is the far end of a point-to-point link.
+    let own = message.attributes.iter().find_map(|a| match a {
+        AddressAttribute::Local(ip) => Some(*ip),
+        _ => None,
+    });
+    let only = || {
+        message.attributes.iter().find_map(|a| match a {
+            AddressAttribute::Address(ip) => Some(*ip),
+            _ => None,
+        })
+    };
+    Some(Local {
+        ip: own.or_else(only)?,
+        prefix: message.header.prefix_len,
+        interface: message.header.index,
+        loopback: message.header.scope == AddressScope::Host,
+        permanent: message.header.flags.contains(AddressHeaderFlags::Permanent),
+    })
+}
+
+/// The hardware address of an interface, if it is an Ethernet.
+fn hardware(interface: u32) -> io::Result<Option<Hardware>> {
+    let mut message = LinkMessage::default();
+    message.header.index = interface;
+    let answers = request(RouteNetlinkMessage::GetLink(message), NLM_F_REQUEST)?;
+    let found = answers.into_iter().find_map(|answer| match answer {
+        RouteNetlinkMessage::NewLink(link) if link.header.link_layer_type == LinkLayerType::Ether => {
+            link.attributes.into_iter().find_map(|a| match a {
+                LinkAttribute::Address(bytes) => Hardware::try_from(bytes).ok(),
+                _ => None,
+            })
+        }
+        _ => None,
+    });
+    Ok(found)
+}
+
+/// Sends one request and returns what the system answers.
+fn request(message: RouteNetlinkMessage, flags: u16) -> io::Result<Vec<RouteNetlinkMessage>> {
+    let socket = Socket::new(NETLINK_ROUTE)?;
+    socket.connect(&SocketAddr::new(0, 0))?;
+    let mut packet = NetlinkMessage::new(NetlinkHeader::default(), NetlinkPayload::from(message));
+    packet.header.flags = flags;
+    packet.finalize();
+    let mut bytes = vec![0; packet.buffer_len()];
+    packet.serialize(&mut bytes);
+    socket.send(&bytes, 0)?;
+    let mut answers = Vec::new();
+    loop {
+        let (bytes, _) = socket.recv_from_full()?;
+        if take_in(&bytes, flags, &mut answers)? {
+            return Ok(answers);
+        }
+    }
+}
+
+/// Takes in a datagram of answers. Returns whether it was the last.
+fn take_in(mut bytes: &[u8], flags: u16, answers: &mut Vec<RouteNetlinkMessage>) -> io::Result<bool> {
+    while !bytes.is_empty() {
+        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(bytes).map_err(io::Error::other)?;
+        // Lengths are rounded up to four.
+        let length = (answer.header.length as usize).next_multiple_of(4).min(bytes.len());
+        match answer.payload {
+            NetlinkPayload::Error(e) if e.code.is_some() => return Err(e.to_io()),
+            NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok(true),
+            NetlinkPayload::InnerMessage(inner) => answers.push(inner),
+            _ => {}
+        }
+        if flags & (NLM_F_DUMP | NLM_F_ACK) == 0 || length == 0 {
+            return Ok(true);
+        }
+        bytes = &bytes[length..];
+    }
+    Ok(false)
+}
+
+fn announce_v4(ip: Ipv4Addr, own: Hardware, interface: u32) -> io::Result<()> {
+    let socket = socket2::Socket::new(Domain::PACKET, Type::RAW, None)?;
+    socket.send_to(&gratuitous_arp(ip, own), &on_interface(interface)?).map(|_| ())
+}
+
+/// An Ethernet frame to everybody that asks for the address which its sender has.
+fn gratuitous_arp(ip: Ipv4Addr, own: Hardware) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(42);
+    frame.extend(EVERYBODY);
+    frame.extend(own);
+    for word in [ARP, ETHERNET, IPV4] {
+        frame.extend(word.to_be_bytes());
+    }
+    frame.extend([6, 4]);
+    frame.extend(ARP_REQUEST.to_be_bytes());
+    frame.extend(own);
+    frame.extend(ip.octets());
+    frame.extend([0; 6]);
+    frame.extend(ip.octets());
+    frame
+}
+
+fn on_interface(interface: u32) -> io::Result<SockAddr> {
+    // SAFETY: all zeros is a value of this structure of numbers.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    address.sll_family = libc::AF_PACKET as libc::sa_family_t;
+    address.sll_ifindex = i32::try_from(interface).map_err(io::Error::other)?;
+    // SAFETY: the storage is large enough for every address of a socket, and aligned for it; the length is that of what is written.
+    let made = unsafe {
+        SockAddr::try_init(|storage, length| {
+            storage.cast::<libc::sockaddr_ll>().write(address);
+            *length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+            Ok(())
+        })
+    };
+    made.map(|((), address)| address)
+}
+
+fn announce_v6(ip: Ipv6Addr, own: Hardware, interface: u32) -> io::Result<()> {
+    let socket = socket2::Socket::new(Domain::IPV6, Type::RAW, Some(Protocol::ICMPV6))?;
+    // Receivers take it from their own network only, which they see from this (RFC 4861, section 7.1.2).
+    socket.set_multicast_hops_v6(255)?;
+    socket.set_multicast_if_v6(interface)?;
+    socket.bind(&SocketAddrV6::new(ip, 0, 0, 0).into())?;
+    let all_nodes = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
+    socket.send_to(&advertisement(ip, own), &SocketAddrV6::new(all_nodes, 0, 0, interface).into()).map(|_| ())
+}
+
+/// A neighbour advertisement; the system adds its checksum.
+fn advertisement(ip: Ipv6Addr, own: Hardware) -> Vec<u8> {
+    let mut message = vec![NEIGHBOUR_ADVERTISEMENT, 0, 0, 0, OVERRIDE, 0, 0, 0];
+    message.extend(ip.octets());
+    message.extend([TARGET_HARDWARE_ADDRESS, 1]);
+    message.extend(own);
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gratuitous_arp_asks_for_its_own_sender() {
+        let frame = gratuitous_arp(Ipv4Addr::new(10, 0, 0, 9), [2, 0, 0, 0, 0, 7]);
+        assert_eq!(frame.len(), 42);
+        assert_eq!(frame[..14], [255, 255, 255, 255, 255, 255, 2, 0, 0, 0, 0, 7, 8, 6]);
+        assert_eq!(frame[14..22], [0, 1, 8, 0, 6, 4, 0, 1]);
+        assert_eq!(frame[22..32], [2, 0, 0, 0, 0, 7, 10, 0, 0, 9]);
+        assert_eq!(frame[32..], [0, 0, 0, 0, 0, 0, 10, 0, 0, 9]);
+    }
+
+    #[test]
+    fn the_machine_has_a_loopback_address_that_nobody_takes_away() {
+        let found = Rtnetlink.addresses().unwrap();
+        let loopback = found.iter().find(|l| l.ip == IpAddr::V4(Ipv4Addr::LOCALHOST)).unwrap();
+        assert!(loopback.loopback && loopback.permanent && loopback.prefix == 8);
+        assert_eq!(hardware(loopback.interface).unwrap(), None);
+    }
+}
