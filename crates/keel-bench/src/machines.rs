@@ -30,6 +30,8 @@ pub struct Machines {
     /// All of them.
     pub all: Vec<Machine>,
     bridge: Option<String>,
+    /// An address that no machine has of its own.
+    pub free: Option<String>,
 }
 
 /// Whether this process is root's.
@@ -49,7 +51,7 @@ impl Machines {
     /// When a directory cannot be made.
     pub fn plain(dir: &Path, count: usize) -> Result<Machines> {
         let all = (1..=count).map(|n| Machine::new(dir, n, format!("127.0.0.{n}"), None));
-        Ok(Machines { all: all.collect::<Result<_>>()?, bridge: None })
+        Ok(Machines { all: all.collect::<Result<_>>()?, bridge: None, free: None })
     }
 
     /// `count` of them in network namespaces, with files below `dir`, on file systems of their own if asked for.
@@ -60,7 +62,8 @@ impl Machines {
         let id = std::process::id();
         let (bridge, net) = (format!("keelb{}", id % 100_000), format!("10.91.{}", id % 250));
         command(&["ip", "link", "add", &bridge, "type", "bridge"]).context("making a bridge (as root)")?;
-        let mut machines = Machines { all: Vec::new(), bridge: Some(bridge.clone()) };
+        let free = Some(format!("{net}.9"));
+        let mut machines = Machines { all: Vec::new(), bridge: Some(bridge.clone()), free };
         command(&["ip", "addr", "add", &format!("{net}.1/24"), "dev", &bridge])?;
         command(&["ip", "link", "set", &bridge, "up"])?;
         for n in 1..=count {
@@ -110,6 +113,10 @@ impl Machines {
         let own = &self.all[machine];
         let bridge = self.bridge.as_deref().context("the machine has no link of its own")?;
         misdirect(&[], bridge, &own.host, deaf)?;
+        if let Some(free) = self.free.as_deref().filter(|_| deaf) {
+            // As long as nobody says that it is elsewhere: an entry that is not permanent can be replaced.
+            point(&[], bridge, free, "reachable")?;
+        }
         let others = self.all.iter().filter(|m| m.host != own.host);
         others.map(|m| &m.before).try_for_each(|before| misdirect(before, "eth0", &own.host, deaf))
     }
@@ -129,9 +136,16 @@ impl Machines {
 }
 
 fn misdirect(before: &[String], device: &str, host: &str, wrong: bool) -> Result<()> {
-    let set = ["ip", "neigh", "replace", host, "lladdr", NOWHERE, "dev", device, "nud", "permanent"];
-    let unset = ["ip", "neigh", "del", host, "dev", device];
-    command(&words(before, if wrong { &set } else { &unset })).map(|_| ())
+    if wrong {
+        return point(before, device, host, "permanent");
+    }
+    command(&words(before, &["ip", "neigh", "del", host, "dev", device])).map(|_| ())
+}
+
+/// Points an address to a hardware address that nobody has.
+fn point(before: &[String], device: &str, host: &str, state: &str) -> Result<()> {
+    let set = ["ip", "neigh", "replace", host, "lladdr", NOWHERE, "dev", device, "nud", state];
+    command(&words(before, &set)).map(|_| ())
 }
 
 impl Machine {

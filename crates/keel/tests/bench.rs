@@ -194,6 +194,22 @@ fn a_group_fails_over() {
     assert!(report.tables[0].rows.iter().all(|row| row.last().unwrap() == "0"), "{:?}", report.tables[0]);
 }
 
+/// Needs root and network namespaces. Clients know one address only: they go on when it has moved.
+#[test]
+fn clients_of_one_address_go_on_when_it_moves() {
+    if !keel_bench::machines::is_root()
+        || keel_bench::machines::Machines::apart(&std::env::temp_dir(), 1, false).is_err()
+    {
+        return;
+    }
+    let place = Place::new("moving-address");
+    // Nobody gives up by itself while the test waits for it to go on.
+    let words = "failover --moving-address --faults partition,planned,kill --runs 1 --writers 2 --settle-ms 100 \
+                 --client-timeout-ms 20000";
+    let (report, json) = bench(&place, words);
+    well_formed(&report, &json, "failover");
+}
+
 #[test]
 fn a_group_lives_through_a_fault() {
     let place = Place::new("soak");

@@ -59,6 +59,10 @@ pub struct Failover {
     /// TPROC-C terminals beside the writers, through the listener
     #[arg(long, value_name = "N", default_value_t = 0)]
     load_clients: u64,
+    /// The listener has an IP address of its own, which moves with the primary, and clients know no other; else they know the
+    /// address of each machine. Needs root
+    #[arg(long)]
+    moving_address: bool,
     /// Of that load
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(i64).range(1..))]
     warehouses: i64,
@@ -87,6 +91,11 @@ impl Failover {
         }
         ensure!(is_root() || !self.on.needs_root(), "{} needs root", self.on.name());
         ensure!(self.on == Kind::Keel || self.driver.is_empty(), "the drivers speak to Evenkeel only");
+        ensure!(
+            self.on == Kind::Keel || !self.moving_address,
+            "only Evenkeel's listener has an address that moves"
+        );
+        ensure!(is_root() || !self.moving_address, "an address that moves needs root");
         for fault in &self.faults {
             ensure!(is_root() || !fault.needs_root(), "{} needs root", fault.name());
         }
@@ -156,6 +165,7 @@ impl Failover {
             behind: Duration::from_secs(self.behind_seconds),
             settle: Duration::from_millis(self.settle_ms),
             load: size.settings(self.load_clients, 0, 0),
+            moving_address: self.moving_address,
             options: split(&self.serve_options).into_iter().map(str::to_owned).collect(),
             cluster: self.cluster.clone(),
         }

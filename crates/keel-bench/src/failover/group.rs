@@ -21,6 +21,8 @@ pub(super) struct Group {
     fleet: Fleet,
     hosts: Vec<String>,
     listener: u16,
+    /// The listener's own address, which moves with the primary; the only one that clients know then.
+    address: Option<String>,
 }
 
 impl Group {
@@ -52,7 +54,8 @@ impl Group {
             tpcc::build(&fleet, load, 2)?;
         }
         let hosts = machines.all.iter().map(|machine| machine.host.clone()).collect();
-        let group = Group { fleet, hosts, listener: free_port()? };
+        let address = machines.free.clone().filter(|_| settings.moving_address);
+        let group = Group { fleet, hosts, listener: free_port()?, address };
         group.make()?;
         Ok(group)
     }
@@ -63,8 +66,11 @@ impl Group {
             self.fleet.add_replica(node, Mode::Synchronous)?;
             self.fleet.wait_settled(0, node, Mode::Synchronous)?;
         }
+        let with = self.address.as_ref().map_or("DISTRIBUTED_NETWORK_NAME".to_owned(), |address| {
+            format!("IP ((N'{address}', N'255.255.255.0'))")
+        });
         self.fleet.nodes[0].run(&format!(
-            "ALTER AVAILABILITY GROUP {GROUP} ADD LISTENER N'bench-listener' (WITH DISTRIBUTED_NETWORK_NAME, PORT = {})",
+            "ALTER AVAILABILITY GROUP {GROUP} ADD LISTENER N'bench-listener' (WITH {with}, PORT = {})",
             self.listener
         ))
     }
@@ -118,7 +124,8 @@ impl System for Group {
             let address = format!("{host}:{}", self.listener);
             Some(Address { address, database: DATABASE.into(), ..own.clone()? })
         };
-        Arc::new(self.hosts.iter().filter_map(with).collect::<Vec<_>>())
+        let hosts = self.address.as_ref().map_or(&*self.hosts, std::slice::from_ref);
+        Arc::new(hosts.iter().filter_map(with).collect::<Vec<_>>())
     }
 
     fn is_primary(&self, node: usize) -> bool {

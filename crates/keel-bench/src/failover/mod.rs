@@ -134,6 +134,8 @@ pub struct Settings {
     pub settle: Duration,
     /// TPROC-C terminals beside the writers, through the listener; none for 0 clients.
     pub load: tpcc::Settings,
+    /// The listener has an address of its own that moves with the primary, and clients know no other.
+    pub moving_address: bool,
     /// More options of `keel serve`.
     pub options: Vec<String>,
     /// More lines for `[cluster]` of its configuration.
@@ -248,7 +250,8 @@ impl Outcome {
 pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) -> Result<Outcome> {
     progress.say("making the group");
     let disks = settings.faults.contains(&Fault::Disk);
-    let apart = settings.kind.needs_root() || settings.faults.iter().any(|fault| fault.needs_root());
+    let needed = settings.kind.needs_root() || settings.faults.iter().any(|fault| fault.needs_root());
+    let apart = needed || settings.moving_address;
     let machines =
         if apart { Machines::apart(dir, REPLICAS, disks)? } else { Machines::plain(dir, REPLICAS)? };
     let load = (settings.load.clients > 0).then_some(settings.load);
