@@ -37,6 +37,7 @@ mod act;
 mod adoption;
 mod ask;
 mod bell;
+mod clients;
 mod copy;
 mod counters;
 pub mod endpoint;
@@ -71,6 +72,7 @@ pub mod token;
 pub mod trust;
 mod work;
 
+pub use clients::ClientConnection;
 pub use counters::{CopyCounters, PeerCounters, Waits};
 pub use endpoint::{EndpointConfig, EndpointState};
 pub use error::{ConnectError, GroupError};

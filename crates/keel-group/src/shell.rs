@@ -11,6 +11,7 @@
 use crate::adoption::Adoption;
 use crate::ask::Asked;
 use crate::bell::Bell;
+use crate::clients::Clients;
 use crate::copy::Copy;
 use crate::counters::{PeerTotals, WaitTotals};
 use crate::endpoint::{Dialer, EndpointConfig, EndpointState, Listening, Target};
@@ -49,6 +50,7 @@ const CONTROL_SEEDING: u8 = 1;
 const CONTROL_MEMBERS: u8 = 2;
 const CONTROL_QUESTION: u8 = 3;
 const CONTROL_ANSWER: u8 = 4;
+const CONTROL_CLIENTS: u8 = 5;
 
 /// Whether blocks are compressed, by the replica's mode; the product's trace flags set it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +107,7 @@ pub(crate) struct Shared {
     pub(crate) replies: Mutex<HashMap<CommandId, mpsc::Sender<Result<(), CommandError>>>>,
     next_command: AtomicU64,
     pub(crate) asked: Asked,
+    pub(crate) clients: Clients,
     pub(crate) seedings: Seedings,
     pub(crate) compression: RwLock<Compression>,
     /// A lane was opened, and does not know yet whether to compress.
@@ -203,6 +206,7 @@ impl Shared {
             replies: Mutex::new(HashMap::new()),
             next_command: AtomicU64::new(1),
             asked: Asked::default(),
+            clients: Clients::default(),
             seedings: Seedings::default(),
             compression: RwLock::new(Compression::default()),
             compression_due: AtomicBool::new(false),
@@ -398,6 +402,7 @@ impl Shared {
             old.bell.ring();
         }
         self.send_members(peer);
+        self.tell_clients_to(peer);
         self.step(Event::Connected { peer: peer.instance, name: peer.name.clone() });
     }
 
@@ -468,6 +473,10 @@ impl Shared {
         peer.send_control(&Frame::Control([&[CONTROL_SEEDING], body].concat()));
     }
 
+    pub(crate) fn send_clients(&self, peer: &Peer, body: &[u8]) {
+        peer.send_control(&Frame::Control([&[CONTROL_CLIENTS], body].concat()));
+    }
+
     /// A control frame came. False when it cannot be read: the peer does not keep to the protocol.
     pub(crate) fn control(self: &Arc<Self>, peer: &Arc<Peer>, body: &[u8]) -> bool {
         match body.split_first() {
@@ -476,6 +485,7 @@ impl Shared {
                 Err(_) => return false,
             },
             Some((&CONTROL_SEEDING, rest)) => return self.seeding_message(peer, rest),
+            Some((&CONTROL_CLIENTS, rest)) => return self.clients_told(peer, rest),
             Some((&CONTROL_QUESTION, rest)) => return self.question(peer, rest),
             Some((&CONTROL_ANSWER, rest)) => return self.answered(peer.instance, rest),
             Some((&CONTROL_MEMBERS, rest)) => match serde_json::from_slice::<Introduction>(rest) {

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use keel_group::ClientConnection;
 use keel_server::listener::forward;
 use keel_server::listener::{Outcome, Place, Source, Standing, Target};
 use keel_server::password::Passwords;
@@ -27,6 +28,12 @@ struct Said(Mutex<Vec<Standing>>);
 impl Source for Said {
     fn standings(&self) -> Vec<Standing> {
         self.0.lock().unwrap().clone()
+    }
+
+    fn tell_clients(&self, _: &[ClientConnection]) {}
+
+    fn clients_of_others(&self) -> Vec<ClientConnection> {
+        Vec::new()
     }
 }
 

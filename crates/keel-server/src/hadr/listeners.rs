@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use keel_cluster::{ClusterType, GroupId, PrimaryPlace};
-use keel_group::ListenerPlace;
+use keel_group::{ClientConnection, ListenerPlace};
 use keel_sql::hadr::build::tcp_url;
 use keel_sql::hadr::{
     Guid, ListenerCondition, ListenerSocket, ListenerSpec, ListenerState, ListenerWay, errors,
@@ -23,6 +23,14 @@ impl Source for Replication {
         let members = self.groups.peer_addresses();
         let listeners = self.groups.listeners().into_iter();
         listeners.map(|found| standing(found, &members)).collect()
+    }
+
+    fn tell_clients(&self, connections: &[ClientConnection]) {
+        self.groups.tell_clients(connections);
+    }
+
+    fn clients_of_others(&self) -> Vec<ClientConnection> {
+        self.groups.clients_of_others()
     }
 }
 

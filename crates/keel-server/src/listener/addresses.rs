@@ -9,8 +9,12 @@
 //!   and again every [`RENEW_EVERY`]. So the address of a process that was killed or stands still goes away by itself.
 //! * It is announced when it is taken, and some times more ([`ANNOUNCED_AFTER`]): the last ones when an old primary that did not
 //!   hear of its end has lost it for certain.
+//! * With the first announcements the clients of the other members' connections, as far as those told of them
+//!   ([`keel_group::ClientConnection`]), are sent a segment that is out of place. They answer to the new owner, which knows no such connection
+//!   and says so. That reaches those too who wait for an answer and would send nothing more.
 //! * When the primary leaves, the address stays for [`STAYS`]: who comes to the old machine meanwhile is forwarded, or held, instead of
 //!   getting no answer. Both machines may have it for that time; clients' systems believe the newest announcement.
+//! * What a process before this one left is given back when the instance starts.
 //! * A claim that was not renewed in time is over. It is not taken up again before the next look ([`AGAIN_AFTER`]), by which time this
 //!   instance has heard whether it still leads: a process that wakes up must not call clients back to it.
 //!
@@ -19,10 +23,12 @@
 //! Addresses without a lifetime, which somebody else manages: they are used where they are. Networks of other machines: of the addresses
 //! of a listener in several subnets each machine takes those of its own, as in the product.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
+
+use keel_group::ClientConnection;
 
 use super::network::{Local, Network};
 
@@ -69,40 +75,68 @@ struct Refusal {
     again: Instant,
 }
 
+/// How things stand at one look.
+pub(super) struct Look<'a> {
+    pub now: Instant,
+    /// Addresses of listeners whose primary is here.
+    pub here: &'a [Virtual],
+    /// Addresses of all listeners.
+    pub known: &'a [IpAddr],
+    /// Connections that other members served.
+    pub others: &'a dyn Fn() -> Vec<ClientConnection>,
+    /// Takes a line for the log.
+    pub say: &'a dyn Fn(&str),
+}
+
+impl Look<'_> {
+    fn is_here(&self, ip: &IpAddr) -> bool {
+        self.here.iter().any(|v| v.ip == *ip)
+    }
+}
+
 /// See the module's chapter. Owned by the listener thread.
 pub(super) struct Claims {
     network: Box<dyn Network>,
     held: BTreeMap<IpAddr, Claim>,
     refused: BTreeMap<IpAddr, Refusal>,
+    /// Addresses that have been looked at for what an earlier process left.
+    seen: BTreeSet<IpAddr>,
 }
 
 impl Claims {
     pub(super) fn new(network: Box<dyn Network>) -> Claims {
-        Claims { network, held: BTreeMap::new(), refused: BTreeMap::new() }
+        Claims { network, held: BTreeMap::new(), refused: BTreeMap::new(), seen: BTreeSet::new() }
     }
 
-    /// Does what is due at `now`, when `here` are the addresses whose primary is here, and `known` those of all listeners. Returns
-    /// whether an address has come or gone. `say` gets a line for each that does.
-    pub(super) fn tend(
-        &mut self,
-        now: Instant,
-        here: &[Virtual],
-        known: &[IpAddr],
-        say: &dyn Fn(&str),
-    ) -> bool {
+    /// Does what is due. Returns whether an address has come or gone.
+    pub(super) fn tend(&mut self, look: &Look<'_>) -> bool {
         let before: Vec<IpAddr> = self.held.keys().copied().collect();
-        let is_here = |ip: &IpAddr| here.iter().any(|v| v.ip == *ip);
-        self.refused.retain(|ip, _| is_here(ip));
+        let left = look
+            .known
+            .iter()
+            .filter(|ip| self.seen.insert(**ip) && !look.is_here(ip))
+            .copied()
+            .collect::<Vec<_>>();
+        let left = left.into_iter().filter(|ip| self.give_back_left(*ip)).count();
+        self.refused.retain(|ip, _| look.is_here(ip));
         for ip in &before {
-            self.keep(*ip, now, is_here(ip), known.contains(ip), say);
+            self.keep(*ip, look);
         }
-        for address in here {
-            let due = self.refused.get(&address.ip).is_none_or(|r| now >= r.again);
+        for address in look.here {
+            let due = self.refused.get(&address.ip).is_none_or(|r| look.now >= r.again);
             if due && !self.held.contains_key(&address.ip) {
-                self.claim(*address, now, say);
+                self.claim(*address, look);
             }
         }
-        !before.iter().eq(self.held.keys())
+        left > 0 || !before.iter().eq(self.held.keys())
+    }
+
+    /// Gives back an address that a process before this one took: clients would come here, and be lost when its time is over. Returns
+    /// whether there was one.
+    fn give_back_left(&self, ip: IpAddr) -> bool {
+        let local = self.network.addresses().unwrap_or_default();
+        let left = local.iter().find(|l| l.ip == ip && is_own(l));
+        left.is_some_and(|l| self.network.give_back(ip, l.interface).is_ok())
     }
 
     /// Why an address that should be here is not; `None` when it need not be.
@@ -119,7 +153,8 @@ impl Claims {
     }
 
     /// Keeps what is held, or lets it go.
-    fn keep(&mut self, ip: IpAddr, now: Instant, here: bool, known: bool, say: &dyn Fn(&str)) {
+    fn keep(&mut self, ip: IpAddr, look: &Look<'_>) {
+        let (now, say) = (look.now, look.say);
         let Some(claim) = self.held.get_mut(&ip) else { return };
         if now.duration_since(claim.renewed) >= LIFETIME {
             self.held.remove(&ip);
@@ -127,14 +162,14 @@ impl Claims {
             say(&format!("The address {ip} of a listener was not kept in time and is no longer here."));
             return;
         }
-        match (here, claim.left) {
+        match (look.is_here(&ip), claim.left) {
             (true, Some(_)) => {
                 (claim.left, claim.taken, claim.announced) = (None, now, 0);
             }
             (true, None) => {}
             (false, left) => claim.left = Some(left.unwrap_or(now)),
         }
-        if claim.left.is_some_and(|left| now.duration_since(left) >= STAYS || !known) {
+        if claim.left.is_some_and(|left| now.duration_since(left) >= STAYS || !look.known.contains(&ip)) {
             let interface = claim.interface;
             self.held.remove(&ip);
             match self.network.give_back(ip, interface) {
@@ -146,15 +181,15 @@ impl Claims {
         if now.duration_since(claim.renewed) >= RENEW_EVERY {
             match self.network.take(ip, claim.interface, LIFETIME) {
                 Ok(()) => claim.renewed = now,
-                Err(e) => self.refuse(ip, now, &e, say),
+                Err(e) => self.refuse(ip, &e, look),
             }
         }
-        self.announce(ip, now, say);
+        self.announce(ip, look);
     }
 
     /// Takes an address, if it belongs here and nobody else manages it.
-    fn claim(&mut self, address: Virtual, now: Instant, say: &dyn Fn(&str)) {
-        let ip = address.ip;
+    fn claim(&mut self, address: Virtual, look: &Look<'_>) {
+        let (ip, now) = (address.ip, look.now);
         let taken = self.network.addresses().and_then(|local| match interface_for(address, &local) {
             Some(interface) => self.network.take(ip, interface, LIFETIME).map(|()| Some(interface)),
             None => Ok(None),
@@ -164,40 +199,44 @@ impl Claims {
                 self.refused.remove(&ip);
                 let claim = Claim { interface, taken: now, renewed: now, announced: 0, left: None };
                 self.held.insert(ip, claim);
-                say(&format!("The address {ip} of a listener has been taken: its primary is here."));
-                self.announce(ip, now, say);
+                (look.say)(&format!("The address {ip} of a listener has been taken: its primary is here."));
+                self.announce(ip, look);
             }
             Ok(None) => {
                 self.refused.insert(ip, Refusal { why: None, again: now + AGAIN_AFTER });
             }
-            Err(e) => self.refuse(ip, now, &e, say),
+            Err(e) => self.refuse(ip, &e, look),
         }
     }
 
-    fn refuse(&mut self, ip: IpAddr, now: Instant, error: &io::Error, say: &dyn Fn(&str)) {
+    fn refuse(&mut self, ip: IpAddr, error: &io::Error, look: &Look<'_>) {
         let needs = match error.kind() {
             io::ErrorKind::PermissionDenied => "; that needs CAP_NET_ADMIN",
             _ => "",
         };
         let why = format!("it cannot be taken: {error}{needs}");
         if self.held.remove(&ip).is_some() {
-            say(&format!("The address {ip} of a listener is lost: {why}."));
+            (look.say)(&format!("The address {ip} of a listener is lost: {why}."));
         }
-        self.refused.insert(ip, Refusal { why: Some(why), again: now + AGAIN_AFTER });
+        self.refused.insert(ip, Refusal { why: Some(why), again: look.now + AGAIN_AFTER });
     }
 
-    /// Makes the announcements that are due, as one.
-    fn announce(&mut self, ip: IpAddr, now: Instant, say: &dyn Fn(&str)) {
+    /// Makes the announcements that are due, as one, and has clients of an earlier owner find out that their connections are over.
+    fn announce(&mut self, ip: IpAddr, look: &Look<'_>) {
         let Some(claim) = self.held.get_mut(&ip).filter(|c| c.left.is_none()) else { return };
-        let age = now.duration_since(claim.taken);
+        let age = look.now.duration_since(claim.taken);
         let due = ANNOUNCED_AFTER.iter().take_while(|after| **after <= age).count();
         if due <= claim.announced {
             return;
         }
         let first = claim.announced == 0;
         claim.announced = due;
-        match self.network.announce(ip, claim.interface) {
-            Err(e) if first => say(&format!(
+        let announced = self.network.announce(ip, claim.interface);
+        let mut connections = (look.others)();
+        connections.retain(|c| c.own.ip() == ip);
+        let ended = if connections.is_empty() { Ok(()) } else { self.network.end(ip, &connections) };
+        match announced.and(ended) {
+            Err(e) if first => (look.say)(&format!(
                 "Other machines cannot be told that the address {ip} of a listener is here: {e}. Clients find it when what \
                  their systems remember is over. (CAP_NET_RAW is needed.)"
             )),
@@ -218,15 +257,18 @@ impl Claims {
 /// The interface on which an address is to be taken: that of its network. None when the machine has none, or the address already,
 /// from somebody else.
 fn interface_for(address: Virtual, local: &[Local]) -> Option<u32> {
-    // By itself and for a time: this instance took it before it was started again.
-    let own = |l: &Local| !l.permanent && l.prefix == if l.ip.is_ipv4() { 32 } else { 128 };
     if let Some(there) = local.iter().find(|l| l.ip == address.ip) {
-        return own(there).then_some(there.interface);
+        return is_own(there).then_some(there.interface);
     }
     let near = |l: &&Local| {
-        !l.loopback && !own(l) && in_network(address.ip, l.ip, address.prefix.unwrap_or(l.prefix))
+        !l.loopback && !is_own(l) && in_network(address.ip, l.ip, address.prefix.unwrap_or(l.prefix))
     };
     local.iter().find(near).map(|l| l.interface)
+}
+
+/// Whether an address is here by itself and for a time: this instance took it, perhaps before it was started again.
+fn is_own(local: &Local) -> bool {
+    !local.permanent && local.prefix == if local.ip.is_ipv4() { 32 } else { 128 }
 }
 
 fn in_network(a: IpAddr, b: IpAddr, prefix: u8) -> bool {
@@ -249,6 +291,7 @@ mod tests {
 
     #[derive(Default)]
     struct Asked {
+        others: Vec<ClientConnection>,
         local: Vec<Local>,
         calls: Vec<String>,
         forbidden: bool,
@@ -276,6 +319,11 @@ mod tests {
             self.0.borrow_mut().calls.push(format!("announce {ip} on {interface}"));
             Ok(())
         }
+        fn end(&self, ip: IpAddr, connections: &[ClientConnection]) -> io::Result<()> {
+            let clients: Vec<String> = connections.iter().map(|c| c.client.to_string()).collect();
+            self.0.borrow_mut().calls.push(format!("end those of {ip} with {}", clients.join(" and ")));
+            Ok(())
+        }
     }
 
     struct Bed {
@@ -299,7 +347,9 @@ mod tests {
         /// What is asked of the network `ms` after the beginning.
         fn at(&mut self, ms: u64, here: &[Virtual]) -> String {
             let known: Vec<IpAddr> = vec![ip("10.0.0.9"), ip("10.0.1.9"), ip("fd00::9")];
-            self.claims.tend(self.began + Duration::from_millis(ms), here, &known, &|_| ());
+            let others = self.asked.borrow().others.clone();
+            let now = self.began + Duration::from_millis(ms);
+            self.claims.tend(&Look { now, here, known: &known, others: &|| others.clone(), say: &|_| () });
             self.asked.borrow_mut().calls.drain(..).collect::<Vec<_>>().join(", ")
         }
     }
@@ -323,6 +373,35 @@ mod tests {
         assert_eq!(bed.at(1_100, &[]), "take 10.0.0.9 on 2 for 3s");
         assert_eq!(bed.at(1_600, &[]), "give back 10.0.0.9 on 2");
         assert_eq!(bed.at(2_000, &here), "take 10.0.0.9 on 2 for 3s, announce 10.0.0.9 on 2");
+    }
+
+    #[test]
+    fn clients_of_the_old_owner_are_told_with_each_announcement() {
+        let (mut bed, here) = (Bed::new(), [v4("10.0.0.9")]);
+        let with = |client: &str, own: &str| ClientConnection {
+            client: client.parse().unwrap(),
+            own: own.parse().unwrap(),
+        };
+        bed.asked.borrow_mut().others =
+            vec![with("10.0.0.1:40000", "10.0.0.9:1433"), with("10.0.0.1:40001", "10.0.0.3:1433")];
+        let said = bed.at(0, &here);
+        assert!(
+            said.ends_with("announce 10.0.0.9 on 2, end those of 10.0.0.9 with 10.0.0.1:40000"),
+            "{said}"
+        );
+        assert_eq!(bed.at(60, &here), "announce 10.0.0.9 on 2, end those of 10.0.0.9 with 10.0.0.1:40000");
+    }
+
+    #[test]
+    fn what_an_earlier_process_left_is_given_back_unless_the_primary_is_here() {
+        let left = |ip| Local { ip, prefix: 32, interface: OWN, loopback: false, permanent: false };
+        let mut bed = Bed::new();
+        bed.asked.borrow_mut().local.push(left(ip("10.0.0.9")));
+        assert_eq!(bed.at(0, &[]), "give back 10.0.0.9 on 2");
+        assert_eq!(bed.at(10, &[]), "");
+        let mut bed = Bed::new();
+        bed.asked.borrow_mut().local.push(left(ip("10.0.0.9")));
+        assert_eq!(bed.at(0, &[v4("10.0.0.9")]), "take 10.0.0.9 on 2 for 3s, announce 10.0.0.9 on 2");
     }
 
     #[test]

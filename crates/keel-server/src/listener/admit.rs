@@ -85,7 +85,13 @@ pub(crate) fn admit(doors: &Doors, door: Option<Arc<Door>>, link: &Arc<Link>, pe
             return Admission::Serve(client);
         }
         let pause = match place {
-            Place::Here if door.enter(&turn, link, None) => return Admission::Serve(client),
+            Place::Here if door.enter(&turn, link, None) => {
+                if !standing.carried.is_empty() {
+                    // The others hear of it now: this machine may fall silent in a moment.
+                    doors.ring();
+                }
+                return Admission::Serve(client);
+            }
             Place::Here => continue,
             Place::There(Target { route: Some((host, port)), .. }) if !forwarded => {
                 return Admission::Route(host, port);

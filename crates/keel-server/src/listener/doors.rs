@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use keel_group::ClientConnection;
 use parking_lot::{Condvar, Mutex, RwLock};
 
-use super::addresses::{Claims, Virtual};
+use super::addresses::{Claims, Look, Virtual};
+use super::guests::Told;
 use super::network::Rtnetlink;
 use super::sockets::{Accepted, SocketState, Sockets};
 use crate::errorlog::ErrorLog;
@@ -72,6 +74,10 @@ pub struct Standing {
 pub trait Source: Send + Sync {
     /// Every listener of a group this instance is a member of.
     fn standings(&self) -> Vec<Standing>;
+    /// Tells the other members who is connected with the listeners' own addresses here.
+    fn tell_clients(&self, connections: &[ClientConnection]);
+    /// What the others said of theirs.
+    fn clients_of_others(&self) -> Vec<ClientConnection>;
 }
 
 /// A span of time in which a door's primary stays where it is.
@@ -104,6 +110,8 @@ struct Guest {
     link: Weak<Link>,
     /// The server it was sent on to; `None` when it is served here.
     server: Option<String>,
+    /// Its two ends.
+    ends: Option<ClientConnection>,
 }
 
 struct DoorState {
@@ -145,8 +153,17 @@ impl Door {
             state.guests.retain(|g| g.link.strong_count() > 0);
             state.sweep_at = LINKS_KEPT.max(state.guests.len() * 2);
         }
-        state.guests.push(Guest { link: Arc::downgrade(link), server: server.map(str::to_owned) });
+        let ends = ends(link);
+        state.guests.push(Guest { link: Arc::downgrade(link), server: server.map(str::to_owned), ends });
         true
+    }
+
+    /// Who came here by one of the listener's own addresses that move: those that are forwarded too, for when the address leaves.
+    fn connections(&self) -> Vec<ClientConnection> {
+        let state = self.state.lock();
+        let carried = |c: &ClientConnection| state.standing.carried.iter().any(|v| v.ip == c.own.ip());
+        let alive = state.guests.iter().filter(|g| g.link.strong_count() > 0);
+        alive.filter_map(|g| g.ends).filter(carried).collect()
     }
 
     pub(super) fn set_sockets(&self, sockets: Vec<SocketState>) {
@@ -330,6 +347,7 @@ impl Doors {
     pub fn run(&self, source: &dyn Source, own: &[SocketAddr], keeper: &Keeper, start: &dyn Fn(Accepted)) {
         let mut sockets = Sockets::new(own.to_vec());
         let mut claims = Claims::new(Box::new(Rtnetlink));
+        let mut told = Told::default();
         // Lines go to the log from a thread of their own: connections must not wait for a disk that does not answer.
         let (lines, said) = std::sync::mpsc::channel::<(&str, String)>();
         let log = Arc::clone(&self.log);
@@ -344,7 +362,8 @@ impl Doors {
             self.bell.rung.store(false, Ordering::Release);
             let changed = self.refresh(source.standings(), &|text| say("AlwaysOn", text));
             let now = Instant::now();
-            let changed = self.tend(&mut claims, now, &|text| say("AlwaysOn", text)) || changed;
+            let changed = self.tend(&mut claims, now, source, &|text| say("AlwaysOn", text)) || changed;
+            self.tell(&mut told, now, source);
             if changed || now >= bind_next {
                 bind_next = now + BIND_EVERY;
                 let doors = self.doors.read().clone();
@@ -353,7 +372,7 @@ impl Doors {
             *self.rounds.lock() += 1;
             self.round_done.notify_all();
             let look = if self.held() > 0 { LOOK_EVERY_HELD } else { LOOK_EVERY };
-            let look = claims.next(now).map_or(look, |next| look.min(next));
+            let look = claims.next(now).into_iter().chain(told.next(now)).fold(look, Duration::min);
             let rung = sockets.wait(self.bell.heard.as_raw_fd(), look);
             if rung {
                 let _ = (&self.bell.heard).read(&mut [0; 8]);
@@ -369,14 +388,25 @@ impl Doors {
     }
 
     /// Has the addresses of listeners on this machine whose primary is here. Returns whether one has come or gone.
-    fn tend(&self, claims: &mut Claims, now: Instant, say: &dyn Fn(&str)) -> bool {
+    fn tend(&self, claims: &mut Claims, now: Instant, source: &dyn Source, say: &dyn Fn(&str)) -> bool {
         if !self.carries {
             return false;
         }
         let standings: Vec<Standing> = self.doors.read().iter().map(|d| d.standing()).collect();
         let here = standings.iter().filter(|s| s.place == Place::Here).flat_map(|s| s.carried.clone());
         let known = standings.iter().flat_map(|s| s.addresses.clone());
-        claims.tend(now, &here.collect::<Vec<_>>(), &known.collect::<Vec<_>>(), say)
+        let (here, known) = (here.collect::<Vec<_>>(), known.collect::<Vec<_>>());
+        claims.tend(&Look { now, here: &here, known: &known, others: &|| source.clients_of_others(), say })
+    }
+
+    /// Tells the other members who is connected, when that is due.
+    fn tell(&self, told: &mut Told, now: Instant, source: &dyn Source) {
+        if self.carries {
+            let mut connections: Vec<_> = self.doors.read().iter().flat_map(|d| d.connections()).collect();
+            if told.is_due(now, &mut connections) {
+                source.tell_clients(&connections);
+            }
+        }
     }
 
     /// Takes over how the listeners stand. Returns whether sockets may have to be opened or closed.
@@ -427,6 +457,12 @@ impl Doors {
         }
         changed
     }
+}
+
+fn ends(link: &Link) -> Option<ClientConnection> {
+    let plain = |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
+    let (client, own) = (link.socket.peer_addr().ok()?, link.socket.local_addr().ok()?);
+    Some(ClientConnection { client: plain(client), own: plain(own) })
 }
 
 fn moved(listener: &str, group: &str, place: &Place, closed: usize) -> String {

@@ -41,6 +41,7 @@ mod addresses;
 pub mod admit;
 pub mod doors;
 pub mod forward;
+mod guests;
 mod network;
 mod sockets;
 

@@ -6,9 +6,11 @@
 
 use std::io;
 use std::mem::{size_of, zeroed};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV6};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr as Address, SocketAddrV6};
 use std::time::Duration;
 
+use etherparse::{ArpEthIpv4Packet, ArpOperation, PacketBuilder, TcpHeader};
+use keel_group::ClientConnection;
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
     NetlinkPayload,
@@ -26,11 +28,6 @@ use socket2::{Domain, Protocol, SockAddr, Type};
 type Hardware = [u8; 6];
 /// Everybody on an Ethernet.
 const EVERYBODY: Hardware = [0xff; 6];
-/// Ethernet's number of ARP, and ARP's of Ethernet and IPv4.
-const ARP: u16 = 0x0806;
-const ETHERNET: u16 = 1;
-const IPV4: u16 = 0x0800;
-const ARP_REQUEST: u16 = 1;
 const NEIGHBOUR_ADVERTISEMENT: u8 = 136;
 /// Of a neighbour advertisement: what was known before is to be forgotten.
 const OVERRIDE: u8 = 0x20;
@@ -60,6 +57,8 @@ pub(super) trait Network {
     fn give_back(&self, ip: IpAddr, interface: u32) -> io::Result<()>;
     /// Tells everybody on an interface that the address is here now. On one that is no Ethernet there is nobody to tell.
     fn announce(&self, ip: IpAddr, interface: u32) -> io::Result<()>;
+    /// Has the clients of these connections, which an earlier owner of the address served, find out that they are over.
+    fn end(&self, ip: IpAddr, connections: &[ClientConnection]) -> io::Result<()>;
 }
 
 /// This machine's.
@@ -103,6 +102,22 @@ impl Network for Rtnetlink {
             (Some(own), IpAddr::V4(ip)) => announce_v4(ip, own, interface),
             (Some(own), IpAddr::V6(ip)) => announce_v6(ip, own, interface),
         }
+    }
+
+    fn end(&self, ip: IpAddr, connections: &[ClientConnection]) -> io::Result<()> {
+        let socket =
+            socket2::Socket::new(Domain::for_address(Address::new(ip, 0)), Type::RAW, Some(Protocol::TCP))?;
+        socket.set_nonblocking(true)?;
+        socket.bind(&Address::new(ip, 0).into())?;
+        for connection in connections {
+            let Some(segment) = strange(connection) else { continue };
+            let client = Address::new(connection.client.ip(), 0);
+            match socket.send_to(&segment, &client.into()) {
+                // One that cannot be reached says nothing about the others.
+                Ok(_) | Err(_) => {}
+            }
+        }
+        Ok(())
     }
 }
 
@@ -204,19 +219,35 @@ fn announce_v4(ip: Ipv4Addr, own: Hardware, interface: u32) -> io::Result<()> {
 
 /// An Ethernet frame to everybody that asks for the address which its sender has.
 fn gratuitous_arp(ip: Ipv4Addr, own: Hardware) -> Vec<u8> {
-    let mut frame = Vec::with_capacity(42);
-    frame.extend(EVERYBODY);
-    frame.extend(own);
-    for word in [ARP, ETHERNET, IPV4] {
-        frame.extend(word.to_be_bytes());
-    }
-    frame.extend([6, 4]);
-    frame.extend(ARP_REQUEST.to_be_bytes());
-    frame.extend(own);
-    frame.extend(ip.octets());
-    frame.extend([0; 6]);
-    frame.extend(ip.octets());
+    let question = ArpEthIpv4Packet {
+        operation: ArpOperation::REQUEST,
+        sender_mac: own,
+        sender_ipv4: ip.octets(),
+        target_mac: [0; 6],
+        target_ipv4: ip.octets(),
+    };
+    let packet = PacketBuilder::ethernet2(own, EVERYBODY).arp(question.into());
+    let mut frame = Vec::with_capacity(packet.size());
+    packet.write(&mut frame).expect("writing to a vector cannot fail");
     frame
+}
+
+/// A segment of a connection that is out of place in it, whatever its numbers are. The client confirms what it has had so far (RFC 9293,
+/// section 3.10.7.4, first check), and this machine, which knows no such connection, answers that with a reset that fits.
+fn strange(connection: &ClientConnection) -> Option<Vec<u8>> {
+    let mut header = TcpHeader::new(connection.own.port(), connection.client.port(), 0, 1024);
+    header.ack = true;
+    let checksum = match (connection.own.ip(), connection.client.ip()) {
+        (IpAddr::V4(own), IpAddr::V4(client)) => {
+            header.calc_checksum_ipv4_raw(own.octets(), client.octets(), &[])
+        }
+        (IpAddr::V6(own), IpAddr::V6(client)) => {
+            header.calc_checksum_ipv6_raw(own.octets(), client.octets(), &[])
+        }
+        _ => return None,
+    };
+    header.checksum = checksum.ok()?;
+    Some(header.to_bytes().to_vec())
 }
 
 fn on_interface(interface: u32) -> io::Result<SockAddr> {
@@ -266,6 +297,23 @@ mod tests {
         assert_eq!(frame[14..22], [0, 1, 8, 0, 6, 4, 0, 1]);
         assert_eq!(frame[22..32], [2, 0, 0, 0, 0, 7, 10, 0, 0, 9]);
         assert_eq!(frame[32..], [0, 0, 0, 0, 0, 0, 10, 0, 0, 9]);
+    }
+
+    #[test]
+    fn a_strange_segment_confirms_nothing_and_has_a_checksum() {
+        let connection = |client: &str, own: &str| ClientConnection {
+            client: client.parse().unwrap(),
+            own: own.parse().unwrap(),
+        };
+        let segment = strange(&connection("10.0.0.1:40000", "10.0.0.9:1433")).unwrap();
+        assert_eq!(segment[..16], [5, 153, 156, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 0x10, 4, 0]);
+        // RFC 1071: with the pseudo header, all words add up to nothing.
+        let pseudo = [10, 0, 0, 9, 10, 0, 0, 1, 0, 6, 0, 20];
+        let words = pseudo.chunks(2).chain(segment.chunks(2));
+        let sum: u32 = words.map(|w| u32::from(u16::from_be_bytes([w[0], w[1]]))).sum();
+        assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff);
+        assert_eq!(strange(&connection("[fd00::1]:40000", "[fd00::9]:1433")).unwrap().len(), 20);
+        assert_eq!(strange(&connection("10.0.0.1:40000", "[fd00::9]:1433")), None);
     }
 
     #[test]
