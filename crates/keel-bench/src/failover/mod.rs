@@ -9,6 +9,7 @@ mod group;
 #[cfg(feature = "postgres")]
 mod patroni;
 mod system;
+mod waiter;
 
 use crate::machines::Machines;
 use crate::progress::Progress;
@@ -23,6 +24,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use system::System;
+use waiter::Waiter;
 
 const REPLICAS: usize = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -326,7 +328,7 @@ fn violations(calm: Option<&Calm>, runs: &[Run]) -> Vec<String> {
         let name = run.fault.name();
         violations.extend(run.lost.iter().map(|row| format!("{name}: {row}")));
         if !run.healed {
-            violations.push(format!("{name}: a writer did not go on, or the group did not become whole"));
+            violations.push(format!("{name}: a client did not go on, or the group did not become whole"));
         }
     }
     violations
@@ -452,6 +454,7 @@ impl Matrix {
     fn one(&mut self, fault: Fault, settings: &Settings, writers: &Writers) -> Result<Run> {
         let ready = within(WHOLE, || self.system.is_whole() && writers.all_go_on(0));
         ensure!(ready, "the group is not whole, or the writers do not write");
+        let waiter = settings.moving_address.then(|| Waiter::start(&*self.system.door())).transpose()?;
         std::thread::sleep(settings.settle);
         let old = self.primary().context("there is no primary")?;
         let target = (old + 1) % REPLICAS;
@@ -464,6 +467,7 @@ impl Matrix {
         // A writer whose connection the fault has not touched yet would look as if it went on.
         std::thread::sleep(settings.settle);
         went_on &= within(GO_ON, || writers.all_go_on(began + 1_000_000));
+        went_on &= waiter.is_none_or(|waiter| waiter.is_over(GO_ON));
         let ended = now_ns();
         let gaps_ms = writers.gaps(began, ended);
         let new = (0..REPLICAS).filter(|node| *node != old).find(|node| self.system.is_primary(*node));
