@@ -144,10 +144,16 @@ pub struct ListenerPlace {
     pub listener: Listener,
     /// What its cluster is.
     pub cluster_type: ClusterType,
+    /// Where its replicas' machines are reached: `ENDPOINT_URL` and `READ_ONLY_ROUTING_URL` of each.
+    pub urls: Vec<String>,
     /// Where the primary is.
     pub place: PrimaryPlace,
     /// The primary's replica, when it is elsewhere.
     pub primary: Option<Replica>,
+}
+
+fn urls(replica: &Replica) -> impl Iterator<Item = &String> {
+    [&replica.options.endpoint_url].into_iter().chain(&replica.options.read_only_routing_url)
 }
 
 impl Groups {
@@ -211,6 +217,7 @@ impl Groups {
                 name: config.name.clone(),
                 listener: listener.clone(),
                 cluster_type: config.options.cluster_type,
+                urls: config.replicas.iter().flat_map(urls).cloned().collect(),
                 place,
                 primary: primary.clone(),
             })

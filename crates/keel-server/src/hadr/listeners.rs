@@ -35,7 +35,7 @@ impl Source for Replication {
 }
 
 fn standing(found: ListenerPlace, members: &[IpAddr]) -> Standing {
-    let ListenerPlace { group, name, listener, cluster_type, place, primary } = found;
+    let ListenerPlace { group, name, listener, cluster_type, urls, place, primary } = found;
     let port = listener.port;
     let place = match (place, primary) {
         (PrimaryPlace::Here, _) => Place::Here,
@@ -56,8 +56,12 @@ fn standing(found: ListenerPlace, members: &[IpAddr]) -> Standing {
     let own = own.filter_map(|a| Some((a.address.parse::<IpAddr>().ok()?, prefix(a.mask.as_deref()))));
     let (addresses, carried): (Vec<IpAddr>, Vec<Virtual>) =
         own.map(|(ip, prefix)| (ip, Virtual { ip, prefix })).unzip();
-    // Of another cluster manager, and of none, somebody else carries them.
-    let carried = if cluster_type == ClusterType::Wsfc { carried } else { Vec::new() };
+    let machines: Vec<IpAddr> = urls.iter().filter_map(|url| tcp_url(url)?.0.parse().ok()).collect();
+    // Of another cluster manager, and of none, somebody else carries them; and a machine's own address stays where it is.
+    let moves = |v: &Virtual| {
+        cluster_type == ClusterType::Wsfc && !machines.contains(&v.ip) && !members.contains(&v.ip)
+    };
+    let carried = carried.into_iter().filter(moves).collect();
     let id = convert::guid(group.0);
     let (dns_name, members) = (listener.dns_name, members.to_vec());
     Standing { id, group: name, dns_name, port, addresses, carried, members, place }
@@ -115,5 +119,36 @@ impl Replication {
             doors.restart(convert::guid(group.0), SETTLE_MAX);
         }
         self.listener_settled(group)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keel_cluster::{Listener, ListenerAddress};
+
+    use super::*;
+
+    #[test]
+    fn an_address_moves_unless_it_is_a_machines_own_or_another_manager_carries_it() {
+        let address = |ip: &str| ListenerAddress { address: ip.into(), mask: Some("255.255.255.0".into()) };
+        let place = |cluster_type| ListenerPlace {
+            group: GroupId(uuid::Uuid::nil()),
+            name: "ag1".into(),
+            listener: Listener {
+                dns_name: "ag1-listener".into(),
+                port: 1500,
+                dhcp: false,
+                addresses: vec![address("10.0.0.9"), address("10.0.0.2"), address("10.0.0.3")],
+            },
+            cluster_type,
+            urls: vec!["TCP://10.0.0.2:5022".into(), "TCP://node3:5022".into()],
+            place: PrimaryPlace::Here,
+            primary: None,
+        };
+        let third: IpAddr = "10.0.0.3".parse().unwrap();
+        let moving = Virtual { ip: "10.0.0.9".parse().unwrap(), prefix: Some(24) };
+        let found = standing(place(ClusterType::Wsfc), &[third]);
+        assert_eq!((found.addresses.len(), found.carried), (3, vec![moving]));
+        assert_eq!(standing(place(ClusterType::None), &[third]).carried, vec![]);
     }
 }

@@ -10,9 +10,10 @@
 //! ## Model
 //!
 //! * Every node of a group listens on the listener's port: on the addresses where the instance itself listens, and on those
-//!   of the listener's IP addresses that this machine has. The primary's machine takes them, where it may ([`addresses`]). One
-//!   thread owns these sockets ([`doors`]), accepts for all of them, and looks again at the groups when it is rung, every five milliseconds while somebody waits, and five times a
-//!   second otherwise. What cannot be bound is logged when it changes, shown, and tried again every second.
+//!   of the listener's IP addresses that this machine has. The primary's machine takes them, where it may (`addresses`). One
+//!   thread owns these sockets ([`doors`]), accepts for all of them, and looks again at the groups when it is rung, every
+//!   five milliseconds while somebody waits, and five times a second otherwise. What cannot be bound is logged when it
+//!   changes, shown, and tried again every second.
 //! * A [`doors::Door`] is one listener: where its primary is now, as a numbered *turn*. Who waits for the turn to end polls
 //!   a pipe whose other side is closed then, together with the client's socket, so nobody wakes for nothing and a client
 //!   that goes away is seen at once.
