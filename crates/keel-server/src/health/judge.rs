@@ -164,6 +164,8 @@ impl Lasting {
 #[derive(Clone, Copy, Debug)]
 struct Flush {
     age: Duration,
+    /// So much of it this process did not run.
+    slept: Duration,
     /// Since when every look has found that those who could take over had hardened more.
     outrun: Option<Instant>,
     /// It has made this instance unfit.
@@ -334,8 +336,10 @@ impl Judge {
                 let key = (subject.group, log.database.clone());
                 let same = before.get(&key).filter(|f| f.age <= log.flushing_for);
                 let outrun = same.and_then(|f| f.outrun).filter(|_| !slept).or(Some(now));
+                let asleep = if slept { self.late } else { Duration::ZERO };
                 let flush = Flush {
                     age: log.flushing_for,
+                    slept: same.map_or(Duration::ZERO, |f| f.slept) + asleep,
                     outrun: outrun.filter(|_| subject.leads && log.outrun),
                     called: same.is_some_and(|f| f.called),
                 };
@@ -350,7 +354,7 @@ impl Judge {
             // A copy that changes its role is out of sight for a moment, and its flush not known again.
             let began = now.checked_sub(flush.age);
             if ended && began > self.stalled_at {
-                self.slowest.note(now, flush.age);
+                self.slowest.note(now, flush.age.saturating_sub(flush.slept));
             }
         }
     }
@@ -363,10 +367,13 @@ impl Judge {
                 || !alone.is_zero() && self.is_stalled_alone(s, log, now)
         })?;
         let (name, age) = (&log.database, log.flushing_for);
-        let others = if !limit.is_zero() && age >= limit {
-            ""
+        let slowest = self.slowest.took(now);
+        let others = if limit.is_zero() || age < limit {
+            ", and the synchronized secondaries have written theirs".to_owned()
+        } else if slowest * 2 > alone {
+            format!(" (this disk has taken {} ms for one lately)", slowest.as_millis())
         } else {
-            ", and the synchronized secondaries have written theirs"
+            String::new()
         };
         let text =
             format!("the log of database '{name}' has not been written for {} ms{others}", age.as_millis());
@@ -677,6 +684,17 @@ mod tests {
         w.turns(REMEMBERED * 2, true);
         assert_eq!(w.flush(true, 3000).unwrap().0, 400);
         assert!(w.judge.slowest.took(w.now) < EVERY * 2);
+    }
+
+    #[test]
+    fn a_disk_is_not_slow_because_the_process_stood_still() {
+        let mut w = World::new(1);
+        assert_eq!(w.flush(true, 100), None);
+        let databases = &mut w.subject.databases[0];
+        databases.flushing_for += Duration::from_secs(1);
+        assert_eq!(w.after(Duration::from_secs(1), true), None);
+        w.flushed();
+        assert_eq!(w.flush(true, 3000).unwrap().0, 400);
     }
 
     #[test]
