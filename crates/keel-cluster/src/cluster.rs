@@ -215,6 +215,11 @@ impl Cluster {
         now.saturating_sub(self.quorate_at) < self.options.lease
     }
 
+    /// A majority of the votes was heard so lately that none of it has missed this instance yet, and nobody has been elected.
+    pub(crate) fn leads_for_certain(&self, now: Duration) -> bool {
+        now.saturating_sub(self.quorate_at) < self.options.silence / 2
+    }
+
     pub(crate) fn status(
         &self,
         me: &Identity,

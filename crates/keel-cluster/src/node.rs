@@ -299,6 +299,12 @@ impl Node {
         self.groups.values().filter(|g| g.exists()).map(|g| (&g.config, g.primary_place()))
     }
 
+    /// Whether a majority of the votes was heard so lately (half of [`ClusterOptions::silence`] before `now`) that nobody can have taken the
+    /// place of a primary here for want of news.
+    pub fn leads_for_certain(&self, now: Duration) -> bool {
+        self.cluster.leads_for_certain(now)
+    }
+
     /// Whether [`Event::Hardened`] for this database, which this instance leads, may wait until something else happens: others hold
     /// the commit point where it is, so news of the own log does not move it. Holds until the next step.
     pub fn waits_for_others(&self, database: GroupDatabaseId) -> bool {

@@ -150,6 +150,8 @@ pub struct ListenerPlace {
     pub place: PrimaryPlace,
     /// The primary's replica, when it is elsewhere.
     pub primary: Option<Replica>,
+    /// Whether nobody can have taken a primary's place here unheard: news of a majority of the votes is fresh.
+    pub certain: bool,
 }
 
 fn urls(replica: &Replica) -> impl Iterator<Item = &String> {
@@ -207,6 +209,7 @@ impl Groups {
     #[must_use]
     pub fn listeners(&self) -> Vec<ListenerPlace> {
         let machine = self.shared.machine.lock();
+        let certain = machine.leads_for_certain(self.shared.now());
         let with_listener = machine.primaries().flat_map(|(config, place)| {
             let primary = match place {
                 PrimaryPlace::There(replica) => config.replica(replica).cloned(),
@@ -220,6 +223,7 @@ impl Groups {
                 urls: config.replicas.iter().flat_map(urls).cloned().collect(),
                 place,
                 primary: primary.clone(),
+                certain,
             })
         });
         with_listener.collect()

@@ -35,7 +35,7 @@ impl Source for Replication {
 }
 
 fn standing(found: ListenerPlace, members: &[IpAddr]) -> Standing {
-    let ListenerPlace { group, name, listener, cluster_type, urls, place, primary } = found;
+    let ListenerPlace { group, name, listener, cluster_type, urls, place, primary, certain } = found;
     let port = listener.port;
     let place = match (place, primary) {
         (PrimaryPlace::Here, _) => Place::Here,
@@ -64,7 +64,7 @@ fn standing(found: ListenerPlace, members: &[IpAddr]) -> Standing {
     let carried = carried.into_iter().filter(moves).collect();
     let id = convert::guid(group.0);
     let (dns_name, members) = (listener.dns_name, members.to_vec());
-    Standing { id, group: name, dns_name, port, addresses, carried, members, place }
+    Standing { id, group: name, dns_name, port, addresses, carried, members, place, certain }
 }
 
 /// The length of a mask as typed.
@@ -144,6 +144,7 @@ mod tests {
             urls: vec!["TCP://10.0.0.2:5022".into(), "TCP://node3:5022".into()],
             place: PrimaryPlace::Here,
             primary: None,
+            certain: true,
         };
         let third: IpAddr = "10.0.0.3".parse().unwrap();
         let moving = Virtual { ip: "10.0.0.9".parse().unwrap(), prefix: Some(24) };

@@ -7,13 +7,16 @@
 //!
 //! * While the primary is here, each of the listener's addresses that belongs to a network of this machine is taken for [`LIFETIME`],
 //!   and again every [`RENEW_EVERY`]. So the address of a process that was killed or stands still goes away by itself.
-//! * It is announced when it is taken, and some times more ([`ANNOUNCED_AFTER`]): the last ones when an old primary that did not
-//!   hear of its end has lost it for certain.
+//! * It is announced when it is taken, and again and again for [`ANNOUNCED_FOR`]. A machine that was cut off and is back still has the
+//!   address for a moment, and says so when it asks where a client is: clients would go there.
+//! * Nothing is announced while news of the others is not fresh: a primary that was cut off in one direction may not be it any more, and
+//!   would call clients back from the new one.
 //! * With the first announcements the clients of the other members' connections, as far as those told of them
 //!   ([`keel_group::ClientConnection`]), are sent a segment that is out of place. They answer to the new owner, which knows no such connection
 //!   and says so. That reaches those too who wait for an answer and would send nothing more.
-//! * When the primary leaves, the address stays for [`STAYS`]: who comes to the old machine meanwhile is forwarded, or held, instead of
-//!   getting no answer. Both machines may have it for that time; clients' systems believe the newest announcement.
+//! * When the primary leaves, the address stays for [`STAYS`], or for [`STAYS_KNOWN`] when it is known where the new one is: who comes to
+//!   the old machine meanwhile is forwarded, or held, instead of getting no answer. Both machines may have it for that time; clients'
+//!   systems believe the newest announcement.
 //! * What a process before this one left is given back when the instance starts.
 //! * A claim that was not renewed in time is over. It is not taken up again before the next look ([`AGAIN_AFTER`]), by which time this
 //!   instance has heard whether it still leads: a process that wakes up must not call clients back to it.
@@ -36,17 +39,17 @@ use super::network::{Local, Network};
 const LIFETIME: Duration = Duration::from_secs(3);
 /// How often it is taken again.
 const RENEW_EVERY: Duration = Duration::from_millis(500);
-/// When a new owner is announced, after it has taken the address.
-const ANNOUNCED_AFTER: [Duration; 6] = [
-    Duration::ZERO,
-    Duration::from_millis(50),
-    Duration::from_millis(250),
-    Duration::from_millis(750),
-    Duration::from_millis(1500),
-    Duration::from_millis(4000),
-];
+/// How soon a new owner is announced once more.
+const ANNOUNCED_AGAIN: Duration = Duration::from_millis(50);
+/// How often after that, and for how long: until an old primary that did not hear of its end has lost the address for certain.
+const ANNOUNCED_EVERY: Duration = Duration::from_millis(250);
+const ANNOUNCED_FOR: Duration = Duration::from_secs(4);
+/// For how long the clients of an earlier owner are told with it.
+const CLIENTS_TOLD_FOR: Duration = Duration::from_millis(1500);
 /// How long an address stays when the primary has left.
 const STAYS: Duration = Duration::from_secs(1);
+/// How long at most when another primary is known, which has it by now.
+const STAYS_KNOWN: Duration = Duration::from_millis(200);
 /// When what failed is tried again.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
@@ -63,10 +66,39 @@ struct Claim {
     interface: u32,
     taken: Instant,
     renewed: Instant,
-    /// Announcements made of [`ANNOUNCED_AFTER`].
-    announced: usize,
+    /// Announcements made.
+    announced: u128,
     /// Since when the primary is no longer here.
     left: Option<Instant>,
+    /// Since when it is known to be elsewhere.
+    replaced: Option<Instant>,
+}
+
+impl Claim {
+    fn new(interface: u32, now: Instant) -> Claim {
+        Claim { interface, taken: now, renewed: now, announced: 0, left: None, replaced: None }
+    }
+
+    fn has_stayed(&self, now: Instant) -> bool {
+        let since = |at: Option<Instant>| at.map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
+        since(self.left) >= STAYS || since(self.replaced) >= STAYS_KNOWN
+    }
+
+    /// Announcements that are due so long after it was taken.
+    fn announcements(age: Duration) -> u128 {
+        let age = age.min(ANNOUNCED_FOR);
+        1 + u128::from(age >= ANNOUNCED_AGAIN) + age.as_nanos() / ANNOUNCED_EVERY.as_nanos()
+    }
+
+    /// How long after it was taken the next one is.
+    fn next_announcement(&self) -> Option<Duration> {
+        let at = match self.announced {
+            0 => Duration::ZERO,
+            1 => ANNOUNCED_AGAIN,
+            made => ANNOUNCED_EVERY * u32::try_from(made - 1).ok()?,
+        };
+        (at <= ANNOUNCED_FOR).then_some(at)
+    }
 }
 
 /// Why an address of the primary's is not here, as far as it should be.
@@ -79,9 +111,13 @@ struct Refusal {
 pub(super) struct Look<'a> {
     pub now: Instant,
     /// Addresses of listeners whose primary is here.
-    pub here: &'a [Virtual],
+    pub here: Vec<Virtual>,
+    /// Those whose primary is here for certain.
+    pub certain: Vec<IpAddr>,
+    /// Addresses of listeners whose primary is known to be elsewhere.
+    pub elsewhere: Vec<IpAddr>,
     /// Addresses of all listeners.
-    pub known: &'a [IpAddr],
+    pub known: Vec<IpAddr>,
     /// Connections that other members served.
     pub others: &'a dyn Fn() -> Vec<ClientConnection>,
     /// Takes a line for the log.
@@ -91,6 +127,10 @@ pub(super) struct Look<'a> {
 impl Look<'_> {
     fn is_here(&self, ip: &IpAddr) -> bool {
         self.here.iter().any(|v| v.ip == *ip)
+    }
+
+    fn announces(&self, ip: &IpAddr, claim: &Claim) -> bool {
+        claim.left.is_none() && self.certain.contains(ip)
     }
 }
 
@@ -122,7 +162,7 @@ impl Claims {
         for ip in &before {
             self.keep(*ip, look);
         }
-        for address in look.here {
+        for address in &look.here {
             let due = self.refused.get(&address.ip).is_none_or(|r| look.now >= r.again);
             if due && !self.held.contains_key(&address.ip) {
                 self.claim(*address, look);
@@ -162,14 +202,13 @@ impl Claims {
             say(&format!("The address {ip} of a listener was not kept in time and is no longer here."));
             return;
         }
-        match (look.is_here(&ip), claim.left) {
-            (true, Some(_)) => {
-                (claim.left, claim.taken, claim.announced) = (None, now, 0);
-            }
-            (true, None) => {}
-            (false, left) => claim.left = Some(left.unwrap_or(now)),
+        if !look.is_here(&ip) {
+            let replaced = look.elsewhere.contains(&ip).then_some(now);
+            (claim.left, claim.replaced) = (claim.left.or(Some(now)), claim.replaced.or(replaced));
+        } else if claim.left.is_some() {
+            *claim = Claim { renewed: claim.renewed, ..Claim::new(claim.interface, now) };
         }
-        if claim.left.is_some_and(|left| now.duration_since(left) >= STAYS || !look.known.contains(&ip)) {
+        if claim.left.is_some() && (claim.has_stayed(now) || !look.known.contains(&ip)) {
             let interface = claim.interface;
             self.held.remove(&ip);
             match self.network.give_back(ip, interface) {
@@ -184,23 +223,23 @@ impl Claims {
                 Err(e) => self.refuse(ip, &e, look),
             }
         }
-        self.announce(ip, look);
     }
 
     /// Takes an address, if it belongs here and nobody else manages it.
     fn claim(&mut self, address: Virtual, look: &Look<'_>) {
         let (ip, now) = (address.ip, look.now);
         let taken = self.network.addresses().and_then(|local| match interface_for(address, &local) {
-            Some(interface) => self.network.take(ip, interface, LIFETIME).map(|()| Some(interface)),
+            Some(interface) => {
+                self.network.ask_by_own_address(interface);
+                self.network.take(ip, interface, LIFETIME).map(|()| Some(interface))
+            }
             None => Ok(None),
         });
         match taken {
             Ok(Some(interface)) => {
                 self.refused.remove(&ip);
-                let claim = Claim { interface, taken: now, renewed: now, announced: 0, left: None };
-                self.held.insert(ip, claim);
+                self.held.insert(ip, Claim::new(interface, now));
                 (look.say)(&format!("The address {ip} of a listener has been taken: its primary is here."));
-                self.announce(ip, look);
             }
             Ok(None) => {
                 self.refused.insert(ip, Refusal { why: None, again: now + AGAIN_AFTER });
@@ -221,36 +260,42 @@ impl Claims {
         self.refused.insert(ip, Refusal { why: Some(why), again: look.now + AGAIN_AFTER });
     }
 
-    /// Makes the announcements that are due, as one, and has clients of an earlier owner find out that their connections are over.
-    fn announce(&mut self, ip: IpAddr, look: &Look<'_>) {
-        let Some(claim) = self.held.get_mut(&ip).filter(|c| c.left.is_none()) else { return };
-        let age = look.now.duration_since(claim.taken);
-        let due = ANNOUNCED_AFTER.iter().take_while(|after| **after <= age).count();
-        if due <= claim.announced {
-            return;
-        }
-        let first = claim.announced == 0;
-        claim.announced = due;
-        let announced = self.network.announce(ip, claim.interface);
-        let mut connections = (look.others)();
-        connections.retain(|c| c.own.ip() == ip);
-        let ended = if connections.is_empty() { Ok(()) } else { self.network.end(ip, &connections) };
-        match announced.and(ended) {
-            Err(e) if first => (look.say)(&format!(
-                "Other machines cannot be told that the address {ip} of a listener is here: {e}. Clients find it when what \
-                 their systems remember is over. (CAP_NET_RAW is needed.)"
-            )),
-            Ok(()) | Err(_) => {}
+    /// Makes the announcements that are due. To be called when the listener listens on what [`Claims::tend`] took: clients that come
+    /// would be refused.
+    pub(super) fn announce(&mut self, look: &Look<'_>) {
+        for (ip, claim) in self.held.iter_mut().filter(|(ip, claim)| look.announces(ip, claim)) {
+            announce(&*self.network, *ip, claim, look);
         }
     }
 
     /// When something is due next: announcements do not wait for the next look.
-    pub(super) fn next(&self, now: Instant) -> Option<Duration> {
-        let due = |claim: &Claim| {
-            let at = claim.taken + *ANNOUNCED_AFTER.get(claim.announced)?;
-            claim.left.is_none().then(|| at.saturating_duration_since(now))
-        };
-        self.held.values().filter_map(due).min()
+    pub(super) fn next(&self, look: &Look<'_>) -> Option<Duration> {
+        let announced = self.held.iter().filter(|(ip, claim)| look.announces(ip, claim));
+        let due = |claim: &Claim| Some(claim.taken + claim.next_announcement()?);
+        announced.filter_map(|(_, c)| due(c)).min().map(|at| at.saturating_duration_since(look.now))
+    }
+}
+
+/// Makes the announcements of an address that are due, as one, and has clients of an earlier owner find out that their connections are
+/// over.
+fn announce(network: &dyn Network, ip: IpAddr, claim: &mut Claim, look: &Look<'_>) {
+    let age = look.now.duration_since(claim.taken);
+    let due = Claim::announcements(age);
+    if due <= claim.announced {
+        return;
+    }
+    let first = claim.announced == 0;
+    claim.announced = due;
+    let announced = network.announce(ip, claim.interface);
+    let mut connections = if age <= CLIENTS_TOLD_FOR { (look.others)() } else { Vec::new() };
+    connections.retain(|c| c.own.ip() == ip);
+    let ended = if connections.is_empty() { Ok(()) } else { network.end(ip, &connections) };
+    match announced.and(ended) {
+        Err(e) if first => (look.say)(&format!(
+            "Other machines cannot be told that the address {ip} of a listener is here: {e}. Clients find it when what \
+             their systems remember is over. (CAP_NET_RAW is needed.)"
+        )),
+        Ok(()) | Err(_) => {}
     }
 }
 
@@ -303,6 +348,7 @@ mod tests {
         fn addresses(&self) -> io::Result<Vec<Local>> {
             Ok(self.0.borrow().local.clone())
         }
+        fn ask_by_own_address(&self, _: u32) {}
         fn take(&self, ip: IpAddr, interface: u32, lifetime: Duration) -> io::Result<()> {
             let mut asked = self.0.borrow_mut();
             if asked.forbidden {
@@ -328,6 +374,8 @@ mod tests {
 
     struct Bed {
         asked: Rc<RefCell<Asked>>,
+        elsewhere: Vec<IpAddr>,
+        uncertain: bool,
         claims: Claims,
         began: Instant,
     }
@@ -341,7 +389,7 @@ mod tests {
                 Local { ip: ip("fd00::2"), prefix: 64, interface: OWN, loopback: false, permanent: true },
             ];
             let claims = Claims::new(Box::new(Fake(Rc::clone(&asked))));
-            Bed { asked, claims, began: Instant::now() }
+            Bed { asked, elsewhere: Vec::new(), uncertain: false, claims, began: Instant::now() }
         }
 
         /// What is asked of the network `ms` after the beginning.
@@ -349,7 +397,13 @@ mod tests {
             let known: Vec<IpAddr> = vec![ip("10.0.0.9"), ip("10.0.1.9"), ip("fd00::9")];
             let others = self.asked.borrow().others.clone();
             let now = self.began + Duration::from_millis(ms);
-            self.claims.tend(&Look { now, here, known: &known, others: &|| others.clone(), say: &|_| () });
+            let elsewhere = self.elsewhere.clone();
+            let here = here.to_vec();
+            let certain = here.iter().filter(|_| !self.uncertain).map(|v| v.ip).collect();
+            let look =
+                Look { now, here, certain, elsewhere, known, others: &|| others.clone(), say: &|_| () };
+            self.claims.tend(&look);
+            self.claims.announce(&look);
             self.asked.borrow_mut().calls.drain(..).collect::<Vec<_>>().join(", ")
         }
     }
@@ -373,6 +427,41 @@ mod tests {
         assert_eq!(bed.at(1_100, &[]), "take 10.0.0.9 on 2 for 3s");
         assert_eq!(bed.at(1_600, &[]), "give back 10.0.0.9 on 2");
         assert_eq!(bed.at(2_000, &here), "take 10.0.0.9 on 2 for 3s, announce 10.0.0.9 on 2");
+    }
+
+    #[test]
+    fn an_address_that_another_primary_has_is_soon_given_back() {
+        let (mut bed, here) = (Bed::new(), [v4("10.0.0.9")]);
+        bed.at(0, &here);
+        bed.at(40, &[]);
+        bed.elsewhere.push(ip("10.0.0.9"));
+        assert_eq!((bed.at(140, &[]), bed.at(330, &[])), (String::new(), String::new()));
+        assert_eq!(bed.at(340, &[]), "give back 10.0.0.9 on 2");
+    }
+
+    #[test]
+    fn who_may_have_been_replaced_announces_nothing() {
+        let (mut bed, here) = (Bed::new(), [v4("10.0.0.9")]);
+        bed.at(0, &here);
+        bed.uncertain = true;
+        assert_eq!(bed.at(400, &here), "");
+        bed.uncertain = false;
+        assert_eq!(bed.at(420, &here), "announce 10.0.0.9 on 2");
+    }
+
+    #[test]
+    fn a_new_owner_is_announced_again_and_again() {
+        let (mut bed, here) = (Bed::new(), [v4("10.0.0.9")]);
+        let mut at = Vec::new();
+        for ms in (0..10_000).step_by(10) {
+            if bed.at(ms, &here).contains("announce") {
+                at.push(ms);
+            }
+        }
+        assert_eq!((at[0], at[1], &at[2..4], at.last(), at.len()), (0, 50, &[250, 500][..], Some(&4000), 18));
+        let claim = Claim { announced: 18, ..Claim::new(OWN, bed.began) };
+        assert_eq!(claim.next_announcement(), None);
+        assert_eq!(Claim { announced: 17, ..claim }.next_announcement(), Some(ANNOUNCED_FOR));
     }
 
     #[test]

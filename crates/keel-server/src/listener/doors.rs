@@ -68,6 +68,8 @@ pub struct Standing {
     pub members: Vec<IpAddr>,
     /// Where its primary is.
     pub place: Place,
+    /// Nobody can have taken the place of a primary here unheard.
+    pub certain: bool,
 }
 
 /// Who knows the groups. Called by the listener thread only, many times a second: it should cost microseconds.
@@ -362,18 +364,21 @@ impl Doors {
             self.bell.rung.store(false, Ordering::Release);
             let changed = self.refresh(source.standings(), &|text| say("AlwaysOn", text));
             let now = Instant::now();
-            let changed = self.tend(&mut claims, now, source, &|text| say("AlwaysOn", text)) || changed;
-            self.tell(&mut told, now, source);
+            let (others, say_it) = (|| source.clients_of_others(), |text: &str| say("AlwaysOn", text));
+            let look = self.look(now, &others, &say_it);
+            let changed = claims.tend(&look) || changed;
             if changed || now >= bind_next {
                 bind_next = now + BIND_EVERY;
                 let doors = self.doors.read().clone();
                 sockets.settle(&doors, &claims, keeper, &|text| say("AlwaysOn", text));
             }
+            claims.announce(&look);
+            self.tell(&mut told, now, source);
             *self.rounds.lock() += 1;
             self.round_done.notify_all();
-            let look = if self.held() > 0 { LOOK_EVERY_HELD } else { LOOK_EVERY };
-            let look = claims.next(now).into_iter().chain(told.next(now)).fold(look, Duration::min);
-            let rung = sockets.wait(self.bell.heard.as_raw_fd(), look);
+            let every = if self.held() > 0 { LOOK_EVERY_HELD } else { LOOK_EVERY };
+            let next = claims.next(&look).into_iter().chain(told.next(now)).fold(every, Duration::min);
+            let rung = sockets.wait(self.bell.heard.as_raw_fd(), next);
             if rung {
                 let _ = (&self.bell.heard).read(&mut [0; 8]);
             }
@@ -387,16 +392,35 @@ impl Doors {
         }
     }
 
-    /// Has the addresses of listeners on this machine whose primary is here. Returns whether one has come or gone.
-    fn tend(&self, claims: &mut Claims, now: Instant, source: &dyn Source, say: &dyn Fn(&str)) -> bool {
-        if !self.carries {
-            return false;
+    /// How the listeners' addresses stand.
+    fn look<'a>(
+        &self,
+        now: Instant,
+        others: &'a dyn Fn() -> Vec<ClientConnection>,
+        say: &'a dyn Fn(&str),
+    ) -> Look<'a> {
+        let doors = if self.carries { self.doors.read().clone() } else { Vec::new() };
+        let mut look = Look {
+            now,
+            here: Vec::new(),
+            certain: Vec::new(),
+            elsewhere: Vec::new(),
+            known: Vec::new(),
+            others,
+            say,
+        };
+        for standing in doors.iter().map(|d| d.standing()) {
+            match standing.place {
+                Place::Here => {
+                    look.here.extend(&standing.carried);
+                    look.certain.extend(standing.addresses.iter().filter(|_| standing.certain));
+                }
+                Place::There(_) => look.elsewhere.extend(&standing.addresses),
+                Place::Nowhere => {}
+            }
+            look.known.extend(standing.addresses);
         }
-        let standings: Vec<Standing> = self.doors.read().iter().map(|d| d.standing()).collect();
-        let here = standings.iter().filter(|s| s.place == Place::Here).flat_map(|s| s.carried.clone());
-        let known = standings.iter().flat_map(|s| s.addresses.clone());
-        let (here, known) = (here.collect::<Vec<_>>(), known.collect::<Vec<_>>());
-        claims.tend(&Look { now, here: &here, known: &known, others: &|| source.clients_of_others(), say })
+        look
     }
 
     /// Tells the other members who is connected, when that is due.

@@ -51,6 +51,10 @@ pub(super) struct Local {
 pub(super) trait Network {
     /// All addresses of this machine.
     fn addresses(&self) -> io::Result<Vec<Local>>;
+    /// Has this machine ask for others' hardware addresses by its own address only, where that can be set: a question says where its
+    /// sender is, and those asked believe it. So a machine that was cut off and still has an address which is elsewhere by now would
+    /// call clients back.
+    fn ask_by_own_address(&self, interface: u32);
     /// Takes an address for so long, whole seconds; again, if it has been taken before.
     fn take(&self, ip: IpAddr, interface: u32, lifetime: Duration) -> io::Result<()>;
     /// Gives one back.
@@ -73,6 +77,18 @@ impl Network for Rtnetlink {
             _ => None,
         };
         Ok(answers.into_iter().filter_map(local).collect())
+    }
+
+    fn ask_by_own_address(&self, interface: u32) {
+        let name = link(interface, |a| match a {
+            LinkAttribute::IfName(name) => Some(name),
+            _ => None,
+        });
+        // `arp_announce` of ip-sysctl: 2 is "always use the best local address for this target".
+        if let Ok(Some(name)) = name {
+            // It may not be ours to set; then the announcements of the new owner have to do.
+            let _ = std::fs::write(format!("/proc/sys/net/ipv4/conf/{name}/arp_announce"), "2");
+        }
     }
 
     fn take(&self, ip: IpAddr, interface: u32, lifetime: Duration) -> io::Result<()> {
@@ -158,19 +174,23 @@ fn local(message: &AddressMessage) -> Option<Local> {
 
 /// The hardware address of an interface, if it is an Ethernet.
 fn hardware(interface: u32) -> io::Result<Option<Hardware>> {
+    link(interface, |a| match a {
+        LinkAttribute::Address(bytes) => Hardware::try_from(bytes).ok(),
+        _ => None,
+    })
+}
+
+/// What is looked for among the attributes of an Ethernet interface.
+fn link<T>(interface: u32, find: impl Fn(LinkAttribute) -> Option<T>) -> io::Result<Option<T>> {
     let mut message = LinkMessage::default();
     message.header.index = interface;
     let answers = request(RouteNetlinkMessage::GetLink(message), NLM_F_REQUEST)?;
-    let found = answers.into_iter().find_map(|answer| match answer {
+    Ok(answers.into_iter().find_map(|answer| match answer {
         RouteNetlinkMessage::NewLink(link) if link.header.link_layer_type == LinkLayerType::Ether => {
-            link.attributes.into_iter().find_map(|a| match a {
-                LinkAttribute::Address(bytes) => Hardware::try_from(bytes).ok(),
-                _ => None,
-            })
+            link.attributes.into_iter().find_map(&find)
         }
         _ => None,
-    });
-    Ok(found)
+    }))
 }
 
 /// Sends one request and returns what the system answers.
