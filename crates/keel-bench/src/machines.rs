@@ -121,6 +121,19 @@ impl Machines {
         others.map(|m| &m.before).try_for_each(|before| misdirect(before, "eth0", &own.host, deaf))
     }
 
+    /// Takes from a machine the address that it may have taken: one without power has none, and its system here goes on.
+    ///
+    /// # Errors
+    /// When the machine's addresses cannot be asked for.
+    pub fn forget_free(&self, machine: usize) -> Result<()> {
+        let (Some(free), before) = (&self.free, &self.all[machine].before) else { return Ok(()) };
+        let own = command(&words(before, &["ip", "-o", "addr", "show", "dev", "eth0", "to", free]))?;
+        if own.trim().is_empty() {
+            return Ok(());
+        }
+        command(&words(before, &["ip", "addr", "del", &format!("{free}/32"), "dev", "eth0"])).map(|_| ())
+    }
+
     /// Stops a machine's file system: writes do not end; or lets it go on.
     ///
     /// # Errors

@@ -500,7 +500,8 @@ impl Matrix {
             Fault::Disk => self.machines.freeze(old, true),
             Fault::PowerOff => {
                 self.machines.cut(old, true)?;
-                self.system.power_off(old)
+                self.system.power_off(old)?;
+                self.machines.forget_free(old)
             }
             Fault::Planned => self.system.fail_over(old, target),
         }
