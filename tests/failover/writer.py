@@ -55,6 +55,8 @@ def main():
         except driver.Error as error:
             print(f"E {WRITER} {' '.join(str(error).split())}", flush=True)
             host += 1
+            # The writers and the servers share a machine.
+            time.sleep(0.001)
             if connection is not None:
                 try:
                     connection.close()

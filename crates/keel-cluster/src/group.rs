@@ -327,6 +327,10 @@ impl Group {
         matches!(self.role, Role::Primary { .. })
     }
 
+    pub(crate) fn is_opening(&self) -> bool {
+        matches!(self.role, Role::Promoting { opening: true, .. })
+    }
+
     /// The primary, if it is connected and has said that it is on line in the epoch known here.
     pub(crate) fn live_primary(&self, cx: &Cx<'_>) -> Option<InstanceId> {
         let (peer, epoch) = self.claim?;

@@ -245,6 +245,8 @@ pub struct ReplicaStatus {
 pub enum PrimaryPlace {
     /// Here, and on line.
     Here,
+    /// Here in a moment: the decision is durable, and the engine opens the databases.
+    Opening,
     /// This replica is connected and says that it is the primary.
     There(ReplicaId),
     /// Nobody connected says so.

@@ -44,6 +44,7 @@ impl Group {
         let known = self.claim.filter(|(_, epoch)| *epoch >= self.config.stamp.epoch);
         match known.and_then(|(instance, _)| self.config.replica_of(instance)) {
             _ if self.is_primary() => PrimaryPlace::Here,
+            _ if self.is_opening() => PrimaryPlace::Opening,
             Some(replica) => PrimaryPlace::There(replica.id),
             None => PrimaryPlace::Unknown,
         }

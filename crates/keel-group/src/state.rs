@@ -213,7 +213,7 @@ impl Groups {
         let with_listener = machine.primaries().flat_map(|(config, place)| {
             let primary = match place {
                 PrimaryPlace::There(replica) => config.replica(replica).cloned(),
-                PrimaryPlace::Here | PrimaryPlace::Unknown => None,
+                PrimaryPlace::Here | PrimaryPlace::Opening | PrimaryPlace::Unknown => None,
             };
             config.listeners.iter().take(1).map(move |listener| ListenerPlace {
                 group: config.id,

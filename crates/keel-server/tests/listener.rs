@@ -91,6 +91,7 @@ impl Node {
             carried: vec![],
             members,
             place,
+            opening: false,
             certain: true,
         };
         *self.said.0.lock().unwrap() = vec![standing];

@@ -80,6 +80,8 @@ func run(writer int) {
 			// Closing may wait for the connection it gave up on.
 			go db.Close()
 			db = open(hosts[host%len(hosts)])
+			// The writers and the servers share a machine.
+			time.Sleep(time.Millisecond)
 			continue
 		}
 		say("A %d %d %d", writer, n, time.Now().UnixNano())

@@ -25,6 +25,15 @@ public class Writer {
         return now.getEpochSecond() * 1_000_000_000L + now.getNano();
     }
 
+    /** The writers and the servers share a machine. */
+    static void pause() {
+        try {
+            Thread.sleep(1);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     static void run(int writer) {
         String[] hosts = setting("KEEL_HOSTS").split(",");
         // Whether they are names with several addresses each, which the driver tries side by side.
@@ -54,6 +63,7 @@ public class Writer {
             } catch (SQLException e) {
                 say("E " + writer + " " + String.join(" ", String.valueOf(e.getMessage()).split("\\s+")));
                 host++;
+                pause();
             } catch (InterruptedException e) {
                 return;
             }

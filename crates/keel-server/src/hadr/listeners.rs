@@ -37,6 +37,7 @@ impl Source for Replication {
 fn standing(found: ListenerPlace, members: &[IpAddr]) -> Standing {
     let ListenerPlace { group, name, listener, cluster_type, urls, place, primary, certain } = found;
     let port = listener.port;
+    let opening = place == PrimaryPlace::Opening;
     let place = match (place, primary) {
         (PrimaryPlace::Here, _) => Place::Here,
         (PrimaryPlace::There(_), Some(replica)) => {
@@ -64,7 +65,7 @@ fn standing(found: ListenerPlace, members: &[IpAddr]) -> Standing {
     let carried = carried.into_iter().filter(moves).collect();
     let id = convert::guid(group.0);
     let (dns_name, members) = (listener.dns_name, members.to_vec());
-    Standing { id, group: name, dns_name, port, addresses, carried, members, place, certain }
+    Standing { id, group: name, dns_name, port, addresses, carried, members, place, opening, certain }
 }
 
 /// The length of a mask as typed.

@@ -68,6 +68,8 @@ pub struct Standing {
     pub members: Vec<IpAddr>,
     /// Where its primary is.
     pub place: Place,
+    /// It is about to be here: clients may come, and wait.
+    pub opening: bool,
     /// Nobody can have taken the place of a primary here unheard.
     pub certain: bool,
 }
@@ -410,13 +412,11 @@ impl Doors {
             say,
         };
         for standing in doors.iter().map(|d| d.standing()) {
-            match standing.place {
-                Place::Here => {
-                    look.here.extend(&standing.carried);
-                    look.certain.extend(standing.addresses.iter().filter(|_| standing.certain));
-                }
-                Place::There(_) => look.elsewhere.extend(&standing.addresses),
-                Place::Nowhere => {}
+            if standing.place == Place::Here || standing.opening {
+                look.here.extend(&standing.carried);
+                look.certain.extend(standing.addresses.iter().filter(|_| standing.certain));
+            } else if matches!(standing.place, Place::There(_)) {
+                look.elsewhere.extend(&standing.addresses);
             }
             look.known.extend(standing.addresses);
         }
