@@ -16,7 +16,7 @@ use std::sync::{Arc, Weak};
 
 /// Set aside for the program itself, sessions, plans, log buffers and the like: an eighth of the memory, but no less than
 /// the least (of which no more than a quarter of the memory) and no more than the most.
-const UNCOUNTED_BYTES_MIN: usize = 80 << 20;
+const UNCOUNTED_BYTES_MIN: usize = 96 << 20;
 const UNCOUNTED_BYTES_MAX: usize = 128 << 20;
 
 /// A log's unwritten bytes take no more than this part of the memory, where that is less than the log allows.
