@@ -22,6 +22,8 @@ pub type Killed = Arc<dyn Fn() -> bool + Send + Sync>;
 pub trait Backend: Send + Sync {
     /// The login of that name.
     fn login(&self, name: &str) -> Option<LoginRecord>;
+    /// Replaces a login: its password was changed with its login.
+    fn put_login(&self, login: &LoginRecord) -> Result<()>;
     /// A session of an authenticated login; 4060 when its database cannot be opened.
     fn session(&self, options: SessionOptions) -> Result<Box<dyn SqlSession>>;
     /// `@@SERVERNAME`.
@@ -71,6 +73,9 @@ pub struct EngineBackend(pub Arc<Engine>);
 impl Backend for EngineBackend {
     fn login(&self, name: &str) -> Option<LoginRecord> {
         self.0.login(name)
+    }
+    fn put_login(&self, login: &LoginRecord) -> Result<()> {
+        self.0.put_login(login.clone())
     }
     fn session(&self, options: SessionOptions) -> Result<Box<dyn SqlSession>> {
         Ok(Box::new(self.0.session(options)?))

@@ -15,8 +15,6 @@ pub enum Reason<'a> {
     Disabled,
     /// The password is another one.
     PasswordMismatch,
-    /// The client wants to change the password on the way.
-    MustChangePassword,
     /// The database that the client named.
     DatabaseUnavailable(&'a str),
     /// Windows authentication.
@@ -29,7 +27,6 @@ impl Reason<'_> {
             Reason::UnknownLogin => 5,
             Reason::Disabled => 7,
             Reason::PasswordMismatch => 8,
-            Reason::MustChangePassword => 18,
             Reason::DatabaseUnavailable(_) => 38,
             Reason::Integrated => 58,
         }
@@ -43,9 +40,6 @@ impl Reason<'_> {
             }
             Reason::PasswordMismatch => {
                 "Reason: Password did not match that for the login provided.".to_owned()
-            }
-            Reason::MustChangePassword => {
-                "Reason: Changing the password with the login is not supported.".to_owned()
             }
             Reason::DatabaseUnavailable(name) => {
                 format!("Reason: Failed to open the explicitly specified database '{name}'.")

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use keel_sql::SessionOptions;
+use keel_sql::{PasswordHasher, SessionOptions};
 use keel_tds::features;
 use keel_tds::limits::{MESSAGE_BYTES_MAX, PACKET_BYTES_DEFAULT, PACKET_BYTES_MIN, PACKET_BYTES_TLS_MAX};
 use keel_tds::login::{Login, OptionFlags2, OptionFlags3, TDS_7_2, TDS_7_4, TDS_8_0, TypeFlags};
@@ -220,9 +220,10 @@ fn authenticate(
     if login.flags2.contains(OptionFlags2::INTEGRATED_SECURITY) || !login.sspi.is_empty() {
         return Err(vec![credentials.failed(&Reason::Integrated)]);
     }
-    let record = credentials.check(&login.password).map_err(|e| vec![e])?;
+    let mut record = credentials.check(&login.password).map_err(|e| vec![e])?;
     if login.flags3.contains(OptionFlags3::CHANGE_PASSWORD) {
-        return Err(vec![credentials.failed(&Reason::MustChangePassword)]);
+        record.password_hash = shared.passwords.hash(&login.change_password);
+        shared.backend.put_login(&record).map_err(|e| vec![*e])?;
     }
     let options = SessionOptions {
         login: record.name,

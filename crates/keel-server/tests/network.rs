@@ -12,7 +12,7 @@ use std::time::Duration;
 use keel_server::password::Passwords;
 use keel_server::{Config, ErrorLog, Server};
 use keel_tds::client::{Client, ClientEncryption, ClientError, ConnectOptions, trust_any_certificate};
-use keel_tds::login::{Login, TDS_7_4};
+use keel_tds::login::{Login, OptionFlags3, TDS_7_4};
 use keel_tds::request::TransactionRequest;
 use keel_tds::request::rpc::{self, CallFlags, ParameterFlags, ProcId, Procedure};
 use keel_tds::request::transaction::{Begin, IsolationLevel};
@@ -142,6 +142,22 @@ fn refused_logins_say_little_and_log_the_reason() {
         assert!(log.contains(&format!("Error: 18456, Severity: 14, State: {state}.")), "{log}");
     }
     assert!(!log.contains("wrong"));
+}
+
+#[test]
+fn a_login_may_bring_a_new_password() {
+    let f = Fixture::start("new-password");
+    let login = |password: &str, new: &str| {
+        f.connect_as(ClientEncryption::On, |l| {
+            l.password = password.into();
+            l.change_password = new.into();
+            l.flags3 = l.flags3.with_if(OptionFlags3::CHANGE_PASSWORD, !new.is_empty());
+        })
+    };
+    assert!(login("wrong", "Keel-Test-2").is_err());
+    login(toy::PASSWORD, "Keel-Test-2").unwrap();
+    assert!(login(toy::PASSWORD, "").is_err());
+    login("Keel-Test-2", "").unwrap();
 }
 
 #[test]

@@ -372,6 +372,10 @@ errors! {
     no_user_message(number, severity) = 18054, 16, 1, "Error {number}, severity {severity}, state 1 was raised, but no message with that error number was found in sys.messages. If error is larger than 50000, make sure the user-defined message is added using sp_addmessage.";
     /// RAISERROR severity needs WITH LOG.
     severity_needs_log() = 2754, 16, 1, "Error severity levels greater than 18 can only be specified by members of the sysadmin role, using the WITH LOG option.";
+    /// RAISERROR WITH LOG is not for everybody.
+    log_needs_permission() = 2778, 16, 1, "Only System Administrator can specify WITH LOG option for RAISERROR command.";
+    /// RAISERROR of severity 20 or more ends the session.
+    session_raised(session, number, severity) = 2745, 16, 2, "Process ID {session} has raised user error {number}, severity {severity}. SQL Server is terminating this process.";
     /// RAISERROR substitution of a wrong type.
     raiserror_parameter(position) = 2786, 16, 1, "The data type of substitution parameter {position} does not match the expected type of the format specification.";
     /// Cursor already there.

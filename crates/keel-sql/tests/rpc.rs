@@ -104,6 +104,46 @@ fn procedures_by_name() {
 }
 
 #[test]
+fn output_parameters_come_back_as_what_was_sent() {
+    let engine = server();
+    let mut s = connect(&engine);
+    batch(
+        &mut s,
+        "create procedure flag @on bit output, @name varchar(20) output as select @on = 1, @name = 'long enough'",
+    );
+    let on = param("@on", SqlType::BigInt, Value::Int(5), true);
+    let name = param("@name", SqlType::NVarChar(Length::Limited(4)), Value::Null, true);
+    let out = rpc(&mut s, RpcProcedure::Name("flag"), vec![on.clone(), name]);
+    assert_eq!(out, "@on = 1\n@name = long\n");
+    let wrong = param("@name", SqlType::Int, Value::Null, true);
+    let out = rpc(&mut s, RpcProcedure::Name("flag"), vec![on, wrong]);
+    assert!(out.contains("Msg 245") || out.contains("Msg 8114"), "{out}");
+}
+
+#[test]
+fn every_statement_ends_with_a_token() {
+    let engine = server();
+    let mut s = connect(&engine);
+    let looped = "declare @n int
+        declare numbers cursor for select 1 union select 2
+        open numbers
+        fetch next from numbers into @n
+        while @@fetch_status = 0 begin print @n; fetch next from numbers into @n end
+        close numbers
+        deallocate numbers";
+    batch(&mut s, &format!("create procedure looped as {looped}"));
+    let mut tokens = |sql: &str| {
+        let mut sink = Order::default();
+        s.execute_batch(sql, &mut sink);
+        sink.0.iter().filter(|token| token.ends_with("error false")).count()
+    };
+    assert_eq!(tokens("print 'one'; select 100; print 'two'"), 3);
+    assert_eq!(tokens(looped), 12);
+    assert_eq!(tokens("exec looped"), 13, "and one of the call");
+    assert_eq!(tokens("set nocount on; exec looped"), 1);
+}
+
+#[test]
 fn table_valued_parameters() {
     let engine = server();
     let mut s = connect(&engine);

@@ -5,8 +5,8 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test: what fails should stop it")]
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use keel_server::Backend;
@@ -23,7 +23,7 @@ use keel_types::{Length, SqlError, SqlType, Value};
 pub const PASSWORD: &str = "Keel-Test-1";
 
 pub struct Toy {
-    sa: LoginRecord,
+    sa: Mutex<LoginRecord>,
     next: AtomicU64,
 }
 
@@ -42,13 +42,17 @@ impl Toy {
             roles: Vec::new(),
             permissions: Vec::new(),
         };
-        Toy { sa, next: AtomicU64::new(51) }
+        Toy { sa: Mutex::new(sa), next: AtomicU64::new(51) }
     }
 }
 
 impl Backend for Toy {
     fn login(&self, name: &str) -> Option<LoginRecord> {
-        name.eq_ignore_ascii_case("sa").then(|| self.sa.clone())
+        name.eq_ignore_ascii_case("sa").then(|| self.sa.lock().unwrap().clone())
+    }
+    fn put_login(&self, login: &LoginRecord) -> Result<()> {
+        *self.sa.lock().unwrap() = login.clone();
+        Ok(())
     }
     fn session(&self, options: SessionOptions) -> Result<Box<dyn SqlSession>> {
         if !["master", "tempdb"].contains(&options.database.as_str()) {

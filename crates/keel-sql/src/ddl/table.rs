@@ -38,6 +38,8 @@ pub(super) struct TableBuilder<'a> {
     pub(super) generated: [Option<(i32, bool)>; 2],
     /// Indexes whose ON was given: `index_id`s.
     pub(super) placed: Vec<i32>,
+    /// Columns that were declared NULL: `column_id`s.
+    declared_null: Vec<i32>,
 }
 
 impl<'a> TableBuilder<'a> {
@@ -77,6 +79,7 @@ impl<'a> TableBuilder<'a> {
             collation: entry.picture().settings().default_collation(),
             generated: [None; 2],
             placed: Vec::new(),
+            declared_null: Vec::new(),
         }
     }
 
@@ -224,6 +227,7 @@ impl<'a> TableBuilder<'a> {
             }
         }
         self.generated_always(c, &mut def)?;
+        self.declared_null.extend((c.nullable == Some(true)).then_some(column_id));
         self.table.columns.push(def);
         self.table.next_column_id += 1;
         self.table.next_ordinal += 1;
@@ -355,6 +359,10 @@ impl<'a> TableBuilder<'a> {
         if *primary {
             if self.table.indexes.iter().any(|i| i.is_primary_key) {
                 return Err(errors::two_primary_keys(&self.table.name));
+            }
+            if key.iter().any(|k| self.declared_null.contains(&k.column_id)) {
+                self.scope.info.say(errors::nullable_primary_key(&self.table.name));
+                return Err(errors::constraint_not_created());
             }
             for k in &key {
                 let column = self.table.columns.iter_mut().find(|c| c.column_id == k.column_id);

@@ -50,7 +50,7 @@ impl Runner<'_> {
             frame.cursors[*index] = Some(id);
         }
         drop(cursors);
-        self.succeed(0);
+        self.succeed_plainly();
         Ok(())
     }
 
@@ -95,7 +95,7 @@ impl Runner<'_> {
         self.info.begin_statement();
         let id = self.cursor_id(frame, name)?;
         self.fill_cursor(id)?;
-        self.succeed(0);
+        self.succeed_plainly();
         Ok(())
     }
 
@@ -135,7 +135,7 @@ impl Runner<'_> {
         c.open = false;
         c.rows = Vec::new();
         drop(cursors);
-        self.succeed(0);
+        self.succeed_plainly();
         Ok(())
     }
 
@@ -146,7 +146,7 @@ impl Runner<'_> {
             CursorName::Named { .. } => {}
         }
         self.info.cursors.borrow_mut().remove(id);
-        self.succeed(0);
+        self.succeed_plainly();
         Ok(())
     }
 
@@ -207,8 +207,9 @@ impl Runner<'_> {
         }
         self.info.fetch_status.set(if found { 0 } else { -1 });
         self.succeed(u64::from(found));
-        if op.into.is_empty() {
-            self.done(Some(u64::from(found)), command::SELECT);
+        match op.into.is_empty() {
+            true => self.done(Some(u64::from(found)), command::SELECT),
+            false => self.done(None, command::OTHER),
         }
         Ok(())
     }

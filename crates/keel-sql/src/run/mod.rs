@@ -388,6 +388,13 @@ impl<'a> Runner<'a> {
         self.sink.done(done);
     }
 
+    /// A statement without a count is complete: there is a token for each, also for conditions, but for variables' values
+    /// (MS-TDS 2.2.7.6 and 2.2.7.7).
+    fn succeed_plainly(&mut self) {
+        self.succeed(0);
+        self.done(None, crate::sink::command::OTHER);
+    }
+
     fn done_info(&self, count: Option<u64>, command: u16, error: bool) -> DoneInfo {
         DoneInfo {
             kind: if self.in_proc { DoneKind::InProc } else { DoneKind::Done },

@@ -639,7 +639,10 @@ impl ResultSink for Later<'_> {
         Ok(())
     }
     fn done(&mut self, done: DoneInfo) {
-        self.keep(|| Pending::Done(done));
+        // Of a loop there would be many.
+        if done.count.is_some() {
+            self.keep(|| Pending::Done(done));
+        }
     }
     fn message(&mut self, message: &SqlError) {
         self.info.pending.borrow_mut().push(Pending::Message(message.clone()));

@@ -9,6 +9,8 @@ use keel_types::error::Result;
 use keel_types::{SqlError, Value};
 use std::sync::Arc;
 
+/// Errors from this severity on end the session.
+const FATAL: u8 = 20;
 /// Longest text of PRINT and RAISERROR.
 const MESSAGE_MAX: usize = 2047;
 
@@ -23,7 +25,7 @@ impl Runner<'_> {
         message.line = self.line_of(program, unit);
         message.procedure = program.identity.name.as_deref().map(str::to_owned);
         self.report(&message);
-        self.succeed(0);
+        self.succeed_plainly();
         Ok(())
     }
 
@@ -52,6 +54,9 @@ impl Runner<'_> {
         if severity > 18 && !r.log {
             return Err(errors::severity_needs_log().into());
         }
+        if r.log && !self.info.unrestricted.get() && !self.info.may_on_server("ALTER TRACE") {
+            return Err(errors::log_needs_permission().into());
+        }
         let (number, template) = match &message {
             Value::Int(n) => match messages::find(&self.info.engine, *n as i32) {
                 Some(text) => (*n as i32, text),
@@ -69,6 +74,9 @@ impl Runner<'_> {
             log.write(&format!("Error: {}, Severity: {}, State: {}.", e.number, e.severity, e.state));
             log.write(&e.message);
         }
+        if severity >= FATAL {
+            self.report(&errors::session_raised(self.info.shared.id, number, severity));
+        }
         if severity > 10 {
             return Err(Halt::Raised(e));
         }
@@ -76,7 +84,7 @@ impl Runner<'_> {
         if r.no_wait {
             self.sink.flush();
         }
-        self.succeed(0);
+        self.succeed_plainly();
         if r.set_error {
             self.info.error.set(e.number);
         }

@@ -31,9 +31,12 @@ const NUMBERED: [&str; 16] = [
 /// Runs a remote call to its end: return status, output parameters and the final token included.
 pub fn run_rpc(runner: &mut Runner<'_>, procedure: RpcProcedure<'_>, parameters: Vec<RpcParam>) {
     runner.in_proc = true;
-    let names: Vec<(smol_str::SmolStr, bool)> =
-        parameters.iter().map(|p| (p.name.clone(), p.output)).collect();
-    let outcome = call(runner, procedure, parameters);
+    let wanted: Vec<(smol_str::SmolStr, SqlType, bool)> =
+        parameters.iter().map(|p| (p.name.clone(), p.ty, p.output)).collect();
+    let outcome = call(runner, procedure, parameters).and_then(|mut returned| {
+        in_the_callers_types(&mut returned.outputs, &wanted)?;
+        Ok(returned)
+    });
     match outcome {
         Ok(returned) => {
             runner.flush_pending();
@@ -42,7 +45,7 @@ pub fn run_rpc(runner: &mut Runner<'_>, procedure: RpcProcedure<'_>, parameters:
                 None => runner.sink.return_status(returned.status),
             }
             for (at, value, ty) in &returned.outputs {
-                if let Some((name, true)) = names.get(*at) {
+                if let Some((name, _, true)) = wanted.get(*at) {
                     runner.sink.output(*at, name, ty, value);
                 }
             }
@@ -65,6 +68,22 @@ pub fn run_rpc(runner: &mut Runner<'_>, procedure: RpcProcedure<'_>, parameters:
         }
         Err(Halt::Batch) => finish(runner, true),
     }
+}
+
+/// Output parameters come back as what the client sent, not as what the procedure declares: as variables of an EXEC do.
+fn in_the_callers_types(
+    outputs: &mut [(usize, Value, SqlType)],
+    wanted: &[(smol_str::SmolStr, SqlType, bool)],
+) -> keel_types::error::Result<()> {
+    for (at, value, ty) in outputs {
+        if let Some((_, to, true)) = wanted.get(*at)
+            && *to != SqlType::Null
+        {
+            *value = crate::convert::assign(std::mem::replace(value, Value::Null), *ty, *to)?;
+            *ty = *to;
+        }
+    }
+    Ok(())
 }
 
 fn finish(runner: &mut Runner<'_>, error: bool) {

@@ -5,7 +5,7 @@ use crate::errors;
 use crate::program::{CompiledCode, Op, Program, ProgramKind, SetOp, Unit};
 use crate::session::info::Info;
 use crate::session::options::Switches;
-use crate::sink::{EnvChange, command};
+use crate::sink::EnvChange;
 use keel_parser::ast;
 use keel_query::context::DateFormat;
 use keel_query::{IsolationLevel, SessionInfo as _};
@@ -41,7 +41,7 @@ impl Runner<'_> {
             Op::JumpUnless { condition, target } => {
                 self.info.begin_statement();
                 let holds = self.test(program, frame, condition)?;
-                self.succeed(0);
+                self.succeed_plainly();
                 return Ok(if holds { Next::Following } else { Next::Jump(*target) });
             }
             Op::EnterTry { handler } => {
@@ -213,7 +213,7 @@ impl Runner<'_> {
             }
             std::thread::sleep((end - now).min(Duration::from_millis(10)));
         }
-        self.succeed(0);
+        self.succeed_plainly();
         Ok(())
     }
 
@@ -252,8 +252,7 @@ impl Runner<'_> {
                 self.set_value(name, &value)?;
             }
         }
-        self.succeed(0);
-        self.done(None, command::OTHER);
+        self.succeed_plainly();
         Ok(())
     }
 

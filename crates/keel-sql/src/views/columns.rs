@@ -169,6 +169,7 @@ const OLD_COLUMN: &[Column] = &[
 pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "columns", columns: COLUMN, rows: columns },
     SystemView { schema: "sys", name: "all_columns", columns: COLUMN, rows: all_columns },
+    SystemView { schema: "sys", name: "system_columns", columns: COLUMN, rows: |_| system_columns() },
     SystemView { schema: "sys", name: "types", columns: TYPE, rows: types },
     SystemView { schema: "sys", name: "table_types", columns: TABLE_TYPE, rows: table_types },
     SystemView { schema: "sys", name: "systypes", columns: OLD_TYPE, rows: old_types },
@@ -258,13 +259,17 @@ fn columns(cx: &ViewContext<'_>) -> Rows {
 
 fn all_columns(cx: &ViewContext<'_>) -> Rows {
     let mut rows = columns(cx);
-    for v in super::all() {
-        let id = super::object_id(Some(v.schema), v.name).unwrap_or(0);
-        for (i, (name, ty)) in v.columns.iter().enumerate() {
-            rows.push(column_row(id, &plain_column(i, name, *ty)));
-        }
-    }
+    rows.extend(system_columns());
     rows
+}
+
+fn system_columns() -> Rows {
+    let of_view = |v: &'static SystemView| {
+        let id = super::object_id(Some(v.schema), v.name).unwrap_or(0);
+        let columns = v.columns.iter().enumerate();
+        columns.map(move |(i, (name, ty))| column_row(id, &plain_column(i, name, *ty)))
+    };
+    super::all().flat_map(of_view).collect()
 }
 
 /// A column that is only described.

@@ -130,3 +130,15 @@ create table named (a varchar(5), b varchar(5), whole as concat(a, ' ', b), sum_
 select name, is_nullable from sys.columns where object_id = object_id('named') and is_computed = 1
 drop table named
 GO
+go
+-- A key's columns are NOT NULL by themselves, unless it was said that they are not.
+create table said_null (a int null primary key)
+go
+create table said_null (a int null, b int, constraint pk_said_null primary key (b, a))
+go
+create table not_said (a int primary key, b int null unique)
+select name, is_nullable from sys.columns where object_id = object_id('not_said')
+select object_id('said_null')
+go
+drop table not_said
+go

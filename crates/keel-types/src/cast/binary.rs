@@ -26,7 +26,7 @@ pub(super) fn step(from: SqlType, to: SqlType) -> Option<Step> {
     }
     Some(match from.family() {
         F::Binary => binary_to_binary,
-        _ if to == SqlType::Image => return None,
+        _ if to == SqlType::Image && !matches!(from, SqlType::Char(_) | SqlType::VarChar(_)) => return None,
         F::String | F::NationalString | F::Xml if matches!(from, SqlType::Text | SqlType::NText) => {
             return None;
         }

@@ -122,6 +122,9 @@ fn between_types() {
     check("2026-01-05 12:00", &["datetime", "binary(8)", "datetime"], "2026-01-05 12:00:00.000");
     check("6F9619FF-8B86-D011-B42D-00C04FC964FF", &["uniqueidentifier", "varchar(10)"], "8170");
     check("5", &["int", "sql_variant", "varchar(5)"], "5");
+    check("abc", &["varchar(10)", "image", "varbinary(10)"], "0x616263");
+    check("abc", &["nvarchar(10)", "image"], "529");
+    check("1", &["int", "image"], "529");
 }
 
 #[test]

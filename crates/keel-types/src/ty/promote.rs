@@ -182,7 +182,7 @@ pub const fn implicitly_converts(from: SqlType, to: SqlType) -> bool {
         return match (from, to) {
             (_, T::Xml) => true,
             (T::Image, _) => to.is_binary(),
-            (_, T::Image) => from.is_binary(),
+            (_, T::Image) => from.is_binary() || matches!(from, T::Char(_) | T::VarChar(_)),
             _ => from.is_string() && to.is_string(),
         };
     }
