@@ -31,7 +31,7 @@ use crate::sink::{TdsSink, put_message};
 /// How long a client may take to log in.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// Errors of this severity end the connection.
-const FATAL_SEVERITY: u8 = 20;
+pub(crate) const FATAL_SEVERITY: u8 = 20;
 
 /// The thread's body. `door` is the listener that the connection came through, if it came through one.
 pub fn run(shared: &Arc<Shared>, link: &Arc<Link>, peer: SocketAddr, door: Option<Arc<Door>>) {

@@ -18,6 +18,7 @@ use smol_str::SmolStr;
 use crate::encode;
 use crate::link::Link;
 use crate::login::Both;
+use crate::session::FATAL_SEVERITY;
 
 /// The server's side of one request's response.
 pub struct TdsSink<'a> {
@@ -200,6 +201,7 @@ impl ResultSink for TdsSink<'_> {
             status: DoneStatus::empty()
                 .with_if(DoneStatus::COUNT, done.count.is_some())
                 .with_if(DoneStatus::ERROR, done.error)
+                .with_if(DoneStatus::SERVER_ERROR, done.error && self.severity >= FATAL_SEVERITY)
                 .with_if(DoneStatus::IN_TRANSACTION, done.in_transaction),
             command: done.command,
             rows: done.count.unwrap_or(0),

@@ -222,7 +222,9 @@ fn errors_and_panics_end_what_they_should() {
 
     let mut client = f.connect();
     client.batch("FATAL").unwrap();
-    assert!(tokens(&mut client).iter().any(|t| matches!(t, Token::Message(m) if m.class == 21)));
+    let t = tokens(&mut client);
+    assert!(t.iter().any(|t| matches!(t, Token::Message(m) if m.class == 21)));
+    assert!(last_done(&t).status.contains(DoneStatus::SERVER_ERROR), "{t:?}");
     assert!(client.batch("SELECT 1").is_err() || client.next_token().is_err(), "the connection is closed");
 }
 
