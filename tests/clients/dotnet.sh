@@ -6,7 +6,7 @@
 dotnet_with_libraries() {
   local home="$cache/dotnet"
   mkdir -p "$home"
-  if ! ldconfig -p | grep -q libicuuc.so; then
+  if ! /sbin/ldconfig -p | grep -q libicuuc.so; then
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
       (apt-get update && apt-get install -y libicu72) >"$cache/apt.log" 2>&1
     else

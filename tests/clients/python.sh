@@ -16,7 +16,7 @@ python_with() {
 # Microsoft's ODBC driver comes inside a Python package; it is registered in a file of our own.
 odbc_driver() {
   # The driver links unixODBC's installer library and Kerberos, which are the system's.
-  if ! ldconfig -p | grep -q libodbcinst.so.2 || ! ldconfig -p | grep -q libgssapi_krb5.so.2; then
+  if ! /sbin/ldconfig -p | grep -q libodbcinst.so.2 || ! /sbin/ldconfig -p | grep -q libgssapi_krb5.so.2; then
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
       (apt-get update && apt-get install -y unixodbc odbcinst libgssapi-krb5-2) >"$cache/apt.log" 2>&1
     else
