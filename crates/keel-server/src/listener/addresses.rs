@@ -130,7 +130,8 @@ impl Look<'_> {
     }
 
     fn announces(&self, ip: &IpAddr, claim: &Claim) -> bool {
-        claim.left.is_none() && self.certain.contains(ip)
+        // Who has just been made primary is it, however long ago the others were heard.
+        claim.left.is_none() && (claim.announced == 0 || self.certain.contains(ip))
     }
 }
 
@@ -442,8 +443,12 @@ mod tests {
     #[test]
     fn who_may_have_been_replaced_announces_nothing() {
         let (mut bed, here) = (Bed::new(), [v4("10.0.0.9")]);
-        bed.at(0, &here);
         bed.uncertain = true;
+        assert_eq!(
+            bed.at(0, &here),
+            "take 10.0.0.9 on 2 for 3s, announce 10.0.0.9 on 2",
+            "it has just become it"
+        );
         assert_eq!(bed.at(400, &here), "");
         bed.uncertain = false;
         assert_eq!(bed.at(420, &here), "announce 10.0.0.9 on 2");
