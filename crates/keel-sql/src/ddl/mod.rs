@@ -30,7 +30,7 @@ mod temporal;
 
 pub(crate) use alter::mentions_column;
 pub use storage::read_all;
-pub use table::{create_for_select_into, table_variable};
+pub use table::{check_table_variable, create_for_select_into, table_variable};
 
 use crate::catalog::{CatalogObject, CatalogOp, DBO, Named, SecurableRef, object_class};
 use crate::engine::{DatabaseEntry, TEMPDB};

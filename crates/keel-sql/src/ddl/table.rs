@@ -698,6 +698,25 @@ impl Runner<'_> {
     }
 }
 
+fn variable_of(
+    scope: &Scope<'_>,
+    tempdb: &DatabaseEntry,
+    name: &str,
+    elements: &[TableElement],
+) -> Result<TableDef> {
+    let mut builder = TableBuilder::new(scope, tempdb, DBO, name);
+    builder.private = true;
+    // A temporary table has the collation of tempdb, a variable that of its database.
+    builder.collation = scope.database_collation();
+    builder.all(elements)
+}
+
+/// The error of a table variable that cannot be made, when its batch or module is compiled: nothing of it runs then.
+pub fn check_table_variable(scope: &Scope<'_>, name: &str, elements: &[TableElement]) -> Result<()> {
+    let tempdb = scope.info.engine.database_by_id(TEMPDB).ok_or_else(|| errors::no_database("tempdb"))?;
+    variable_of(scope, &tempdb, name, elements).map(|_| ())
+}
+
 /// The definition of a table variable of a program, with fresh storage.
 pub fn table_variable(info: &Info, program: &Program, index: usize) -> Result<Arc<TableDef>> {
     let def = &program.tables[index];
@@ -705,13 +724,7 @@ pub fn table_variable(info: &Info, program: &Program, index: usize) -> Result<Ar
     scope.identity = program.identity.clone();
     let tempdb = info.engine.database_by_id(TEMPDB).ok_or_else(|| errors::no_database("tempdb"))?;
     let mut table = match &def.shape {
-        TableShape::Elements(elements) => {
-            let mut builder = TableBuilder::new(&scope, &tempdb, DBO, &def.name);
-            builder.private = true;
-            // A temporary table has the collation of tempdb, a variable that of its database.
-            builder.collation = scope.database_collation();
-            builder.all(elements)?
-        }
+        TableShape::Elements(elements) => variable_of(&scope, &tempdb, &def.name, elements)?,
         TableShape::Type(name) => {
             let ty = scope.table_type(name).ok_or_else(|| errors::no_type(index + 1, name))?;
             let table = ty.table.as_deref().expect("a table type has a table");

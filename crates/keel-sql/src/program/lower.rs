@@ -27,6 +27,8 @@ pub trait TypeLookup {
     fn scalar(&self, ty: &ast::TypeName) -> Result<SqlType>;
     /// Whether the name is that of a table type.
     fn is_table_type(&self, name: &ast::ObjectName) -> bool;
+    /// The error of a table variable that cannot be made of these elements.
+    fn check_table(&self, name: &str, elements: &[ast::TableElement]) -> Result<()>;
     /// The value of a parameter's default.
     fn constant(&self, expr: &ast::Expr, ty: SqlType) -> Result<Value>;
 }
@@ -102,6 +104,7 @@ pub fn lower_module(
         uses,
     };
     if let Some((variable, elements)) = shape.returns_table {
+        types.check_table(&variable.name, elements)?;
         let shape = TableShape::Elements(elements.to_vec());
         lower.program.tables.push(TableVariableDef { name: fold(&variable.name), shape });
     }
@@ -231,6 +234,7 @@ impl Lower<'_> {
                 if elements.iter().any(|e| matches!(e, ast::TableElement::Period { .. })) {
                     return Err(errors::period_in_table_variable());
                 }
+                self.types.check_table(name, elements).map_err(|e| errors::located(e, self.line, None))?;
                 let shape = TableShape::Elements(elements.clone());
                 self.program.tables.push(TableVariableDef { name: fold(&variable.name), shape });
                 Ok(())

@@ -576,6 +576,10 @@ impl TypeLookup for Scope<'_> {
         self.table_type(name).is_some()
     }
 
+    fn check_table(&self, name: &str, elements: &[ast::TableElement]) -> Result<()> {
+        crate::ddl::check_table_variable(self, name, elements)
+    }
+
     fn constant(&self, expr: &ast::Expr, ty: SqlType) -> Result<Value> {
         crate::run::constant(self, expr, ty)
     }
