@@ -28,6 +28,7 @@ use keel_query::plan::Dml;
 use keel_query::scope::NameParts;
 use keel_types::error::Result;
 use keel_types::{Length, SqlType, Value};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 const NAME: SqlType = SqlType::SYSNAME;
@@ -386,19 +387,20 @@ pub fn undeclared_parameters(info: &Info, sql: &str, declarations: &str) -> Resu
 fn undeclared_names(info: &Info, sql: &str, declared: &[ast::Parameter]) -> Result<Vec<String>> {
     let parse = keel_parser::ParseOptions { quoted_identifier: info.on(Switches::QUOTED_IDENTIFIER) };
     let batch = keel_parser::parse_batch(sql, parse).map_err(parse_error)?;
-    let mut local: Vec<String> = declared.iter().map(|p| p.variable.name.to_lowercase()).collect();
+    let mut local: HashSet<String> = declared.iter().map(|p| p.variable.name.to_lowercase()).collect();
     declarations_in(&batch.statements, &mut local);
-    let mut formal = Vec::new();
+    let mut formal = HashSet::new();
     formal_names(&batch.statements, &mut formal);
     let tokens = tokenize(sql, parse.quoted_identifier).map_err(parse_error)?;
     let mut names: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
     for token in tokens {
         let Some(word) = sql.get(token.start as usize..token.end as usize) else { continue };
         let own = token.tok == Tok::Variable && !word.starts_with("@@") && !formal.contains(&token.start);
         if !own || local.contains(&word.to_lowercase()) {
             continue;
         }
-        if names.iter().any(|n| n.eq_ignore_ascii_case(word)) {
+        if !seen.insert(word.to_lowercase()) {
             return Err(errors::undeclared_twice(word));
         }
         names.push(word.to_owned());
@@ -422,7 +424,7 @@ fn each_block(s: &ast::Statement, visit: &mut dyn FnMut(&[ast::Statement])) {
     }
 }
 
-fn declarations_in(statements: &[ast::Statement], names: &mut Vec<String>) {
+fn declarations_in(statements: &[ast::Statement], names: &mut HashSet<String>) {
     for s in statements {
         if let StatementKind::Declare(all) = &s.kind {
             names.extend(all.iter().map(|d| ast::declared(d).name.to_lowercase()));
@@ -432,7 +434,7 @@ fn declarations_in(statements: &[ast::Statement], names: &mut Vec<String>) {
 }
 
 /// Where the names of procedures' parameters stand in calls.
-fn formal_names(statements: &[ast::Statement], at: &mut Vec<u32>) {
+fn formal_names(statements: &[ast::Statement], at: &mut HashSet<u32>) {
     for s in statements {
         let call = match &s.kind {
             StatementKind::Execute(e) => Some(e),
@@ -480,9 +482,9 @@ fn deduce(info: &Info, program: &Arc<Program>, at: &Instruction, wanted: &mut [U
 fn note<T>(wanted: &mut [Undeclared], (outcome, notes): (Result<T>, Vec<(usize, SqlType)>)) -> Result<()> {
     outcome?;
     for (index, ty) in notes {
-        let own = wanted.iter_mut().find(|w| w.slot as usize == index && w.ty.is_none());
-        if let Some(w) = own {
-            w.ty = Some(ty);
+        // Slots rise with the order of the text.
+        if let Ok(at) = wanted.binary_search_by_key(&index, |w| w.slot as usize) {
+            wanted[at].ty.get_or_insert(ty);
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use super::variables::VariableUses;
 use super::{
     ArgValue, Call, CallArg, CallTarget, CursorName, CursorOp, FetchDirection, FetchOp, Instruction, Label,
     ModuleIdentity, NameSource, Op, ParameterDef, Positioned, Program, RaisErrorOp, SetOp, Slot, TableShape,
-    TableVariableDef, Unit, UnitSource, VariableDef,
+    TableVariableDef, Unit, UnitSource, VariableDef, Variables,
 };
 use crate::catalog::fold;
 use crate::errors;
@@ -86,7 +86,7 @@ pub fn lower_module(
             identity,
             text,
             parameters: Vec::new(),
-            variables: Vec::new(),
+            variables: Variables::default(),
             tables: Vec::new(),
             cursors: Vec::new(),
             code: Vec::new(),
@@ -182,8 +182,7 @@ impl Lower<'_> {
         {
             return Err(errors::located(errors::variable_declared(name), self.line, None));
         }
-        self.program.variables.push(VariableDef { name: fold(name), ty });
-        Ok(self.program.variables.len() as Slot - 1)
+        Ok(self.program.variables.push(VariableDef { name: fold(name), ty }))
     }
 
     /// Declarations take effect for the whole text, wherever control flow puts them.

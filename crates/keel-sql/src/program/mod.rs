@@ -15,11 +15,13 @@
 
 mod exec_text;
 pub mod lower;
+mod slots;
 mod stats;
 mod unit;
 mod variables;
 
 pub use lower::{ModuleShape, lower_batch, lower_module};
+pub use slots::Variables;
 pub use stats::{RunCost, RunStats, Total};
 pub use unit::{Compiled, CompiledCode, Dependencies, InUse, Need, Unit, UnitSource};
 
@@ -123,7 +125,7 @@ pub struct Program {
     /// Parameters, the first of `variables`.
     pub parameters: Vec<ParameterDef>,
     /// Scalar variables.
-    pub variables: Vec<VariableDef>,
+    pub variables: Variables,
     /// Table variables.
     pub tables: Vec<TableVariableDef>,
     /// Cursor variables, by folded name.
@@ -157,7 +159,7 @@ impl Program {
             identity,
             text: "".into(),
             parameters: Vec::new(),
-            variables: Vec::new(),
+            variables: Variables::default(),
             tables: Vec::new(),
             cursors: Vec::new(),
             code: Vec::new(),
@@ -185,8 +187,8 @@ impl Program {
     /// The slot of a variable by name.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<(Slot, &VariableDef)> {
-        let at = self.variables.iter().position(|v| v.name.eq_ignore_ascii_case(name))?;
-        Some((at as Slot, &self.variables[at]))
+        let slot = self.variables.slot(name)?;
+        Some((slot, &self.variables[slot as usize]))
     }
     /// The index of a table variable by name.
     #[must_use]
