@@ -25,3 +25,16 @@ insert u values (1, null)
 insert u values (1, null)
 GO
 drop table t, u
+GO
+-- No column twice, in the key or beside it.
+create table twice (a int, b int, c int, index inline_twice (a) include (b, b))
+GO
+create table twice (a int, b int, c int)
+GO
+create index i on twice (a) include (a, b)
+GO
+create index i on twice (a) include (b, B)
+GO
+create index i on twice (b, a) include (c)
+-- Rows with the same key come out of a join in the order in which they came in.
+select c.name from sys.indexes i join sys.index_columns ic on ic.object_id = i.object_id and ic.index_id = i.index_id join sys.columns c on c.object_id = ic.object_id and c.column_id = ic.column_id where i.object_id = object_id('twice') order by i.name

@@ -73,6 +73,7 @@ struct Table {
     /// Rows with a NULL key (full joins).
     nulls: Vec<u32>,
     values: Vec<Value>,
+    /// The next row with the same key, in the order they came in; the last one's is the first. Maps have the last one.
     next: Vec<u32>,
     matched: Vec<bool>,
     bytes_charged: usize,
@@ -82,32 +83,38 @@ impl Table {
     /// Adds a row whose values were appended to `values`.
     fn add(&mut self, key: Key, bytes: &[u8], full: bool) {
         let row = self.next.len() as u32;
-        let next = match key {
+        let last = match key {
             Key::Null => {
                 self.nulls.push(row);
-                NONE
+                None
             }
-            Key::Int(n) => self.integers.insert(n, row).unwrap_or(NONE),
+            Key::Int(n) => self.integers.insert(n, row),
             Key::Encoded => match self.bytes.get_mut(bytes) {
-                Some(head) => std::mem::replace(head, row),
-                None => {
-                    self.bytes.insert(bytes.into(), row);
-                    NONE
-                }
+                Some(last) => Some(std::mem::replace(last, row)),
+                None => self.bytes.insert(bytes.into(), row),
             },
         };
-        self.next.push(next);
+        let first = last.map_or(row, |last| std::mem::replace(&mut self.next[last as usize], row));
+        self.next.push(first);
         if full {
             self.matched.push(false);
         }
     }
 
+    /// The first row with a key, or none.
     fn find(&self, key: Key, bytes: &[u8]) -> u32 {
-        match key {
-            Key::Null => NONE,
-            Key::Int(n) => self.integers.get(&n).copied().unwrap_or(NONE),
-            Key::Encoded => self.bytes.get(bytes).copied().unwrap_or(NONE),
-        }
+        let last = match key {
+            Key::Null => None,
+            Key::Int(n) => self.integers.get(&n),
+            Key::Encoded => self.bytes.get(bytes),
+        };
+        last.map_or(NONE, |last| self.next[*last as usize])
+    }
+
+    /// The row with the same key that came after this one, or none.
+    fn following(&self, row: usize) -> u32 {
+        let next = self.next[row];
+        if next as usize > row { next } else { NONE }
     }
 
     /// Writes all rows to files, and is empty.
@@ -120,15 +127,15 @@ impl Table {
                 let at = row as usize;
                 let values = table.values[at * width..(at + 1) * width].iter();
                 out.row(&space, key.partition(bytes, level), std::iter::once(&value).chain(values))?;
-                row = table.next[at];
+                row = table.following(at);
             }
             Ok(())
         };
-        for (n, head) in &table.integers {
-            write(Key::Int(*n), &[], *head)?;
+        for (n, last) in &table.integers {
+            write(Key::Int(*n), &[], table.next[*last as usize])?;
         }
-        for (bytes, head) in &table.bytes {
-            write(Key::Encoded, bytes, *head)?;
+        for (bytes, last) in &table.bytes {
+            write(Key::Encoded, bytes, table.next[*last as usize])?;
         }
         for row in &table.nulls {
             write(Key::Null, &[], *row)?;
@@ -426,7 +433,7 @@ impl HashJoinOp {
     fn next_match(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         while self.at != NONE {
             let row = self.at as usize;
-            self.at = self.table.next[row];
+            self.at = self.table.following(row);
             self.load(cx, row);
             let holds = match &self.node.residual {
                 Some(p) => p.test(cx)?,

@@ -69,11 +69,7 @@ impl Runner<'_> {
             let mut builder = TableBuilder::new(&scope, &entry, table.schema_id, &table.name);
             builder.table = base.clone();
             let key = builder.index_columns(&c.columns, None)?;
-            let mut included = Vec::new();
-            for column in &c.include {
-                let found = base.columns.iter().find(|o| fold(&o.name) == fold(&column.text));
-                included.push(found.ok_or_else(|| errors::no_column_in_table(&column.text))?.column_id);
-            }
+            let included = builder.included_columns(&c.include, &key)?;
             IndexDef {
                 index_id: if clustered { 1 } else { builder.next_index_id() },
                 tree: entry.allocate_tree()?,

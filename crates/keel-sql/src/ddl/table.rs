@@ -331,19 +331,24 @@ impl<'a> TableBuilder<'a> {
         for c in columns {
             let column = &self.table.columns[self.find_column(&c.name)?];
             if key.iter().any(|k: &IndexColumn| k.column_id == column.column_id) {
-                return Err(keel_types::SqlError::new(
-                    1909,
-                    16,
-                    1,
-                    format!(
-                        "Cannot use duplicate column names in index. Column name '{}' listed more than once.",
-                        column.name
-                    ),
-                ));
+                return Err(errors::index_column_twice(&column.name));
             }
             key.push(IndexColumn { column_id: column.column_id, descending: c.descending });
         }
         Ok(key)
+    }
+
+    /// Columns of INCLUDE. None may be there twice, or be in the key too.
+    pub(super) fn included_columns(&self, names: &[ast::Ident], key: &[IndexColumn]) -> Result<Vec<i32>> {
+        let mut included = Vec::with_capacity(names.len());
+        for name in names {
+            let column = &self.table.columns[self.find_column(name)?];
+            if included.contains(&column.column_id) || key.iter().any(|k| k.column_id == column.column_id) {
+                return Err(errors::index_column_twice(&column.name));
+            }
+            included.push(column.column_id);
+        }
+        Ok(included)
     }
 
     pub(super) fn next_index_id(&self) -> i32 {
@@ -407,11 +412,7 @@ impl<'a> TableBuilder<'a> {
             return self.inline_columnstore(index);
         }
         let key = self.index_columns(&index.columns, own)?;
-        let included = index
-            .include
-            .iter()
-            .map(|c| self.find_column(c).map(|i| self.table.columns[i].column_id))
-            .collect::<Result<Vec<_>>>()?;
+        let included = self.included_columns(&index.include, &key)?;
         let clustered = index.clustered.unwrap_or(false);
         let filter = index.filter.as_ref().map(|f| self.expression_text(f));
         let def = IndexDef {

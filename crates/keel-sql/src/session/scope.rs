@@ -135,14 +135,7 @@ impl<'a> Scope<'a> {
         self.note_catalog(entry.id);
         self.last.set(Some(entry.id));
         let picture = self.info.picture(&entry);
-        let named = match name.schema {
-            Some(schema) if !schema.is_empty() => picture.named(picture.schema_id(schema)?, name.object),
-            _ => {
-                let own = if entry.id == self.identity.database { self.identity.schema_id } else { DBO };
-                picture.named(own, name.object).or_else(|| picture.named(DBO, name.object))
-            }
-        }?;
-        match named {
+        match self.named_in(&entry, &picture, name)? {
             Named::Synonym(synonym) => {
                 let found = self.follow(&entry, &picture, &synonym.target)?;
                 self.last.set(Some(found.0.id));
@@ -161,12 +154,19 @@ impl<'a> Scope<'a> {
     pub fn resolve_unfollowed(&self, name: NameParts<'_>) -> Option<(Arc<DatabaseEntry>, Named)> {
         let entry = self.entry(name.database)?;
         let picture = self.info.picture(&entry);
-        let schema = match name.schema {
-            Some(schema) if !schema.is_empty() => picture.schema_id(schema)?,
-            _ => self.identity.schema_id,
-        };
-        let named = picture.named(schema, name.object).or_else(|| picture.named(DBO, name.object))?;
+        let named = self.named_in(&entry, &picture, name)?;
         Some((entry, named))
+    }
+
+    /// What has a name in a database. Only a name without a schema is looked for in more than one.
+    fn named_in(&self, entry: &DatabaseEntry, picture: &Picture, name: NameParts<'_>) -> Option<Named> {
+        match name.schema {
+            Some(schema) if !schema.is_empty() => picture.named(picture.schema_id(schema)?, name.object),
+            _ => {
+                let own = if entry.id == self.identity.database { self.identity.schema_id } else { DBO };
+                picture.named(own, name.object).or_else(|| picture.named(DBO, name.object))
+            }
+        }
     }
 
     fn follow(

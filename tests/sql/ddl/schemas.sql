@@ -1,0 +1,60 @@
+-- A name with a schema is looked for there only, whatever it is wanted for.
+create schema other
+GO
+create table t (a int)
+GO
+create view v as select 1 as a
+GO
+create sequence s
+GO
+create type y from int
+GO
+create procedure p as select 1
+GO
+create function f() returns int as begin return 1 end
+GO
+create synonym n for t
+GO
+create trigger tr on t after insert as print 'fired'
+GO
+drop table if exists other.t
+drop view if exists other.v
+drop sequence if exists other.s
+drop type if exists other.y
+drop procedure if exists other.p
+drop function if exists other.f
+drop synonym if exists other.n
+drop trigger if exists other.tr
+GO
+drop table other.t
+GO
+drop view other.v
+GO
+drop procedure other.p
+GO
+alter table other.t add b int
+GO
+truncate table other.t
+GO
+create index i on other.t (a)
+GO
+drop index i on other.t
+GO
+alter procedure other.p as select 2
+GO
+alter view other.v as select 2 as a
+GO
+exec sp_rename 'other.t', 'renamed'
+GO
+insert other.t values (1)
+GO
+select name from sys.objects where schema_id = 1 order by name
+GO
+select name from sys.types where is_user_defined = 1
+GO
+-- The same of both.
+create table other.t (a int, b int)
+GO
+drop table if exists other.t
+drop table if exists other.t
+select schema_name(schema_id) as schema_name, name from sys.tables
