@@ -340,8 +340,12 @@ errors! {
     foreign_key_no_column(foreign_key, column, table) = 1770, 16, 0, "Foreign key '{foreign_key}' references invalid column '{column}' in referenced table '{table}'.";
     /// Foreign key from an unknown column.
     foreign_key_own_column(foreign_key, column, table) = 1769, 16, 1, "Foreign key '{foreign_key}' references invalid column '{column}' in referencing table '{table}'.";
-    /// Foreign key types differ.
-    foreign_key_types(column, table, other, foreign_key) = 1778, 16, 0, "Column '{table}' is not the same data type as referencing column '{column}.{other}' in foreign key '{foreign_key}'.";
+    /// The types of a foreign key's columns differ.
+    foreign_key_types(referenced, referencing, foreign_key) = 1778, 16, 0, "Column '{referenced}' is not the same data type as referencing column '{referencing}' in foreign key '{foreign_key}'.";
+    /// Their lengths, precisions or scales differ.
+    foreign_key_lengths(referenced, referencing, foreign_key) = 1753, 16, 0, "Column '{referenced}' is not the same length or scale as referencing column '{referencing}' in foreign key '{foreign_key}'. Columns participating in a foreign key relationship must be defined with the same length and scale.";
+    /// Their collations differ.
+    foreign_key_collations(referenced, referencing, foreign_key) = 1757, 16, 0, "Column '{referenced}' is not of same collation as referencing column '{referencing}' in foreign key '{foreign_key}'.";
     /// Existing rows violate a new constraint.
     constraint_violated(statement, kind, name, database, table, column) = 547, 16, 0, "The {statement} statement conflicted with the {kind} constraint \"{name}\". The conflict occurred in database \"{database}\", table \"{table}\"{column}.";
     /// Two identity columns.

@@ -56,3 +56,33 @@ drop table ahead
 GO
 create table circle (a int, b as a + 1, c as b + 1)
 GO
+GO
+-- What a foreign key cannot refer to: the cause, and what came of it. CATCH is told the latter only.
+create table referred (a int, b varchar(10) collate Latin1_General_CI_AS, c decimal(9,2), primary key (a), unique (b), unique (c))
+GO
+create table refers (a int references nowhere (a))
+GO
+create table refers (a int references referred (nothing))
+GO
+create table refers (a int, foreign key (nothing) references referred (a))
+GO
+create table refers (a bigint references referred)
+GO
+create table refers (b varchar(20) references referred (b))
+GO
+create table refers (b varchar(10) collate Latin1_General_BIN2 references referred (b))
+GO
+create table refers (c decimal(9,3) references referred (c))
+GO
+begin try create table refers (a bigint references referred) end try
+begin catch select error_number() as number, error_message() as message end catch
+GO
+begin try create table refers (a int null primary key) end try begin catch print error_message() end catch
+GO
+create table refers (a int references referred, b varchar(10) collate Latin1_General_CI_AS references referred (b), c numeric(9,2) references referred (c))
+alter table referred add d bigint references referred (a)
+GO
+create schema owned authorization guest
+GO
+select schema_owner from information_schema.schemata where schema_name = 'owned'
+GO

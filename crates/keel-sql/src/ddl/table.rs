@@ -1,6 +1,8 @@
 //! CREATE TABLE, and the definitions of temporary tables, table variables and SELECT INTO.
 
-use super::{Place, find_table};
+mod foreign_key;
+
+use super::Place;
 use crate::catalog::{CatalogObject, DBO, fold};
 use crate::engine::{DatabaseEntry, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
@@ -13,8 +15,8 @@ use crate::session::scope::Scope;
 use keel_base::TreeId;
 use keel_parser::ast::{self, ConstraintKind, TableElement};
 use keel_query::catalog::{
-    Catalog, CheckDef, ColumnDef, ColumnstoreDef, ComputedDef, DefaultDef, ForeignKeyDef, IndexColumn,
-    IndexDef, IndexKind, ObjectId, ReferentialAction, TableDef,
+    Catalog, CheckDef, ColumnDef, ColumnstoreDef, ComputedDef, DefaultDef, IndexColumn, IndexDef, IndexKind,
+    ObjectId, TableDef,
 };
 use keel_query::scope::VirtualColumn;
 use keel_types::error::Result;
@@ -489,99 +491,6 @@ impl<'a> TableBuilder<'a> {
             }
             _ => Ok(()),
         }
-    }
-
-    fn foreign_key(
-        &mut self,
-        name: Option<&ast::Ident>,
-        columns: &[ast::Ident],
-        referenced_name: &ast::ObjectName,
-        referenced: &[ast::Ident],
-        actions: (Option<&ast::ReferentialAction>, Option<&ast::ReferentialAction>),
-    ) -> Result<()> {
-        let object_id = self.object_id();
-        let first = columns.first().map_or("", |c| c.text.as_str());
-        let name = self.constraint_name(name, "FK", first, object_id);
-        let own_table = fold(&referenced_name.name.text) == fold(&self.table.name)
-            && referenced_name.schema.as_ref().is_none_or(|s| self.is_own_schema(&s.text));
-        let other = match find_table(self.scope, referenced_name) {
-            Some(t) => t,
-            None if own_table => Arc::new(self.table.clone()),
-            None => return Err(errors::foreign_key_no_table(&name, referenced_name)),
-        };
-        let mut own_ids = Vec::new();
-        for c in columns {
-            let at = self
-                .find_column(c)
-                .map_err(|_| errors::foreign_key_own_column(&name, &c.text, &self.table.name))?;
-            own_ids.push(self.table.columns[at].column_id);
-        }
-        let referenced_columns = referenced_columns(&other, referenced, &name)?;
-        if referenced_columns.len() != own_ids.len() {
-            return Err(keel_types::SqlError::new(
-                8139,
-                16,
-                0,
-                format!(
-                    "Number of referencing columns in foreign key differs from number of referenced columns, table '{}'.",
-                    self.table.name
-                ),
-            ));
-        }
-        let matches = |i: &&IndexDef| {
-            i.unique
-                && i.filter.is_none()
-                && i.key.len() == referenced_columns.len()
-                && i.key.iter().all(|k| referenced_columns.contains(&k.column_id))
-        };
-        if !other.indexes.iter().any(|i| matches(&i)) {
-            return Err(errors::no_candidate_key(referenced_name, &name));
-        }
-        self.table.foreign_keys.push(ForeignKeyDef {
-            object_id,
-            name,
-            columns: own_ids,
-            referenced_table: other.object_id,
-            referenced_columns,
-            on_delete: action(actions.0),
-            on_update: action(actions.1),
-            disabled: false,
-        });
-        Ok(())
-    }
-
-    fn is_own_schema(&self, schema: &str) -> bool {
-        let picture = self.scope.info.picture(&self.scope.info.current_database());
-        picture.schema_id(schema) == Some(self.table.schema_id)
-    }
-}
-
-fn referenced_columns(other: &TableDef, referenced: &[ast::Ident], name: &str) -> Result<Vec<i32>> {
-    if referenced.is_empty() {
-        let primary = other.indexes.iter().find(|i| i.is_primary_key);
-        let primary = primary.ok_or_else(|| {
-            keel_types::SqlError::new(1773, 16, 0, format!(
-                "Foreign key '{name}' has implicit reference to object '{}' which does not have a primary key defined on it.", other.name))
-        })?;
-        return Ok(primary.key.iter().map(|k| k.column_id).collect());
-    }
-    referenced
-        .iter()
-        .map(|c| {
-            let found = other.columns.iter().find(|o| fold(&o.name) == fold(&c.text));
-            found
-                .map(|o| o.column_id)
-                .ok_or_else(|| errors::foreign_key_no_column(name, &c.text, &other.name))
-        })
-        .collect()
-}
-
-fn action(a: Option<&ast::ReferentialAction>) -> ReferentialAction {
-    match a {
-        None | Some(ast::ReferentialAction::NoAction) => ReferentialAction::NoAction,
-        Some(ast::ReferentialAction::Cascade) => ReferentialAction::Cascade,
-        Some(ast::ReferentialAction::SetNull) => ReferentialAction::SetNull,
-        Some(ast::ReferentialAction::SetDefault) => ReferentialAction::SetDefault,
     }
 }
 

@@ -240,6 +240,10 @@ impl Info {
     /// Keeps a message until the statement can send it.
     #[allow(clippy::boxed_local, reason = "errors are made boxed")]
     pub fn say(&self, message: Box<SqlError>) {
+        // CATCH is told of a statement's last error only, and the client of none.
+        if message.severity > 10 && self.try_depth.get() > 0 {
+            return;
+        }
         self.pending.borrow_mut().push(Pending::Message(*message));
     }
 

@@ -143,7 +143,8 @@ pub(super) static VIEWS: &[SystemView] = &[
         columns: &[("CATALOG_NAME", NAME), ("SCHEMA_NAME", NAME), ("SCHEMA_OWNER", NAME)],
         rows: |cx| {
             let row = |s: &std::sync::Arc<crate::catalog::SchemaDef>| {
-                vec![text(&*cx.entry.name()), text(s.name.as_str()), text("dbo")]
+                let owner = cx.picture.principal(s.owner).map_or_else(|| "dbo".to_owned(), |p| p.name);
+                vec![text(&*cx.entry.name()), text(s.name.as_str()), text(owner.as_str())]
             };
             cx.picture.schemas().map(row).collect()
         },
