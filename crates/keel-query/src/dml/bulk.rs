@@ -238,7 +238,10 @@ impl BulkInserter {
         let mark = cx.txn(database)?.savepoint();
         let mut buffers = RowBuffers::default();
         self.target.begin(&mut buffers);
-        let result = self.insert_all(&mut cx, &mut buffers, next);
+        let result = self.insert_all(&mut cx, &mut buffers, next).and_then(|info| {
+            self.target.check_awaited(&mut cx, &mut buffers, DmlAction::Insert.name())?;
+            Ok(info)
+        });
         self.target.end(&mut buffers, cx.session.about_now_local());
         let txn = cx.txn(database)?;
         if result.is_err() {

@@ -4,13 +4,14 @@ use super::DmlPlan;
 use super::foreign::{self, ChildKey};
 use super::target::Target;
 use super::update::{BoundSet, Found};
-use crate::bind::Binder;
 use crate::bind::rel::{Hints, Rel, SlotSet};
-use crate::catalog::ReferentialAction;
+use crate::catalog::{ReferentialAction, TableDef};
 use crate::errors::Result;
 use crate::exec::node::Node;
 use crate::expr::{CmpOp, Expr, Slot};
 use crate::plan::Planner;
+use keel_base::TreeId;
+use keel_types::key::KeyColumn;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -27,15 +28,17 @@ pub(crate) struct Child {
     pub column: Option<String>,
     /// Referenced columns of the target (positions).
     pub referenced: Vec<usize>,
+    /// The index of the target that has the referenced key: its tree, and its columns with their places in `referenced`.
+    pub key: Option<(TreeId, Vec<(usize, KeyColumn)>)>,
     /// What to do.
     pub action: ChildAction,
-    /// The referencing table is the target itself: rows are checked when all are gone.
+    /// The referencing table is the target itself.
     pub own_table: bool,
 }
 
 /// What happens to referencing rows.
 pub(crate) enum ChildAction {
-    /// None may exist (finds them by the old values).
+    /// None may exist at the end of the statement (finds them by the old values), unless their key is there again.
     Check(Arc<Node>),
     /// They change too.
     Change(Box<DmlPlan>),
@@ -61,6 +64,7 @@ pub(crate) fn children(
             [one] => child.table.column_index(*one).map(|i| child.table.columns[i].name.clone()),
             _ => None,
         };
+        let key = referenced_key(&target.table, &referenced);
         let own_table = foreign::same_table(&child.table, &target.table);
         let action = compile(planner, target, &child, &referenced, old_first, action, changed.is_none())?;
         list.push(Child {
@@ -68,11 +72,24 @@ pub(crate) fn children(
             table: format!("{schema}.{}", child.table.name),
             column,
             referenced,
+            key,
             action,
             own_table,
         });
     }
     Ok(list)
+}
+
+fn referenced_key(table: &TableDef, referenced: &[usize]) -> Option<(TreeId, Vec<(usize, KeyColumn)>)> {
+    table.indexes.iter().filter(|i| i.unique && i.key.len() == referenced.len()).find_map(|index| {
+        let columns = index.key.iter().map(|k| {
+            let at = table.column_index(k.column_id)?;
+            let column = &table.columns[at];
+            let own = KeyColumn { ty: column.ty, collation: column.collation, descending: k.descending };
+            Some((referenced.iter().position(|r| *r == at)?, own))
+        });
+        Some((index.tree, columns.collect::<Option<Vec<_>>>()?))
+    })
 }
 
 fn compile(
@@ -126,9 +143,4 @@ fn compile(
     // The search of a cascade reads slots of the statement around it, which a collected run must not overwrite.
     plan.in_place = false;
     Ok(ChildAction::Change(Box::new(plan)))
-}
-
-/// Whether an update of this table needs all its columns (none does today; rows are patched).
-pub(crate) fn replaces_row(_binder: &Binder<'_>, _target: &Target) -> bool {
-    false
 }

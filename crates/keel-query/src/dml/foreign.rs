@@ -8,8 +8,8 @@ use crate::exec::cx::Cx;
 use crate::usage::IndexUse;
 use keel_base::{DatabaseId, TreeId};
 use keel_node::LockMode;
-use keel_types::Value;
 use keel_types::key::{self, KeyColumn};
+use keel_types::{SqlError, Value};
 use std::sync::Arc;
 
 /// "The row that this one refers to exists."
@@ -28,6 +28,17 @@ pub struct ParentCheck {
     own_table: bool,
     /// Counters of the index that is looked into; none where nobody counts.
     pub uses: Option<Arc<IndexUse>>,
+}
+
+/// What a row refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parent {
+    /// Nothing: NULL.
+    None,
+    /// A row that is there.
+    There,
+    /// A row of its own table that is not there yet: the statement may still bring it.
+    Awaited,
 }
 
 /// Compiles the foreign keys of a target.
@@ -89,43 +100,53 @@ impl ParentCheck {
         !self.own_table
     }
 
-    /// Checks the row in the new slots, holding the referenced row against deletion. False: it refers to none.
+    /// Checks the row in the new slots, holding the referenced row against deletion. Its key is left in the buffer.
     pub fn check(
         &self,
         cx: &mut Cx<'_>,
         target: &Target,
         buffer: &mut Vec<u8>,
         statement: &str,
-    ) -> Result<bool> {
+    ) -> Result<Parent> {
         buffer.clear();
         for (i, column) in self.columns.iter().zip(&self.keys) {
             let v = &cx.slots[target.new_first + i];
             if matches!(v, Value::Null) {
-                return Ok(false);
+                return Ok(Parent::None);
             }
             key::append(buffer, v, column);
         }
-        let txn = cx.txn(self.database)?;
-        let found = if self.own_table {
-            txn.get_latest(self.tree, buffer)
-        } else {
+        if !self.own_table {
             // The intent keeps loads of the parent away, whose rows have no locks of their own.
+            let txn = cx.txn(self.database)?;
             txn.lock_table(self.object, LockMode::IntentShared)
                 .and_then(|()| txn.lock_row(self.tree, buffer, LockMode::Shared))
-                .and_then(|()| txn.get_latest(self.tree, buffer))
-        };
-        if found.map_err(|e| cx.storage_error(&e))?.is_some() {
-            return Ok(true);
+                .map_err(|e| cx.storage_error(&e))?;
         }
+        match self.is_there(cx, buffer)? {
+            true => Ok(Parent::There),
+            false if self.own_table => Ok(Parent::Awaited),
+            false => Err(self.conflict(target, statement)),
+        }
+    }
+
+    /// Whether a row with this key can be referred to.
+    pub fn is_there(&self, cx: &mut Cx<'_>, key: &[u8]) -> Result<bool> {
+        let found = cx.txn(self.database)?.get_latest(self.tree, key);
+        Ok(found.map_err(|e| cx.storage_error(&e))?.is_some())
+    }
+
+    /// Error 547 of a row that refers to none.
+    pub fn conflict(&self, target: &Target, statement: &str) -> Box<SqlError> {
         let column = self.parent_column.as_ref().map_or(String::new(), |c| format!(", column '{c}'"));
-        Err(errors::constraint_conflict(
+        errors::constraint_conflict(
             statement,
             if self.own_table { "FOREIGN KEY SAME TABLE" } else { "FOREIGN KEY" },
             &self.name,
             &target.database,
             &self.parent_name,
             &column,
-        ))
+        )
     }
 }
 

@@ -50,6 +50,14 @@ impl MergeStep {
             MergeStep::Delete(..) => DmlAction::Delete,
         }
     }
+    /// When it is done: rows go, change, and come, in this order.
+    pub fn turn(&self) -> u8 {
+        match self {
+            MergeStep::Delete(..) => 0,
+            MergeStep::Update(..) => 1,
+            MergeStep::Insert(..) => 2,
+        }
+    }
     fn shape(&self) -> (ast::MergeMatch, Option<&Pred>) {
         match self {
             MergeStep::Insert(m, p, _) => (*m, p.as_ref()),

@@ -90,6 +90,18 @@ pub(crate) enum Change {
     Merge(merge::MergeRow),
 }
 
+impl Change {
+    /// The statement, in errors.
+    fn name(&self) -> &'static str {
+        match self {
+            Change::Insert(_) => "INSERT",
+            Change::Update(_) => "UPDATE",
+            Change::Delete(_) => "DELETE",
+            Change::Merge(_) => "MERGE",
+        }
+    }
+}
+
 /// Buffers of one execution.
 #[derive(Default)]
 pub struct Buffers {

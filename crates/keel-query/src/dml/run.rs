@@ -10,6 +10,7 @@ use super::{Buffers, Change, ChangedRows, DmlPlan};
 use crate::context::{DmlAction, RowSink, RunInfo, TriggerEvent};
 use crate::errors::{self, Result};
 use crate::exec::access::decode_into;
+use crate::exec::basic::same_values;
 use crate::exec::cx::Cx;
 use crate::exec::{Operator, restore, save};
 use crate::plan::run::State;
@@ -28,6 +29,13 @@ struct Pending {
     carried: Vec<Value>,
     /// New values already computed (assigned columns of UPDATE), by position.
     assigned: Vec<Value>,
+}
+
+/// A row that was taken out of the table until its new unique keys are free.
+struct Lifted<'r> {
+    update: &'r UpdateRow,
+    pending: Pending,
+    row: RowRef,
 }
 
 impl DmlPlan {
@@ -102,7 +110,7 @@ impl DmlPlan {
     ) -> Result<RunInfo> {
         b.changed.iter_mut().for_each(|c| *c = ChangedRows::default());
         self.begin_counts(b);
-        let mut run = Run { plan: self, b, row, sink, info: RunInfo::default(), deferred: Vec::new() };
+        let mut run = Run { plan: self, b, row, sink, info: RunInfo::default(), gone: Vec::new() };
         let result = run.all(source, cx);
         let info = run.info;
         self.end_counts(b, cx);
@@ -185,11 +193,11 @@ struct Run<'r> {
     row: &'r mut Vec<Value>,
     sink: &'r mut dyn RowSink,
     info: RunInfo,
-    /// Old values of rows whose references within the table are checked at the end: child number, values.
-    deferred: Vec<(usize, Vec<Value>)>,
+    /// Keys that were referred to, maybe, and are gone: looked after at the end.
+    gone: Vec<(&'r Child, Vec<Value>)>,
 }
 
-impl Run<'_> {
+impl<'r> Run<'r> {
     fn target(&self) -> &Target {
         &self.plan.target
     }
@@ -202,7 +210,8 @@ impl Run<'_> {
             _ if self.plan.in_place => self.in_place(source, cx)?,
             _ => self.collected(source, cx)?,
         }
-        self.deferred_checks(cx)
+        self.check_gone(cx)?;
+        self.plan.target.check_awaited(cx, &mut self.b.rows, self.plan.change.name())
     }
 
     fn insert_all(&mut self, source: &mut dyn Operator, insert: &InsertRow, cx: &mut Cx<'_>) -> Result<()> {
@@ -286,7 +295,7 @@ impl Run<'_> {
             Change::Update(u) => pending.len() > 1 && plan.target.shifts(&u.changed),
             _ => false,
         };
-        let mut stuck = Vec::new();
+        let mut lifted = Vec::new();
         for p in pending {
             restore(cx, &plan.carried, &p.carried);
             let Some(row) = self.latest(&p.key, cx)? else { continue };
@@ -299,18 +308,24 @@ impl Run<'_> {
                     if !shifts {
                         self.update_row(u, &p.key, &row, cx)?;
                     } else if !self.update_or_lift(u, &p.key, &row, cx)? {
-                        stuck.push((p, row));
+                        lifted.push(Lifted { update: u, pending: p, row });
                     }
                 }
                 _ => self.delete_row(&p.key, &row, cx)?,
             }
         }
-        self.put_back(stuck, cx)
+        self.put_back(lifted, cx)
     }
 
     /// Updates a row of a statement that moves unique keys. If its new key is still another row's, the row is taken out
     /// of the table for now (which frees its old key) and the answer is false.
-    fn update_or_lift(&mut self, u: &UpdateRow, key: &[u8], row: &RowRef, cx: &mut Cx<'_>) -> Result<bool> {
+    fn update_or_lift(
+        &mut self,
+        u: &'r UpdateRow,
+        key: &[u8],
+        row: &RowRef,
+        cx: &mut Cx<'_>,
+    ) -> Result<bool> {
         let plan = self.plan;
         let target = &*plan.target;
         let database = target.table.database;
@@ -333,10 +348,9 @@ impl Run<'_> {
 
     /// Puts the rows that [`Self::update_or_lift`] took out under their new keys. All old keys are free by now, so a
     /// duplicate is a real one.
-    fn put_back(&mut self, stuck: Vec<(Pending, RowRef)>, cx: &mut Cx<'_>) -> Result<()> {
+    fn put_back(&mut self, lifted: Vec<Lifted<'r>>, cx: &mut Cx<'_>) -> Result<()> {
         let plan = self.plan;
-        let Change::Update(u) = &plan.change else { return Ok(()) };
-        for (p, row) in stuck {
+        for Lifted { update: u, pending: p, row } in lifted {
             restore(cx, &plan.carried, &p.carried);
             decode_into(&row, &plan.decode, &mut cx.slots);
             for (i, v) in u.changed.iter().zip(p.assigned) {
@@ -357,7 +371,7 @@ impl Run<'_> {
         found.map_err(|e| cx.storage_error(&e))
     }
 
-    fn update_row(&mut self, u: &UpdateRow, key: &[u8], row: &RowRef, cx: &mut Cx<'_>) -> Result<()> {
+    fn update_row(&mut self, u: &'r UpdateRow, key: &[u8], row: &RowRef, cx: &mut Cx<'_>) -> Result<()> {
         let plan = self.plan;
         let target = &*plan.target;
         u.complete(target, cx, plan.old_first)?;
@@ -369,12 +383,16 @@ impl Run<'_> {
     }
 
     /// Foreign keys, OUTPUT and triggers of a row whose new values are stored.
-    fn updated(&mut self, u: &UpdateRow, cx: &mut Cx<'_>) -> Result<()> {
+    fn updated(&mut self, u: &'r UpdateRow, cx: &mut Cx<'_>) -> Result<()> {
         let target = &*self.plan.target;
         for p in &u.parents {
             target.check_parent(cx, &mut self.b.rows, *p, "UPDATE")?;
         }
-        self.after_children(&u.children, cx, "UPDATE")?;
+        let (old, new) = (self.plan.old_first, target.new_first);
+        let kept = |cx: &Cx<'_>, i: usize| {
+            !u.changed.contains(&i) || same_values(&cx.slots[old + i..=old + i], &cx.slots[new + i..=new + i])
+        };
+        self.after_children(&u.children, kept, cx)?;
         self.info.rows += 1;
         self.after_row(cx, true, true)
     }
@@ -384,22 +402,31 @@ impl Run<'_> {
         plan.target.keep(cx, &mut self.b.history, row)?;
         plan.target.delete(cx, &mut self.b.rows, key, plan.old_first)?;
         if let Change::Delete(d) = &plan.change {
-            self.after_children(&d.children, cx, "DELETE")?;
+            self.after_children(&d.children, |_, _| false, cx)?;
         }
         self.info.rows += 1;
         self.after_row(cx, false, true)
     }
 
-    /// Looks after rows that refer to the one just changed, whose old values are in the frame.
-    fn after_children(&mut self, children: &[Child], cx: &mut Cx<'_>, statement: &str) -> Result<()> {
-        for (n, child) in children.iter().enumerate() {
+    /// Looks after rows that refer to the one just changed, whose old values are in the frame. `kept` tells columns that
+    /// have their old values.
+    fn after_children(
+        &mut self,
+        children: &'r [Child],
+        kept: impl Fn(&Cx<'_>, usize) -> bool,
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
+        for child in children {
+            if child.referenced.iter().all(|i| kept(cx, *i)) {
+                continue;
+            }
             match &child.action {
-                ChildAction::Check(_) if child.own_table => {
-                    let values =
-                        child.referenced.iter().map(|i| cx.slots[self.plan.old_first + i].clone()).collect();
-                    self.deferred.push((n, values));
+                ChildAction::Check(_) => {
+                    let old = child.referenced.iter().map(|i| cx.slots[self.plan.old_first + i].clone());
+                    let old: Vec<Value> = old.collect();
+                    cx.charge(crate::exec::row_bytes(&old))?;
+                    self.gone.push((child, old));
                 }
-                ChildAction::Check(_) => self.check_child(child, cx, statement)?,
                 ChildAction::Change(plan) => plan.run_nested(cx)?,
             }
         }
@@ -421,20 +448,30 @@ impl Run<'_> {
         Err(errors::constraint_conflict(statement, kind, &child.name, database, &child.table, &column))
     }
 
-    fn deferred_checks(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+    /// At the end: whether rows still refer to keys that are gone, and did not come back with another row.
+    fn check_gone(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         let plan = self.plan;
-        let (children, statement) = match &plan.change {
-            Change::Update(u) => (&u.children, "UPDATE"),
-            Change::Delete(d) => (&d.children, "DELETE"),
-            _ => return Ok(()),
-        };
-        for (n, values) in std::mem::take(&mut self.deferred) {
-            for (i, v) in children[n].referenced.iter().zip(values) {
+        for (child, values) in std::mem::take(&mut self.gone) {
+            if self.is_back(child, &values, cx)? {
+                continue;
+            }
+            for (i, v) in child.referenced.iter().zip(values) {
                 cx.slots[plan.old_first + i] = v;
             }
-            self.check_child(&children[n], cx, statement)?;
+            self.check_child(child, cx, plan.change.name())?;
         }
         Ok(())
+    }
+
+    fn is_back(&mut self, child: &Child, values: &[Value], cx: &mut Cx<'_>) -> Result<bool> {
+        let Some((tree, columns)) = &child.key else { return Ok(false) };
+        let key = &mut self.b.rows.index_key;
+        key.clear();
+        for (at, column) in columns {
+            keel_types::key::append(key, &values[*at], column);
+        }
+        let found = cx.txn(self.plan.target.table.database)?.get_latest(*tree, key);
+        Ok(found.map_err(|e| cx.storage_error(&e))?.is_some())
     }
 
     /// OUTPUT and trigger rows.
@@ -475,7 +512,7 @@ impl Run<'_> {
     }
 
     /// MERGE: decides for every joined row, then acts.
-    fn merge_all(&mut self, source: &mut dyn Operator, merge: &MergeRow, cx: &mut Cx<'_>) -> Result<()> {
+    fn merge_all(&mut self, source: &mut dyn Operator, merge: &'r MergeRow, cx: &mut Cx<'_>) -> Result<()> {
         let plan = self.plan;
         let mut steps: Vec<Step> = Vec::new();
         let mut seen: HashSet<Box<[u8]>> = HashSet::new();
@@ -496,36 +533,61 @@ impl Run<'_> {
             cx.charge(crate::exec::row_bytes(&row))?;
             steps.push((n, key, row));
         }
-        for (n, key, carried) in steps {
-            restore(cx, &plan.carried, &carried);
-            let step = &merge.steps[n];
-            cx.slots[merge.action_slot] = Value::Str(step.action().name().into());
-            match (step, key) {
-                (MergeStep::Insert(_, _, insert), _) => {
-                    crate::exec::set_null(cx, &merge.old_slots);
-                    insert.check_identity(&plan.target, cx)?;
-                    self.insert_one(insert, cx)?;
-                }
-                (MergeStep::Update(_, _, u), Some(key)) => {
-                    let Some(row) = self.latest(&key, cx)? else { continue };
-                    decode_into(&row, &plan.decode, &mut cx.slots);
-                    u.evaluate(&plan.target, cx)?;
-                    self.update_row(u, &key, &row, cx)?;
-                }
-                (MergeStep::Delete(_, _, d), Some(key)) => {
-                    let Some(row) = self.latest(&key, cx)? else { continue };
-                    decode_into(&row, &plan.decode, &mut cx.slots);
-                    crate::exec::set_null(cx, &merge.new_slots);
-                    plan.target.keep(cx, &mut self.b.history, &row)?;
-                    plan.target.delete(cx, &mut self.b.rows, &key, plan.old_first)?;
-                    self.after_children(&d.children, cx, "MERGE")?;
-                    self.info.rows += 1;
-                    self.after_row(cx, false, true)?;
-                }
-                _ => {}
-            }
+        // What goes makes room for what comes.
+        steps.sort_by_key(|(n, ..)| merge.steps[*n].turn());
+        let mut lifted = Vec::new();
+        let mut steps = steps.into_iter().peekable();
+        while let Some(step) = steps.next_if(|(n, ..)| merge.steps[*n].action() != DmlAction::Insert) {
+            self.merge_step(merge, step, &mut lifted, cx)?;
         }
-        Ok(())
+        cx.slots[merge.action_slot] = Value::Str(DmlAction::Update.name().into());
+        self.put_back(std::mem::take(&mut lifted), cx)?;
+        steps.try_for_each(|step| self.merge_step(merge, step, &mut lifted, cx))
+    }
+
+    fn merge_step(
+        &mut self,
+        merge: &'r MergeRow,
+        (n, key, carried): Step,
+        lifted: &mut Vec<Lifted<'r>>,
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
+        let plan = self.plan;
+        restore(cx, &plan.carried, &carried);
+        let step = &merge.steps[n];
+        cx.slots[merge.action_slot] = Value::Str(step.action().name().into());
+        match (step, key) {
+            (MergeStep::Insert(_, _, insert), _) => {
+                crate::exec::set_null(cx, &merge.old_slots);
+                insert.check_identity(&plan.target, cx)?;
+                self.insert_one(insert, cx)
+            }
+            (MergeStep::Update(_, _, u), Some(key)) => {
+                let Some(row) = self.latest(&key, cx)? else { return Ok(()) };
+                decode_into(&row, &plan.decode, &mut cx.slots);
+                u.evaluate(&plan.target, cx)?;
+                if !plan.target.shifts(&u.changed) {
+                    return self.update_row(u, &key, &row, cx);
+                }
+                let new = u.changed.iter().map(|i| cx.slots[plan.target.new_first + i].clone());
+                let pending = Pending { carried, assigned: new.collect(), key };
+                if !self.update_or_lift(u, &pending.key, &row, cx)? {
+                    lifted.push(Lifted { update: u, pending, row });
+                }
+                Ok(())
+            }
+            (MergeStep::Delete(_, _, d), Some(key)) => {
+                let Some(row) = self.latest(&key, cx)? else { return Ok(()) };
+                decode_into(&row, &plan.decode, &mut cx.slots);
+                crate::exec::set_null(cx, &merge.new_slots);
+                plan.target.keep(cx, &mut self.b.history, &row)?;
+                plan.target.delete(cx, &mut self.b.rows, &key, plan.old_first)?;
+                self.after_children(&d.children, |_, _| false, cx)?;
+                self.info.rows += 1;
+                self.after_row(cx, false, true)
+            }
+            _ => Ok(()),
+        }
     }
 }
 

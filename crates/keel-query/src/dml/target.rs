@@ -1,6 +1,7 @@
 //! The table a statement changes: how its rows, keys and index entries are made, and what must hold of them.
 
 mod entries;
+mod references;
 mod rules;
 
 use crate::bind::expr::{Clause, ExprCx};
@@ -74,6 +75,8 @@ pub struct RowBuffers {
     pub(crate) index_key_old: Vec<u8>,
     pub(crate) column: Vec<u8>,
     pub(crate) old_key: Vec<u8>,
+    /// What rows refer to in their own table and was not there: number of the foreign key, and key.
+    pub(super) awaited: Vec<(usize, Box<[u8]>)>,
     /// What the statement did so far.
     pub(crate) sums: Sums,
 }
@@ -354,6 +357,7 @@ impl Target {
 
     /// A statement begins to change the table with these buffers.
     pub fn begin(&self, b: &mut RowBuffers) {
+        b.awaited.clear();
         b.sums.begin(self.indexes.len(), self.table.columns.len(), self.parents.len());
     }
 
@@ -373,13 +377,6 @@ impl Target {
         if let Some(uses) = &self.clustered.uses {
             uses.table_changed(sums, self.table.columns.iter().map(|c| c.column_id), at);
         }
-    }
-
-    /// Checks that the row in the new slots finds what its `n`th foreign key refers to.
-    pub fn check_parent(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, n: usize, statement: &str) -> Result<()> {
-        let looked = self.parents[n].check(cx, self, &mut b.index_key, statement)?;
-        b.sums.parents[n] += u64::from(looked);
-        Ok(())
     }
 
     /// Inserts the row in the new slots with its index entries. `Ok(false)`: a duplicate was ignored (IGNORE_DUP_KEY).

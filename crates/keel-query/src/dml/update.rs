@@ -503,7 +503,8 @@ pub(crate) fn update_plan(
             need.remove(&slot);
         }
     }
-    if target.moves(&changed) || cascade::replaces_row(planner.binder, &target) {
+    // A row that leaves its place, or waits outside for its unique key to be free, is written anew.
+    if target.moves(&changed) || target.shifts(&changed) {
         copies.extend(0..target.table.columns.len());
         need.extend((0..target.table.columns.len()).map(|i| (old_first + i) as Slot));
     }
