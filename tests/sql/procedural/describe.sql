@@ -40,3 +40,9 @@ exec sp_describe_undeclared_parameters N'select * from t where nothing = @a'
 GO
 exec sp_describe_undeclared_parameters N'select * from'
 GO
+GO
+-- Several rows of VALUES.
+create table several (a varbinary(max) null, b xml null, c decimal(5,2) null)
+GO
+exec sp_describe_undeclared_parameters N'insert several (a, b, c) output inserted.a values (@P1, @P2, @P3), (@P4, null, @P6)'
+GO

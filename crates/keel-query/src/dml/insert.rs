@@ -229,7 +229,7 @@ fn values_row(
 }
 
 /// Several rows as a table. Each column takes the common type of its values, as a VALUES table does; where they have
-/// none, each value is converted to the target column by itself.
+/// none, or no type at all, each value is converted to the target column by itself.
 fn typed_values(
     binder: &mut Binder<'_>,
     target: &Target,
@@ -239,7 +239,8 @@ fn typed_values(
 ) -> Result<BoundQuery> {
     for i in 0..width {
         let first = rows[0][i].ty;
-        if rows.iter().any(|r| r[i].ty != first && r[i].ty.family() != first.family()) {
+        let untyped = rows.iter().all(|r| r[i].ty == SqlType::Null);
+        if untyped || rows.iter().any(|r| r[i].ty != first && r[i].ty.family() != first.family()) {
             let ty = target.table.columns[columns[i]].ty;
             for row in &mut rows {
                 let e = std::mem::replace(&mut row[i], Expr::null());
