@@ -3,7 +3,7 @@
 use super::merge_types::{assign_to, cast_to, in_collation, named_collation, resolve_collation, unify};
 use super::rel::{Aggregate, Rel, Subquery, SubqueryUse};
 use super::window::PendingWindow;
-use super::{Binder, BoundQuery, Scope, same_name};
+use super::{Around, Binder, BoundQuery, Scope, same_name};
 use crate::errors::{self, Result};
 use crate::expr::{ArithOp, Cast, CmpOp, Coercibility, Expr, ExprKind, Slot};
 use keel_parser::ast;
@@ -616,7 +616,15 @@ impl Binder<'_> {
 
     /// Binds a subquery inside an expression.
     fn subquery(&mut self, q: &ast::Query, cx: &mut ExprCx<'_, '_>) -> Result<BoundQuery> {
-        self.query(q, Some(cx.scope), true)
+        let Some(collect) = cx.collect.as_mut().filter(|_| !cx.in_aggregate) else {
+            return self.query(q, Some(cx.scope), true);
+        };
+        let columns = cx.scope.sources.iter().flat_map(|s| s.columns.iter().map(|c| c.slot)).collect();
+        self.around.push(Around { columns, aggs: Vec::new() });
+        let bound = self.query(q, Some(cx.scope), true);
+        let aggs = self.around.pop().map(|a| a.aggs).unwrap_or_default();
+        collect.aggs.extend(aggs);
+        bound
     }
 
     fn scalar_subquery(&mut self, q: &ast::Query, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {

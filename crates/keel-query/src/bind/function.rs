@@ -4,9 +4,9 @@ use super::Binder;
 use super::expr::{Clause, ExprCx, bare_word, plain_name};
 use super::from::parts;
 use super::merge_types::{assign_to, cast_to};
-use super::rel::{AggFunc, Aggregate, SortKey};
+use super::rel::{AggFunc, Aggregate, SlotSet, SortKey};
 use crate::errors::{self, Result};
-use crate::expr::{Coercibility, Expr, ExprKind};
+use crate::expr::{Coercibility, Expr, ExprKind, Slot};
 use keel_parser::ast;
 use keel_types::functions::DatePart;
 use keel_types::ty::promote;
@@ -94,6 +94,28 @@ pub fn aggregate_type(func: AggFunc, arg: Option<SqlType>) -> Result<SqlType> {
 /// Functions whose first argument is a word (a date part).
 fn takes_date_part(name: &str) -> bool {
     keel_types::functions::lookup(name).is_some_and(|f| f.keyword_first)
+}
+
+fn misplaced_aggregate(clause: Clause) -> errors::Error {
+    match clause {
+        Clause::GroupBy => errors::aggregate_in_group_by(),
+        Clause::Set => errors::aggregate_in_set(),
+        Clause::Output => errors::aggregate_in_output(),
+        _ => errors::aggregate_in_where(),
+    }
+}
+
+/// Adds an aggregate, unless it is there; its slot.
+fn add_aggregate(aggs: &mut Vec<Aggregate>, aggregate: Aggregate) -> Slot {
+    let print =
+        |a: &Aggregate| format!("{:?}{:?}{:?}{:?}{:?}", a.func, a.arg, a.separator, a.order, a.distinct);
+    let wanted = print(&aggregate);
+    if let Some(same) = aggs.iter().find(|a| a.ty == aggregate.ty && print(a) == wanted) {
+        return same.slot;
+    }
+    let slot = aggregate.slot;
+    aggs.push(aggregate);
+    slot
 }
 
 impl Binder<'_> {
@@ -204,13 +226,8 @@ impl Binder<'_> {
         if cx.in_aggregate {
             return Err(errors::aggregate_over_aggregate());
         }
-        if cx.collect.is_none() {
-            return Err(match cx.clause {
-                Clause::GroupBy => errors::aggregate_in_group_by(),
-                Clause::Set => errors::aggregate_in_set(),
-                Clause::Output => errors::aggregate_in_output(),
-                _ => errors::aggregate_in_where(),
-            });
+        if cx.collect.is_none() && self.around.is_empty() {
+            return Err(misplaced_aggregate(cx.clause));
         }
         let func = if call.star { AggFunc::CountStar } else { func };
         cx.in_aggregate = true;
@@ -254,15 +271,26 @@ impl Binder<'_> {
             self.slots[slot as usize].collation = a.collation;
         }
         let aggregate = Aggregate { slot, func, arg, separator, order, distinct, ty };
-        let Some(collect) = cx.collect.as_mut() else { return Err(errors::aggregate_in_where()) };
-        let print =
-            |a: &Aggregate| format!("{:?}{:?}{:?}{:?}{:?}", a.func, a.arg, a.separator, a.order, a.distinct);
-        let wanted = print(&aggregate);
-        if let Some(same) = collect.aggs.iter().find(|a| a.ty == ty && print(a) == wanted) {
-            return Ok(self.read(same.slot));
-        }
-        collect.aggs.push(aggregate);
+        let aggs = match (self.owner_around(&aggregate), cx.collect.as_mut()) {
+            (Some(around), _) => &mut self.around[around].aggs,
+            (None, Some(collect)) => &mut collect.aggs,
+            (None, None) => return Err(misplaced_aggregate(cx.clause)),
+        };
+        let slot = add_aggregate(aggs, aggregate);
         Ok(self.read(slot))
+    }
+
+    /// The query around this one that an aggregate belongs to: the innermost one, if all columns that it reads are of it.
+    fn owner_around(&self, aggregate: &Aggregate) -> Option<usize> {
+        let mut reads = SlotSet::new();
+        let order = aggregate.order.iter().map(|k| &k.expr);
+        for e in aggregate.arg.iter().chain(&aggregate.separator).chain(order) {
+            e.add_slots(&mut reads);
+        }
+        if reads.is_empty() {
+            return None;
+        }
+        self.around.iter().rposition(|query| reads.iter().all(|slot| query.columns.contains(slot)))
     }
 
     fn grouping_call(&mut self, call: &ast::FunctionCall, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {

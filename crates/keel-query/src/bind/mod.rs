@@ -193,6 +193,17 @@ pub struct Binder<'a> {
     row: u64,
     /// NEXT VALUE FORs met so far.
     next_values: u32,
+    /// Queries around the one being bound, innermost last.
+    around: Vec<Around>,
+}
+
+/// A query whose select list, HAVING or ORDER BY has the subquery that is being bound.
+#[derive(Default)]
+struct Around {
+    /// Columns of its sources.
+    columns: HashSet<Slot>,
+    /// Its aggregates that stand in the subquery: those that read nothing else.
+    aggs: Vec<rel::Aggregate>,
 }
 
 /// An object read, with the slots of its columns.
@@ -230,6 +241,7 @@ impl<'a> Binder<'a> {
             untyped: HashSet::new(),
             row: new_row(),
             next_values: 0,
+            around: Vec::new(),
         }
     }
 

@@ -492,19 +492,21 @@ impl Runner<'_> {
         let chosen = |name: &str| names.is_empty() || names.iter().any(|n| fold(&n.text) == fold(name));
         let mut new = table.clone();
         let mut any = names.is_empty();
-        for check in new.checks.iter_mut().filter(|c| chosen(&c.name)) {
-            check.disabled = !enable;
+        let mut changes = false;
+        let checks = new.checks.iter_mut().filter(|c| chosen(&c.name)).map(|c| &mut c.disabled);
+        let keys = new.foreign_keys.iter_mut().filter(|k| chosen(&k.name)).map(|k| &mut k.disabled);
+        for disabled in checks.chain(keys) {
             any = true;
-        }
-        for key in new.foreign_keys.iter_mut().filter(|k| chosen(&k.name)) {
-            key.disabled = !enable;
-            any = true;
+            changes |= std::mem::replace(disabled, !enable) == enable;
         }
         if !any {
             let name = names.first().map_or("", |n| n.text.as_str());
             return Err(SqlError::new(4917, 16, 0, format!("Constraint '{name}' does not exist.")));
         }
-        self.replace_table(new.clone())?;
+        // Tools switch those of all tables, most of which have none.
+        if changes {
+            self.replace_table(new.clone())?;
+        }
         if enable && validate {
             for check in new.checks.iter().filter(|c| chosen(&c.name)) {
                 self.validate_check(&new, &check.name, &check.text)?;
