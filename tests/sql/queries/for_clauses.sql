@@ -152,3 +152,7 @@ GO
 select 1 as tag, null as parent, 1 as [a!1!x] for xml explicit, elements
 GO
 drop table line, sale, customer
+GO
+-- OPTION before it.
+with n (n) as (select 1 union all select n + 1 from n where n < 3) select n from n order by n option (maxrecursion 10) for xml auto
+GO

@@ -12,6 +12,10 @@ with c (n) as (select 1 union all select n + 1 from c where n < 5) select sum(n)
 GO
 with c as (select 1 as n union all select n + 1 from c) select max(n) from c
 GO
+with c as (select 0 as n union all select n + 1 from c where n < 100) select max(n) as deepest from c
+GO
+with c as (select 0 as n union all select n + 1 from c where n < 6) select max(n) as deepest from c option (maxrecursion 5)
+GO
 with c as (select 1 as n union all select n + 1 from c where n < 200) select max(n) as m from c option (maxrecursion 0)
 GO
 with a as (select 1 as x), b as (select x + 1 as y from a) select a.x, b.y from a, b

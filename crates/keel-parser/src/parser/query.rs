@@ -22,8 +22,13 @@ impl Parser<'_> {
         if !matches!(self.tok(), Tok::Kw(Kw::SELECT) | Tok::LParen) {
             return Err(self.unexpected());
         }
-        let query = self.query()?;
-        Ok(SelectStatement { with, query, options: self.option_clause()? })
+        let mut query = self.query()?;
+        let options = self.option_clause()?;
+        // The product takes FOR behind OPTION too.
+        if query.for_clause.is_none() {
+            query.for_clause = self.for_clause()?;
+        }
+        Ok(SelectStatement { with, query, options })
     }
 
     /// `WITH [XMLNAMESPACES (…) ,] name [(columns)] AS (query), …`

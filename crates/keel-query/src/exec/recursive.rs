@@ -58,14 +58,15 @@ impl Operator for RecursiveOp {
                 }
                 self.in_anchor = false;
             } else if self.step.next(cx)? {
+                // The round that finds nothing more is not one too many.
+                if node.limit != 0 && self.round > node.limit {
+                    return Err(errors::max_recursion(node.limit));
+                }
                 self.emit(cx, &node.step_slots)?;
                 return Ok(true);
             }
             if self.produced.is_empty() {
                 return Ok(false);
-            }
-            if node.limit != 0 && self.round >= node.limit {
-                return Err(errors::max_recursion(node.limit));
             }
             self.round += 1;
             cx.rare().work[node.id] = Arc::new(std::mem::take(&mut self.produced));

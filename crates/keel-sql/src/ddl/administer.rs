@@ -121,6 +121,10 @@ impl Runner<'_> {
 
     fn define(&mut self, program: &Arc<Program>, frame: &mut Frame, statement: &Statement) -> Result<u16> {
         let mut code = command::OTHER;
+        if changes_lists(&statement.kind) {
+            let entry = self.info.current_database();
+            self.lock_catalog(&entry)?;
+        }
         match &statement.kind {
             StatementKind::CreateTable(c) => {
                 self.create_table(program, c)?;
@@ -157,5 +161,24 @@ impl Runner<'_> {
             _ => return Err(errors::not_supported("This statement")),
         }
         Ok(code)
+    }
+}
+
+/// Whether a statement changes what only the whole catalog's lock protects.
+fn changes_lists(kind: &StatementKind) -> bool {
+    match kind {
+        StatementKind::Partition(_)
+        | StatementKind::CreateSchema(_)
+        | StatementKind::CreateType(_)
+        | StatementKind::CreateUser(_)
+        | StatementKind::AlterUser(_)
+        | StatementKind::CreateRole(_)
+        | StatementKind::AlterRole(_)
+        | StatementKind::Permission(_)
+        | StatementKind::AlterAuthorization(_) => true,
+        StatementKind::Drop(d) => {
+            matches!(d.class, DropClass::Schema | DropClass::Type | DropClass::User | DropClass::Role)
+        }
+        _ => false,
     }
 }

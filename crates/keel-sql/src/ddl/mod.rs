@@ -32,7 +32,7 @@ pub(crate) use alter::mentions_column;
 pub use storage::read_all;
 pub use table::{check_table_variable, create_for_select_into, table_variable};
 
-use crate::catalog::{CatalogObject, CatalogOp, DBO, Named, SecurableRef, object_class};
+use crate::catalog::{CatalogObject, CatalogOp, DBO, Named, SYSTEM_TREE, SecurableRef, object_class};
 use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::errors;
 use crate::map::txn_error;
@@ -72,6 +72,9 @@ pub fn find_table(scope: &Scope<'_>, name: &ast::ObjectName) -> Option<Arc<Table
         _ => None,
     }
 }
+
+/// The number under which [`Runner::lock_catalog`] locks: no table's, and no name's ([`Runner::lock_name`]).
+const CATALOG_LOCK: u32 = 1;
 
 impl Runner<'_> {
     /// A scope for the statements of a program, by its identity only.
@@ -141,6 +144,15 @@ impl Runner<'_> {
         txn.lock_table(number, LockMode::Exclusive).map_err(|e| txn_error(e, "", session))
     }
 
+    /// Locks what has no lock of its own and is numbered one after the other, or changed in part: schemas, types, partition
+    /// functions and schemes, users and roles with their permissions, extended properties. To the end of the transaction; what
+    /// is looked at afterwards stays.
+    pub(crate) fn lock_catalog(&mut self, entry: &DatabaseEntry) -> Result<()> {
+        let session = self.info.shared.id;
+        let txn = self.txns_dyn().transaction(entry.id)?;
+        txn.lock_table(CATALOG_LOCK, LockMode::Exclusive).map_err(|e| txn_error(e, "", session))
+    }
+
     /// Makes or replaces a definition.
     pub(crate) fn put(&mut self, entry: &Arc<DatabaseEntry>, object: CatalogObject) -> Result<()> {
         self.change(entry, CatalogOp::Put(object))
@@ -148,7 +160,13 @@ impl Runner<'_> {
 
     /// Writes a change of the catalog and shows it to the rest of the transaction.
     pub(crate) fn change(&mut self, entry: &Arc<DatabaseEntry>, op: CatalogOp) -> Result<()> {
+        let session = self.info.shared.id;
         let txn = self.txns_dyn().transaction(entry.id)?;
+        let key = match &op {
+            CatalogOp::Put(object) => object.key(),
+            CatalogOp::Remove(key) => *key,
+        };
+        txn.lock_row(SYSTEM_TREE, &key.bytes(), LockMode::Exclusive).map_err(|e| txn_error(e, "", session))?;
         entry.write_ops(txn, std::slice::from_ref(&op))?;
         let gone = match &op {
             CatalogOp::Remove(key) => match key.class {

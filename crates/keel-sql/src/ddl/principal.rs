@@ -536,6 +536,11 @@ impl Runner<'_> {
             (SecurableRef::Column(table, _), SecurableRef::Object(object)) => table == object,
             (q, on) => q == on,
         };
+        if !picture.stored_principals().any(|p| p.permissions.iter().any(about)) {
+            return Ok(());
+        }
+        self.lock_catalog(entry)?;
+        let picture = self.info.picture(entry);
         let holders = picture.stored_principals().filter(|p| p.permissions.iter().any(about));
         for holder in holders {
             let mut principal = (**holder).clone();

@@ -191,6 +191,7 @@ impl Call {
 pub(super) fn sp_addextendedproperty(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     runner.owner_only()?;
     runner.in_statement(|runner| {
+        runner.lock_catalog(&runner.info.current_database())?;
         let call = Call::of(runner, args, 2, 8)?;
         if call.existing.is_some() {
             let text = format!(
@@ -211,6 +212,7 @@ pub(super) fn sp_addextendedproperty(runner: &mut Runner<'_>, args: &[Argument])
 pub(super) fn sp_updateextendedproperty(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     runner.owner_only()?;
     runner.in_statement(|runner| {
+        runner.lock_catalog(&runner.info.current_database())?;
         let call = Call::of(runner, args, 2, 3)?;
         let id = call.existing.as_ref().ok_or_else(|| call.missing(1))?.id;
         call.store(runner, args, id)
@@ -222,6 +224,7 @@ pub(super) fn sp_updateextendedproperty(runner: &mut Runner<'_>, args: &[Argumen
 pub(super) fn sp_dropextendedproperty(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     runner.owner_only()?;
     runner.in_statement(|runner| {
+        runner.lock_catalog(&runner.info.current_database())?;
         let call = Call::of(runner, args, 1, 1)?;
         let id = call.existing.as_ref().ok_or_else(|| call.missing(2))?.id;
         runner.change(&call.entry, CatalogOp::Remove(CatalogKey { class: object_class::PROPERTY, id }))
