@@ -10,6 +10,10 @@ raiserror('not his', 16, 1) with log
 print 'this one too'
 revert
 GO
+-- A severity below none is the message's own.
+raiserror(15097, -1, -1); raiserror(15600, -1, -1, 'mysp'); raiserror('own', -1, -1)
+print 'still here'
+GO
 -- session doomed:
 begin transaction; insert t values (1)
 begin try raiserror('the end', 20, 3) with log end try

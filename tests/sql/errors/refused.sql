@@ -46,3 +46,9 @@ GO
 -- a star of a table of the query around
 select h.a, x.j from (values (1, 'b')) h (a, b) cross apply (select (select h.* for json path) as j) x
 GO
+GO
+-- What stands in parentheses behind a type.
+create table t (a nvarchar(random))
+GO
+declare @a decimal(p, s)
+GO

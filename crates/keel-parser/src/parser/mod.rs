@@ -385,8 +385,11 @@ impl<'a> Parser<'a> {
             Some(word) => ObjectName::simple(Ident { text: word, quoted: false, span: self.since(start) }),
             None => self.object_name()?,
         };
-        let args =
-            if self.tok() == Tok::LParen { self.parenthesized_list(Self::type_arg)? } else { Vec::new() };
+        let xml = name.name.is("xml");
+        let args = match self.tok() == Tok::LParen {
+            true => self.parenthesized_list(|p| p.type_arg(xml))?,
+            false => Vec::new(),
+        };
         // `char varying(10)`, `national char varying(10)` have their arguments last; `character(10)` is done here.
         Ok(TypeName { name, args, span: self.since(start) })
     }
@@ -421,7 +424,8 @@ impl<'a> Parser<'a> {
         Ok(Some(SmolStr::new_static(name)))
     }
 
-    fn type_arg(&mut self) -> Result<TypeArg> {
+    /// A length, precision or scale; of xml, its schema collection.
+    fn type_arg(&mut self, xml: bool) -> Result<TypeArg> {
         match self.tok() {
             Tok::Int => {
                 let token = self.bump();
@@ -429,10 +433,11 @@ impl<'a> Parser<'a> {
                 Ok(TypeArg::Number(number))
             }
             _ if self.eat_word("MAX") => Ok(TypeArg::Max),
-            _ => {
+            _ if xml => {
                 let _ = self.one_of(&["CONTENT", "DOCUMENT"]);
                 Ok(TypeArg::Name(self.object_name()?))
             }
+            _ => Err(self.unexpected()),
         }
     }
 

@@ -166,7 +166,8 @@ impl Runner<'_> {
             CatalogOp::Put(object) => object.key(),
             CatalogOp::Remove(key) => *key,
         };
-        txn.lock_row(SYSTEM_TREE, &key.bytes(), LockMode::Exclusive).map_err(|e| txn_error(e, "", session))?;
+        txn.lock_row(SYSTEM_TREE, &key.bytes(), LockMode::Exclusive)
+            .map_err(|e| txn_error(e, "", session))?;
         entry.write_ops(txn, std::slice::from_ref(&op))?;
         let gone = match &op {
             CatalogOp::Remove(key) => match key.class {

@@ -50,7 +50,13 @@ impl Runner<'_> {
         for arg in &r.args {
             args.push(self.eval(program, frame, arg)?);
         }
-        let severity = severity.clamp(0, 25) as u8;
+        let known = match &message {
+            Value::Int(n) => messages::find(&self.info.engine, *n as i32),
+            _ => None,
+        };
+        // Less than none is the message's own.
+        let own = known.as_ref().filter(|_| severity < 0).map(|m| m.0);
+        let severity = own.unwrap_or(severity.clamp(0, 25) as u8);
         if severity > 18 && !r.log {
             return Err(errors::severity_needs_log().into());
         }
@@ -58,8 +64,8 @@ impl Runner<'_> {
             return Err(errors::log_needs_permission().into());
         }
         let (number, template) = match &message {
-            Value::Int(n) => match messages::find(&self.info.engine, *n as i32) {
-                Some(text) => (*n as i32, text),
+            Value::Int(n) => match known {
+                Some((_, text)) => (*n as i32, text),
                 None => return Err(errors::no_user_message(*n, severity).into()),
             },
             other => (50000, convert::display(other)),

@@ -46,8 +46,13 @@ const MORE: &[(i32, u8, &str)] = &[
         "The database '%s' does not exist. Supply a valid database name. To see available databases, use sys.databases.",
     ),
     (15015, 16, "The server '%s' does not exist. Use sp_helpserver to show available servers."),
+    (15097, 16, "The size associated with an extended property cannot be more than 7,500 bytes."),
     (15165, 16, "Could not find object '%s' or you do not have permission."),
+    (15600, 15, "An invalid parameter or option was specified for procedure '%s'."),
 ];
+
+/// Severity of the user's own messages.
+const USERS_SEVERITY: u8 = 16;
 
 pub(super) static VIEWS: &[SystemView] = &[SystemView {
     schema: "sys",
@@ -86,19 +91,19 @@ fn template(raised: &str) -> String {
 
 /// The text RAISERROR finds under a number: the user's, or the product's.
 #[must_use]
-pub fn find(engine: &Engine, number: i32) -> Option<String> {
+pub fn find(engine: &Engine, number: i32) -> Option<(u8, String)> {
     let shipped = || {
-        let more = MORE.iter().find(|m| m.0 == number && number > 13_000).map(|m| m.2.to_owned());
-        more.or_else(|| raised().find(|m| m.0 == number && number > 13_000).map(|m| template(m.2)))
+        let more = MORE.iter().find(|m| m.0 == number && number > 13_000).map(|m| (m.1, m.2.to_owned()));
+        more.or_else(|| raised().find(|m| m.0 == number && number > 13_000).map(|m| (m.1, template(m.2))))
     };
-    engine.user_message(number).or_else(shipped)
+    engine.user_message(number).map(|text| (USERS_SEVERITY, text)).or_else(shipped)
 }
 
 fn rows(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {
     let mut all = BTreeMap::new();
     all.extend(raised().map(|m| (m.0, (m.1, template(m.2)))));
     all.extend(MORE.iter().map(|m| (m.0, (m.1, m.2.to_owned()))));
-    all.extend(cx.engine.user_messages().into_iter().map(|(number, text)| (number, (16, text))));
+    all.extend(cx.engine.user_messages().into_iter().map(|(number, text)| (number, (USERS_SEVERITY, text))));
     let row = |(number, (severity, message)): (i32, (u8, String))| {
         vec![int(number), int(1033), int(severity), bit(false), text(message)]
     };

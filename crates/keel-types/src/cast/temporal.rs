@@ -4,7 +4,7 @@ use super::{Cast, Step, binary, mismatch};
 use crate::datetime::parse::{DateOrder, Parsed, Refusal, parse};
 use crate::datetime::{
     DAY_1753, DAY_1900, DAY_2079, MAX_TICKS, TICKS_PER_DAY, TICKS_PER_MINUTE, format, hijri,
-    round_to_datetime, round_to_minute, round_to_scale,
+    round_to_datetime, round_to_minute, round_to_scale, time_to_scale,
 };
 use crate::error::{Result, SqlError};
 use crate::raise;
@@ -36,7 +36,7 @@ fn place(moment: Moment, cast: &Cast) -> Result<Value> {
     let out_of_range = || raise::date_out_of_range(cast.from, cast.to);
     Ok(match cast.to {
         SqlType::Date => Value::Date((moment.local / TICKS_PER_DAY) as i32),
-        SqlType::Time(s) => Value::Time(round_to_scale(moment.local % TICKS_PER_DAY, s) % TICKS_PER_DAY),
+        SqlType::Time(s) => Value::Time(time_to_scale(moment.local % TICKS_PER_DAY, s)),
         SqlType::DateTime2(s) => Value::DateTime(within(round_to_scale(moment.local, s), s)),
         SqlType::DateTimeOffset(s) => {
             let utc = moment.local - i64::from(moment.offset) * TICKS_PER_MINUTE;

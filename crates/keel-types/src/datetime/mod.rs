@@ -194,6 +194,13 @@ pub fn round_to_scale(ticks: i64, scale: u8) -> i64 {
     (ticks + unit / 2).div_euclid(unit) * unit
 }
 
+/// A time of day rounded to `scale` fractional digits. There is no midnight after it: what would come to that is cut off.
+#[must_use]
+pub fn time_to_scale(ticks: i64, scale: u8) -> i64 {
+    let unit = 10i64.pow(7 - u32::from(scale.min(7)));
+    round_to_scale(ticks, scale).min(TICKS_PER_DAY - unit)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
