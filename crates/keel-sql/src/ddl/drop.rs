@@ -24,6 +24,12 @@ impl Runner<'_> {
                 DropClass::View => {
                     self.drop_module(program, name, d.if_exists, "view", &[ModuleKind::View])?
                 }
+                DropClass::Procedure if name.is_temporary() && !name.is_global_temporary() => {
+                    self.before_temp_change();
+                    if !self.info.temp.borrow_mut().remove_procedure(&name.name.text) && !d.if_exists {
+                        return Err(errors::cannot_drop_missing("procedure", name));
+                    }
+                }
                 DropClass::Procedure => {
                     self.drop_module(program, name, d.if_exists, "procedure", &[ModuleKind::Procedure])?;
                 }

@@ -7,6 +7,7 @@ use crate::modules;
 use crate::program::Program;
 use crate::run::Runner;
 use crate::session::options::Switches;
+use crate::session::temp::TempProcedure;
 use keel_parser::ast::{self, ModuleVerb, Statement, StatementKind};
 use keel_query::catalog::{Catalog as _, EXECUTE_AS_OWNER, ModuleDef, ModuleKind, TriggerDef};
 use keel_types::SqlError;
@@ -38,8 +39,14 @@ impl Runner<'_> {
             }
             _ => (0, None),
         };
-        self.lock_name(&place)?;
-        let existing = self.info.picture(&place.entry).named(place.schema_id, &place.name);
+        let temporary = name.is_temporary() && !name.is_global_temporary() && kind == ModuleKind::Procedure;
+        let existing = if temporary {
+            let temp = self.info.temp.borrow();
+            temp.find_procedure(&place.name).map(|p| Named::Module(Arc::clone(&p.module)))
+        } else {
+            self.lock_name(&place)?;
+            self.info.picture(&place.entry).named(place.schema_id, &place.name)
+        };
         let old = match (existing, verb) {
             (None, ModuleVerb::Alter) => return Err(errors::invalid_object_name(name)),
             (None, _) => None,
@@ -78,6 +85,12 @@ impl Runner<'_> {
             modified: now,
         };
         self.check_module(&place, &module, statement)?;
+        if temporary {
+            self.before_temp_change();
+            let procedure = TempProcedure { database: place.entry.id, module: Arc::new(module) };
+            self.info.temp.borrow_mut().put_procedure(procedure);
+            return Ok(());
+        }
         if old.is_some() {
             self.lock_schema(place.entry.id, module.object_id)?;
         }

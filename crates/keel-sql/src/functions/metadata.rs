@@ -65,8 +65,10 @@ pub fn find(info: &Info, name: &str) -> Option<(Arc<DatabaseEntry>, Named)> {
         |back: usize| parts.len().checked_sub(back).map(|i| parts[i].as_str()).filter(|s| !s.is_empty());
     let object = part(1)?;
     if object.starts_with('#') && !object.starts_with("##") {
-        let table = info.temp.borrow().find(object).cloned()?;
-        return Some((info.engine.database_by_id(TEMPDB)?, Named::Table(table)));
+        let temp = info.temp.borrow();
+        let table = temp.find(object).map(|t| Named::Table(Arc::clone(t)));
+        let procedure = || temp.find_procedure(object).map(|p| Named::Module(Arc::clone(&p.module)));
+        return Some((info.engine.database_by_id(TEMPDB)?, table.or_else(procedure)?));
     }
     let mut scope = Scope::bare(info, info.current_database().id);
     if let Some(module) = info.module() {
@@ -108,7 +110,8 @@ pub(super) fn object_id(info: &Info, args: &[Value]) -> Result<Value> {
     let id = id_of(&named);
     if let Some(kind) = text(args, 1) {
         let picture = info.picture(&entry);
-        let actual = picture.objects().find(|o| o.object_id == id).map(|o| o.kind.trim());
+        let temporary = matches!(&named, Named::Module(m) if m.name.starts_with('#')).then_some("P");
+        let actual = picture.objects().find(|o| o.object_id == id).map(|o| o.kind.trim()).or(temporary);
         let matches =
             actual.map_or(id < 0 && kind.eq_ignore_ascii_case("U"), |a| a.eq_ignore_ascii_case(kind.trim()));
         if !matches {

@@ -168,7 +168,9 @@ impl Runner<'_> {
             return self.call_program(&entry, &program, args);
         }
         let (entry, program) = self.resolve_callable(from, name)?;
-        if !self.info.unrestricted.get() {
+        // A temporary procedure is the session's own.
+        let own = name.is_temporary() && !name.is_global_temporary();
+        if !self.info.unrestricted.get() && !own {
             let called = &program.identity;
             let need = crate::program::Need::Object {
                 database: entry.id,

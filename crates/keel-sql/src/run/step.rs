@@ -17,6 +17,9 @@ use std::time::Duration;
 
 type Step = std::result::Result<Next, Halt>;
 
+/// What SET TEXTSIZE 0 stands for, in bytes.
+const TEXT_SIZE_DEFAULT: i32 = 4096;
+
 impl Runner<'_> {
     pub(super) fn step(&mut self, program: &Arc<Program>, frame: &mut Frame, op: &Op) -> Step {
         // A batch is compiled before its first statement: what that looked up holds for no statement.
@@ -310,14 +313,23 @@ impl Runner<'_> {
                 options.date_first =
                     u8::try_from(number).ok().filter(|n| (1..=7).contains(n)).ok_or_else(invalid)?;
             }
-            "TEXTSIZE" => options.text_size = if number <= 0 { i32::MAX } else { number as i32 },
+            "TEXTSIZE" => {
+                options.text_size = match i32::try_from(number).map_err(|_| invalid())? {
+                    0 => TEXT_SIZE_DEFAULT,
+                    bytes if bytes < -1 => return Err(invalid()),
+                    bytes => bytes,
+                }
+            }
             "LANGUAGE" => {
                 let old = options.language.to_string();
                 options.language = value.as_str().unwrap_or("us_english").into();
                 let british =
                     matches!(word.as_str(), "british" | "british english" | "french" | "german" | "deutsch");
-                options.date_format = if british { DateFormat::Dmy } else { DateFormat::Mdy };
-                options.date_first = if british { 1 } else { 7 };
+                // The language that is set already leaves DATEFORMAT and DATEFIRST as they are.
+                if !old.eq_ignore_ascii_case(&options.language) {
+                    options.date_format = if british { DateFormat::Dmy } else { DateFormat::Mdy };
+                    options.date_first = if british { 1 } else { 7 };
+                }
                 let new = options.language.to_string();
                 self.sink.env_change(EnvChange::Language { old, new });
             }

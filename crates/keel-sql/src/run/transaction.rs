@@ -7,7 +7,7 @@ use crate::errors;
 use crate::program::NameSource;
 use crate::session::info::Info;
 use crate::session::options::Switches;
-use crate::session::temp::TempTable;
+use crate::session::temp::TempSnapshot;
 use crate::session::txns::{Marks, TxnSet};
 use crate::sink::{EnvChange, command};
 use keel_types::SqlError;
@@ -21,7 +21,7 @@ pub struct Savepoint {
     name: SmolStr,
     marks: Marks,
     overlays: Vec<(keel_base::DatabaseId, usize)>,
-    temp: Vec<TempTable>,
+    temp: TempSnapshot,
 }
 
 impl Runner<'_> {

@@ -115,7 +115,7 @@ pub struct Info {
     /// Temporary tables.
     pub temp: RefCell<TempTables>,
     /// Temporary tables when the open transaction first changed them.
-    pub temp_at_begin: RefCell<Option<Vec<super::temp::TempTable>>>,
+    pub temp_at_begin: RefCell<Option<super::temp::TempSnapshot>>,
     /// SAVE TRANSACTION, oldest first.
     pub savepoints: RefCell<Vec<crate::run::Savepoint>>,
     /// Catalog changes of the open transaction.

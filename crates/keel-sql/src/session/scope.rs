@@ -131,6 +131,9 @@ impl<'a> Scope<'a> {
     /// Resolves a name to whatever has it.
     #[must_use]
     pub fn resolve(&self, name: NameParts<'_>) -> Option<(Arc<DatabaseEntry>, Named)> {
+        if let Some(procedure) = self.temporary_procedure(name.object) {
+            return Some(procedure);
+        }
         let entry = self.entry(name.database)?;
         self.note_catalog(entry.id);
         self.last.set(Some(entry.id));
@@ -152,10 +155,22 @@ impl<'a> Scope<'a> {
     /// Resolves a name; a synonym stands for itself.
     #[must_use]
     pub fn resolve_unfollowed(&self, name: NameParts<'_>) -> Option<(Arc<DatabaseEntry>, Named)> {
+        if let Some(procedure) = self.temporary_procedure(name.object) {
+            return Some(procedure);
+        }
         let entry = self.entry(name.database)?;
         let picture = self.info.picture(&entry);
         let named = self.named_in(&entry, &picture, name)?;
         Some((entry, named))
+    }
+
+    fn temporary_procedure(&self, name: &str) -> Option<(Arc<DatabaseEntry>, Named)> {
+        if !name.starts_with('#') {
+            return None;
+        }
+        let temp = self.info.temp.borrow();
+        let found = temp.find_procedure(name)?;
+        Some((self.info.engine.database_by_id(found.database)?, Named::Module(Arc::clone(&found.module))))
     }
 
     /// What has a name in a database. Only a name without a schema is looked for in more than one.

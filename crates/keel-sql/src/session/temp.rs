@@ -2,10 +2,12 @@
 //!
 //! A local temporary table belongs to the level that made it: the batch's (it lives until the session ends) or a
 //! procedure's (it goes with it). Inner levels see outer tables. The definitions are not in tempdb's catalog: nobody else
-//! can name them, and making one costs no catalog change.
+//! can name them, and making one costs no catalog change. Local temporary procedures live until the session ends, whoever made
+//! them.
 
 use crate::catalog::fold;
-use keel_query::catalog::{ObjectId, TableDef};
+use keel_base::DatabaseId;
+use keel_query::catalog::{ModuleDef, ObjectId, TableDef};
 use smol_str::SmolStr;
 use std::sync::Arc;
 
@@ -20,6 +22,22 @@ pub struct TempTable {
     pub table: Arc<TableDef>,
 }
 
+/// A temporary procedure.
+#[derive(Clone, Debug)]
+pub struct TempProcedure {
+    /// The database it was made in, where its names are looked for.
+    pub database: DatabaseId,
+    /// Definition.
+    pub module: Arc<ModuleDef>,
+}
+
+/// What a session has, for rollback.
+#[derive(Clone, Debug, Default)]
+pub struct TempSnapshot {
+    tables: Vec<TempTable>,
+    procedures: Vec<TempProcedure>,
+}
+
 /// Characters of a temporary table's name in tempdb.
 const SHOWN_CHARS: usize = 128;
 
@@ -29,10 +47,11 @@ pub fn shown_name(table: &TableDef) -> String {
     format!("{:_<116.116}{:012X}", table.name, table.object_id.unsigned_abs())
 }
 
-/// The temporary tables of a session, oldest first.
+/// The temporary tables and procedures of a session, oldest first.
 #[derive(Debug, Default)]
 pub struct TempTables {
     tables: Vec<TempTable>,
+    procedures: Vec<TempProcedure>,
 }
 
 impl TempTables {
@@ -79,8 +98,11 @@ impl TempTables {
         Some(self.tables.remove(at).table)
     }
 
-    /// Takes out those of `level` and deeper.
+    /// Takes out the tables of `level` and deeper; with the session's own level, 0, all procedures too.
     pub fn leave_level(&mut self, level: u32) -> Vec<Arc<TableDef>> {
+        if level == 0 {
+            self.procedures.clear();
+        }
         if self.tables.iter().all(|t| t.level < level) {
             return Vec::new();
         }
@@ -90,15 +112,39 @@ impl TempTables {
         gone.into_iter().map(|t| t.table).collect()
     }
 
-    /// The present state, for rollback of CREATE and DROP TABLE.
+    /// The procedure of that name.
     #[must_use]
-    pub fn snapshot(&self) -> Vec<TempTable> {
-        self.tables.clone()
+    pub fn find_procedure(&self, name: &str) -> Option<&TempProcedure> {
+        let name = fold(name);
+        self.procedures.iter().find(|p| fold(&p.module.name) == name)
+    }
+
+    /// Adds a procedure, or puts it in place of the one with its id.
+    pub fn put_procedure(&mut self, procedure: TempProcedure) {
+        let id = procedure.module.object_id;
+        match self.procedures.iter_mut().find(|p| p.module.object_id == id) {
+            Some(old) => *old = procedure,
+            None => self.procedures.push(procedure),
+        }
+    }
+
+    /// Takes a procedure out. False: there is none.
+    pub fn remove_procedure(&mut self, name: &str) -> bool {
+        let found = self.find_procedure(name).map(|p| p.module.object_id);
+        self.procedures.retain(|p| Some(p.module.object_id) != found);
+        found.is_some()
+    }
+
+    /// The present state, for rollback of CREATE and DROP.
+    #[must_use]
+    pub fn snapshot(&self) -> TempSnapshot {
+        TempSnapshot { tables: self.tables.clone(), procedures: self.procedures.clone() }
     }
 
     /// Goes back to a snapshot.
-    pub fn restore(&mut self, snapshot: Vec<TempTable>) {
-        self.tables = snapshot;
+    pub fn restore(&mut self, snapshot: TempSnapshot) {
+        self.tables = snapshot.tables;
+        self.procedures = snapshot.procedures;
     }
 
     /// All.
