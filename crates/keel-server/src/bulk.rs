@@ -14,13 +14,17 @@ use keel_types::{SqlError, SqlType};
 use crate::decode;
 use crate::link::Link;
 
+/// The error of a load that its client gave up: its last packet says that all of them are to be ignored (MS-TDS 2.2.3.1.2).
+/// It undoes the load, and is told nobody.
+pub(crate) const GIVEN_UP: i32 = 3617;
+
 /// A [`BulkSource`] over a connection whose next packets are a bulk load.
 pub struct WireBulk<'a> {
     link: &'a Arc<Link>,
     reader: BulkReader,
     last: bool,
     text: String,
-    /// The client gave up in the middle, or its packets made no sense: the rest of the message is of no use.
+    /// The client's packets made no sense: where its next message begins is not known.
     pub failed: bool,
 }
 
@@ -46,8 +50,8 @@ impl<'a> WireBulk<'a> {
             Ok(Ok(status)) => {
                 self.last = status.contains(Status::END_OF_MESSAGE);
                 if status.contains(Status::IGNORE) {
-                    self.failed = true;
-                    return Err(SqlError::new(3617, 11, 1, "The request was aborted by the client."));
+                    let text = "The request was aborted by the client.";
+                    return Err(SqlError::new(GIVEN_UP, 11, 1, text));
                 }
                 Ok(())
             }

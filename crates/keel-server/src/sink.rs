@@ -15,6 +15,7 @@ use keel_types::{Collation, SqlError, SqlType, Value};
 
 use smol_str::SmolStr;
 
+use crate::bulk::GIVEN_UP;
 use crate::encode;
 use crate::link::Link;
 use crate::login::Both;
@@ -210,7 +211,7 @@ impl ResultSink for TdsSink<'_> {
 
     fn message(&mut self, m: &SqlError) {
         self.severity = self.severity.max(m.severity);
-        if self.muted() {
+        if self.muted() || m.number == GIVEN_UP {
             return;
         }
         self.write_pending(true);

@@ -195,6 +195,33 @@ check('bulk load', withConnection(async (c) => {
   await run(c, 'DROP TABLE bulk_tedious', { method: 'execSqlBatch' });
 }));
 
+check('bulk load of long text', withConnection(async (c) => {
+  await run(c, 'CREATE TABLE #long (a text NULL, b ntext NULL, c image NULL)', { method: 'execSqlBatch' });
+  const loaded = await new Promise((resolve, reject) => {
+    const bulk = c.newBulkLoad('#long', {}, (e, n) => (e ? reject(e) : resolve(n)));
+    bulk.addColumn('a', TYPES.Text, { nullable: true });
+    bulk.addColumn('b', TYPES.NText, { nullable: true });
+    bulk.addColumn('c', TYPES.Image, { nullable: true });
+    c.execBulkLoad(bulk, [['a'.repeat(9000), 'ä'.repeat(9000), Buffer.alloc(9000, 7)], [null, null, null]]);
+  });
+  equal(loaded, 2);
+  equal((await run(c, 'SELECT COUNT(*), MAX(DATALENGTH(a)), MAX(DATALENGTH(b)), MAX(DATALENGTH(c)) FROM #long')).rows, [[2, 9000, 18000, 9000]]);
+}));
+
+check('bulk load given up', withConnection(async (c) => {
+  await run(c, 'CREATE TABLE #given_up (a int NOT NULL)', { method: 'execSqlBatch' });
+  const error = await new Promise((resolve) => {
+    const bulk = c.newBulkLoad('#given_up', {}, resolve);
+    bulk.addColumn('a', TYPES.Int, { nullable: false });
+    c.execBulkLoad(bulk, (function* rows() {
+      for (let i = 0; i < 100000; i += 1) yield [i];
+      throw new Error('no more');
+    })());
+  });
+  equal(error.message, 'no more');
+  equal((await run(c, 'SELECT COUNT(*) FROM #given_up')).rows, [[0]]);
+}));
+
 (async () => {
   const only = process.argv.slice(2);
   let failed = false;

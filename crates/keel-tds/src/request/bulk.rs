@@ -132,7 +132,7 @@ impl BulkReader {
         if r.u8()? != COLMETADATA {
             return Err(DecodeError::Malformed("bulk load without columns"));
         }
-        self.columns = Some(column::decode(&mut r)?);
+        self.columns = Some(column::decode_of_load(&mut r)?);
         self.at = self.buffer.len() - r.remaining();
         Ok(())
     }

@@ -54,6 +54,27 @@ pub struct Column {
 
 /// Reads what follows the token code.
 pub fn decode(r: &mut Reader<'_>) -> Result<Vec<Column>> {
+    decode_with(r, table_parts)
+}
+
+/// The same in a bulk load. Clients (tedious, Microsoft's for JDBC and .NET, FreeTDS) send the table of a text, ntext or image
+/// column as one name there, without a count of its parts; a name has less than 256 characters, which tells the two apart.
+pub fn decode_of_load(r: &mut Reader<'_>) -> Result<Vec<Column>> {
+    decode_with(r, |r| match r.rest() {
+        [_, 0, ..] => Ok(vec![r.us_varchar()?]),
+        [] | [_] => Err(DecodeError::Incomplete),
+        _ => table_parts(r),
+    })
+}
+
+type TableName = fn(&mut Reader<'_>) -> Result<Vec<String>>;
+
+fn table_parts(r: &mut Reader<'_>) -> Result<Vec<String>> {
+    let parts = r.u8()?;
+    (0..parts).map(|_| r.us_varchar()).collect()
+}
+
+fn decode_with(r: &mut Reader<'_>, table: TableName) -> Result<Vec<Column>> {
     let count = r.u16()?;
     if count == NO_METADATA {
         return Ok(Vec::new());
@@ -61,10 +82,10 @@ pub fn decode(r: &mut Reader<'_>) -> Result<Vec<Column>> {
     if usize::from(count) > COLUMNS_MAX {
         return Err(DecodeError::Limit("number of columns"));
     }
-    (0..count).map(|_| decode_one(r)).collect()
+    (0..count).map(|_| decode_one(r, table)).collect()
 }
 
-fn decode_one(r: &mut Reader<'_>) -> Result<Column> {
+fn decode_one(r: &mut Reader<'_>, table: TableName) -> Result<Column> {
     let user_type = r.u32()?;
     let flags = ColumnFlags(r.u16()?);
     if flags.contains(ColumnFlags::ENCRYPTED) {
@@ -74,12 +95,7 @@ fn decode_one(r: &mut Reader<'_>) -> Result<Column> {
     if matches!(ty, TypeInfo::Table(_)) {
         return Err(DecodeError::Malformed("table as a column"));
     }
-    let table = if ty.is_lob() {
-        let parts = r.u8()?;
-        (0..parts).map(|_| r.us_varchar()).collect::<Result<_>>()?
-    } else {
-        Vec::new()
-    };
+    let table = if ty.is_lob() { table(r)? } else { Vec::new() };
     Ok(Column { user_type, flags, ty, table, name: r.b_varchar()? })
 }
 

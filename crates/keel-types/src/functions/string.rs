@@ -73,7 +73,9 @@ fn resolve_len(r: &Request<'_>) -> Result<Call> {
 /// The argument is not converted: the length is that of its own type.
 fn resolve_datalength(r: &Request<'_>) -> Result<Call> {
     let ty = r.ty(0);
-    let result = if ty.is_large() { SqlType::BigInt } else { SqlType::Int };
+    // Of the types that have max only.
+    let max = ty.is_large() && !matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml);
+    let result = if max { SqlType::BigInt } else { SqlType::Int };
     let routine: super::Routine = |call, _, a| {
         Ok(Value::Int(match &a[0] {
             Value::Str(s) if !call.params[0].is_national() && call.params[0] != SqlType::Xml => {
