@@ -488,6 +488,18 @@ impl TableDef {
     pub fn clustered(&self) -> &IndexDef {
         &self.indexes[0]
     }
+    /// The unique index over exactly these columns, in whatever order: what a foreign key can refer to.
+    #[must_use]
+    pub fn candidate_key(&self, column_ids: &[i32]) -> Option<&IndexDef> {
+        self.indexes.iter().find(|i| !i.disabled && i.is_key_over(column_ids))
+    }
+    /// Error 8655 when the clustered index is disabled: nothing reads or writes the rows until it is rebuilt.
+    pub fn check_enabled(&self) -> crate::errors::Result<()> {
+        match self.clustered() {
+            index if index.disabled => Err(crate::errors::index_disabled(&index.name, &self.name)),
+            _ => Ok(()),
+        }
+    }
     /// Number of columns in a stored row: ordinals run below it.
     #[must_use]
     pub fn stored_width(&self) -> usize {
@@ -496,6 +508,13 @@ impl TableDef {
 }
 
 impl IndexDef {
+    /// Whether it keeps exactly these columns unique, in whatever order.
+    #[must_use]
+    pub fn is_key_over(&self, column_ids: &[i32]) -> bool {
+        let whole = self.unique && self.filter.is_none() && self.key.len() == column_ids.len();
+        whole && self.key.iter().all(|k| column_ids.contains(&k.column_id))
+    }
+
     /// The `column_id`s whose values a nonclustered index row holds, in order: key columns, included columns, and the
     /// clustered key's columns that are not among them (so that they need no lookup). The encoded clustered key follows
     /// as one more column.

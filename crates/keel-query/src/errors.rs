@@ -161,7 +161,7 @@ errors! {
     /// 2628
     string_truncated(table: &str, column: &str, value: &str) = (2628, 16, 1, "String or binary data would be truncated in table '{table}', column '{column}'. Truncated value: '{value}'.");
     /// 3604
-    duplicate_ignored() = (3604, 16, 1, "Duplicate key was ignored.");
+    duplicate_ignored() = (3604, 10, 1, "Duplicate key was ignored.");
     /// 3980
     cancelled() = (3617, 0, 1, "The operation was cancelled by the user.");
     /// 4101
@@ -206,6 +206,10 @@ errors! {
     fewer_columns_than_list(table: &str) = (8159, 16, 1, "'{table}' has fewer columns than were specified in the column list.");
     /// 8622
     no_plan() = (8622, 16, 1, "Query processor could not produce a query plan because of the hints defined in this query. Resubmit the query without specifying any hints and without using SET FORCEPLAN.");
+    /// 8655
+    index_disabled(index: &str, table: &str) = (8655, 16, 1, "The query processor is unable to produce a plan because the index '{index}' on table or view '{table}' is disabled.");
+    /// 315
+    hinted_index_disabled(index: &str, table: &str) = (315, 16, 1, "Index \"{index}\" on table \"{table}\" (specified in the FROM clause) is disabled or resides in a filegroup which is not online.");
     /// 8672
     merge_twice() = (8672, 16, 1, "The MERGE statement attempted to UPDATE or DELETE the same row more than once. This happens when a target row matches more than one source row. A MERGE statement cannot UPDATE/DELETE the same row of the target table multiple times. Refine the ON clause to ensure a target row matches at most one source row, or use the GROUP BY clause to group the source rows.");
     /// 1105

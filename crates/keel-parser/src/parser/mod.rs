@@ -386,9 +386,10 @@ impl<'a> Parser<'a> {
             None => self.object_name()?,
         };
         let xml = name.name.is("xml");
-        let args = match self.tok() == Tok::LParen {
-            true => self.parenthesized_list(|p| p.type_arg(xml))?,
-            false => Vec::new(),
+        let args = if self.tok() == Tok::LParen {
+            self.parenthesized_list(|p| p.type_arg(xml))?
+        } else {
+            Vec::new()
         };
         // `char varying(10)`, `national char varying(10)` have their arguments last; `character(10)` is done here.
         Ok(TypeName { name, args, span: self.since(start) })

@@ -560,7 +560,12 @@ impl Binder<'_> {
                 ast::TableHint::Index(list) => {
                     for index in list {
                         if let Some(table) = table {
-                            h.indexes.push(find_index(table, index)?);
+                            let at = find_index(table, index)?;
+                            let named = &table.indexes[at];
+                            if named.disabled && at != 0 {
+                                return Err(errors::hinted_index_disabled(&named.name, &table.name));
+                            }
+                            h.indexes.push(at);
                         }
                     }
                 }

@@ -238,10 +238,7 @@ impl BulkInserter {
         let mark = cx.txn(database)?.savepoint();
         let mut buffers = RowBuffers::default();
         self.target.begin(&mut buffers);
-        let result = self.insert_all(&mut cx, &mut buffers, next).and_then(|info| {
-            self.target.check_awaited(&mut cx, &mut buffers, DmlAction::Insert.name())?;
-            Ok(info)
-        });
+        let result = self.insert_all(&mut cx, &mut buffers, next);
         self.target.end(&mut buffers, cx.session.about_now_local());
         let txn = cx.txn(database)?;
         if result.is_err() {
@@ -270,7 +267,7 @@ impl BulkInserter {
         loop {
             cx.tick()?;
             if !next(&mut Taking { inserter: self, cx, row: &mut row })? {
-                return Ok(info);
+                break;
             }
             seen += 1;
             if seen.is_multiple_of(ESCALATION_ROWS) && matches!(guard, Guard::Row) {
@@ -286,6 +283,8 @@ impl BulkInserter {
                 info.identity = given.or(info.identity);
             }
         }
+        self.target.check_awaited(cx, buffers, DmlAction::Insert.name())?;
+        Ok(info)
     }
 
     /// Computes what the source does not give; checks NOT NULL and, if asked to, CHECK.

@@ -64,7 +64,7 @@ pub(crate) fn children(
             [one] => child.table.column_index(*one).map(|i| child.table.columns[i].name.clone()),
             _ => None,
         };
-        let key = referenced_key(&target.table, &referenced);
+        let key = referenced_key(&target.table, &child.fk.referenced_columns, &referenced);
         let own_table = foreign::same_table(&child.table, &target.table);
         let action = compile(planner, target, &child, &referenced, old_first, action, changed.is_none())?;
         list.push(Child {
@@ -80,16 +80,20 @@ pub(crate) fn children(
     Ok(list)
 }
 
-fn referenced_key(table: &TableDef, referenced: &[usize]) -> Option<(TreeId, Vec<(usize, KeyColumn)>)> {
-    table.indexes.iter().filter(|i| i.unique && i.key.len() == referenced.len()).find_map(|index| {
-        let columns = index.key.iter().map(|k| {
-            let at = table.column_index(k.column_id)?;
-            let column = &table.columns[at];
-            let own = KeyColumn { ty: column.ty, collation: column.collation, descending: k.descending };
-            Some((referenced.iter().position(|r| *r == at)?, own))
-        });
-        Some((index.tree, columns.collect::<Option<Vec<_>>>()?))
-    })
+/// The index behind a referenced key, and for each of its columns the place among those referred to.
+fn referenced_key(
+    table: &TableDef,
+    ids: &[i32],
+    referenced: &[usize],
+) -> Option<(TreeId, Vec<(usize, KeyColumn)>)> {
+    let index = table.candidate_key(ids)?;
+    let columns = index.key.iter().map(|k| {
+        let at = table.column_index(k.column_id)?;
+        let column = &table.columns[at];
+        let own = KeyColumn { ty: column.ty, collation: column.collation, descending: k.descending };
+        Some((referenced.iter().position(|r| *r == at)?, own))
+    });
+    Some((index.tree, columns.collect::<Option<Vec<_>>>()?))
 }
 
 fn compile(

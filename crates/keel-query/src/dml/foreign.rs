@@ -55,13 +55,7 @@ pub fn parent_checks(binder: &Binder<'_>, target: &Target) -> Result<Vec<ParentC
                 None => continue,
             }
         };
-        let Some(index) = parent.indexes.iter().find(|i| {
-            i.unique
-                && i.key.len() == fk.referenced_columns.len()
-                && i.key.iter().all(|k| fk.referenced_columns.contains(&k.column_id))
-        }) else {
-            continue;
-        };
+        let Some(index) = parent.candidate_key(&fk.referenced_columns) else { continue };
         let mut columns = Vec::new();
         let mut keys = Vec::new();
         for k in &index.key {

@@ -119,6 +119,7 @@ fn push_value(row: &mut RowBuilder, v: &Value, ty: &SqlType) {
 impl Target {
     /// Compiles a target. The binder gets slots for the new values.
     pub fn new(binder: &mut Binder<'_>, table: &ArcTable) -> Result<Target> {
+        table.check_enabled()?;
         let scope = binder.scope;
         if !binder.databases.contains(&table.database) {
             binder.databases.push(table.database);

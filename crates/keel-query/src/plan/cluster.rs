@@ -278,6 +278,7 @@ impl Planner<'_, '_> {
         want: &SortOrder,
     ) -> Result<Leaf> {
         if let Rel::Get(get) = rel {
+            get.table.check_enabled()?;
             self.tables.insert(get.id, get.table.clone());
             let request = Request {
                 get: &get,

@@ -12,7 +12,7 @@ use crate::program::lower::TypeLookup as _;
 use crate::run::{Frame, Runner};
 use crate::session::scope::Scope;
 use keel_parser::ast::{self, AlterTableAction, ConstraintKind, TableElement};
-use keel_query::catalog::{Catalog as _, ColumnDef, DefaultDef, IndexDef, IndexKind, TableDef};
+use keel_query::catalog::{Catalog as _, ColumnDef, DefaultDef, IndexKind, TableDef};
 use keel_query::{CompiledCondition, CompiledExpr};
 use keel_types::error::Result;
 use keel_types::key::KeyColumn;
@@ -547,11 +547,7 @@ impl Runner<'_> {
         // Who is taking rows away has looked for references before there were any.
         self.lock_schema(other.database, other.object_id)?;
         let info = self.info;
-        let refers = |i: &&IndexDef| {
-            let covers = i.key.iter().all(|k| key.referenced_columns.contains(&k.column_id));
-            i.unique && i.filter.is_none() && i.key.len() == key.referenced_columns.len() && covers
-        };
-        let Some(index) = other.indexes.iter().find(refers) else { return Ok(()) };
+        let Some(index) = other.candidate_key(&key.referenced_columns) else { return Ok(()) };
         let columns: Vec<(&ColumnDef, KeyColumn)> = super::index::key_columns(&other, index)
             .filter_map(|(at, column)| {
                 let of_pair =

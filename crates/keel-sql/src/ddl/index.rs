@@ -19,6 +19,8 @@ use std::sync::Arc;
 /// Entries between two looks whether the statement was cancelled.
 const ENTRIES_PER_LOOK: u32 = 512;
 
+mod disable;
+
 impl Runner<'_> {
     pub(super) fn table_for_index(
         &mut self,
@@ -348,7 +350,11 @@ impl Runner<'_> {
             let shown = if index.name.is_empty() { &table.name } else { &index.name };
             self.check_partition(&table, index, a.partition.as_deref(), ("index", shown))?;
             match a.action {
-                AlterIndexAction::Disable => new.indexes[at].disabled = true,
+                AlterIndexAction::Disable => self.disable_index(&mut new, at)?,
+                AlterIndexAction::Set => set_ignore_dup_key(&mut new.indexes[at], &a.options)?,
+                AlterIndexAction::Rebuild if index.kind == IndexKind::Clustered => {
+                    new.indexes[at].disabled = false;
+                }
                 AlterIndexAction::Rebuild if index.disabled && index.kind == IndexKind::Nonclustered => {
                     let entry = self.entry_of(table.database)?;
                     let mut rebuilt = index.clone();
@@ -382,6 +388,17 @@ impl Runner<'_> {
             None => Ok(None),
         }
     }
+}
+
+/// ALTER INDEX … SET (IGNORE_DUP_KEY = …). The other options are about locks and statistics, which are always here.
+fn set_ignore_dup_key(index: &mut IndexDef, options: &[ast::Opt]) -> Result<()> {
+    if options.iter().any(|o| o.name == "IGNORE_DUP_KEY") {
+        if index.constraint_id != 0 {
+            return Err(errors::option_of_constraint(&index.name));
+        }
+        index.ignore_dup_key = option_on(options, "IGNORE_DUP_KEY");
+    }
+    Ok(())
 }
 
 /// Appends the key bytes of a row in an index, without uniquifier or clustered key.

@@ -2,6 +2,7 @@
 
 mod foreign_key;
 
+use self::foreign_key::Reference;
 use super::Place;
 use crate::catalog::{CatalogObject, DBO, fold};
 use crate::engine::{DatabaseEntry, TABLE_VARIABLES, TEMPDB};
@@ -42,6 +43,10 @@ pub(super) struct TableBuilder<'a> {
     pub(super) placed: Vec<i32>,
     /// Columns that were declared NULL: `column_id`s.
     declared_null: Vec<i32>,
+    /// Some element says CLUSTERED, so that a PRIMARY KEY that says nothing is not.
+    clusters_elsewhere: bool,
+    /// All elements of a new table, not some that are added to one.
+    creating: bool,
 }
 
 impl<'a> TableBuilder<'a> {
@@ -82,6 +87,8 @@ impl<'a> TableBuilder<'a> {
             generated: [None; 2],
             placed: Vec::new(),
             declared_null: Vec::new(),
+            clusters_elsewhere: false,
+            creating: false,
         }
     }
 
@@ -117,6 +124,8 @@ impl<'a> TableBuilder<'a> {
 
     /// [`TableBuilder::all`] with the ON of the table.
     fn all_on(mut self, elements: &[TableElement], on: Option<&ast::Filegroup>) -> Result<TableDef> {
+        self.creating = true;
+        self.clusters_elsewhere = elements.iter().any(says_clustered);
         self.columns_follow = true;
         for element in elements {
             if let TableElement::Column(c) = element {
@@ -376,11 +385,15 @@ impl<'a> TableBuilder<'a> {
                 column.expect("key columns are columns").nullable = false;
             }
         }
-        let has_clustered = self.table.indexes.iter().any(|i| i.kind == IndexKind::Clustered);
-        let clustered = clustered.unwrap_or(*primary && !has_clustered && !self.clusters_later());
-        if clustered && has_clustered {
-            let other = self.table.indexes.iter().find(|i| i.kind == IndexKind::Clustered);
-            return Err(errors::second_clustered(&self.table.name, &other.expect("looked at above").name));
+        let other = self.clustering();
+        let clustered = clustered.unwrap_or(*primary && other.is_none() && !self.clusters_elsewhere);
+        if clustered && let Some(other) = other {
+            let constraint = other.constraint_id != 0 && self.creating;
+            return Err(if constraint {
+                errors::two_clustered_constraints(&self.table.name)
+            } else {
+                errors::second_clustered(&self.table.name, &other.name)
+            });
         }
         let object_id = self.object_id();
         let name =
@@ -405,8 +418,9 @@ impl<'a> TableBuilder<'a> {
         self.place_last(filegroup.as_ref())
     }
 
-    fn clusters_later(&self) -> bool {
-        false
+    /// The index that the rows are kept in.
+    fn clustering(&self) -> Option<&IndexDef> {
+        self.table.indexes.iter().find(|i| i.kind == IndexKind::Clustered)
     }
 
     fn inline_index(&mut self, index: &ast::InlineIndex, own: Option<&ast::Ident>) -> Result<()> {
@@ -416,6 +430,9 @@ impl<'a> TableBuilder<'a> {
         let key = self.index_columns(&index.columns, own)?;
         let included = self.included_columns(&index.include, &key)?;
         let clustered = index.clustered.unwrap_or(false);
+        if clustered && let Some(other) = self.clustering() {
+            return Err(errors::second_clustered(&self.table.name, &other.name));
+        }
         let filter = index.filter.as_ref().map(|f| self.expression_text(f));
         let def = IndexDef {
             index_id: if clustered { 1 } else { self.next_index_id() },
@@ -486,11 +503,29 @@ impl<'a> TableBuilder<'a> {
                     Some(own) if columns.is_empty() => vec![own.clone()],
                     _ => columns.clone(),
                 };
-                let actions = (on_delete.as_ref(), on_update.as_ref());
-                self.foreign_key(constraint.name.as_ref(), &columns, table, referenced, actions)
+                self.foreign_key(&Reference {
+                    name: constraint.name.as_ref(),
+                    columns: &columns,
+                    table,
+                    referenced,
+                    on_delete: on_delete.as_ref(),
+                    on_update: on_update.as_ref(),
+                })
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Whether a constraint or index of an element says CLUSTERED.
+fn says_clustered(element: &TableElement) -> bool {
+    let key = |c: &ast::TableConstraint| matches!(c.kind, ConstraintKind::Key { clustered: Some(true), .. });
+    let index = |i: &ast::InlineIndex| i.clustered == Some(true);
+    match element {
+        TableElement::Column(c) => c.constraints.iter().any(key) || c.index.as_ref().is_some_and(index),
+        TableElement::Constraint(c) => key(c),
+        TableElement::Index(i) => index(i),
+        TableElement::Period { .. } => false,
     }
 }
 

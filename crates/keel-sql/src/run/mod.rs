@@ -347,7 +347,7 @@ impl<'a> Runner<'a> {
         self.say(e);
     }
 
-    fn say(&mut self, e: &SqlError) {
+    pub(super) fn say(&mut self, e: &SqlError) {
         if e.line > 0 {
             self.sink.message(e);
             return;

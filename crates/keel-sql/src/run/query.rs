@@ -274,7 +274,12 @@ impl Runner<'_> {
             functions: &crate::modules::Functions,
             triggers: Some(&crate::modules::Triggers),
         };
-        plan.run(&mut ctx, &mut Rows { sink: *sink })
+        let mut rows = Rows { sink: *sink, messages: Vec::new() };
+        let run = plan.run(&mut ctx, &mut rows);
+        for message in rows.messages {
+            self.say(&message);
+        }
+        run
     }
 
     /// SHOWPLAN: the plan is the result.
@@ -538,9 +543,10 @@ pub fn column_meta(c: &keel_query::ColumnMeta) -> ColumnMeta {
     }
 }
 
-/// Hands a plan's rows to the client.
+/// Hands a plan's rows to the client, and keeps what it says behind them.
 struct Rows<'a> {
     sink: &'a mut dyn ResultSink,
+    messages: Vec<SqlError>,
 }
 
 impl RowSink for Rows<'_> {
@@ -548,7 +554,7 @@ impl RowSink for Rows<'_> {
         self.sink.row(values).map_err(|SinkClosed| errors::cancelled())
     }
     fn message(&mut self, message: &Box<SqlError>) {
-        self.sink.message(message);
+        self.messages.push((**message).clone());
     }
 }
 

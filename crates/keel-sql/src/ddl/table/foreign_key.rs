@@ -5,7 +5,7 @@ use crate::catalog::fold;
 use crate::ddl::find_table;
 use crate::errors;
 use keel_parser::ast;
-use keel_query::catalog::{Catalog as _, ColumnDef, ForeignKeyDef, IndexDef, ReferentialAction, TableDef};
+use keel_query::catalog::{Catalog as _, ColumnDef, ForeignKeyDef, ReferentialAction, TableDef};
 use keel_types::error::Result;
 use keel_types::{SqlError, SqlType};
 use std::sync::Arc;
@@ -13,17 +13,26 @@ use std::sync::Arc;
 /// The one error about a foreign key that stands alone.
 const COLUMN_COUNTS_DIFFER: i32 = 8139;
 
+/// A FOREIGN KEY constraint as written.
+pub(super) struct Reference<'s> {
+    /// CONSTRAINT name.
+    pub name: Option<&'s ast::Ident>,
+    /// The columns that refer.
+    pub columns: &'s [ast::Ident],
+    /// The table referred to.
+    pub table: &'s ast::ObjectName,
+    /// Its columns; empty: its primary key.
+    pub referenced: &'s [ast::Ident],
+    /// ON DELETE.
+    pub on_delete: Option<&'s ast::ReferentialAction>,
+    /// ON UPDATE.
+    pub on_update: Option<&'s ast::ReferentialAction>,
+}
+
 impl TableBuilder<'_> {
     /// A FOREIGN KEY constraint. An error of what it refers to comes before 1750, as everything's that ends a constraint.
-    pub(super) fn foreign_key(
-        &mut self,
-        name: Option<&ast::Ident>,
-        columns: &[ast::Ident],
-        referenced_name: &ast::ObjectName,
-        referenced: &[ast::Ident],
-        actions: (Option<&ast::ReferentialAction>, Option<&ast::ReferentialAction>),
-    ) -> Result<()> {
-        match self.references(name, columns, referenced_name, referenced, actions) {
+    pub(super) fn foreign_key(&mut self, key: &Reference<'_>) -> Result<()> {
+        match self.references(key) {
             Err(e) if e.number != COLUMN_COUNTS_DIFFER => {
                 self.scope.info.say(e);
                 Err(errors::constraint_not_created())
@@ -32,14 +41,8 @@ impl TableBuilder<'_> {
         }
     }
 
-    fn references(
-        &mut self,
-        name: Option<&ast::Ident>,
-        columns: &[ast::Ident],
-        referenced_name: &ast::ObjectName,
-        referenced: &[ast::Ident],
-        actions: (Option<&ast::ReferentialAction>, Option<&ast::ReferentialAction>),
-    ) -> Result<()> {
+    fn references(&mut self, key: &Reference<'_>) -> Result<()> {
+        let Reference { name, columns, table: referenced_name, referenced, on_delete, on_update } = *key;
         let object_id = self.object_id();
         let first = columns.first().map_or("", |c| c.text.as_str());
         let name = self.constraint_name(name, "FK", first, object_id);
@@ -72,13 +75,7 @@ impl TableBuilder<'_> {
         for (own, theirs) in own_ids.iter().zip(&referenced_columns) {
             self.comparable(&name, *own, &other, *theirs)?;
         }
-        let matches = |i: &&IndexDef| {
-            i.unique
-                && i.filter.is_none()
-                && i.key.len() == referenced_columns.len()
-                && i.key.iter().all(|k| referenced_columns.contains(&k.column_id))
-        };
-        if !other.indexes.iter().any(|i| matches(&i)) {
+        if other.candidate_key(&referenced_columns).is_none() {
             return Err(errors::no_candidate_key(referenced_name, &name));
         }
         self.table.foreign_keys.push(ForeignKeyDef {
@@ -87,8 +84,8 @@ impl TableBuilder<'_> {
             columns: own_ids,
             referenced_table: other.object_id,
             referenced_columns,
-            on_delete: action(actions.0),
-            on_update: action(actions.1),
+            on_delete: action(on_delete),
+            on_update: action(on_update),
             disabled: false,
         });
         Ok(())
