@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use keel_sql::recovery::State;
 use keel_sql::{
     BulkSource, BulkTarget, Engine, LoginRecord, ResultSink, RpcParam, RpcProcedure, Session, SessionOptions,
     TransactionRequest,
@@ -65,6 +66,16 @@ pub trait SqlSession {
     fn bulk_load(&mut self, rows: &mut dyn BulkSource, sink: &mut dyn ResultSink);
     /// Resets the session for its next user.
     fn reset(&mut self, keep_transaction: bool, sink: &mut dyn ResultSink);
+    /// Its language.
+    fn language(&self) -> String;
+    /// What the client keeps to have it recovered.
+    fn recovery_state(&self) -> State;
+    /// What it would keep of a new one.
+    fn initial_state(&self) -> State;
+    /// Whether it could be recovered now.
+    fn is_recoverable(&self) -> bool;
+    /// Makes it into one that was lost.
+    fn recover(&mut self, database: &str, language: &str, state: &[u8]) -> Result<()>;
 }
 
 /// The engine as a backend.
@@ -131,5 +142,20 @@ impl SqlSession for Session {
     }
     fn reset(&mut self, keep_transaction: bool, sink: &mut dyn ResultSink) {
         Session::reset(self, keep_transaction, sink);
+    }
+    fn language(&self) -> String {
+        Session::language(self)
+    }
+    fn recovery_state(&self) -> State {
+        Session::recovery_state(self)
+    }
+    fn initial_state(&self) -> State {
+        Session::initial_state(self)
+    }
+    fn is_recoverable(&self) -> bool {
+        Session::is_recoverable(self)
+    }
+    fn recover(&mut self, database: &str, language: &str, state: &[u8]) -> Result<()> {
+        Session::recover(self, database, language, state)
     }
 }

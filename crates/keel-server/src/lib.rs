@@ -53,6 +53,7 @@ pub mod link;
 pub mod listener;
 pub mod login;
 pub mod password;
+pub mod recovery;
 pub mod server;
 pub mod session;
 pub mod sink;

@@ -10,6 +10,7 @@ use keel_tds::login::{Login, OptionFlags2, OptionFlags3, TDS_7_2, TDS_7_4, TDS_8
 use keel_tds::outbox::Outbox;
 use keel_tds::packet::PacketType;
 use keel_tds::prelogin::{Encryption, EncryptionPlan, PreLogin, negotiate};
+use keel_tds::recovery::Recovery;
 use keel_tds::token::done::{Done, DoneKind, DoneStatus};
 use keel_tds::token::{EnvChange, LoginAck};
 use keel_tds::wire::{Wire, WireError, server_tls};
@@ -20,6 +21,7 @@ use crate::backend::SqlSession;
 use crate::credentials::{Credentials, Reason};
 use crate::link::Link;
 use crate::listener::Place;
+use crate::recovery::{self, Known};
 use crate::server::Shared;
 use crate::sink::put_message;
 use crate::version;
@@ -32,6 +34,8 @@ pub struct LoggedIn {
     pub outbox: Outbox,
     /// Login name, for the log.
     pub user: String,
+    /// What the client keeps of the session, if it asked to be told.
+    pub known: Option<Known>,
 }
 
 /// Why there is no session.
@@ -119,10 +123,15 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
         wire.close(&mut &link.socket);
         return Err(Refused::Told);
     }
-    match authenticate(shared, &login, link, peer, encrypted) {
+    // Which of several conversations a state belongs to cannot be told.
+    let asked = login.features.iter().find(|f| f.id == features::id::SESSION_RECOVERY && !several);
+    let lost = asked.map(|f| Recovery::decode(&f.data)).transpose()?;
+    let session = authenticate(shared, &login, link, peer, encrypted);
+    match session.and_then(|session| recovered(session, lost.as_ref().and_then(Option::as_ref))) {
         Ok(session) => {
             outbox.set_spid(session.id());
-            answer(shared, &login, session.as_ref(), encrypted, &mut outbox);
+            let mut known = lost.map(|lost| Known::new(session.as_ref(), lost.as_ref()));
+            answer(shared, &login, session.as_ref(), (encrypted, known.as_mut()), &mut outbox);
             let packet_bytes = packet_bytes(shared, &login, encrypted);
             outbox.finish(&mut wire, &mut &link.socket)?;
             outbox.set_packet_bytes(packet_bytes);
@@ -131,7 +140,7 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
             }
             wire.message_bytes_max = MESSAGE_BYTES_MAX;
             link.set_session(session.cancel(), session.killed());
-            Ok(LoggedIn { session, outbox, user: login.user_name })
+            Ok(LoggedIn { session, outbox, user: login.user_name, known })
         }
         Err(errors) => {
             for error in &errors {
@@ -256,6 +265,20 @@ fn authenticate(
     })
 }
 
+/// A new session as the one that was lost, if there is one to recover.
+fn recovered(
+    mut session: Box<dyn SqlSession>,
+    lost: Option<&Recovery>,
+) -> Result<Box<dyn SqlSession>, Vec<SqlError>> {
+    match lost.map_or(Ok(()), |lost| recovery::recover(session.as_mut(), lost)) {
+        Ok(()) => Ok(session),
+        Err(mut e) => {
+            e.line = e.line.max(1);
+            Err(vec![*e])
+        }
+    }
+}
+
 /// The packet size agreed on: what the client asked for, within the limits.
 fn packet_bytes(shared: &Shared, login: &Login, encrypted: bool) -> usize {
     let most = if encrypted { PACKET_BYTES_TLS_MAX } else { usize::MAX };
@@ -297,7 +320,13 @@ fn acknowledge(login: &Login) -> LoginAck {
 }
 
 /// The tokens of a successful login, in the product's order.
-fn answer(shared: &Shared, login: &Login, session: &dyn SqlSession, encrypted: bool, outbox: &mut Outbox) {
+fn answer(
+    shared: &Shared,
+    login: &Login,
+    session: &dyn SqlSession,
+    (encrypted, mut known): (bool, Option<&mut Known>),
+    outbox: &mut Outbox,
+) {
     let server = shared.backend.server_name();
     let database = session.database();
     let info = |number: i32, state: u8, text: String| {
@@ -310,17 +339,27 @@ fn answer(shared: &Shared, login: &Login, session: &dyn SqlSession, encrypted: b
     EnvChange::Database { new: database.to_owned(), old: "master".to_owned() }.put(out);
     put_message(out, &info(5701, 2, format!("Changed database context to '{database}'.")), server);
     EnvChange::Collation { new: Some(WireCollation::LATIN1_CI_AS), old: None }.put(out);
-    EnvChange::Language { new: "us_english".to_owned(), old: String::new() }.put(out);
-    put_message(out, &info(5703, 1, "Changed language setting to us_english.".to_owned()), server);
+    let language = session.language();
+    EnvChange::Language { new: language.clone(), old: String::new() }.put(out);
+    put_message(out, &info(5703, 1, format!("Changed language setting to {language}.")), server);
     acknowledge(login).put(out);
     if let Some((host, port)) = session.route() {
         // The client hangs up after this answer and logs in there.
         EnvChange::Routing { host: host.to_owned(), port }.put(out);
     }
     EnvChange::PacketSize { new: packet_bytes, old: PACKET_BYTES_DEFAULT }.put(out);
-    let acknowledged = features::acknowledge(&login.features);
+    let mut acknowledged = Vec::new();
+    match &known {
+        Some(known) => {
+            known.initial(|states| acknowledged = features::acknowledge(&login.features, Some(states)))
+        }
+        None => acknowledged = features::acknowledge(&login.features, None),
+    }
     if !acknowledged.is_empty() {
         features::put_ack(out, &acknowledged);
+    }
+    if let Some(known) = &mut known {
+        known.tell(session, out);
     }
     Done { kind: DoneKind::Done, status: DoneStatus::empty(), command: 0, rows: 0 }.put(out);
 }

@@ -25,6 +25,7 @@ use crate::link::Link;
 use crate::listener::Door;
 use crate::listener::admit::{Admission, admit};
 use crate::login::{self, LoggedIn, Refused, Way};
+use crate::recovery::Known;
 use crate::server::Shared;
 use crate::sink::{TdsSink, put_message};
 
@@ -109,6 +110,8 @@ struct Connection<'a> {
     link: &'a Arc<Link>,
     session: Box<dyn SqlSession>,
     outbox: Outbox,
+    /// What the client keeps of the session, if it wants to know.
+    known: Option<Known>,
     /// Room kept from request to request.
     columns: Vec<Column>,
     sql: String,
@@ -122,8 +125,8 @@ struct Outcome {
 
 impl<'a> Connection<'a> {
     fn new(shared: &'a Arc<Shared>, link: &'a Arc<Link>, logged_in: LoggedIn) -> Connection<'a> {
-        let LoggedIn { session, outbox, .. } = logged_in;
-        Connection { shared, link, session, outbox, columns: Vec::new(), sql: String::new() }
+        let LoggedIn { session, outbox, known, .. } = logged_in;
+        Connection { shared, link, session, outbox, known, columns: Vec::new(), sql: String::new() }
     }
 
     /// One request and its response.
@@ -132,6 +135,7 @@ impl<'a> Connection<'a> {
         wire.wait_turn(&mut login::Both(self.link))?;
         let header = wire.wait_header(&mut &self.link.socket)?;
         if header.kind == PacketType::BulkLoad {
+            self.link.begin_request();
             drop(wire);
             return self.serve_bulk();
         }
@@ -221,13 +225,16 @@ impl<'a> Connection<'a> {
     }
 
     fn execute(&mut self, message: &Message) -> Outcome {
-        let Connection { shared, link, session, outbox, columns, sql } = self;
+        let Connection { shared, link, session, outbox, known, columns, sql } = self;
         let mut sink = TdsSink::new(link, outbox, columns, shared.backend.server_name());
         let reset = Status::RESET_CONNECTION.0 | Status::RESET_CONNECTION_KEEP_TRANSACTION.0;
         if message.status.0 & reset != 0 {
             EnvChange::ResetAck.put(sink.payload());
             let keep = message.status.contains(Status::RESET_CONNECTION_KEEP_TRANSACTION);
             session.reset(keep, &mut sink);
+            if let Some(known) = known {
+                known.reset();
+            }
         }
         if !link.attention_pending() {
             let done = match message.kind {
@@ -247,6 +254,9 @@ impl<'a> Connection<'a> {
                 .with_if(DoneStatus::ERROR, sink.severity() > 10)
                 .with_if(DoneStatus::IN_TRANSACTION, session.in_transaction());
             let kind = if message.kind == PacketType::Rpc { DoneKind::Proc } else { DoneKind::Done };
+            if let Some(known) = known {
+                known.tell(session.as_ref(), sink.before_end());
+            }
             sink.end(Done { kind, status, command: 0, rows: 0 });
         }
         Outcome { severity: sink.severity(), closed: sink.is_closed() }

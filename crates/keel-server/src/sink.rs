@@ -85,6 +85,11 @@ impl<'a> TdsSink<'a> {
         self.write_pending(true);
     }
 
+    /// The outbox for a token that stands before the last DONE.
+    pub fn before_end(&mut self) -> &mut Vec<u8> {
+        self.outbox.payload()
+    }
+
     /// Ends the response. `or` is the DONE of a request that ended without one.
     pub fn end(&mut self, or: Done) {
         match self.pending.take() {

@@ -191,7 +191,8 @@ fn wait_for_input(watched: &[(u64, u64, Arc<Link>)], seen: &mut HashMap<u64, See
         if link.busy() == *request {
             link.look_for_attention(&mut wire);
             if let Some(s) = seen.get_mut(id) {
-                s.settled = true;
+                // A load that waits for a lock has its rows here already, and its attention behind them.
+                s.settled = !wire.may_bring_attention();
             }
         }
     }

@@ -205,6 +205,12 @@ impl Cursors {
         }
     }
 
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// Closes and forgets all.
     pub fn clear(&mut self) {
         self.all.clear();

@@ -73,6 +73,10 @@ errors! {
     object_exists(name) = 2714, 16, 6, "There is already an object named '{name}' in the database.";
     /// DROP of what is not there.
     cannot_drop_missing(kind, name) = 3701, 11, 5, "Cannot drop the {kind} '{name}', because it does not exist or you do not have permission.";
+    /// A login is to recover a session whose state is none of this server's.
+    bad_recovery_data() = 17832, 20, 18, "The login packet used to open the connection is structurally invalid; the connection has been closed. Please contact the vendor of the client library.";
+    /// DROP SCHEMA of one that every database has.
+    cannot_drop_schema(name) = 15150, 16, 1, "Cannot drop the schema '{name}'.";
     /// DROP of the wrong kind.
     wrong_drop_kind(statement, name, other) = 3705, 16, 1, "Cannot use {statement} with '{name}' because '{name}' is a {other}. Use {other}.";
     /// DROP TABLE referenced by a foreign key.

@@ -61,7 +61,7 @@ pub use keel_node::InstanceOptions;
 
 pub use engine::{Engine, EngineOptions, LoginRecord, PasswordHasher, ServerLog, Traffic};
 pub use keel_query::dml::{BulkRow, Cell};
-pub use session::{BulkSource, BulkTarget, CancelHandle, Session, SessionOptions};
+pub use session::{BulkSource, BulkTarget, CancelHandle, Session, SessionOptions, recovery};
 pub use sink::{
     ColumnMeta, DoneInfo, DoneKind, EnvChange, ResultSink, RpcParam, RpcProcedure, RpcValue, SinkClosed,
     TransactionRequest, TvpName,

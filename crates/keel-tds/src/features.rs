@@ -75,10 +75,20 @@ pub fn encode(out: &mut Vec<u8>, features: &[Feature]) {
     out.push(TERMINATOR);
 }
 
-/// What this server acknowledges of what was asked: UTF-8 only. Everything else is declined by silence.
+/// What this server acknowledges of what was asked: UTF-8, and session recovery if `states` are given, those of a new session.
+/// Everything else is declined by silence.
 #[must_use]
-pub fn acknowledge(asked: &[Feature]) -> Vec<Feature> {
-    asked.iter().filter(|f| f.id == id::UTF8_SUPPORT).map(|f| Feature { id: f.id, data: vec![1] }).collect()
+pub fn acknowledge(asked: &[Feature], states: Option<&[(u8, &[u8])]>) -> Vec<Feature> {
+    let data = |id| match (id, states) {
+        (id::UTF8_SUPPORT, _) => Some(vec![1]),
+        (id::SESSION_RECOVERY, Some(states)) => {
+            let mut data = Vec::new();
+            crate::recovery::put_states(&mut data, states);
+            Some(data)
+        }
+        _ => None,
+    };
+    asked.iter().filter_map(|f| Some(Feature { id: f.id, data: data(f.id)? })).collect()
 }
 
 /// Appends FEATUREEXTACK.

@@ -50,6 +50,7 @@ pub mod login;
 pub mod outbox;
 pub mod packet;
 pub mod prelogin;
+pub mod recovery;
 pub mod request;
 pub mod smp;
 pub mod text;

@@ -153,7 +153,8 @@ impl TypeInfo {
     /// From the wire.
     ///
     /// Valid when: (1) the type code is known, (2) lengths are among those the type allows, (3) precision is 1..=38 and
-    /// scale not above it, (4) the scale of a time is 0..=7.
+    /// scale not above it, (4) the scale of a time is 0..=7. Microsoft's JDBC driver says 0 for the length of a uniqueidentifier
+    /// and for the precision of a decimal column when there are only NULLs.
     pub fn decode(r: &mut Reader<'_>) -> Result<TypeInfo> {
         let type_code = r.u8()?;
         Ok(match type_code {
@@ -169,7 +170,7 @@ impl TypeInfo {
             code::MONEY => TypeInfo::Fixed(Fixed::Money8),
             code::DATETIM4 => TypeInfo::Fixed(Fixed::DateTime4),
             code::DATETIME => TypeInfo::Fixed(Fixed::DateTime8),
-            code::GUID => one_of(r, &[16]).map(|_| TypeInfo::Guid)?,
+            code::GUID => one_of(r, &[0, 16]).map(|_| TypeInfo::Guid)?,
             code::INTN => TypeInfo::IntN(one_of(r, &[1, 2, 4, 8])?),
             code::BITN => one_of(r, &[1]).map(|_| TypeInfo::BitN)?,
             code::FLTN => TypeInfo::FloatN(one_of(r, &[4, 8])?),
@@ -306,7 +307,8 @@ fn time_scale(r: &mut Reader<'_>) -> Result<u8> {
 
 fn decimal(r: &mut Reader<'_>, numeric: bool) -> Result<TypeInfo> {
     let (length, precision, scale) = (r.u8()?, r.u8()?, r.u8()?);
-    if length > 17 || precision == 0 || precision > 38 || scale > precision {
+    let precision = if precision == 0 { 38 } else { precision };
+    if length > 17 || precision > 38 || scale > precision {
         return Err(DecodeError::Malformed("decimal type"));
     }
     Ok(TypeInfo::Decimal { numeric, precision, scale })

@@ -24,6 +24,8 @@ use crate::smp::Multiplex;
 
 /// Room for records read under TLS: one whole record of the largest size and some of the next.
 const CIPHER_BYTES: usize = 18 * 1024;
+/// How far a bulk load that is not being read is searched for an attention behind it.
+const LOAD_AHEAD_BYTES: usize = 1 << 20;
 /// First bytes of TLS records, none of which is a packet type a client may send during a handshake.
 const TLS_RECORDS: std::ops::RangeInclusive<u8> = 0x14..=0x17;
 /// First byte of a TLS record that carries a handshake message: how a strict client opens.
@@ -207,15 +209,31 @@ impl Wire {
         }
     }
 
-    /// Takes what has arrived, without waiting when `io` does not, and tells whether an attention is next. An end of the
-    /// stream is the error [`WireError::Closed`].
+    /// Takes what has arrived, without waiting when `io` does not, and tells whether an attention is next, or behind packets of
+    /// a bulk load that nobody has taken yet. An end of the stream is the error [`WireError::Closed`].
     pub fn poll_attention(&mut self, io: &mut impl Read) -> Result<bool> {
         match self.read_some(io) {
             Ok(()) => {}
             Err(e) if e.is_would_block() => {}
             Err(e) => return Err(e),
         }
-        Ok(self.peek_header().is_ok_and(|h| h.kind == PacketType::Attention))
+        let mut at = self.scan;
+        loop {
+            match Header::decode(&self.input[at.min(self.tail)..self.tail]) {
+                Ok(header) if header.kind == PacketType::BulkLoad => at += header.length,
+                next => return Ok(next.is_ok_and(|h| h.kind == PacketType::Attention)),
+            }
+        }
+    }
+
+    /// Whether an attention may still come behind what has arrived: behind nothing, or packets of a bulk load that nobody has
+    /// taken yet.
+    #[must_use]
+    pub fn may_bring_attention(&self) -> bool {
+        match self.peek_header() {
+            Ok(header) => header.kind == PacketType::BulkLoad && self.tail - self.scan < LOAD_AHEAD_BYTES,
+            Err(e) => e == DecodeError::Incomplete,
+        }
     }
 
     /// Gives a message's buffer back.

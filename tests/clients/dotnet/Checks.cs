@@ -64,6 +64,53 @@ static class Checks
         throw new Exception($"no error {number}");
     }
 
+    /// A session whose connection is lost between two commands is made again, as it was, unless something would be missing.
+    static void LostConnectionsAreRecovered()
+    {
+        using var other = Open();
+        Run(other, "IF DB_ID('recovered_dotnet') IS NULL CREATE DATABASE recovered_dotnet");
+        void Lose(SqlConnection c)
+        {
+            var spid = Scalar(c, "SELECT @@SPID");
+            Run(other, $"KILL {spid}");
+            while ((int)Scalar(other, $"SELECT COUNT(*) FROM sys.dm_exec_connections WHERE session_id = {spid}") > 0) { }
+        }
+        using (var c = Open("Pooling=false"))
+        {
+            Run(c, "USE recovered_dotnet; SET LOCK_TIMEOUT 1234; SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; SET CONTEXT_INFO 0x616263; SET DATEFORMAT ymd");
+            Lose(c);
+            Equal(Scalar(c, "SELECT CONCAT(DB_NAME(), ' ', @@LOCK_TIMEOUT, ' ', (SELECT transaction_isolation_level FROM sys.dm_exec_sessions " +
+                "WHERE session_id = @@SPID), ' ', CONVERT(varchar(3), CONTEXT_INFO()), ' ', (SELECT date_format FROM sys.dm_exec_sessions WHERE session_id = @@SPID))"),
+                "recovered_dotnet 1234 4 abc ymd");
+            // Once more, with what has changed on the second connection.
+            Run(c, "SET LOCK_TIMEOUT 4321");
+            Lose(c);
+            Equal(Scalar(c, "SELECT CONCAT(DB_NAME(), ' ', @@LOCK_TIMEOUT)"), "recovered_dotnet 4321");
+        }
+        foreach (var sql in new[] { "CREATE TABLE #t (a int)", "BEGIN TRANSACTION", "DECLARE c CURSOR GLOBAL FOR SELECT 1",
+            "EXEC sp_set_session_context 'k', 1", "EXEC sp_getapplock 'dotnet', 'Exclusive', 'Session'" })
+        {
+            using var c = Open("Pooling=false");
+            Run(c, sql);
+            Lose(c);
+            try
+            {
+                Scalar(c, "SELECT 1");
+                throw new Exception($"recovered in spite of {sql}");
+            }
+            catch (SqlException) { }
+        }
+        using (var c = Open("Pooling=false"))
+        {
+            // What it had is gone again.
+            Run(c, "CREATE TABLE #t (a int); BEGIN TRANSACTION");
+            Run(c, "COMMIT; DROP TABLE #t; SET LOCK_TIMEOUT 99");
+            Lose(c);
+            Equal(Scalar(c, "SELECT @@LOCK_TIMEOUT"), 99);
+        }
+        Run(other, "DROP DATABASE recovered_dotnet");
+    }
+
     static void LoginAndFirstQuestions()
     {
         using var c = Open();
@@ -341,6 +388,7 @@ static class Checks
         var checks = new (string Name, Action Run)[]
         {
             ("login and first questions", LoginAndFirstQuestions), ("wrong password", WrongPassword), ("every type", EveryType),
+            ("lost connections are recovered", LostConnectionsAreRecovered),
             ("procedures and prepared statements", ProceduresAndPrepared), ("table-valued parameter", TableValuedParameter),
             ("transactions", Transactions), ("errors", Errors), ("cancel", Cancel), ("pool resets", PoolResets),
             ("bulk copy of 100,000 rows", BulkCopy), ("multiple active result sets", MultipleActiveResultSets),

@@ -1,5 +1,6 @@
 import com.microsoft.sqlserver.jdbc.ISQLServerBulkData;
 import com.microsoft.sqlserver.jdbc.SQLServerBulkCopy;
+import com.microsoft.sqlserver.jdbc.SQLServerBulkCopyOptions;
 import com.microsoft.sqlserver.jdbc.SQLServerDataTable;
 import com.microsoft.sqlserver.jdbc.SQLServerException;
 import com.microsoft.sqlserver.jdbc.SQLServerPreparedStatement;
@@ -161,6 +162,106 @@ public class ClientTest {
             equal(c.getTransactionIsolation(), Connection.TRANSACTION_SERIALIZABLE);
             c.setAutoCommit(true);
             execute(c, "DROP TABLE tx_jdbc");
+        }
+    }
+
+    /** A procedure's rows end before the error of its next statement, under NOCOUNT too. */
+    static void rowsBeforeAnError() throws Exception {
+        try (Connection c = connect(); Statement s = c.createStatement()) {
+            execute(c, "CREATE TABLE rows_jdbc (a int NOT NULL)",
+                "CREATE PROCEDURE rows_then_error AS SET NOCOUNT ON INSERT rows_jdbc OUTPUT 5 VALUES (1) INSERT rows_jdbc VALUES (NULL)");
+            equal(s.execute("EXEC rows_then_error"), true);
+            try (ResultSet r = s.getResultSet()) {
+                equal(r.next(), true);
+                equal(r.getInt(1), 5);
+                equal(r.next(), false);
+            }
+            try {
+                s.getMoreResults();
+                throw new AssertionError("no error");
+            } catch (SQLException e) {
+                equal(e.getErrorCode(), 515);
+            }
+            execute(c, "DROP PROCEDURE rows_then_error", "DROP TABLE rows_jdbc");
+        }
+    }
+
+    /** What the driver says of NULLs that have no type: lengths and precisions of 0. */
+    static void nullsOfNoType() throws Exception {
+        try (Connection c = connect()) {
+            execute(c, "CREATE TYPE nulls_jdbc AS TABLE (d decimal(10, 2), n numeric(5))");
+            try (PreparedStatement p = c.prepareStatement("SELECT ?")) {
+                p.setNull(1, microsoft.sql.Types.GUID);
+                try (ResultSet r = p.executeQuery()) {
+                    r.next();
+                    equal(r.getString(1), null);
+                }
+            }
+            SQLServerDataTable rows = new SQLServerDataTable();
+            rows.addColumnMetadata("d", Types.DECIMAL);
+            rows.addColumnMetadata("n", Types.NUMERIC);
+            rows.addRow(null, null);
+            try (SQLServerPreparedStatement p = (SQLServerPreparedStatement) c.prepareStatement("SELECT COUNT(*) FROM ? WHERE d IS NULL")) {
+                p.setStructured(1, "nulls_jdbc", rows);
+                try (ResultSet r = p.executeQuery()) {
+                    r.next();
+                    equal(r.getInt(1), 1);
+                }
+            }
+            execute(c, "DROP TYPE nulls_jdbc", "CREATE PROCEDURE xml_jdbc @x xml OUTPUT AS SELECT 1");
+            try (CallableStatement s = c.prepareCall("{call xml_jdbc (?)}")) {
+                SQLXML xml = c.createSQLXML();
+                xml.setString("<a/>");
+                s.setNString(1, "of another type before");
+                s.setSQLXML(1, xml);
+                s.registerOutParameter(1, Types.SQLXML);
+                s.execute();
+                equal(s.getSQLXML(1).getString(), "<a/>");
+            }
+            execute(c, "DROP PROCEDURE xml_jdbc");
+        }
+    }
+
+    /** A bulk load that waits for a lock is given up when its time is over: the attention stands behind its rows. */
+    static void bulkCopyTimesOut() throws Exception {
+        try (Connection holder = connect(); Connection source = connect(); Connection c = connect()) {
+            execute(holder, "CREATE TABLE held_jdbc (a int, b int)");
+            holder.setAutoCommit(false);
+            execute(holder, "SELECT * FROM held_jdbc WITH (TABLOCKX)");
+            SQLServerBulkCopyOptions options = new SQLServerBulkCopyOptions();
+            options.setTableLock(true);
+            options.setBulkCopyTimeout(1);
+            try (SQLServerBulkCopy copy = new SQLServerBulkCopy(c); Statement s = source.createStatement();
+                 ResultSet rows = s.executeQuery("SELECT 1, 1 UNION ALL SELECT 2, 2")) {
+                copy.setBulkCopyOptions(options);
+                copy.setDestinationTableName("held_jdbc");
+                copy.writeToServer(rows);
+                throw new AssertionError("did not wait");
+            } catch (SQLException e) {
+                equal(e.getMessage(), "The query has timed out.");
+            }
+            holder.rollback();
+            holder.setAutoCommit(true);
+            equal(value(c, "SELECT COUNT(*) FROM held_jdbc"), 0);
+            execute(holder, "DROP TABLE held_jdbc");
+        }
+    }
+
+    /** A session whose connection is lost while it is idle is made again as it was; the driver looks after 15 s, or at once if told to. */
+    static void lostConnectionsAreRecovered() throws Exception {
+        try (Connection c = connect(); Connection other = connect()) {
+            execute(c, "USE tempdb; SET LOCK_TIMEOUT 1234; SET DATEFIRST 3");
+            Object spid = value(c, "SELECT @@SPID");
+            var tracker = c.getClass().getSuperclass().getDeclaredField("idleNetworkTracker");
+            tracker.setAccessible(true);
+            var idle = tracker.get(c).getClass().getDeclaredMethod("setMaxIdleMillis", int.class);
+            idle.setAccessible(true);
+            idle.invoke(tracker.get(c), -1);
+            execute(other, "KILL " + spid);
+            while (!Objects.equals(value(other, "SELECT COUNT(*) FROM sys.dm_exec_connections WHERE session_id = " + spid), 0)) {
+                Thread.onSpinWait();
+            }
+            equal(value(c, "SELECT CONCAT(DB_NAME(), ' ', @@LOCK_TIMEOUT, ' ', @@DATEFIRST)"), "tempdb 1234 3");
         }
     }
 
@@ -535,6 +636,10 @@ public class ClientTest {
         CHECKS.put("procedure", ClientTest::procedure);
         CHECKS.put("transactions", ClientTest::transactions);
         CHECKS.put("errors", ClientTest::errors);
+        CHECKS.put("rowsBeforeAnError", ClientTest::rowsBeforeAnError);
+        CHECKS.put("nullsOfNoType", ClientTest::nullsOfNoType);
+        CHECKS.put("bulkCopyTimesOut", ClientTest::bulkCopyTimesOut);
+        CHECKS.put("lostConnectionsAreRecovered", ClientTest::lostConnectionsAreRecovered);
         CHECKS.put("cancel", ClientTest::cancel);
         CHECKS.put("queryTimeout", ClientTest::queryTimeout);
         CHECKS.put("metadata", ClientTest::metadata);

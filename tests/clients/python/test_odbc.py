@@ -52,6 +52,36 @@ def wrong_password():
 
 
 @check
+def lost_connections_are_recovered():
+    """A session whose connection is lost between two statements is made again as it was, unless something would be missing."""
+    other = connect()
+
+    def lose(c):
+        spid = c.execute("SELECT @@SPID").fetchval()
+        other.execute(f"KILL {spid}")
+        while other.execute(f"SELECT COUNT(*) FROM sys.dm_exec_connections WHERE session_id = {spid}").fetchval():
+            pass
+
+    c = connect()
+    c.execute("USE tempdb; SET LOCK_TIMEOUT 1234; SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; SET DATEFIRST 3")
+    lose(c)
+    equal(tuple(c.execute("SELECT DB_NAME(), @@LOCK_TIMEOUT, @@DATEFIRST").fetchone()), ("tempdb", 1234, 3))
+    c.execute("SET LOCK_TIMEOUT 4321")
+    lose(c)
+    equal(tuple(c.execute("SELECT DB_NAME(), @@LOCK_TIMEOUT, @@DATEFIRST").fetchone()), ("tempdb", 4321, 3))
+    for sql in ["CREATE TABLE #t (a int)", "BEGIN TRANSACTION", "EXEC sp_set_session_context 'k', 1"]:
+        c = connect()
+        c.execute(sql)
+        lose(c)
+        try:
+            c.execute("SELECT 1")
+        except pyodbc.Error as e:
+            equal(e.args[0] in ("08S01", "IMC01", "IMC06", "HY000"), True)
+        else:
+            raise AssertionError(f"recovered in spite of {sql}")
+
+
+@check
 def every_type():
     c = connect()
     for i, (sql_type, value) in enumerate(TYPES):

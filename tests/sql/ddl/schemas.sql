@@ -58,3 +58,10 @@ GO
 drop table if exists other.t
 drop table if exists other.t
 select schema_name(schema_id) as schema_name, name from sys.tables
+GO
+-- Every database has these, and keeps the first four.
+select name, schema_id, principal_id from sys.schemas where schema_id < 5 or schema_id >= 16384 order by schema_id
+GO
+drop schema dbo
+GO
+drop schema guest

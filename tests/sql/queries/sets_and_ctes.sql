@@ -50,3 +50,7 @@ select name, max_length, is_nullable from tempdb.sys.columns where object_id = o
 GO
 select 1 as n union all select 2 as n into #y
 GO
+GO
+-- What is named in ORDER BY may have a collation behind it.
+select 'b' as letter union all select 'A' union all select 'a' order by letter collate Latin1_General_BIN2
+select upper(v.x) + '' as letter from (values ('b'), ('A'), ('_')) v (x) order by letter collate Latin1_General_BIN2 desc

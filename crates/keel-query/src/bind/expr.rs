@@ -197,12 +197,17 @@ impl Binder<'_> {
         cx: &mut ExprCx<'_, '_>,
     ) -> Result<Expr> {
         let inner = self.value(operand, cx)?;
+        self.in_named_collation(inner, collation)
+    }
+
+    /// A value with COLLATE behind it.
+    pub fn in_named_collation(&self, value: Expr, collation: &ast::Ident) -> Result<Expr> {
         let words = ["database_default", "catalog_default"];
         let collation = match words.iter().any(|w| collation.is(w)) {
             true => self.collation(),
             false => named_collation(&collation.text)?,
         };
-        Ok(in_collation(inner, collation))
+        Ok(in_collation(value, collation))
     }
 
     fn between(

@@ -207,12 +207,17 @@ impl Binder<'_> {
         let BoundQuery { mut rel, columns } = bound;
         let mut keys = Vec::new();
         for item in &q.order_by {
-            let written = || written_in_first(&q.body, &item.expr, &columns).map(|at| columns[at].slot);
-            let slot = match self.output_reference(item, &columns)?.or_else(written) {
+            let (named, collation) = under_collation(&item.expr);
+            let written = || written_in_first(&q.body, named, &columns).map(|at| columns[at].slot);
+            let slot = match self.output_reference(named, &columns)?.or_else(written) {
                 Some(slot) => slot,
                 None => return Err(errors::order_by_in_set_operation()),
             };
-            keys.push(SortKey { expr: self.read(slot), descending: item.descending });
+            let expr = match collation {
+                Some(collation) => self.in_named_collation(self.read(slot), collation)?,
+                None => self.read(slot),
+            };
+            keys.push(SortKey { expr, descending: item.descending });
         }
         if !keys.is_empty() {
             rel = Rel::Sort { input: Box::new(rel), keys };
@@ -222,8 +227,8 @@ impl Binder<'_> {
     }
 
     /// An ORDER BY item that names an output column or its position.
-    pub fn output_reference(&self, item: &ast::OrderItem, columns: &[OutputColumn]) -> Result<Option<Slot>> {
-        match &item.expr.kind {
+    fn output_reference(&self, item: &ast::Expr, columns: &[OutputColumn]) -> Result<Option<Slot>> {
+        match &item.kind {
             ast::ExprKind::Literal(ast::Literal::Int(n)) => {
                 let n = i64::from(*n);
                 let index = usize::try_from(n - 1).ok().filter(|i| *i < columns.len());
@@ -300,5 +305,13 @@ fn is_named(source: &ast::TableSource, name: &str) -> bool {
         ast::TableSourceKind::Named { name: table, .. } => same_name(&table.name.text, name),
         ast::TableSourceKind::Join { left, right, .. } => is_named(left, name) || is_named(right, name),
         _ => false,
+    }
+}
+
+/// What ORDER BY names, and the collation behind it: `name COLLATE x` may name what `name` may.
+pub fn under_collation(item: &ast::Expr) -> (&ast::Expr, Option<&ast::Ident>) {
+    match &item.kind {
+        ast::ExprKind::Collate { operand, collation } => (operand, Some(collation)),
+        _ => (item, None),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::expr::{Clause, Collect, ExprCx};
 use super::merge_types::unresolved_column;
-use super::query::{BoundSelect, Destination};
+use super::query::{BoundSelect, Destination, under_collation};
 use super::rel::{Rel, SortKey};
 use super::{Binder, BoundQuery, OutputColumn, Scope, Source, same_name};
 use crate::errors::{self, Result};
@@ -307,9 +307,11 @@ impl Binder<'_> {
     ) -> Result<Vec<(std::result::Result<Expr, usize>, bool)>> {
         let mut keys = Vec::new();
         for item in order {
-            let key = match self.item_reference(item, items)? {
-                Some(i) => Err(i),
-                None => {
+            let (named, collation) = under_collation(&item.expr);
+            let key = match (self.item_reference(named, items)?, collation) {
+                (Some(i), None) => Err(i),
+                (Some(i), Some(collation)) => Ok(self.in_named_collation(items[i].expr.clone(), collation)?),
+                (None, _) => {
                     let mut cx = ExprCx::collecting(scope, Clause::OrderBy, collect);
                     let bound = self.value(&item.expr, &mut cx)?;
                     if bound.is_constant() && bound.as_const().is_some() {
@@ -325,8 +327,8 @@ impl Binder<'_> {
     }
 
     /// A position or an alias of the select list.
-    fn item_reference(&self, item: &ast::OrderItem, items: &[Item]) -> Result<Option<usize>> {
-        match &item.expr.kind {
+    fn item_reference(&self, item: &ast::Expr, items: &[Item]) -> Result<Option<usize>> {
+        match &item.kind {
             ast::ExprKind::Literal(ast::Literal::Int(n)) => {
                 let n = i64::from(*n);
                 let index = usize::try_from(n - 1).ok().filter(|i| *i < items.len());

@@ -12,6 +12,7 @@ use std::time::Duration;
 use keel_server::Backend;
 use keel_server::backend::{Cancel, Killed, SqlSession};
 use keel_server::password::Passwords;
+use keel_sql::recovery::{STATE_BYTES, State};
 use keel_sql::sink::{ColumnMeta, DoneInfo, DoneKind, EnvChange, ResultSink};
 use keel_sql::{
     BulkRow, BulkSource, BulkTarget, Cell, LoginRecord, PasswordHasher, RpcParam, RpcProcedure, RpcValue,
@@ -256,6 +257,22 @@ impl SqlSession for ToySession {
             self.transaction = 0;
         }
         self.database = "master".into();
+    }
+    fn language(&self) -> String {
+        "us_english".into()
+    }
+    fn recovery_state(&self) -> State {
+        self.initial_state()
+    }
+    fn initial_state(&self) -> State {
+        [0; STATE_BYTES]
+    }
+    fn is_recoverable(&self) -> bool {
+        self.transaction == 0
+    }
+    fn recover(&mut self, database: &str, _: &str, _: &[u8]) -> Result<()> {
+        self.database = database.into();
+        Ok(())
     }
 }
 

@@ -28,9 +28,9 @@ pub(crate) use overlay::apply_op;
 pub use overlay::{CatalogOp, Overlay};
 pub use picture::{Named, ObjectRef, Picture, fold, module_kind_code, table_objects};
 pub use principal::{
-    ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, FIXED_ROLES, FIXED_SERVER_ROLES, GROUP_PERMISSIONS, GUEST_USER,
-    PERMISSIONS, PUBLIC, PermissionDef, PermissionState, PrincipalDef, Refusal, SERVER_PERMISSIONS,
-    SecurableRef, Token, Verdict, decide,
+    DB_OWNER, ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, FIXED_ROLES, FIXED_SERVER_ROLES, GROUP_PERMISSIONS,
+    GUEST_USER, PERMISSIONS, PUBLIC, PermissionDef, PermissionState, PrincipalDef, Refusal,
+    SERVER_PERMISSIONS, SecurableRef, Token, Verdict, decide,
 };
 
 use keel_base::TreeId;

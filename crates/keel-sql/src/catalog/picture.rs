@@ -103,9 +103,9 @@ impl Picture {
             type_names: HashMap::default(),
             schema_names: HashMap::default(),
         };
-        for (id, name) in
-            [(DBO, "dbo"), (GUEST, "guest"), (INFORMATION_SCHEMA, "INFORMATION_SCHEMA"), (SYS, "sys")]
-        {
+        let own = [(DBO, "dbo"), (GUEST, "guest"), (INFORMATION_SCHEMA, "INFORMATION_SCHEMA"), (SYS, "sys")];
+        let of_roles = super::principal::FIXED_ROLES.iter().map(|(name, id)| (*id, *name));
+        for (id, name) in own.into_iter().chain(of_roles) {
             picture.put(CatalogObject::Schema(Arc::new(SchemaDef {
                 schema_id: id,
                 name: name.to_owned(),

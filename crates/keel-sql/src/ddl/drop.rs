@@ -1,7 +1,7 @@
 //! DROP and TRUNCATE.
 
 use super::parts;
-use crate::catalog::{CatalogKey, CatalogOp, Named, object_class};
+use crate::catalog::{CatalogKey, CatalogOp, Named, SYS, object_class};
 use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::errors;
 use crate::program::Program;
@@ -157,6 +157,9 @@ impl Runner<'_> {
         let Some(id) = picture.schema_id(&name.name.text) else {
             return if if_exists { Ok(()) } else { Err(errors::cannot_drop_missing("schema", name)) };
         };
+        if id <= SYS {
+            return Err(errors::cannot_drop_schema(&name.name.text));
+        }
         if let Some(object) = picture.objects().find(|o| o.schema_id == id) {
             return Err(errors::schema_in_use(name, object.name));
         }

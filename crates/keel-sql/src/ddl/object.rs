@@ -1,7 +1,7 @@
 //! Schemas, types, sequences, synonyms.
 
 use super::table::TableBuilder;
-use crate::catalog::{CatalogObject, SchemaDef};
+use crate::catalog::{CatalogObject, DB_OWNER, SchemaDef};
 use crate::engine::TEMPDB;
 use crate::errors;
 use crate::program::Program;
@@ -27,7 +27,8 @@ impl Runner<'_> {
         if picture.schema_id(&name).is_some() {
             return Err(errors::object_exists(&name));
         }
-        let schema_id = picture.schemas().map(|s| s.schema_id).max().unwrap_or(4).max(4) + 1;
+        let schema_id =
+            picture.schemas().map(|s| s.schema_id).filter(|id| *id < DB_OWNER).max().unwrap_or(4).max(4) + 1;
         let owner = match &c.authorization {
             Some(a) => {
                 let found = picture.principal_named(&a.text);

@@ -124,9 +124,9 @@ join sys.columns pc on pc.object_id = p.object_id and pc.column_id = k.reference
 join sys.columns tc on tc.object_id = t.object_id and tc.column_id = k.parent_column_id
 left join sys.indexes i on i.object_id = p.object_id and i.index_id = f.key_index_id
 where (@pktable_name is null or p.name = @pktable_name)
-    and (@pktable_owner is null or schema_name(p.schema_id) = @pktable_owner)
+    and (isnull(@pktable_owner, '') in ('', schema_name(p.schema_id)))
     and (@fktable_name is null or t.name = @fktable_name)
-    and (@fktable_owner is null or schema_name(t.schema_id) = @fktable_owner)
+    and (isnull(@fktable_owner, '') in ('', schema_name(t.schema_id)))
 order by 5, 6, 7, 12, 9
 GO
 create procedure sys.sp_statistics @table_name sysname, @table_owner sysname = null, @table_qualifier sysname = null,
@@ -206,7 +206,7 @@ create procedure sys.sp_sproc_columns @procedure_name nvarchar(390) = '%', @proc
     @procedure_qualifier sysname = null, @column_name nvarchar(384) = null, @ODBCVer int = 2, @fUsePattern bit = 1
 as
 select convert(sysname, db_name()) as PROCEDURE_QUALIFIER, TABLE_OWNER as PROCEDURE_OWNER,
-    convert(nvarchar(134), TABLE_NAME + ';1') as PROCEDURE_NAME, COLUMN_NAME, COLUMN_TYPE,
+    convert(nvarchar(134), TABLE_NAME + case objectproperty(OBJECT_ID, 'IsProcedure') when 1 then ';1' else ';0' end) as PROCEDURE_NAME, COLUMN_NAME, COLUMN_TYPE,
     convert(smallint, case when @ODBCVer >= 3 and DATA_TYPE_2 = 11 then 93 else DATA_TYPE_2 end) as DATA_TYPE,
     TYPE_NAME, [PRECISION], LENGTH, SCALE, RADIX, NULLABLE, REMARKS, COLUMN_DEF, SQL_DATA_TYPE, SQL_DATETIME_SUB,
     CHAR_OCTET_LENGTH, ORDINAL_POSITION, IS_NULLABLE, SS_DATA_TYPE
@@ -220,7 +220,7 @@ create procedure sys.sp_sproc_columns_100 @procedure_name nvarchar(390) = '%', @
     @procedure_qualifier sysname = null, @column_name nvarchar(384) = null, @ODBCVer int = 2, @fUsePattern bit = 1
 as
 select convert(sysname, db_name()) as PROCEDURE_QUALIFIER, TABLE_OWNER as PROCEDURE_OWNER,
-    convert(nvarchar(134), TABLE_NAME + ';1') as PROCEDURE_NAME, COLUMN_NAME, COLUMN_TYPE,
+    convert(nvarchar(134), TABLE_NAME + case objectproperty(OBJECT_ID, 'IsProcedure') when 1 then ';1' else ';0' end) as PROCEDURE_NAME, COLUMN_NAME, COLUMN_TYPE,
     convert(smallint, case when @ODBCVer >= 3 then DATA_TYPE else DATA_TYPE_2 end) as DATA_TYPE,
     TYPE_NAME, [PRECISION], LENGTH, SCALE, RADIX, NULLABLE, REMARKS, COLUMN_DEF, SQL_DATA_TYPE, SQL_DATETIME_SUB,
     CHAR_OCTET_LENGTH, ORDINAL_POSITION, IS_NULLABLE, convert(sysname, null) as SS_TYPE_CATALOG_NAME,

@@ -378,13 +378,18 @@ impl<'a> Runner<'a> {
 
     /// A statement is complete.
     fn done(&mut self, count: Option<u64>, command: u16) {
-        self.flush_pending();
-        let nocount = self.info.on(Switches::NOCOUNT);
-        let is_select = command == crate::sink::command::SELECT;
-        if nocount && !is_select {
-            return;
+        if command == crate::sink::command::SELECT || !self.info.on(Switches::NOCOUNT) {
+            self.done_rows(count, command);
+        } else {
+            self.flush_pending();
         }
-        let done = self.done_info(if nocount { None } else { count }, command, false);
+    }
+
+    /// The end of a statement that gave rows, whose result needs one under NOCOUNT too: what comes behind it is not of it.
+    fn done_rows(&mut self, count: Option<u64>, command: u16) {
+        self.flush_pending();
+        let count = count.filter(|_| !self.info.on(Switches::NOCOUNT));
+        let done = self.done_info(count, command, false);
         self.sink.done(done);
     }
 

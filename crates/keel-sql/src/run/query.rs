@@ -337,7 +337,11 @@ impl Runner<'_> {
         let run = self.run_plan(plan, frame)?;
         self.statement_succeeded()?;
         self.note_dml(&run);
-        self.done(Some(run.rows), command);
+        if plan.returns_rows() {
+            self.done_rows(Some(run.rows), command);
+        } else {
+            self.done(Some(run.rows), command);
+        }
         Ok(())
     }
 

@@ -70,7 +70,11 @@ pub fn run_rpc(runner: &mut Runner<'_>, procedure: RpcProcedure<'_>, parameters:
     }
 }
 
-/// Output parameters come back as what the client sent, not as what the procedure declares: as variables of an EXEC do.
+/// "Implicit conversion … is not allowed."
+const NOT_IMPLICIT: i32 = 257;
+
+/// Output parameters come back as what the client sent, not as what the procedure declares: as variables of an EXEC do. Only a type
+/// that does not become the client's by itself stays: Microsoft's JDBC driver sends xml that is to come back as nvarchar.
 fn in_the_callers_types(
     outputs: &mut [(usize, Value, SqlType)],
     wanted: &[(smol_str::SmolStr, SqlType, bool)],
@@ -79,8 +83,11 @@ fn in_the_callers_types(
         if let Some((_, to, true)) = wanted.get(*at)
             && *to != SqlType::Null
         {
-            *value = crate::convert::assign(std::mem::replace(value, Value::Null), *ty, *to)?;
-            *ty = *to;
+            match crate::convert::assign(value.clone(), *ty, *to) {
+                Ok(converted) => (*value, *ty) = (converted, *to),
+                Err(e) if e.number == NOT_IMPLICIT => {}
+                Err(e) => return Err(e),
+            }
         }
     }
     Ok(())

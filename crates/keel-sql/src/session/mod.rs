@@ -13,6 +13,7 @@
 //! | [`prepared`] | prepared statements |
 //! | [`xml_documents`] | documents for OPENXML |
 //! | [`options`] | SET options |
+//! | [`recovery`] | what a client keeps to have its session made again |
 
 pub mod app_locks;
 pub mod bulk;
@@ -22,6 +23,7 @@ pub mod info;
 pub mod options;
 pub mod points;
 pub mod prepared;
+pub mod recovery;
 pub mod scope;
 pub mod temp;
 pub mod txns;

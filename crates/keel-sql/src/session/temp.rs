@@ -112,6 +112,12 @@ impl TempTables {
         gone.into_iter().map(|t| t.table).collect()
     }
 
+    /// Whether there is neither table nor procedure.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty() && self.procedures.is_empty()
+    }
+
     /// The procedure of that name.
     #[must_use]
     pub fn find_procedure(&self, name: &str) -> Option<&TempProcedure> {

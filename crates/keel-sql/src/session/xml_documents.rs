@@ -32,6 +32,12 @@ impl XmlDocuments {
         self.all.remove(&handle).is_some()
     }
 
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// Forgets all.
     pub fn clear(&mut self) {
         self.all.clear();

@@ -103,17 +103,7 @@ pub fn put_session_state(out: &mut Vec<u8>, sequence: u32, recoverable: bool, st
     out.extend_from_slice(&[0; 4]);
     out.extend_from_slice(&sequence.to_le_bytes());
     out.push(recoverable.into());
-    for (id, value) in states {
-        out.push(*id);
-        match u8::try_from(value.len()) {
-            Ok(length) if length < 0xFF => out.push(length),
-            _ => {
-                out.push(0xFF);
-                out.extend_from_slice(&u32::try_from(value.len()).expect("short").to_le_bytes());
-            }
-        }
-        out.extend_from_slice(value);
-    }
+    crate::recovery::put_states(out, states);
     let length = u32::try_from(out.len() - at - 4).expect("short");
     patch_u32(out, at, length);
 }
