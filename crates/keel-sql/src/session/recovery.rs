@@ -14,7 +14,7 @@ use keel_query::context::DateFormat;
 use keel_types::error::Result;
 
 /// Bytes of a state. Always the same: Microsoft's JDBC driver takes a value that grows for another one.
-pub const STATE_BYTES: usize = 1 + 4 + 1 + 8 + 4 + 1 + 1 + 1 + 4 + 1 + CONTEXT_BYTES;
+pub const STATE_BYTES: usize = 1 + 1 + 4 + 1 + 8 + 4 + 1 + 1 + 1 + 4 + 1 + CONTEXT_BYTES;
 /// Bytes of CONTEXT_INFO at most.
 const CONTEXT_BYTES: usize = 128;
 /// The first byte: how the others are to be read.
@@ -29,20 +29,21 @@ const ISOLATION: [IsolationLevel; 5] = [
 ];
 const DATE_FORMATS: [DateFormat; 3] = [DateFormat::Mdy, DateFormat::Dmy, DateFormat::Ymd];
 
-/// The SET options and CONTEXT_INFO of a session.
+/// The SET options and CONTEXT_INFO of a session, and whether its database is a copy that can only be read.
 pub type State = [u8; STATE_BYTES];
 
 impl Session {
     /// The options as they are now, for the client to keep.
     #[must_use]
     pub fn recovery_state(&self) -> State {
-        encode(&self.info.options.borrow(), &self.info.shared.context_info.lock())
+        let copy = self.info.current_database().is_copy();
+        encode(&self.info.options.borrow(), copy, &self.info.shared.context_info.lock())
     }
 
     /// The options of a session that has just begun.
     #[must_use]
     pub fn initial_state(&self) -> State {
-        encode(&SetOptions::new(self.info.shared.login.ansi_defaults), &[])
+        encode(&SetOptions::new(self.info.shared.login.ansi_defaults), false, &[])
     }
 
     /// Whether nothing would be lost if the session were made anew from its database, its language and its
@@ -61,13 +62,16 @@ impl Session {
             && info.shared.app_locks.lock().is_empty()
     }
 
-    /// Makes a session that has just begun into the one that its client has lost. Errors: its database cannot be used, or the state
-    /// is none of this server's (17832).
+    /// Makes a session that has just begun into the one that its client has lost. Errors: its database cannot be used; it was no copy
+    /// and is one here (976), so that the application had better look for the primary; or the state is none of this server's (17832).
     pub fn recover(&mut self, database: &str, language: &str, state: &[u8]) -> Result<()> {
-        let (mut options, context) = decode(state).ok_or_else(errors::bad_recovery_data)?;
+        let Kept { mut options, copy, context } = decode(state).ok_or_else(errors::bad_recovery_data)?;
         if !database.is_empty() && !database.eq_ignore_ascii_case(&self.database) {
             use_database(&self.info, database)?;
             self.database = self.info.current_database().name().to_string();
+        }
+        if self.info.current_database().is_copy() && !copy {
+            return Err(crate::hadr::errors::not_accessible(&self.database));
         }
         if !language.is_empty() {
             options.language = language.into();
@@ -85,13 +89,23 @@ impl Session {
     }
 }
 
-fn encode(o: &SetOptions, context: &[u8]) -> State {
+/// What a state says.
+#[derive(Debug, PartialEq)]
+struct Kept {
+    /// Their language left out.
+    options: SetOptions,
+    copy: bool,
+    context: Vec<u8>,
+}
+
+fn encode(o: &SetOptions, copy: bool, context: &[u8]) -> State {
     let mut state = [0; STATE_BYTES];
     let place = |of: u8| [of];
     let isolation = ISOLATION.iter().position(|i| *i == o.isolation).unwrap_or_default() as u8;
     let date_format = DATE_FORMATS.iter().position(|f| *f == o.date_format).unwrap_or_default() as u8;
-    let parts: [&[u8]; 11] = [
+    let parts: [&[u8]; 12] = [
         &place(FORMAT),
+        &place(copy.into()),
         &o.switches.0.to_le_bytes(),
         &place(isolation),
         &o.row_count.to_le_bytes(),
@@ -111,8 +125,7 @@ fn encode(o: &SetOptions, context: &[u8]) -> State {
     state
 }
 
-/// The options of a state, their language left out, and CONTEXT_INFO.
-fn decode(state: &[u8]) -> Option<(SetOptions, Vec<u8>)> {
+fn decode(state: &[u8]) -> Option<Kept> {
     let state: &State = state.try_into().ok()?;
     let mut rest = &state[..];
     let mut take = |n: usize| {
@@ -123,6 +136,7 @@ fn decode(state: &[u8]) -> Option<(SetOptions, Vec<u8>)> {
     if take(1)[0] != FORMAT {
         return None;
     }
+    let copy = take(1)[0] != 0;
     let mut options = SetOptions::new(true);
     options.switches = Switches(u32::from_le_bytes(take(4).try_into().ok()?));
     options.isolation = *ISOLATION.get(usize::from(take(1)[0]))?;
@@ -137,7 +151,7 @@ fn decode(state: &[u8]) -> Option<(SetOptions, Vec<u8>)> {
         && (-10..=10).contains(&options.deadlock_priority)
         && options.lock_timeout_ms >= -1
         && context_bytes <= CONTEXT_BYTES;
-    sound.then(|| (options, rest[..context_bytes].to_vec()))
+    sound.then(|| Kept { options, copy, context: rest[..context_bytes].to_vec() })
 }
 
 #[cfg(test)]
@@ -154,16 +168,16 @@ mod tests {
         options.date_format = DateFormat::Ymd;
         options.date_first = 3;
         options.row_count = 1 << 40;
-        let (back, context) = decode(&encode(&options, &[1, 2, 3])).expect("sound");
-        assert_eq!((back, context), (options, vec![1, 2, 3]));
+        let back = decode(&encode(&options, true, &[1, 2, 3])).expect("sound");
+        assert_eq!(back, Kept { options, copy: true, context: vec![1, 2, 3] });
     }
 
     #[test]
     fn what_no_session_has_is_refused() {
-        let good = encode(&SetOptions::new(true), &[0; CONTEXT_BYTES]);
+        let good = encode(&SetOptions::new(true), false, &[0; CONTEXT_BYTES]);
         assert!(decode(&good).is_some());
         assert!(decode(&good[1..]).is_none());
-        for (at, value) in [(0, 2), (5, 9), (19, 9), (20, 0), (25, 200)] {
+        for (at, value) in [(0, 2), (6, 9), (20, 9), (21, 0), (26, 200)] {
             let mut bad = good;
             bad[at] = value;
             assert!(decode(&bad).is_none(), "byte {at}");
