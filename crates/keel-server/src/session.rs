@@ -62,20 +62,30 @@ pub fn run(shared: &Arc<Shared>, link: &Arc<Link>, peer: SocketAddr, door: Optio
     loop {
         match connection.serve_one() {
             Ok(()) => {}
-            Err(End::Client) => break,
+            Err(End::Killed) => break,
+            Err(End::Client) => {
+                link.wire.lock().close(&mut &link.socket);
+                break;
+            }
             Err(End::Wire(e)) => {
+                link.wire.lock().close(&mut &link.socket);
                 shared.log.entry(&format!("spid{spid}"), &format!("The connection was closed: {e}"));
                 break;
             }
         }
     }
-    link.wire.lock().close(&mut &link.socket);
+    // Before the session goes: who sees that it has gone may count on its client seeing that, too.
+    link.shut_down();
+    drop(connection);
 }
 
 /// Why the loop ends.
 enum End {
     /// The client has gone, or was told to.
     Client,
+    /// The session was killed, and the client's last response does not say so. It gets no word of farewell: one that looks for
+    /// the end of an idle connection takes whatever there is to read for life, and would not recover its session.
+    Killed,
     /// The connection or protocol failed.
     Wire(WireError),
 }
@@ -183,7 +193,11 @@ impl<'a> Connection<'a> {
         }
         self.outbox.finish(&mut wire, &mut &self.link.socket)?;
         self.link.note_packets(&wire);
-        if outcome.severity >= FATAL_SEVERITY || self.session.is_ended() { Err(End::Client) } else { Ok(()) }
+        match (outcome.severity >= FATAL_SEVERITY, self.session.is_ended()) {
+            (true, _) => Err(End::Client),
+            (false, true) => Err(End::Killed),
+            (false, false) => Ok(()),
+        }
     }
 
     /// Runs `f`; a panic in it becomes the product's assertion failure and ends this connection only.

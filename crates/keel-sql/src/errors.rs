@@ -75,6 +75,8 @@ errors! {
     cannot_drop_missing(kind, name) = 3701, 11, 5, "Cannot drop the {kind} '{name}', because it does not exist or you do not have permission.";
     /// A login is to recover a session whose state is none of this server's.
     bad_recovery_data() = 17832, 20, 18, "The login packet used to open the connection is structurally invalid; the connection has been closed. Please contact the vendor of the client library.";
+    /// CREATE USER … WITH PASSWORD
+    user_with_password() = 33233, 16, 1, "You can only create a user with a password in a contained database.";
     /// DROP SCHEMA of one that every database has.
     cannot_drop_schema(name) = 15150, 16, 1, "Cannot drop the schema '{name}'.";
     /// DROP of the wrong kind.

@@ -61,6 +61,8 @@ def lost_connections_are_recovered():
         other.execute(f"KILL {spid}")
         while other.execute(f"SELECT COUNT(*) FROM sys.dm_exec_connections WHERE session_id = {spid}").fetchval():
             pass
+        # The driver looks only at connections that have been idle for some milliseconds.
+        other.execute("WAITFOR DELAY '00:00:00.100'")
 
     c = connect()
     c.execute("USE tempdb; SET LOCK_TIMEOUT 1234; SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; SET DATEFIRST 3")

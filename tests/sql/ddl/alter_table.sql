@@ -60,3 +60,27 @@ update grown set a = 7 where id = 2
 select c, d from grown order by id
 select t.name, c.length from syscolumns c join systypes t on t.xusertype = c.xusertype where c.id = object_id('grown') order by c.colid
 GO
+-- What depends on a column keeps its type: everything is named, and a longer column of varying length may stay with most.
+create table used (id int constraint pk_used primary key, amount int constraint df_amount default 1 constraint ck_amount check (amount > 0), code varchar(10) constraint uq_code unique,
+  price decimal(9, 2) constraint df_price default 0, doubled as amount * 2)
+create table refers (id int, used int constraint fk_used references used (id), code varchar(10) constraint fk_code references used (code))
+GO
+alter table used alter column amount bigint
+GO
+alter table refers alter column used bigint
+GO
+alter table used alter column id bigint
+GO
+alter table used alter column code varchar(20)
+GO
+alter table refers drop constraint fk_code
+alter table used alter column code varchar(20)
+alter table used alter column price decimal(12, 2)
+GO
+alter table used alter column price float
+GO
+alter table used alter column code varchar(5)
+GO
+alter table used alter column amount int not null
+select name, type_name(system_type_id) as type, max_length, [precision], is_nullable from sys.columns where object_id = object_id('used') order by column_id
+drop table refers, used

@@ -3,6 +3,7 @@
 //! Adding and dropping columns changes only the definition: a row stored before keeps its ordinals, and shows
 //! `missing_value` for columns it does not have; for identity, rowversion and computed columns rows are changed in place. Changing a column's type rewrites the table into new trees.
 
+use super::dependents::Fate;
 use super::storage;
 use super::table::TableBuilder;
 use crate::catalog::fold;
@@ -300,27 +301,16 @@ impl Runner<'_> {
             c.collation = super::collate::column_collation(collation.as_ref(), c.ty, default)?;
         }
         let changed = c.ty != old.ty || c.collation != old.collation;
-        if changed && let Some(function) = self.partitioned_on(table, old.column_id)? {
-            self.info.say(errors::column_dependency("partition function", function, &old.name));
-            return Err(errors::alter_dependents("ALTER TABLE ALTER COLUMN", &old.name));
-        }
         let widens = widened(old.ty, c.ty) && c.collation == old.collation;
         let c = c.clone();
         if changed {
-            let mentions =
-                |o: &&ColumnDef| o.computed.as_ref().is_some_and(|e| mentions_column(&e.text, &old.name));
-            if let Some(computed) = table.columns.iter().find(mentions) {
-                self.info.say(errors::column_dependency("column", &computed.name, &old.name));
-                return Err(errors::alter_dependents("ALTER TABLE ALTER COLUMN", &old.name));
-            }
-        }
-        if changed && !widens {
-            let users = table.indexes.iter().filter(|i| uses(i, old.column_id));
-            if let Some(index) = users.into_iter().next() {
-                let kind = if index.constraint_id != 0 { "object" } else { "index" };
-                self.info.say(errors::column_dependency(kind, &index.name, &old.name));
-                return Err(errors::alter_dependents("ALTER TABLE ALTER COLUMN", &old.name));
-            }
+            let sized = old.ty.system_type_id() == c.ty.system_type_id() && c.collation == old.collation;
+            let fate = match (widens, sized) {
+                (true, _) => Fate::Widened,
+                (false, true) => Fate::Resized,
+                (false, false) => Fate::Replaced,
+            };
+            self.check_dependents(table, at, fate)?;
         }
         if !c.nullable && old.nullable {
             self.refuse_nulls(table, at)?;
@@ -404,34 +394,7 @@ impl Runner<'_> {
             return Err(errors::alter_unknown_column("ALTER TABLE DROP COLUMN", name, &table.name));
         };
         let c = &table.columns[at];
-        let mut dependents: Vec<(&str, String)> = Vec::new();
-        if table.period_part(at).is_some() {
-            dependents.push(("period", "SYSTEM_TIME".to_owned()));
-        }
-        for index in table.indexes.iter().filter(|i| uses(i, c.column_id)) {
-            let kind = if index.constraint_id != 0 { "object" } else { "index" };
-            dependents.push((kind, index.name.clone()));
-        }
-        let function = self.partitioned_on(table, c.column_id)?;
-        dependents.extend(function.map(|f| ("partition function", f)));
-        dependents.extend(c.default.iter().map(|d| ("object", d.name.clone())));
-        let stored = table.columnstores.iter().filter(|i| i.columns.contains(&c.column_id));
-        dependents.extend(stored.map(|i| ("index", i.name.clone())));
-        let sampled = table.statistics.iter().filter(|s| s.columns.contains(&c.column_id));
-        dependents.extend(sampled.map(|s| ("statistics", s.name.clone())));
-        let mentions = |text: &str| mentions_column(text, &c.name);
-        dependents
-            .extend(table.checks.iter().filter(|k| mentions(&k.text)).map(|k| ("object", k.name.clone())));
-        let keys = table.foreign_keys.iter().filter(|k| k.columns.contains(&c.column_id));
-        dependents.extend(keys.map(|k| ("object", k.name.clone())));
-        let computed = |o: &&ColumnDef| o.computed.as_ref().is_some_and(|e| mentions(&e.text));
-        dependents.extend(table.columns.iter().filter(computed).map(|o| ("column", o.name.clone())));
-        if !dependents.is_empty() {
-            for (kind, dependent) in dependents {
-                self.info.say(errors::column_dependency(kind, dependent, &c.name));
-            }
-            return Err(errors::alter_dependents("ALTER TABLE DROP COLUMN", &c.name));
-        }
+        self.check_dependents(table, at, Fate::Dropped)?;
         if table.columns.len() == 1 {
             return Err(errors::last_column(&table.name));
         }
@@ -608,11 +571,6 @@ impl Runner<'_> {
         let mut vars = values.to_vec();
         condition.test(&mut self.context_with(&mut vars))
     }
-}
-
-/// Whether an index stores or orders by a column.
-fn uses(index: &keel_query::catalog::IndexDef, column: i32) -> bool {
-    index.key.iter().any(|k| k.column_id == column) || index.included.contains(&column)
 }
 
 /// Whether the stored text of an expression names a column.

@@ -12,6 +12,7 @@ mod collate;
 mod database;
 mod dbcc;
 mod dbcc_show;
+mod dependents;
 mod drop;
 mod index;
 mod module;

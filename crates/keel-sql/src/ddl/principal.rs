@@ -63,6 +63,7 @@ impl Runner<'_> {
                 user.sid = Some(login.sid);
             }
             UserSource::WithoutLogin => {}
+            UserSource::Password(_) => return Err(errors::user_with_password()),
             _ => return Err(errors::not_supported("A user of this kind")),
         }
         // Who has a user may come in, until somebody revokes it.

@@ -376,9 +376,11 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// A statement is complete.
+    /// A statement is complete. NOCOUNT keeps those of procedures to itself, and takes the count out of a batch's: JDBC tells the
+    /// statements of its batches apart by them.
     fn done(&mut self, count: Option<u64>, command: u16) {
-        if command == crate::sink::command::SELECT || !self.info.on(Switches::NOCOUNT) {
+        let told = command == crate::sink::command::SELECT || !self.in_proc;
+        if told || !self.info.on(Switches::NOCOUNT) {
             self.done_rows(count, command);
         } else {
             self.flush_pending();

@@ -649,8 +649,8 @@ impl ResultSink for Later<'_> {
         Ok(())
     }
     fn done(&mut self, done: DoneInfo) {
-        // Of a loop there would be many.
-        if done.count.is_some() {
+        // Of a loop there would be many. An error's end stays with it: what follows is another result.
+        if done.count.is_some() || done.error {
             self.keep(|| Pending::Done(done));
         }
     }
