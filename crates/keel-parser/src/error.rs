@@ -24,6 +24,12 @@ impl ParseError {
     pub fn new(number: i32, line: u32, message: impl Into<String>) -> Box<ParseError> {
         Box::new(ParseError { number, severity: 15, state: 1, line, message: message.into() })
     }
+    /// The same with another state.
+    #[must_use]
+    pub fn with_state(mut self: Box<Self>, state: u8) -> Box<ParseError> {
+        self.state = state;
+        self
+    }
     /// The same with another severity.
     #[must_use]
     pub fn with_severity(mut self: Box<Self>, severity: u8) -> Box<ParseError> {

@@ -456,7 +456,7 @@ fn is_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{203f}'..='\u{2040}' | '\u{93e}'..='\u{94f}' | '\u{20d0}'..='\u{20ff}')
 }
 
-const EMPTY_NAME: &str = "An object or column name is missing or empty. For SELECT INTO statements, verify each column has \
+pub(crate) const EMPTY_NAME: &str = "An object or column name is missing or empty. For SELECT INTO statements, verify each column has \
 a name. For other statements, look for empty alias names. Aliases defined as \"\" or [] are not allowed. Change the alias \
 to a valid name.";
 

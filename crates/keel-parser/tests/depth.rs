@@ -24,7 +24,7 @@ fn deep_nesting_is_refused_within_the_stack_of_a_session() {
         format!("select 1 {}", "union select 1 union all select 1 ".repeat(100_000)),
         format!("select * from t {}", "cross join t ".repeat(100_000)),
         format!("select * from t {}", ", t ".repeat(100_000)),
-        format!("select a {}", "collate x ".repeat(100_000)),
+        format!("select a {}", "at time zone b ".repeat(100_000)),
         format!("select * from {}", "a join ".repeat(100_000)),
         format!("backup database d to disk='x' with a = {}", "(b = ".repeat(100_000)),
         format!("{}select 1{}", "(".repeat(100_000), ")".repeat(100_000)),

@@ -110,6 +110,20 @@ errors! {
     incomparable_text() = (306, 16, 2, "The text, ntext, and image data types cannot be compared or sorted, except when using IS NULL or LIKE operator.");
     /// 319
     values_columns_differ() = (10709, 16, 1, "The number of columns for each row in a table value constructor must be the same.");
+    /// 239
+    duplicate_cte(name: &str) = (239, 16, 1, "Duplicate common table expression name '{name}' was specified.");
+    /// 247
+    anchor_behind_recursion(name: &str) = (247, 16, 1, "An anchor member was found in the recursive part of recursive query \"{name}\".");
+    /// 253
+    recursive_references(name: &str) = (253, 16, 1, "Recursive member of a common table expression '{name}' has multiple recursive references.");
+    /// 460
+    recursive_distinct(name: &str) = (460, 16, 1, "DISTINCT operator is not allowed in the recursive part of a recursive common table expression '{name}'.");
+    /// 461
+    recursive_top(name: &str) = (461, 16, 1, "The TOP or OFFSET operator is not allowed in the recursive part of a recursive common table expression '{name}'.");
+    /// 462
+    recursive_outer_join(name: &str) = (462, 16, 1, "Outer join is not allowed in the recursive part of a recursive common table expression '{name}'.");
+    /// 467
+    recursive_groups(name: &str) = (467, 16, 1, "GROUP BY, HAVING, or aggregate functions are not allowed in the recursive part of a recursive common table expression '{name}'.");
     /// 252
     recursive_cte_no_anchor(name: &str) = (252, 16, 1, "Recursive common table expression '{name}' does not contain a top-level UNION ALL operator.");
     /// 240
@@ -144,6 +158,26 @@ errors! {
     same_exposed_name(left: &str, right: &str) = (1013, 16, 1, "The objects \"{left}\" and \"{right}\" in the FROM clause have the same exposed names. Use correlation names to distinguish them.");
     /// 1014
     top_not_valid() = (1014, 15, 1, "A TOP or FETCH clause contains an invalid value.");
+    /// 1060
+    top_not_integer() = (1060, 15, 1, "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.");
+    /// 10741
+    top_with_offset() = (10741, 15, 2, "A TOP can not be used in the same query or sub-query as a OFFSET.");
+    /// 1008
+    order_by_variable(position: usize) = (1008, 16, 1, "The SELECT item identified by the ORDER BY number {position} contains a variable as part of the expression identifying a column position. Variables are only allowed when ordering by an expression referencing a column name.");
+    /// 408
+    order_by_constant(position: usize) = (408, 16, 1, "A constant expression was encountered in the ORDER BY list, position {position}.");
+    /// 5308
+    window_order_by_position() = (5308, 15, 1, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer indices as ORDER BY clause expressions.");
+    /// 5309
+    window_order_by_constant() = (5309, 15, 1, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support constants as ORDER BY clause expressions.");
+    /// 5362
+    window_undefined(name: &str) = (5362, 15, 3, "Window '{name}' is undefined.");
+    /// 5365
+    window_cycle() = (5365, 15, 1, "Cyclic window references are not permitted.");
+    /// 16211
+    window_name_twice() = (16211, 15, 1, "Cannot repeat window name in the WINDOW clause.");
+    /// 8727
+    percentile_out_of_range() = (8727, 16, 1, "Input parameter of percentile function is outside of range [0, 1].");
     /// 127
     top_negative() = (127, 15, 1, "A TOP N or FETCH rowcount value may not be negative.");
     /// 1033
@@ -176,10 +210,8 @@ errors! {
     json_column_type() = (13618, 16, 1, "AS JSON option can be specified only for column of nvarchar(max) type in WITH clause.");
     /// 4151
     null_if_of_null() = (4151, 16, 1, "The type of the first argument to NULLIF cannot be the NULL constant because the type of the first argument has to be known.");
-    /// 10752
-    window_without_frame(function: &str) = (10752, 15, 3, "The function '{function}' may not have a window frame.");
-    /// 10757
-    window_without_order(function: &str) = (10757, 15, 1, "The function '{function}' may not have ORDER BY in OVER clause.");
+    /// 10758
+    window_without_order(function: &str) = (10758, 15, 1, "The function '{function}' may not have ORDER BY in OVER clause.");
     /// 10753
     over_missing(function: &str) = (10753, 15, 3, "The function '{function}' must have an OVER clause.");
     /// 4112
@@ -204,6 +236,24 @@ errors! {
     more_columns_than_list(table: &str) = (8158, 16, 1, "'{table}' has more columns than were specified in the column list.");
     /// 8159
     fewer_columns_than_list(table: &str) = (8159, 16, 1, "'{table}' has fewer columns than were specified in the column list.");
+    /// 313
+    too_few_arguments(function: &str, state: u8) = (313, 16, state, "An insufficient number of arguments were supplied for the procedure or function {function}.");
+    /// 8144
+    too_many_arguments(function: &str, state: u8) = (8144, 16, state, "Procedure or function {function} has too many arguments specified.");
+    /// 307
+    hinted_index_id_missing(id: i32, table: &str) = (307, 16, 1, "Index ID {id} on table '{table}' (specified in the FROM clause) does not exist.");
+    /// 308
+    hinted_index_missing(name: &str, table: &str) = (308, 16, 1, "Index '{name}' on table '{table}' (specified in the FROM clause) does not exist.");
+    /// 447
+    not_collatable(ty: &str) = (447, 16, 1, "Expression type {ty} is invalid for COLLATE clause.");
+    /// 4199
+    argument_value(value: i64, argument: usize, function: &str) = (4199, 16, 1, "Argument value {value} is invalid for argument {argument} of {function} function.");
+    /// 5373
+    series_types() = (5373, 16, 1, "All the input parameters should be of the same type. Supported types are tinyint, smallint, int, bigint, decimal and numeric.");
+    /// 8748
+    ordinal_not_constant() = (8748, 16, 1, "The enable_ordinal argument for string_split only supports constant values (not variables or columns).");
+    /// 8167
+    unpivot_types(column: &str) = (8167, 16, 1, "The type of column \"{column}\" conflicts with the type of other columns specified in the UNPIVOT list.");
     /// 8622
     no_plan() = (8622, 16, 1, "Query processor could not produce a query plan because of the hints defined in this query. Resubmit the query without specifying any hints and without using SET FORCEPLAN.");
     /// 8655

@@ -34,6 +34,7 @@ pub mod errors;
 pub mod exec;
 pub mod expr;
 pub mod meta;
+pub mod openjson;
 pub mod openxml;
 pub mod partition;
 mod parts;

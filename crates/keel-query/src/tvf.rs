@@ -1,13 +1,11 @@
-//! Built-in table-valued functions: STRING_SPLIT, GENERATE_SERIES, OPENJSON.
+//! Built-in table-valued functions: STRING_SPLIT, GENERATE_SERIES and, by name, OPENJSON.
 
 use crate::context::ExecCtx;
-use crate::errors::Result;
-use crate::expr::Expr;
+use crate::errors::{self, Result};
+use crate::expr::{Expr, fold};
 use crate::scope::{RowSource, VirtualColumn, VirtualTable};
-use keel_types::cast::{self, Cast};
 use keel_types::ty::Family;
-use keel_types::{Decimal, Length, SqlError, SqlType, Value};
-use serde_json::Value as Json;
+use keel_types::{Decimal, Length, SqlError, SqlType, Value, raise};
 use std::sync::Arc;
 
 /// The function of this name, for these arguments.
@@ -18,7 +16,11 @@ pub fn builtin(name: &str, args: &[Expr]) -> Option<Arc<dyn VirtualTable>> {
         "STRING_SPLIT" => {
             let mut columns =
                 vec![VirtualColumn::new("value", first.unwrap_or(SqlType::NVarChar(Length::Max)))];
-            if args.get(2).is_some_and(|a| a.as_const().and_then(Value::as_int) != Some(0)) {
+            if args
+                .get(2)
+                .and_then(fold::constant)
+                .is_some_and(|v| matches!(v, Value::Int(1) | Value::Bit(true)))
+            {
                 columns.push(VirtualColumn::new("ordinal", SqlType::BigInt));
             }
             Some(Arc::new(StringSplit { columns }))
@@ -27,23 +29,54 @@ pub fn builtin(name: &str, args: &[Expr]) -> Option<Arc<dyn VirtualTable>> {
             let ty = series_type(first.unwrap_or(SqlType::Int), args);
             Some(Arc::new(GenerateSeries { columns: vec![VirtualColumn::new("value", ty)] }))
         }
-        "OPENJSON" => Some(Arc::new(OpenJson {
-            columns: vec![
-                VirtualColumn::new("key", SqlType::NVarChar(Length::Limited(4000))),
-                VirtualColumn::new("value", SqlType::NVarChar(Length::Max)),
-                VirtualColumn::new("type", SqlType::TinyInt),
-            ],
-            schema: None,
-        })),
+        "OPENJSON" => Some(crate::openjson::members()),
         _ => None,
     }
 }
 
-/// OPENJSON … WITH (name type path).
-#[must_use]
-pub fn open_json(schema: Vec<(String, SqlType, String, bool)>) -> Arc<dyn VirtualTable> {
-    let columns = schema.iter().map(|(n, ty, ..)| VirtualColumn::new(n.clone(), *ty)).collect();
-    Arc::new(OpenJson { columns, schema: Some(schema) })
+/// Refuses arguments of which the product knows when it compiles that they cannot be meant.
+pub fn check_arguments(name: &str, args: &[Expr]) -> Result<()> {
+    let lower = name.to_ascii_lowercase();
+    let limits = match lower.as_str() {
+        "string_split" => 2..=3,
+        "generate_series" => 2..=3,
+        _ => return Ok(()),
+    };
+    if args.len() < *limits.start() {
+        return Err(errors::too_few_arguments(&lower, 3));
+    }
+    if args.len() > *limits.end() {
+        return Err(errors::too_many_arguments(&lower, 3));
+    }
+    if lower == "string_split" { check_ordinal(args.get(2)) } else { check_series(args) }
+}
+
+/// Whether positions are wanted has to be known when the columns are: 0, 1 or NULL.
+fn check_ordinal(wanted: Option<&Expr>) -> Result<()> {
+    let Some(wanted) = wanted else { return Ok(()) };
+    if !wanted.is_constant() {
+        return Err(errors::ordinal_not_constant());
+    }
+    match fold::constant(wanted) {
+        Some(Value::Int(n)) if !(0..=1).contains(&n) => Err(errors::argument_value(n, 3, "string_split")),
+        _ => Ok(()),
+    }
+}
+
+/// All of one integer type, or all decimal.
+fn check_series(args: &[Expr]) -> Result<()> {
+    let kind = |ty: SqlType| if ty.decimal_parts().is_some() { SqlType::Float } else { ty };
+    let mut kinds = args.iter().map(|a| a.ty).enumerate().filter(|(_, ty)| *ty != SqlType::Null);
+    let mut first = None;
+    kinds.try_for_each(|(at, ty)| {
+        if !ty.is_integer() && ty.decimal_parts().is_none() {
+            return Err(raise::bad_argument_type(ty, at + 1, "generate_series"));
+        }
+        if *first.get_or_insert(kind(ty)) != kind(ty) {
+            return Err(errors::series_types());
+        }
+        Ok(())
+    })
 }
 
 /// The type of a series: that of its first argument, with as many decimals as any of them.
@@ -118,8 +151,7 @@ impl VirtualTable for GenerateSeries {
                 }
             }
             Some(Some(0)) => {
-                let m = "The step value for the generate_series table-valued function cannot be zero.";
-                return Err(SqlError::new(4199, 16, 1, m));
+                return Err(errors::argument_value(0, 3, "generate_series"));
             }
             Some(Some(n)) => n,
             Some(None) => return Ok(rows(Vec::new())),
@@ -134,131 +166,5 @@ impl VirtualTable for GenerateSeries {
     }
     fn row_count_estimate(&self) -> u64 {
         1000
-    }
-}
-
-struct OpenJson {
-    columns: Vec<VirtualColumn>,
-    /// Name, type, path, AS JSON.
-    schema: Option<Vec<(String, SqlType, String, bool)>>,
-}
-
-impl VirtualTable for OpenJson {
-    fn columns(&self) -> &[VirtualColumn] {
-        &self.columns
-    }
-    fn open(&self, _: &mut ExecCtx<'_>, args: &[Value]) -> Result<RowSource> {
-        let Some(Value::Str(text)) = args.first() else { return Ok(rows(Vec::new())) };
-        let json: Json = serde_json::from_str(text).map_err(|e| {
-            let m = format!(
-                "JSON text is not properly formatted. Unexpected character is found at position {}.",
-                e.column()
-            );
-            SqlError::new(13609, 16, 4, m)
-        })?;
-        let at = match args.get(1) {
-            Some(Value::Str(path)) => match json_path(&json, path) {
-                Some(found) => found.clone(),
-                None => return Ok(rows(Vec::new())),
-            },
-            _ => json,
-        };
-        let Some(schema) = &self.schema else { return Ok(rows(members(&at))) };
-        let items = match at {
-            Json::Array(items) => items,
-            other => vec![other],
-        };
-        let mut out = Vec::new();
-        for item in &items {
-            let mut row = Vec::new();
-            for (_, ty, path, as_json) in schema {
-                let found = json_path(item, path);
-                row.push(match found {
-                    Some(j) if *as_json => Value::Str(j.to_string().into()),
-                    Some(j) => match scalar_text(j) {
-                        Some(s) => {
-                            let cast: Cast = cast::explicit(SqlType::NVarChar(Length::Max), *ty)?;
-                            let s = match (j, ty) {
-                                (Json::Bool(b), SqlType::Bit) => u8::from(*b).to_string(),
-                                _ => s,
-                            };
-                            cast.apply(&Value::Str(s.into()))?
-                        }
-                        None => Value::Null,
-                    },
-                    None => Value::Null,
-                });
-            }
-            out.push(row);
-        }
-        Ok(rows(out))
-    }
-}
-
-/// Key, value and type of each member.
-fn members(json: &Json) -> Vec<Vec<Value>> {
-    let row = |key: String, v: &Json| {
-        let (kind, text) = match v {
-            Json::Null => (0, Value::Null),
-            Json::String(s) => (1, Value::Str(s.as_str().into())),
-            Json::Number(n) => (2, Value::Str(n.to_string().into())),
-            Json::Bool(b) => (3, Value::Str(b.to_string().into())),
-            Json::Array(_) => (4, Value::Str(v.to_string().into())),
-            Json::Object(_) => (5, Value::Str(v.to_string().into())),
-        };
-        vec![Value::Str(key.into()), text, Value::Int(kind)]
-    };
-    match json {
-        Json::Array(items) => items.iter().enumerate().map(|(i, v)| row(i.to_string(), v)).collect(),
-        Json::Object(map) => map.iter().map(|(k, v)| row(k.clone(), v)).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// Follows `$.a.b[0]."c d"`, with `lax` or `strict` before it.
-#[must_use]
-pub fn json_path<'j>(json: &'j Json, path: &str) -> Option<&'j Json> {
-    let path = path.trim();
-    let path = path.strip_prefix("lax ").or_else(|| path.strip_prefix("strict ")).unwrap_or(path).trim();
-    let mut rest = path.strip_prefix('$')?;
-    let mut at = json;
-    while !rest.is_empty() {
-        if let Some(r) = rest.strip_prefix('[') {
-            let (index, r) = r.split_once(']')?;
-            at = at.get(index.trim().parse::<usize>().ok()?)?;
-            rest = r;
-        } else if let Some(r) = rest.strip_prefix(".\"") {
-            let (key, r) = r.split_once('"')?;
-            at = at.get(key)?;
-            rest = r;
-        } else {
-            let r = rest.strip_prefix('.')?;
-            let end = r.find(['.', '[']).unwrap_or(r.len());
-            at = at.get(&r[..end])?;
-            rest = &r[end..];
-        }
-    }
-    Some(at)
-}
-
-fn scalar_text(j: &Json) -> Option<String> {
-    match j {
-        Json::String(s) => Some(s.clone()),
-        Json::Number(n) => Some(n.to_string()),
-        Json::Bool(b) => Some(b.to_string()),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths() {
-        let j: Json = serde_json::from_str(r#"{"a":{"b":[1,{"c d":"x"}]}}"#).expect("valid");
-        assert_eq!(json_path(&j, "$.a.b[0]"), Some(&Json::from(1)));
-        assert_eq!(json_path(&j, "lax $.a.b[1].\"c d\""), Some(&Json::from("x")));
-        assert_eq!(json_path(&j, "$.a.x"), None);
     }
 }

@@ -124,11 +124,13 @@ int_operation!(int_divide, |a, b| if b == 0 {
 } else {
     a.checked_div(b)
 });
-int_operation!(int_modulo, |a, b| if b == 0 {
-    return Err(raise::divide_by_zero());
-} else {
-    a.checked_rem(b).or(Some(0))
-});
+/// The quotient is formed too: the smallest number of a type by -1 overflows, although nothing remains.
+fn int_modulo(left: &Value, right: &Value, ty: SqlType) -> Result<Value> {
+    int_divide(left, right, ty)?;
+    int_remainder(left, right, ty)
+}
+
+int_operation!(int_remainder, |a, b| a.checked_rem(b));
 int_operation!(bit_and, |a, b| Some(a & b));
 int_operation!(bit_or, |a, b| Some(a | b));
 int_operation!(bit_xor, |a, b| Some(a ^ b));

@@ -183,6 +183,24 @@ pub fn no_space_for(from: SqlType, to: SqlType) -> Box<SqlError> {
     SqlError::new(234, 16, 2, text)
 }
 
+/// 13608: a strict JSON path leads nowhere.
+#[must_use]
+pub fn json_not_found() -> Box<SqlError> {
+    SqlError::new(13_608, 16, 2, "Property cannot be found on the specified JSON path.")
+}
+
+/// 13623: a strict JSON path leads to an object or array.
+#[must_use]
+pub fn json_no_scalar() -> Box<SqlError> {
+    SqlError::new(13_623, 16, 2, "Scalar value cannot be found in the specified JSON path.")
+}
+
+/// 13624: a strict JSON path leads to no object or array.
+#[must_use]
+pub fn json_no_document() -> Box<SqlError> {
+    SqlError::new(13_624, 16, 1, "Object or array cannot be found in the specified JSON path.")
+}
+
 /// 281: no such style.
 #[must_use]
 pub fn bad_style(style: i32, from: SqlType) -> Box<SqlError> {

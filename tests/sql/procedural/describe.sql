@@ -28,7 +28,7 @@ create table #d (o int, name sysname, a int, type nvarchar(256), len smallint, p
   b5 nvarchar(4000) null, b6 int null, b7 sysname null, b8 sysname null, b9 sysname null, x1 bit, x2 bit, x3 bit, input bit, output bit, formal sysname null, tds int, tdslen int)
 insert #d exec sp_describe_undeclared_parameters N'insert t (name, price) values (@a, @b)'
 insert #d exec sp_describe_undeclared_parameters N'update t set price = price + @a where id in (@b, 2) and name like @c and price between @d and @e'
-insert #d exec sp_describe_undeclared_parameters N'select top (@a) * from t join t as u on u.id = t.id and u.name = @b where exists (select * from t as v where v.price > @c) order by 1 offset @d rows', N'@e int'
+insert #d exec sp_describe_undeclared_parameters N'select * from (select top (@a) * from t) as t join t as u on u.id = t.id and u.name = @b where exists (select * from t as v where v.price > @c) order by 1 offset @d rows', N'@e int'
 insert #d exec sp_describe_undeclared_parameters N'exec @a = p @b, @name = @c, @n = @d output'
 insert #d exec sp_describe_undeclared_parameters N'declare @x int; select @x = id from t where id = @x and name = @a; if @b > getdate() delete t where id = @x + @c'
 insert #d exec sp_describe_undeclared_parameters N'select * from t where id = case when @a = 5 then @b else id end and coalesce(@c, price) > 1'

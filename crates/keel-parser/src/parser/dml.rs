@@ -25,7 +25,7 @@ impl Parser<'_> {
     /// Hints of a target need WITH: a bare parenthesis is a column list.
     fn dml_target(&mut self) -> Result<DmlTarget> {
         let table = self.table_ref()?;
-        let hints = if self.at_kw(Kw::WITH) { self.table_hints()? } else { Vec::new() };
+        let hints = if self.at_kw(Kw::WITH) { self.target_hints()? } else { Vec::new() };
         Ok(DmlTarget { table, hints })
     }
 
@@ -125,7 +125,7 @@ impl Parser<'_> {
         self.expect_kw(Kw::UPDATE)?;
         let top = self.top_of_change()?;
         let table = self.table_ref()?;
-        let hints = self.table_hints()?;
+        let hints = self.target_hints()?;
         self.expect_kw(Kw::SET)?;
         let assignments = self.list(Self::update_set)?;
         let output = self.output_clauses()?;
@@ -231,7 +231,7 @@ impl Parser<'_> {
         let top = self.top_of_change()?;
         self.eat_kw(Kw::FROM);
         let table = self.table_ref()?;
-        let hints = self.table_hints()?;
+        let hints = self.target_hints()?;
         let output = self.output_clauses()?;
         let from = self.optional_from()?;
         let filter = self.dml_filter()?;

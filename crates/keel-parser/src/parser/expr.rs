@@ -276,7 +276,11 @@ impl Parser<'_> {
         let mut height = std::mem::take(&mut self.height);
         loop {
             let kind = if self.eat_kw(Kw::COLLATE) {
-                ExprKind::Collate { operand: Box::new(operand), collation: self.any_word()? }
+                let collation = self.any_word()?;
+                if self.at_kw(Kw::COLLATE) {
+                    return Err(self.unexpected());
+                }
+                ExprKind::Collate { operand: Box::new(operand), collation }
             } else if self.eat_words(&["AT", "TIME", "ZONE"]) {
                 let zone = Box::new(self.nested(|p| p.primary(false))?);
                 ExprKind::AtTimeZone { operand: Box::new(operand), zone }

@@ -158,10 +158,20 @@ impl Parser<'_> {
         if self.at_ident() {
             return Ok(Over { window: Some(self.ident()?), ..Over::default() });
         }
-        self.parenthesized(Self::window)
+        self.parenthesized(|p| {
+            let start = p.at;
+            let over = p.window()?;
+            let bare = over.partition_by.is_empty() && over.order_by.is_empty();
+            match (&over.window, &over.frame) {
+                // A window in parentheses is one that is added to; a frame alone is none.
+                (Some(_), None) if bare => Err(p.unexpected()),
+                (None, Some(_)) if bare => Err(p.unexpected_at(start)),
+                _ => Ok(over),
+            }
+        })
     }
 
-    fn window(&mut self) -> Result<Over> {
+    pub(super) fn window(&mut self) -> Result<Over> {
         let mut over = Over::default();
         let names_window = self.at_ident()
             && ["PARTITION", "ROWS", "RANGE"].iter().all(|w| !self.at_word(w) || self.tok() == Tok::Quoted);

@@ -9,6 +9,9 @@ use smol_str::SmolStr;
 /// Most digits of a numeric literal.
 const PRECISION_MAX: usize = 38;
 
+/// Most characters of an `int` literal; one with more zeros in front is numeric.
+const INT_LENGTH_MAX: usize = 11;
+
 impl Parser<'_> {
     /// The literal at the current token, if it is one.
     pub(super) fn literal(&mut self) -> Result<Option<Literal>> {
@@ -31,8 +34,8 @@ impl Parser<'_> {
 
     fn integer(&self, raw: &str, token: Token) -> Result<Literal> {
         match raw.parse::<i32>() {
-            Ok(n) => Ok(Literal::Int(n)),
-            Err(_) => self.decimal(raw, token),
+            Ok(n) if raw.len() <= INT_LENGTH_MAX => Ok(Literal::Int(n)),
+            _ => self.decimal(raw, token),
         }
     }
 

@@ -6,10 +6,37 @@ use crate::ast::{
     Namespace, ObjectName, Offset, Query, QueryBody, QueryHint, Select, SelectItem, SelectStatement, SetOp,
     TableSource, TableSourceKind, Top, With, XmlMode,
 };
-use crate::error::Result;
+use crate::error::{ParseError, Result};
 use crate::keyword::Kw;
-use crate::lexer::Tok;
+use crate::lexer::{self, Tok};
 use smol_str::{SmolStr, StrExt as _};
+
+/// First words of query hints that are read over.
+const OTHER_HINTS: [&str; 23] = [
+    "CONCAT",
+    "DISABLE",
+    "DISABLE_OPTIMIZED_PLAN_FORCING",
+    "EXPAND",
+    "FOR",
+    "FORCE",
+    "HASH",
+    "IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX",
+    "KEEP",
+    "KEEPFIXED",
+    "LOOP",
+    "MAX_GRANT_PERCENT",
+    "MERGE",
+    "MIN_GRANT_PERCENT",
+    "NO_PERFORMANCE_SPOOL",
+    "OPTIMIZE",
+    "ORDER",
+    "PARAMETERIZATION",
+    "QUERYRULEOFF",
+    "QUERYRULEON",
+    "QUERYTRACEON",
+    "ROBUST",
+    "USE",
+];
 
 impl Parser<'_> {
     /// `[WITH …] SELECT … [OPTION (…)]`
@@ -93,9 +120,20 @@ impl Parser<'_> {
     #[inline(never)]
     fn query_tail(&mut self, body: QueryBody, start: crate::ast::Span) -> Result<Query> {
         let order_by = if self.at_kw(Kw::ORDER) { self.order_by()? } else { Vec::new() };
+        if !order_by.is_empty() && self.at_fetch_alone() {
+            let text = "Invalid usage of the option next in the FETCH statement.";
+            return Err(ParseError::new(153, self.token().line, text).with_state(2));
+        }
         let offset = if !order_by.is_empty() && self.at_word("OFFSET") { Some(self.offset()?) } else { None };
         let for_clause = self.for_clause()?;
         Ok(Query { body, order_by, offset, for_clause, span: self.since(start) })
+    }
+
+    /// `FETCH NEXT 5 …` where an OFFSET is missing in front; `FETCH NEXT FROM` is a statement about a cursor.
+    fn at_fetch_alone(&self) -> bool {
+        self.at_kw(Kw::FETCH)
+            && matches!(self.tok_ahead(1), Tok::Word)
+            && matches!(self.tok_ahead(2), Tok::Int | Tok::LParen | Tok::Variable)
     }
 
     fn union(&mut self) -> Result<QueryBody> {
@@ -225,7 +263,12 @@ impl Parser<'_> {
         if matches!(self.tok(), Tok::Word | Tok::Quoted | Tok::Str | Tok::NStr)
             && self.tok_ahead(1) == Tok::Eq
         {
-            let alias = Some(self.take_ident());
+            let line = self.token().line;
+            let alias = self.take_ident();
+            if alias.text.is_empty() {
+                return Err(empty_name(line));
+            }
+            let alias = Some(alias);
             self.bump();
             return Ok(SelectItem::Expr { expr: self.expr()?, alias });
         }
@@ -271,6 +314,15 @@ impl Parser<'_> {
 
     /// `AS name`, `AS 'name'`, `name`, `'name'`
     fn column_alias(&mut self) -> Result<Option<Ident>> {
+        let line = self.token().line;
+        let alias = self.written_alias()?;
+        match &alias {
+            Some(alias) if alias.text.is_empty() => Err(empty_name(line)),
+            _ => Ok(alias),
+        }
+    }
+
+    fn written_alias(&mut self) -> Result<Option<Ident>> {
         if self.eat_kw(Kw::AS) {
             return Ok(Some(self.ident_or_string()?));
         }
@@ -350,7 +402,7 @@ impl Parser<'_> {
         self.list(|p| {
             let name = p.ident()?;
             p.expect_kw(Kw::AS)?;
-            Ok(NamedWindow { name, over: p.over()? })
+            Ok(NamedWindow { name, over: p.parenthesized(Self::window)? })
         })
     }
 
@@ -461,6 +513,7 @@ impl Parser<'_> {
     }
 
     fn query_hint(&mut self) -> Result<QueryHint> {
+        let at = self.at;
         let hint = match self.upper_word()?.as_str() {
             "RECOMPILE" => QueryHint::Recompile,
             "MAXRECURSION" => QueryHint::MaxRecursion(self.int()?),
@@ -481,7 +534,8 @@ impl Parser<'_> {
                 self.expect(Tok::Eq)?;
                 QueryHint::Label(self.string()?)
             }
-            first => self.other_hint(first)?,
+            first if OTHER_HINTS.contains(&first) => self.other_hint(first)?,
+            _ => return Err(self.unexpected_at(at)),
         };
         Ok(hint)
     }
@@ -601,4 +655,9 @@ fn combine(op: SetOp, all: bool, left: QueryBody, right: QueryBody) -> QueryBody
         }
         left => QueryBody::Set { op, all, terms: vec![left, right] },
     }
+}
+
+/// 1038: a column is named by nothing.
+fn empty_name(line: u32) -> Box<ParseError> {
+    ParseError::new(1038, line, lexer::EMPTY_NAME).with_state(4)
 }

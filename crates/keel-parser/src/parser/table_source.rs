@@ -2,8 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    Ident, IndexRef, JoinHint, JoinKind, ObjectName, RowsetSchema, SchemaColumn, Span, StatementKind,
-    SystemTime, TableHint, TableSample, TableSource, TableSourceKind,
+    Expr, ExprKind, Ident, IndexRef, JoinHint, JoinKind, ObjectName, RowsetSchema, SchemaColumn, Span,
+    StatementKind, SystemTime, TableHint, TableSample, TableSource, TableSourceKind,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -404,7 +404,11 @@ impl Parser<'_> {
     fn pivot(&mut self, source: TableSource) -> Result<TableSourceKind> {
         self.expect(Tok::LParen)?;
         let name = self.object_name()?;
+        let argument = self.at + 1;
         let aggregate = Box::new(self.function_call(name)?);
+        if !matches!(&aggregate.args[..], [Expr { kind: ExprKind::Column(_), .. }]) {
+            return Err(self.unexpected_at(argument));
+        }
         self.expect_kw(Kw::FOR)?;
         let column = self.column_ref()?;
         self.expect_kw(Kw::IN)?;
@@ -443,11 +447,33 @@ impl Parser<'_> {
                 return Ok(hints);
             }
             self.bump();
+            let line = self.token().line;
             while !self.eat(Tok::RParen) {
                 hints.push(self.table_hint()?);
                 self.eat(Tok::Comma);
             }
+            if contradictory(&hints) {
+                return Err(crate::ParseError::new(1047, line, "Conflicting locking hints specified."));
+            }
         }
+    }
+
+    /// The hints of what a statement changes: 1065 and 1069 for those that only reading has.
+    pub(super) fn target_hints(&mut self) -> Result<Vec<TableHint>> {
+        let line = self.token().line;
+        let hints = self.table_hints()?;
+        if hints
+            .iter()
+            .any(|h| matches!(h, TableHint::Index(_) | TableHint::ForceSeek | TableHint::ForceScan))
+        {
+            let text = "Index hints are only allowed in a FROM or OPTION clause.";
+            return Err(crate::ParseError::new(1069, line, text).with_severity(16));
+        }
+        if hints.iter().any(reads_dirty) {
+            let text = "The NOLOCK and READUNCOMMITTED lock hints are not allowed for target tables of INSERT, UPDATE, DELETE or MERGE statements.";
+            return Err(crate::ParseError::new(1065, line, text));
+        }
+        Ok(hints)
     }
 
     /// `(NOLOCK)`, `(INDEX = ix)`: without WITH, right behind a table.
@@ -541,4 +567,17 @@ fn hint_named(word: &str) -> Option<TableHint> {
         "SPATIAL_WINDOW_MAX_CELLS" => TableHint::Other(word.into()),
         _ => return None,
     })
+}
+
+fn reads_dirty(hint: &TableHint) -> bool {
+    matches!(hint, TableHint::NoLock | TableHint::ReadUncommitted)
+}
+
+/// Whether hints want no locks and locks.
+fn contradictory(hints: &[TableHint]) -> bool {
+    use TableHint as H;
+    let locks = |h: &H| {
+        matches!(h, H::XLock | H::UpdLock | H::HoldLock | H::Serializable | H::RepeatableRead | H::TabLockX)
+    };
+    hints.iter().any(reads_dirty) && hints.iter().any(locks)
 }

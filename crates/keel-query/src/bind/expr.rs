@@ -1,6 +1,6 @@
 //! Binding of expressions and conditions.
 
-use super::merge_types::{assign_to, cast_to, in_collation, named_collation, resolve_collation, unify};
+use super::merge_types::{assign_to, cast_to, in_collation, named_collation, resolve_collation};
 use super::rel::{Aggregate, Rel, Subquery, SubqueryUse};
 use super::window::PendingWindow;
 use super::{Around, Binder, BoundQuery, Scope, same_name};
@@ -163,18 +163,6 @@ impl Binder<'_> {
         }
     }
 
-    fn iif(
-        &mut self,
-        condition: &ast::Expr,
-        then: &ast::Expr,
-        otherwise: &ast::Expr,
-        cx: &mut ExprCx<'_, '_>,
-    ) -> Result<Expr> {
-        let c = self.condition(condition, cx)?;
-        let (a, b) = (self.value(then, cx)?, self.value(otherwise, cx)?);
-        self.make_case(vec![(c, a)], Some(b))
-    }
-
     fn distinct_from(
         &mut self,
         left: &ast::Expr,
@@ -202,6 +190,9 @@ impl Binder<'_> {
 
     /// A value with COLLATE behind it.
     pub fn in_named_collation(&self, value: Expr, collation: &ast::Ident) -> Result<Expr> {
+        if !value.ty.is_string() && value.ty != SqlType::Null {
+            return Err(errors::not_collatable(value.ty.name()));
+        }
         let words = ["database_default", "catalog_default"];
         let collation = match words.iter().any(|w| collation.is(w)) {
             true => self.collation(),
@@ -338,6 +329,8 @@ impl Binder<'_> {
         let inner = self.value(operand, cx)?;
         match op {
             ast::UnaryOp::Plus => Ok(inner),
+            // A literal with a sign is a literal still: beside a decimal it has just its digits.
+            ast::UnaryOp::Minus if let Some(n) = int_literal(&inner) => Ok(Expr::int(-n)),
             ast::UnaryOp::Minus => {
                 if inner.ty.is_string()
                     || !(inner.ty.is_numeric() || inner.ty == SqlType::Null)
@@ -398,80 +391,6 @@ impl Binder<'_> {
             return self.arithmetic(op, l, r);
         }
         self.arithmetic(op, l, r)
-    }
-
-    fn case(
-        &mut self,
-        operand: Option<&ast::Expr>,
-        whens: &[(ast::Expr, ast::Expr)],
-        otherwise: Option<&ast::Expr>,
-        cx: &mut ExprCx<'_, '_>,
-    ) -> Result<Expr> {
-        let subject = operand.map(|o| self.value(o, cx)).transpose()?;
-        let mut bound = Vec::with_capacity(whens.len());
-        for (when, then) in whens {
-            let condition = match &subject {
-                Some(s) => {
-                    let w = self.value(when, cx)?;
-                    self.comparison(CmpOp::Eq, s.clone(), w)?
-                }
-                None => self.condition(when, cx)?,
-            };
-            bound.push((condition, self.value(then, cx)?));
-        }
-        let otherwise = otherwise.map(|o| self.value(o, cx)).transpose()?;
-        let all_null = |e: &Expr| e.ty == SqlType::Null;
-        if bound.iter().all(|(_, v)| all_null(v)) && otherwise.as_ref().is_none_or(all_null) {
-            return Err(errors::case_all_null());
-        }
-        self.make_case(bound, otherwise)
-    }
-
-    /// CASE over bound parts.
-    pub fn make_case(&self, whens: Vec<(Expr, Expr)>, otherwise: Option<Expr>) -> Result<Expr> {
-        let (conditions, mut values): (Vec<Expr>, Vec<Expr>) = whens.into_iter().unzip();
-        let nullable = otherwise.as_ref().is_none_or(|o| o.nullable) || values.iter().any(|v| v.nullable);
-        let has_else = otherwise.is_some();
-        values.extend(otherwise);
-        let (mut values, ty, collation, coercibility) = unify(values, "CASE")?;
-        let otherwise = if has_else { values.pop().map(Box::new) } else { None };
-        Ok(Expr {
-            kind: ExprKind::Case(conditions.into_iter().zip(values).collect(), otherwise),
-            ty,
-            collation,
-            coercibility,
-            nullable,
-        })
-    }
-
-    fn coalesce(&mut self, list: &[ast::Expr], cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
-        if list.iter().all(|e| matches!(e.kind, ast::ExprKind::Literal(ast::Literal::Null))) {
-            return Err(errors::coalesce_of_nulls());
-        }
-        let parts = list.iter().map(|e| self.value(e, cx)).collect::<Result<Vec<_>>>()?;
-        self.coalesce_values(parts)
-    }
-
-    /// COALESCE over bound parts: the first that is not NULL.
-    pub fn coalesce_values(&self, mut parts: Vec<Expr>) -> Result<Expr> {
-        let nullable = parts.iter().all(|p| p.nullable);
-        let last = parts.pop().ok_or_else(|| errors::argument_count("coalesce", 2))?;
-        let whens = parts.into_iter().map(|p| (is_null(p.clone()).not(), p)).collect();
-        let mut e = self.make_case(whens, Some(last))?;
-        e.nullable = nullable;
-        Ok(e)
-    }
-
-    fn null_if(&mut self, a: &ast::Expr, b: &ast::Expr, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
-        if matches!(a.kind, ast::ExprKind::Literal(ast::Literal::Null)) {
-            return Err(errors::null_if_of_null());
-        }
-        let (a, b) = (self.value(a, cx)?, self.value(b, cx)?);
-        let equal = self.comparison(CmpOp::Eq, a.clone(), b)?;
-        let ty = a.ty;
-        let mut e = self.make_case(vec![(equal, Expr { ty, ..Expr::null() })], Some(a))?;
-        e.nullable = true;
-        Ok(e)
     }
 
     fn cast(
@@ -702,8 +621,14 @@ impl Binder<'_> {
     /// Evaluates TOP, OFFSET and similar counts: bigint (or float for PERCENT).
     pub fn count_value(&mut self, e: &ast::Expr, scope: &Scope<'_>, percent: bool) -> Result<Expr> {
         let bound = self.value(e, &mut ExprCx::new(scope, Clause::Other))?;
-        if !bound.ty.is_numeric() && bound.ty != SqlType::Null {
+        if percent && !bound.ty.is_numeric() && bound.ty != SqlType::Null {
             return Err(errors::top_not_valid());
+        }
+        let whole = bound.ty.is_integer() || matches!(bound.ty.decimal_parts(), Some((_, 0)));
+        // Of a variable that nobody declared the type is not known.
+        let unknown = bound.ty == SqlType::Null && bound.as_const().is_none();
+        if !(percent || whole || unknown) {
+            return Err(errors::top_not_integer());
         }
         if let Some(Value::Int(n)) = bound.as_const()
             && *n < 0
@@ -726,6 +651,14 @@ pub fn is_null(e: Expr) -> Expr {
     let mut e = Expr::condition(ExprKind::IsNull(Box::new(e)));
     e.nullable = false;
     e
+}
+
+/// The number of an `int` constant that `int` has with the other sign too.
+fn int_literal(e: &Expr) -> Option<i64> {
+    match e.as_const() {
+        Some(Value::Int(n)) if e.ty == SqlType::Int && *n != i64::from(i32::MIN) => Some(*n),
+        _ => None,
+    }
 }
 
 /// NOT when asked for.

@@ -3,7 +3,7 @@
 use super::expr::{Clause, ExprCx};
 use super::rel::{AggFunc, Aggregate, Get, Hints, JoinKind, JoinMethod, Rel, SlotInfo, VirtualRef};
 use super::{
-    ArcTable, Binder, BoundQuery, CteEntry, RecursiveFrame, Scope, Source, SourceColumn, parse_error,
+    ArcTable, Binder, BoundQuery, CteEntry, Member, RecursiveFrame, Scope, Source, SourceColumn, parse_error,
     same_name,
 };
 use crate::catalog::{ModuleDef, ModuleKind};
@@ -129,6 +129,7 @@ impl Binder<'_> {
             ast::JoinHint::Merge => JoinMethod::Merge,
             ast::JoinHint::Loop | ast::JoinHint::Remote => JoinMethod::Loop,
         });
+        self.refuse_in_member(matches!(kind, J::Left | J::Right | J::Full), errors::recursive_outer_join);
         let (kind, left, right) = match kind {
             J::Inner | J::Cross | J::CrossApply => (JoinKind::Inner, left, right),
             J::Left | J::OuterApply => (JoinKind::Left, left, right),
@@ -341,7 +342,7 @@ impl Binder<'_> {
         let hidden = self.ctes.split_off(entry.visible);
         let cte = entry.cte.clone();
         let result = self.nested(|b| {
-            if refers_to(&cte.query.body, &cte.name.text) {
+            if references(&cte.query.body, &cte.name.text) > 0 {
                 b.recursive_cte(&cte, parent)
             } else {
                 b.query(&cte.query, None, true)
@@ -373,9 +374,16 @@ impl Binder<'_> {
         let ast::QueryBody::Set { op: ast::SetOp::Union, all: true, terms } = &cte.query.body else {
             return Err(errors::recursive_cte_no_anchor(&cte.name.text));
         };
-        let (anchors, steps): (Vec<_>, Vec<_>) = terms.iter().partition(|t| !refers_to(t, &cte.name.text));
+        let (anchors, steps): (Vec<_>, Vec<_>) =
+            terms.iter().partition(|t| references(t, &cte.name.text) == 0);
         if anchors.is_empty() {
             return Err(errors::recursive_cte_no_anchor(&cte.name.text));
+        }
+        if terms[..anchors.len()].iter().any(|t| references(t, &cte.name.text) > 0) {
+            return Err(errors::anchor_behind_recursion(&cte.name.text));
+        }
+        if steps.iter().any(|t| references(t, &cte.name.text) > 1) {
+            return Err(errors::recursive_references(&cte.name.text));
         }
         let wrap = |terms: Vec<&ast::QueryBody>| {
             let body = if terms.len() == 1 {
@@ -404,9 +412,14 @@ impl Binder<'_> {
             columns,
             referenced: false,
         });
+        self.member = Some(Member::default());
         let step = self.query(&wrap(steps), None, true);
         self.recursive.pop();
+        let refused = self.member.take().and_then(|member| member.refused);
         let step = step?;
+        if let Some(error) = refused {
+            return Err(error(&cte.name.text));
+        }
         if step.columns.len() != anchor.columns.len() {
             return Err(errors::set_operation_columns());
         }
@@ -459,7 +472,10 @@ impl Binder<'_> {
             columns.push(SourceColumn { name: c.name.clone(), slot });
         }
         let mut aggs = Vec::new();
-        for v in values {
+        for (at, v) in values.iter().enumerate() {
+            if values[..at].iter().any(|other| same_name(&other.text, &v.text)) {
+                return Err(errors::derived_column_twice(&v.text, &alias.text));
+            }
             let literal = self.literal(&ast::Literal::String { value: v.text.clone(), national: true });
             let literal = super::merge_types::cast_to(literal, key.ty);
             let matches = self.comparison(CmpOp::Eq, key.clone(), literal)?;
@@ -510,6 +526,9 @@ impl Binder<'_> {
         for c in columns {
             let e = ast::Expr { kind: ast::ExprKind::Column(c.clone()), span: ast::Span::default() };
             let value = self.value(&e, &mut cx)?;
+            if rows.first().is_some_and(|r: &Vec<Expr>| !same_kind(r[0].ty, value.ty)) {
+                return Err(errors::unpivot_types(&c.name.text));
+            }
             used.extend(value.slots());
             let name = self.literal(&ast::Literal::String { value: c.name.text.clone(), national: true });
             rows.push(vec![
@@ -582,20 +601,9 @@ fn find_index(table: &ArcTable, index: &ast::IndexRef) -> Result<usize> {
         ast::IndexRef::Number(n @ (0 | 1)) => (*n == 0 || table.indexes[0].index_id == 1).then_some(0),
         ast::IndexRef::Number(n) => table.indexes.iter().position(|i| i.index_id == *n),
     };
-    found.ok_or_else(|| {
-        let name = match index {
-            ast::IndexRef::Name(n) => n.text.to_string(),
-            ast::IndexRef::Number(n) => n.to_string(),
-        };
-        keel_types::SqlError::new(
-            308,
-            16,
-            1,
-            format!(
-                "Index '{name}' on table '{}' (specified in the FROM clause) does not exist.",
-                table.name
-            ),
-        )
+    found.ok_or_else(|| match index {
+        ast::IndexRef::Name(n) => errors::hinted_index_missing(&n.text, &table.name),
+        ast::IndexRef::Number(n) => errors::hinted_index_id_missing(*n, &table.name),
     })
 }
 
@@ -607,6 +615,11 @@ pub fn parts(name: &ast::ObjectName) -> NameParts<'_> {
         schema: name.schema.as_ref().map(|s| s.as_str()),
         object: name.name.as_str(),
     }
+}
+
+/// Whether two types are one but for their lengths.
+fn same_kind(left: SqlType, right: SqlType) -> bool {
+    std::mem::discriminant(&left) == std::mem::discriminant(&right)
 }
 
 /// A join without hint.
@@ -656,20 +669,20 @@ pub(super) fn rename(sources: &mut [Rc<Source>], columns: &[ast::Ident], alias: 
     Ok(())
 }
 
-/// Whether a query body mentions a table of this one-part name in a FROM (directly or in joins and derived tables).
-fn refers_to(body: &ast::QueryBody, name: &str) -> bool {
-    fn source(s: &ast::TableSource, name: &str) -> bool {
+/// How often a query body mentions a table of this one-part name in a FROM (directly or in joins and derived tables).
+fn references(body: &ast::QueryBody, name: &str) -> usize {
+    fn source(s: &ast::TableSource, name: &str) -> usize {
         use ast::TableSourceKind as K;
         match &s.kind {
-            K::Named { name: n, .. } => n.is_simple() && same_name(&n.name.text, name),
-            K::Derived { query, .. } => refers_to(&query.body, name),
-            K::Join { left, right, .. } => source(left, name) || source(right, name),
+            K::Named { name: n, .. } => usize::from(n.is_simple() && same_name(&n.name.text, name)),
+            K::Derived { query, .. } => references(&query.body, name),
+            K::Join { left, right, .. } => source(left, name) + source(right, name),
             K::Pivot { source: s, .. } | K::Unpivot { source: s, .. } => source(s, name),
-            _ => false,
+            _ => 0,
         }
     }
     match body {
-        ast::QueryBody::Select(s) => s.from.iter().any(|f| source(f, name)),
-        ast::QueryBody::Set { terms, .. } => terms.iter().any(|t| refers_to(t, name)),
+        ast::QueryBody::Select(s) => s.from.iter().map(|f| source(f, name)).sum(),
+        ast::QueryBody::Set { terms, .. } => terms.iter().map(|t| references(t, name)).sum(),
     }
 }

@@ -10,7 +10,7 @@ use crate::expr::{Coercibility, Expr, ExprKind, Slot};
 use keel_parser::ast;
 use keel_types::functions::DatePart;
 use keel_types::ty::promote;
-use keel_types::{Length, SqlType};
+use keel_types::{Length, SqlType, raise};
 use std::sync::Arc;
 
 /// The aggregate of this upper-case name.
@@ -86,6 +86,11 @@ pub fn aggregate_type(func: AggFunc, arg: Option<SqlType>) -> Result<SqlType> {
         AggFunc::StringAgg => match ty {
             SqlType::VarChar(Length::Max) | SqlType::NVarChar(Length::Max) => ty,
             SqlType::VarChar(_) | SqlType::Char(_) => SqlType::VarChar(Length::Limited(8000)),
+            _ if !(ty.is_string() || ty.is_numeric() || ty.is_temporal())
+                || matches!(ty, SqlType::Text | SqlType::NText) =>
+            {
+                return Err(raise::bad_argument_type(ty, 1, "string_agg"));
+            }
             _ => SqlType::NVarChar(Length::Limited(4000)),
         },
     })
@@ -257,6 +262,7 @@ impl Binder<'_> {
         if arg.as_ref().is_some_and(Expr::has_subquery) {
             return Err(errors::aggregate_over_aggregate());
         }
+        refuse_null(name, func, arg.as_ref())?;
         let mut ty = aggregate_type(func, arg.as_ref().map(|a| a.ty))?;
         if name == "COUNT_BIG" {
             ty = SqlType::BigInt;
@@ -315,18 +321,12 @@ impl Binder<'_> {
                 Some(_) if p.table.is_some() => self.table_argument(&given[i], p, cx)?,
                 Some(ast::ExprKind::Default) => Expr::constant(p.default.clone().unwrap_or_default(), p.ty),
                 Some(_) => assign_to(self.value(&given[i], cx)?, p.ty)?,
-                None => {
-                    let m = format!(
-                        "An insufficient number of arguments were supplied for the procedure or function {name}."
-                    );
-                    return Err(keel_types::SqlError::new(313, 16, state, m));
-                }
+                None => return Err(errors::too_few_arguments(name, state)),
             };
             args.push(value);
         }
         if given.len() > parameters.len() {
-            let m = format!("Procedure or function {name} has too many arguments specified.");
-            return Err(keel_types::SqlError::new(8144, 16, state, m));
+            return Err(errors::too_many_arguments(name, state));
         }
         Ok(args)
     }
@@ -372,6 +372,10 @@ impl Binder<'_> {
             return Ok(method);
         }
         let Some(info) = self.scope.scalar_function(parts(&call.name)) else {
+            if let Some(name) = system_function(&call.name) {
+                let args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>()?;
+                return self.named_function(name, args);
+            }
             // sys.fn_x() and the like are functions of the session.
             let full = call.name.to_string();
             // A system function takes DEFAULT for NULL.
@@ -389,6 +393,30 @@ impl Binder<'_> {
             coercibility: Coercibility::Default,
             nullable: true,
         })
+    }
+}
+
+/// The routine of a system function that is called by the name of its schema: `sys.fn_…`, or `dbo.fn_…` of master.
+fn system_function(name: &ast::ObjectName) -> Option<&'static str> {
+    let schema = name.schema.as_ref()?;
+    let in_master = || name.database.as_ref().is_some_and(|d| d.is("master")) && schema.is("dbo");
+    if !schema.is("sys") && !in_master() {
+        return None;
+    }
+    ["sys.fn_varbintohexstr", "sys.fn_varbintohexsubstring"]
+        .into_iter()
+        .find(|known| known.strip_prefix("sys.").is_some_and(|known| name.name.is(known)))
+}
+
+/// An aggregate of the word NULL means nothing: 8117, and 8116 of STRING_AGG.
+pub(super) fn refuse_null(name: &str, func: AggFunc, arg: Option<&Expr>) -> Result<()> {
+    match arg {
+        Some(e) if e.ty != SqlType::Null => Ok(()),
+        None => Ok(()),
+        Some(_) if func == AggFunc::StringAgg => {
+            Err(raise::bad_argument_type(SqlType::Null, 1, "string_agg"))
+        }
+        Some(_) => Err(errors::aggregate_type("NULL", &name.to_lowercase())),
     }
 }
 

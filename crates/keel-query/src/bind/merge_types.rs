@@ -174,6 +174,11 @@ fn may_convert_explicitly(from: SqlType, to: SqlType) -> bool {
 
 /// Brings several expressions to their common type and collation (CASE, COALESCE, IN, UNION, VALUES).
 pub fn unify(parts: Vec<Expr>, operation: &str) -> Result<(Vec<Expr>, SqlType, Collation, Coercibility)> {
+    let decimal = parts.iter().map(|e| e.ty).find(|ty| ty.decimal_parts().is_some());
+    let parts: Vec<Expr> = match decimal {
+        Some(decimal) => parts.into_iter().map(|e| beside_decimal(e, decimal)).collect(),
+        None => parts,
+    };
     let mut ty = SqlType::Null;
     for e in &parts {
         ty = if e.ty == SqlType::Null {
@@ -270,7 +275,13 @@ fn beside_decimal(e: Expr, other: SqlType) -> Expr {
     }
     match e.as_const() {
         Some(Value::Int(n)) if e.ty.is_integer() => {
-            let ty = SqlType::numeric_of_literal(*n);
+            let ty = match (SqlType::numeric_of_literal(*n), other) {
+                // What the literal is called does not show.
+                (SqlType::Numeric { precision, scale }, SqlType::Decimal { .. }) => {
+                    SqlType::Decimal { precision, scale }
+                }
+                (ty, _) => ty,
+            };
             let value = Value::Decimal(keel_types::Decimal::new(i128::from(*n), 0));
             Expr::constant(value, ty)
         }

@@ -6,6 +6,7 @@
 //!
 //! Deliberately absent: access paths and join order (see [`crate::plan`]), and any decision that depends on data.
 
+mod conditional;
 pub mod deduce;
 pub mod expr;
 pub mod for_clause;
@@ -14,6 +15,7 @@ pub mod function;
 pub mod group;
 pub mod json;
 pub mod merge_types;
+mod over;
 pub mod query;
 pub mod rel;
 mod rowset;
@@ -137,6 +139,12 @@ struct RecursiveFrame {
     referenced: bool,
 }
 
+/// The recursive member of a CTE while it is bound.
+#[derive(Default)]
+struct Member {
+    refused: Option<fn(&str) -> errors::Error>,
+}
+
 /// An output column of a bound query.
 #[derive(Clone, Debug)]
 pub struct OutputColumn {
@@ -173,6 +181,8 @@ pub struct Binder<'a> {
     /// Columns of `nodes()`: slot of the instance, and the rest.
     xml_rows: HashMap<Slot, xml::RowColumn>,
     recursive: Vec<RecursiveFrame>,
+    /// In the text of a recursive member: what in it is not allowed there, when something was met.
+    member: Option<Member>,
     /// FOR SYSTEM_TIME of the view being bound: of every system-versioned table in it.
     system_time: Option<temporal::TimeRange>,
     /// Parameters of the inline functions being expanded, innermost last.
@@ -231,6 +241,7 @@ impl<'a> Binder<'a> {
             namespaces: Vec::new(),
             xml_rows: HashMap::new(),
             recursive: Vec::new(),
+            member: None,
             system_time: None,
             parameters: Vec::new(),
             depth: 0,
@@ -317,6 +328,10 @@ impl<'a> Binder<'a> {
         }
         for cte in with.iter().flat_map(|w| &w.ctes) {
             let visible = self.ctes.len();
+            if self.ctes[before..].iter().any(|c| same_name(&c.cte.name.text, &cte.name.text)) {
+                self.ctes.truncate(before);
+                return Err(errors::duplicate_cte(&cte.name.text));
+            }
             self.ctes.push(CteEntry { cte: Rc::new(cte.clone()), visible });
         }
         let result = f(self);
@@ -384,6 +399,13 @@ impl<'a> Binder<'a> {
         result
     }
 
+    /// Notes what a recursive member must not contain.
+    fn refuse_in_member(&mut self, present: bool, error: fn(&str) -> errors::Error) {
+        if let Some(member) = self.member.as_mut().filter(|_| present) {
+            member.refused.get_or_insert(error);
+        }
+    }
+
     /// Enters a view, function or CTE body.
     fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= NESTING_MAX {
@@ -395,7 +417,9 @@ impl<'a> Binder<'a> {
             ));
         }
         self.depth += 1;
+        let member = self.member.take();
         let result = f(self);
+        self.member = member;
         self.depth -= 1;
         result
     }

@@ -141,6 +141,8 @@ impl Binder<'_> {
         let mut columns = Vec::new();
         for (l, r) in left.columns.iter().zip(&right.columns) {
             let (le, re) = (self.typed_column(&left.rel, l.slot), self.typed_column(&right.rel, r.slot));
+            let (lt, rt) = (le.ty, re.ty);
+            let (le, re) = (as_written(&left.rel, le, rt), as_written(&right.rel, re, lt));
             let nullable = le.nullable || re.nullable;
             let (parts, ty, collation, coercibility) = unify(vec![le, re], "UNION")?;
             let [le, re]: [Expr; 2] = parts.try_into().map_err(|_| errors::set_operation_columns())?;
@@ -227,13 +229,14 @@ impl Binder<'_> {
     }
 
     /// An ORDER BY item that names an output column or its position.
-    fn output_reference(&self, item: &ast::Expr, columns: &[OutputColumn]) -> Result<Option<Slot>> {
+    pub fn output_reference(&self, item: &ast::Expr, columns: &[OutputColumn]) -> Result<Option<Slot>> {
+        if let Some(n) = position(item) {
+            let index = usize::try_from(n - 1).ok().filter(|i| *i < columns.len());
+            return index
+                .map(|i| Some(columns[i].slot))
+                .ok_or_else(|| errors::order_position_out_of_range(n));
+        }
         match &item.kind {
-            ast::ExprKind::Literal(ast::Literal::Int(n)) => {
-                let n = i64::from(*n);
-                let index = usize::try_from(n - 1).ok().filter(|i| *i < columns.len());
-                index.map(|i| Some(columns[i].slot)).ok_or_else(|| errors::order_position_out_of_range(n))
-            }
             ast::ExprKind::Column(c) if c.qualifier.is_none() => {
                 let mut matching = columns.iter().filter(|o| same_name(&o.name, &c.name.text));
                 let first = matching.next().map(|o| o.slot);
@@ -249,6 +252,9 @@ impl Binder<'_> {
     /// Adds OFFSET … FETCH.
     pub fn offset(&mut self, rel: Rel, q: &ast::Query, parent: Option<&Scope<'_>>) -> Result<Rel> {
         let Some(offset) = &q.offset else { return Ok(rel) };
+        if matches!(&q.body, ast::QueryBody::Select(s) if s.top.is_some()) {
+            return Err(errors::top_with_offset());
+        }
         let empty = Scope::new(Vec::new(), parent);
         let skip = self.value(&offset.skip, &mut ExprCx::new(&empty, Clause::Other))?;
         if matches!(skip.as_const(), Some(Value::Int(n)) if *n < 0) {
@@ -256,12 +262,34 @@ impl Binder<'_> {
         }
         let skip = cast_to(skip, SqlType::BigInt);
         let fetch = offset.fetch.as_ref().map(|f| self.count_value(f, &empty, false)).transpose()?;
-        if let Some(Value::Int(n)) = fetch.as_ref().and_then(|f| f.as_const())
-            && *n <= 0
+        if let Some(Value::Int(n)) = fetch.as_ref().and_then(crate::expr::fold::constant)
+            && n <= 0
         {
             return Err(errors::fetch_not_positive());
         }
         Ok(Rel::Top { input: Box::new(rel), count: fetch, percent: false, ties: None, offset: Some(skip) })
+    }
+}
+
+/// The position that an ORDER BY item is: a whole number, with a sign perhaps.
+pub(super) fn position(e: &ast::Expr) -> Option<i64> {
+    match &e.kind {
+        ast::ExprKind::Literal(ast::Literal::Int(n)) => Some(i64::from(*n)),
+        ast::ExprKind::Unary { op: ast::UnaryOp::Minus, operand } => position(operand).map(|n| -n),
+        ast::ExprKind::Unary { op: ast::UnaryOp::Plus, operand } => position(operand),
+        _ => None,
+    }
+}
+
+/// A column beside a decimal one: the integer literal itself when it is one, which has just as many digits as written.
+fn as_written(rel: &Rel, column: Expr, beside: SqlType) -> Expr {
+    let Rel::Project { exprs, .. } = rel else { return column };
+    let written = exprs.iter().find(|(slot, _)| Some(*slot) == column.as_slot()).map(|(_, e)| e);
+    match written {
+        Some(e) if beside.decimal_parts().is_some() && e.as_const().is_some() && e.ty == SqlType::Int => {
+            e.clone()
+        }
+        _ => column,
     }
 }
 

@@ -6,6 +6,7 @@ use super::{Binder, BoundQuery, Scope, parse_error};
 use crate::catalog::{ColumnDef, ModuleDef, ModuleKind};
 use crate::errors::{self, Result};
 use crate::expr::Expr;
+use crate::openjson::JsonColumn;
 use crate::scope::{ObjectRef, VirtualColumn, VirtualTable};
 use keel_parser::ast;
 use keel_types::SqlType;
@@ -42,9 +43,13 @@ impl Binder<'_> {
                 let table = match schema {
                     _ if name.name.is("OPENXML") => Some(self.open_xml(schema, args.len())?),
                     Some(ast::RowsetSchema::Columns(columns)) => {
-                        Some(crate::tvf::open_json(self.json_schema(columns)?))
+                        Some(crate::openjson::elements(self.json_schema(columns)?))
                     }
-                    _ => crate::tvf::builtin(&name.name.text, &args).filter(|_| name.is_simple()),
+                    _ if !name.is_simple() => None,
+                    _ => {
+                        crate::tvf::check_arguments(&name.name.text, &args)?;
+                        crate::tvf::builtin(&name.name.text, &args)
+                    }
                 };
                 let table = table.ok_or_else(|| errors::invalid_object(&name.to_string()))?;
                 let (rel, mut sources) = self.virtual_table(table, &exposed, args, false, name);
@@ -81,14 +86,14 @@ impl Binder<'_> {
         }
     }
 
-    fn json_schema(&self, columns: &[ast::SchemaColumn]) -> Result<Vec<(String, SqlType, String, bool)>> {
+    fn json_schema(&self, columns: &[ast::SchemaColumn]) -> Result<Vec<JsonColumn>> {
         let column = |c: &ast::SchemaColumn| {
             let path = c.path.as_ref().map_or_else(|| format!("$.\"{}\"", c.name), ToString::to_string);
             let ty = self.type_of(&c.ty, false)?;
             if c.as_json && ty != SqlType::NVarChar(keel_types::Length::Max) {
                 return Err(errors::json_column_type());
             }
-            Ok((c.name.text.to_string(), ty, path, c.as_json))
+            Ok(JsonColumn { name: c.name.text.to_string(), ty, path, as_json: c.as_json })
         };
         columns.iter().map(column).collect()
     }

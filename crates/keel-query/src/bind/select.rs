@@ -2,10 +2,12 @@
 
 use super::expr::{Clause, Collect, ExprCx};
 use super::merge_types::unresolved_column;
-use super::query::{BoundSelect, Destination, under_collation};
+use super::over;
+use super::query::{BoundSelect, Destination, position, under_collation};
 use super::rel::{Rel, SortKey};
 use super::{Binder, BoundQuery, OutputColumn, Scope, Source, same_name};
 use crate::errors::{self, Result};
+use crate::expr::fold::constant;
 use crate::expr::{Coercibility, Expr, ExprKind, Slot};
 use crate::scope::VariableInfo;
 use keel_parser::ast;
@@ -180,6 +182,7 @@ impl Binder<'_> {
             let predicates = self.conjuncts(filter, &mut ExprCx::new(&scope, Clause::Where))?;
             rel = rel.filter(unless_never_true(predicates));
         }
+        over::refuse_repeated(&s.windows)?;
         let mut collect = Collect { named: s.windows.clone(), ..Collect::default() };
         let items = self.in_row(|binder| binder.select_list(s, &scope, &mut collect))?;
         let order = if s.into.is_some() && q.order_by.is_empty() {
@@ -195,6 +198,9 @@ impl Binder<'_> {
             None => Vec::new(),
         };
         let grouped = s.group_by.is_some() || !collect.aggs.is_empty() || s.having.is_some();
+        self.refuse_in_member(s.distinct, errors::recursive_distinct);
+        self.refuse_in_member(s.top.is_some() || q.offset.is_some(), errors::recursive_top);
+        self.refuse_in_member(grouped, errors::recursive_groups);
         let mut block = Block { sources: scope.sources.clone(), grouped, rel, items, order };
         if grouped {
             let groups = self.group_by(s.group_by.as_ref(), &scope)?;
@@ -306,7 +312,7 @@ impl Binder<'_> {
         collect: &mut Collect,
     ) -> Result<Vec<(std::result::Result<Expr, usize>, bool)>> {
         let mut keys = Vec::new();
-        for item in order {
+        for (at, item) in order.iter().enumerate() {
             let (named, collation) = under_collation(&item.expr);
             let key = match (self.item_reference(named, items)?, collation) {
                 (Some(i), None) => Err(i),
@@ -314,9 +320,13 @@ impl Binder<'_> {
                 (None, _) => {
                     let mut cx = ExprCx::collecting(scope, Clause::OrderBy, collect);
                     let bound = self.value(&item.expr, &mut cx)?;
-                    if bound.is_constant() && bound.as_const().is_some() {
-                        let m = "A constant expression was encountered in the ORDER BY list, position 1.";
-                        return Err(keel_types::SqlError::new(408, 16, 1, m));
+                    if over::is_written_constant(&bound)
+                        && (bound.as_const().is_some() || constant(&bound).is_some())
+                    {
+                        return Err(errors::order_by_constant(at + 1));
+                    }
+                    if is_variable(&bound) {
+                        return Err(errors::order_by_variable(at + 1));
                     }
                     Ok(bound)
                 }
@@ -328,12 +338,11 @@ impl Binder<'_> {
 
     /// A position or an alias of the select list.
     fn item_reference(&self, item: &ast::Expr, items: &[Item]) -> Result<Option<usize>> {
+        if let Some(n) = position(item) {
+            let index = usize::try_from(n - 1).ok().filter(|i| *i < items.len());
+            return index.map(Some).ok_or_else(|| errors::order_position_out_of_range(n));
+        }
         match &item.kind {
-            ast::ExprKind::Literal(ast::Literal::Int(n)) => {
-                let n = i64::from(*n);
-                let index = usize::try_from(n - 1).ok().filter(|i| *i < items.len());
-                index.map(Some).ok_or_else(|| errors::order_position_out_of_range(n))
-            }
             ast::ExprKind::Column(c) if c.qualifier.is_none() => {
                 let mut matching = items
                     .iter()
@@ -378,6 +387,15 @@ impl Binder<'_> {
         }
         let ties = top.with_ties.then(|| keys.to_vec());
         Ok(Rel::Top { input: Box::new(rel), count: Some(count), percent: top.percent, ties, offset: None })
+    }
+}
+
+/// A variable, or a conversion of one: as a sort key it would be a position.
+fn is_variable(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Var(_) => true,
+        ExprKind::Cast(cast) => is_variable(&cast.input),
+        _ => false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::expr::ExprCx;
 use super::rel::{AggFunc, Frame, FrameEnd, Rel, SortKey, WindowCall, WindowFunc};
-use super::{Binder, same_name};
+use super::{Binder, over};
 use crate::errors::{self, Result};
 use crate::expr::{Expr, Slot};
 use keel_parser::ast;
@@ -64,20 +64,12 @@ impl Binder<'_> {
         over: &ast::Over,
         cx: &mut ExprCx<'_, '_>,
     ) -> Result<Expr> {
-        let named = match (&cx.collect, &over.window) {
-            (None, _) => return Err(errors::window_not_allowed()),
-            (Some(collect), Some(w)) => {
-                Some(collect.named.iter().find(|n| same_name(&n.name.text, &w.text)).cloned().ok_or_else(
-                    || keel_types::SqlError::new(5362, 16, 3, format!("Window '{}' is undefined.", w.text)),
-                )?)
-            }
-            _ => None,
-        };
+        let Some(collect) = &cx.collect else { return Err(errors::window_not_allowed()) };
+        let resolved = over::resolve(&collect.named, over)?;
         if call.distinct {
             let m = "Use of DISTINCT is not allowed with the OVER clause.";
             return Err(keel_types::SqlError::new(10_759, 15, 1, m));
         }
-        let over = merge_over(over, named.as_ref().map(|n| &n.over));
         let func = match ranking(name) {
             Some(f) => f,
             None if call.star && matches!(name, "COUNT" | "COUNT_BIG") => WindowFunc::Agg(AggFunc::CountStar),
@@ -86,31 +78,25 @@ impl Binder<'_> {
             ),
         };
         let mut args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>()?;
+        let over = &resolved.over;
         let partition = over.partition_by.iter().map(|e| self.value(e, cx)).collect::<Result<Vec<_>>>()?;
-        if matches!(func, WindowFunc::PercentileCont | WindowFunc::PercentileDisc)
-            && !over.order_by.is_empty()
-        {
-            return Err(errors::window_without_order(name));
-        }
+        resolved.check(name, func)?;
         let order_items = call.within_group.as_ref().unwrap_or(&over.order_by);
         let mut order = Vec::new();
         for item in order_items {
             let expr = self.value(&item.expr, cx)?;
-            // ORDER BY (SELECT NULL) and constants ask for no order.
+            over::refuse_constant(&expr)?;
+            // ORDER BY (SELECT NULL) and constants that cannot be computed ask for no order.
             if expr.slots().is_empty() && (expr.has_subquery() || expr.is_constant()) {
                 continue;
             }
             order.push(SortKey { expr, descending: item.descending });
         }
-        let needs_order = !matches!(func, WindowFunc::Agg(_));
-        if needs_order && order_items.is_empty() {
-            return Err(errors::over_order_missing(name));
-        }
         if matches!(func, WindowFunc::PercentileCont | WindowFunc::PercentileDisc) {
             args.extend(order.first().map(|k| k.expr.clone()));
         }
         let (ty, nullable) = self.window_type(name, func, &mut args)?;
-        let frame = self.frame(over.frame.as_ref(), (name, func), !order.is_empty(), cx)?;
+        let frame = self.frame(over.frame.as_ref(), func, !order.is_empty(), cx)?;
         let slot = self.typed_slot("", ty, nullable);
         if let Some(first) = args.first().filter(|a| a.ty.is_string()) {
             self.slots[slot as usize].collation = first.collation;
@@ -161,6 +147,7 @@ impl Binder<'_> {
                 (if name == "COUNT_BIG" { SqlType::BigInt } else { SqlType::Int }, false)
             }
             W::Agg(f) => {
+                super::function::refuse_null(name, f, args.first())?;
                 let ty = super::function::aggregate_type(f, args.first().map(|a| a.ty))?;
                 let ty = if name == "COUNT_BIG" { SqlType::BigInt } else { ty };
                 (ty, f != AggFunc::Count)
@@ -171,30 +158,26 @@ impl Binder<'_> {
     fn frame(
         &mut self,
         frame: Option<&ast::Frame>,
-        (name, func): (&str, WindowFunc),
+        func: WindowFunc,
         ordered: bool,
         cx: &mut ExprCx<'_, '_>,
     ) -> Result<Frame> {
         let whole =
             Frame { rows: true, start: FrameEnd::UnboundedPreceding, end: FrameEnd::UnboundedFollowing };
         if !matches!(func, WindowFunc::Agg(_) | WindowFunc::FirstValue | WindowFunc::LastValue) {
-            return if frame.is_some() { Err(errors::window_without_frame(name)) } else { Ok(whole) };
+            return Ok(whole);
         }
         let Some(frame) = frame else {
             let running =
                 Frame { rows: false, start: FrameEnd::UnboundedPreceding, end: FrameEnd::Offset(0) };
             return Ok(if ordered { running } else { whole });
         };
+        over::check_bounds(frame)?;
         let mut end = |b: &ast::FrameBound| -> Result<FrameEnd> {
             let mut offset = |e: &ast::Expr| -> Result<i64> {
                 match self.value(e, cx)?.as_const() {
                     Some(Value::Int(n)) if *n >= 0 => Ok(*n),
-                    _ => Err(keel_types::SqlError::new(
-                        4194,
-                        16,
-                        1,
-                        "RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters.",
-                    )),
+                    _ => Err(over::range_with_offset()),
                 }
             };
             Ok(match b {
@@ -236,20 +219,4 @@ impl Binder<'_> {
     pub fn window_slot(w: &PendingWindow) -> Slot {
         w.call.slot
     }
-}
-
-fn merge_over(over: &ast::Over, named: Option<&ast::Over>) -> ast::Over {
-    let mut merged = over.clone();
-    if let Some(base) = named {
-        if merged.partition_by.is_empty() {
-            merged.partition_by = base.partition_by.clone();
-        }
-        if merged.order_by.is_empty() {
-            merged.order_by = base.order_by.clone();
-        }
-        if merged.frame.is_none() {
-            merged.frame = base.frame.clone();
-        }
-    }
-    merged
 }

@@ -268,6 +268,9 @@ impl Operator for TopOp {
             },
             None => 0,
         };
+        if self.left == 0 && self.node.offset.is_some() {
+            return Err(errors::fetch_not_positive());
+        }
         if self.left == 0 && percent.is_none() {
             self.done = true;
             return Ok(());

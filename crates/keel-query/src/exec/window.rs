@@ -225,8 +225,12 @@ impl WindowOp {
             Some(Value::Float(f)) => *f,
             Some(Value::Decimal(d)) => d.to_f64(),
             Some(Value::Int(i)) => *i as f64,
-            _ => 0.0,
+            Some(_) => return Err(errors::percentile_out_of_range()),
+            None => 0.0,
         };
+        if !(0.0..=1.0).contains(&fraction) {
+            return Err(errors::percentile_out_of_range());
+        }
         let values: Vec<Value> = self
             .arguments(cx, node, &call.args[1])?
             .into_iter()

@@ -20,6 +20,7 @@ mod text;
 mod xml;
 
 pub use number::parse_integer;
+pub(crate) use text::hex;
 pub(crate) use text::{cut_at, with_commas};
 pub use text::{float_text, money_text, to_text};
 

@@ -163,13 +163,28 @@ fn room(ty: SqlType) -> usize {
     }
 }
 
+/// 281 unless numbers of this kind are printed in this style.
+fn check_style(cast: &Cast) -> Result<()> {
+    let known = match cast.from.family() {
+        Family::Money => matches!(cast.style, Cast::NO_STYLE | 0..=2 | 126),
+        Family::Float => matches!(cast.style, Cast::NO_STYLE | 0..=3 | 126 | 128 | 129),
+        _ => true,
+    };
+    if known { Ok(()) } else { Err(raise::bad_style(cast.style, cast.from)) }
+}
+
 fn other_to_text(value: &Value, cast: &Cast) -> Result<Value> {
+    check_style(cast)?;
     let text = to_text(value, cast.from, cast.style)?;
     if text.len() > room(cast.to) {
         match cast.from.family() {
             Family::Decimal => return Err(raise::overflow_from(cast.from, cast.to)),
-            Family::Float => return Err(raise::overflow_from(cast.from, cast.to)),
+            Family::Float => {
+                let Value::Float(f) = value else { return Err(raise::overflow_from(cast.from, cast.to)) };
+                return Err(raise::float_overflow(cast.to, *f));
+            }
             Family::Money => return Err(raise::no_space_for(cast.from, cast.to)),
+            Family::Guid if cast.to.is_national() => return Err(raise::overflow(cast.to)),
             Family::Guid => return Err(raise::guid_too_long()),
             _ => {}
         }
@@ -263,7 +278,7 @@ fn scientific(f: f64, digits: usize) -> String {
 /// C's `%g` with this many significant digits and the product's three-digit exponent.
 pub(crate) fn general(f: f64, digits: usize) -> String {
     if f == 0.0 {
-        return "0".to_owned();
+        return if f.is_sign_negative() { "-0" } else { "0" }.to_owned();
     }
     let text = scientific(f, digits - 1);
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "+000"));

@@ -5,6 +5,7 @@ use super::string::units;
 use super::{Call, FnCtx, FunctionDef, Request, str_at};
 use crate::cast::{Cast, to_text};
 use crate::error::{Result, SqlError};
+use crate::raise;
 use crate::ty::{Length, SqlType};
 use crate::value::Value;
 use smol_str::SmolStr;
@@ -49,30 +50,24 @@ fn isjson(_: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
     Ok(Value::Int(valid.into()))
 }
 
-fn not_found() -> Box<SqlError> {
-    SqlError::new(13_608, 16, 2, "Property cannot be found on the specified JSON path.")
-}
-
 /// The text the path names; `None` when there is none and the path is lax.
 fn find<'a>(text: &'a str, path: &Path) -> Result<Option<&'a str>> {
     check(text)?;
     match locate(text, &path.steps) {
         Some(range) => Ok(Some(&text[range])),
-        None if path.strict => Err(not_found()),
+        None if path.strict => Err(raise::json_not_found()),
         None => Ok(None),
     }
 }
 
 fn json_value(_: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
     let path = Path::parse(str_at(args, 1))?;
-    let scalar_wanted =
-        || SqlError::new(13_623, 16, 2, "Scalar value cannot be found in the specified JSON path.");
     let Some(found) = find(str_at(args, 0), &path)? else { return Ok(Value::Null) };
     match found.as_bytes().first() {
-        Some(b'{' | b'[') if path.strict => Err(scalar_wanted()),
+        Some(b'{' | b'[') if path.strict => Err(raise::json_no_scalar()),
         Some(b'{' | b'[') => Ok(Value::Null),
         Some(b'"') => {
-            let text = unescape(found).ok_or_else(scalar_wanted)?;
+            let text = unescape(found).ok_or_else(raise::json_no_scalar)?;
             match units(&text, true) {
                 0..=4000 => Ok(Value::Str(SmolStr::from(text))),
                 _ if path.strict => {
@@ -91,9 +86,7 @@ fn json_query(_: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
     let path = Path::parse(if args.len() > 1 { str_at(args, 1) } else { "$" })?;
     match find(str_at(args, 0), &path)? {
         Some(found) if found.starts_with(['{', '[']) => Ok(Value::str(found)),
-        Some(_) if path.strict => {
-            Err(SqlError::new(13_624, 16, 1, "Object or array cannot be found in the specified JSON path."))
-        }
+        Some(_) if path.strict => Err(raise::json_no_document()),
         _ => Ok(Value::Null),
     }
 }
@@ -140,7 +133,7 @@ fn json_modify(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
     if path.append {
         return match found.filter(|f| text[f.clone()].starts_with('[')) {
             Some(array) => add_last(text, array, &new),
-            None if path.strict => Err(not_found()),
+            None if path.strict => Err(raise::json_not_found()),
             None => Ok(args[0].clone()),
         };
     }
@@ -153,7 +146,7 @@ fn json_modify(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
             }
         }
         (Some(range), ..) => splice(range, &new),
-        (None, ..) if path.strict => Err(not_found()),
+        (None, ..) if path.strict => Err(raise::json_not_found()),
         (None, Step::Key(key), Some(object))
             if text[object.clone()].starts_with('{') && !args[2].is_null() =>
         {

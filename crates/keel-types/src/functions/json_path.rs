@@ -7,21 +7,26 @@ use crate::error::{Result, SqlError};
 
 /// A parsed path: `lax $.a."b c"[2]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Path {
-    pub(super) strict: bool,
+pub struct Path {
+    /// Whether it is an error that nothing is there.
+    pub strict: bool,
     pub(super) append: bool,
-    pub(super) steps: Vec<Step>,
+    /// The way down.
+    pub steps: Vec<Step>,
 }
 
+/// One step down.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub enum Step {
+    /// To the member of an object.
     Key(String),
+    /// To an element of an array, from 0.
     Index(usize),
 }
 
 impl Path {
     /// Reads a path; error 13607.
-    pub(super) fn parse(text: &str) -> Result<Path> {
+    pub fn parse(text: &str) -> Result<Path> {
         let mut path = Path { strict: false, append: false, steps: Vec::new() };
         let mut rest = text.trim();
         loop {
@@ -72,7 +77,7 @@ fn bad_path(found: Option<char>, at: usize) -> Box<SqlError> {
 }
 
 /// Error 13609 unless the whole text is JSON.
-pub(super) fn check(text: &str) -> Result<()> {
+pub fn check(text: &str) -> Result<()> {
     match serde_json::from_str::<serde::de::IgnoredAny>(text) {
         Ok(_) => Ok(()),
         Err(e) => {
@@ -102,12 +107,12 @@ fn position(text: &str, line: usize, column: usize) -> usize {
 }
 
 /// The text of a string literal without quotes and escapes.
-pub(super) fn unescape(literal: &str) -> Option<String> {
+pub fn unescape(literal: &str) -> Option<String> {
     serde_json::from_str(literal).ok()
 }
 
 /// The raw text of what the path names, as a range of `text`, which has been checked.
-pub(super) fn locate(text: &str, steps: &[Step]) -> Option<std::ops::Range<usize>> {
+pub fn locate(text: &str, steps: &[Step]) -> Option<std::ops::Range<usize>> {
     let bytes = text.as_bytes();
     let mut at = blank_end(bytes, 0);
     for step in steps {
@@ -117,6 +122,43 @@ pub(super) fn locate(text: &str, steps: &[Step]) -> Option<std::ops::Range<usize
         };
     }
     Some(at..value_end(bytes, at)?)
+}
+
+/// The names (of an object) and raw texts of the members or elements of a value, which has been checked.
+#[must_use]
+pub fn members(text: &str) -> Vec<(Option<String>, &str)> {
+    let bytes = text.as_bytes();
+    let start = blank_end(bytes, 0);
+    let object = bytes.get(start) == Some(&b'{');
+    let mut out = Vec::new();
+    if !object && bytes.get(start) != Some(&b'[') {
+        return out;
+    }
+    let mut at = blank_end(bytes, start + 1);
+    while let Some((name, value, end)) = next_member(text, at, object) {
+        out.push((name, &text[value..end]));
+        let comma = blank_end(bytes, end);
+        if bytes.get(comma) != Some(&b',') {
+            break;
+        }
+        at = blank_end(bytes, comma + 1);
+    }
+    out
+}
+
+/// Name, beginning and end of the member or element at `at`; `None` where there is none.
+fn next_member(text: &str, at: usize, object: bool) -> Option<(Option<String>, usize, usize)> {
+    let bytes = text.as_bytes();
+    if matches!(bytes.get(at)?, b'}' | b']') {
+        return None;
+    }
+    if !object {
+        return Some((None, at, value_end(bytes, at)?));
+    }
+    let end = string_end(bytes, at)?;
+    let name = unescape(text.get(at..end)?)?;
+    let value = blank_end(bytes, blank_end(bytes, end) + 1);
+    Some((Some(name), value, value_end(bytes, value)?))
 }
 
 fn blank_end(bytes: &[u8], mut at: usize) -> usize {
@@ -253,6 +295,12 @@ mod tests {
         check("$.e", Some("{}"));
         check("$.e.f", None);
         check("$.z", None);
+        assert_eq!(members("[1, [2]]"), [(None, "1"), (None, "[2]")]);
+        assert_eq!(
+            members(r#" {"b" : 1.50,"a":{ }} "#),
+            [(Some("b".into()), "1.50"), (Some("a".into()), "{ }")]
+        );
+        assert_eq!(members("{}"), []);
         assert_eq!(Path::parse("a").unwrap_err().number, 13_607);
         assert_eq!(Path::parse("$.a[x]").unwrap_err().number, 13_607);
     }
@@ -265,6 +313,7 @@ mod tests {
                 if let Ok(path) = Path::parse(&path) {
                     let _ = locate(text, &path.steps);
                     let _ = member_with_comma(text, 0, "a");
+                    let _ = check(text).map(|()| members(text).len());
                 }
             }
         }

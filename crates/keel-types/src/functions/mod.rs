@@ -24,7 +24,7 @@ mod format_culture;
 mod format_moment;
 mod hash;
 mod json;
-mod json_path;
+pub mod json_path;
 mod logic;
 mod math;
 mod parse_text;

@@ -29,7 +29,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("RTRIM", 1, 2, |r| trimming(r, Sides::Right)),
     FunctionDef::new("TRIM", 1, 2, |r| trimming(r, Sides::Both)),
     FunctionDef::new("SPACE", 1, 1, |r| {
-        Ok(Call::new(SqlType::VarChar(Length::Limited(8000)), vec![r.int()], space))
+        let room = r.constant_int(0).map_or(8000, |n| n.clamp(1, 8000) as u16);
+        Ok(Call::new(SqlType::VarChar(Length::Limited(room)), vec![r.int()], space))
     }),
     FunctionDef::new("CONCAT", 2, 254, resolve_concat),
     FunctionDef::new("CONCAT_WS", 3, 254, resolve_concat_ws),
@@ -245,12 +246,22 @@ fn resolve_stuff(r: &Request<'_>) -> Result<Call> {
     let result = meeting(&types);
     let result = match (types[0].length(), types[1].length()) {
         (Some(Length::Limited(a)), Some(Length::Limited(b))) => {
-            variable_like(result, result.is_national(), Some(u32::from(a) + u32::from(b)))
+            let kept = u32::from(a) - deleted(r, a);
+            variable_like(result, result.is_national(), Some(kept + u32::from(b)))
         }
         _ => result,
     };
     let params = vec![types[0], SqlType::BigInt, SqlType::BigInt, types[1]];
     Ok(Call::new(result, params, stuff).lenient().nullable().in_collation(r.collation))
+}
+
+/// How many characters of a text of `length` STUFF is known to delete from one that is as long as it may be.
+fn deleted(r: &Request<'_>, length: u16) -> u32 {
+    let length = i64::from(length);
+    match (r.constant_int(1), r.constant_int(2)) {
+        (Some(start), Some(n)) if (1..=length).contains(&start) => n.clamp(0, length - start + 1) as u32,
+        _ => 0,
+    }
 }
 
 /// A NULL replacement deletes; positions outside the string give NULL.
@@ -271,9 +282,13 @@ fn stuff(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
 
 fn resolve_replicate(r: &Request<'_>) -> Result<Call> {
     let param = r.text(0)?;
-    Ok(Call::new(meeting(&[param]), vec![param, SqlType::BigInt], replicate)
-        .in_collation(r.collation)
-        .nullable())
+    let result = match (param.length(), r.constant_int(1).and_then(|n| u32::try_from(n).ok())) {
+        (Some(Length::Limited(n)), Some(times)) => {
+            variable_like(param, param.is_national(), Some(u32::from(n).saturating_mul(times)))
+        }
+        _ => meeting(&[param]),
+    };
+    Ok(Call::new(result, vec![param, SqlType::BigInt], replicate).in_collation(r.collation).nullable())
 }
 
 fn replicate(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {

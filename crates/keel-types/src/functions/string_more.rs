@@ -15,6 +15,21 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("UNICODE", 1, 1, |r| Ok(Call::new(SqlType::Int, vec![r.text(0)?], unicode).nullable())),
     FunctionDef::new("QUOTENAME", 1, 2, resolve_quotename),
     FunctionDef::new("STR", 1, 3, resolve_str),
+    FunctionDef::new("SYS.FN_VARBINTOHEXSTR", 1, 1, |_| {
+        Ok(Call::new(SqlType::NVarChar(Length::Max), vec![BYTES], |_, _, args| {
+            let Value::Bytes(bytes) = &args[0] else { return Ok(Value::Null) };
+            Ok(hex_of(bytes, true, 1, 0))
+        })
+        .nullable())
+    }),
+    FunctionDef::new("SYS.FN_VARBINTOHEXSUBSTRING", 4, 4, |_| {
+        let params = vec![SqlType::Bit, BYTES, SqlType::Int, SqlType::Int];
+        Ok(Call::new(SqlType::NVarChar(Length::Max), params, |_, _, args| {
+            let Value::Bytes(bytes) = &args[1] else { return Ok(Value::Null) };
+            Ok(hex_of(bytes, matches!(args[0], Value::Bit(true)), int_at(args, 2), int_at(args, 3)))
+        })
+        .nullable())
+    }),
     FunctionDef::new("STRING_ESCAPE", 2, 2, resolve_string_escape),
     FunctionDef::new("TRANSLATE", 3, 3, resolve_translate),
     FunctionDef::new("SOUNDEX", 1, 1, |r| {
@@ -162,6 +177,19 @@ fn translate(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
     let swap =
         |c: char| from.iter().position(|f| like::same_char(*f, c, call.collation)).map_or(c, |i| to[i]);
     Ok(Value::Str(str_at(args, 0).chars().map(swap).collect()))
+}
+
+const BYTES: SqlType = SqlType::VarBinary(Length::Max);
+
+/// Bytes from the `start`-th (from 1) as small hexadecimal digits: `length` of them, or all that follow when it is 0.
+fn hex_of(bytes: &[u8], prefix: bool, start: i64, length: i64) -> Value {
+    let Some(rest) = usize::try_from(start - 1).ok().and_then(|at| bytes.get(at..)).filter(|r| !r.is_empty())
+    else {
+        return Value::Null;
+    };
+    let taken = usize::try_from(length).ok().filter(|n| *n > 0).unwrap_or(rest.len()).min(rest.len());
+    let digits = crate::cast::hex(&rest[..taken], "").to_ascii_lowercase();
+    Value::Str(SmolStr::from(if prefix { format!("0x{digits}") } else { digits }))
 }
 
 /// Letter and three digits; vowels separate, `h` and `w` do not.

@@ -38,10 +38,14 @@ impl TypeSite {
     pub fn cast(line: u32) -> TypeSite {
         TypeSite { ordinal: 1, line, default_length: 30 }
     }
+
+    fn in_cast(self) -> bool {
+        self.default_length == 30
+    }
 }
 
-/// Finds the system type with this name and arguments. Errors: 2715 unknown name, 2716 arguments on a type that has
-/// none, 1001 and 1002 bad length or scale, 131 too long, 2750 and 2751 precision and scale too large.
+/// Finds the system type with this name and arguments. Errors: 2715 (243 in a conversion) unknown name, 2716 (291)
+/// arguments on a type that has none, 1001 and 1002 bad length or scale, 131 too long, 2750 and 2751 precision and scale too large.
 pub fn parse_type(name: &str, args: &[TypeArg], site: TypeSite) -> Result<SqlType> {
     use SqlType as T;
     let lower = name.trim().to_ascii_lowercase();
@@ -87,14 +91,21 @@ pub fn parse_type(name: &str, args: &[TypeArg], site: TypeSite) -> Result<SqlTyp
     }
 }
 
-/// Error 2715 for a name that is neither a system nor a user-defined type.
+/// Error 2715, or 243 in a conversion, for a name that is neither a system nor a user-defined type.
 #[must_use]
 pub fn unknown_type(name: &str, site: TypeSite) -> Box<SqlError> {
+    if site.in_cast() {
+        return SqlError::new(243, 16, 1, format!("Type {name} is not a defined system type."));
+    }
     let text = format!("Column, parameter, or variable #{}: Cannot find data type {name}.", site.ordinal);
     SqlError::new(2715, 16, 6, text)
 }
 
 fn no_width(name: &str, site: TypeSite) -> Box<SqlError> {
+    if site.in_cast() {
+        let text = format!("CAST or CONVERT: invalid attributes specified for type '{name}'");
+        return SqlError::new(291, 16, 1, text);
+    }
     let text = format!(
         "Column, parameter, or variable #{}: Cannot specify a column width on data type {name}.",
         site.ordinal

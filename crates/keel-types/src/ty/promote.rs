@@ -152,10 +152,10 @@ pub fn common(left: SqlType, right: SqlType) -> Result<SqlType> {
         return Err(operand_clash(left, right));
     }
     Ok(match high {
-        T::Decimal { .. } => {
+        T::Decimal { .. } if !matches!(low, T::Numeric { .. }) => {
             merge_decimal(low, high).map_or(high, |(p, s)| T::Decimal { precision: p, scale: s })
         }
-        T::Numeric { .. } => {
+        T::Decimal { .. } | T::Numeric { .. } => {
             merge_decimal(low, high).map_or(high, |(p, s)| T::Numeric { precision: p, scale: s })
         }
         T::Time(s) => T::Time(s.max(fraction_of(low))),
@@ -282,6 +282,13 @@ pub fn binary_result(op: BinaryOp, left: SqlType, right: SqlType) -> Result<SqlT
     }
     let high = if left.precedence() >= right.precedence() { left } else { right };
     let low = if left.precedence() >= right.precedence() { right } else { left };
+    if op == BinaryOp::Modulo && (left.family() == Family::Float || right.family() == Family::Float) {
+        return Err(if left.family() == right.family() {
+            invalid_operand(left, op.message_name())
+        } else {
+            incompatible(left, right, op.message_name())
+        });
+    }
     if !high.is_numeric() {
         return Err(if left.family() == right.family() {
             invalid_operand(left, op.message_name())
@@ -294,13 +301,16 @@ pub fn binary_result(op: BinaryOp, left: SqlType, right: SqlType) -> Result<SqlT
     }
     match high.family() {
         Family::Decimal => decimal_result(op, left, right),
-        Family::Bit => Err(incompatible(left, right, op.message_name())),
-        Family::Float if op == BinaryOp::Modulo => Err(if left == right {
-            invalid_operand(left, "modulo")
-        } else {
-            incompatible(left, right, "modulo")
-        }),
+        Family::Bit => Err(no_operation(op, left, right)),
         _ => Ok(high),
+    }
+}
+
+/// What two bits or two binaries are told: 8117 of the left one where they cannot be multiplied, 402 of both elsewhere.
+fn no_operation(op: BinaryOp, left: SqlType, right: SqlType) -> Box<SqlError> {
+    match op {
+        BinaryOp::Multiply | BinaryOp::Divide => invalid_operand(left, op.message_name()),
+        _ => incompatible(left, right, op.message_name()),
     }
 }
 
@@ -310,6 +320,7 @@ fn bitwise_result(op: BinaryOp, left: SqlType, right: SqlType) -> Result<SqlType
         (true, true) => Ok(if left.precedence() >= right.precedence() { left } else { right }),
         (true, false) if right.is_binary() => Ok(left),
         (false, true) if left.is_binary() => Ok(right),
+        _ if left.is_binary() && right.is_binary() => Err(no_operation(op, left, right)),
         _ if left == right => Err(invalid_operand(left, op.message_name())),
         _ => Err(incompatible(left, right, op.message_name())),
     }
@@ -317,6 +328,9 @@ fn bitwise_result(op: BinaryOp, left: SqlType, right: SqlType) -> Result<SqlType
 
 fn concat_result(op: BinaryOp, left: SqlType, right: SqlType) -> Result<SqlType> {
     use SqlType as T;
+    if op != BinaryOp::Add && left.is_binary() && right.is_binary() {
+        return Err(no_operation(op, left, right));
+    }
     if op != BinaryOp::Add {
         return Err(if left.name() == right.name() {
             invalid_operand(left, op.message_name())
@@ -372,17 +386,20 @@ fn temporal_result(op: BinaryOp, left: SqlType, right: SqlType) -> Result<SqlTyp
 }
 
 fn decimal_result(op: BinaryOp, left: SqlType, right: SqlType) -> Result<SqlType> {
-    // A string beside a decimal is converted to the decimal's own type.
-    let other_parts = |t: SqlType, o: SqlType| t.as_decimal_parts().or(o.as_decimal_parts());
+    // A string or a bit beside a decimal is converted to the decimal's own type.
+    let other_parts = |t: SqlType, o: SqlType| match t {
+        SqlType::Bit => o.as_decimal_parts(),
+        _ => t.as_decimal_parts().or(o.as_decimal_parts()),
+    };
     let (Some((p1, s1)), Some((p2, s2))) = (other_parts(left, right), other_parts(right, left)) else {
         return Err(incompatible(left, right, op.message_name()));
     };
     let (precision, scale) = decimal_parts(op, (p1, s1), (p2, s2));
-    let named_decimal = |t: SqlType| matches!(t, SqlType::Decimal { .. });
-    Ok(if named_decimal(left) || named_decimal(right) {
-        SqlType::Decimal { precision, scale }
-    } else {
+    let named_numeric = |t: SqlType| matches!(t, SqlType::Numeric { .. });
+    Ok(if named_numeric(left) || named_numeric(right) {
         SqlType::Numeric { precision, scale }
+    } else {
+        SqlType::Decimal { precision, scale }
     })
 }
 
@@ -419,7 +436,7 @@ pub fn operand_types(op: BinaryOp, left: SqlType, right: SqlType) -> Result<(Sql
     let result = binary_result(op, left, right)?;
     let side = |own: SqlType, other: SqlType| match result {
         SqlType::Decimal { .. } | SqlType::Numeric { .. } => match own.as_decimal_parts() {
-            Some(_) if own == SqlType::Null => other,
+            Some(_) if matches!(own, SqlType::Null | SqlType::Bit) => other,
             Some((precision, scale)) => SqlType::Numeric { precision, scale },
             None => other,
         },
@@ -480,6 +497,14 @@ mod tests {
         check("datetime", Subtract, "datetime", "datetime");
         check("date", Add, "int", "206");
         check("bit", Add, "bit", "402");
+        check("bit", Multiply, "bit", "8117");
+        check("bit", Multiply, "decimal(5,2)", "decimal(11,4)");
+        check("decimal(5,2)", Add, "numeric(5,2)", "numeric(6,2)");
+        check("varbinary(2)", Subtract, "varbinary(1)", "402");
+        check("varbinary(2)", Divide, "varbinary(1)", "8117");
+        check("varbinary(2)", BitAnd, "varbinary(1)", "402");
+        check("real", Modulo, "float", "8117");
+        check("varbinary(2)", Modulo, "real", "402");
         check("bit", Add, "int", "int");
         check("int", BitAnd, "tinyint", "int");
         check("float", BitAnd, "int", "402");

@@ -1,0 +1,116 @@
+//! CASE and what is short for it: IIF, COALESCE, NULLIF.
+
+use super::Binder;
+use super::expr::{ExprCx, is_null};
+use super::merge_types::{cast_to, unify};
+use crate::errors::{self, Result};
+use crate::expr::{CmpOp, Expr, ExprKind};
+use keel_parser::ast;
+use keel_types::{SqlType, Value};
+
+impl Binder<'_> {
+    pub(super) fn case(
+        &mut self,
+        operand: Option<&ast::Expr>,
+        whens: &[(ast::Expr, ast::Expr)],
+        otherwise: Option<&ast::Expr>,
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Expr> {
+        let subject = operand.map(|o| self.value(o, cx)).transpose()?;
+        let mut bound = Vec::with_capacity(whens.len());
+        for (when, then) in whens {
+            let condition = match &subject {
+                Some(s) => {
+                    let w = self.value(when, cx)?;
+                    self.comparison(CmpOp::Eq, s.clone(), w)?
+                }
+                None => self.condition(when, cx)?,
+            };
+            bound.push((condition, self.value(then, cx)?));
+        }
+        let otherwise = otherwise.map(|o| self.value(o, cx)).transpose()?;
+        let all_null = |e: &Expr| e.ty == SqlType::Null;
+        if bound.iter().all(|(_, v)| all_null(v)) && otherwise.as_ref().is_none_or(all_null) {
+            return Err(errors::case_all_null());
+        }
+        self.make_case(bound, otherwise)
+    }
+
+    /// CASE over bound parts.
+    pub fn make_case(&self, whens: Vec<(Expr, Expr)>, otherwise: Option<Expr>) -> Result<Expr> {
+        let (conditions, mut values): (Vec<Expr>, Vec<Expr>) = whens.into_iter().unzip();
+        let nullable = otherwise.as_ref().is_none_or(|o| o.nullable) || values.iter().any(|v| v.nullable);
+        let has_else = otherwise.is_some();
+        values.extend(otherwise);
+        let (mut values, ty, collation, coercibility) = unify(values, "CASE")?;
+        let otherwise = if has_else { values.pop().map(Box::new) } else { None };
+        Ok(Expr {
+            kind: ExprKind::Case(conditions.into_iter().zip(values).collect(), otherwise),
+            ty,
+            collation,
+            coercibility,
+            nullable,
+        })
+    }
+
+    pub(super) fn iif(
+        &mut self,
+        condition: &ast::Expr,
+        then: &ast::Expr,
+        otherwise: &ast::Expr,
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Expr> {
+        let c = self.condition(condition, cx)?;
+        let (a, b) = (self.value(then, cx)?, self.value(otherwise, cx)?);
+        if a.ty == SqlType::Null && b.ty == SqlType::Null {
+            return Err(errors::case_all_null());
+        }
+        self.make_case(vec![(c, a)], Some(b))
+    }
+
+    pub(super) fn coalesce(&mut self, list: &[ast::Expr], cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        if list.iter().all(|e| matches!(e.kind, ast::ExprKind::Literal(ast::Literal::Null))) {
+            return Err(errors::coalesce_of_nulls());
+        }
+        let parts = list.iter().map(|e| self.value(e, cx)).collect::<Result<Vec<_>>>()?;
+        self.coalesce_values(parts)
+    }
+
+    /// COALESCE over bound parts: the first that is not NULL.
+    pub fn coalesce_values(&self, mut parts: Vec<Expr>) -> Result<Expr> {
+        let nullable = parts.iter().all(|p| p.nullable);
+        let last = parts.pop().ok_or_else(|| errors::argument_count("coalesce", 2))?;
+        let whens = parts.into_iter().map(|p| (is_null(p.clone()).not(), p)).collect();
+        let mut e = self.make_case(whens, Some(last))?;
+        e.nullable = nullable;
+        Ok(e)
+    }
+
+    pub(super) fn null_if(&mut self, a: &ast::Expr, b: &ast::Expr, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        if matches!(a.kind, ast::ExprKind::Literal(ast::Literal::Null)) {
+            return Err(errors::null_if_of_null());
+        }
+        let (a, b) = (self.value(a, cx)?, self.value(b, cx)?);
+        let a = match a.as_const() {
+            Some(Value::Int(n)) if a.ty == SqlType::Int => {
+                let ty = narrowest(*n);
+                cast_to(a, ty)
+            }
+            _ => a,
+        };
+        let equal = self.comparison(CmpOp::Eq, a.clone(), b)?;
+        let ty = a.ty;
+        let mut e = self.make_case(vec![(equal, Expr { ty, ..Expr::null() })], Some(a))?;
+        e.nullable = true;
+        Ok(e)
+    }
+}
+
+/// The type of an integer literal in front of NULLIF: the smallest that holds it.
+fn narrowest(n: i64) -> SqlType {
+    match n {
+        0..=255 => SqlType::TinyInt,
+        -32_768..=32_767 => SqlType::SmallInt,
+        _ => SqlType::Int,
+    }
+}
