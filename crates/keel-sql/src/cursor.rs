@@ -1,16 +1,15 @@
 //! Cursors of a session.
 //!
-//! Every cursor keeps the rows its query gave when it was opened. Those of T-SQL show them as they were: static semantics,
-//! which keyset and dynamic cursors are allowed to show for rows nobody changes meanwhile. Those of the API
-//! ([`crate::api_cursor`]) read rows again by their keys.
+//! Every cursor keeps the rows its query gave when it was opened. Static ones show them as they were; keyset and dynamic ones
+//! read each row again by its key when it is fetched ([`Sensitivity`]). Those of the API are in [`crate::api_cursor`].
 
 use crate::api_cursor::{Agreed, Window};
 use crate::errors;
 use crate::program::{Compiled, FetchDirection, Program};
 use crate::sink::ColumnMeta;
 use keel_parser::ast;
-use keel_types::Value;
 use keel_types::error::Result;
+use keel_types::{SqlType, Value};
 use smol_str::SmolStr;
 use std::sync::Arc;
 
@@ -46,7 +45,7 @@ pub struct Cursor {
     /// The table's column behind each of them; `None` for expressions.
     pub sources: Vec<Option<SmolStr>>,
     /// Key columns that stand behind them in each row, for WHERE CURRENT OF.
-    pub key_columns: Vec<String>,
+    pub key_columns: Vec<CursorKey>,
     /// Rows, when open.
     pub rows: Vec<CursorRow>,
     /// 0 before the first row, n + 1 after the last.
@@ -59,8 +58,34 @@ pub struct Cursor {
     pub program: Arc<Program>,
     /// Definition.
     pub definition: ast::CursorDefinition,
+    /// What it shows of changes since it was opened.
+    pub sensitivity: Sensitivity,
+    /// Reads one row by its key; made when it is first needed.
+    pub reread: Option<Reread>,
     /// What it has as a cursor of the API.
     pub api: Option<ApiState>,
+}
+
+/// What a cursor shows of what happened since it was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sensitivity {
+    /// Nothing.
+    Static,
+    /// Its rows with their values of now; those that are gone are holes.
+    Keyset,
+    /// The same without holes, as far as the rows still belong to the query.
+    Dynamic,
+}
+
+/// A column by which a cursor finds a row again.
+#[derive(Clone, Debug)]
+pub struct CursorKey {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: SqlType,
+    /// Whether it may be NULL.
+    pub nullable: bool,
 }
 
 /// What a cursor of the API has besides.
@@ -72,8 +97,6 @@ pub struct ApiState {
     pub auto_close: bool,
     /// The rows last fetched.
     pub window: Window,
-    /// Reads one row by its key.
-    pub reread: Option<Reread>,
 }
 
 /// A compiled query for one row of a cursor.
@@ -222,7 +245,7 @@ impl Cursors {
         match id.and_then(|id| self.get(id)) {
             None => -3,
             Some(c) if !c.open => -1,
-            Some(c) => i64::from(!c.rows.is_empty()),
+            Some(c) => i64::from(c.sensitivity == Sensitivity::Dynamic || !c.rows.is_empty()),
         }
     }
 }

@@ -408,6 +408,8 @@ errors! {
     cursor_open() = 16905, 16, 1, "The cursor is already open.";
     /// FETCH direction on a forward-only cursor.
     fetch_forward_only(direction) = 16911, 16, 1, "fetch: The fetch type {direction} cannot be used with forward only cursors.";
+    /// FETCH ABSOLUTE of a dynamic cursor.
+    fetch_dynamic(direction) = 16925, 16, 1, "The fetch type {direction} cannot be used with dynamic cursors.";
     /// FETCH INTO with the wrong number of variables.
     fetch_variables() = 16924, 16, 1, "Cursorfetch: The number of variables declared in the INTO list must match that of selected columns.";
     /// Cursor variable without a cursor.

@@ -74,6 +74,8 @@ static class Checks
             var spid = Scalar(c, "SELECT @@SPID");
             Run(other, $"KILL {spid}");
             while ((int)Scalar(other, $"SELECT COUNT(*) FROM sys.dm_exec_connections WHERE session_id = {spid}") > 0) { }
+            // The driver looks only at connections that have been idle for some milliseconds.
+            Run(other, "WAITFOR DELAY '00:00:00.100'");
         }
         using (var c = Open("Pooling=false"))
         {

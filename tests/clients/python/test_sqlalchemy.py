@@ -83,9 +83,11 @@ def migrate():
         op = Operations(context)
         op.add_column("book", sa.Column("pages", sa.Integer, nullable=False, server_default="0"))
         op.alter_column("book", "kind", new_column_name="sort", existing_type=sa.String(5))
-        op.alter_column("book", "pages", type_=sa.BigInteger, existing_server_default="0", existing_nullable=False)
+        op.alter_column("book", "pages", server_default=None, existing_server_default="0", existing_type=sa.Integer)
+        op.alter_column("book", "pages", type_=sa.BigInteger, existing_nullable=False)
+        op.alter_column("book", "pages", server_default=sa.text("6"), existing_type=sa.BigInteger)
         op.alter_column(
-            "book", "pages", server_default=sa.text("7"), existing_server_default="0", existing_type=sa.BigInteger
+            "book", "pages", server_default=sa.text("7"), existing_server_default="6", existing_type=sa.BigInteger
         )
         op.create_unique_constraint("uq_title", "author", ["name", "price"])
         op.drop_constraint("uq_title", "author", type_="unique")

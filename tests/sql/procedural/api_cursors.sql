@@ -73,3 +73,17 @@ exec sp_cursoropen @c output, N'select id from t', 0x8002, 0x8004
 exec sp_cursoropen @c output
 exec sp_cursorfetch 12345
 GO
+-- A table without a unique index, with NULLs and rows that are alike.
+create table #heap (a int identity(5, 1), b int, c int)
+insert #heap (b) values (1), (1), (null)
+go
+declare @h int, @s int = 1, @c int = 4, @r int
+exec sp_cursoropen @h output, N'select b, c from #heap', @s output, @c output, @r output
+select @s, @c, @r
+exec sp_cursorfetch @h, 2, 0, 5
+exec sp_cursor @h, 33, 2, '#heap', @b = 7
+exec sp_cursorfetch @h, 0x80, 0, 5
+exec sp_cursorclose @h
+select * from #heap
+drop table #heap
+go

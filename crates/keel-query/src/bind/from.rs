@@ -3,15 +3,15 @@
 use super::expr::{Clause, ExprCx};
 use super::rel::{AggFunc, Aggregate, Get, Hints, JoinKind, JoinMethod, Rel, SlotInfo, VirtualRef};
 use super::{
-    ArcTable, Binder, BoundQuery, CteEntry, Member, RecursiveFrame, Scope, Source, SourceColumn, parse_error,
-    same_name,
+    ArcTable, Binder, BoundQuery, CteEntry, LOCATOR, Member, RecursiveFrame, Scope, Source, SourceColumn,
+    parse_error, same_name,
 };
 use crate::catalog::{ModuleDef, ModuleKind};
 use crate::errors::{self, Result};
 use crate::expr::{CmpOp, Expr, Slot};
 use crate::scope::{NameParts, ObjectRef, VirtualTable};
 use keel_parser::ast;
-use keel_types::SqlType;
+use keel_types::{Length, SqlType};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -255,10 +255,12 @@ impl Binder<'_> {
             });
             columns.push(SourceColumn { name: c.name.clone(), slot });
         }
-        let get = Get { id, table, alias: alias.to_owned(), first_slot, hints, row_key: None };
+        let locator = self.typed_slot(LOCATOR, SqlType::VarBinary(Length::Max), true);
+        let get = Get { id, table, alias: alias.to_owned(), first_slot, hints, locator, target: false };
         let table = &get.table;
         let hidden = (0..table.columns.len()).filter(|i| table.is_hidden(*i)).map(|i| get.slot(i)).collect();
-        (get, Source { alias: alias.to_owned(), schema, columns, get: Some(id), hidden })
+        let locator = Some(get.locator);
+        (get, Source { alias: alias.to_owned(), schema, columns, get: Some(id), locator, hidden })
     }
 
     pub(super) fn virtual_table(
@@ -282,7 +284,8 @@ impl Binder<'_> {
             columns.push(SourceColumn { name: c.name.clone(), slot });
         }
         let schema = name.schema.as_ref().filter(|_| qualified).map(|s| s.as_str().to_owned());
-        let source = Source { alias: alias.to_owned(), schema, columns, get: None, hidden: Vec::new() };
+        let source =
+            Source { alias: alias.to_owned(), schema, columns, get: None, locator: None, hidden: Vec::new() };
         let rel = Rel::Virtual { table: VirtualRef(table), alias: alias.to_owned(), args, first_slot };
         (rel, vec![Rc::new(source)])
     }
@@ -333,8 +336,14 @@ impl Binder<'_> {
             };
             exposed.push(SourceColumn { name: c.name.clone(), slot });
         }
-        let source =
-            Source { alias: alias.to_owned(), schema: None, columns: exposed, get: None, hidden: Vec::new() };
+        let source = Source {
+            alias: alias.to_owned(),
+            schema: None,
+            columns: exposed,
+            get: None,
+            locator: None,
+            hidden: Vec::new(),
+        };
         Ok((bound.rel.project(extra), vec![Rc::new(source)]))
     }
 
@@ -365,8 +374,14 @@ impl Binder<'_> {
             slots.push(slot);
             exposed.push(SourceColumn { name, slot });
         }
-        let source =
-            Source { alias: alias.to_owned(), schema: None, columns: exposed, get: None, hidden: Vec::new() };
+        let source = Source {
+            alias: alias.to_owned(),
+            schema: None,
+            columns: exposed,
+            get: None,
+            locator: None,
+            hidden: Vec::new(),
+        };
         Some((Rel::WorkTable { id, slots }, vec![Rc::new(source)]))
     }
 
@@ -505,6 +520,7 @@ impl Binder<'_> {
                 schema: None,
                 columns,
                 get: None,
+                locator: None,
                 hidden: Vec::new(),
             })],
         ))
@@ -553,6 +569,7 @@ impl Binder<'_> {
                 schema: None,
                 columns: exposed,
                 get: None,
+                locator: None,
                 hidden: Vec::new(),
             })],
         ))

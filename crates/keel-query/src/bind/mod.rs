@@ -64,6 +64,8 @@ pub struct Source {
     pub columns: Vec<SourceColumn>,
     /// The table reference, when it is a stored table.
     pub get: Option<u32>,
+    /// Slot of a row's locator, when it is a stored table.
+    pub locator: Option<Slot>,
     /// Slots of columns that `*` leaves out.
     pub hidden: Vec<Slot>,
 }
@@ -93,6 +95,9 @@ impl<'p> Scope<'p> {
                     return Err(errors::ambiguous_column(name));
                 }
                 found = Some(column.slot);
+            }
+            if name == LOCATOR && source.locator.is_some() {
+                found = source.locator;
             }
         }
         match (found, self.parent) {
@@ -222,6 +227,9 @@ struct NamedSource {
     /// Slot and column id.
     columns: Vec<(Slot, i32)>,
 }
+
+/// The name by which cursors read and find a row by its locator ([`rel::Get::locator`]).
+pub const LOCATOR: &str = "%%locator%%";
 
 /// Deepest nesting of views and functions, as in the product.
 const NESTING_MAX: u32 = 32;

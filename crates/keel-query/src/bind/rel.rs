@@ -76,9 +76,10 @@ pub struct Get {
     pub first_slot: Slot,
     /// Hints.
     pub hints: Hints,
-    /// Set on the target of UPDATE, DELETE, MERGE: rows are locked as they are found and their clustered key goes to
-    /// this slot.
-    pub row_key: Option<Slot>,
+    /// Slot of the row's locator, the key under which the clustered index or heap has it; filled when it is needed.
+    pub locator: Slot,
+    /// Set on the target of UPDATE, DELETE, MERGE: rows are locked as they are found, and their locator is needed.
+    pub target: bool,
 }
 
 impl Get {
@@ -526,7 +527,7 @@ impl Rel {
             Rel::Empty(slots) => set.extend(slots),
             Rel::Get(g) => {
                 set.extend(g.first_slot..g.first_slot + g.table.columns.len() as Slot);
-                set.extend(g.row_key);
+                set.insert(g.locator);
             }
             Rel::Virtual { table, first_slot, .. } => {
                 set.extend(*first_slot..first_slot + table.0.columns().len() as Slot);

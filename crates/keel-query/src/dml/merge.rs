@@ -114,8 +114,8 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     let (mut get, source) = binder.get(table.clone(), &alias, schema, hints);
     let source = Rc::new(source);
     let old_first = get.first_slot as usize;
-    let row_key = binder.typed_slot("", SqlType::VarBinary(Length::Max), true);
-    get.row_key = Some(row_key);
+    get.target = true;
+    let row_key = get.locator;
     let target = Target::new(binder, &table)?;
     if table.history_of.is_some() {
         return Err(errors::history_merged(&target.full_name));
@@ -165,6 +165,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
         schema: None,
         columns: vec![SourceColumn { name: "$action".into(), slot: action }],
         get: None,
+        locator: None,
         hidden: Vec::new(),
     });
     let mut sources = vec![inserted, renamed(&source, "deleted")];

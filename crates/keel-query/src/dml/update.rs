@@ -421,7 +421,7 @@ pub(crate) fn inserted_source(binder: &Binder<'_>, target: &Target, source: &Sou
         Some((target.new_first + i) as Slot)
     });
     let hidden = hidden.collect();
-    Rc::new(Source { alias: "inserted".into(), schema: None, columns, get: None, hidden })
+    Rc::new(Source { alias: "inserted".into(), schema: None, columns, get: None, locator: None, hidden })
 }
 
 pub(crate) fn merge_hints(into: &mut crate::bind::rel::Hints, extra: crate::bind::rel::Hints) {
@@ -588,12 +588,10 @@ pub(crate) fn locate(
     if found.simple {
         planner.direct_target = Some(id);
     } else {
-        let slot = planner.binder.typed_slot("", SqlType::VarBinary(keel_types::Length::Max), true);
-        need.insert(slot);
-        row_key = Some(slot as usize);
-        if let Some(g) = reference(&mut found.rel, id) {
-            g.row_key = Some(slot);
-        }
+        let g = reference(&mut found.rel, id).expect("the search reads its target");
+        g.target = true;
+        need.insert(g.locator);
+        row_key = Some(g.locator as usize);
     }
     let mut rel = found.rel.filter(filter);
     if let Some((count, percent)) = top {
@@ -606,10 +604,10 @@ pub(crate) fn locate(
     // Semi joins may have made a simple search a join: then the row under the cursor is still the target's.
     let in_place = found.simple
         && access.is_some_and(|a| {
-            matches!(a.bounds, Bounds::Point(_))
+            matches!(a.bounds, Bounds::Point(_) | Bounds::Row(_))
                 || a.lookup.is_none() && !assigned_key(a, planner, id, changed)
         });
-    let single = access.is_some_and(|a| matches!(a.bounds, Bounds::Point(_)));
+    let single = access.is_some_and(|a| matches!(a.bounds, Bounds::Point(_) | Bounds::Row(_)));
     Ok(Located { node: planned.node, in_place, row_key, carried, single })
 }
 

@@ -39,7 +39,7 @@ const TREE_DEPTH: u64 = 2;
 
 impl IoCounters {
     fn scan(&mut self, node: &Access) {
-        let lookups = u64::from(matches!(node.bounds, Bounds::Point(_)));
+        let lookups = u64::from(matches!(node.bounds, Bounds::Point(_) | Bounds::Row(_)));
         match self.tables.iter_mut().find(|(t, ..)| *t == node.table_name) {
             Some((_, scans, bytes)) => {
                 *scans += 1 - lookups;
@@ -597,6 +597,15 @@ impl AccessOp {
                     }
                 }
                 state.point_pending = true;
+            }
+            Bounds::Row(locator) => {
+                let key = &mut state.key;
+                state.point_pending = locator.with(cx, |v| {
+                    let Value::Bytes(bytes) = v else { return false };
+                    key.clear();
+                    key.extend_from_slice(bytes);
+                    true
+                })?;
             }
             Bounds::In { .. } => state.start_in_list(node, cx)?,
             Bounds::All | Bounds::Range { .. } => {

@@ -120,6 +120,8 @@ pub enum Bounds {
         /// Upper end.
         high: Option<LowHigh>,
     },
+    /// The row with this locator.
+    Row(Code),
     /// Rows whose next column is one of several values.
     In {
         /// Leading equalities.

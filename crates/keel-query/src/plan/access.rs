@@ -44,6 +44,8 @@ pub struct Path {
     low: Option<Sarg>,
     high: Option<Sarg>,
     list: Option<Sarg>,
+    /// The conjunct that gives the locator.
+    row: Option<usize>,
     /// Whole unique key bound by equalities.
     pub point: bool,
     covering: bool,
@@ -118,6 +120,13 @@ fn key_value(table: &TableDef, column: usize, e: &Expr, collation: keel_types::C
         }
         _ => None,
     }
+}
+
+/// The other side of a condition that the locator is equal to something.
+fn locator_value<'e>(get: &Get, e: &'e Expr) -> Option<&'e Expr> {
+    let ExprKind::Compare(CmpOp::Eq, left, right) = &e.kind else { return None };
+    let own = |e: &Expr| e.slots().iter().any(|s| get.column_of(*s).is_some() || *s == get.locator);
+    (left.as_slot() == Some(get.locator) && !own(right)).then_some(&**right)
 }
 
 fn sargs(get: &Get, conjuncts: &[Expr]) -> Vec<Sarg> {
@@ -216,6 +225,17 @@ impl Planner<'_, '_> {
                 needed.push(c.column_id);
             }
         }
+        let by_locator = |e: &Expr| locator_value(r.get, e).is_some();
+        if let Some(conjunct) = r.conjuncts.iter().position(by_locator) {
+            let path = self.path(r, 0, &[], total);
+            return Path {
+                row: Some(conjunct),
+                point: true,
+                rows: 1.0,
+                cost: cost::SEEK + cost::ROW,
+                ..path
+            };
+        }
         let mut best: Option<Path> = None;
         let hinted = &r.get.hints.indexes;
         for (i, index) in table.indexes.iter().enumerate() {
@@ -224,7 +244,7 @@ impl Planner<'_, '_> {
             }
             let mut path = self.path(r, i, &sargs, total);
             path.covering = supplies(table, index).is_none_or(|s| needed.iter().all(|c| s.contains(c)));
-            if r.get.row_key.is_some() && i != 0 {
+            if (r.get.target || r.need.contains(&r.get.locator)) && i != 0 {
                 // Targets of changes need the whole row.
                 path.covering = false;
             }
@@ -281,6 +301,7 @@ impl Planner<'_, '_> {
             low: None,
             high: None,
             list: None,
+            row: None,
             point: false,
             covering: true,
             backward: false,
@@ -321,7 +342,7 @@ impl Planner<'_, '_> {
     pub fn access(&mut self, get: &Get, path: &Path, conjuncts: &[Expr], need: &SlotSet) -> Result<Node> {
         let table = get.table.clone();
         let index = table.indexes[path.index].clone();
-        let (bounds, consumed) = self.bounds(get, path, &index)?;
+        let (bounds, consumed) = self.bounds(get, path, &index, conjuncts)?;
         let residual: Vec<Expr> = conjuncts
             .iter()
             .enumerate()
@@ -345,8 +366,9 @@ impl Planner<'_, '_> {
                 }
             }
         }
-        let needs_lookup = stored.is_some()
-            && (!lookup_decode.is_empty() || get.row_key.is_some() || self.direct_target == Some(get.id));
+        let located = get.target || wanted.contains(&get.locator);
+        let needs_lookup =
+            stored.is_some() && (!lookup_decode.is_empty() || located || self.direct_target == Some(get.id));
         // Conditions that the index row can answer are tested before the lookup.
         let late: SlotSet = lookup_decode.iter().map(|d| d.slot as Slot).collect();
         let (after, before): (Vec<Expr>, Vec<Expr>) =
@@ -360,7 +382,7 @@ impl Planner<'_, '_> {
         });
         let lookup_text = lookup.is_some().then(|| self.lookup_text(get));
         let direct = self.direct_target == Some(get.id);
-        let target = get.row_key.is_some() || direct;
+        let target = get.target || direct;
         let h = &get.hints;
         let lock = if h.exclusive || (target && path.point) {
             Some(LockMode::Exclusive)
@@ -402,10 +424,10 @@ impl Planner<'_, '_> {
             uses: self.binder.scope.index_use(table.database, index.tree),
             base_uses: self.binder.scope.index_use(table.database, table.clustered().tree),
             table_name: table.name.clone(),
-            row_key: get.row_key.map(|s| s as usize),
+            row_key: located.then_some(get.locator as usize),
             direct,
             keeps_row: false,
-            needs_key: target,
+            needs_key: located || direct,
             text,
             lookup_text,
         };
@@ -424,9 +446,21 @@ impl Planner<'_, '_> {
         Ok(KeyPart { code, column: KeyColumn { ty: c.ty, collation: c.collation, descending } })
     }
 
-    fn bounds(&mut self, get: &Get, path: &Path, index: &IndexDef) -> Result<(Bounds, Vec<usize>)> {
+    fn bounds(
+        &mut self,
+        get: &Get,
+        path: &Path,
+        index: &IndexDef,
+        conjuncts: &[Expr],
+    ) -> Result<(Bounds, Vec<usize>)> {
         let table = &get.table;
         let mut consumed = Vec::new();
+        if let Some((conjunct, value)) =
+            path.row.and_then(|at| Some((at, locator_value(get, &conjuncts[at])?)))
+        {
+            consumed.push(conjunct);
+            return Ok((Bounds::Row(Compiler { subqueries: self }.value(value)?), consumed));
+        }
         let mut prefix = Vec::new();
         for (sarg, key) in path.eq.iter().zip(&index.key) {
             if let SargKind::Eq(value) = &sarg.kind {

@@ -1,18 +1,16 @@
 //! Cursors of the API: open, fetch, change. See [`crate::api_cursor`] for the rules, [`super::cursor`] for the machinery.
 
 use super::call::bind_arguments;
-use super::cursor::row_query;
 use super::{Argument, Frame, Halt, Returned, Runner};
 use crate::api_cursor::{
     Agreed, FetchKind, ROW_FETCHED, ROW_MISSING, Window, concurrency, operation, scroll,
 };
-use crate::cursor::{ApiState, Cursor, CursorRow, Cursors, Reread};
+use crate::cursor::{ApiState, Cursor, CursorRow, Cursors, Sensitivity};
 use crate::errors;
-use crate::program::{CompiledCode, Op, Program, ProgramKind, UnitSource, VariableDef, lower_batch};
+use crate::program::{Op, Program, ProgramKind, UnitSource, lower_batch};
 use crate::sink::{ColumnMeta, ColumnOrigin, command};
 use keel_parser::ast;
 use keel_parser::to_text::quote_name;
-use keel_query::RowBuffer;
 use keel_types::error::Result;
 use keel_types::{SqlError, SqlType, Value};
 use smol_str::SmolStr;
@@ -73,11 +71,11 @@ impl Runner<'_> {
         let agreed =
             crate::api_cursor::negotiate(open.scroll, open.concurrency, !cursor.key_columns.is_empty())?;
         let reads_again = matches!(agreed.kind, scroll::KEYSET | scroll::FORWARD_ONLY);
-        let reread = if reads_again { self.compile_reread(&cursor, agreed)? } else { None };
+        cursor.sensitivity = if reads_again { Sensitivity::Keyset } else { Sensitivity::Static };
         cursor.scroll = !matches!(agreed.kind, scroll::FORWARD_ONLY | scroll::FAST_FORWARD);
         cursor.read_only = agreed.concurrency == concurrency::READ_ONLY;
         let auto_close = open.scroll & scroll::AUTO_CLOSE != 0 && !cursor.scroll;
-        cursor.api = Some(ApiState { agreed, auto_close, window: Window::default(), reread });
+        cursor.api = Some(ApiState { agreed, auto_close, window: Window::default() });
         self.begin_implicit()?;
         let id = self.info.cursors.borrow_mut().declare(cursor)?;
         let filled = self.fill_cursor(id).and_then(|()| self.answer_open(open, id));
@@ -115,25 +113,6 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn compile_reread(&mut self, cursor: &Cursor, agreed: Agreed) -> Result<Option<Reread>> {
-        let lock = agreed.concurrency == concurrency::SCROLL_LOCKS;
-        let Some(unit) = row_query(&cursor.definition, &cursor.key_columns, lock) else { return Ok(None) };
-        if cursor.key_columns.is_empty() {
-            return Ok(None);
-        }
-        let CompiledCode::Plan(plan) = &cursor.compiled.code else {
-            unreachable!("a query compiles to a plan")
-        };
-        let mut program = cursor.program.bare_copy();
-        for (n, key) in plan.columns()[cursor.columns.len()..].iter().enumerate() {
-            program.variables.push(VariableDef { name: format!("@$key{n}").into(), ty: key.ty });
-        }
-        let program = Arc::new(program);
-        let frame = Frame::new(&program, 0);
-        let compiled = self.unit_once(&program, &frame, &unit)?;
-        Ok(Some(Reread { program, compiled }))
-    }
-
     /// COLMETADATA and where the columns come from. Every row of a cursor ends with ROWSTAT.
     fn describe_api_cursor(&mut self, id: u64) {
         let (columns, table, origins) = {
@@ -143,7 +122,7 @@ impl Runner<'_> {
             let status = ColumnMeta { nullable: false, ..ColumnMeta::new("ROWSTAT", SqlType::Int) };
             columns.push(status);
             let origin = |column: &Option<SmolStr>| ColumnOrigin {
-                key: column.as_ref().is_some_and(|c2| c.key_columns.iter().any(|k| k == c2.as_str())),
+                key: column.as_ref().is_some_and(|c2| c.key_columns.iter().any(|k| k.name == c2.as_str())),
                 column: column.clone(),
                 hidden: false,
             };
@@ -202,53 +181,6 @@ impl Runner<'_> {
         };
         row.push(Value::Int(if found { ROW_FETCHED } else { ROW_MISSING }));
         self.sink.row(&row).map_err(|_| errors::cancelled())
-    }
-
-    /// Reads a row anew if the cursor's kind does that; false when it is no longer there.
-    fn reread(&mut self, id: u64, at: usize) -> Result<bool> {
-        let (reread, cursor_vars, key) = {
-            let cursors = self.info.cursors.borrow();
-            let c = cursors.get(id).expect("the caller has found it");
-            let Some(reread) = c.api.as_ref().and_then(|a| a.reread.clone()) else { return Ok(true) };
-            (reread, c.vars.clone(), c.key_of(&c.rows[at].values).to_vec())
-        };
-        let mut vars = cursor_vars;
-        vars.resize(reread.program.variables.len() - key.len(), Value::Null);
-        vars.extend(key);
-        let frame = Frame::new(&reread.program, 0);
-        let current = self.is_current(&reread.program, &frame, &reread.compiled.dependencies);
-        let compiled = if current { reread.compiled } else { self.recompile_reread(id)?.compiled };
-        let CompiledCode::Plan(plan) = &compiled.code else { unreachable!("a query compiles to a plan") };
-        let mut rows = RowBuffer::default();
-        plan.run(&mut self.context(&mut vars), &mut rows)?;
-        let mut cursors = self.info.cursors.borrow_mut();
-        let c = cursors.get_mut(id).expect("nothing removes it while it is fetched from");
-        let Some(new) = rows.rows.into_iter().next() else { return Ok(false) };
-        for (to, value) in c.rows[at].values.iter_mut().zip(new) {
-            *to = value;
-        }
-        Ok(true)
-    }
-
-    /// The catalog has changed since the query was compiled.
-    fn recompile_reread(&mut self, id: u64) -> Result<Reread> {
-        let (program, unit) = {
-            let cursors = self.info.cursors.borrow();
-            let c = cursors.get(id).expect("the caller has found it");
-            let api = c.api.as_ref().expect("a cursor of the API");
-            let lock = api.agreed.concurrency == concurrency::SCROLL_LOCKS;
-            let reread = api.reread.as_ref().expect("the caller has one");
-            let unit = row_query(&c.definition, &c.key_columns, lock);
-            (Arc::clone(&reread.program), unit.expect("it was compiled before"))
-        };
-        let frame = Frame::new(&program, 0);
-        let compiled = self.unit_once(&program, &frame, &unit)?;
-        let reread = Reread { program, compiled };
-        let mut cursors = self.info.cursors.borrow_mut();
-        if let Some(api) = cursors.get_mut(id).and_then(|c| c.api.as_mut()) {
-            api.reread = Some(reread.clone());
-        }
-        Ok(reread)
     }
 
     /// `sp_cursor`: changes, locks or reads again rows of the window, or inserts into the cursor's table.
@@ -420,12 +352,8 @@ impl Runner<'_> {
         let Some(c) = cursors.get_mut(id) else { return };
         let shown = c.columns.len();
         for v in values {
-            let key = c.key_columns.iter().position(|k| crate::views::same(k, column_name(v)));
-            let ty = key.and_then(|k| {
-                let api = c.api.as_ref()?.reread.as_ref()?;
-                let first = api.program.variables.len() - c.key_columns.len();
-                api.program.variables.get(first + k).map(|v| v.ty)
-            });
+            let key = c.key_columns.iter().position(|k| crate::views::same(&k.name, column_name(v)));
+            let ty = key.map(|k| c.key_columns[k].ty);
             if let (Some(k), Some(ty), Some(value)) = (key, ty, &v.value)
                 && let Ok(value) = crate::convert::assign(value.clone(), v.ty, ty)
             {

@@ -1,7 +1,8 @@
 //! DECLARE CURSOR, OPEN, FETCH, CLOSE, DEALLOCATE, WHERE CURRENT OF.
 
+use super::live_cursor::hole;
 use super::{Frame, Runner};
-use crate::cursor::{Cursor, CursorRow};
+use crate::cursor::{Cursor, CursorKey, CursorRow, Sensitivity};
 use crate::errors;
 use crate::program::{
     CompiledCode, CursorName, CursorOp, FetchDirection, FetchOp, Positioned, Program, Unit, UnitSource,
@@ -11,10 +12,16 @@ use crate::run::query::column_meta;
 use crate::sink::command;
 use keel_parser::ast;
 use keel_query::RowBuffer;
-use keel_query::catalog::{ColumnDef, TableDef};
+use keel_query::bind::LOCATOR;
+use keel_query::catalog::{IndexDef, TableDef};
 use keel_types::error::Result;
-use keel_types::{SqlType, Value};
+use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
+
+/// `@@FETCH_STATUS` where there is no row.
+const NO_ROW: i32 = -1;
+/// `@@FETCH_STATUS` of a row that is gone.
+const HOLE: i32 = -2;
 
 impl Runner<'_> {
     fn cursor_id(&self, frame: &Frame, name: &CursorName) -> Result<u64> {
@@ -44,6 +51,7 @@ impl Runner<'_> {
             }
             CursorName::Variable(_) => cursor.level = frame.level,
         }
+        self.settle_sensitivity(program, frame, &mut cursor);
         let mut cursors = self.info.cursors.borrow_mut();
         let id = cursors.declare(cursor)?;
         if let CursorName::Variable(index) = &op.name {
@@ -87,6 +95,8 @@ impl Runner<'_> {
             program: Arc::clone(program),
             definition: definition.clone(),
             api: None,
+            sensitivity: Sensitivity::Static,
+            reread: None,
             compiled,
         })
     }
@@ -120,7 +130,8 @@ impl Runner<'_> {
             c.rows = rows.rows.into_iter().map(CursorRow::new).collect();
             c.position = 0;
             c.open = true;
-            cursors.last_count = count as i64;
+            let known = c.sensitivity != Sensitivity::Dynamic;
+            cursors.last_count = if known { count as i64 } else { -1 };
         }
         Ok(())
     }
@@ -173,23 +184,24 @@ impl Runner<'_> {
             FetchDirection::Absolute(unit) => ("Absolute", offset(self, frame, unit)?),
             FetchDirection::Relative(unit) => ("Relative", offset(self, frame, unit)?),
         };
-        let (row, columns) = {
-            let mut cursors = self.info.cursors.borrow_mut();
-            let c = cursors.get_mut(id).expect("the id was just found");
+        let columns = {
+            let cursors = self.info.cursors.borrow();
+            let c = cursors.get(id).expect("the id was just found");
             if !c.open {
                 return Err(errors::cursor_not_open());
             }
+            if c.sensitivity == Sensitivity::Dynamic && name == "Absolute" {
+                return Err(errors::fetch_dynamic(name));
+            }
             if !c.scroll && name != "Next" {
-                return Err(errors::fetch_forward_only(name));
+                return Err(errors::fetch_forward_only(name.to_lowercase()));
             }
             if !op.into.is_empty() && op.into.len() != c.columns.len() {
                 return Err(errors::fetch_variables());
             }
-            let row = c.move_to(&op.direction, argument).map(|r| r.values.clone());
-            let columns = if op.into.is_empty() { c.columns.clone() } else { Vec::new() };
-            (row, columns)
+            if op.into.is_empty() { c.columns.clone() } else { Vec::new() }
         };
-        let found = row.is_some();
+        let (row, status) = self.row_there(id, &op.direction, argument)?;
         if op.into.is_empty() {
             self.sink.columns(&columns);
             if let Some(row) = &row {
@@ -205,13 +217,45 @@ impl Runner<'_> {
                 frame.set(*slot, crate::convert::assign(value, from, to)?);
             }
         }
-        self.info.fetch_status.set(if found { 0 } else { -1 });
+        let found = status != NO_ROW;
+        self.info.fetch_status.set(status);
         self.succeed(u64::from(found));
         match op.into.is_empty() {
             true => self.done(Some(u64::from(found)), command::SELECT),
             false => self.done(None, command::OTHER),
         }
         Ok(())
+    }
+
+    /// Moves a cursor and reads the row there, with `@@FETCH_STATUS`.
+    fn row_there(
+        &mut self,
+        id: u64,
+        direction: &FetchDirection,
+        argument: i64,
+    ) -> Result<(Option<Vec<Value>>, i32)> {
+        let mut step = (direction, argument);
+        loop {
+            let (at, dynamic) = {
+                let mut cursors = self.info.cursors.borrow_mut();
+                let c = cursors.get_mut(id).expect("the caller has found it");
+                if c.move_to(step.0, step.1).is_none() {
+                    return Ok((None, NO_ROW));
+                }
+                (c.position - 1, c.sensitivity == Sensitivity::Dynamic)
+            };
+            let there = self.reread(id, at)?;
+            let cursors = self.info.cursors.borrow();
+            let c = cursors.get(id).expect("the caller has found it");
+            match (there, dynamic) {
+                (true, _) => return Ok((Some(c.rows[at].values.clone()), 0)),
+                (false, false) => {
+                    let holes = c.columns.iter().map(|c| hole(c.ty, c.nullable)).collect();
+                    return Ok((Some(holes), HOLE));
+                }
+                (false, true) => step = (beyond(direction, argument), 0),
+            }
+        }
     }
 
     /// UPDATE or DELETE … WHERE CURRENT OF: by the values of the row's key columns, which the cursor selected too.
@@ -236,7 +280,11 @@ impl Runner<'_> {
             return Err(errors::cursor_read_only().into());
         }
         let Some(row) = row else { return Err(errors::cursor_no_row().into()) };
-        self.change_row(program, frame, &op.statement, op.command, (id, &row), false)
+        self.change_row(program, frame, &op.statement, op.command, (id, &row), false)?;
+        match self.info.row_count.get() {
+            0 => Err(errors::cursor_row_gone().into()),
+            _ => Ok(()),
+        }
     }
 
     /// Runs a data change on one row of a cursor: that with the key of `row`, and, when `unchanged` is asked for, with
@@ -292,12 +340,12 @@ impl Runner<'_> {
         let cursor = cursors.get(id).expect("the id was just found");
         let mut terms = Vec::new();
         let mut key = Vec::new();
-        for key_column in key_columns(&table) {
+        for key_column in key_of(&table) {
             // The hidden columns stand behind the declared ones; a column the query selects itself will do as well.
             let at = cursor
                 .key_columns
                 .iter()
-                .position(|c| *c == key_column.name)
+                .position(|c| c.name == key_column.name)
                 .map(|i| cursor.columns.len() + i);
             let at = at.or_else(|| {
                 cursor.columns.iter().position(|c| crate::views::same(&c.name, &key_column.name))
@@ -305,15 +353,18 @@ impl Runner<'_> {
             let Some(value) = at.and_then(|i| row.get(i)) else {
                 return Err(errors::cursor_read_only());
             };
-            terms.push(equals(&key_column.name, key.len(), span));
-            key.push((value.clone(), key_column.ty));
+            if value.is_null() {
+                terms.push(is_null(&key_column.name, span));
+            } else {
+                terms.push(equals(&key_column.name, key.len(), span));
+                key.push((value.clone(), key_column.ty));
+            }
         }
         if unchanged {
             for ((meta, source), value) in cursor.columns.iter().zip(&cursor.sources).zip(row) {
                 let Some(name) = source.as_ref().filter(|_| comparable(meta.ty)) else { continue };
                 if value.is_null() {
-                    let operand = Box::new(column(None, name, span));
-                    terms.push(expr(ast::ExprKind::IsNull { operand, negated: false }, span));
+                    terms.push(is_null(name, span));
                 } else {
                     terms.push(equals(name, key.len(), span));
                     key.push((value.clone(), meta.ty));
@@ -331,7 +382,7 @@ impl Runner<'_> {
         program: &Program,
         frame: &Frame,
         definition: &ast::CursorDefinition,
-    ) -> Vec<String> {
+    ) -> Vec<CursorKey> {
         let ast::QueryBody::Select(select) = &definition.select.query.body else { return Vec::new() };
         let plain = !select.distinct
             && select.group_by.is_none()
@@ -347,31 +398,42 @@ impl Runner<'_> {
             return Vec::new();
         }
         match crate::ddl::find_table(&self.scope(program, frame), name) {
-            Some(table) => key_columns(&table).iter().map(|c| c.name.clone()).collect(),
+            Some(table) => key_of(&table),
             None => Vec::new(),
         }
     }
 }
 
-fn expr(kind: ast::ExprKind, span: ast::Span) -> ast::Expr {
+pub(super) fn expr(kind: ast::ExprKind, span: ast::Span) -> ast::Expr {
     ast::Expr { kind, span }
 }
 
-/// The columns of a table's first unique index; all columns of a table without one.
-fn key_columns(table: &TableDef) -> Vec<&ColumnDef> {
-    let unique = table.indexes.iter().find(|i| i.unique && !i.key.is_empty());
-    match unique {
-        Some(index) => index
-            .key
-            .iter()
-            .filter_map(|k| table.columns.iter().find(|c| c.column_id == k.column_id))
-            .collect(),
-        None => table.columns.iter().collect(),
-    }
+/// Which way a dynamic cursor goes on from a row that is gone.
+fn beyond(direction: &FetchDirection, argument: i64) -> &'static FetchDirection {
+    let back = match direction {
+        FetchDirection::Prior | FetchDirection::Last => true,
+        FetchDirection::Relative(_) => argument < 0,
+        _ => false,
+    };
+    if back { &FetchDirection::Prior } else { &FetchDirection::Next }
+}
+
+/// By what a table's rows are found again: the columns of a unique index, best one without NULLs; their locator when there is none.
+fn key_of(table: &TableDef) -> Vec<CursorKey> {
+    let key = |index: &IndexDef| -> Vec<CursorKey> {
+        let columns =
+            index.key.iter().filter_map(|k| table.columns.iter().find(|c| c.column_id == k.column_id));
+        columns.map(|c| CursorKey { name: c.name.clone(), ty: c.ty, nullable: c.nullable }).collect()
+    };
+    let unique = |i: &&IndexDef| i.unique && i.filter.is_none() && !i.disabled && !i.key.is_empty();
+    let keys = table.indexes.iter().filter(unique).map(key);
+    keys.min_by_key(|key| key.iter().any(|c| c.nullable)).unwrap_or_else(|| {
+        vec![CursorKey { name: LOCATOR.to_owned(), ty: SqlType::VarBinary(Length::Max), nullable: false }]
+    })
 }
 
 /// The cursor's query with its hidden key columns, qualified by the table's exposed name.
-fn keyed_query(definition: &ast::CursorDefinition, keys: &[String]) -> Option<Unit> {
+fn keyed_query(definition: &ast::CursorDefinition, keys: &[CursorKey]) -> Option<Unit> {
     if keys.is_empty() {
         return None;
     }
@@ -380,38 +442,21 @@ fn keyed_query(definition: &ast::CursorDefinition, keys: &[String]) -> Option<Un
     let ast::QueryBody::Select(body) = &mut select.query.body else { return None };
     let qualifier = exposed_name(body)?;
     body.items.extend(
-        keys.iter()
-            .map(|key| ast::SelectItem::Expr { expr: column(Some(&qualifier), key, span), alias: None }),
+        keys.iter().map(|key| ast::SelectItem::Expr {
+            expr: column(Some(&qualifier), &key.name, span),
+            alias: None,
+        }),
     );
     let statement = ast::Statement { kind: ast::StatementKind::Select(Box::new(select)), span };
     Some(Unit::new(UnitSource::Statement(statement)))
 }
 
-/// The cursor's query for the one row with the key `@$key0`…; `lock` keeps others from changing it.
-pub(super) fn row_query(definition: &ast::CursorDefinition, keys: &[String], lock: bool) -> Option<Unit> {
-    let mut select = definition.select.clone();
-    let span = select.query.span;
-    select.query.order_by.clear();
-    select.query.offset = None;
-    let ast::QueryBody::Select(body) = &mut select.query.body else { return None };
-    let qualifier = exposed_name(body)?;
-    let term = |(n, key): (usize, &String)| equal(column(Some(&qualifier), key, span), n, span);
-    let terms = keys.iter().enumerate().map(term).collect();
-    body.filter = Some(all_of(terms, span));
-    body.top = None;
-    if lock && let ast::TableSourceKind::Named { hints, .. } = &mut body.from.first_mut()?.kind {
-        hints.push(ast::TableHint::UpdLock);
-    }
-    let statement = ast::Statement { kind: ast::StatementKind::Select(Box::new(select)), span };
-    Some(Unit::new(UnitSource::Statement(statement)))
-}
-
-fn exposed_name(body: &ast::Select) -> Option<ast::ObjectName> {
+pub(super) fn exposed_name(body: &ast::Select) -> Option<ast::ObjectName> {
     let ast::TableSourceKind::Named { name, alias, .. } = &body.from.first()?.kind else { return None };
     Some(ast::ObjectName::simple(alias.clone().unwrap_or_else(|| name.name.clone())))
 }
 
-fn column(qualifier: Option<&ast::ObjectName>, name: &str, span: ast::Span) -> ast::Expr {
+pub(super) fn column(qualifier: Option<&ast::ObjectName>, name: &str, span: ast::Span) -> ast::Expr {
     let qualifier = qualifier.cloned().map(Box::new);
     expr(ast::ExprKind::Column(ast::ColumnRef { qualifier, name: ast::Ident::new(name) }), span)
 }
@@ -421,13 +466,18 @@ fn equals(name: &str, n: usize, span: ast::Span) -> ast::Expr {
     equal(column(None, name, span), n, span)
 }
 
-fn equal(left: ast::Expr, n: usize, span: ast::Span) -> ast::Expr {
+pub(super) fn equal(left: ast::Expr, n: usize, span: ast::Span) -> ast::Expr {
     let right = expr(ast::ExprKind::Variable(format!("@$key{n}").into()), span);
     let (op, left, right) = (ast::CompareOp::Equal, Box::new(left), Box::new(right));
     expr(ast::ExprKind::Compare { op, left, right }, span)
 }
 
-fn all_of(mut terms: Vec<ast::Expr>, span: ast::Span) -> ast::Expr {
+fn is_null(name: &str, span: ast::Span) -> ast::Expr {
+    let operand = Box::new(column(None, name, span));
+    expr(ast::ExprKind::IsNull { operand, negated: false }, span)
+}
+
+pub(super) fn all_of(mut terms: Vec<ast::Expr>, span: ast::Span) -> ast::Expr {
     if terms.len() == 1 {
         return terms.remove(0);
     }

@@ -17,6 +17,7 @@ mod call;
 mod compile_only;
 mod cursor;
 mod instead;
+mod live_cursor;
 mod query;
 mod raise;
 mod reach;
@@ -525,8 +526,9 @@ enum After {
 }
 
 /// Errors that arise while rows are being changed, so that there was something to undo: the client is told (3621).
-const UNDOING: [i32; 15] =
-    [220, 232, 512, 515, 517, 535, 547, 1222, 2601, 2627, 2628, 8115, 8134, 8152, 8672];
+const UNDOING: [i32; 18] = [
+    220, 232, 512, 515, 517, 535, 547, 1222, 2601, 2627, 2628, 8115, 8134, 8152, 8672, 16_929, 16_931, 16_947,
+];
 
 /// The return status of a procedure that an error ended.
 fn failure_status(e: &SqlError) -> i32 {

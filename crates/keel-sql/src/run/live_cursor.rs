@@ -1,0 +1,205 @@
+//! Cursors that show what happened since they were opened: which do, and how a row is read again.
+//!
+//! A keyset cursor keeps its rows and shows their values of now; a row that is gone is a hole. A dynamic one passes over
+//! holes, and over rows that do not belong to the query any more. Rows that came later are not seen.
+
+use super::cursor::{all_of, column, equal, exposed_name, expr};
+use super::{Frame, Runner};
+use crate::api_cursor::concurrency;
+use crate::cursor::{Cursor, CursorKey, Reread, Sensitivity};
+use crate::program::{CompiledCode, Program, Unit, UnitSource, VariableDef};
+use keel_parser::ast;
+use keel_query::RowBuffer;
+use keel_query::bind::LOCATOR;
+use keel_query::catalog::{IndexDef, IndexKind, TableDef};
+use keel_types::cast;
+use keel_types::error::Result;
+use keel_types::{Length, SqlType, Value};
+use std::sync::Arc;
+
+impl Runner<'_> {
+    /// What a cursor that T-SQL declares becomes: what was asked for, as far as its query and its table allow it. One that
+    /// shows rows as they were is read-only.
+    pub(super) fn settle_sensitivity(&self, program: &Program, frame: &Frame, cursor: &mut Cursor) {
+        use ast::CursorKind as K;
+        let definition = &cursor.definition;
+        let asked = match definition.kind {
+            _ if definition.insensitive || cursor.key_columns.is_empty() => Sensitivity::Static,
+            Some(K::Static | K::FastForward) => Sensitivity::Static,
+            Some(K::Keyset) => Sensitivity::Keyset,
+            Some(K::Dynamic) => Sensitivity::Dynamic,
+            None if cursor.scroll => Sensitivity::Keyset,
+            // Forward only and read-only is FAST_FORWARD.
+            None if cursor.read_only => Sensitivity::Static,
+            None => Sensitivity::Dynamic,
+        };
+        let table = single_table(definition)
+            .and_then(|name| crate::ddl::find_table(&self.scope(program, frame), name));
+        let limited = matches!(&definition.select.query.body, ast::QueryBody::Select(s) if s.top.is_some())
+            || definition.select.query.offset.is_some();
+        let ordered = &definition.select.query.order_by;
+        let sorted = !table.as_ref().is_some_and(|t| ordered.is_empty() || delivers(t, ordered));
+        let capped = match asked {
+            Sensitivity::Dynamic if limited || sorted => Sensitivity::Keyset,
+            other => other,
+        };
+        let placed = table.is_some_and(|t| t.clustered().kind != IndexKind::Heap);
+        let found_by_key = placed || cursor.key_columns.iter().all(|k| k.name != LOCATOR);
+        cursor.sensitivity = match capped {
+            Sensitivity::Keyset if !found_by_key => Sensitivity::Static,
+            other => other,
+        };
+        cursor.read_only |= cursor.sensitivity == Sensitivity::Static;
+    }
+
+    /// Reads a row anew if the cursor's kind does that; false when it is no longer there.
+    pub(super) fn reread(&mut self, id: u64, at: usize) -> Result<bool> {
+        let (cursor_vars, key) = {
+            let cursors = self.info.cursors.borrow();
+            let c = cursors.get(id).expect("the caller has found it");
+            if c.sensitivity == Sensitivity::Static || c.key_columns.is_empty() {
+                return Ok(true);
+            }
+            (c.vars.clone(), c.key_of(&c.rows[at].values).to_vec())
+        };
+        let Reread { program, compiled } = self.reread_plan(id)?;
+        let mut vars = cursor_vars;
+        vars.resize(program.variables.len() - key.len(), Value::Null);
+        vars.extend(key);
+        let CompiledCode::Plan(plan) = &compiled.code else { unreachable!("a query compiles to a plan") };
+        let mut rows = RowBuffer::default();
+        plan.run(&mut self.context(&mut vars), &mut rows)?;
+        let mut cursors = self.info.cursors.borrow_mut();
+        let c = cursors.get_mut(id).expect("nothing removes it while it is fetched from");
+        let Some(new) = rows.rows.into_iter().next() else { return Ok(false) };
+        for (to, value) in c.rows[at].values.iter_mut().zip(new) {
+            *to = value;
+        }
+        Ok(true)
+    }
+
+    /// The compiled query for one row, as the catalog is now.
+    fn reread_plan(&mut self, id: u64) -> Result<Reread> {
+        let (unit, program) = {
+            let cursors = self.info.cursors.borrow();
+            let c = cursors.get(id).expect("the caller has found it");
+            if let Some(kept) = &c.reread {
+                let frame = Frame::new(&kept.program, 0);
+                if self.is_current(&kept.program, &frame, &kept.compiled.dependencies) {
+                    return Ok(kept.clone());
+                }
+            }
+            let program = c
+                .reread
+                .as_ref()
+                .map_or_else(|| with_key(&c.program, &c.key_columns), |r| Arc::clone(&r.program));
+            (row_query(c), program)
+        };
+        let frame = Frame::new(&program, 0);
+        let unit = unit.expect("a cursor with a key has a table");
+        let compiled = self.unit_once(&program, &frame, &unit)?;
+        let reread = Reread { program, compiled };
+        if let Some(c) = self.info.cursors.borrow_mut().get_mut(id) {
+            c.reread = Some(reread.clone());
+        }
+        Ok(reread)
+    }
+}
+
+/// The cursor's program with the key's variables `@$key0`… behind its own.
+fn with_key(program: &Program, keys: &[CursorKey]) -> Arc<Program> {
+    let mut program = program.bare_copy();
+    for (n, key) in keys.iter().enumerate() {
+        program.variables.push(VariableDef { name: format!("@$key{n}").into(), ty: key.ty });
+    }
+    Arc::new(program)
+}
+
+/// The cursor's query for the one row with the key `@$key0`…
+fn row_query(c: &Cursor) -> Option<Unit> {
+    let mut select = c.definition.select.clone();
+    let span = select.query.span;
+    select.query.order_by.clear();
+    select.query.offset = None;
+    let ast::QueryBody::Select(body) = &mut select.query.body else { return None };
+    let qualifier = exposed_name(body)?;
+    let term = |(n, key): (usize, &CursorKey)| {
+        let column = column(Some(&qualifier), &key.name, span);
+        if key.nullable { same(column, n, span) } else { equal(column, n, span) }
+    };
+    let mut terms: Vec<ast::Expr> = c.key_columns.iter().enumerate().map(term).collect();
+    let items = c.key_columns.iter().map(|key| column(Some(&qualifier), &key.name, span));
+    body.items.extend(items.map(|expr| ast::SelectItem::Expr { expr, alias: None }));
+    let belongs = body.filter.take();
+    terms.extend(belongs.filter(|_| c.sensitivity == Sensitivity::Dynamic));
+    body.filter = Some(all_of(terms, span));
+    body.top = None;
+    let locks = c.api.as_ref().is_some_and(|api| api.agreed.concurrency == concurrency::SCROLL_LOCKS);
+    if locks && let ast::TableSourceKind::Named { hints, .. } = &mut body.from.first_mut()?.kind {
+        hints.push(ast::TableHint::UpdLock);
+    }
+    let statement = ast::Statement { kind: ast::StatementKind::Select(Box::new(select)), span };
+    Some(Unit::new(UnitSource::Statement(statement)))
+}
+
+/// `left IS NOT DISTINCT FROM @$key<n>`
+fn same(left: ast::Expr, n: usize, span: ast::Span) -> ast::Expr {
+    let right = expr(ast::ExprKind::Variable(format!("@$key{n}").into()), span);
+    let (left, right) = (Box::new(left), Box::new(right));
+    expr(ast::ExprKind::IsDistinctFrom { left, right, negated: true }, span)
+}
+
+fn single_table(definition: &ast::CursorDefinition) -> Option<&ast::ObjectName> {
+    let ast::QueryBody::Select(body) = &definition.select.query.body else { return None };
+    match &body.from.first()?.kind {
+        ast::TableSourceKind::Named { name, .. } => Some(name),
+        _ => None,
+    }
+}
+
+/// Whether rows come out of an index in this order, or out of one that is read backwards.
+fn delivers(table: &TableDef, ordered: &[ast::OrderItem]) -> bool {
+    let plain = |item: &ast::OrderItem| match &item.expr.kind {
+        ast::ExprKind::Column(c) => {
+            let found = table.columns.iter().find(|t| crate::views::same(&t.name, &c.name.text));
+            found.map(|t| (t.column_id, item.descending))
+        }
+        _ => None,
+    };
+    let Some(wanted) = ordered.iter().map(plain).collect::<Option<Vec<_>>>() else { return false };
+    let clustered = || table.clustered().key.iter().map(|k| (k.column_id, k.descending));
+    let in_order = |index: &&IndexDef| {
+        let own = index.key.iter().map(|k| (k.column_id, k.descending));
+        let keys: Vec<_> = own.chain(clustered()).collect();
+        let leads = |backward: bool| {
+            wanted.len() <= keys.len()
+                && wanted.iter().zip(&keys).all(|(w, k)| w.0 == k.0 && (w.1 != k.1) == backward)
+        };
+        leads(false) || leads(true)
+    };
+    table.indexes.iter().filter(|i| !i.disabled && i.filter.is_none()).any(|i| in_order(&i))
+}
+
+/// What a hole shows in a column: NULL, or where there is no NULL the least of its type, texts and binaries at full length.
+pub(super) fn hole(ty: SqlType, nullable: bool) -> Value {
+    if nullable {
+        return Value::Null;
+    }
+    let length = match ty.length() {
+        Some(Length::Limited(n)) => usize::from(n),
+        _ => 0,
+    };
+    let of = |from: SqlType, value: Value| {
+        cast::explicit(from, ty).and_then(|c| c.apply(&value)).unwrap_or(Value::Null)
+    };
+    match ty {
+        _ if ty.is_numeric() => of(SqlType::Int, Value::Int(0)),
+        _ if ty.is_string() => Value::Str(" ".repeat(length).into()),
+        _ if ty.is_binary() => Value::bytes(vec![0; length]),
+        SqlType::UniqueIdentifier => of(SqlType::Binary(16), Value::bytes(vec![0; 16])),
+        SqlType::Date | SqlType::DateTime2(_) | SqlType::DateTimeOffset(_) => {
+            of(SqlType::VarChar(Length::Limited(10)), Value::str("0001-01-01"))
+        }
+        _ => of(SqlType::VarChar(Length::Limited(1)), Value::str("")),
+    }
+}
