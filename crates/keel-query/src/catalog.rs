@@ -173,6 +173,9 @@ pub struct CheckDef {
     pub column: i32,
     /// NOCHECK.
     pub disabled: bool,
+    /// Rows came in unchecked (`is_not_trusted`); WITH CHECK CHECK CONSTRAINT makes up for it.
+    #[serde(default)]
+    pub untrusted: bool,
 }
 
 /// What a foreign key does to its rows when the referenced row goes or changes.
@@ -207,6 +210,9 @@ pub struct ForeignKeyDef {
     pub on_update: ReferentialAction,
     /// NOCHECK.
     pub disabled: bool,
+    /// Rows came in unchecked (`is_not_trusted`); WITH CHECK CHECK CONSTRAINT makes up for it.
+    #[serde(default)]
+    pub untrusted: bool,
 }
 
 /// PERIOD FOR SYSTEM_TIME: which columns say from when to when a row was true, and where its history is kept.

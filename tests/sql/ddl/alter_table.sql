@@ -84,3 +84,23 @@ GO
 alter table used alter column amount int not null
 select name, type_name(system_type_id) as type, max_length, [precision], is_nullable from sys.columns where object_id = object_id('used') order by column_id
 drop table refers, used
+-- Rows that came in unchecked make a constraint one not to be relied on, until somebody looks at all of them.
+create table trusted (a int constraint ck_trusted check (a > 0), b int constraint fk_trusted references trusted (c), c int unique)
+go
+select name, is_disabled, is_not_trusted from sys.check_constraints where parent_object_id = object_id('trusted') union all select name, is_disabled, is_not_trusted from sys.foreign_keys where parent_object_id = object_id('trusted')
+alter table trusted nocheck constraint all
+insert trusted values (-1, 7, 1)
+select name, is_disabled, is_not_trusted from sys.check_constraints where parent_object_id = object_id('trusted') union all select name, is_disabled, is_not_trusted from sys.foreign_keys where parent_object_id = object_id('trusted')
+alter table trusted check constraint ck_trusted, fk_trusted
+select name, is_disabled, is_not_trusted from sys.check_constraints where parent_object_id = object_id('trusted') union all select name, is_disabled, is_not_trusted from sys.foreign_keys where parent_object_id = object_id('trusted')
+go
+alter table trusted with check check constraint ck_trusted
+go
+alter table trusted nocheck constraint ck_trusted, fk_none
+go
+delete trusted
+alter table trusted with check check constraint ck_trusted
+alter table trusted with nocheck add constraint ck_late check (b > 0)
+select name, is_disabled, is_not_trusted, objectproperty(object_id, 'CnstIsNotTrusted') as property from sys.check_constraints where parent_object_id = object_id('trusted') union all select name, is_disabled, is_not_trusted, objectproperty(object_id, 'CnstIsNotTrusted') from sys.foreign_keys where parent_object_id = object_id('trusted')
+drop table trusted
+go

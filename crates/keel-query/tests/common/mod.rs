@@ -598,6 +598,7 @@ impl Session {
                     text,
                     column: 0,
                     disabled: false,
+                    untrusted: false,
                 });
             }
             ast::ConstraintKind::ForeignKey { columns, table, referenced, on_delete, on_update, .. } => {
@@ -640,6 +641,7 @@ impl Session {
                     on_delete: action(on_delete),
                     on_update: action(on_update),
                     disabled: false,
+                    untrusted: false,
                 });
             }
             _ => {}

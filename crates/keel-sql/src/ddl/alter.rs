@@ -125,6 +125,10 @@ impl Runner<'_> {
         if table.period.is_none() && fresh.period.is_some() {
             self.check_period(table, &fresh)?;
         }
+        if !validate {
+            fresh.checks[table.checks.len()..].iter_mut().for_each(|c| c.untrusted = true);
+            fresh.foreign_keys[table.foreign_keys.len()..].iter_mut().for_each(|k| k.untrusted = true);
+        }
         let keys: Vec<_> =
             fresh.indexes.iter().filter(|i| !old_indexes.contains(&i.index_id)).cloned().collect();
         let clustered = keys.iter().find(|k| k.kind == IndexKind::Clustered).cloned();
@@ -453,18 +457,29 @@ impl Runner<'_> {
         validate: bool,
     ) -> Result<()> {
         let chosen = |name: &str| names.is_empty() || names.iter().any(|n| fold(&n.text) == fold(name));
-        let mut new = table.clone();
-        let mut any = names.is_empty();
-        let mut changes = false;
-        let checks = new.checks.iter_mut().filter(|c| chosen(&c.name)).map(|c| &mut c.disabled);
-        let keys = new.foreign_keys.iter_mut().filter(|k| chosen(&k.name)).map(|k| &mut k.disabled);
-        for disabled in checks.chain(keys) {
-            any = true;
-            changes |= std::mem::replace(disabled, !enable) == enable;
+        let known = |name: &ast::Ident| {
+            let mut all =
+                table.checks.iter().map(|c| &c.name).chain(table.foreign_keys.iter().map(|k| &k.name));
+            all.any(|known| fold(known) == fold(&name.text))
+        };
+        if let Some(unknown) = names.iter().find(|name| !known(name)) {
+            return Err(SqlError::new(4917, 16, 0, format!("Constraint '{}' does not exist.", unknown.text)));
         }
-        if !any {
-            let name = names.first().map_or("", |n| n.text.as_str());
-            return Err(SqlError::new(4917, 16, 0, format!("Constraint '{name}' does not exist.")));
+        let mut new = table.clone();
+        let mut changes = false;
+        let checks =
+            new.checks.iter_mut().filter(|c| chosen(&c.name)).map(|c| (&mut c.disabled, &mut c.untrusted));
+        let keys = new
+            .foreign_keys
+            .iter_mut()
+            .filter(|k| chosen(&k.name))
+            .map(|k| (&mut k.disabled, &mut k.untrusted));
+        for (disabled, untrusted) in checks.chain(keys) {
+            let before = (*disabled, *untrusted);
+            *disabled = !enable;
+            // Enabled again without a look at the rows, it is no more to be relied on than before.
+            *untrusted = !enable || (*untrusted && !validate);
+            changes |= before != (*disabled, *untrusted);
         }
         // Tools switch those of all tables, most of which have none.
         if changes {

@@ -488,7 +488,14 @@ impl<'a> TableBuilder<'a> {
                 let declared_with =
                     self.table.columns.iter().find(|c| !column.is_empty() && fold(&c.name) == fold(column));
                 let column = declared_with.map_or(0, |c| c.column_id);
-                self.table.checks.push(CheckDef { object_id, name, text, column, disabled: false });
+                self.table.checks.push(CheckDef {
+                    object_id,
+                    name,
+                    text,
+                    column,
+                    disabled: false,
+                    untrusted: false,
+                });
                 Ok(())
             }
             ConstraintKind::ForeignKey { columns, table, referenced, on_delete, on_update, .. } => {

@@ -260,7 +260,11 @@ fn constraint_property(info: &Info, o: &Found, id: i32, property: &str) -> Value
             flag(t.foreign_keys.iter().any(|f| f.object_id == id && cascades(f)))
         }
         "cnstisdisabled" => flag(disabled),
-        "cnstisnotrepl" | "cnstisnottrusted" => flag(false),
+        "cnstisnottrusted" => flag(
+            t.checks.iter().any(|c| c.object_id == id && c.untrusted)
+                || t.foreign_keys.iter().any(|f| f.object_id == id && f.untrusted),
+        ),
+        "cnstisnotrepl" => flag(false),
         _ => Value::Null,
     }
 }

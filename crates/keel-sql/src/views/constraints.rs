@@ -149,8 +149,9 @@ fn check_constraints(cx: &ViewContext<'_>) -> Rows {
                 text(c.text.as_str()),
                 bit(c.name.starts_with("CK__")),
                 bit(c.disabled),
+                bit(c.untrusted),
             ]);
-            row.extend(std::iter::repeat_n(bit(false), 3));
+            row.extend(std::iter::repeat_n(bit(false), 2));
             rows.push(row);
         }
     }
@@ -185,7 +186,7 @@ fn foreign_keys(cx: &ViewContext<'_>) -> Rows {
             let index = other.as_ref().and_then(|o| referenced_index(o, k)).map_or(1, |i| i.index_id);
             let (delete, update) = (action(k.on_delete), action(k.on_update));
             let mut row = common(&t, &k.name, k.object_id, "F ");
-            row.extend([int(k.referenced_table), int(index), bit(k.disabled), bit(false), bit(k.disabled)]);
+            row.extend([int(k.referenced_table), int(index), bit(k.disabled), bit(false), bit(k.untrusted)]);
             row.extend([int(delete.0), text(delete.1), int(update.0), text(update.1)]);
             row.push(bit(k.name.starts_with("FK__")));
             rows.push(row);

@@ -87,6 +87,7 @@ impl TableBuilder<'_> {
             on_delete: action(on_delete),
             on_update: action(on_update),
             disabled: false,
+            untrusted: false,
         });
         Ok(())
     }
