@@ -13,7 +13,7 @@ use crate::program::lower::TypeLookup as _;
 use crate::run::{Frame, Runner};
 use crate::session::scope::Scope;
 use keel_parser::ast::{self, AlterTableAction, ConstraintKind, TableElement};
-use keel_query::catalog::{Catalog as _, ColumnDef, DefaultDef, IndexKind, TableDef};
+use keel_query::catalog::{Catalog as _, CheckDef, ColumnDef, DefaultDef, IndexKind, TableDef};
 use keel_query::{CompiledCondition, CompiledExpr};
 use keel_types::error::Result;
 use keel_types::key::KeyColumn;
@@ -146,7 +146,7 @@ impl Runner<'_> {
         if validate {
             let checks: Vec<_> = fresh.checks[table.checks.len()..].to_vec();
             for check in &checks {
-                self.validate_check(&fresh, &check.name, &check.text)?;
+                self.validate_check(&fresh, check)?;
             }
             let keys: Vec<_> = fresh.foreign_keys[table.foreign_keys.len()..].to_vec();
             for key in &keys {
@@ -487,7 +487,7 @@ impl Runner<'_> {
         }
         if enable && validate {
             for check in new.checks.iter().filter(|c| chosen(&c.name)) {
-                self.validate_check(&new, &check.name, &check.text)?;
+                self.validate_check(&new, check)?;
             }
             for key in new.foreign_keys.iter().filter(|k| chosen(&k.name)) {
                 self.validate_foreign_key(&new, key)?;
@@ -497,22 +497,25 @@ impl Runner<'_> {
     }
 
     /// Error 547 when a row does not satisfy a condition.
-    fn validate_check(&mut self, table: &TableDef, name: &str, text: &str) -> Result<()> {
-        let violated = self.row_condition(table, &format!("NOT ({text})"))?;
+    fn validate_check(&mut self, table: &TableDef, check: &CheckDef) -> Result<()> {
+        let violated = self.row_condition(table, &format!("NOT ({})", check.text))?;
         let info = self.info;
         let mut rows = self.stored_rows(table)?;
         while let Some((_, bytes)) = rows.next(info)? {
             if self.row_matches(&violated, &storage::decode_row(table, &bytes))? {
-                return Err(self.violation(table, "CHECK", name));
+                return Err(self.violation(table, "CHECK", &check.name, Some(check.column)));
             }
         }
         Ok(())
     }
 
-    fn violation(&self, table: &TableDef, kind: &str, name: &str) -> Box<SqlError> {
+    /// `column` is the `column_id` of the one column that it is about.
+    fn violation(&self, table: &TableDef, kind: &str, name: &str, column: Option<i32>) -> Box<SqlError> {
         let full = self.full_name(table);
         let (database, full) = full.split_once('.').unwrap_or(("", &full));
-        errors::constraint_violated("ALTER TABLE", kind, name, database, full, "")
+        let column = table.columns.iter().find(|c| Some(c.column_id) == column);
+        let column = column.map_or(String::new(), |c| format!(", column '{}'", c.name));
+        errors::constraint_violated("ALTER TABLE", kind, name, database, full, column)
     }
 
     /// Error 547 when a row refers to nothing.
@@ -555,7 +558,9 @@ impl Runner<'_> {
                 .get_latest(index.tree, &bytes)
                 .map_err(|e| crate::map::txn_error(e, "", info.shared.id))?;
             if there.is_none() {
-                return Err(self.violation(&other, "FOREIGN KEY", &key.name));
+                let same = other.object_id == table.object_id;
+                let kind = if same { "FOREIGN KEY SAME TABLE" } else { "FOREIGN KEY" };
+                return Err(self.violation(&other, kind, &key.name, single(&key.referenced_columns)));
             }
             std::mem::swap(&mut bytes, &mut found);
         }
@@ -585,6 +590,14 @@ impl Runner<'_> {
     pub(super) fn row_matches(&mut self, condition: &CompiledCondition, values: &[Value]) -> Result<bool> {
         let mut vars = values.to_vec();
         condition.test(&mut self.context_with(&mut vars))
+    }
+}
+
+/// The column of a key over one.
+fn single(columns: &[i32]) -> Option<i32> {
+    match columns {
+        [column] => Some(*column),
+        _ => None,
     }
 }
 
