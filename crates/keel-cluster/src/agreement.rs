@@ -150,13 +150,20 @@ impl Group {
         }
     }
 
+    /// A forced failover here is on its way to the store, whose agreement ends all question.
+    fn is_forcing(&self) -> bool {
+        matches!(self.role, Role::Promoting { .. })
+            && self.forced_epoch == Some(self.config.stamp.epoch)
+            && self.config.stamp > self.store.settled.stamp
+    }
+
     /// What time does to a group of a cluster.
     pub(crate) fn tick_clustered(&mut self, cx: &mut Cx<'_>) {
         if !self.clustered() {
             return;
         }
         // Somebody else has forced a quorum, and this instance follows it now.
-        if self.role.leads() && self.is_in_question(cx) {
+        if self.role.leads() && self.is_in_question(cx) && !self.is_forcing() {
             self.doubt(cx);
         }
         if self.store.proposed.is_some_and(|(_, at)| cx.now.saturating_sub(at) >= PROPOSE_AGAIN) {
