@@ -445,9 +445,16 @@ impl Writer {
                 self.object(ty);
                 self.put("::");
                 self.ident(method);
-                self.put("(");
-                self.list(args);
-                self.put(")");
+                if let Some(args) = args {
+                    self.put("(");
+                    self.list(args);
+                    self.put(")");
+                }
+            }
+            ExprKind::Property { target, name } => {
+                self.expr(target, PRIMARY);
+                self.put(".");
+                self.ident(name);
             }
             ExprKind::Method { target, method, args } | ExprKind::Mutated { target, method, args } => {
                 self.expr(target, PRIMARY);

@@ -108,6 +108,14 @@ errors! {
     timestamp_inserted() = (273, 16, 1, "Cannot insert an explicit value into a timestamp column. Use INSERT with a column list to exclude the timestamp column, or insert a DEFAULT into the timestamp column.");
     /// 306
     incomparable_text() = (306, 16, 2, "The text, ntext, and image data types cannot be compared or sorted, except when using IS NULL or LIKE operator.");
+    /// 305
+    incomparable_xml() = (305, 16, 1, "The XML data type cannot be compared or sorted, except when using the IS NULL operator.");
+    /// 249
+    incomparable_type(name: &str, clause: &str) = (249, 16, 1, "The type \"{name}\" is not comparable. It cannot be used in the {clause} clause.");
+    /// 421
+    incomparable_distinct(name: &str) = (421, 16, 1, "The {name} data type cannot be selected as DISTINCT because it is not comparable.");
+    /// 5335
+    incomparable_set_operation(name: &str) = (5335, 16, 1, "The data type {name} cannot be used as an operand to the UNION, INTERSECT or EXCEPT operators because it is not comparable.");
     /// 319
     values_columns_differ() = (10709, 16, 1, "The number of columns for each row in a table value constructor must be the same.");
     /// 239

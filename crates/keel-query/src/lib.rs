@@ -27,6 +27,7 @@
 
 pub mod bind;
 pub mod catalog;
+pub mod clr;
 pub mod context;
 pub mod dml;
 pub mod entries;

@@ -194,7 +194,7 @@ fn wide(ty: &TypeInfo, bytes: &[u8]) -> SmolStr {
     text::from_utf16le(bytes).into()
 }
 
-/// The SQL type of a value that a client sends; `None` for CLR types and tables. Its xml is text like any other until it is
+/// The SQL type of a value that a client sends; `None` for tables. Its xml is text like any other until it is
 /// converted: nobody has looked yet whether it is xml.
 #[must_use]
 pub fn sql_type(ty: &TypeInfo) -> Option<SqlType> {
@@ -241,7 +241,9 @@ pub fn sql_type(ty: &TypeInfo) -> Option<SqlType> {
         TypeInfo::NText(..) => SqlType::NText,
         TypeInfo::Image(_) => SqlType::Image,
         TypeInfo::Variant(_) => SqlType::SqlVariant,
-        TypeInfo::Udt(_) | TypeInfo::Table(_) => return None,
+        // The bytes of a CLR type; they are looked at when they are converted to it.
+        TypeInfo::Udt(_) | TypeInfo::UdtColumn(_) => SqlType::VarBinary(Length::Max),
+        TypeInfo::Table(_) => return None,
     })
 }
 

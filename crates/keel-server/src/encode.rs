@@ -4,7 +4,7 @@ use keel_sql::ColumnMeta;
 use keel_tds::collation::WireCollation;
 use keel_tds::text;
 use keel_tds::token::{Column, ColumnFlags};
-use keel_tds::type_info::{Fixed, MAX, TypeInfo};
+use keel_tds::type_info::{Fixed, MAX, TypeInfo, UdtColumn};
 use keel_tds::value::{self, Place};
 use keel_types::collation::pages;
 use keel_types::datetime::{DAY_1900, TICKS_PER_DAY, TICKS_PER_MINUTE, to_three_hundredths};
@@ -64,7 +64,21 @@ pub fn wire_type(ty: SqlType, collation: Collation, nullable: bool) -> TypeInfo 
         SqlType::UniqueIdentifier => TypeInfo::Guid,
         SqlType::SqlVariant => TypeInfo::Variant(VARIANT_BYTES),
         SqlType::Xml => TypeInfo::Xml(None),
+        SqlType::HierarchyId => clr_type(ty, "SqlHierarchyId"),
+        SqlType::Geometry => clr_type(ty, "SqlGeometry"),
+        SqlType::Geography => clr_type(ty, "SqlGeography"),
     }
+}
+
+/// A type whose values clients read with the library `Microsoft.SqlServer.Types`.
+fn clr_type(ty: SqlType, class: &str) -> TypeInfo {
+    TypeInfo::UdtColumn(Box::new(UdtColumn {
+        max_bytes: u16::try_from(ty.max_length_bytes()).unwrap_or(MAX),
+        name: ["master".to_owned(), "sys".to_owned(), ty.name().to_owned()],
+        assembly: format!(
+            "Microsoft.SqlServer.Types.{class}, Microsoft.SqlServer.Types, Version=11.0.0.0, Culture=neutral, PublicKeyToken=89845dcd8080cc91"
+        ),
+    }))
 }
 
 /// A column's metadata for the wire.
@@ -178,9 +192,10 @@ fn put_bare(out: &mut Vec<u8>, ty: &TypeInfo, v: &Value) {
                 pages::encode(out, s, Collation::page_of_wire(c.info, c.sort_id));
             }
         }
-        (TypeInfo::VarBinary(_) | TypeInfo::Binary(_) | TypeInfo::Image(_), Value::Bytes(b)) => {
-            out.extend_from_slice(b)
-        }
+        (
+            TypeInfo::VarBinary(_) | TypeInfo::Binary(_) | TypeInfo::Image(_) | TypeInfo::UdtColumn(_),
+            Value::Bytes(b),
+        ) => out.extend_from_slice(b),
         (ty, v) => panic!("a value {v:?} cannot be sent as {ty:?}"),
     }
 }

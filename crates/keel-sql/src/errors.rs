@@ -49,6 +49,8 @@ errors! {
     dbcc_no_object(name) = 2501, 16, 45, "Cannot find a table or object with the name \"{name}\". Check the system catalog.";
     /// CREATE STATISTICS under a name that is taken.
     statistics_exist(table, name) = 1927, 16, 1, "There are already statistics on table '{table}' named '{name}'.";
+    /// A key column whose type has no order, or values too long for one.
+    column_not_for_key(column, table) = 1919, 16, 1, "Column '{column}' in table '{table}' is of a type that is invalid for use as a key column in an index.";
     /// A column twice in an index, in its key or beside it.
     index_column_twice(column) = 1909, 16, 1, "Cannot use duplicate column names in index. Column name '{column}' listed more than once.";
     /// The same column twice in CREATE STATISTICS.

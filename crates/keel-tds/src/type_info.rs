@@ -143,13 +143,52 @@ pub enum TypeInfo {
     Variant(u32),
     /// xml, with the schema collection's database, schema and name if it has one
     Xml(Option<Box<[String; 3]>>),
-    /// A CLR type: database, schema, name; decoded so that it can be refused by name
+    /// A CLR type of a parameter: database, schema, name
     Udt(Box<[String; 3]>),
+    /// A CLR type of a column or an output parameter
+    UdtColumn(Box<UdtColumn>),
     /// A table-valued parameter: database, schema, name of its type
     Table(Box<[String; 3]>),
 }
 
+/// What columns say of a CLR type (UDT_INFO_IN_COLMETADATA, MS-TDS 2.2.5.5.2).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct UdtColumn {
+    /// Most bytes of a value; [`MAX`] without bound.
+    pub max_bytes: u16,
+    /// Database, schema, name.
+    pub name: [String; 3],
+    /// The .NET type by its full name, by which clients load it.
+    pub assembly: String,
+}
+
+impl UdtColumn {
+    fn decode(r: &mut Reader<'_>) -> Result<UdtColumn> {
+        Ok(UdtColumn {
+            max_bytes: r.u16()?,
+            name: [r.b_varchar()?, r.b_varchar()?, r.b_varchar()?],
+            assembly: r.us_varchar()?,
+        })
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.push(code::UDT);
+        out.extend_from_slice(&self.max_bytes.to_le_bytes());
+        self.name.iter().for_each(|part| put_b_varchar(out, part));
+        put_us_varchar(out, &self.assembly);
+    }
+}
+
 impl TypeInfo {
+    /// From the wire, of a column or an output parameter: they say more of a CLR type than parameters do.
+    pub fn decode_column(r: &mut Reader<'_>) -> Result<TypeInfo> {
+        if r.peek() != Some(code::UDT) {
+            return TypeInfo::decode(r);
+        }
+        r.u8()?;
+        Ok(TypeInfo::UdtColumn(Box::new(UdtColumn::decode(r)?)))
+    }
+
     /// From the wire.
     ///
     /// Valid when: (1) the type code is known, (2) lengths are among those the type allows, (3) precision is 1..=38 and
@@ -253,6 +292,7 @@ impl TypeInfo {
                 put_us_varchar(out, &schema[2]);
             }
             TypeInfo::Udt(name) => put_name(out, code::UDT, name),
+            TypeInfo::UdtColumn(column) => column.encode(out),
             TypeInfo::Table(name) => put_name(out, code::TVP, name),
         }
     }
@@ -262,7 +302,7 @@ impl TypeInfo {
     pub const fn is_plp(&self) -> bool {
         match self {
             TypeInfo::VarBinary(n) | TypeInfo::VarChar(n, _) | TypeInfo::NVarChar(n, _) => *n == MAX,
-            TypeInfo::Xml(_) | TypeInfo::Udt(_) => true,
+            TypeInfo::Xml(_) | TypeInfo::Udt(_) | TypeInfo::UdtColumn(_) => true,
             _ => false,
         }
     }

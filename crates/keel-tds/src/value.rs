@@ -130,7 +130,10 @@ impl<'a> Data<'a> {
             | TypeInfo::VarChar(MAX, _)
             | TypeInfo::NVarChar(MAX, _)
             | TypeInfo::Xml(_)
-            | TypeInfo::Udt(_) => Ok(decode_plp(r)?.map_or(Data::Null, |bytes| text_or_binary(ty, bytes))),
+            | TypeInfo::Udt(_)
+            | TypeInfo::UdtColumn(_) => {
+                Ok(decode_plp(r)?.map_or(Data::Null, |bytes| text_or_binary(ty, bytes)))
+            }
             TypeInfo::Binary(_)
             | TypeInfo::VarBinary(_)
             | TypeInfo::Char(..)

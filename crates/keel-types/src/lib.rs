@@ -24,6 +24,7 @@
 //! | [`arith`], [`compare`] | operators |
 //! | [`cast`] | conversion between types, string forms |
 //! | [`functions`] | built-in functions |
+//! | [`hierarchyid`] | positions in trees, the methods of the type |
 //! | [`decimal`] | decimal arithmetic |
 //! | [`datetime`] | calendar, date parsing and printing |
 //! | [`error`], [`raise`] | the product's errors |
@@ -43,6 +44,7 @@ pub mod datetime;
 pub mod decimal;
 pub mod error;
 pub mod functions;
+pub mod hierarchyid;
 pub mod key;
 pub mod raise;
 pub mod ty;

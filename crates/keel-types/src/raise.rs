@@ -14,6 +14,23 @@ fn shown(ty: SqlType) -> &'static str {
     }
 }
 
+/// 6522: a method of a type that the product has from .NET failed. `site` is the method as the text ends with.
+#[must_use]
+pub fn clr_error(ty: &str, state: u8, exception: &str, message: &str, site: &str) -> Box<SqlError> {
+    let text = format!(
+        "A .NET Framework error occurred during execution of user-defined routine or aggregate \"{ty}\": \r\n{exception}: {message}\r\n{exception}: \r\n   at {site}\r\n."
+    );
+    SqlError::new(6522, 16, state, text)
+}
+
+/// 403: geometry and geography do not compare.
+#[must_use]
+pub fn spatial_does_not_compare(operator: &str, ty: SqlType) -> Box<SqlError> {
+    let text =
+        format!("Invalid operator for data type. Operator equals {operator}, type equals {}.", ty.name());
+    SqlError::new(403, 16, 1, text)
+}
+
 /// 245: a string is not a number of this type.
 #[must_use]
 pub fn conversion_failed(from: SqlType, text: &str, to: SqlType) -> Box<SqlError> {

@@ -42,6 +42,7 @@ pub fn all_types() -> Vec<SqlType> {
         T::UniqueIdentifier,
         T::RowVersion,
         T::SqlVariant,
+        T::HierarchyId,
     ]
 }
 
@@ -113,8 +114,16 @@ pub fn value_of(ty: SqlType) -> BoxedStrategy<Value> {
                 .prop_flat_map(|t| value_of(t).prop_map(move |v| Value::Variant(Arc::new((t, v)))))
                 .boxed()
         }
+        T::HierarchyId => proptest::collection::vec(-100i64..6000, 0..4).prop_map(path).boxed(),
+        T::Geometry | T::Geography => Just(Value::bytes(*b"\x10\xE6\0\0\x01\x0C0123456789ABCDEF")).boxed(),
         T::Null => Just(Value::Null).boxed(),
     }
+}
+
+fn path(levels: Vec<i64>) -> Value {
+    let text: String = levels.iter().map(|label| format!("{label}/")).collect();
+    let path = crate::hierarchyid::Path::parse(&format!("/{text}"));
+    Value::bytes(path.ok().and_then(|p| p.bytes()).unwrap_or_default())
 }
 
 /// What the code page of the non-national types can hold.

@@ -56,7 +56,7 @@ pub enum Value {
     DateTimeOffset(i64, i16),
     /// char, varchar, nchar, nvarchar, text, ntext, xml; always Unicode inside, cp1252-representable for the non-national types
     Str(SmolStr),
-    /// binary, varbinary, image, rowversion
+    /// binary, varbinary, image, rowversion, hierarchyid, geometry, geography
     Bytes(Arc<[u8]>),
     /// uniqueidentifier, in wire order (first three groups little-endian)
     Guid([u8; 16]),

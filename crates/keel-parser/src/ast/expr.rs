@@ -119,17 +119,22 @@ pub enum ExprKind {
         operand: Box<Expr>,
     },
     Function(Box<FunctionCall>),
-    /// `type::Method(args)`
+    /// `type::Method(args)`; without parentheses `type::Property`
     StaticMethod {
         ty: Box<ObjectName>,
         method: Ident,
-        args: Vec<Expr>,
+        args: Option<Vec<Expr>>,
     },
     /// `@x.method(args)`; on a column it looks like a schema-qualified function and is parsed as one.
     Method {
         target: Box<Expr>,
         method: Ident,
         args: Vec<Expr>,
+    },
+    /// `@x.property`; on a column it looks like a column with a qualifier and is parsed as one.
+    Property {
+        target: Box<Expr>,
+        name: Ident,
     },
     /// What `SET @x.modify('…')` and `SET c.modify('…')` assign to the variable or column.
     Mutated {

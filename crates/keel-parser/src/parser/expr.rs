@@ -339,7 +339,7 @@ impl Parser<'_> {
         self.method_of(target)
     }
 
-    /// `.method(…)` behind a value, as often as it is there.
+    /// `.method(…)` and `.property` behind a value, as often as they are there.
     pub(super) fn method_of(&mut self, target: Expr) -> Result<Expr> {
         let mut target = target;
         let mut height = std::mem::take(&mut self.height);
@@ -347,8 +347,12 @@ impl Parser<'_> {
             let span = target.span;
             self.bump();
             let method = self.any_word()?;
-            let args = self.call_args()?;
-            let kind = ExprKind::Method { target: Box::new(target), method, args };
+            let kind = if self.tok() == Tok::LParen {
+                let args = self.call_args()?;
+                ExprKind::Method { target: Box::new(target), method, args }
+            } else {
+                ExprKind::Property { target: Box::new(target), name: method }
+            };
             target = Expr { kind, span: self.since(span) };
             height = self.chain(height)?;
         }

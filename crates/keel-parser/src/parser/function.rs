@@ -131,8 +131,9 @@ impl Parser<'_> {
     pub(super) fn static_method(&mut self, ty: ObjectName, start: Span) -> Result<Expr> {
         self.bump();
         let method = self.any_word()?;
-        let args = if self.tok() == Tok::LParen { self.call_args()? } else { Vec::new() };
-        Ok(Expr { kind: ExprKind::StaticMethod { ty: Box::new(ty), method, args }, span: self.since(start) })
+        let args = if self.tok() == Tok::LParen { Some(self.call_args()?) } else { None };
+        let kind = ExprKind::StaticMethod { ty: Box::new(ty), method, args };
+        self.method_of(Expr { kind, span: self.since(start) })
     }
 
     /// `ORDER BY items`

@@ -127,8 +127,9 @@ impl Binder<'_> {
             }
             K::Trim { side, chars, operand } => self.trim(*side, chars.as_deref(), operand, cx),
             K::Function(call) => self.function(call, cx),
-            K::StaticMethod { .. } => Err(errors::not_supported("CLR static method")),
-            K::Method { target, method, args } => self.xml_method(target, method, args, cx),
+            K::StaticMethod { ty, method, args } => self.static_method(ty, method, args.as_deref(), cx),
+            K::Method { target, method, args } => self.method(target, method, args, cx),
+            K::Property { target, name } => self.property(target, name, cx),
             K::Mutated { target, method, args } => self.xml_mutation(target, method, args, cx),
             K::Subquery(q) => self.scalar_subquery(q, cx),
             K::Collate { operand, collation } => self.collated(operand, collation, cx),
@@ -300,7 +301,7 @@ impl Binder<'_> {
                 self.note_slot(slot);
                 Ok(self.read(slot))
             }
-            None => Err(match &c.qualifier {
+            None => self.column_property(c, cx)?.ok_or_else(|| match &c.qualifier {
                 Some(q) if !cx.scope.has_source(q) => errors::multi_part(&format!("{q}.{}", c.name)),
                 _ => errors::invalid_column(&c.name.text),
             }),

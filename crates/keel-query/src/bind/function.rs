@@ -3,7 +3,7 @@
 use super::Binder;
 use super::expr::{Clause, ExprCx, bare_word, plain_name};
 use super::from::parts;
-use super::merge_types::{assign_to, cast_to};
+use super::merge_types::{assign_to, cast_to, is_incomparable};
 use super::rel::{AggFunc, Aggregate, SlotSet, SortKey};
 use crate::errors::{self, Result};
 use crate::expr::{Coercibility, Expr, ExprKind, Slot};
@@ -61,7 +61,7 @@ pub fn aggregate_type(func: AggFunc, arg: Option<SqlType>) -> Result<SqlType> {
             SqlType::Float
         }
         AggFunc::Min | AggFunc::Max => {
-            if matches!(ty, SqlType::Bit | SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml) {
+            if ty == SqlType::Bit || is_incomparable(ty) {
                 return Err(promote::invalid_operand(ty, name));
             }
             ty

@@ -3,6 +3,7 @@
 use super::Binder;
 use super::Scope;
 use super::expr::{Clause, ExprCx};
+use super::merge_types::refuse_incomparable;
 use super::rel::{Aggregate, Rel, SlotSet};
 use crate::errors::{self, Result};
 use crate::expr::{ArithOp, Expr, ExprKind, Slot};
@@ -288,6 +289,7 @@ impl Binder<'_> {
                 "Each GROUP BY expression must contain at least one column that is not an outer reference.";
             return Err(keel_types::SqlError::new(164, 15, 1, m));
         }
+        refuse_incomparable(bound.ty, "GROUP BY")?;
         let key = print(&bound);
         if let Some(i) = groups.exprs.iter().position(|g| print(g) == key) {
             return Ok(i);

@@ -163,6 +163,22 @@ pub fn assign_to(e: Expr, ty: SqlType) -> Result<Expr> {
     Ok(cast_to(e, ty))
 }
 
+/// Whether values of a type have no order and no equality: the old large types, xml, geometry, geography.
+#[must_use]
+pub fn is_incomparable(ty: SqlType) -> bool {
+    matches!(ty, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml) || ty.is_spatial()
+}
+
+/// 306, 305 or 249 for an expression in ORDER BY, GROUP BY or PARTITION BY whose type has no order.
+pub fn refuse_incomparable(ty: SqlType, clause: &str) -> Result<()> {
+    match ty {
+        ty if !is_incomparable(ty) => Ok(()),
+        SqlType::Xml => Err(crate::errors::incomparable_xml()),
+        ty if ty.is_spatial() => Err(crate::errors::incomparable_type(ty.name(), clause)),
+        _ => Err(crate::errors::incomparable_text()),
+    }
+}
+
 fn may_convert_explicitly(from: SqlType, to: SqlType) -> bool {
     (from.is_string() && to.is_binary())
         || (from.is_binary() && to.is_string())
@@ -214,8 +230,13 @@ impl Binder<'_> {
             CmpOp::Gt => "greater than",
             CmpOp::Ge => "greater than or equal to",
         };
-        let large = |t: SqlType| matches!(t, SqlType::Text | SqlType::NText | SqlType::Image | SqlType::Xml);
-        if (large(left.ty) || large(right.ty)) && left.ty != SqlType::Null && right.ty != SqlType::Null {
+        if let Some(ty) = [left.ty, right.ty].into_iter().find(|t| t.is_spatial()) {
+            return Err(keel_types::raise::spatial_does_not_compare(name, ty));
+        }
+        if (is_incomparable(left.ty) || is_incomparable(right.ty))
+            && left.ty != SqlType::Null
+            && right.ty != SqlType::Null
+        {
             return Err(promote::incompatible(left.ty, right.ty, name));
         }
         let ty = match (left.ty, right.ty) {

@@ -6,6 +6,7 @@
 //!
 //! Deliberately absent: access paths and join order (see [`crate::plan`]), and any decision that depends on data.
 
+mod clr;
 mod conditional;
 pub mod deduce;
 pub mod expr;

@@ -1,7 +1,7 @@
 //! Binding of query expressions: set operations, ORDER BY, OFFSET, statements with CTEs.
 
 use super::expr::{Clause, ExprCx};
-use super::merge_types::{cast_to, unify};
+use super::merge_types::{cast_to, is_incomparable, refuse_incomparable, unify};
 use super::rel::{Rel, SetKind, SortKey};
 use super::select::Selected;
 use super::{Binder, BoundQuery, OutputColumn, Scope, same_name};
@@ -145,6 +145,9 @@ impl Binder<'_> {
             let (le, re) = (as_written(&left.rel, le, rt), as_written(&right.rel, re, lt));
             let nullable = le.nullable || re.nullable;
             let (parts, ty, collation, coercibility) = unify(vec![le, re], "UNION")?;
+            if !all && is_incomparable(ty) {
+                return Err(errors::incomparable_set_operation(ty.name()));
+            }
             let [le, re]: [Expr; 2] = parts.try_into().map_err(|_| errors::set_operation_columns())?;
             left_slots.push(self.materialize(&l.name, le, &mut left_exprs));
             right_slots.push(self.materialize(&r.name, re, &mut right_exprs));
@@ -219,6 +222,7 @@ impl Binder<'_> {
                 Some(collation) => self.in_named_collation(self.read(slot), collation)?,
                 None => self.read(slot),
             };
+            refuse_incomparable(expr.ty, "ORDER BY")?;
             keys.push(SortKey { expr, descending: item.descending });
         }
         if !keys.is_empty() {

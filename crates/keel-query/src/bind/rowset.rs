@@ -26,7 +26,8 @@ impl Binder<'_> {
         if !name.name.quoted && name.is_simple() {
             refuse_remote(&name.name.text, args)?;
         }
-        if let Some(target) = super::xml::method_target(name)
+        if super::xml::is_method(&name.name)
+            && let Some(target) = super::xml::method_target(name)
             && self.is_in_sight(&target, outer)?
         {
             let target = ast::Expr { kind: ast::ExprKind::Column(target), span: name.span };

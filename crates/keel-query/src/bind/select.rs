@@ -1,7 +1,7 @@
 //! Binding of one SELECT block.
 
 use super::expr::{Clause, Collect, ExprCx};
-use super::merge_types::unresolved_column;
+use super::merge_types::{is_incomparable, refuse_incomparable, unresolved_column};
 use super::over;
 use super::query::{BoundSelect, Destination, position, under_collation};
 use super::rel::{Rel, SortKey};
@@ -88,7 +88,7 @@ impl Binder<'_> {
         let scope = Scope::default();
         let block = self.block(&plain, q, None)?;
         let Block { rel, items, order, .. } = block;
-        let keys = self.sort_keys(order, &items, &[]);
+        let keys = self.sort_keys(order, &items, &[])?;
         let mut rel = rel;
         let exprs: Vec<Expr> = items.into_iter().map(|i| i.expr).collect();
         if s.distinct {
@@ -137,8 +137,11 @@ impl Binder<'_> {
             let slot = self.materialize(&item.name, item.expr.clone(), &mut computed);
             columns.push(OutputColumn { name: item.name.clone(), slot });
         }
-        let mut keys = self.sort_keys(order, &items, &columns);
+        let mut keys = self.sort_keys(order, &items, &columns)?;
         if s.distinct {
+            if let Some(item) = items.iter().find(|i| is_incomparable(i.expr.ty)) {
+                return Err(errors::incomparable_distinct(item.expr.ty.name()));
+            }
             rel = self.distinct(rel.project(computed), &columns, &mut keys, &items)?;
         } else {
             rel = rel.project(computed);
@@ -365,7 +368,7 @@ impl Binder<'_> {
         order: Vec<(std::result::Result<Expr, usize>, bool)>,
         items: &[Item],
         columns: &[OutputColumn],
-    ) -> Vec<SortKey> {
+    ) -> Result<Vec<SortKey>> {
         order
             .into_iter()
             .map(|(key, descending)| {
@@ -373,7 +376,8 @@ impl Binder<'_> {
                     Ok(e) => e,
                     Err(i) => columns.get(i).map_or_else(|| items[i].expr.clone(), |c| self.read(c.slot)),
                 };
-                SortKey { expr, descending }
+                refuse_incomparable(expr.ty, "ORDER BY")?;
+                Ok(SortKey { expr, descending })
             })
             .collect()
     }

@@ -1,6 +1,7 @@
 //! Windowed functions: OVER clauses, and grouping of calls that share one partitioning and order.
 
 use super::expr::ExprCx;
+use super::merge_types::refuse_incomparable;
 use super::rel::{AggFunc, Frame, FrameEnd, Rel, SortKey, WindowCall, WindowFunc};
 use super::{Binder, over};
 use crate::errors::{self, Result};
@@ -80,6 +81,7 @@ impl Binder<'_> {
         let mut args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>()?;
         let over = &resolved.over;
         let partition = over.partition_by.iter().map(|e| self.value(e, cx)).collect::<Result<Vec<_>>>()?;
+        partition.iter().try_for_each(|e| refuse_incomparable(e.ty, "PARTITION BY"))?;
         resolved.check(name, func)?;
         let order_items = call.within_group.as_ref().unwrap_or(&over.order_by);
         let mut order = Vec::new();
@@ -90,6 +92,7 @@ impl Binder<'_> {
             if expr.slots().is_empty() && (expr.has_subquery() || expr.is_constant()) {
                 continue;
             }
+            refuse_incomparable(expr.ty, "ORDER BY")?;
             order.push(SortKey { expr, descending: item.descending });
         }
         if matches!(func, WindowFunc::PercentileCont | WindowFunc::PercentileDisc) {

@@ -36,12 +36,15 @@ struct Instance {
     origin: String,
 }
 
-/// The column a method name is called on, when a call looks like `c.value(…)` or `t.c.value(…)`.
+/// Whether the name is that of a method of xml.
+#[must_use]
+pub fn is_method(name: &ast::Ident) -> bool {
+    matches!(name.as_str(), "value" | "exist" | "query" | "nodes" | "modify")
+}
+
+/// The column a method is called on, when a call looks like `c.value(…)` or `t.c.value(…)`.
 #[must_use]
 pub fn method_target(name: &ast::ObjectName) -> Option<ast::ColumnRef> {
-    if !matches!(name.name.as_str(), "value" | "exist" | "query" | "nodes" | "modify") {
-        return None;
-    }
     let column = name.schema.clone()?;
     let qualifier = name.database.clone().map(|table| {
         let schema = name.server.clone();
@@ -67,7 +70,10 @@ impl Binder<'_> {
             return Ok(None);
         }
         let target = ast::Expr { kind: ast::ExprKind::Column(column), span: call.name.span };
-        self.xml_method(&target, &call.name.name, &call.args, cx).map(Some)
+        if !is_method(&call.name.name) && !self.value(&target, cx)?.ty.is_clr() {
+            return Ok(None);
+        }
+        self.method(&target, &call.name.name, &call.args, cx).map(Some)
     }
 
     /// The instance of a `nodes()` column, for IS NULL.
@@ -299,7 +305,7 @@ fn of_xml(e: Expr) -> Result<Expr> {
     Err(SqlError::new(258, 15, 1, format!("Cannot call methods on {}.", e.ty.name())))
 }
 
-fn no_method(name: &ast::Ident) -> errors::Error {
+pub(super) fn no_method(name: &ast::Ident) -> errors::Error {
     SqlError::new(227, 15, 1, format!("\"{name}\" is not a valid function, property, or field."))
 }
 

@@ -336,6 +336,7 @@ impl<'a> TableBuilder<'a> {
     ) -> Result<Vec<IndexColumn>> {
         if let (true, Some(own)) = (columns.is_empty(), own) {
             let column = &self.table.columns[self.find_column(own)?];
+            self.check_key_type(column)?;
             return Ok(vec![IndexColumn { column_id: column.column_id, descending: false }]);
         }
         let mut key = Vec::with_capacity(columns.len());
@@ -344,9 +345,18 @@ impl<'a> TableBuilder<'a> {
             if key.iter().any(|k: &IndexColumn| k.column_id == column.column_id) {
                 return Err(errors::index_column_twice(&column.name));
             }
+            self.check_key_type(column)?;
             key.push(IndexColumn { column_id: column.column_id, descending: c.descending });
         }
         Ok(key)
+    }
+
+    /// Error 1919 for a type that has no order, or whose values are too long for one.
+    fn check_key_type(&self, column: &ColumnDef) -> Result<()> {
+        if column.ty.is_key_type() {
+            return Ok(());
+        }
+        Err(errors::column_not_for_key(&column.name, &self.table.name))
     }
 
     /// Columns of INCLUDE. None may be there twice, or be in the key too.
@@ -371,7 +381,13 @@ impl<'a> TableBuilder<'a> {
         let ConstraintKind::Key { primary, clustered, columns, options, filegroup } = &constraint.kind else {
             return Ok(());
         };
-        let key = self.index_columns(columns, own)?;
+        let key = self.index_columns(columns, own).map_err(|e| match e.number {
+            1919 => {
+                self.scope.info.say(e);
+                errors::constraint_not_created()
+            }
+            _ => e,
+        })?;
         if *primary {
             if self.table.indexes.iter().any(|i| i.is_primary_key) {
                 return Err(errors::two_primary_keys(&self.table.name));

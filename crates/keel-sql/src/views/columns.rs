@@ -320,7 +320,7 @@ fn types(cx: &ViewContext<'_>) -> Rows {
             if t.has_collation { text(collation) } else { NULL },
             bit(t.name != "timestamp" && t.name != "sysname"),
             bit(false),
-            bit(false),
+            bit(t.system_type_id == SqlType::HierarchyId.system_type_id()),
             int(0),
             int(0),
             bit(false),

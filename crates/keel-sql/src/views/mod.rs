@@ -337,7 +337,8 @@ pub fn facts(ty: SqlType) -> TypeFacts {
         SqlType::VarChar(l) | SqlType::NVarChar(l) | SqlType::VarBinary(l) => Some(chars(l)),
         SqlType::Text | SqlType::Image => Some(i32::MAX),
         SqlType::NText => Some(1_073_741_823),
-        SqlType::Xml => Some(-1),
+        SqlType::Xml | SqlType::Geometry | SqlType::Geography => Some(-1),
+        SqlType::HierarchyId => Some(892),
         _ => None,
     };
     let is_text = matches!(

@@ -163,6 +163,8 @@ fn describe(ty: SqlType) -> Odbc {
         T::RowVersion => Odbc { octets: Some(8), ..number(-2, 8, 8, None, None) },
         T::SqlVariant => number(-150, 8000, 8000, Some(0), Some(10)),
         T::Xml => large(-152, 0, 0),
+        T::HierarchyId => large(-151, 892, 892),
+        T::Geometry | T::Geography => large(-151, 0, 0),
     }
 }
 
@@ -190,6 +192,7 @@ fn old_code(ty: SqlType, nullable: bool) -> i64 {
         T::Binary(_) | T::RowVersion => either(37, 45),
         T::VarBinary(_) | T::UniqueIdentifier => 37,
         T::Image => 34,
+        T::HierarchyId | T::Geometry | T::Geography => 23,
         T::Date | T::Time(_) | T::DateTime2(_) | T::DateTimeOffset(_) | T::Xml => 0,
     }
 }

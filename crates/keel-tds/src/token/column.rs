@@ -91,7 +91,7 @@ fn decode_one(r: &mut Reader<'_>, table: TableName) -> Result<Column> {
     if flags.contains(ColumnFlags::ENCRYPTED) {
         return Err(DecodeError::Unsupported { what: "encrypted column", code: 0x0800 });
     }
-    let ty = TypeInfo::decode(r)?;
+    let ty = TypeInfo::decode_column(r)?;
     if matches!(ty, TypeInfo::Table(_)) {
         return Err(DecodeError::Malformed("table as a column"));
     }

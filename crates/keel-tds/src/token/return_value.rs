@@ -33,7 +33,7 @@ impl<'a> ReturnValue<'a> {
         let status = r.u8()?;
         let _user_type = r.u32()?;
         let _flags = r.u16()?;
-        let ty = TypeInfo::decode(r)?;
+        let ty = TypeInfo::decode_column(r)?;
         let value = Data::decode(r, &ty, Place::Row)?;
         Ok(ReturnValue { ordinal, name, status, ty, value })
     }

@@ -35,6 +35,8 @@ pub(super) fn step(from: SqlType, to: SqlType) -> Option<Step> {
         F::Guid => guid_to_binary,
         F::Bit | F::Integer | F::Money | F::Float | F::DateTime => number_to_binary,
         F::Decimal | F::Date | F::Time | F::DateTime2 | F::DateTimeOffset => layout_to_binary,
+        F::Clr if to == SqlType::RowVersion => return None,
+        F::Clr => binary_to_binary,
         F::Null | F::Variant => return None,
     })
 }

@@ -9,16 +9,19 @@
 //! | `text` | character types, from anything; the string forms of all types |
 //! | `temporal` | dates and times |
 //! | `binary` | binary, rowversion, uniqueidentifier, and from binary |
+//! | `clr` | hierarchyid, geometry, geography, and from them to text |
 //!
 //! `CAST` and `CONVERT` cut strings that are too long without a word; assignment to a column raises 8152 (see
 //! [`Cast::for_column`]), which statements that know the column turn into 2628.
 
 mod binary;
+mod clr;
 mod number;
 mod temporal;
 mod text;
 mod xml;
 
+pub use clr::{hierarchy_value, spatial_error, spatial_kind, spatial_of, spatial_value};
 pub use number::parse_integer;
 pub(crate) use text::hex;
 pub(crate) use text::{cut_at, with_commas};
@@ -129,6 +132,7 @@ pub fn is_conversion_error(error: &SqlError) -> bool {
                 | 293
                 | 295
                 | 296
+                | 6522
                 | 8114
                 | 8115
                 | 8152
@@ -241,10 +245,12 @@ fn step(from: SqlType, to: SqlType, kind: CastKind) -> Result<Step> {
             temporal::step(from, to)
         }
         Family::Binary | Family::Guid => binary::step(from, to),
+        Family::Clr => clr::step(from, to),
+        Family::Variant if from.is_clr() => None,
         Family::Variant => Some(to_variant as Step),
         Family::Null => None,
     };
-    let found = if from == SqlType::SqlVariant && to != SqlType::SqlVariant {
+    let found = if from == SqlType::SqlVariant && to != SqlType::SqlVariant && !to.is_clr() {
         Some(from_variant as Step)
     } else {
         found

@@ -1,6 +1,6 @@
 //! Conversion to strings: the form in which the product prints every type, and fitting text into a length.
 
-use super::{Cast, Step, mismatch, xml};
+use super::{Cast, Step, clr, mismatch, xml};
 use crate::collation::{cp1252, pages};
 use crate::datetime::TICKS_PER_DAY;
 use crate::datetime::format::{self, default_style, to_local};
@@ -186,6 +186,7 @@ fn other_to_text(value: &Value, cast: &Cast) -> Result<Value> {
             Family::Money => return Err(raise::no_space_for(cast.from, cast.to)),
             Family::Guid if cast.to.is_national() => return Err(raise::overflow(cast.to)),
             Family::Guid => return Err(raise::guid_too_long()),
+            Family::Clr => return Err(raise::truncated()),
             _ => {}
         }
     }
@@ -202,6 +203,7 @@ pub fn to_text(value: &Value, ty: SqlType, style: i32) -> Result<SmolStr> {
         Value::Money(m) => money_text(*m, style),
         Value::Float(f) => float_text(*f, ty, style),
         Value::Str(s) => s.clone(),
+        Value::Bytes(_) if ty.is_clr() => SmolStr::from(clr::text(value, ty)?),
         Value::Bytes(b) if style == 1 => SmolStr::from(hex(b, "0x")),
         Value::Bytes(b) if style == 2 => SmolStr::from(hex(b, "")),
         Value::Bytes(b) => SmolStr::new(cp1252::decode(b)),

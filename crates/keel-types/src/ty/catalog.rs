@@ -35,7 +35,12 @@ const fn row(name: &'static str, id: u8, max_length: i16, precision: u8, scale: 
     }
 }
 
-const SYSTEM_TYPES: [SystemType; 31] = [
+/// A type with methods: all of them share one `system_type_id`.
+const fn clr(name: &'static str, id: i32, max_length: i16) -> SystemType {
+    SystemType { user_type_id: id, ..row(name, 240, max_length, 0, 0) }
+}
+
+const SYSTEM_TYPES: [SystemType; 34] = [
     row("image", 34, 16, 0, 0),
     row("text", 35, 16, 0, 0),
     row("uniqueidentifier", 36, 16, 0, 0),
@@ -66,6 +71,9 @@ const SYSTEM_TYPES: [SystemType; 31] = [
     row("nvarchar", 231, 8000, 0, 0),
     row("nchar", 239, 8000, 0, 0),
     row("xml", 241, -1, 0, 0),
+    clr("hierarchyid", 128, 892),
+    clr("geometry", 129, -1),
+    clr("geography", 130, -1),
     SystemType {
         name: "sysname",
         system_type_id: 231,
@@ -119,6 +127,9 @@ impl SqlType {
             T::RowVersion => "timestamp",
             T::SqlVariant => "sql_variant",
             T::Xml => "xml",
+            T::HierarchyId => "hierarchyid",
+            T::Geometry => "geometry",
+            T::Geography => "geography",
         }
     }
 
@@ -156,14 +167,20 @@ impl SqlType {
             T::RowVersion => 189,
             T::NVarChar(_) => 231,
             T::NChar(_) => 239,
+            T::HierarchyId | T::Geometry | T::Geography => 240,
             T::Xml => 241,
         }
     }
 
-    /// `user_type_id` of `sys.types`: the same number, since `sysname` does not survive in [`SqlType`].
+    /// `user_type_id` of `sys.types`: the same number, but of the types with methods; `sysname` does not survive in [`SqlType`].
     #[must_use]
     pub const fn user_type_id(self) -> i32 {
-        self.system_type_id() as i32
+        match self {
+            SqlType::HierarchyId => 128,
+            SqlType::Geometry => 129,
+            SqlType::Geography => 130,
+            other => other.system_type_id() as i32,
+        }
     }
 
     /// `max_length` of `sys.columns`: bytes, -1 for the `max` types, 16 for the old large types.
@@ -190,6 +207,8 @@ impl SqlType {
             T::VarChar(Length::Limited(n)) | T::VarBinary(Length::Limited(n)) => n as i16,
             T::NVarChar(Length::Limited(n)) => (n * 2) as i16,
             T::VarChar(Length::Max) | T::NVarChar(Length::Max) | T::VarBinary(Length::Max) | T::Xml => -1,
+            T::Geometry | T::Geography => -1,
+            T::HierarchyId => 892,
             T::Text | T::NText | T::Image | T::UniqueIdentifier => 16,
             T::SqlVariant => 8016,
         }
@@ -256,7 +275,8 @@ impl SqlType {
             T::UniqueIdentifier => 36,
             T::SqlVariant => 8000,
             T::VarChar(Length::Max) | T::NVarChar(Length::Max) | T::VarBinary(Length::Max) => return None,
-            T::Text | T::NText | T::Image | T::Xml => return None,
+            T::HierarchyId => 892,
+            T::Text | T::NText | T::Image | T::Xml | T::Geometry | T::Geography => return None,
         })
     }
 }
@@ -296,8 +316,10 @@ mod tests {
 
     #[test]
     fn every_system_type_has_its_row() {
-        for t in [SqlType::Bit, SqlType::Int, SqlType::Money, SqlType::Xml, SqlType::RowVersion] {
-            let found = system_types().iter().find(|r| r.system_type_id == t.system_type_id());
+        for t in
+            [SqlType::Bit, SqlType::Int, SqlType::Money, SqlType::Xml, SqlType::RowVersion, SqlType::Geometry]
+        {
+            let found = system_types().iter().find(|r| r.user_type_id == t.user_type_id());
             assert_eq!(found.map(|r| r.name), Some(t.name()));
         }
     }

@@ -98,6 +98,12 @@ pub enum SqlType {
     Xml,
     /// Type of a bare NULL literal before it is coerced (behaves as int in result sets).
     Null,
+    /// `hierarchyid`, kept as its bytes (see [`crate::hierarchyid`])
+    HierarchyId,
+    /// `geometry`, kept as its bytes (see `keel-spatial`)
+    Geometry,
+    /// `geography`, kept as its bytes (see `keel-spatial`)
+    Geography,
 }
 
 impl SqlType {
@@ -126,6 +132,7 @@ impl SqlType {
             T::UniqueIdentifier => Family::Guid,
             T::SqlVariant => Family::Variant,
             T::Xml => Family::Xml,
+            T::HierarchyId | T::Geometry | T::Geography => Family::Clr,
         }
     }
 
@@ -171,7 +178,19 @@ impl SqlType {
         matches!(self.family(), Family::Binary)
     }
 
-    /// Whether values can exceed a row's 8,000 bytes: the `max` types, `text`, `ntext`, `image`, `xml`.
+    /// The types with methods that the product has from .NET: `hierarchyid`, `geometry`, `geography`.
+    #[must_use]
+    pub const fn is_clr(self) -> bool {
+        matches!(self.family(), Family::Clr)
+    }
+
+    /// `geometry`, `geography`.
+    #[must_use]
+    pub const fn is_spatial(self) -> bool {
+        matches!(self, SqlType::Geometry | SqlType::Geography)
+    }
+
+    /// Whether values can exceed a row's 8,000 bytes: the `max` types, `text`, `ntext`, `image`, `xml`, the spatial types.
     #[must_use]
     pub const fn is_large(self) -> bool {
         use SqlType as T;
@@ -184,6 +203,8 @@ impl SqlType {
                 | T::NText
                 | T::Image
                 | T::Xml
+                | T::Geometry
+                | T::Geography
         )
     }
 
@@ -201,7 +222,7 @@ impl SqlType {
         match self {
             T::Char(n) | T::NChar(n) | T::Binary(n) => Some(Length::Limited(n)),
             T::VarChar(n) | T::NVarChar(n) | T::VarBinary(n) => Some(n),
-            T::Text | T::NText | T::Image | T::Xml => Some(Length::Max),
+            T::Text | T::NText | T::Image | T::Xml | T::Geometry | T::Geography => Some(Length::Max),
             T::RowVersion => Some(Length::Limited(8)),
             _ => None,
         }
@@ -256,6 +277,8 @@ pub enum Family {
     Variant,
     /// `xml`
     Xml,
+    /// `hierarchyid`, `geometry`, `geography`: nothing but the bytes in common
+    Clr,
 }
 
 impl fmt::Display for Length {

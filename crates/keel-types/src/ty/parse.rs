@@ -87,6 +87,9 @@ pub fn parse_type(name: &str, args: &[TypeArg], site: TypeSite) -> Result<SqlTyp
         "rowversion" | "timestamp" => plain(T::RowVersion),
         "sql_variant" => plain(T::SqlVariant),
         "xml" => Ok(T::Xml),
+        "hierarchyid" => plain(T::HierarchyId),
+        "geometry" => plain(T::Geometry),
+        "geography" => plain(T::Geography),
         _ => Err(unknown_type(name, site)),
     }
 }
@@ -233,6 +236,7 @@ mod tests {
         check("datetime2", &[Number(8)], Err(1002));
         check("int", &[Number(4)], Err(2716));
         check("sysname", &[], Ok("nvarchar(128)"));
-        check("geography", &[], Err(2715));
+        check("geography", &[], Ok("geography"));
+        check("geometries", &[], Err(2715));
     }
 }

@@ -109,6 +109,9 @@ impl SqlType {
             T::DateTimeOffset(_) => 27,
             T::Xml => 28,
             T::SqlVariant => 29,
+            T::HierarchyId => 30,
+            T::Geometry => 31,
+            T::Geography => 32,
         }
     }
 
@@ -185,6 +188,10 @@ pub const fn implicitly_converts(from: SqlType, to: SqlType) -> bool {
             (_, T::Image) => from.is_binary() || matches!(from, T::Char(_) | T::VarChar(_)),
             _ => from.is_string() && to.is_string(),
         };
+    }
+    if from.is_clr() || to.is_clr() {
+        let from_bytes = from.is_string() || matches!(from, T::Binary(_) | T::VarBinary(_));
+        return from_bytes || from.user_type_id() == to.user_type_id();
     }
     match (from.family(), to.family()) {
         (F::Variant, F::Variant) | (F::Xml, F::Xml) => true,
