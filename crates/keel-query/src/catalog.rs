@@ -148,8 +148,47 @@ pub struct ColumnstoreDef {
     pub filter: Option<String>,
 }
 
+/// An index of what is inside of a column's values, as it was asked for: XML or spatial. It holds nothing, and no plan reads it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContentIndexDef {
+    /// `index_id`, of the same series as those of other indexes.
+    pub index_id: i32,
+    /// Name.
+    pub name: String,
+    /// `column_id` of the column.
+    pub column: i32,
+    /// What it was asked to be.
+    pub kind: ContentIndexKind,
+}
+
+/// Kinds of [`ContentIndexDef`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ContentIndexKind {
+    /// PRIMARY XML.
+    PrimaryXml,
+    /// A secondary XML index.
+    SecondaryXml {
+        /// `index_id` of its primary one.
+        primary: i32,
+        /// VALUE, PATH or PROPERTY.
+        usage: String,
+    },
+    /// SPATIAL.
+    Spatial {
+        /// Name of the tessellation scheme.
+        scheme: String,
+        /// BOUNDING_BOX: least x and y, most x and y.
+        bounds: Option<[f64; 4]>,
+        /// GRIDS: 1 LOW, 2 MEDIUM, 3 HIGH of the four levels; none of a scheme that chooses them itself.
+        levels: Option<[u8; 4]>,
+        /// CELLS_PER_OBJECT.
+        cells: i32,
+    },
+}
+
 impl TableDef {
-    /// The next free `index_id`: those of indexes, columnstore indexes and statistics are one series.
+    /// The next free `index_id`: those of all kinds of indexes and of statistics are one series; XML and spatial indexes take
+    /// theirs from 256,000 and 384,000 on, as the product's do.
     #[must_use]
     pub fn next_index_id(&self) -> i32 {
         let indexes = self.indexes.iter().map(|i| i.index_id);
@@ -281,6 +320,9 @@ pub struct TableDef {
     /// Columnstore indexes: remembered and shown. They hold no rows, and no plan reads them.
     #[serde(default)]
     pub columnstores: Vec<ColumnstoreDef>,
+    /// XML and spatial indexes: remembered and shown.
+    #[serde(default)]
+    pub content_indexes: Vec<ContentIndexDef>,
     /// PERIOD FOR SYSTEM_TIME.
     #[serde(default)]
     pub period: Option<PeriodDef>,

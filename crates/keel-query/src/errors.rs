@@ -108,6 +108,8 @@ errors! {
     timestamp_inserted() = (273, 16, 1, "Cannot insert an explicit value into a timestamp column. Use INSERT with a column list to exclude the timestamp column, or insert a DEFAULT into the timestamp column.");
     /// 306
     incomparable_text() = (306, 16, 2, "The text, ntext, and image data types cannot be compared or sorted, except when using IS NULL or LIKE operator.");
+    /// 7609
+    no_full_text() = (7609, 17, 5, "Full-Text Search is not installed, or a full-text component cannot be loaded.");
     /// 305
     incomparable_xml() = (305, 16, 1, "The XML data type cannot be compared or sorted, except when using the IS NULL operator.");
     /// 249

@@ -49,6 +49,28 @@ errors! {
     dbcc_no_object(name) = 2501, 16, 45, "Cannot find a table or object with the name \"{name}\". Check the system catalog.";
     /// CREATE STATISTICS under a name that is taken.
     statistics_exist(table, name) = 1927, 16, 1, "There are already statistics on table '{table}' named '{name}'.";
+    /// An XML index of a column of another type.
+    not_xml_column(column, table) = 6330, 16, 1, "Column '{column}' on table '{table}' is not of type XML, which is required to create an XML index on it.";
+    /// A second primary XML index of a column.
+    second_primary_xml(index, column, table) = 6331, 16, 1, "Primary XML Index '{index}' already exists on column '{column}' on table '{table}', and multiple Primary XML Indexes per column are not allowed.";
+    /// An XML index of a table without a clustered primary key.
+    no_key_for_xml_index(table) = 6332, 16, 201, "Table '{table}' needs to have a clustered primary key with less than 16 columns in it in order to create a primary XML index on it.";
+    /// A secondary XML index that names no primary one.
+    secondary_xml_without_using(index) = 6343, 16, 1, "Cannot create secondary xml index '{index}' without a USING XML INDEX clause.";
+    /// A secondary XML index of a primary one that is not there.
+    no_primary_xml(index, table, column) = 6344, 16, 1, "The primary xml index '{index}' does not exist on table '{table}' column '{column}'.";
+    /// A spatial index of a column of another type.
+    not_spatial_column(column, table) = 12_002, 16, 1, "The requested spatial index on column '{column}' of table '{table}' could not be created because the column type is not geometry or geography. Specify a column name that refers to a column with a geometry or geography data type.";
+    /// A spatial index of a table without a clustered primary key.
+    no_key_for_spatial_index(table) = 12_008, 16, 1, "Table '{table}' does not have a clustered primary key as required by the spatial index. Make sure that the primary key column exists on the table before creating a spatial index.";
+    /// A tessellation scheme of the other spatial type, or of none.
+    wrong_tessellation(scheme) = 12_003, 16, 1, "Could not find spatial tessellation scheme '{scheme}'. Specify a valid tessellation scheme name in your USING clause.";
+    /// An option of a spatial index that is not of its form.
+    bad_index_parameter(near) = 12_005, 16, 1, "Incorrect parameters were passed to the CREATE spatial index statement near '{near}'. Validate the statement against the index-creation syntax.";
+    /// A spatial index of a geometry without its bounds.
+    no_bounding_box() = 12_007, 16, 1, "The CREATE spatial index statement is missing the required parameter 'BOUNDING_BOX'. Validate the statement against the index-creation syntax.";
+    /// Full-text search, which the product may lack as well.
+    no_full_text() = 7609, 17, 5, "Full-Text Search is not installed, or a full-text component cannot be loaded.";
     /// A key column whose type has no order, or values too long for one.
     column_not_for_key(column, table) = 1919, 16, 1, "Column '{column}' in table '{table}' is of a type that is invalid for use as a key column in an index.";
     /// A column twice in an index, in its key or beside it.

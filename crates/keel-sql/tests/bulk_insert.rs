@@ -100,3 +100,20 @@ fn identity_values_come_from_the_file_when_kept() {
     );
     assert!(ids.contains("1,2,7,9"), "{ids}");
 }
+
+#[test]
+fn computed_columns_have_fields_and_bytes_are_hexadecimal() {
+    let text = b"1\tx\t58\tE6100000010C00000000000000400000000000003E40\t0xAB\n2\t\t\0\t\t\n";
+    let mut s = session(&[("/in/a.txt", text), ("/in/bad.txt", b"3\tx\tzz\t\t\n")]);
+    run(
+        &mut s,
+        "create table t (id int, twice as id * 2, node hierarchyid, at geography, bytes varbinary(4))",
+    );
+    assert_eq!(run(&mut s, "bulk insert t from '/in/a.txt'"), "(2 rows affected)\n");
+    let rows = run(
+        &mut s,
+        "select concat(id, ' ', twice, ' ', node.ToString(), ' ', at.ToString(), ' ', convert(varchar, bytes, 1)) as r from t order by id",
+    );
+    assert!(rows.contains("1 2 /1/ POINT (30 2) 0xAB") && rows.contains("2 4 /"), "{rows}");
+    assert!(run(&mut s, "bulk insert t from '/in/bad.txt'").contains("row 1, column 3 (node)"));
+}

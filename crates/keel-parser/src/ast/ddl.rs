@@ -354,6 +354,17 @@ pub enum PartitionAction {
 
 // ---- indexes and statistics ----
 
+/// An index of what is inside of a column's values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ContentIndex {
+    /// `PRIMARY XML`
+    PrimaryXml,
+    /// `XML … USING XML INDEX primary FOR VALUE|PATH|PROPERTY`
+    Xml { using: Option<(Ident, SmolStr)> },
+    /// `SPATIAL … USING scheme`
+    Spatial { scheme: Option<SmolStr> },
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateIndex {
     pub name: Ident,
@@ -361,8 +372,8 @@ pub struct CreateIndex {
     pub unique: bool,
     pub clustered: Option<bool>,
     pub columnstore: bool,
-    /// SPATIAL, XML, PRIMARY XML, FULLTEXT: parsed so that they can be refused precisely.
-    pub special: Option<SmolStr>,
+    /// Of what is inside of a column's values.
+    pub content: Option<ContentIndex>,
     pub columns: Vec<IndexColumnRef>,
     pub include: Vec<Ident>,
     pub filter: Option<Expr>,

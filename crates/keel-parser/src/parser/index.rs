@@ -2,8 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    AlterIndex, AlterIndexAction, CreateIndex, CreateStatistics, DropIndex, DropIndexItem, IndexColumnRef,
-    StatementKind,
+    AlterIndex, AlterIndexAction, ContentIndex, CreateIndex, CreateStatistics, DropIndex, DropIndexItem,
+    IndexColumnRef, StatementKind,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -16,33 +16,36 @@ impl Parser<'_> {
         let unique = self.eat_kw(Kw::UNIQUE);
         let clustered = self.clustered();
         let columnstore = self.eat_word("COLUMNSTORE");
-        let special = if self.eat_words(&["PRIMARY", "XML"]) {
-            Some("PRIMARY XML")
+        let mut content = if self.eat_words(&["PRIMARY", "XML"]) {
+            Some(ContentIndex::PrimaryXml)
+        } else if self.eat_word("XML") {
+            Some(ContentIndex::Xml { using: None })
+        } else if self.eat_word("SPATIAL") {
+            Some(ContentIndex::Spatial { scheme: None })
         } else {
-            self.one_of(&["XML", "SPATIAL", "FULLTEXT"])
+            None
         };
         self.expect_kw(Kw::INDEX)?;
         let name = self.ident()?;
         self.expect_kw(Kw::ON)?;
         let table = self.object_name()?;
         let columns = if self.tok() == Tok::LParen { self.index_columns()? } else { Vec::new() };
+        if let Some(content) = &mut content {
+            self.content_index(content)?;
+        }
         let mut index = CreateIndex {
             name,
             table,
             unique,
             clustered,
             columnstore,
-            special: special.map(SmolStr::new_static),
+            content,
             columns,
             include: Vec::new(),
             filter: None,
             options: Vec::new(),
             filegroup: None,
         };
-        if index.special.is_some() {
-            index.options = self.rest_of_statement()?;
-            return Ok(index);
-        }
         if index.columns.is_empty() && !columnstore {
             return Err(self.unexpected());
         }
@@ -61,6 +64,28 @@ impl Parser<'_> {
             self.ident_or_string()?;
         }
         Ok(index)
+    }
+
+    /// Behind the column of an index of its content.
+    fn content_index(&mut self, content: &mut ContentIndex) -> Result<()> {
+        match content {
+            ContentIndex::PrimaryXml => {}
+            ContentIndex::Xml { using } => {
+                if self.eat_words(&["USING", "XML", "INDEX"]) {
+                    let primary = self.ident()?;
+                    self.expect_kw(Kw::FOR)?;
+                    let usage =
+                        self.one_of(&["VALUE", "PATH", "PROPERTY"]).ok_or_else(|| self.unexpected())?;
+                    *using = Some((primary, SmolStr::new_static(usage)));
+                }
+            }
+            ContentIndex::Spatial { scheme } => {
+                if self.eat_word("USING") {
+                    *scheme = Some(self.upper_word()?);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// `(a [ASC|DESC], …)`

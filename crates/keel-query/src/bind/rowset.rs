@@ -157,7 +157,7 @@ fn refuse_remote(function: &str, args: &[ast::Expr]) -> Result<()> {
             Some(provider) => Err(errors::no_provider(&provider)),
             None => Err(errors::not_supported("OPENROWSET (BULK …)")),
         },
-        "CONTAINSTABLE" | "FREETEXTTABLE" => Err(errors::not_supported("Full-text search")),
+        "CONTAINSTABLE" | "FREETEXTTABLE" => Err(errors::no_full_text()),
         _ => Ok(()),
     }
 }

@@ -473,6 +473,7 @@ impl Session {
             statistics: Vec::new(),
             no_auto_statistics: false,
             columnstores: Vec::new(),
+            content_indexes: Vec::new(),
             period: None,
             history_of: None,
             next_column_id: 1,

@@ -110,6 +110,8 @@ pub mod property_class {
     pub const TYPE: u8 = 6;
     /// An index.
     pub const INDEX: u8 = 7;
+    /// A filegroup.
+    pub const DATASPACE: u8 = 20;
 }
 
 /// Class byte and id of a stored object.

@@ -97,6 +97,9 @@ impl Runner<'_> {
             StatementKind::Drop(d) if d.class == DropClass::Endpoint => self.drop_endpoints(d)?,
             StatementKind::Drop(d) if d.class == DropClass::Certificate => self.drop_certificates(d)?,
             StatementKind::Drop(d) if d.class == DropClass::MasterKey => self.drop_master_key()?,
+            StatementKind::Generic(g) if g.class.starts_with("FULLTEXT") => {
+                return Err(errors::no_full_text());
+            }
             StatementKind::Generic(g) => {
                 return Err(errors::not_supported(format!("{} {}", g.verb, g.class)));
             }

@@ -61,6 +61,7 @@ const FLAGS: &[&str] = &[
     "LEDGER",
     "DATA_RETENTION",
     "AUTOMATIC_TUNING",
+    "OPTIMIZED_LOCKING",
 ];
 
 /// Options that promise what does not happen here: what relies on them must not think it does.

@@ -52,6 +52,8 @@ impl Runner<'_> {
             all.extend(table.indexes.iter().filter(|i| uses(i, c.column_id)).map(named));
             let stored = table.columnstores.iter().filter(|i| i.columns.contains(&c.column_id));
             all.extend(stored.map(|i| ("index", i.name.clone())));
+            let content = table.content_indexes.iter().filter(|i| i.column == c.column_id);
+            all.extend(content.map(|i| ("index", i.name.clone())));
         }
         all.extend(self.partitioned_on(table, c.column_id)?.map(|f| ("partition function", f)));
         if matches!(fate, Fate::Dropped | Fate::Replaced) {

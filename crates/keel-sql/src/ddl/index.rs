@@ -8,7 +8,7 @@ use crate::map::txn_error;
 use crate::program::Program;
 use crate::run::Runner;
 use keel_parser::ast::{self, AlterIndexAction};
-use keel_query::catalog::{Catalog as _, ColumnstoreDef, IndexDef, IndexKind, TableDef};
+use keel_query::catalog::{Catalog as _, ColumnstoreDef, ContentIndexDef, IndexDef, IndexKind, TableDef};
 use keel_query::{EntrySort, SessionInfo as _};
 use keel_store::row::RowBuilder;
 use keel_types::error::Result;
@@ -19,6 +19,7 @@ use std::sync::Arc;
 /// Entries between two looks whether the statement was cancelled.
 const ENTRIES_PER_LOOK: u32 = 512;
 
+mod content;
 mod disable;
 
 impl Runner<'_> {
@@ -40,14 +41,15 @@ impl Runner<'_> {
     }
 
     pub(super) fn create_index(&mut self, program: &Program, c: &ast::CreateIndex) -> Result<()> {
-        if let Some(special) = &c.special {
-            return Err(errors::not_supported(format!("A {special} index")));
-        }
         let table = self.table_for_index(program, &c.table)?;
+        if let Some(content) = &c.content {
+            return self.create_content_index(&table, c, content);
+        }
         if c.columnstore {
             return self.create_columnstore(program, &table, c);
         }
         if table.columnstores.iter().any(|i| fold(&i.name) == fold(&c.name.text))
+            || table.content_indexes.iter().any(|i| fold(&i.name) == fold(&c.name.text))
             || table.statistics.iter().any(|s| fold(&s.name) == fold(&c.name.text))
         {
             return Err(errors::index_exists(&c.table, &c.name.text));
@@ -120,6 +122,7 @@ impl Runner<'_> {
         }
         if base.indexes.iter().any(|i| is(&i.name))
             || base.columnstores.iter().any(|i| is(&i.name))
+            || base.content_indexes.iter().any(|i| is(&i.name))
             || base.statistics.iter().any(|s| is(&s.name))
         {
             return Err(errors::index_exists(&c.table, &c.name.text));
@@ -301,6 +304,9 @@ impl Runner<'_> {
                 self.replace_table(base)?;
                 continue;
             }
+            if self.drop_content_index(&table, &item.index.text)? {
+                continue;
+            }
             let Some(at) = at else {
                 if d.if_exists {
                     continue;
@@ -336,9 +342,12 @@ impl Runner<'_> {
         let mut new = (*table).clone();
         // There is nothing in a columnstore index that could be rebuilt, and nothing reads it that could be kept from it.
         let named = |c: &ColumnstoreDef| a.name.as_ref().is_none_or(|n| fold(&n.text) == fold(&c.name));
-        let mut any = table.columnstores.iter().any(named);
+        let content = |c: &ContentIndexDef| a.name.as_ref().is_some_and(|n| fold(&n.text) == fold(&c.name));
+        let mut any = table.columnstores.iter().any(named) || table.content_indexes.iter().any(content);
         if any && matches!(a.action, AlterIndexAction::Disable) {
-            return Err(errors::not_supported("ALTER INDEX … DISABLE of a columnstore index"));
+            return Err(errors::not_supported(
+                "ALTER INDEX … DISABLE of a columnstore, XML or spatial index",
+            ));
         }
         for at in 0..new.indexes.len() {
             let index = &new.indexes[at];

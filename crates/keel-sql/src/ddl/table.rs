@@ -73,6 +73,7 @@ impl<'a> TableBuilder<'a> {
                 statistics: Vec::new(),
                 no_auto_statistics: false,
                 columnstores: Vec::new(),
+                content_indexes: Vec::new(),
                 period: None,
                 history_of: None,
                 next_column_id: 1,

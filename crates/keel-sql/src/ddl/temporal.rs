@@ -513,6 +513,7 @@ fn new_history(
         foreign_keys: Vec::new(),
         statistics: Vec::new(),
         columnstores: Vec::new(),
+        content_indexes: Vec::new(),
         period: None,
         history_of: Some(table.object_id),
         ..table.clone()

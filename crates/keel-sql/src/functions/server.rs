@@ -11,6 +11,9 @@ use std::time::Duration;
 /// The version clients see: what they know how to talk to.
 pub const PRODUCT_VERSION: &str = "16.0.1000.6";
 
+/// When that version was built, in 1/300 s since 0001-01-01.
+const RESOURCE_DATE: i64 = 19_140_242_255_265;
+
 pub(super) fn version(_: &Info, _: &[Value]) -> Result<Value> {
     Ok(Value::str(format!(
         "Microsoft SQL Server 2022 (RTM) - {PRODUCT_VERSION} (X64) compatible \n\tEvenkeel {} \n\tDeveloper Edition (64-bit) on Linux",
@@ -136,6 +139,11 @@ pub(super) fn server_property(info: &Info, args: &[Value]) -> Result<Value> {
     let name = info.engine.options().server_name.as_str();
     Ok(match text(args, 0).unwrap_or("").to_ascii_lowercase().as_str() {
         "productversion" | "resourceversion" => variant_text(PRODUCT_VERSION),
+        // When the build of that version was made: 2022-10-08 06:31:57.550.
+        "resourcelastupdatedatetime" => variant(
+            SqlType::DateTime,
+            Value::DateTime(keel_types::datetime::from_three_hundredths(RESOURCE_DATE)),
+        ),
         "productlevel" => variant_text("RTM"),
         "productmajorversion" => variant_text("16"),
         "productminorversion" => variant_text("0"),

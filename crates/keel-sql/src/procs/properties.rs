@@ -70,6 +70,9 @@ impl Levels {
         let Some((kind, name)) = levels.next() else {
             return Some(Owner { class: property_class::DATABASE, major: 0, minor: 0 });
         };
+        if kind == "FILEGROUP" && fold(name) == "primary" && levels.next().is_none() {
+            return Some(Owner { class: property_class::DATASPACE, major: 1, minor: 0 });
+        }
         if !matches!(kind, "SCHEMA" | "USER") {
             return None;
         }
@@ -115,8 +118,11 @@ fn part_of_table(picture: &Picture, table: &TableDef, kind: &str, name: &str) ->
             (property_class::OBJECT, table.object_id, column.column_id)
         }
         "INDEX" => {
-            let index = table.indexes.iter().find(|i| same(&i.name))?;
-            (property_class::INDEX, table.object_id, index.index_id)
+            let index = table.indexes.iter().map(|i| (&i.name, i.index_id));
+            let content = table.content_indexes.iter().map(|i| (&i.name, i.index_id));
+            let stored = table.columnstores.iter().map(|i| (&i.name, i.index_id));
+            let (_, id) = index.chain(content).chain(stored).find(|(name, _)| same(name))?;
+            (property_class::INDEX, table.object_id, id)
         }
         "CONSTRAINT" | "TRIGGER" => {
             let part = picture.objects().find(|o| o.parent == table.object_id && same(o.name))?;

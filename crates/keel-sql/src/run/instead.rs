@@ -155,6 +155,7 @@ fn view_shape(
         statistics: Vec::new(),
         no_auto_statistics: false,
         columnstores: Vec::new(),
+        content_indexes: Vec::new(),
         period: None,
         history_of: None,
         created: 0,

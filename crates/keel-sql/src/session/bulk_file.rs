@@ -4,7 +4,8 @@
 //!   file ── blocks ──► fields up to their terminators ──► values of the columns' types ──► INSERT BULK's way in
 //! ```
 //!
-//! Fields stand for the table's columns in order, computed columns left out; an empty field is NULL, or the column's
+//! Fields stand for the table's columns in order; those of computed and rowversion columns are there and not looked at. Bytes
+//! (of binary types, hierarchyid, geometry, geography) are hexadecimal digits. An empty field is NULL, or the column's
 //! default without KEEPNULLS. A field that is not the last of its row ends at the field terminator, whatever stands in
 //! between, and the last one at the row terminator: so a row with too few fields swallows the next, as the product's
 //! do. With FORMAT = 'CSV' fields may be quoted (RFC 4180) and rows end where they end. A row that cannot be converted
@@ -413,13 +414,23 @@ impl Reader {
             );
             return Err(failed(4866, text));
         }
-        let utf8 = if self.options.code_page_1252 { None } else { std::str::from_utf8(&field.bytes).ok() };
+        // One zero byte is how bcp writes what is empty and not NULL.
+        let bytes = if field.bytes == [0] { &[][..] } else { &field.bytes };
+        let utf8 = if self.options.code_page_1252 { None } else { std::str::from_utf8(bytes).ok() };
         let text = match utf8 {
             Some(text) => text.to_owned(),
-            None => encoding_rs::WINDOWS_1252.decode(&field.bytes).0.into_owned(),
+            None => encoding_rs::WINDOWS_1252.decode(bytes).0.into_owned(),
         };
-        let text = Value::Str(text.into());
+        // 0x in front or not: styles 1 and 2.
         let from = SqlType::NVarChar(Length::Max);
+        let text = Value::Str(text.into());
+        if column.ty.is_binary() || column.ty.is_clr() {
+            let wide = SqlType::VarBinary(Length::Max);
+            let style = if field.bytes.starts_with(b"0x") { 1 } else { 2 };
+            let bytes = keel_types::cast::explicit(from, wide).and_then(|c| c.with_style(style).apply(&text));
+            let bad = |_| about(4864, "type mismatch or invalid character for the specified codepage");
+            return bytes.and_then(|b| crate::convert::store(b, wide, column.ty)).map_err(bad);
+        }
         crate::convert::store(text, from, column.ty).map_err(|e| match e.number {
             2628 | 8152 => about(4863, "truncation"),
             220 | 232 | 8115 | 244 | 248 => about(4867, "overflow"),
@@ -504,7 +515,8 @@ impl Load {
     fn row(&self, runner: &mut Runner<'_>) -> Result<Vec<Value>> {
         let mut row = Vec::with_capacity(self.columns.len());
         for (i, column) in self.columns.iter().enumerate() {
-            let skipped = column.identity.is_some() && !self.reader.options.keep_identity;
+            let given = column.computed.is_some() || column.ty == SqlType::RowVersion;
+            let skipped = given || column.identity.is_some() && !self.reader.options.keep_identity;
             if skipped {
                 continue;
             }
@@ -566,7 +578,7 @@ impl Runner<'_> {
             let scope = self.ddl_scope(program);
             let table = crate::ddl::find_table(&scope, &b.table);
             let table = table.ok_or_else(|| errors::invalid_object_name(&b.table))?;
-            let columns = table.columns.iter().filter(|c| c.computed.is_none());
+            let columns = table.columns.iter();
             let default = |c: &ColumnDef| -> Result<Option<CompiledExpr>> {
                 let Some(d) = c.default.as_ref().filter(|_| !options.keep_nulls) else { return Ok(None) };
                 let e = keel_parser::parse_expr(&d.text).map_err(crate::run::parse_error)?;
@@ -575,8 +587,7 @@ impl Runner<'_> {
             let defaults = columns.map(default).collect::<Result<Vec<_>>>()?;
             (table, defaults)
         };
-        let columns: Vec<ColumnDef> =
-            table.columns.iter().filter(|c| c.computed.is_none()).cloned().collect();
+        let columns = table.columns.clone();
         let name = b.file.to_string();
         let disk = Arc::clone(&self.info.engine.options().env.disk);
         let file = disk.open(Path::new(&name), OpenMode::Read).map_err(|e| match e.kind() {
@@ -589,7 +600,8 @@ impl Runner<'_> {
                 format!("Cannot bulk load because the file \"{name}\" could not be opened. Operating system error: {e}."),
             ),
         })?;
-        let sent = columns.iter().filter(|c| c.identity.is_none() || options.keep_identity);
+        let given = |c: &ColumnDef| c.computed.is_some() || c.ty == SqlType::RowVersion;
+        let sent = columns.iter().filter(|c| !given(c) && (c.identity.is_none() || options.keep_identity));
         let target = BulkTarget { columns: sent.map(column_meta).collect() };
         let how = BulkOptions {
             keep_identity: options.keep_identity,

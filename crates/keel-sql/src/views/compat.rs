@@ -23,32 +23,8 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("name", NAME), ("principal_id", INT), ("assembly_id", INT), ("clr_name", N256), ("permission_set", TINY),
         ("permission_set_desc", DESC), ("is_visible", BIT), ("create_date", DATE), ("modify_date", DATE), ("is_user_defined", BIT),
     ]),
-    none("assembly_types", &[
-        ("name", NAME), ("system_type_id", TINY), ("user_type_id", INT), ("schema_id", INT), ("principal_id", INT),
-        ("max_length", SMALL), ("precision", TINY), ("scale", TINY), ("collation_name", NAME), ("is_nullable", BIT),
-        ("is_user_defined", BIT), ("is_assembly_type", BIT), ("default_object_id", INT), ("rule_object_id", INT), ("assembly_id", INT),
-        ("assembly_class", NAME), ("is_binary_ordered", BIT), ("is_fixed_length", BIT), ("prog_id", SqlType::NVarChar(Length::Limited(40))),
-        ("assembly_qualified_name", SqlType::NVarChar(Length::Limited(4000))), ("is_table_type", BIT),
-    ]),
     none("xml_schema_collections", &[
         ("xml_collection_id", INT), ("schema_id", INT), ("principal_id", INT), ("name", NAME), ("create_date", DATE), ("modify_date", DATE),
-    ]),
-    none("xml_indexes", &[
-        ("object_id", INT), ("name", NAME), ("index_id", INT), ("type", TINY), ("type_desc", DESC), ("is_unique", BIT),
-        ("data_space_id", INT), ("ignore_dup_key", BIT), ("is_primary_key", BIT), ("is_unique_constraint", BIT), ("fill_factor", TINY),
-        ("is_padded", BIT), ("is_disabled", BIT), ("is_hypothetical", BIT), ("is_ignored_in_optimization", BIT),
-        ("allow_row_locks", BIT), ("allow_page_locks", BIT),
-        ("using_xml_index_id", INT), ("secondary_type", SqlType::Char(1)), ("secondary_type_desc", DESC), ("has_filter", BIT),
-        ("filter_definition", TEXT), ("xml_index_type", TINY), ("xml_index_type_description", DESC), ("path_id", INT),
-        ("auto_created", BIT),
-    ]),
-    none("spatial_indexes", &[
-        ("object_id", INT), ("name", NAME), ("index_id", INT), ("type", TINY), ("type_desc", DESC), ("is_unique", BIT),
-        ("data_space_id", INT), ("ignore_dup_key", BIT), ("is_primary_key", BIT), ("is_unique_constraint", BIT), ("fill_factor", TINY),
-        ("is_padded", BIT), ("is_disabled", BIT), ("is_hypothetical", BIT), ("is_ignored_in_optimization", BIT),
-        ("allow_row_locks", BIT), ("allow_page_locks", BIT),
-        ("spatial_index_type", TINY), ("spatial_index_type_desc", DESC), ("tessellation_scheme", NAME), ("has_filter", BIT),
-        ("filter_definition", TEXT), ("auto_created", BIT),
     ]),
     none("fulltext_catalogs", &[
         ("fulltext_catalog_id", INT), ("name", NAME), ("path", N256), ("is_default", BIT), ("is_accent_sensitivity_on", BIT),

@@ -134,6 +134,11 @@ fn indexes(cx: &ViewContext<'_>) -> Rows {
             ]);
         }
         rows.extend(t.columnstores.iter().map(|c| columnstore_row(&t, c)));
+        rows.extend(t.content_indexes.iter().map(|i| {
+            let mut row = super::content_indexes::head(&t, i);
+            row.extend([bit(false), NULL, NULL, bit(false), bit(false), bit(false)]);
+            row
+        }));
     }
     rows
 }
@@ -176,6 +181,11 @@ fn index_columns(cx: &ViewContext<'_>) -> Rows {
                     int(0),
                 ]);
             }
+        }
+        for i in &t.content_indexes {
+            let mut row = vec![int(t.object_id), int(i.index_id), int(1), int(i.column), int(1), int(0)];
+            row.extend([bit(false), bit(false), int(0)]);
+            rows.push(row);
         }
         for c in &t.columnstores {
             // Numbered as the index names them; a clustered one has those of the table.

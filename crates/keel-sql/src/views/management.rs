@@ -16,7 +16,6 @@ const N384: SqlType = SqlType::NVarChar(Length::Limited(384));
 const N776: SqlType = SqlType::NVarChar(Length::Limited(776));
 const N3000: SqlType = SqlType::NVarChar(Length::Limited(3000));
 const N4000: SqlType = SqlType::NVarChar(Length::Limited(4000));
-const FLOAT: SqlType = SqlType::Float;
 
 fn nothing(_: &ViewContext<'_>) -> Vec<Vec<Value>> {
     Vec::new()
@@ -115,12 +114,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("xml_component_id", INT), ("xml_collection_id", INT), ("xml_namespace_id", INT), ("is_qualified", BIT), ("name", N4000),
         ("symbol_space", SqlType::Char(1)), ("symbol_space_desc", DESC), ("kind", SqlType::Char(1)), ("kind_desc", DESC),
         ("derivation", SqlType::Char(1)), ("derivation_desc", DESC), ("base_xml_component_id", INT), ("scoping_xml_component_id", INT),
-    ]),
-    none("spatial_index_tessellations", &[
-        ("object_id", INT), ("index_id", INT), ("tessellation_scheme", NAME), ("bounding_box_xmin", FLOAT), ("bounding_box_ymin", FLOAT),
-        ("bounding_box_xmax", FLOAT), ("bounding_box_ymax", FLOAT), ("level_1_grid", SMALL), ("level_1_grid_desc", DESC),
-        ("level_2_grid", SMALL), ("level_2_grid_desc", DESC), ("level_3_grid", SMALL), ("level_3_grid_desc", DESC),
-        ("level_4_grid", SMALL), ("level_4_grid_desc", DESC), ("cells_per_object", INT),
     ]),
     none("edge_constraints", &[
         ("name", NAME), ("object_id", INT), ("principal_id", INT), ("schema_id", INT), ("parent_object_id", INT), ("type", KIND),

@@ -9,6 +9,7 @@ mod backups;
 mod columns;
 mod compat;
 mod constraints;
+mod content_indexes;
 mod counters;
 mod databases;
 mod dependencies;
@@ -142,13 +143,14 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 32] {
+fn groups() -> [&'static [SystemView]; 33] {
     [
         usage::VIEWS,
         partitions::VIEWS,
         objects::VIEWS,
         columns::VIEWS,
         indexes::VIEWS,
+        content_indexes::VIEWS,
         constraints::VIEWS,
         modules::VIEWS,
         dependencies::VIEWS,

@@ -544,6 +544,7 @@ fn extended_properties(cx: &ViewContext<'_>) -> Rows {
         3 => "SCHEMA",
         6 => "TYPE",
         7 => "INDEX",
+        20 => "DATASPACE",
         _ => "OBJECT_OR_COLUMN",
     };
     let row = |p: &std::sync::Arc<crate::catalog::PropertyDef>| {
