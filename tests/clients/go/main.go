@@ -68,6 +68,7 @@ func types(db *sql.DB) error {
 		{"datetime2(7)", time.Date(2026, 11, 21, 20, 21, 22, 123456700, time.UTC)},
 		{"date", time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)},
 		{"varchar(50)", "café €"}, {"nvarchar(50)", "漢字 😀"}, {"nvarchar(max)", strings.Repeat("漢", 20000)},
+		{"hierarchyid", []byte{0x58}}, {"geometry", append([]byte{0, 0, 0, 0, 1, 12}, make([]byte, 16)...)},
 		{"varbinary(max)", []byte(strings.Repeat("x", 9000))}, {"uniqueidentifier", guid},
 	}
 	for i, c := range cases {

@@ -1,9 +1,12 @@
+import com.microsoft.sqlserver.jdbc.Geography;
+import com.microsoft.sqlserver.jdbc.Geometry;
 import com.microsoft.sqlserver.jdbc.ISQLServerBulkData;
 import com.microsoft.sqlserver.jdbc.SQLServerBulkCopy;
 import com.microsoft.sqlserver.jdbc.SQLServerBulkCopyOptions;
 import com.microsoft.sqlserver.jdbc.SQLServerDataTable;
 import com.microsoft.sqlserver.jdbc.SQLServerException;
 import com.microsoft.sqlserver.jdbc.SQLServerPreparedStatement;
+import com.microsoft.sqlserver.jdbc.SQLServerResultSet;
 import java.math.BigDecimal;
 import java.sql.*;
 import java.util.*;
@@ -110,6 +113,38 @@ public class ClientTest {
                 p.executeUpdate();
             }
             equal(Arrays.equals((byte[]) value(c, "SELECT v FROM #b"), bytes), true);
+        }
+    }
+
+    /** The driver's own reading and writing of the product's bytes. */
+    static void spatialTypes() throws Exception {
+        List<String> shapes = List.of("POINT(1.5 2)", "LINESTRING(0 0, 1 1, 2 0)", "POLYGON((0 0, 3 0, 3 3, 0 0), (2 1, 2.5 1, 2.5 1.5, 2 1))",
+            "MULTIPOINT((1 2), (3 4))", "GEOMETRYCOLLECTION(POINT(1 1), LINESTRING(0 0, 1 1))", "POINT(1 2 3 4)", "POINT EMPTY");
+        try (Connection c = connect()) {
+            execute(c, "CREATE TABLE #s (id int, g geometry, e geography, h hierarchyid)");
+            try (SQLServerPreparedStatement p = (SQLServerPreparedStatement) c.prepareStatement("INSERT #s VALUES (?, ?, ?, ?)")) {
+                for (int i = 0; i < shapes.size(); i++) {
+                    p.setInt(1, i);
+                    p.setGeometry(2, Geometry.STGeomFromText(shapes.get(i), 7));
+                    p.setGeography(3, Geography.STGeomFromText(shapes.get(i), 4326));
+                    p.setString(4, "/" + i + "/");
+                    p.executeUpdate();
+                }
+            }
+            String sql = "SELECT g, e, h, g.ToString(), e.STAsText(), h.ToString(), g.STSrid FROM #s ORDER BY id";
+            try (Statement s = c.createStatement(); SQLServerResultSet r = (SQLServerResultSet) s.executeQuery(sql)) {
+                for (int i = 0; i < shapes.size(); i++) {
+                    r.next();
+                    String written = Geometry.STGeomFromText(shapes.get(i), 7).toString();
+                    equal(r.getGeometry(1).toString(), written);
+                    equal(r.getGeography(2).toString(), Geography.STGeomFromText(shapes.get(i), 4326).toString());
+                    equal(r.getBytes(3).length > 0, true);
+                    equal(r.getString(4).replace(" ", ""), shapes.get(i).replace(" ", ""));
+                    equal(r.getString(6), "/" + i + "/");
+                    equal(r.getInt(7), 7);
+                }
+                equal(r.getMetaData().getColumnTypeName(1), "geometry");
+            }
         }
     }
 
@@ -632,6 +667,7 @@ public class ClientTest {
         CHECKS.put("strict", ClientTest::strict);
         CHECKS.put("wrongPassword", ClientTest::wrongPassword);
         CHECKS.put("everyType", ClientTest::everyType);
+        CHECKS.put("spatialTypes", ClientTest::spatialTypes);
         CHECKS.put("preparedAgainAndAgain", ClientTest::preparedAgainAndAgain);
         CHECKS.put("procedure", ClientTest::procedure);
         CHECKS.put("transactions", ClientTest::transactions);

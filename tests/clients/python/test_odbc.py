@@ -99,6 +99,17 @@ def every_type():
 
 
 @check
+def types_with_methods_are_bytes():
+    point = bytes.fromhex("E6100000010C000000000000004000000000000010C0")
+    c = connect()
+    c.add_output_converter(-151, bytes)  # SQL_SS_UDT, which pyodbc leaves to its users
+    c.execute("CREATE TABLE #s (g geography, h hierarchyid)")
+    c.execute("INSERT #s VALUES (?, ?)", point, "/1/")
+    row = c.execute("SELECT g, h, g.Lat, h.ToString() FROM #s").fetchone()
+    equal(tuple(row), (point, b"\x58", 2.0, "/1/"))
+
+
+@check
 def prepared_again_and_again():
     k = connect().cursor()
     for i in range(200):

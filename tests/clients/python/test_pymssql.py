@@ -66,6 +66,16 @@ def every_type():
 
 
 @check
+def types_with_methods_are_bytes():
+    point = bytes.fromhex("E6100000010C000000000000004000000000000010C0")
+    with connect(autocommit=True) as c, c.cursor() as k:
+        k.execute("CREATE TABLE #s (g geography, h hierarchyid)")
+        k.execute("INSERT #s VALUES (%s, %s)", (bytearray(point), "/1/"))
+        k.execute("SELECT g, h, g.Lat, h.ToString() FROM #s")
+        equal(k.fetchall(), [(point, b"\x58", 2.0, "/1/")])
+
+
+@check
 def procedure_with_output():
     with connect(autocommit=True) as c, c.cursor() as k:
         k.execute("CREATE OR ALTER PROCEDURE p_out @a int, @b int OUTPUT AS BEGIN SET @b = @a * 2; RETURN 5 END")

@@ -112,6 +112,17 @@ check('every type', withConnection(async (c) => {
   }
 }));
 
+check('types with methods are bytes', withConnection(async (c) => {
+  const point = Buffer.from('E6100000010C000000000000004000000000000010C0', 'hex');
+  await run(c, 'CREATE TABLE #s (g geography, h hierarchyid)', { method: 'execSqlBatch' });
+  await run(c, 'INSERT #s VALUES (@g, @h)', { prepare: (r) => {
+    r.addParameter('g', TYPES.VarBinary, point);
+    r.addParameter('h', TYPES.NVarChar, '/1/');
+  } });
+  const { rows } = await run(c, 'SELECT g, h, g.Lat, h.ToString() FROM #s');
+  equal(rows, [[point, Buffer.from('58', 'hex'), 2, '/1/']]);
+}));
+
 check('prepared statement', withConnection(async (c) => {
   const request = new Request('SELECT @a + 1', () => {});
   request.addParameter('a', TYPES.Int);
