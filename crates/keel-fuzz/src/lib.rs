@@ -12,6 +12,7 @@
 //! | `files` | damage to log, pages, superblocks; small files; configuration |
 //! | `parse` | T-SQL text |
 //! | `execute` | T-SQL text, executed by an engine in memory |
+//! | `shapes` | values of geometry, geography and hierarchyid, in every form |
 //! | `xml` | a document and a query of xml |
 //!
 //! The functions are here, and not in the fuzzer's own crate (`fuzz/` at the top of the repository, which needs a nightly
@@ -34,6 +35,7 @@ pub mod peers;
 pub mod requests;
 pub mod responses;
 pub mod scripts;
+pub mod shapes;
 pub mod xml;
 
 /// A way in.
@@ -56,6 +58,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "files", run: files::run, seeds: files::seeds, is_text: false },
     Target { name: "parse", run: parse::run, seeds: scripts::batches, is_text: true },
     Target { name: "execute", run: execute::run, seeds: scripts::batches, is_text: true },
+    Target { name: "shapes", run: shapes::run, seeds: shapes::seeds, is_text: false },
     Target { name: "xml", run: xml::run, seeds: xml::seeds, is_text: false },
 ];
 

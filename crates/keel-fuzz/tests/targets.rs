@@ -56,6 +56,11 @@ fn peers() {
 }
 
 #[test]
+fn shapes() {
+    check("shapes", 100, 500);
+}
+
+#[test]
 fn xml() {
     check("xml", 100, 500);
 }

@@ -144,7 +144,11 @@ const fn code(shape: &Shape) -> u8 {
 pub fn read(bytes: &[u8], kind: Kind) -> Result<(Instance, Marks)> {
     let mut reader = Reader { bytes };
     let (instance, marks) = reader.value(kind).ok_or_else(malformed)??;
-    if reader.bytes.is_empty() { Ok((instance, marks)) } else { Err(malformed()) }
+    if reader.bytes.is_empty() && crate::check_shape(kind, &instance.shape).is_ok() {
+        Ok((instance, marks))
+    } else {
+        Err(malformed())
+    }
 }
 
 fn malformed() -> Error {

@@ -156,6 +156,19 @@ fn too_large() -> Error {
     }
 }
 
+/// Whether its rings do not cross; true of what is larger than a hemisphere, which is not looked at.
+#[must_use]
+pub fn is_valid(shape: &Shape) -> bool {
+    Gnomonic::about(&[shape])
+        .map_or(true, |around| planar::is_valid(&around.plane(shape).map(&mut |p| near_zero(p))))
+}
+
+/// What a projection makes of a position on its axis.
+fn near_zero(p: Pos) -> Pos {
+    let clean = |n: f64| if n.abs() < 1e-100 { 0.0 } else { n };
+    Pos { x: clean(p.x), y: clean(p.y), ..p }
+}
+
 /// Whether two shapes stand in this relation.
 pub fn relates(a: &Shape, b: &Shape, relation: Relation) -> Result<bool> {
     if a.is_empty() || b.is_empty() {

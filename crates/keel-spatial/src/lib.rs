@@ -13,7 +13,8 @@
 //!
 //! Coordinates are `x` and `y`; of a `geography` they are longitude and latitude in degrees, and lengths are metres.
 //!
-//! Invariants: bytes and text of a shape give the shape back; nothing panics on any input.
+//! Invariants: bytes and text of a shape give the shape back; nothing panics on any input, if shapes that are not valid are
+//! only written, counted and made valid: the bytes say which they are ([`Instance::marks`]).
 //!
 //! Deliberately absent: SQL's values and NULLs (keel-types and keel-query), curves (CIRCULARSTRING and what is made of it),
 //! GML, spatial indexes as more than a definition.
@@ -88,12 +89,36 @@ impl Instance {
     /// Errors: 24100 and 24204 (identifier), 24201 and 24202 (coordinates), 24117 to 24119 (points).
     pub fn new(kind: Kind, shape: Shape, srid: i32) -> Result<Instance> {
         check_srid(kind, srid)?;
-        if kind == Kind::Geography {
-            check_degrees(&shape)?;
-        }
-        shape.check()?;
+        check_shape(kind, &shape)?;
         Ok(Instance { srid, shape })
     }
+
+    /// What its bytes say of it beside its positions.
+    #[must_use]
+    pub fn marks(&self, kind: Kind) -> clr::Marks {
+        match kind {
+            Kind::Geometry => clr::Marks { valid: planar::is_valid(&self.shape), large: false },
+            Kind::Geography => {
+                clr::Marks { valid: geodetic::is_valid(&self.shape), large: geodetic::is_large(&self.shape) }
+            }
+        }
+    }
+}
+
+/// Error 24144 for a shape that is not valid: measures, relations and set operations are refused of one.
+#[must_use]
+pub fn not_valid() -> Error {
+    Error::argument(
+        "24144: This operation cannot be completed because the instance is not valid. Use MakeValid to convert the instance to a valid instance. Note that MakeValid may cause the points of a geometry instance to shift slightly.",
+    )
+}
+
+/// Errors 24201 and 24202 (coordinates), 24117 and following (points).
+fn check_shape(kind: Kind, shape: &Shape) -> Result<()> {
+    if kind == Kind::Geography {
+        check_degrees(shape)?;
+    }
+    shape.check()
 }
 
 /// Error 24100 or 24204 for an identifier that the type does not take.

@@ -45,8 +45,9 @@ pub enum SetOp {
     SymDifference,
 }
 
+/// Adding makes one zero of both: the library takes -0 for another number in one place and for the same in the next.
 fn coord(p: &Pos) -> Coord {
-    Coord { x: p.x, y: p.y }
+    Coord { x: p.x + 0.0, y: p.y + 0.0 }
 }
 
 fn line(positions: &[Pos]) -> LineString {
@@ -112,13 +113,22 @@ fn from_lowest(mut ring: Vec<Pos>) -> Vec<Pos> {
 /// Whether it is valid as the OGC means it: rings that do not cross, holes inside, parts that do not overlap.
 #[must_use]
 pub fn is_valid(shape: &Shape) -> bool {
-    geometry(shape).is_valid()
+    let fits = |n: f64| n == 0.0 || (SMALLEST..=LARGEST).contains(&n.abs());
+    shape.positions().iter().all(|p| fits(p.x) && fits(p.y)) && geometry(shape).is_valid()
 }
+
+/// Coordinates beyond these are not computed with: their products are no numbers any more.
+const LARGEST: f64 = 1e100;
+const SMALLEST: f64 = 1e-100;
 
 /// The shape made valid: polygons are what their rings enclose an odd number of times.
 #[must_use]
 pub fn make_valid(shape: &Shape) -> Shape {
-    if is_valid(shape) { shape.clone() } else { Parts::of(shape).shape() }
+    if is_valid(shape) {
+        return shape.clone();
+    }
+    let near = |n: f64| if n.abs() < SMALLEST { 0.0 } else { n.clamp(-LARGEST, LARGEST) };
+    Parts::of(&shape.map(&mut |p| Pos { x: near(p.x), y: near(p.y), ..p })).shape()
 }
 
 /// Length of lines and of the rings of polygons.

@@ -21,3 +21,6 @@ select count(*) as n from ..a
 exec ..sp_tablecollations_100 '.[a]'
 insert a (.x, a.y) values (4, 40)
 select y from a where x = 4
+go
+-- A column that is called something else in the list may be named as it was written there, without its table.
+select p.x as c1, p.y as c2 from a p union select x, z from b order by y desc

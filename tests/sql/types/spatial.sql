@@ -72,3 +72,7 @@ select geometry::Nothing('x')
 go
 select try_convert(geometry, 'x') as none, geometry::Parse('POLYGON ((0 0, 2 2, 2 0, 0 2, 0 0))').STIsValid() as bow, geometry::Parse('POLYGON ((0 0, 2 2, 2 0, 0 2, 0 0))').MakeValid().STIsValid() as mended
 go
+declare @bow geometry = 'POLYGON ((0 0, 2 2, 2 0, 0 2, 0 0))'
+select @bow.STNumPoints() as points, @bow.STAsText() as text
+select @bow.STArea() as area
+go

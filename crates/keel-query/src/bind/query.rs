@@ -298,7 +298,7 @@ fn as_written(rel: &Rel, column: Expr, beside: SqlType) -> Expr {
 }
 
 /// Which column of a set operation its first query gives by this column reference (`ORDER BY t.a`): written just so, or
-/// without the table, which is one of its FROM.
+/// one of them without the table, which is one of its FROM, whatever the column is called then.
 fn written_in_first(body: &ast::QueryBody, wanted: &ast::Expr, columns: &[OutputColumn]) -> Option<usize> {
     let mut body = body;
     let select = loop {
@@ -315,7 +315,9 @@ fn written_in_first(body: &ast::QueryBody, wanted: &ast::Expr, columns: &[Output
         ast::SelectItem::Expr { expr, .. } => match &expr.kind {
             ast::ExprKind::Column(c) => {
                 same_name(&c.name.text, &wanted.name.text)
-                    && (qualifier(c) == qualifier(wanted) || c.qualifier.is_none() && from_first)
+                    && (qualifier(c) == qualifier(wanted)
+                        || c.qualifier.is_none() && from_first
+                        || wanted.qualifier.is_none())
             }
             _ => false,
         },

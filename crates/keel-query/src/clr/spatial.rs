@@ -6,7 +6,7 @@ use super::{BYTES, Method, SELF, TEXT, method, property};
 use crate::errors::Result;
 use keel_spatial::planar::{self, Relation, SetOp};
 use keel_spatial::{Error, Instance, Kind, Pos, Shape, geodetic, wkb, wkt};
-use keel_types::cast::{spatial_error, spatial_kind, spatial_of, spatial_value};
+use keel_types::cast::{spatial_error, spatial_kind, spatial_of, spatial_value, valid_spatial_of};
 use keel_types::{SqlType, Value};
 
 const INT: SqlType = SqlType::Int;
@@ -98,10 +98,13 @@ pub(super) const METHODS: &[Method] = &[
     method("STIsClosed", &[], BIT, |ty, v, _| read(ty, v, |i| Value::Bit(i.shape.is_closed()))),
     method("STIsValid", &[], BIT, |ty, v, _| {
         let kind = spatial_kind(ty);
-        read(ty, v, |i| Value::Bit(kind == Kind::Geography || planar::is_valid(&i.shape)))
+        read(ty, v, |i| Value::Bit(i.marks(kind).valid))
     }),
     method("MakeValid", &[], SELF, |ty, v, _| {
-        change(ty, v, |kind, s| Ok(if kind == Kind::Geometry { planar::make_valid(s) } else { s.clone() }))
+        let kind = spatial_kind(ty);
+        let i = spatial_of(v, kind)?;
+        let shape = if kind == Kind::Geometry { planar::make_valid(&i.shape) } else { i.shape };
+        Ok(spatial_value(&Instance { srid: i.srid, shape }, kind))
     }),
     // Its parts.
     method("STNumPoints", &[], INT, |ty, v, _| read(ty, v, |i| count(i.shape.positions().len()))),
@@ -129,11 +132,11 @@ pub(super) const METHODS: &[Method] = &[
     // Measures.
     method("STLength", &[], FLOAT, |ty, v, _| {
         let of = measure(ty, planar::length, geodetic::length);
-        read(ty, v, |i| Value::Float(of(&i.shape)))
+        measured(ty, v, |i| Value::Float(of(&i.shape)))
     }),
     method("STArea", &[], FLOAT, |ty, v, _| {
         let of = measure(ty, planar::area, geodetic::area);
-        read(ty, v, |i| Value::Float(of(&i.shape)))
+        measured(ty, v, |i| Value::Float(of(&i.shape)))
     }),
     method("STDistance", &[SELF], FLOAT, |ty, v, args| {
         both(ty, v, &args[0], |kind, a, b| {
@@ -181,9 +184,9 @@ pub(super) const METHODS: &[Method] = &[
 pub(super) const OF_GEOMETRY: &[Method] = &[
     property("STX", FLOAT, |ty, v, _| read(ty, v, |i| of_point(i, |p| Some(p.x)))),
     property("STY", FLOAT, |ty, v, _| read(ty, v, |i| of_point(i, |p| Some(p.y)))),
-    method("STIsSimple", &[], BIT, |ty, v, _| read(ty, v, |i| Value::Bit(planar::is_simple(&i.shape)))),
+    method("STIsSimple", &[], BIT, |ty, v, _| measured(ty, v, |i| Value::Bit(planar::is_simple(&i.shape)))),
     method("STIsRing", &[], BIT, |ty, v, _| {
-        read(ty, v, |i| match &i.shape {
+        measured(ty, v, |i| match &i.shape {
             Shape::LineString(_) => Value::Bit(i.shape.is_closed() && planar::is_simple(&i.shape)),
             _ => Value::Null,
         })
@@ -212,9 +215,9 @@ pub(super) const OF_GEOMETRY: &[Method] = &[
     }),
     method("STEnvelope", &[], SELF, |ty, v, _| change(ty, v, |_, s| Ok(planar::envelope(s)))),
     method("STBoundary", &[], SELF, |ty, v, _| change(ty, v, |_, s| Ok(planar::boundary(s)))),
-    method("STCentroid", &[], SELF, |ty, v, _| pick(ty, v, |s| Some(Shape::Point(planar::centroid(s))))),
+    method("STCentroid", &[], SELF, |ty, v, _| change(ty, v, |_, s| Ok(Shape::Point(planar::centroid(s))))),
     method("STPointOnSurface", &[], SELF, |ty, v, _| {
-        pick(ty, v, |s| Some(Shape::Point(planar::inner_point(s))))
+        change(ty, v, |_, s| Ok(Shape::Point(planar::inner_point(s))))
     }),
 ];
 
@@ -324,6 +327,11 @@ fn read(ty: SqlType, v: &Value, of: impl Fn(&Instance) -> Value) -> Result<Value
     Ok(of(&spatial_of(v, spatial_kind(ty))?))
 }
 
+/// What is computed of a valid instance.
+fn measured(ty: SqlType, v: &Value, of: impl Fn(&Instance) -> Value) -> Result<Value> {
+    Ok(of(&valid_spatial_of(v, spatial_kind(ty), "ThrowIfInvalid()")?))
+}
+
 /// A part of it, or NULL.
 fn pick(ty: SqlType, v: &Value, of: impl Fn(&Shape) -> Option<Shape>) -> Result<Value> {
     let kind = spatial_kind(ty);
@@ -334,7 +342,7 @@ fn pick(ty: SqlType, v: &Value, of: impl Fn(&Shape) -> Option<Shape>) -> Result<
 
 fn change(ty: SqlType, v: &Value, of: impl Fn(Kind, &Shape) -> keel_spatial::Result<Shape>) -> Result<Value> {
     let kind = spatial_kind(ty);
-    let i = spatial_of(v, kind)?;
+    let i = valid_spatial_of(v, kind, "ThrowIfInvalid()")?;
     let shape = of(kind, &i.shape).map_err(|e| spatial_error(kind, &e, "MakeValid()"))?;
     Ok(spatial_value(&Instance { srid: i.srid, shape }, kind))
 }
@@ -353,7 +361,8 @@ fn both(
     of: impl Fn(Kind, &Shape, &Shape) -> keel_spatial::Result<Value>,
 ) -> Result<Value> {
     let kind = spatial_kind(ty);
-    let (a, b) = (spatial_of(a, kind)?, spatial_of(b, kind)?);
+    let valid = |v: &Value| valid_spatial_of(v, kind, "ThrowIfInvalid()");
+    let (a, b) = (valid(a)?, valid(b)?);
     if a.srid != b.srid {
         return Ok(Value::Null);
     }
@@ -371,7 +380,8 @@ fn relation(ty: SqlType, v: &Value, args: &[Value], relation: Relation) -> Resul
 
 fn combine(ty: SqlType, v: &Value, args: &[Value], op: SetOp) -> Result<Value> {
     let kind = spatial_kind(ty);
-    let (a, b) = (spatial_of(v, kind)?, spatial_of(&args[0], kind)?);
+    let valid = |v: &Value| valid_spatial_of(v, kind, "ThrowIfInvalid()");
+    let (a, b) = (valid(v)?, valid(&args[0])?);
     if a.srid != b.srid {
         return Ok(Value::Null);
     }

@@ -6,7 +6,7 @@ use crate::hierarchyid::Path;
 use crate::raise;
 use crate::ty::{Family, SqlType};
 use crate::value::Value;
-use keel_spatial::{Instance, Kind, clr, geodetic, planar, wkt};
+use keel_spatial::{Instance, Kind, clr, wkt};
 
 pub(super) fn step(from: SqlType, to: SqlType) -> Option<Step> {
     match from.family() {
@@ -48,9 +48,11 @@ fn bytes_to_spatial(value: &Value, cast: &Cast) -> Result<Value> {
     match clr::read(bytes, kind) {
         // The identifier -1 is how the bytes say NULL.
         Ok((instance, _)) if instance.srid == -1 => Ok(Value::Null),
-        Ok((instance, _)) => keel_spatial::check_srid(kind, instance.srid)
-            .map(|()| value.clone())
-            .map_err(|e| spatial_error(kind, &e, READ)),
+        // What it says of itself is not believed: whoever computes with it relies on that.
+        Ok((instance, marks)) => {
+            keel_spatial::check_srid(kind, instance.srid).map_err(|e| spatial_error(kind, &e, READ))?;
+            Ok(if marks == instance.marks(kind) { value.clone() } else { spatial_value(&instance, kind) })
+        }
         Err(e) => Err(spatial_error(kind, &e, READ)),
     }
 }
@@ -80,14 +82,19 @@ pub fn spatial_of(value: &Value, kind: Kind) -> Result<Instance> {
     read.map(|(instance, _)| instance).map_err(|e| spatial_error(kind, &e, READ))
 }
 
+/// The instance of a value that is computed with. Error 6522 with 24144 when it is not valid.
+pub fn valid_spatial_of(value: &Value, kind: Kind, method: &str) -> Result<Instance> {
+    match clr::read(value.as_bytes().unwrap_or_default(), kind) {
+        Ok((instance, marks)) if marks.valid => Ok(instance),
+        Ok(_) => Err(spatial_error(kind, &keel_spatial::not_valid(), method)),
+        Err(e) => Err(spatial_error(kind, &e, READ)),
+    }
+}
+
 /// The value of an instance, with whether it is valid.
 #[must_use]
 pub fn spatial_value(instance: &Instance, kind: Kind) -> Value {
-    let marks = match kind {
-        Kind::Geometry => clr::Marks { valid: planar::is_valid(&instance.shape), large: false },
-        Kind::Geography => clr::Marks { valid: true, large: geodetic::is_large(&instance.shape) },
-    };
-    Value::bytes(clr::write(instance, kind, marks))
+    Value::bytes(clr::write(instance, kind, instance.marks(kind)))
 }
 
 /// Error 6522 of a method of a spatial type.

@@ -21,7 +21,7 @@ mod temporal;
 mod text;
 mod xml;
 
-pub use clr::{hierarchy_value, spatial_error, spatial_kind, spatial_of, spatial_value};
+pub use clr::{hierarchy_value, spatial_error, spatial_kind, spatial_of, spatial_value, valid_spatial_of};
 pub use number::parse_integer;
 pub(crate) use text::hex;
 pub(crate) use text::{cut_at, with_commas};
