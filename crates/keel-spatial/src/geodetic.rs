@@ -9,6 +9,24 @@ use crate::shape::{Pos, Shape};
 use crate::{Error, Result};
 use geo::{Bearing, Destination, Distance, Geodesic, GeodesicArea, LineString, Point, Polygon};
 
+/// Error 24206 for an edge that joins a position with the opposite one, or nearly: no one way between them is the shortest.
+pub(crate) fn check_edges(shape: &Shape) -> Result<()> {
+    let opposite = |w: &[Pos]| {
+        let (u, v) = (vector(&w[0]), vector(&w[1]));
+        let sum = [u[0] + v[0], u[1] + v[1], u[2] + v[2]];
+        dot(&sum, &sum) < 1e-16
+    };
+    if shape.leaves().into_iter().flat_map(Shape::lines).any(|l| l.windows(2).any(opposite)) {
+        return Err(Error {
+            exception: GL_ARGUMENT,
+            message: "24206: The specified input cannot be accepted because it contains an edge with antipodal points. For information about using spatial methods with FullGlobe objects, see Types of Spatial Data in SQL Server Books Online.".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+const GL_ARGUMENT: &str = "Microsoft.SqlServer.Types.GLArgumentException";
+
 /// Half of the earth's surface, in square metres.
 const HALF: f64 = 2.550_328_1e14;
 
@@ -151,7 +169,7 @@ fn tidy(degrees: f64) -> f64 {
 
 fn too_large() -> Error {
     Error {
-        exception: "Microsoft.SqlServer.Types.GLArgumentException",
+        exception: GL_ARGUMENT,
         message: "24205: The specified input does not represent a valid geography instance because it exceeds a single hemisphere. Each geography instance must fit inside a single hemisphere. A common reason for this error is that a polygon has the wrong ring orientation.".to_owned(),
     }
 }

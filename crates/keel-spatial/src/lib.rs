@@ -86,7 +86,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Instance {
     /// An instance, if it can be one: a known identifier, latitudes within 90 degrees, enough points in every part.
     ///
-    /// Errors: 24100 and 24204 (identifier), 24201 and 24202 (coordinates), 24117 to 24119 (points).
+    /// Errors: 24100 and 24204 (identifier), 24201 and 24202 (coordinates), 24206 (edges), 24117 and following (points).
     pub fn new(kind: Kind, shape: Shape, srid: i32) -> Result<Instance> {
         check_srid(kind, srid)?;
         check_shape(kind, &shape)?;
@@ -113,12 +113,13 @@ pub fn not_valid() -> Error {
     )
 }
 
-/// Errors 24201 and 24202 (coordinates), 24117 and following (points).
+/// Errors 24201 and 24202 (coordinates), 24206 (edges), 24117 and following (points).
 fn check_shape(kind: Kind, shape: &Shape) -> Result<()> {
     if kind == Kind::Geography {
         check_degrees(shape)?;
+        geodetic::check_edges(shape)?;
     }
-    shape.check()
+    shape.check(kind)
 }
 
 /// Error 24100 or 24204 for an identifier that the type does not take.

@@ -114,7 +114,45 @@ fn from_lowest(mut ring: Vec<Pos>) -> Vec<Pos> {
 #[must_use]
 pub fn is_valid(shape: &Shape) -> bool {
     let fits = |n: f64| n == 0.0 || (SMALLEST..=LARGEST).contains(&n.abs());
-    shape.positions().iter().all(|p| fits(p.x) && fits(p.y)) && geometry(shape).is_valid()
+    shape.positions().iter().all(|p| fits(p.x) && fits(p.y))
+        && has_valid_lines(shape)
+        && parts_are_valid(shape)
+}
+
+/// Whether polygons are valid; those of a collection each for itself.
+fn parts_are_valid(shape: &Shape) -> bool {
+    match shape {
+        Shape::Collection(parts) => parts.iter().all(parts_are_valid),
+        Shape::Polygon(_) | Shape::MultiPolygon(_) => geometry(shape).is_valid(),
+        _ => true,
+    }
+}
+
+/// Whether no line lies on itself, or on another of its MULTILINESTRING; a line that ends with its last position twice does.
+fn has_valid_lines(shape: &Shape) -> bool {
+    match shape {
+        Shape::LineString(l) if !l.is_empty() => {
+            let stops = l.len() > 1 && coord(&l[l.len() - 1]) == coord(&l[l.len() - 2]);
+            !stops && !lie_on_each_other(std::slice::from_ref(shape))
+        }
+        Shape::MultiLineString(parts) => parts.iter().all(has_valid_lines) && !lie_on_each_other(parts),
+        Shape::Collection(parts) => parts.iter().all(has_valid_lines),
+        _ => true,
+    }
+}
+
+/// Whether any two segments of these lines share more than a position. They are looked at from left to right.
+fn lie_on_each_other(lines: &[Shape]) -> bool {
+    let all = lines.iter().flat_map(Shape::lines).map(|l| line(l));
+    let mut segments: Vec<Line> =
+        all.flat_map(|l| l.lines().collect::<Vec<_>>()).filter(|s| s.start != s.end).collect();
+    let (left, right) = (|s: &Line| s.start.x.min(s.end.x), |s: &Line| s.start.x.max(s.end.x));
+    segments.sort_by(|a, b| left(a).total_cmp(&left(b)));
+    let shares = |a: &Line, b: &Line| matches!(line_intersection(*a, *b), Some(LineIntersection::Collinear { intersection: l }) if l.start != l.end);
+    segments
+        .iter()
+        .enumerate()
+        .any(|(i, a)| segments[i + 1..].iter().take_while(|b| left(b) <= right(a)).any(|b| shares(a, b)))
 }
 
 /// Coordinates beyond these are not computed with: their products are no numbers any more.
@@ -520,6 +558,53 @@ mod tests {
         check(SQUARE, "POINT EMPTY", &[Relation::Disjoint]);
         assert_eq!(relates_as(&shape(SQUARE), &shape("POINT (1 1)"), "T*****FF*"), Some(true));
         assert_eq!(relates_as(&shape(SQUARE), &shape("POINT (1 1)"), "T*"), None);
+    }
+
+    /// What SQL Server 2025 says of these.
+    #[test]
+    fn validity() {
+        let valid = [
+            "POLYGON((0 0, 2 0, 2 2, 0 2, 0 0))",
+            "LINESTRING(0 0, 2 2, 2 0, 0 2)",
+            "POLYGON((0 0,4 0,4 4,0 4,0 0),(1 1,2 1,2 2,1 2,1 1))",
+            "MULTIPOINT((0 0),(0 0))",
+            "LINESTRING(0 0,1 1,1 1,2 2)",
+            "MULTIPOLYGON(((0 0,2 0,2 2,0 2,0 0)),((2 2,4 2,4 4,2 4,2 2)))",
+            "LINESTRING(0 0, 2 0, 1 1)",
+            "LINESTRING(0 0, 2 2, 2 0, 0 2, 0 0)",
+            "MULTILINESTRING((0 0,2 0),(2 0,4 0))",
+            "MULTILINESTRING((0 0,2 0),(1 -1,1 1))",
+            "POINT EMPTY",
+            "POLYGON EMPTY",
+            "GEOMETRYCOLLECTION EMPTY",
+            "GEOMETRYCOLLECTION(POLYGON((0 0,2 0,2 2,0 2,0 0)),POLYGON((1 1,3 1,3 3,1 3,1 1)))",
+            "GEOMETRYCOLLECTION(LINESTRING(0 0,2 0),LINESTRING(0 0,2 0))",
+            "POLYGON((0 0,4 0,4 4,0 4,0 0),(1 1,2 1,2 2,1 2,1 1),(2 2,3 2,3 3,2 3,2 2))",
+            "POLYGON((0 0,1 1,2 0,3 1,4 0,4 4,0 4,0 0))",
+            "LINESTRING(0 0, 0 0, 2 0)",
+            "POLYGON((0 0,4 0,4 4,0 4,0 0),(0 2,1 1,2 2,1 3,0 2))",
+        ];
+        let not = [
+            "POLYGON((0 0, 2 2, 0 2, 2 0, 0 0))",
+            "LINESTRING(0 0, 1 1, 0 0)",
+            "LINESTRING(0 0, 0 0)",
+            "POLYGON((0 0,4 0,4 4,0 4,0 0),(5 5,6 5,6 6,5 6,5 5))",
+            "POLYGON((0 0,4 0,4 4,0 4,0 0),(0 0,2 0,2 2,0 2,0 0))",
+            "MULTIPOLYGON(((0 0,2 0,2 2,0 2,0 0)),((1 1,3 1,3 3,1 3,1 1)))",
+            "MULTIPOLYGON(((0 0,2 0,2 2,0 2,0 0)),((2 0,4 0,4 2,2 2,2 0)))",
+            "MULTILINESTRING((0 0,2 2),(0 0,2 2))",
+            "POLYGON((0 0,0 0,0 0,0 0))",
+            "POLYGON((0 0,2 0,2 0,0 0,0 0))",
+            "LINESTRING(0 0, 2 0, 1 0)",
+            "LINESTRING(0 0, 2 0, 2 0)",
+            "MULTILINESTRING((0 0,2 0),(1 0,3 0))",
+            "GEOMETRYCOLLECTION(POLYGON((0 0, 2 2, 0 2, 2 0, 0 0)))",
+            "POLYGON((0 0,4 0,4 4,0 4,0 0),(0 1,2 2,0 3,0 1))",
+        ];
+        for (texts, expect) in [(&valid[..], true), (&not[..], false)] {
+            let wrong: Vec<_> = texts.iter().filter(|t| is_valid(&shape(t)) != expect).collect();
+            assert!(wrong.is_empty(), "{expect} is expected of {wrong:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The tree of a shape, and what can be counted and picked out of it without measuring.
 
-use crate::{Error, Result};
+use crate::{Error, Kind, Result};
 
 /// A position. Of a `geography`, `x` is the longitude and `y` the latitude.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -220,14 +220,19 @@ impl Shape {
         }
     }
 
-    /// Enough positions everywhere: two different ones in a line, four in a ring that ends where it begins.
-    pub(crate) fn check(&self) -> Result<()> {
+    /// Enough positions everywhere: two in a line, four in a ring that ends where it begins. Errors 24117; 24118 to 24121 of
+    /// geometry, 24305 and 24306 of geography.
+    pub(crate) fn check(&self, kind: Kind) -> Result<()> {
         for leaf in self.leaves() {
             match leaf {
-                Shape::LineString(line) if !line.is_empty() => check_line(line)?,
+                Shape::LineString(line) if line.len() == 1 => {
+                    return Err(Error::format(
+                        "24117: The LineString input is not valid because it does not have enough distinct points. A LineString must have at least two distinct points.",
+                    ));
+                }
                 Shape::Polygon(rings) => {
                     for (i, ring) in rings.iter().enumerate() {
-                        check_ring(ring, i)?;
+                        check_ring(kind, ring, i)?;
                     }
                 }
                 _ => {}
@@ -237,31 +242,21 @@ impl Shape {
     }
 }
 
-fn check_line(line: &[Pos]) -> Result<()> {
-    if line.iter().any(|p| p.x != line[0].x || p.y != line[0].y) {
-        return Ok(());
-    }
-    Err(Error::format(
-        "24117: The LineString input is not valid because it does not have enough distinct points. A LineString must have at least two distinct points.",
-    ))
-}
-
-fn check_ring(ring: &[Pos], number: usize) -> Result<()> {
-    let shown = match number {
-        0 => "exterior ring".to_owned(),
-        n => format!("interior ring number {n}"),
+fn check_ring(kind: Kind, ring: &[Pos], at: usize) -> Result<()> {
+    let (short, open, shown) = match (kind, at) {
+        (Kind::Geography, at) => (24_305, 24_306, format!("ring number {}", at + 1)),
+        (Kind::Geometry, 0) => (24_118, 24_119, "exterior ring".to_owned()),
+        (Kind::Geometry, at) => (24_120, 24_121, format!("interior ring number {at}")),
     };
     if ring.len() < 4 {
         return Err(Error::format(format!(
-            "{}: The Polygon input is not valid because the {shown} does not have enough points. Each ring of a polygon must contain at least four points.",
-            if number == 0 { 24_305 } else { 24_306 }
+            "{short}: The Polygon input is not valid because the {shown} does not have enough points. Each ring of a polygon must contain at least four points."
         )));
     }
     let (first, last) = (ring[0], ring[ring.len() - 1]);
     if first.x != last.x || first.y != last.y {
         return Err(Error::format(format!(
-            "{}: The Polygon input is not valid because the start and end points of the {shown} are not the same. Each ring of a polygon must have the same start and end points.",
-            if number == 0 { 24_119 } else { 24_121 }
+            "{open}: The Polygon input is not valid because the start and end points of the {shown} are not the same. Each ring of a polygon must have the same start and end points."
         )));
     }
     Ok(())

@@ -48,7 +48,7 @@ select geometry::Parse('POINT (1')
 go
 select geometry::Parse('')
 go
-select geometry::Parse('LINESTRING (1 1, 1 1)')
+select geometry::Parse('LINESTRING (1 1)')
 go
 select geometry::Parse('POLYGON ((0 0, 1 1, 2 0, 0 1))')
 go
@@ -73,6 +73,14 @@ go
 select try_convert(geometry, 'x') as none, geometry::Parse('POLYGON ((0 0, 2 2, 2 0, 0 2, 0 0))').STIsValid() as bow, geometry::Parse('POLYGON ((0 0, 2 2, 2 0, 0 2, 0 0))').MakeValid().STIsValid() as mended
 go
 declare @bow geometry = 'POLYGON ((0 0, 2 2, 2 0, 0 2, 0 0))'
-select @bow.STNumPoints() as points, @bow.STAsText() as text
+select @bow.STLength() as length, @bow.STAsText() as text, @bow.STIsEmpty() as empty
 select @bow.STArea() as area
+go
+select geography::Parse('LINESTRING(0 0, 180 0)')
+go
+select geography::Parse('POLYGON((0 0, 1 1, 0 0))')
+go
+select geometry::Parse('POINT(0 0)').STRelate(geometry::Parse('POINT(0 0)'), 'T*')
+go
+select geometry::Parse('POINT(0 0)').STRelate(geometry::Parse('POINT(0 0)'), '3********')
 go

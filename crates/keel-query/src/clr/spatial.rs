@@ -87,15 +87,15 @@ pub(super) const METHODS: &[Method] = &[
     }),
     property("IsNull", BIT, |_, _, _| Ok(Value::Bit(false))),
     method("STGeometryType", &[], SqlType::NVarChar(keel_types::Length::Limited(4000)), |ty, v, _| {
-        read(ty, v, |i| text(i.shape.type_name().to_owned()))
+        measured(ty, v, |i| text(i.shape.type_name().to_owned()))
     }),
     method("InstanceOf", &[TEXT], BIT, |ty, v, args| {
         let name = args[0].as_str().unwrap_or_default();
-        read(ty, v, |i| Value::Bit(i.shape.is_instance_of(name)))
+        measured(ty, v, |i| Value::Bit(i.shape.is_instance_of(name)))
     }),
-    method("STDimension", &[], INT, |ty, v, _| read(ty, v, |i| Value::Int(i.shape.dimension()))),
+    method("STDimension", &[], INT, |ty, v, _| measured(ty, v, |i| Value::Int(i.shape.dimension()))),
     method("STIsEmpty", &[], BIT, |ty, v, _| read(ty, v, |i| Value::Bit(i.shape.is_empty()))),
-    method("STIsClosed", &[], BIT, |ty, v, _| read(ty, v, |i| Value::Bit(i.shape.is_closed()))),
+    method("STIsClosed", &[], BIT, |ty, v, _| measured(ty, v, |i| Value::Bit(i.shape.is_closed()))),
     method("STIsValid", &[], BIT, |ty, v, _| {
         let kind = spatial_kind(ty);
         read(ty, v, |i| Value::Bit(i.marks(kind).valid))
@@ -107,7 +107,7 @@ pub(super) const METHODS: &[Method] = &[
         Ok(spatial_value(&Instance { srid: i.srid, shape }, kind))
     }),
     // Its parts.
-    method("STNumPoints", &[], INT, |ty, v, _| read(ty, v, |i| count(i.shape.positions().len()))),
+    method("STNumPoints", &[], INT, |ty, v, _| measured(ty, v, |i| count(i.shape.positions().len()))),
     method("STPointN", &[INT], SELF, |ty, v, args| {
         let n = nth(ty, &args[0], "STPointN(Int32 n)")?;
         pick(ty, v, |s| s.positions().get(n - 1).map(|p| Shape::Point(Some(*p))))
@@ -118,13 +118,13 @@ pub(super) const METHODS: &[Method] = &[
     method("STEndPoint", &[], SELF, |ty, v, _| {
         pick(ty, v, |s| s.positions().last().map(|p| Shape::Point(Some(*p))))
     }),
-    method("STNumGeometries", &[], INT, |ty, v, _| read(ty, v, |i| count(i.shape.count()))),
+    method("STNumGeometries", &[], INT, |ty, v, _| measured(ty, v, |i| count(i.shape.count()))),
     method("STGeometryN", &[INT], SELF, |ty, v, args| {
         let n = nth(ty, &args[0], "STGeometryN(Int32 n)")?;
         pick(ty, v, |s| s.part(n).cloned())
     }),
     method("STNumCurves", &[], INT, |ty, v, _| {
-        read(ty, v, |i| match &i.shape {
+        measured(ty, v, |i| match &i.shape {
             Shape::LineString(l) => count(l.len().saturating_sub(1)),
             _ => Value::Null,
         })
@@ -132,7 +132,7 @@ pub(super) const METHODS: &[Method] = &[
     // Measures.
     method("STLength", &[], FLOAT, |ty, v, _| {
         let of = measure(ty, planar::length, geodetic::length);
-        measured(ty, v, |i| Value::Float(of(&i.shape)))
+        read(ty, v, |i| Value::Float(of(&i.shape)))
     }),
     method("STArea", &[], FLOAT, |ty, v, _| {
         let of = measure(ty, planar::area, geodetic::area);
@@ -186,7 +186,7 @@ pub(super) const OF_GEOMETRY: &[Method] = &[
     property("STY", FLOAT, |ty, v, _| read(ty, v, |i| of_point(i, |p| Some(p.y)))),
     method("STIsSimple", &[], BIT, |ty, v, _| measured(ty, v, |i| Value::Bit(planar::is_simple(&i.shape)))),
     method("STIsRing", &[], BIT, |ty, v, _| {
-        measured(ty, v, |i| match &i.shape {
+        read(ty, v, |i| match &i.shape {
             Shape::LineString(_) => Value::Bit(i.shape.is_closed() && planar::is_simple(&i.shape)),
             _ => Value::Null,
         })
@@ -195,16 +195,18 @@ pub(super) const OF_GEOMETRY: &[Method] = &[
     method("STCrosses", &[SELF], BIT, |ty, v, args| relation(ty, v, args, Relation::Crosses)),
     method("STRelate", &[SELF, TEXT], BIT, |ty, v, args| {
         let pattern = args[1].as_str().unwrap_or_default();
-        both(ty, v, &args[0], |_, a, b| {
-            let found = planar::relates_as(a, b, pattern);
-            found.map(Value::Bit).ok_or_else(|| {
-                Error::argument("24109: The matrix pattern in the input is not valid: it must have nine characters of T, F, *, 0, 1 and 2.")
-            })
-        })
+        check_pattern(pattern).map_err(|e| {
+            spatial_error(
+                spatial_kind(ty),
+                &e,
+                "STRelate(SqlGeometry other, String intersectionPatternMatrix)",
+            )
+        })?;
+        both(ty, v, &args[0], |_, a, b| Ok(planar::relates_as(a, b, pattern).map_or(Value::Null, Value::Bit)))
     }),
     method("STExteriorRing", &[], SELF, |ty, v, _| pick(ty, v, |s| ring(s, 0))),
     method("STNumInteriorRing", &[], INT, |ty, v, _| {
-        read(ty, v, |i| match &i.shape {
+        measured(ty, v, |i| match &i.shape {
             Shape::Polygon(rings) => count(rings.len().saturating_sub(1)),
             _ => Value::Null,
         })
@@ -226,7 +228,7 @@ pub(super) const OF_GEOGRAPHY: &[Method] = &[
     property("Lat", FLOAT, |ty, v, _| read(ty, v, |i| of_point(i, |p| Some(p.y)))),
     property("Long", FLOAT, |ty, v, _| read(ty, v, |i| of_point(i, |p| Some(p.x)))),
     method("NumRings", &[], INT, |ty, v, _| {
-        read(ty, v, |i| match &i.shape {
+        measured(ty, v, |i| match &i.shape {
             Shape::Polygon(rings) => count(rings.len()),
             _ => Value::Null,
         })
@@ -239,10 +241,26 @@ pub(super) const OF_GEOGRAPHY: &[Method] = &[
         pick(ty, v, |s| geodetic::center(s).map(|p| Shape::Point(Some(p))))
     }),
     method("EnvelopeAngle", &[], FLOAT, |ty, v, _| {
-        read(ty, v, |i| geodetic::angle(&i.shape).map_or(Value::Null, Value::Float))
+        measured(ty, v, |i| geodetic::angle(&i.shape).map_or(Value::Null, Value::Float))
     }),
     method("ReorientObject", &[], SELF, |ty, v, _| change(ty, v, |_, s| Ok(s.reoriented()))),
 ];
+
+/// Nine characters of those that a pattern of `STRelate` has. Errors 24109, 24110.
+fn check_pattern(pattern: &str) -> keel_spatial::Result<()> {
+    let count = pattern.chars().count();
+    if count != 9 {
+        return Err(Error::format(format!(
+            "24109: The intersectionPatternMatrix argument to STRelate is not valid. This argument must contain exactly 9 characters, but the string provided has {count} characters."
+        )));
+    }
+    match pattern.chars().enumerate().find(|(_, c)| !"012TF*".contains(*c)) {
+        Some((at, c)) => Err(Error::format(format!(
+            "24110: Character {at} ({c}) of the intersectionPatternMatrix argument to STRelate is not valid. This argument must only contain the characters 0, 1, 2, T, F, and *."
+        ))),
+        None => Ok(()),
+    }
+}
 
 fn number(v: &Value) -> f64 {
     if let Value::Float(f) = v { *f } else { 0.0 }
@@ -335,7 +353,7 @@ fn measured(ty: SqlType, v: &Value, of: impl Fn(&Instance) -> Value) -> Result<V
 /// A part of it, or NULL.
 fn pick(ty: SqlType, v: &Value, of: impl Fn(&Shape) -> Option<Shape>) -> Result<Value> {
     let kind = spatial_kind(ty);
-    let i = spatial_of(v, kind)?;
+    let i = valid_spatial_of(v, kind, "ThrowIfInvalid()")?;
     let part = of(&i.shape).map(|shape| Instance { srid: i.srid, shape });
     Ok(part.map_or(Value::Null, |p| spatial_value(&p, kind)))
 }

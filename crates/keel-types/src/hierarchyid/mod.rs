@@ -1,6 +1,6 @@
 //! `hierarchyid`: positions in a tree that sort depth first.
 //!
-//! A value is kept, compared, indexed and sent as its ordpath bytes ([`ordpath`]): comparing bytes walks the tree. A
+//! A value is kept, compared, indexed and sent as its ordpath bytes (the submodule `ordpath`): comparing bytes walks the tree. A
 //! [`Path`] is what the methods look at: one list of labels per level, of several where a node was put between others
 //! (`/1/2.1/`). Source: the product's reference of the type's methods, and MS-SSCLRT for the bytes.
 
