@@ -369,6 +369,39 @@ pub struct TriggerDef {
     pub instead_of: bool,
     /// DISABLE TRIGGER.
     pub disabled: bool,
+    /// Changes on which it fires before all others (`sp_settriggerorder`).
+    #[serde(default)]
+    pub first: RowActions,
+    /// Changes on which it fires after all others.
+    #[serde(default)]
+    pub last: RowActions,
+}
+
+/// Some of the three changes of rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowActions {
+    /// INSERT.
+    pub insert: bool,
+    /// UPDATE.
+    pub update: bool,
+    /// DELETE.
+    pub delete: bool,
+}
+
+/// `schema_id` of triggers that belong to a database: a namespace of their own.
+pub const DATABASE_TRIGGERS: i32 = 0;
+/// `schema_id` of triggers that belong to the server, which are kept in master.
+pub const SERVER_TRIGGERS: i32 = -1;
+
+/// What fires a trigger that belongs to a database or to the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventTriggerDef {
+    /// Events and groups of events by their names in `sys.trigger_event_types`; `LOGON`.
+    pub events: Vec<String>,
+    /// Events on which it fires before all others (`sp_settriggerorder`).
+    pub first: Vec<String>,
+    /// Events on which it fires after all others.
+    pub last: Vec<String>,
 }
 
 /// A view, procedure, function or trigger: its text; parsed and compiled by whoever uses it.
@@ -393,6 +426,9 @@ pub struct ModuleDef {
     /// For a trigger: what fires it.
     #[serde(default)]
     pub trigger: Option<TriggerDef>,
+    /// For a trigger of a database or the server: its events.
+    #[serde(default)]
+    pub events: Option<Box<EventTriggerDef>>,
     /// WITH EXECUTE AS: the principal it runs as, [`EXECUTE_AS_OWNER`] for its owner; `None` for its caller.
     #[serde(default)]
     pub execute_as: Option<i32>,

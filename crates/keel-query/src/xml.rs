@@ -35,6 +35,11 @@ pub fn error(e: Box<XmlError>) -> Error {
     SqlError::new(e.number, 16, e.state, e.message)
 }
 
+/// Appends text as the content of an element, or as the value of an attribute.
+pub fn push_text(text: &str, attribute: bool, out: &mut String) {
+    write::escape(text, attribute, out);
+}
+
 /// The tree of an instance.
 pub(crate) fn tree(text: &SmolStr) -> Result<Rc<Document>> {
     let same = |known: &SmolStr| {

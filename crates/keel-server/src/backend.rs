@@ -41,6 +41,10 @@ pub trait SqlSession {
     fn route(&self) -> Option<(&str, u16)> {
         None
     }
+    /// The session begins, or is taken from a pool: error 17892 when a trigger refuses it.
+    fn log_on(&mut self, _pooled: bool) -> Result<()> {
+        Ok(())
+    }
     /// Stops what the session does, from other threads.
     fn cancel(&self) -> Cancel;
     /// Whether the session has been killed, for other threads to ask.
@@ -105,6 +109,9 @@ impl SqlSession for Session {
     }
     fn route(&self) -> Option<(&str, u16)> {
         Session::route(self)
+    }
+    fn log_on(&mut self, pooled: bool) -> Result<()> {
+        Session::log_on(self, pooled)
     }
     fn cancel(&self) -> Cancel {
         let handle = Session::cancel_handle(self);

@@ -52,6 +52,8 @@ pub struct Config {
     /// A member of a cluster has a small process beside it that resets its clients' connections, and refuses new ones, when it stands
     /// still for `silence_ms` + `stagger_ms`.
     pub keeper: bool,
+    /// Triggers of LOGON fire. Off is for getting in again when one refuses everybody.
+    pub logon_triggers: bool,
     /// `[cluster]`: what decides about failovers.
     pub cluster: ClusterConfig,
     /// A directory on storage that all members share: whichever of them holds its lock runs the cluster's witness there.
@@ -97,6 +99,7 @@ impl Default for Config {
             session_stack: 16 * 1024,
             hadr: true,
             keeper: true,
+            logon_triggers: true,
             cluster: ClusterConfig::default(),
             witness_directory: None,
             listener_hold: 30,

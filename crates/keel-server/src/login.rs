@@ -253,7 +253,13 @@ fn authenticate(
         read_only_intent: login.type_flags.contains(TypeFlags::READ_ONLY_INTENT),
         can_route: can_route(login),
     };
-    shared.backend.session(options).map_err(|mut e| {
+    let begun = shared.backend.session(options).and_then(|mut session| {
+        if shared.config.logon_triggers {
+            session.log_on(false)?;
+        }
+        Ok(session)
+    });
+    begun.map_err(|mut e| {
         e.line = e.line.max(1);
         let about_database =
             matches!(e.number, 911 | 916 | 927 | 942 | 976 | 978 | 979 | 982 | 983 | 988 | 4060 | 4064);

@@ -249,8 +249,14 @@ impl<'a> Connection<'a> {
             if let Some(known) = known {
                 known.reset();
             }
+            if shared.config.logon_triggers
+                && let Err(mut e) = session.log_on(true)
+            {
+                e.line = e.line.max(1);
+                sink.message(&e);
+            }
         }
-        if !link.attention_pending() {
+        if !link.attention_pending() && !session.is_ended() {
             let done = match message.kind {
                 PacketType::SqlBatch => batch(session.as_mut(), message.payload(), sql, &mut sink),
                 PacketType::Rpc => calls(session.as_mut(), message.payload(), &mut sink),

@@ -456,7 +456,8 @@ fn deduce(info: &Info, program: &Arc<Program>, at: &Instruction, wanted: &mut [U
         Op::Select { query: unit, .. } | Op::Dml { statement: unit, .. } => {
             note(wanted, keel_query::deduced(|| described(info, program, at, unit)))?;
         }
-        Op::SelectInto(select) => {
+        Op::SelectInto(into) => {
+            let (select, _) = &**into;
             let tables = FrameTables::default();
             let scope = Scope::new(info, program, &tables);
             note(wanted, keel_query::deduced(|| keel_query::compile_select(&scope, select)))?;

@@ -400,6 +400,44 @@ errors! {
     sequence_start(name) = 11703, 16, 1, "The start value for sequence object '{name}' must be between the minimum and maximum value of the sequence object.";
     /// MINVALUE not below MAXVALUE.
     sequence_bounds(name) = 11705, 16, 1, "The minimum value for sequence object '{name}' must be less than its maximum value.";
+    /// A trigger on a temporary table.
+    trigger_of_temporary() = 167, 15, 1, "Cannot create trigger on a temporary object.";
+    /// ALTER of a procedure, function, view or trigger that is not there.
+    no_module_to_alter(name) = 208, 16, 6, "Invalid object name '{name}'.";
+    /// EXECUTE AS OWNER of a trigger of a database or the server.
+    no_owner_of_trigger() = 1083, 15, 1, "OWNER is not a valid option for EXECUTE AS in the context of server and database level triggers.";
+    /// A trigger on what is not there.
+    no_trigger_target(name) = 8197, 16, 4, "The object '{name}' does not exist or is invalid for this operation.";
+    /// A trigger on what is no table or view, or AFTER something happened to a view.
+    not_a_trigger_target(name) = 8197, 16, 6, "The object '{name}' does not exist or is invalid for this operation.";
+    /// A trigger on something that does not happen.
+    no_event(name) = 1084, 15, 1, "'{name}' is an invalid event type.";
+    /// ENABLE or DISABLE TRIGGER of one that is not there.
+    no_such_trigger(name) = 1088, 16, 119, "Cannot find the object \"{name}\" because it does not exist or you do not have permissions.";
+    /// A trigger of a database or the server in a schema.
+    trigger_schema_prefix() = 1094, 15, 1, "Cannot specify a schema name as a prefix to the trigger name for database and server level triggers.";
+    /// A trigger on something that happens elsewhere.
+    event_not_here() = 1098, 15, 1, "The specified event type(s) is/are not valid on the specified target object.";
+    /// A trigger that the session may not make, change or drop.
+    cannot_define_trigger(verb, name) = 2104, 14, 1, "Cannot {verb} the trigger '{name}', because you do not have permission.";
+    /// ALTER of a trigger that belongs to something else.
+    trigger_of_another(trigger, target) = 2110, 15, 1, "Cannot alter trigger '{trigger}' on '{target}' because this trigger does not belong to this object. Specify the correct trigger name or the correct target object name.";
+    /// ALTER TABLE … TRIGGER of one that is not there.
+    no_trigger_of_table(trigger, table) = 4920, 16, 0, "ALTER TABLE failed because trigger '{trigger}' on table '{table}' does not exist.";
+    /// EXECUTE AS of a login that is not there.
+    no_login_of_trigger(name) = 15151, 16, 1, "Cannot execute as the login '{name}', because it does not exist or you do not have permission.";
+    /// A second trigger that shall be the first or the last.
+    order_taken(order, event) = 15130, 16, 1, "There already exists a '{order}' trigger for '{event}'.";
+    /// The order of triggers for something that this one does not fire on.
+    not_a_trigger_for(trigger, event) = 15125, 16, 1, "Trigger '{trigger}' is not a trigger for '{event}'.";
+    /// The order of what is alone.
+    instead_of_order(trigger) = 15133, 16, 1, "INSTEAD OF trigger '{trigger}' cannot be associated with an order.";
+    /// What a procedure was asked about is not there.
+    could_not_find_object(name) = 15165, 16, 1, "Could not find object '{name}' or you do not have permission.";
+    /// An argument that a procedure does not know.
+    invalid_procedure_option(procedure) = 15600, 15, 1, "An invalid parameter or option was specified for procedure '{procedure}'.";
+    /// A login that a trigger has refused.
+    logon_failed_by_trigger(login) = 17892, 14, 1, "Logon failed for login '{login}' due to trigger execution.";
     /// Two INSTEAD OF triggers for one event.
     second_instead_of(verb, trigger, kind, table, event) = 2111, 16, 1, "Cannot {verb} trigger '{trigger}' on {kind} '{table}' because an INSTEAD OF {event} trigger already exists on this object.";
     /// DEFAULT of an identity column.

@@ -20,7 +20,8 @@
 //! | [`program`] | batches and modules as instructions |
 //! | [`run`] | the interpreter: control flow, errors, transactions, calls, cursors |
 //! | [`ddl`] | statements that change definitions or administer |
-//! | [`modules`] | procedures, functions, triggers |
+//! | [`modules`] | procedures, functions, triggers: from text to programs |
+//! | [`triggers`] | which triggers fire, in what order, inside which transaction; what events there are |
 //! | [`functions`], [`views`], [`procs`] | tables of session functions, system views, system procedures |
 //! | [`hadr`] | availability groups: statements, rules, what views show |
 //! | [`sink`] | what a client is told |
@@ -55,6 +56,7 @@ pub mod program;
 pub mod run;
 pub mod session;
 pub mod sink;
+pub mod triggers;
 pub mod views;
 
 pub use keel_node::InstanceOptions;

@@ -1,17 +1,17 @@
-//! Procedures, functions and triggers: from stored text to programs, and running them inside statements.
+//! Procedures, functions and triggers: from stored text to programs, and running them inside statements. Which triggers
+//! run, and when: [`crate::triggers`].
 
 use crate::engine::DatabaseEntry;
 use crate::errors;
 use crate::program::lower::TextOptions;
 use crate::program::{ModuleIdentity, ModuleShape, Program, ProgramKind, lower_module};
 use crate::run::{Frame, Halt, Later, NEST_LEVEL_MAX, Runner, parse_error};
-use crate::session::info::{Info, TriggerRows};
+use crate::session::info::Info;
 use crate::session::options::Switches;
 use crate::session::scope::Scope;
 use keel_base::DatabaseId;
 use keel_parser::ast::{self, StatementKind};
-use keel_query::catalog::{Catalog, ModuleDef, ModuleKind, ObjectId};
-use keel_query::context::{DmlAction, TriggerEvent, TriggerInvoker};
+use keel_query::catalog::{ModuleDef, ModuleKind, ObjectId};
 use keel_query::scope::{ParameterInfo, RowSource, VirtualColumn, VirtualTable};
 use keel_query::{ExecCtx, FunctionInvoker};
 use keel_types::Value;
@@ -103,15 +103,20 @@ pub fn inline_parameters(scope: &Scope<'_>, module: &ModuleDef) -> Vec<Parameter
     }
 }
 
-fn info_of<'a>(ctx: &ExecCtx<'a>) -> &'a Info {
+pub(crate) fn info_of<'a>(ctx: &ExecCtx<'a>) -> &'a Info {
     ctx.session
         .as_any()
         .and_then(|any| any.downcast_ref())
         .expect("plans of this layer run with its own session")
 }
 
-/// Runs a function's program inside a statement.
-fn invoke(ctx: &mut ExecCtx<'_>, program: &Arc<Program>, args: &[Value], frame: &mut Frame) -> Result<()> {
+/// Runs a function's or trigger's program inside a statement.
+pub(crate) fn invoke(
+    ctx: &mut ExecCtx<'_>,
+    program: &Arc<Program>,
+    args: &[Value],
+    frame: &mut Frame,
+) -> Result<()> {
     let info = info_of(ctx);
     if info.nest_level() >= NEST_LEVEL_MAX {
         return Err(errors::nesting_level());
@@ -189,7 +194,7 @@ impl FunctionInvoker for Functions {
     }
 }
 
-fn drop_tables(ctx: &mut ExecCtx<'_>, frame: &Frame) {
+pub(crate) fn drop_tables(ctx: &mut ExecCtx<'_>, frame: &Frame) {
     for table in frame.tables.borrow().iter().flatten() {
         drop_trees(ctx.txns, table);
     }
@@ -247,100 +252,4 @@ impl VirtualTable for TableFunction {
         drop_tables(ctx, &frame);
         Ok(Box::new(rows.into_iter().map(Ok)))
     }
-}
-
-/// Runs AFTER triggers for plans.
-pub struct Triggers;
-
-impl TriggerInvoker for Triggers {
-    fn fire(&self, ctx: &mut ExecCtx<'_>, event: TriggerEvent<'_>) -> Result<()> {
-        let info = info_of(ctx);
-        let Some(entry) = info.engine.database_by_id(event.table.database) else { return Ok(()) };
-        let triggers = info.picture(&entry).triggers(event.table.object_id);
-        for module in triggers.iter().filter(|m| fires(m, event.action)) {
-            let running = info.triggers.borrow().iter().any(|t| t.trigger == module.object_id);
-            if running {
-                // RECURSIVE_TRIGGERS is off: a trigger does not fire itself.
-                continue;
-            }
-            let rows = TriggerRows {
-                table: Arc::new(event.table.clone()),
-                inserted: Arc::new(event.inserted.to_vec()),
-                deleted: Arc::new(event.deleted.to_vec()),
-                updated: event.updated_columns.to_vec(),
-                trigger: module.object_id,
-            };
-            run_trigger(ctx, &entry, module, rows)?;
-        }
-        Ok(())
-    }
-}
-
-/// Runs one trigger over its rows.
-pub fn run_trigger(
-    ctx: &mut ExecCtx<'_>,
-    entry: &Arc<DatabaseEntry>,
-    module: &Arc<ModuleDef>,
-    rows: TriggerRows,
-) -> Result<()> {
-    let info = info_of(ctx);
-    let program = program(info, entry, module)?;
-    let affected = rows.inserted.len().max(rows.deleted.len()) as u64;
-    info.triggers.borrow_mut().push(rows);
-    let mut frame = Frame::new(&program, info.nest_level() + 1);
-    info.row_count.set(affected);
-    enter_transaction(info);
-    let outcome = invoke(ctx, &program, &[], &mut frame);
-    let (ended, doomed) = leave_transaction(info);
-    info.triggers.borrow_mut().pop();
-    drop_tables(ctx, &frame);
-    outcome?;
-    if ended {
-        return Err(errors::ended_in_trigger());
-    }
-    if doomed {
-        return Err(errors::error_in_trigger());
-    }
-    Ok(())
-}
-
-/// A trigger runs inside its statement's transaction and counts it, also when nobody began one.
-fn enter_transaction(info: &Info) {
-    let mut state = info.transaction.borrow_mut();
-    if state.count == 0 {
-        state.count = 1;
-        state.doomed = false;
-        state.of_statement = true;
-        state.triggers = 0;
-    }
-    state.triggers += u32::from(state.of_statement);
-}
-
-/// Says whether the transaction has ended, and whether it is doomed. One that the trigger began after it had ended another
-/// stays.
-fn leave_transaction(info: &Info) -> (bool, bool) {
-    let mut state = info.transaction.borrow_mut();
-    let found = (state.count == 0, state.doomed);
-    if state.of_statement {
-        state.triggers -= 1;
-        if state.triggers == 0 {
-            state.count = 0;
-            state.doomed = false;
-            state.of_statement = false;
-        }
-    }
-    found
-}
-
-/// Whether a trigger is an enabled AFTER trigger for a change.
-#[must_use]
-pub fn fires(module: &ModuleDef, action: DmlAction) -> bool {
-    module.trigger.is_some_and(|t| {
-        let event = match action {
-            DmlAction::Insert => t.on_insert,
-            DmlAction::Update => t.on_update,
-            DmlAction::Delete => t.on_delete,
-        };
-        event && !t.instead_of && !t.disabled
-    })
 }

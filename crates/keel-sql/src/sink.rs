@@ -173,6 +173,21 @@ pub trait ResultSink {
     fn flush(&mut self) {}
 }
 
+/// Where nobody listens.
+pub(crate) struct Unheard;
+
+impl ResultSink for Unheard {
+    fn columns(&mut self, _: &[ColumnMeta]) {}
+    fn row(&mut self, _: &[Value]) -> Result<(), SinkClosed> {
+        Ok(())
+    }
+    fn done(&mut self, _: DoneInfo) {}
+    fn message(&mut self, _: &SqlError) {}
+    fn return_status(&mut self, _: i32) {}
+    fn output(&mut self, _: usize, _: &str, _: &SqlType, _: &Value) {}
+    fn env_change(&mut self, _: EnvChange) {}
+}
+
 /// The procedure of a remote call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RpcProcedure<'a> {

@@ -59,6 +59,9 @@ pub struct Serve {
     /// Start no process beside a member of a cluster that lets its clients go when it stands still
     #[arg(long)]
     no_keeper: bool,
+    /// Fire no triggers of LOGON: the way in when one refuses everybody
+    #[arg(long)]
+    no_logon_triggers: bool,
     /// Serve the dashboard, /metrics and health checks here; HTTPS unless it is a loopback address [default: off]
     #[arg(long, value_name = "ADDR:PORT")]
     dashboard: Option<String>,
@@ -137,6 +140,7 @@ impl Serve {
         config.server_name = self.server_name.unwrap_or(config.server_name);
         config.trace_flags.extend(self.trace_flag);
         config.keeper &= !self.no_keeper;
+        config.logon_triggers &= !self.no_logon_triggers;
         config.force_encryption |= self.force_encryption;
         config.dashboard = self.dashboard.unwrap_or(config.dashboard);
         config.dashboard_anyone |= self.dashboard_anyone;

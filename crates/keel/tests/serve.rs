@@ -17,7 +17,11 @@ struct Running {
 
 impl Running {
     fn start(data: &Path) -> Running {
-        let mut child = serve(data).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        Running::start_with(data, &[])
+    }
+
+    fn start_with(data: &Path, more: &[&str]) -> Running {
+        let mut child = serve(data).args(more).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut ready = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
         let port = ready.trim().rsplit(':').next().unwrap().to_owned();
@@ -26,9 +30,13 @@ impl Running {
     }
 
     fn sql(&self, more: &[&str]) -> Output {
+        self.sql_as("sa", PASSWORD, more)
+    }
+
+    fn sql_as(&self, login: &str, password: &str, more: &[&str]) -> Output {
         let server = format!("127.0.0.1,{}", self.port);
         Command::new(KEEL)
-            .args(["sql", "-S", &server, "-P", PASSWORD, "-C", "-W", "-b"])
+            .args(["sql", "-S", &server, "-U", login, "-P", password, "-C", "-W", "-b"])
             .args(more)
             .output()
             .unwrap()
@@ -86,5 +94,54 @@ fn shutdown_stops_the_server() {
         server.sql(&["-Q", statement]);
         assert!(server.child.wait().unwrap().success(), "{statement}");
     }
+    std::fs::remove_dir_all(&data).unwrap();
+}
+
+#[test]
+fn logon_triggers_refuse_logins_and_can_be_left_out() {
+    let data = std::env::temp_dir().join(format!("keel-logon-{}", std::process::id()));
+    let server = Running::start(&data);
+    let run = |text: &str| {
+        let done = server.sql(&["-Q", text]);
+        assert!(done.status.success(), "{text}: {done:?}");
+        String::from_utf8_lossy(&done.stdout).trim().to_owned()
+    };
+    run("CREATE LOGIN low WITH PASSWORD = 'Low-Keel-1234'");
+    run("CREATE TABLE logons (who sysname, event xml, db sysname, n int)");
+    run("GRANT INSERT ON logons TO public");
+    run(
+        "CREATE TRIGGER watches ON ALL SERVER FOR LOGON AS INSERT master.dbo.logons VALUES (SUSER_SNAME(), EVENTDATA(), DB_NAME(), @@TRANCOUNT)",
+    );
+    assert_eq!(
+        run("SET NOCOUNT ON; SELECT COUNT(*), MAX(db), MAX(n), MAX(event.value('(/EVENT_INSTANCE/ClientHost)[1]', 'varchar(20)')), MAX(event.value('(/EVENT_INSTANCE/SID)[1]', 'varchar(20)')) FROM logons")
+            .lines()
+            .last()
+            .unwrap(),
+        "1 master 1 127.0.0.1 AQ=="
+    );
+    let low = || server.sql_as("low", "Low-Keel-1234", &["-Q", "SELECT 1 AS one"]);
+    assert!(low().status.success());
+    for refusal in ["ROLLBACK", "THROW 50001, 'no', 1", "SELECT 1 AS one", "INSERT nowhere VALUES (1)"] {
+        run(&format!("ALTER TRIGGER watches ON ALL SERVER FOR LOGON AS IF SUSER_SNAME() = 'low' {refusal}"));
+        let refused = low();
+        let said = String::from_utf8_lossy(&refused.stderr) + String::from_utf8_lossy(&refused.stdout);
+        assert!(!refused.status.success(), "{refusal}");
+        assert!(said.contains("Logon failed for login 'low' due to trigger execution."), "{refusal}: {said}");
+    }
+    run(
+        "ALTER TRIGGER watches ON ALL SERVER FOR LOGON AS PRINT 'heard by nobody'; RAISERROR('nor this', 16, 1)",
+    );
+    assert!(low().status.success());
+    run("ALTER TRIGGER watches ON ALL SERVER WITH EXECUTE AS 'sa' FOR LOGON AS ROLLBACK");
+    assert!(!server.sql(&["-Q", "SELECT 1"]).status.success());
+    server.stop();
+
+    let open = Running::start_with(&data, &["--no-logon-triggers"]);
+    let dropped = open.sql(&["-Q", "DROP TRIGGER watches ON ALL SERVER"]);
+    assert!(dropped.status.success(), "{dropped:?}");
+    open.stop();
+    let again = Running::start(&data);
+    assert!(again.sql(&["-Q", "SELECT 1"]).status.success());
+    again.stop();
     std::fs::remove_dir_all(&data).unwrap();
 }

@@ -444,6 +444,7 @@ impl Session {
             parent: 0,
             execute_as: None,
             trigger: None,
+            events: None,
             created: 0,
             modified: 0,
         };

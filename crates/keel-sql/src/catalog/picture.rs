@@ -373,10 +373,17 @@ impl Picture {
         })
     }
 
-    /// Every entry of `sys.objects` for user objects.
+    /// The triggers of the database, or those of the server that are kept in it: `scope` is
+    /// [`DATABASE_TRIGGERS`](keel_query::catalog::DATABASE_TRIGGERS) or
+    /// [`SERVER_TRIGGERS`](keel_query::catalog::SERVER_TRIGGERS).
+    pub fn event_triggers(&self, scope: i32) -> impl Iterator<Item = &Arc<ModuleDef>> {
+        self.modules.values().filter(move |m| m.schema_id == scope && m.events.is_some())
+    }
+
+    /// Every entry of `sys.objects` for user objects: all but triggers of databases and the server.
     pub fn objects(&self) -> impl Iterator<Item = ObjectRef<'_>> {
         let tables = self.tables.values().flat_map(|t| table_objects(t));
-        let modules = self.modules.values().map(|m| ObjectRef {
+        let modules = self.modules.values().filter(|m| m.events.is_none()).map(|m| ObjectRef {
             object_id: m.object_id,
             schema_id: m.schema_id,
             name: &m.name,
@@ -409,7 +416,8 @@ impl Picture {
     /// Greatest object id in use.
     #[must_use]
     pub fn max_object_id(&self) -> ObjectId {
-        self.objects().map(|o| o.object_id).max().unwrap_or(0)
+        let modules = self.modules.keys().copied();
+        self.objects().map(|o| o.object_id).chain(modules).max().unwrap_or(0)
     }
 
     /// Greatest tree id in use.

@@ -362,7 +362,7 @@ fn fixed_role_says(token: &Token, name: &str) -> Verdict {
     if reads && token.in_fixed("db_denydatareader") || writes && token.in_fixed("db_denydatawriter") {
         return Verdict::Denied;
     }
-    let defines = name == "ALTER" || name == "REFERENCES" || name == "CHECKPOINT";
+    let defines = matches!(name, "ALTER" | "REFERENCES" | "CHECKPOINT" | "ALTER ANY DATABASE DDL TRIGGER");
     let creates = name.starts_with("CREATE ") && name != "CREATE ROLE";
     let allowed = reads && token.in_fixed("db_datareader")
         || writes && token.in_fixed("db_datawriter")
@@ -403,6 +403,7 @@ pub const PERMISSIONS: &[(&str, &str)] = &[
     ("ALTER ANY ROLE", "ALRL"),
     ("ALTER ANY SCHEMA", "ALSM"),
     ("ALTER ANY DATASPACE", "ALDS"),
+    ("ALTER ANY DATABASE DDL TRIGGER", "ALTG"),
     ("VIEW DATABASE STATE", "VWDS"),
     ("BACKUP DATABASE", "BADB"),
     ("BACKUP LOG", "BALO"),

@@ -4,6 +4,7 @@ use crate::errors;
 use crate::program::Program;
 use crate::run::{Frame, Halt, Runner};
 use crate::sink::command;
+use crate::triggers::{Event, command_text};
 use keel_parser::ast::{DropClass, Statement, StatementKind};
 use keel_types::error::Result;
 use std::sync::Arc;
@@ -28,14 +29,9 @@ impl Runner<'_> {
             self.done_statement(Some(rows), command::INSERT);
             return Ok(());
         }
-        if self.outside_transactions(program, frame, statement)? {
-            self.statement_done(command::OTHER)?;
-            return Ok(());
-        }
-        self.check_writable()?;
-        self.begin_implicit()?;
+        let events = self.events_of(program, statement);
         let savepoint = self.savepoint("".into());
-        match self.define(program, frame, statement) {
+        match self.administer_with(program, frame, statement, &events) {
             Ok(command) => {
                 self.statement_done(command)?;
                 Ok(())
@@ -47,6 +43,32 @@ impl Runner<'_> {
                 Err(e.into())
             }
         }
+    }
+
+    /// Runs the statement between the triggers that it is announced to and those that fire when it is done.
+    fn administer_with(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        statement: &Statement,
+        events: &[Event],
+    ) -> Result<u16> {
+        let text = || command_text(program, statement);
+        // One statement's are all of a kind.
+        let announced = events.first().is_some_and(|e| e.announced);
+        if announced {
+            self.fire_events(events, &text)?;
+        }
+        if self.outside_transactions(program, frame, statement)? {
+            return Ok(command::OTHER);
+        }
+        self.check_writable()?;
+        self.begin_implicit()?;
+        let command = self.define(program, frame, statement)?;
+        if !announced {
+            self.fire_events(events, &text)?;
+        }
+        Ok(command)
     }
 
     fn statement_done(&mut self, command: u16) -> Result<()> {

@@ -55,8 +55,7 @@ impl Runner<'_> {
             }
             AlterTableAction::Trigger { enable, names } => {
                 let names: Vec<&str> = names.iter().map(|n| n.text.as_str()).collect();
-                let entry = self.entry_of(table.database)?;
-                self.switch_triggers(&entry, table.object_id, &names, *enable)
+                self.switch_triggers(&table, &names, *enable)
             }
             // Trees are rewritten by every checkpoint; options of storage are accepted.
             AlterTableAction::Rebuild { partition, .. } => {

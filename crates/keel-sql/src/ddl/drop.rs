@@ -41,6 +41,10 @@ impl Runner<'_> {
                     ];
                     self.drop_module(program, name, d.if_exists, "function", &kinds)?;
                 }
+                DropClass::Trigger if d.trigger_target.is_some() => {
+                    let target = d.trigger_target.as_ref().unwrap_or(&ast::TriggerTarget::Database);
+                    self.drop_event_trigger(name, target, d.if_exists)?;
+                }
                 DropClass::Trigger => {
                     self.drop_module(program, name, d.if_exists, "trigger", &[ModuleKind::Trigger])?;
                 }

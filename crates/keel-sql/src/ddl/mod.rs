@@ -28,8 +28,11 @@ mod storage;
 mod switch;
 mod table;
 mod temporal;
+mod trigger;
 
 pub(crate) use alter::mentions_column;
+pub(crate) use principal::is_of_server;
+pub(crate) use statistics::table_and_statistics;
 pub use storage::read_all;
 pub use table::{check_table_variable, create_for_select_into, table_variable};
 

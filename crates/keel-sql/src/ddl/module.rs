@@ -1,6 +1,7 @@
-//! CREATE and ALTER of views, procedures, functions and triggers.
+//! CREATE and ALTER of views, procedures, functions and triggers; what only triggers have is in [`super::trigger`].
 
 use super::Place;
+use super::trigger::target_name;
 use crate::catalog::{CatalogObject, Named};
 use crate::errors;
 use crate::modules;
@@ -9,7 +10,7 @@ use crate::run::Runner;
 use crate::session::options::Switches;
 use crate::session::temp::TempProcedure;
 use keel_parser::ast::{self, ModuleVerb, Statement, StatementKind};
-use keel_query::catalog::{Catalog as _, EXECUTE_AS_OWNER, ModuleDef, ModuleKind, TriggerDef};
+use keel_query::catalog::{EXECUTE_AS_OWNER, ModuleDef, ModuleKind};
 use keel_types::SqlError;
 use keel_types::error::Result;
 use std::sync::Arc;
@@ -31,14 +32,14 @@ impl Runner<'_> {
             _ => return Err(errors::not_supported("This statement")),
         };
         let mut place = self.place(program, name)?;
-        let (parent, trigger) = match &statement.kind {
-            StatementKind::CreateTrigger(t) => {
-                let (table, schema_id, def) = self.trigger_facts(program, t)?;
-                place.schema_id = schema_id;
-                (table, Some(def))
-            }
-            _ => (0, None),
+        let facts = match &statement.kind {
+            StatementKind::CreateTrigger(t) => Some(self.trigger_facts(program, t)?),
+            _ => None,
         };
+        if let Some(facts) = &facts {
+            place.entry = Arc::clone(&facts.entry);
+            place.schema_id = facts.schema_id;
+        }
         let temporary = name.is_temporary() && !name.is_global_temporary() && kind == ModuleKind::Procedure;
         let existing = if temporary {
             let temp = self.info.temp.borrow();
@@ -48,7 +49,7 @@ impl Runner<'_> {
             self.info.picture(&place.entry).named(place.schema_id, &place.name)
         };
         let old = match (existing, verb) {
-            (None, ModuleVerb::Alter) => return Err(errors::invalid_object_name(name)),
+            (None, ModuleVerb::Alter) => return Err(errors::no_module_to_alter(name)),
             (None, _) => None,
             (Some(Named::Module(old)), ModuleVerb::Alter | ModuleVerb::CreateOrAlter)
                 if same_family(old.kind, kind) =>
@@ -65,8 +66,11 @@ impl Runner<'_> {
                 ));
             }
         };
-        if let (StatementKind::CreateTrigger(t), Some(def)) = (&statement.kind, trigger) {
-            self.check_instead_of(&place, old.as_ref().map(|o| o.object_id), t, parent, def)?;
+        if let (StatementKind::CreateTrigger(t), Some(facts)) = (&statement.kind, &facts) {
+            if old.as_ref().is_some_and(|o| o.parent != facts.parent) {
+                return Err(errors::trigger_of_another(&place.name, target_name(t)));
+            }
+            self.check_instead_of(&place, old.as_ref().map(|o| o.object_id), t, facts)?;
         }
         let now = self.info.engine.now_local();
         let options = self.info.options.borrow().clone();
@@ -78,8 +82,9 @@ impl Runner<'_> {
             text: module_text(program, statement),
             ansi_nulls: options.on(Switches::ANSI_NULLS),
             quoted_identifier: options.on(Switches::QUOTED_IDENTIFIER),
-            parent,
-            trigger,
+            parent: facts.as_ref().map_or(0, |f| f.parent),
+            trigger: facts.as_ref().map(|f| f.rows),
+            events: facts.and_then(|f| f.events),
             execute_as: self.runs_as(&place, statement)?,
             created: old.as_ref().map_or(now, |o| o.created),
             modified: now,
@@ -99,6 +104,11 @@ impl Runner<'_> {
 
     /// WITH EXECUTE AS of a module: who it will run as.
     fn runs_as(&self, place: &Place, statement: &Statement) -> Result<Option<i32>> {
+        if let StatementKind::CreateTrigger(t) = &statement.kind
+            && t.target == ast::TriggerTarget::AllServer
+        {
+            return self.login_to_be(&t.options);
+        }
         let options = match &statement.kind {
             StatementKind::CreateProcedure(p) => &p.options,
             StatementKind::CreateFunction(f) => &f.options,
@@ -129,106 +139,6 @@ impl Runner<'_> {
             return Ok(());
         }
         modules::lower(self.info, place.entry.id, module).map(|_| ())
-    }
-
-    fn trigger_facts(&mut self, program: &Program, t: &ast::CreateTrigger) -> Result<(i32, i32, TriggerDef)> {
-        let ast::TriggerTarget::Object(target) = &t.target else {
-            return Err(errors::not_supported("A DDL or logon trigger"));
-        };
-        let missing = || {
-            SqlError::new(
-                8197,
-                16,
-                6,
-                format!("The object '{target}' does not exist or is invalid for this operation."),
-            )
-        };
-        let (object_id, schema_id) = match self.named(program, target) {
-            Some((_, Named::Table(table))) => {
-                let instead = t.timing == ast::TriggerTiming::InsteadOf;
-                if table.history_of.is_some() || instead && table.versioning().is_some() {
-                    return Err(errors::versioned_trigger(self.full_name(&table)));
-                }
-                (table.object_id, table.schema_id)
-            }
-            Some((_, Named::Module(view))) if view.kind == ModuleKind::View => {
-                (view.object_id, view.schema_id)
-            }
-            _ => return Err(missing()),
-        };
-        let has = |event: &str| t.events.iter().any(|e| e == event);
-        let def = TriggerDef {
-            on_insert: has("INSERT"),
-            on_update: has("UPDATE"),
-            on_delete: has("DELETE"),
-            instead_of: t.timing == ast::TriggerTiming::InsteadOf,
-            disabled: false,
-        };
-        Ok((object_id, schema_id, def))
-    }
-
-    /// A table or view has one INSTEAD OF trigger for each event.
-    fn check_instead_of(
-        &self,
-        place: &Place,
-        own: Option<i32>,
-        t: &ast::CreateTrigger,
-        parent: i32,
-        new: TriggerDef,
-    ) -> Result<()> {
-        if !new.instead_of {
-            return Ok(());
-        }
-        for other in self.info.picture(&place.entry).triggers(parent) {
-            let Some(old) = other.trigger.filter(|o| o.instead_of && own != Some(other.object_id)) else {
-                continue;
-            };
-            let event = match () {
-                () if old.on_insert && new.on_insert => "INSERT",
-                () if old.on_update && new.on_update => "UPDATE",
-                () if old.on_delete && new.on_delete => "DELETE",
-                () => continue,
-            };
-            let ast::TriggerTarget::Object(target) = &t.target else { continue };
-            let kind = match self.info.picture(&place.entry).table_by_id(parent) {
-                Some(_) => "table",
-                None => "view",
-            };
-            let verb = if own.is_some() { "alter" } else { "create" };
-            return Err(errors::second_instead_of(verb, &place.name, kind, target, event));
-        }
-        Ok(())
-    }
-
-    pub(super) fn enable_trigger(&mut self, program: &Program, e: &ast::EnableTrigger) -> Result<()> {
-        let ast::TriggerTarget::Object(target) = &e.target else { return Ok(()) };
-        let (entry, table) = match self.named(program, target) {
-            Some((entry, Named::Table(table))) => (entry, table.object_id),
-            Some((entry, Named::Module(view))) => (entry, view.object_id),
-            _ => return Err(errors::cannot_find_object(target)),
-        };
-        let names: Vec<&str> = e.names.iter().map(|n| n.name.text.as_str()).collect();
-        self.switch_triggers(&entry, table, &names, e.enable)
-    }
-
-    pub(super) fn switch_triggers(
-        &mut self,
-        entry: &Arc<crate::engine::DatabaseEntry>,
-        table: i32,
-        names: &[&str],
-        enable: bool,
-    ) -> Result<()> {
-        for module in self.info.picture(entry).triggers(table) {
-            if !names.is_empty() && !names.iter().any(|n| crate::views::same(n, &module.name)) {
-                continue;
-            }
-            let mut new = (*module).clone();
-            if let Some(trigger) = &mut new.trigger {
-                trigger.disabled = !enable;
-            }
-            self.put(entry, CatalogObject::Module(Arc::new(new)))?;
-        }
-        Ok(())
     }
 }
 

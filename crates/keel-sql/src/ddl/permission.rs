@@ -42,11 +42,17 @@ impl Runner<'_> {
             S::AlterSchema(a) => self.may_alter_schema(&entry, &a.schema.text),
             S::CreateTrigger(c) => match &c.target {
                 TriggerTarget::Object(table) => self.may_alter(program, table),
-                _ => self.sysadmin(),
+                scope => {
+                    let verb = if c.verb == ModuleVerb::Alter { "alter" } else { "create" };
+                    self.may_define_trigger(verb, &c.name.name.text, scope)
+                }
             },
             S::EnableTrigger(e) => match &e.target {
                 TriggerTarget::Object(table) => self.may_alter(program, table),
-                _ => self.sysadmin(),
+                scope => {
+                    let name = e.names.first().map_or("", |n| n.name.text.as_str());
+                    self.may_define_trigger("alter", name, scope)
+                }
             },
             S::AlterTable(a) => self.may_alter(program, &a.table),
             S::CreateIndex(c) => self.may_alter(program, &c.table),
@@ -186,7 +192,13 @@ impl Runner<'_> {
             DropClass::View => "view",
             DropClass::Procedure => "procedure",
             DropClass::Function => "function",
-            DropClass::Trigger => "trigger",
+            DropClass::Trigger => {
+                if let Some(scope) = &d.trigger_target {
+                    let name = d.names.first().map_or("", |n| n.name.text.as_str());
+                    return self.may_define_trigger("drop", name, scope);
+                }
+                "trigger"
+            }
             DropClass::Sequence => "sequence object",
             DropClass::Synonym => "synonym",
             DropClass::Database => return self.may_drop_databases(d),

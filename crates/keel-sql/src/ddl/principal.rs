@@ -214,8 +214,7 @@ impl Runner<'_> {
 
     pub(super) fn permission(&mut self, program: &Program, p: &ast::Permission) -> Result<()> {
         let class = p.on.as_ref().and_then(|s| s.class.as_deref());
-        let server = p.on.is_none() && p.permissions.iter().all(|i| is_server_permission(&i.name));
-        if server || class == Some("SERVER") {
+        if is_of_whole_server(p) {
             return self.server_permission(p, SecurableRef::Server);
         }
         if let Some(s) = p.on.as_ref().filter(|_| class == Some("ENDPOINT")) {
@@ -560,6 +559,19 @@ const DATABASE_ALL: &[&str] =
 
 fn is_server_permission(name: &str) -> bool {
     SERVER_PERMISSIONS.iter().any(|(n, _)| *n == name)
+}
+
+fn is_of_whole_server(p: &ast::Permission) -> bool {
+    match &p.on {
+        None => p.permissions.iter().all(|i| is_server_permission(&i.name)),
+        Some(on) => on.class.as_deref() == Some("SERVER"),
+    }
+}
+
+/// Whether permissions are of the server or of what belongs to it, not of a database.
+pub(crate) fn is_of_server(p: &ast::Permission) -> bool {
+    let class = p.on.as_ref().and_then(|s| s.class.as_deref());
+    is_of_whole_server(p) || matches!(class, Some("ENDPOINT" | "AVAILABILITY GROUP"))
 }
 
 fn apply(user: &mut PrincipalDef, options: &[ast::Opt]) {

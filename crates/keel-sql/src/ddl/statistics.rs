@@ -110,7 +110,7 @@ impl Runner<'_> {
 }
 
 /// `[schema.]table.statistics`, taken apart.
-pub(super) fn table_and_statistics(name: &ast::ObjectName) -> Option<(ast::ObjectName, ast::Ident)> {
+pub(crate) fn table_and_statistics(name: &ast::ObjectName) -> Option<(ast::ObjectName, ast::Ident)> {
     let mut of = name.clone();
     let table = of.schema.take()?;
     let statistics = std::mem::replace(&mut of.name, table);

@@ -7,7 +7,7 @@ use crate::session::info::Info;
 use crate::session::scope::Scope;
 use keel_base::DatabaseId;
 use keel_query::catalog::{
-    Catalog as _, ColumnDef, IndexDef, IndexKind, ObjectId, ReferentialAction, TableDef,
+    Catalog as _, ColumnDef, IndexDef, IndexKind, ObjectId, ReferentialAction, TableDef, TriggerDef,
 };
 use keel_query::scope::NameParts;
 use keel_types::error::Result;
@@ -198,6 +198,8 @@ fn any_object_property(info: &Info, args: &[Value]) -> Result<Value> {
     let module = picture.module_by_id(id);
     let is = |kinds: &[&str]| Value::Int(i64::from(kinds.contains(&o.kind)));
     let flag = |b: bool| Value::Int(i64::from(b));
+    let ordered =
+        |has: fn(&TriggerDef) -> bool| module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(has(&t)));
     let property = text(args, 1).unwrap_or("").to_ascii_lowercase();
     Ok(match property.as_str() {
         "istable" => is(&["U", "S", "TT", "IT"]),
@@ -225,13 +227,17 @@ fn any_object_property(info: &Info, args: &[Value]) -> Result<Value> {
             module.map_or(Value::Null, |m| flag(m.quoted_identifier))
         }
         "execisansinullson" | "isansinullson" => module.map_or(Value::Null, |m| flag(m.ansi_nulls)),
-        "execisinserttrigger" => module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(t.on_insert)),
-        "execisupdatetrigger" => module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(t.on_update)),
-        "execisdeletetrigger" => module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(t.on_delete)),
-        "execisinsteadoftrigger" => {
-            module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(t.instead_of))
-        }
-        "execistriggerdisabled" => module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(t.disabled)),
+        "execisinserttrigger" => ordered(|t| t.on_insert),
+        "execisupdatetrigger" => ordered(|t| t.on_update),
+        "execisdeletetrigger" => ordered(|t| t.on_delete),
+        "execisinsteadoftrigger" => ordered(|t| t.instead_of),
+        "execisfirstinserttrigger" => ordered(|t| t.first.insert),
+        "execisfirstupdatetrigger" => ordered(|t| t.first.update),
+        "execisfirstdeletetrigger" => ordered(|t| t.first.delete),
+        "execislastinserttrigger" => ordered(|t| t.last.insert),
+        "execislastupdatetrigger" => ordered(|t| t.last.update),
+        "execislastdeletetrigger" => ordered(|t| t.last.delete),
+        "execistriggerdisabled" => ordered(|t| t.disabled),
         _ => match &table {
             Some(t) => table_property(t, &property, &picture),
             None => constraint_property(info, &o, id, &property),

@@ -3,7 +3,7 @@
 use super::{int, string, text, variant_int, variant_text};
 use crate::run::format_message as fill;
 use crate::session::app_locks::Caller;
-use crate::session::info::Info;
+use crate::session::info::{Info, Occasion, RunningTrigger};
 use crate::session::options::Switches;
 use keel_types::error::Result;
 use keel_types::{Decimal, SqlError, Value};
@@ -165,7 +165,7 @@ pub(super) fn format_message(info: &Info, args: &[Value]) -> Result<Value> {
 
 pub(super) fn columns_updated(info: &Info, _: &[Value]) -> Result<Value> {
     let triggers = info.triggers.borrow();
-    let Some(rows) = triggers.last() else { return Ok(Value::Null) };
+    let Some(rows) = triggers.last().and_then(|t| t.occasion.rows()) else { return Ok(Value::Null) };
     let bytes = (rows.table.next_column_id as usize).div_ceil(8);
     let mut mask = vec![0u8; bytes.max(1)];
     let all: Vec<i32> = if rows.updated.is_empty() && rows.deleted.is_empty() {
@@ -179,8 +179,31 @@ pub(super) fn columns_updated(info: &Info, _: &[Value]) -> Result<Value> {
     Ok(Value::bytes(mask))
 }
 
-pub(super) fn trigger_nest_level(info: &Info, _: &[Value]) -> Result<Value> {
-    Ok(Value::Int(info.triggers.borrow().len() as i64))
+/// TRIGGER_NESTLEVEL([object_id [, 'AFTER' | 'IOT' [, 'DML' | 'DDL']]]): a trigger of events counts as AFTER.
+pub(super) fn trigger_nest_level(info: &Info, args: &[Value]) -> Result<Value> {
+    let id = match args.first() {
+        Some(Value::Int(id)) if *id != 0 => Some(*id),
+        Some(Value::Null) if args.len() == 1 => return Ok(Value::Null),
+        _ => None,
+    };
+    let (kind, category) = (text(args, 1), text(args, 2));
+    let is = |given: Option<&str>, what: &str| given.is_none_or(|g| g.eq_ignore_ascii_case(what));
+    let counts = |t: &&RunningTrigger| {
+        let instead = matches!(t.occasion, Occasion::InsteadOf(_));
+        let rows = t.occasion.rows().is_some();
+        id.is_none_or(|id| id == i64::from(t.trigger))
+            && is(kind, if instead { "IOT" } else { "AFTER" })
+            && is(category, if rows { "DML" } else { "DDL" })
+    };
+    Ok(Value::Int(info.triggers.borrow().iter().filter(counts).count() as i64))
+}
+
+/// EVENTDATA(): NULL outside a trigger of events.
+pub(super) fn event_data(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(match info.triggers.borrow().last().map(|t| &t.occasion) {
+        Some(Occasion::Event(data)) => data.clone(),
+        _ => Value::Null,
+    })
 }
 
 pub(super) fn connection_property(info: &Info, args: &[Value]) -> Result<Value> {
@@ -221,7 +244,7 @@ pub(super) fn applock_test(info: &Info, args: &[Value]) -> Result<Value> {
 /// UPDATE(column) in a trigger: INSERT assigns every column.
 pub(super) fn column_updated(info: &Info, args: &[Value]) -> Result<Value> {
     let triggers = info.triggers.borrow();
-    let Some(rows) = triggers.last() else { return Ok(Value::Bit(false)) };
+    let Some(rows) = triggers.last().and_then(|t| t.occasion.rows()) else { return Ok(Value::Bit(false)) };
     let name = text(args, 0).unwrap_or("");
     let Some(column) = rows.table.columns.iter().find(|c| crate::views::same(&c.name, name)) else {
         return Err(SqlError::new(207, 16, 1, format!("Invalid column name '{name}'.")));

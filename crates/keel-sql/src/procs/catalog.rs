@@ -32,6 +32,7 @@ fn module(object_id: i32, text: &str) -> Option<(String, Arc<ModuleDef>)> {
         quoted_identifier: true,
         parent: 0,
         trigger: None,
+        events: None,
         execute_as: None,
         created: 0,
         modified: 0,

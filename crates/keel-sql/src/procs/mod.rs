@@ -11,9 +11,11 @@ mod hadr;
 mod host;
 mod prepared;
 mod properties;
+mod rename;
 mod server;
 mod sessions;
 mod temporal;
+mod triggers;
 mod xml_documents;
 
 pub use execute::run_sql;
@@ -64,7 +66,7 @@ pub static ALL: &[Procedure] = &[
     p("sp_releaseapplock", sessions::sp_releaseapplock),
     p("sp_server_diagnostics", diagnostics::sp_server_diagnostics),
     p("sp_configure", server::sp_configure),
-    p("sp_rename", server::sp_rename),
+    p("sp_rename", rename::sp_rename),
     p("sp_keel_failover", hadr::sp_keel_failover),
     p("sp_keel_force_quorum", hadr::sp_keel_force_quorum),
     p("sp_keel_invite", hadr::sp_keel_invite),
@@ -85,6 +87,7 @@ pub static ALL: &[Procedure] = &[
     p("sp_droprolemember", server::sp_droprolemember),
     p("sp_addsrvrolemember", server::sp_addsrvrolemember),
     p("sp_dropsrvrolemember", server::sp_dropsrvrolemember),
+    p("sp_settriggerorder", triggers::sp_settriggerorder),
     p("sp_indexoption", server::nothing),
     p("sp_tableoption", server::nothing),
     p("sp_changedbowner", server::sp_changedbowner),

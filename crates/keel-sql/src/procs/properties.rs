@@ -11,7 +11,8 @@ use crate::catalog::{
 };
 use crate::engine::DatabaseEntry;
 use crate::run::{Argument, Runner};
-use keel_query::catalog::{Catalog as _, TableDef};
+use crate::triggers::Event;
+use keel_query::catalog::{Catalog as _, DATABASE_TRIGGERS, TableDef};
 use keel_types::cast::{self, Cast};
 use keel_types::error::Result;
 use keel_types::{Length, SqlError, SqlType, Value};
@@ -72,6 +73,10 @@ impl Levels {
         };
         if kind == "FILEGROUP" && fold(name) == "primary" && levels.next().is_none() {
             return Some(Owner { class: property_class::DATASPACE, major: 1, minor: 0 });
+        }
+        if kind == "TRIGGER" && levels.clone().next().is_none() {
+            let Named::Module(trigger) = picture.named(DATABASE_TRIGGERS, name)? else { return None };
+            return Some(Owner { class: property_class::OBJECT, major: trigger.object_id, minor: 0 });
         }
         if !matches!(kind, "SCHEMA" | "USER") {
             return None;
@@ -193,6 +198,29 @@ impl Call {
     }
 }
 
+/// The event of a call: the deepest level, with the one above it where there are three.
+fn event(call: &Call, verb: &str, args: &[Argument]) -> Option<Event> {
+    let levels = &call.levels.0;
+    let event = Event::within(&format!("{verb}_EXTENDED_PROPERTY"), &call.entry)?;
+    let schema = levels.first().filter(|_| levels.len() > 1);
+    let event = event.element("SchemaName", schema.map_or("", |(_, name)| name.as_str()));
+    let event = match levels.last() {
+        Some((kind, name)) => event.object(name, kind),
+        None => event.object(&call.entry.name(), "DATABASE"),
+    };
+    let host = levels.get(1).filter(|_| levels.len() > 2);
+    let event = event.target(host.map_or("", |(_, n)| n.as_str()), host.map_or("", |(k, _)| k.as_str()));
+    let event = event.element("PropertyName", &call.name);
+    let value = (verb != "DROP").then(|| string(args, "value", 1).unwrap_or_default());
+    let event = match value {
+        Some(value) => event.element("PropertyValue", &value),
+        None => event,
+    };
+    let given: Vec<String> =
+        args.iter().map(|a| a.value.as_ref().map(crate::convert::display).unwrap_or_default()).collect();
+    Some(event.list("Parameters", "Param", given.iter().map(String::as_str)))
+}
+
 /// `sp_addextendedproperty @name, @value, @level0type, @level0name, …`
 pub(super) fn sp_addextendedproperty(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     runner.owner_only()?;
@@ -209,7 +237,8 @@ pub(super) fn sp_addextendedproperty(runner: &mut Runner<'_>, args: &[Argument])
         }
         let picture = runner.info.picture(&call.entry);
         let id = picture.properties().map(|p| p.id).max().unwrap_or(0) + 1;
-        call.store(runner, args, id)
+        call.store(runner, args, id)?;
+        runner.fire_event_of("sp_addextendedproperty", event(&call, "CREATE", args))
     })?;
     ok()
 }
@@ -221,7 +250,8 @@ pub(super) fn sp_updateextendedproperty(runner: &mut Runner<'_>, args: &[Argumen
         runner.lock_catalog(&runner.info.current_database())?;
         let call = Call::of(runner, args, 2, 3)?;
         let id = call.existing.as_ref().ok_or_else(|| call.missing(1))?.id;
-        call.store(runner, args, id)
+        call.store(runner, args, id)?;
+        runner.fire_event_of("sp_updateextendedproperty", event(&call, "ALTER", args))
     })?;
     ok()
 }
@@ -233,7 +263,8 @@ pub(super) fn sp_dropextendedproperty(runner: &mut Runner<'_>, args: &[Argument]
         runner.lock_catalog(&runner.info.current_database())?;
         let call = Call::of(runner, args, 1, 1)?;
         let id = call.existing.as_ref().ok_or_else(|| call.missing(2))?.id;
-        runner.change(&call.entry, CatalogOp::Remove(CatalogKey { class: object_class::PROPERTY, id }))
+        runner.change(&call.entry, CatalogOp::Remove(CatalogKey { class: object_class::PROPERTY, id }))?;
+        runner.fire_event_of("sp_dropextendedproperty", event(&call, "DROP", args))
     })?;
     ok()
 }
@@ -260,6 +291,10 @@ fn path(picture: &Picture, p: &PropertyDef) -> Option<Vec<(&'static str, String)
             vec![in_schema(ty.schema_id)?, ("TYPE", ty.name.clone())]
         }
         (class, minor) => {
+            if let Some(trigger) = picture.event_triggers(DATABASE_TRIGGERS).find(|m| m.object_id == p.major)
+            {
+                return Some(vec![("TRIGGER", trigger.name.clone())]);
+            }
             let own = object(p.major)?;
             let mut path = vec![in_schema(own.schema_id)?];
             if let Some(parent) = object(own.parent) {

@@ -1,14 +1,14 @@
 //! Procedures about the instance and about definitions.
 
+use super::rename::owner_of_part;
 use super::{Outcome, number, ok, string};
-use crate::catalog::{CatalogKey, CatalogObject, CatalogOp, Named, object_class};
+use crate::catalog::Named;
 use crate::config;
 use crate::errors;
 use crate::functions::find_named;
 use crate::run::{Argument, Runner};
 use crate::views::{INT, NAME};
 use keel_parser::to_text::quote_name;
-use keel_query::catalog::TableDef;
 use keel_types::{Length, SqlError, SqlType, Value};
 use std::sync::Arc;
 
@@ -126,152 +126,6 @@ pub(super) fn sp_changedbowner(runner: &mut Runner<'_>, args: &[Argument]) -> Ou
     let entry = runner.info.current_database();
     runner.in_statement(|runner| runner.change_owner(&entry, &login))?;
     ok()
-}
-
-/// `sp_rename @objname, @newname, @objtype`
-pub(super) fn sp_rename(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
-    runner.owner_only()?;
-    let old = string(args, "objname", 0).unwrap_or_default();
-    let new = string(args, "newname", 1).unwrap_or_default();
-    let given = string(args, "objtype", 2).map(|kind| kind.to_ascii_uppercase());
-    // Without a type, what is no object may be a column.
-    let is_part =
-        |(t, part): (Arc<TableDef>, String)| t.columns.iter().any(|c| crate::views::same(&c.name, &part));
-    let column = || find_named(runner.info, &old).is_none() && owner_of_part(runner, &old).is_ok_and(is_part);
-    let kind = given.unwrap_or_else(|| if column() { "COLUMN" } else { "OBJECT" }.to_owned());
-    runner.in_statement(|runner| match kind.as_str() {
-        "COLUMN" | "INDEX" => rename_part(runner, &old, &new, kind == "COLUMN"),
-        "DATABASE" => {
-            let entry = runner.info.engine.database(&old).ok_or_else(|| errors::no_database(&old))?;
-            runner.info.engine.rename_database(&entry, &new)
-        }
-        _ => rename_object(runner, &old, &new),
-    })?;
-    let text = "Caution: Changing any part of an object name could break scripts and stored procedures.";
-    runner.report(&SqlError::new(15477, 0, 1, text));
-    ok()
-}
-
-fn ambiguous(name: &str) -> Box<SqlError> {
-    SqlError::new(
-        15225,
-        11,
-        1,
-        format!(
-            "No item by the name of '{name}' could be found in the current database, given that @itemtype was input as '(null)'."
-        ),
-    )
-}
-
-fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::Result<()> {
-    let (entry, named) = find_named(runner.info, old).ok_or_else(|| ambiguous(old))?;
-    let picture = runner.info.picture(&entry);
-    let taken = |schema| picture.named(schema, new).is_some();
-    let exists = || {
-        SqlError::new(
-            15335,
-            11,
-            1,
-            format!(
-                "Error: The new name '{new}' is already in use as a OBJECT name and would cause a duplicate that is not permitted."
-            ),
-        )
-    };
-    match named {
-        Named::Table(t) => {
-            if taken(t.schema_id) {
-                return Err(exists());
-            }
-            runner.lock_schema(t.database, t.object_id)?;
-            let mut t = (*t).clone();
-            t.name = new.to_owned();
-            runner.change(
-                &entry,
-                CatalogOp::Remove(CatalogKey { class: object_class::TABLE, id: t.object_id }),
-            )?;
-            runner.replace_table(t).map(|_| ())
-        }
-        Named::Module(m) => {
-            if taken(m.schema_id) {
-                return Err(exists());
-            }
-            let mut m = (*m).clone();
-            m.name = new.to_owned();
-            runner.put(&entry, CatalogObject::Module(Arc::new(m)))
-        }
-        Named::Constraint(t, id) => {
-            let mut t = (*t).clone();
-            t.indexes.iter_mut().filter(|i| i.constraint_id == id).for_each(|i| i.name = new.to_owned());
-            t.checks.iter_mut().filter(|c| c.object_id == id).for_each(|c| c.name = new.to_owned());
-            t.foreign_keys.iter_mut().filter(|k| k.object_id == id).for_each(|k| k.name = new.to_owned());
-            let defaults = t.columns.iter_mut().filter_map(|c| c.default.as_mut());
-            defaults.filter(|d| d.object_id == id).for_each(|d| d.name = new.to_owned());
-            runner.replace_table(t).map(|_| ())
-        }
-        _ => Err(ambiguous(old)),
-    }
-}
-
-/// The table of `[database.][schema.]table.part`, and the part.
-fn owner_of_part(runner: &Runner<'_>, name: &str) -> keel_types::Result<(Arc<TableDef>, String)> {
-    let mut parts = crate::functions::split_name(name);
-    let part = parts.pop().ok_or_else(|| ambiguous(name))?;
-    let quoted: Vec<String> = parts.iter().map(|p| quote_name(p)).collect();
-    let found = find_named(runner.info, &quoted.join("."));
-    let Some((entry, Named::Table(t))) = found else { return Err(ambiguous(name)) };
-    let here = entry.id == runner.info.current_database().id || t.object_id < 0;
-    if here { Ok((t, part)) } else { Err(ambiguous(name)) }
-}
-
-fn rename_part(runner: &mut Runner<'_>, old: &str, new: &str, column: bool) -> keel_types::Result<()> {
-    let (t, part) = owner_of_part(runner, old)?;
-    runner.lock_schema(t.database, t.object_id)?;
-    let mut t = (*t).clone();
-    let kind = if column { "COLUMN" } else { "INDEX" };
-    let taken = if column {
-        t.columns.iter().any(|c| crate::views::same(&c.name, new))
-    } else {
-        t.indexes.iter().any(|i| crate::views::same(&i.name, new))
-    };
-    if taken && !crate::views::same(&part, new) {
-        let text = format!(
-            "Error: The new name '{new}' is already in use as a {kind} name and would cause a duplicate that is not permitted."
-        );
-        return Err(SqlError::new(15335, 11, 1, text));
-    }
-    if column && (has_dependents(&t, &part) || t.history_of.is_some()) {
-        let text = format!(
-            "Object '{old}' cannot be renamed because the object participates in enforced dependencies."
-        );
-        return Err(SqlError::new(15336, 16, 1, text));
-    }
-    if column && let Some(history) = runner.history_of(&t) {
-        runner.lock_schema(history.database, history.object_id)?;
-        let mut history = (*history).clone();
-        for c in history.columns.iter_mut().filter(|c| crate::views::same(&c.name, &part)) {
-            c.name = new.to_owned();
-        }
-        runner.replace_table(history)?;
-    }
-    let found = if column {
-        t.columns.iter_mut().find(|c| crate::views::same(&c.name, &part)).map(|c| &mut c.name)
-    } else {
-        t.indexes.iter_mut().find(|i| crate::views::same(&i.name, &part)).map(|i| &mut i.name)
-    };
-    *found.ok_or_else(|| {
-        let text =
-            format!("Either the parameter @objname is ambiguous or the claimed @objtype ({kind}) is wrong.");
-        SqlError::new(15248, 11, 1, text)
-    })? = new.to_owned();
-    runner.replace_table(t).map(|_| ())
-}
-
-/// Whether a check, a computed column or an index's filter names the column.
-fn has_dependents(t: &TableDef, column: &str) -> bool {
-    let names = |text: &str| crate::ddl::mentions_column(text, column);
-    t.checks.iter().any(|c| names(&c.text))
-        || t.columns.iter().any(|c| c.computed.as_ref().is_some_and(|c| names(&c.text)))
-        || t.indexes.iter().any(|i| i.filter.as_deref().is_some_and(names))
 }
 
 /// `sp_addmessage @msgnum, @severity, @msgtext, …`

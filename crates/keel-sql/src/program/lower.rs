@@ -389,7 +389,7 @@ impl Lower<'_> {
                     text: Unit::expr(of_strings(e), None),
                     run_as: self.run_as(x)?.map(Box::new),
                 },
-                _ => Op::Call(Box::new(self.call(x)?)),
+                _ => Op::Call(Box::new(self.call(x, s.span)?)),
             },
             StatementKind::BeginTransaction(b) => Op::Begin(self.name(b.name.as_ref())?),
             StatementKind::Commit(t) => Op::Commit(self.name(t.name.as_ref())?),
@@ -413,19 +413,19 @@ impl Lower<'_> {
     fn select(&mut self, s: &ast::Statement, select: &ast::SelectStatement) -> Op {
         if let ast::QueryBody::Select(body) = &select.query.body {
             if body.into.is_some() {
-                return Op::SelectInto(Box::new(select.clone()));
+                return Op::SelectInto(Box::new((select.clone(), s.span)));
             }
             let assigns = body.items.iter().any(|i| matches!(i, ast::SelectItem::Assign { .. }));
             return Op::Select { query: Unit::new(UnitSource::Statement(s.clone())), assigns };
         }
         if first_select(&select.query.body).is_some_and(|b| b.into.is_some()) {
-            return Op::SelectInto(Box::new(select.clone()));
+            return Op::SelectInto(Box::new((select.clone(), s.span)));
         }
         Op::Select { query: Unit::new(UnitSource::Statement(s.clone())), assigns: false }
     }
 
     fn insert_exec(&mut self, s: &ast::Statement, insert: &ast::Insert, call: &ast::Execute) -> Result<Op> {
-        let call = Box::new(self.call(call)?);
+        let call = Box::new(self.call(call, s.span)?);
         Ok(Op::InsertExec { insert: Unit::new(UnitSource::Statement(insert_captured(s.span, insert))), call })
     }
 
@@ -601,7 +601,7 @@ impl Lower<'_> {
         })
     }
 
-    fn call(&mut self, x: &ast::Execute) -> Result<Call> {
+    fn call(&mut self, x: &ast::Execute, span: ast::Span) -> Result<Call> {
         let target = match &x.target {
             ast::ExecuteTarget::Procedure { name, .. } => CallTarget::Name(name.clone()),
             ast::ExecuteTarget::Variable(v) => CallTarget::Slot(self.slot(v)?),
@@ -621,7 +621,7 @@ impl Lower<'_> {
         }
         let status = x.return_variable.as_ref().map(|v| self.slot(v)).transpose()?;
         let run_as = self.run_as(x)?;
-        Ok(Call { status, target, args, recompile: x.recompile, run_as })
+        Ok(Call { status, target, args, recompile: x.recompile, run_as, span })
     }
 
     /// Who EXEC (string) runs as; there is no other server to run it AT.

@@ -247,7 +247,7 @@ pub enum Op {
         assigns: bool,
     },
     /// SELECT … INTO
-    SelectInto(Box<ast::SelectStatement>),
+    SelectInto(Box<(ast::SelectStatement, ast::Span)>),
     /// INSERT, UPDATE, DELETE, MERGE
     Dml {
         /// The statement.
@@ -336,6 +336,8 @@ pub struct Call {
     pub recompile: bool,
     /// `AS LOGIN | USER = name` of EXEC (string).
     pub run_as: Option<(ast::Principal, Unit)>,
+    /// Where it is written.
+    pub span: ast::Span,
 }
 
 /// Whom to call.

@@ -73,6 +73,7 @@ impl Runner<'_> {
         for arg in &call.args {
             args.push(self.argument(program, frame, arg)?);
         }
+        *self.info.calling.borrow_mut() = Some((Arc::clone(&program.text), call.span));
         let returned = self.call_named(&program.identity, &name, &args)?;
         for (at, value, ty) in returned.outputs {
             // Procedures of the system give what the call may not have asked for.

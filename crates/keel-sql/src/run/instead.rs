@@ -4,6 +4,7 @@ use super::Runner;
 use crate::catalog::{Named, fold};
 use crate::engine::DatabaseEntry;
 use crate::errors;
+use crate::session::info::{Occasion, TriggerRows};
 use crate::session::scope::Scope;
 use keel_parser::ast::{self, StatementKind};
 use keel_query::catalog::{Catalog as _, ColumnDef, ModuleDef, TableDef};
@@ -56,14 +57,14 @@ impl Runner<'_> {
                 }
             }
         }
-        let rows = crate::session::info::TriggerRows {
+        let rows = TriggerRows {
             table: Arc::clone(&instead.table),
             inserted: Arc::new(inserted),
             deleted: Arc::new(deleted),
             updated: instead.updated.clone(),
-            trigger: instead.trigger.object_id,
         };
-        crate::modules::run_trigger(&mut self.context_with(vars), &instead.entry, &instead.trigger, rows)?;
+        let occasion = Occasion::InsteadOf(rows);
+        crate::triggers::run(&mut self.context_with(vars), &instead.entry, &instead.trigger, occasion)?;
         Ok(RunInfo { rows: count, identity: None })
     }
 }
@@ -106,7 +107,7 @@ pub(super) fn instead_of(scope: &Scope<'_>, statement: &StatementKind) -> Result
     let triggers = picture.triggers(id);
     let Some(trigger) = triggers.iter().find(takes).cloned() else { return Ok(None) };
     // Inside the trigger the statement means itself.
-    if scope.info.triggers.borrow().iter().any(|t| t.trigger == trigger.object_id) {
+    if crate::triggers::is_innermost(scope.info, &entry, trigger.object_id) {
         return Ok(None);
     }
     let table = match found {

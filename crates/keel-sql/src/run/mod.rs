@@ -514,7 +514,7 @@ impl<'a> Runner<'a> {
             txns: self.txns.as_dyn(),
             session: self.info,
             functions: &crate::modules::Functions,
-            triggers: Some(&crate::modules::Triggers),
+            triggers: Some(&crate::triggers::Triggers),
         }
     }
 }

@@ -272,7 +272,7 @@ impl Runner<'_> {
             },
             session: *info,
             functions: &crate::modules::Functions,
-            triggers: Some(&crate::modules::Triggers),
+            triggers: Some(&crate::triggers::Triggers),
         };
         let mut rows = Rows { sink: *sink, messages: Vec::new() };
         let run = plan.run(&mut ctx, &mut rows);

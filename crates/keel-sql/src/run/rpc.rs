@@ -137,6 +137,7 @@ fn call(
         }
         args.push(arg);
     }
+    *runner.info.calling.borrow_mut() = None;
     let outcome = runner.call_named(&identity, &name, &args);
     for table in tables {
         runner.drop_storage(&table);

@@ -25,13 +25,13 @@ impl Runner<'_> {
         &mut self,
         program: &Arc<Program>,
         frame: &mut Frame,
-        select: &ast::SelectStatement,
+        statement: &(ast::SelectStatement, ast::Span),
     ) -> std::result::Result<(), Halt> {
         self.info.begin_statement();
         self.check_writable()?;
         self.begin_implicit()?;
         let savepoint = self.savepoint("".into());
-        let outcome = self.select_into_new(program, frame, select);
+        let outcome = self.select_into_new(program, frame, statement);
         match outcome {
             Ok(run) => {
                 self.statement_succeeded()?;
@@ -53,7 +53,7 @@ impl Runner<'_> {
         &mut self,
         program: &Arc<Program>,
         frame: &mut Frame,
-        select: &ast::SelectStatement,
+        (select, span): &(ast::SelectStatement, ast::Span),
     ) -> Result<keel_query::RunInfo> {
         let numbered = numbering(select)?;
         let (select, numbering) = match &numbered {
@@ -78,7 +78,10 @@ impl Runner<'_> {
         let steps = numbering.map_or((1, 1), |n| (n.seed, n.increment));
         let table = crate::ddl::create_for_select_into(self, program, &name, &columns, steps)?;
         let plan = keel_query::compile_select_into(&self.scope(program, frame), select, table, generated)?;
-        self.run_plan(&plan, frame)
+        let run = self.run_plan(&plan, frame)?;
+        let event = self.object_event(program, "CREATE", "TABLE", &name);
+        self.fire_events(event.as_slice(), &|| span.text(&program.text).to_owned())?;
+        Ok(run)
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Savepoint {
     marks: Marks,
     overlays: Vec<(keel_base::DatabaseId, usize)>,
     temp: TempSnapshot,
+    /// Ends of transactions seen before it: none is gone back to beyond one.
+    ended: u64,
 }
 
 impl Runner<'_> {
@@ -219,11 +221,15 @@ impl Runner<'_> {
             marks: self.own_txns()?.mark(),
             overlays: info.overlays.borrow().iter().map(|(e, o)| (e.id, o.len())).collect(),
             temp: info.temp.borrow().snapshot(),
+            ended: info.transactions_ended.get(),
         })
     }
 
-    /// Goes back to it.
+    /// Goes back to it. Nothing is left to go back to when a trigger has ended the transaction meanwhile.
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
+        if savepoint.ended != self.info.transactions_ended.get() {
+            return Ok(());
+        }
         if let Some(set) = self.own_txns() {
             set.rollback_to(&savepoint.marks)?;
         }
@@ -238,10 +244,12 @@ impl Runner<'_> {
     /// Rolls back whatever is open, whatever its nesting.
     pub fn rollback_everything(&mut self) {
         let descriptor = self.info.transaction.borrow().descriptor;
+        let ended = self.info.transactions_ended.get();
         let Some(set) = self.own_txns() else { return };
         set.rollback();
         // The statement's table variables keep what they have.
         let _ = set.end_statement();
+        self.info.transactions_ended.set(ended + 1);
         self.info.forget_catalog_changes();
         if let Some(temp) = self.info.temp_at_begin.borrow_mut().take() {
             self.info.temp.borrow_mut().restore(temp);
@@ -319,5 +327,6 @@ pub fn commit_work(info: &Info, set: &mut TxnSet) -> Result<()> {
         entry.settle();
     }
     info.temp_at_begin.borrow_mut().take();
+    info.transactions_ended.set(info.transactions_ended.get() + 1);
     done
 }

@@ -61,6 +61,15 @@ impl Info {
         if let Some(principal) = program.execute_as
             && let Some(entry) = self.engine.database_by_id(program.identity.database)
         {
+            if program.identity.schema_id == keel_query::catalog::SERVER_TRIGGERS {
+                // It is a login's number.
+                let logins = self.engine.logins().unwrap_or_default();
+                if let Some(login) = logins.into_iter().find(|l| l.principal_id == principal) {
+                    let (login, sysadmin) = (login.name.into(), login.sysadmin);
+                    self.impersonate(Identity { login, sysadmin, user: None });
+                }
+                return (depth, self.revert_floor.replace(self.impersonated.borrow().len()));
+            }
             let picture = self.picture(&entry);
             let owner = || owner(&picture, program.identity.schema_id);
             let id = if principal == EXECUTE_AS_OWNER { owner() } else { principal };

@@ -48,8 +48,39 @@ pub struct TriggerRows {
     pub deleted: Arc<Vec<Vec<Value>>>,
     /// `column_id`s that UPDATE assigned.
     pub updated: Vec<i32>,
+}
+
+/// A trigger being run.
+#[derive(Clone, Debug)]
+pub struct RunningTrigger {
+    /// Where it lives.
+    pub database: DatabaseId,
     /// The trigger.
     pub trigger: ObjectId,
+    /// What it runs for.
+    pub occasion: Occasion,
+}
+
+/// What a trigger runs for.
+#[derive(Clone, Debug)]
+pub enum Occasion {
+    /// Rows have been changed.
+    After(TriggerRows),
+    /// Rows would be changed.
+    InsteadOf(TriggerRows),
+    /// A definition has been changed, or somebody logs in: what EVENTDATA() says.
+    Event(Value),
+}
+
+impl Occasion {
+    /// `inserted` and `deleted`; events have none.
+    #[must_use]
+    pub fn rows(&self) -> Option<&TriggerRows> {
+        match self {
+            Occasion::After(rows) | Occasion::InsteadOf(rows) => Some(rows),
+            Occasion::Event(_) => None,
+        }
+    }
 }
 
 /// Something for the client that has to wait for its statement.
@@ -98,6 +129,8 @@ pub struct Info {
     pub database: RefCell<Arc<DatabaseEntry>>,
     /// The open transaction.
     pub transaction: RefCell<TransactionState>,
+    /// Transactions committed and rolled back so far, those of single statements too.
+    pub transactions_ended: Cell<u64>,
     /// `@@ROWCOUNT`
     pub row_count: Cell<u64>,
     /// `@@ERROR`
@@ -123,7 +156,7 @@ pub struct Info {
     /// Rows for statements that select from captured rows, innermost last.
     pub captured: RefCell<Vec<RowSet>>,
     /// Triggers being run, innermost last.
-    pub triggers: RefCell<Vec<TriggerRows>>,
+    pub triggers: RefCell<Vec<RunningTrigger>>,
     /// What functions and triggers had to say, where no sink is at hand; flushed by the statement.
     pub pending: RefCell<Vec<Pending>>,
     /// TRY blocks that would catch an error, over all runners.
@@ -148,6 +181,9 @@ pub struct Info {
     pub xml_documents: RefCell<super::xml_documents::XmlDocuments>,
     /// The name by which the client has called a procedure last, as written and as understood.
     pub last_called: RefCell<Option<(SmolStr, ast::ObjectName)>>,
+    /// The text of the batch or module that called the running procedure of the system, and the call's place in it; none of a
+    /// client's own call.
+    pub calling: RefCell<Option<(Arc<str>, ast::Span)>>,
     /// INSERT BULK: what follows.
     pub bulk: RefCell<Option<super::bulk::PendingBulk>>,
     /// EXECUTE AS: the login in force, innermost last.
@@ -187,6 +223,7 @@ impl Info {
             options: RefCell::new(options),
             database: RefCell::new(database),
             transaction: RefCell::default(),
+            transactions_ended: Cell::new(0),
             row_count: Cell::new(0),
             error: Cell::new(0),
             identity: Cell::new(None),
@@ -212,6 +249,7 @@ impl Info {
             prepared: RefCell::default(),
             xml_documents: RefCell::default(),
             last_called: RefCell::default(),
+            calling: RefCell::default(),
             bulk: RefCell::default(),
             impersonated: RefCell::default(),
             revert_floor: Cell::new(0),

@@ -37,10 +37,11 @@ use crate::errors;
 use crate::hadr::{Access, Intent, access};
 use crate::program::Program;
 use crate::run::{Frame, Halt, Runner, run_rpc, use_database};
+use crate::sink::Unheard;
 use crate::sink::{
     DoneInfo, DoneKind, EnvChange, ResultSink, RpcParam, RpcProcedure, TransactionRequest, command,
 };
-use info::Info;
+use info::{Info, Pending};
 use keel_query::IsolationLevel;
 use keel_store::lock::CancelToken;
 use keel_types::SqlError;
@@ -186,6 +187,40 @@ impl Session {
     #[must_use]
     pub fn is_ended(&self) -> bool {
         self.info.is_killed()
+    }
+
+    /// The session begins, or (`pooled`) its connection is taken from a pool: fires the server's triggers of LOGON. Error
+    /// 17892 when one refuses it: by an error, by ROLLBACK, or by returning rows; the connection must be closed then.
+    pub fn log_on(&mut self, pooled: bool) -> Result<()> {
+        if !crate::triggers::any_logon(&self.info) {
+            return Ok(());
+        }
+        self.begin_request("");
+        let info = &self.info;
+        let mut nobody = Unheard;
+        let mut runner = Runner::new(info, &mut self.txns, &mut nobody);
+        let options = info.options.borrow().clone();
+        info.change_options(|now| now.switches.set(Switches::NOCOUNT, true));
+        let outcome = runner.fire_logon(pooled).and_then(|()| runner.statement_succeeded());
+        if outcome.is_err() {
+            runner.rollback_everything();
+        }
+        info.change_options(|now| *now = options);
+        // Clients are told nothing of what the triggers say.
+        let said = std::mem::take(&mut *info.pending.borrow_mut());
+        let rows = said.iter().any(|p| matches!(p, Pending::Columns(_)));
+        let refused = match outcome {
+            Err(e) => Some(e.message.clone()),
+            Ok(()) if rows => Some("A logon trigger returned a result set.".to_owned()),
+            Ok(()) => None,
+        };
+        self.end_request(&mut Unheard);
+        let Some(why) = refused else { return Ok(()) };
+        let e = errors::logon_failed_by_trigger(self.info.login());
+        let client = &self.info.shared.login.client_address;
+        self.info.engine.options().log.write(&format!("{why} {} [CLIENT: {client}]", e.message));
+        self.info.shared.killed.store(true, Ordering::Release);
+        Err(e)
     }
 
     /// Runs a batch. All outcomes, errors included, go to the sink.

@@ -178,7 +178,9 @@ impl<'a> Scope<'a> {
         match name.schema {
             Some(schema) if !schema.is_empty() => picture.named(picture.schema_id(schema)?, name.object),
             _ => {
-                let own = if entry.id == self.identity.database { self.identity.schema_id } else { DBO };
+                // Triggers of databases are in none.
+                let schema = self.identity.schema_id.max(DBO);
+                let own = if entry.id == self.identity.database { schema } else { DBO };
                 picture.named(own, name.object).or_else(|| picture.named(DBO, name.object))
             }
         }
@@ -503,7 +505,7 @@ impl BindScope for Scope<'_> {
             return false;
         }
         let Some(entry) = self.info.engine.database_by_id(table.database) else { return false };
-        self.info.picture(&entry).triggers(table.object_id).iter().any(|m| modules::fires(m, action))
+        self.info.picture(&entry).triggers(table.object_id).iter().any(|m| crate::triggers::fires(m, action))
     }
 
     fn user_type(&self, schema: Option<&str>, name: &str) -> Option<SqlType> {

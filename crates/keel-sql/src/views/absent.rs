@@ -361,9 +361,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("hash", SqlType::VarBinary(Length::Max)), ("description", SqlType::NVarChar(Length::Limited(4000))), ("create_date", PRECISE),
         ("created_by", NAME),
     ]),
-    none("server_sql_modules", &[
-        ("object_id", INT), ("definition", TEXT), ("uses_ansi_nulls", BIT), ("uses_quoted_identifier", BIT), ("execute_as_principal_id", INT),
-    ]),
     none("dm_os_loaded_modules", &[
         ("base_address", ADDRESS), ("file_version", SqlType::VarChar(Length::Limited(23))),
         ("product_version", SqlType::VarChar(Length::Limited(23))), ("debug", BIT), ("patched", BIT), ("prerelease", BIT),

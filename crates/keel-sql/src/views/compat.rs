@@ -106,10 +106,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("plan_guide_id", INT), ("name", NAME), ("create_date", DATE), ("modify_date", DATE), ("is_disabled", BIT), ("query_text", TEXT),
         ("scope_type", TINY), ("scope_type_desc", DESC), ("scope_object_id", INT), ("scope_batch", TEXT), ("parameters", TEXT), ("hints", TEXT),
     ]),
-    none("server_triggers", &[
-        ("name", NAME), ("object_id", INT), ("parent_class", TINY), ("parent_class_desc", DESC), ("parent_id", INT),
-        ("type", super::KIND), ("type_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("is_ms_shipped", BIT), ("is_disabled", BIT),
-    ]),
     none("dm_broker_activated_tasks", &[
         ("spid", INT), ("database_id", SMALL), ("queue_id", INT), ("procedure_name", SqlType::NVarChar(Length::Limited(650))),
         ("execute_as", INT),

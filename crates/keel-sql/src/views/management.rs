@@ -177,10 +177,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("version", INT),
     ]),
     // ---- modules of other kinds ----
-    none("server_trigger_events", &[
-        ("object_id", INT), ("type", INT), ("type_desc", DESC), ("is_first", BIT), ("is_last", BIT), ("event_group_type", INT),
-        ("event_group_type_desc", DESC), ("is_trigger_event", BIT),
-    ]),
     none("numbered_procedure_parameters", &[
         ("object_id", INT), ("procedure_number", SMALL), ("name", NAME), ("parameter_id", INT), ("system_type_id", TINY),
         ("user_type_id", INT), ("max_length", SMALL), ("precision", TINY), ("scale", TINY), ("is_output", BIT), ("is_cursor_ref", BIT),

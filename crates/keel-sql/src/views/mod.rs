@@ -39,6 +39,7 @@ mod rows;
 mod server;
 mod sessions;
 mod traces;
+mod triggers;
 mod usage;
 mod waits;
 pub use waits::waits;
@@ -143,7 +144,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 33] {
+fn groups() -> [&'static [SystemView]; 34] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -178,6 +179,7 @@ fn groups() -> [&'static [SystemView]; 33] {
         describe::VIEWS,
         plans::VIEWS,
         traces::VIEWS,
+        triggers::VIEWS,
     ]
 }
 

@@ -9,7 +9,7 @@ use crate::program::Program;
 use crate::session::info::Info;
 use crate::session::scope::Scope;
 use keel_parser::ast::StatementKind;
-use keel_query::catalog::{ColumnDef, ModuleDef, ModuleKind};
+use keel_query::catalog::{ColumnDef, ModuleDef, ModuleKind, SERVER_TRIGGERS};
 use keel_types::{Collation, Value};
 use std::sync::Arc;
 
@@ -81,7 +81,12 @@ pub(super) static VIEWS: &[SystemView] = &[
 ];
 
 fn sql_modules(cx: &ViewContext<'_>) -> Rows {
-    cx.picture.modules().map(module).collect()
+    of_database(cx).map(module).collect()
+}
+
+/// All but the triggers of the server, which are kept in master.
+fn of_database<'c>(cx: &'c ViewContext<'_>) -> impl Iterator<Item = &'c Arc<ModuleDef>> {
+    cx.picture.modules().filter(|m| m.schema_id != SERVER_TRIGGERS)
 }
 
 fn module(m: &Arc<ModuleDef>) -> Vec<Value> {
@@ -118,7 +123,7 @@ fn comments(cx: &ViewContext<'_>) -> Rows {
             text(m.text.as_str()),
         ]
     };
-    cx.picture.modules().map(row).collect()
+    of_database(cx).map(row).collect()
 }
 
 /// The program of a module, `None` when its text no longer compiles.

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::catalog::{ObjectRef, table_objects};
 use crate::engine::TEMPDB;
-use keel_query::catalog::{Catalog as _, IndexKind, ModuleDef, ModuleKind, TableDef, VersioningDef};
+use keel_query::catalog::{Catalog as _, IndexKind, TableDef, VersioningDef};
 use keel_types::Value;
 
 type Rows = Vec<Vec<Value>>;
@@ -112,22 +112,6 @@ const PROCEDURE: &[Column] = &[
     ("skips_repl_constraints", BIT),
 ];
 
-const TRIGGER: &[Column] = &[
-    ("name", NAME),
-    ("object_id", INT),
-    ("parent_class", super::TINY),
-    ("parent_class_desc", DESC),
-    ("parent_id", INT),
-    ("type", KIND),
-    ("type_desc", DESC),
-    ("create_date", DATE),
-    ("modify_date", DATE),
-    ("is_ms_shipped", BIT),
-    ("is_disabled", BIT),
-    ("is_not_for_replication", BIT),
-    ("is_instead_of_trigger", BIT),
-];
-
 const SYNONYM: &[Column] = &[
     ("name", NAME),
     ("object_id", INT),
@@ -210,22 +194,6 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "all_views", columns: VIEW, rows: all_views },
     SystemView { schema: "sys", name: "system_views", columns: VIEW, rows: system_views },
     SystemView { schema: "sys", name: "procedures", columns: PROCEDURE, rows: procedures },
-    SystemView { schema: "sys", name: "triggers", columns: TRIGGER, rows: triggers },
-    SystemView {
-        schema: "sys",
-        name: "trigger_events",
-        columns: &[
-            ("object_id", INT),
-            ("type", INT),
-            ("type_desc", DESC),
-            ("is_first", BIT),
-            ("is_last", BIT),
-            ("event_group_type", INT),
-            ("event_group_type_desc", DESC),
-            ("is_trigger_event", BIT),
-        ],
-        rows: trigger_events,
-    },
     SystemView { schema: "sys", name: "synonyms", columns: SYNONYM, rows: synonyms },
     SystemView { schema: "sys", name: "sequences", columns: SEQUENCE, rows: sequences },
     SystemView {
@@ -485,45 +453,6 @@ fn procedures(cx: &ViewContext<'_>) -> Rows {
         row
     };
     cx.picture.objects().filter(|o| o.kind == "P ").map(procedure).collect()
-}
-
-fn triggers(cx: &ViewContext<'_>) -> Rows {
-    let trigger = |m: &ModuleDef| {
-        let t = m.trigger.unwrap_or_default();
-        vec![
-            text(m.name.as_str()),
-            int(m.object_id),
-            int(1),
-            text("OBJECT_OR_COLUMN"),
-            int(m.parent),
-            text("TR"),
-            text("SQL_TRIGGER"),
-            date(m.created),
-            date(m.modified),
-            bit(false),
-            bit(t.disabled),
-            bit(false),
-            bit(t.instead_of),
-        ]
-    };
-    cx.picture.modules().filter(|m| m.kind == ModuleKind::Trigger).map(|m| trigger(m)).collect()
-}
-
-fn trigger_events(cx: &ViewContext<'_>) -> Rows {
-    let mut rows = Vec::new();
-    for m in cx.picture.modules() {
-        let Some(t) = m.trigger else { continue };
-        for (on, number, name) in
-            [(t.on_insert, 1, "INSERT"), (t.on_update, 2, "UPDATE"), (t.on_delete, 3, "DELETE")]
-        {
-            if on {
-                let mut row = vec![int(m.object_id), int(number), text(name)];
-                row.extend([bit(false), bit(false), NULL, NULL, bit(true)]);
-                rows.push(row);
-            }
-        }
-    }
-    rows
 }
 
 fn synonyms(cx: &ViewContext<'_>) -> Rows {

@@ -52,7 +52,7 @@ pub fn trigger_rows(info: &Info, inserted: bool) -> Option<Arc<dyn VirtualTable>
         nullable: true,
         collation: c.collation,
     };
-    let columns = triggers.last()?.table.columns.iter().map(column).collect();
+    let columns = triggers.last()?.occasion.rows()?.table.columns.iter().map(column).collect();
     Some(Arc::new(TriggerTable { inserted, columns }))
 }
 
@@ -62,7 +62,8 @@ impl VirtualTable for TriggerTable {
     }
     fn open(&self, ctx: &mut ExecCtx<'_>, _args: &[Value]) -> Result<RowSource> {
         let triggers = info_of(ctx).triggers.borrow();
-        let rows = triggers.last().map(|t| Arc::clone(if self.inserted { &t.inserted } else { &t.deleted }));
+        let running = triggers.last().and_then(|t| t.occasion.rows());
+        let rows = running.map(|t| Arc::clone(if self.inserted { &t.inserted } else { &t.deleted }));
         drop(triggers);
         Ok(source(rows.unwrap_or_default()))
     }
