@@ -156,3 +156,19 @@ fetch prior from h
 deallocate h
 drop table #heap, live
 go
+GO
+-- options that exclude each other, and the two ways of writing them
+declare c cursor local global for select 1 as a
+GO
+declare c cursor fast_forward scroll for select 1 as a
+GO
+declare c cursor static scroll_locks for select 1 as a
+GO
+declare c cursor read_only keyset dynamic for select 1 as a
+GO
+declare c insensitive cursor static for select 1 as a
+GO
+declare c cursor local fast_forward forward_only read_only for select 1 as a
+open c
+fetch c
+deallocate c

@@ -8,6 +8,7 @@ use crate::ast::{
 use crate::error::Result;
 use crate::keyword::Kw;
 use crate::lexer::Tok;
+use smol_str::SmolStr;
 
 impl Parser<'_> {
     /// Behind DECLARE: `name [INSENSITIVE] [SCROLL] CURSOR …`
@@ -22,7 +23,13 @@ impl Parser<'_> {
                 None => return Err(self.unexpected()),
             }
         }
+        let old = insensitive || scroll.is_some();
         let mut cursor = self.cursor_definition()?;
+        let new = cursor.scope.is_some() || cursor.scroll.is_some() || cursor.kind.is_some();
+        if old && (new || cursor.concurrency.is_some() || cursor.type_warning) {
+            let text = "Mixing old and new syntax to specify cursor options is not allowed.";
+            return Err(crate::ParseError::new(1049, self.span().line, text));
+        }
         cursor.insensitive = insensitive;
         cursor.scroll = scroll.or(cursor.scroll);
         Ok(DeclareCursor { name, cursor })
@@ -42,8 +49,14 @@ impl Parser<'_> {
             read_only: false,
             for_update: None,
         };
+        let mut options: Vec<SmolStr> = Vec::new();
         while !self.eat_kw(Kw::FOR) {
-            self.cursor_option(&mut cursor)?;
+            let option = self.cursor_option(&mut cursor)?;
+            if let Some(other) = options.iter().find(|o| conflicts(o, &option)) {
+                let text = format!("Conflicting cursor options {other} and {option}.");
+                return Err(crate::ParseError::new(1048, self.span().line, text));
+            }
+            options.push(option);
         }
         cursor.select = self.select_statement()?;
         if self.eat_kw(Kw::FOR) {
@@ -60,8 +73,9 @@ impl Parser<'_> {
         Ok(cursor)
     }
 
-    fn cursor_option(&mut self, cursor: &mut CursorDefinition) -> Result<()> {
-        match self.upper_word()?.as_str() {
+    fn cursor_option(&mut self, cursor: &mut CursorDefinition) -> Result<SmolStr> {
+        let option = self.upper_word()?;
+        match option.as_str() {
             "LOCAL" => cursor.scope = Some(CursorScope::Local),
             "GLOBAL" => cursor.scope = Some(CursorScope::Global),
             "FORWARD_ONLY" => cursor.scroll = Some(false),
@@ -76,7 +90,7 @@ impl Parser<'_> {
             "TYPE_WARNING" => cursor.type_warning = true,
             _ => return Err(self.unexpected_at(self.at - 1)),
         }
-        Ok(())
+        Ok(option)
     }
 
     /// Stands in until the query is read.
@@ -119,4 +133,21 @@ impl Parser<'_> {
         let into = if self.eat_kw(Kw::INTO) { self.list(Self::variable)? } else { Vec::new() };
         Ok(Fetch { direction, cursor, into })
     }
+}
+
+/// Options of which a cursor has one.
+const ALTERNATIVES: [&[&str]; 5] = [
+    &["LOCAL", "GLOBAL"],
+    &["FORWARD_ONLY", "SCROLL"],
+    &["STATIC", "KEYSET", "DYNAMIC", "FAST_FORWARD"],
+    &["READ_ONLY", "SCROLL_LOCKS", "OPTIMISTIC"],
+    &["FAST_FORWARD", "SCROLL"],
+];
+
+/// Options that exclude each other (1048).
+fn conflicts(a: &str, b: &str) -> bool {
+    let locks =
+        |a, b| matches!((a, b), ("FAST_FORWARD", "SCROLL_LOCKS" | "OPTIMISTIC") | ("STATIC", "SCROLL_LOCKS"));
+    let both = |of: &&[&str]| of.contains(&a) && of.contains(&b);
+    a != b && (ALTERNATIVES.iter().any(|of| both(of)) || locks(a, b) || locks(b, a))
 }
