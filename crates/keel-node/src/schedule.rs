@@ -5,7 +5,7 @@
 //! again and again. A [`Plan`] compares two shares:
 //!
 //! ```text
-//! done:  changed keys gone through      of those there were
+//! done:  work done                      of what there was (keys and pages, as the last checkpoint met them)
 //! due:   the greatest of   log written since it began      of the log after which the next one comes
 //!                          growth of the deltas since      of what fits before writers are slowed
 //!                          time since                      of the longest a checkpoint may take

@@ -21,6 +21,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
+use hashbrown::HashMap;
 use keel_base::{Lsn, TreeId, TxnId};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -117,6 +118,8 @@ pub struct Store {
     retiring: Mutex<Vec<(TreeId, Lsn)>>,
     /// Held by the one running checkpoint.
     pub(crate) checkpointing: Mutex<()>,
+    /// What the last checkpoint wrote for each changed key of a tree.
+    pub(crate) bytes_per_key: Mutex<HashMap<TreeId, f64>>,
 }
 
 impl Store {
@@ -132,6 +135,7 @@ impl Store {
             dropped: Mutex::new(Vec::new()),
             retiring: Mutex::new(Vec::new()),
             checkpointing: Mutex::new(()),
+            bytes_per_key: Mutex::default(),
         })
     }
 

@@ -49,8 +49,8 @@ pub trait Throttle: Sync {
     /// [`BaseError::Cancelled`](super::BaseError::Cancelled).
     fn pace(&self, bytes: u64) -> bool;
 
-    /// Told now and then how many of the changed keys have been gone through, of how many there were at the beginning.
-    fn gone_through(&self, _keys: u64, _of: u64) {}
+    /// Told now and then how much of the work is done, of how much there was at the beginning, as bytes written.
+    fn gone_through(&self, _done: u64, _of: u64) {}
 
     /// Called now and then in work that writes nothing, with no lock held; may sleep.
     fn breathe(&self) {}
