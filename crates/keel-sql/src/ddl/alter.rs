@@ -640,30 +640,17 @@ fn widened(from: SqlType, to: SqlType) -> bool {
 
 /// A program whose variables are a table's columns, named `@` and the column's position.
 fn row_program(table: &TableDef) -> Program {
+    let identity = crate::program::ModuleIdentity {
+        database: table.database,
+        object_id: 0,
+        schema_id: table.schema_id,
+        name: None,
+        kind: crate::program::ProgramKind::Batch,
+    };
     let variables = table.columns.iter().enumerate();
-    Program {
-        id: 0,
-        identity: crate::program::ModuleIdentity {
-            database: table.database,
-            object_id: 0,
-            schema_id: table.schema_id,
-            name: None,
-            kind: crate::program::ProgramKind::Batch,
-        },
-        text: "".into(),
-        parameters: Vec::new(),
-        variables: variables
-            .map(|(i, c)| crate::program::VariableDef { name: format!("@{i}").into(), ty: c.ty })
-            .collect(),
-        tables: Vec::new(),
-        cursors: Vec::new(),
-        code: Vec::new(),
-        quoted_identifier: true,
-        ansi_nulls: true,
-        execute_as: None,
-        returns: None,
-        stats: Arc::default(),
-    }
+    let variable =
+        |(i, c): (usize, &ColumnDef)| crate::program::VariableDef { name: format!("@{i}").into(), ty: c.ty };
+    Program { variables: variables.map(variable).collect(), ..Program::bare(identity) }
 }
 
 /// Rewrites `[a] > [b]` to `@0 > @1`.

@@ -95,6 +95,7 @@ pub fn lower_module(
             execute_as: None,
             returns: shape.returns,
             stats: Arc::default(),
+            looked_at: AtomicU64::default(),
         },
         loops: Vec::new(),
         depth: 0,

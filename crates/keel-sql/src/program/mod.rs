@@ -31,6 +31,7 @@ use keel_query::catalog::ObjectId;
 use keel_types::{SqlType, Value};
 use smol_str::SmolStr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// A place in the instruction list.
 pub type Label = u32;
@@ -142,6 +143,8 @@ pub struct Program {
     pub returns: Option<SqlType>,
     /// How often it ran and what that cost.
     pub stats: Arc<RunStats>,
+    /// One more than the version of the catalog at which all columns it names were there.
+    pub looked_at: AtomicU64,
 }
 
 impl Program {
@@ -168,6 +171,7 @@ impl Program {
             execute_as: None,
             returns: None,
             stats: Arc::default(),
+            looked_at: AtomicU64::default(),
         }
     }
 

@@ -357,6 +357,9 @@ impl Runner<'_> {
         let program = self.batch_program(&text, &declarations, parameters, true)?;
         let mut frame = Frame::new(&program, self.info.nest_level() + 1);
         let bound = bind_arguments(&program.parameters, "", args, &mut frame)?;
+        if let Some(status) = self.refused(&program, &frame)? {
+            return Ok(Returned { status, ..Returned::default() });
+        }
         let status = self.enter(&program, &mut frame)?;
         let mut returned = Returned { status, ..Returned::default() };
         for (at, parameter) in bound {

@@ -12,6 +12,7 @@
 //! A [`Runner`] borrows the session for one request. Functions and triggers get runners of their own that borrow the
 //! outer statement's transactions; only triggers begin and end them.
 
+mod ahead;
 mod api_cursor;
 mod call;
 mod compile_only;
@@ -213,6 +214,7 @@ impl<'a> Runner<'a> {
             // Where everything is passed over, so is the RETURN at the end.
             let Some(instruction) = program.code.get(pc as usize) else { return Ok(0) };
             self.line = instruction.line;
+            self.info.unresolved.set(false);
             match self.step(program, frame, &instruction.op) {
                 Ok(Next::Following) => pc += 1,
                 Ok(Next::Jump(to)) => pc = to,
@@ -244,6 +246,9 @@ impl<'a> Runner<'a> {
         self.info.row_count.set(0);
         if self.info.cancelled() || reach == Reach::Session {
             return self.end_batch(e, reach);
+        }
+        if self.info.unresolved.take() && matches!(op, Op::Select { .. } | Op::Dml { .. }) {
+            self.leave_handlers(frame, 0);
         }
         if self.raise_all && !self.catches(frame) {
             if origin == Origin::RaisError && self.in_trigger && self.info.try_depth.get() == 0 {

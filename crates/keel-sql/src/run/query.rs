@@ -60,7 +60,12 @@ impl Runner<'_> {
         Err(errors::not_permitted())
     }
 
-    fn find_unit<'u>(&mut self, program: &Arc<Program>, frame: &Frame, unit: &'u Unit) -> Result<InUse<'u>> {
+    pub(super) fn find_unit<'u>(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &Frame,
+        unit: &'u Unit,
+    ) -> Result<InUse<'u>> {
         if self.reads_otherwise(program) {
             return Ok(InUse::Own(Arc::new(self.compile(program, frame, unit)?)));
         }
@@ -83,7 +88,10 @@ impl Runner<'_> {
         {
             return Ok(InUse::Own(compiled));
         }
-        let compiled = Arc::new(self.compile(program, frame, unit)?);
+        let compiled = self.compile(program, frame, unit).inspect_err(|e| {
+            self.info.unresolved.set(super::ahead::is_of_names(e));
+        });
+        let compiled = Arc::new(compiled?);
         if compiled.dependencies.is_shareable() {
             unit.keep(Arc::clone(&compiled));
         } else if program.id != 0 {
@@ -147,7 +155,7 @@ impl Runner<'_> {
         self.info.temp.borrow().find(name).map(|t| t.object_id)
     }
 
-    fn compile(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<Compiled> {
+    pub(super) fn compile(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<Compiled> {
         let scope = self.scope(program, frame);
         let mut columns = Vec::new();
         let mut targets = Vec::new();

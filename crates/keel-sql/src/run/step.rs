@@ -104,7 +104,7 @@ impl Runner<'_> {
         }
     }
 
-    fn leave_handlers(&mut self, frame: &mut Frame, depth: u16) {
+    pub(super) fn leave_handlers(&mut self, frame: &mut Frame, depth: u16) {
         while frame.handlers.len() > depth as usize {
             let handler = frame.handlers.pop().expect("the length was checked");
             if handler.catching {

@@ -163,6 +163,9 @@ pub struct Info {
     pub try_depth: Cell<u32>,
     /// An error that left a trigger takes the batch and its transaction with it.
     pub trigger_abort: Cell<bool>,
+    /// The last error is of a statement that could not be compiled when its turn came, because of a name: blocks around it in its own
+    /// batch or module do not catch it.
+    pub unresolved: Cell<bool>,
     /// The client has been told that the session is killed.
     pub told_killed: Cell<bool>,
     /// Cursors.
@@ -240,6 +243,7 @@ impl Info {
             pending: RefCell::default(),
             try_depth: Cell::new(0),
             trigger_abort: Cell::new(false),
+            unresolved: Cell::new(false),
             told_killed: Cell::new(false),
             cursors: RefCell::default(),
             app_locks: super::app_locks::AppLocks::default(),

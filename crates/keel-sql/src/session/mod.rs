@@ -427,6 +427,15 @@ fn parses(info: &Info, text: &str) -> bool {
 
 fn run_batch(runner: &mut Runner<'_>, program: &Arc<Program>) {
     let mut frame = Frame::new(program, 0);
+    let refusals = runner.refusals(program, &frame);
+    if !refusals.is_empty() {
+        for e in &refusals {
+            runner.info.error.set(e.number);
+            runner.report(e);
+        }
+        runner.final_done(true);
+        return;
+    }
     let entered = runner.info.enter_program();
     let outcome = runner.run(program, &mut frame);
     runner.info.leave_program(program, &entered);

@@ -7,6 +7,7 @@ select file_id('master') as data, file_id('master_log') as log, file_id('other')
   filegroup_id('primary') as fg, filegroup_id('other') as other_fg
 GO
 select stats_date(object_id('t'), 1) as before_anybody_asked
+GO
 select count(*) as n from t where b = 3 and a < 500
 select iif(stats_date(object_id('t'), 1) > '20200101', 1, 0) as sampled, stats_date(object_id('t'), 99) as none
 GO

@@ -1,0 +1,102 @@
+//! Before a batch runs: whether the columns that its statements name are there.
+//!
+//! The product compiles a batch before it runs any of it, and does nothing at all of one that names a column which its table
+//! does not have: all such statements are told of, also those that no branch would have come to. A statement whose tables are
+//! not there yet waits until it is run (deferred name resolution).
+//!
+//! Batches are looked at that have more than one statement and change no definitions themselves: what those statements come to
+//! is seen when they are run, one by one. The plans made here are kept for what is run before rows change, and for INSERT; others
+//! are made again from what the tables hold by then.
+
+use super::reach::Reach;
+use super::{Runner, failure_status};
+use crate::errors;
+use crate::program::{Op, Program, Unit, UnitSource};
+use crate::run::Frame;
+use keel_parser::ast::StatementKind;
+use keel_types::SqlError;
+use keel_types::error::Result;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Whether an error is of a name that stands for nothing, which no TRY of the same level catches: what a statement waited for has not
+/// come (deferred name resolution).
+pub(super) fn is_of_names(e: &SqlError) -> bool {
+    e.number == 208 || REFUSED.contains(&e.number)
+}
+
+/// A column that is not there (by a name of one part, of several), or in more than one of the tables.
+const REFUSED: [i32; 3] = [207, 4104, 209];
+
+impl Runner<'_> {
+    /// Of dynamic text: tells what is wrong with its columns, and gives the status that it returns then. An error where somebody
+    /// catches it.
+    pub(super) fn refused(&mut self, program: &Arc<Program>, frame: &Frame) -> Result<Option<i32>> {
+        let mut refusals = self.refusals(program, frame);
+        if refusals.is_empty() {
+            return Ok(None);
+        }
+        let first = refusals.remove(0);
+        if self.raise_all || self.info.try_depth.get() > 0 {
+            return Err(first);
+        }
+        self.info.error.set(first.number);
+        self.report(&first);
+        refusals.iter().for_each(|e| self.report(e));
+        self.statement_failed(Reach::Program, &first);
+        self.done_error();
+        Ok(Some(failure_status(&first)))
+    }
+
+    /// What is wrong with the columns that a batch names; nothing of it must run then.
+    pub fn refusals(&mut self, program: &Arc<Program>, frame: &Frame) -> Vec<Box<SqlError>> {
+        let version = self.info.catalog_version(program.identity.database).wrapping_add(1);
+        if program.looked_at.load(Ordering::Relaxed) == version || self.only_compiles() || !worth_it(program)
+        {
+            return Vec::new();
+        }
+        let mut refusals = Vec::new();
+        let mut rows_change = false;
+        for instruction in &program.code {
+            let unit = match &instruction.op {
+                Op::Select { query, .. } => query,
+                Op::Dml { statement, .. } => statement,
+                _ => continue,
+            };
+            let keeps = !rows_change || inserts(unit);
+            rows_change |= matches!(instruction.op, Op::Dml { .. });
+            let outcome = if keeps {
+                self.find_unit(program, frame, unit).map(drop)
+            } else {
+                self.compile(program, frame, unit).map(drop)
+            };
+            match outcome {
+                Err(e) if REFUSED.contains(&e.number) => {
+                    refusals.push(errors::located(e, instruction.line, None));
+                }
+                _ => {}
+            }
+        }
+        if refusals.is_empty() {
+            program.looked_at.store(version, Ordering::Relaxed);
+        }
+        refusals
+    }
+}
+
+/// Whether it has more than one statement, and none after which names may mean something else.
+fn worth_it(program: &Program) -> bool {
+    let mut statements = 0;
+    for instruction in &program.code {
+        match &instruction.op {
+            Op::Use(_) | Op::Statement(_) | Op::SelectInto(_) => return false,
+            Op::Return(None) => {}
+            _ => statements += 1,
+        }
+    }
+    statements > 1
+}
+
+fn inserts(unit: &Unit) -> bool {
+    matches!(&unit.source, UnitSource::Statement(s) if matches!(s.kind, StatementKind::Insert(_)))
+}
