@@ -149,5 +149,5 @@ fn conflicts(a: &str, b: &str) -> bool {
     let locks =
         |a, b| matches!((a, b), ("FAST_FORWARD", "SCROLL_LOCKS" | "OPTIMISTIC") | ("STATIC", "SCROLL_LOCKS"));
     let both = |of: &&[&str]| of.contains(&a) && of.contains(&b);
-    a != b && (ALTERNATIVES.iter().any(|of| both(of)) || locks(a, b) || locks(b, a))
+    a != b && (ALTERNATIVES.iter().any(both) || locks(a, b) || locks(b, a))
 }
