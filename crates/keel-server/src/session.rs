@@ -402,8 +402,16 @@ fn transaction_request(
 
 /// A request that could not be understood. Its boundaries were intact, so the connection can go on.
 fn bad_request(e: &DecodeError) -> SqlError {
-    let text = format!("The incoming tabular data stream (TDS) protocol stream is incorrect: {e}.");
-    let mut error = SqlError::new(4002, 16, 1, text);
+    let mut error = match e {
+        DecodeError::TooManyParameters(_) => {
+            let text = "The incoming request has too many parameters. The server supports a maximum of 2100 parameters. Reduce the number of parameters and resend the request.";
+            SqlError::new(8003, 16, 1, text)
+        }
+        _ => {
+            let text = format!("The incoming tabular data stream (TDS) protocol stream is incorrect: {e}.");
+            SqlError::new(4002, 16, 1, text)
+        }
+    };
     error.line = 1;
     *error
 }

@@ -400,6 +400,10 @@ errors! {
     sequence_start(name) = 11703, 16, 1, "The start value for sequence object '{name}' must be between the minimum and maximum value of the sequence object.";
     /// MINVALUE not below MAXVALUE.
     sequence_bounds(name) = 11705, 16, 1, "The minimum value for sequence object '{name}' must be less than its maximum value.";
+    /// A primary key on what is computed and may be NULL.
+    nullable_computed_key(column, table) = 1711, 16, 1, "Cannot define PRIMARY KEY constraint on column '{column}' in table '{table}'. The computed column has to be persisted and not nullable.";
+    /// sp_helptext of what has none.
+    no_text(name) = 15197, 16, 1, "There is no text for object '{name}'.";
     /// A trigger on a temporary table.
     trigger_of_temporary() = 167, 15, 1, "Cannot create trigger on a temporary object.";
     /// ALTER of a procedure, function, view or trigger that is not there.

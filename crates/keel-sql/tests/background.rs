@@ -69,3 +69,25 @@ fn conversations_of_a_connection_have_it_as_their_parent() {
     let rows: Vec<String> = shown.lines().skip(2).take(2).map(|l| l.replace(' ', "")).collect();
     assert_eq!(rows, ["Session|TCP|2", "TCP|NULL|1"]);
 }
+
+#[test]
+fn global_temporary_tables_go_with_the_session_that_made_them() {
+    let engine = server();
+    let mut other = connect(&engine);
+    let left = |session: &mut Session| {
+        let said = run(session, "SELECT COUNT(*) AS n FROM tempdb.sys.tables WHERE name LIKE '##%'");
+        said.lines().nth(2).unwrap().trim().to_owned()
+    };
+    let mut maker = connect(&engine);
+    run(
+        &mut maker,
+        "CREATE TABLE ##a (a int); SELECT 1 AS b INTO ##b; CREATE TABLE ##dropped (a int); DROP TABLE ##dropped",
+    );
+    run(&mut maker, "BEGIN TRAN; CREATE TABLE ##undone (a int)");
+    run(&mut other, "INSERT ##a VALUES (1); BEGIN TRAN; SELECT * FROM ##a");
+    drop(maker);
+    assert_eq!(left(&mut other), "0");
+    run(&mut other, "COMMIT; CREATE TABLE ##a (c int)");
+    other.reset(false, &mut Sink::default());
+    assert_eq!(left(&mut other), "0");
+}

@@ -13,6 +13,9 @@ pub enum DecodeError {
     /// A count or length is larger than we accept (see [`crate::limits`]).
     #[error("{0} exceeds its limit")]
     Limit(&'static str),
+    /// A remote procedure call with more parameters than there may be.
+    #[error("more than {0} parameters")]
+    TooManyParameters(usize),
     /// Valid protocol that this implementation does not speak.
     #[error("unsupported {what} 0x{code:02X}")]
     Unsupported {

@@ -71,7 +71,7 @@ impl Parser<'_> {
     /// Behind its verb, a statement about one of the [`GENERIC_CLASSES`].
     pub(super) fn generic(&mut self, verb: &'static str) -> Result<StatementKind> {
         let Some(words) = GENERIC_CLASSES.iter().copied().find(|words| self.at_words(words)) else {
-            return Err(self.unexpected());
+            return Err(self.unknown_class());
         };
         self.at += words.len();
         let class = SmolStr::from(words.join(" "));
@@ -83,6 +83,18 @@ impl Parser<'_> {
         let options = self.rest_of_statement()?;
         let statement = GenericStatement { verb: SmolStr::new_static(verb), class, name, options };
         Ok(StatementKind::Generic(Box::new(statement)))
+    }
+
+    fn unknown_class(&self) -> Box<crate::ParseError> {
+        let token = self.tokens[self.at];
+        if token.tok != Tok::Word {
+            return self.unexpected();
+        }
+        let text = format!(
+            "Unknown object type '{}' used in a CREATE, DROP, or ALTER statement.",
+            &self.text[token.start as usize..token.end as usize]
+        );
+        crate::ParseError::new(343, token.line, text)
     }
 
     // ---- DBCC and KILL ----

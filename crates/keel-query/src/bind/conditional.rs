@@ -78,7 +78,8 @@ impl Binder<'_> {
 
     /// COALESCE over bound parts: the first that is not NULL.
     pub fn coalesce_values(&self, mut parts: Vec<Expr>) -> Result<Expr> {
-        let nullable = parts.iter().all(|p| p.nullable);
+        // Unlike ISNULL, also where one of them cannot be NULL.
+        let nullable = !parts.iter().all(|p| p.as_const().is_some_and(|v| !v.is_null()));
         let last = parts.pop().ok_or_else(|| errors::argument_count("coalesce", 2))?;
         let whens = parts.into_iter().map(|p| (is_null(p.clone()).not(), p)).collect();
         let mut e = self.make_case(whens, Some(last))?;
@@ -113,4 +114,32 @@ fn narrowest(n: i64) -> SqlType {
         -32_768..=32_767 => SqlType::SmallInt,
         _ => SqlType::Int,
     }
+}
+
+/// `a = 1 OR a IN (2, 3)` as `a IN (1, 2, 3)`, for which an index can be searched.
+pub(super) fn as_list(terms: &[Expr]) -> Option<Expr> {
+    let mut list = Vec::with_capacity(terms.len());
+    let mut column: Option<(&Expr, &Expr)> = None;
+    for term in terms {
+        let (left, rights) = match &term.kind {
+            ExprKind::Compare(CmpOp::Eq, l, r) if matches!(l.kind, ExprKind::Slot(_)) => {
+                (&**l, std::slice::from_ref(&**r))
+            }
+            ExprKind::Compare(CmpOp::Eq, l, r) => (&**r, std::slice::from_ref(&**l)),
+            ExprKind::InList(l, rights) => (&**l, rights.as_slice()),
+            _ => return None,
+        };
+        let ExprKind::Slot(slot) = left.kind else { return None };
+        let (first, known) = *column.get_or_insert((term, left));
+        let same = matches!(known.kind, ExprKind::Slot(s) if s == slot) && first.collation == term.collation;
+        if !same || rights.iter().any(|r| r.ty.family() != left.ty.family()) {
+            return None;
+        }
+        list.extend_from_slice(rights);
+    }
+    let (first, left) = column?;
+    let mut e = Expr::condition(ExprKind::InList(Box::new(left.clone()), list));
+    e.collation = first.collation;
+    e.coercibility = first.coercibility;
+    Some(e)
 }

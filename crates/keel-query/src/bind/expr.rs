@@ -342,7 +342,7 @@ impl Binder<'_> {
                 let ty = if matches!(inner.ty, SqlType::TinyInt) { SqlType::SmallInt } else { inner.ty };
                 Ok(Expr {
                     ty,
-                    nullable: inner.nullable,
+                    nullable: inner.nullable || inner.as_const().is_none(),
                     kind: ExprKind::Neg(Box::new(inner)),
                     ..Expr::null()
                 })
@@ -407,7 +407,8 @@ impl Binder<'_> {
         let style = style.map(|s| self.value(s, cx)).transpose()?;
         let collation = if input.ty.is_string() { input.collation } else { self.collation() };
         let coercibility = if input.ty.is_string() { input.coercibility } else { Coercibility::Default };
-        let nullable = input.nullable || lenient;
+        let converts = input.ty != ty && input.as_const().is_none();
+        let nullable = input.nullable || lenient || converts;
         Ok(Expr {
             kind: ExprKind::Cast(Box::new(Cast { input, style, lenient, explicit: true })),
             ty,
@@ -449,7 +450,9 @@ impl Binder<'_> {
         let terms = terms.iter().map(|t| self.condition(t, cx)).collect::<Result<Vec<_>>>()?;
         Ok(match op {
             ast::LogicalOp::And => Expr::and(terms),
-            ast::LogicalOp::Or => Expr::condition(ExprKind::Or(terms)),
+            ast::LogicalOp::Or => {
+                super::conditional::as_list(&terms).unwrap_or_else(|| Expr::condition(ExprKind::Or(terms)))
+            }
         })
     }
 

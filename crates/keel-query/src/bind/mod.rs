@@ -32,7 +32,7 @@ use crate::expr::{Coercibility, Expr, Slot};
 use crate::scope::BindScope;
 use keel_base::DatabaseId;
 use keel_parser::ast;
-use keel_types::{Collation, SqlType};
+use keel_types::{Collation, SqlType, Value};
 use rel::SlotInfo;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -203,6 +203,8 @@ pub struct Binder<'a> {
     in_modules: u32,
     /// Slots of computed text whose collation gives way to a column's.
     giving_way: HashSet<Slot>,
+    /// Slots of bare NULLs, which are ints wherever a type is asked for, and of every type where they are assigned.
+    bare_nulls: HashSet<Slot>,
     /// Columns of set operations that are NULL in every query so far: the next one decides their type.
     untyped: HashSet<Slot>,
     /// The rows being described: what NEXT VALUE FOR is asked for in one of them is one value.
@@ -258,6 +260,7 @@ impl<'a> Binder<'a> {
             read_slots: Vec::new(),
             in_modules: 0,
             giving_way: HashSet::new(),
+            bare_nulls: HashSet::new(),
             untyped: HashSet::new(),
             row: new_row(),
             next_values: 0,
@@ -298,7 +301,19 @@ impl<'a> Binder<'a> {
         if gives_way {
             self.giving_way.insert(slot);
         }
+        if e.ty == SqlType::Null && e.as_const().is_some() {
+            self.bare_nulls.insert(slot);
+        }
         slot
+    }
+
+    /// An expression that reads a slot in order to assign it to a column.
+    #[must_use]
+    pub fn read_to_assign(&self, slot: Slot) -> Expr {
+        if self.bare_nulls.contains(&slot) {
+            return Expr::constant(Value::Null, SqlType::Null);
+        }
+        self.read(slot)
     }
 
     /// A slot of the given type.

@@ -74,9 +74,10 @@ impl Binder<'_> {
         let func = match ranking(name) {
             Some(f) => f,
             None if call.star && matches!(name, "COUNT" | "COUNT_BIG") => WindowFunc::Agg(AggFunc::CountStar),
-            None => WindowFunc::Agg(
-                super::function::aggregate_function(name).ok_or_else(|| errors::not_windowed(name))?,
-            ),
+            None => match super::function::aggregate_function(name) {
+                None | Some(AggFunc::StringAgg) => return Err(errors::not_windowed(name)),
+                Some(f) => WindowFunc::Agg(f),
+            },
         };
         let mut args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>()?;
         let over = &resolved.over;

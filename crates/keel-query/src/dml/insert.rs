@@ -154,7 +154,7 @@ fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan
             for column in &columns {
                 is_generated(&target, *column, None)?;
             }
-            let exprs = out.iter().map(|c| binder.read(c.slot)).collect();
+            let exprs = out.iter().map(|c| binder.read_to_assign(c.slot)).collect();
             let rel = match &insert.top {
                 Some(top) => {
                     let count = binder.count_value(&top.count, &Scope::default(), top.percent)?;

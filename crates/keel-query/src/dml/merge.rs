@@ -129,19 +129,26 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     both.extend(using_sources.iter().cloned());
     let scope = Scope::new(both.clone(), None);
     let source_scope = Scope::new(using_sources.clone(), None);
+    let target_scope = Scope::new(vec![source.clone()], None);
     let on = binder.conjuncts(&merge.on, &mut ExprCx::new(&scope, Clause::Where))?;
     let mut need = SlotSet::from([row_key, present]);
     let mut steps = Vec::new();
     for when in &merge.whens {
+        // A row without a counterpart has only its own columns.
+        let visible = match when.matched {
+            ast::MergeMatch::Matched => &scope,
+            ast::MergeMatch::NotMatchedByTarget => &source_scope,
+            ast::MergeMatch::NotMatchedBySource => &target_scope,
+        };
         let condition = match &when.condition {
-            Some(c) => Some(binder.condition(c, &mut ExprCx::new(&scope, Clause::Where))?),
+            Some(c) => Some(binder.condition(c, &mut ExprCx::new(visible, Clause::Where))?),
             None => None,
         };
         condition.iter().for_each(|c| c.add_slots(&mut need));
         let step = match &when.action {
             ast::MergeAction::Delete => BoundStep::Delete,
             ast::MergeAction::Update(sets) => {
-                let bound = binder.in_row(|b| bind_sets(b, &target, &source, &scope, sets))?;
+                let bound = binder.in_row(|b| bind_sets(b, &target, &source, visible, sets))?;
                 bound.iter().for_each(|s| s.value.add_slots(&mut need));
                 BoundStep::Update(bound)
             }

@@ -52,11 +52,14 @@ pub fn compile_select(scope: &dyn BindScope, select: &ast::SelectStatement) -> R
             Ok(finish(&binder, body, subplans, Vec::new(), None))
         }
         destination => {
-            let meta = describe(
+            let mut meta = describe(
                 &binder,
                 &rel,
                 &columns.iter().map(|c| (c.name.as_str(), c.slot)).collect::<Vec<_>>(),
             );
+            if matches!(destination, Destination::Into(_)) && !keeps_identity(&rel, &meta) {
+                meta.iter_mut().for_each(|m| m.identity = false);
+            }
             let output: Vec<Slot> = columns.iter().map(|c| c.slot).collect();
             let mut planner = Planner::new(&mut binder);
             let planned = planner.plan_tree(rel, &output.iter().copied().collect())?;
@@ -133,6 +136,15 @@ pub(crate) fn describe(binder: &Binder<'_>, rel: &Rel, columns: &[(&str, Slot)])
             meta
         })
         .collect()
+}
+
+/// Whether the table that SELECT … INTO makes numbers its rows like the one it reads: not of several tables, of groups, or when the
+/// column is selected twice.
+fn keeps_identity(rel: &Rel, columns: &[ColumnMeta]) -> bool {
+    let several = matches!(rel, Rel::Join { .. } | Rel::Aggregate { .. });
+    columns.iter().filter(|c| c.identity).count() < 2
+        && !several
+        && rel.inputs().into_iter().all(|input| keeps_identity(input, columns))
 }
 
 fn collect_gets(rel: &Rel, into: &mut Vec<(u32, Arc<TableDef>)>) {

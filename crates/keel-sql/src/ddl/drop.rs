@@ -100,6 +100,17 @@ impl Runner<'_> {
         self.discard_trees(&table)
     }
 
+    /// Drops those of a session's global temporary tables that are still there.
+    pub(crate) fn drop_global_tables(&mut self, made: &[i32]) -> Result<()> {
+        let entry = self.entry_of(TEMPDB)?;
+        for id in made {
+            let Some(table) = self.info.picture(&entry).table_by_id(*id) else { continue };
+            self.change(&entry, CatalogOp::Remove(CatalogKey { class: object_class::TABLE, id: *id }))?;
+            self.discard_trees(&table)?;
+        }
+        Ok(())
+    }
+
     fn find_for_drop(
         &self,
         program: &Program,

@@ -397,6 +397,14 @@ impl<'a> TableBuilder<'a> {
                 self.scope.info.say(errors::nullable_primary_key(&self.table.name));
                 return Err(errors::constraint_not_created());
             }
+            let uncertain = |c: &&ColumnDef| {
+                c.computed.is_some() && c.nullable && key.iter().any(|k| k.column_id == c.column_id)
+            };
+            if let Some(column) = self.table.columns.iter().find(uncertain) {
+                let e = errors::nullable_computed_key(&column.name, &self.table.name);
+                self.scope.info.say(e);
+                return Err(errors::constraint_not_created());
+            }
             for k in &key {
                 let column = self.table.columns.iter_mut().find(|c| c.column_id == k.column_id);
                 column.expect("key columns are columns").nullable = false;
@@ -626,6 +634,9 @@ impl Runner<'_> {
         }
         let table = Arc::new(table);
         self.put(&place.entry, CatalogObject::Table(Arc::clone(&table)))?;
+        if c.name.is_global_temporary() {
+            self.info.global_tables.borrow_mut().push(table.object_id);
+        }
         match versioning {
             Some(Some(versioning)) => self.version_table(&table, versioning),
             _ => Ok(()),
@@ -778,5 +789,8 @@ pub fn create_for_select_into(
     }
     let table = Arc::new(table);
     runner.put(&place.entry, CatalogObject::Table(Arc::clone(&table)))?;
+    if temporary {
+        runner.info.global_tables.borrow_mut().push(table.object_id);
+    }
     Ok(table)
 }

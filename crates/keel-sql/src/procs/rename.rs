@@ -72,19 +72,22 @@ pub(super) fn sp_rename(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     ok()
 }
 
-fn ambiguous(name: &str) -> Box<SqlError> {
-    SqlError::new(
-        15225,
-        11,
-        1,
-        format!(
-            "No item by the name of '{name}' could be found in the current database, given that @itemtype was input as '(null)'."
-        ),
-    )
+fn ambiguous(runner: &Runner<'_>, name: &str) -> Box<SqlError> {
+    let database = runner.info.current_database().name();
+    let text = format!(
+        "No item by the name of '{name}' could be found in the current database '{database}', given that @itemtype was input as '(null)'."
+    );
+    SqlError::new(15225, 11, 1, text)
+}
+
+fn wrong_part(kind: &str) -> Box<SqlError> {
+    let text =
+        format!("Either the parameter @objname is ambiguous or the claimed @objtype ({kind}) is wrong.");
+    SqlError::new(15248, 11, 1, text)
 }
 
 fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::Result<()> {
-    let (entry, named) = find_named(runner.info, old).ok_or_else(|| ambiguous(old))?;
+    let (entry, named) = find_named(runner.info, old).ok_or_else(|| ambiguous(runner, old))?;
     let picture = runner.info.picture(&entry);
     let taken = |schema| picture.named(schema, new).is_some();
     let exists = || {
@@ -128,26 +131,26 @@ fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::R
             defaults.filter(|d| d.object_id == id).for_each(|d| d.name = new.to_owned());
             runner.replace_table(t).map(|_| ())
         }
-        _ => Err(ambiguous(old)),
+        _ => Err(ambiguous(runner, old)),
     }
 }
 
 /// The table of `[database.][schema.]table.part`, and the part.
 pub(super) fn owner_of_part(runner: &Runner<'_>, name: &str) -> keel_types::Result<(Arc<TableDef>, String)> {
     let mut parts = crate::functions::split_name(name);
-    let part = parts.pop().ok_or_else(|| ambiguous(name))?;
+    let part = parts.pop().ok_or_else(|| ambiguous(runner, name))?;
     let quoted: Vec<String> = parts.iter().map(|p| quote_name(p)).collect();
     let found = find_named(runner.info, &quoted.join("."));
-    let Some((entry, Named::Table(t))) = found else { return Err(ambiguous(name)) };
+    let Some((entry, Named::Table(t))) = found else { return Err(ambiguous(runner, name)) };
     let here = entry.id == runner.info.current_database().id || t.object_id < 0;
-    if here { Ok((t, part)) } else { Err(ambiguous(name)) }
+    if here { Ok((t, part)) } else { Err(ambiguous(runner, name)) }
 }
 
 fn rename_part(runner: &mut Runner<'_>, old: &str, new: &str, column: bool) -> keel_types::Result<()> {
-    let (t, part) = owner_of_part(runner, old)?;
+    let kind = if column { "COLUMN" } else { "INDEX" };
+    let (t, part) = owner_of_part(runner, old).map_err(|_| wrong_part(kind))?;
     runner.lock_schema(t.database, t.object_id)?;
     let mut t = (*t).clone();
-    let kind = if column { "COLUMN" } else { "INDEX" };
     let taken = if column {
         t.columns.iter().any(|c| crate::views::same(&c.name, new))
     } else {
@@ -178,11 +181,7 @@ fn rename_part(runner: &mut Runner<'_>, old: &str, new: &str, column: bool) -> k
     } else {
         t.indexes.iter_mut().find(|i| crate::views::same(&i.name, &part)).map(|i| &mut i.name)
     };
-    *found.ok_or_else(|| {
-        let text =
-            format!("Either the parameter @objname is ambiguous or the claimed @objtype ({kind}) is wrong.");
-        SqlError::new(15248, 11, 1, text)
-    })? = new.to_owned();
+    *found.ok_or_else(|| wrong_part(kind))? = new.to_owned();
     runner.replace_table(t).map(|_| ())
 }
 

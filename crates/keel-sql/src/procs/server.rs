@@ -188,14 +188,35 @@ fn database_role(runner: &mut Runner<'_>, args: &[Argument], verb: &str) -> Outc
     ok()
 }
 
-/// `sp_helptext @objname`: the text, a line a row.
+/// The text of a module, of a constraint, or of a computed column.
+fn text_of(named: &Named, column: Option<&str>) -> Option<String> {
+    match (named, column) {
+        (Named::Module(m), None) => Some(m.text.clone()),
+        (Named::Table(t), Some(column)) => {
+            let column = t.columns.iter().find(|c| crate::views::same(&c.name, column))?;
+            column.computed.as_ref().map(|c| c.text.clone())
+        }
+        (Named::Constraint(t, id), None) => {
+            let default = t.columns.iter().filter_map(|c| c.default.as_ref()).find(|d| d.object_id == *id);
+            let check = || t.checks.iter().find(|c| c.object_id == *id).map(|c| c.text.clone());
+            default.map(|d| d.text.clone()).or_else(check)
+        }
+        _ => None,
+    }
+}
+
+/// `sp_helptext @objname [, @columnname]`: the text, a line a row.
 pub(super) fn sp_helptext(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let name = string(args, "objname", 0).unwrap_or_default();
-    let Some((_, Named::Module(m))) = find_named(runner.info, &name) else {
+    let column = string(args, "columnname", 1);
+    let found = find_named(runner.info, &name);
+    let Some((_, named)) = found else {
         let database = runner.info.current_database().name();
         return Err(errors::object_missing(name, database).into());
     };
-    let rows: Vec<_> = m.text.split_inclusive('\n').map(|line| vec![Value::str(line)]).collect();
+    let text = text_of(&named, column.as_deref());
+    let text = text.ok_or_else(|| errors::no_text(&name))?;
+    let rows: Vec<_> = text.split_inclusive('\n').map(|line| vec![Value::str(line)]).collect();
     runner.result_set(&[("Text", SqlType::NVarChar(Length::Limited(255)))], &rows)?;
     ok()
 }

@@ -1,4 +1,4 @@
-//! Before a batch runs: whether the columns that its statements name are there.
+//! Before a batch runs: whether the columns that its statements name are there, and have types that go together.
 //!
 //! The product compiles a batch before it runs any of it, and does nothing at all of one that names a column which its table
 //! does not have: all such statements are told of, also those that no branch would have come to. A statement whose tables are
@@ -25,8 +25,8 @@ pub(super) fn is_of_names(e: &SqlError) -> bool {
     e.number == 208 || REFUSED.contains(&e.number)
 }
 
-/// A column that is not there (by a name of one part, of several), or in more than one of the tables.
-const REFUSED: [i32; 3] = [207, 4104, 209];
+/// A column that is not there (by a name of one part, of several), or in more than one of the tables; types that do not go together.
+const REFUSED: [i32; 4] = [207, 4104, 209, 206];
 
 impl Runner<'_> {
     /// Of dynamic text: tells what is wrong with its columns, and gives the status that it returns then. An error where somebody

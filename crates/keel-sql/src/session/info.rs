@@ -147,6 +147,8 @@ pub struct Info {
     pub caught: RefCell<Vec<Arc<SqlError>>>,
     /// Temporary tables.
     pub temp: RefCell<TempTables>,
+    /// The global temporary tables it has made, which go with it.
+    pub global_tables: RefCell<Vec<ObjectId>>,
     /// Temporary tables when the open transaction first changed them.
     pub temp_at_begin: RefCell<Option<super::temp::TempSnapshot>>,
     /// SAVE TRANSACTION, oldest first.
@@ -235,6 +237,7 @@ impl Info {
             modules: RefCell::default(),
             caught: RefCell::default(),
             temp: RefCell::default(),
+            global_tables: RefCell::default(),
             temp_at_begin: RefCell::default(),
             savepoints: RefCell::default(),
             overlays: RefCell::default(),

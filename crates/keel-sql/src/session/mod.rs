@@ -397,7 +397,24 @@ impl Session {
             sink.env_change(EnvChange::Database { old: current.to_string(), new: initial.clone() });
             self.database = initial;
         }
+        if !keep_transaction {
+            self.drop_global_tables();
+        }
         self.end_what_was_looked_up();
+    }
+
+    /// The global temporary tables go with who made them, also when others still have them in use: what they read stays until they
+    /// have read it. What cannot be dropped goes when tempdb is made anew.
+    fn drop_global_tables(&mut self) {
+        let made = std::mem::take(&mut *self.info.global_tables.borrow_mut());
+        if made.is_empty() {
+            return;
+        }
+        self.info.change_options(|options| options.switches.set(Switches::IMPLICIT, false));
+        let mut nobody = Unheard;
+        let mut runner = Runner::new(&self.info, &mut self.txns, &mut nobody);
+        runner.rollback_everything();
+        let _ = runner.in_statement(|runner| runner.drop_global_tables(&made));
     }
 
     /// Between requests nothing is held but an open transaction.
@@ -411,6 +428,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.txns.rollback();
+        self.drop_global_tables();
         let gone = self.info.temp.borrow_mut().leave_level(0);
         for table in gone {
             self.info.drop_temporary_storage(&table);

@@ -107,23 +107,24 @@ fn all_sql_modules(cx: &ViewContext<'_>) -> Rows {
     rows
 }
 
+/// Texts of modules, constraints and computed columns.
 fn comments(cx: &ViewContext<'_>) -> Rows {
-    let row = |m: &Arc<ModuleDef>| {
+    let row = |id: i32, number: i32, definition: &str| {
         let zero = || int(0);
-        vec![
-            int(m.object_id),
-            zero(),
-            int(1),
-            zero(),
-            NULL,
-            int(2),
-            zero(),
-            bit(false),
-            bit(false),
-            text(m.text.as_str()),
-        ]
+        let mut row = vec![int(id), int(number), int(1), zero(), NULL, int(2), zero()];
+        row.extend([bit(false), bit(false), text(definition)]);
+        row
     };
-    of_database(cx).map(row).collect()
+    let mut rows: Rows = of_database(cx).map(|m| row(m.object_id, 0, &m.text)).collect();
+    for t in super::columns::tables(cx) {
+        rows.extend(
+            t.columns.iter().filter_map(|c| c.default.as_ref()).map(|d| row(d.object_id, 0, &d.text)),
+        );
+        rows.extend(t.checks.iter().map(|c| row(c.object_id, 0, &c.text)));
+        let computed = t.columns.iter().filter_map(|c| Some((c.column_id, c.computed.as_ref()?)));
+        rows.extend(computed.map(|(column, c)| row(t.object_id, column, &c.text)));
+    }
+    rows
 }
 
 /// The program of a module, `None` when its text no longer compiles.

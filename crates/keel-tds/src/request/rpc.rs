@@ -223,7 +223,7 @@ fn decode_call<'a>(r: &mut Reader<'a>, mut parameters: Vec<Parameter<'a>>) -> Re
             break;
         }
         if parameters.len() == PARAMETERS_MAX {
-            return Err(DecodeError::Limit("number of parameters"));
+            return Err(DecodeError::TooManyParameters(PARAMETERS_MAX));
         }
         parameters.push(Parameter::decode(r)?);
     }
