@@ -38,6 +38,31 @@ delete o1 where id = 1 or id = 2
 select count(*) as n from o1 where id = 3 or id = 4 or id = null
 select count(*) as n from o1 where not (id = 3 or id = 4)
 GO
+-- what is changed by IN (SELECT …) is found by the values, and other rows are left alone
+create table ba2 (id_ nvarchar(64) primary key, rev_ int)
+create table hd2 (id_ nvarchar(64) primary key, pi nvarchar(64), ba nvarchar(64), index ih (pi))
+insert ba2 select concat('b', value), 0 from generate_series(1, 3000)
+insert hd2 select concat('h', value), concat('p', value / 10), concat('b', value) from generate_series(1, 3000)
+GO
+-- session a:
+begin transaction
+delete ba2 where id_ = 'b2999'
+GO
+-- session b:
+set lock_timeout 0
+delete b from ba2 b where b.id_ in (select ba from hd2 where pi = 'p1')
+update ba2 set rev_ = 1 where exists (select * from hd2 where ba = ba2.id_ and pi = 'p2')
+update ba2 set rev_ = 1 where id_ = 'b40' or id_ = 'b41'
+select count(*) as n, sum(rev_) as rev from ba2 where id_ like 'b_' or id_ like 'b__'
+GO
+-- session a:
+rollback
+GO
+-- session main:
+select count(*) as n from ba2 where id_ in (select ba from hd2 union all select ba from hd2)
+select count(*) as n from ba2 where id_ in (select upper(ba) from hd2)
+select count(*) as n from (values ('1'), ('01'), ('2')) v (x) where x in (select value from generate_series(1, 1))
+GO
 -- in MERGE a row without a counterpart has its own columns only
 create table mt (id int, dt date)
 create table ms (id int, dt date)

@@ -6,6 +6,7 @@ use super::merge_types::{cast_to, unify};
 use crate::errors::{self, Result};
 use crate::expr::{CmpOp, Expr, ExprKind};
 use keel_parser::ast;
+use keel_types::ty::promote;
 use keel_types::{SqlType, Value};
 
 impl Binder<'_> {
@@ -120,6 +121,7 @@ fn narrowest(n: i64) -> SqlType {
 pub(super) fn as_list(terms: &[Expr]) -> Option<Expr> {
     let mut list = Vec::with_capacity(terms.len());
     let mut column: Option<(&Expr, &Expr)> = None;
+    let mut compared: Option<SqlType> = None;
     for term in terms {
         let (left, rights) = match &term.kind {
             ExprKind::Compare(CmpOp::Eq, l, r) if matches!(l.kind, ExprKind::Slot(_)) => {
@@ -132,8 +134,13 @@ pub(super) fn as_list(terms: &[Expr]) -> Option<Expr> {
         let ExprKind::Slot(slot) = left.kind else { return None };
         let (first, known) = *column.get_or_insert((term, left));
         let same = matches!(known.kind, ExprKind::Slot(s) if s == slot) && first.collation == term.collation;
-        if !same || rights.iter().any(|r| r.ty.family() != left.ty.family()) {
-            return None;
+        for r in rights {
+            // All are compared as one type.
+            let ty = promote::common(left.ty, r.ty).ok()?;
+            let first = *compared.get_or_insert(ty);
+            if !same || first.family() != ty.family() || first.scale() != ty.scale() {
+                return None;
+            }
         }
         list.extend_from_slice(rights);
     }

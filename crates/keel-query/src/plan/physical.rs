@@ -13,7 +13,7 @@ use crate::exec::node::{
 };
 use crate::exec::window_stream;
 use crate::expr::compile::{Compiler, Pred};
-use crate::expr::{Expr, Slot};
+use crate::expr::{Expr, ExprKind, Slot};
 use keel_types::key::KeyColumn;
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
@@ -518,6 +518,11 @@ impl Planner<'_, '_> {
         need: &SlotSet,
     ) -> Result<Planned> {
         let (ls, rs) = (left.produced(), right.produced());
+        let reversed = match hint {
+            None if kind == JoinKind::Semi => self.by_the_right(&left, &right, &on, need)?,
+            _ => None,
+        };
+        let cheaper = |other: f64| reversed.as_ref().is_some_and(|r| r.node.cost < other);
         let mut inside = need.clone();
         on.iter().for_each(|e| e.add_slots(&mut inside));
         let right_outer = right.outer_slots();
@@ -560,11 +565,54 @@ impl Planner<'_, '_> {
                 + hashed.node.rows * cost::HASH_BUILD
                 + l.node.rows * probe
                 + cost::HASH_START;
+            if cheaper(l.node.cost + loop_cost.min(hash_cost))
+                && let Some(reversed) = reversed
+            {
+                return Ok(reversed);
+            }
             if loop_cost < hash_cost {
                 return self.loop_join(kind, l, inner, Vec::new(), need);
             }
         }
         self.hash_join(kind, l, hashed, keys, rest, need)
+    }
+
+    /// A semi join of a table by way of the other side: for each of its values once, the rows that have it. `None` where a row could be
+    /// found for two of them, because the sides' types or collations differ.
+    fn by_the_right(
+        &mut self,
+        left: &Rel,
+        right: &Rel,
+        on: &[Expr],
+        need: &SlotSet,
+    ) -> Result<Option<Planned>> {
+        let stored = match left {
+            Rel::Filter { input, .. } => matches!(**input, Rel::Get(_)),
+            other => matches!(other, Rel::Get(_)),
+        };
+        let (ls, rs) = (left.produced(), right.produced());
+        let by_left = right.outer_slots().iter().any(|s| ls.contains(s));
+        if !stored || by_left || nested_joins(right) > NESTED_JOINS_MAX {
+            return Ok(None);
+        }
+        let mut slots = Vec::with_capacity(on.len());
+        for e in on {
+            let Some((l, r)) = equi_sides(e, &ls, &rs) else { return Ok(None) };
+            let (ExprKind::Slot(_), ExprKind::Slot(slot)) = (&l.kind, &r.kind) else { return Ok(None) };
+            let alike = l.ty == r.ty && (!r.ty.is_string() || r.collation == e.collation);
+            if !alike {
+                return Ok(None);
+            }
+            slots.push(*slot);
+        }
+        if slots.is_empty() {
+            return Ok(None);
+        }
+        let values = slots.iter().copied().collect();
+        let outer = Rel::Distinct { input: Box::new(right.clone()), slots };
+        let outer = self.plan(outer, &values, &SortOrder::NONE)?;
+        let inner = self.plan(rewrite::push(left.clone(), on.to_vec()), need, &SortOrder::NONE)?;
+        self.loop_join(JoinKind::Inner, outer, inner, Vec::new(), need).map(Some)
     }
 
     /// Nested loops over planned inputs.
