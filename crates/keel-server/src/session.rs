@@ -241,6 +241,7 @@ impl<'a> Connection<'a> {
     fn execute(&mut self, message: &Message) -> Outcome {
         let Connection { shared, link, session, outbox, known, columns, sql } = self;
         let mut sink = TdsSink::new(link, outbox, columns, shared.backend.server_name());
+        let mut refused = false;
         let reset = Status::RESET_CONNECTION.0 | Status::RESET_CONNECTION_KEEP_TRANSACTION.0;
         if message.status.0 & reset != 0 {
             EnvChange::ResetAck.put(sink.payload());
@@ -254,9 +255,11 @@ impl<'a> Connection<'a> {
             {
                 e.line = e.line.max(1);
                 sink.message(&e);
+                refused = true;
             }
         }
-        if !link.attention_pending() && !session.is_ended() {
+        // A session that has been killed meanwhile says so itself: a request passed over in silence would be taken for done.
+        if !link.attention_pending() && !refused {
             let done = match message.kind {
                 PacketType::SqlBatch => batch(session.as_mut(), message.payload(), sql, &mut sink),
                 PacketType::Rpc => calls(session.as_mut(), message.payload(), &mut sink),
