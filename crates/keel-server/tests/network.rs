@@ -7,6 +7,7 @@ mod toy;
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use keel_server::password::Passwords;
@@ -23,6 +24,7 @@ use keel_tds::{Data, TypeInfo, WireCollation};
 struct Fixture {
     server: Option<Server>,
     dir: PathBuf,
+    killed: Arc<AtomicBool>,
 }
 
 impl Fixture {
@@ -38,8 +40,9 @@ impl Fixture {
         let passwords = Arc::new(Passwords::new());
         let log = Arc::new(ErrorLog::start(&dir.join("log"), false).unwrap());
         let backend = Arc::new(toy::Toy::new(&passwords));
+        let killed = Arc::clone(&backend.killed);
         let server = Server::start(config, backend, passwords, log).unwrap();
-        Fixture { server: Some(server), dir }
+        Fixture { server: Some(server), dir, killed }
     }
 
     fn connect_as(
@@ -226,6 +229,45 @@ fn errors_and_panics_end_what_they_should() {
     assert!(t.iter().any(|t| matches!(t, Token::Message(m) if m.class == 21)));
     assert!(last_done(&t).status.contains(DoneStatus::SERVER_ERROR), "{t:?}");
     assert!(client.batch("SELECT 1").is_err() || client.next_token().is_err(), "the connection is closed");
+}
+
+#[test]
+fn a_session_killed_between_requests_answers_the_next_with_its_error() {
+    let f = Fixture::start("killed");
+    let mut client = f.connect();
+    client.batch("SELECT 1").unwrap();
+    assert_eq!(rows(&tokens(&mut client)).len(), 1);
+    f.killed.store(true, Ordering::Relaxed);
+    client.batch("SELECT 1").unwrap();
+    let t = tokens(&mut client);
+    // An answer without an error would be taken for a success.
+    assert!(matches!(&t[0], Token::Message(m) if m.class == 21), "{t:?}");
+    assert!(last_done(&t).status.contains(DoneStatus::SERVER_ERROR), "{t:?}");
+    f.killed.store(false, Ordering::Relaxed);
+}
+
+#[test]
+fn a_call_with_too_many_parameters_is_refused_and_the_next_one_served() {
+    let f = Fixture::start("parameters");
+    let mut client = f.connect();
+    client
+        .call(|out| {
+            rpc::encode_call(out, &Procedure::Id(ProcId::ExecuteSql), CallFlags::empty());
+            for _ in 0..3000 {
+                rpc::encode_parameter(
+                    out,
+                    "@a",
+                    ParameterFlags::empty(),
+                    &TypeInfo::IntN(8),
+                    &Data::BigInt(3),
+                );
+            }
+        })
+        .unwrap();
+    let t = tokens(&mut client);
+    assert!(matches!(&t[0], Token::Message(m) if m.number == 8003), "{t:?}");
+    client.batch("SELECT 1").unwrap();
+    assert_eq!(rows(&tokens(&mut client)).len(), 1);
 }
 
 #[test]

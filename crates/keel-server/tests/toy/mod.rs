@@ -26,6 +26,8 @@ pub const PASSWORD: &str = "Keel-Test-1";
 pub struct Toy {
     sa: Mutex<LoginRecord>,
     next: AtomicU64,
+    /// All sessions have been killed from outside, as a failover does it; their next request says so.
+    pub killed: Arc<AtomicBool>,
 }
 
 impl Toy {
@@ -43,7 +45,7 @@ impl Toy {
             roles: Vec::new(),
             permissions: Vec::new(),
         };
-        Toy { sa: Mutex::new(sa), next: AtomicU64::new(51) }
+        Toy { sa: Mutex::new(sa), next: AtomicU64::new(51), killed: Arc::default() }
     }
 }
 
@@ -71,6 +73,7 @@ impl Backend for Toy {
             cancelled: Arc::default(),
             transaction: 0,
             ended: false,
+            killed: Arc::clone(&self.killed),
             bulk: None,
         }))
     }
@@ -86,6 +89,7 @@ struct ToySession {
     cancelled: Arc<AtomicBool>,
     transaction: u64,
     ended: bool,
+    killed: Arc<AtomicBool>,
     bulk: Option<BulkTarget>,
 }
 
@@ -154,13 +158,16 @@ impl SqlSession for ToySession {
         Arc::new(|| false)
     }
     fn is_ended(&self) -> bool {
-        self.ended
+        self.ended || self.killed.load(Ordering::Relaxed)
     }
     fn in_transaction(&self) -> bool {
         self.transaction != 0
     }
     fn execute_batch(&mut self, text: &str, sink: &mut dyn ResultSink) {
         self.cancelled.store(false, Ordering::Relaxed);
+        if self.killed.load(Ordering::Relaxed) {
+            return self.error(21, sink);
+        }
         let mut any = false;
         for statement in text.split([';', '\n']).map(str::trim).filter(|s| !s.is_empty()) {
             any = true;

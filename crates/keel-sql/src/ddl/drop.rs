@@ -41,13 +41,12 @@ impl Runner<'_> {
                     ];
                     self.drop_module(program, name, d.if_exists, "function", &kinds)?;
                 }
-                DropClass::Trigger if d.trigger_target.is_some() => {
-                    let target = d.trigger_target.as_ref().unwrap_or(&ast::TriggerTarget::Database);
-                    self.drop_event_trigger(name, target, d.if_exists)?;
-                }
-                DropClass::Trigger => {
-                    self.drop_module(program, name, d.if_exists, "trigger", &[ModuleKind::Trigger])?;
-                }
+                DropClass::Trigger => match &d.trigger_target {
+                    Some(target) => self.drop_event_trigger(name, target, d.if_exists)?,
+                    None => {
+                        self.drop_module(program, name, d.if_exists, "trigger", &[ModuleKind::Trigger])?
+                    }
+                },
                 DropClass::Schema => self.drop_schema(name, d.if_exists)?,
                 DropClass::Type => self.drop_type(program, name, d.if_exists)?,
                 DropClass::Sequence | DropClass::Synonym => self.drop_other(program, name, d)?,
