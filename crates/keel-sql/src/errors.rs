@@ -550,6 +550,10 @@ errors! {
     cannot_execute_as_login(name) = 15406, 16, 1, "Cannot execute as the server principal because the principal \"{name}\" does not exist, this type of principal cannot be impersonated, or you do not have permission.";
     /// A role with members cannot go.
     role_has_members() = 15144, 16, 1, "The role has members. It must be empty before it can be dropped.";
+    /// A user that modules run as cannot go.
+    principal_runs_modules() = 15136, 16, 1, "The database principal is set as the execution context of one or more procedures, functions, or event notifications and cannot be dropped.";
+    /// A login that a trigger of the server runs as cannot go.
+    login_runs_triggers() = 15186, 16, 1, "The server principal is set as the execution context of a trigger or event notification and cannot be dropped.";
     /// A principal that owns a schema cannot go.
     principal_owns_schema() = 15138, 16, 1, "The database principal owns a schema in the database, and cannot be dropped.";
     /// GRANT to those who need none.

@@ -121,6 +121,7 @@ pub(crate) fn invoke(
     if info.nest_level() >= NEST_LEVEL_MAX {
         return Err(errors::nesting_level());
     }
+    let runs_as = info.identity_of_module(program)?;
     for (i, value) in args.iter().enumerate() {
         frame.vars[i] = value.clone();
     }
@@ -136,7 +137,7 @@ pub(crate) fn invoke(
     info.modules.borrow_mut().push(program.identity.clone());
     let mut later = Later { info, results: program.identity.kind == ProgramKind::Trigger };
     let mut runner = Runner::nested(info, ctx.txns, &mut later);
-    let before = info.enter_security_level(program);
+    let before = info.enter_security_level(runs_as);
     let outcome = runner.run(program, frame);
     info.leave_security_level(before);
     info.modules.borrow_mut().pop();

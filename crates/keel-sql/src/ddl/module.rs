@@ -126,7 +126,8 @@ impl Runner<'_> {
         })
     }
 
-    /// Compiles what can be compiled now: control flow, variables and types of a body, the query of a view.
+    /// Compiles what can be compiled now: control flow, variables and types of a body, its statements over tables that are
+    /// there, the query of a view.
     fn check_module(&mut self, place: &Place, module: &ModuleDef, statement: &Statement) -> Result<()> {
         let query = match &statement.kind {
             StatementKind::CreateView(v) => Some(&v.query.select),
@@ -138,7 +139,8 @@ impl Runner<'_> {
             keel_query::compile_select(&scope, select)?;
             return Ok(());
         }
-        modules::lower(self.info, place.entry.id, module).map(|_| ())
+        let program = modules::lower(self.info, place.entry.id, module)?;
+        self.check_names(&Arc::new(program))
     }
 }
 

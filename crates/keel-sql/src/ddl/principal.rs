@@ -11,7 +11,7 @@ use crate::program::Program;
 use crate::run::{Frame, Runner};
 use crate::session::identity::Identity;
 use keel_parser::ast::{self, AlterRoleAction, PermissionVerb, UserSource};
-use keel_query::catalog::Catalog as _;
+use keel_query::catalog::{Catalog as _, SERVER_TRIGGERS};
 use keel_types::error::Result;
 use std::sync::Arc;
 
@@ -208,6 +208,9 @@ impl Runner<'_> {
         }
         if picture.schemas().any(|s| s.owner == id && s.schema_id > 4) {
             return Err(errors::principal_owns_schema());
+        }
+        if picture.modules().any(|m| m.execute_as == Some(id) && m.schema_id != SERVER_TRIGGERS) {
+            return Err(errors::principal_runs_modules());
         }
         self.change(&entry, CatalogOp::Remove(CatalogKey { class: object_class::PRINCIPAL, id }))
     }

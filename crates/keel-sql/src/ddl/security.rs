@@ -1,10 +1,11 @@
 //! Logins, KILL.
 
-use crate::engine::LoginRecord;
+use crate::engine::{LoginRecord, MASTER};
 use crate::errors;
 use crate::program::{Program, Unit};
 use crate::run::{Frame, Runner};
 use keel_parser::ast::{self, AlterLoginAction, LoginSource, Password};
+use keel_query::catalog::SERVER_TRIGGERS;
 use keel_types::error::Result;
 use keel_types::{SqlError, SqlType, Value};
 use std::sync::Arc;
@@ -85,12 +86,22 @@ impl Runner<'_> {
                 Some(login) if login.sysadmin && !self.info.unrestricted.get() => {
                     return Err(missing(&login.name));
                 }
+                Some(login) if self.runs_triggers(login.principal_id) => {
+                    return Err(errors::login_runs_triggers());
+                }
                 Some(login) => self.info.engine.drop_login(login.principal_id)?,
                 None if d.if_exists => {}
                 None => return Err(missing(&name.name.text)),
             }
         }
         Ok(())
+    }
+
+    /// Whether a trigger of the server is WITH EXECUTE AS this login.
+    fn runs_triggers(&self, principal_id: i32) -> bool {
+        let Some(master) = self.info.engine.database_by_id(MASTER) else { return false };
+        let picture = self.info.picture(&master);
+        picture.modules().any(|m| m.schema_id == SERVER_TRIGGERS && m.execute_as == Some(principal_id))
     }
 
     pub(super) fn kill(&mut self, program: &Arc<Program>, frame: &mut Frame, k: &ast::Kill) -> Result<()> {

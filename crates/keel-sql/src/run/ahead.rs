@@ -1,11 +1,13 @@
-//! Before a batch runs: whether the columns that its statements name are there, and have types that go together.
+//! Before a batch runs, and when a module is made: whether the columns that the statements name are there, and have types that
+//! go together.
 //!
 //! The product compiles a batch before it runs any of it, and does nothing at all of one that names a column which its table
 //! does not have: all such statements are told of, also those that no branch would have come to. A statement whose tables are
-//! not there yet waits until it is run (deferred name resolution).
+//! not there yet waits until it is run (deferred name resolution). Nor does it make or alter a procedure, function or trigger
+//! that names such a column.
 //!
 //! Batches are looked at that have more than one statement and change no definitions themselves: what those statements come to
-//! is seen when they are run, one by one. The plans made here are kept for what is run before rows change, and for INSERT; others
+//! is seen when they are run, one by one. A module is looked at up to the first statement that changes definitions. The plans made here are kept for what is run before rows change, and for INSERT; others
 //! are made again from what the tables hold by then.
 
 use super::reach::Reach;
@@ -58,11 +60,7 @@ impl Runner<'_> {
         let mut refusals = Vec::new();
         let mut rows_change = false;
         for instruction in &program.code {
-            let unit = match &instruction.op {
-                Op::Select { query, .. } => query,
-                Op::Dml { statement, .. } => statement,
-                _ => continue,
-            };
+            let Some(unit) = looked_at(&instruction.op) else { continue };
             let keeps = !rows_change || inserts(unit);
             rows_change |= matches!(instruction.op, Op::Dml { .. });
             let outcome = if keeps {
@@ -70,17 +68,59 @@ impl Runner<'_> {
             } else {
                 self.compile(program, frame, unit).map(drop)
             };
-            match outcome {
-                Err(e) if REFUSED.contains(&e.number) => {
-                    refusals.push(errors::located(e, instruction.line, None));
-                }
-                _ => {}
-            }
+            refusals.extend(refusal(outcome, instruction.line, None));
         }
         if refusals.is_empty() {
             program.looked_at.store(version, Ordering::Relaxed);
         }
         refusals
+    }
+
+    /// Of a module that is to be made: whether what it names is there. All that is wrong is told, the last as the error.
+    pub fn check_names(&mut self, program: &Arc<Program>) -> Result<()> {
+        let frame = Frame::new(program, self.info.nest_level() + 1);
+        let name = program.identity.name.as_deref();
+        let mut refusals = Vec::new();
+        for instruction in &program.code {
+            if changes_names(&instruction.op) {
+                break;
+            }
+            let Some(unit) = looked_at(&instruction.op) else { continue };
+            let outcome = self.compile(program, &frame, unit).map(drop);
+            refusals.extend(refusal(outcome, instruction.line, name));
+        }
+        let Some(last) = refusals.pop() else { return Ok(()) };
+        refusals.iter().for_each(|e| self.report(e));
+        Err(last)
+    }
+}
+
+/// What is looked at ahead of an instruction: its statement, or the expression that it begins with.
+fn looked_at(op: &Op) -> Option<&Unit> {
+    match op {
+        Op::Select { query: unit, .. }
+        | Op::Dml { statement: unit, .. }
+        | Op::JumpUnless { condition: unit, .. }
+        | Op::Assign { value: unit, .. }
+        | Op::Print(unit)
+        | Op::Return(Some(unit)) => Some(unit),
+        _ => None,
+    }
+}
+
+/// What is wrong with a statement's columns, if that is what was found.
+fn refusal(outcome: Result<()>, line: u32, procedure: Option<&str>) -> Option<Box<SqlError>> {
+    let e = outcome.err().filter(|e| REFUSED.contains(&e.number))?;
+    Some(errors::located(e, line, procedure))
+}
+
+/// Whether names may mean something else behind it.
+fn changes_names(op: &Op) -> bool {
+    use StatementKind::{Checkpoint, Dbcc, Truncate, UpdateStatistics};
+    match op {
+        Op::Use(_) | Op::SelectInto(_) => true,
+        Op::Statement(s) => !matches!(s.kind, Checkpoint(_) | Dbcc(_) | Truncate(_) | UpdateStatistics(_)),
+        _ => false,
     }
 }
 
@@ -89,7 +129,7 @@ fn worth_it(program: &Program) -> bool {
     let mut statements = 0;
     for instruction in &program.code {
         match &instruction.op {
-            Op::Use(_) | Op::Statement(_) | Op::SelectInto(_) => return false,
+            op if changes_names(op) => return false,
             Op::Return(None) => {}
             _ => statements += 1,
         }

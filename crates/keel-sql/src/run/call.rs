@@ -245,6 +245,7 @@ impl Runner<'_> {
     /// Runs a module's program one level deeper: its temporary tables, SET options and scope identity end with it.
     fn enter(&mut self, program: &Arc<Program>, frame: &mut Frame) -> std::result::Result<i32, Halt> {
         let info = self.info;
+        let identity = info.identity_of_module(program)?;
         let before = info.transaction.borrow().count;
         let options = info.options.borrow().clone();
         let scope_identity = info.scope_identity.replace(None);
@@ -258,7 +259,7 @@ impl Runner<'_> {
         {
             info.database.replace(own);
         }
-        let security = info.enter_security_level(program);
+        let security = info.enter_security_level(identity);
         let entered = info.enter_program();
         let outcome = self.run(program, frame);
         info.leave_security_level(security);

@@ -54,30 +54,37 @@ impl Info {
         }
     }
 
-    /// A module begins: it runs as WITH EXECUTE AS says, and REVERT inside undoes only what it does itself. Gives what
+    /// Who a module runs as by its WITH EXECUTE AS; `None` when it says nothing of it.
+    ///
+    /// # Errors
+    /// 15406, 15517: that login or user is no more. Its drop is refused while a module names it; a module whose one is gone
+    /// all the same must not run as anybody else.
+    pub fn identity_of_module(&self, program: &Program) -> Result<Option<Identity>> {
+        let Some(principal) = program.execute_as else { return Ok(None) };
+        let module = program.identity.name.as_deref().unwrap_or_default();
+        let missing = || errors::cannot_execute_as_user(module);
+        let entry = self.engine.database_by_id(program.identity.database).ok_or_else(missing)?;
+        if program.identity.schema_id == keel_query::catalog::SERVER_TRIGGERS {
+            // It is a login's number.
+            let login = self.engine.logins()?.into_iter().find(|l| l.principal_id == principal);
+            let login = login.ok_or_else(|| errors::cannot_execute_as_login(module))?;
+            return Ok(Some(Identity { login: login.name.into(), sysadmin: login.sysadmin, user: None }));
+        }
+        let picture = self.picture(&entry);
+        let owned = principal == EXECUTE_AS_OWNER;
+        let id = if owned { owner(&picture, program.identity.schema_id) } else { principal };
+        let user = picture.principal(id).filter(|p| !p.role);
+        // What a role owns runs as dbo.
+        let user = user.or_else(|| picture.principal(crate::catalog::DBO).filter(|_| owned));
+        Ok(Some(self.identity_of_user(&entry, &user.ok_or_else(missing)?)))
+    }
+
+    /// A module begins, as who [`Info::identity_of_module`] says; REVERT inside undoes only what it does itself. Gives what
     /// [`Info::leave_security_level`] wants.
-    pub fn enter_security_level(&self, program: &Program) -> (usize, usize) {
+    pub fn enter_security_level(&self, identity: Option<Identity>) -> (usize, usize) {
         let depth = self.impersonated.borrow().len();
-        if let Some(principal) = program.execute_as
-            && let Some(entry) = self.engine.database_by_id(program.identity.database)
-        {
-            if program.identity.schema_id == keel_query::catalog::SERVER_TRIGGERS {
-                // It is a login's number.
-                let logins = self.engine.logins().unwrap_or_default();
-                if let Some(login) = logins.into_iter().find(|l| l.principal_id == principal) {
-                    let (login, sysadmin) = (login.name.into(), login.sysadmin);
-                    self.impersonate(Identity { login, sysadmin, user: None });
-                }
-                return (depth, self.revert_floor.replace(self.impersonated.borrow().len()));
-            }
-            let picture = self.picture(&entry);
-            let owner = || owner(&picture, program.identity.schema_id);
-            let id = if principal == EXECUTE_AS_OWNER { owner() } else { principal };
-            let user = picture.principal(id).filter(|p| !p.role);
-            let user = user.or_else(|| picture.principal(crate::catalog::DBO));
-            if let Some(user) = user {
-                self.impersonate(self.identity_of_user(&entry, &user));
-            }
+        if let Some(identity) = identity {
+            self.impersonate(identity);
         }
         (depth, self.revert_floor.replace(self.impersonated.borrow().len()))
     }
