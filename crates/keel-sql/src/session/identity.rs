@@ -61,13 +61,14 @@ impl Info {
     /// all the same must not run as anybody else.
     pub fn identity_of_module(&self, program: &Program) -> Result<Option<Identity>> {
         let Some(principal) = program.execute_as else { return Ok(None) };
-        let module = program.identity.name.as_deref().unwrap_or_default();
-        let missing = || errors::cannot_execute_as_user(module);
+        // Its name is gone with it.
+        let gone = || format!("{principal} of {}", program.identity.name.as_deref().unwrap_or_default());
+        let missing = || errors::cannot_execute_as_user(gone());
         let entry = self.engine.database_by_id(program.identity.database).ok_or_else(missing)?;
         if program.identity.schema_id == keel_query::catalog::SERVER_TRIGGERS {
             // It is a login's number.
             let login = self.engine.logins()?.into_iter().find(|l| l.principal_id == principal);
-            let login = login.ok_or_else(|| errors::cannot_execute_as_login(module))?;
+            let login = login.ok_or_else(|| errors::cannot_execute_as_login(gone()))?;
             return Ok(Some(Identity { login: login.name.into(), sysadmin: login.sysadmin, user: None }));
         }
         let picture = self.picture(&entry);
