@@ -137,3 +137,29 @@ print 'not said: the batch ends'
 GO
 select count(*) as n from t
 GO
+-- queries of cursors, of inline functions, of views
+create procedure cursors as
+begin
+    declare c cursor for select nope from t
+    declare @c cursor
+    set @c = cursor local for select x.none from t x
+end
+GO
+create function inline (@a int) returns table as return select nope from t where a = @a
+GO
+create function inline (@a int) returns table as return select nope from not_there where a = @a
+GO
+create type numbers as table (n int)
+GO
+create function inline (@a int, @of numbers readonly) returns table as return (select a, @a as given from t where a in (select n from @of))
+GO
+alter function inline (@a int, @of numbers readonly) returns table as return (select a, zz from t)
+GO
+declare @some numbers
+insert @some values (7), (8)
+select * from inline(1, @some)
+GO
+create view sees as select nope from t
+GO
+create view sees as select a from not_there
+GO

@@ -127,19 +127,20 @@ impl Runner<'_> {
     }
 
     /// Compiles what can be compiled now: control flow, variables and types of a body, its statements over tables that are
-    /// there, the query of a view.
+    /// there, the query of a view or inline function.
     fn check_module(&mut self, place: &Place, module: &ModuleDef, statement: &Statement) -> Result<()> {
-        let query = match &statement.kind {
-            StatementKind::CreateView(v) => Some(&v.query.select),
-            _ => None,
-        };
-        if let Some(select) = query {
+        let named = |e| errors::located(e, 1, Some(&module.name));
+        if let StatementKind::CreateView(v) = &statement.kind {
             let mut scope = crate::session::scope::Scope::bare(self.info, place.entry.id);
             scope.identity.schema_id = place.schema_id;
-            keel_query::compile_select(&scope, select)?;
-            return Ok(());
+            return keel_query::compile_select(&scope, &v.query.select).map(drop).map_err(named);
         }
         let program = modules::lower(self.info, place.entry.id, module)?;
+        if let StatementKind::CreateFunction(f) = &statement.kind
+            && let ast::FunctionBody::Inline(query) = &f.body
+        {
+            return self.check_query(&program, &query.select).map_err(named);
+        }
         self.check_names(&Arc::new(program))
     }
 }

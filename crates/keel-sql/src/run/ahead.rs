@@ -15,7 +15,7 @@ use super::{Runner, failure_status};
 use crate::errors;
 use crate::program::{Op, Program, Unit, UnitSource};
 use crate::run::Frame;
-use keel_parser::ast::StatementKind;
+use keel_parser::ast::{self, StatementKind};
 use keel_types::SqlError;
 use keel_types::error::Result;
 use std::sync::Arc;
@@ -76,6 +76,12 @@ impl Runner<'_> {
         refusals
     }
 
+    /// Of an inline function that is to be made: whether its query can be compiled. What it reads must be there, as for a view.
+    pub fn check_query(&mut self, program: &Program, query: &ast::SelectStatement) -> Result<()> {
+        let frame = Frame::new(program, self.info.nest_level() + 1);
+        keel_query::compile_select(&self.scope(program, &frame), query).map(drop)
+    }
+
     /// Of a module that is to be made: whether what it names is there. All that is wrong is told, the last as the error.
     pub fn check_names(&mut self, program: &Arc<Program>) -> Result<()> {
         let frame = Frame::new(program, self.info.nest_level() + 1);
@@ -104,6 +110,7 @@ fn looked_at(op: &Op) -> Option<&Unit> {
         | Op::Assign { value: unit, .. }
         | Op::Print(unit)
         | Op::Return(Some(unit)) => Some(unit),
+        Op::DeclareCursor(cursor) => Some(&cursor.query),
         _ => None,
     }
 }
