@@ -163,3 +163,13 @@ create view sees as select nope from t
 GO
 create view sees as select a from not_there
 GO
+-- columns of system views that are not there wait until they are asked for: the rest of a script works
+create procedure asks @rare bit as
+begin
+    if @rare = 1 select no_such_column from sys.objects
+    print 'works'
+end
+GO
+exec asks 0
+exec asks 1
+GO

@@ -141,7 +141,7 @@ impl Runner<'_> {
         {
             return self.check_query(&program, &query.select).map_err(named);
         }
-        self.check_names(&Arc::new(program))
+        self.check_names(&program)
     }
 }
 

@@ -68,7 +68,8 @@ impl Runner<'_> {
             } else {
                 self.compile(program, frame, unit).map(drop)
             };
-            refusals.extend(refusal(outcome, instruction.line, None));
+            let refusal = outcome.err().filter(|e| REFUSED.contains(&e.number));
+            refusals.extend(refusal.map(|e| errors::located(e, instruction.line, None)));
         }
         if refusals.is_empty() {
             program.looked_at.store(version, Ordering::Relaxed);
@@ -76,14 +77,22 @@ impl Runner<'_> {
         refusals
     }
 
+    /// What is wrong with the columns of a module's unit. Of one that reads system views nothing is said: where they lack
+    /// columns of the product's, the other branches of a procedure that asks for them work.
+    fn refusal(&self, program: &Program, frame: &Frame, unit: &Unit) -> Option<Box<SqlError>> {
+        let scope = self.scope(program, frame);
+        let e = self.compile_in(&scope, unit).err()?;
+        (REFUSED.contains(&e.number) && !scope.reads_system.get()).then_some(e)
+    }
+
     /// Of an inline function that is to be made: whether its query can be compiled. What it reads must be there, as for a view.
-    pub fn check_query(&mut self, program: &Program, query: &ast::SelectStatement) -> Result<()> {
+    pub fn check_query(&self, program: &Program, query: &ast::SelectStatement) -> Result<()> {
         let frame = Frame::new(program, self.info.nest_level() + 1);
         keel_query::compile_select(&self.scope(program, &frame), query).map(drop)
     }
 
     /// Of a module that is to be made: whether what it names is there. All that is wrong is told, the last as the error.
-    pub fn check_names(&mut self, program: &Arc<Program>) -> Result<()> {
+    pub fn check_names(&mut self, program: &Program) -> Result<()> {
         let frame = Frame::new(program, self.info.nest_level() + 1);
         let name = program.identity.name.as_deref();
         let mut refusals = Vec::new();
@@ -92,8 +101,9 @@ impl Runner<'_> {
                 break;
             }
             let Some(unit) = looked_at(&instruction.op) else { continue };
-            let outcome = self.compile(program, &frame, unit).map(drop);
-            refusals.extend(refusal(outcome, instruction.line, name));
+            refusals.extend(
+                self.refusal(program, &frame, unit).map(|e| errors::located(e, instruction.line, name)),
+            );
         }
         let Some(last) = refusals.pop() else { return Ok(()) };
         refusals.iter().for_each(|e| self.report(e));
@@ -113,12 +123,6 @@ fn looked_at(op: &Op) -> Option<&Unit> {
         Op::DeclareCursor(cursor) => Some(&cursor.query),
         _ => None,
     }
-}
-
-/// What is wrong with a statement's columns, if that is what was found.
-fn refusal(outcome: Result<()>, line: u32, procedure: Option<&str>) -> Option<Box<SqlError>> {
-    let e = outcome.err().filter(|e| REFUSED.contains(&e.number))?;
-    Some(errors::located(e, line, procedure))
 }
 
 /// Whether names may mean something else behind it.

@@ -156,30 +156,34 @@ impl Runner<'_> {
     }
 
     pub(super) fn compile(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<Compiled> {
-        let scope = self.scope(program, frame);
+        self.compile_in(&self.scope(program, frame), unit)
+    }
+
+    /// Compiles a unit; the scope knows afterwards what its names stand for.
+    pub(super) fn compile_in(&self, scope: &Scope<'_>, unit: &Unit) -> Result<Compiled> {
         let mut columns = Vec::new();
         let mut targets = Vec::new();
         let code = match &unit.source {
-            UnitSource::Expr(e, ty) => CompiledCode::Expr(keel_query::compile_expr(&scope, e, *ty)?),
-            UnitSource::Condition(e) => CompiledCode::Condition(keel_query::compile_condition(&scope, e)?),
+            UnitSource::Expr(e, ty) => CompiledCode::Expr(keel_query::compile_expr(scope, e, *ty)?),
+            UnitSource::Condition(e) => CompiledCode::Condition(keel_query::compile_condition(scope, e)?),
             UnitSource::Statement(s) => {
-                if let Some(instead) = super::instead::instead_of(&scope, &s.kind)? {
-                    let needs = needs_of(&scope, &s.kind);
-                    let dependencies = scope.found.into_inner();
+                if let Some(instead) = super::instead::instead_of(scope, &s.kind)? {
+                    let needs = needs_of(scope, &s.kind);
+                    let dependencies = scope.found.take();
                     let code = CompiledCode::Instead(Box::new(instead));
                     return Ok(Compiled { code, dependencies, columns, targets, needs });
                 }
                 let plan = match &s.kind {
-                    StatementKind::Select(select) => keel_query::compile_select(&scope, select)?,
-                    StatementKind::Insert(i) => keel_query::compile_dml(&scope, Dml::Insert(i))?,
-                    StatementKind::Update(u) => keel_query::compile_dml(&scope, Dml::Update(u))?,
-                    StatementKind::Delete(d) => keel_query::compile_dml(&scope, Dml::Delete(d))?,
-                    StatementKind::Merge(m) => keel_query::compile_dml(&scope, Dml::Merge(m))?,
+                    StatementKind::Select(select) => keel_query::compile_select(scope, select)?,
+                    StatementKind::Insert(i) => keel_query::compile_dml(scope, Dml::Insert(i))?,
+                    StatementKind::Update(u) => keel_query::compile_dml(scope, Dml::Update(u))?,
+                    StatementKind::Delete(d) => keel_query::compile_dml(scope, Dml::Delete(d))?,
+                    StatementKind::Merge(m) => keel_query::compile_dml(scope, Dml::Merge(m))?,
                     _ => return Err(errors::not_supported("This statement")),
                 };
                 columns = plan.columns().iter().map(column_meta).collect();
                 targets.extend(target_of(&s.kind).and_then(|name| {
-                    let table = crate::ddl::find_table(&scope, name)?;
+                    let table = crate::ddl::find_table(scope, name)?;
                     Some((table.database, table.object_id))
                 }));
                 CompiledCode::Plan(Box::new(plan))
@@ -189,10 +193,10 @@ impl Runner<'_> {
             self.check_database_writable(*database)?;
         }
         let needs = match &unit.source {
-            UnitSource::Statement(s) => needs_of(&scope, &s.kind),
+            UnitSource::Statement(s) => needs_of(scope, &s.kind),
             UnitSource::Expr(..) | UnitSource::Condition(_) => scope.needs.take(),
         };
-        let dependencies = scope.found.into_inner();
+        let dependencies = scope.found.take();
         Ok(Compiled { code, dependencies, columns, targets, needs })
     }
 

@@ -42,6 +42,8 @@ pub struct Scope<'a> {
     pub needs: RefCell<Vec<Need>>,
     /// Views and inline functions being bound: what they name is their owner's business.
     pub depth: Cell<u32>,
+    /// A system view was among what was found: it may lack columns that the product's has.
+    pub reads_system: Cell<bool>,
     /// The database in which a name was found last.
     pub last: Cell<Option<DatabaseId>>,
     /// The statement removes what is too old from a history table.
@@ -67,6 +69,7 @@ impl<'a> Scope<'a> {
             found: RefCell::new(found),
             needs: RefCell::default(),
             depth: Cell::new(0),
+            reads_system: Cell::new(false),
             last: Cell::new(None),
             cleans_history: false,
         }
@@ -90,6 +93,7 @@ impl<'a> Scope<'a> {
             found: RefCell::default(),
             needs: RefCell::default(),
             depth: Cell::new(0),
+            reads_system: Cell::new(false),
             last: Cell::new(None),
             cleans_history: false,
         }
@@ -260,6 +264,7 @@ impl<'a> Scope<'a> {
         views::find(name.schema, name.object)
             .or_else(in_msdb)
             .or_else(in_master)
+            .inspect(|_| self.reads_system.set(true))
             .map(|view| ObjectRef::Virtual(views::bind(view, &self.info.engine, entry.id)))
     }
 

@@ -71,7 +71,14 @@ const LOG_STATS: &[Column] = &[
     ("active_vlf_count", BIG),
     ("active_log_size_mb", SqlType::Float),
     ("log_truncation_holdup_reason", SqlType::NVarChar(Length::Limited(60))),
+    ("log_backup_time", SqlType::DateTime),
+    ("log_backup_lsn", SqlType::NVarChar(Length::Limited(24))),
+    ("log_since_last_log_backup_mb", SqlType::Float),
     ("log_checkpoint_lsn", SqlType::NVarChar(Length::Limited(24))),
+    ("log_since_last_checkpoint_mb", SqlType::Float),
+    ("log_recovery_lsn", SqlType::NVarChar(Length::Limited(24))),
+    ("log_recovery_size_mb", SqlType::Float),
+    ("recovery_vlf_count", BIG),
 ];
 
 pub(super) static VIEWS: &[SystemView] = &[
@@ -206,6 +213,10 @@ fn log_stats(cx: &ViewContext<'_>) -> Rows {
         let vlfs = vlfs(d);
         let current = vlfs.iter().rfind(|v| v.sequence != 0);
         let active = vlfs.iter().filter(|v| v.sequence != 0).count();
+        // All but those that end before a replay would begin.
+        let replayed = vlfs.iter().filter(|v| v.sequence != 0 && v.first_lsn > positions.redo_start).count();
+        let replayed = (replayed + 1).min(active);
+        let since = |lsn: keel_base::Lsn| mb(positions.appended.0.saturating_sub(lsn.0));
         let picture = d.picture();
         let mut row = vec![int(d.id.0), text(picture.settings().recovery.as_str())];
         row.extend([lsn_text(positions.truncated), lsn_text(positions.appended)]);
@@ -214,8 +225,13 @@ fn log_stats(cx: &ViewContext<'_>) -> Rows {
         row.extend([
             mb(stats.log_used_bytes),
             text(super::log_reuse_wait(d).1),
-            lsn_text(positions.checkpoint),
+            // No log was ever backed up.
+            Value::DateTime(i64::from(keel_types::datetime::DAY_1900) * keel_types::datetime::TICKS_PER_DAY),
+            lsn_text(keel_base::Lsn::ZERO),
+            mb(stats.log_used_bytes),
         ]);
+        row.extend([lsn_text(positions.checkpoint), since(positions.checkpoint)]);
+        row.extend([lsn_text(positions.redo_start), since(positions.redo_start), int(replayed as i64)]);
         row
     };
     let databases = cx.engine.databases();

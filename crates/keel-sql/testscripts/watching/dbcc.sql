@@ -60,3 +60,10 @@ CREATE USER guest_to_be;
 EXEC sp_changedbowner 'guest_to_be';
 GO
 SELECT COUNT(*) AS counters FROM sys.dm_os_performance_counters WHERE counter_name = 'Log Shrinks';
+GO
+-- What the log would replay, and what was backed up of it: nothing.
+SELECT log_backup_time, log_backup_lsn, CASE WHEN log_since_last_log_backup_mb = active_log_size_mb THEN 'all' END AS since_backup,
+  CASE WHEN log_since_last_checkpoint_mb >= 0 AND log_recovery_size_mb >= log_since_last_checkpoint_mb THEN 'yes' END AS ordered,
+  CASE WHEN recovery_vlf_count BETWEEN 1 AND active_vlf_count THEN 'yes' END AS within
+FROM sys.dm_db_log_stats(DB_ID());
+GO
