@@ -99,6 +99,11 @@ create table d3 (n int not null, col2 as n + 1 primary key)
 GO
 create table d4 (n int not null, col2 as n + 1 persisted not null primary key)
 GO
+-- every number has a bit (IndexOptimize)
+declare @d5 table (a bit default 0, b bit default 0, n int, done as cast(case when a = 1 and b = 1 then 1 else 0 end as bit) persisted, primary key (done, n))
+insert @d5 (a, b, n) values (1, 1, 1), (0, 1, 2)
+select done, n from @d5
+GO
 -- texts of constraints and computed columns
 create table sc (a int constraint df_a default 10, b int constraint ck_b check (b > 0), c as (a + 1))
 select o.name, c.colid, c.number, c.text from sys.syscomments c join sys.objects o on o.object_id = c.id where o.name in ('df_a', 'ck_b', 'sc') order by o.name
