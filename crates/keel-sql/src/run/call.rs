@@ -1,5 +1,6 @@
 //! EXECUTE: procedures, system procedures and dynamic batches.
 
+use super::step::{put_in, use_database};
 use super::{Frame, Halt, NEST_LEVEL_MAX, Runner};
 use crate::cache::BatchKey;
 use crate::catalog::Named;
@@ -157,7 +158,7 @@ impl Runner<'_> {
             if self.passes_over_procedure(procedure.name) {
                 return Ok(Returned::default());
             }
-            return procs::run(self, procedure, args);
+            return self.in_database(name.database.as_ref(), |runner| procs::run(runner, procedure, args));
         }
         if let Some(module) = procs::catalog::find(name) {
             let entry = match &name.database {
@@ -183,6 +184,20 @@ impl Runner<'_> {
             self.info.authorize(from, &[need])?;
         }
         self.call_program(&entry, &program, args)
+    }
+
+    /// Runs a procedure of the system where its name says: `EXEC shop.sys.sp_executesql …` runs in `shop`, whatever USE has said.
+    fn in_database<T>(
+        &mut self,
+        database: Option<&ast::Ident>,
+        run: impl FnOnce(&mut Self) -> std::result::Result<T, Halt>,
+    ) -> std::result::Result<T, Halt> {
+        let Some(database) = database else { return run(self) };
+        let before = self.info.current_database();
+        use_database(self.info, &database.text)?;
+        let outcome = run(self);
+        put_in(self.info, before);
+        outcome
     }
 
     /// The procedure or scalar function of that name: EXECUTE takes both.

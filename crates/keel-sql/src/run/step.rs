@@ -1,6 +1,7 @@
 //! One instruction.
 
 use super::{Frame, Halt, Handler, Next, Runner};
+use crate::engine::DatabaseEntry;
 use crate::errors;
 use crate::program::{CompiledCode, Op, Program, ProgramKind, SetOp, Unit};
 use crate::session::info::Info;
@@ -396,9 +397,14 @@ pub fn use_database(info: &Info, name: &str) -> Result<()> {
         ));
     }
     info.check_entry(&new)?;
-    new.users.fetch_add(1, Ordering::AcqRel);
-    info.shared.database.store(new.id.0, Ordering::Relaxed);
-    let old = info.database.replace(new);
-    old.users.fetch_sub(1, Ordering::AcqRel);
+    put_in(info, new);
     Ok(())
+}
+
+/// Puts the session into a database that it may be in.
+pub(super) fn put_in(info: &Info, database: Arc<DatabaseEntry>) {
+    database.users.fetch_add(1, Ordering::AcqRel);
+    info.shared.database.store(database.id.0, Ordering::Relaxed);
+    let old = info.database.replace(database);
+    old.users.fetch_sub(1, Ordering::AcqRel);
 }
