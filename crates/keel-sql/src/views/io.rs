@@ -35,6 +35,7 @@ const FILE_SPACE: &[Column] = &[
     ("user_object_reserved_page_count", BIG),
     ("internal_object_reserved_page_count", BIG),
     ("mixed_extent_page_count", BIG),
+    ("modified_extent_page_count", BIG),
 ];
 
 const LOG_SPACE: &[Column] = &[
@@ -140,6 +141,8 @@ fn file_space(cx: &ViewContext<'_>) -> Rows {
     let mut row = vec![int(cx.entry.id.0), int(1), int(1), int(stats.data_pages as i64)];
     row.extend([int(used as i64), int(stats.data_pages_free as i64)]);
     row.extend([int((stats.delta_bytes / PAGE_SIZE as u64) as i64), int(used as i64), int(0), int(0)]);
+    // Since the last full backup, which there never was.
+    row.push(int(used as i64));
     vec![row]
 }
 

@@ -67,3 +67,5 @@ SELECT log_backup_time, log_backup_lsn, CASE WHEN log_since_last_log_backup_mb =
   CASE WHEN recovery_vlf_count BETWEEN 1 AND active_vlf_count THEN 'yes' END AS within
 FROM sys.dm_db_log_stats(DB_ID());
 GO
+SELECT CASE WHEN modified_extent_page_count = allocated_extent_page_count THEN 'all' END AS never_backed_up FROM sys.dm_db_file_space_usage;
+GO
