@@ -29,6 +29,12 @@ select count(*) as n from shop.dbo.item
 exec nowhere.sys.sp_executesql N'select 1'
 select db_name() as db
 GO
+-- where the session is stays in use meanwhile
+use shop
+exec master.sys.sp_executesql N'drop database shop'
+select db_name() as db
+use master
+GO
 -- temporary tables are everywhere
 create table #t (a int)
 exec tempdb..sp_rename '#t.a', 'b', 'COLUMN'

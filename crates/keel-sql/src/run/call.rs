@@ -23,6 +23,7 @@ use keel_types::error::Result;
 use keel_types::{SqlType, Value};
 use smol_str::SmolStr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// An actual parameter of a call.
 #[derive(Clone, Debug)]
@@ -193,10 +194,12 @@ impl Runner<'_> {
         run: impl FnOnce(&mut Self) -> std::result::Result<T, Halt>,
     ) -> std::result::Result<T, Halt> {
         let Some(database) = database else { return run(self) };
+        // It is in use meanwhile: who drops it finds a session there.
         let before = self.info.current_database();
-        use_database(self.info, &database.text)?;
-        let outcome = run(self);
-        put_in(self.info, before);
+        before.users.fetch_add(1, Ordering::AcqRel);
+        let outcome = use_database(self.info, &database.text).map_err(Halt::from).and_then(|()| run(self));
+        put_in(self.info, Arc::clone(&before));
+        before.users.fetch_sub(1, Ordering::AcqRel);
         outcome
     }
 
