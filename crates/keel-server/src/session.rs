@@ -62,7 +62,11 @@ pub fn run(shared: &Arc<Shared>, link: &Arc<Link>, peer: SocketAddr, door: Optio
     loop {
         match connection.serve_one() {
             Ok(()) => {}
-            Err(End::Killed) => break,
+            // As an idle one that is killed: .NET takes a connection that has ended in order for one that lives.
+            Err(End::Killed) => {
+                link.reset();
+                break;
+            }
             Err(End::Client) => {
                 link.wire.lock().close(&mut &link.socket);
                 break;
