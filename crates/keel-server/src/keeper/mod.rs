@@ -26,11 +26,14 @@
 //! * A duplicate keeps a socket open whatever the instance closes. So a session's end **shuts down** its connection
 //!   ([`crate::link::Link`]), which says so to the client at that moment; the keeper sees the hang-up and lets its duplicate go.
 //!
+//! * When the instance dies its sockets live on here. Listening ends and clients are reset at once, but for those of an address that
+//!   moves with the primary: they are held for a moment, until the new primary ends their connections ([`process`]).
+//!
 //! ## Invariants
 //!
 //! * The instance never waits for its keeper: what cannot be handed over at once is handed over later.
-//! * The keeper ends with the instance, however that ends: it is killed with the thread that started it, and reads the end of the
-//!   connection between the two. If the keeper ends, the instance goes on and starts another.
+//! * The keeper ends with the instance, however that ends: it reads the end of the connection between the two, and a moment later an
+//!   alarm ends it, whatever it does. If the keeper ends, the instance goes on and starts another.
 //! * Connections between instances are none of its business: those the groups' own protocol looks after.
 //!
 //! ## Deliberately absent

@@ -1,7 +1,13 @@
-//! The keeper's own process: one thread, one loop.
+//! The keeper's own process: one thread, one loop, and a moment after the instance's end.
+//!
+//! When the instance has gone the system would close all that was its own, and its clients would come back before there is
+//! anybody to come back to. So those that came by an address which moves with the primary are held until the new primary has
+//! taken it: it ends their connections itself ([`crate::listener::addresses`]), and they find it listening. All others have
+//! other addresses to go to, and are reset at once.
 
 use std::collections::HashMap;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use anyhow::{Context, Result, bail};
@@ -11,24 +17,32 @@ use super::memory::{self, Memory};
 use super::notes::{self, Note, What};
 use super::socket;
 use super::watch::{LOOK_EVERY, Verdict, Watch};
-use std::time::Duration;
+use crate::listener::addresses_taken;
+use std::time::{Duration, Instant};
 
+/// How long clients are held at most after the end of the instance: most failovers are done by then.
+const HELD_MAX: Duration = Duration::from_millis(300);
+/// When the system ends this process after that, should it have come to a stand.
+const GONE_AFTER_SECONDS: libc::c_uint = 2;
 /// Hang-ups taken from the system at a time.
 const EVENTS_MAX: usize = 64;
 
 /// The body of the process that `keel serve` starts. `control` is its end of the connection to the instance. Returns when the
-/// instance has gone.
+/// instance has gone, and clients that were held longer have been let go.
 pub fn run(control: OwnedFd) -> Result<()> {
     settle_in();
-    Ward::new(control)?.watch()
+    let mut ward = Ward::new(control)?;
+    ward.watch()?;
+    // SAFETY: it takes a number.
+    unsafe { libc::alarm(GONE_AFTER_SECONDS) };
+    let moving = addresses_taken();
+    ward.outlive(&|ip| moving.contains(&ip))
 }
 
-/// Makes this process end with the instance and not before, and run when little else does. All but the first only help, and
-/// may be refused: the end of the instance ends the connection to it, too.
+/// Makes this process not end before the instance, and run when little else does. All of it only helps, and may be refused.
 fn settle_in() {
     // SAFETY: these calls take numbers, and addresses of local structures.
     unsafe {
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         // Whoever stops a whole process group, or what runs in a unit, means the instance; its end is this one's.
         for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT] {
             libc::signal(signal, libc::SIG_IGN);
@@ -87,23 +101,19 @@ impl Ward {
         if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    fn watch(mut self) -> Result<()> {
-        let timeout = i32::try_from(LOOK_EVERY.as_millis()).expect("a few milliseconds");
-        let mut events = [libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX];
+    /// Until the instance has gone.
+    fn watch(&mut self) -> Result<()> {
         loop {
-            let max = i32::try_from(EVENTS_MAX).expect("a small number");
-            // SAFETY: the pointer and count are those of the array.
-            let ready =
-                unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), events.as_mut_ptr(), max, timeout) };
-            for event in &events[..usize::try_from(ready).unwrap_or(0)] {
-                let fd = RawFd::try_from(event.u64).unwrap_or(-1);
+            let mut told = false;
+            for fd in self.wait(LOOK_EVERY) {
                 if fd == self.control.as_raw_fd() {
-                    if !self.take_notes()? {
-                        return Ok(());
-                    }
+                    told = true;
                 } else {
                     self.forget(fd);
                 }
+            }
+            if told && !self.take_notes()? {
+                return Ok(());
             }
             match self.watch.look(memory::now(), self.memory.last_beat()) {
                 Verdict::Wait => {}
@@ -116,6 +126,33 @@ impl Ward {
                 }
             }
         }
+    }
+
+    /// Descriptors of which the system tells something, at most after `time`.
+    fn wait(&self, time: Duration) -> Vec<RawFd> {
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX];
+        let max = i32::try_from(EVENTS_MAX).expect("a small number");
+        // Rounded up: a wait that ends early would be begun again and again.
+        let timeout = i32::try_from(time.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
+        // SAFETY: the pointer and count are those of the array.
+        let ready = unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), events.as_mut_ptr(), max, timeout) };
+        let ready = usize::try_from(ready).unwrap_or(0);
+        events[..ready].iter().map(|event| RawFd::try_from(event.u64).unwrap_or(-1)).collect()
+    }
+
+    /// The instance has gone. Its clients go, but for those that came by an address that moves: they are held for a moment. See
+    /// the module.
+    fn outlive(mut self, moves: &dyn Fn(IpAddr) -> bool) -> Result<()> {
+        self.control(libc::EPOLL_CTL_DEL, self.control.as_raw_fd(), 0)?;
+        self.let_go_but(moves);
+        let end = Instant::now() + HELD_MAX;
+        while !self.held.is_empty() && Instant::now() < end {
+            for fd in self.wait(end.saturating_duration_since(Instant::now())) {
+                self.forget(fd);
+            }
+        }
+        self.let_go();
+        Ok(())
     }
 
     /// Takes what the instance hands over. False when it has gone.
@@ -150,7 +187,16 @@ impl Ward {
 
     /// Lets all clients go: first nobody new comes in, so that whoever is reset goes elsewhere.
     fn let_go(&mut self) {
-        let held: Vec<(RawFd, What)> = self.held.iter().map(|(fd, (_, what))| (*fd, *what)).collect();
+        self.let_go_but(&|_| false);
+    }
+
+    /// The same, but for those whose end of the connection here is an address that `stays`.
+    fn let_go_but(&mut self, stays: &dyn Fn(IpAddr) -> bool) {
+        let goes = |socket: &OwnedFd, what: What| {
+            what == What::Listener || !socket::own_address(socket).is_some_and(stays)
+        };
+        let held = self.held.iter().filter(|(_, (socket, what))| goes(socket, *what));
+        let held: Vec<(RawFd, What)> = held.map(|(fd, (_, what))| (*fd, *what)).collect();
         let (listeners, connections): (Vec<_>, Vec<_>) =
             held.into_iter().partition(|(_, what)| *what == What::Listener);
         for (fd, _) in listeners {
@@ -175,6 +221,9 @@ mod tests {
     use std::io::Read as _;
     use std::net::TcpStream;
 
+    /// An address of this machine that the keeper takes for one that moves with the primary.
+    const MOVING: [u8; 4] = [127, 0, 0, 9];
+
     /// An instance's end, and a keeper on a thread instead of a process.
     struct Kept {
         control: OwnedFd,
@@ -187,7 +236,11 @@ mod tests {
             let (control, other) = notes::pair().unwrap();
             let memory = Memory::create().unwrap();
             notes::send(control.as_raw_fd(), What::Memory, [100, 0, 0], Some(memory.fd())).unwrap();
-            let keeper = std::thread::spawn(move || Ward::new(other)?.watch());
+            let keeper = std::thread::spawn(move || {
+                let mut ward = Ward::new(other)?;
+                ward.watch()?;
+                ward.outlive(&|ip| ip == IpAddr::from(MOVING))
+            });
             Kept { control, memory, keeper }
         }
 
@@ -231,6 +284,30 @@ mod tests {
         drop(link);
         assert_eq!(client.read(&mut [0]).unwrap(), 0);
         drop(kept.control);
+        kept.keeper.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn clients_of_who_has_gone_are_reset_but_where_the_address_moves_they_wait_for_the_new_owner() {
+        let mut kept = Kept::new();
+        let stays = Listener::bind(&["127.0.0.1:0".parse().unwrap()]).unwrap();
+        let moves = Listener::bind(&[(MOVING, 0).into()]).unwrap();
+        let mut client = TcpStream::connect(stays.address()).unwrap();
+        let mut held = TcpStream::connect(moves.address()).unwrap();
+        let sessions = [&stays, &moves].map(|listener| listener.accept().unwrap().0);
+        for session in &sessions {
+            kept.hand(What::Connection, session);
+        }
+        for listener in [&stays, &moves] {
+            kept.hand(What::Listener, listener);
+        }
+        // The system closes what the instance had; the keeper's duplicates are left.
+        let (control, other_end) = notes::pair().unwrap();
+        drop((sessions, std::mem::replace(&mut kept.control, control), other_end));
+        assert_eq!(client.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+        assert_eq!(TcpStream::connect(moves.address()).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+        // Nobody has taken the address: it is reset in the end.
+        assert_eq!(held.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::ConnectionReset);
         kept.keeper.join().unwrap().unwrap();
     }
 }

@@ -1,7 +1,8 @@
 //! What is done to a client's socket behind the back of who else holds it.
 
 use std::io;
-use std::os::fd::RawFd;
+use std::net::IpAddr;
+use std::os::fd::{OwnedFd, RawFd};
 
 /// Resets a connection at once, for everybody who holds a descriptor of it: the other end is told, and reading here fails.
 /// Closing resets only with the last descriptor. Fails on systems that do not let a socket go on which somebody waits (Linux
@@ -18,6 +19,12 @@ pub(crate) fn disconnect(socket: RawFd) -> io::Result<()> {
 pub(super) fn shut_down(socket: RawFd) {
     // SAFETY: it takes numbers only.
     unsafe { libc::shutdown(socket, libc::SHUT_RDWR) };
+}
+
+/// The address of this machine that a connection was made to.
+pub(super) fn own_address(socket: &OwnedFd) -> Option<IpAddr> {
+    let own = socket2::SockRef::from(socket).local_addr().ok()?.as_socket()?;
+    Some(own.ip().to_canonical())
 }
 
 /// Whether it is a socket that listens now.

@@ -33,7 +33,7 @@ use std::time::{Duration, Instant};
 
 use keel_group::ClientConnection;
 
-use super::network::{Local, Network};
+use super::network::{Local, Network, Rtnetlink};
 
 /// How long the system keeps an address that is not taken again. It counts whole seconds.
 const LIFETIME: Duration = Duration::from_secs(3);
@@ -310,6 +310,12 @@ fn interface_for(address: Virtual, local: &[Local]) -> Option<u32> {
         !l.loopback && !is_own(l) && in_network(address.ip, l.ip, address.prefix.unwrap_or(l.prefix))
     };
     local.iter().find(near).map(|l| l.interface)
+}
+
+/// Addresses that an instance of this machine has taken, for whoever outlives it. None where that cannot be found out.
+pub(crate) fn addresses_taken() -> Vec<IpAddr> {
+    let local = Rtnetlink.addresses().unwrap_or_default();
+    local.iter().filter(|local| is_own(local)).map(|local| local.ip).collect()
 }
 
 /// Whether an address is here by itself and for a time: this instance took it, perhaps before it was started again.

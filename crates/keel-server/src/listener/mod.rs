@@ -47,5 +47,6 @@ mod network;
 mod sockets;
 
 pub use addresses::Virtual;
+pub(crate) use addresses::addresses_taken;
 pub use doors::{Door, Doors, Place, Source, Standing, Target};
 pub use sockets::{Outcome, SocketState};
