@@ -173,8 +173,11 @@ pub trait BindScope {
     fn note_columns(&self, object: &ObjectRef, columns: &[i32]) {
         let _ = (object, columns);
     }
-    /// The text of a view or inline function follows, until [`BindScope::leave_module`].
-    fn enter_module(&self) {}
+    /// The text of a view or inline function that this scope has found follows, until [`BindScope::leave_module`]: names in it mean
+    /// what they mean in its own database.
+    fn enter_module(&self, module: &ModuleDef) {
+        let _ = module;
+    }
     /// It has ended.
     fn leave_module(&self) {}
     /// Whether the statement removes what is too old from history tables, which no other may change.

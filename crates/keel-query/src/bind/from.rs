@@ -300,7 +300,7 @@ impl Binder<'_> {
         };
         let saved = std::mem::take(&mut self.ctes);
         self.parameters.push(HashMap::new());
-        let result = self.in_module(|b| b.select_statement_query(&view.query.select, None));
+        let result = self.in_module(module, |b| b.select_statement_query(&view.query.select, None));
         self.parameters.pop();
         self.ctes = saved;
         let mut bound = result?;

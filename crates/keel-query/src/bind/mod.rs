@@ -27,6 +27,7 @@ pub mod values;
 pub mod window;
 pub mod xml;
 
+use crate::catalog::ModuleDef;
 use crate::errors::{self, Result};
 use crate::expr::{Coercibility, Expr, Slot};
 use crate::scope::BindScope;
@@ -414,9 +415,9 @@ impl<'a> Binder<'a> {
     }
 
     /// Binds the text of a view or inline function: what it reads is its owner's business.
-    fn in_module<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    fn in_module<T>(&mut self, module: &ModuleDef, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.in_modules += 1;
-        self.scope.enter_module();
+        self.scope.enter_module(module);
         let result = self.nested(f);
         self.scope.leave_module();
         self.in_modules -= 1;

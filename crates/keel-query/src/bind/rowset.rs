@@ -138,7 +138,7 @@ impl Binder<'_> {
             return Err(errors::invalid_object(&module.name));
         };
         let saved = std::mem::take(&mut self.ctes);
-        let result = self.in_module(|b| b.select_statement_query(&query.select, None));
+        let result = self.in_module(module, |b| b.select_statement_query(&query.select, None));
         self.ctes = saved;
         result
     }

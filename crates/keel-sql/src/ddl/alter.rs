@@ -572,7 +572,7 @@ impl Runner<'_> {
         let scope = Scope::bare(self.info, table.database);
         let e = columns_to_variables(e, table)?;
         let program = row_program(table);
-        let scope = Scope { program: Some(&program), ..scope };
+        let scope = scope.with_program(&program);
         keel_query::compile_condition(&scope, &e)
     }
 
@@ -581,7 +581,7 @@ impl Runner<'_> {
         let e = keel_parser::parse_expr(text).map_err(crate::run::parse_error)?;
         let e = columns_to_variables(e, table)?;
         let program = row_program(table);
-        let scope = Scope { program: Some(&program), ..Scope::bare(self.info, table.database) };
+        let scope = Scope::bare(self.info, table.database).with_program(&program);
         keel_query::compile_expr(&scope, &e, Some(ty))
     }
 

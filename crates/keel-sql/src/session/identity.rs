@@ -296,6 +296,7 @@ impl Info {
     }
 }
 
-fn owner(picture: &Picture, schema: i32) -> i32 {
+/// The principal that owns a schema.
+pub(super) fn owner(picture: &Picture, schema: i32) -> i32 {
     picture.schema(schema).map_or(crate::catalog::DBO, |s| s.owner)
 }

@@ -1,5 +1,6 @@
 //! What names mean to a statement of this session: [`BindScope`] for keel-query.
 
+use super::identity::owner;
 use super::info::Info;
 use super::options::Switches;
 use crate::catalog::{DBO, Named, Picture, fold};
@@ -40,14 +41,24 @@ pub struct Scope<'a> {
     pub found: RefCell<Dependencies>,
     /// What whoever runs the statement must be allowed to do.
     pub needs: RefCell<Vec<Need>>,
-    /// Views and inline functions being bound: what they name is their owner's business.
-    pub depth: Cell<u32>,
+    /// Views and inline functions being bound, innermost last: names in them mean what they mean there, and what belongs to the
+    /// same owner is the owner's business.
+    homes: RefCell<Vec<Home>>,
+    /// Modules that names stood for, with their databases.
+    modules: RefCell<Vec<(Arc<ModuleDef>, DatabaseId)>>,
     /// A system view was among what was found: it may lack columns that the product's has.
     pub reads_system: Cell<bool>,
     /// The database in which a name was found last.
     pub last: Cell<Option<DatabaseId>>,
     /// The statement removes what is too old from a history table.
     pub cleans_history: bool,
+}
+
+/// Where a view or inline function is.
+#[derive(Clone, Copy)]
+struct Home {
+    database: DatabaseId,
+    schema: i32,
 }
 
 impl<'a> Scope<'a> {
@@ -68,7 +79,8 @@ impl<'a> Scope<'a> {
             identity,
             found: RefCell::new(found),
             needs: RefCell::default(),
-            depth: Cell::new(0),
+            homes: RefCell::default(),
+            modules: RefCell::default(),
             reads_system: Cell::new(false),
             last: Cell::new(None),
             cleans_history: false,
@@ -92,16 +104,22 @@ impl<'a> Scope<'a> {
             identity,
             found: RefCell::default(),
             needs: RefCell::default(),
-            depth: Cell::new(0),
+            homes: RefCell::default(),
+            modules: RefCell::default(),
             reads_system: Cell::new(false),
             last: Cell::new(None),
             cleans_history: false,
         }
     }
 
+    /// The same, where a program's variables can be seen.
+    pub(crate) fn with_program(self, program: &'a Program) -> Scope<'a> {
+        Scope { program: Some(program), ..self }
+    }
+
     /// The collation of what names none: the current database's.
     pub(crate) fn database_collation(&self) -> Collation {
-        let entry = self.info.engine.database_by_id(self.identity.database);
+        let entry = self.entry(None);
         entry.map_or_else(Collation::default, |e| self.info.picture(&e).settings().default_collation())
     }
 
@@ -128,8 +146,33 @@ impl<'a> Scope<'a> {
     fn entry(&self, name: Option<&str>) -> Option<Arc<DatabaseEntry>> {
         match name {
             Some(name) if !name.is_empty() => self.info.engine.database(name),
-            _ => self.info.engine.database_by_id(self.identity.database),
+            _ => self.info.engine.database_by_id(self.home().database),
         }
+    }
+
+    /// Where one-part names are looked for now.
+    fn home(&self) -> Home {
+        let here = Home { database: self.identity.database, schema: self.identity.schema_id };
+        match self.homes.borrow().last() {
+            // A view's one-part names are found like its caller's, as long as it is in the same database.
+            Some(home) if home.database != here.database => *home,
+            _ => here,
+        }
+    }
+
+    fn note_module(&self, entry: &DatabaseEntry, named: &Named) {
+        if let Named::Module(module) = named {
+            self.modules.borrow_mut().push((Arc::clone(module), entry.id));
+        }
+    }
+
+    /// Whether something belongs to the owner of the view or function that names it.
+    fn is_chained(&self, home: Home, database: DatabaseId, schema: i32) -> bool {
+        home.database == database
+            && self.info.engine.database_by_id(database).is_none_or(|entry| {
+                let picture = self.info.picture(&entry);
+                owner(&picture, home.schema) == owner(&picture, schema)
+            })
     }
 
     /// Resolves a name to whatever has it.
@@ -146,10 +189,12 @@ impl<'a> Scope<'a> {
             Named::Synonym(synonym) => {
                 let found = self.follow(&entry, &picture, &synonym.target)?;
                 self.last.set(Some(found.0.id));
+                self.note_module(&found.0, &found.1);
                 self.note_object(found.0.id, &found.1);
                 Some(found)
             }
             other => {
+                self.note_module(&entry, &other);
                 self.note_object(entry.id, &other);
                 Some((entry, other))
             }
@@ -183,8 +228,8 @@ impl<'a> Scope<'a> {
             Some(schema) if !schema.is_empty() => picture.named(picture.schema_id(schema)?, name.object),
             _ => {
                 // Triggers of databases are in none.
-                let schema = self.identity.schema_id.max(DBO);
-                let own = if entry.id == self.identity.database { schema } else { DBO };
+                let home = self.home();
+                let own = if entry.id == home.database { home.schema.max(DBO) } else { DBO };
                 picture.named(own, name.object).or_else(|| picture.named(DBO, name.object))
             }
         }
@@ -244,7 +289,12 @@ impl<'a> Scope<'a> {
 
     /// Notes a permission that the statement needs, unless a module's owner answers for it.
     fn need(&self, need: Need) {
-        if self.depth.get() == 0 {
+        let home = self.homes.borrow().last().copied();
+        let answered = home.is_some_and(|home| match &need {
+            Need::Server { .. } => true,
+            Need::Object { database, schema, .. } => self.is_chained(home, *database, *schema),
+        });
+        if !answered {
             self.needs.borrow_mut().push(need);
         }
     }
@@ -332,11 +382,14 @@ impl BindScope for Scope<'_> {
     fn cancelled(&self) -> bool {
         self.info.shared.cancel.is_cancelled()
     }
-    fn enter_module(&self) {
-        self.depth.set(self.depth.get() + 1);
+    fn enter_module(&self, module: &ModuleDef) {
+        let is_it = |found: &&(Arc<ModuleDef>, DatabaseId)| std::ptr::eq(Arc::as_ptr(&found.0), module);
+        let found = self.modules.borrow().iter().rev().find(is_it).map(|found| found.1);
+        let database = found.unwrap_or_else(|| self.home().database);
+        self.homes.borrow_mut().push(Home { database, schema: module.schema_id });
     }
     fn leave_module(&self) {
-        self.depth.set(self.depth.get() - 1);
+        self.homes.borrow_mut().pop();
     }
 
     fn object(&self, name: NameParts<'_>) -> Option<ObjectRef> {
