@@ -157,7 +157,11 @@ impl Picture {
                 self.schema_names.insert(fold(&d.name), d.schema_id);
                 self.schemas.insert(d.schema_id, d);
             }
-            CatalogObject::Table(d) => {
+            CatalogObject::Table(mut d) => {
+                // A copy, seeded or restored, has another id than the database that its definitions were written in.
+                if d.database != self.database {
+                    Arc::make_mut(&mut d).database = self.database;
+                }
                 for (name, id) in table_names(&d) {
                     self.names.insert((d.schema_id, fold(name)), (key, id));
                 }
