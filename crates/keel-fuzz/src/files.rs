@@ -1,5 +1,5 @@
 //! Damage to files: a whole database with bytes of its files replaced, single blocks and records, the small files beside
-//! it, the configuration.
+//! it, the configuration, backups.
 
 use keel_base::env::sim::{self, SimDisk};
 use keel_base::env::{Disk, OpenMode};
@@ -8,6 +8,7 @@ use keel_cluster::{GroupRecord, StoreRecord};
 use keel_group::{Identity, trust::Trust};
 use keel_log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use keel_log::{LogOptions, block};
+use keel_node::backup;
 use keel_node::{Database, DbOptions, Direction, Durability, Instance, InstanceOptions, Isolation};
 use keel_redo::{Change, Group, GroupKind, RecordBuffer};
 use keel_server::Config;
@@ -26,7 +27,8 @@ const GROUP_RECORD: u8 = 4;
 const STORE_RECORD: u8 = 5;
 const KEPT: u8 = 6;
 const CONFIGURATION: u8 = 7;
-const KINDS: u8 = 8;
+const BACKUP: u8 = 8;
+const KINDS: u8 = 9;
 
 const DIR: &str = "data/db5";
 const TREE: TreeId = TreeId(10);
@@ -50,6 +52,7 @@ pub fn run(bytes: &[u8]) {
             }
         }
         KEPT => kept(rest),
+        BACKUP => drop(restore_all(rest)),
         _ => {
             if let Ok(config) = toml::from_str::<Config>(&String::from_utf8_lossy(rest)) {
                 let _ = (config.max_server_memory_bytes(), config.certificate(), config.server_name());
@@ -199,6 +202,39 @@ fn read_and_write(db: &Arc<Database>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+const BACKUP_FILE: &str = "a.bak";
+
+/// Looks at what a backup says that it holds, checks it, and makes a database of each of its sets.
+fn restore_all(bytes: &[u8]) -> Result<(), Box<dyn Error>> {
+    let disk = SimDisk::new();
+    put_file(&disk, Path::new(BACKUP_FILE), bytes);
+    let file = disk.open(Path::new(BACKUP_FILE), OpenMode::Read)?;
+    for (number, set) in (5..).zip(backup::sets(&*file)?) {
+        let whole = backup::verify(&*file, &set, &mut |_, _| Ok(()));
+        let dir = PathBuf::from(format!("data/db{number}"));
+        let place = (DatabaseId(number), &*dir);
+        let made =
+            backup::restore(&instance(&disk), place, (&*file, &set), [1; 16], &options(), &mut |_, _| Ok(()));
+        assert!(cfg!(fuzzing) || whole.is_err() || made.is_ok(), "what is whole is restored");
+        if let Ok(db) = made {
+            backup::complete(&db)?;
+            let _ = read_and_write(&db);
+        }
+    }
+    Ok(())
+}
+
+/// A backup of the image.
+fn sample_backup() -> Result<Vec<u8>, Box<dyn Error>> {
+    let disk = SimDisk::new();
+    fill(&disk)?;
+    let db = Database::open(&instance(&disk), DatabaseId(5), Path::new(DIR), &options(), &mut |_| ())?;
+    let file = disk.open(Path::new(BACKUP_FILE), OpenMode::Create)?;
+    let options = backup::BackupOptions { compress: true };
+    backup::back_up(&db, &*file, 0, options, &mut |_| b"{}".to_vec(), &mut |_, _| Ok(()))?;
+    Ok(disk.contents(Path::new(BACKUP_FILE)).unwrap_or_default())
+}
+
 /// A transaction's records, as they lie in a block.
 pub(crate) fn sample_group() -> Vec<u8> {
     let mut buffer = RecordBuffer::new();
@@ -229,6 +265,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         crate::with_kind(SEGMENT, &header),
         crate::with_kind(GROUP, &sample_group()),
         crate::with_kind(KEPT, b"KEEL1 00000000 2\n{}"),
+        crate::with_kind(BACKUP, &sample_backup().expect("a healthy disk takes a backup")),
         crate::with_kind(CONFIGURATION, b"listen = [\"127.0.0.1:1433\"]\nmax_server_memory = 512\n"),
     ];
     for (file, (_, bytes)) in image().iter().enumerate() {

@@ -17,7 +17,7 @@
 //!   commit group decides. Its versions are undecided in the delta all the while.
 //! * **In an availability group** ([`role`]) a commit also waits for those whom its group waits for, at a gate that costs a
 //!   database of its own two loads; a secondary takes the primary's blocks, and redo makes them rows for
-//!   readers. Roles change in place. New copies are [seeded](seed).
+//!   readers. Roles change in place. New copies are [seeded](seed); a [backup] is a copy in a file.
 //! * **A volatile database** (tempdb) has no log: commits take their LSN from a counter.
 //!
 //! ## Positions of a database
@@ -33,6 +33,7 @@
 //! ## Deliberately absent
 //! SQL, sessions, sockets; who is primary, who is waited for, and how blocks travel: those decide and call.
 
+pub mod backup;
 pub mod check;
 mod checkpoint;
 pub mod checksum;

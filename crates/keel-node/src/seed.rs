@@ -273,6 +273,11 @@ fn checksum_of(chunk: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&chunk[..CHECKSUM_AT]), &chunk[HEADER_BYTES..])
 }
 
+/// Whether a chunk is its stream's last; `None` when it is none, or damaged.
+pub(crate) fn is_last_chunk(bytes: &[u8]) -> Option<bool> {
+    Chunk::decode(bytes).map(|chunk| chunk.last)
+}
+
 type Row<'a> = (&'a [u8], Change<&'a [u8]>);
 
 /// A decoded chunk.

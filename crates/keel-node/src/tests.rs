@@ -1,5 +1,6 @@
 //! Databases on a disk that misbehaves, against a model, and the isolation levels.
 
+mod backup;
 mod crash;
 mod group;
 mod isolation;
