@@ -34,7 +34,8 @@
 //! and the log (keel-node and below).
 
 pub mod api_cursor;
-pub mod cache;
+pub mod backup;
+mod cache;
 pub mod catalog;
 pub mod clock;
 pub mod config;

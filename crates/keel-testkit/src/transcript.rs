@@ -28,6 +28,9 @@ struct Table {
     rows: Vec<Vec<String>>,
 }
 
+/// What a backup or a restore took, which no transcript can say.
+const TIMED: i32 = 3014;
+
 /// A message of the server.
 #[derive(Clone, Debug)]
 pub struct Message<'a> {
@@ -86,6 +89,10 @@ impl Transcript {
 
     /// Information of severity 0 is its text, everything else has a header.
     fn message_text(message: &Message<'_>) -> String {
+        if message.number == TIMED {
+            let untimed = message.text.split(" in ").next().unwrap_or_default();
+            return format!("{untimed}.");
+        }
         if message.severity == 0 {
             return message.text.to_owned();
         }

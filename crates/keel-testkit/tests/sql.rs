@@ -62,3 +62,8 @@ fn restart() {
 fn security() {
     area("security");
 }
+
+#[test]
+fn backup() {
+    area("backup");
+}

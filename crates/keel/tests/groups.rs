@@ -57,6 +57,10 @@ impl Drop for Group {
 #[test]
 fn a_script_makes_the_group_and_clients_use_it() {
     let mut group = Group::new("script");
+    // One of the others has a database of its own: the copy there has another id than the primary's.
+    group.nodes[1].run("CREATE DATABASE own");
+    group.nodes[1]
+        .run("CREATE TABLE own.dbo.orders (customer nvarchar(50)); INSERT own.dbo.orders VALUES (N'mine')");
     let made = group.script();
     let said = String::from_utf8_lossy(&made.stdout).into_owned() + &String::from_utf8_lossy(&made.stderr);
     assert!(made.status.success(), "{said}\n{}\n{}", group.nodes[0].log(), group.nodes[1].log());
@@ -101,10 +105,17 @@ fn a_script_makes_the_group_and_clients_use_it() {
     ));
     assert!(seen.ends_with("0 1"), "{seen:?} for {lsn}");
 
+    // Backups of the primary and of a secondary, and what is in the latter.
+    one.run("BACKUP DATABASE shop TO DISK = N'shop.bak'");
+    two.run("BACKUP DATABASE shop TO DISK = N'shop.bak' WITH COPY_ONLY");
+    two.run("RESTORE DATABASE copied FROM DISK = N'shop.bak'");
+    assert_eq!(two.value("SELECT COUNT(*) FROM copied.dbo.orders WHERE customer = N'me'"), "1");
+
     // A planned failover: the second takes over, the first follows.
     two.run("ALTER AVAILABILITY GROUP ag1 FAILOVER");
     two.until("SELECT sys.fn_hadr_is_primary_replica('shop')", "1");
     two.run("INSERT shop.dbo.orders (customer, amount) VALUES (N'after failover', 2)");
+    assert_eq!(two.value("SELECT customer FROM own.dbo.orders"), "mine");
     one.until("SELECT sys.fn_hadr_is_primary_replica('shop')", "0");
     two.until(
         "SELECT COUNT(*) FROM sys.dm_hadr_database_replica_states WHERE synchronization_state = 2",

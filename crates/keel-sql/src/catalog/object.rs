@@ -172,6 +172,10 @@ pub mod object_class {
     pub const CERTIFICATE: u8 = 51;
     /// In master: its master key.
     pub const MASTER_KEY: u8 = 52;
+    /// In master: backups that were made.
+    pub const BACKUP: u8 = 60;
+    /// In master: databases that were restored.
+    pub const RESTORE: u8 = 61;
 }
 
 /// A stored definition.

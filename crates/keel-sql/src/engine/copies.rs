@@ -31,11 +31,39 @@ impl Engine {
             self.end_sessions_in(entry.id);
             self.drop_database(name)?;
         }
+        Ok(self.new_place())
+    }
+
+    /// Reserves an id and a directory.
+    pub(crate) fn new_place(&self) -> (DatabaseId, PathBuf) {
         let _admin = self.admin.lock();
         let id = self.free_id();
         self.places.lock().push(id);
         let directory = format!("db{id}-{:x}", self.now_utc());
-        Ok((DatabaseId(id), self.options.data_dir.join(directory)))
+        (DatabaseId(id), self.options.data_dir.join(directory))
+    }
+
+    /// Makes a restored database one of the instance's, in the place of one that has its name. Whatever moment the process is killed,
+    /// one of the two is there: until the old one has gone the new one has a name of its own.
+    pub(crate) fn put_in_place(
+        &self,
+        name: &str,
+        id: DatabaseId,
+        store: Arc<Database>,
+        restoring: bool,
+    ) -> Result<()> {
+        let old = self.database(name);
+        let first = old.as_ref().map_or_else(|| name.to_owned(), |_| format!("{name} (restored {})", id.0));
+        self.adopt_database(&first, id, store)?;
+        let entry = self.database_by_id(id).ok_or_else(|| errors::no_database(name))?;
+        if let Some(old) = old {
+            if let Err(e) = self.drop_database(&old.name()) {
+                self.drop_database(&first)?;
+                return Err(e);
+            }
+            self.rename_database(&entry, name)?;
+        }
+        self.set_restoring(&entry, restoring)
     }
 
     /// Gives a reserved id back: the seeding has ended one way or the other.

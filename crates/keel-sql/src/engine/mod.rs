@@ -46,7 +46,7 @@ pub const MSDB: DatabaseId = DatabaseId(4);
 const WORK_DIRECTORY: &str = "work";
 /// Table variables: their rows live in tempdb but in transactions of their own, so that ROLLBACK does not touch them.
 pub const TABLE_VARIABLES: DatabaseId = DatabaseId(u32::MAX);
-const FIRST_USER_DATABASE: u32 = 5;
+pub(crate) const FIRST_USER_DATABASE: u32 = 5;
 /// The trace flag that holds checkpoints off.
 const TRACE_NO_CHECKPOINTS: i32 = 3505;
 

@@ -3,6 +3,7 @@
 //! One table, [`ALL`]: name and code. A procedure gets its arguments as given and answers with a return status; rows and
 //! messages go to the client through the runner. Adding one is adding a line.
 
+mod backups;
 pub mod catalog;
 mod cursors;
 mod diagnostics;
@@ -88,6 +89,8 @@ pub static ALL: &[Procedure] = &[
     p("sp_addsrvrolemember", server::sp_addsrvrolemember),
     p("sp_dropsrvrolemember", server::sp_dropsrvrolemember),
     p("sp_settriggerorder", triggers::sp_settriggerorder),
+    p("sp_delete_backuphistory", backups::sp_delete_backuphistory),
+    p("sp_delete_database_backuphistory", backups::sp_delete_database_backuphistory),
     p("sp_indexoption", server::nothing),
     p("sp_tableoption", server::nothing),
     p("sp_changedbowner", server::sp_changedbowner),

@@ -347,6 +347,11 @@ impl<'a> Runner<'a> {
         tells
     }
 
+    /// Whether an error will be caught, or is the caller's: then nothing of it is told beforehand.
+    pub(crate) fn is_caught(&self) -> bool {
+        self.raise_all || self.info.try_depth.get() > 0
+    }
+
     /// Sends an error or message to the client; one without a place gets that of the running statement.
     pub fn report(&mut self, e: &SqlError) {
         self.flush_pending();

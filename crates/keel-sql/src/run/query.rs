@@ -54,7 +54,7 @@ impl Runner<'_> {
         if e.number != 300 {
             return Err(e);
         }
-        if !self.raise_all && self.info.try_depth.get() == 0 {
+        if !self.is_caught() {
             self.report(&e);
         }
         Err(errors::not_permitted())

@@ -102,6 +102,9 @@ impl TxnSet {
         let Some(entry) = self.engine.database_by_id(database) else {
             return Err(errors::no_database(database.0));
         };
+        if entry.is_restoring() {
+            return Err(errors::restoring(entry.name()));
+        }
         if matches!(entry.store.role(), Role::Secondary | Role::Resolving)
             && let Some(hadr) = self.engine.hadr()
         {

@@ -68,7 +68,7 @@ pub(super) static VIEWS: &[SystemView] = &[SystemView {
 }];
 
 fn raised() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
-    errors::RAISED.iter().chain(hadr::errors::RAISED)
+    errors::RAISED.iter().chain(hadr::errors::RAISED).chain(crate::backup::RAISED)
 }
 
 /// A text with `%s` where its arguments go.

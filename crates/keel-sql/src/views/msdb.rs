@@ -1,7 +1,8 @@
-//! Tables of `msdb`: the history of backups, the agent's jobs, alerts and mail, policies. There is neither a backup nor an agent
-//! nor a policy here: they have the product's columns and are empty, so that scripts which look into them first find what they expect.
+//! Tables of `msdb`: the history of backups, the agent's jobs, alerts and mail, policies. There is neither an agent nor a policy
+//! here: those have the product's columns and are empty, so that scripts which look into them first find what they expect.
 
 use super::{BIG, BIT, Column, DATE, GUID, INT, NAME, SID, SMALL, SystemView, TEXT, TINY, ViewContext};
+use crate::backup::history;
 use keel_types::{Length, SqlType, Value};
 
 const N100: SqlType = SqlType::NVarChar(Length::Limited(100));
@@ -77,7 +78,7 @@ fn policy_settings() -> Vec<Vec<Value>> {
 #[rustfmt::skip]
 pub(super) static TABLES: &[SystemView] = &[
     // ---- backups ----
-    none("backupset", &[
+    SystemView { schema: "dbo", name: "backupset", columns: &[
         ("backup_set_id", INT), ("backup_set_uuid", GUID), ("media_set_id", INT), ("first_family_number", TINY),
         ("first_media_number", SMALL), ("last_family_number", TINY), ("last_media_number", SMALL), ("catalog_family_number", TINY),
         ("catalog_media_number", SMALL), ("position", INT), ("expiration_date", DATE), ("software_vendor_id", INT), ("name", N128),
@@ -95,16 +96,16 @@ pub(super) static TABLES: &[SystemView] = &[
         ("key_algorithm", SqlType::NVarChar(Length::Limited(32))), ("encryptor_thumbprint", SqlType::VarBinary(Length::Limited(20))),
         ("encryptor_type", SqlType::NVarChar(Length::Limited(32))), ("last_valid_restore_time", DATE),
         ("compression_algorithm", SqlType::NVarChar(Length::Limited(32))),
-    ]),
-    none("backupmediafamily", &[
+    ], rows: history::backupset },
+    SystemView { schema: "dbo", name: "backupmediafamily", columns: &[
         ("media_set_id", INT), ("family_sequence_number", TINY), ("media_family_id", GUID), ("media_count", INT),
         ("logical_device_name", N128), ("physical_device_name", N260), ("device_type", TINY), ("physical_block_size", INT), ("mirror", TINY),
-    ]),
-    none("backupmediaset", &[
+    ], rows: history::backupmediafamily },
+    SystemView { schema: "dbo", name: "backupmediaset", columns: &[
         ("media_set_id", INT), ("media_uuid", GUID), ("media_family_count", TINY), ("name", N128),
         ("description", SqlType::NVarChar(Length::Limited(255))), ("software_name", N128), ("software_vendor_id", INT),
         ("MTF_major_version", TINY), ("mirror_count", TINY), ("is_password_protected", BIT), ("is_compressed", BIT), ("is_encrypted", BIT),
-    ]),
+    ], rows: history::backupmediaset },
     none("backupfile", &[
         ("backup_set_id", INT), ("first_family_number", TINY), ("first_media_number", SMALL), ("filegroup_name", N128),
         ("page_size", INT), ("file_number", LSN), ("backed_up_page_count", LSN), ("file_type", C1), ("source_file_block_size", LSN),
@@ -117,11 +118,11 @@ pub(super) static TABLES: &[SystemView] = &[
         ("backup_set_id", INT), ("name", NAME), ("filegroup_id", INT), ("filegroup_guid", GUID), ("type", SqlType::Char(2)),
         ("type_desc", SqlType::NVarChar(Length::Limited(60))), ("is_default", BIT), ("is_readonly", BIT), ("log_filegroup_guid", GUID),
     ]),
-    none("restorehistory", &[
+    SystemView { schema: "dbo", name: "restorehistory", columns: &[
         ("restore_history_id", INT), ("restore_date", DATE), ("destination_database_name", N128), ("user_name", N128),
         ("backup_set_id", INT), ("restore_type", C1), ("replace", BIT), ("recovery", BIT), ("restart", BIT), ("stop_at", DATE),
         ("device_count", TINY), ("stop_at_mark_name", N128), ("stop_before", BIT),
-    ]),
+    ], rows: history::restorehistory },
     none("restorefile", &[
         ("restore_history_id", INT), ("file_number", LSN), ("destination_phys_drive", N260), ("destination_phys_name", N260),
     ]),

@@ -1,0 +1,54 @@
+//! The product's errors of BACKUP and RESTORE.
+
+use keel_types::SqlError;
+
+type E = Box<SqlError>;
+
+crate::errors::error_functions! {
+    /// The second of two: what is over.
+    terminating(what) = 3013, 16, 1, "{what} is terminating abnormally.";
+    /// Within a transaction.
+    in_transaction() = 3021, 16, 0, "Cannot perform a backup or restore operation within a transaction.";
+    /// The session uses the database to be restored.
+    used_here(name) = 3102, 16, 1, "RESTORE cannot process database '{name}' because it is in use by this session. It is recommended that the master database be used when performing this operation.";
+    /// Others do.
+    in_use() = 3101, 16, 1, "Exclusive access could not be obtained because the database is in use.";
+    /// A member of a group.
+    in_group(name) = 3104, 16, 1, "RESTORE cannot operate on database '{name}' because it is configured for database mirroring or has joined an availability group. If you intend to restore the database, use ALTER DATABASE to remove mirroring or to remove the database from its availability group.";
+    /// A backup that would have to be noted on a secondary.
+    on_secondary() = 3059, 16, 1, "This BACKUP or RESTORE command is not supported on a database mirror or secondary replica.";
+    /// RESTORE without permission.
+    may_not_restore(name) = 3110, 14, 1, "User does not have permission to RESTORE database '{name}'.";
+    /// tempdb and the like.
+    not_this_database(name) = 3147, 16, 1, "Backup and restore operations are not allowed on database {name}.";
+    /// RESTORE … WITH RECOVERY of a database that is open.
+    already_recovered() = 3153, 16, 1, "The database is already fully recovered.";
+    /// Another database has the name.
+    other_database(name) = 3154, 16, 4, "The backup set holds a backup of a database other than the existing '{name}' database.";
+    /// Work done since the last backup would be lost.
+    tail_not_backed_up(name) = 3159, 16, 1, "The tail of the log for the database \"{name}\" has not been backed up. Use BACKUP LOG WITH NORECOVERY to backup the log if it contains work you do not want to lose. Use the WITH REPLACE or WITH STOPAT clause of the RESTORE statement to just overwrite the contents of the log.";
+    /// The device cannot be opened.
+    cannot_open(device, detail) = 3201, 16, 1, "Cannot open backup device '{device}'. Operating system error {detail}.";
+    /// Writing failed.
+    cannot_write(device, detail) = 3202, 16, 1, "Write on \"{device}\" failed: {detail}";
+    /// Reading failed.
+    cannot_read(device, detail) = 3203, 16, 1, "Read on \"{device}\" failed: {detail}";
+    /// A logical device.
+    no_device(name) = 3206, 16, 1, "Backup device '{name}' does not exist. To view existing backup devices, use the sys.backup_devices catalog view. To create a new backup device use either sp_addumpdevice or SQL Server Management Studio.";
+    /// MOVE of what is not in the set.
+    no_logical_file(file, name) = 3234, 16, 2, "Logical file '{file}' is not part of database '{name}'. Use RESTORE FILELISTONLY to list the logical file names.";
+    /// The file is no backup.
+    incorrectly_formed(device) = 3241, 16, 0, "The media family on device '{device}' is incorrectly formed. SQL Server cannot process this media family.";
+    /// A log backup of a database without a log chain.
+    simple_recovery() = 4208, 16, 1, "The statement BACKUP LOG is not allowed while the recovery model is SIMPLE. Use BACKUP DATABASE or change the recovery model using ALTER DATABASE.";
+    /// FILE = n.
+    no_set(n, device) = 4038, 16, 1, "Cannot find file ID {n} on device '{device}'.";
+    /// INIT over a set that is to be kept.
+    not_expired(device, date) = 4030, 16, 1, "The medium on device '{device}' expires on {date} and cannot be overwritten.";
+    /// The set does not check out.
+    damaged(detail) = 3189, 16, 1, "Damage to the backup set was detected. {detail}";
+    /// An option that the statement does not have.
+    no_option(name, statement) = 155, 15, 1, "'{name}' is not a recognized {statement} option.";
+    /// Two options that exclude each other.
+    conflicting(a, b) = 3032, 16, 2, "One or more of the options ({a}, {b}) are not supported for this statement. Review the documentation for supported options.";
+}

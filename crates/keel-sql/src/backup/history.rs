@@ -1,0 +1,178 @@
+//! What was backed up and restored here: rows of master's own, shown as tables of `msdb`.
+
+use super::media::Label;
+use crate::catalog::object_class;
+use crate::engine::Engine;
+use crate::views::{self, NULL, ViewContext, bit, date, int, text};
+use keel_types::error::Result;
+use keel_types::{Decimal, Value};
+use serde::{Deserialize, Serialize};
+
+type Rows = Vec<Vec<Value>>;
+
+/// A backup that was made here.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct BackupRow {
+    id: i32,
+    device: String,
+    position: usize,
+    label: Label,
+}
+
+/// A database that was restored here.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct RestoreRow {
+    id: i32,
+    database: String,
+    user: String,
+    at: i64,
+    set: [u8; 16],
+    replace: bool,
+    recovery: bool,
+}
+
+fn backups(engine: &Engine) -> Result<Vec<BackupRow>> {
+    engine.master_rows(object_class::BACKUP)
+}
+
+fn restores(engine: &Engine) -> Result<Vec<RestoreRow>> {
+    engine.master_rows(object_class::RESTORE)
+}
+
+/// Notes a backup that is through.
+pub(super) fn note_backup(engine: &Engine, label: &Label, device: &str, position: usize) -> Result<()> {
+    let id = backups(engine)?.last().map_or(1, |last| last.id + 1);
+    let row = BackupRow { id, device: device.to_owned(), position, label: label.clone() };
+    engine.put_master_row(object_class::BACKUP, id, Some(&row))
+}
+
+/// Notes a database that was restored.
+pub(super) fn note_restore(
+    engine: &Engine,
+    label: &Label,
+    database: &str,
+    user: &str,
+    (replace, recovery): (bool, bool),
+) -> Result<()> {
+    let id = restores(engine)?.last().map_or(1, |last| last.id + 1);
+    let (database, user) = (database.to_owned(), user.to_owned());
+    let row = RestoreRow { id, database, user, at: engine.now_local(), set: label.set, replace, recovery };
+    engine.put_master_row(object_class::RESTORE, id, Some(&row))
+}
+
+/// Forgets what is older than a time, ticks; of one database, or of all.
+pub(crate) fn forget(engine: &Engine, before: i64, database: Option<&str>) -> Result<()> {
+    let of_it = |name: &str| database.is_none_or(|database| views::same(database, name));
+    for old in backups(engine)?.iter().filter(|b| b.label.finished < before && of_it(&b.label.database)) {
+        engine.put_master_row::<BackupRow>(object_class::BACKUP, old.id, None)?;
+    }
+    for old in restores(engine)?.iter().filter(|r| r.at < before && of_it(&r.database)) {
+        engine.put_master_row::<RestoreRow>(object_class::RESTORE, old.id, None)?;
+    }
+    Ok(())
+}
+
+/// A size.
+pub(super) fn number(n: u64) -> Value {
+    Value::Decimal(Decimal::new(i128::from(n), 0))
+}
+
+/// A position as `numeric(25,0)`.
+pub(super) fn lsn(position: u64) -> Value {
+    crate::hadr::lsn::value(position)
+}
+
+fn words(of: Option<&String>) -> Value {
+    of.map_or(NULL, |s| text(s.as_str()))
+}
+
+fn of(cx: &ViewContext<'_>) -> Vec<BackupRow> {
+    // A row that cannot be read is met by DBCC CHECKDB of master.
+    backups(cx.engine).unwrap_or_default()
+}
+
+pub(crate) fn backupset(cx: &ViewContext<'_>) -> Rows {
+    of(cx).iter().map(set_row).collect()
+}
+
+fn set_row(b: &BackupRow) -> Vec<Value> {
+    let l = &b.label;
+    let mut row =
+        vec![int(b.id), Value::Guid(l.set), int(b.id), int(1), int(1), int(1), int(1), int(1), int(1)];
+    let expires = if l.expires == 0 { NULL } else { date(l.expires) };
+    row.extend([
+        int(b.position as i64),
+        expires,
+        int(4608),
+        words(l.name.as_ref()),
+        words(l.description.as_ref()),
+    ]);
+    row.extend([text(l.user.as_str()), int(16), int(0), int(1000), int(127), int(0)]);
+    row.extend([lsn(l.first), lsn(l.last), lsn(l.checkpoint), number(0), date(l.created), date(l.started)]);
+    row.extend([
+        date(l.finished),
+        text("D"),
+        int(52),
+        int(0),
+        int(l.compatibility),
+        int(957),
+        number(l.bytes),
+    ]);
+    row.extend([text(l.database.as_str()), text(l.server.as_str()), text(machine(&l.server))]);
+    row.extend([int(flags(l)), int(1033), int(196_609), text(l.collation.as_str()), bit(false)]);
+    row.extend([text(l.recovery.as_str()), bit(false), bit(false), bit(l.read_only), bit(l.single_user)]);
+    row.extend([bit(true), bit(false), bit(false), bit(false), bit(false), bit(l.copy_only)]);
+    row.extend([
+        Value::Guid(l.family),
+        Value::Guid(l.family),
+        NULL,
+        Value::Guid(l.family),
+        Value::Guid(l.family),
+    ]);
+    row.extend([NULL, NULL, number(l.stored), NULL, NULL, NULL, date(l.finished)]);
+    row.push(if l.compressed { text("LZ4") } else { NULL });
+    row
+}
+
+/// The machine of `machine\instance`.
+pub(super) fn machine(server: &str) -> &str {
+    server.split('\\').next().unwrap_or(server)
+}
+
+/// The product's bits: 16 checksums, 8 single user, 4 read only, 1024 copy-only.
+pub(super) fn flags(l: &Label) -> i64 {
+    [(16, true), (8, l.single_user), (4, l.read_only), (1024, l.copy_only)]
+        .into_iter()
+        .filter_map(|(bit, on)| on.then_some(bit))
+        .sum()
+}
+
+pub(crate) fn backupmediafamily(cx: &ViewContext<'_>) -> Rows {
+    let row = |b: &BackupRow| {
+        let set = Value::Guid(b.label.set);
+        let device = text(b.device.as_str());
+        vec![int(b.id), int(1), set, int(1), NULL, device, int(2), int(65_536), int(0)]
+    };
+    of(cx).iter().map(row).collect()
+}
+
+pub(crate) fn backupmediaset(cx: &ViewContext<'_>) -> Rows {
+    let row = |b: &BackupRow| {
+        let mut row =
+            vec![int(b.id), Value::Guid(b.label.set), int(1), NULL, NULL, text("Evenkeel"), int(4608)];
+        row.extend([int(1), int(1), bit(false), bit(b.label.compressed), bit(false)]);
+        row
+    };
+    of(cx).iter().map(row).collect()
+}
+
+pub(crate) fn restorehistory(cx: &ViewContext<'_>) -> Rows {
+    let sets = of(cx);
+    let row = |r: &RestoreRow| {
+        let set = sets.iter().find(|b| b.label.set == r.set).map_or(NULL, |b| int(b.id));
+        let mut row = vec![int(r.id), date(r.at), text(r.database.as_str()), text(r.user.as_str()), set];
+        row.extend([text("D"), bit(r.replace), bit(r.recovery), bit(false), NULL, int(1), NULL, NULL]);
+        row
+    };
+    restores(cx.engine).unwrap_or_default().iter().map(row).collect()
+}

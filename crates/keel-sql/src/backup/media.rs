@@ -1,0 +1,162 @@
+//! The file behind a device, and what the sets in it say of themselves.
+
+use super::errors;
+use crate::engine::Engine;
+use keel_base::env::{File, OpenMode};
+use keel_node::DbError;
+use keel_node::backup::{self, BackupSet};
+use keel_types::SqlError;
+use keel_types::error::Result;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a set says of itself beside its rows and log. Times are ticks of 100 ns since 0001-01-01, of the server's clock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Label {
+    pub database: String,
+    pub name: Option<String>,
+    pub description: Option<String>,
+    pub server: String,
+    pub user: String,
+    pub set: [u8; 16],
+    pub family: [u8; 16],
+    pub created: i64,
+    pub started: i64,
+    pub finished: i64,
+    /// Not to be overwritten before; 0 for no such time.
+    pub expires: i64,
+    pub compatibility: u8,
+    pub collation: String,
+    pub recovery: String,
+    pub read_only: bool,
+    pub single_user: bool,
+    pub copy_only: bool,
+    pub compressed: bool,
+    pub checkpoint: u64,
+    pub first: u64,
+    pub last: u64,
+    /// Bytes before compression, and in the file.
+    pub bytes: u64,
+    pub stored: u64,
+}
+
+/// A set with what it says.
+pub(crate) struct Labelled {
+    pub set: BackupSet,
+    pub label: Label,
+}
+
+/// A device of a statement.
+pub(crate) struct Media {
+    /// As it was named.
+    pub device: String,
+    pub file: Arc<dyn File>,
+}
+
+/// The device that takes everything and gives nothing.
+const NULL_DEVICE: &str = "NUL";
+
+struct Nul;
+
+impl File for Nul {
+    fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
+        Ok(0)
+    }
+    fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+        Ok(())
+    }
+    fn sync_data(&self) -> io::Result<()> {
+        Ok(())
+    }
+    fn sync_all(&self) -> io::Result<()> {
+        Ok(())
+    }
+    fn len(&self) -> io::Result<u64> {
+        Ok(0)
+    }
+    fn set_len(&self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+    fn allocate(&self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The directory of devices that are named without one.
+pub(crate) fn default_directory(engine: &Engine) -> PathBuf {
+    engine.options().data_dir.join("backup")
+}
+
+impl Media {
+    /// Opens a device to be written, made when it is not there.
+    pub fn to_write(engine: &Engine, device: &str) -> Result<Media> {
+        if device.eq_ignore_ascii_case(NULL_DEVICE) || device == "/dev/null" {
+            return Ok(Media { device: device.to_owned(), file: Arc::new(Nul) });
+        }
+        let (disk, path) = (&engine.options().env.disk, path_of(engine, device));
+        let open = || {
+            if !Path::new(device).is_absolute() {
+                disk.create_dir_all(&default_directory(engine))?;
+            }
+            let file = disk.open(&path, OpenMode::Create)?;
+            path.parent().map_or(Ok(()), |parent| disk.sync_dir(parent))?;
+            Ok(file)
+        };
+        let file = open().map_err(|e: io::Error| cannot_open(&path, &e))?;
+        Ok(Media { device: path.display().to_string(), file })
+    }
+
+    /// Opens a device to be read.
+    pub fn to_read(engine: &Engine, device: &str) -> Result<Media> {
+        let path = path_of(engine, device);
+        let file = engine.options().env.disk.open(&path, OpenMode::Read);
+        let file = file.map_err(|e| cannot_open(&path, &e))?;
+        Ok(Media { device: path.display().to_string(), file })
+    }
+
+    /// The sets in it.
+    pub fn sets(&self) -> Result<Vec<Labelled>> {
+        let sets = backup::sets(&*self.file).map_err(|e| match e {
+            DbError::Corrupt(_) => errors::incorrectly_formed(&self.device),
+            e => errors::cannot_read(&self.device, e),
+        })?;
+        let labelled = |set: BackupSet| {
+            let label = serde_json::from_slice(&set.label);
+            Ok(Labelled { label: label.map_err(|_| errors::incorrectly_formed(&self.device))?, set })
+        };
+        sets.into_iter().map(labelled).collect()
+    }
+
+    /// The set with a number; the first when none is asked for.
+    pub fn set(&self, number: Option<i64>) -> Result<Labelled> {
+        let number = number.unwrap_or(1);
+        let mut sets = self.sets()?;
+        let at = usize::try_from(number).ok().and_then(|n| n.checked_sub(1)).filter(|n| *n < sets.len());
+        Ok(sets.swap_remove(at.ok_or_else(|| errors::no_set(number, &self.device))?))
+    }
+
+    /// What went wrong while a set was written to it, or read from it.
+    pub fn failed(&self, e: DbError, writing: bool) -> Box<SqlError> {
+        match e {
+            DbError::Corrupt(detail) => errors::damaged(detail),
+            e if writing => errors::cannot_write(&self.device, e),
+            e => errors::cannot_read(&self.device, e),
+        }
+    }
+}
+
+fn path_of(engine: &Engine, device: &str) -> PathBuf {
+    let path = Path::new(device);
+    if path.is_absolute() { path.to_path_buf() } else { default_directory(engine).join(path) }
+}
+
+/// In the system's words, with its number, as the product writes it.
+fn cannot_open(path: &Path, e: &io::Error) -> Box<SqlError> {
+    let text = e.to_string();
+    let words = text.split(" (os error").next().unwrap_or_default();
+    let detail = e.raw_os_error().map_or_else(|| words.to_owned(), |number| format!("{number}({words})"));
+    errors::cannot_open(path.display(), detail)
+}

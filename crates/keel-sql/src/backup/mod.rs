@@ -1,0 +1,28 @@
+//! BACKUP and RESTORE: a database in a file, and back.
+//!
+//! ```text
+//!   BACKUP DATABASE … TO DISK ──► options ──► media: the file, what is in it ──► keel_node::backup::back_up
+//!                                                                            └─► history: msdb's tables
+//!   RESTORE DATABASE … FROM DISK ► options ─► media: the set ──► a place beside ──► keel_node::backup::restore ──► takes the name
+//!   RESTORE HEADERONLY … ────────────────────► show
+//! ```
+//!
+//! ## Model
+//! * The file's form is the engine's ([`keel_node::backup`]); what a set says of itself, its [`media::Label`], is this layer's, as JSON.
+//! * A file holds one set behind the other (NOINIT, the product's default) until it is begun anew (INIT, FORMAT). A relative name is
+//!   one in `backup` of the data directory.
+//! * A restored database is made beside the one it replaces, which goes only when the new one is whole.
+//! * Errors come in two, as in the product: what happened, then 3013, which is what CATCH gets.
+//!
+//! ## Deliberately absent
+//! Log and differential backups, files and filegroups, stripes and mirrors, encryption, URL and tape: refused by name (40517).
+
+mod errors;
+pub(crate) mod history;
+mod media;
+mod options;
+mod restore;
+mod show;
+mod write;
+
+pub(crate) use errors::RAISED;

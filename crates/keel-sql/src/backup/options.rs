@@ -1,0 +1,189 @@
+//! The options of both statements, looked at before anything is done.
+
+use super::errors;
+use crate::errors as sql_errors;
+use crate::program::Program;
+use crate::run::{Frame, Runner};
+use keel_parser::ast::{self, DeviceName, NameOrVariable, OptValue};
+use keel_types::error::Result;
+use keel_types::{Length, SqlType};
+use std::sync::Arc;
+
+/// What is asked for, by either statement.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Options {
+    /// INIT or FORMAT: the file is begun anew.
+    pub init: bool,
+    /// SKIP or FORMAT: whether or not it is to be kept.
+    pub skip: bool,
+    /// COMPRESSION, or what `sp_configure` says.
+    pub compress: Option<bool>,
+    pub copy_only: bool,
+    pub name: Option<String>,
+    pub description: Option<String>,
+    /// RETAINDAYS.
+    pub retain_days: i64,
+    /// STATS: a word at each so many percent; 0 for none.
+    pub stats: u64,
+    /// FILE: which set, from 1.
+    pub file: Option<i64>,
+    pub replace: bool,
+    pub no_recovery: bool,
+    /// Logical names of MOVE.
+    pub moved: Vec<String>,
+}
+
+/// Taken, because what they say is so anyway or concerns tapes and buffers that are not here.
+const IDLE: &[&str] = &[
+    "BLOCKSIZE",
+    "BUFFERCOUNT",
+    "MAXTRANSFERSIZE",
+    "MEDIANAME",
+    "MEDIADESCRIPTION",
+    "REWIND",
+    "NOREWIND",
+    "UNLOAD",
+    "NOUNLOAD",
+    "NOFORMAT",
+    "NOINIT",
+    "NOSKIP",
+    // Every frame has a checksum, and every one is checked.
+    "CHECKSUM",
+    "NO_CHECKSUM",
+    "STOP_ON_ERROR",
+    "RESTART",
+];
+const IDLE_RESTORING: &[&str] =
+    &["KEEP_REPLICATION", "KEEP_CDC", "ERROR_BROKER_CONVERSATIONS", "NEW_BROKER", "LOADHISTORY"];
+/// Known, and not here.
+const MISSING: &[&str] = &[
+    "DIFFERENTIAL",
+    "ENCRYPTION",
+    "CREDENTIAL",
+    "EXPIREDATE",
+    "FILE_SNAPSHOT",
+    "STANDBY",
+    "STOPAT",
+    "STOPATMARK",
+    "STOPBEFOREMARK",
+    "NO_TRUNCATE",
+    "RESTRICTED_USER",
+    "PARTIAL",
+    "CONTINUE_AFTER_ERROR",
+    "ENABLE_BROKER",
+    "METADATA_ONLY",
+    "SNAPSHOT",
+];
+const STATS_DEFAULT: u64 = 10;
+
+impl Runner<'_> {
+    /// The text of a name, a string or a variable.
+    fn backup_text(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        variable: &ast::Variable,
+    ) -> Result<String> {
+        let kind = ast::ExprKind::Variable(variable.name.clone());
+        let expr = ast::Expr { kind, span: variable.span };
+        let value = self.value(program, frame, &expr, Some(SqlType::NVarChar(Length::Max)))?;
+        Ok(value.as_str().unwrap_or_default().to_owned())
+    }
+
+    pub(super) fn backup_database_name(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        name: &NameOrVariable,
+    ) -> Result<String> {
+        match name {
+            NameOrVariable::Name(name) => Ok(name.text.to_string()),
+            NameOrVariable::Variable(variable) => self.backup_text(program, frame, variable),
+        }
+    }
+
+    /// The path of the one device.
+    pub(super) fn backup_device(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        devices: &[ast::BackupDevice],
+    ) -> Result<String> {
+        let [device] = devices else {
+            return Err(sql_errors::not_supported("A backup on several devices"));
+        };
+        if let Some(kind) = device.kind.as_deref().filter(|kind| *kind != "DISK") {
+            return Err(sql_errors::not_supported(format!("A backup device of the kind {kind}")));
+        }
+        match &device.name {
+            DeviceName::Text(text) => Ok(text.to_string()),
+            DeviceName::Variable(variable) => self.backup_text(program, frame, variable),
+            DeviceName::Logical(name) => Err(errors::no_device(&name.text)),
+        }
+    }
+
+    pub(super) fn backup_options(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        options: &[ast::Opt],
+        statement: &str,
+    ) -> Result<Options> {
+        let mut found = Options::default();
+        let restores = statement == "RESTORE";
+        for option in options {
+            let text = match &option.value {
+                OptValue::Variable(variable) => Some(self.backup_text(program, frame, variable)?),
+                value => value.text().map(str::to_owned),
+            };
+            let number = option.value.number().or_else(|| text.as_deref()?.trim().parse().ok());
+            match option.name.as_str() {
+                "INIT" if !restores => found.init = true,
+                "FORMAT" if !restores => (found.init, found.skip) = (true, true),
+                "SKIP" if !restores => found.skip = true,
+                "COMPRESSION" if !restores => found.compress = Some(true),
+                "NO_COMPRESSION" if !restores => found.compress = Some(false),
+                "COPY_ONLY" if !restores => found.copy_only = true,
+                "NAME" if !restores => found.name = text,
+                "DESCRIPTION" if !restores => found.description = text,
+                "RETAINDAYS" if !restores => found.retain_days = number.unwrap_or(0),
+                "STATS" => {
+                    found.stats = number.and_then(|n| n.try_into().ok()).unwrap_or(STATS_DEFAULT).min(100)
+                }
+                "FILE" if restores => found.file = number,
+                "REPLACE" if restores => found.replace = true,
+                "RECOVERY" if restores => found.no_recovery = false,
+                "NORECOVERY" if restores => found.no_recovery = true,
+                "MOVE" if restores => found.moved.extend(self.moved_name(program, frame, &option.value)?),
+                name if IDLE.contains(&name) || restores && IDLE_RESTORING.contains(&name) => {}
+                name if MISSING.contains(&name) => {
+                    return Err(sql_errors::not_supported(format!("{statement} WITH {name}")));
+                }
+                name => return Err(errors::no_option(name, statement)),
+            }
+        }
+        let both = |a: &str, b: &str| {
+            let has = |name: &str| options.iter().any(|option| option.name == name);
+            has(a) && has(b)
+        };
+        if both("RECOVERY", "NORECOVERY") {
+            return Err(errors::conflicting("RECOVERY", "NORECOVERY"));
+        }
+        Ok(found)
+    }
+
+    /// The logical name of `MOVE 'name' TO 'path'`. The path is not looked at: a database is a directory of the instance's.
+    fn moved_name(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        value: &OptValue,
+    ) -> Result<Option<String>> {
+        let OptValue::List(pair) = value else { return Ok(None) };
+        let Some(from) = pair.first() else { return Ok(None) };
+        match &from.value {
+            OptValue::Variable(variable) => self.backup_text(program, frame, variable).map(Some),
+            _ => Ok(Some(from.name.to_string())),
+        }
+    }
+}

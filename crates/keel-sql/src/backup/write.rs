@@ -1,0 +1,214 @@
+//! BACKUP DATABASE.
+
+use super::media::{Label, Labelled, Media};
+use super::options::Options;
+use super::{errors, history};
+use crate::catalog::SecurableRef;
+use crate::engine::{DatabaseEntry, TEMPDB};
+use crate::errors as sql_errors;
+use crate::program::Program;
+use crate::run::{Frame, Runner};
+use keel_node::DbError;
+use keel_node::backup::{BackupOptions, Written, back_up};
+use keel_parser::ast;
+use keel_query::SessionInfo as _;
+use keel_types::SqlError;
+use keel_types::error::Result;
+use std::sync::Arc;
+
+const TICKS_PER_DAY: i64 = 864_000_000_000;
+/// What the product calls a page, for figures that are in pages.
+const PAGE_BYTES: u64 = 8192;
+
+impl Runner<'_> {
+    /// What both statements say at the end.
+    pub(super) fn say_processed(&mut self, statement: &str, bytes: u64, seconds: f64) {
+        let pages = bytes.div_ceil(PAGE_BYTES);
+        let rate = bytes as f64 / (1 << 20) as f64 / seconds.max(0.001);
+        let text = format!(
+            "{statement} successfully processed {pages} pages in {seconds:.3} seconds ({rate:.3} MB/sec)."
+        );
+        self.report(&SqlError::new(3014, 0, 1, text));
+    }
+
+    /// The first of the two errors of a statement that failed, unless CATCH waits; returns the second.
+    pub(super) fn terminating(&mut self, e: &SqlError, statement: &str) -> Box<SqlError> {
+        if !self.is_caught() {
+            self.report(e);
+        }
+        errors::terminating(statement)
+    }
+
+    pub(crate) fn backup(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        b: &ast::Backup,
+    ) -> Result<()> {
+        let statement = if b.log { "BACKUP LOG" } else { "BACKUP DATABASE" };
+        let name = self.backup_database_name(program, frame, &b.database)?;
+        let written = self.back_up_named(program, frame, b, &name);
+        written.map_err(|e| if e.severity >= 17 { e } else { self.terminating(&e, statement) })
+    }
+
+    fn back_up_named(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        b: &ast::Backup,
+        name: &str,
+    ) -> Result<()> {
+        if self.info.transaction.borrow().count > 0 {
+            return Err(errors::in_transaction());
+        }
+        let entry = self.info.engine.database(name).ok_or_else(|| sql_errors::no_database(name))?;
+        let permission = if b.log { "BACKUP LOG" } else { "BACKUP DATABASE" };
+        if !self.info.unrestricted.get() && !self.info.may(&entry, permission, SecurableRef::Database) {
+            return Err(sql_errors::database_permission_denied(permission, entry.name()));
+        }
+        if entry.id == TEMPDB {
+            return Err(errors::not_this_database(entry.name()));
+        }
+        if b.log && entry.picture().settings().recovery == "SIMPLE" {
+            return Err(errors::simple_recovery());
+        }
+        if b.log || !b.parts.is_empty() || !b.mirrors.is_empty() {
+            let what = if b.log { "BACKUP LOG" } else { "A backup of single files, or to mirrors," };
+            return Err(sql_errors::not_supported(what));
+        }
+        let options = self.backup_options(program, frame, &b.options, "BACKUP")?;
+        if entry.is_restoring() {
+            return Err(sql_errors::restoring(entry.name()));
+        }
+        if entry.is_copy() && !options.copy_only {
+            return Err(errors::on_secondary());
+        }
+        let device = self.backup_device(program, frame, &b.to)?;
+        let media = Media::to_write(&self.info.engine, &device)?;
+        self.write_set(&entry, &media, &options)
+    }
+
+    fn write_set(&mut self, entry: &Arc<DatabaseEntry>, media: &Media, options: &Options) -> Result<()> {
+        let before = self.sets_before(media, options)?;
+        let at = before.last().map_or(0, |last| last.set.end);
+        let position = before.len() + 1;
+        // Behind whole sets there may be one that was cut short.
+        media.file.set_len(at).map_err(|e| errors::cannot_write(&media.device, e))?;
+        if !entry.is_copy() {
+            entry.save_counters()?;
+        }
+        let started = self.info.engine.instance().env().clock.now();
+        let mut label = self.new_label(entry, options);
+        let engine = Arc::clone(&self.info.engine);
+        let mut describe = |written: &Written| {
+            label.finished = engine.now_local();
+            (label.checkpoint, label.first, label.last) =
+                (written.checkpoint.0, written.first.0, written.last.0);
+            (label.bytes, label.stored, label.family) = (written.bytes, written.stored, written.family);
+            serde_json::to_vec(&label).unwrap_or_default()
+        };
+        let compress =
+            options.compress.unwrap_or_else(|| engine.configuration(COMPRESSION_DEFAULT).running != 0);
+        let mut told = 0;
+        let done = back_up(
+            &entry.store,
+            &*media.file,
+            at,
+            BackupOptions { compress },
+            &mut describe,
+            &mut |done, of| self.say_progress(options.stats, &mut told, done, of),
+        );
+        if let Err(e) = done {
+            // What is left of it would be taken for the end of the file: it is none.
+            let _ = media.file.set_len(at);
+            return Err(if self.info.cancelled() { sql_errors::cancelled() } else { media.failed(e, true) });
+        }
+        label.compressed = compress;
+        history::note_backup(&self.info.engine, &label, &media.device, position)?;
+        let text = format!(
+            "Processed {} pages for database '{}', file '{}' on file {position}.",
+            label.bytes.div_ceil(PAGE_BYTES),
+            entry.name(),
+            entry.name()
+        );
+        self.report(&SqlError::new(4035, 0, 1, text));
+        let took = self.info.engine.instance().env().clock.now().saturating_sub(started);
+        self.say_processed("BACKUP DATABASE", label.bytes, took.as_secs_f64());
+        Ok(())
+    }
+
+    /// The sets that stay; none when the file is begun anew.
+    fn sets_before(&self, media: &Media, options: &Options) -> Result<Vec<Labelled>> {
+        if !options.init {
+            return media.sets();
+        }
+        if options.skip {
+            return Ok(Vec::new());
+        }
+        // What is no backup is not overwritten by mistake: that takes FORMAT.
+        let now = self.info.engine.now_local();
+        if let Some(kept) = media.sets()?.iter().find(|set| set.label.expires > now) {
+            let words = keel_types::SqlType::NVarChar(keel_types::Length::Limited(40));
+            let date = keel_types::cast::convert(
+                &crate::views::date(kept.label.expires),
+                keel_types::SqlType::DateTime,
+                words,
+            )?;
+            return Err(errors::not_expired(&media.device, date.as_str().unwrap_or_default()));
+        }
+        Ok(Vec::new())
+    }
+
+    fn new_label(&self, entry: &DatabaseEntry, options: &Options) -> Label {
+        let picture = entry.picture();
+        let settings = picture.settings();
+        let now = self.info.engine.now_local();
+        let mut set = [0; 16];
+        self.info.engine.instance().env().random.fill(&mut set);
+        Label {
+            database: entry.name().to_string(),
+            name: options.name.clone(),
+            description: options.description.clone(),
+            server: self.info.engine.options().server_name.clone(),
+            user: self.info.login().to_string(),
+            set,
+            created: settings.created,
+            started: now,
+            expires: if options.retain_days > 0 { now + options.retain_days * TICKS_PER_DAY } else { 0 },
+            compatibility: settings.compatibility,
+            collation: settings.collation.clone(),
+            recovery: settings.recovery.clone(),
+            read_only: settings.read_only,
+            single_user: settings.user_access == "SINGLE_USER",
+            copy_only: options.copy_only,
+            ..Label::default()
+        }
+    }
+
+    /// A word at each so many percent, and the end when the client does not want to wait any longer.
+    pub(super) fn say_progress(
+        &mut self,
+        every: u64,
+        told: &mut u64,
+        done: u64,
+        of: u64,
+    ) -> std::result::Result<(), DbError> {
+        if self.info.cancelled() {
+            return Err(DbError::Role("cancelled".into()));
+        }
+        let percent = done.saturating_mul(100) / of.max(1);
+        if every > 0 && percent < 100 && percent >= *told + every {
+            *told = percent / every * every;
+            self.report(&SqlError::new(3211, 0, 1, format!("{told} percent processed.")));
+            self.sink.flush();
+        }
+        if every > 0 && done == of && *told < 100 {
+            *told = 100;
+            self.report(&SqlError::new(3211, 0, 1, "100 percent processed."));
+        }
+        Ok(())
+    }
+}
+
+/// `backup compression default` of `sp_configure`.
+const COMPRESSION_DEFAULT: i32 = 1579;
