@@ -27,7 +27,7 @@
 //!   ([`crate::link::Link`]), which says so to the client at that moment; the keeper sees the hang-up and lets its duplicate go.
 //!
 //! * When the instance dies its sockets live on here. Listening ends and clients are reset at once, but for those of an address that
-//!   moves with the primary: they are held for a moment, until the new primary ends their connections ([`process`]).
+//!   moves with the primary: they are held for a moment, until the new primary ends their connections (`process`).
 //!
 //! ## Invariants
 //!

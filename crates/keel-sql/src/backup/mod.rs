@@ -8,7 +8,7 @@
 //! ```
 //!
 //! ## Model
-//! * The file's form is the engine's ([`keel_node::backup`]); what a set says of itself, its [`media::Label`], is this layer's, as JSON.
+//! * The file's form is the engine's ([`keel_node::backup`]); what a set says of itself, its `media::Label`, is this layer's, as JSON.
 //! * A file holds one set behind the other (NOINIT, the product's default) until it is begun anew (INIT, FORMAT). A relative name is
 //!   one in `backup` of the data directory.
 //! * A restored database is made beside the one it replaces, which goes only when the new one is whole.
