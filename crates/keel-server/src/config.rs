@@ -50,7 +50,7 @@ pub struct Config {
     /// Availability groups may be made here (`SERVERPROPERTY('IsHadrEnabled')`).
     pub hadr: bool,
     /// A member of a cluster has a small process beside it that resets its clients' connections, and refuses new ones, when it stands
-    /// still for `silence_ms` + `stagger_ms`.
+    /// still for `silence_ms` + `stagger_ms`, and holds those of an address that moves for a moment when it dies.
     pub keeper: bool,
     /// Triggers of LOGON fire. Off is for getting in again when one refuses everybody.
     pub logon_triggers: bool,

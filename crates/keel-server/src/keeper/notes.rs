@@ -28,11 +28,13 @@ pub(super) enum What {
     Connection,
     /// To the keeper: a listening socket.
     Listener,
+    /// To the keeper: the instance ends in order. Its sockets are its own business until then.
+    Farewell,
     /// To the instance: it runs again; numbers: milliseconds it had not, connections reset, connections that waited to be accepted.
     RunsAgain,
 }
 
-const ALL: [What; 4] = [What::Memory, What::Connection, What::Listener, What::RunsAgain];
+const ALL: [What; 5] = [What::Memory, What::Connection, What::Listener, What::Farewell, What::RunsAgain];
 
 /// One note.
 #[derive(Debug)]

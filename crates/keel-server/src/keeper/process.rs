@@ -32,11 +32,22 @@ const EVENTS_MAX: usize = 64;
 pub fn run(control: OwnedFd) -> Result<()> {
     settle_in();
     let mut ward = Ward::new(control)?;
-    ward.watch()?;
+    if ward.watch()? == End::Farewell {
+        return Ok(());
+    }
     // SAFETY: it takes a number.
     unsafe { libc::alarm(GONE_AFTER_SECONDS) };
     let moving = addresses_taken();
     ward.outlive(&|ip| moving.contains(&ip))
+}
+
+/// How the instance has gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// In order: it sees to its clients itself.
+    Farewell,
+    /// It is dead.
+    Death,
 }
 
 /// Makes this process not end before the instance, and run when little else does. All of it only helps, and may be refused.
@@ -102,7 +113,7 @@ impl Ward {
     }
 
     /// Until the instance has gone.
-    fn watch(&mut self) -> Result<()> {
+    fn watch(&mut self) -> Result<End> {
         loop {
             let mut told = false;
             for fd in self.wait(LOOK_EVERY) {
@@ -112,8 +123,8 @@ impl Ward {
                     self.forget(fd);
                 }
             }
-            if told && !self.take_notes()? {
-                return Ok(());
+            if told && let Some(end) = self.take_notes()? {
+                return Ok(end);
             }
             match self.watch.look(memory::now(), self.memory.last_beat()) {
                 Verdict::Wait => {}
@@ -155,11 +166,12 @@ impl Ward {
         Ok(())
     }
 
-    /// Takes what the instance hands over. False when it has gone.
-    fn take_notes(&mut self) -> Result<bool> {
+    /// Takes what the instance hands over. Tells when it has gone.
+    fn take_notes(&mut self) -> Result<Option<End>> {
         loop {
             match notes::receive(self.control.as_raw_fd()) {
-                Ok(None) => return Ok(false),
+                Ok(None) => return Ok(Some(End::Death)),
+                Ok(Some(Note { what: What::Farewell, .. })) => return Ok(Some(End::Farewell)),
                 Ok(Some(Note { what, passed: Some(socket), .. })) => {
                     let fd = socket.as_raw_fd();
                     // What cannot be watched would be held for ever.
@@ -169,9 +181,9 @@ impl Ward {
                 }
                 // This process may have no more descriptors: that client is not looked after.
                 Ok(Some(_)) => {}
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(true),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) if e.kind() == io::ErrorKind::ConnectionReset => return Ok(false),
+                Err(e) if e.kind() == io::ErrorKind::ConnectionReset => return Ok(Some(End::Death)),
                 Err(e) => return Err(e).context("the connection to the instance"),
             }
         }
@@ -238,7 +250,9 @@ mod tests {
             notes::send(control.as_raw_fd(), What::Memory, [100, 0, 0], Some(memory.fd())).unwrap();
             let keeper = std::thread::spawn(move || {
                 let mut ward = Ward::new(other)?;
-                ward.watch()?;
+                if ward.watch()? == End::Farewell {
+                    return Ok(());
+                }
                 ward.outlive(&|ip| ip == IpAddr::from(MOVING))
             });
             Kept { control, memory, keeper }
@@ -309,5 +323,22 @@ mod tests {
         // Nobody has taken the address: it is reset in the end.
         assert_eq!(held.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::ConnectionReset);
         kept.keeper.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn an_instance_that_ends_in_order_keeps_its_sockets_to_the_end() {
+        let kept = Kept::new();
+        let listener = Listener::bind(&["127.0.0.1:0".parse().unwrap()]).unwrap();
+        let client = TcpStream::connect(listener.address()).unwrap();
+        let (session, _) = listener.accept().unwrap();
+        kept.hand(What::Listener, &listener);
+        kept.hand(What::Connection, &session);
+        notes::send(kept.control.as_raw_fd(), What::Farewell, [0; 3], None).unwrap();
+        notes::hang_up(&kept.control);
+        kept.keeper.join().unwrap().unwrap();
+        assert!(socket::listens(listener.as_raw_fd()));
+        session.set_nonblocking(true).unwrap();
+        assert_eq!((&session).read(&mut [0]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        drop(client);
     }
 }

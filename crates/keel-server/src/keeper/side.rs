@@ -117,6 +117,8 @@ impl Keeper {
         *self.stopping.lock() = true;
         self.wake.notify_all();
         if let Some(control) = self.control.lock().take() {
+            // It would take the end of the connection for this process's death, and end listening while that still ends here.
+            let _ = notes::send(control.as_raw_fd(), What::Farewell, [0; 3], None);
             notes::hang_up(&control);
         }
     }

@@ -35,6 +35,7 @@ impl Runner<'_> {
             RestoreKind::RewindOnly => return Ok(()),
         };
         let done = self.restore_kind(program, frame, r);
+        self.info.shared.progress.store(0, Ordering::Relaxed);
         done.map_err(|e| if e.severity >= 17 { e } else { self.terminating(&e, statement) })
     }
 

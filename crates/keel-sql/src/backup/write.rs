@@ -15,6 +15,7 @@ use keel_query::SessionInfo as _;
 use keel_types::SqlError;
 use keel_types::error::Result;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 const TICKS_PER_DAY: i64 = 864_000_000_000;
 /// What the product calls a page, for figures that are in pages.
@@ -48,6 +49,7 @@ impl Runner<'_> {
         let statement = if b.log { "BACKUP LOG" } else { "BACKUP DATABASE" };
         let name = self.backup_database_name(program, frame, &b.database)?;
         let written = self.back_up_named(program, frame, b, &name);
+        self.info.shared.progress.store(0, Ordering::Relaxed);
         written.map_err(|e| if e.severity >= 17 { e } else { self.terminating(&e, statement) })
     }
 
@@ -196,6 +198,8 @@ impl Runner<'_> {
         if self.info.cancelled() {
             return Err(DbError::Role("cancelled".into()));
         }
+        let hundredths = u32::try_from(done.saturating_mul(10_000) / of.max(1)).unwrap_or(0);
+        self.info.shared.progress.store(hundredths, Ordering::Relaxed);
         let percent = done.saturating_mul(100) / of.max(1);
         if every > 0 && percent < 100 && percent >= *told + every {
             *told = percent / every * every;

@@ -71,6 +71,8 @@ pub struct SessionShared {
     pub waits: Arc<keel_base::waits::SessionWaits>,
     /// `@@ERROR` when the last request ended.
     pub error: AtomicI32,
+    /// How far a long statement is, hundredths of a percent; 0 when nobody counts.
+    pub progress: AtomicU32,
     /// Application locks held, asking by asking.
     pub app_locks: Mutex<Vec<crate::session::app_locks::Held>>,
 }
@@ -196,6 +198,7 @@ impl Sessions {
             options,
             waits: Arc::default(),
             error: AtomicI32::new(0),
+            progress: AtomicU32::new(0),
             app_locks: Mutex::default(),
         });
         by_id.insert(id, Arc::clone(&session));

@@ -388,14 +388,14 @@ fn input_buffer(cx: &ViewContext<'_>) -> Rows {
 /// `command`: the first word of the text.
 fn command(s: &SessionShared) -> String {
     let sql = s.text.lock();
-    let word: String = sql.trim_start().chars().take_while(char::is_ascii_alphabetic).take(16).collect();
-    match word.to_ascii_uppercase() {
-        w if matches!(
-            &*w,
-            "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "BACKUP" | "RESTORE" | "DBCC" | "WAITFOR"
-        ) =>
-        {
-            w
+    let mut words = sql.split_ascii_whitespace().map(|word| {
+        word.chars().take_while(char::is_ascii_alphabetic).take(16).collect::<String>().to_ascii_uppercase()
+    });
+    match words.next().unwrap_or_default() {
+        w if matches!(&*w, "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "DBCC" | "WAITFOR") => w,
+        w if matches!(&*w, "BACKUP" | "RESTORE") => {
+            // As the product has it: RESTORE VERIFYON.
+            format!("{w} {}", words.next().unwrap_or_default()).chars().take(16).collect()
         }
         w if w == "EXEC" || w.starts_with("SP") => "EXECUTE".to_owned(),
         _ => "SELECT".to_owned(),
@@ -451,11 +451,13 @@ fn request(info: &Info, s: &SessionShared, wait: Option<Waiting>, now: i64) -> V
         int(open),
         int(1),
     ]);
+    let percent = f64::from(s.progress.load(Ordering::Relaxed)) / 100.0;
+    let left = if percent > 0.0 { (elapsed as f64 * (100.0 - percent) / percent) as i64 } else { 0 };
     row.extend([
         int(s.transaction_id.load(Ordering::Relaxed) as i64),
         NULL,
-        Value::Float(0.0),
-        int(0),
+        Value::Float(percent),
+        int(left),
         int(used.cpu_ms),
     ]);
     row.extend([int(elapsed), int(0), NULL, int(used.reads), int(used.writes), int(used.logical_reads)]);
