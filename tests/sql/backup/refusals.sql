@@ -13,6 +13,9 @@ backup database d to disk = 'd.bak' with init, skip
 restore verifyonly from disk = 'd.bak' with file = 2
 backup database d to disk = 'd.bak' with format
 GO
+-- Not among the instance's own files.
+backup database d to disk = '/data/master/x' with format
+backup database d to disk = '../master/x' with format
 backup database nothing to disk = 'd.bak'
 backup database tempdb to disk = 'd.bak'
 restore database master from disk = 'd.bak' with replace

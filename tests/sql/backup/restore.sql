@@ -29,6 +29,14 @@ restore verifyonly from disk = 'shop.bak'
 restore verifyonly from disk = 'shop.bak' with file = 2, checksum
 restore verifyonly from disk = 'shop.bak' with file = 3
 GO
+-- Into a table, as scripts that look before they restore do.
+create table #files (LogicalName nvarchar(128), PhysicalName nvarchar(260), Type char(1), FileGroupName nvarchar(128), Size numeric(20,0), MaxSize numeric(20,0),
+    FileId bigint, CreateLSN numeric(25,0), DropLSN numeric(25,0), UniqueId uniqueidentifier, ReadOnlyLSN numeric(25,0), ReadWriteLSN numeric(25,0),
+    BackupSizeInBytes bigint, SourceBlockSize int, FileGroupId int, LogGroupGUID uniqueidentifier, DifferentialBaseLSN numeric(25,0),
+    DifferentialBaseGUID uniqueidentifier, IsReadOnly bit, IsPresent bit, TDEThumbprint varbinary(32), SnapshotUrl nvarchar(360))
+insert #files exec ('restore filelistonly from disk = ''shop.bak''')
+select LogicalName, PhysicalName, Type, FileGroupName, FileId, IsPresent from #files
+GO
 -- By variables, as maintenance scripts do.
 declare @db sysname = N'shop_then', @file nvarchar(260) = N'shop.bak', @from nvarchar(30) = N'shop', @to nvarchar(260) = N'/data/x.mdf'
 restore database @db from disk = @file with file = 1, move @from to @to, move 'shop_log' to '/data/x.ldf', nounload, stats = 100
@@ -87,6 +95,7 @@ select id, name from late.dbo.part where name = N'sail'
 select database_name, name, description, position, type, is_copy_only, has_backup_checksums, recovery_model from msdb.dbo.backupset order by backup_set_id
 select destination_database_name, restore_type, [replace], recovery, backup_set_id from msdb.dbo.restorehistory order by restore_history_id
 select physical_device_name, device_type from msdb.dbo.backupmediafamily
+select media_set_id, is_compressed from msdb.dbo.backupmediaset
 GO
 exec msdb.dbo.sp_delete_database_backuphistory @database_name = N'late'
 select count(*) as restores from msdb.dbo.restorehistory

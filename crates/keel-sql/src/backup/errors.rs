@@ -45,6 +45,8 @@ crate::errors::error_functions! {
     no_set(n, device) = 4038, 16, 1, "Cannot find file ID {n} on device '{device}'.";
     /// INIT over a set that is to be kept.
     not_expired(device, date) = 4030, 16, 1, "The medium on device '{device}' expires on {date} and cannot be overwritten.";
+    /// What the system says while a database is restored.
+    os_error(detail, path) = 3634, 16, 1, "The operating system returned the error '{detail}' while attempting 'RestoreContainer::ValidateTargetForCreation' on '{path}'.";
     /// The set does not check out.
     damaged(detail) = 3189, 16, 1, "Damage to the backup set was detected. {detail}";
     /// An option that the statement does not have.

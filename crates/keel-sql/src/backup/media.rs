@@ -97,6 +97,9 @@ impl Media {
             return Ok(Media { device: device.to_owned(), file: Arc::new(Nul) });
         }
         let (disk, path) = (&engine.options().env.disk, path_of(engine, device));
+        if is_our_own(engine, &path) {
+            return Err(errors::cannot_open(path.display(), "5(Access is denied.)"));
+        }
         let open = || {
             if !Path::new(device).is_absolute() {
                 disk.create_dir_all(&default_directory(engine))?;
@@ -138,11 +141,15 @@ impl Media {
         Ok(sets.swap_remove(at.ok_or_else(|| errors::no_set(number, &self.device))?))
     }
 
-    /// What went wrong while a set was written to it, or read from it.
-    pub fn failed(&self, e: DbError, writing: bool) -> Box<SqlError> {
+    /// What went wrong while a set was written to it.
+    pub fn not_written(&self, e: DbError) -> Box<SqlError> {
+        errors::cannot_write(&self.device, e)
+    }
+
+    /// What went wrong while a set was read from it.
+    pub fn not_read(&self, e: DbError) -> Box<SqlError> {
         match e {
             DbError::Corrupt(detail) => errors::damaged(detail),
-            e if writing => errors::cannot_write(&self.device, e),
             e => errors::cannot_read(&self.device, e),
         }
     }
@@ -151,6 +158,16 @@ impl Media {
 fn path_of(engine: &Engine, device: &str) -> PathBuf {
     let path = Path::new(device);
     if path.is_absolute() { path.to_path_buf() } else { default_directory(engine).join(path) }
+}
+
+/// Whether a path leads among the instance's own files, which no backup may overwrite: whoever may make backups need not be
+/// an administrator.
+fn is_our_own(engine: &Engine, path: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let there = if path.exists() { real(path) } else { path.parent().map_or_else(PathBuf::new, real) };
+    let (data, backups) = (real(&engine.options().data_dir), real(&default_directory(engine)));
+    let winds = there.components().any(|part| part == std::path::Component::ParentDir);
+    there.starts_with(&data) && (winds || !there.starts_with(&backups))
 }
 
 /// In the system's words, with its number, as the product writes it.

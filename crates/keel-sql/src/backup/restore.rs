@@ -9,7 +9,7 @@ use crate::program::Program;
 use crate::run::{Frame, Runner};
 use keel_base::DatabaseId;
 use keel_node::backup::{complete, restore};
-use keel_node::{Database, DbOptions, Role};
+use keel_node::{Database, DbError, DbOptions, Role};
 use keel_parser::ast::{self, RestoreKind};
 use keel_query::SessionInfo as _;
 use keel_types::SqlError;
@@ -40,7 +40,8 @@ impl Runner<'_> {
     }
 
     fn restore_kind(&mut self, program: &Arc<Program>, frame: &mut Frame, r: &ast::Restore) -> Result<()> {
-        if self.info.transaction.borrow().count > 0 {
+        // INSERT … EXEC of what only shows a file is a transaction, too.
+        if r.database.is_some() && self.info.transaction.borrow().count > 0 {
             return Err(errors::in_transaction());
         }
         if r.kind == RestoreKind::Log || !r.parts.is_empty() || r.snapshot.is_some() {
@@ -173,10 +174,14 @@ impl Runner<'_> {
             &DbOptions::default(),
             &mut |done, of| self.say_progress(options.stats, &mut told, done, of),
         );
-        let failed = |e| if self.info.cancelled() { sql_errors::cancelled() } else { media.failed(e, false) };
+        let failed = |e: DbError| match e {
+            _ if self.info.cancelled() => sql_errors::cancelled(),
+            DbError::Corrupt(detail) => errors::damaged(detail),
+            e => errors::os_error(e, dir.display()),
+        };
         let store = made.map_err(failed)?;
         if !options.no_recovery {
-            complete(&store).map_err(|e| media.failed(e, false))?;
+            complete(&store).map_err(failed)?;
         }
         Ok(store)
     }

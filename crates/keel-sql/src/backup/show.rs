@@ -76,7 +76,7 @@ impl Runner<'_> {
             self.say_progress(options.stats, &mut told, done, of)
         });
         if let Err(e) = checked {
-            return Err(if self.info.cancelled() { sql_errors::cancelled() } else { media.failed(e, false) });
+            return Err(if self.info.cancelled() { sql_errors::cancelled() } else { media.not_read(e) });
         }
         let file = options.file.unwrap_or(1);
         self.report(&SqlError::new(3262, 0, 1, format!("The backup set on file {file} is valid.")));

@@ -102,6 +102,9 @@ impl Runner<'_> {
         let started = self.info.engine.instance().env().clock.now();
         let mut label = self.new_label(entry, options);
         let engine = Arc::clone(&self.info.engine);
+        let compress =
+            options.compress.unwrap_or_else(|| engine.configuration(COMPRESSION_DEFAULT).running != 0);
+        label.compressed = compress;
         let mut describe = |written: &Written| {
             label.finished = engine.now_local();
             (label.checkpoint, label.first, label.last) =
@@ -109,8 +112,6 @@ impl Runner<'_> {
             (label.bytes, label.stored, label.family) = (written.bytes, written.stored, written.family);
             serde_json::to_vec(&label).unwrap_or_default()
         };
-        let compress =
-            options.compress.unwrap_or_else(|| engine.configuration(COMPRESSION_DEFAULT).running != 0);
         let mut told = 0;
         let done = back_up(
             &entry.store,
@@ -123,9 +124,8 @@ impl Runner<'_> {
         if let Err(e) = done {
             // What is left of it would be taken for the end of the file: it is none.
             let _ = media.file.set_len(at);
-            return Err(if self.info.cancelled() { sql_errors::cancelled() } else { media.failed(e, true) });
+            return Err(if self.info.cancelled() { sql_errors::cancelled() } else { media.not_written(e) });
         }
-        label.compressed = compress;
         history::note_backup(&self.info.engine, &label, &media.device, position)?;
         let text = format!(
             "Processed {} pages for database '{}', file '{}' on file {position}.",
