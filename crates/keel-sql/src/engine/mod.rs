@@ -213,7 +213,9 @@ impl Engine {
             let entry = self.open_or_create(id, name, name, missing, Durability::Durable)?;
             self.add(&entry);
         }
-        for stored in server::stored_databases(&master)? {
+        let databases = server::stored_databases(&master)?;
+        self.sweep(&databases);
+        for stored in databases {
             self.options.log.write(&format!("Starting up database '{}'.", stored.name));
             match self.open_or_create(
                 DatabaseId(stored.id),
@@ -233,6 +235,31 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    /// Removes what a restore or a seeding that was killed has left: directories of databases that were never complete, and are
+    /// nobody's.
+    fn sweep(&self, databases: &[StoredDatabase]) {
+        let disk = &self.options.env.disk;
+        let is_left = |dir: &std::path::PathBuf| {
+            let name = dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            is_directory_of_database(name)
+                && !databases.iter().any(|database| database.directory == name)
+                && !disk.exists(&keel_node::control::path(dir))
+        };
+        for dir in disk.list(&self.options.data_dir).unwrap_or_default().iter().filter(|dir| is_left(dir)) {
+            let text = match disk.remove_dir_all(dir) {
+                Ok(()) => format!(
+                    "{} is removed: a database was to be made there, and was not finished.",
+                    dir.display()
+                ),
+                Err(e) => format!(
+                    "{} is left of a database that was not finished, and cannot be removed: {e}",
+                    dir.display()
+                ),
+            };
+            self.options.log.write(&text);
+        }
     }
 
     fn open_or_create(
@@ -543,4 +570,13 @@ impl Engine {
             }
         }
     }
+}
+
+/// Whether a name is one that [`Engine`] gives to the directories of databases: `db5-8df4a3afe1d2fca`.
+fn is_directory_of_database(name: &str) -> bool {
+    let parts = name.strip_prefix("db").and_then(|rest| rest.split_once('-'));
+    parts.is_some_and(|(id, made)| {
+        let digits = !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit());
+        digits && made.len() > 8 && made.bytes().all(|b| b.is_ascii_hexdigit())
+    })
 }
