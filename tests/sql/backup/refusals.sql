@@ -13,6 +13,10 @@ backup database d to disk = 'd.bak' with init, skip
 restore verifyonly from disk = 'd.bak' with file = 2
 backup database d to disk = 'd.bak' with format
 GO
+-- Directories are made, by a procedure or by the way.
+exec master.dbo.xp_create_subdir '/backups/of/d'
+backup database d to disk = '/backups/of/d/full/d.bak'
+exec xp_create_subdir
 -- Not among the instance's own files.
 backup database d to disk = '/data/master/x' with format
 backup database d to disk = '../master/x' with format

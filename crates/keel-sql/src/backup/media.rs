@@ -101,9 +101,8 @@ impl Media {
             return Err(errors::cannot_open(path.display(), "5(Access is denied.)"));
         }
         let open = || {
-            if !Path::new(device).is_absolute() {
-                disk.create_dir_all(&default_directory(engine))?;
-            }
+            // As the product does on Linux: maintenance scripts count on it there.
+            path.parent().map_or(Ok(()), |parent| disk.create_dir_all(parent))?;
             let file = disk.open(&path, OpenMode::Create)?;
             path.parent().map_or(Ok(()), |parent| disk.sync_dir(parent))?;
             Ok(file)

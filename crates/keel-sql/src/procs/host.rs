@@ -62,6 +62,19 @@ fn registry(runner: &Runner<'_>, key: &str, name: &str) -> Option<Value> {
     }
 }
 
+/// `xp_create_subdir 'directory'`: with those above it; one that is there is none the worse.
+pub(super) fn xp_create_subdir(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    runner.settings_only()?;
+    let missing = || errors::parameter_missing("xp_create_subdir", "@directory");
+    let path = string(args, "directory", 0).ok_or_else(missing)?;
+    let made = runner.info.engine.options().env.disk.create_dir_all(std::path::Path::new(&path));
+    made.map_err(|e| {
+        let text = format!("Error executing extended stored procedure: xp_create_subdir: '{path}': {e}");
+        SqlError::new(22048, 16, 1, text)
+    })?;
+    ok()
+}
+
 /// `xp_getnetname [@netname OUTPUT [, 1]]`: the machine's name; both forms of it are the same here.
 pub(super) fn xp_getnetname(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let server = runner.info.engine.options().server_name.clone();
