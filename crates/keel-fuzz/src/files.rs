@@ -209,7 +209,7 @@ fn restore_all(bytes: &[u8]) -> Result<(), Box<dyn Error>> {
     let disk = SimDisk::new();
     put_file(&disk, Path::new(BACKUP_FILE), bytes);
     let file = disk.open(Path::new(BACKUP_FILE), OpenMode::Read)?;
-    for (number, set) in (5..).zip(backup::sets(&*file)?) {
+    for (number, set) in (5..).zip(backup::sets(&*file)?.whole) {
         let whole = backup::verify(&*file, &set, &mut |_, _| Ok(()));
         let dir = PathBuf::from(format!("data/db{number}"));
         let place = (DatabaseId(number), &*dir);

@@ -43,15 +43,18 @@ const CHUNK_BYTES: usize = 1 << 20;
 const FRAME_BYTES_MAX: usize = 1 << 30;
 /// A byte that is compressed never stands for more.
 const RATIO_MAX: usize = 255;
+/// What is searched at a time for the end of a set behind damage.
+const SEARCH_BYTES: usize = 1 << 20;
 /// What is written before the disk is asked for it: a backup must not leave a mountain to a committer's sync.
 const SYNC_EVERY_BYTES: u64 = 16 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 enum Kind {
-    Begin,
-    Rows,
-    Log,
-    End,
+    Begin = 1,
+    Rows = 2,
+    Log = 3,
+    End = 4,
 }
 
 const KINDS: [Kind; 4] = [Kind::Begin, Kind::Rows, Kind::Log, Kind::End];
@@ -119,9 +122,7 @@ impl Writer<'_> {
         let stored = smaller.unwrap_or(payload);
         let mut frame = Vec::with_capacity(HEADER_BYTES + stored.len());
         frame.extend_from_slice(&MAGIC.to_le_bytes());
-        let kind = KINDS.iter().position(|k| *k == kind).unwrap_or_default();
-        frame.extend_from_slice(&[u8::try_from(kind + 1).unwrap_or_default()]);
-        frame.extend_from_slice(&[if smaller.is_some() { COMPRESSED } else { 0 }, 0, 0]);
+        frame.extend_from_slice(&[kind as u8, if smaller.is_some() { COMPRESSED } else { 0 }, 0, 0]);
         for n in [stored.len(), payload.len()] {
             let n = u32::try_from(n).map_err(|_| io::Error::other("a frame of a backup is too large"))?;
             frame.extend_from_slice(&n.to_le_bytes());
@@ -214,6 +215,25 @@ struct Head {
     checksum: u32,
 }
 
+impl Head {
+    /// `None` when the bytes are no header.
+    fn decode(bytes: &[u8; HEADER_BYTES]) -> Option<Head> {
+        let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let kind = KINDS.into_iter().find(|kind| *kind as u8 == bytes[4])?;
+        let (stored, raw) = (u32_at(8) as usize, u32_at(12) as usize);
+        let whole = cfg!(fuzzing) || u32_at(20) == crc32c::crc32c(&bytes[..20]);
+        let sane = stored <= FRAME_BYTES_MAX && raw <= FRAME_BYTES_MAX.min((stored + 1) * RATIO_MAX);
+        let compressed = bytes[5] & COMPRESSED != 0;
+        (u32_at(0) == MAGIC && whole && sane).then_some(Head {
+            kind,
+            compressed,
+            stored,
+            bytes: raw,
+            checksum: u32_at(16),
+        })
+    }
+}
+
 /// Reads frames one after the other.
 struct Reader<'a> {
     file: &'a dyn File,
@@ -234,23 +254,31 @@ impl Reader<'_> {
         if n == 0 {
             return Ok(None);
         }
-        let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-        let kind = usize::from(bytes[4]).checked_sub(1).and_then(|n| KINDS.get(n).copied());
-        let head = kind.filter(|_| {
-            let whole = cfg!(fuzzing) || u32_at(20) == crc32c::crc32c(&bytes[..20]);
-            n == HEADER_BYTES && u32_at(0) == MAGIC && whole
-        });
-        let (stored, raw) = (u32_at(8) as usize, u32_at(12) as usize);
-        match head {
-            Some(kind)
-                if stored <= FRAME_BYTES_MAX && raw <= FRAME_BYTES_MAX.min((stored + 1) * RATIO_MAX) =>
-            {
-                self.at += HEADER_BYTES as u64;
-                let compressed = bytes[5] & COMPRESSED != 0;
-                Ok(Some(Head { kind, compressed, stored, bytes: raw, checksum: u32_at(16) }))
+        let head = Head::decode(&bytes).filter(|_| n == HEADER_BYTES);
+        let none = || damaged(format!("no frame of a backup begins at byte {} of the file", self.at));
+        let head = head.ok_or_else(none)?;
+        self.at += HEADER_BYTES as u64;
+        Ok(Some(head))
+    }
+
+    /// Whether a set ends somewhere behind this place, which is then damage and not what a backup left that was cut short.
+    fn a_set_ends_later(&self) -> Result<bool, DbError> {
+        let mut window = vec![0; SEARCH_BYTES];
+        let mut at = self.at;
+        while at < self.length {
+            let n = self.file.read_at(&mut window, at)?;
+            let found = window[..n].windows(HEADER_BYTES).any(|bytes| {
+                bytes.starts_with(&MAGIC.to_le_bytes())
+                    && <&[u8; HEADER_BYTES]>::try_from(bytes)
+                        .is_ok_and(|bytes| Head::decode(bytes).is_some_and(|head| head.kind == Kind::End))
+            });
+            if found || n < HEADER_BYTES {
+                return Ok(found);
             }
-            _ => Err(damaged(format!("no frame of a backup begins at byte {} of the file", self.at))),
+            // The next window begins with what may be the beginning of a header.
+            at += (n - (HEADER_BYTES - 1)) as u64;
         }
+        Ok(false)
     }
 
     fn payload(&mut self, head: &Head) -> Result<Vec<u8>, DbError> {
@@ -281,24 +309,36 @@ impl Reader<'_> {
     }
 }
 
-/// The sets of a file in order, as far as they are whole: one that was cut short, at the end, is left out. Reads headers, and of each
+/// The sets that are found in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sets {
+    /// In order, up to the first that is not whole.
+    pub whole: Vec<BackupSet>,
+    /// There are others behind one that is damaged: the file must not be written to where the whole ones end.
+    pub others_lie_behind_damage: bool,
+}
+
+/// The sets of a file, as far as they are whole: one that was cut short, at the end, is left out. Reads headers, and of each
 /// set the first and the last frame.
 ///
 /// # Errors
-/// [`DbError::Corrupt`] when the file is no backup, or is damaged before its end.
-pub fn sets(file: &dyn File) -> Result<Vec<BackupSet>, DbError> {
+/// [`DbError::Corrupt`] when the file is no backup, or its first set is damaged or was cut short.
+pub fn sets(file: &dyn File) -> Result<Sets, DbError> {
     let mut reader = Reader::at(file, 0)?;
     let length = reader.length;
-    let mut sets: Vec<BackupSet> = Vec::new();
+    let mut sets = Sets::default();
     loop {
         let at = reader.at;
         match next_set(&mut reader) {
             Ok(Some((info, last, bytes, label))) => {
-                sets.push(BackupSet { at, end: reader.at, info, last, bytes, label });
+                sets.whole.push(BackupSet { at, end: reader.at, info, last, bytes, label });
             }
-            Ok(None) if at > 0 || length == 0 => return Ok(sets),
-            // What a backup left that was cut short lies behind whole sets.
-            Err(DbError::Corrupt(_)) if !sets.is_empty() => return Ok(sets),
+            Ok(None) if at == length => return Ok(sets),
+            Ok(None) | Err(DbError::Corrupt(_)) if !sets.whole.is_empty() => {
+                reader.at = at;
+                sets.others_lie_behind_damage = reader.a_set_ends_later()?;
+                return Ok(sets);
+            }
             Ok(None) => return Err(damaged("the file holds no whole backup set")),
             Err(e) => return Err(e),
         }

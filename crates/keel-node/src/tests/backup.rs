@@ -63,7 +63,7 @@ fn a_restored_database_has_what_was_committed_and_goes_on_by_itself() {
         open_one.commit().unwrap().wait().unwrap();
         put(&db, b"after", "the backup");
 
-        let found = sets(&*out).unwrap();
+        let found = sets(&*out).unwrap().whole;
         let [set] = &found[..] else { panic!("{found:?}") };
         assert_eq!(set.label, format!("{} bytes", set.bytes).into_bytes());
         verify(&*out, set, &mut |_, _| Ok(())).unwrap();
@@ -92,7 +92,7 @@ fn a_copy_that_is_killed_while_it_is_restoring_takes_up_where_it_was() {
     let db = filled(&disk);
     let out = file(&disk);
     write(&db, &*out, true, "").unwrap();
-    let set = sets(&*out).unwrap().remove(0);
+    let set = sets(&*out).unwrap().whole.remove(0);
     let target = SimDisk::new();
     let copy = make(&target, 3, &*out, &set).unwrap();
     drop(copy);
@@ -116,12 +116,12 @@ fn sets_stand_one_behind_the_other_and_what_was_cut_short_is_none() {
     let broken_off = write(&db, &*out, false, "three").unwrap();
     for length in [end, end + 10, end + 24, end + 4000, broken_off - 1] {
         out.set_len(length).unwrap();
-        let found = sets(&*out).unwrap();
+        let found = sets(&*out).unwrap().whole;
         let labels: Vec<_> = found.iter().map(|set| &set.label[..]).collect();
         assert_eq!(labels, [b"one", b"two"], "cut at {length}");
         assert_eq!(found[1].end, end);
     }
-    let found = sets(&*out).unwrap();
+    let found = sets(&*out).unwrap().whole;
     let copy = make(&SimDisk::new(), 3, &*out, &found[0]).unwrap();
     complete(&copy).unwrap();
     assert_eq!(all_of(&copy).len(), 300);
@@ -131,7 +131,7 @@ fn sets_stand_one_behind_the_other_and_what_was_cut_short_is_none() {
     out.write_at(b"something else", 0).unwrap();
     assert!(matches!(sets(&*out), Err(DbError::Corrupt(_))));
     out.set_len(0).unwrap();
-    assert_eq!(sets(&*out).unwrap(), []);
+    assert_eq!(sets(&*out).unwrap(), crate::backup::Sets::default());
 }
 
 #[test]
@@ -140,13 +140,13 @@ fn damage_anywhere_is_found() {
     let db = filled(&disk);
     let out = file(&disk);
     let length = write(&db, &*out, false, "label").unwrap();
-    let whole = sets(&*out).unwrap().remove(0);
+    let whole = sets(&*out).unwrap().whole.remove(0);
     for at in (0..length).step_by(997).chain(0..64).chain(length - 40..length) {
         let mut byte = [0];
         out.read_at(&mut byte, at).unwrap();
         out.write_at(&[byte[0] ^ 4], at).unwrap();
         let found = sets(&*out).and_then(|sets| {
-            let set = sets.first().cloned().unwrap_or(whole.clone());
+            let set = sets.whole.first().cloned().unwrap_or(whole.clone());
             verify(&*out, &set, &mut |_, _| Ok(()))
         });
         assert!(matches!(found, Err(DbError::Corrupt(_))), "byte {at} of {length}");
@@ -170,5 +170,29 @@ fn a_disk_that_is_full_and_a_request_to_stop_end_a_backup() {
     assert!(db.log_holders().is_empty());
     out.set_len(0).unwrap();
     write(&db, &*out, true, "").unwrap();
-    assert_eq!(sets(&*out).unwrap().len(), 1);
+    assert_eq!(sets(&*out).unwrap().whole.len(), 1);
+}
+
+/// Who writes behind the last whole set would lose what lies behind damage.
+#[test]
+fn sets_behind_damage_are_not_taken_for_the_remains_of_a_backup() {
+    let disk = SimDisk::new();
+    let db = filled(&disk);
+    let out = file(&disk);
+    let first = write(&db, &*out, true, "one").unwrap();
+    let second = write(&db, &*out, true, "two").unwrap();
+    assert!(!sets(&*out).unwrap().others_lie_behind_damage);
+    write(&db, &*out, false, "three").unwrap();
+    // Within the header of the second one.
+    out.write_at(b"?", first + 2).unwrap();
+    let found = sets(&*out).unwrap();
+    assert!(found.whole.len() == 1 && found.others_lie_behind_damage);
+    out.write_at(b"K", first + 2).unwrap();
+    assert_eq!(sets(&*out).unwrap().whole.len(), 3);
+    out.set_len(second).unwrap();
+    // Cut short at any place it is no damage.
+    for length in first + 1..first + 200 {
+        out.set_len(length).unwrap();
+        assert!(!sets(&*out).unwrap().others_lie_behind_damage, "cut at {length}");
+    }
 }

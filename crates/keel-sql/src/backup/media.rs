@@ -7,6 +7,7 @@ use keel_node::DbError;
 use keel_node::backup::{self, BackupSet};
 use keel_types::SqlError;
 use keel_types::error::Result;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -54,6 +55,39 @@ pub(crate) struct Media {
     /// As it was named.
     pub device: String,
     pub file: Arc<dyn File>,
+    /// Keeps others from writing to it.
+    _held: Option<Held>,
+}
+
+/// Files that are being written to, each by one backup: two would write to the same place behind the last set.
+#[derive(Debug, Default)]
+pub(crate) struct Devices(Mutex<Vec<PathBuf>>);
+
+/// One of them, until dropped.
+#[derive(Debug)]
+struct Held {
+    devices: Arc<Devices>,
+    path: PathBuf,
+}
+
+impl Held {
+    /// `None` when another backup is being written there.
+    fn take(devices: &Arc<Devices>, path: &Path) -> Option<Held> {
+        // Two names of one file are one; a file that is not there yet has only this one.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let mut held = devices.0.lock();
+        if held.contains(&path) {
+            return None;
+        }
+        held.push(path.clone());
+        Some(Held { devices: Arc::clone(devices), path })
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.devices.0.lock().retain(|path| *path != self.path);
+    }
 }
 
 /// The device that takes everything and gives nothing.
@@ -94,7 +128,7 @@ impl Media {
     /// Opens a device to be written, made when it is not there.
     pub fn to_write(engine: &Engine, device: &str) -> Result<Media> {
         if device.eq_ignore_ascii_case(NULL_DEVICE) || device == "/dev/null" {
-            return Ok(Media { device: device.to_owned(), file: Arc::new(Nul) });
+            return Ok(Media { device: device.to_owned(), file: Arc::new(Nul), _held: None });
         }
         let (disk, path) = (&engine.options().env.disk, path_of(engine, device));
         if is_our_own(engine, &path) {
@@ -108,7 +142,9 @@ impl Media {
             Ok(file)
         };
         let file = open().map_err(|e: io::Error| cannot_open(&path, &e))?;
-        Ok(Media { device: path.display().to_string(), file })
+        let in_use = || errors::cannot_open(path.display(), "32(another backup is being written to it)");
+        let held = Held::take(&engine.devices, &path).ok_or_else(in_use)?;
+        Ok(Media { device: path.display().to_string(), file, _held: Some(held) })
     }
 
     /// Opens a device to be read.
@@ -116,20 +152,36 @@ impl Media {
         let path = path_of(engine, device);
         let file = engine.options().env.disk.open(&path, OpenMode::Read);
         let file = file.map_err(|e| cannot_open(&path, &e))?;
-        Ok(Media { device: path.display().to_string(), file })
+        Ok(Media { device: path.display().to_string(), file, _held: None })
     }
 
-    /// The sets in it.
+    /// The sets in it, behind which another one may be written.
+    pub fn sets_to_append(&self) -> Result<Vec<Labelled>> {
+        let found = self.found()?;
+        if found.others_lie_behind_damage {
+            return Err(errors::incorrectly_formed(&self.device));
+        }
+        self.labelled(found)
+    }
+
+    /// The sets in it that can be read.
     pub fn sets(&self) -> Result<Vec<Labelled>> {
-        let sets = backup::sets(&*self.file).map_err(|e| match e {
+        self.labelled(self.found()?)
+    }
+
+    fn found(&self) -> Result<backup::Sets> {
+        backup::sets(&*self.file).map_err(|e| match e {
             DbError::Corrupt(_) => errors::incorrectly_formed(&self.device),
             e => errors::cannot_read(&self.device, e),
-        })?;
+        })
+    }
+
+    fn labelled(&self, found: backup::Sets) -> Result<Vec<Labelled>> {
         let labelled = |set: BackupSet| {
             let label = serde_json::from_slice(&set.label);
             Ok(Labelled { label: label.map_err(|_| errors::incorrectly_formed(&self.device))?, set })
         };
-        sets.into_iter().map(labelled).collect()
+        found.whole.into_iter().map(labelled).collect()
     }
 
     /// The set with a number; the first when none is asked for.
@@ -175,4 +227,19 @@ fn cannot_open(path: &Path, e: &io::Error) -> Box<SqlError> {
     let words = text.split(" (os error").next().unwrap_or_default();
     let detail = e.raw_os_error().map_or_else(|| words.to_owned(), |number| format!("{number}({words})"));
     errors::cannot_open(path.display(), detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_to_by_one_backup_at_a_time() {
+        let (devices, one, other) =
+            (Arc::new(Devices::default()), Path::new("/no/a.bak"), Path::new("/no/b.bak"));
+        let held = Held::take(&devices, one).expect("nobody has it");
+        assert!(Held::take(&devices, one).is_none() && Held::take(&devices, other).is_some());
+        drop(held);
+        assert!(Held::take(&devices, one).is_some());
+    }
 }

@@ -26,3 +26,4 @@ mod show;
 mod write;
 
 pub(crate) use errors::RAISED;
+pub(crate) use media::Devices;

@@ -110,7 +110,7 @@ impl Runner<'_> {
             (label.checkpoint, label.first, label.last) =
                 (written.checkpoint.0, written.first.0, written.last.0);
             (label.bytes, label.stored, label.family) = (written.bytes, written.stored, written.family);
-            serde_json::to_vec(&label).unwrap_or_default()
+            serde_json::to_vec(&label).expect("plain structures become JSON")
         };
         let mut told = 0;
         let done = back_up(
@@ -142,14 +142,14 @@ impl Runner<'_> {
     /// The sets that stay; none when the file is begun anew.
     fn sets_before(&self, media: &Media, options: &Options) -> Result<Vec<Labelled>> {
         if !options.init {
-            return media.sets();
+            return media.sets_to_append();
         }
         if options.skip {
             return Ok(Vec::new());
         }
         // What is no backup is not overwritten by mistake: that takes FORMAT.
         let now = self.info.engine.now_local();
-        if let Some(kept) = media.sets()?.iter().find(|set| set.label.expires > now) {
+        if let Some(kept) = media.sets_to_append()?.iter().find(|set| set.label.expires > now) {
             let words = keel_types::SqlType::NVarChar(keel_types::Length::Limited(40));
             let date = keel_types::cast::convert(
                 &crate::views::date(kept.label.expires),

@@ -121,6 +121,8 @@ pub struct Engine {
     pub routing: crate::hadr::Rotation,
     /// Ids given to databases that are being seeded.
     places: Mutex<Vec<u32>>,
+    /// Files that backups are being written to.
+    pub(crate) devices: Arc<crate::backup::Devices>,
 }
 
 /// A configured and a running value.
@@ -161,6 +163,7 @@ impl Engine {
             diagnostics: std::sync::OnceLock::new(),
             routing: crate::hadr::Rotation::default(),
             places: Mutex::default(),
+            devices: Arc::default(),
             options,
         };
         engine.log_deadlocks();
