@@ -3,7 +3,8 @@
 use super::media::Label;
 use crate::catalog::object_class;
 use crate::engine::Engine;
-use crate::views::{self, NULL, ViewContext, bit, date, int, text};
+use crate::hadr::lsn::value as lsn;
+use crate::views::{self, NULL, ViewContext, bit, date, int, machine_of, text};
 use keel_types::error::Result;
 use keel_types::{Decimal, Value};
 use serde::{Deserialize, Serialize};
@@ -77,11 +78,6 @@ pub(super) fn number(n: u64) -> Value {
     Value::Decimal(Decimal::new(i128::from(n), 0))
 }
 
-/// A position as `numeric(25,0)`.
-pub(super) fn lsn(position: u64) -> Value {
-    crate::hadr::lsn::value(position)
-}
-
 fn words(of: Option<&String>) -> Value {
     of.map_or(NULL, |s| text(s.as_str()))
 }
@@ -118,7 +114,7 @@ fn set_row(b: &BackupRow) -> Vec<Value> {
         int(957),
         number(l.bytes),
     ]);
-    row.extend([text(l.database.as_str()), text(l.server.as_str()), text(machine(&l.server))]);
+    row.extend([text(l.database.as_str()), text(l.server.as_str()), text(machine_of(&l.server))]);
     row.extend([int(flags(l)), int(1033), int(196_609), text(l.collation.as_str()), bit(false)]);
     row.extend([text(l.recovery.as_str()), bit(false), bit(false), bit(l.read_only), bit(l.single_user)]);
     row.extend([bit(true), bit(false), bit(false), bit(false), bit(false), bit(l.copy_only)]);
@@ -132,11 +128,6 @@ fn set_row(b: &BackupRow) -> Vec<Value> {
     row.extend([NULL, NULL, number(l.stored), NULL, NULL, NULL, date(l.finished)]);
     row.push(if l.compressed { text("LZ4") } else { NULL });
     row
-}
-
-/// The machine of `machine\instance`.
-pub(super) fn machine(server: &str) -> &str {
-    server.split('\\').next().unwrap_or(server)
 }
 
 /// The product's bits: 16 checksums, 8 single user, 4 read only, 1024 copy-only.

@@ -1,11 +1,12 @@
 //! RESTORE HEADERONLY, FILELISTONLY, LABELONLY and VERIFYONLY: what a file holds.
 
-use super::history::{self, flags, lsn, machine};
+use super::history::{self, flags};
 use super::media::{Labelled, Media};
 use super::options::Options;
 use crate::errors as sql_errors;
+use crate::hadr::lsn::value as lsn;
 use crate::run::Runner;
-use crate::views::{BIG, BIT, DATE, GUID, INT, NULL, SMALL, TINY, bit, date, int, text};
+use crate::views::{BIG, BIT, DATE, GUID, INT, NULL, SMALL, TINY, bit, date, int, machine_of, text};
 use keel_node::backup::verify;
 use keel_parser::ast::RestoreKind;
 use keel_query::SessionInfo as _;
@@ -101,7 +102,7 @@ fn header_row(found: &Labelled, position: usize) -> Vec<Value> {
         date(l.finished),
     ]);
     row.extend([int(52), int(0), int(1033), int(196_609), int(l.compatibility), int(4608), int(16), int(0)]);
-    row.extend([int(1000), text(machine(&l.server)), int(flags(l)), family.clone(), family.clone()]);
+    row.extend([int(1000), text(machine_of(&l.server)), int(flags(l)), family.clone(), family.clone()]);
     row.extend([text(l.collation.as_str()), family.clone(), bit(false), bit(false), bit(l.read_only)]);
     row.extend([
         bit(l.single_user),

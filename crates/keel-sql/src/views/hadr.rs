@@ -84,11 +84,11 @@ pub(super) static VIEWS: &[SystemView] = &[
     }).collect()),
     view("dm_hadr_instance_node_map", &[
         ("ag_resource_id", N256), ("instance_name", N256), ("node_name", N256),
-    ], |cx| each_replica(cx, |g, r| vec![guid_text(g.id), text(r.spec.server.as_str()), text(node(&r.spec.server))])),
+    ], |cx| each_replica(cx, |g, r| vec![guid_text(g.id), text(r.spec.server.as_str()), text(machine_of(&r.spec.server))])),
     view("dm_hadr_availability_replica_cluster_nodes", &[
         ("group_name", N256), ("replica_server_name", N256), ("node_name", N256),
     ], |cx| each_replica(cx, |g, r| {
-        vec![text(g.spec.name.as_str()), text(r.spec.server.as_str()), text(node(&r.spec.server))]
+        vec![text(g.spec.name.as_str()), text(r.spec.server.as_str()), text(machine_of(&r.spec.server))]
     })),
     view("dm_hadr_availability_replica_cluster_states", &[
         ("replica_id", GUID), ("replica_server_name", N256), ("group_id", GUID), ("join_state", TINY), ("join_state_desc", DESC),
@@ -111,7 +111,7 @@ fn guid_text(id: Guid) -> Value {
 }
 
 /// The machine of `machine\instance`.
-fn node(server: &str) -> &str {
+pub(crate) fn machine_of(server: &str) -> &str {
     server.split('\\').next().unwrap_or(server)
 }
 

@@ -45,6 +45,7 @@ mod waits;
 pub use waits::waits;
 
 pub(crate) use columns::view_columns;
+pub(crate) use hadr::machine_of;
 pub(crate) use io::vlfs;
 pub(crate) use machine::size as machine_size;
 pub(crate) use modules::module_columns;
