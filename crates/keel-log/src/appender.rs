@@ -22,6 +22,8 @@ pub(crate) struct Appender {
     pub(crate) spares: VecDeque<Arc<Segment>>,
     /// Segments that were given back, oldest first; their headers must be [wiped](crate::segment) before they are used.
     pub(crate) retired: VecDeque<Arc<Segment>>,
+    /// Threads that wait until there is more room: nobody may rest while he makes some.
+    pub(crate) waiting_for_room: usize,
     /// Sequence of `segment`.
     pub(crate) sequence: u64,
     /// The term in which local appends are taken; 0 when none are.
@@ -105,6 +107,7 @@ impl Appender {
             open: None,
             spares: VecDeque::new(),
             retired: VecDeque::new(),
+            waiting_for_room: 0,
             sequence,
             term: 1,
             last_term: 1,

@@ -60,7 +60,7 @@ impl Log {
         }
         let live = directory.live.back_mut().expect("the segment of the cut is live");
         live.marks.retain(|mark| mark.0 < at);
-        appender.spares.extend(freed.into_iter().map(|live| live.segment));
+        shared.give(&mut appender, freed.into_iter().map(|live| live.segment));
         appender.segment = Arc::clone(&first.segment);
         appender.sequence = first.sequence;
         appender.position = first.offset;

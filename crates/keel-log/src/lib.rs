@@ -58,6 +58,7 @@ mod follow;
 mod log;
 pub mod open;
 mod recent;
+mod room;
 pub mod scan;
 pub mod segment;
 

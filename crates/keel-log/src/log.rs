@@ -5,6 +5,7 @@ use crate::block::{self, SECTOR_BYTES};
 use crate::error::LogError;
 use crate::flush::{Waiters, Writer};
 use crate::recent::Recent;
+use crate::room::Slots;
 use crate::scan::Scanner;
 use crate::segment::{self, SEGMENT_BYTES_MIN, SEGMENT_HEADER_BYTES, Segment, SegmentHeader};
 use keel_base::env::{Clock, Disk, Env};
@@ -144,7 +145,7 @@ pub struct Log {
 
 /// Everything the threads that use a log share.
 ///
-/// Lock order: `writer` → `directory` → `appender` → `waiters`; `provisioning` before `appender`; `epochs` last.
+/// Lock order: `writer` → `directory` → `appender` → `waiters`; `provisioning` before `appender`, by whose holders it is only tried; `epochs` last.
 pub(crate) struct Shared {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -169,7 +170,7 @@ pub(crate) struct Shared {
     pub(crate) directory: Mutex<Directory>,
     pub(crate) provisioning: Mutex<Slots>,
     /// Bytes of all files; written under `provisioning`.
-    file_bytes: AtomicU64,
+    pub(crate) file_bytes: AtomicU64,
     pub(crate) truncated: AtomicU64,
     pub(crate) hardened: AtomicU64,
     pub(crate) written: AtomicU64,
@@ -185,6 +186,8 @@ pub(crate) struct Shared {
     pub(crate) hardened_hook: RwLock<Option<HardenedHook>>,
     /// Appends are no longer held back, or their term is over.
     pub(crate) appends_released: Condvar,
+    /// There are more free segments, or nobody makes one any more.
+    pub(crate) room_changed: Condvar,
     /// Ends of the last groups flushed while others have a say, ascending.
     pub(crate) borders: Mutex<VecDeque<Lsn>>,
     pub(crate) recent: Recent,
@@ -204,13 +207,6 @@ pub(crate) struct Counters {
     pub(crate) wait_nanos_max: AtomicU64,
     pub(crate) append_stalls: AtomicU64,
     pub(crate) segments_created: AtomicU64,
-}
-
-/// Which slot numbers and how many bytes the files take; guarded so that one thread at a time makes a segment.
-pub(crate) struct Slots {
-    pub(crate) next_slot: u32,
-    pub(crate) file_bytes: u64,
-    pub(crate) last_size: u64,
 }
 
 /// The segments that hold the log, oldest first, with places in them where a scan can begin.
@@ -310,6 +306,7 @@ impl Log {
             provision_hook: RwLock::new(None),
             hardened_hook: RwLock::new(None),
             appends_released: Condvar::new(),
+            room_changed: Condvar::new(),
             borders: Mutex::new(VecDeque::new()),
             recent: Recent::default(),
             counters: Counters::default(),
@@ -379,104 +376,6 @@ impl Log {
             self.ask_for_segment();
         }
         Ok(end)
-    }
-
-    pub(crate) fn ask_for_segment(&self) {
-        let hook = self.shared.provision_hook.read().clone();
-        if let Some(hook) = hook {
-            hook();
-        }
-    }
-
-    pub(crate) fn make_room(&self, wanted: usize) -> Result<(), LogError> {
-        let mut slots = self.shared.provisioning.lock();
-        loop {
-            // Another thread may have made the room while this one waited for the lock.
-            let room = self.shared.appender.lock().room();
-            if room >= wanted as u64 {
-                return Ok(());
-            }
-            let missing = wanted as u64 - room;
-            if self.reuse_segment().map_err(|source| LogError::Full { wanted, source })? {
-                continue;
-            }
-            self.add_segment(&mut slots, missing, &mut |_, _| Ok(()))
-                .map_err(|source| LogError::Full { wanted, source })?;
-        }
-    }
-
-    /// `between` is told how many bytes of how many are there.
-    fn add_segment(
-        &self,
-        slots: &mut Slots,
-        payload_bytes: u64,
-        between: &mut dyn FnMut(u64, u64) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let options = &self.shared.options;
-        let sector = SECTOR_BYTES as u64;
-        let wanted =
-            (slots.last_size * 2).clamp(SEGMENT_BYTES_MIN, options.segment_bytes_max.max(SEGMENT_BYTES_MIN));
-        let needed = (payload_bytes + payload_bytes / 8)
-            .clamp(SEGMENT_BYTES_MIN, options.segment_bytes_max.max(SEGMENT_BYTES_MIN));
-        let size = wanted.max(needed) / sector * sector;
-        if slots.file_bytes + size > options.log_bytes_max {
-            return Err(io::Error::new(io::ErrorKind::StorageFull, "the log has reached its maximum size"));
-        }
-        let (disk, dir) = (self.shared.disk.as_ref(), &self.shared.dir);
-        let segment = Segment::create(disk, dir, slots.next_slot, size, &mut |done| between(done, size))?;
-        slots.next_slot += 1;
-        slots.file_bytes += size;
-        self.shared.file_bytes.store(slots.file_bytes, Ordering::Relaxed);
-        slots.last_size = size;
-        self.shared.counters.segments_created.fetch_add(1, Ordering::Relaxed);
-        self.shared.appender.lock().spares.push_back(segment);
-        Ok(())
-    }
-
-    /// Makes the oldest segment that was given back ready for use; false when there is none. Called by who holds the lock
-    /// of provisioning.
-    fn reuse_segment(&self) -> io::Result<bool> {
-        let Some(segment) = self.shared.appender.lock().retired.front().map(Arc::clone) else {
-            return Ok(false);
-        };
-        segment.wipe_header()?;
-        let mut appender = self.shared.appender.lock();
-        appender.retired.pop_front();
-        appender.spares.push_back(segment);
-        Ok(true)
-    }
-
-    /// Makes segments that were given back ready for use, and a new one when none is. Called by a background thread when
-    /// the [hook](Log::set_provision_hook) has asked. The zeros of a new one go to the disk to which commits go too, so
-    /// `rest` is called between parts of it as long as they are written faster than they will be needed; it may sleep for a
-    /// moment. When it gives false the segment is given up.
-    pub fn provision(&self, rest: &dyn Fn() -> bool) -> Result<(), LogError> {
-        let mut slots = self.shared.provisioning.lock();
-        while self.reuse_segment().map_err(|source| LogError::Full { wanted: 0, source })? {}
-        if !self.shared.appender.lock().spares.is_empty() {
-            return Ok(());
-        }
-        let mut given_up = false;
-        let made = self.add_segment(&mut slots, 0, &mut |done, of| {
-            given_up = self.is_early(done, of) && !rest();
-            if given_up { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
-        });
-        match made {
-            Err(_) if given_up => Ok(()),
-            made => made.map_err(|source| LogError::Full { wanted: 0, source }),
-        }
-    }
-
-    /// Whether `done` bytes of a new segment are more than twice the share of the present one that is in use.
-    fn is_early(&self, done: u64, of: u64) -> bool {
-        let appender = self.shared.appender.lock();
-        u128::from(done) * u128::from(appender.segment.size)
-            > 2 * u128::from(appender.position) * u128::from(of)
-    }
-
-    /// Returns when no segment is in the making.
-    pub fn wait_for_provisioning(&self) {
-        drop(self.shared.provisioning.lock());
     }
 
     /// Sets what is called (outside the log's locks) when the last spare segment was taken, on an appender's thread, and when

@@ -30,7 +30,8 @@
 use crate::appender::Appender;
 use crate::block::{self, Header, SECTOR_BYTES};
 use crate::error::LogError;
-use crate::log::{LiveSegment, Log, LogOptions, MARK_EVERY_BYTES, Slots, Start, random_u32};
+use crate::log::{LiveSegment, Log, LogOptions, MARK_EVERY_BYTES, Start, random_u32};
+use crate::room::Slots;
 use crate::scan::Window;
 use crate::segment::{self, SEGMENT_HEADER_BYTES, Segment, SegmentHeader, TAIL_BYTES_MIN};
 use keel_base::env::Env;

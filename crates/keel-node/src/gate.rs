@@ -90,6 +90,19 @@ impl Gate {
         }
     }
 
+    /// Moves the cap up to `lsn`, and never down: who says so may be overtaken by another thread with more to say. `first` runs
+    /// just before, and not at all when there is nothing to move. Returns whether there was.
+    pub(crate) fn raise_cap(&self, lsn: Lsn, first: impl FnOnce()) -> bool {
+        let mut state = self.state.lock();
+        let raises = self.term.load(Ordering::Acquire) != 0 && self.cap.load(Ordering::Acquire) < lsn.0;
+        if raises {
+            first();
+            self.cap.store(lsn.0, Ordering::Release);
+            state.wake(lsn);
+        }
+        raises
+    }
+
     /// Ends the term and returns how far it was agreed: the cap, or what is hardened where that is less. Who waits for
     /// more is in doubt.
     pub(crate) fn end_term(&self, hardened: &dyn Fn() -> Lsn, reason: &str) -> Lsn {
@@ -181,6 +194,19 @@ impl Gate {
 mod tests {
     use super::*;
     use std::thread;
+
+    #[test]
+    fn who_comes_late_moves_nothing_back() {
+        let gate = Gate::new(true);
+        gate.set_cap(Lsn(100));
+        assert!(gate.raise_cap(Lsn(150), || ()));
+        assert!(!gate.raise_cap(Lsn(120), || panic!("it has been passed")));
+        assert_eq!(gate.cap(), Lsn(150));
+        gate.set_cap(Lsn::MAX);
+        assert!(!gate.raise_cap(Lsn(200), || panic!("nobody is waited for any more")));
+        gate.end_term(&|| Lsn(500), "fenced");
+        assert!(!gate.raise_cap(Lsn(200), || panic!("nobody writes any more")));
+    }
 
     #[test]
     fn each_term_answers_for_itself() {

@@ -179,12 +179,15 @@ impl Database {
         if self.role() != Role::Primary || self.gate.cap() >= lsn {
             return;
         }
-        self.follower.agreed.fetch_max(lsn.0, Ordering::AcqRel);
-        if let Some(log) = self.log() {
-            log.set_agreed(lsn);
+        let raised = self.gate.raise_cap(lsn, || {
+            self.follower.agreed.fetch_max(lsn.0, Ordering::AcqRel);
+            if let Some(log) = self.log() {
+                log.set_agreed(lsn);
+            }
+        });
+        if raised {
+            self.advance_visible();
         }
-        self.gate.set_cap(lsn);
-        self.advance_visible();
     }
 
     /// What the group has agreed on, as far as is known here; never past the own hardened log.
