@@ -8,7 +8,7 @@ use keel_cluster::{GroupRecord, StoreRecord};
 use keel_group::{Identity, trust::Trust};
 use keel_log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use keel_log::{LogOptions, block};
-use keel_node::backup;
+use keel_node::backup::{self, Content};
 use keel_node::{Database, DbOptions, Direction, Durability, Instance, InstanceOptions, Isolation};
 use keel_redo::{Change, Group, GroupKind, RecordBuffer};
 use keel_server::Config;
@@ -203,35 +203,58 @@ fn read_and_write(db: &Arc<Database>) -> Result<(), Box<dyn Error>> {
 }
 
 const BACKUP_FILE: &str = "a.bak";
+/// Now, by the clock of [`sim::env`].
+const SAMPLE_MICROS: i64 = 1_700_000_000_000_000;
 
 /// Looks at what a backup says that it holds, checks it, and makes a database of each of its sets.
 fn restore_all(bytes: &[u8]) -> Result<(), Box<dyn Error>> {
     let disk = SimDisk::new();
     put_file(&disk, Path::new(BACKUP_FILE), bytes);
     let file = disk.open(Path::new(BACKUP_FILE), OpenMode::Read)?;
+    let mut restoring: Option<Arc<Database>> = None;
     for (number, set) in (5..).zip(backup::sets(&*file)?.whole) {
         let whole = backup::verify(&*file, &set, &mut |_, _| Ok(()));
+        if matches!(set.content, Content::Log(_)) {
+            if let Some(db) = &restoring {
+                // To a time within the sample's, or to the end.
+                let stop = (number % 2 == 0).then_some(SAMPLE_MICROS);
+                let _ = backup::restore_log(db, (&*file, &set), stop, &mut |_, _| Ok(()));
+            }
+            continue;
+        }
         let dir = PathBuf::from(format!("data/db{number}"));
         let place = (DatabaseId(number), &*dir);
         let made =
             backup::restore(&instance(&disk), place, (&*file, &set), [1; 16], &options(), &mut |_, _| Ok(()));
         assert!(cfg!(fuzzing) || whole.is_err() || made.is_ok(), "what is whole is restored");
-        if let Ok(db) = made {
-            backup::complete(&db)?;
-            let _ = read_and_write(&db);
+        if let Some(db) = std::mem::replace(&mut restoring, made.ok()) {
+            go_on(&db)?;
         }
     }
+    restoring.map_or(Ok(()), |db| go_on(&db))
+}
+
+fn go_on(db: &Arc<Database>) -> Result<(), Box<dyn Error>> {
+    backup::complete(db)?;
+    let _ = read_and_write(db);
     Ok(())
 }
 
-/// A backup of the image.
+/// A full backup of the image, and one of the log since then.
 fn sample_backup() -> Result<Vec<u8>, Box<dyn Error>> {
     let disk = SimDisk::new();
     fill(&disk)?;
     let db = Database::open(&instance(&disk), DatabaseId(5), Path::new(DIR), &options(), &mut |_| ())?;
     let file = disk.open(Path::new(BACKUP_FILE), OpenMode::Create)?;
     let options = backup::BackupOptions { compress: true };
-    backup::back_up(&db, &*file, 0, options, &mut |_| b"{}".to_vec(), &mut |_, _| Ok(()))?;
+    let mut border = Lsn::ZERO;
+    let mut label = |written: &backup::Written| {
+        border = written.border;
+        b"{}".to_vec()
+    };
+    let end = backup::back_up(&db, &*file, 0, options, &mut label, &mut |_, _| Ok(()))?;
+    read_and_write(&db)?;
+    backup::back_up_log(&db, (&*file, end), border, options, &mut |_| b"{}".to_vec(), &mut |_, _| Ok(()))?;
     Ok(disk.contents(Path::new(BACKUP_FILE)).unwrap_or_default())
 }
 

@@ -523,8 +523,9 @@ impl Database {
     /// Under the full recovery model log is kept until it is backed up: everything before `lsn` is. `Lsn::MAX` returns to
     /// the simple model.
     pub fn set_backed_up(&self, lsn: Lsn) {
-        self.backed_up.store(lsn.0, Ordering::Release);
-        self.give_log_back();
+        if self.backed_up.swap(lsn.0, Ordering::AcqRel) != lsn.0 {
+            self.give_log_back();
+        }
     }
 
     /// Gives back the log that nobody needs any more.

@@ -4,6 +4,7 @@ mod backup;
 mod crash;
 mod group;
 mod isolation;
+mod log_backup;
 mod memory;
 
 use crate::{

@@ -19,6 +19,12 @@ fn unix_to_utc_ticks(nanos: i128) -> i64 {
     UNIX_EPOCH_TICKS + i64::try_from(nanos).map_or_else(|_| (nanos / 100) as i64, |nanos| nanos / 100)
 }
 
+/// Local time as microseconds since 1970-01-01 UTC.
+#[must_use]
+pub fn local_ticks_to_unix_micros(ticks: i64) -> i64 {
+    (ticks - i64::from(offset_minutes()) * TICKS_PER_MINUTE - UNIX_EPOCH_TICKS).div_euclid(10)
+}
+
 /// Nanoseconds since 1970-01-01 UTC as local time.
 #[must_use]
 pub fn unix_to_local_ticks(nanos: i128) -> i64 {

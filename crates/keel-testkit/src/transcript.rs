@@ -30,6 +30,14 @@ struct Table {
 
 /// What a backup or a restore took, which no transcript can say.
 const TIMED: i32 = 3014;
+/// What says where in the log something is, which each word in the catalog moves.
+const PLACED: [i32; 2] = [4305, 4326];
+
+fn without_numbers(text: &str) -> String {
+    let is_number = |word: &str| word.trim_end_matches(',').parse::<u64>().is_ok();
+    let words = text.split(' ').map(|word| if is_number(word) { "…" } else { word });
+    words.collect::<Vec<_>>().join(" ")
+}
 
 /// A message of the server.
 #[derive(Clone, Debug)]
@@ -97,7 +105,8 @@ impl Transcript {
             return message.text.to_owned();
         }
         let procedure = message.procedure.map(|p| format!(", Procedure {p}")).unwrap_or_default();
-        let Message { number, severity, state, line, text, .. } = message;
+        let Message { number, severity, state, line, .. } = message;
+        let text = if PLACED.contains(number) { without_numbers(message.text) } else { message.text.into() };
         format!("Msg {number}, Level {severity}, State {state}{procedure}, Line {line}: {text}")
     }
 

@@ -39,6 +39,24 @@ crate::errors::error_functions! {
     no_logical_file(file, name) = 3234, 16, 2, "Logical file '{file}' is not part of database '{name}'. Use RESTORE FILELISTONLY to list the logical file names.";
     /// The file is no backup.
     incorrectly_formed(device) = 3241, 16, 0, "The media family on device '{device}' is incorrectly formed. SQL Server cannot process this media family.";
+    /// The first log backup before any full one.
+    no_full_backup() = 4214, 16, 1, "BACKUP LOG cannot be performed because there is no current database backup.";
+    /// RESTORE LOG of a database that is not there.
+    nothing_to_roll(name) = 3118, 16, 1, "The database \"{name}\" does not exist. RESTORE can only create a database when restoring either a full backup or a file backup of the primary file.";
+    /// RESTORE LOG of a database that is not being restored.
+    not_rolling() = 3117, 16, 1, "The log or differential backup cannot be restored because no files are ready to rollforward.";
+    /// RESTORE DATABASE from a log backup, and the other way round.
+    other_kind(file, device, by) = 3135, 16, 1, "The backup set in file '{file}' on device '{device}' was created by {by} and cannot be used for this restore operation.";
+    /// Log in between is missing.
+    log_too_recent(first, end) = 4305, 16, 1, "The log in this backup set begins at LSN {first}, which is too recent to apply to the database. An earlier log backup that includes LSN {end} can be restored.";
+    /// All of it is there already.
+    log_too_early(last, end) = 4326, 16, 1, "The log in this backup set terminates at LSN {last}, which is too early to apply to the database. A more recent log backup that includes LSN {end} can be restored.";
+    /// The two have gone different ways.
+    other_path() = 4330, 16, 1, "This backup set cannot be applied because it is on a recovery path that is inconsistent with the database. The recovery path is the sequence of data and log backups that have brought the database to a particular recovery point. Find a compatible backup to restore, or restore the rest of the database to match a recovery point within this backup set, which will restore the database to a different point in time.";
+    /// STOPAT before what is there.
+    stop_passed() = 4335, 16, 1, "The specified STOPAT time is too early. All or part of the database is already rolled forward beyond that point.";
+    /// STOPAT before the end of a full backup.
+    stop_too_early() = 4338, 16, 1, "The STOPAT clause specifies a point too early to allow this backup set to be restored. Choose a different stop point or use RESTORE DATABASE WITH RECOVERY to recover at the current point.";
     /// A log backup of a database without a log chain.
     simple_recovery() = 4208, 16, 1, "The statement BACKUP LOG is not allowed while the recovery model is SIMPLE. Use BACKUP DATABASE or change the recovery model using ALTER DATABASE.";
     /// FILE = n.

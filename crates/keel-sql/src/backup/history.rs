@@ -1,6 +1,7 @@
 //! What was backed up and restored here: rows of master's own, shown as tables of `msdb`.
 
 use super::media::Label;
+use super::options::Options;
 use crate::catalog::object_class;
 use crate::engine::Engine;
 use crate::hadr::lsn::value as lsn;
@@ -30,6 +31,11 @@ struct RestoreRow {
     set: [u8; 16],
     replace: bool,
     recovery: bool,
+    #[serde(default)]
+    log: bool,
+    /// STOPAT, local ticks; 0 without one.
+    #[serde(default)]
+    stop: i64,
 }
 
 fn backups(engine: &Engine) -> Result<Vec<BackupRow>> {
@@ -53,11 +59,20 @@ pub(super) fn note_restore(
     label: &Label,
     database: &str,
     user: &str,
-    (replace, recovery): (bool, bool),
+    options: &Options,
 ) -> Result<()> {
     let id = restores(engine)?.last().map_or(1, |last| last.id + 1);
-    let (database, user) = (database.to_owned(), user.to_owned());
-    let row = RestoreRow { id, database, user, at: engine.now_local(), set: label.set, replace, recovery };
+    let row = RestoreRow {
+        id,
+        database: database.to_owned(),
+        user: user.to_owned(),
+        at: engine.now_local(),
+        set: label.set,
+        replace: options.replace,
+        recovery: !options.no_recovery,
+        log: label.log,
+        stop: options.stop_at.unwrap_or(0),
+    };
     engine.put_master_row(object_class::RESTORE, id, Some(&row))
 }
 
@@ -71,6 +86,15 @@ pub(crate) fn forget(engine: &Engine, before: i64, database: Option<&str>) -> Re
         engine.put_master_row::<RestoreRow>(object_class::RESTORE, old.id, None)?;
     }
     Ok(())
+}
+
+fn kind(l: &Label) -> &'static str {
+    if l.log { "L" } else { "D" }
+}
+
+/// Where the rows of the full backup before a log backup are complete.
+pub(super) fn full_before(l: &Label) -> Value {
+    if l.log { lsn(l.full) } else { number(0) }
 }
 
 /// A size.
@@ -104,10 +128,17 @@ fn set_row(b: &BackupRow) -> Vec<Value> {
         words(l.description.as_ref()),
     ]);
     row.extend([text(l.user.as_str()), int(16), int(0), int(1000), int(127), int(0)]);
-    row.extend([lsn(l.first), lsn(l.last), lsn(l.checkpoint), number(0), date(l.created), date(l.started)]);
+    row.extend([
+        lsn(l.first),
+        lsn(l.last),
+        lsn(l.checkpoint),
+        full_before(l),
+        date(l.created),
+        date(l.started),
+    ]);
     row.extend([
         date(l.finished),
-        text("D"),
+        text(kind(l)),
         int(52),
         int(0),
         int(l.compatibility),
@@ -117,7 +148,7 @@ fn set_row(b: &BackupRow) -> Vec<Value> {
     row.extend([text(l.database.as_str()), text(l.server.as_str()), text(machine_of(&l.server))]);
     row.extend([int(flags(l)), int(1033), int(196_609), text(l.collation.as_str()), bit(false)]);
     row.extend([text(l.recovery.as_str()), bit(false), bit(false), bit(l.read_only), bit(l.single_user)]);
-    row.extend([bit(true), bit(false), bit(false), bit(false), bit(false), bit(l.copy_only)]);
+    row.extend([bit(true), bit(false), bit(l.begins_chain), bit(false), bit(false), bit(l.copy_only)]);
     row.extend([
         Value::Guid(l.family),
         Value::Guid(l.family),
@@ -161,8 +192,18 @@ pub(crate) fn restorehistory(cx: &ViewContext<'_>) -> Rows {
     let sets = of(cx);
     let row = |r: &RestoreRow| {
         let set = sets.iter().find(|b| b.label.set == r.set).map_or(NULL, |b| int(b.id));
+        let stop = if r.stop == 0 { NULL } else { date(r.stop) };
         let mut row = vec![int(r.id), date(r.at), text(r.database.as_str()), text(r.user.as_str()), set];
-        row.extend([text("D"), bit(r.replace), bit(r.recovery), bit(false), NULL, int(1), NULL, NULL]);
+        row.extend([
+            text(if r.log { "L" } else { "D" }),
+            bit(r.replace),
+            bit(r.recovery),
+            bit(false),
+            stop,
+            int(1),
+            NULL,
+            NULL,
+        ]);
         row
     };
     restores(cx.engine).unwrap_or_default().iter().map(row).collect()

@@ -35,6 +35,14 @@ pub(crate) struct Label {
     pub read_only: bool,
     pub single_user: bool,
     pub copy_only: bool,
+    /// A log backup.
+    pub log: bool,
+    /// It is the first one of its chain.
+    pub begins_chain: bool,
+    /// When the backup before it ended; 0 of a full one.
+    pub since: i64,
+    /// Where the rows of the full backup before it are complete.
+    pub full: u64,
     pub compressed: bool,
     pub checkpoint: u64,
     pub first: u64,

@@ -12,10 +12,11 @@
 //! * A file holds one set behind the other (NOINIT, the product's default) until it is begun anew (INIT, FORMAT). A relative name is
 //!   one in `backup` of the data directory.
 //! * A restored database is made beside the one it replaces, which goes only when the new one is whole.
+//! * The chain of log backups is a part of the database ([`crate::catalog::LogChain`]): it goes with it to the members of its group.
 //! * Errors come in two, as in the product: what happened, then 3013, which is what CATCH gets.
 //!
 //! ## Deliberately absent
-//! Log and differential backups, files and filegroups, stripes and mirrors, encryption, URL and tape: refused by name (40517).
+//! Differential backups, log backups on secondaries and of a tail, files and filegroups, stripes and mirrors, encryption, URL and tape: refused by name (40517).
 
 mod errors;
 pub(crate) mod history;

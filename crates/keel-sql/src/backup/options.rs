@@ -6,7 +6,7 @@ use crate::program::Program;
 use crate::run::{Frame, Runner};
 use keel_parser::ast::{self, DeviceName, NameOrVariable, OptValue};
 use keel_types::error::Result;
-use keel_types::{Length, SqlType};
+use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
 
 /// What is asked for, by either statement.
@@ -29,6 +29,8 @@ pub(super) struct Options {
     pub file: Option<i64>,
     pub replace: bool,
     pub no_recovery: bool,
+    /// STOPAT: local ticks.
+    pub stop_at: Option<i64>,
     /// Logical names of MOVE.
     pub moved: Vec<String>,
 }
@@ -63,7 +65,6 @@ const MISSING: &[&str] = &[
     "EXPIREDATE",
     "FILE_SNAPSHOT",
     "STANDBY",
-    "STOPAT",
     "STOPATMARK",
     "STOPBEFOREMARK",
     "NO_TRUNCATE",
@@ -74,7 +75,18 @@ const MISSING: &[&str] = &[
     "METADATA_ONLY",
     "SNAPSHOT",
 ];
+/// Known of BACKUP, and not here.
+const MISSING_WRITING: &[&str] = &["NORECOVERY"];
 const STATS_DEFAULT: u64 = 10;
+
+/// A time as STOPAT gives it: local ticks.
+fn stop_point(text: Option<&str>) -> Result<i64> {
+    let value = Value::str(text.unwrap_or_default());
+    match keel_types::cast::convert(&value, SqlType::NVarChar(Length::Max), SqlType::DateTime2(7))? {
+        Value::DateTime(ticks) => Ok(ticks),
+        _ => Err(errors::no_option("STOPAT", "RESTORE")),
+    }
+}
 
 impl Runner<'_> {
     /// The text of a name, a string or a variable.
@@ -156,7 +168,8 @@ impl Runner<'_> {
                 "NORECOVERY" if restores => found.no_recovery = true,
                 "MOVE" if restores => found.moved.extend(self.moved_name(program, frame, &option.value)?),
                 name if IDLE.contains(&name) || restores && IDLE_RESTORING.contains(&name) => {}
-                name if MISSING.contains(&name) => {
+                "STOPAT" if restores => found.stop_at = Some(stop_point(text.as_deref())?),
+                name if MISSING.contains(&name) || !restores && MISSING_WRITING.contains(&name) => {
                     return Err(sql_errors::not_supported(format!("{statement} WITH {name}")));
                 }
                 name => return Err(errors::no_option(name, statement)),

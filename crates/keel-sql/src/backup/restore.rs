@@ -1,14 +1,15 @@
-//! RESTORE DATABASE.
+//! RESTORE DATABASE and RESTORE LOG.
 
 use super::media::{Labelled, Media};
 use super::options::Options;
 use super::{errors, history};
 use crate::engine::{DatabaseEntry, FIRST_USER_DATABASE};
 use crate::errors as sql_errors;
+use crate::hadr::lsn::to_number;
 use crate::program::Program;
 use crate::run::{Frame, Runner};
 use keel_base::DatabaseId;
-use keel_node::backup::{complete, restore};
+use keel_node::backup::{Rolled, complete, restore, restore_log};
 use keel_node::{Database, DbError, DbOptions, Role};
 use keel_parser::ast::{self, RestoreKind};
 use keel_query::SessionInfo as _;
@@ -17,6 +18,7 @@ use keel_types::error::Result;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 impl Runner<'_> {
     pub(crate) fn restore(
@@ -44,11 +46,10 @@ impl Runner<'_> {
         if r.database.is_some() && self.info.transaction.borrow().count > 0 {
             return Err(errors::in_transaction());
         }
-        if r.kind == RestoreKind::Log || !r.parts.is_empty() || r.snapshot.is_some() {
-            let what = match r.kind {
-                RestoreKind::Log => "RESTORE LOG",
-                _ if r.snapshot.is_some() => "RESTORE FROM DATABASE_SNAPSHOT",
-                _ => "RESTORE of single files or pages",
+        if !r.parts.is_empty() || r.snapshot.is_some() {
+            let what = match &r.snapshot {
+                Some(_) => "RESTORE FROM DATABASE_SNAPSHOT",
+                None => "RESTORE of single files or pages",
             };
             return Err(sql_errors::not_supported(what));
         }
@@ -68,6 +69,9 @@ impl Runner<'_> {
         }
         let device = self.backup_device(program, frame, &r.from)?;
         let media = Media::to_read(&self.info.engine, &device)?;
+        if r.kind == RestoreKind::Log {
+            return self.restore_log_set(&name, &media, &options);
+        }
         self.restore_set(&name, &media, &options)
     }
 
@@ -83,6 +87,12 @@ impl Runner<'_> {
 
     fn restore_set(&mut self, name: &str, media: &Media, options: &Options) -> Result<()> {
         let found = media.set(options.file)?;
+        if found.label.log {
+            return Err(errors::other_kind(options.file.unwrap_or(1), &media.device, "BACKUP LOG"));
+        }
+        if options.stop_at.is_some_and(|stop| stop < found.label.finished) {
+            return Err(errors::stop_too_early());
+        }
         let database = &found.label.database;
         let files = [database.clone(), format!("{database}_log")];
         let is_file = |moved: &&String| !files.iter().any(|file| crate::views::same(file, moved));
@@ -111,18 +121,103 @@ impl Runner<'_> {
             let _ = Database::remove(self.info.engine.instance(), &dir);
             return Err(e);
         }
-        let login = self.info.login();
-        let how = (options.replace, !options.no_recovery);
-        history::note_restore(&self.info.engine, &found.label, name, &login, how)?;
-        let pages = found.label.bytes.div_ceil(8192);
+        self.say_restored(name, &found, options, started)
+    }
+
+    /// Notes what was restored, and says so.
+    fn say_restored(
+        &mut self,
+        name: &str,
+        found: &Labelled,
+        options: &Options,
+        started: Duration,
+    ) -> Result<()> {
+        let label = &found.label;
+        history::note_restore(&self.info.engine, label, name, &self.info.login(), options)?;
+        let pages = label.bytes.div_ceil(8192);
+        let suffix = if label.log { "_log" } else { "" };
         let text = format!(
-            "Processed {pages} pages for database '{name}', file '{database}' on file {}.",
+            "Processed {pages} pages for database '{name}', file '{}{suffix}' on file {}.",
+            label.database,
             options.file.unwrap_or(1)
         );
         self.report(&SqlError::new(4035, 0, 1, text));
         let took = self.info.engine.instance().env().clock.now().saturating_sub(started);
-        self.say_processed("RESTORE DATABASE", found.label.bytes, took.as_secs_f64());
+        let statement = if label.log { "RESTORE LOG" } else { "RESTORE DATABASE" };
+        self.say_processed(statement, label.bytes, took.as_secs_f64());
         Ok(())
+    }
+
+    /// Rolls a database that is being restored forward.
+    fn restore_log_set(&mut self, name: &str, media: &Media, options: &Options) -> Result<()> {
+        let entry = self.info.engine.database(name).ok_or_else(|| errors::nothing_to_roll(name))?;
+        let found = media.set(options.file)?;
+        if !found.label.log {
+            return Err(errors::other_kind(options.file.unwrap_or(1), &media.device, "BACKUP DATABASE"));
+        }
+        if !entry.is_restoring() {
+            let alone = entry.store.role() == Role::Standalone;
+            return Err(if alone { errors::not_rolling() } else { errors::in_group(name) });
+        }
+        let (first, last, end) = (found.set.first(), found.set.last, entry.store.hardened());
+        if found.set.family() != entry.store.control().family {
+            return Err(errors::other_path());
+        }
+        if first > end {
+            return Err(errors::log_too_recent(to_number(first.0), to_number(end.0)));
+        }
+        if last < end {
+            return Err(errors::log_too_early(to_number(last.0), to_number(end.0)));
+        }
+        if options.stop_at.is_some_and(|stop| stop < found.label.since) {
+            return Err(errors::stop_passed());
+        }
+        let started = self.info.engine.instance().env().clock.now();
+        let rolled = self.roll_forward(&entry, media, &found, options)?;
+        match rolled {
+            Rolled::TooLate => return Err(errors::stop_passed()),
+            Rolled::OtherPath => return Err(errors::other_path()),
+            // The point in time is in a later one: only that one may end the restoring.
+            Rolled::All if options.stop_at.is_some() => {
+                let text = "This log file contains records logged before the designated point in time. The database is being left in the Restoring state so you can apply another log file.";
+                self.report(&SqlError::new(4329, 10, 1, text));
+            }
+            Rolled::All | Rolled::Stopped if options.no_recovery => {}
+            Rolled::All | Rolled::Stopped => self.recover(&entry)?,
+        }
+        self.say_restored(name, &found, options, started)
+    }
+
+    fn roll_forward(
+        &mut self,
+        entry: &DatabaseEntry,
+        media: &Media,
+        found: &Labelled,
+        options: &Options,
+    ) -> Result<Rolled> {
+        let stop = options.stop_at.map(crate::clock::local_ticks_to_unix_micros);
+        let (mut told, from) = (0, (&*media.file, &found.set));
+        let rolled = restore_log(&entry.store, from, stop, &mut |done, of| {
+            self.say_progress(options.stats, &mut told, done, of)
+        });
+        rolled.map_err(|e| match e {
+            _ if self.info.cancelled() => sql_errors::cancelled(),
+            DbError::Corrupt(detail) => errors::damaged(detail),
+            e => crate::map::db_error(e, &entry.name()),
+        })
+    }
+
+    /// A database that was restored begins its own life.
+    fn recover(&self, entry: &DatabaseEntry) -> Result<()> {
+        complete(&entry.store).map_err(|e| crate::map::db_error(e, &entry.name()))?;
+        if entry.log_chain().is_some() {
+            // Its log backups do not continue those of the one it was taken from.
+            entry.change_settings(|settings| {
+                settings.log_chain = None;
+                Ok(())
+            })?;
+        }
+        self.info.engine.set_restoring(entry, false)
     }
 
     /// Whether a database of that name may make room.
@@ -196,8 +291,7 @@ impl Runner<'_> {
         if !entry.is_restoring() {
             return Err(errors::already_recovered());
         }
-        complete(&entry.store).map_err(|e| crate::map::db_error(e, name))?;
-        engine.set_restoring(&entry, false)?;
+        self.recover(&entry)?;
         let text = "RESTORE DATABASE successfully processed 0 pages in 0.000 seconds (0.000 MB/sec).";
         self.report(&SqlError::new(3014, 0, 1, text));
         Ok(())

@@ -7,7 +7,7 @@ use crate::errors as sql_errors;
 use crate::hadr::lsn::value as lsn;
 use crate::run::Runner;
 use crate::views::{BIG, BIT, DATE, GUID, INT, NULL, SMALL, TINY, bit, date, int, machine_of, text};
-use keel_node::backup::verify;
+use keel_node::backup::{Content, verify};
 use keel_parser::ast::RestoreKind;
 use keel_query::SessionInfo as _;
 use keel_types::error::Result;
@@ -90,14 +90,20 @@ fn header_row(found: &Labelled, position: usize) -> Vec<Value> {
     let words = |of: &Option<String>| of.as_ref().map_or(NULL, |s| text(s.as_str()));
     let expires = if l.expires == 0 { NULL } else { date(l.expires) };
     let family = Value::Guid(l.family);
-    let mut row = vec![words(&l.name), words(&l.description), int(1), expires, bit(l.compressed)];
+    let mut row = vec![
+        words(&l.name),
+        words(&l.description),
+        int(if l.log { 2 } else { 1 }),
+        expires,
+        bit(l.compressed),
+    ];
     row.extend([int(position as i64), int(2), text(l.user.as_str()), text(l.server.as_str())]);
     row.extend([text(l.database.as_str()), int(957), date(l.created), history::number(l.bytes)]);
     row.extend([
         lsn(l.first),
         lsn(l.last),
         lsn(l.checkpoint),
-        history::number(0),
+        history::full_before(l),
         date(l.started),
         date(l.finished),
     ]);
@@ -108,12 +114,13 @@ fn header_row(found: &Labelled, position: usize) -> Vec<Value> {
         bit(l.single_user),
         bit(true),
         bit(false),
-        bit(false),
+        bit(l.begins_chain),
         bit(false),
         bit(false),
         bit(l.copy_only),
     ]);
-    row.extend([family, NULL, text(l.recovery.as_str()), NULL, NULL, text("Database"), Value::Guid(l.set)]);
+    let kind = if l.log { "Transaction Log" } else { "Database" };
+    row.extend([family, NULL, text(l.recovery.as_str()), NULL, NULL, text(kind), Value::Guid(l.set)]);
     row.extend([int(l.stored as i64), int(0), NULL, NULL, NULL, date(l.finished), NULL]);
     row.push(if l.compressed { text("LZ4") } else { NULL });
     row
@@ -122,7 +129,10 @@ fn header_row(found: &Labelled, position: usize) -> Vec<Value> {
 /// The two files that `sys.master_files` shows of a database.
 fn file_rows(found: &Labelled) -> Vec<Vec<Value>> {
     let l = &found.label;
-    let rows = found.set.info.bytes;
+    let rows = match &found.set.content {
+        Content::Full(info) => info.bytes,
+        Content::Log(_) => 0,
+    };
     let logged = l.bytes.saturating_sub(rows);
     let file = |name: String, kind: &str, group: Value, bytes: u64, id: i64| {
         let physical = format!("{name}.{}", if kind == "D" { "mdf" } else { "ldf" });

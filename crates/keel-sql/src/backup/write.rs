@@ -1,22 +1,27 @@
-//! BACKUP DATABASE.
+//! BACKUP DATABASE and BACKUP LOG.
 
 use super::media::{Label, Labelled, Media};
 use super::options::Options;
 use super::{errors, history};
-use crate::catalog::SecurableRef;
+use crate::catalog::{LogChain, SecurableRef};
 use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::errors as sql_errors;
 use crate::program::Program;
 use crate::run::{Frame, Runner};
+use keel_base::Lsn;
 use keel_node::DbError;
-use keel_node::backup::{BackupOptions, Written, back_up};
+use keel_node::backup::{BackupOptions, Written, back_up, back_up_log};
 use keel_parser::ast;
 use keel_query::SessionInfo as _;
 use keel_types::SqlError;
 use keel_types::error::Result;
+use parking_lot::MutexGuard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
+/// How often whoever waits for another backup looks whether its client still does.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 const TICKS_PER_DAY: i64 = 864_000_000_000;
 /// What the product calls a page, for figures that are in pages.
 const PAGE_BYTES: u64 = 8192;
@@ -74,23 +79,51 @@ impl Runner<'_> {
         if b.log && entry.picture().settings().recovery == "SIMPLE" {
             return Err(errors::simple_recovery());
         }
-        if b.log || !b.parts.is_empty() || !b.mirrors.is_empty() {
-            let what = if b.log { "BACKUP LOG" } else { "A backup of single files, or to mirrors," };
-            return Err(sql_errors::not_supported(what));
+        if !b.parts.is_empty() || !b.mirrors.is_empty() {
+            return Err(sql_errors::not_supported("A backup of single files, or to mirrors,"));
         }
         let options = self.backup_options(program, frame, &b.options, "BACKUP")?;
         if entry.is_restoring() {
             return Err(sql_errors::restoring(entry.name()));
         }
-        if entry.is_copy() && !options.copy_only {
+        // What is backed up is noted in the database, which takes who may write it.
+        if entry.is_copy() && (b.log || !options.copy_only) {
             return Err(errors::on_secondary());
         }
         let device = self.backup_device(program, frame, &b.to)?;
+        if !b.log {
+            let media = Media::to_write(&self.info.engine, &device)?;
+            return self.write_set(&entry, &media, &options, None);
+        }
+        let _one = self.next_log_backup(&entry)?;
+        let chain = entry.log_chain().ok_or_else(errors::no_full_backup)?;
+        if entry.store.positions().truncated > Lsn(chain.backed_up) {
+            return Err(errors::no_full_backup());
+        }
         let media = Media::to_write(&self.info.engine, &device)?;
-        self.write_set(&entry, &media, &options)
+        self.write_set(&entry, &media, &options, Some(chain))
     }
 
-    fn write_set(&mut self, entry: &Arc<DatabaseEntry>, media: &Media, options: &Options) -> Result<()> {
+    /// Waits until no other backup of the log is made.
+    fn next_log_backup<'e>(&self, entry: &'e DatabaseEntry) -> Result<MutexGuard<'e, ()>> {
+        loop {
+            if let Some(guard) = entry.log_backups.try_lock_for(LOOK_EVERY) {
+                return Ok(guard);
+            }
+            if self.info.cancelled() {
+                return Err(sql_errors::cancelled());
+            }
+        }
+    }
+
+    /// A set behind those in the file: of the log that continues a chain, or a full one.
+    fn write_set(
+        &mut self,
+        entry: &Arc<DatabaseEntry>,
+        media: &Media,
+        options: &Options,
+        chain: Option<LogChain>,
+    ) -> Result<()> {
         let before = self.sets_before(media, options)?;
         let at = before.last().map_or(0, |last| last.set.end);
         let position = before.len() + 1;
@@ -100,43 +133,65 @@ impl Runner<'_> {
             entry.save_counters()?;
         }
         let started = self.info.engine.instance().env().clock.now();
-        let mut label = self.new_label(entry, options);
+        let label = self.write_frames(entry, (media, at), options, chain)?;
+        history::note_backup(&self.info.engine, &label, &media.device, position)?;
+        let (name, suffix) = (entry.name(), if label.log { "_log" } else { "" });
+        let pages = label.bytes.div_ceil(PAGE_BYTES);
+        let text = format!(
+            "Processed {pages} pages for database '{name}', file '{name}{suffix}' on file {position}."
+        );
+        self.report(&SqlError::new(4035, 0, 1, text));
+        let took = self.info.engine.instance().env().clock.now().saturating_sub(started);
+        let statement = if label.log { "BACKUP LOG" } else { "BACKUP DATABASE" };
+        self.say_processed(statement, label.bytes, took.as_secs_f64());
+        Ok(())
+    }
+
+    /// The set itself, and the place of the database's chain of log backups that follows from it. Returns what it says of itself.
+    fn write_frames(
+        &mut self,
+        entry: &Arc<DatabaseEntry>,
+        (media, at): (&Media, u64),
+        options: &Options,
+        chain: Option<LogChain>,
+    ) -> Result<Label> {
+        let mut label = self.new_label(entry, options, chain);
         let engine = Arc::clone(&self.info.engine);
         let compress =
             options.compress.unwrap_or_else(|| engine.configuration(COMPRESSION_DEFAULT).running != 0);
         label.compressed = compress;
+        let (mut told, mut noted, mut border) = (0, Ok(()), Lsn::ZERO);
         let mut describe = |written: &Written| {
             label.finished = engine.now_local();
             (label.checkpoint, label.first, label.last) =
                 (written.checkpoint.0, written.first.0, written.last.0);
             (label.bytes, label.stored, label.family) = (written.bytes, written.stored, written.family);
+            border = written.border;
+            if !label.log && !label.copy_only {
+                // Now: the backup holds the log until it ends.
+                noted = note_full(entry, written, label.finished);
+            }
             serde_json::to_vec(&label).expect("plain structures become JSON")
         };
-        let mut told = 0;
-        let done = back_up(
-            &entry.store,
-            &*media.file,
-            at,
-            BackupOptions { compress },
-            &mut describe,
-            &mut |done, of| self.say_progress(options.stats, &mut told, done, of),
-        );
+        let (file, compression) = (&*media.file, BackupOptions { compress });
+        let mut progress = |done, of| self.say_progress(options.stats, &mut told, done, of);
+        let done = match chain {
+            Some(chain) => {
+                let first = Lsn(chain.backed_up);
+                back_up_log(&entry.store, (file, at), first, compression, &mut describe, &mut progress)
+            }
+            None => back_up(&entry.store, file, at, compression, &mut describe, &mut progress),
+        };
         if let Err(e) = done {
             // What is left of it would be taken for the end of the file: it is none.
             let _ = media.file.set_len(at);
             return Err(if self.info.cancelled() { sql_errors::cancelled() } else { media.not_written(e) });
         }
-        history::note_backup(&self.info.engine, &label, &media.device, position)?;
-        let text = format!(
-            "Processed {} pages for database '{}', file '{}' on file {position}.",
-            label.bytes.div_ceil(PAGE_BYTES),
-            entry.name(),
-            entry.name()
-        );
-        self.report(&SqlError::new(4035, 0, 1, text));
-        let took = self.info.engine.instance().env().clock.now().saturating_sub(started);
-        self.say_processed("BACKUP DATABASE", label.bytes, took.as_secs_f64());
-        Ok(())
+        noted?;
+        if label.log && !label.copy_only {
+            note_log(entry, border, label.finished)?;
+        }
+        Ok(label)
     }
 
     /// The sets that stay; none when the file is begun anew.
@@ -161,7 +216,7 @@ impl Runner<'_> {
         Ok(Vec::new())
     }
 
-    fn new_label(&self, entry: &DatabaseEntry, options: &Options) -> Label {
+    fn new_label(&self, entry: &DatabaseEntry, options: &Options, chain: Option<LogChain>) -> Label {
         let picture = entry.picture();
         let settings = picture.settings();
         let now = self.info.engine.now_local();
@@ -183,6 +238,10 @@ impl Runner<'_> {
             read_only: settings.read_only,
             single_user: settings.user_access == "SINGLE_USER",
             copy_only: options.copy_only,
+            log: chain.is_some(),
+            begins_chain: chain.is_some_and(|chain| chain.count == 0),
+            since: chain.map_or(0, |chain| chain.at),
+            full: chain.map_or(0, |chain| chain.full),
             ..Label::default()
         }
     }
@@ -216,3 +275,26 @@ impl Runner<'_> {
 
 /// `backup compression default` of `sp_configure`.
 const COMPRESSION_DEFAULT: i32 = 1579;
+
+/// A full backup begins the chain of log backups, where one is wanted and none has begun.
+fn note_full(entry: &DatabaseEntry, written: &Written, at: i64) -> Result<()> {
+    let begun = entry.log_chain();
+    entry.change_settings(|settings| {
+        let new = LogChain { family: written.family, backed_up: written.border.0, full: 0, at, count: 0 };
+        let chain = LogChain { full: written.checkpoint.0, ..begun.unwrap_or(new) };
+        settings.log_chain = (settings.recovery != "SIMPLE").then_some(chain);
+        Ok(())
+    })
+}
+
+/// The log before `border` is in a backup.
+fn note_log(entry: &DatabaseEntry, border: Lsn, at: i64) -> Result<()> {
+    entry.change_settings(|settings| {
+        // The recovery model may have become SIMPLE meanwhile, and the chain ended.
+        if let Some(chain) = &mut settings.log_chain {
+            let backed_up = border.0.max(chain.backed_up);
+            *chain = LogChain { backed_up, at, count: chain.count + 1, ..*chain };
+        }
+        Ok(())
+    })
+}

@@ -48,6 +48,24 @@ pub struct DatabaseSettings {
     pub created: i64,
     /// `sid` of the login that owns it; sa's by default.
     pub owner: Vec<u8>,
+    /// How far the log is in log backups; `None` before the first full backup, and where none are wanted.
+    pub log_chain: Option<LogChain>,
+}
+
+/// The log backups of a database, which continue each other from a full backup on. A part of the database, so that any member of a
+/// group can make the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogChain {
+    /// Identity of the database that it belongs to: one restored from a backup begins a chain of its own.
+    pub family: [u8; 16],
+    /// The next log backup begins here.
+    pub backed_up: u64,
+    /// Where the rows of the last full backup are complete.
+    pub full: u64,
+    /// When the backup that ends there ended, local ticks.
+    pub at: i64,
+    /// How many log backups there have been.
+    pub count: u64,
 }
 
 impl DatabaseSettings {
@@ -73,6 +91,7 @@ impl Default for DatabaseSettings {
             flags: std::collections::BTreeMap::new(),
             created: 0,
             owner: vec![1],
+            log_chain: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! CREATE, ALTER and DROP DATABASE.
 
-use crate::catalog::{CatalogObject, DatabaseSettings};
+use crate::catalog::DatabaseSettings;
 use crate::engine::DatabaseEntry;
 use crate::errors;
 use crate::hadr;
@@ -100,7 +100,7 @@ impl Runner<'_> {
         }
         let mut settings = DatabaseSettings::default();
         if let Some(model) = self.info.engine.database_by_id(crate::engine::MODEL) {
-            settings = (**model.picture().settings()).clone();
+            settings = DatabaseSettings { log_chain: None, ..(**model.picture().settings()).clone() };
         }
         if let Some(collation) = &c.collation {
             settings.collation = super::collate::database_collation(&collation.text)?;
@@ -155,12 +155,14 @@ impl Runner<'_> {
                 if settings.user_access == "SINGLE_USER" || settings.offline {
                     self.make_exclusive(&entry, termination.as_ref())?;
                 }
-                entry.put_now(CatalogObject::Settings(Arc::new(settings)))
+                entry.change_settings(|settings| options.iter().try_for_each(|o| set_option(settings, o)))
             }
             AlterDatabaseAction::Collate(name) => {
-                let mut settings = (**entry.picture().settings()).clone();
-                settings.collation = super::collate::database_collation(&name.text)?;
-                entry.put_now(CatalogObject::Settings(Arc::new(settings)))
+                let collation = super::collate::database_collation(&name.text)?;
+                entry.change_settings(|settings| {
+                    settings.collation = collation;
+                    Ok(())
+                })
             }
             AlterDatabaseAction::ModifyName(name) => {
                 self.not_a_member(&entry.name(), |d| hadr::errors::rename_refused(d))?;
@@ -252,7 +254,12 @@ fn set_option(settings: &mut DatabaseSettings, option: &ast::Opt) -> Result<()> 
     let word = option.value.text().unwrap_or("").to_ascii_uppercase();
     let number = option.value.number();
     match option.name.as_str() {
-        "RECOVERY" => settings.recovery = word,
+        "RECOVERY" => {
+            if word == "SIMPLE" {
+                settings.log_chain = None;
+            }
+            settings.recovery = word;
+        }
         "READ_COMMITTED_SNAPSHOT" => settings.read_committed_snapshot = on,
         "ALLOW_SNAPSHOT_ISOLATION" => settings.allow_snapshot = on,
         "READ_ONLY" => settings.read_only = true,

@@ -2,8 +2,8 @@
 
 use super::history::History;
 use crate::catalog::{
-    CatalogKey, CatalogObject, CatalogOp, FIRST_USER_OBJECT, FIRST_USER_TREE, Picture, SYSTEM_TREE, decode,
-    encode, object_class,
+    CatalogKey, CatalogObject, CatalogOp, DatabaseSettings, FIRST_USER_OBJECT, FIRST_USER_TREE, LogChain,
+    Picture, SYSTEM_TREE, decode, encode, object_class,
 };
 use crate::errors;
 use crate::map::{db_error, txn_error};
@@ -58,6 +58,9 @@ pub struct DatabaseEntry {
     /// Commits made as a group's primary, how long their sessions waited, and the longest wait, nanoseconds.
     group_commits: [AtomicU64; 3],
     refreshing: Mutex<()>,
+    settings_changing: Mutex<()>,
+    /// Held while a backup of the log is made: each begins where the one before ended.
+    pub(crate) log_backups: Mutex<()>,
     /// The role in which the catalog was last read.
     role_seen: AtomicU8,
 }
@@ -185,9 +188,31 @@ impl DatabaseEntry {
             restoring: AtomicBool::new(false),
             group_commits: Default::default(),
             refreshing: Mutex::new(()),
+            settings_changing: Mutex::new(()),
+            log_backups: Mutex::new(()),
             role_seen: AtomicU8::new(role as u8),
         });
+        entry.keep_log();
         Ok(entry)
+    }
+
+    /// The log backups so far; `None` when the next must be a full one.
+    #[must_use]
+    pub fn log_chain(&self) -> Option<LogChain> {
+        self.log_chain_of(&self.picture())
+    }
+
+    fn log_chain_of(&self, picture: &Picture) -> Option<LogChain> {
+        let settings = picture.settings();
+        let chain = settings.log_chain.filter(|_| settings.recovery != "SIMPLE")?;
+        (chain.family == self.store.control().family).then_some(chain)
+    }
+
+    /// Log that is in no backup yet is kept, once there is a chain of them.
+    fn keep_log(&self) {
+        let backed_up =
+            self.log_chain_of(&self.picture.load()).map_or(Lsn::MAX, |chain| Lsn(chain.backed_up));
+        self.store.set_backed_up(backed_up);
     }
 
     /// Whether redo may change the catalog here: every transaction has the picture of its own snapshot.
@@ -262,6 +287,7 @@ impl DatabaseEntry {
         let version = picture.version();
         self.picture.store(picture);
         self.version.store(version, Ordering::Release);
+        self.keep_log();
     }
 
     /// A commit as a group's primary was hardened wherever it had to be, after so long.
@@ -532,6 +558,8 @@ impl DatabaseEntry {
 
     /// The commit whose changes were published is hardened (or has failed, in which case the database has stopped).
     pub fn settle(&self) {
+        // Before anybody sees it: what the new picture gives up is hardened elsewhere by now.
+        self.keep_log();
         *self.pending.lock() -= 1;
         self.settled.notify_all();
     }
@@ -558,6 +586,14 @@ impl DatabaseEntry {
             self.save_counters()?;
         }
         self.store.close().map_err(|e| db_error(e, &self.name()))
+    }
+
+    /// Changes the database's options, durably: one change after the other.
+    pub fn change_settings(&self, change: impl FnOnce(&mut DatabaseSettings) -> Result<()>) -> Result<()> {
+        let _changing = self.settings_changing.lock();
+        let mut settings = (**self.picture().settings()).clone();
+        change(&mut settings)?;
+        self.put_now(CatalogObject::Settings(Arc::new(settings)))
     }
 
     /// Writes one object outside any session, in its own transaction.

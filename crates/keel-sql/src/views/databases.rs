@@ -226,7 +226,11 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("fork_point_lsn", LSN),
         ],
         rows: |cx| {
-            let row = |d: &Arc<DatabaseEntry>| [vec![int(d.id.0)], vec![NULL; 6]].concat();
+            let row = |d: &Arc<DatabaseEntry>| {
+                let family = || Value::Guid(d.store.control().family);
+                let backed_up = d.log_chain().map_or(NULL, |chain| crate::hadr::lsn::value(chain.backed_up));
+                vec![int(d.id.0), family(), family(), backed_up, family(), family(), NULL]
+            };
             cx.engine.databases().iter().map(row).collect()
         },
     },

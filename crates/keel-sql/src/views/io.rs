@@ -221,6 +221,9 @@ fn log_stats(cx: &ViewContext<'_>) -> Rows {
         let replayed = (replayed + 1).min(active);
         let since = |lsn: keel_base::Lsn| mb(positions.appended.0.saturating_sub(lsn.0));
         let picture = d.picture();
+        let chain = d.log_chain();
+        let backed_up = chain.filter(|chain| chain.count != 0);
+        let never = i64::from(keel_types::datetime::DAY_1900) * keel_types::datetime::TICKS_PER_DAY;
         let mut row = vec![int(d.id.0), text(picture.settings().recovery.as_str())];
         row.extend([lsn_text(positions.truncated), lsn_text(positions.appended)]);
         row.extend([int(current.map_or(0, |v| v.sequence as i64)), mb(current.map_or(0, |v| v.bytes))]);
@@ -228,10 +231,9 @@ fn log_stats(cx: &ViewContext<'_>) -> Rows {
         row.extend([
             mb(stats.log_used_bytes),
             text(super::log_reuse_wait(d).1),
-            // No log was ever backed up.
-            Value::DateTime(i64::from(keel_types::datetime::DAY_1900) * keel_types::datetime::TICKS_PER_DAY),
-            lsn_text(keel_base::Lsn::ZERO),
-            mb(stats.log_used_bytes),
+            Value::DateTime(backed_up.map_or(never, |chain| chain.at)),
+            lsn_text(backed_up.map_or(keel_base::Lsn::ZERO, |chain| keel_base::Lsn(chain.backed_up))),
+            chain.map_or(mb(stats.log_used_bytes), |chain| since(keel_base::Lsn(chain.backed_up))),
         ]);
         row.extend([lsn_text(positions.checkpoint), since(positions.checkpoint)]);
         row.extend([lsn_text(positions.redo_start), since(positions.redo_start), int(replayed as i64)]);

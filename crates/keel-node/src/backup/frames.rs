@@ -1,0 +1,185 @@
+//! Frames: how a backup lies in its file, by byte. See [`backup`](super).
+
+use crate::error::DbError;
+use keel_base::env::File;
+use std::io;
+use std::sync::Arc;
+
+const MAGIC: u32 = u32::from_le_bytes(*b"KBK1");
+const HEADER_BYTES: usize = 24;
+const COMPRESSED: u8 = 1;
+/// No frame is larger: a chunk may end with one row of the largest size.
+const FRAME_BYTES_MAX: usize = 1 << 30;
+/// A byte that is compressed never stands for more.
+const RATIO_MAX: usize = 255;
+/// What is searched at a time for the end of a set behind damage.
+const SEARCH_BYTES: usize = 1 << 20;
+/// What is written before the disk is asked for it: a backup must not leave a mountain to a committer's sync.
+const SYNC_EVERY_BYTES: u64 = 16 << 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Kind {
+    Begin = 1,
+    Rows = 2,
+    Log = 3,
+    End = 4,
+    BeginLog = 5,
+}
+
+const KINDS: [Kind; 5] = [Kind::Begin, Kind::Rows, Kind::Log, Kind::End, Kind::BeginLog];
+
+pub(super) fn damaged(what: impl Into<Arc<str>>) -> DbError {
+    DbError::Corrupt(what.into())
+}
+
+pub(super) struct Writer<'a> {
+    file: &'a dyn File,
+    pub(super) at: u64,
+    synced: u64,
+    /// Of rows and log so far, not compressed.
+    pub(super) bytes: u64,
+    pub(super) compress: bool,
+}
+
+impl Writer<'_> {
+    /// A block of the log.
+    pub(super) fn block(&mut self, block: &[u8]) -> Result<(), DbError> {
+        self.bytes += block.len() as u64;
+        Ok(self.frame(Kind::Log, block)?)
+    }
+
+    /// Everything is on the disk afterwards.
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    pub(super) fn at(file: &dyn File, at: u64, compress: bool) -> Writer<'_> {
+        Writer { file, at, synced: at, bytes: 0, compress }
+    }
+
+    pub(super) fn frame(&mut self, kind: Kind, payload: &[u8]) -> io::Result<()> {
+        let compressed = self.compress.then(|| lz4_flex::block::compress(payload));
+        let smaller = compressed.as_deref().filter(|small| small.len() < payload.len());
+        let stored = smaller.unwrap_or(payload);
+        let mut frame = Vec::with_capacity(HEADER_BYTES + stored.len());
+        frame.extend_from_slice(&MAGIC.to_le_bytes());
+        frame.extend_from_slice(&[kind as u8, if smaller.is_some() { COMPRESSED } else { 0 }, 0, 0]);
+        for n in [stored.len(), payload.len()] {
+            let n = u32::try_from(n).map_err(|_| io::Error::other("a frame of a backup is too large"))?;
+            frame.extend_from_slice(&n.to_le_bytes());
+        }
+        frame.extend_from_slice(&crc32c::crc32c(stored).to_le_bytes());
+        frame.extend_from_slice(&crc32c::crc32c(&frame).to_le_bytes());
+        frame.extend_from_slice(stored);
+        self.file.write_at(&frame, self.at)?;
+        self.at += frame.len() as u64;
+        if self.at - self.synced >= SYNC_EVERY_BYTES {
+            self.file.sync_data()?;
+            self.synced = self.at;
+        }
+        Ok(())
+    }
+}
+
+pub(super) struct Head {
+    pub(super) kind: Kind,
+    compressed: bool,
+    stored: usize,
+    bytes: usize,
+    checksum: u32,
+}
+
+impl Head {
+    /// `None` when the bytes are no header.
+    fn decode(bytes: &[u8; HEADER_BYTES]) -> Option<Head> {
+        let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let kind = KINDS.into_iter().find(|kind| *kind as u8 == bytes[4])?;
+        let (stored, raw) = (u32_at(8) as usize, u32_at(12) as usize);
+        let whole = cfg!(fuzzing) || u32_at(20) == crc32c::crc32c(&bytes[..20]);
+        let sane = stored <= FRAME_BYTES_MAX && raw <= FRAME_BYTES_MAX.min((stored + 1) * RATIO_MAX);
+        let compressed = bytes[5] & COMPRESSED != 0;
+        (u32_at(0) == MAGIC && whole && sane).then_some(Head {
+            kind,
+            compressed,
+            stored,
+            bytes: raw,
+            checksum: u32_at(16),
+        })
+    }
+}
+
+/// Reads frames one after the other.
+pub(super) struct Reader<'a> {
+    file: &'a dyn File,
+    pub(super) at: u64,
+    /// Of the file.
+    pub(super) length: u64,
+}
+
+impl Reader<'_> {
+    pub(super) fn at(file: &dyn File, at: u64) -> io::Result<Reader<'_>> {
+        Ok(Reader { file, at, length: file.len()? })
+    }
+
+    /// The next header; `None` at the end of the file.
+    pub(super) fn head(&mut self) -> Result<Option<Head>, DbError> {
+        let mut bytes = [0; HEADER_BYTES];
+        let n = self.file.read_at(&mut bytes, self.at)?;
+        if n == 0 {
+            return Ok(None);
+        }
+        let head = Head::decode(&bytes).filter(|_| n == HEADER_BYTES);
+        let none = || damaged(format!("no frame of a backup begins at byte {} of the file", self.at));
+        let head = head.ok_or_else(none)?;
+        self.at += HEADER_BYTES as u64;
+        Ok(Some(head))
+    }
+
+    /// Whether a set ends somewhere behind this place, which is then damage and not what a backup left that was cut short.
+    pub(super) fn a_set_ends_later(&self) -> Result<bool, DbError> {
+        let mut window = vec![0; SEARCH_BYTES];
+        let mut at = self.at;
+        while at < self.length {
+            let n = self.file.read_at(&mut window, at)?;
+            let found = window[..n].windows(HEADER_BYTES).any(|bytes| {
+                bytes.starts_with(&MAGIC.to_le_bytes())
+                    && <&[u8; HEADER_BYTES]>::try_from(bytes)
+                        .is_ok_and(|bytes| Head::decode(bytes).is_some_and(|head| head.kind == Kind::End))
+            });
+            if found || n < HEADER_BYTES {
+                return Ok(found);
+            }
+            // The next window begins with what may be the beginning of a header.
+            at += (n - (HEADER_BYTES - 1)) as u64;
+        }
+        Ok(false)
+    }
+
+    pub(super) fn payload(&mut self, head: &Head) -> Result<Vec<u8>, DbError> {
+        let broken = || damaged(format!("the frame before byte {} of the file is damaged", self.at));
+        if self.at + head.stored as u64 > self.length {
+            return Err(broken());
+        }
+        let mut stored = vec![0; head.stored];
+        let n = self.file.read_at(&mut stored, self.at)?;
+        let whole = cfg!(fuzzing) || crc32c::crc32c(&stored) == head.checksum;
+        if n < head.stored || !whole {
+            return Err(broken());
+        }
+        let payload = if head.compressed {
+            lz4_flex::block::decompress(&stored, head.bytes).map_err(|_| broken())?
+        } else {
+            stored
+        };
+        if payload.len() != head.bytes {
+            return Err(broken());
+        }
+        self.skip(head);
+        Ok(payload)
+    }
+
+    pub(super) fn skip(&mut self, head: &Head) {
+        self.at += head.stored as u64;
+    }
+}

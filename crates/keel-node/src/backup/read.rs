@@ -1,0 +1,233 @@
+//! Reading backups: checking them, and making databases of them.
+
+use super::frames::{Kind, Reader, damaged};
+use super::stop::{Search, cut};
+use super::{BackupSet, Content, LogInfo, Progress};
+use crate::database::{Database, DbOptions};
+use crate::error::DbError;
+use crate::instance::Instance;
+use crate::seed::{SeedInfo, SeedSink};
+use keel_base::env::File;
+use keel_base::{DatabaseId, Epoch, Lsn};
+use keel_log::block;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often whoever waits for redo asks whether to go on.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Takes a chunk of rows (true) or a block of the log.
+type Take<'a> = &'a mut dyn FnMut(bool, &[u8]) -> Result<(), DbError>;
+
+/// Hands the rows and blocks of a set over, checked.
+fn walk(file: &dyn File, set: &BackupSet, take: Take<'_>, progress: Progress<'_>) -> Result<(), DbError> {
+    let mut reader = Reader::at(file, set.at)?;
+    while let Some(head) = reader.head()? {
+        let payload = reader.payload(&head)?;
+        match head.kind {
+            Kind::Begin | Kind::BeginLog => {}
+            Kind::Rows => take(true, &payload)?,
+            Kind::Log => take(false, &payload)?,
+            Kind::End => return progress(1, 1),
+        }
+        progress(reader.at - set.at, (set.end - set.at).max(1))?;
+    }
+    Err(damaged("the backup set has no end"))
+}
+
+/// Reads all of a set and checks it: every frame, every chunk of rows, and that the log's blocks follow each other up to its end.
+///
+/// # Errors
+/// [`DbError::Corrupt`] when something is damaged or missing.
+pub fn verify(file: &dyn File, set: &BackupSet, progress: Progress<'_>) -> Result<(), DbError> {
+    let (mut next, mut previous, mut rows_end) = match &set.content {
+        Content::Full(info) => (info.log_start, Some(info.log_previous), false),
+        // It has no rows; the block before its first is in another backup.
+        Content::Log(info) => (info.first, None, true),
+    };
+    let mut take = |rows: bool, bytes: &[u8]| {
+        if rows {
+            rows_end = crate::seed::is_last_chunk(bytes)
+                .ok_or_else(|| damaged("a chunk of rows in the backup is damaged"))?;
+            return Ok(());
+        }
+        let follows =
+            |h: &block::Header| h.first_lsn == next && previous.is_none_or(|before| before == h.previous);
+        let header = block::decode(bytes).ok().filter(follows);
+        let header = header.ok_or_else(|| damaged("a block of the log in the backup is damaged"))?;
+        (next, previous) = (header.end_lsn(), Some(header.checksum));
+        Ok(())
+    };
+    walk(file, set, &mut take, progress)?;
+    if !rows_end || next != set.last {
+        return Err(damaged("rows or log of the backup are missing"));
+    }
+    Ok(())
+}
+
+/// Makes a database from a set, in a directory that holds none: [resolving](crate::Role::Resolving), with all of the set's log.
+/// [`complete`] makes it one that can be written. `family` becomes its identity: the set's own for a copy that is to join the
+/// others, another for a database of its own.
+///
+/// # Errors
+/// [`DbError::Corrupt`] when the set is damaged, [`DbError::Io`]; what is there of the database then is for
+/// [`Database::remove`].
+pub fn restore(
+    instance: &Arc<Instance>,
+    (id, dir): (DatabaseId, &Path),
+    (file, set): (&dyn File, &BackupSet),
+    family: [u8; 16],
+    options: &DbOptions,
+    progress: Progress<'_>,
+) -> Result<Arc<Database>, DbError> {
+    let Content::Full(info) = &set.content else { return Err(damaged("the backup set has no rows")) };
+    let info = SeedInfo { family, ..info.clone() };
+    let mut sink = Some(SeedSink::create(instance, id, dir, &info)?);
+    let mut db: Option<Arc<Database>> = None;
+    let mut take = |rows: bool, bytes: &[u8]| {
+        if rows {
+            let sink = sink.as_ref().ok_or_else(|| damaged("rows behind the log in a backup"))?;
+            return sink.apply(bytes).map(|_| ());
+        }
+        if let Some(sink) = sink.take() {
+            let made = sink.finish(options)?;
+            made.demote()?;
+            db = Some(made);
+        }
+        let db = db.as_ref().expect("made with the first block");
+        let epoch = block::decode_header(bytes).map_or(Epoch(0), |header| header.epoch);
+        db.receive(epoch.max(info.epoch), bytes).map(|_| ())
+    };
+    walk(file, set, &mut take, progress)?;
+    // A set whose log is empty: nothing has happened since its rows.
+    let db = match (db, sink) {
+        (Some(db), _) => db,
+        (None, Some(sink)) => {
+            let made = sink.finish(options)?;
+            made.demote()?;
+            made
+        }
+        (None, None) => return Err(damaged("the backup set is empty")),
+    };
+    if db.harden()? != set.last {
+        return Err(damaged("log of the backup is missing"));
+    }
+    db.apply_up_to(set.last)?;
+    db.fence("restored");
+    Ok(db)
+}
+
+/// How far a log backup has brought a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rolled {
+    /// It has all of it.
+    All,
+    /// It has what came before the point in time.
+    Stopped,
+    /// It is past that point already: nothing was done.
+    TooLate,
+    /// The log does not continue its own: the two have gone different ways. Nothing was done.
+    OtherPath,
+}
+
+/// Rolls a database that is being restored forward with a log backup that begins at or before the end of its log, up to the first
+/// transaction that was committed after `stop` (microseconds since 1970 UTC), or to the end.
+///
+/// # Errors
+/// [`DbError::Corrupt`] when the set is damaged, [`DbError::Io`], and what `progress` returns.
+pub fn restore_log(
+    db: &Arc<Database>,
+    (file, set): (&dyn File, &BackupSet),
+    stop: Option<i64>,
+    progress: Progress<'_>,
+) -> Result<Rolled, DbError> {
+    let Content::Log(info) = &set.content else { return Err(damaged("the backup set is no log backup")) };
+    let found = look_through(db, (file, set), stop, progress)?;
+    match found {
+        // It ends there already, perhaps within what is one block of the log in the backup.
+        Found { stop: Some(at), .. } if at == db.hardened() => return Ok(Rolled::Stopped),
+        Found { other_path: true, .. } => return Ok(Rolled::OtherPath),
+        Found { stop: Some(at), .. } if at < db.hardened() => return Ok(Rolled::TooLate),
+        Found { .. } => {}
+    }
+    db.demote()?;
+    let rolled = roll_forward(db, (file, set), (info, found.stop), progress);
+    db.fence("restored");
+    rolled?;
+    Ok(if found.stop.is_some() { Rolled::Stopped } else { Rolled::All })
+}
+
+struct Found {
+    stop: Option<Lsn>,
+    other_path: bool,
+}
+
+/// What there is to know of a log backup before anything is done with it.
+fn look_through(
+    db: &Database,
+    (file, set): (&dyn File, &BackupSet),
+    stop: Option<i64>,
+    progress: Progress<'_>,
+) -> Result<Found, DbError> {
+    let log = db.log().ok_or_else(|| DbError::Role("a volatile database is not restored".into()))?;
+    let (end, tip) = (log.flush()?, log.last_checksum());
+    let mut found = Found { stop: None, other_path: false };
+    let (mut search, mut before) = (stop.map(Search::after), None);
+    let mut take = |_: bool, bytes: &[u8]| {
+        let header =
+            block::decode(bytes).map_err(|_| damaged("a block of the log in the backup is damaged"))?;
+        let joins = if header.first_lsn == end { header.previous == tip } else { true };
+        let passes = header.first_lsn < end && header.end_lsn() > end;
+        let ends = header.end_lsn() == end && header.checksum != tip;
+        found.other_path |= !joins || passes || ends;
+        if before.is_some_and(|before| before != header.first_lsn) {
+            return Err(damaged("a block of the log in the backup is missing"));
+        }
+        before = Some(header.end_lsn());
+        if let Some(search) = search.as_mut().filter(|_| found.stop.is_none()) {
+            found.stop = search.look(&header, &bytes[block::HEADER_BYTES..])?;
+        }
+        Ok(())
+    };
+    walk(file, set, &mut take, &mut |done, of| progress(done / 2, of))?;
+    Ok(found)
+}
+
+/// Takes the blocks that are not there yet, and waits until they are applied.
+fn roll_forward(
+    db: &Arc<Database>,
+    (file, set): (&dyn File, &BackupSet),
+    (info, stop): (&LogInfo, Option<Lsn>),
+    progress: Progress<'_>,
+) -> Result<(), DbError> {
+    let log = db.log().ok_or_else(|| DbError::Role("a volatile database is not restored".into()))?;
+    let (end, session) = (db.hardened(), info.epoch.max(log.epoch()));
+    let mut take = |_: bool, bytes: &[u8]| {
+        let header =
+            block::decode(bytes).map_err(|_| damaged("a block of the log in the backup is damaged"))?;
+        let stop = stop.unwrap_or(Lsn::MAX);
+        if header.end_lsn() <= end || header.first_lsn >= stop {
+            return Ok(());
+        }
+        let part = (header.end_lsn() > stop).then(|| cut(bytes, header, stop));
+        db.receive(session.max(header.epoch), part.as_deref().unwrap_or(bytes)).map(|_| ())
+    };
+    walk(file, set, &mut take, &mut |done, of| progress(of / 2 + done / 2, of))?;
+    let hardened = db.harden()?;
+    db.apply_up_to(hardened)?;
+    // Somebody who drives redo by hand does that.
+    while !db.instance().options().by_hand && !db.wait_applied(hardened, LOOK_EVERY) {
+        progress(99, 100)?;
+        db.apply_up_to(hardened)?;
+    }
+    Ok(())
+}
+
+/// Ends the restoring of a database: all of its log is applied, transactions that had not ended never happened, and from now on it
+/// stands alone and can be written. Its history parts here from the one it was taken from.
+pub fn complete(db: &Database) -> Result<(), DbError> {
+    let log = db.log().ok_or_else(|| DbError::Role("a volatile database is not restored".into()))?;
+    db.promote(Epoch(log.epoch().0 + 1))?;
+    db.leave_group()
+}
