@@ -274,6 +274,7 @@ impl Group {
         let local = self.local_database(database);
         local.left = false;
         local.suspended = None;
+        self.effects.retain(|(_, e)| !matches!(e, Effect::Release(id, _) if *id == database));
         if let Some(db) = self.databases.get_mut(&database) {
             db.feed.reseed = false;
             db.feed.refused = None;

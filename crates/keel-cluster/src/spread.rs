@@ -250,8 +250,10 @@ impl Group {
         for id in self.config.databases.iter().map(|d| d.id).collect::<Vec<_>>() {
             self.databases.entry(id).or_default();
         }
-        let config = &self.config;
-        self.effects.retain(|(_, e)| !matches!(e, Effect::Release(id, _) if config.database(*id).is_some()));
+        // What is in the group (again) is not let go; but for what was told to leave it here.
+        let (config, own) = (&self.config, &self.local.databases);
+        let stays = |id| config.database(id).is_some() && !own.get(&id).is_some_and(|local| local.left);
+        self.effects.retain(|(_, e)| !matches!(e, Effect::Release(id, _) if stays(*id)));
         self.consider_suspensions(cx);
         if handed_over {
             self.begin_record(cx, primary_before, FailoverKind::Planned);

@@ -426,6 +426,30 @@ fn a_copy_whose_blocks_never_follow_asks_ever_more_seldom_and_says_so_once() {
     assert_eq!(told(&pair), 1);
 }
 
+#[test]
+fn a_copy_that_is_told_to_leave_leaves_also_when_the_group_changes_meanwhile() {
+    let mut pair = Pair::new(0);
+    pair.connect();
+    let released = |pair: &Pair| {
+        pair.done.iter().any(|(i, a)| *i == 1 && matches!(a, Action::Release { writable: false, .. }))
+    };
+    pair.disk_stalls = true;
+    let options = GroupOptions { health_check_timeout_ms: 40_000, ..pair.status(0).config.options.clone() };
+    pair.command(0, 7, Command::SetOptions { group: GROUP, options: Box::new(options) });
+    pair.command(1, 8, Command::LeaveDatabase { database: DATABASE });
+    assert!(!released(&pair));
+    pair.disk_goes_on();
+    assert!(released(&pair));
+    // It may join again before it has left.
+    pair.done.clear();
+    pair.command(1, 9, Command::JoinDatabase { database: DATABASE });
+    pair.disk_stalls = true;
+    pair.command(1, 10, Command::LeaveDatabase { database: DATABASE });
+    pair.command(1, 11, Command::JoinDatabase { database: DATABASE });
+    pair.disk_goes_on();
+    assert!(!released(&pair));
+}
+
 /// Two nodes of a cluster, the second in the set.
 fn automatic_pair() -> Pair {
     let options = GroupOptions { cluster_type: ClusterType::Wsfc, ..GroupOptions::default() };

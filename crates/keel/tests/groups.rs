@@ -106,7 +106,9 @@ fn a_script_makes_the_group_and_clients_use_it() {
     assert!(seen.ends_with("0 1"), "{seen:?} for {lsn}");
 
     // Backups of the primary and of a secondary, and what is in the latter.
-    one.run("BACKUP DATABASE shop TO DISK = N'shop.bak'");
+    let (full, log) = (group.dir.join("shop.bak"), group.dir.join("shop.trn"));
+    let (full, log) = (full.display(), log.display());
+    one.run(&format!("BACKUP DATABASE shop TO DISK = N'{full}'; BACKUP LOG shop TO DISK = N'{log}'"));
     two.run("BACKUP DATABASE shop TO DISK = N'shop.bak' WITH COPY_ONLY");
     two.run("RESTORE DATABASE copied FROM DISK = N'shop.bak'");
     assert_eq!(two.value("SELECT COUNT(*) FROM copied.dbo.orders WHERE customer = N'me'"), "1");
@@ -122,13 +124,33 @@ fn a_script_makes_the_group_and_clients_use_it() {
         "3",
     );
 
+    // The log backups go on where those of the old primary ended, and a copy is made of them by hand.
+    two.run(&format!("BACKUP LOG shop TO DISK = N'{log}'"));
+    two.run("ALTER AVAILABILITY GROUP ag1 MODIFY REPLICA ON N'NODE3' WITH (SEEDING_MODE = MANUAL)");
+    three.run("ALTER DATABASE shop SET HADR OFF");
+    three.until("SELECT state_desc FROM sys.databases WHERE name = 'shop'", "RESTORING");
+    three.run("DROP DATABASE shop");
+    three.run(&format!(
+        "RESTORE DATABASE shop FROM DISK = N'{full}' WITH NORECOVERY;
+         RESTORE LOG shop FROM DISK = N'{log}' WITH FILE = 1, NORECOVERY;
+         RESTORE LOG shop FROM DISK = N'{log}' WITH FILE = 2, NORECOVERY"
+    ));
+    two.run("INSERT shop.dbo.orders (customer, amount) VALUES (N'in no backup', 3)");
+    three.run("ALTER DATABASE shop SET HADR AVAILABILITY GROUP = ag1");
+    two.until(
+        "SELECT COUNT(*) FROM sys.dm_hadr_database_replica_states WHERE synchronization_state = 2",
+        "3",
+    );
+
     // The primary dies; the third is forced, and nothing that was committed is lost.
     two.kill();
     three.run("ALTER AVAILABILITY GROUP ag1 FORCE_FAILOVER_ALLOW_DATA_LOSS");
     three.until("SELECT sys.fn_hadr_is_primary_replica('shop')", "1");
     assert_eq!(
-        three.value("SELECT COUNT(*) FROM shop.dbo.orders WHERE customer IN (N'me', N'after failover')"),
-        "2"
+        three.value(
+            "SELECT COUNT(*) FROM shop.dbo.orders WHERE customer IN (N'me', N'after failover', N'in no backup')"
+        ),
+        "3"
     );
     two.start();
     for node in [&*one, &*two] {

@@ -3,7 +3,7 @@
 use super::command::{Caller, GroupChange, HadrCommand};
 use super::config::{AvailabilityMode, ClusterType, EndpointState, GroupSpec, ReplicaSpec};
 use super::state::{GroupState, HadrState, JoinState, Role, SyncState};
-use super::{Hadr, ReplicaChange, build, check, errors};
+use super::{Guid, Hadr, ReplicaChange, build, check, errors};
 use crate::catalog::fold;
 use crate::engine::MASTER;
 use crate::run::Runner;
@@ -349,10 +349,18 @@ impl Runner<'_> {
         database: &str,
         error: impl FnOnce(&str) -> Box<keel_types::SqlError>,
     ) -> Result<()> {
-        match self.info.engine.hadr() {
-            Some(hadr) if hadr.state().group_of(database).is_some() => Err(error(database)),
+        let Some(hadr) = self.info.engine.hadr() else { return Ok(()) };
+        match hadr.state().group_of(database) {
+            Some((group, member)) if !self.has_left(group, member.id, database) => Err(error(database)),
             _ => Ok(()),
         }
+    }
+
+    /// Whether the copy here waits for log, after SET HADR OFF: it is none of the group's any more.
+    fn has_left(&self, group: &GroupState, member: Guid, database: &str) -> bool {
+        let joined = group.local().and_then(|r| r.database(member)).is_some_and(|copy| copy.joined);
+        let restoring = self.info.engine.database(database).is_some_and(|entry| entry.is_restoring());
+        group.role != Role::Primary && !joined && restoring
     }
 }
 
