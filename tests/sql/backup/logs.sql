@@ -88,6 +88,21 @@ alter database shop set recovery full
 backup log shop to disk = 'shop.trn'
 backup log shop to disk = 'shop.trn' with norecovery
 GO
+-- Old files go; what is no backup, or newer, stays.
+backup database shop to disk = '/old/a.bak'
+backup database shop to disk = '/old/b.bak'
+backup database shop to disk = '/old/deeper/c.bak'
+declare @before varchar(30) = convert(varchar(30), dateadd(day, -1, sysdatetime()), 126), @after varchar(30) = convert(varchar(19), dateadd(day, 1, sysdatetime()), 126)
+exec master.dbo.xp_delete_file 0, '/old', 'bak', @before
+exec xp_delete_file 0, '/old', 'trn', @after, 1
+restore verifyonly from disk = '/old/a.bak'
+exec xp_delete_file 0, '/old', 'bak', @after
+restore verifyonly from disk = '/old/b.bak'
+restore verifyonly from disk = '/old/deeper/c.bak'
+exec xp_delete_file 0, '/old', '.BAK', @after, 1
+restore verifyonly from disk = '/old/deeper/c.bak'
+exec xp_delete_file 0, '/nowhere', 'bak', @after
+exec xp_delete_file 0
+GO
 restore verifyonly from disk = 'shop.trn' with file = 2
-restore filelistonly from disk = 'shop.trn'
 GO

@@ -219,6 +219,34 @@ fn path_of(engine: &Engine, device: &str) -> PathBuf {
     if path.is_absolute() { path.to_path_buf() } else { default_directory(engine).join(path) }
 }
 
+/// Removes the backup files of a directory, of those with an extension, whose newest set was finished before a time (local ticks). What is
+/// no backup stays, and what one is being written to.
+pub(crate) fn remove_old(
+    engine: &Engine,
+    directory: &Path,
+    extension: &str,
+    before: i64,
+    below: bool,
+) -> io::Result<()> {
+    let disk = &engine.options().env.disk;
+    for path in disk.list(directory)? {
+        let named = path.extension().is_some_and(|own| own.eq_ignore_ascii_case(extension));
+        if named && is_older(engine, &path, before) {
+            let Some(_held) = Held::take(&engine.devices, &path) else { continue };
+            disk.remove(&path)?;
+        } else if below && !named {
+            // A file has nothing in it.
+            let _ = remove_old(engine, &path, extension, before, false);
+        }
+    }
+    Ok(())
+}
+
+fn is_older(engine: &Engine, path: &Path, before: i64) -> bool {
+    let sets = Media::to_read(engine, &path.display().to_string()).and_then(|media| media.sets());
+    sets.is_ok_and(|sets| sets.last().is_some_and(|newest| newest.label.finished < before))
+}
+
 /// Whether a path leads among the instance's own files, which no backup may overwrite: whoever may make backups need not be
 /// an administrator.
 fn is_our_own(engine: &Engine, path: &Path) -> bool {

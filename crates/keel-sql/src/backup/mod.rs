@@ -27,4 +27,4 @@ mod show;
 mod write;
 
 pub(crate) use errors::RAISED;
-pub(crate) use media::Devices;
+pub(crate) use media::{Devices, remove_old};

@@ -1,10 +1,12 @@
-//! The history of backups: forgetting it.
+//! The history of backups, and old files of them: forgetting.
 
-use super::{Outcome, argument, ok, string};
+use super::{Outcome, argument, number, ok, string};
 use crate::backup::history::forget;
+use crate::backup::remove_old;
 use crate::errors;
 use crate::run::{Argument, Runner};
-use keel_types::{SqlType, Value};
+use keel_types::{SqlError, SqlType, Value};
+use std::path::Path;
 
 /// `sp_delete_backuphistory @oldest_date`: of all databases, what is older than that.
 pub(super) fn sp_delete_backuphistory(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
@@ -25,5 +27,32 @@ pub(super) fn sp_delete_database_backuphistory(runner: &mut Runner<'_>, args: &[
     let name = string(args, "database_name", 0);
     let missing = || errors::parameter_missing("sp_delete_database_backuphistory", "@database_name");
     forget(&runner.info.engine, i64::MAX, Some(&name.ok_or_else(missing)?))?;
+    ok()
+}
+
+/// `xp_delete_file type, directory, extension, before [, 1]`: removes the backups (type 0) of a directory, and of those in it when asked
+/// to, that were finished before a time. Type 1 means reports of maintenance plans, of which there are none.
+pub(super) fn xp_delete_file(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    runner.settings_only()?;
+    let missing = |name: &str| errors::parameter_missing("xp_delete_file", name);
+    let directory = string(args, "directory", 1).ok_or_else(|| missing("@directory"))?;
+    let extension = string(args, "extension", 2).ok_or_else(|| missing("@extension"))?;
+    let before = match argument(args, "before", 3).and_then(|a| Some((a.value.as_ref()?, a.ty))) {
+        None => runner.info.engine.now_local(),
+        Some((value, ty)) => match keel_types::cast::convert(value, ty, SqlType::DateTime2(7))? {
+            Value::DateTime(before) => before,
+            _ => return Err(missing("@before").into()),
+        },
+    };
+    if number(args, "type", 0).unwrap_or(0) != 0 {
+        return ok();
+    }
+    let below = number(args, "subdirectories", 4) == Some(1);
+    let extension = extension.trim_start_matches('.');
+    let removed = remove_old(&runner.info.engine, Path::new(&directory), extension, before, below);
+    removed.map_err(|e| {
+        let text = format!("Error executing extended stored procedure: xp_delete_file: '{directory}': {e}");
+        SqlError::new(22049, 16, 1, text)
+    })?;
     ok()
 }

@@ -104,6 +104,7 @@ pub static ALL: &[Procedure] = &[
     p("xp_regread", host::xp_regread),
     p("xp_getnetname", host::xp_getnetname),
     p("xp_create_subdir", host::xp_create_subdir),
+    p("xp_delete_file", backups::xp_delete_file),
     p("sp_enumerrorlogs", host::sp_enumerrorlogs),
     p("xp_enumerrorlogs", host::sp_enumerrorlogs),
     p("sp_readerrorlog", host::xp_readerrorlog),
