@@ -49,7 +49,8 @@ select * from copy.dbo.orders
 GO
 restore log copy from disk = 'shop.trn' with file = 4, recovery
 select n from copy.dbo.orders order by n
--- Its log backups are its own: they begin with a full one.
+-- Its log backups go on from there; those of the other one do not continue it.
+insert copy.dbo.orders (n) values (20)
 backup log copy to disk = 'copy.trn'
 restore log copy from disk = 'shop.trn' with file = 4
 GO
@@ -87,6 +88,31 @@ backup log shop to disk = 'shop.trn'
 alter database shop set recovery full
 backup log shop to disk = 'shop.trn'
 backup log shop to disk = 'shop.trn' with norecovery
+GO
+-- The roles change: the tail of one is the last that the other gets, and then it is the other way round.
+create database ship
+GO
+use ship
+create table orders (n int primary key)
+insert orders values (1)
+GO
+backup database ship to disk = 'ship.bak'
+backup log ship to disk = 'tail.trn' with norecovery
+use master
+restore database other_ship from disk = 'ship.bak' with norecovery
+insert ship.dbo.orders values (2)
+backup log ship to disk = 'tail.trn' with norecovery
+GO
+select name, state_desc from sys.databases where name like '%ship' order by name
+select * from ship.dbo.orders
+GO
+restore log other_ship from disk = 'tail.trn'
+insert other_ship.dbo.orders values (3)
+backup log other_ship to disk = 'back.trn' with norecovery
+restore log ship from disk = 'back.trn'
+select n from ship.dbo.orders order by n
+restore database other_ship with recovery
+select n from other_ship.dbo.orders order by n
 GO
 -- Old files go; what is no backup, or newer, stays.
 backup database shop to disk = '/old/a.bak'

@@ -10,7 +10,7 @@ crate::errors::error_functions! {
     /// Within a transaction.
     in_transaction() = 3021, 16, 0, "Cannot perform a backup or restore operation within a transaction.";
     /// The session uses the database to be restored.
-    used_here(name) = 3102, 16, 1, "RESTORE cannot process database '{name}' because it is in use by this session. It is recommended that the master database be used when performing this operation.";
+    used_here(statement, name) = 3102, 16, 1, "{statement} cannot process database '{name}' because it is in use by this session. It is recommended that the master database be used when performing this operation.";
     /// Others do.
     in_use() = 3101, 16, 1, "Exclusive access could not be obtained because the database is in use.";
     /// A member of a group.

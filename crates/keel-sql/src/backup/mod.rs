@@ -16,7 +16,7 @@
 //! * Errors come in two, as in the product: what happened, then 3013, which is what CATCH gets.
 //!
 //! ## Deliberately absent
-//! Differential backups, log backups on secondaries and of a tail, files and filegroups, stripes and mirrors, encryption, URL and tape: refused by name (40517).
+//! Differential backups, log backups on secondaries, files and filegroups, stripes and mirrors, encryption, URL and tape: refused by name (40517).
 
 mod errors;
 pub(crate) mod history;
@@ -24,6 +24,7 @@ mod media;
 mod options;
 mod restore;
 mod show;
+mod tail;
 mod write;
 
 pub(crate) use errors::RAISED;

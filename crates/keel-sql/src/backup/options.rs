@@ -75,8 +75,6 @@ const MISSING: &[&str] = &[
     "METADATA_ONLY",
     "SNAPSHOT",
 ];
-/// Known of BACKUP, and not here.
-const MISSING_WRITING: &[&str] = &["NORECOVERY"];
 const STATS_DEFAULT: u64 = 10;
 
 /// A time as STOPAT gives it: local ticks.
@@ -142,7 +140,7 @@ impl Runner<'_> {
         statement: &str,
     ) -> Result<Options> {
         let mut found = Options::default();
-        let restores = statement == "RESTORE";
+        let restores = !statement.starts_with("BACKUP");
         for option in options {
             let text = match &option.value {
                 OptValue::Variable(variable) => Some(self.backup_text(program, frame, variable)?),
@@ -165,11 +163,11 @@ impl Runner<'_> {
                 "FILE" if restores => found.file = number,
                 "REPLACE" if restores => found.replace = true,
                 "RECOVERY" if restores => found.no_recovery = false,
-                "NORECOVERY" if restores => found.no_recovery = true,
+                "NORECOVERY" if restores || statement == "BACKUP LOG" => found.no_recovery = true,
                 "MOVE" if restores => found.moved.extend(self.moved_name(program, frame, &option.value)?),
                 name if IDLE.contains(&name) || restores && IDLE_RESTORING.contains(&name) => {}
                 "STOPAT" if restores => found.stop_at = Some(stop_point(text.as_deref())?),
-                name if MISSING.contains(&name) || !restores && MISSING_WRITING.contains(&name) => {
+                name if MISSING.contains(&name) => {
                     return Err(sql_errors::not_supported(format!("{statement} WITH {name}")));
                 }
                 name => return Err(errors::no_option(name, statement)),

@@ -3,6 +3,7 @@
 use super::media::{Labelled, Media};
 use super::options::Options;
 use super::{errors, history};
+use crate::catalog::LogChain;
 use crate::engine::{DatabaseEntry, FIRST_USER_DATABASE};
 use crate::errors as sql_errors;
 use crate::hadr::lsn::to_number;
@@ -207,13 +208,14 @@ impl Runner<'_> {
         })
     }
 
-    /// A database that was restored begins its own life.
+    /// A database that was restored begins its own life. All of its log is in backups up to here, and its own log backups go on
+    /// from here.
     fn recover(&self, entry: &DatabaseEntry) -> Result<()> {
+        let (end, at) = (entry.store.hardened(), self.info.engine.now_local());
         complete(&entry.store).map_err(|e| crate::map::db_error(e, &entry.name()))?;
-        if entry.log_chain().is_some() {
-            // Its log backups do not continue those of the one it was taken from.
+        if let Some(chain) = entry.log_chain() {
             entry.change_settings(|settings| {
-                settings.log_chain = None;
+                settings.log_chain = Some(LogChain { backed_up: end.0, at, ..chain });
                 Ok(())
             })?;
         }
@@ -238,7 +240,7 @@ impl Runner<'_> {
             }
         }
         if self.info.current_database().id == old.id {
-            return Err(errors::used_here(name));
+            return Err(errors::used_here("RESTORE", name));
         }
         if old.users.load(Ordering::Acquire) > 0 {
             return Err(errors::in_use());

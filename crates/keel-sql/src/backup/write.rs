@@ -9,8 +9,8 @@ use crate::errors as sql_errors;
 use crate::program::Program;
 use crate::run::{Frame, Runner};
 use keel_base::Lsn;
-use keel_node::DbError;
 use keel_node::backup::{BackupOptions, Written, back_up, back_up_log};
+use keel_node::{DbError, Role};
 use keel_parser::ast;
 use keel_query::SessionInfo as _;
 use keel_types::SqlError;
@@ -82,7 +82,8 @@ impl Runner<'_> {
         if !b.parts.is_empty() || !b.mirrors.is_empty() {
             return Err(sql_errors::not_supported("A backup of single files, or to mirrors,"));
         }
-        let options = self.backup_options(program, frame, &b.options, "BACKUP")?;
+        let statement = if b.log { "BACKUP LOG" } else { "BACKUP" };
+        let options = self.backup_options(program, frame, &b.options, statement)?;
         if entry.is_restoring() {
             return Err(sql_errors::restoring(entry.name()));
         }
@@ -101,6 +102,9 @@ impl Runner<'_> {
             return Err(errors::no_full_backup());
         }
         let media = Media::to_write(&self.info.engine, &device)?;
+        if options.no_recovery {
+            return self.back_up_tail(&entry, &media, &options, chain);
+        }
         self.write_set(&entry, &media, &options, Some(chain))
     }
 
@@ -117,7 +121,7 @@ impl Runner<'_> {
     }
 
     /// A set behind those in the file: of the log that continues a chain, or a full one.
-    fn write_set(
+    pub(super) fn write_set(
         &mut self,
         entry: &Arc<DatabaseEntry>,
         media: &Media,
@@ -129,7 +133,7 @@ impl Runner<'_> {
         let position = before.len() + 1;
         // Behind whole sets there may be one that was cut short.
         media.file.set_len(at).map_err(|e| errors::cannot_write(&media.device, e))?;
-        if !entry.is_copy() {
+        if matches!(entry.store.role(), Role::Standalone | Role::Primary) {
             entry.save_counters()?;
         }
         let started = self.info.engine.instance().env().clock.now();
@@ -188,7 +192,8 @@ impl Runner<'_> {
             return Err(if self.info.cancelled() { sql_errors::cancelled() } else { media.not_written(e) });
         }
         noted?;
-        if label.log && !label.copy_only {
+        // Who restores a tail knows where it ended.
+        if label.log && !label.copy_only && !options.no_recovery {
             note_log(entry, border, label.finished)?;
         }
         Ok(label)

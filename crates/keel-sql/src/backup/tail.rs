@@ -1,0 +1,66 @@
+//! BACKUP LOG … WITH NORECOVERY: the last log of a database that goes on elsewhere, or is restored over.
+
+use super::errors;
+use super::media::Media;
+use super::options::Options;
+use crate::catalog::LogChain;
+use crate::engine::DatabaseEntry;
+use crate::map::db_error;
+use crate::run::Runner;
+use keel_node::Role;
+use keel_node::backup::complete;
+use keel_types::error::Result;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Runner<'_> {
+    /// Afterwards nobody can use the database (927): it waits for log, or to be recovered. When the backup fails it goes on.
+    pub(super) fn back_up_tail(
+        &mut self,
+        entry: &Arc<DatabaseEntry>,
+        media: &Media,
+        options: &Options,
+        chain: LogChain,
+    ) -> Result<()> {
+        if entry.store.role() != Role::Standalone {
+            return Err(errors::in_group(entry.name()));
+        }
+        if self.info.current_database().id == entry.id {
+            return Err(errors::used_here("BACKUP LOG", entry.name()));
+        }
+        // Nobody comes in from here on.
+        let engine = Arc::clone(&self.info.engine);
+        engine.set_restoring(entry, true)?;
+        let written = self.end_and_write(entry, media, options, chain);
+        if written.is_err() {
+            if entry.store.role() != Role::Standalone {
+                complete(&entry.store).map_err(|e| db_error(e, &entry.name()))?;
+            }
+            engine.set_restoring(entry, false)?;
+        }
+        written
+    }
+
+    fn end_and_write(
+        &mut self,
+        entry: &Arc<DatabaseEntry>,
+        media: &Media,
+        options: &Options,
+        chain: LogChain,
+    ) -> Result<()> {
+        if entry.users.load(Ordering::Acquire) > 0 {
+            return Err(errors::in_use());
+        }
+        entry.save_counters()?;
+        let store = &entry.store;
+        let end = || {
+            let Some(log) = store.log() else { return Ok(()) };
+            log.flush()?;
+            store.enter_group(log.epoch())?;
+            store.fence("the tail of the log is backed up");
+            Ok(())
+        };
+        end().map_err(|e| db_error(e, &entry.name()))?;
+        self.write_set(entry, media, options, Some(chain))
+    }
+}
