@@ -6,7 +6,9 @@
 use crate::measure::Measurement;
 use crate::peer::Peer;
 use crate::shell::Shared;
-use keel_cluster::{Command, CommandError, GroupId, InstanceId};
+use keel_base::Lsn;
+use keel_cluster::{Command, CommandError, GroupDatabaseId, GroupId, InstanceId};
+use keel_node::Role;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -16,6 +18,9 @@ use std::time::Duration;
 
 /// How long an instance may take over a failover it was asked for.
 pub(crate) const TAKE_OVER_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long the primary may take to note a log backup: a commit in its group.
+pub(crate) const NOTE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What can be asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +36,15 @@ pub(crate) enum Question {
         /// Even if that loses something.
         force: bool,
     },
+    /// A backup of the log was made here: note that in the database, of which you have the primary copy.
+    LogBackedUp {
+        /// Which.
+        database: GroupDatabaseId,
+        /// Everything before this is in a backup.
+        until: Lsn,
+        /// When that was, in the host's measure.
+        at: i64,
+    },
 }
 
 /// What can be answered.
@@ -42,6 +56,8 @@ pub(crate) enum Answer {
     Measured(Measurement),
     /// To [`Question::TakeOver`]: how it went; `None` when it did not end in time.
     TakenOver(Option<Result<(), CommandError>>),
+    /// To [`Question::LogBackedUp`]: whether it is noted.
+    Noted(bool),
 }
 
 /// As sent.
@@ -93,6 +109,10 @@ impl Shared {
                         false => Command::Failover { group },
                     };
                     Answer::TakenOver(shared.command(command, TAKE_OVER_TIMEOUT))
+                }
+                Question::LogBackedUp { database, until, at } => {
+                    let copy = shared.copy(database).filter(|copy| copy.db.role() == Role::Primary);
+                    Answer::Noted(copy.is_some_and(|copy| shared.host.log_backed_up(&copy.name, until, at)))
                 }
             };
             shared.answer(&peer, number, answer);

@@ -401,6 +401,24 @@ impl Groups {
         }
     }
 
+    /// Has it noted in a database of which this instance has a copy that its log before `until` is in a backup made here, by its primary
+    /// ([`Host::log_backed_up`](crate::Host::log_backed_up)). False when that cannot be reached, or could not.
+    #[must_use]
+    pub fn log_backed_up(&self, database: &str, until: Lsn, at: i64) -> bool {
+        let shared = &self.shared;
+        let copy =
+            shared.copies.read().values().find(|copy| copy.name.eq_ignore_ascii_case(database)).cloned();
+        let Some(copy) = copy else { return false };
+        let primary = {
+            let machine = shared.machine.lock();
+            let config = machine.configs().find(|config| config.id == copy.group);
+            config.and_then(|config| config.replica(config.primary?)?.instance)
+        };
+        let question = Question::LogBackedUp { database: copy.id, until, at };
+        let answer = primary.and_then(|primary| shared.ask(primary, &question, ask::NOTE_TIMEOUT));
+        answer == Some(Answer::Noted(true))
+    }
+
     /// Names of groups this instance was invited to and has not joined.
     #[must_use]
     pub fn invitations(&self) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! [`Host`]: what the process around the groups does for them.
 
-use keel_base::DatabaseId;
+use keel_base::{DatabaseId, Lsn};
 use keel_cluster::{GroupDatabaseId, GroupId, LogEntry, RoleStatus};
 use keel_node::{Database, DbOptions, Instance};
 use std::path::PathBuf;
@@ -56,6 +56,11 @@ pub trait Host: Send + Sync {
     fn place(&self, name: &str) -> Result<Place, String>;
     /// The seeded database is whole and open, in no role yet.
     fn seeded(&self, name: &str, place: &Place, database: &Arc<Database>) -> Result<(), String>;
+    /// A member has made a backup of the log of a database of which this is the primary, up to `until`, at a time in the host's measure:
+    /// to be noted in the database. Called beside other calls; returns whether it is, durably.
+    fn log_backed_up(&self, _name: &str, _until: Lsn, _at: i64) -> bool {
+        false
+    }
     /// A seeding was given up: what was made at the place has been removed.
     fn seeding_ended(&self, name: &str, place: &Place);
 }

@@ -124,8 +124,12 @@ fn a_script_makes_the_group_and_clients_use_it() {
         "3",
     );
 
-    // The log backups go on where those of the old primary ended, and a copy is made of them by hand.
+    // The log backups go on where those of the old primary ended, on whatever replica; a copy is made of them by hand.
+    three.run(&format!("BACKUP LOG shop TO DISK = N'{log}'"));
+    two.run("INSERT shop.dbo.orders (customer, amount) VALUES (N'in the third', 3)");
     two.run(&format!("BACKUP LOG shop TO DISK = N'{log}'"));
+    let overlaps = "SELECT COUNT(*) FROM msdb.dbo.backupset a JOIN sys.database_recovery_status r ON r.last_log_backup_lsn = a.last_lsn";
+    assert_eq!(two.value(overlaps), "1", "the newest is the primary's");
     two.run("ALTER AVAILABILITY GROUP ag1 MODIFY REPLICA ON N'NODE3' WITH (SEEDING_MODE = MANUAL)");
     three.run("ALTER DATABASE shop SET HADR OFF");
     three.until("SELECT state_desc FROM sys.databases WHERE name = 'shop'", "RESTORING");
@@ -133,7 +137,8 @@ fn a_script_makes_the_group_and_clients_use_it() {
     three.run(&format!(
         "RESTORE DATABASE shop FROM DISK = N'{full}' WITH NORECOVERY;
          RESTORE LOG shop FROM DISK = N'{log}' WITH FILE = 1, NORECOVERY;
-         RESTORE LOG shop FROM DISK = N'{log}' WITH FILE = 2, NORECOVERY"
+         RESTORE LOG shop FROM DISK = N'{log}' WITH FILE = 2, NORECOVERY;
+         RESTORE LOG shop FROM DISK = N'{log}' WITH FILE = 3, NORECOVERY"
     ));
     two.run("INSERT shop.dbo.orders (customer, amount) VALUES (N'in no backup', 3)");
     three.run("ALTER DATABASE shop SET HADR AVAILABILITY GROUP = ag1");
@@ -148,9 +153,9 @@ fn a_script_makes_the_group_and_clients_use_it() {
     three.until("SELECT sys.fn_hadr_is_primary_replica('shop')", "1");
     assert_eq!(
         three.value(
-            "SELECT COUNT(*) FROM shop.dbo.orders WHERE customer IN (N'me', N'after failover', N'in no backup')"
+            "SELECT COUNT(*) FROM shop.dbo.orders WHERE customer IN (N'me', N'after failover', N'in the third', N'in no backup')"
         ),
-        "3"
+        "4"
     );
     two.start();
     for node in [&*one, &*two] {

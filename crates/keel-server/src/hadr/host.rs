@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
+use keel_base::Lsn;
 use keel_cluster::{
     GroupConfig, GroupDatabaseId, GroupId, LeaveReason, LogEntry, LogEvent, ReplicaId, RoleStatus,
 };
@@ -88,6 +89,11 @@ impl ServerHost {
 }
 
 impl Host for ServerHost {
+    fn log_backed_up(&self, name: &str, until: Lsn, at: i64) -> bool {
+        let entry = self.engine.upgrade().and_then(|engine| self.entry(&engine, name));
+        entry.is_some_and(|entry| entry.note_log_backup(until, at).is_ok())
+    }
+
     fn role_changed(&self, change: &RoleChange) {
         let Some(engine) = self.engine.upgrade() else { return };
         let Some(entry) = self.entry(&engine, &change.name) else { return };

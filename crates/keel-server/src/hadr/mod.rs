@@ -25,6 +25,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use keel_base::Lsn;
 use keel_cluster::ClusterOptions;
 use keel_group::{
     Certificate, Compression, EndpointConfig, EndpointState, Groups, GroupsOptions, Host, JoinToken,
@@ -199,6 +200,10 @@ impl Hadr for Replication {
 
     fn state(&self) -> Arc<HadrState> {
         Arc::new(states::state(self))
+    }
+
+    fn log_backed_up(&self, database: &str, until: Lsn, at: i64) -> bool {
+        self.groups.log_backed_up(database, until, at)
     }
 
     fn health_log(&self) -> Vec<HealthEvent> {

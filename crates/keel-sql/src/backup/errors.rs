@@ -41,6 +41,8 @@ crate::errors::error_functions! {
     incorrectly_formed(device) = 3241, 16, 0, "The media family on device '{device}' is incorrectly formed. SQL Server cannot process this media family.";
     /// The first log backup before any full one.
     no_full_backup() = 4214, 16, 1, "BACKUP LOG cannot be performed because there is no current database backup.";
+    /// A log backup on a secondary whose primary does not hear of it; the file is good, and the next one overlaps it.
+    not_noted(name) = 35296, 16, 1, "Log backup for database \"{name}\" on secondary replica failed because the new backup information could not be committed on primary database. Check the database status in the SQL Server error log of the server instance that is hosting the current primary replica. If the primary database is participating in the availability group, retry the operation.";
     /// RESTORE LOG of a database that is not there.
     nothing_to_roll(name) = 3118, 16, 1, "The database \"{name}\" does not exist. RESTORE can only create a database when restoring either a full backup or a file backup of the primary file.";
     /// RESTORE LOG of a database that is not being restored.

@@ -16,7 +16,7 @@
 //! * Errors come in two, as in the product: what happened, then 3013, which is what CATCH gets.
 //!
 //! ## Deliberately absent
-//! Differential backups, log backups on secondaries, files and filegroups, stripes and mirrors, encryption, URL and tape: refused by name (40517).
+//! Differential backups, files and filegroups, stripes and mirrors, encryption, URL and tape: refused by name (40517).
 
 mod errors;
 pub(crate) mod history;

@@ -87,8 +87,8 @@ impl Runner<'_> {
         if entry.is_restoring() {
             return Err(sql_errors::restoring(entry.name()));
         }
-        // What is backed up is noted in the database, which takes who may write it.
-        if entry.is_copy() && (b.log || !options.copy_only) {
+        // A secondary's backup of the log is noted by the primary; of a full one it would have to be noted more.
+        if entry.is_copy() && b.log == options.copy_only {
             return Err(errors::on_secondary());
         }
         let device = self.backup_device(program, frame, &b.to)?;
@@ -194,7 +194,7 @@ impl Runner<'_> {
         noted?;
         // Who restores a tail knows where it ended.
         if label.log && !label.copy_only && !options.no_recovery {
-            note_log(entry, border, label.finished)?;
+            self.note_log(entry, border, label.finished)?;
         }
         Ok(label)
     }
@@ -251,6 +251,15 @@ impl Runner<'_> {
         }
     }
 
+    /// The log before `until` is in a backup: noted in the database, by whoever may write it.
+    fn note_log(&self, entry: &DatabaseEntry, until: Lsn, at: i64) -> Result<()> {
+        if !entry.is_copy() {
+            return entry.note_log_backup(until, at);
+        }
+        let noted = self.info.engine.hadr().is_some_and(|hadr| hadr.log_backed_up(&entry.name(), until, at));
+        if noted { Ok(()) } else { Err(errors::not_noted(entry.name())) }
+    }
+
     /// A word at each so many percent, and the end when the client does not want to wait any longer.
     pub(super) fn say_progress(
         &mut self,
@@ -288,18 +297,6 @@ fn note_full(entry: &DatabaseEntry, written: &Written, at: i64) -> Result<()> {
         let new = LogChain { family: written.family, backed_up: written.border.0, full: 0, at, count: 0 };
         let chain = LogChain { full: written.checkpoint.0, ..begun.unwrap_or(new) };
         settings.log_chain = (settings.recovery != "SIMPLE").then_some(chain);
-        Ok(())
-    })
-}
-
-/// The log before `border` is in a backup.
-fn note_log(entry: &DatabaseEntry, border: Lsn, at: i64) -> Result<()> {
-    entry.change_settings(|settings| {
-        // The recovery model may have become SIMPLE meanwhile, and the chain ended.
-        if let Some(chain) = &mut settings.log_chain {
-            let backed_up = border.0.max(chain.backed_up);
-            *chain = LogChain { backed_up, at, count: chain.count + 1, ..*chain };
-        }
         Ok(())
     })
 }

@@ -55,6 +55,7 @@ pub use state::{
     SyncState, WaitTotal,
 };
 
+use keel_base::Lsn;
 use keel_types::error::Result;
 use std::sync::Arc;
 
@@ -69,6 +70,10 @@ pub trait Hadr: Send + Sync {
 
     /// How things stand. Cheap enough to be asked at every login.
     fn state(&self) -> Arc<HadrState>;
+
+    /// Has the primary of a database note that its log before `until` was in a backup made here at a time (local ticks). False when it
+    /// cannot be reached or could not.
+    fn log_backed_up(&self, database: &str, until: Lsn, at: i64) -> bool;
 
     /// The newest entries of the health log, oldest first.
     fn health_log(&self) -> Vec<HealthEvent>;

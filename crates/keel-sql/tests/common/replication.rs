@@ -320,6 +320,10 @@ impl Hadr for Fake {
         Arc::new(self.inner.lock().state.clone())
     }
 
+    fn log_backed_up(&self, _: &str, _: keel_base::Lsn, _: i64) -> bool {
+        false
+    }
+
     fn health_log(&self) -> Vec<HealthEvent> {
         self.inner.lock().events.clone()
     }
