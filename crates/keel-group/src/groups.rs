@@ -402,7 +402,7 @@ impl Groups {
     }
 
     /// Has it noted in a database of which this instance has a copy that its log before `until` is in a backup made here, by its primary
-    /// ([`Host::log_backed_up`](crate::Host::log_backed_up)). False when that cannot be reached, or could not.
+    /// ([`Host::log_backed_up`]). False when that cannot be reached, or could not.
     #[must_use]
     pub fn log_backed_up(&self, database: &str, until: Lsn, at: i64) -> bool {
         let shared = &self.shared;
