@@ -125,7 +125,8 @@ impl Group {
         self.members().iter().any(|id| !self.databases[id].open && !self.has_left(*id))
     }
 
-    fn has_left(&self, database: GroupDatabaseId) -> bool {
+    /// SET HADR OFF was given here.
+    pub(crate) fn has_left(&self, database: GroupDatabaseId) -> bool {
         self.local.databases.get(&database).is_some_and(|d| d.left)
     }
 

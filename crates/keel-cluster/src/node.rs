@@ -294,6 +294,12 @@ impl Node {
         self.groups.values().filter(|g| g.exists()).map(|g| &g.config)
     }
 
+    /// Whether a group's database was taken out of it on this instance ([`Command::LeaveDatabase`]): a copy that is here is not for the
+    /// group until [`Command::JoinDatabase`].
+    pub fn has_left(&self, group: GroupId, database: GroupDatabaseId) -> bool {
+        self.groups.get(&group).is_some_and(|group| group.has_left(database))
+    }
+
     /// The groups there are, with the place of each one's primary: for whoever asks many times a second.
     pub fn primaries(&self) -> impl Iterator<Item = (&GroupConfig, PrimaryPlace)> {
         self.groups.values().filter(|g| g.exists()).map(|g| (&g.config, g.primary_place()))

@@ -127,7 +127,7 @@ impl Shared {
         }
     }
 
-    /// Gives every database that a group names, and that is here, to the machine.
+    /// Gives every database that a group names, and that is here, to the machine; but for those that were told to leave their group.
     pub(crate) fn bind(self: &Arc<Self>) {
         for named in self.named_databases() {
             // Looked up first: a copy that is being made is bound by whoever makes it, before its attempt ends.
@@ -154,7 +154,8 @@ impl Shared {
             let (group, leads) = (config.id, config.primary_instance() == Some(me));
             let named =
                 |d: &GroupDatabase| Named { group, id: d.id, name: d.name.clone(), log_id: d.log_id, leads };
-            config.databases.iter().map(named).collect::<Vec<_>>()
+            let stays = |d: &&GroupDatabase| !machine.has_left(group, d.id);
+            config.databases.iter().filter(stays).map(named).collect::<Vec<_>>()
         };
         machine.configs().flat_map(of_group).collect()
     }
