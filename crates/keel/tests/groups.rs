@@ -132,7 +132,7 @@ fn a_script_makes_the_group_and_clients_use_it() {
     assert_eq!(two.value(overlaps), "1", "the newest is the primary's");
     two.run("ALTER AVAILABILITY GROUP ag1 MODIFY REPLICA ON N'NODE3' WITH (SEEDING_MODE = MANUAL)");
     three.run("ALTER DATABASE shop SET HADR OFF");
-    three.until("SELECT state_desc FROM sys.databases WHERE name = 'shop'", "RESTORING");
+    assert_eq!(three.value("SELECT state_desc FROM sys.databases WHERE name = 'shop'"), "RESTORING");
     three.run("DROP DATABASE shop");
     three.run(&format!(
         "RESTORE DATABASE shop FROM DISK = N'{full}' WITH NORECOVERY;

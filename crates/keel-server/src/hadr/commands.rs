@@ -1,6 +1,6 @@
 //! A statement's request becomes commands to the cluster's machine; what it refuses gets the product's numbers.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use keel_base::Epoch;
 use keel_cluster::{
@@ -19,6 +19,8 @@ use super::{Replication, convert};
 
 /// How long a command may take: a failover that waits for redo, a join that waits for a configuration.
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// How often whoever waits for a change of role looks.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// Whom a refusal is about.
 #[derive(Clone, Copy)]
@@ -48,7 +50,8 @@ impl Replication {
                 self.on_database(&database, &group, |database| Command::JoinDatabase { database })
             }
             HadrCommand::LeaveDatabase { database } => {
-                self.on_database(&database, "", |database| Command::LeaveDatabase { database })
+                self.on_database(&database, "", |database| Command::LeaveDatabase { database })?;
+                self.until_left(&database)
             }
             HadrCommand::Suspend { database } => {
                 self.on_database(&database, "", |database| Command::Suspend { database })
@@ -142,6 +145,16 @@ impl Replication {
             self.groups.register_database(&entry.name(), &entry.store);
         }
         self.give(command(id), About { group: &group, server: "", database: name })
+    }
+
+    /// Returns when a copy that was told to leave its group has left it: the next statement may drop it. A worker of the groups is on it.
+    fn until_left(&self, name: &str) -> Result<()> {
+        let Some(entry) = self.engine()?.database(name) else { return Ok(()) };
+        let end = Instant::now() + TIMEOUT;
+        while !entry.is_restoring() && !entry.is_dropped() && Instant::now() < end {
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(())
     }
 
     fn alter_group(&self, group: &str, change: GroupChange) -> Result<()> {
