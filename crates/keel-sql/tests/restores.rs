@@ -65,3 +65,50 @@ fn a_database_is_replaced_or_it_is_not() {
     }
     assert!(replaced > 0);
 }
+
+/// Power is cut while a copy is recovered, or while the tail of a log is backed up: what is RESTORING afterwards can be recovered, and
+/// has everything.
+#[test]
+fn what_is_restoring_can_be_recovered_wherever_it_was_cut_short() {
+    let disk = SimDisk::new();
+    let mut session = connect(&open(&disk));
+    run(&mut session, "CREATE DATABASE shop; CREATE TABLE shop.dbo.t (n int); INSERT shop.dbo.t VALUES (1)");
+    run(&mut session, "BACKUP DATABASE shop TO DISK = 'shop.bak'; INSERT shop.dbo.t VALUES (2)");
+    run(
+        &mut session,
+        "BACKUP LOG shop TO DISK = 'shop.trn'; RESTORE DATABASE copy FROM DISK = 'shop.bak' WITH NORECOVERY",
+    );
+    run(&mut session, "RESTORE LOG copy FROM DISK = 'shop.trn' WITH NORECOVERY");
+    drop(session);
+    let image = disk.crash(Tear::KeepAll);
+    let statements = [
+        ("copy", "RESTORE DATABASE copy WITH RECOVERY"),
+        ("shop", "BACKUP LOG shop TO DISK = 'tail.trn' WITH NORECOVERY"),
+    ];
+    for (name, sql) in statements {
+        let mut cut = 0;
+        for step in 0.. {
+            let disk = image.crash(Tear::KeepAll);
+            let mut session = connect(&open(&disk));
+            disk.cut_power_at(step);
+            let said = run(&mut session, sql);
+            if !disk.power_is_cut() {
+                assert!(said.contains("successfully"), "{said}");
+                break;
+            }
+            drop(session);
+            let disk = disk.crash(Tear::Random(step));
+            let mut session = connect(&open(&disk));
+            let restoring = run(&mut session, &format!("SELECT * FROM {name}.dbo.t")).contains("Msg 927");
+            if restoring {
+                run(&mut session, &format!("RESTORE DATABASE {name} WITH RECOVERY"));
+            }
+            let rows = run(&mut session, &format!("SELECT COUNT(*) AS n FROM {name}.dbo.t WHERE n < 3"));
+            assert!(rows.contains('2') && !rows.contains("Msg"), "{sql}, {step}: {said}{rows}");
+            let more = run(&mut session, &format!("INSERT {name}.dbo.t VALUES (3)"));
+            assert!(!more.contains("Msg"), "{sql}, {step}: {more}");
+            cut += 1;
+        }
+        assert!(cut > 5, "{sql}: {cut}");
+    }
+}

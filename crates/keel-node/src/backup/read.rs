@@ -54,8 +54,8 @@ pub fn verify(file: &dyn File, set: &BackupSet, progress: Progress<'_>) -> Resul
         }
         let follows =
             |h: &block::Header| h.first_lsn == next && previous.is_none_or(|before| before == h.previous);
-        let header = block::decode(bytes).ok().filter(follows);
-        let header = header.ok_or_else(|| damaged("a block of the log in the backup is damaged"))?;
+        let header = Some(header_of(bytes)?).filter(follows);
+        let header = header.ok_or_else(|| damaged("a block of the log in the backup is missing"))?;
         (next, previous) = (header.end_lsn(), Some(header.checksum));
         Ok(())
     };
@@ -158,6 +158,10 @@ pub fn restore_log(
     Ok(if found.stop.is_some() { Rolled::Stopped } else { Rolled::All })
 }
 
+fn header_of(bytes: &[u8]) -> Result<block::Header, DbError> {
+    block::decode(bytes).map_err(|_| damaged("a block of the log in the backup is damaged"))
+}
+
 struct Found {
     stop: Option<Lsn>,
     other_path: bool,
@@ -175,8 +179,7 @@ fn look_through(
     let mut found = Found { stop: None, other_path: false };
     let (mut search, mut before) = (stop.map(Search::after), None);
     let mut take = |_: bool, bytes: &[u8]| {
-        let header =
-            block::decode(bytes).map_err(|_| damaged("a block of the log in the backup is damaged"))?;
+        let header = header_of(bytes)?;
         let joins = if header.first_lsn == end { header.previous == tip } else { true };
         let passes = header.first_lsn < end && header.end_lsn() > end;
         let ends = header.end_lsn() == end && header.checksum != tip;
@@ -204,8 +207,7 @@ fn roll_forward(
     let log = db.log().ok_or_else(|| DbError::Role("a volatile database is not restored".into()))?;
     let (end, session) = (db.hardened(), info.epoch.max(log.epoch()));
     let mut take = |_: bool, bytes: &[u8]| {
-        let header =
-            block::decode(bytes).map_err(|_| damaged("a block of the log in the backup is damaged"))?;
+        let header = header_of(bytes)?;
         let stop = stop.unwrap_or(Lsn::MAX);
         if header.end_lsn() <= end || header.first_lsn >= stop {
             return Ok(());

@@ -151,7 +151,13 @@ impl Replication {
     fn until_left(&self, name: &str) -> Result<()> {
         let Some(entry) = self.engine()?.database(name) else { return Ok(()) };
         let end = Instant::now() + TIMEOUT;
-        while !entry.is_restoring() && !entry.is_dropped() && Instant::now() < end {
+        while !entry.is_restoring() && !entry.is_dropped() {
+            if Instant::now() > end {
+                return Err(refusal(
+                    &CommandFailure::Unanswered,
+                    About { database: name, ..About::group("") },
+                ));
+            }
             std::thread::sleep(LOOK_EVERY);
         }
         Ok(())

@@ -212,7 +212,10 @@ impl Runner<'_> {
     /// from here.
     fn recover(&self, entry: &DatabaseEntry) -> Result<()> {
         let (end, at) = (entry.store.hardened(), self.info.engine.now_local());
-        complete(&entry.store).map_err(|e| crate::map::db_error(e, &entry.name()))?;
+        // It may have been completed, or not have been ended yet, when the instance was killed.
+        if entry.store.role() != Role::Standalone {
+            complete(&entry.store).map_err(|e| crate::map::db_error(e, &entry.name()))?;
+        }
         if let Some(chain) = entry.log_chain() {
             entry.change_settings(|settings| {
                 settings.log_chain = Some(LogChain { backed_up: end.0, at, ..chain });

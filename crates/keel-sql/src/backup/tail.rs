@@ -7,8 +7,8 @@ use crate::catalog::LogChain;
 use crate::engine::DatabaseEntry;
 use crate::map::db_error;
 use crate::run::Runner;
-use keel_node::Role;
 use keel_node::backup::complete;
+use keel_node::{DbError, Role};
 use keel_types::error::Result;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -31,7 +31,7 @@ impl Runner<'_> {
         // Nobody comes in from here on.
         let engine = Arc::clone(&self.info.engine);
         engine.set_restoring(entry, true)?;
-        let written = self.end_and_write(entry, media, options, chain);
+        let written = end_writing(entry).and_then(|()| self.write_set(entry, media, options, Some(chain)));
         if written.is_err() {
             if entry.store.role() != Role::Standalone {
                 complete(&entry.store).map_err(|e| db_error(e, &entry.name()))?;
@@ -40,27 +40,19 @@ impl Runner<'_> {
         }
         written
     }
+}
 
-    fn end_and_write(
-        &mut self,
-        entry: &Arc<DatabaseEntry>,
-        media: &Media,
-        options: &Options,
-        chain: LogChain,
-    ) -> Result<()> {
-        if entry.users.load(Ordering::Acquire) > 0 {
-            return Err(errors::in_use());
-        }
-        entry.save_counters()?;
-        let store = &entry.store;
-        let end = || {
-            let Some(log) = store.log() else { return Ok(()) };
-            log.flush()?;
-            store.enter_group(log.epoch())?;
-            store.fence("the tail of the log is backed up");
-            Ok(())
-        };
-        end().map_err(|e| db_error(e, &entry.name()))?;
-        self.write_set(entry, media, options, Some(chain))
+/// Nothing is written to the database any more, and all of its log is on the disk.
+fn end_writing(entry: &DatabaseEntry) -> Result<()> {
+    if entry.users.load(Ordering::Acquire) > 0 {
+        return Err(errors::in_use());
     }
+    entry.save_counters()?;
+    let failed = |e: DbError| db_error(e, &entry.name());
+    let store = &entry.store;
+    let log = store.log().ok_or_else(|| errors::not_this_database(entry.name()))?;
+    log.flush().map_err(|e| failed(e.into()))?;
+    store.enter_group(log.epoch()).map_err(failed)?;
+    store.fence("the tail of the log is backed up");
+    Ok(())
 }
