@@ -202,6 +202,16 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("event_notifications", &[("name", NAME), ("object_id", INT), ("parent_class", TINY), ("parent_id", INT), ("create_date", DATE), ("service_name", N256)]),
     none("server_event_notifications", &[("name", NAME), ("object_id", INT), ("parent_class", TINY), ("parent_id", INT), ("create_date", DATE), ("service_name", N256)]),
     none("backup_devices", &[("name", NAME), ("type", TINY), ("type_desc", DESC), ("physical_name", N256)]),
+    none("sysdevices", &[
+        ("name", NAME), ("size", INT), ("low", INT), ("high", INT), ("status", SMALL), ("cntrltype", SMALL),
+        ("phyname", SqlType::NVarChar(Length::Limited(260))),
+    ]),
+    none("sysremotelogins", &[("remoteserverid", SMALL), ("remoteusername", NAME), ("status", SMALL), ("sid", SID), ("changedate", DATE)]),
+    none("sysoledbusers", &[
+        ("rmtsrvid", SMALL), ("rmtloginame", NAME), ("rmtpassword", NAME), ("loginsid", SID), ("status", SMALL), ("changedate", DATE),
+    ]),
+    none("sysopentapes", &[("openTape", SqlType::NVarChar(Length::Limited(64)))]),
+    none("sysfulltextcatalogs", &[("ftcatid", SMALL), ("name", NAME), ("status", SMALL), ("path", SqlType::NVarChar(Length::Limited(260)))]),
     none("query_store_query", &[
         ("query_id", BIG), ("query_text_id", BIG), ("context_settings_id", BIG), ("object_id", BIG), ("batch_sql_handle", SID),
         ("query_hash", SqlType::Binary(8)), ("is_internal_query", BIT), ("query_parameterization_type", TINY),

@@ -168,7 +168,7 @@ fn percent(part: u64, whole: u64) -> u64 {
     (part * 100).checked_div(whole).unwrap_or(0).min(100)
 }
 
-const COLUMNS: &[Column] = &[
+pub(super) const COLUMNS: &[Column] = &[
     ("object_name", SqlType::NChar(128)),
     ("counter_name", SqlType::NChar(128)),
     ("instance_name", SqlType::NChar(128)),
@@ -185,7 +185,8 @@ fn row(object: &str, name: &str, instance: &str, value: u64, kind: Kind) -> Vec<
     vec![object, pad(name), pad(instance), int(i64::try_from(value).unwrap_or(i64::MAX)), int(kind as i32)]
 }
 
-fn counters(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {
+/// The rows of `dm_os_performance_counters`.
+pub(super) fn counters(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {
     let read = |entry: &Arc<DatabaseEntry>| Database {
         entry: Arc::clone(entry),
         stats: entry.store.stats(),

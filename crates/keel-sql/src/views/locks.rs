@@ -1,8 +1,6 @@
 //! Locks and transactions.
 
-use super::{
-    BIG, BIT, Column, DATE, DESC, INT, NAME, NULL, SMALL, SystemView, ViewContext, bit, date, int, text,
-};
+use super::{BIG, BIT, Column, DATE, DESC, INT, NULL, SMALL, SystemView, ViewContext, bit, date, int, text};
 use crate::engine::SessionShared;
 use keel_store::lock::RequestStatus;
 use keel_types::{Length, SqlType, Value};
@@ -106,22 +104,6 @@ pub(super) static VIEWS: &[SystemView] = &[
             vec![vec![int(own as i64), int(0), bit(false), NULL, int(0), int(0)]]
         },
     },
-    SystemView {
-        schema: "sys",
-        name: "syslockinfo",
-        columns: &[
-            ("req_spid", INT),
-            ("rsc_dbid", SMALL),
-            ("rsc_type", NAME),
-            ("req_mode", NAME),
-            ("req_status", NAME),
-        ],
-        rows: |cx| {
-            let row =
-                |r: Vec<Value>| vec![r[11].clone(), r[2].clone(), r[0].clone(), r[6].clone(), r[8].clone()];
-            locks(cx).into_iter().map(row).collect()
-        },
-    },
 ];
 
 /// What `resource_associated_entity_id` names: the object, or for keys the heap or index (its tree).
@@ -134,7 +116,8 @@ fn entity(resource: &keel_store::lock::Resource<'_>) -> i64 {
     }
 }
 
-fn locks(cx: &ViewContext<'_>) -> Rows {
+/// The rows of `dm_tran_locks`.
+pub(super) fn locks(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
     for lock in cx.engine.instance().locks().locks() {
         let resource = lock.resource.as_ref();

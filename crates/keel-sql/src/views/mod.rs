@@ -32,6 +32,7 @@ mod modules;
 mod msdb;
 mod objects;
 mod odbc;
+mod old;
 mod partitions;
 mod plans;
 mod principals;
@@ -145,7 +146,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 34] {
+fn groups() -> [&'static [SystemView]; 35] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -164,6 +165,7 @@ fn groups() -> [&'static [SystemView]; 34] {
         waits::VIEWS,
         io::VIEWS,
         locks::VIEWS,
+        old::VIEWS,
         odbc::VIEWS,
         messages::VIEWS,
         server::VIEWS,
@@ -211,6 +213,15 @@ const COMPATIBILITY: &[&str] = &[
     "sysdepends",
     "sysfilegroups",
     "sysindexkeys",
+    "sysperfinfo",
+    "syslockinfo",
+    "syscacheobjects",
+    "syscurconfigs",
+    "sysdevices",
+    "sysfulltextcatalogs",
+    "sysoledbusers",
+    "sysopentapes",
+    "sysremotelogins",
 ];
 
 /// The view of that name.
