@@ -2,8 +2,13 @@
 //!
 //! Blocks lie at multiples of a word, and from two words on of two. So rows, keys and nearly everything else take mimalloc's
 //! shortest way. The wrapper crate asks for an alignment each time, which is looked at each time.
+//!
+//! Memory lies on the system's huge pages. Giving back a part of one breaks it: what is taken again later is taken in pages of
+//! 4 KB, each by a fault of its own, and stays on those. A server does that all the time: a checkpoint frees rows here and
+//! there, and the next ones take their places. So it gives back whole huge pages only ([`keep_huge_pages_whole`]).
 
 use std::alloc::{GlobalAlloc, Layout};
+use std::ffi::{c_int, c_long};
 
 use libmimalloc_sys::{
     mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_realloc_aligned, mi_zalloc, mi_zalloc_aligned,
@@ -11,6 +16,24 @@ use libmimalloc_sys::{
 
 /// Multiples of this are where every block begins.
 const WORD: usize = size_of::<usize>();
+
+// Of mimalloc.h; the crate declares them too, with a dependency more, but does not name the option.
+unsafe extern "C" {
+    fn mi_option_set_default(option: c_int, value: c_long);
+    #[cfg(test)]
+    fn mi_option_get(option: c_int) -> c_long;
+}
+
+/// mimalloc's option `minimal_purge_size`, in KiB.
+const MINIMAL_PURGE_SIZE: c_int = 44;
+/// KiB of a huge page on x86-64, and on other processors with base pages of 4 KB.
+const HUGE_PAGE_KIB: c_long = 2_048;
+
+/// From now on freed memory goes back to the system in whole huge pages only, unless `MIMALLOC_MINIMAL_PURGE_SIZE` says else.
+pub fn keep_huge_pages_whole() {
+    // SAFETY: the option is one that mimalloc has; setting it is for any thread at any time.
+    unsafe { mi_option_set_default(MINIMAL_PURGE_SIZE, HUGE_PAGE_KIB) };
+}
 
 /// mimalloc.
 pub struct Allocator;
@@ -66,6 +89,27 @@ unsafe impl GlobalAlloc for Allocator {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_option_is_the_one_that_mimalloc_calls_so() {
+        const NAME: &str = "MIMALLOC_MINIMAL_PURGE_SIZE";
+        // SAFETY: it reads a setting.
+        let now = || unsafe { mi_option_get(MINIMAL_PURGE_SIZE) };
+        if std::env::var_os(NAME).is_some() {
+            keep_huge_pages_whole();
+            assert_eq!(now(), 8_192, "what the environment says stays");
+            return;
+        }
+        // The environment is read when a process begins.
+        let itself = std::env::current_exe().unwrap();
+        let test = "allocator::tests::the_option_is_the_one_that_mimalloc_calls_so";
+        let child = std::process::Command::new(itself).args([test, "--exact"]).env(NAME, "8MiB").output();
+        let child = child.unwrap();
+        assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+        assert_eq!(now(), 0);
+        keep_huge_pages_whole();
+        assert_eq!(now(), HUGE_PAGE_KIB);
+    }
 
     #[test]
     fn blocks_are_aligned_as_asked_and_keep_their_bytes_when_they_grow() {

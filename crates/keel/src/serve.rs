@@ -12,8 +12,8 @@ use keel_server::Config;
 use keel_server::instance::Instance;
 use keel_web::Dashboard;
 
-use crate::keeper;
 use crate::signals::Signals;
+use crate::{allocator, keeper};
 
 /// Run a server: opens (or makes) the databases in a directory and answers SQL Server clients.
 ///
@@ -89,6 +89,7 @@ impl Serve {
     }
 
     fn serve(self) -> Result<()> {
+        allocator::keep_huge_pages_whole();
         // Before any thread is made, so that all of them leave the signals to this one.
         let signals = Signals::block();
         let config = self.config()?;
