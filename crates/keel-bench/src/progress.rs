@@ -1,6 +1,7 @@
 //! What is being done, on the terminal, while something takes long. Nothing when standard error is no terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 /// How often a wait moves the bar.
@@ -45,9 +46,9 @@ impl Progress {
         self.say(what);
     }
 
-    /// A line that stays.
+    /// A line that stays. Whoever reads them may stop (`| head`): the measurement goes on, and its report has them all.
     pub fn line(&self, text: &str) {
-        self.bar.suspend(|| println!("{text}"));
+        let _nobody_reads = self.bar.suspend(|| writeln!(std::io::stdout(), "{text}"));
     }
 }
 

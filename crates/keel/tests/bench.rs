@@ -5,7 +5,7 @@
 
 use keel_bench::report::Report;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// A directory of a test's own; removed when dropped.
 struct Place(PathBuf);
@@ -71,6 +71,23 @@ fn well_formed(report: &Report, json: &Path, what: &str) {
     let page = std::fs::read_to_string(json.with_extension("html")).unwrap();
     assert!(page.contains(&report.settings_hash) && page.ends_with("</html>"));
     assert!(!page.contains("src=") && !page.contains("href="), "it loads nothing");
+}
+
+#[test]
+fn a_measurement_whose_lines_nobody_reads_goes_on_to_its_report() {
+    let place = Place::new("unread");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_keel"))
+        .args("bench point --rows 100 --clients 1 --seconds 1 --warm-up 0 --report".split(' '))
+        .arg(place.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let status = child.wait().unwrap();
+    assert!(status.success(), "{status}");
+    let reports = std::fs::read_dir(place.path()).unwrap();
+    let is_json = |name: &Path| name.extension().is_some_and(|extension| extension == "json");
+    assert!(reports.into_iter().any(|file| is_json(&file.unwrap().path())));
 }
 
 #[test]
