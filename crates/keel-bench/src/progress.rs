@@ -1,7 +1,7 @@
 //! What is being done, on the terminal, while something takes long. Nothing when standard error is no terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::time::{Duration, Instant};
 
 /// How often a wait moves the bar.
@@ -48,7 +48,10 @@ impl Progress {
 
     /// A line that stays. Whoever reads them may stop (`| head`): the measurement goes on, and its report has them all.
     pub fn line(&self, text: &str) {
-        let _nobody_reads = self.bar.suspend(|| writeln!(std::io::stdout(), "{text}"));
+        match self.bar.suspend(|| writeln!(std::io::stdout(), "{text}")) {
+            Err(e) if e.kind() != ErrorKind::BrokenPipe => eprintln!("keel: standard output: {e}"),
+            _ => {}
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use libmimalloc_sys::{
 /// Multiples of this are where every block begins.
 const WORD: usize = size_of::<usize>();
 
-// Of mimalloc.h; the crate declares them too, with a dependency more, but does not name the option.
+// SAFETY: the signatures are those of mimalloc.h. The crate declares them too, with a dependency more, but does not name the option.
 unsafe extern "C" {
     fn mi_option_set_default(option: c_int, value: c_long);
     #[cfg(test)]

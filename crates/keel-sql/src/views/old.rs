@@ -1,8 +1,8 @@
 //! Views of SQL Server 2000 whose newer forms count and list the same: locks, counters, plans. Columns and codes are those of
 //! the product's documentation ("Compatibility Views").
 
-use super::{BIG, GUID, INT, NULL, SMALL, SystemView, TINY, ViewContext, counters, int, locks, text};
-use crate::program::{Program, ProgramKind};
+use super::{BIG, GUID, INT, NULL, SMALL, SystemView, TINY, ViewContext, counters, int, locks, plans, text};
+use crate::program::Program;
 use keel_store::base::PAGE_SIZE;
 use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
@@ -95,7 +95,7 @@ const MODES: &[(&str, i64)] = &[
     ("RangeS-S", 13),
     ("RangeS-U", 14),
     ("RangeI-N", 15),
-    ("RangeX-X", 20),
+    ("RangeX-X", 21),
 ];
 const STATES: &[(&str, i64)] = &[("GRANT", 1), ("CONVERT", 2), ("WAIT", 3)];
 const OWNERS: &[(&str, i64)] = &[("TRANSACTION", 1), ("SESSION", 3), ("SHARED_TRANSACTION_WORKSPACE", 3)];
@@ -122,7 +122,7 @@ fn lock_info(lock: &[Value]) -> Vec<Value> {
         ..,
     ] = lock
     else {
-        return Vec::new();
+        unreachable!("a row of dm_tran_locks has all of its columns");
     };
     let resource = code(RESOURCES, kind);
     let number = |value: &Value| if let Value::Int(n) = value { *n } else { 0 };
@@ -141,17 +141,12 @@ fn lock_info(lock: &[Value]) -> Vec<Value> {
 /// Plans, with their texts. What the documentation calls always 0 is.
 fn cache_objects(cx: &ViewContext<'_>) -> Rows {
     let row = |(i, p): (usize, Arc<Program>)| {
-        let kind = match p.identity.kind {
-            ProgramKind::Batch => "Adhoc",
-            ProgramKind::Dynamic => "Prepared",
-            ProgramKind::Trigger => "Trigger",
-            ProgramKind::Procedure | ProgramKind::Function | ProgramKind::TableFunction => "Proc",
-        };
         let pages = p.kept_bytes().div_ceil(PAGE_SIZE);
         let uses = p.stats.executions.load(Ordering::Relaxed) as i64;
         let database = i64::from(p.identity.database.0);
         let sql: String = p.text.chars().take(SQL_CHARACTERS).collect();
-        let mut row = vec![int(i as i64), text("Compiled Plan"), text(kind), int(p.identity.object_id)];
+        let mut row =
+            vec![int(i as i64), text("Compiled Plan"), text(plans::kind(&p)), int(p.identity.object_id)];
         // -2: the plan does not depend on who runs it.
         row.extend([int(database), int(database), int(-2), int(Arc::strong_count(&p) as i64)]);
         row.extend([int(uses), int(pages as i64)]);

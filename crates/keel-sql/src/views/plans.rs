@@ -296,18 +296,22 @@ fn uncounted(_: &ViewContext<'_>) -> Rows {
     Vec::new()
 }
 
+/// `objtype` of a plan.
+pub(super) fn kind(program: &Program) -> &'static str {
+    match program.identity.kind {
+        ProgramKind::Batch => "Adhoc",
+        ProgramKind::Dynamic => "Prepared",
+        ProgramKind::Trigger => "Trigger",
+        ProgramKind::Procedure | ProgramKind::Function | ProgramKind::TableFunction => "Proc",
+    }
+}
+
 fn cached_plans(cx: &ViewContext<'_>) -> Rows {
     let row = |(i, p): (usize, Arc<Program>)| {
-        let kind = match p.identity.kind {
-            ProgramKind::Batch => "Adhoc",
-            ProgramKind::Dynamic => "Prepared",
-            ProgramKind::Trigger => "Trigger",
-            ProgramKind::Procedure | ProgramKind::Function | ProgramKind::TableFunction => "Proc",
-        };
         let uses = p.stats.executions.load(Ordering::Relaxed) as i64;
         let bytes = p.kept_bytes();
         let mut row = vec![int(i as i64), int(Arc::strong_count(&p) as i64), int(uses), int(bytes as i64)];
-        row.extend([NULL, text("Compiled Plan"), text(kind), handle(PLAN_HANDLE, &p), int(2), NULL]);
+        row.extend([NULL, text("Compiled Plan"), text(kind(&p)), handle(PLAN_HANDLE, &p), int(2), NULL]);
         row
     };
     cx.engine.programs.all().into_iter().enumerate().map(row).collect()
