@@ -9,10 +9,12 @@ cd "$(dirname "$0")"
 export MSSQL_SA_PASSWORD=Profile-2026 SQLCMDPASSWORD=Profile-2026
 work=$(mktemp -d) servers=()
 
-stop() {
-  [ ${#servers[@]} = 0 ] || kill "${servers[@]}" 2>/dev/null || true
-  wait
+stop() { # all servers, in their own time
+  local server status=0
+  for server in "${servers[@]}"; do kill "$server" || status=1; done
+  for server in "${servers[@]}"; do wait "$server" || status=1; done
   servers=()
+  return $status
 }
 trap 'stop; rm -rf "$work"' EXIT
 
@@ -37,7 +39,11 @@ for _ in 1 2 3; do
   quiet "$keel" sql -S "$one" -C -d tpcc -b -i queries.sql
 done
 
-free() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+free() { # a port on which nobody listens
+  local port
+  while port=$((15000 + RANDOM % 16000)); (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do :; done
+  echo "$port"
+}
 token=$("$keel" init -S "$one" -C --endpoint "127.0.0.1:$(free)" | grep -o 'keel://[^ ]*')
 quiet "$keel" join "$token" -S "$two" -C --endpoint "127.0.0.1:$(free)"
 quiet "$keel" sql -S "$one" -C -b -Q "alter database tpcc set recovery full"
@@ -45,7 +51,7 @@ quiet "$keel" group create ag -S "$one" -C --database tpcc --member "$two"
 bench tpcc --no-build --clients 4 --seconds 5
 bench tpcc --no-build --clients 16 --seconds 10
 quiet "$keel" sql -S "$two" -C -d tpcc -b -Q "select count(*), sum(ol_amount) from order_line"
-stop
+stop || { echo "a server did not end by itself: it has left no counts" >&2; exit 1; }
 if [ "${2:-}" = --postgres ]; then
   for workload in tpcc point; do
     quiet "$keel" bench $workload --on postgres --clients 8 --seconds 10 --report "$work"
