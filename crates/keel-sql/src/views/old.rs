@@ -80,6 +80,7 @@ fn code(codes: &[(&str, i64)], name: &Value) -> Value {
     found.map_or(NULL, |(_, code)| int(*code))
 }
 
+// The documentation's numbers end with 10; metadata came later, and takes the next.
 const RESOURCES: &[(&str, i64)] =
     &[("DATABASE", 2), ("OBJECT", 5), ("KEY", 7), ("APPLICATION", 10), ("METADATA", 11)];
 const MODES: &[(&str, i64)] = &[
@@ -155,4 +156,20 @@ fn cache_objects(cx: &ViewContext<'_>) -> Rows {
         row
     };
     cx.engine.programs.all().into_iter().enumerate().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use keel_store::lock::Mode;
+
+    #[test]
+    fn every_mode_has_a_number_of_its_own() {
+        let mut numbers = Vec::new();
+        for mode in Mode::ALL {
+            let Value::Int(number) = code(MODES, &text(mode.name())) else { panic!("{mode} has none") };
+            assert!(!numbers.contains(&number), "{mode}: {number}");
+            numbers.push(number);
+        }
+    }
 }
