@@ -127,11 +127,14 @@ fn lock_info(lock: &[Value]) -> Vec<Value> {
     };
     let resource = code(RESOURCES, kind);
     let number = |value: &Value| if let Value::Int(n) = value { *n } else { 0 };
+    let said = description.as_str().unwrap_or_default();
+    // The same for equal resources, and (but for one in 2^40) for no others: scripts look for who waits for whom by it.
     let mut binary = number(entity).to_le_bytes().to_vec();
-    binary.extend(number(database).to_le_bytes()[..2].iter().copied());
-    binary.extend([0, 0, 0, 0, 0, number(&resource) as u8]);
+    binary.extend(&number(database).to_le_bytes()[..2]);
+    binary.extend(&plans::hash(said).to_le_bytes()[..5]);
+    binary.push(number(&resource) as u8);
     let object = if kind.as_str() == Some("OBJECT") { entity.clone() } else { int(0) };
-    let described = text(format!("{:<32.32}", description.as_str().unwrap_or_default()));
+    let described = text(format!("{said:<32.32}"));
     let mut row = vec![described, Value::bytes(binary), Value::bytes(vec![0; 16]), database.clone()];
     row.extend([int(0), object, resource, int(0), code(MODES, mode), code(STATES, status)]);
     row.extend([count.clone(), int(0), int(0), spid.clone(), int(0), code(OWNERS, owner)]);

@@ -245,7 +245,7 @@ fn query_row(p: &Program) -> Vec<Value> {
     // Nothing runs in a CLR.
     row.extend([0; 4].map(int));
     row.extend(elapsed);
-    let hash = hash(&p.text);
+    let hash = Value::bytes(hash(&p.text).to_be_bytes().to_vec());
     row.extend([hash.clone(), hash]);
     row.extend(figures(&s.rows));
     let executions = s.executions.load(Ordering::Relaxed) as i64;
@@ -271,10 +271,9 @@ fn runs(p: &Program) -> Vec<Value> {
 }
 
 /// The same for equal texts, in every run of the server (FNV-1a).
-fn hash(text: &str) -> Value {
+pub(super) fn hash(text: &str) -> u64 {
     let step = |h: u64, b: u8| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01B3);
-    let hash = text.bytes().fold(0xCBF2_9CE4_8422_2325, step);
-    Value::bytes(hash.to_be_bytes().to_vec())
+    text.bytes().fold(0xCBF2_9CE4_8422_2325, step)
 }
 
 fn procedure_stats(cx: &ViewContext<'_>) -> Rows {
