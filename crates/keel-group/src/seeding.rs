@@ -56,6 +56,10 @@ const CHUNK_BYTES_MAX: usize = 1 << 30;
 
 /// Why an attempt ends that the machine wants no longer.
 const STOPPED: &str = "it was stopped";
+/// Why it ends when its connection does.
+const BROKE: &str = "the connection broke";
+/// Why it ends at the source when the target begins another.
+const ANEW: &str = "the target began anew";
 
 const _: () = assert!(CHUNK_BYTES * 2 <= PIECE_BYTES_MAX);
 
@@ -310,12 +314,17 @@ impl Shared {
         self.seedings.allowed.lock().retain(|(p, _), _| *p != peer);
         let sources: Vec<_> = self.seedings.sources.lock().values().cloned().collect();
         for source in sources.iter().filter(|s| s.attempt.peer == peer) {
-            self.end_source(source, SeedingOutcome::Failed("the connection broke".into()));
+            self.end_source(source, SeedingOutcome::Failed(BROKE.into()));
         }
         let targets: Vec<_> = self.seedings.targets.lock().values().cloned().collect();
         for target in targets.iter().filter(|t| t.attempt.peer == peer) {
-            self.end_target(target, "the connection broke", false);
+            self.end_target(target, BROKE, false);
         }
+    }
+
+    /// Whether this is the connection to that peer, still.
+    fn is_current(&self, peer: &Arc<Peer>) -> bool {
+        self.peer(peer.instance).is_some_and(|now| Arc::ptr_eq(&now, peer))
     }
 
     /// Lets go of what was kept long enough, and of copies that are no longer wanted.
@@ -333,6 +342,12 @@ impl Shared {
             stale.collect()
         };
         stale.iter().for_each(|(_, (target, _))| self.clean(target));
+        let sources: Vec<_> = self.seedings.sources.lock().values().cloned().collect();
+        let unanswered =
+            |s: &&Arc<Source>| s.streams_left.load(Ordering::Acquire) == 0 && now >= s.attempt.began + KEEP;
+        for source in sources.iter().filter(unanswered) {
+            self.end_source(source, SeedingOutcome::Failed("nobody took it".into()));
+        }
         let targets: Vec<_> = self.seedings.targets.lock().values().cloned().collect();
         for target in targets.iter().filter(|t| !wanted.contains(&t.attempt.database)) {
             self.end_target(target, "the database is no longer in the group", true);

@@ -400,6 +400,8 @@ impl Shared {
             self.drop_lanes(&old);
             old.link.close();
             old.bell.ring();
+            // What was on its way over it is lost, and nobody else says so.
+            self.seeding_peer_gone(peer.instance);
         }
         self.send_members(peer);
         self.tell_clients_to(peer);

@@ -279,6 +279,24 @@ fn a_seeding_ends_when_its_copy_is_suspended_and_goes_on_when_it_is_resumed() {
     cluster.assert_equal();
 }
 
+/// Opening a picture takes a checkpoint, in which the target may change its mind.
+#[test]
+fn a_copy_that_is_suspended_and_resumed_while_its_picture_is_made_is_seeded() {
+    let setup = Setup { checkpoint_rate: 300_000, ..seeded_setup(20) };
+    let cluster = Cluster::start(&setup);
+    let [a, b, _] = &cluster.nodes[..] else { panic!("three") };
+    (1000..9000).for_each(|key| put(&a.db(), key, "to be written by the checkpoint").unwrap());
+    cluster.make_group(&setup);
+    let attempts = || b.groups.state().seedings.len();
+    until("the picture is asked for", || attempts() == 1);
+    b.command(Command::Suspend { database: DATABASE });
+    b.command(Command::Resume { database: DATABASE });
+    until("it is asked for again", || attempts() == 2);
+    assert!(a.groups.state().seedings.is_empty(), "the checkpoint is over too soon for this test");
+    until("both are seeded and synchronized", || a.all_synchronized(2));
+    cluster.assert_equal();
+}
+
 #[test]
 fn a_validation_measures_every_disk_and_every_way() {
     let cluster = Cluster::start(&Setup::default());

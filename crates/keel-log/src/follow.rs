@@ -104,8 +104,10 @@ impl Log {
 
     /// Where the block begins that holds the byte at `at`; `at` itself at the hardened end.
     pub fn block_start(&self, at: Lsn) -> Result<Lsn, LogError> {
-        if at >= self.hardened() {
-            return Ok(self.hardened());
+        // Looked at once: it moves on.
+        let hardened = self.hardened();
+        if at >= hardened {
+            return Ok(hardened);
         }
         Ok(self.scan(at)?.position())
     }

@@ -41,6 +41,7 @@ use keel_store::base::{BaseOptions, BaseRoot, BaseTree, Change, MergeOptions, No
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"KSC1");
 const CHECKSUM_AT: usize = 16;
@@ -173,22 +174,55 @@ impl<'a> Bytes<'a> {
 
 /// The giving side. Holds a picture of the database, and its log, until dropped. Shared freely among senders.
 pub struct SeedSource {
-    db: Arc<Database>,
+    _held: Held,
     root: Arc<BaseRoot>,
-    holder: String,
     info: SeedInfo,
+}
+
+/// The log of a database, held for one picture as long as it lives: a second picture for the same purpose, and an attempt
+/// that failed, have their own.
+struct Held {
+    db: Arc<Database>,
+    name: String,
+}
+
+impl Held {
+    fn from_redo_start(db: &Arc<Database>, purpose: &str) -> Result<Held, DbError> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let held = Held { db: Arc::clone(db), name: format!("{purpose} {number}") };
+        let mut from = db.positions().redo_start;
+        while !db.hold_log(&held.name, from) {
+            // Another checkpoint has given that log back meanwhile: then there is a newer place to begin at.
+            db.release_log(&held.name);
+            let newer = db.positions().redo_start;
+            if newer == from {
+                return Err(DbError::Role("the log to begin with is not kept".into()));
+            }
+            from = newer;
+        }
+        Ok(held)
+    }
+
+    fn go_on_from(&self, from: Lsn) {
+        self.db.hold_log(&self.name, from);
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.db.release_log(&self.name);
+    }
 }
 
 impl SeedSource {
     /// Takes a picture of `db` as of a new checkpoint, for at most `streams` streams. The log is
-    /// [held](Database::hold_log) as `holder` while the source lives; whoever sends the log afterwards holds it under another
-    /// name before that.
+    /// [held](Database::hold_log) while the source lives, under a name of its own that begins with `holder`; whoever sends
+    /// the log afterwards holds it under another name before that.
     pub fn open(db: &Arc<Database>, holder: &str, streams: usize) -> Result<SeedSource, DbError> {
         let log = db.log().ok_or_else(|| DbError::Role("a volatile database has no copies".into()))?;
         db.checkpoint()?;
-        if !db.hold_log(holder, db.positions().redo_start) {
-            return Err(DbError::Role("the log to begin with is not kept".into()));
-        }
+        let held = Held::from_redo_start(db, holder)?;
         let root = db.store().base().root();
         let (control, checkpoint) = (db.control(), root.checkpoint_lsn());
         let redo_start = decode_meta(root.meta(), control.log_id, checkpoint)
@@ -197,7 +231,7 @@ impl SeedSource {
         let log_previous = log
             .checksum_before(log_start)?
             .ok_or_else(|| DbError::Corrupt(format!("no block of the log begins at {log_start}").into()))?;
-        db.hold_log(holder, log_start);
+        held.go_on_from(log_start);
         let epoch = log.epochs().into_iter().rev().find(|epoch| epoch.1 <= log_start);
         let stats = root.stats();
         let info = SeedInfo {
@@ -214,7 +248,7 @@ impl SeedSource {
             bytes: stats.used_pages * keel_store::base::PAGE_SIZE as u64,
             borders: root.split_points(streams.max(1)),
         };
-        Ok(SeedSource { db: Arc::clone(db), root, holder: holder.to_owned(), info })
+        Ok(SeedSource { _held: held, root, info })
     }
 
     /// What the copy must know first.
@@ -260,12 +294,6 @@ impl SeedSource {
         let checksum = checksum_of(&out);
         out[CHECKSUM_AT..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
         Ok((out, goes_on_after))
-    }
-}
-
-impl Drop for SeedSource {
-    fn drop(&mut self) {
-        self.db.release_log(&self.holder);
     }
 }
 

@@ -1,8 +1,8 @@
 //! The source of a seeding: a picture of the database, sent in chunks by a thread per stream.
 
 use super::{
-    Attempt, CHUNK_BYTES, KEEP, KEEP_AFTER_END, PIECE_BYTES_MAX, QUEUED_MAX, STREAMS, SeedMsg,
-    SeedingOutcome, Source, text_of,
+    ANEW, Attempt, BROKE, CHUNK_BYTES, KEEP, KEEP_AFTER_END, PIECE_BYTES_MAX, QUEUED_MAX, STOPPED, STREAMS,
+    SeedMsg, SeedingOutcome, Source, text_of,
 };
 use crate::peer::Peer;
 use crate::share;
@@ -38,7 +38,7 @@ impl Shared {
             running.iter().find(|s| (s.attempt.peer, s.attempt.database) == (peer.instance, database));
         if let Some(source) = running {
             // The target has begun anew: what is on its way is of no use.
-            self.put_by(source, SeedingOutcome::Failed("the target began anew".into()));
+            self.put_by(source, SeedingOutcome::Failed(ANEW.into()));
         } else {
             let mut allowed = self.seedings.allowed.lock();
             let key = (peer.instance, database);
@@ -59,14 +59,20 @@ impl Shared {
 
     fn open_source(self: &Arc<Self>, peer: &Arc<Peer>, operation: Uuid, database: GroupDatabaseId) {
         let opened = self.picture(peer.instance, database);
+        // The target may have begun anew meanwhile: its last attempt counts.
+        let operation = self.waiting_for(peer.instance, database).unwrap_or(operation);
         match opened {
             Ok((name, picture)) => {
                 let attempt = self.attempt(operation, database, name, peer.instance, true);
                 attempt.total.store(picture.info().bytes, Ordering::Relaxed);
                 let info = picture.info().encode();
-                let source = Source { attempt, picture, streams_left: AtomicU32::new(0) };
-                self.seedings.sources.lock().insert(operation, Arc::new(source));
+                let source = Arc::new(Source { attempt, picture, streams_left: AtomicU32::new(0) });
+                self.seedings.sources.lock().insert(operation, Arc::clone(&source));
                 self.send_seed_msg(peer, &SeedMsg::Offer { operation, info });
+                if !self.is_current(peer) {
+                    // The connection broke before this attempt could be found among those over it.
+                    self.put_by(&source, SeedingOutcome::Failed(BROKE.into()));
+                }
             }
             Err(text) => {
                 let attempt = self.attempt(operation, database, String::new(), peer.instance, true);
@@ -76,6 +82,14 @@ impl Shared {
                 self.step(Event::SeedEnded { peer: peer.instance, database, completed: false });
             }
         }
+    }
+
+    /// The attempt for which the target waits, if it waits for permission.
+    fn waiting_for(&self, peer: InstanceId, database: GroupDatabaseId) -> Option<Uuid> {
+        let mut allowed = self.seedings.allowed.lock();
+        let waiting = allowed.get(&(peer, database)).copied().flatten()?;
+        allowed.remove(&(peer, database));
+        Some(waiting)
     }
 
     fn picture(
@@ -215,17 +229,24 @@ impl Shared {
         }
     }
 
-    /// Ends an attempt and keeps its picture; false when it had ended already. The log from the picture on is held until
-    /// the copy has begun to follow, or for another attempt.
+    /// Ends an attempt; false when it had ended already. Its picture is kept, and the log from there on held, until the copy
+    /// has begun to follow; or for another attempt after a break. One that came to nothing for another reason is not
+    /// tried again with the same picture.
     fn put_by(&self, source: &Arc<Source>, outcome: SeedingOutcome) -> bool {
         let attempt = &source.attempt;
         if attempt.ended.swap(true, Ordering::AcqRel) {
             return false;
         }
         self.seedings.sources.lock().remove(&attempt.operation);
-        let keep = if outcome == SeedingOutcome::Completed { KEEP_AFTER_END } else { KEEP };
-        let key = (attempt.peer, attempt.database);
-        self.seedings.pictures.lock().insert(key, (Arc::clone(&source.picture), self.now() + keep));
+        let keep = match &outcome {
+            SeedingOutcome::Completed => Some(KEEP_AFTER_END),
+            SeedingOutcome::Failed(text) => [BROKE, STOPPED, ANEW].contains(&&**text).then_some(KEEP),
+            SeedingOutcome::Running => None,
+        };
+        if let Some(keep) = keep {
+            let key = (attempt.peer, attempt.database);
+            self.seedings.pictures.lock().insert(key, (Arc::clone(&source.picture), self.now() + keep));
+        }
         self.seedings.remember(attempt.shown(self, outcome));
         true
     }

@@ -1,6 +1,6 @@
 //! The target of a seeding: one thread that writes chunks and opens the copy in the end.
 
-use super::{Attempt, CHUNK_BYTES_MAX, Job, KEEP, STOPPED, SeedMsg, SeedingOutcome, Target, text_of};
+use super::{Attempt, BROKE, CHUNK_BYTES_MAX, Job, KEEP, STOPPED, SeedMsg, SeedingOutcome, Target, text_of};
 use crate::host::Place;
 use crate::peer::Peer;
 use crate::shell::Shared;
@@ -49,6 +49,10 @@ impl Shared {
         let target = Arc::new(Target { attempt, place, chunks, writing });
         self.seedings.targets.lock().insert(operation, Arc::clone(&target));
         self.send_seed_msg(&peer_now, &SeedMsg::Want { operation, database });
+        if !self.is_current(&peer_now) {
+            // The connection broke before this attempt could be found among those over it.
+            self.end_target(&target, BROKE, false);
+        }
         // This thread goes on as the one that writes.
         let written = {
             let _writing = target.writing.lock();
@@ -58,6 +62,9 @@ impl Shared {
             self.send_seed_msg(&peer_now, &SeedMsg::Failed { operation, text: text.clone() });
             self.end_target(&target, &text, true);
         }
+        // Nobody gives it more work. What nobody wants any more has its credit back, or the next attempt would have less.
+        target.chunks.lock().take();
+        work.iter().for_each(|job| give_back(&peer_now, &job));
     }
 
     /// The place with half a copy of an attempt before, which is over when this returns.
@@ -102,17 +109,20 @@ impl Shared {
                     self.send_seed_msg(peer, &SeedMsg::From { operation, positions });
                 }
                 (Job::Chunk(chunk), Some((made, streams_left))) => {
-                    let last = self.write_chunk(attempt, made, &chunk, &mut begun)?;
+                    let last = self.write_chunk(attempt, made, &chunk, &mut begun);
                     peer.seed_stored(chunk.wire_bytes);
                     self.report(attempt);
-                    *streams_left -= usize::from(last);
+                    *streams_left -= usize::from(last?);
                     if *streams_left == 0 {
                         let (made, _) = sink.take().expect("it is there");
                         return self.complete_target(peer, target, made);
                     }
                 }
                 (Job::Offer(_), Some(_)) => return Err("a second offer came".into()),
-                (Job::Chunk(_), None) => return Err("a chunk came before the offer".into()),
+                (job @ Job::Chunk(_), None) => {
+                    give_back(peer, &job);
+                    return Err("a chunk came before the offer".into());
+                }
             }
         }
         // The channel was closed by whoever ended the attempt.
@@ -177,19 +187,19 @@ impl Shared {
     }
 
     pub(super) fn to_target(&self, peer: &Peer, operation: Uuid, job: Job) {
-        let Some(target) = self.target(peer.instance, operation) else { return };
+        let Some(target) = self.target(peer.instance, operation) else { return give_back(peer, &job) };
         let chunks = target.chunks.lock();
-        // Nobody takes it when the attempt has just ended.
-        let _ = chunks.as_ref().map(|chunks| chunks.send(job));
+        let unwanted = match chunks.as_ref() {
+            // Nobody takes it when the attempt has just ended.
+            Some(chunks) => chunks.send(job).err().map(|unsent| unsent.0),
+            None => Some(job),
+        };
+        unwanted.iter().for_each(|job| give_back(peer, job));
     }
 
     /// A chunk came.
     pub(crate) fn seed_chunk(&self, peer: &Peer, chunk: SeedChunk) {
-        let operation = Uuid::from_bytes(chunk.operation);
-        if self.target(peer.instance, operation).is_none() {
-            return peer.seed_stored(chunk.wire_bytes);
-        }
-        self.to_target(peer, operation, Job::Chunk(chunk));
+        self.to_target(peer, Uuid::from_bytes(chunk.operation), Job::Chunk(chunk));
     }
 
     /// The machine wants no copy of the database made here any more: attempts of now end, and leave what another can go on from.
@@ -241,5 +251,12 @@ impl Shared {
             self.note(Some(database), &format!("What was left of {name} could not be removed: {error}"));
         }
         self.host.seeding_ended(name, place);
+    }
+}
+
+/// A chunk that nobody wants takes no credit.
+fn give_back(peer: &Peer, job: &Job) {
+    if let Job::Chunk(chunk) = job {
+        peer.seed_stored(chunk.wire_bytes);
     }
 }

@@ -408,6 +408,25 @@ fn holders_keep_log_until_they_lag_too_far() {
     assert_eq!(db.log_reuse_wait(), LogReuseWait::Nothing);
 }
 
+/// An attempt that began anew, or beside another, must neither take the log from the other nor fail with it.
+#[test]
+fn each_picture_holds_log_of_its_own() {
+    let db = fresh();
+    db.enter_group(Epoch(1)).unwrap();
+    put(&db, b"a", "1");
+    let first = SeedSource::open(&db, "seed b", 1).unwrap();
+    let second = SeedSource::open(&db, "seed b", 1).unwrap();
+    drop(first);
+    let from = second.info().log_start;
+    for n in 0..80u8 {
+        put(&db, &[n], &"y".repeat(9000));
+    }
+    db.checkpoint().unwrap();
+    assert!(db.positions().redo_start > from && db.positions().truncated <= from, "{:?}", db.positions());
+    drop(second);
+    assert!(db.log_holders().is_empty() && db.positions().truncated > from, "{:?}", db.positions());
+}
+
 /// Random histories over a primary and a follower that crash, are cut, and change roles: at the end both hold the same.
 #[test]
 fn any_history_of_crashes_and_changes_of_role_ends_with_equal_copies() {
