@@ -171,6 +171,20 @@ BEGIN
     IF @done >= @all BREAK;
     IF SYSUTCDATETIME() >= @end
     BEGIN
+        DECLARE @late nvarchar(max) = (
+            SELECT STRING_AGG(CONCAT(N'  ', r.replica_server_name, N', ', d.database_name, N': ',
+                s.synchronization_state_desc, N'; replica ' + h.connected_state_desc, N'; seeding ' + a.current_state,
+                N' (' + p.failure_message + N')'), NCHAR(10))
+            FROM sys.dm_hadr_database_replica_states s
+            JOIN sys.availability_replicas r ON r.replica_id = s.replica_id
+            JOIN sys.availability_databases_cluster d ON d.group_database_id = s.group_database_id
+            LEFT JOIN sys.dm_hadr_availability_replica_states h ON h.replica_id = s.replica_id
+            OUTER APPLY (SELECT TOP 1 current_state, operation_id FROM sys.dm_hadr_automatic_seeding
+                WHERE ag_remote_replica_id = s.replica_id AND ag_db_id = s.group_database_id ORDER BY start_time DESC) a
+            OUTER APPLY (SELECT TOP 1 failure_message FROM sys.dm_hadr_physical_seeding_stats
+                WHERE local_physical_seeding_id = a.operation_id) p
+            WHERE s.group_id = @id AND s.is_local = 0 AND s.synchronization_state <> 2);
+        PRINT @late;
         RAISERROR(N'The others go on in the background; sys.dm_hadr_physical_seeding_stats shows how far.', 0, 1) WITH NOWAIT;
         BREAK;
     END;

@@ -194,6 +194,13 @@ fn three_commands_make_a_group() {
         node.until("SELECT a FROM shop.dbo.t", "42");
     }
 
+    // Who does not join is named.
+    one.run("CREATE DATABASE late");
+    let said = keel(&["group", "create", "ag3", "--database", "late", "--wait", "0"], one);
+    assert!(said.contains("NODE2, late: NOT SYNCHRONIZING; replica "), "{said}");
+    assert!(said.contains("NODE3, late: NOT SYNCHRONIZING; replica "), "{said}");
+    one.run("DROP AVAILABILITY GROUP ag3");
+
     // One port, whichever node answers.
     let port = free_port();
     one.run(&format!(

@@ -12,6 +12,9 @@ use keel_bench::tds::{Address, free_port};
 use super::show::Show;
 use super::{DATABASE, Demo, GROUP};
 
+/// Lines of a health log that are shown of each instance when a group does not come about.
+const HEALTH_LINES: usize = 12;
+
 /// One instance.
 struct Node {
     name: String,
@@ -137,10 +140,21 @@ impl Cluster {
         let said = self.command(show, first, &create)?;
         let copies = self.nodes.len() - 1;
         if !said.contains(&format!("{copies} of {copies} copies are synchronized.")) {
-            bail!("the copies were not synchronized in time: {said}");
+            bail!("the copies were not synchronized in time: {said}{}", self.health());
         }
         show.good(&format!("{copies} copies were seeded over TLS and are synchronized"));
         Ok(())
+    }
+
+    /// The last words of each instance's health log: the directories are gone when somebody asks why.
+    fn health(&self) -> String {
+        let of_node = |node: &Node| {
+            let text = std::fs::read_to_string(node.data.join("log/alwayson_health")).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            let last = lines.iter().skip(lines.len().saturating_sub(HEALTH_LINES));
+            last.map(|line| format!("{}: {line}\n", node.name)).collect::<String>()
+        };
+        self.nodes.iter().map(of_node).collect()
     }
 
     /// Runs a command of this program against `node`; shows it as it would be typed.
