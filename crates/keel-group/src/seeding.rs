@@ -10,7 +10,8 @@
 //!   Done ─────────────────────────────────────────────► the picture is let go a little later
 //! ```
 //! * The source rests between chunks so that it takes a [share](crate::share) of the processor that its other work leaves.
-//! * A chunk is on the target's disk before its credit goes back, so a slow disk there slows the source and nothing else.
+//! * A chunk is on the target's disk before its credit goes back, so a slow disk there slows the source and nothing else. Those that
+//!   came while the disk was busy are written together.
 //! * After a break both sides keep what they have for [`KEEP`]: the source its picture, the target its files. The next
 //!   Want for the same database is answered with the same picture, and the target says how far each stream got.
 //! * What is given up for another reason leaves nothing behind.
@@ -51,6 +52,8 @@ const REPORT_EVERY: Duration = Duration::from_millis(250);
 
 /// A chunk with a very long row goes in pieces; the first byte of each says whether more follow.
 const PIECE_BYTES_MAX: usize = SEED_BYTES_MAX - 1;
+/// Chunks of this many bytes are written together, and a last one.
+const TOGETHER_BYTES_MAX: usize = 16 << 20;
 /// No chunk is longer: no row is.
 const CHUNK_BYTES_MAX: usize = 1 << 30;
 

@@ -38,7 +38,7 @@ use keel_base::{DatabaseId, Epoch, Lsn};
 use keel_log::{Log, LogOptions};
 use keel_store::Direction;
 use keel_store::base::{BaseOptions, BaseRoot, BaseTree, Change, MergeOptions, NoThrottle};
-use std::ops::Bound;
+use std::ops::{Bound, RangeBounds};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -410,33 +410,37 @@ impl SeedSink {
         Ok(cursor.next()?.map_or_else(Vec::new, |(key, _)| key.to_vec()))
     }
 
-    /// Takes a chunk; it is on disk when this returns. True when it was its stream's last. Streams may come side by side,
-    /// the chunks of one in order; one that was taken before is taken again without harm.
+    /// Takes chunks; they are on disk when this returns, with one publication of the base tree for all of them. Returns how
+    /// many were their stream's last. Streams may come side by side, the chunks of one in order; one that was taken
+    /// before is taken again without harm.
     ///
     /// # Errors
-    /// [`DbError::Corrupt`] when it is damaged or leaves a gap.
-    pub fn apply(&self, chunk: &[u8]) -> Result<bool, DbError> {
+    /// [`DbError::Corrupt`] when one is damaged or leaves a gap; nothing is taken then.
+    pub fn apply(&self, chunks: &[impl AsRef<[u8]>]) -> Result<usize, DbError> {
         let damaged = || DbError::Corrupt("a seeding chunk is damaged or out of place".into());
-        let chunk =
-            Chunk::decode(chunk).filter(|chunk| chunk.stream < self.info.streams()).ok_or_else(damaged)?;
-        let inside = |key: &[u8]| {
-            let above = match self.info.lower(chunk.stream) {
-                Bound::Included(lower) => key >= lower,
-                _ => true,
+        let streams = self.info.streams();
+        // Streams ascend as their keys do: what they bring is in order when it is sorted by stream.
+        let mut rows: Vec<Vec<Row<'_>>> = vec![Vec::new(); streams];
+        let mut last = 0;
+        for chunk in chunks {
+            let chunk =
+                Chunk::decode(chunk.as_ref()).filter(|chunk| chunk.stream < streams).ok_or_else(damaged)?;
+            let taken = &mut rows[chunk.stream];
+            let reached = match taken.last() {
+                Some(row) => row.0.to_vec(),
+                None => self.position(chunk.stream)?,
             };
-            let below = match self.info.upper(chunk.stream) {
-                Bound::Excluded(upper) => key < upper,
-                _ => true,
-            };
-            above && below
-        };
-        let reached = self.position(chunk.stream)?;
-        if chunk.after > &reached[..] || !chunk.rows.iter().all(|row| inside(row.0)) {
-            return Err(damaged());
+            let (lower, upper) = (self.info.lower(chunk.stream), self.info.upper(chunk.stream));
+            let inside = |key: &[u8]| (lower, upper).contains(key);
+            if chunk.after > &reached[..] || !chunk.rows.iter().all(|row| inside(row.0)) {
+                return Err(damaged());
+            }
+            taken.extend(chunk.rows.into_iter().filter(|row| row.0 > &reached[..]));
+            last += usize::from(chunk.last);
         }
-        let last = chunk.last;
-        if !chunk.rows.is_empty() {
-            self.merge(chunk.rows)?;
+        let rows: Vec<Row<'_>> = rows.into_iter().flatten().collect();
+        if !rows.is_empty() {
+            self.merge(rows)?;
         }
         Ok(last)
     }

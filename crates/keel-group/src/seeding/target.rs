@@ -1,6 +1,9 @@
 //! The target of a seeding: one thread that writes chunks and opens the copy in the end.
 
-use super::{Attempt, BROKE, CHUNK_BYTES_MAX, Job, KEEP, STOPPED, SeedMsg, SeedingOutcome, Target, text_of};
+use super::{
+    Attempt, BROKE, CHUNK_BYTES_MAX, Job, KEEP, STOPPED, SeedMsg, SeedingOutcome, TOGETHER_BYTES_MAX, Target,
+    text_of,
+};
 use crate::host::Place;
 use crate::peer::Peer;
 use crate::shell::Shared;
@@ -109,10 +112,11 @@ impl Shared {
                     self.send_seed_msg(peer, &SeedMsg::From { operation, positions });
                 }
                 (Job::Chunk(chunk), Some((made, streams_left))) => {
-                    let last = self.write_chunk(attempt, made, &chunk, &mut begun);
-                    peer.seed_stored(chunk.wire_bytes);
+                    let frames = with_those_behind(chunk, work)?;
+                    let last = self.write_chunks(attempt, made, &frames, &mut begun);
+                    frames.iter().for_each(|frame| peer.seed_stored(frame.wire_bytes));
                     self.report(attempt);
-                    *streams_left -= usize::from(last?);
+                    *streams_left = streams_left.saturating_sub(last?);
                     if *streams_left == 0 {
                         let (made, _) = sink.take().expect("it is there");
                         return self.complete_target(peer, target, made);
@@ -129,28 +133,32 @@ impl Shared {
         Ok(())
     }
 
-    /// Takes a frame; true when it completed the last chunk of its stream.
-    fn write_chunk(
+    /// Takes frames, and writes the chunks that are whole by then, all at once; how many completed their stream.
+    fn write_chunks(
         &self,
         attempt: &Attempt,
         sink: &SeedSink,
-        frame: &SeedChunk,
+        frames: &[SeedChunk],
         begun: &mut BTreeMap<u32, Vec<u8>>,
-    ) -> Result<bool, String> {
-        let (more, piece) = frame.payload.split_first().ok_or("an empty chunk came")?;
-        let mut whole = begun.remove(&frame.stream).unwrap_or_default();
-        whole.extend_from_slice(piece);
-        attempt.done.fetch_add(frame.payload.len() as u64, Ordering::Relaxed);
-        attempt.wire.fetch_add(frame.wire_bytes as u64, Ordering::Relaxed);
-        if whole.len() > CHUNK_BYTES_MAX {
-            return Err("a chunk is too long".into());
-        }
-        if *more != 0 {
-            begun.insert(frame.stream, whole);
-            return Ok(false);
+    ) -> Result<usize, String> {
+        let mut chunks = Vec::new();
+        for frame in frames {
+            let (more, piece) = frame.payload.split_first().ok_or("an empty chunk came")?;
+            let mut whole = begun.remove(&frame.stream).unwrap_or_default();
+            whole.extend_from_slice(piece);
+            attempt.done.fetch_add(frame.payload.len() as u64, Ordering::Relaxed);
+            attempt.wire.fetch_add(frame.wire_bytes as u64, Ordering::Relaxed);
+            if whole.len() > CHUNK_BYTES_MAX {
+                return Err("a chunk is too long".into());
+            }
+            if *more != 0 {
+                begun.insert(frame.stream, whole);
+            } else {
+                chunks.push(whole);
+            }
         }
         let began = self.nanos();
-        let last = sink.apply(&whole).map_err(text_of)?;
+        let last = sink.apply(&chunks).map_err(text_of)?;
         attempt.disk_nanos.fetch_add(self.nanos() - began, Ordering::Relaxed);
         Ok(last)
     }
@@ -259,4 +267,23 @@ fn give_back(peer: &Peer, job: &Job) {
     if let Job::Chunk(chunk) = job {
         peer.seed_stored(chunk.wire_bytes);
     }
+}
+
+/// A chunk and those that came while the disk was busy: they are written together, so that a slow disk is not waited for at
+/// each.
+fn with_those_behind(first: SeedChunk, work: &mpsc::Receiver<Job>) -> Result<Vec<SeedChunk>, String> {
+    let mut bytes = first.payload.len();
+    let mut frames = vec![first];
+    while bytes < TOGETHER_BYTES_MAX
+        && let Ok(job) = work.try_recv()
+    {
+        match job {
+            Job::Chunk(chunk) => {
+                bytes += chunk.payload.len();
+                frames.push(chunk);
+            }
+            Job::Offer(_) => return Err("a second offer came".into()),
+        }
+    }
+    Ok(frames)
 }

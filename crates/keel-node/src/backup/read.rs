@@ -88,7 +88,7 @@ pub fn restore(
     let mut take = |rows: bool, bytes: &[u8]| {
         if rows {
             let sink = sink.as_ref().ok_or_else(|| damaged("rows behind the log in a backup"))?;
-            return sink.apply(bytes).map(|_| ());
+            return sink.apply(&[bytes]).map(|_| ());
         }
         if let Some(sink) = sink.take() {
             let made = sink.finish(options)?;

@@ -603,12 +603,21 @@ fn a_seeded_copy_catches_up_and_breaks_are_no_harm() {
                     copy = copy.crash(Tear::Random(seed));
                     sink = SeedSink::create(&threaded(&copy, 6, 0), DatabaseId(9), path, &info).unwrap();
                 }
-                let after = sink.position(stream).unwrap();
-                let (chunk, goes_on_after) = source.chunk(stream, &after, 4000).unwrap();
-                let mut damaged = chunk.clone();
-                damaged[dice.below(chunk.len() as u64) as usize] ^= 1;
+                // Some at a time, as they come while the disk is busy; and one that was taken before.
+                let mut after = sink.position(stream).unwrap();
+                let (mut chunks, mut goes_on_after) = (Vec::new(), Some(after.clone()));
+                while goes_on_after.is_some() && chunks.len() <= dice.below(4) as usize {
+                    let (chunk, next) = source.chunk(stream, &after, 4000).unwrap();
+                    after = next.clone().unwrap_or_default();
+                    (chunks, goes_on_after) = ([chunks, vec![chunk]].concat(), next);
+                }
+                let mut damaged = chunks.clone();
+                let victim = damaged.last_mut().unwrap();
+                let at = dice.below(victim.len() as u64) as usize;
+                victim[at] ^= 1;
                 assert!(matches!(sink.apply(&damaged), Err(DbError::Corrupt(_))));
-                let last = sink.apply(&chunk).unwrap();
+                chunks.insert(0, chunks[0].clone());
+                let last = sink.apply(&chunks).unwrap() > 0;
                 assert_eq!(goes_on_after.is_none(), last);
                 if last {
                     break;

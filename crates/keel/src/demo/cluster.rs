@@ -133,7 +133,8 @@ impl Cluster {
             self.command(show, node, &["join", token, "--endpoint", &endpoint(node)])?;
         }
         let members: Vec<String> = self.nodes[1..].iter().map(server).collect();
-        let mut create = vec!["group", "create", GROUP, "--database", DATABASE];
+        // Beside a busy disk it takes its time.
+        let mut create = vec!["group", "create", GROUP, "--database", DATABASE, "--wait", "600"];
         for member in &members {
             create.extend(["--member", member]);
         }
