@@ -162,7 +162,7 @@ impl Real {
         let info = SeedInfo::decode(&image.info).ok_or_else(unreadable)?;
         let sink = SeedSink::create(node, id_of(dir), dir, &info)?;
         for chunk in &image.chunks {
-            sink.apply(chunk)?;
+            sink.apply(&[chunk])?;
         }
         Real::around(ground, sink.finish(&db_options())?)
     }
