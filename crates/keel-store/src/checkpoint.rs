@@ -116,7 +116,7 @@ impl<'s> Checkpoint<'s> {
 
     /// The changes since the present root, in base key order, but for those of trees that are gone.
     fn changes<'t>(&'t self, gone: &[(TreeId, Lsn)], throttle: &'t Counted<'t>) -> Changes<'t> {
-        let mut trees = self.store.directory.all(&epoch::pin());
+        let mut trees = self.store.directory.all();
         trees.retain(|tree| gone.iter().all(|(id, _)| *id != tree.id()));
         let trees: VecDeque<_> = trees.into_iter().map(|tree| (self.store.work_of(&tree), tree)).collect();
         Changes {

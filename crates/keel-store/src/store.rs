@@ -154,8 +154,7 @@ impl Store {
     /// Number of keys in the delta; walks the trees.
     #[must_use]
     pub fn delta_keys(&self) -> usize {
-        let guard = epoch::pin();
-        self.directory.all(&guard).iter().map(|tree| tree.len()).sum()
+        self.directory.all().iter().map(|tree| tree.len()).sum()
     }
 
     /// A lower bound of every future snapshot; see [`Store::advance_stable`].
@@ -417,7 +416,7 @@ impl Store {
         assert!(lsn >= self.stable(), "what readers may have seen cannot be taken back");
         self.dropped.lock().retain(|(_, at)| *at <= lsn);
         self.retiring.lock().retain(|(_, at)| *at <= lsn);
-        let trees = self.directory.all(&epoch::pin());
+        let trees = self.directory.all();
         trees.iter().map(|tree| tree.take_back(lsn)).sum()
     }
 
@@ -431,7 +430,7 @@ impl Store {
         self.dropped.lock().clear();
         self.retiring.lock().clear();
         let highest = self.base.root().highest_lsn();
-        for tree in self.directory.all(&epoch::pin()) {
+        for tree in self.directory.all() {
             // Under an undecided version too.
             tree.take_back(highest);
             tree.forget();
@@ -451,7 +450,7 @@ impl Store {
     /// Every tree that may have rows in the snapshot, ascending: in its base or in memory, and not dropped before it.
     pub fn trees(&self, snapshot: &Snapshot) -> Result<Vec<TreeId>> {
         let root = snapshot.root();
-        let mut found: Vec<TreeId> = self.directory.all(&epoch::pin()).iter().map(|tree| tree.id()).collect();
+        let mut found: Vec<TreeId> = self.directory.all().iter().map(|tree| tree.id()).collect();
         let mut next = Some(0u32);
         while let Some(from) = next {
             let mut cursor =
@@ -489,7 +488,7 @@ impl Store {
         let Some(mut eviction) = Eviction::begin(&self.registry, published, traces) else {
             return EvictReport::default();
         };
-        for tree in &self.directory.all(&epoch::pin()) {
+        for tree in &self.directory.all() {
             eviction.sweep(tree, throttle);
         }
         (0..COLLECTIONS_AFTER_EVICTION).for_each(|_| epoch::pin().flush());

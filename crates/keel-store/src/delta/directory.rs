@@ -104,10 +104,12 @@ impl Directory {
         Some(tree)
     }
 
-    /// All trees by ascending id.
-    pub(crate) fn all(&self, guard: &Guard) -> Vec<Arc<TreeDelta>> {
+    /// All trees by ascending id. Leaves no guard behind: who goes through them may take long, and memory that is retired
+    /// meanwhile is not freed before its guard is gone.
+    pub(crate) fn all(&self) -> Vec<Arc<TreeDelta>> {
+        let guard = crossbeam_epoch::pin();
         let mut found = Vec::new();
-        self.visit(self.root, 0, 0, &mut |id| found.extend(self.get_arc(TreeId(id), guard)));
+        self.visit(self.root, 0, 0, &mut |id| found.extend(self.get_arc(TreeId(id), &guard)));
         found
     }
 

@@ -554,6 +554,7 @@ impl Throttle for Restless<'_> {
         true
     }
     fn breathe(&self) {
+        assert!(!crossbeam_epoch::is_pinned(), "what is cleared away could not be freed before all of it is");
         let lsn = self.lsn.fetch_add(10, Ordering::Relaxed);
         let mut set = WriteSet::new(TxnId(lsn));
         let n = (lsn as u32 * 7) % ROWS;
