@@ -90,9 +90,12 @@ impl Instance {
         let least = UNCOUNTED_BYTES_MIN.min(options.memory_bytes / 4);
         let uncounted = (options.memory_bytes / 8).clamp(least, UNCOUNTED_BYTES_MAX);
         let budget = (options.memory_bytes - uncounted) / 2;
+        let cache = PageCache::new(budget);
+        // How long pages stay is counted from here on.
+        cache.page_life_expectancy(env.clock.now());
         Arc::new(Instance {
             locks: LockManager::new(),
-            cache: PageCache::new(budget),
+            cache,
             memory: MemoryAccount::new(),
             overhead: AtomicU64::new(0),
             pressure: Pressure::new(budget as u64),

@@ -196,8 +196,7 @@ impl Shared {
 
     pub(super) fn to_target(&self, peer: &Peer, operation: Uuid, job: Job) {
         let Some(target) = self.target(peer.instance, operation) else { return give_back(peer, &job) };
-        let chunks = target.chunks.lock();
-        let unwanted = match chunks.as_ref() {
+        let unwanted = match target.chunks.lock().as_ref() {
             // Nobody takes it when the attempt has just ended.
             Some(chunks) => chunks.send(job).err().map(|unsent| unsent.0),
             None => Some(job),

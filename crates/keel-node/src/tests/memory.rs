@@ -97,6 +97,15 @@ fn a_resting_checkpoint_is_done_at_once_when_somebody_waits() {
 }
 
 #[test]
+fn who_asks_for_the_first_time_hears_that_pages_have_stayed_since_the_start() {
+    let clock = SimClock::starting_at(0);
+    let environment = Env { clock: Arc::clone(&clock) as _, ..env(&SimDisk::new(), 1) };
+    let instance = Instance::new(environment, InstanceOptions::default());
+    clock.advance(Duration::from_secs(300));
+    assert_eq!(instance.page_cache().page_life_expectancy(instance.env().clock.now()), 300);
+}
+
+#[test]
 fn a_checkpoint_that_fails_is_told_of_and_tried_again() {
     let disk = SimDisk::new();
     let clock = SimClock::starting_at(0);
