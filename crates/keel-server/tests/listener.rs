@@ -7,6 +7,7 @@ mod toy;
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -185,6 +186,28 @@ fn is_closed(mut client: Client<TcpStream>) -> bool {
             Ok(Some(_)) => {}
         }
     }
+}
+
+/// Needs root. A login that is forwarded from an address which leaves this machine would be lost half way.
+#[test]
+fn who_came_by_an_address_that_moves_on_is_not_forwarded_from_there() {
+    const MOVES: &str = "127.77.0.9";
+    let address = format!("{MOVES}/32");
+    // As the instance takes one: for a time.
+    let take = ["address", "replace", &address, "dev", "lo", "valid_lft", "60", "preferred_lft", "60"];
+    if !Command::new("ip").args(take).output().is_ok_and(|done| done.status.success()) {
+        return;
+    }
+    let port = free_port();
+    let old = Node::start("moves-old", MOVES, port, 60);
+    let new = Node::start("moves-new", "127.0.0.1", port, 60);
+    new.says(Place::Here);
+    let at = old.address();
+    let waiting = thread::spawn(move || connect_as(at, |_| {}).is_err());
+    old.holds();
+    old.says(Place::There(new.is_at()));
+    assert!(waiting.join().unwrap(), "it is to come again, and there");
+    Command::new("ip").args(["address", "delete", &address, "dev", "lo"]).output().unwrap();
 }
 
 #[test]

@@ -15,7 +15,7 @@
 //!   ([`keel_group::ClientConnection`]), are sent a segment that is out of place. They answer to the new owner, which knows no such connection
 //!   and says so. That reaches those too who wait for an answer and would send nothing more.
 //! * When the primary leaves, the address stays for [`STAYS`], or for [`STAYS_KNOWN`] when it is known where the new one is: who comes to
-//!   the old machine meanwhile is forwarded, or held, instead of getting no answer. Both machines may have it for that time; clients'
+//!   the old machine meanwhile is held, and let go when it is known where, instead of getting no answer. Both machines may have it for that time; clients'
 //!   systems believe the newest announcement.
 //! * What a process before this one left is given back when the instance starts.
 //! * A claim that was not renewed in time is over. It is not taken up again before the next look ([`AGAIN_AFTER`]), by which time this

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use super::addresses_taken;
 use super::doors::{Door, Doors, Place, Target};
 use super::forward::{self, Introduced, PREAMBLE, PREAMBLE_BYTES};
 use crate::link::Link;
@@ -19,6 +20,9 @@ const CONNECT_FIRST: Duration = Duration::from_millis(125);
 const CONNECT_MAX: Duration = Duration::from_secs(4);
 /// Pause after an attempt that failed at once, unless the primary moves before.
 const AGAIN_AFTER: Duration = Duration::from_millis(20);
+
+/// How long whoever came by an address that the primary takes along is kept once it is elsewhere: by then it has announced it.
+const MOVES_WITHIN: Duration = Duration::from_millis(5);
 
 /// How a connection goes on.
 #[derive(Debug)]
@@ -96,6 +100,15 @@ pub(crate) fn admit(doors: &Doors, door: Option<Arc<Door>>, link: &Arc<Link>, pe
             Place::There(Target { route: Some((host, port)), .. }) if !forwarded => {
                 return Admission::Route(host, port);
             }
+            Place::There(_) if !forwarded && came_by_an_address_that_moves(&link.socket) => {
+                // Forwarded, it would be lost in the middle of its login, when its system hears where the address is now. It
+                // comes back at once, and there.
+                if wait_gone(&link.socket, turn.fd(), MOVES_WITHIN) || Arc::ptr_eq(&turn, &door.place().1) {
+                    let _ = link.socket.shutdown(std::net::Shutdown::Both);
+                    return Admission::Done;
+                }
+                continue;
+            }
             Place::There(target) if !forwarded => {
                 // Until it answers, what is known of the primary is looked at as often as for those that are held.
                 held.get_or_insert_with(|| Held::new(&doors.held));
@@ -122,6 +135,11 @@ pub(crate) fn admit(doors: &Doors, door: Option<Arc<Door>>, link: &Arc<Link>, pe
             return Admission::Done;
         }
     }
+}
+
+/// Whether the client came by an address that this instance took and gives back when the primary is elsewhere.
+fn came_by_an_address_that_moves(client: &TcpStream) -> bool {
+    client.local_addr().is_ok_and(|own| addresses_taken().contains(&own.ip().to_canonical()))
 }
 
 /// Carries the connection until it ends. `sent` bytes of the client are with the primary already.
