@@ -14,7 +14,7 @@
 //!   came while the disk was busy are written together.
 //! * After a break both sides keep what they have for [`KEEP`]: the source its picture, the target its files. The next
 //!   Want for the same database is answered with the same picture, and the target says how far each stream got.
-//! * What is given up for another reason leaves nothing behind.
+//! * What is given up for another reason leaves nothing behind. An offer that nobody waits for any more is refused.
 
 mod source;
 mod target;
@@ -61,8 +61,14 @@ const CHUNK_BYTES_MAX: usize = 1 << 30;
 const STOPPED: &str = "it was stopped";
 /// Why it ends when its connection does.
 const BROKE: &str = "the connection broke";
-/// Why it ends at the source when the target begins another.
+/// Why it ends when the target begins another.
 const ANEW: &str = "the target began anew";
+
+/// Whether another attempt may go on with what one had that ended for this reason: its picture, its files. Nothing is wrong with
+/// them then. The peer gives its reasons in the same words.
+fn may_go_on(why: &str) -> bool {
+    [STOPPED, BROKE, ANEW].contains(&why)
+}
 
 const _: () = assert!(CHUNK_BYTES * 2 <= PIECE_BYTES_MAX);
 
@@ -294,7 +300,15 @@ impl Shared {
         let Ok(msg) = postcard::from_bytes::<SeedMsg>(body) else { return false };
         match msg {
             SeedMsg::Want { operation, database } => self.seed_wanted(peer, operation, database),
-            SeedMsg::Offer { operation, info } => self.to_target(peer, operation, Job::Offer(info)),
+            SeedMsg::Offer { operation, info } => {
+                if self.target(peer.instance, operation).is_some() {
+                    self.to_target(peer, operation, Job::Offer(info));
+                } else {
+                    // It was stopped while the picture was made, when the source could not be told. Another that waits already
+                    // is let go on when the machine asks again.
+                    self.send_seed_msg(peer, &SeedMsg::Failed { operation, text: STOPPED.into() });
+                }
+            }
             SeedMsg::From { operation, positions } => self.start_streams(peer, operation, positions),
             SeedMsg::Done { operation } => {
                 if let Some(source) = self.source(peer.instance, operation) {
@@ -305,7 +319,7 @@ impl Shared {
                 if let Some(source) = self.source(peer.instance, operation) {
                     self.end_source(&source, SeedingOutcome::Failed(text));
                 } else if let Some(target) = self.target(peer.instance, operation) {
-                    self.end_target(&target, &text, true);
+                    self.end_target(&target, &text);
                 }
             }
         }
@@ -321,7 +335,7 @@ impl Shared {
         }
         let targets: Vec<_> = self.seedings.targets.lock().values().cloned().collect();
         for target in targets.iter().filter(|t| t.attempt.peer == peer) {
-            self.end_target(target, BROKE, false);
+            self.end_target(target, BROKE);
         }
     }
 
@@ -345,15 +359,9 @@ impl Shared {
             stale.collect()
         };
         stale.iter().for_each(|(_, (target, _))| self.clean(target));
-        let sources: Vec<_> = self.seedings.sources.lock().values().cloned().collect();
-        let unanswered =
-            |s: &&Arc<Source>| s.streams_left.load(Ordering::Acquire) == 0 && now >= s.attempt.began + KEEP;
-        for source in sources.iter().filter(unanswered) {
-            self.end_source(source, SeedingOutcome::Failed("nobody took it".into()));
-        }
         let targets: Vec<_> = self.seedings.targets.lock().values().cloned().collect();
         for target in targets.iter().filter(|t| !wanted.contains(&t.attempt.database)) {
-            self.end_target(target, "the database is no longer in the group", true);
+            self.end_target(target, "the database is no longer in the group");
         }
     }
 }

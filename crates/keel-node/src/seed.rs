@@ -197,15 +197,15 @@ impl Held {
             db.release_log(&held.name);
             let newer = db.positions().redo_start;
             if newer == from {
-                return Err(DbError::Role("the log to begin with is not kept".into()));
+                return Err(not_kept());
             }
             from = newer;
         }
         Ok(held)
     }
 
-    fn go_on_from(&self, from: Lsn) {
-        self.db.hold_log(&self.name, from);
+    fn go_on_from(&self, from: Lsn) -> Result<(), DbError> {
+        if self.db.hold_log(&self.name, from) { Ok(()) } else { Err(not_kept()) }
     }
 }
 
@@ -213,6 +213,10 @@ impl Drop for Held {
     fn drop(&mut self) {
         self.db.release_log(&self.name);
     }
+}
+
+fn not_kept() -> DbError {
+    DbError::Role("the log to begin with is not kept".into())
 }
 
 impl SeedSource {
@@ -231,7 +235,7 @@ impl SeedSource {
         let log_previous = log
             .checksum_before(log_start)?
             .ok_or_else(|| DbError::Corrupt(format!("no block of the log begins at {log_start}").into()))?;
-        held.go_on_from(log_start);
+        held.go_on_from(log_start)?;
         let epoch = log.epochs().into_iter().rev().find(|epoch| epoch.1 <= log_start);
         let stats = root.stats();
         let info = SeedInfo {

@@ -184,7 +184,7 @@ BEGIN
             OUTER APPLY (SELECT TOP 1 failure_message FROM sys.dm_hadr_physical_seeding_stats
                 WHERE local_physical_seeding_id = a.operation_id) p
             WHERE s.group_id = @id AND s.is_local = 0 AND s.synchronization_state <> 2);
-        PRINT @late;
+        IF @late IS NOT NULL PRINT @late;
         RAISERROR(N'The others go on in the background; sys.dm_hadr_physical_seeding_stats shows how far.', 0, 1) WITH NOWAIT;
         BREAK;
     END;

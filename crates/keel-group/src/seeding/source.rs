@@ -1,8 +1,8 @@
 //! The source of a seeding: a picture of the database, sent in chunks by a thread per stream.
 
 use super::{
-    ANEW, Attempt, BROKE, CHUNK_BYTES, KEEP, KEEP_AFTER_END, PIECE_BYTES_MAX, QUEUED_MAX, STOPPED, STREAMS,
-    SeedMsg, SeedingOutcome, Source, text_of,
+    ANEW, Attempt, BROKE, CHUNK_BYTES, KEEP, KEEP_AFTER_END, PIECE_BYTES_MAX, QUEUED_MAX, STREAMS, SeedMsg,
+    SeedingOutcome, Source, may_go_on, text_of,
 };
 use crate::peer::Peer;
 use crate::share;
@@ -59,8 +59,6 @@ impl Shared {
 
     fn open_source(self: &Arc<Self>, peer: &Arc<Peer>, operation: Uuid, database: GroupDatabaseId) {
         let opened = self.picture(peer.instance, database);
-        // The target may have begun anew meanwhile: its last attempt counts.
-        let operation = self.waiting_for(peer.instance, database).unwrap_or(operation);
         match opened {
             Ok((name, picture)) => {
                 let attempt = self.attempt(operation, database, name, peer.instance, true);
@@ -82,14 +80,6 @@ impl Shared {
                 self.step(Event::SeedEnded { peer: peer.instance, database, completed: false });
             }
         }
-    }
-
-    /// The attempt for which the target waits, if it waits for permission.
-    fn waiting_for(&self, peer: InstanceId, database: GroupDatabaseId) -> Option<Uuid> {
-        let mut allowed = self.seedings.allowed.lock();
-        let waiting = allowed.get(&(peer, database)).copied().flatten()?;
-        allowed.remove(&(peer, database));
-        Some(waiting)
     }
 
     fn picture(
@@ -230,8 +220,7 @@ impl Shared {
     }
 
     /// Ends an attempt; false when it had ended already. Its picture is kept, and the log from there on held, until the copy
-    /// has begun to follow; or for another attempt after a break. One that came to nothing for another reason is not
-    /// tried again with the same picture.
+    /// has begun to follow; or for another attempt that [may go on](may_go_on) with it.
     fn put_by(&self, source: &Arc<Source>, outcome: SeedingOutcome) -> bool {
         let attempt = &source.attempt;
         if attempt.ended.swap(true, Ordering::AcqRel) {
@@ -240,7 +229,7 @@ impl Shared {
         self.seedings.sources.lock().remove(&attempt.operation);
         let keep = match &outcome {
             SeedingOutcome::Completed => Some(KEEP_AFTER_END),
-            SeedingOutcome::Failed(text) => [BROKE, STOPPED, ANEW].contains(&&**text).then_some(KEEP),
+            SeedingOutcome::Failed(why) => may_go_on(why).then_some(KEEP),
             SeedingOutcome::Running => None,
         };
         if let Some(keep) = keep {

@@ -1,8 +1,8 @@
 //! The target of a seeding: one thread that writes chunks and opens the copy in the end.
 
 use super::{
-    Attempt, BROKE, CHUNK_BYTES_MAX, Job, KEEP, STOPPED, SeedMsg, SeedingOutcome, TOGETHER_BYTES_MAX, Target,
-    text_of,
+    ANEW, Attempt, BROKE, CHUNK_BYTES_MAX, Job, KEEP, STOPPED, SeedMsg, SeedingOutcome, TOGETHER_BYTES_MAX,
+    Target, may_go_on, text_of,
 };
 use crate::host::Place;
 use crate::peer::Peer;
@@ -54,7 +54,7 @@ impl Shared {
         self.send_seed_msg(&peer_now, &SeedMsg::Want { operation, database });
         if !self.is_current(&peer_now) {
             // The connection broke before this attempt could be found among those over it.
-            self.end_target(&target, BROKE, false);
+            self.end_target(&target, BROKE);
         }
         // This thread goes on as the one that writes.
         let written = {
@@ -63,7 +63,7 @@ impl Shared {
         };
         if let Err(text) = written {
             self.send_seed_msg(&peer_now, &SeedMsg::Failed { operation, text: text.clone() });
-            self.end_target(&target, &text, true);
+            self.end_target(&target, &text);
         }
         // Nobody gives it more work. What nobody wants any more has its credit back, or the next attempt would have less.
         target.chunks.lock().take();
@@ -74,7 +74,7 @@ impl Shared {
     fn kept_place(self: &Arc<Self>, database: GroupDatabaseId) -> Option<Place> {
         let running: Vec<_> = self.seedings.targets.lock().values().cloned().collect();
         for target in running.iter().filter(|t| t.attempt.database == database) {
-            self.put_target_by(target, "another attempt began", false);
+            self.put_target_by(target, ANEW);
         }
         let (kept, _) = self.seedings.places.lock().remove(&database)?;
         drop(kept.writing.lock());
@@ -112,7 +112,7 @@ impl Shared {
                     self.send_seed_msg(peer, &SeedMsg::From { operation, positions });
                 }
                 (Job::Chunk(chunk), Some((made, streams_left))) => {
-                    let frames = with_those_behind(chunk, work)?;
+                    let frames = with_those_behind(peer, chunk, work)?;
                     let last = self.write_chunks(attempt, made, &frames, &mut begun);
                     frames.iter().for_each(|frame| peer.seed_stored(frame.wire_bytes));
                     self.report(attempt);
@@ -217,7 +217,7 @@ impl Shared {
             // Not under the machine's lock: it is noted in a file.
             self.work.give(GroupId(Uuid::nil()), move || {
                 let operation = target.attempt.operation;
-                if shared.put_target_by(&target, STOPPED, false)
+                if shared.put_target_by(&target, STOPPED)
                     && let Some(peer) = shared.peer(target.attempt.peer)
                 {
                     shared.send_seed_msg(&peer, &SeedMsg::Failed { operation, text: STOPPED.into() });
@@ -226,17 +226,17 @@ impl Shared {
         }
     }
 
-    /// Ends an attempt that did not succeed, and tells the machine. With `clean` nothing stays; otherwise the files wait for another
-    /// attempt.
-    pub(super) fn end_target(self: &Arc<Self>, target: &Arc<Target>, text: &str, clean: bool) {
-        if self.put_target_by(target, text, clean) {
+    /// Ends an attempt that did not succeed, and tells the machine. Its files wait for another attempt that
+    /// [may go on](may_go_on) with them; otherwise nothing stays.
+    pub(super) fn end_target(self: &Arc<Self>, target: &Arc<Target>, text: &str) {
+        if self.put_target_by(target, text) {
             let (peer, database) = (target.attempt.peer, target.attempt.database);
             self.step(Event::SeedEnded { peer, database, completed: false });
         }
     }
 
     /// The same without a word to the machine, which waits for another attempt or for none; false when it had ended already.
-    fn put_target_by(&self, target: &Arc<Target>, text: &str, clean: bool) -> bool {
+    fn put_target_by(&self, target: &Arc<Target>, text: &str) -> bool {
         let attempt = &target.attempt;
         if attempt.ended.swap(true, Ordering::AcqRel) {
             return false;
@@ -244,7 +244,7 @@ impl Shared {
         target.chunks.lock().take();
         self.seedings.targets.lock().remove(&attempt.operation);
         // What is to be cleaned is cleaned at the next tidying, when nobody writes to it any more.
-        let until = if clean { Duration::ZERO } else { self.now() + KEEP };
+        let until = if may_go_on(text) { self.now() + KEEP } else { Duration::ZERO };
         self.seedings.places.lock().insert(attempt.database, (Arc::clone(target), until));
         self.seedings.remember(attempt.shown(self, SeedingOutcome::Failed(text.to_owned())));
         self.note(Some(attempt.database), &format!("Seeding of {} ended: {text}", attempt.name));
@@ -270,7 +270,11 @@ fn give_back(peer: &Peer, job: &Job) {
 
 /// A chunk and those that came while the disk was busy: they are written together, so that a slow disk is not waited for at
 /// each.
-fn with_those_behind(first: SeedChunk, work: &mpsc::Receiver<Job>) -> Result<Vec<SeedChunk>, String> {
+fn with_those_behind(
+    peer: &Peer,
+    first: SeedChunk,
+    work: &mpsc::Receiver<Job>,
+) -> Result<Vec<SeedChunk>, String> {
     let mut bytes = first.payload.len();
     let mut frames = vec![first];
     while bytes < TOGETHER_BYTES_MAX
@@ -281,7 +285,10 @@ fn with_those_behind(first: SeedChunk, work: &mpsc::Receiver<Job>) -> Result<Vec
                 bytes += chunk.payload.len();
                 frames.push(chunk);
             }
-            Job::Offer(_) => return Err("a second offer came".into()),
+            Job::Offer(_) => {
+                frames.iter().for_each(|frame| peer.seed_stored(frame.wire_bytes));
+                return Err("a second offer came".into());
+            }
         }
     }
     Ok(frames)

@@ -112,17 +112,8 @@ pub struct Node {
 impl Node {
     /// Starts an instance over what its disk holds.
     pub fn start(name: &str, disk: &Arc<SimDisk>, seed: u64, port: u16) -> Node {
-        Node::with_checkpoints(name, disk, seed, port, 0)
-    }
-
-    /// The same, whose checkpoints write no more than so many bytes a second.
-    fn with_checkpoints(name: &str, disk: &Arc<SimDisk>, seed: u64, port: u16, rate: u64) -> Node {
         let env = env(disk, seed);
-        let options = InstanceOptions {
-            memory_bytes: 64 << 20,
-            checkpoint_bytes_per_second: rate,
-            ..InstanceOptions::default()
-        };
+        let options = InstanceOptions { memory_bytes: 64 << 20, ..InstanceOptions::default() };
         let instance = Instance::new(env.clone(), options);
         let host = Arc::new(TestHost {
             name: name.into(),
@@ -233,18 +224,11 @@ pub struct Setup {
     pub seeding: SeedingMode,
     /// Rows before the group exists.
     pub rows: u32,
-    /// Bytes a second that checkpoints of the first may write; 0 without a limit.
-    pub checkpoint_rate: u64,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup {
-            modes: [AvailabilityMode::Synchronous; 3],
-            seeding: SeedingMode::Manual,
-            rows: 20,
-            checkpoint_rate: 0,
-        }
+        Setup { modes: [AvailabilityMode::Synchronous; 3], seeding: SeedingMode::Manual, rows: 20 }
     }
 }
 
@@ -262,7 +246,7 @@ impl Cluster {
             SeedingMode::Manual => (0..2).map(|_| copy_of(&disk)).collect(),
             SeedingMode::Automatic => (0..2).map(|_| SimDisk::new()).collect(),
         };
-        let mut nodes = vec![Node::with_checkpoints("A", &disk, 11, 0, setup.checkpoint_rate)];
+        let mut nodes = vec![Node::start("A", &disk, 11, 0)];
         nodes[0].open_database();
         for (i, copy) in copies.iter().enumerate() {
             let node = Node::start(["B", "C"][i], copy, 12 + i as u64, 0);

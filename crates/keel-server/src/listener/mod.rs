@@ -4,6 +4,7 @@
 //!   client ──► listener's port of any node ──► Door ── the primary is here ────────► a session
 //!                                                ├──── it is elsewhere ─────────────► bytes go there and back (forward)
 //!                                                ├──── … and says where clients reach it ► LOGIN7, routing token
+//!                                                ├──── … and so is the address it came by ► let go, it comes again there
 //!                                                └──── nobody is ───────────────────► held until somebody is
 //! ```
 //!

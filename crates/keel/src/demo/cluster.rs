@@ -150,7 +150,8 @@ impl Cluster {
     /// The last words of each instance's health log: the directories are gone when somebody asks why.
     fn health(&self) -> String {
         let of_node = |node: &Node| {
-            let text = std::fs::read_to_string(node.data.join("log/alwayson_health")).unwrap_or_default();
+            let text = std::fs::read_to_string(node.data.join("log/alwayson_health"));
+            let text = text.unwrap_or_else(|error| format!("its health log cannot be read: {error}"));
             let lines: Vec<&str> = text.lines().collect();
             let last = lines.iter().skip(lines.len().saturating_sub(HEALTH_LINES));
             last.map(|line| format!("{}: {line}\n", node.name)).collect::<String>()
