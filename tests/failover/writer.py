@@ -14,6 +14,7 @@ PASSWORD = os.environ["KEEL_PASSWORD"]
 WRITER = int(os.environ["KEEL_FIRST_WRITER"])
 CAMPAIGN = int(os.environ["KEEL_CAMPAIGN"])
 PACE = float(os.environ["KEEL_PACE_MS"]) / 1000
+LOGINS_FIRST = int(os.environ["KEEL_LOGINS_FIRST"])
 # The drivers know whole seconds only.
 TIMEOUT = max(1, round(int(os.environ["KEEL_TIMEOUT_MS"]) / 1000))
 
@@ -44,6 +45,11 @@ def write(connection, n):
 
 def main():
     n, host, connection = 0, WRITER, None
+    for _ in range(LOGINS_FIRST):
+        try:
+            connect(HOSTS[host % len(HOSTS)]).close()
+        except driver.Error:
+            time.sleep(0.001)
     while True:
         n += 1
         try:

@@ -60,7 +60,7 @@ impl Machines {
     /// Without root, or without `ip` (iproute2) or `mkfs.ext4` (e2fsprogs).
     pub fn apart(dir: &Path, count: usize, disks: bool) -> Result<Machines> {
         let id = std::process::id();
-        let (bridge, net) = (format!("keelb{}", id % 100_000), format!("10.91.{}", id % 250));
+        let (bridge, net) = (format!("keelb{}", id % 100_000), free_network(id)?);
         command(&["ip", "link", "add", &bridge, "type", "bridge"]).context("making a bridge (as root)")?;
         let free = Some(format!("{net}.9"));
         let mut machines = Machines { all: Vec::new(), bridge: Some(bridge.clone()), free };
@@ -146,6 +146,17 @@ impl Machines {
         let host = self.all.first().map_or("", |m| m.host.as_str());
         host.rsplit_once('.').map_or_else(String::new, |(net, _)| format!("{net}.1"))
     }
+}
+
+/// A network that no other benchmark on this machine has taken, as its first three numbers.
+fn free_network(id: u32) -> Result<String> {
+    let nets = (0..250).map(|n| format!("10.91.{}", (id + n) % 250));
+    for net in nets {
+        if command(&["ip", "-o", "addr", "show", "to", &format!("{net}.0/24")])?.trim().is_empty() {
+            return Ok(net);
+        }
+    }
+    anyhow::bail!("all networks from 10.91.0.0/24 to 10.91.249.0/24 are taken on this machine")
 }
 
 fn misdirect(before: &[String], device: &str, host: &str, wrong: bool) -> Result<()> {

@@ -23,6 +23,9 @@ pub struct Config {
     pub server_name: String,
     /// Memory for row versions and page cache together, in MB; 0 takes three quarters of the machine's.
     pub max_server_memory: u64,
+    /// Memory that the process keeps once it has it, in MB, not more than `max_server_memory`; half of it is taken at the start, the
+    /// other half is for the page cache. For machines whose memory is slow to come by: guests of a host that takes back what is free.
+    pub min_server_memory: u64,
     /// What checkpoints may write at most, in MB per second; 0: no limit.
     pub checkpoint_throttle: u32,
     /// Share of one processor that automatic seeding takes when no processor is idle, in percent; an idle one it uses fully.
@@ -85,6 +88,7 @@ impl Default for Config {
             also_listen: Vec::new(),
             server_name: String::new(),
             max_server_memory: 0,
+            min_server_memory: 0,
             checkpoint_throttle: 0,
             seeding_share: 5,
             trace_flags: Vec::new(),
@@ -213,6 +217,19 @@ impl Config {
             0 => machine_memory_bytes() / 4 * 3,
             mb => mb.max(64) * MB,
         }
+    }
+
+    /// What the process keeps at least, in bytes; none for 0.
+    ///
+    /// # Errors
+    /// When it is more than the limit.
+    pub fn min_server_memory_bytes(&self) -> Result<Option<usize>> {
+        let (least, most) = (self.min_server_memory, self.max_server_memory_bytes() >> 20);
+        anyhow::ensure!(
+            least <= most,
+            "min server memory ({least} MB) must not be more than max server memory ({most} MB)"
+        );
+        Ok(usize::try_from(least << 20).ok().filter(|bytes| *bytes > 0))
     }
 
     /// Where certificate and key are.

@@ -20,10 +20,16 @@ const WORD: usize = size_of::<usize>();
 // SAFETY: the signatures are those of mimalloc.h. The crate declares them too, with a dependency more, but does not name the option.
 unsafe extern "C" {
     fn mi_option_set_default(option: c_int, value: c_long);
+    fn mi_option_set(option: c_int, value: c_long);
     #[cfg(test)]
     fn mi_option_get(option: c_int) -> c_long;
 }
 
+/// mimalloc's option `purge_delay`, in milliseconds, and what it is by itself.
+const PURGE_DELAY: c_int = 15;
+const PURGE_DELAY_MS: c_long = 1_000;
+/// Nothing goes back.
+const NEVER: c_long = -1;
 /// mimalloc's option `minimal_purge_size`, in KiB.
 const MINIMAL_PURGE_SIZE: c_int = 44;
 /// KiB of a huge page on x86-64, and on other processors with base pages of 4 KB.
@@ -33,6 +39,12 @@ const HUGE_PAGE_KIB: c_long = 2_048;
 pub fn keep_huge_pages_whole() {
     // SAFETY: the option is one that mimalloc has; setting it is for any thread at any time.
     unsafe { mi_option_set_default(MINIMAL_PURGE_SIZE, HUGE_PAGE_KIB) };
+}
+
+/// From now on freed memory is kept, or goes back to the system after a second again; what is free at that time stays as it is.
+pub fn keep_what_is_freed(keep: bool) {
+    // SAFETY: as above.
+    unsafe { mi_option_set(PURGE_DELAY, if keep { NEVER } else { PURGE_DELAY_MS }) };
 }
 
 /// mimalloc.
@@ -89,6 +101,18 @@ unsafe impl GlobalAlloc for Allocator {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_freed_is_kept_when_asked() {
+        // The option is the one that mimalloc calls so: its value is the documented one until somebody sets it.
+        // SAFETY: it reads a setting.
+        let now = || unsafe { mi_option_get(PURGE_DELAY) };
+        assert_eq!(now(), PURGE_DELAY_MS);
+        keep_what_is_freed(true);
+        assert_eq!(now(), NEVER);
+        keep_what_is_freed(false);
+        assert_eq!(now(), PURGE_DELAY_MS);
+    }
 
     #[test]
     fn the_option_is_the_one_that_mimalloc_calls_so() {

@@ -10,6 +10,7 @@ mod demo;
 mod groups;
 mod keeper;
 mod login;
+mod memory;
 #[cfg(test)]
 mod reference;
 mod serve;

@@ -12,6 +12,7 @@ use keel_server::Config;
 use keel_server::instance::Instance;
 use keel_web::Dashboard;
 
+use crate::memory::Least;
 use crate::signals::Signals;
 use crate::{allocator, keeper};
 
@@ -35,6 +36,9 @@ pub struct Serve {
     /// Memory for row versions and page cache together, in MB [default: three quarters of the machine's]
     #[arg(long, value_name = "MB")]
     max_server_memory: Option<u64>,
+    /// Memory that the process keeps once it has it, in MB; half of it is taken at the start [default: 0]
+    #[arg(long, value_name = "MB")]
+    min_server_memory: Option<u64>,
     /// Checkpoints write no more than this many MB per second [default: no limit]
     #[arg(short = 'k', value_name = "MBPS")]
     checkpoint_throttle: Option<u32>,
@@ -93,7 +97,9 @@ impl Serve {
         // Before any thread is made, so that all of them leave the signals to this one.
         let signals = Signals::block();
         let config = self.config()?;
+        let least = config.min_server_memory_bytes()?;
         let mut instance = Instance::start(config.clone())?;
+        let _least = least.map(Least::hold).transpose().context("no thread for min server memory")?;
         instance.start_keeper(&config, keeper::launch(config.server_name()))?;
         let dashboard = match Dashboard::start(&instance.front(), &config) {
             Ok(dashboard) => dashboard,
@@ -136,6 +142,7 @@ impl Serve {
         config.data = self.data.unwrap_or(config.data);
         config.listen = self.listen.unwrap_or(config.listen);
         config.max_server_memory = self.max_server_memory.unwrap_or(config.max_server_memory);
+        config.min_server_memory = self.min_server_memory.unwrap_or(config.min_server_memory);
         config.checkpoint_throttle = self.checkpoint_throttle.unwrap_or(config.checkpoint_throttle);
         config.witness_directory = self.witness_directory.or(config.witness_directory);
         config.server_name = self.server_name.unwrap_or(config.server_name);

@@ -86,6 +86,26 @@ fn serve_query_stop_and_again() {
 }
 
 #[test]
+fn min_server_memory_is_there_from_the_start() {
+    let data = std::env::temp_dir().join(format!("keel-least-{}", std::process::id()));
+    let too_much = serve(&data).args(["--min-server-memory", "257"]).output().unwrap();
+    assert!(!too_much.status.success());
+    let told = String::from_utf8_lossy(&too_much.stderr);
+    assert!(told.contains("(257 MB) must not be more than max server memory (256 MB)"), "{told}");
+
+    // Of itself a server without databases has less than half of that.
+    let server = Running::start_with(&data, &["--min-server-memory", "256"]);
+    let status = format!("/proc/{}/statm", server.child.id());
+    let pages =
+        || std::fs::read_to_string(&status).unwrap().split(' ').nth(1).unwrap().parse::<u64>().unwrap();
+    while pages() * 4 / 1024 < 160 {
+        std::thread::yield_now();
+    }
+    server.stop();
+    std::fs::remove_dir_all(&data).unwrap();
+}
+
+#[test]
 fn shutdown_stops_the_server() {
     let data = std::env::temp_dir().join(format!("keel-shutdown-{}", std::process::id()));
     for statement in ["shutdown", "shutdown with nowait"] {

@@ -72,6 +72,11 @@ func run(writer int) {
 	pace, _ := strconv.ParseFloat(os.Getenv("KEEL_PACE_MS"), 64)
 	timeout := time.Duration(number("KEEL_TIMEOUT_MS")) * time.Millisecond
 	campaign, host := number("KEEL_CAMPAIGN"), writer
+	for range number("KEEL_LOGINS_FIRST") {
+		first := open(hosts[host%len(hosts)])
+		_ = first.Ping()
+		_ = first.Close()
+	}
 	db := open(hosts[host%len(hosts)])
 	for n := 1; ; n++ {
 		if err := write(db, timeout, campaign, writer, n); err != nil {

@@ -37,6 +37,17 @@ public class Writer {
         }
     }
 
+    /** Once, and out again: the first logins of a process are slow, and the writers are to be those of an application that runs for long. */
+    static void logIn(String url) {
+        try (Connection connection = DriverManager.getConnection(url, "sa", setting("KEEL_PASSWORD"));
+             PreparedStatement nothing = connection.prepareStatement("SELECT 1 WHERE 1 = ?")) {
+            nothing.setInt(1, 1);
+            nothing.execute();
+        } catch (SQLException e) {
+            pause();
+        }
+    }
+
     static void run(int writer) {
         String[] hosts = setting("KEEL_HOSTS").split(",");
         // Whether they are names with several addresses each, which the driver tries side by side.
@@ -45,12 +56,18 @@ public class Writer {
         long pace = Math.round(Double.parseDouble(setting("KEEL_PACE_MS")));
         int host = writer;
         int n = 0;
+        int logins = number("KEEL_LOGINS_FIRST");
         while (true) {
             // Login time-outs are whole seconds; the socket's is not, and holds for the login too.
             String url = "jdbc:sqlserver://" + hosts[host % hosts.length] + ":" + setting("KEEL_PORT")
                 + ";databaseName=shop;encrypt=true;trustServerCertificate=true;connectRetryCount=0;multiSubnetFailover="
                 + multiSubnet + ";loginTimeout="
                 + Math.max(1, timeout / 1000) + ";socketTimeout=" + timeout;
+            if (logins > 0) {
+                logins--;
+                logIn(url);
+                continue;
+            }
             try (Connection connection = DriverManager.getConnection(url, "sa", setting("KEEL_PASSWORD"));
                  PreparedStatement insert = connection.prepareStatement(
                      "INSERT shop.dbo.ledger (campaign, writer, n) VALUES (?, ?, ?)")) {

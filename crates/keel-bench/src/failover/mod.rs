@@ -28,13 +28,14 @@ use waiter::Waiter;
 
 const REPLICAS: usize = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(1);
 /// How long a server may take to answer one who looks.
 const ANSWER: Duration = Duration::from_secs(2);
 /// How long writers may take to go on before a run counts as failed.
 const GO_ON: Duration = Duration::from_secs(60);
 /// How long a group may take to become whole again.
 const WHOLE: Duration = Duration::from_secs(180);
-/// So many runs in a row that come to nothing end the matrix.
+/// So many runs in a row that come to nothing end the matrix, where the system cannot be made anew.
 const BROKEN_MAX: usize = 3;
 
 /// What is failed over.
@@ -126,6 +127,8 @@ pub struct Settings {
     pub faults: Vec<Fault>,
     /// How often each.
     pub runs: usize,
+    /// A system is made anew for each fault, and once a run came to nothing.
+    pub afresh: bool,
     /// For how long the group is left alone before that, to see whether it fails over for no reason.
     pub calm: Duration,
     /// The writers.
@@ -232,11 +235,14 @@ pub struct Outcome {
     pub load_done: u64,
     /// What was lost or not healed; empty is well.
     pub violations: Vec<String>,
+    /// Runs that were asked for and not tried any more, because one or more came to nothing.
+    pub left_out: usize,
 }
 
 impl Outcome {
     /// Adds what another system's runs gave.
     pub fn join(&mut self, other: Outcome) {
+        self.left_out = other.left_out;
         self.calm = self.calm.take().or(other.calm);
         self.runs.extend(other.runs);
         self.failures += other.failures;
@@ -262,7 +268,7 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) 
     let writers = Writers::start(&matrix.system.door(), &settings.writers)?;
     let (stop, told) = (AtomicBool::new(false), std::sync::Mutex::new(Vec::new()));
     let door = matrix.system.door();
-    let (calm, runs, broken) = std::thread::scope(|scope| {
+    let (calm, tried) = std::thread::scope(|scope| {
         for n in 0..settings.load.clients {
             let (stop, told, door) = (&stop, &told, &*door);
             scope.spawn(move || {
@@ -272,8 +278,8 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) 
         }
         let calm = matrix.calm(settings.calm, &writers, progress);
         let all = calm.map(|calm| {
-            let (runs, broken) = matrix.all(settings, &writers, progress);
-            (calm, runs, broken)
+            let tried = matrix.all(settings, &writers, progress);
+            (calm, tried)
         });
         stop.store(true, Ordering::Relaxed);
         all
@@ -281,6 +287,7 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) 
     let told = told.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let load_done = told.iter().map(|(_, done)| done).sum();
     let ledgers: Vec<Ledger> = told.into_iter().map(|(ledger, _)| ledger).collect();
+    let Tried { runs, broken, left_out } = tried;
     let mut violations = violations(calm.as_ref(), &runs);
     violations.extend(broken);
     if let Some(load) = load {
@@ -293,7 +300,7 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) 
     }
     let failures = writers.failures();
     drop(writers);
-    Ok(Outcome { calm, runs, failures, load_done, violations })
+    Ok(Outcome { calm, runs, failures, load_done, violations, left_out })
 }
 
 fn started(
@@ -350,6 +357,15 @@ fn terminal(n: u64, door: &dyn Door, settings: &Settings, stop: &AtomicBool) -> 
     (terminal.ledger, done)
 }
 
+/// What came of the runs of one system.
+#[derive(Default)]
+struct Tried {
+    runs: Vec<Run>,
+    /// Why others came to nothing.
+    broken: Vec<String>,
+    left_out: usize,
+}
+
 struct Matrix {
     // Processes end before their machines are removed.
     system: Box<dyn System>,
@@ -388,19 +404,15 @@ impl Matrix {
     }
 
     /// All runs, and what came to nothing: that is mended as well as can be, and the next one goes on.
-    fn all(
-        &mut self,
-        settings: &Settings,
-        writers: &Writers,
-        progress: &Progress,
-    ) -> (Vec<Run>, Vec<String>) {
-        let (mut runs, mut broken) = (Vec::new(), Vec::new());
+    fn all(&mut self, settings: &Settings, writers: &Writers, progress: &Progress) -> Tried {
+        let mut tried = Tried { left_out: settings.faults.len() * settings.runs, ..Tried::default() };
         let mut pace = Pace::new(settings);
         let mut in_a_row = 0;
         for (fault, n) in settings.faults.iter().flat_map(|f| (1..=settings.runs).map(move |n| (*f, n))) {
             let what = format!("{}, run {n} of {}", fault.name(), settings.runs);
             progress.say(&format!("{what}; {}", pace.left()));
             let began = Instant::now();
+            tried.left_out -= 1;
             match self.one(fault, settings, writers) {
                 Ok(run) => {
                     in_a_row = 0;
@@ -408,16 +420,23 @@ impl Matrix {
                     if let Some(record) = run.record.as_ref().filter(|_| fault == Fault::Behind) {
                         progress.line(record);
                     }
-                    runs.push(run);
+                    let healed = run.healed;
+                    tried.runs.push(run);
+                    if settings.afresh && !healed {
+                        break;
+                    }
                 }
                 Err(error) => {
                     in_a_row += 1;
                     progress.line(&format!("{what}: {error:#}"));
-                    broken.push(format!("{what} came to nothing: {error:#}"));
+                    tried.broken.push(format!("{what} came to nothing: {error:#}"));
                     // Also before the end: a process whose disk stands still cannot even be killed.
                     self.mend();
+                    if settings.afresh {
+                        break;
+                    }
                     if in_a_row == BROKEN_MAX {
-                        broken.push(format!(
+                        tried.broken.push(format!(
                             "{BROKEN_MAX} runs in a row came to nothing: the rest was left out"
                         ));
                         break;
@@ -429,7 +448,7 @@ impl Matrix {
                 progress.line(&format!("{} is done; {}", fault.name(), pace.left()));
             }
         }
-        (runs, broken)
+        tried
     }
 
     /// Takes back whatever fault a run may have left behind, and starts what does not answer.
@@ -613,14 +632,15 @@ impl Pace {
     }
 }
 
-/// Looks until it is so; whether it came to that in time.
+/// Looks until it is so, less often the longer it takes: looking costs what is looked at. Whether it came to that in time.
 fn within(time: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     let began = Instant::now();
     while !is_so() {
-        if began.elapsed() >= time {
+        let waited = began.elapsed();
+        if waited >= time {
             return false;
         }
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep((waited / 20).clamp(LOOK_EVERY, LOOK_AT_LEAST_EVERY));
     }
     true
 }
