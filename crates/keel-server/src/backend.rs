@@ -23,8 +23,8 @@ pub type Killed = Arc<dyn Fn() -> bool + Send + Sync>;
 pub trait Backend: Send + Sync {
     /// The login of that name.
     fn login(&self, name: &str) -> Option<LoginRecord>;
-    /// Replaces a login: its password was changed with its login.
-    fn put_login(&self, login: &LoginRecord) -> Result<()>;
+    /// The password of a login was changed with its login.
+    fn set_password(&self, login: &LoginRecord, hash: Vec<u8>) -> Result<()>;
     /// A session of an authenticated login; 4060 when its database cannot be opened.
     fn session(&self, options: SessionOptions) -> Result<Box<dyn SqlSession>>;
     /// `@@SERVERNAME`.
@@ -89,8 +89,9 @@ impl Backend for EngineBackend {
     fn login(&self, name: &str) -> Option<LoginRecord> {
         self.0.login(name)
     }
-    fn put_login(&self, login: &LoginRecord) -> Result<()> {
-        self.0.put_login(login.clone())
+    fn set_password(&self, login: &LoginRecord, hash: Vec<u8>) -> Result<()> {
+        // One that has been dropped meanwhile has no password to change.
+        self.0.change_login(login.principal_id, |login| login.password_hash = hash).map(|_there| ())
     }
     fn session(&self, options: SessionOptions) -> Result<Box<dyn SqlSession>> {
         Ok(Box::new(self.0.session(options)?))

@@ -179,7 +179,7 @@ fn ensure_sa(engine: &Engine, passwords: &Passwords, log: &ErrorLog) -> Result<(
         roles: Vec::new(),
         permissions: Vec::new(),
     };
-    engine.put_login(sa).map_err(|e| anyhow!("the login sa could not be made: {e}"))?;
+    engine.add_login(sa).map_err(|e| anyhow!("the login sa could not be made: {e}"))?;
     if given.is_some() {
         log.entry("Server", &format!("The login sa was made with the password in {SA_PASSWORD_VARIABLE}."));
     } else {

@@ -229,10 +229,10 @@ fn authenticate(
     if login.flags2.contains(OptionFlags2::INTEGRATED_SECURITY) || !login.sspi.is_empty() {
         return Err(vec![credentials.failed(&Reason::Integrated)]);
     }
-    let mut record = credentials.check(&login.password).map_err(|e| vec![e])?;
+    let record = credentials.check(&login.password).map_err(|e| vec![e])?;
     if login.flags3.contains(OptionFlags3::CHANGE_PASSWORD) {
-        record.password_hash = shared.passwords.hash(&login.change_password);
-        shared.backend.put_login(&record).map_err(|e| vec![*e])?;
+        let hash = shared.passwords.hash(&login.change_password);
+        shared.backend.set_password(&record, hash).map_err(|e| vec![*e])?;
     }
     let options = SessionOptions {
         login: record.name,

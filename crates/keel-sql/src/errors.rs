@@ -536,6 +536,8 @@ errors! {
     no_access(login, database) = 916, 14, 1, "The server principal \"{login}\" is not able to access the database \"{database}\" under the current security context.";
     /// A principal that cannot be altered.
     cannot_alter_principal(verb, kind, name) = 15151, 16, 1, "Cannot {verb} the {kind} '{name}', because it does not exist or you do not have permission.";
+    /// CREATE LOGIN of a name that is taken.
+    server_principal_exists(name) = 15025, 16, 1, "The server principal '{name}' already exists.";
     /// A principal that is there already.
     principal_exists(name) = 15023, 16, 1, "User, group, or role '{name}' already exists in the current database.";
     /// A login that is not there.

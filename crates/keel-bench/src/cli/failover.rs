@@ -357,7 +357,7 @@ mod tests {
             record: None,
         };
         let runs = vec![run];
-        let outcome = Outcome { calm: None, runs, failures: 0, load_done: 0, violations: Vec::new() };
+        let outcome = Outcome { calm: None, runs, ..Outcome::default() };
         let rows: Vec<_> =
             line.failover.drivers().iter().map(|(d, w)| row(&outcome, Fault::Kill, d, w)).collect();
         assert_eq!(rows[0][..7], ["kill", "go", "1", "30.0", "30.0", "30.0", "1.00"]);

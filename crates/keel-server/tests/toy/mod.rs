@@ -53,8 +53,8 @@ impl Backend for Toy {
     fn login(&self, name: &str) -> Option<LoginRecord> {
         name.eq_ignore_ascii_case("sa").then(|| self.sa.lock().unwrap().clone())
     }
-    fn put_login(&self, login: &LoginRecord) -> Result<()> {
-        *self.sa.lock().unwrap() = login.clone();
+    fn set_password(&self, _login: &LoginRecord, hash: Vec<u8>) -> Result<()> {
+        self.sa.lock().unwrap().password_hash = hash;
         Ok(())
     }
     fn session(&self, options: SessionOptions) -> Result<Box<dyn SqlSession>> {

@@ -170,20 +170,22 @@ impl Runner<'_> {
         if !self.info.unrestricted.get() && !member {
             return Err(missing());
         }
-        let found = self.info.engine.login(login);
-        let mut login = found.ok_or_else(|| errors::cannot_alter_principal("add", "principal", login))?;
-        if login.principal_id == 1 {
+        let missing = || errors::cannot_alter_principal("add", "principal", login);
+        let found = self.info.engine.login(login).ok_or_else(missing)?;
+        if found.principal_id == 1 {
             return Err(errors::special_principal("sa"));
         }
-        if *role == "sysadmin" {
-            login.sysadmin = add;
-        } else {
+        let there = self.info.engine.change_login(found.principal_id, |login| {
+            if *role == "sysadmin" {
+                login.sysadmin = add;
+                return;
+            }
             login.roles.retain(|r| r != role);
             if add {
                 login.roles.push((*role).to_owned());
             }
-        }
-        self.info.engine.put_login(login)
+        })?;
+        if there { Ok(()) } else { Err(missing()) }
     }
 
     pub(super) fn drop_principal(
@@ -421,19 +423,23 @@ impl Runner<'_> {
             PermissionVerb::Revoke => None,
         };
         for name in &p.principals {
-            let found = self.info.engine.login(&name.text);
-            let mut login = found.ok_or_else(|| errors::cannot_alter_principal("find", "login", name))?;
-            if login.principal_id == 1 {
+            let missing = || errors::cannot_alter_principal("find", "login", name);
+            let found = self.info.engine.login(&name.text).ok_or_else(missing)?;
+            if found.principal_id == 1 {
                 return Err(errors::grant_to_owner());
             }
-            for item in &p.permissions {
-                login.permissions.retain(|q| q.on != on || *q.name != *item.name);
-                if let Some(state) = state {
-                    let name = item.name.to_string();
-                    login.permissions.push(crate::catalog::PermissionDef { on, name, state });
+            let there = self.info.engine.change_login(found.principal_id, |login| {
+                for item in &p.permissions {
+                    login.permissions.retain(|q| q.on != on || *q.name != *item.name);
+                    if let Some(state) = state {
+                        let name = item.name.to_string();
+                        login.permissions.push(crate::catalog::PermissionDef { on, name, state });
+                    }
                 }
+            })?;
+            if !there {
+                return Err(missing());
             }
-            self.info.engine.put_login(login)?;
         }
         // Who may connect is the replication side's to know.
         if matches!(on, SecurableRef::Endpoint(_)) { self.endpoint_changed() } else { Ok(()) }

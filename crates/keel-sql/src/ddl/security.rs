@@ -29,12 +29,7 @@ impl Runner<'_> {
     pub(super) fn create_login(&mut self, c: &ast::CreateLogin) -> Result<()> {
         self.may_alter_logins()?;
         if self.info.engine.login(&c.name.text).is_some() {
-            return Err(SqlError::new(
-                15025,
-                16,
-                1,
-                format!("The server principal '{}' already exists.", c.name.text),
-            ));
+            return Err(errors::server_principal_exists(&c.name.text));
         }
         let LoginSource::Password { password, .. } = &c.source else {
             return Err(errors::not_supported("A login without password"));
@@ -55,7 +50,7 @@ impl Runner<'_> {
             permissions: Vec::new(),
         };
         apply(&mut login, &c.options);
-        self.info.engine.put_login(login)
+        self.info.engine.add_login(login)
     }
 
     pub(super) fn alter_login(&mut self, a: &ast::AlterLogin) -> Result<()> {
@@ -63,20 +58,25 @@ impl Runner<'_> {
         if !own {
             self.may_alter_logins()?;
         }
-        let mut login = self.info.engine.login(&a.name.text).ok_or_else(|| missing(&a.name.text))?;
+        let login = self.info.engine.login(&a.name.text).ok_or_else(|| missing(&a.name.text))?;
         if login.sysadmin && !own {
             self.sysadmin()?;
         }
-        match &a.action {
+        // That takes a while, and nobody else's change should wait for it.
+        let hash = match &a.action {
+            AlterLoginAction::Set { password: Some(password), .. } => Some(self.hash(password)),
+            _ => None,
+        };
+        let there = self.info.engine.change_login(login.principal_id, |login| match &a.action {
             AlterLoginAction::Enable(on) => login.disabled = !on,
-            AlterLoginAction::Set { password, options, .. } => {
-                if let Some(password) = password {
-                    login.password_hash = self.hash(password);
+            AlterLoginAction::Set { options, .. } => {
+                if let Some(hash) = hash {
+                    login.password_hash = hash;
                 }
-                apply(&mut login, options);
+                apply(login, options);
             }
-        }
-        self.info.engine.put_login(login)
+        })?;
+        if there { Ok(()) } else { Err(missing(&a.name.text)) }
     }
 
     pub(super) fn drop_logins(&mut self, d: &ast::Drop) -> Result<()> {

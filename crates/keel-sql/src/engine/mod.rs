@@ -11,12 +11,14 @@
 mod copies;
 mod database;
 mod history;
+mod logins;
 mod registry;
 mod server;
 
 pub use database::{DatabaseEntry, OpenTransaction};
+pub use logins::{LoginRecord, Logins};
 pub use registry::{SessionShared, Sessions, Status, Traffic, Usage, add};
-pub use server::{LoginRecord, StoredDatabase};
+pub use server::StoredDatabase;
 
 use crate::cache::ProgramCache;
 use crate::catalog::{CatalogObject, DatabaseSettings};
@@ -105,6 +107,7 @@ pub struct Engine {
     pub programs: ProgramCache,
     /// Row counts and distributions, for the planner.
     pub statistics: keel_query::stats::StatisticsCache,
+    login_book: logins::LoginBook,
     configuration: RwLock<HashMap<i32, ConfigurationValue>>,
     stamp: AtomicU64,
     started: i64,
@@ -150,6 +153,7 @@ impl Engine {
             sessions: Sessions::default(),
             programs: ProgramCache::default(),
             statistics: keel_query::stats::StatisticsCache::default(),
+            login_book: logins::LoginBook::default(),
             configuration: RwLock::default(),
             stamp: AtomicU64::new(1),
             started: crate::clock::utc_ticks(&*options.env.clock),

@@ -1,7 +1,7 @@
-//! What the instance itself keeps in master: its databases, logins and configuration.
+//! What the instance itself keeps in master: its databases and configuration; how rows of master are read and written.
 
 use super::{ConfigurationValue, DatabaseEntry, Engine, MASTER};
-use crate::catalog::{CatalogKey, SYSTEM_TREE, fold, object_class};
+use crate::catalog::{CatalogKey, SYSTEM_TREE, object_class};
 use crate::config;
 use crate::errors;
 use crate::map::txn_error;
@@ -25,36 +25,6 @@ pub struct StoredDatabase {
     /// Takes nothing but log, since it left an availability group.
     #[serde(default)]
     pub restoring: bool,
-}
-
-/// A login as stored in master.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LoginRecord {
-    /// `principal_id`; 1 is sa.
-    pub principal_id: i32,
-    /// Name.
-    pub name: String,
-    /// 16 bytes (1 byte for sa).
-    pub sid: Vec<u8>,
-    /// What [`super::PasswordHasher::hash`] made.
-    pub password_hash: Vec<u8>,
-    /// ALTER LOGIN … DISABLE.
-    pub disabled: bool,
-    /// DEFAULT_DATABASE.
-    pub default_database: String,
-    /// DEFAULT_LANGUAGE.
-    pub default_language: String,
-    /// Member of sysadmin.
-    pub sysadmin: bool,
-    /// Create date, ticks.
-    #[serde(default)]
-    pub created: i64,
-    /// Fixed server roles besides sysadmin.
-    #[serde(default)]
-    pub roles: Vec<String>,
-    /// Permissions on the instance.
-    #[serde(default)]
-    pub permissions: Vec<crate::catalog::PermissionDef>,
 }
 
 fn read_class<T: DeserializeOwned>(master: &DatabaseEntry, class: u8) -> Result<Vec<T>> {
@@ -119,37 +89,6 @@ impl Engine {
 
     fn master(&self) -> Arc<DatabaseEntry> {
         self.database_by_id(MASTER).expect("master is always open")
-    }
-
-    /// All logins by id.
-    pub fn logins(&self) -> Result<Vec<LoginRecord>> {
-        read_class(&self.master(), object_class::LOGIN)
-    }
-
-    /// The login of that name (names compare without case).
-    #[must_use]
-    pub fn login(&self, name: &str) -> Option<LoginRecord> {
-        let name = fold(name);
-        self.logins().ok()?.into_iter().find(|l| fold(&l.name) == name)
-    }
-
-    /// Adds or replaces a login by its principal id; 0 gets the next free one.
-    pub fn put_login(&self, mut login: LoginRecord) -> Result<()> {
-        if login.principal_id == 0 {
-            let used = self.logins()?.iter().map(|l| l.principal_id).max().unwrap_or(0);
-            login.principal_id = used.max(256) + 1;
-        }
-        if login.created == 0 {
-            login.created = self.now_local();
-        }
-        let key = CatalogKey { class: object_class::LOGIN, id: login.principal_id };
-        write_row(&self.master(), key, Some(&login))
-    }
-
-    /// DROP LOGIN
-    pub fn drop_login(&self, principal_id: i32) -> Result<()> {
-        let key = CatalogKey { class: object_class::LOGIN, id: principal_id };
-        write_row::<LoginRecord>(&self.master(), key, None)
     }
 
     pub(super) fn load_configuration(&self, master: &DatabaseEntry) -> Result<()> {

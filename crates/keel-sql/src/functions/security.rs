@@ -13,12 +13,12 @@ pub(super) fn login_name(info: &Info, args: &[Value]) -> Result<Value> {
         None => Ok(Value::str(info.login())),
         Some(Value::Null) => Ok(Value::Null),
         Some(Value::Int(id)) => {
-            let logins = info.engine.logins()?;
-            Ok(string(logins.into_iter().find(|l| i64::from(l.principal_id) == *id).map(|l| l.name)))
+            let (logins, id) = (info.engine.logins()?, i32::try_from(*id).ok());
+            Ok(string(id.and_then(|id| logins.of_id(id)).map(|l| l.name.clone())))
         }
         Some(sid) => {
             let bytes = sid.as_bytes().unwrap_or_default();
-            Ok(string(info.engine.logins()?.into_iter().find(|l| l.sid == bytes).map(|l| l.name)))
+            Ok(string(info.engine.logins()?.of_sid(bytes).map(|l| l.name.clone())))
         }
     }
 }

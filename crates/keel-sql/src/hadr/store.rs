@@ -90,12 +90,9 @@ impl Engine {
 
     /// DROP ENDPOINT, with everything granted on it: the next endpoint may get its number.
     pub fn drop_endpoint(&self, id: i32) -> Result<()> {
-        for mut login in self.logins()? {
-            let before = login.permissions.len();
-            login.permissions.retain(|p| p.on != SecurableRef::Endpoint(id));
-            if login.permissions.len() != before {
-                self.put_login(login)?;
-            }
+        let on = SecurableRef::Endpoint(id);
+        for login in self.logins()?.iter().filter(|login| login.permissions.iter().any(|p| p.on == on)) {
+            self.change_login(login.principal_id, |login| login.permissions.retain(|p| p.on != on))?;
         }
         self.put_master_row::<StoredEndpoint>(object_class::ENDPOINT, id, None)
     }
@@ -111,9 +108,8 @@ impl Engine {
         let Some(sid) = picture.principal_named(&certificate.owner).and_then(|user| user.sid.clone()) else {
             return Ok(false);
         };
-        let Some(login) = self.logins()?.into_iter().find(|l| l.sid == sid && !l.disabled) else {
-            return Ok(false);
-        };
+        let logins = self.logins()?;
+        let Some(login) = logins.of_sid(&sid).filter(|login| !login.disabled) else { return Ok(false) };
         let on = SecurableRef::Endpoint(endpoint.id);
         let has = |name: &str, on: SecurableRef, denied: bool| {
             let mut permissions = login.permissions.iter();

@@ -67,9 +67,13 @@ impl Info {
         let entry = self.engine.database_by_id(program.identity.database).ok_or_else(missing)?;
         if program.identity.schema_id == keel_query::catalog::SERVER_TRIGGERS {
             // It is a login's number.
-            let login = self.engine.logins()?.into_iter().find(|l| l.principal_id == principal);
-            let login = login.ok_or_else(|| errors::cannot_execute_as_login(gone()))?;
-            return Ok(Some(Identity { login: login.name.into(), sysadmin: login.sysadmin, user: None }));
+            let logins = self.engine.logins()?;
+            let login = logins.of_id(principal).ok_or_else(|| errors::cannot_execute_as_login(gone()))?;
+            return Ok(Some(Identity {
+                login: login.name.as_str().into(),
+                sysadmin: login.sysadmin,
+                user: None,
+            }));
         }
         let picture = self.picture(&entry);
         let owned = principal == EXECUTE_AS_OWNER;
@@ -100,8 +104,8 @@ impl Info {
     #[must_use]
     pub fn identity_of_user(&self, entry: &Arc<DatabaseEntry>, user: &PrincipalDef) -> Identity {
         let logins = self.engine.logins().unwrap_or_default();
-        let login = logins.into_iter().find(|l| Some(&l.sid) == user.sid.as_ref());
-        let login = login.map_or_else(|| user.name.clone(), |l| l.name);
+        let login = user.sid.as_ref().and_then(|sid| logins.of_sid(sid));
+        let login = login.map_or_else(|| user.name.clone(), |l| l.name.clone());
         Identity { login: login.into(), sysadmin: false, user: Some((entry.id, user.principal_id)) }
     }
 

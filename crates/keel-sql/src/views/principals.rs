@@ -216,7 +216,7 @@ fn syslogin(l: &crate::engine::LoginRecord) -> Vec<Value> {
 
 /// The logins that the session may see: its own and `sa`, and all with a permission for it.
 fn visible_logins(cx: &ViewContext<'_>) -> Vec<crate::engine::LoginRecord> {
-    let mut all = cx.engine.logins().unwrap_or_default();
+    let mut all = cx.engine.logins().unwrap_or_default().to_vec();
     if !sees_logins(cx) {
         let own = cx.info.identity_now().login;
         all.retain(|l| l.principal_id == SA || l.name.eq_ignore_ascii_case(&own));

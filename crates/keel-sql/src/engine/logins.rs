@@ -1,0 +1,181 @@
+//! The instance's logins: rows of master, and in memory as they are there.
+//!
+//! Whoever connects is looked for by name, and a session without CONTROL SERVER at each of its questions about permissions, so
+//! all of them are read once and kept until one changes. Changes are made one after another: each begins with what the last one
+//! left, so that two at a time lose nothing and two new logins do not get one number.
+
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use keel_types::error::Result;
+use parking_lot::{Mutex, RwLock};
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+
+use super::Engine;
+use crate::catalog::{PermissionDef, fold, object_class};
+use crate::errors;
+
+/// New logins get numbers above this one.
+const HIGHEST_FIXED: i32 = 256;
+
+/// A login as stored in master.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoginRecord {
+    /// `principal_id`; 1 is sa.
+    pub principal_id: i32,
+    /// Name.
+    pub name: String,
+    /// 16 bytes (1 byte for sa).
+    pub sid: Vec<u8>,
+    /// What [`super::PasswordHasher::hash`] made.
+    pub password_hash: Vec<u8>,
+    /// ALTER LOGIN … DISABLE.
+    pub disabled: bool,
+    /// DEFAULT_DATABASE.
+    pub default_database: String,
+    /// DEFAULT_LANGUAGE.
+    pub default_language: String,
+    /// Member of sysadmin.
+    pub sysadmin: bool,
+    /// Create date, ticks.
+    #[serde(default)]
+    pub created: i64,
+    /// Fixed server roles besides sysadmin.
+    #[serde(default)]
+    pub roles: Vec<String>,
+    /// Permissions on the instance.
+    #[serde(default)]
+    pub permissions: Vec<PermissionDef>,
+}
+
+/// All logins, by id.
+#[derive(Debug, Default)]
+pub struct Logins {
+    all: Vec<LoginRecord>,
+    /// Places in it, by folded name.
+    by_name: HashMap<SmolStr, usize>,
+}
+
+impl Logins {
+    fn new(all: Vec<LoginRecord>) -> Logins {
+        let by_name = all.iter().enumerate().map(|(n, login)| (fold(&login.name), n)).collect();
+        Logins { all, by_name }
+    }
+
+    /// The login of that name (names compare without case).
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<&LoginRecord> {
+        self.by_name.get(&fold(name)).map(|n| &self.all[*n])
+    }
+
+    /// The one with this security identifier.
+    #[must_use]
+    pub fn of_sid(&self, sid: &[u8]) -> Option<&LoginRecord> {
+        self.all.iter().find(|login| login.sid == sid)
+    }
+
+    /// The one with this number.
+    #[must_use]
+    pub fn of_id(&self, principal_id: i32) -> Option<&LoginRecord> {
+        self.all.iter().find(|login| login.principal_id == principal_id)
+    }
+}
+
+impl Deref for Logins {
+    type Target = [LoginRecord];
+
+    fn deref(&self) -> &[LoginRecord] {
+        &self.all
+    }
+}
+
+/// What an engine keeps of them.
+#[derive(Debug, Default)]
+pub(super) struct LoginBook {
+    /// Held while one changes, and while they are read for [`LoginBook::known`].
+    changing: Mutex<()>,
+    /// `None` before they are asked for, and when one has changed.
+    known: RwLock<Option<Arc<Logins>>>,
+}
+
+impl Engine {
+    /// All logins.
+    ///
+    /// # Errors
+    /// When master cannot be read.
+    pub fn logins(&self) -> Result<Arc<Logins>> {
+        if let Some(known) = &*self.login_book.known.read() {
+            return Ok(Arc::clone(known));
+        }
+        let _changing = self.login_book.changing.lock();
+        self.logins_unchanging()
+    }
+
+    /// The same for whoever keeps them from changing.
+    fn logins_unchanging(&self) -> Result<Arc<Logins>> {
+        if let Some(known) = &*self.login_book.known.read() {
+            return Ok(Arc::clone(known));
+        }
+        let logins = Arc::new(Logins::new(self.master_rows(object_class::LOGIN)?));
+        *self.login_book.known.write() = Some(Arc::clone(&logins));
+        Ok(logins)
+    }
+
+    /// The login of that name (names compare without case).
+    #[must_use]
+    pub fn login(&self, name: &str) -> Option<LoginRecord> {
+        self.logins().ok()?.named(name).cloned()
+    }
+
+    /// Adds a login; principal id 0 gets the next free one.
+    ///
+    /// # Errors
+    /// 15025 when there is one of that name; when master cannot be written.
+    pub fn add_login(&self, mut login: LoginRecord) -> Result<()> {
+        let _changing = self.login_book.changing.lock();
+        let logins = self.logins_unchanging()?;
+        if logins.named(&login.name).is_some() {
+            return Err(errors::server_principal_exists(&login.name));
+        }
+        if login.principal_id == 0 {
+            let used = logins.iter().map(|l| l.principal_id).max().unwrap_or(0);
+            login.principal_id = used.max(HIGHEST_FIXED) + 1;
+        }
+        if login.created == 0 {
+            login.created = self.now_local();
+        }
+        self.put_login(login.principal_id, Some(&login))
+    }
+
+    /// Changes a login as it is now. Returns whether there is one of that number.
+    ///
+    /// # Errors
+    /// When master cannot be written.
+    pub fn change_login(&self, principal_id: i32, change: impl FnOnce(&mut LoginRecord)) -> Result<bool> {
+        let _changing = self.login_book.changing.lock();
+        let Some(mut login) = self.logins_unchanging()?.of_id(principal_id).cloned() else {
+            return Ok(false);
+        };
+        change(&mut login);
+        self.put_login(principal_id, Some(&login)).map(|()| true)
+    }
+
+    /// DROP LOGIN
+    ///
+    /// # Errors
+    /// When master cannot be written.
+    pub fn drop_login(&self, principal_id: i32) -> Result<()> {
+        let _changing = self.login_book.changing.lock();
+        self.put_login(principal_id, None)
+    }
+
+    /// For whoever keeps the others from changing.
+    fn put_login(&self, principal_id: i32, login: Option<&LoginRecord>) -> Result<()> {
+        let done = self.put_master_row(object_class::LOGIN, principal_id, login);
+        // Also when that failed: what there is now is read anew.
+        *self.login_book.known.write() = None;
+        done
+    }
+}
