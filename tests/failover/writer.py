@@ -47,7 +47,8 @@ def main():
     n, host, connection = 0, WRITER, None
     for _ in range(LOGINS_FIRST):
         try:
-            connect(HOSTS[host % len(HOSTS)]).close()
+            # Of severity 20: the connection is over.
+            connect(HOSTS[host % len(HOSTS)]).cursor().execute("RAISERROR (N'A writer ends its connection.', 20, 1) WITH LOG")
         except driver.Error:
             time.sleep(0.001)
     while True:

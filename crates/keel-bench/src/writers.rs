@@ -3,7 +3,8 @@
 //!
 //! They are threads with a client of our own, or programs with a stock driver: one process for each writer, told by
 //! its environment (`KEEL_HOSTS`, `KEEL_PORT`, `KEEL_PASSWORD`, `KEEL_CAMPAIGN`, `KEEL_FIRST_WRITER`, `KEEL_WRITERS`, `KEEL_PACE_MS`,
-//! `KEEL_TIMEOUT_MS`, `KEEL_LOGINS_FIRST`) what to do. It prints `A writer n time_ns` for each acknowledged row of `ledger (campaign, writer, n)`, and
+//! `KEEL_TIMEOUT_MS`, `KEEL_LOGINS_FIRST`) what to do. It prints `A writer n time_ns` for each acknowledged row of
+//! `ledger (campaign, writer, n)`, and
 //! `E writer text` for each failure.
 
 use anyhow::{Context, Result};
@@ -34,8 +35,8 @@ pub struct Settings {
     /// Programs with a driver, side by side: `count` writers with the first come before those with the second. Without any,
     /// a client of our own.
     pub programs: Vec<String>,
-    /// How often each program's writer logs in and out before it writes: an application that has run for long does not log in for the
-    /// first time, which costs Java a second.
+    /// How often each program's writer logs in and is thrown out before it writes: an application that has run for long does neither for
+    /// the first time, which costs Java a second.
     pub logins_first: u32,
 }
 

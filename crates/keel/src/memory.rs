@@ -7,7 +7,7 @@
 //! is taken when the server starts, in the background; the other half is for the page cache, whose memory comes with the pages.
 
 use std::hint::black_box;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -15,9 +15,11 @@ use crate::allocator::keep_what_is_freed;
 
 /// How often the process' size is looked at: as long as freed memory waits before it goes back.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Sizes of the blocks in which memory is taken ahead. The allocator keeps memory for small and for larger blocks apart.
+/// Sizes of the blocks in which memory is taken ahead. The allocator keeps memory for small, for larger and for large blocks apart; of
+/// the large ones there is one: verifying a password takes as much.
 const SMALL: usize = 8 << 10;
 const LARGER: usize = 32 << 10;
+const LARGE: usize = 8 << 20;
 
 /// Keeps the promise. Over when dropped.
 pub struct Least {
@@ -63,14 +65,15 @@ fn be_last() {
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
 }
 
-/// Takes so much from the system and leaves it to the allocator: three quarters for small blocks, the rest for larger ones.
+/// Takes so much from the system, and one large block, and leaves it to the allocator: three quarters for small blocks, the rest for
+/// larger ones.
 fn take_ahead(bytes: usize, ended: &Receiver<()>) {
     let mut taken: Vec<Vec<u8>> = Vec::with_capacity(bytes / SMALL);
-    for (size, share) in [(SMALL, bytes / 4 * 3), (LARGER, bytes / 4)] {
+    for (size, share) in [(SMALL, bytes / 4 * 3), (LARGER, bytes / 4), (LARGE, LARGE)] {
         for _ in 0..share / size {
             // Memory that nobody has written to is not there yet.
             taken.push(black_box(vec![1; size]));
-            if ended.try_recv().is_ok() {
+            if ended.try_recv() == Err(TryRecvError::Disconnected) {
                 return;
             }
         }

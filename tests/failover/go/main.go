@@ -74,7 +74,8 @@ func run(writer int) {
 	campaign, host := number("KEEL_CAMPAIGN"), writer
 	for range number("KEEL_LOGINS_FIRST") {
 		first := open(hosts[host%len(hosts)])
-		_ = first.Ping()
+		// Of severity 20: the connection is over.
+		_, _ = first.Exec("RAISERROR (N'A writer ends its connection.', 20, 1) WITH LOG")
 		_ = first.Close()
 	}
 	db := open(hosts[host%len(hosts)])

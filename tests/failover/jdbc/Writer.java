@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Instant;
 
 public class Writer {
@@ -37,12 +38,17 @@ public class Writer {
         }
     }
 
-    /** Once, and out again: the first logins of a process are slow, and the writers are to be those of an application that runs for long. */
+    /**
+     * Once, and thrown out again: the first time is slow, and the writers are to be those of an application that has run for long and has
+     * lost connections before.
+     */
     static void logIn(String url) {
         try (Connection connection = DriverManager.getConnection(url, "sa", setting("KEEL_PASSWORD"));
-             PreparedStatement nothing = connection.prepareStatement("SELECT 1 WHERE 1 = ?")) {
+             PreparedStatement nothing = connection.prepareStatement("SELECT 1 WHERE 1 = ?");
+             Statement end = connection.createStatement()) {
             nothing.setInt(1, 1);
             nothing.execute();
+            end.execute("RAISERROR (N'A writer ends its connection.', 20, 1) WITH LOG");
         } catch (SQLException e) {
             pause();
         }

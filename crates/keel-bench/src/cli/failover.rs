@@ -57,8 +57,9 @@ pub struct Failover {
     /// more than once: writers with each of them side by side, and a row for each
     #[arg(long, value_name = "PROGRAM")]
     driver: Vec<String>,
-    /// How often each driver's writer logs in and out before the first run, as an application that has run for long has done
-    #[arg(long, value_name = "N", default_value_t = 200)]
+    /// How often each driver's writer logs in and is thrown out before the first run: an application that has run for long does neither
+    /// for the first time
+    #[arg(long, value_name = "N", default_value_t = 300)]
     logins_first: u32,
     /// TPROC-C terminals beside the writers, through the listener
     #[arg(long, value_name = "N", default_value_t = 0)]
