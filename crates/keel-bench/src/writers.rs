@@ -4,8 +4,7 @@
 //! They are threads with a client of our own, or programs with a stock driver: one process for each writer, told by
 //! its environment (`KEEL_HOSTS`, `KEEL_PORT`, `KEEL_PASSWORD`, `KEEL_CAMPAIGN`, `KEEL_FIRST_WRITER`, `KEEL_WRITERS`, `KEEL_PACE_MS`,
 //! `KEEL_TIMEOUT_MS`, `KEEL_LOGINS_FIRST`) what to do. It prints `A writer n time_ns` for each acknowledged row of
-//! `ledger (campaign, writer, n)`, and
-//! `E writer text` for each failure.
+//! `ledger (campaign, writer, n)`, and `E writer text` for each failure.
 
 use anyhow::{Context, Result};
 use keel_workload::Connection;

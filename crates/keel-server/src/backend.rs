@@ -23,8 +23,8 @@ pub type Killed = Arc<dyn Fn() -> bool + Send + Sync>;
 pub trait Backend: Send + Sync {
     /// The login of that name.
     fn login(&self, name: &str) -> Option<LoginRecord>;
-    /// The password of a login was changed with its login.
-    fn set_password(&self, login: &LoginRecord, hash: Vec<u8>) -> Result<()>;
+    /// A client changes the password of the login that it has just given. False when that login has been dropped meanwhile.
+    fn set_password(&self, login: &LoginRecord, hash: Vec<u8>) -> Result<bool>;
     /// A session of an authenticated login; 4060 when its database cannot be opened.
     fn session(&self, options: SessionOptions) -> Result<Box<dyn SqlSession>>;
     /// `@@SERVERNAME`.
@@ -89,9 +89,8 @@ impl Backend for EngineBackend {
     fn login(&self, name: &str) -> Option<LoginRecord> {
         self.0.login(name)
     }
-    fn set_password(&self, login: &LoginRecord, hash: Vec<u8>) -> Result<()> {
-        // One that has been dropped meanwhile has no password to change.
-        self.0.change_login(login.principal_id, |login| login.password_hash = hash).map(|_there| ())
+    fn set_password(&self, login: &LoginRecord, hash: Vec<u8>) -> Result<bool> {
+        self.0.change_login(login, |login| login.password_hash = hash)
     }
     fn session(&self, options: SessionOptions) -> Result<Box<dyn SqlSession>> {
         Ok(Box::new(self.0.session(options)?))

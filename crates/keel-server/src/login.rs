@@ -232,7 +232,9 @@ fn authenticate(
     let record = credentials.check(&login.password).map_err(|e| vec![e])?;
     if login.flags3.contains(OptionFlags3::CHANGE_PASSWORD) {
         let hash = shared.passwords.hash(&login.change_password);
-        shared.backend.set_password(&record, hash).map_err(|e| vec![*e])?;
+        if !shared.backend.set_password(&record, hash).map_err(|e| vec![*e])? {
+            return Err(vec![credentials.failed(&Reason::UnknownLogin)]);
+        }
     }
     let options = SessionOptions {
         login: record.name,

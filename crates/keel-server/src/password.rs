@@ -1,8 +1,11 @@
 //! Passwords: slow salted hashes for storage, and a memory of recent successes so that pools connect quickly.
 //!
-//! Stored form: a version byte, 16 bytes of salt, 32 bytes of Argon2id with 1 lane. Version 2, which is written, has 7 MiB and 5 passes;
-//! version 1, which is read, 19 MiB and 2 passes. OWASP's Password Storage Cheat Sheet gives both among the settings that are equally
-//! strong; with less memory a new primary, which has seen none of its clients yet, answers the first of each login sooner. A login that was verified once is remembered as a MAC
+//! Stored form: a version byte, 16 bytes of salt, 32 bytes of Argon2id with 1 lane. Version 2, which is written, has 7 MiB and
+//! 5 passes; version 1, which is read, 19 MiB and 2 passes. OWASP's Password Storage Cheat Sheet gives both among the settings
+//! that are equally strong; with less memory a new primary, which has seen none of its clients yet, answers the first of each
+//! login sooner.
+//!
+//! A login that was verified once is remembered as a MAC
 //! under a key that exists only in this process, over the stored hash and the password: as long as the stored hash stays
 //! the same, the same password is then verified in a microsecond. Nothing can be learnt from the memory of a stopped
 //! server, and changing the password changes the stored hash and so forgets.

@@ -43,3 +43,18 @@ fn what_several_sessions_do_to_logins_at_once_is_all_done() {
     ids.dedup();
     assert_eq!(ids.len(), logins.len(), "each has a number of its own");
 }
+
+#[test]
+fn a_login_that_took_a_dropped_ones_number_is_not_changed_for_it() {
+    let engine = server();
+    let mut session = connect(&engine);
+    let mut run = |sql: &str| session.execute_batch(sql, &mut Sink::default());
+    run("CREATE LOGIN first WITH PASSWORD = 'Secret-Pass-1'");
+    let first = engine.login("first").unwrap();
+    run("DROP LOGIN first; CREATE LOGIN second WITH PASSWORD = 'Secret-Pass-2'");
+    let second = engine.login("second").unwrap();
+    assert_eq!(second.principal_id, first.principal_id, "else this says nothing");
+    assert!(!engine.change_login(&first, |login| login.password_hash = b"stolen".to_vec()).unwrap());
+    assert!(!engine.drop_login(&first).unwrap());
+    assert_eq!(engine.login("second"), Some(second));
+}

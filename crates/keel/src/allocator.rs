@@ -41,7 +41,8 @@ pub fn keep_huge_pages_whole() {
     unsafe { mi_option_set_default(MINIMAL_PURGE_SIZE, HUGE_PAGE_KIB) };
 }
 
-/// From now on freed memory is kept, or goes back to the system after a second again; what is free at that time stays as it is.
+/// From now on freed memory is kept, or goes back to the system after a second again, whatever `MIMALLOC_PURGE_DELAY` says; what is
+/// free at that time stays as it is.
 pub fn keep_what_is_freed(keep: bool) {
     // SAFETY: as above.
     unsafe { mi_option_set(PURGE_DELAY, if keep { NEVER } else { PURGE_DELAY_MS }) };
@@ -103,36 +104,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_freed_is_kept_when_asked() {
-        // The option is the one that mimalloc calls so: its value is the documented one until somebody sets it.
+    fn the_options_are_those_that_mimalloc_calls_so() {
+        const SIZE: &str = "MIMALLOC_MINIMAL_PURGE_SIZE";
+        const DELAY: &str = "MIMALLOC_PURGE_DELAY";
         // SAFETY: it reads a setting.
-        let now = || unsafe { mi_option_get(PURGE_DELAY) };
-        assert_eq!(now(), PURGE_DELAY_MS);
-        keep_what_is_freed(true);
-        assert_eq!(now(), NEVER);
-        keep_what_is_freed(false);
-        assert_eq!(now(), PURGE_DELAY_MS);
-    }
-
-    #[test]
-    fn the_option_is_the_one_that_mimalloc_calls_so() {
-        const NAME: &str = "MIMALLOC_MINIMAL_PURGE_SIZE";
-        // SAFETY: it reads a setting.
-        let now = || unsafe { mi_option_get(MINIMAL_PURGE_SIZE) };
-        if std::env::var_os(NAME).is_some() {
+        let now = |option| unsafe { mi_option_get(option) };
+        if std::env::var_os(SIZE).is_some() {
             keep_huge_pages_whole();
-            assert_eq!(now(), 8_192, "what the environment says stays");
+            assert_eq!(now(MINIMAL_PURGE_SIZE), 8_192, "what the environment says stays");
+            assert_eq!(now(PURGE_DELAY), 77);
             return;
         }
         // The environment is read when a process begins.
         let itself = std::env::current_exe().unwrap();
-        let test = "allocator::tests::the_option_is_the_one_that_mimalloc_calls_so";
-        let child = std::process::Command::new(itself).args([test, "--exact"]).env(NAME, "8MiB").output();
-        let child = child.unwrap();
+        let test = "allocator::tests::the_options_are_those_that_mimalloc_calls_so";
+        let mut child = std::process::Command::new(itself);
+        let child = child.args([test, "--exact"]).env(SIZE, "8MiB").env(DELAY, "77").output().unwrap();
         assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
-        assert_eq!(now(), 0);
+        assert_eq!((now(MINIMAL_PURGE_SIZE), now(PURGE_DELAY)), (0, PURGE_DELAY_MS));
         keep_huge_pages_whole();
-        assert_eq!(now(), HUGE_PAGE_KIB);
+        assert_eq!(now(MINIMAL_PURGE_SIZE), HUGE_PAGE_KIB);
+        keep_what_is_freed(true);
+        assert_eq!(now(PURGE_DELAY), NEVER);
+        keep_what_is_freed(false);
+        assert_eq!(now(PURGE_DELAY), PURGE_DELAY_MS);
     }
 
     #[test]

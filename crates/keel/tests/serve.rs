@@ -5,6 +5,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 const KEEL: &str = env!("CARGO_BIN_EXE_keel");
 const PASSWORD: &str = "Keel-Test-1";
@@ -95,10 +96,11 @@ fn min_server_memory_is_there_from_the_start() {
 
     // Of itself a server without databases has less than half of that.
     let server = Running::start_with(&data, &["--min-server-memory", "256"]);
-    let status = format!("/proc/{}/statm", server.child.id());
-    let pages =
-        || std::fs::read_to_string(&status).unwrap().split(' ').nth(1).unwrap().parse::<u64>().unwrap();
-    while pages() * 4 / 1024 < 160 {
+    let process = procfs::process::Process::new(i32::try_from(server.child.id()).unwrap()).unwrap();
+    let resident = || (process.statm().unwrap().resident * procfs::page_size()) >> 20;
+    let began = Instant::now();
+    while resident() < 160 {
+        assert!(began.elapsed() < Duration::from_secs(120), "{} MB", resident());
         std::thread::yield_now();
     }
     server.stop();

@@ -149,21 +149,25 @@ impl Failover {
         let mut all = Outcome::default();
         let mut calm = settings.calm;
         for fault in &settings.faults {
-            let mut runs = settings.runs;
+            let mut left = settings.runs;
+            // At least once: no runs may be asked for, and only that it is left alone.
             loop {
-                match measure(&Settings { faults: vec![*fault], runs, calm, ..settings.clone() }) {
-                    Ok(outcome) => all.join(outcome),
+                match measure(&Settings { faults: vec![*fault], runs: left, calm, ..settings.clone() }) {
+                    Ok(outcome) => {
+                        left = outcome.left_out;
+                        all.join(outcome);
+                    }
                     Err(error) if all.runs.is_empty() => return Err(error),
+                    // What the runs gave is not lost with it.
                     Err(error) => {
                         all.violations.push(format!("{}: not made anew: {error:#}", fault.name()));
-                        break;
+                        left = 0;
                     }
                 }
                 calm = Duration::ZERO;
-                if all.left_out == 0 {
+                if left == 0 {
                     break;
                 }
-                runs = all.left_out;
             }
         }
         Ok(all)

@@ -238,14 +238,13 @@ pub struct Outcome {
     pub load_done: u64,
     /// What was lost or not healed; empty is well.
     pub violations: Vec<String>,
-    /// Runs that were asked for and not tried any more, because one or more came to nothing.
+    /// Runs that were asked for and not tried with this system any more, because one or more came to nothing.
     pub left_out: usize,
 }
 
 impl Outcome {
     /// Adds what another system's runs gave.
     pub fn join(&mut self, other: Outcome) {
-        self.left_out = other.left_out;
         self.calm = self.calm.take().or(other.calm);
         self.runs.extend(other.runs);
         self.failures += other.failures;

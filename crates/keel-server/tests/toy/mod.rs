@@ -53,9 +53,9 @@ impl Backend for Toy {
     fn login(&self, name: &str) -> Option<LoginRecord> {
         name.eq_ignore_ascii_case("sa").then(|| self.sa.lock().unwrap().clone())
     }
-    fn set_password(&self, _login: &LoginRecord, hash: Vec<u8>) -> Result<()> {
+    fn set_password(&self, _login: &LoginRecord, hash: Vec<u8>) -> Result<bool> {
         self.sa.lock().unwrap().password_hash = hash;
-        Ok(())
+        Ok(true)
     }
     fn session(&self, options: SessionOptions) -> Result<Box<dyn SqlSession>> {
         if !["master", "tempdb"].contains(&options.database.as_str()) {

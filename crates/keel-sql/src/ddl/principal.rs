@@ -175,7 +175,7 @@ impl Runner<'_> {
         if found.principal_id == 1 {
             return Err(errors::special_principal("sa"));
         }
-        let there = self.info.engine.change_login(found.principal_id, |login| {
+        let there = self.info.engine.change_login(&found, |login| {
             if *role == "sysadmin" {
                 login.sysadmin = add;
                 return;
@@ -428,7 +428,7 @@ impl Runner<'_> {
             if found.principal_id == 1 {
                 return Err(errors::grant_to_owner());
             }
-            let there = self.info.engine.change_login(found.principal_id, |login| {
+            let there = self.info.engine.change_login(&found, |login| {
                 for item in &p.permissions {
                     login.permissions.retain(|q| q.on != on || *q.name != *item.name);
                     if let Some(state) = state {

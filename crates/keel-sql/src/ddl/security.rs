@@ -67,7 +67,7 @@ impl Runner<'_> {
             AlterLoginAction::Set { password: Some(password), .. } => Some(self.hash(password)),
             _ => None,
         };
-        let there = self.info.engine.change_login(login.principal_id, |login| match &a.action {
+        let there = self.info.engine.change_login(&login, |login| match &a.action {
             AlterLoginAction::Enable(on) => login.disabled = !on,
             AlterLoginAction::Set { options, .. } => {
                 if let Some(hash) = hash {
@@ -89,9 +89,9 @@ impl Runner<'_> {
                 Some(login) if self.runs_triggers(login.principal_id) => {
                     return Err(errors::login_runs_triggers());
                 }
-                Some(login) => self.info.engine.drop_login(login.principal_id)?,
-                None if d.if_exists => {}
-                None => return Err(missing(&name.name.text)),
+                Some(login) if self.info.engine.drop_login(&login)? => {}
+                _ if d.if_exists => {}
+                _ => return Err(missing(&name.name.text)),
             }
         }
         Ok(())

@@ -2,7 +2,8 @@
 //!
 //! Whoever connects is looked for by name, and a session without CONTROL SERVER at each of its questions about permissions, so
 //! all of them are read once and kept until one changes. Changes are made one after another: each begins with what the last one
-//! left, so that two at a time lose nothing and two new logins do not get one number.
+//! left, so that two at a time lose nothing and two new logins do not get one number. Whoever changes or drops one says which it has
+//! found: the number of a login that is gone may be another's by then, its security identifier is not.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -81,6 +82,10 @@ impl Logins {
     pub fn of_id(&self, principal_id: i32) -> Option<&LoginRecord> {
         self.all.iter().find(|login| login.principal_id == principal_id)
     }
+
+    fn still(&self, found: &LoginRecord) -> Option<&LoginRecord> {
+        self.of_id(found.principal_id).filter(|login| login.sid == found.sid)
+    }
 }
 
 impl Deref for Logins {
@@ -149,26 +154,27 @@ impl Engine {
         self.put_login(login.principal_id, Some(&login))
     }
 
-    /// Changes a login as it is now. Returns whether there is one of that number.
+    /// Changes the login that was found, as it is now. Returns whether it is still there.
     ///
     /// # Errors
     /// When master cannot be written.
-    pub fn change_login(&self, principal_id: i32, change: impl FnOnce(&mut LoginRecord)) -> Result<bool> {
+    pub fn change_login(&self, found: &LoginRecord, change: impl FnOnce(&mut LoginRecord)) -> Result<bool> {
         let _changing = self.login_book.changing.lock();
-        let Some(mut login) = self.logins_unchanging()?.of_id(principal_id).cloned() else {
-            return Ok(false);
-        };
+        let Some(mut login) = self.logins_unchanging()?.still(found).cloned() else { return Ok(false) };
         change(&mut login);
-        self.put_login(principal_id, Some(&login)).map(|()| true)
+        self.put_login(login.principal_id, Some(&login)).map(|()| true)
     }
 
-    /// DROP LOGIN
+    /// DROP LOGIN of the one that was found. Returns whether it was still there.
     ///
     /// # Errors
     /// When master cannot be written.
-    pub fn drop_login(&self, principal_id: i32) -> Result<()> {
+    pub fn drop_login(&self, found: &LoginRecord) -> Result<bool> {
         let _changing = self.login_book.changing.lock();
-        self.put_login(principal_id, None)
+        if self.logins_unchanging()?.still(found).is_none() {
+            return Ok(false);
+        }
+        self.put_login(found.principal_id, None).map(|()| true)
     }
 
     /// For whoever keeps the others from changing.
