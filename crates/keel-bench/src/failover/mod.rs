@@ -37,9 +37,6 @@ const GO_ON: Duration = Duration::from_secs(60);
 const WHOLE: Duration = Duration::from_secs(180);
 /// So many runs in a row that come to nothing end the matrix, where the system cannot be made anew.
 const BROKEN_MAX: usize = 3;
-/// How long a system remembers a connection that it ended first. A client that comes from the same port again, to the same address on
-/// another machine, would not be told when the address comes back to the first one.
-const TIME_WAIT: Duration = Duration::from_secs(60);
 
 /// What is failed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
@@ -277,10 +274,6 @@ pub fn run(binary: &Path, dir: &Path, settings: &Settings, progress: &Progress) 
                 let ledger = terminal(n, door, settings, stop);
                 told.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(ledger);
             });
-        }
-        let thrown_out = settings.writers.logins_first > 0 && !settings.writers.programs.is_empty();
-        if settings.moving_address && thrown_out && within(WHOLE, || writers.all_go_on(0)) {
-            progress.wait("the first logins are being forgotten", TIME_WAIT);
         }
         let calm = matrix.calm(settings.calm, &writers, progress);
         let all = calm.map(|calm| {

@@ -14,6 +14,7 @@
 //! * With the first announcements the clients of the other members' connections, as far as those told of them
 //!   ([`keel_group::ClientConnection`]), are sent a segment that is out of place. They answer to the new owner, which knows no such connection
 //!   and says so. That reaches those too who wait for an answer and would send nothing more.
+//!   Before the first one the system forgets the connections that it had, and ended, when the address was here before ([`super::ended`]).
 //! * When the primary leaves, the address stays for [`STAYS`], or for [`STAYS_KNOWN`] when it is known where the new one is: who comes to
 //!   the old machine meanwhile is held, and let go when it is known where, instead of getting no answer. Both machines may have it for that time; clients'
 //!   systems believe the newest announcement.
@@ -287,6 +288,10 @@ fn announce(network: &dyn Network, ip: IpAddr, claim: &mut Claim, look: &Look<'_
     }
     let first = claim.announced == 0;
     claim.announced = due;
+    if first {
+        // Where that is not to be had, a client whose port has been here before finds out up to a minute later.
+        let _ = network.forget(ip);
+    }
     let announced = network.announce(ip, claim.interface);
     let mut connections = if age <= CLIENTS_TOLD_FOR { (look.others)() } else { Vec::new() };
     connections.retain(|c| c.own.ip() == ip);
@@ -368,6 +373,10 @@ mod tests {
             self.0.borrow_mut().calls.push(format!("give back {ip} on {interface}"));
             Ok(())
         }
+        fn forget(&self, ip: IpAddr) -> io::Result<()> {
+            self.0.borrow_mut().calls.push(format!("forget those of {ip}"));
+            Ok(())
+        }
         fn announce(&self, ip: IpAddr, interface: u32) -> io::Result<()> {
             self.0.borrow_mut().calls.push(format!("announce {ip} on {interface}"));
             Ok(())
@@ -426,14 +435,20 @@ mod tests {
     #[test]
     fn an_address_is_taken_kept_and_given_back_a_while_after_the_primary_has_left() {
         let (mut bed, here) = (Bed::new(), [v4("10.0.0.9")]);
-        assert_eq!(bed.at(0, &here), "take 10.0.0.9 on 2 for 3s, announce 10.0.0.9 on 2");
+        assert_eq!(
+            bed.at(0, &here),
+            "take 10.0.0.9 on 2 for 3s, forget those of 10.0.0.9, announce 10.0.0.9 on 2"
+        );
         assert_eq!(bed.at(20, &here), "");
         assert_eq!(bed.at(60, &here), "announce 10.0.0.9 on 2");
         assert_eq!(bed.at(500, &here), "take 10.0.0.9 on 2 for 3s, announce 10.0.0.9 on 2");
         assert_eq!(bed.at(600, &[]), "");
         assert_eq!(bed.at(1_100, &[]), "take 10.0.0.9 on 2 for 3s");
         assert_eq!(bed.at(1_600, &[]), "give back 10.0.0.9 on 2");
-        assert_eq!(bed.at(2_000, &here), "take 10.0.0.9 on 2 for 3s, announce 10.0.0.9 on 2");
+        assert_eq!(
+            bed.at(2_000, &here),
+            "take 10.0.0.9 on 2 for 3s, forget those of 10.0.0.9, announce 10.0.0.9 on 2"
+        );
     }
 
     #[test]
@@ -452,7 +467,7 @@ mod tests {
         bed.uncertain = true;
         assert_eq!(
             bed.at(0, &here),
-            "take 10.0.0.9 on 2 for 3s, announce 10.0.0.9 on 2",
+            "take 10.0.0.9 on 2 for 3s, forget those of 10.0.0.9, announce 10.0.0.9 on 2",
             "it has just become it"
         );
         assert_eq!(bed.at(400, &here), "");
@@ -501,7 +516,10 @@ mod tests {
         assert_eq!(bed.at(10, &[]), "");
         let mut bed = Bed::new();
         bed.asked.borrow_mut().local.push(left(ip("10.0.0.9")));
-        assert_eq!(bed.at(0, &[v4("10.0.0.9")]), "take 10.0.0.9 on 2 for 3s, announce 10.0.0.9 on 2");
+        assert_eq!(
+            bed.at(0, &[v4("10.0.0.9")]),
+            "take 10.0.0.9 on 2 for 3s, forget those of 10.0.0.9, announce 10.0.0.9 on 2"
+        );
     }
 
     #[test]
@@ -509,7 +527,7 @@ mod tests {
         let (mut bed, here) = (Bed::new(), [v4("10.0.0.9")]);
         bed.at(0, &here);
         assert_eq!(bed.at(100, &[]), "");
-        assert_eq!(bed.at(200, &here), "announce 10.0.0.9 on 2");
+        assert_eq!(bed.at(200, &here), "forget those of 10.0.0.9, announce 10.0.0.9 on 2");
     }
 
     #[test]
@@ -518,7 +536,10 @@ mod tests {
         bed.at(0, &here);
         assert_eq!(bed.at(10_000, &here), "", "it has not heard yet that somebody else leads");
         assert_eq!(bed.at(10_500, &[]), "");
-        assert_eq!(bed.at(12_000, &here), "take 10.0.0.9 on 2 for 3s, announce 10.0.0.9 on 2");
+        assert_eq!(
+            bed.at(12_000, &here),
+            "take 10.0.0.9 on 2 for 3s, forget those of 10.0.0.9, announce 10.0.0.9 on 2"
+        );
     }
 
     #[test]
@@ -535,7 +556,10 @@ mod tests {
         bed.asked.borrow_mut().local.push(managed);
         assert_eq!(bed.at(1_000, &[v4("10.0.0.9")]), "");
         let six = Virtual { ip: ip("fd00::9"), prefix: None };
-        assert_eq!(bed.at(2_000, &[six]), "take fd00::9 on 2 for 3s, announce fd00::9 on 2");
+        assert_eq!(
+            bed.at(2_000, &[six]),
+            "take fd00::9 on 2 for 3s, forget those of fd00::9, announce fd00::9 on 2"
+        );
     }
 
     #[test]
@@ -546,14 +570,20 @@ mod tests {
         assert!(bed.claims.refusal(&ip("10.0.0.9")).unwrap().contains("CAP_NET_ADMIN"));
         bed.asked.borrow_mut().forbidden = false;
         assert_eq!(bed.at(500, &here), "");
-        assert_eq!(bed.at(1_000, &here), "take 10.0.0.9 on 2 for 3s, announce 10.0.0.9 on 2");
+        assert_eq!(
+            bed.at(1_000, &here),
+            "take 10.0.0.9 on 2 for 3s, forget those of 10.0.0.9, announce 10.0.0.9 on 2"
+        );
         assert_eq!(bed.claims.refusal(&ip("10.0.0.9")), None);
     }
 
     #[test]
     fn a_listener_that_is_removed_leaves_no_address() {
         let (mut bed, here) = (Bed::new(), [v4("10.0.0.8")]);
-        assert_eq!(bed.at(0, &here), "take 10.0.0.8 on 2 for 3s, announce 10.0.0.8 on 2");
+        assert_eq!(
+            bed.at(0, &here),
+            "take 10.0.0.8 on 2 for 3s, forget those of 10.0.0.8, announce 10.0.0.8 on 2"
+        );
         assert_eq!(bed.at(10, &[]), "give back 10.0.0.8 on 2");
         bed.at(20, &here);
         bed.claims.release();

@@ -42,8 +42,10 @@
 mod addresses;
 pub mod admit;
 pub mod doors;
+mod ended;
 pub mod forward;
 mod guests;
+mod netlink;
 mod network;
 mod sockets;
 

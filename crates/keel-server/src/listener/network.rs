@@ -11,18 +11,17 @@ use std::time::Duration;
 
 use etherparse::{ArpEthIpv4Packet, ArpOperation, PacketBuilder, TcpHeader};
 use keel_group::ClientConnection;
-use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload,
-};
+use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_REPLACE, NLM_F_REQUEST};
 use netlink_packet_route::address::{
     AddressAttribute, AddressFlags, AddressHeaderFlags, AddressMessage, AddressScope, CacheInfo,
 };
 use netlink_packet_route::link::{LinkAttribute, LinkLayerType, LinkMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
-use netlink_sys::{Socket, SocketAddr};
 use socket2::{Domain, Protocol, SockAddr, Type};
+
+use super::ended;
+use super::netlink::Netlink;
 
 /// A hardware address of Ethernet.
 type Hardware = [u8; 6];
@@ -59,6 +58,9 @@ pub(super) trait Network {
     fn take(&self, ip: IpAddr, interface: u32, lifetime: Duration) -> io::Result<()>;
     /// Gives one back.
     fn give_back(&self, ip: IpAddr, interface: u32) -> io::Result<()>;
+    /// Forgets the connections of that address which this machine had, and ended, when it was here before: to their clients, whose new
+    /// ones have the same ends by chance, it would not say that there is no such connection.
+    fn forget(&self, ip: IpAddr) -> io::Result<()>;
     /// Tells everybody on an interface that the address is here now. On one that is no Ethernet there is nobody to tell.
     fn announce(&self, ip: IpAddr, interface: u32) -> io::Result<()>;
     /// Has the clients of these connections, which an earlier owner of the address served, find out that they are over.
@@ -71,7 +73,7 @@ pub(super) struct Rtnetlink;
 impl Network for Rtnetlink {
     fn addresses(&self) -> io::Result<Vec<Local>> {
         let asked = RouteNetlinkMessage::GetAddress(AddressMessage::default());
-        let answers = request(asked, NLM_F_REQUEST | NLM_F_DUMP)?;
+        let answers = ask(asked, NLM_F_REQUEST | NLM_F_DUMP)?;
         let local = |answer| match answer {
             RouteNetlinkMessage::NewAddress(message) => local(&message),
             _ => None,
@@ -101,15 +103,19 @@ impl Network for Rtnetlink {
         // The old owner may be there still, deaf or standing still: looking for it first (RFC 4862) would find it.
         message.attributes.push(AddressAttribute::Flags(AddressFlags::Nodad | AddressFlags::Noprefixroute));
         let flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
-        request(RouteNetlinkMessage::NewAddress(message), flags).map(|_| ())
+        ask(RouteNetlinkMessage::NewAddress(message), flags).map(|_| ())
     }
 
     fn give_back(&self, ip: IpAddr, interface: u32) -> io::Result<()> {
         let message = RouteNetlinkMessage::DelAddress(message(ip, interface));
-        match request(message, NLM_F_REQUEST | NLM_F_ACK) {
+        match ask(message, NLM_F_REQUEST | NLM_F_ACK) {
             Err(e) if e.raw_os_error() == Some(libc::EADDRNOTAVAIL) => Ok(()),
             answer => answer.map(|_| ()),
         }
+    }
+
+    fn forget(&self, ip: IpAddr) -> io::Result<()> {
+        ended::forget(ip)
     }
 
     fn announce(&self, ip: IpAddr, interface: u32) -> io::Result<()> {
@@ -135,6 +141,11 @@ impl Network for Rtnetlink {
         }
         Ok(())
     }
+}
+
+/// One request to rtnetlink.
+fn ask(message: RouteNetlinkMessage, flags: u16) -> io::Result<Vec<RouteNetlinkMessage>> {
+    Netlink::open(NETLINK_ROUTE)?.ask(message, flags)
 }
 
 /// An address by itself, without a network.
@@ -184,52 +195,13 @@ fn hardware(interface: u32) -> io::Result<Option<Hardware>> {
 fn link<T>(interface: u32, find: impl Fn(LinkAttribute) -> Option<T>) -> io::Result<Option<T>> {
     let mut message = LinkMessage::default();
     message.header.index = interface;
-    let answers = request(RouteNetlinkMessage::GetLink(message), NLM_F_REQUEST)?;
+    let answers = ask(RouteNetlinkMessage::GetLink(message), NLM_F_REQUEST)?;
     Ok(answers.into_iter().find_map(|answer| match answer {
         RouteNetlinkMessage::NewLink(link) if link.header.link_layer_type == LinkLayerType::Ether => {
             link.attributes.into_iter().find_map(&find)
         }
         _ => None,
     }))
-}
-
-/// Sends one request and returns what the system answers.
-fn request(message: RouteNetlinkMessage, flags: u16) -> io::Result<Vec<RouteNetlinkMessage>> {
-    let socket = Socket::new(NETLINK_ROUTE)?;
-    socket.connect(&SocketAddr::new(0, 0))?;
-    let mut packet = NetlinkMessage::new(NetlinkHeader::default(), NetlinkPayload::from(message));
-    packet.header.flags = flags;
-    packet.finalize();
-    let mut bytes = vec![0; packet.buffer_len()];
-    packet.serialize(&mut bytes);
-    socket.send(&bytes, 0)?;
-    let mut answers = Vec::new();
-    loop {
-        let (bytes, _) = socket.recv_from_full()?;
-        if take_in(&bytes, flags, &mut answers)? {
-            return Ok(answers);
-        }
-    }
-}
-
-/// Takes in a datagram of answers. Returns whether it was the last.
-fn take_in(mut bytes: &[u8], flags: u16, answers: &mut Vec<RouteNetlinkMessage>) -> io::Result<bool> {
-    while !bytes.is_empty() {
-        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(bytes).map_err(io::Error::other)?;
-        // Lengths are rounded up to four.
-        let length = (answer.header.length as usize).next_multiple_of(4).min(bytes.len());
-        match answer.payload {
-            NetlinkPayload::Error(e) if e.code.is_some() => return Err(e.to_io()),
-            NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok(true),
-            NetlinkPayload::InnerMessage(inner) => answers.push(inner),
-            _ => {}
-        }
-        if flags & (NLM_F_DUMP | NLM_F_ACK) == 0 || length == 0 {
-            return Ok(true);
-        }
-        bytes = &bytes[length..];
-    }
-    Ok(false)
 }
 
 fn announce_v4(ip: Ipv4Addr, own: Hardware, interface: u32) -> io::Result<()> {
