@@ -15,7 +15,6 @@ import re
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 from pathlib import Path
 
@@ -36,11 +35,18 @@ def lost_in(log):
     return [datetime.datetime.fromisoformat(t).timestamp() for t in times]
 
 
-def watch(stop, found):
-    """Reads the logs while they are there: the benchmark removes its directory."""
-    while not stop.wait(0.5):
-        for log in Path(tempfile.gettempdir()).glob("keel-bench-*-failover/**/errorlog*"):
-            found.update(lost_in(log))
+def run(keel, bench):
+    """Runs the benchmark, and reads the logs while they are there: it removes its directory. Returns what was found."""
+    found = set()
+    with subprocess.Popen([keel, "bench", "failover", *bench]) as running:
+        logs = Path(tempfile.gettempdir()) / f"keel-bench-{running.pid}-failover"
+        while running.poll() is None:
+            time.sleep(0.5)
+            for log in logs.glob("**/errorlog*"):
+                found.update(lost_in(log))
+    if running.returncode != 0:
+        raise SystemExit(running.returncode)
+    return found
 
 
 def failovers(times):
@@ -88,16 +94,11 @@ def main():
         recorded = f"{place}/perf.data"
         record = ["perf", "record", "-q", "-a", "-g", "-k", "CLOCK_MONOTONIC", "-F", str(HERTZ), "-m", "4096"]
         perf = subprocess.Popen([*record, "-e", "cpu-clock", "-o", recorded])
-        stop, found = threading.Event(), set()
-        watcher = threading.Thread(target=watch, args=(stop, found))
-        watcher.start()
-        done = subprocess.run([options.keel, "bench", "failover", *bench])
-        stop.set()
-        watcher.join()
-        perf.send_signal(signal.SIGINT)
-        perf.wait()
-        if done.returncode != 0:
-            raise SystemExit(done.returncode)
+        try:
+            found = run(options.keel, bench)
+        finally:
+            perf.send_signal(signal.SIGINT)
+            perf.wait()
         offset = time.time() - time.monotonic()
         starts = [t - offset for t in failovers(found)]
         shares = profile(recorded, starts, options.window / 1000)

@@ -14,6 +14,7 @@
 use anyhow::{Context, Result, bail};
 use std::process::{Command, Stdio};
 
+pub mod broom;
 pub mod catch_up;
 pub mod cli;
 pub mod crash;

@@ -1,6 +1,7 @@
 //! Several machines on one: addresses of their own, and as root network namespaces on a bridge and file systems that can be
 //! stopped, so that a machine can be cut off in either direction and its disk can stop answering, without a hook in the server.
 
+use crate::broom::afterwards;
 use crate::command;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
@@ -62,6 +63,7 @@ impl Machines {
         let id = std::process::id();
         let (bridge, net) = (format!("keelb{}", id % 100_000), free_network(id)?);
         command(&["ip", "link", "add", &bridge, "type", "bridge"]).context("making a bridge (as root)")?;
+        afterwards(&["ip", "link", "del", &bridge]);
         let free = Some(format!("{net}.9"));
         let mut machines = Machines { all: Vec::new(), bridge: Some(bridge.clone()), free };
         command(&["ip", "addr", "add", &format!("{net}.1/24"), "dev", &bridge])?;
@@ -71,6 +73,8 @@ impl Machines {
             let machine = Machine::new(dir, n, format!("{net}.{}", 10 + n), Some(name.clone()))?;
             machines.all.push(machine);
             command(&["ip", "netns", "add", &name])?;
+            afterwards(&["ip", "netns", "del", &name]);
+            afterwards(&["ip", "link", "del", &name]);
             command(&["ip", "link", "add", &name, "type", "veth", "peer", "name", "eth0", "netns", &name])?;
             command(&["ip", "link", "set", &name, "master", &bridge, "up"])?;
             let Some(machine) = machines.all.last_mut() else { continue };
@@ -197,6 +201,8 @@ impl Machine {
         let (image, data) = (self.image.display().to_string(), self.data.display().to_string());
         command(&["mkfs.ext4", "-q", &image])?;
         command(&["mount", "-o", "loop", &image, &data])?;
+        afterwards(&["umount", "-l", &data]);
+        afterwards(&["fsfreeze", "-u", &data]);
         self.mounted = true;
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! not. The link is a pair of virtual interfaces between this machine and a network namespace, held to a rate in both
 //! directions by `tc tbf`. Needs root.
 
+use crate::broom::afterwards;
 use crate::command;
 use crate::fleet::{Fleet, Mode};
 use crate::load::during;
@@ -35,6 +36,8 @@ impl Namespace {
         let namespace = Namespace { near: format!("{name}a"), far: format!("{name}b"), name, number };
         let Namespace { name, near, far, .. } = &namespace;
         command(&["ip", "netns", "add", name]).context("making a network namespace (as root)")?;
+        afterwards(&["ip", "netns", "del", name]);
+        afterwards(&["ip", "link", "del", near]);
         command(&["ip", "link", "add", near, "type", "veth", "peer", "name", far])?;
         command(&["ip", "link", "set", far, "netns", name])?;
         command(&["ip", "addr", "add", &format!("{}/30", namespace.near_address()), "dev", near])?;

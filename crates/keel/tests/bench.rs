@@ -6,6 +6,7 @@
 use keel_bench::report::Report;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// A directory of a test's own; removed when dropped.
 struct Place(PathBuf);
@@ -225,6 +226,29 @@ fn clients_of_one_address_go_on_when_it_moves() {
                  --client-timeout-ms 20000";
     let (report, json) = bench(&place, words);
     well_formed(&report, &json, "failover");
+}
+
+#[test]
+fn what_is_killed_leaves_nothing_behind() {
+    let mut killed = Command::new(env!("CARGO_BIN_EXE_keel"))
+        .args(["bench", "point", "--warm-up", "600"])
+        .env_remove("SQLCMDPASSWORD")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let data = std::env::temp_dir().join(format!("keel-bench-{}-keel", killed.id()));
+    let comes_to = |there: bool| {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while data.exists() != there && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        data.exists() == there
+    };
+    assert!(comes_to(true), "{}", data.display());
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert!(comes_to(false), "{}", data.display());
 }
 
 #[test]

@@ -128,8 +128,11 @@ impl Run<'_> {
     }
 }
 
+/// A directory that goes with this process.
 fn scratch(name: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("keel-bench-{}-{name}", std::process::id()))
+    let data = std::env::temp_dir().join(format!("keel-bench-{}-{name}", std::process::id()));
+    crate::broom::remove_afterwards(&data);
+    data
 }
 
 /// How much data, and which random choices.
