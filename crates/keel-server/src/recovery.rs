@@ -1,6 +1,6 @@
 //! What the client of a connection keeps of its session, to have it recovered (MS-TDS 2.2.7.21), and telling it what has changed.
 //!
-//! Two states are told: the options of the session, and a number that counts what was told. The number is a state because the driver
+//! Told are a number that counts what was told, and the options of the session, in parts. The number is a state because the driver
 //! judges by it what is newer, over all the connections that the session has lived on: whoever recovers the session counts on from
 //! there.
 
@@ -12,8 +12,11 @@ use crate::backend::SqlSession;
 
 /// The state that is the number of the token it was told in.
 const SEQUENCE: u8 = 0;
-/// The state that has the options.
-const OPTIONS: u8 = 1;
+/// The states that have the options, one part after the other.
+const OPTIONS: std::ops::RangeInclusive<u8> = 1..=2;
+/// Bytes of a part at most: Microsoft's JDBC driver, up to version 12 at least, takes lengths as signed bytes.
+const PART_MAX: usize = 127;
+const _: () = assert!(size_of::<State>() <= 2 * PART_MAX, "the options have two parts");
 /// Says that the session cannot be recovered any more, whatever comes.
 const NEVER_AGAIN: u32 = u32::MAX;
 /// Drivers compare numbers as signed ones.
@@ -37,7 +40,7 @@ impl Known {
 
     /// Data of the feature's acknowledgement: the states that a new session has.
     pub fn initial(&self, f: impl FnOnce(&[(u8, &[u8])])) {
-        f(&[(SEQUENCE, &self.sequence.to_le_bytes()), (OPTIONS, &self.initial)]);
+        f(&numbered(&self.sequence.to_le_bytes(), Some(&self.initial)));
     }
 
     /// The session is a new one again, as the client knows: its connection was reset.
@@ -60,22 +63,19 @@ impl Known {
         self.recoverable = recoverable;
         self.sequence = if self.sequence < SEQUENCE_MAX { self.sequence + 1 } else { NEVER_AGAIN };
         let number = self.sequence.to_le_bytes();
-        match &options {
-            Some(o) => {
-                misc::put_session_state(
-                    out,
-                    self.sequence,
-                    recoverable,
-                    &[(SEQUENCE, &number), (OPTIONS, o)],
-                );
-            }
-            None => misc::put_session_state(out, self.sequence, recoverable, &[(SEQUENCE, &number)]),
-        }
+        misc::put_session_state(out, self.sequence, recoverable, &numbered(&number, options.as_ref()));
         self.options = options.unwrap_or(self.options);
     }
 }
 
+/// The states to tell: the number, and the parts of the options if they have changed.
+fn numbered<'a>(number: &'a [u8], options: Option<&'a State>) -> Vec<(u8, &'a [u8])> {
+    let parts = options.into_iter().flat_map(|options| OPTIONS.zip(options.chunks(PART_MAX)));
+    std::iter::once((SEQUENCE, number)).chain(parts).collect()
+}
+
 /// Makes a new session into the one that is to be recovered.
 pub fn recover(session: &mut dyn SqlSession, lost: &Recovery) -> keel_types::error::Result<()> {
-    session.recover(lost.database(), lost.language(), lost.state(OPTIONS).unwrap_or_default())
+    let options: Vec<u8> = OPTIONS.filter_map(|id| lost.state(id)).flatten().copied().collect();
+    session.recover(lost.database(), lost.language(), &options)
 }

@@ -38,7 +38,7 @@ pub const CSRF_HEADER: &str = "x-csrf-token";
 /// Sessions of logins at one time.
 const SESSIONS_MAX: usize = 16;
 /// What reading takes.
-const READ_PERMISSION: &str = "VIEW SERVER STATE";
+const READ_PERMISSION: &str = "VIEW SERVER PERFORMANCE STATE";
 
 /// What all requests share.
 pub struct App {

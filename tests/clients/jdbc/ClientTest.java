@@ -449,7 +449,8 @@ public class ClientTest {
 
     static void tableValuedParameter() throws Exception {
         try (Connection c = connect()) {
-            execute(c, "CREATE TYPE pairs_jdbc AS TABLE (a int, b nvarchar(20))",
+            execute(c, "DROP PROCEDURE IF EXISTS p_pairs_jdbc", "DROP TYPE IF EXISTS pairs_jdbc",
+                "CREATE TYPE pairs_jdbc AS TABLE (a int, b nvarchar(20))",
                 "CREATE OR ALTER PROCEDURE p_pairs_jdbc @p pairs_jdbc READONLY AS SELECT SUM(a), COUNT(*) FROM @p");
             SQLServerDataTable rows = new SQLServerDataTable();
             rows.addColumnMetadata("a", Types.INTEGER);

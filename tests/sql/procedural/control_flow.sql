@@ -57,3 +57,9 @@ select * from @t
 insert @t values (2, 'dup')
 GO
 select * from @t
+declare @i int = 1
+waitfor delay @i
+GO
+declare @s nvarchar(20) = N'soon'
+waitfor delay @s
+GO

@@ -370,5 +370,25 @@ exec ('select 1') as login = 'sa'
 GO
 revert
 use master
+GO
+grant view server performance state, view server security state to eve
+GO
+execute as login = 'eve'
+select count(*) as waits from sys.dm_os_wait_stats where wait_type = 'WRITELOG'
+select permission_name from fn_my_permissions(null, 'server') order by 1
+revert
+GO
+revoke view server performance state from eve
+grant alter server state to eve
+execute as login = 'eve'
+select has_perms_by_name(null, null, 'view server performance state') as p, has_perms_by_name(null, null, 'view server state') as s
+revert
+GO
+deny view server performance state to eve
+execute as login = 'eve'
+select has_perms_by_name(null, null, 'view server performance state') as p, has_perms_by_name(null, null, 'view server state') as s
+select count(*) from sys.dm_os_wait_stats
+GO
+revert
 drop database payroll
 GO

@@ -182,6 +182,11 @@ fn supplies(table: &TableDef, index: &IndexDef) -> Option<Vec<i32>> {
 }
 
 impl Path {
+    /// The conjunct whose pattern bounds the search by its first letters. Whether the rest fits is tested all the same.
+    pub(super) fn pattern(&self) -> Option<usize> {
+        self.low.as_ref().filter(|low| matches!(low.kind, SargKind::Like(_))).map(|low| low.conjunct)
+    }
+
     /// The order its rows come in.
     #[must_use]
     pub fn ordering(&self, get: &Get) -> Ordering {

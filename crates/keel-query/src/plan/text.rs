@@ -40,7 +40,8 @@ impl Planner<'_, '_> {
         consumed: &[usize],
         residual: &[Expr],
     ) -> String {
-        let seek = !consumed.is_empty();
+        let pattern = path.pattern();
+        let seek = !consumed.is_empty() || pattern.is_some();
         let name = match (index.kind, seek) {
             (IndexKind::Heap, _) => "Table Scan",
             (IndexKind::Clustered, true) => "Clustered Index Seek",
@@ -53,7 +54,7 @@ impl Planner<'_, '_> {
             let parts: Vec<Expr> = conjuncts
                 .iter()
                 .enumerate()
-                .filter(|(i, _)| consumed.contains(i))
+                .filter(|(i, _)| consumed.contains(i) || pattern == Some(*i))
                 .map(|(_, e)| e.clone())
                 .collect();
             let _ = write!(s, ", SEEK:({})", self.conjunction_text(&parts));

@@ -405,6 +405,8 @@ pub const PERMISSIONS: &[(&str, &str)] = &[
     ("ALTER ANY DATASPACE", "ALDS"),
     ("ALTER ANY DATABASE DDL TRIGGER", "ALTG"),
     ("VIEW DATABASE STATE", "VWDS"),
+    ("VIEW DATABASE PERFORMANCE STATE", "VDP"),
+    ("VIEW DATABASE SECURITY STATE", "VDS"),
     ("BACKUP DATABASE", "BADB"),
     ("BACKUP LOG", "BALO"),
     ("CHECKPOINT", "CP"),
@@ -428,6 +430,8 @@ pub const GROUP_PERMISSIONS: &[(&str, &str)] =
 pub const SERVER_PERMISSIONS: &[(&str, &str)] = &[
     ("CONTROL SERVER", "CL"),
     ("VIEW SERVER STATE", "VWSS"),
+    ("VIEW SERVER PERFORMANCE STATE", "VSP"),
+    ("VIEW SERVER SECURITY STATE", "VSS"),
     ("VIEW ANY DATABASE", "VWDB"),
     ("VIEW ANY DEFINITION", "VWAD"),
     ("CONNECT SQL", "COSQ"),

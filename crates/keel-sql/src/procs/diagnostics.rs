@@ -16,8 +16,8 @@ const INTERVAL_MIN: i64 = 5;
 /// `sp_server_diagnostics [@repeat_interval int = 0]`: 0 answers once; from 5 on, a result set every so many seconds until the
 /// client cancels.
 pub(super) fn sp_server_diagnostics(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
-    if !runner.info.may_on_server("VIEW SERVER STATE") {
-        return Err(errors::server_permission_denied("VIEW SERVER STATE").into());
+    if !runner.info.may_on_server("VIEW SERVER PERFORMANCE STATE") {
+        return Err(errors::server_permission_denied("VIEW SERVER PERFORMANCE STATE").into());
     }
     let interval = number(args, "repeat_interval", 0).unwrap_or(0);
     if interval != 0 && interval < INTERVAL_MIN {

@@ -10,7 +10,11 @@ const WORDS: SqlType = SqlType::NVarChar(Length::Limited(256));
 
 /// Error 15247 for who may not see the server's state.
 fn watchers_only(runner: &Runner<'_>) -> keel_types::Result<()> {
-    if runner.info.may_on_server("VIEW SERVER STATE") { Ok(()) } else { Err(errors::no_permission("")) }
+    if runner.info.may_on_server("VIEW SERVER PERFORMANCE STATE") {
+        Ok(())
+    } else {
+        Err(errors::no_permission(""))
+    }
 }
 
 /// `xp_instance_regread @rootkey, @key, @value_name, @value OUTPUT [, 'no_output']`, and `xp_regread`, which differs only where

@@ -192,7 +192,7 @@ impl Runner<'_> {
                 1,
                 format!(
                     "Incorrect time syntax in time string '{}' used with WAITFOR.",
-                    value.as_str().unwrap_or("")
+                    crate::convert::display(&value)
                 ),
             )
         })?;

@@ -174,20 +174,26 @@ impl Info {
             return now.sysadmin && now.user.is_none();
         }
         let Some(login) = self.engine.login(&now.login) else { return false };
+        let own = || login.permissions.iter().filter(|q| q.on == SecurableRef::Server);
+        if decide(own(), permission) == Verdict::Denied {
+            return false;
+        }
         let in_role = |role: &str| login.roles.iter().any(|r| r.eq_ignore_ascii_case(role));
         let implied = match permission {
-            "CREATE ANY DATABASE" => in_role("dbcreator") || self.holds(&login, "ALTER ANY DATABASE"),
+            "CREATE ANY DATABASE" => self.may_on_server("ALTER ANY DATABASE"),
             "ALTER ANY DATABASE" => in_role("dbcreator"),
             "ALTER ANY LOGIN" => in_role("securityadmin"),
             "ALTER ANY CONNECTION" => in_role("processadmin"),
             "ADMINISTER BULK OPERATIONS" => in_role("bulkadmin"),
-            "ALTER SETTINGS" | "SHUTDOWN" => in_role("serveradmin"),
-            "VIEW SERVER STATE" => {
-                in_role("serveradmin") || in_role("processadmin") || self.holds(&login, "ALTER SERVER STATE")
+            "ALTER SETTINGS" | "ALTER SERVER STATE" | "SHUTDOWN" => in_role("serveradmin"),
+            "VIEW SERVER STATE" => in_role("processadmin") || self.may_on_server("ALTER SERVER STATE"),
+            "VIEW SERVER PERFORMANCE STATE" | "VIEW SERVER SECURITY STATE" => {
+                self.may_on_server("VIEW SERVER STATE")
             }
             _ => false,
         };
-        implied || self.holds(&login, permission)
+        let holds = |permission| decide(own(), permission) == Verdict::Allowed;
+        implied || holds(permission) || holds("CONTROL SERVER")
     }
 
     /// Whether the session may change an availability group; one not known here only by a permission on all.
@@ -202,13 +208,6 @@ impl Info {
         let here = || login.permissions.iter().filter(|q| q.on == SecurableRef::AvailabilityGroup(group));
         let alter = decide(here(), "ALTER");
         alter == Verdict::Allowed || alter != Verdict::Denied && decide(here(), "CONTROL") == Verdict::Allowed
-    }
-
-    fn holds(&self, login: &crate::engine::LoginRecord, permission: &str) -> bool {
-        let all = || login.permissions.iter().filter(|q| q.on == SecurableRef::Server);
-        decide(all(), permission) == Verdict::Allowed
-            || decide(all(), "CONTROL SERVER") == Verdict::Allowed
-                && decide(all(), permission) != Verdict::Denied
     }
 
     /// Error 916 unless the session may enter a database.

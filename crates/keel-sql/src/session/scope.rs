@@ -611,7 +611,7 @@ fn server_permission(view: &str) -> Option<&'static str> {
     let name = fold(view);
     let closed = CLOSED.iter().any(|s| name.starts_with(s)) && !OPEN.iter().any(|o| name.starts_with(o))
         || CLOSED_OF_DATABASES.contains(&name.as_str());
-    closed.then_some("VIEW SERVER STATE")
+    closed.then_some("VIEW SERVER PERFORMANCE STATE")
 }
 
 /// Parameters of a program as keel-query wants them.

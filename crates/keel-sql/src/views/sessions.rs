@@ -227,7 +227,7 @@ pub(super) static VIEWS: &[SystemView] = &[
 /// One's own session, and those of others for who may see the server's state.
 fn visible(cx: &ViewContext<'_>) -> Vec<Arc<SessionShared>> {
     let mut all = cx.engine.sessions.all();
-    if !cx.info.may_on_server("VIEW SERVER STATE") {
+    if !cx.info.may_on_server("VIEW SERVER PERFORMANCE STATE") {
         all.retain(|s| s.id == cx.info.shared.id);
     }
     all
@@ -349,7 +349,7 @@ fn by_handle(cx: &ViewContext<'_>, handle: &[u8]) -> Option<Arc<SessionShared>> 
 fn sql_text(cx: &ViewContext<'_>) -> Rows {
     let Some(handle) = cx.args.first().and_then(Value::as_bytes) else { return Vec::new() };
     let own = by_handle(cx, handle).is_some_and(|s| s.id == cx.info.shared.id);
-    if !own && !cx.info.may_on_server("VIEW SERVER STATE") {
+    if !own && !cx.info.may_on_server("VIEW SERVER PERFORMANCE STATE") {
         return Vec::new();
     }
     if let Some(program) = super::plans::by_handle(cx, handle) {

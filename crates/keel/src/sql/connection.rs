@@ -13,6 +13,7 @@ use keel_tds::client::{
 };
 use keel_tds::login::{Login, OptionFlags1, OptionFlags2, TypeFlags};
 use keel_tds::token::{ServerMessage, Token};
+use keel_tds::wire::WireError;
 
 use super::print::Printer;
 
@@ -92,6 +93,16 @@ pub struct Outcome {
     pub first_value: Option<i64>,
 }
 
+/// What to do about a server that made its certificate itself, as ours does when it starts for the first time.
+fn advice(error: &ClientError) -> &'static str {
+    match error {
+        ClientError::Wire(WireError::Tls(rustls::Error::InvalidCertificate(_))) => {
+            " (-C trusts it all the same)"
+        }
+        _ => "",
+    }
+}
+
 impl Connection {
     /// Connects and logs in, following routing.
     pub fn open(target: Target) -> Result<Connection> {
@@ -106,7 +117,7 @@ impl Connection {
                 }
                 Err(ClientError::Routed { host: to, port: at }) => (host, port) = (to, at),
                 Err(ClientError::Login(messages)) => bail!(login_text(&messages)),
-                Err(e) => return Err(anyhow!(e).context(format!("cannot log in to {}", target.server))),
+                Err(e) => bail!("cannot log in to {}: {e}{}", target.server, advice(&e)),
             }
         }
         bail!("{} routes in circles", target.server)
