@@ -12,7 +12,7 @@ use keel_tds::packet::PacketType;
 use keel_tds::prelogin::{Encryption, EncryptionPlan, PreLogin, negotiate};
 use keel_tds::recovery::Recovery;
 use keel_tds::token::done::{Done, DoneKind, DoneStatus};
-use keel_tds::token::{EnvChange, LoginAck};
+use keel_tds::token::{EnvChange, LoginAck, message};
 use keel_tds::wire::{Wire, WireError, server_tls};
 use keel_tds::{DecodeError, WireCollation};
 use keel_types::SqlError;
@@ -110,11 +110,15 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
             DecodeError::Unsupported { what: "packet before the login", code: message.kind as u32 }.into()
         );
     }
-    let login = Login::decode(message.payload())?;
-    wire.recycle(message);
     if plan == EncryptionPlan::LoginOnly {
         wire.drop_tls();
     }
+    let version = Login::version(message.payload())?;
+    if is_too_old(version) {
+        return Err(refuse_too_old(shared, version, &mut wire, &mut outbox, link));
+    }
+    let login = Login::decode(message.payload())?;
+    wire.recycle(message);
     outbox.start(PacketType::TabularResult, keel_tds::Status::empty());
     let encrypted = wire.is_encrypted();
     if let Some((host, port)) = way.route(shared, &login) {
@@ -155,6 +159,38 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
     }
 }
 
+/// Whether the client's version is before 7.2, which this server does not speak.
+fn is_too_old(version: u32) -> bool {
+    version < TDS_7_2 && version != TDS_8_0
+}
+
+/// Tells such a client, in its own words. Returns what the log says of it.
+fn refuse_too_old(
+    shared: &Shared,
+    version: u32,
+    wire: &mut Wire,
+    outbox: &mut Outbox,
+    link: &Arc<Link>,
+) -> Refused {
+    outbox.start(PacketType::TabularResult, keel_tds::Status::empty());
+    let error = message::Parts {
+        is_error: true,
+        number: 17830,
+        state: 1,
+        class: 20,
+        text: "The client uses a version of the TDS protocol before 7.2, which is not supported.",
+        server: shared.backend.server_name(),
+        procedure: "",
+        line: 1,
+    };
+    message::put_before_7_2(outbox.payload(), &error);
+    match outbox.finish(wire, &mut &link.socket) {
+        Ok(()) => wire.close(&mut &link.socket),
+        Err(e) => return e.into(),
+    }
+    WireError::from(DecodeError::Unsupported { what: "version of TDS", code: version }).into()
+}
+
 /// Whether and how the connection is encrypted, and whether it carries several conversations.
 fn pre_login(
     shared: &Shared,
@@ -164,6 +200,13 @@ fn pre_login(
     strict: bool,
 ) -> Result<(EncryptionPlan, bool), Refused> {
     let message = wire.read_message(&mut &link.socket)?;
+    if message.kind == PacketType::Login7 {
+        // Clients of 7.0 and 7.1 that encrypt nothing begin with it.
+        let version = Login::version(message.payload())?;
+        if is_too_old(version) {
+            return Err(refuse_too_old(shared, version, wire, outbox, link));
+        }
+    }
     if message.kind != PacketType::PreLogin {
         return Err(DecodeError::Unsupported { what: "first packet", code: message.kind as u32 }.into());
     }
@@ -221,10 +264,6 @@ fn authenticate(
     peer: SocketAddr,
     encrypted: bool,
 ) -> Result<Box<dyn SqlSession>, Vec<SqlError>> {
-    if login.tds_version < TDS_7_2 && login.tds_version != TDS_8_0 {
-        let text = "The client uses a protocol version before 7.2, which is not supported.";
-        return Err(vec![*SqlError::new(17830, 20, 1, text)]);
-    }
     let credentials = Credentials { shared, name: &login.user_name, peer: peer.ip() };
     if login.flags2.contains(OptionFlags2::INTEGRATED_SECURITY) || !login.sspi.is_empty() {
         return Err(vec![credentials.failed(&Reason::Integrated)]);

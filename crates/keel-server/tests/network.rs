@@ -4,6 +4,7 @@
 
 mod toy;
 
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use std::time::Duration;
 use keel_server::password::Passwords;
 use keel_server::{Config, ErrorLog, Server};
 use keel_tds::client::{Client, ClientEncryption, ClientError, ConnectOptions, trust_any_certificate};
-use keel_tds::login::{Login, OptionFlags3, TDS_7_4};
+use keel_tds::login::{Login, OptionFlags3, TDS_7_1, TDS_7_4};
 use keel_tds::request::TransactionRequest;
 use keel_tds::request::rpc::{self, CallFlags, ParameterFlags, ProcId, Procedure};
 use keel_tds::request::transaction::{Begin, IsolationLevel};
@@ -363,9 +364,29 @@ fn bulk_loads_stream() {
     assert_eq!(rows(&tokens(&mut client)).len(), 1);
 }
 
+/// As jTDS and FreeTDS do when they encrypt nothing: no hello, and a login without what 7.2 added.
+#[test]
+fn a_client_of_an_older_version_is_told_in_its_own_words() {
+    let fixture = Fixture::start("older");
+    let mut client = TcpStream::connect(fixture.server.as_ref().unwrap().addresses()[0]).unwrap();
+    client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut login = vec![0; 86];
+    login[..4].copy_from_slice(&86_u32.to_le_bytes());
+    login[4..8].copy_from_slice(&TDS_7_1.to_le_bytes());
+    client.write_all(&[0x10, 1, 0, 94, 0, 0, 0, 0]).unwrap();
+    client.write_all(&login).unwrap();
+    let mut answer = Vec::new();
+    client.read_to_end(&mut answer).unwrap();
+    let (error, done) = (&answer[8..answer.len() - 9], &answer[answer.len() - 9..]);
+    assert_eq!(error[0], 0xAA);
+    assert_eq!(usize::from(u16::from_le_bytes([error[1], error[2]])), error.len() - 3);
+    assert_eq!(error[3..7], 17830_i32.to_le_bytes());
+    assert_eq!(error[error.len() - 2..], [1, 0], "a short line");
+    assert_eq!(done, [0xFD, 2, 0, 0, 0, 0, 0, 0, 0], "a short count");
+}
+
 #[test]
 fn nonsense_hurts_nobody_else() {
-    use std::io::{Read, Write};
     let f = Fixture::start("nonsense");
     let mut good = f.connect();
     let address = f.server.as_ref().unwrap().addresses()[0];

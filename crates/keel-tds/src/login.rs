@@ -137,6 +137,13 @@ pub struct Login {
 }
 
 impl Login {
+    /// The version that a message asks for: what else it has depends on it.
+    pub fn version(payload: &[u8]) -> Result<u32> {
+        let mut r = Reader::new(payload);
+        r.u32()?;
+        r.u32()
+    }
+
     /// From a message payload.
     ///
     /// Valid when: (1) the length field is not more than what arrived and within the limit, (2) every offset and length

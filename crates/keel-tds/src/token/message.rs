@@ -2,7 +2,7 @@
 
 use crate::bytes::{Reader, put_b_varchar, put_us_varchar, with_u16_length};
 use crate::error::{DecodeError, Result};
-use crate::token;
+use crate::token::{self, DoneStatus};
 
 /// Longest message text sent, in code units: the token's length is a USHORT of bytes.
 const TEXT_UNITS_MAX: usize = 4000;
@@ -90,16 +90,31 @@ pub struct Parts<'a> {
 pub fn put(out: &mut Vec<u8>, m: &Parts<'_>) {
     out.push(if m.is_error { token::ERROR } else { token::INFO });
     with_u16_length(out, |out| {
-        out.extend_from_slice(&m.number.to_le_bytes());
-        out.extend_from_slice(&[m.state, m.class]);
-        if m.text.len() > TEXT_UNITS_MAX {
-            let cut: String = m.text.chars().take(TEXT_UNITS_MAX).collect();
-            put_us_varchar(out, &cut);
-        } else {
-            put_us_varchar(out, m.text);
-        }
-        put_b_varchar(out, m.server);
-        put_b_varchar(out, m.procedure);
+        put_body(out, m);
         out.extend_from_slice(&m.line.to_le_bytes());
     });
+}
+
+/// Appends ERROR, and the DONE of a login that failed, as versions before 7.2 have them: line and count of rows are shorter.
+pub fn put_before_7_2(out: &mut Vec<u8>, m: &Parts<'_>) {
+    out.push(token::ERROR);
+    with_u16_length(out, |out| {
+        put_body(out, m);
+        out.extend_from_slice(&u16::try_from(m.line).unwrap_or(u16::MAX).to_le_bytes());
+    });
+    let [status, _] = DoneStatus::ERROR.0.to_le_bytes();
+    out.extend_from_slice(&[token::DONE, status, 0, 0, 0, 0, 0, 0, 0]);
+}
+
+fn put_body(out: &mut Vec<u8>, m: &Parts<'_>) {
+    out.extend_from_slice(&m.number.to_le_bytes());
+    out.extend_from_slice(&[m.state, m.class]);
+    if m.text.len() > TEXT_UNITS_MAX {
+        let cut: String = m.text.chars().take(TEXT_UNITS_MAX).collect();
+        put_us_varchar(out, &cut);
+    } else {
+        put_us_varchar(out, m.text);
+    }
+    put_b_varchar(out, m.server);
+    put_b_varchar(out, m.procedure);
 }
