@@ -14,7 +14,7 @@ use crate::backend::SqlSession;
 const SEQUENCE: u8 = 0;
 /// The states that have the options, one part after the other.
 const OPTIONS: std::ops::RangeInclusive<u8> = 1..=2;
-/// Bytes of a part at most: Microsoft's JDBC driver, up to version 12 at least, takes lengths as signed bytes.
+/// Bytes of a part at most: Microsoft's JDBC drivers 10 and 11 take lengths as signed bytes.
 const PART_MAX: usize = 127;
 const _: () = assert!(size_of::<State>() <= 2 * PART_MAX, "the options have two parts");
 /// Says that the session cannot be recovered any more, whatever comes.
