@@ -28,7 +28,7 @@ pub fn afterwards(words: &[&str]) {
 /// Has a directory removed when this process is gone; again and again for ten seconds, while servers that end with it still write there.
 pub fn remove_afterwards(directory: &Path) {
     let patient =
-        r#"n=0; until rm -rf "$0" && sleep 0.1 && [ ! -e "$0" ] || [ $n = 100 ]; do n=$((n + 1)); done"#;
+        r#"n=0; until rm -rf "$0"; sleep 0.1; [ ! -e "$0" ] || [ $n = 100 ]; do n=$((n + 1)); done"#;
     afterwards(&["sh", "-c", patient, &directory.display().to_string()]);
 }
 

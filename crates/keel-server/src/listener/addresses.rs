@@ -288,9 +288,12 @@ fn announce(network: &dyn Network, ip: IpAddr, claim: &mut Claim, look: &Look<'_
     }
     let first = claim.announced == 0;
     claim.announced = due;
-    if first {
-        // Where that is not to be had, a client whose port has been here before finds out up to a minute later.
-        let _ = network.forget(ip);
+    if first && let Err(e) = network.forget(ip) {
+        (look.say)(&format!(
+            "Connections that ended here when the address {ip} of a listener was here before cannot be forgotten: {e}. A \
+             client whose port is that of one finds out up to a minute later that its connection is over. (CAP_NET_ADMIN \
+             and a system with CONFIG_INET_DIAG_DESTROY are needed.)"
+        ));
     }
     let announced = network.announce(ip, claim.interface);
     let mut connections = if age <= CLIENTS_TOLD_FOR { (look.others)() } else { Vec::new() };
@@ -352,6 +355,8 @@ mod tests {
         local: Vec<Local>,
         calls: Vec<String>,
         forbidden: bool,
+        /// Connections cannot be forgotten.
+        remembers: bool,
     }
 
     struct Fake(Rc<RefCell<Asked>>);
@@ -374,7 +379,11 @@ mod tests {
             Ok(())
         }
         fn forget(&self, ip: IpAddr) -> io::Result<()> {
-            self.0.borrow_mut().calls.push(format!("forget those of {ip}"));
+            let mut asked = self.0.borrow_mut();
+            if asked.remembers {
+                return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+            }
+            asked.calls.push(format!("forget those of {ip}"));
             Ok(())
         }
         fn announce(&self, ip: IpAddr, interface: u32) -> io::Result<()> {
@@ -394,6 +403,8 @@ mod tests {
         uncertain: bool,
         claims: Claims,
         began: Instant,
+        /// Lines for the log of the last look.
+        said: Vec<String>,
     }
 
     impl Bed {
@@ -405,7 +416,14 @@ mod tests {
                 Local { ip: ip("fd00::2"), prefix: 64, interface: OWN, loopback: false, permanent: true },
             ];
             let claims = Claims::new(Box::new(Fake(Rc::clone(&asked))));
-            Bed { asked, elsewhere: Vec::new(), uncertain: false, claims, began: Instant::now() }
+            Bed {
+                asked,
+                elsewhere: Vec::new(),
+                uncertain: false,
+                claims,
+                began: Instant::now(),
+                said: Vec::new(),
+            }
         }
 
         /// What is asked of the network `ms` after the beginning.
@@ -416,10 +434,12 @@ mod tests {
             let elsewhere = self.elsewhere.clone();
             let here = here.to_vec();
             let certain = here.iter().filter(|_| !self.uncertain).map(|v| v.ip).collect();
-            let look =
-                Look { now, here, certain, elsewhere, known, others: &|| others.clone(), say: &|_| () };
+            let said = RefCell::new(Vec::new());
+            let say = |line: &str| said.borrow_mut().push(line.to_owned());
+            let look = Look { now, here, certain, elsewhere, known, others: &|| others.clone(), say: &say };
             self.claims.tend(&look);
             self.claims.announce(&look);
+            self.said = said.into_inner();
             self.asked.borrow_mut().calls.drain(..).collect::<Vec<_>>().join(", ")
         }
     }
@@ -575,6 +595,16 @@ mod tests {
             "take 10.0.0.9 on 2 for 3s, forget those of 10.0.0.9, announce 10.0.0.9 on 2"
         );
         assert_eq!(bed.claims.refusal(&ip("10.0.0.9")), None);
+    }
+
+    #[test]
+    fn a_system_that_forgets_nothing_is_said_and_the_address_announced() {
+        let (mut bed, here) = (Bed::new(), [v4("10.0.0.9")]);
+        bed.asked.borrow_mut().remembers = true;
+        assert_eq!(bed.at(0, &here), "take 10.0.0.9 on 2 for 3s, announce 10.0.0.9 on 2");
+        assert!(bed.said.iter().any(|line| line.contains("CONFIG_INET_DIAG_DESTROY")), "{:?}", bed.said);
+        assert_eq!(bed.at(60, &here), "announce 10.0.0.9 on 2");
+        assert!(bed.said.is_empty(), "{:?}", bed.said);
     }
 
     #[test]
