@@ -5,7 +5,8 @@
 
 Runs `KEEL bench failover OPTIONS` under `perf record` on all processors, and reads in the nodes' error logs when clients were
 last without a primary. Printed are, for each failover, the milliseconds of processor in the window after it (100), by the
-threads' names, and how many of them were in page faults and in those of huge pages. Needs perf and root.
+threads' names, and how many of them were in page faults and in those of huge pages. The benchmark's end, when its nodes go, may be one
+more column. Needs perf and root.
 """
 
 import argparse
