@@ -47,7 +47,7 @@ impl Database {
     /// Whether a checkpoint that was asked for is still wanted when its turn comes. One that was asked for while another
     /// ran that failed meanwhile pauses as one does that is asked for afterwards.
     fn checkpoint_is_due(&self) -> bool {
-        let memory = self.instance.delta_bytes() > self.instance.pressure().checkpoint_bytes;
+        let memory = self.instance.delta_bytes() > self.instance.pressure().checkpoint_bytes();
         (memory || self.log_is_long(self.positions().appended))
             && self.schedule.may_begin(self.instance.env().clock.now())
     }
@@ -92,7 +92,7 @@ impl Database {
         let plan = background.then(|| Plan {
             log: self.instance.options().checkpoint_log_bytes,
             deltas: self.instance.delta_bytes(),
-            soft: self.instance.pressure().soft_bytes,
+            soft: self.instance.pressure().soft_bytes(),
         });
         let pace = Pace::new(self, plan, began);
         let meta = encode_meta(self.control.log_id, redo_start);
@@ -120,7 +120,7 @@ impl Database {
 
     /// What open SNAPSHOT transactions want to know of others' changes gives way before writers are slowed.
     fn forget_traces_when_full(&self) {
-        if self.instance.delta_bytes() > self.instance.pressure().checkpoint_bytes {
+        if self.instance.delta_bytes() > self.instance.pressure().checkpoint_bytes() {
             self.store.evict(Traces::Forget);
         }
     }

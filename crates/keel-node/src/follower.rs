@@ -154,7 +154,7 @@ impl Target for Rows {
         if let Some(database) = self.0.database.get().and_then(Weak::upgrade) {
             database.note_appended(to);
             let instance = database.instance();
-            if instance.delta_bytes() > instance.pressure().checkpoint_bytes {
+            if instance.delta_bytes() > instance.pressure().checkpoint_bytes() {
                 database.ask_for_checkpoint();
             }
         }
@@ -191,7 +191,7 @@ impl Source for Gauged {
                 return self.log.next();
             }
             // Before it is readable no checkpoint would help.
-            if instance.delta_bytes() >= instance.pressure().hard_bytes && database.is_readable() {
+            if instance.delta_bytes() >= instance.pressure().hard_bytes() && database.is_readable() {
                 database.ask_for_checkpoint();
                 return Ok(None);
             }

@@ -11,7 +11,7 @@ use keel_store::MemoryAccount;
 use keel_store::base::PageCache;
 use keel_store::lock::LockManager;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 /// Set aside for the program itself, sessions, plans, log buffers and the like: an eighth of the memory, but no less than
@@ -27,7 +27,7 @@ const UNWRITTEN_BYTES_MIN: usize = 1 << 20;
 /// How an instance is set up.
 #[derive(Clone, Debug)]
 pub struct InstanceOptions {
-    /// `max server memory`: row versions and page cache together, in bytes.
+    /// The most that [`max server memory`](Instance::memory_limit) can be: row versions and page cache together, in bytes.
     pub memory_bytes: usize,
     /// Bytes a second that checkpoints may write (`-k`); 0 = no limit.
     pub checkpoint_bytes_per_second: u64,
@@ -81,15 +81,21 @@ pub struct Instance {
     next_txn: AtomicU64,
     /// Length of log is no reason for a checkpoint.
     checkpoints_held: AtomicBool,
+    /// `max server memory` as it is now, in bytes.
+    memory_limit: AtomicUsize,
+}
+
+/// Row versions may take so much of the memory, and pages as much: half of what is left by everything that is not counted.
+fn budget(memory_bytes: usize) -> usize {
+    let least = UNCOUNTED_BYTES_MIN.min(memory_bytes / 4);
+    let uncounted = (memory_bytes / 8).clamp(least, UNCOUNTED_BYTES_MAX);
+    (memory_bytes - uncounted) / 2
 }
 
 impl Instance {
     /// A new instance.
     pub fn new(env: Env, options: InstanceOptions) -> Arc<Instance> {
-        // Some for everything that is not counted; of the rest half for row versions, half for pages.
-        let least = UNCOUNTED_BYTES_MIN.min(options.memory_bytes / 4);
-        let uncounted = (options.memory_bytes / 8).clamp(least, UNCOUNTED_BYTES_MAX);
-        let budget = (options.memory_bytes - uncounted) / 2;
+        let budget = budget(options.memory_bytes);
         let cache = PageCache::new(budget);
         // How long pages stay is counted from here on.
         cache.page_life_expectancy(env.clock.now());
@@ -105,6 +111,7 @@ impl Instance {
             databases: Mutex::new(Vec::new()),
             next_txn: AtomicU64::new(1),
             checkpoints_held: AtomicBool::new(false),
+            memory_limit: AtomicUsize::new(options.memory_bytes),
             env,
             options,
         })
@@ -120,9 +127,28 @@ impl Instance {
         &self.options
     }
 
+    /// `max server memory` as it is now: row versions and page cache together, in bytes.
+    pub fn memory_limit(&self) -> usize {
+        self.memory_limit.load(Ordering::Relaxed)
+    }
+
+    /// Changes it, to no more than [what the instance was made with](InstanceOptions::memory_bytes). The page cache gives back at once what it
+    /// has too much; row versions go with the next checkpoints, for which writers wait no longer than they would have. Buffers of logs that
+    /// are open stay as they are.
+    pub fn limit_memory(&self, bytes: usize) {
+        let bytes = bytes.min(self.options.memory_bytes);
+        if self.memory_limit.swap(bytes, Ordering::Relaxed) == bytes {
+            return;
+        }
+        let budget = budget(bytes);
+        self.cache.set_capacity(budget);
+        self.pressure.set_budget(budget as u64, self.delta_bytes());
+        self.judge_memory(0);
+    }
+
     /// A log's options, its buffers in proportion to the memory.
     pub(crate) fn log_options(&self, options: &LogOptions) -> LogOptions {
-        let share = (self.options.memory_bytes / UNWRITTEN_SHARE).max(UNWRITTEN_BYTES_MIN);
+        let share = (self.memory_limit() / UNWRITTEN_SHARE).max(UNWRITTEN_BYTES_MIN);
         LogOptions { unwritten_bytes_max: options.unwritten_bytes_max.min(share), ..options.clone() }
     }
 

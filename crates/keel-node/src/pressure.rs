@@ -21,15 +21,11 @@ use std::time::Duration;
 const DELAY_MIN: Duration = Duration::from_micros(50);
 const DELAY_MAX: Duration = Duration::from_millis(20);
 
-/// The marks, in bytes, and counters of how often they were met.
+/// The marks, and counters of how often they were met.
 #[derive(Debug)]
 pub struct Pressure {
-    /// Past this a checkpoint begins.
-    pub checkpoint_bytes: u64,
-    /// Past this writers are slowed.
-    pub soft_bytes: u64,
-    /// Past this writes are refused.
-    pub hard_bytes: u64,
+    /// Bytes that the marks are parts of.
+    budget: AtomicU64,
     /// Bytes by which soft and hard are passed without a word, see the module.
     lent: AtomicU64,
     delays: AtomicU64,
@@ -54,10 +50,7 @@ impl Pressure {
     /// Marks for a delta budget.
     pub fn new(budget_bytes: u64) -> Pressure {
         Pressure {
-            // As much again fits before writers are slowed, so that a checkpoint has the time of a whole interval.
-            checkpoint_bytes: budget_bytes / 5 * 2,
-            soft_bytes: budget_bytes / 4 * 3,
-            hard_bytes: budget_bytes,
+            budget: AtomicU64::new(budget_bytes),
             lent: AtomicU64::new(0),
             delays: AtomicU64::new(0),
             delay_nanos: AtomicU64::new(0),
@@ -65,9 +58,35 @@ impl Pressure {
         }
     }
 
+    /// Another budget. Of a smaller one the deltas may hold more than they should; what is past its soft mark with `used` bytes is
+    /// [lent](Pressure::lend).
+    pub fn set_budget(&self, budget_bytes: u64, used: u64) {
+        self.budget.store(budget_bytes, Ordering::Relaxed);
+        self.lend(used);
+    }
+
+    /// Past so many bytes a checkpoint begins. As much again fits before writers are slowed, so that it has the time of a whole
+    /// interval.
+    #[inline]
+    pub fn checkpoint_bytes(&self) -> u64 {
+        self.hard_bytes() / 5 * 2
+    }
+
+    /// Past so many bytes writers are slowed.
+    #[inline]
+    pub fn soft_bytes(&self) -> u64 {
+        self.hard_bytes() / 4 * 3
+    }
+
+    /// Past so many bytes writes are refused.
+    #[inline]
+    pub fn hard_bytes(&self) -> u64 {
+        self.budget.load(Ordering::Relaxed)
+    }
+
     /// Redo that a promotion waits for has filled the deltas to `used` bytes.
     pub fn lend(&self, used: u64) {
-        self.lent.fetch_max(used.saturating_sub(self.soft_bytes), Ordering::Relaxed);
+        self.lent.fetch_max(used.saturating_sub(self.soft_bytes()), Ordering::Relaxed);
     }
 
     /// What of `used` bytes is lent; what was given back before is lent no more.
@@ -77,24 +96,24 @@ impl Pressure {
         if lent == 0 {
             return 0;
         }
-        let over = used.saturating_sub(self.soft_bytes);
+        let over = used.saturating_sub(self.soft_bytes());
         lent.min(self.lent.fetch_min(over, Ordering::Relaxed)).min(over)
     }
 
     /// What a writer must do when the deltas hold `used` bytes, `own` of them its own.
     pub fn judge(&self, used: u64, own: u64) -> Verdict {
         let used = used - self.lent(used);
-        let large = own > self.hard_bytes / 8;
-        let limit =
-            if large { self.hard_bytes - (self.hard_bytes - self.soft_bytes) / 4 } else { self.hard_bytes };
+        let (soft, hard) = (self.soft_bytes(), self.hard_bytes());
+        let large = own > hard / 8;
+        let limit = if large { hard - (hard - soft) / 4 } else { hard };
         if used >= limit {
             self.refusals.fetch_add(1, Ordering::Relaxed);
             return Verdict::Refuse;
         }
-        if used <= self.soft_bytes {
-            return if used > self.checkpoint_bytes { Verdict::Checkpoint } else { Verdict::Free };
+        if used <= soft {
+            return if used > self.checkpoint_bytes() { Verdict::Checkpoint } else { Verdict::Free };
         }
-        let way = (used - self.soft_bytes) as f64 / (self.hard_bytes - self.soft_bytes).max(1) as f64;
+        let way = (used - soft) as f64 / (hard - soft).max(1) as f64;
         let delay = DELAY_MIN + (DELAY_MAX - DELAY_MIN).mul_f64(way * way);
         self.delays.fetch_add(1, Ordering::Relaxed);
         self.delay_nanos.fetch_add(u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
@@ -142,5 +161,17 @@ mod tests {
         assert_eq!(pressure.judge(2250, 0), Verdict::Refuse, "what was given back is not lent again");
         assert_eq!(pressure.judge(100, 0), Verdict::Free);
         assert_eq!(pressure.judge(1000, 0), Verdict::Refuse);
+    }
+
+    #[test]
+    fn a_smaller_budget_lends_what_is_in_use() {
+        let pressure = Pressure::new(1000);
+        pressure.set_budget(400, 700);
+        assert_eq!(pressure.judge(700, 0), Verdict::Checkpoint);
+        assert_eq!(pressure.judge(800, 0), Verdict::Refuse);
+        assert_eq!(pressure.judge(100, 0), Verdict::Free);
+        assert_eq!(pressure.judge(400, 0), Verdict::Refuse, "from there on it is the new budget's");
+        pressure.set_budget(1000, 100);
+        assert_eq!(pressure.judge(400, 0), Verdict::Free);
     }
 }

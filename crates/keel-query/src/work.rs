@@ -35,11 +35,16 @@ pub struct WorkSpace {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
     next_file: AtomicU64,
-    pool_bytes: usize,
-    statement_bytes: usize,
-    memory_bytes_max: usize,
+    pool_bytes: AtomicUsize,
+    statement_bytes: AtomicUsize,
+    memory_bytes_max: AtomicUsize,
     used_bytes: AtomicUsize,
     spilled_bytes: AtomicU64,
+}
+
+/// Of so much max server memory: the pool, and what one statement may hold in all, in bytes.
+fn shares(memory_bytes: usize) -> (usize, usize) {
+    ((memory_bytes / 8).clamp(16 << 20, 2 << 30), (memory_bytes / 4).clamp(64 << 20, 1 << 30))
 }
 
 impl WorkSpace {
@@ -48,9 +53,16 @@ impl WorkSpace {
     /// # Errors
     /// The directory cannot be made or emptied.
     pub fn new(disk: Arc<dyn Disk>, dir: &Path, memory_bytes: usize) -> io::Result<Arc<WorkSpace>> {
-        let pool = (memory_bytes / 8).clamp(16 << 20, 2 << 30);
-        let most = (memory_bytes / 4).clamp(64 << 20, 1 << 30);
+        let (pool, most) = shares(memory_bytes);
         WorkSpace::with_grant(disk, dir, pool, pool / 2, most)
+    }
+
+    /// `max server memory` has become another. Statements that are running keep what they have.
+    pub fn set_memory(&self, memory_bytes: usize) {
+        let (pool, most) = shares(memory_bytes);
+        self.pool_bytes.store(pool, Relaxed);
+        self.statement_bytes.store(pool / 2, Relaxed);
+        self.memory_bytes_max.store(most, Relaxed);
     }
 
     /// A work space with given sizes in bytes: of the pool, of one statement's share, and of what a statement may hold
@@ -73,9 +85,9 @@ impl WorkSpace {
             disk,
             dir: dir.to_owned(),
             next_file: AtomicU64::new(1),
-            pool_bytes,
-            statement_bytes,
-            memory_bytes_max,
+            pool_bytes: pool_bytes.into(),
+            statement_bytes: statement_bytes.into(),
+            memory_bytes_max: memory_bytes_max.into(),
             used_bytes: AtomicUsize::new(0),
             spilled_bytes: AtomicU64::new(0),
         }))
@@ -84,19 +96,19 @@ impl WorkSpace {
     /// Bytes one statement may hold before its operators write to files.
     #[must_use]
     pub fn statement_bytes(&self) -> usize {
-        self.statement_bytes
+        self.statement_bytes.load(Relaxed)
     }
 
     /// Bytes a statement may hold in all (error 701 above).
     #[must_use]
     pub fn memory_bytes_max(&self) -> usize {
-        self.memory_bytes_max
+        self.memory_bytes_max.load(Relaxed)
     }
 
     /// Bytes every operator may hold, however little memory is left.
     #[must_use]
     pub fn operator_bytes(&self) -> usize {
-        (self.statement_bytes / 8).min(STEP_BYTES)
+        (self.statement_bytes() / 8).min(STEP_BYTES)
     }
 
     /// Bytes of the pool that are taken now.
@@ -113,13 +125,14 @@ impl WorkSpace {
 
     /// Takes at least `wanted` bytes from the pool for a statement that has `has`; the bytes taken, 0 when refused.
     pub(crate) fn reserve(&self, wanted: usize, has: usize) -> usize {
-        let step = wanted.max(STEP_BYTES.min(self.statement_bytes / 4)).max(1);
-        if has + step > self.statement_bytes {
+        let step = wanted.max(STEP_BYTES.min(self.statement_bytes() / 4)).max(1);
+        if has + step > self.statement_bytes() {
             return 0;
         }
+        let pool = self.pool_bytes.load(Relaxed);
         let taken = self
             .used_bytes
-            .fetch_update(Relaxed, Relaxed, |used| (used + step <= self.pool_bytes).then_some(used + step));
+            .fetch_update(Relaxed, Relaxed, |used| (used + step <= pool).then_some(used + step));
         if taken.is_ok() { step } else { 0 }
     }
 

@@ -162,7 +162,7 @@ fn writers_go_on_beside(open: impl FnOnce(&Arc<Database>) -> Box<dyn std::any::A
     }
     assert_eq!(instance.pressure().counts().2, 0, "a writer was refused");
     db.checkpoint().unwrap();
-    assert!(instance.delta_bytes() < instance.pressure().soft_bytes, "{} bytes", instance.delta_bytes());
+    assert!(instance.delta_bytes() < instance.pressure().soft_bytes(), "{} bytes", instance.delta_bytes());
     drop(held);
     db.checkpoint().unwrap();
     assert_eq!(instance.delta_bytes(), 0);

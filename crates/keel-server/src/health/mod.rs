@@ -158,7 +158,7 @@ impl Health {
         let sample = Sample {
             taken: Instant::now(),
             delta_bytes: instance.delta_bytes(),
-            delta_bytes_max: pressure.hard_bytes,
+            delta_bytes_max: pressure.hard_bytes(),
             cache_bytes: instance.page_cache().stats().bytes,
             refusals: pressure.counts().2,
             sessions: engine.sessions.all().len(),

@@ -317,7 +317,7 @@ impl Runner<'_> {
                 "Memory Manager",
                 "KB",
                 vec![
-                    ("Target Committed", kb(instance.options().memory_bytes as u64)),
+                    ("Target Committed", kb(instance.memory_limit() as u64)),
                     ("Current Committed", kb(cache.bytes + instance.delta_bytes())),
                 ],
             ),

@@ -110,7 +110,7 @@ static SERVER: &[ServerCounter] = &[
     }),
     c("Memory Manager", "Total Server Memory (KB)", Raw, |s| s.memory_kb()),
     c("Memory Manager", "Target Server Memory (KB)", Raw, |s| {
-        s.cx.engine.instance().options().memory_bytes as u64 / 1024
+        s.cx.engine.instance().memory_limit() as u64 / 1024
     }),
     c("Memory Manager", "Database Cache Memory (KB)", Raw, |s| s.cache.bytes / 1024),
     c("Transactions", "Transactions", Raw, |s| s.sum(open_transactions)),

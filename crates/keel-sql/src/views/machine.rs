@@ -244,7 +244,7 @@ fn is_virtual() -> bool {
 
 /// `max server memory` in KB.
 fn limit(cx: &ViewContext<'_>) -> i64 {
-    kb(cx.engine.instance().options().memory_bytes as u64)
+    kb(cx.engine.instance().memory_limit() as u64)
 }
 
 fn sys_info(cx: &ViewContext<'_>) -> Rows {

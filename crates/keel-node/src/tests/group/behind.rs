@@ -26,7 +26,7 @@ fn a_copy_that_was_far_behind_serves_writers_as_soon_as_it_is_promoted() {
     secondary.apply_up_to(end).unwrap();
     secondary.promote(Epoch(2)).unwrap();
     secondary.set_waiting(false).unwrap();
-    let hard = copy.pressure().hard_bytes;
+    let hard = copy.pressure().hard_bytes();
     assert!(copy.delta_bytes() > 2 * hard, "redo went on whatever memory it took");
     write(&secondary, b"after", "the failover").wait().unwrap();
     assert_eq!(copy.pressure().counts().2, 0, "nobody was refused");
