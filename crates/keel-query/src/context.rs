@@ -8,6 +8,7 @@ use crate::errors::{Error, Result};
 use keel_base::DatabaseId;
 use keel_node::Transaction;
 use keel_types::Value;
+use keel_types::datetime::language::Dates;
 
 /// The transactions a statement works in, one per database it touches.
 pub trait Transactions {
@@ -108,9 +109,9 @@ pub trait SessionInfo {
     fn statistics_time(&self) -> bool {
         false
     }
-    /// SET LANGUAGE / DATEFORMAT order: "mdy", "dmy", "ymd".
-    fn date_format(&self) -> DateFormat {
-        DateFormat::Mdy
+    /// SET DATEFORMAT and SET LANGUAGE.
+    fn dates(&self) -> Dates {
+        Dates::US
     }
     /// SET DATEFIRST, 1..=7.
     fn date_first(&self) -> u8 {
@@ -157,18 +158,6 @@ pub enum Arithmetic {
     Warn,
     /// The result is NULL.
     Ignore,
-}
-
-/// Order of day, month and year in ambiguous date strings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DateFormat {
-    /// us_english.
-    #[default]
-    Mdy,
-    /// British and most of Europe.
-    Dmy,
-    /// ISO-like.
-    Ymd,
 }
 
 /// Runs user-defined functions on behalf of a plan.

@@ -52,7 +52,7 @@ impl Instance {
         started
     }
 
-    fn start_locked(config: Config, lock: DirectoryLock, log: Arc<ErrorLog>) -> Result<Instance> {
+    fn start_locked(mut config: Config, lock: DirectoryLock, log: Arc<ErrorLog>) -> Result<Instance> {
         log.entry("Server", &format!("Evenkeel {} ({})", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH));
         log.entry("Server", &format!("Server process ID is {}.", std::process::id()));
         log.entry("Server", &format!("Data directory is {}.", config.data.display()));
@@ -77,6 +77,10 @@ impl Instance {
         .map_err(|e| anyhow!("the databases could not be opened: {e}"))?;
         for flag in &config.trace_flags {
             engine.set_trace_flag(i32::try_from(*flag).context("a trace flag is a small number")?, true);
+        }
+        let connections = engine.configuration(keel_sql::config::USER_CONNECTIONS).running;
+        if let Ok(connections @ 1..) = usize::try_from(connections) {
+            config.max_connections = config.max_connections.min(connections);
         }
         ensure_sa(&engine, &passwords, &log)?;
         let cluster = config.cluster.options();
@@ -124,6 +128,12 @@ impl Instance {
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         self.server.addresses()
+    }
+
+    /// `min server memory` of `sp_configure` as it is now, in bytes.
+    pub fn min_server_memory(&self) -> impl Fn() -> usize + Send + 'static {
+        let engine = Arc::downgrade(&self.engine);
+        move || engine.upgrade().map_or(0, |engine| engine.min_server_memory())
     }
 
     /// For ways in other than TDS.

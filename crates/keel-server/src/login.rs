@@ -279,6 +279,7 @@ fn authenticate(
         login: record.name,
         sysadmin: record.sysadmin,
         database: if login.database.is_empty() { record.default_database } else { login.database.clone() },
+        language: login.language.clone(),
         app_name: login.app_name.clone(),
         host_name: login.host_name.clone(),
         client_interface: login.library_name.clone(),

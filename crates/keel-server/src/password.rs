@@ -5,6 +5,10 @@
 //! that are equally strong; with less memory a new primary, which has seen none of its clients yet, answers the first of each
 //! login sooner.
 //!
+//! Logins that come from SQL Server with their hash (`PASSWORD = 0x… HASHED`) are verified in its two forms: two bytes of version, 4 of
+//! salt, and SHA-512 (version 0x0200, since 2012) or SHA-1 (0x0100, a second one of the password in capitals may follow) of the
+//! password in UTF-16 and the salt.
+//!
 //! A login that was verified once is remembered as a MAC
 //! under a key that exists only in this process, over the stored hash and the password: as long as the stored hash stays
 //! the same, the same password is then verified in a microsecond. Nothing can be learnt from the memory of a stopped
@@ -15,7 +19,7 @@ use std::collections::HashMap;
 use argon2::{Algorithm, Argon2, Params, Version};
 use keel_sql::PasswordHasher;
 use parking_lot::{Mutex, MutexGuard};
-use ring::hmac;
+use ring::{digest, hmac};
 
 const SALT_BYTES: usize = 16;
 const HASH_BYTES: usize = 32;
@@ -91,7 +95,39 @@ impl Passwords {
     }
 }
 
+/// A hash that SQL Server made.
+struct Foreign<'a> {
+    algorithm: &'static digest::Algorithm,
+    salt: &'a [u8],
+    expected: &'a [u8],
+}
+
+impl<'a> Foreign<'a> {
+    fn read(stored: &'a [u8]) -> Option<Foreign<'a>> {
+        let (version, rest) = stored.split_first_chunk::<2>()?;
+        let (salt, rest) = rest.split_first_chunk::<4>()?;
+        let algorithm = match (u16::from_be_bytes(*version), rest.len()) {
+            (0x0200, 64) => &digest::SHA512,
+            (0x0100, 20 | 40) => &digest::SHA1_FOR_LEGACY_USE_ONLY,
+            _ => return None,
+        };
+        Some(Foreign { algorithm, salt, expected: &rest[..algorithm.output_len()] })
+    }
+
+    fn is_of(&self, password: &str) -> bool {
+        let mut bytes: Vec<u8> = password.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        bytes.extend(self.salt);
+        same(digest::digest(self.algorithm, &bytes).as_ref(), self.expected)
+    }
+}
+
 impl PasswordHasher for Passwords {
+    fn knows(&self, stored: &[u8]) -> bool {
+        let own =
+            stored.len() == 1 + SALT_BYTES + HASH_BYTES && COSTS.iter().any(|cost| cost.version == stored[0]);
+        own || Foreign::read(stored).is_some()
+    }
+
     fn hash(&self, password: &str) -> Vec<u8> {
         let mut salt = [0; SALT_BYTES];
         getrandom::fill(&mut salt).expect("the system has randomness");
@@ -101,6 +137,9 @@ impl PasswordHasher for Passwords {
     }
 
     fn verify(&self, password: &str, stored: &[u8]) -> bool {
+        if let Some(foreign) = Foreign::read(stored) {
+            return foreign.is_of(password);
+        }
         let Some((version, rest)) = stored.split_first() else { return false };
         let Some(cost) = COSTS.iter().find(|cost| cost.version == *version) else { return false };
         let Some((salt, expected)) = rest.split_at_checked(SALT_BYTES) else { return false };
@@ -171,6 +210,26 @@ mod tests {
             !Passwords::new().verify("Secret-1", &[&[3], &stored[1..]].concat()),
             "a version that is not known"
         );
+    }
+
+    #[test]
+    fn hashes_of_sql_server_are_verified() {
+        // Python: hashlib.sha512("Secret-1".encode("utf-16-le") + bytes.fromhex("0a0b0c0d")).hexdigest()
+        let bytes = |hex: &str| -> Vec<u8> {
+            let byte = |n: usize| u8::from_str_radix(&hex[2 * n..2 * n + 2], 16).expect("hexadecimal");
+            (0..hex.len() / 2).map(byte).collect()
+        };
+        let sha512 = bytes(
+            "02000a0b0c0d4d175d5eb7442314096f30b29b3c8005c1f19d2d73a444997703f581055de1d17fdb4b1c6530648df2d73baa4e7f6d10936904ac1061774c4948cd4a69963f51",
+        );
+        let sha1 = bytes("01000a0b0c0dfd3f5286b4532d300eb926a6e179dfaa74f56e21");
+        let passwords = Passwords::new();
+        for stored in [&sha512, &sha1, &[&sha1[..], &[0; 20]].concat()] {
+            assert!(passwords.knows(stored) && passwords.verify("Secret-1", stored));
+            assert!(!passwords.verify("secret-1", stored));
+            assert!(!passwords.knows(&stored[1..]) && !passwords.verify("Secret-1", &stored[1..]));
+        }
+        assert!(passwords.knows(&passwords.hash("Secret-1")));
     }
 
     #[test]

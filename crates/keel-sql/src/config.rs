@@ -35,6 +35,19 @@ const fn option(
 /// seeded anew instead of filling the primary's disk.
 pub const REPLICA_LOG_RETENTION: i32 = 30_001;
 
+/// `default language`: `langid` of new logins.
+pub const DEFAULT_LANGUAGE: i32 = 124;
+/// `max server memory (MB)`
+pub const MAX_SERVER_MEMORY: i32 = 1544;
+/// `min server memory (MB)`
+pub const MIN_SERVER_MEMORY: i32 = 1543;
+/// `user options`: SET options of new sessions, as bits of `@@OPTIONS`.
+pub const USER_OPTIONS: i32 = 1534;
+/// `user connections`: how many there may be; 0 leaves it to the start's `max_connections`.
+pub const USER_CONNECTIONS: i32 = 103;
+/// `disallow results from triggers`
+pub const NO_RESULTS_FROM_TRIGGERS: i32 = 114;
+
 /// Every option, by name.
 pub const OPTIONS: &[ConfigurationOption] = &[
     option(16391, "Ad Hoc Distributed Queries", 0, 1, 0, true, true),
@@ -53,9 +66,9 @@ pub const OPTIONS: &[ConfigurationOption] = &[
     option(1531, "cursor threshold", -1, i32::MAX as i64, -1, true, true),
     option(16386, "Database Mail XPs", 0, 1, 0, true, true),
     option(1126, "default full-text language", 0, i32::MAX as i64, 1033, true, true),
-    option(124, "default language", 0, 9999, 0, true, false),
+    option(DEFAULT_LANGUAGE, "default language", 0, 9999, 0, true, false),
     option(1568, "default trace enabled", 0, 1, 1, true, true),
-    option(114, "disallow results from triggers", 0, 1, 0, true, true),
+    option(NO_RESULTS_FROM_TRIGGERS, "disallow results from triggers", 0, 1, 0, true, true),
     option(1580, "filestream access level", 0, 2, 0, true, false),
     option(109, "fill factor (%)", 0, 100, 0, false, true),
     option(1505, "index create memory (KB)", 704, i32::MAX as i64, 0, true, true),
@@ -63,12 +76,12 @@ pub const OPTIONS: &[ConfigurationOption] = &[
     option(1517, "lightweight pooling", 0, 1, 0, false, true),
     option(106, "locks", 5000, i32::MAX as i64, 0, false, true),
     option(1539, "max degree of parallelism", 0, 32_767, 0, true, true),
-    option(1544, "max server memory (MB)", 128, i32::MAX as i64, i32::MAX as i64, true, true),
+    option(MAX_SERVER_MEMORY, "max server memory (MB)", 128, i32::MAX as i64, i32::MAX as i64, true, true),
     option(1536, "max text repl size (B)", -1, i32::MAX as i64, 65_536, true, false),
     option(503, "max worker threads", 128, 65_535, 0, true, true),
     option(1537, "media retention", 0, 365, 0, true, true),
     option(1540, "min memory per query (KB)", 512, i32::MAX as i64, 1024, true, true),
-    option(1543, "min server memory (MB)", 0, i32::MAX as i64, 0, true, true),
+    option(MIN_SERVER_MEMORY, "min server memory (MB)", 0, i32::MAX as i64, 0, true, true),
     option(115, "nested triggers", 0, 1, 1, true, false),
     option(505, "network packet size (B)", 512, 32_767, 4096, true, true),
     option(16388, "Ole Automation Procedures", 0, 1, 0, true, true),
@@ -91,8 +104,8 @@ pub const OPTIONS: &[ConfigurationOption] = &[
     option(16387, "SMO and DMO XPs", 0, 1, 1, true, true),
     option(1555, "transform noise words", 0, 1, 0, true, true),
     option(1127, "two digit year cutoff", 1753, 9999, 2049, true, true),
-    option(103, "user connections", 0, 32_767, 0, false, true),
-    option(1534, "user options", 0, 32_767, 0, true, false),
+    option(USER_CONNECTIONS, "user connections", 0, 32_767, 0, false, true),
+    option(USER_OPTIONS, "user options", 0, 32_767, 0, true, false),
     option(16390, "xp_cmdshell", 0, 1, 0, true, true),
 ];
 

@@ -1,14 +1,15 @@
 //! Conversions this layer needs: arguments to parameters, values to text.
 
+use keel_types::datetime::language::Dates;
 use keel_types::error::Result;
 use keel_types::{SqlType, Value};
 
-/// Converts a value as an assignment does.
-pub fn assign(value: Value, from: SqlType, to: SqlType) -> Result<Value> {
+/// Converts a value as an assignment does, dates as the session reads and writes them.
+pub fn assign(value: Value, from: SqlType, to: SqlType, dates: Dates) -> Result<Value> {
     if from == to || matches!(value, Value::Null) || to == SqlType::Null {
         return Ok(value);
     }
-    keel_types::cast::implicit(from, to)?.apply(&value)
+    keel_types::cast::implicit(from, to)?.with_dates(dates).apply(&value)
 }
 
 /// Converts a value for a column: what does not fit is an error.
@@ -54,7 +55,7 @@ pub fn display_typed(value: &Value, ty: SqlType) -> String {
         return display_typed(&v.1, v.0);
     }
     let to = SqlType::NVarChar(keel_types::Length::Limited(4000));
-    match assign(value.clone(), ty, to) {
+    match assign(value.clone(), ty, to, Dates::US) {
         Ok(Value::Str(s)) => s.to_string(),
         _ => display(value),
     }

@@ -600,7 +600,27 @@ errors! {
     log_full(name) = 9002, 17, 2, "The transaction log for database '{name}' is full due to 'ACTIVE_TRANSACTION'.";
     /// Unique key violated by existing definitions of catalog metadata.
     catalog_corrupt(detail) = 211, 23, 51, "Possible schema corruption. Run DBCC CHECKCATALOG. {detail}";
-    /// Invalid USE inside procedures.
+    /// SET LANGUAGE with a name that no language has.
+    no_language(name) = 2740, 16, 1, "SET LANGUAGE failed because '{name}' is not an official language name or a language alias on this SQL Server.";
+    /// SET DATEFORMAT
+    date_order(name) = 2741, 16, 1, "SET DATEFORMAT date order '{name}' is invalid.";
+    /// SET LANGUAGE
+    language_changed(name) = 5703, 0, 1, "Changed language setting to {name}.";
+    /// CREATE LOGIN, ALTER LOGIN, sp_defaultlanguage
+    unknown_language(name) = 15033, 16, 1, "'{name}' is not a valid official language name.";
+    /// `disallow results from triggers`
+    results_from_trigger() = 524, 16, 1, "A trigger returned a resultset and the server option 'disallow results from triggers' is true.";
+    /// RECONFIGURE
+    memory_bounds(least, most) = 5831, 16, 1, "Minimum server memory value ({least}) must be less than or equal to the maximum value ({most}).";
+    /// CREATE LOGIN, ALTER LOGIN: DEFAULT_DATABASE
+    no_default_database(name) = 15010, 16, 1, "The database '{name}' does not exist. Supply a valid database name. To see available databases, use sys.databases.";
+    /// `PASSWORD = 0x… HASHED` of no known form.
+    bad_parameter(name) = 15021, 16, 1, "Invalid value given for parameter {name}. Specify a valid parameter value.";
+    /// CREATE LOGIN: SID
+    bad_sid() = 15419, 16, 1, "Supplied parameter sid should be binary(16).";
+    /// CREATE LOGIN: SID
+    sid_in_use() = 15433, 16, 1, "Supplied parameter sid is in use.";
+    /// SET with a value that the option does not take.
     option_of_set(name, value) = 1004, 15, 1, "Invalid value '{value}' for SET option {name}.";
     /// Metadata changed under a snapshot transaction.
     snapshot_metadata(database) = 3961, 16, 1, "Snapshot isolation transaction failed in database '{database}' because the object accessed by the statement has been modified by a DDL statement in another concurrent transaction since the start of this transaction. It is disallowed because the metadata is not versioned. A concurrent update to metadata can lead to inconsistency if mixed with snapshot isolation.";

@@ -29,13 +29,13 @@ pub struct Least {
 }
 
 impl Least {
-    /// Holds on to `bytes`, and takes half of them now.
+    /// Holds on to so many bytes, which may change, and takes half of what it is now.
     ///
     /// # Errors
     /// When no thread can be made.
-    pub fn hold(bytes: usize) -> std::io::Result<Least> {
+    pub fn hold(bytes: impl Fn() -> usize + Send + 'static) -> std::io::Result<Least> {
         let (running, ended) = channel();
-        let thread = std::thread::Builder::new().name("memory".into()).spawn(move || run(bytes, &ended))?;
+        let thread = std::thread::Builder::new().name("memory".into()).spawn(move || run(&bytes, &ended))?;
         Ok(Least { thread: Some(thread), running: Some(running) })
     }
 }
@@ -50,12 +50,23 @@ impl Drop for Least {
     }
 }
 
-fn run(bytes: usize, ended: &Receiver<()>) {
+fn run(bytes: &dyn Fn() -> usize, ended: &Receiver<()>) {
     be_last();
-    keep_what_is_freed(true);
-    take_ahead(bytes / 2, ended);
+    let mut keeping = false;
+    let mut keep = |keep: bool| {
+        // What the environment says of it stays where nothing is to be kept.
+        if keep != std::mem::replace(&mut keeping, keep) {
+            keep_what_is_freed(keep);
+        }
+    };
+    let first = bytes();
+    if first > 0 {
+        keep(true);
+        take_ahead(first / 2, ended);
+    }
     while ended.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
-        keep_what_is_freed(resident_bytes().is_none_or(|now| now < bytes));
+        let bytes = bytes();
+        keep(bytes > 0 && resident_bytes().is_none_or(|now| now < bytes));
     }
 }
 

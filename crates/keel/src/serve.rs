@@ -97,9 +97,11 @@ impl Serve {
         // Before any thread is made, so that all of them leave the signals to this one.
         let signals = Signals::block();
         let config = self.config()?;
-        let least = config.min_server_memory_bytes()?;
+        let least = config.min_server_memory_bytes()?.unwrap_or(0);
         let mut instance = Instance::start(config.clone())?;
-        let _least = least.map(Least::hold).transpose().context("no thread for min server memory")?;
+        let configured = instance.min_server_memory();
+        let _least =
+            Least::hold(move || least.max(configured())).context("no thread for min server memory")?;
         instance.start_keeper(&config, keeper::launch(config.server_name()))?;
         let dashboard = match Dashboard::start(&instance.front(), &config) {
             Ok(dashboard) => dashboard,

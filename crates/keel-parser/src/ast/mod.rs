@@ -236,6 +236,14 @@ impl OptValue {
             _ => None,
         }
     }
+    /// The value of a binary constant.
+    #[must_use]
+    pub fn binary(&self) -> Option<&[u8]> {
+        match self {
+            OptValue::Number(Literal::Binary(bytes)) => Some(bytes),
+            _ => None,
+        }
+    }
     /// The value of a whole number, with or without unit.
     #[must_use]
     pub fn number(&self) -> Option<i64> {

@@ -4,10 +4,10 @@ use super::compile::Code;
 use super::{Builtin, Coercibility, Expr, ExprKind};
 use crate::bind::Binder;
 use crate::bind::merge_types::{cast_to, resolve_collation};
-use crate::context::{DateFormat, SessionInfo};
+use crate::context::SessionInfo;
 use crate::errors::Result;
 use crate::exec::cx::Cx;
-use keel_types::datetime::parse::DateOrder;
+use keel_types::datetime::language::Dates;
 use keel_types::functions::{self, Arg, Call, FnCtx, Volatility};
 use keel_types::{SqlType, Value};
 use smallvec::SmallVec;
@@ -91,12 +91,8 @@ impl FnCtx for Session<'_> {
     fn date_first(&self) -> u8 {
         self.0.date_first()
     }
-    fn date_order(&self) -> DateOrder {
-        match self.0.date_format() {
-            DateFormat::Mdy => DateOrder::Mdy,
-            DateFormat::Dmy => DateOrder::Dmy,
-            DateFormat::Ymd => DateOrder::Ymd,
-        }
+    fn dates(&self) -> Dates {
+        self.0.dates()
     }
 }
 

@@ -374,7 +374,10 @@ impl Compiler<'_> {
                 input.with(cx, |v| cast.try_apply(v))?
             }));
         }
-        if resolved.from.is_string() && resolved.to.is_temporal() {
+        // The others' own styles name no months.
+        let names_months =
+            matches!(resolved.from, SqlType::DateTime | SqlType::SmallDateTime | SqlType::SqlVariant);
+        if resolved.from.is_string() && resolved.to.is_temporal() || names_months && resolved.to.is_string() {
             return Ok(Code::new(move |cx| {
                 let cast = library::session_dates(resolved, cx);
                 input.with(cx, |v| cast.apply(v))?.or_else(|e| cx.arithmetic(e))

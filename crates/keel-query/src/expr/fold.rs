@@ -2,12 +2,14 @@
 
 use super::Expr;
 use super::compile::{Code, Compiler, NoSubqueries};
-use crate::context::{DateFormat, ExecCtx, FunctionInvoker, IsolationLevel, SessionInfo, Transactions};
+use crate::context::{ExecCtx, FunctionInvoker, IsolationLevel, SessionInfo, Transactions};
 use crate::errors::{self, Result};
 use crate::exec::cx::Cx;
 use keel_base::{DatabaseId, TreeId};
 use keel_node::Transaction;
 use keel_types::Value;
+use keel_types::datetime::language::{Dates, Language};
+use keel_types::datetime::parse::DateOrder;
 use std::cell::Cell;
 
 /// A surrounding that has nothing: whatever asks it is not a constant.
@@ -27,15 +29,15 @@ impl FunctionInvoker for Nowhere {
 
 /// A session of which only the date settings can be asked; it notes that they were.
 struct Settings {
-    format: DateFormat,
+    dates: Dates,
     first: u8,
     asked: Cell<bool>,
 }
 
 impl SessionInfo for Settings {
-    fn date_format(&self) -> DateFormat {
+    fn dates(&self) -> Dates {
         self.asked.set(true);
-        self.format
+        self.dates
     }
     fn date_first(&self) -> u8 {
         self.asked.set(true);
@@ -90,15 +92,18 @@ pub fn constant(e: &Expr) -> Option<Value> {
     evaluate(&code)
 }
 
-/// The value of constant code, or `None` when computing it raises an error or when the session's DATEFORMAT or
-/// DATEFIRST decide what it is.
+/// The value of constant code, or `None` when computing it raises an error or when the session's DATEFORMAT,
+/// LANGUAGE or DATEFIRST decide what it is.
 #[must_use]
 pub fn evaluate(code: &Code) -> Option<Value> {
-    let usual = Settings { format: DateFormat::Mdy, first: 7, asked: Cell::new(false) };
+    let under = |dates, first| Settings { dates, first, asked: Cell::new(false) };
+    let usual = under(Dates::US, 7);
     let value = evaluate_under(code, &usual)?;
     if usual.asked.get() {
-        for (format, first) in [(DateFormat::Dmy, 1), (DateFormat::Ymd, 3)] {
-            let other = evaluate_under(code, &Settings { format, first, asked: Cell::new(false) })?;
+        // No month is called the same in all three.
+        for (order, first, language) in [(DateOrder::Dmy, 1, "Finnish"), (DateOrder::Ymd, 3, "Japanese")] {
+            let language = Language::find(language)?;
+            let other = evaluate_under(code, &under(Dates { order, language }, first))?;
             if format!("{other:?}") != format!("{value:?}") {
                 return None;
             }

@@ -43,14 +43,8 @@ pub fn bit_not(v: &Value, ty: SqlType) -> Value {
     }
 }
 
-/// A conversion under the session's DATEFORMAT.
+/// A conversion under the session's DATEFORMAT and LANGUAGE.
 #[must_use]
 pub fn session_dates(cast: Cast, cx: &Cx<'_>) -> Cast {
-    use crate::context::DateFormat;
-    use keel_types::datetime::parse::DateOrder;
-    match cx.session.date_format() {
-        DateFormat::Mdy => cast,
-        DateFormat::Dmy => cast.with_date_order(DateOrder::Dmy),
-        DateFormat::Ymd => cast.with_date_order(DateOrder::Ymd),
-    }
+    cast.with_dates(cx.session.dates())
 }

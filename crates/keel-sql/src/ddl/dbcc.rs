@@ -252,8 +252,8 @@ impl Runner<'_> {
         let options = self.info.options.borrow().clone();
         let mut rows = vec![
             vec![Value::str("textsize"), Value::str(options.text_size.to_string())],
-            vec![Value::str("language"), Value::str(options.language.as_str())],
-            vec![Value::str("dateformat"), Value::str(format!("{:?}", options.date_format).to_lowercase())],
+            vec![Value::str("language"), Value::str(options.dates.language.name)],
+            vec![Value::str("dateformat"), Value::str(options.dates.order.name())],
             vec![Value::str("datefirst"), Value::str(options.date_first.to_string())],
             vec![Value::str("lock_timeout"), Value::str(options.lock_timeout_ms.to_string())],
         ];

@@ -1,20 +1,25 @@
 //! Logins, KILL.
 
+use crate::config;
 use crate::engine::{LoginRecord, MASTER};
 use crate::errors;
 use crate::program::{Program, Unit};
 use crate::run::{Frame, Runner};
 use keel_parser::ast::{self, AlterLoginAction, LoginSource, Password};
 use keel_query::catalog::SERVER_TRIGGERS;
+use keel_types::datetime::language::{LANGUAGES, Language};
 use keel_types::error::Result;
 use keel_types::{SqlError, SqlType, Value};
 use std::sync::Arc;
 
 impl Runner<'_> {
-    fn hash(&self, password: &Password) -> Vec<u8> {
+    /// What is kept of a password. Error 15021 for a hash of no known form.
+    fn hash(&self, password: &Password) -> Result<Vec<u8>> {
+        let hasher = &self.info.engine.options().hasher;
         match password {
-            Password::Plain(text) => self.info.engine.options().hasher.hash(text),
-            Password::Hashed(bytes) => bytes.to_vec(),
+            Password::Plain(text) => Ok(hasher.hash(text)),
+            Password::Hashed(bytes) if hasher.knows(bytes) => Ok(bytes.to_vec()),
+            Password::Hashed(_) => Err(errors::bad_parameter("PASSWORD")),
         }
     }
 
@@ -34,23 +39,58 @@ impl Runner<'_> {
         let LoginSource::Password { password, .. } = &c.source else {
             return Err(errors::not_supported("A login without password"));
         };
-        let mut sid = [0; 16];
-        self.info.engine.options().env.random.fill(&mut sid);
+        let sid = self.sid_of_new(&c.options)?;
+        let language = self.info.engine.configuration(config::DEFAULT_LANGUAGE).running;
+        let language =
+            usize::try_from(language).ok().and_then(|id| LANGUAGES.get(id)).unwrap_or(&LANGUAGES[0]);
         let mut login = LoginRecord {
             principal_id: 0,
             name: c.name.text.to_string(),
-            sid: sid.to_vec(),
-            password_hash: self.hash(password),
+            sid,
+            password_hash: self.hash(password)?,
             disabled: false,
             default_database: "master".to_owned(),
-            default_language: "us_english".to_owned(),
+            default_language: language.name.to_owned(),
             sysadmin: false,
             created: 0,
             roles: Vec::new(),
             permissions: Vec::new(),
         };
+        self.check_options(&c.options)?;
         apply(&mut login, &c.options);
         self.info.engine.add_login(login)
+    }
+
+    /// The security identifier of a new login: what SID says, or a fresh one. Whoever has a user in a database is known there by it, so
+    /// that the same login on another replica must have the same. Errors 15419 and 15433.
+    fn sid_of_new(&self, options: &[ast::Opt]) -> Result<Vec<u8>> {
+        let Some(option) = options.iter().find(|o| o.name == "SID") else {
+            let mut sid = [0; 16];
+            self.info.engine.options().env.random.fill(&mut sid);
+            return Ok(sid.to_vec());
+        };
+        let sid = option.value.binary().filter(|sid| sid.len() == 16).ok_or_else(errors::bad_sid)?;
+        if self.info.engine.logins()?.of_sid(sid).is_some() {
+            return Err(errors::sid_in_use());
+        }
+        Ok(sid.to_vec())
+    }
+
+    /// Error 15010 for a database, 15033 for a language that there is not.
+    fn check_options(&self, options: &[ast::Opt]) -> Result<()> {
+        for option in options {
+            let text = option.value.text().unwrap_or("");
+            match option.name.as_str() {
+                "DEFAULT_DATABASE" if self.info.engine.database(text).is_none() => {
+                    return Err(errors::no_default_database(text));
+                }
+                "DEFAULT_LANGUAGE" if language(option).is_none() => {
+                    return Err(errors::unknown_language(text));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn alter_login(&mut self, a: &ast::AlterLogin) -> Result<()> {
@@ -64,9 +104,12 @@ impl Runner<'_> {
         }
         // That takes a while, and nobody else's change should wait for it.
         let hash = match &a.action {
-            AlterLoginAction::Set { password: Some(password), .. } => Some(self.hash(password)),
+            AlterLoginAction::Set { password: Some(password), .. } => Some(self.hash(password)?),
             _ => None,
         };
+        if let AlterLoginAction::Set { options, .. } = &a.action {
+            self.check_options(options)?;
+        }
         let there = self.info.engine.change_login(&login, |login| match &a.action {
             AlterLoginAction::Enable(on) => login.disabled = !on,
             AlterLoginAction::Set { options, .. } => {
@@ -143,11 +186,20 @@ fn apply(login: &mut LoginRecord, options: &[ast::Opt]) {
         let text = option.value.text().unwrap_or("").to_owned();
         match option.name.as_str() {
             "DEFAULT_DATABASE" => login.default_database = text,
-            "DEFAULT_LANGUAGE" => login.default_language = text,
+            "DEFAULT_LANGUAGE" => {
+                login.default_language = language(option).map_or(text, |l| l.name.to_owned());
+            }
             "NAME" => login.name = text,
-            "SID" => {}
             _ => {}
         }
+    }
+}
+
+/// The language that DEFAULT_LANGUAGE names, by a name, an alias or its `lcid`.
+fn language(option: &ast::Opt) -> Option<&'static Language> {
+    match option.value.number() {
+        Some(lcid) => LANGUAGES.iter().find(|l| i64::from(l.lcid) == lcid),
+        None => Language::find(option.value.text()?),
     }
 }
 

@@ -56,6 +56,8 @@ const TRACE_NO_CHECKPOINTS: i32 = 3505;
 pub trait PasswordHasher: Send + Sync {
     /// A salted, slow hash.
     fn hash(&self, password: &str) -> Vec<u8>;
+    /// Whether a hash that was made elsewhere (`PASSWORD = 0x… HASHED`) is of a form that can be verified.
+    fn knows(&self, stored: &[u8]) -> bool;
     /// Whether `password` made `stored`.
     fn verify(&self, password: &str, stored: &[u8]) -> bool;
 }
@@ -213,6 +215,7 @@ impl Engine {
         let master = self.open_or_create(MASTER, "master", "master", first_start, Durability::Durable)?;
         self.add(&master);
         self.load_configuration(&master)?;
+        self.limit_memory();
         let tempdb = self.open_or_create(TEMPDB, "tempdb", "tempdb", true, Durability::Volatile)?;
         self.add(&tempdb);
         for (id, name) in [(MODEL, "model"), (MSDB, "msdb")] {

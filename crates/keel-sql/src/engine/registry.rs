@@ -1,5 +1,6 @@
 //! All sessions of the instance, as other threads may see and stop them.
 
+use crate::session::options::SetOptions;
 use hashbrown::HashMap;
 use keel_base::DatabaseId;
 use keel_store::lock::{CancelToken, OwnerContext, OwnerDescription};
@@ -27,6 +28,8 @@ pub struct SessionShared {
     pub id: u32,
     /// Connection facts.
     pub login: crate::session::SessionOptions,
+    /// SET options that it begins with, and goes back to when its connection is reset.
+    pub initial: SetOptions,
     /// When it connected, local ticks.
     pub connected: i64,
     /// Sessions opened before it, itself included: with the time, what tells its connection from all others.
@@ -66,7 +69,7 @@ pub struct SessionShared {
     /// CONTEXT_INFO.
     pub context_info: Mutex<Vec<u8>>,
     /// SET options in force.
-    pub options: Mutex<crate::session::options::SetOptions>,
+    pub options: Mutex<SetOptions>,
     /// What it has waited for.
     pub waits: Arc<keel_base::waits::SessionWaits>,
     /// `@@ERROR` when the last request ended.
@@ -168,14 +171,20 @@ pub struct Sessions {
 
 impl Sessions {
     /// Registers a session under a free id.
-    pub fn register(&self, login: crate::session::SessionOptions, now: i64) -> Arc<SessionShared> {
+    pub fn register(
+        &self,
+        login: crate::session::SessionOptions,
+        initial: SetOptions,
+        now: i64,
+    ) -> Arc<SessionShared> {
         let number = self.logins.fetch_add(1, Ordering::Relaxed) + 1;
         let mut by_id = self.by_id.write();
         let id = (FIRST_USER_SESSION..).find(|id| !by_id.contains_key(id)).expect("ids do not run out");
-        let options = Mutex::new(crate::session::options::SetOptions::new(login.ansi_defaults));
+        let options = Mutex::new(initial.clone());
         let session = Arc::new(SessionShared {
             id,
             login,
+            initial,
             connected: now,
             number,
             cancel: CancelToken::new(),

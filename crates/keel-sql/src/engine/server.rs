@@ -126,13 +126,41 @@ impl Engine {
     }
 
     /// RECONFIGURE
-    pub fn reconfigure(&self) {
+    ///
+    /// # Errors
+    /// 5831 when the memory that is kept were more than there may be.
+    pub fn reconfigure(&self) -> Result<()> {
+        let configured = |id| self.configuration(id).configured;
+        let (least, most) = (configured(config::MIN_SERVER_MEMORY), configured(config::MAX_SERVER_MEMORY));
+        if least > most {
+            return Err(errors::memory_bounds(least, most));
+        }
         let mut values = self.configuration.write();
         for option in config::OPTIONS.iter().filter(|o| o.dynamic) {
             values.entry(option.id).and_modify(|v| v.running = v.configured);
         }
         drop(values);
+        self.limit_memory();
         self.databases().iter().for_each(|entry| self.limit_log(entry));
+        Ok(())
+    }
+
+    /// Makes `max server memory` what is configured, which is no more than what the instance was started with.
+    pub(super) fn limit_memory(&self) {
+        let limit = bytes_of(self.configuration(config::MAX_SERVER_MEMORY).running);
+        let before = self.instance.memory_limit();
+        self.instance.limit_memory(limit);
+        let now = self.instance.memory_limit();
+        if now != before {
+            self.work.set_memory(now);
+            self.options.log.write(&format!("Max server memory is {} MB.", now >> 20));
+        }
+    }
+
+    /// `min server memory` in bytes, not more than there may be: what the process should keep once it has it.
+    #[must_use]
+    pub fn min_server_memory(&self) -> usize {
+        bytes_of(self.configuration(config::MIN_SERVER_MEMORY).running).min(self.instance.memory_limit())
     }
 
     /// Sets how much log a database keeps for a replica.
@@ -144,4 +172,9 @@ impl Engine {
         };
         entry.store.set_log_retention(bytes);
     }
+}
+
+/// Bytes of so many megabytes.
+fn bytes_of(megabytes: i64) -> usize {
+    usize::try_from(megabytes).unwrap_or(0).saturating_mul(1 << 20)
 }

@@ -43,12 +43,16 @@ pub(super) fn login_property(info: &Info, args: &[Value]) -> Result<Value> {
     Ok(match text(args, 1).unwrap_or("").to_ascii_lowercase().as_str() {
         "defaultdatabase" => super::variant_text(login.default_database),
         "defaultlanguage" => super::variant_text(login.default_language),
+        "passwordhash" if info.unrestricted.get() => super::variant(HASH, Value::bytes(login.password_hash)),
+        "passwordhashalgorithm" => super::variant_int(i64::from(login.password_hash.first() == Some(&0)) * 2),
         "isexpired" | "islocked" | "ismustchange" | "badpasswordcount" | "historylength" => {
             super::variant_int(0)
         }
         _ => Value::Null,
     })
 }
+
+const HASH: keel_types::SqlType = keel_types::SqlType::VarBinary(keel_types::Length::Limited(256));
 
 fn token(info: &Info) -> Option<std::sync::Arc<Token>> {
     info.token_in(&info.current_database())

@@ -86,11 +86,11 @@ pub(super) fn date_first(info: &Info, _: &[Value]) -> Result<Value> {
 }
 
 pub(super) fn language(info: &Info, _: &[Value]) -> Result<Value> {
-    Ok(Value::str(info.options.borrow().language.clone()))
+    Ok(Value::str(info.options.borrow().dates.language.name))
 }
 
-pub(super) fn lang_id(_: &Info, _: &[Value]) -> Result<Value> {
-    Ok(Value::Int(0))
+pub(super) fn lang_id(info: &Info, _: &[Value]) -> Result<Value> {
+    Ok(Value::Int(info.options.borrow().dates.language.id.into()))
 }
 
 fn caught<T>(info: &Info, get: impl FnOnce(&Arc<SqlError>) -> T) -> Option<T> {

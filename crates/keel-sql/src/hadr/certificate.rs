@@ -216,7 +216,8 @@ fn unix_seconds(text: &str) -> Result<i64> {
     let bad = || {
         SqlError::new(241, 16, 1, "Conversion failed when converting date and/or time from character string.")
     };
-    use keel_types::datetime::parse::{DateOrder, parse};
-    let ticks = parse(text, DateOrder::Mdy, false).ok().and_then(|p| p.civil.ticks()).ok_or_else(bad)?;
+    use keel_types::datetime::language::Dates;
+    use keel_types::datetime::parse::parse;
+    let ticks = parse(text, Dates::US, false).ok().and_then(|p| p.civil.ticks()).ok_or_else(bad)?;
     Ok((ticks - UNIX_EPOCH_TICKS) / 10_000_000)
 }

@@ -849,13 +849,14 @@ create procedure sys.sp_addlogin @loginame sysname, @passwd sysname = null, @def
     @sid varbinary(16) = null, @encryptopt varchar(20) = null
 as
 set nocount on
-if @sid is not null or @encryptopt is not null
+if @encryptopt is not null
 begin
-    raiserror('sp_addlogin takes neither @sid nor @encryptopt here: use CREATE LOGIN.', 16, 1)
+    raiserror('sp_addlogin takes no @encryptopt here: use CREATE LOGIN.', 16, 1)
     return 1
 end
 declare @text nvarchar(max) = N'create login ' + quotename(@loginame) + N' with password = N'
     + quotename(isnull(@passwd, N''), '''') + N', default_database = ' + quotename(@defdb) + N', check_policy = off'
+    + isnull(N', default_language = ' + quotename(@deflanguage), N'') + isnull(N', sid = ' + convert(nvarchar(40), @sid, 1), N'')
 exec (@text)
 return @@error
 GO
@@ -881,6 +882,27 @@ set nocount on
 declare @text nvarchar(max) = N'alter login ' + quotename(@loginame) + N' with default_database = ' + quotename(@defdb)
 exec (@text)
 return @@error
+GO
+create procedure sys.sp_defaultlanguage @loginame sysname, @language sysname = null
+as
+set nocount on
+set @language = isnull(@language, (select l.name from sys.syslanguages l join sys.configurations c on c.value_in_use = l.langid
+    where c.configuration_id = 124))
+declare @text nvarchar(max) = N'alter login ' + quotename(@loginame) + N' with default_language = ' + quotename(@language)
+exec (@text)
+return @@error
+GO
+create procedure sys.sp_helplanguage @language sysname = null
+as
+set nocount on
+if @language is not null and not exists (select 1 from sys.syslanguages where @language in (name, alias))
+begin
+    raiserror(15033, 16, 1, @language)
+    return 1
+end
+select langid, dateformat, datefirst, upgrade, name, alias, months, shortmonths, days, lcid, msglangid
+from sys.syslanguages where @language is null or @language in (name, alias) order by langid
+return 0
 GO
 create procedure sys.sp_grantdbaccess @loginame sysname, @name_in_db sysname = null
 as

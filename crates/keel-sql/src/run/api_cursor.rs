@@ -65,7 +65,7 @@ impl Runner<'_> {
         };
         self.info.begin_statement();
         let mut frame = Frame::new(&program, self.info.nest_level() + 1);
-        bind_arguments(&program.parameters, "", open.values, &mut frame)?;
+        bind_arguments(&program.parameters, "", open.values, &mut frame, self.dates())?;
         let definition = definition(query.1, open.scroll);
         let mut cursor = self.new_cursor(&program, &frame, &definition, query.0)?;
         let agreed =
@@ -355,7 +355,7 @@ impl Runner<'_> {
             let key = c.key_columns.iter().position(|k| crate::views::same(&k.name, column_name(v)));
             let ty = key.map(|k| c.key_columns[k].ty);
             if let (Some(k), Some(ty), Some(value)) = (key, ty, &v.value)
-                && let Ok(value) = crate::convert::assign(value.clone(), v.ty, ty)
+                && let Ok(value) = crate::convert::assign(value.clone(), v.ty, ty, self.dates())
             {
                 c.rows[at].values[shown + k] = value;
             }

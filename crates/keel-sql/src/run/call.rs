@@ -19,6 +19,7 @@ use crate::sink::command;
 use keel_parser::ast;
 use keel_query::catalog::{ModuleKind, TableDef};
 use keel_query::scope::NameParts;
+use keel_types::datetime::language::Dates;
 use keel_types::error::Result;
 use keel_types::{SqlType, Value};
 use smol_str::SmolStr;
@@ -82,7 +83,7 @@ impl Runner<'_> {
             if let Some(ArgValue::Slot(slot)) = call.args.get(at).map(|a| &a.value) {
                 let slot = *slot;
                 let to = program.variables[slot as usize].ty;
-                frame.set(slot, convert::assign(value, ty, to)?);
+                frame.set(slot, convert::assign(value, ty, to, self.dates())?);
             }
         }
         for (at, cursor) in returned.cursors {
@@ -94,7 +95,7 @@ impl Runner<'_> {
             let to = program.variables[slot as usize].ty;
             let status = || (Value::Int(i64::from(returned.status)), SqlType::Int);
             let (value, ty) = returned.result.unwrap_or_else(status);
-            frame.set(slot, convert::assign(value, ty, to)?);
+            frame.set(slot, convert::assign(value, ty, to, self.dates())?);
         }
         if !self.in_proc {
             self.sink.return_status(returned.status);
@@ -241,10 +242,11 @@ impl Runner<'_> {
         }
         let mut frame = Frame::new(program, self.info.nest_level() + 1);
         let name = program.identity.name.clone().unwrap_or_default();
-        let bound = bind_arguments(&program.parameters, &name, args, &mut frame).map_err(|mut e| {
-            e.procedure = Some(name.to_string());
-            e
-        })?;
+        let bound =
+            bind_arguments(&program.parameters, &name, args, &mut frame, self.dates()).map_err(|mut e| {
+                e.procedure = Some(name.to_string());
+                e
+            })?;
         let status = self.enter(program, &mut frame)?;
         let result = program.returns.map(|ty| (std::mem::take(&mut frame.result), ty));
         let mut returned = Returned { status, result, ..Returned::default() };
@@ -375,7 +377,7 @@ impl Runner<'_> {
         }
         let program = self.batch_program(&text, &declarations, parameters, true)?;
         let mut frame = Frame::new(&program, self.info.nest_level() + 1);
-        let bound = bind_arguments(&program.parameters, "", args, &mut frame)?;
+        let bound = bind_arguments(&program.parameters, "", args, &mut frame, self.dates())?;
         if let Some(status) = self.refused(&program, &frame)? {
             return Ok(Returned { status, ..Returned::default() });
         }
@@ -464,7 +466,7 @@ fn argument_error(
     to: SqlType,
     procedure: &str,
 ) -> Box<keel_types::SqlError> {
-    if procedure.is_empty() || !matches!(e.number, 241 | 245 | 8115) {
+    if procedure.is_empty() || !matches!(e.number, 241 | 242 | 245 | 8115) {
         return e;
     }
     let text = format!("Error converting data type {} to {}.", from.name(), to.name());
@@ -477,6 +479,7 @@ pub(super) fn bind_arguments(
     procedure: &str,
     args: &[Argument],
     frame: &mut Frame,
+    dates: Dates,
 ) -> Result<Vec<(usize, usize)>> {
     let mut outputs = Vec::new();
     let mut given = smallvec::SmallVec::<[bool; 16]>::from_elem(false, parameters.len());
@@ -511,7 +514,7 @@ pub(super) fn bind_arguments(
         }
         match &arg.value {
             Some(value) => {
-                let converted = convert::assign(value.clone(), arg.ty, def.ty);
+                let converted = convert::assign(value.clone(), arg.ty, def.ty, dates);
                 frame.vars[parameter] =
                     converted.map_err(|e| argument_error(e, arg.ty, def.ty, procedure))?;
             }

@@ -214,7 +214,7 @@ impl Runner<'_> {
             };
             for ((slot, value), from) in op.into.iter().zip(row).zip(types) {
                 let to = program.variables[*slot as usize].ty;
-                frame.set(*slot, crate::convert::assign(value, from, to)?);
+                frame.set(*slot, crate::convert::assign(value, from, to, self.dates())?);
             }
         }
         let found = status != NO_ROW;

@@ -53,7 +53,7 @@ impl Runner<'_> {
             // The trigger sees the columns' types, whatever the statement gave.
             for ((value, from), column) in row.iter_mut().zip(&types).zip(&instead.table.columns) {
                 if *from != column.ty && !value.is_null() {
-                    *value = crate::convert::assign(std::mem::take(value), *from, column.ty)?;
+                    *value = crate::convert::assign(std::mem::take(value), *from, column.ty, self.dates())?;
                 }
             }
         }

@@ -45,6 +45,7 @@ use crate::session::txns::TxnSet;
 use crate::sink::{DoneInfo, DoneKind, ResultSink};
 use keel_parser::ast;
 use keel_query::{ExecCtx, Transactions};
+use keel_types::datetime::language::Dates;
 use keel_types::error::Result;
 use keel_types::{SqlError, SqlType, Value};
 use reach::{Origin, Reach};
@@ -183,6 +184,11 @@ impl<'a> Runner<'a> {
             in_trigger: info.module().is_some_and(|m| m.kind == crate::program::ProgramKind::Trigger),
             line: 0,
         }
+    }
+
+    /// How the session reads and writes dates.
+    pub(super) fn dates(&self) -> Dates {
+        self.info.options.borrow().dates
     }
 
     /// The transactions, for who may begin and end them: everybody but functions.

@@ -254,6 +254,7 @@ impl Runner<'_> {
             return Ok(());
         }
         if !assigns {
+            self.may_return_results()?;
             self.sink.columns(&compiled.columns);
         }
         if self.info.on(Switches::FMTONLY) {
@@ -267,6 +268,16 @@ impl Runner<'_> {
         self.info.row_count.set(run.rows);
         crate::engine::add(&self.info.shared.used.rows, run.rows);
         self.done((!assigns).then_some(run.rows), command::SELECT);
+        Ok(())
+    }
+
+    /// Error 524 in a trigger, and in what it calls, where the instance does not want it to return results.
+    fn may_return_results(&self) -> Result<()> {
+        let forbidden =
+            || self.info.engine.configuration(crate::config::NO_RESULTS_FROM_TRIGGERS).running != 0;
+        if !self.info.triggers.borrow().is_empty() && forbidden() {
+            return Err(errors::results_from_trigger());
+        }
         Ok(())
     }
 

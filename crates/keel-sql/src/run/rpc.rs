@@ -83,7 +83,7 @@ fn in_the_callers_types(
         if let Some((_, to, true)) = wanted.get(*at)
             && *to != SqlType::Null
         {
-            match crate::convert::assign(value.clone(), *ty, *to) {
+            match crate::convert::assign(value.clone(), *ty, *to, keel_types::datetime::language::Dates::US) {
                 Ok(converted) => (*value, *ty) = (converted, *to),
                 Err(e) if e.number == NOT_IMPLICIT => {}
                 Err(e) => return Err(e),

@@ -8,8 +8,9 @@ use crate::session::info::Info;
 use crate::session::options::Switches;
 use crate::sink::EnvChange;
 use keel_parser::ast;
-use keel_query::context::DateFormat;
 use keel_query::{IsolationLevel, SessionInfo as _};
+use keel_types::datetime::language::Language;
+use keel_types::datetime::parse::DateOrder;
 use keel_types::error::Result;
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
@@ -303,12 +304,7 @@ impl Runner<'_> {
                 }
             }
             "DATEFORMAT" => {
-                options.date_format = match word.as_str() {
-                    "mdy" | "myd" => DateFormat::Mdy,
-                    "dmy" | "dym" => DateFormat::Dmy,
-                    "ymd" | "ydm" => DateFormat::Ymd,
-                    _ => return Err(invalid()),
-                }
+                options.dates.order = DateOrder::by_name(&word).ok_or_else(|| errors::date_order(&word))?;
             }
             "DATEFIRST" => {
                 options.date_first =
@@ -322,17 +318,17 @@ impl Runner<'_> {
                 }
             }
             "LANGUAGE" => {
-                let old = options.language.to_string();
-                options.language = value.as_str().unwrap_or("us_english").into();
-                let british =
-                    matches!(word.as_str(), "british" | "british english" | "french" | "german" | "deutsch");
+                let name = value.as_str().unwrap_or_default();
+                let language = Language::find(name).ok_or_else(|| errors::no_language(name))?;
+                let old = options.dates.language;
                 // The language that is set already leaves DATEFORMAT and DATEFIRST as they are.
-                if !old.eq_ignore_ascii_case(&options.language) {
-                    options.date_format = if british { DateFormat::Dmy } else { DateFormat::Mdy };
-                    options.date_first = if british { 1 } else { 7 };
+                if old != language {
+                    options.set_language(language);
                 }
-                let new = options.language.to_string();
+                let (old, new) = (old.name.to_owned(), language.name.to_owned());
+                let changed = errors::language_changed(&new);
                 self.sink.env_change(EnvChange::Language { old, new });
+                self.report(&changed);
             }
             "CONTEXT_INFO" => {
                 let bytes = value.as_bytes().unwrap_or_default();

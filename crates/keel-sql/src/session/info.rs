@@ -15,8 +15,9 @@ use crate::program::{Compiled, ModuleIdentity};
 use keel_base::{DatabaseId, TreeId};
 use keel_parser::ast;
 use keel_query::catalog::{Catalog, ObjectId, TableDef};
-use keel_query::context::{Arithmetic, DateFormat};
+use keel_query::context::Arithmetic;
 use keel_query::{IsolationLevel, SessionInfo};
+use keel_types::datetime::language::Dates;
 use keel_types::error::Result;
 use keel_types::{SqlError, Value};
 use smol_str::SmolStr;
@@ -215,7 +216,7 @@ impl Info {
         points: Arc<Points>,
         database: Arc<DatabaseEntry>,
     ) -> Info {
-        let options = SetOptions::new(shared.login.ansi_defaults);
+        let options = shared.initial.clone();
         let sysadmin = shared.login.sysadmin;
         let mut seed = [0; 8];
         engine.options().env.random.fill(&mut seed);
@@ -499,8 +500,8 @@ impl SessionInfo for Info {
             () => Arithmetic::Warn,
         }
     }
-    fn date_format(&self) -> DateFormat {
-        self.options.borrow().date_format
+    fn dates(&self) -> Dates {
+        self.options.borrow().dates
     }
     fn date_first(&self) -> u8 {
         self.options.borrow().date_first

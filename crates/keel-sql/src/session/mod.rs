@@ -32,6 +32,7 @@ pub mod xml_documents;
 
 pub use bulk::{BulkSource, BulkTarget};
 
+use crate::config::USER_OPTIONS;
 use crate::engine::{DatabaseEntry, Engine, Traffic};
 use crate::errors;
 use crate::hadr::{Access, Intent, access};
@@ -82,6 +83,8 @@ pub struct SessionOptions {
     pub encrypted: bool,
     /// Login asked for ODBC-style defaults (ANSI options on). DB-Library clients have them off.
     pub ansi_defaults: bool,
+    /// Language that the client asks for; empty for the login's.
+    pub language: String,
     /// ApplicationIntent=ReadOnly.
     pub read_only_intent: bool,
     /// The client understands being sent to another instance (TDS 7.4 and later).
@@ -134,7 +137,13 @@ impl Session {
         if entry.is_restoring() {
             return Err(errors::restoring(&wanted));
         }
-        let shared = engine.sessions.register(options, engine.now_local());
+        let language = match options.language.as_str() {
+            "" => engine.login(&options.login).map_or_else(String::new, |login| login.default_language),
+            asked_for => asked_for.to_owned(),
+        };
+        let user_options = engine.configuration(USER_OPTIONS).running;
+        let initial = SetOptions::at_login(options.ansi_defaults, &language, user_options);
+        let shared = engine.sessions.register(options, initial, engine.now_local());
         let database = entry.name().to_string();
         let mut txns = TxnSet::new(Arc::clone(&engine), Arc::clone(&shared));
         let info = Box::new(Info::new(engine, shared, Arc::clone(txns.points()), entry));
@@ -381,7 +390,7 @@ impl Session {
         info.revert_to(0);
         let isolation = info.options.borrow().isolation;
         info.change_options(|options| {
-            *options = SetOptions::new(info.shared.login.ansi_defaults);
+            *options = info.shared.initial.clone();
             // Resetting a connection keeps the isolation level when the transaction is kept.
             if keep_transaction {
                 options.isolation = isolation;

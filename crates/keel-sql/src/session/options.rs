@@ -1,8 +1,7 @@
 //! SET options of a session.
 
 use keel_query::IsolationLevel;
-use keel_query::context::DateFormat;
-use smol_str::SmolStr;
+use keel_types::datetime::language::{Dates, Language};
 
 /// Everything SET changes. A procedure's own SETs end with it, so this is saved and restored as a whole.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,12 +16,10 @@ pub struct SetOptions {
     pub lock_timeout_ms: i32,
     /// SET DEADLOCK_PRIORITY, -10..=10.
     pub deadlock_priority: i8,
-    /// SET DATEFORMAT
-    pub date_format: DateFormat,
+    /// SET DATEFORMAT and SET LANGUAGE
+    pub dates: Dates,
     /// SET DATEFIRST
     pub date_first: u8,
-    /// SET LANGUAGE
-    pub language: SmolStr,
     /// SET TEXTSIZE
     pub text_size: i32,
 }
@@ -156,26 +153,33 @@ impl Switches {
         if on { self.0 |= other.0 } else { self.0 &= !other.0 }
     }
 
+    /// Those that `@@OPTIONS` and `user options` have bits for.
+    const BITS: [(Switches, i64); 14] = [
+        (Switches::IMPLICIT, 2),
+        (Switches::CURSOR_CLOSE, 4),
+        (Switches::ANSI_WARNINGS, 8),
+        (Switches::ANSI_PADDING, 16),
+        (Switches::ANSI_NULLS, 32),
+        (Switches::ARITHABORT, 64),
+        (Switches::ARITHIGNORE, 128),
+        (Switches::QUOTED_IDENTIFIER, 256),
+        (Switches::NOCOUNT, 512),
+        (Switches::NULL_DEFAULT_ON, 1024),
+        (Switches::NULL_DEFAULT_OFF, 2048),
+        (Switches::CONCAT_NULL, 4096),
+        (Switches::NUMERIC_ROUNDABORT, 8192),
+        (Switches::XACT_ABORT, 16384),
+    ];
+
     /// `@@OPTIONS`
     #[must_use]
     pub fn at_at_options(self) -> i64 {
-        const BITS: [(Switches, i64); 14] = [
-            (Switches::IMPLICIT, 2),
-            (Switches::CURSOR_CLOSE, 4),
-            (Switches::ANSI_WARNINGS, 8),
-            (Switches::ANSI_PADDING, 16),
-            (Switches::ANSI_NULLS, 32),
-            (Switches::ARITHABORT, 64),
-            (Switches::ARITHIGNORE, 128),
-            (Switches::QUOTED_IDENTIFIER, 256),
-            (Switches::NOCOUNT, 512),
-            (Switches::NULL_DEFAULT_ON, 1024),
-            (Switches::NULL_DEFAULT_OFF, 2048),
-            (Switches::CONCAT_NULL, 4096),
-            (Switches::NUMERIC_ROUNDABORT, 8192),
-            (Switches::XACT_ABORT, 16384),
-        ];
-        BITS.iter().filter(|(s, _)| self.has(*s)).map(|(_, b)| b).sum()
+        Self::BITS.iter().filter(|(s, _)| self.has(*s)).map(|(_, b)| b).sum()
+    }
+
+    /// Turns on what such a number has.
+    pub fn set_bits(&mut self, bits: i64) {
+        Self::BITS.iter().filter(|(_, b)| bits & b != 0).for_each(|(s, _)| self.set(*s, true));
     }
 }
 
@@ -203,12 +207,29 @@ impl SetOptions {
             row_count: 0,
             lock_timeout_ms: -1,
             deadlock_priority: 0,
-            date_format: DateFormat::Mdy,
+            dates: Dates::US,
             date_first: 7,
-            language: "us_english".into(),
             text_size: i32::MAX,
         }
     }
+
+    /// The same with the language of the login, if there is such a language, and `user options` of the instance.
+    #[must_use]
+    pub fn at_login(ansi: bool, language: &str, user_options: i64) -> SetOptions {
+        let mut options = SetOptions::new(ansi);
+        options.switches.set_bits(user_options);
+        if let Some(language) = Language::find(language) {
+            options.set_language(language);
+        }
+        options
+    }
+
+    /// SET LANGUAGE: dates are read, and weeks begin, as in that language.
+    pub fn set_language(&mut self, language: &'static Language) {
+        self.dates = Dates { order: language.order, language };
+        self.date_first = language.first;
+    }
+
     /// Whether a switch is on.
     #[must_use]
     pub fn on(&self, s: Switches) -> bool {

@@ -10,7 +10,8 @@ use super::options::{SetOptions, Switches};
 use crate::errors;
 use crate::run::use_database;
 use keel_query::IsolationLevel;
-use keel_query::context::DateFormat;
+use keel_types::datetime::language::Language;
+use keel_types::datetime::parse::DateOrder;
 use keel_types::error::Result;
 
 /// Bytes of a state. Always the same: Microsoft's JDBC driver takes a value that grows for another one.
@@ -27,7 +28,8 @@ const ISOLATION: [IsolationLevel; 5] = [
     IsolationLevel::Serializable,
     IsolationLevel::Snapshot,
 ];
-const DATE_FORMATS: [DateFormat; 3] = [DateFormat::Mdy, DateFormat::Dmy, DateFormat::Ymd];
+const DATE_FORMATS: [DateOrder; 6] =
+    [DateOrder::Mdy, DateOrder::Dmy, DateOrder::Ymd, DateOrder::Ydm, DateOrder::Myd, DateOrder::Dym];
 
 /// The SET options and CONTEXT_INFO of a session, and whether its database is a copy that can only be read.
 pub type State = [u8; STATE_BYTES];
@@ -43,7 +45,7 @@ impl Session {
     /// The options of a session that has just begun.
     #[must_use]
     pub fn initial_state(&self) -> State {
-        encode(&SetOptions::new(self.info.shared.login.ansi_defaults), false, &[])
+        encode(&self.info.shared.initial, false, &[])
     }
 
     /// Whether nothing would be lost if the session were made anew from its database, its language and its
@@ -73,8 +75,8 @@ impl Session {
         if self.info.current_database().is_copy() && !copy {
             return Err(crate::hadr::errors::not_accessible(&self.database));
         }
-        if !language.is_empty() {
-            options.language = language.into();
+        if let Some(language) = Language::find(language) {
+            options.dates.language = language;
         }
         self.txns.configure(options.isolation, options.lock_timeout_ms, options.deadlock_priority);
         self.info.change_options(|now| *now = options);
@@ -85,7 +87,7 @@ impl Session {
     /// SET LANGUAGE
     #[must_use]
     pub fn language(&self) -> String {
-        self.info.options.borrow().language.to_string()
+        self.info.options.borrow().dates.language.name.to_owned()
     }
 }
 
@@ -102,7 +104,7 @@ fn encode(o: &SetOptions, copy: bool, context: &[u8]) -> State {
     let mut state = [0; STATE_BYTES];
     let place = |of: u8| [of];
     let isolation = ISOLATION.iter().position(|i| *i == o.isolation).unwrap_or_default() as u8;
-    let date_format = DATE_FORMATS.iter().position(|f| *f == o.date_format).unwrap_or_default() as u8;
+    let date_format = DATE_FORMATS.iter().position(|f| *f == o.dates.order).unwrap_or_default() as u8;
     let parts: [&[u8]; 12] = [
         &place(FORMAT),
         &place(copy.into()),
@@ -143,7 +145,7 @@ fn decode(state: &[u8]) -> Option<Kept> {
     options.row_count = u64::from_le_bytes(take(8).try_into().ok()?);
     options.lock_timeout_ms = i32::from_le_bytes(take(4).try_into().ok()?);
     options.deadlock_priority = i8::from_le_bytes(take(1).try_into().ok()?);
-    options.date_format = *DATE_FORMATS.get(usize::from(take(1)[0]))?;
+    options.dates.order = *DATE_FORMATS.get(usize::from(take(1)[0]))?;
     options.date_first = take(1)[0];
     options.text_size = i32::from_le_bytes(take(4).try_into().ok()?);
     let context_bytes = usize::from(take(1)[0]);
@@ -165,7 +167,7 @@ mod tests {
         options.isolation = IsolationLevel::Serializable;
         options.lock_timeout_ms = -1;
         options.deadlock_priority = -7;
-        options.date_format = DateFormat::Ymd;
+        options.dates.order = DateOrder::Dym;
         options.date_first = 3;
         options.row_count = 1 << 40;
         let back = decode(&encode(&options, true, &[1, 2, 3])).expect("sound");

@@ -45,6 +45,7 @@ const MORE: &[(i32, u8, &str)] = &[
         16,
         "The database '%s' does not exist. Supply a valid database name. To see available databases, use sys.databases.",
     ),
+    (15033, 16, "'%s' is not a valid official language name."),
     (15015, 16, "The server '%s' does not exist. Use sp_helpserver to show available servers."),
     (15097, 16, "The size associated with an extended property cannot be more than 7,500 bytes."),
     (15165, 16, "Could not find object '%s' or you do not have permission."),

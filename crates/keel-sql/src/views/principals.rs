@@ -76,11 +76,18 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "sql_logins",
         columns: SQL_LOGIN,
         rows: |cx| {
-            // The hash of a password is nobody's business; policies of the operating system do not apply.
-            let own = [bit(false), bit(false), NULL];
+            // Policies of the operating system do not apply. The hash of a password is for those who make the login on other replicas.
+            let hash = |name: &Value| {
+                let login = cx.engine.login(name.as_str()?).filter(|_| cx.info.unrestricted.get())?;
+                Some(Value::bytes(login.password_hash))
+            };
             let login = |r: &Vec<Value>| r[3].as_str().is_some_and(|t| t.trim() == "S");
             let rows = server_principals(cx).into_iter().filter(login);
-            rows.map(|mut r| [r.drain(..11).collect(), own.to_vec()].concat()).collect()
+            rows.map(|mut r| {
+                let own = vec![bit(false), bit(false), hash(&r[0]).unwrap_or(NULL)];
+                [r.drain(..11).collect(), own].concat()
+            })
+            .collect()
         },
     },
     SystemView { schema: "sys", name: "database_principals", columns: DATABASE, rows: database_principals },

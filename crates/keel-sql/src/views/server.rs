@@ -7,6 +7,7 @@ use super::{
 use crate::hadr::{EndpointAddress, EndpointState, ListenerCondition};
 use keel_query::catalog::IndexKind;
 use keel_store::base::PAGE_SIZE;
+use keel_types::datetime::language::{LANGUAGES, Language};
 use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
 
@@ -177,19 +178,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("lcid", INT),
             ("msglangid", SMALL),
         ],
-        rows: |_| {
-            let mut row = vec![int(0), text("mdy"), int(7), int(0), text("us_english"), text("English")];
-            row.push(text(
-                "January,February,March,April,May,June,July,August,September,October,November,December",
-            ));
-            row.push(text("Jan,Feb,Mar,Apr,May,Jun,Jul,Aug,Sep,Oct,Nov,Dec"));
-            row.extend([
-                text("Monday,Tuesday,Wednesday,Thursday,Friday,Saturday,Sunday"),
-                int(1033),
-                int(1033),
-            ]);
-            vec![row]
-        },
+        rows: |_| LANGUAGES.iter().map(language).collect(),
     },
     SystemView {
         schema: "sys",
@@ -400,6 +389,15 @@ fn stats_properties(cx: &ViewContext<'_>) -> Rows {
         }
     }
     rows
+}
+
+/// A row of `sys.syslanguages`.
+fn language(of: &Language) -> Vec<Value> {
+    let mut row =
+        vec![int(of.id), text(of.order.name()), int(of.first), int(0), text(of.name), text(of.alias)];
+    row.extend([of.months, of.short_months, of.days].map(text));
+    row.extend([int(of.lcid), int(of.messages)]);
+    row
 }
 
 fn configurations(cx: &ViewContext<'_>) -> Rows {

@@ -272,7 +272,6 @@ fn status(s: &SessionShared) -> &'static str {
 /// `text_size` to `deadlock_priority` of sessions and requests: the SET options in force.
 fn options(s: &SessionShared) -> Vec<Value> {
     use keel_query::IsolationLevel as L;
-    use keel_query::context::DateFormat;
     let options = s.options.lock();
     let isolation = match options.isolation {
         L::ReadUncommitted => 1,
@@ -281,16 +280,11 @@ fn options(s: &SessionShared) -> Vec<Value> {
         L::Serializable => 4,
         L::Snapshot => 5,
     };
-    let order = match options.date_format {
-        DateFormat::Mdy => "mdy",
-        DateFormat::Dmy => "dmy",
-        DateFormat::Ymd => "ymd",
-    };
     let switch = |switch| bit(options.on(switch));
     vec![
         int(options.text_size),
-        text(options.language.as_str()),
-        text(order),
+        text(options.dates.language.name),
+        text(options.dates.order.name()),
         int(options.date_first),
         switch(Switches::QUOTED_IDENTIFIER),
         switch(Switches::ARITHABORT),

@@ -27,6 +27,7 @@ pub(crate) use text::hex;
 pub(crate) use text::{cut_at, with_commas};
 pub use text::{float_text, money_text, to_text};
 
+use crate::datetime::language::Dates;
 use crate::datetime::parse::DateOrder;
 use crate::error::{Result, SqlError};
 use crate::raise;
@@ -43,8 +44,8 @@ pub struct Cast {
     pub to: SqlType,
     /// The style argument of `CONVERT`; [`Cast::NO_STYLE`] when none was given.
     pub style: i32,
-    /// How numeric dates are read; a style that says so wins.
-    pub date_order: DateOrder,
+    /// How dates are read, where no style says it, and in which language months are called.
+    pub dates: Dates,
     /// Whether a string or binary that is too long is an error instead of being cut.
     pub strict_length: bool,
     /// Code page of the non-national side, 1252 unless said otherwise.
@@ -83,10 +84,10 @@ impl Cast {
         self
     }
 
-    /// The same conversion under another `DATEFORMAT`.
+    /// The same conversion under another `DATEFORMAT` and `LANGUAGE`.
     #[must_use]
-    pub const fn with_date_order(mut self, order: DateOrder) -> Cast {
-        self.date_order = order;
+    pub const fn with_dates(mut self, dates: Dates) -> Cast {
+        self.dates = dates;
         self
     }
 
@@ -104,8 +105,8 @@ impl Cast {
         self
     }
 
-    pub(crate) fn date_order(&self) -> DateOrder {
-        DateOrder::of_style(self.style).unwrap_or(self.date_order)
+    pub(crate) fn dates(&self) -> Dates {
+        Dates { order: DateOrder::of_style(self.style).unwrap_or(self.dates.order), ..self.dates }
     }
 
     fn style_or(&self, default: i32) -> i32 {
@@ -154,15 +155,7 @@ pub enum CastKind {
 /// Finds the conversion from one type to another. Errors: 529 when there is none, 206 or 257 when it must be explicit.
 pub fn resolve(from: SqlType, to: SqlType, kind: CastKind) -> Result<Cast> {
     let step = if is_identity(from, to) { same } else { step(from, to, kind)? };
-    Ok(Cast {
-        from,
-        to,
-        style: Cast::NO_STYLE,
-        date_order: DateOrder::Mdy,
-        strict_length: false,
-        page: 1252,
-        step,
-    })
+    Ok(Cast { from, to, style: Cast::NO_STYLE, dates: Dates::US, strict_length: false, page: 1252, step })
 }
 
 /// [`resolve`] for a conversion nobody wrote.
@@ -274,14 +267,8 @@ fn to_variant(value: &Value, cast: &Cast) -> Result<Value> {
 fn from_variant(value: &Value, cast: &Cast) -> Result<Value> {
     let Value::Variant(v) = value else { return Ok(value.clone()) };
     let inner = explicit(v.0, cast.to)?;
-    Cast {
-        style: cast.style,
-        date_order: cast.date_order,
-        strict_length: cast.strict_length,
-        page: cast.page,
-        ..inner
-    }
-    .apply(&v.1)
+    Cast { style: cast.style, dates: cast.dates, strict_length: cast.strict_length, page: cast.page, ..inner }
+        .apply(&v.1)
 }
 
 /// A value that does not match the type it was said to have. Only a caller's mistake leads here; an error is better

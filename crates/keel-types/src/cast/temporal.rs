@@ -1,6 +1,7 @@
 //! Conversion to dates and times.
 
 use super::{Cast, Step, binary, mismatch};
+use crate::datetime::language::Dates;
 use crate::datetime::parse::{DateOrder, Parsed, Refusal, parse};
 use crate::datetime::{
     DAY_1753, DAY_1900, DAY_2079, MAX_TICKS, TICKS_PER_DAY, TICKS_PER_MINUTE, format, hijri,
@@ -118,8 +119,8 @@ fn text_to_temporal(value: &Value, cast: &Cast) -> Result<Value> {
     let classic = cast.to.family() == Family::DateTime;
     let hijri = matches!(cast.style, 130 | 131).then(|| hijri::to_gregorian(text)).flatten();
     let parsed = match &hijri {
-        Some(text) => parse(text, DateOrder::Ymd, classic),
-        None => parse(text, cast.date_order(), classic),
+        Some(text) => parse(text, Dates { order: DateOrder::Ymd, ..cast.dates }, classic),
+        None => parse(text, cast.dates(), classic),
     };
     let parsed = parsed.map_err(|r| refused(r, cast))?;
     place(moment_of_text(&parsed, cast)?, cast)

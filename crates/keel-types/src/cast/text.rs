@@ -4,6 +4,7 @@ use super::{Cast, Step, clr, mismatch, xml};
 use crate::collation::{cp1252, pages};
 use crate::datetime::TICKS_PER_DAY;
 use crate::datetime::format::{self, default_style, to_local};
+use crate::datetime::language::Language;
 use crate::error::Result;
 use crate::raise;
 use crate::ty::{Family, Length, SqlType};
@@ -175,7 +176,7 @@ fn check_style(cast: &Cast) -> Result<()> {
 
 fn other_to_text(value: &Value, cast: &Cast) -> Result<Value> {
     check_style(cast)?;
-    let text = to_text(value, cast.from, cast.style)?;
+    let text = to_text_in(value, cast.from, cast.style, cast.dates.language)?;
     if text.len() > room(cast.to) {
         match cast.from.family() {
             Family::Decimal => return Err(raise::overflow_from(cast.from, cast.to)),
@@ -195,6 +196,11 @@ fn other_to_text(value: &Value, cast: &Cast) -> Result<Value> {
 
 /// The string form of a value of type `ty` in a `CONVERT` style ([`Cast::NO_STYLE`] for the type's own).
 pub fn to_text(value: &Value, ty: SqlType, style: i32) -> Result<SmolStr> {
+    to_text_in(value, ty, style, Language::us_english())
+}
+
+/// The same with the names that months have in a language.
+fn to_text_in(value: &Value, ty: SqlType, style: i32, language: &'static Language) -> Result<SmolStr> {
     Ok(match value {
         Value::Null => SmolStr::default(),
         Value::Bit(b) => SmolStr::new_static(if *b { "1" } else { "0" }),
@@ -208,14 +214,14 @@ pub fn to_text(value: &Value, ty: SqlType, style: i32) -> Result<SmolStr> {
         Value::Bytes(b) if style == 2 => SmolStr::from(hex(b, "")),
         Value::Bytes(b) => SmolStr::new(cp1252::decode(b)),
         Value::Guid(g) => guid_text(g),
-        Value::Variant(v) => to_text(&v.1, v.0, style)?,
+        Value::Variant(v) => to_text_in(&v.1, v.0, style, language)?,
         Value::Date(_) | Value::Time(_) | Value::DateTime(_) | Value::DateTimeOffset(..) => {
-            temporal_text(value, ty, style)?
+            temporal_text(value, ty, style, language)?
         }
     })
 }
 
-fn temporal_text(value: &Value, ty: SqlType, style: i32) -> Result<SmolStr> {
+fn temporal_text(value: &Value, ty: SqlType, style: i32, language: &'static Language) -> Result<SmolStr> {
     let style = if style == Cast::NO_STYLE { default_style(ty) } else { style };
     let (ticks, offset) = match value {
         Value::Date(days) => (i64::from(*days) * TICKS_PER_DAY, 0),
@@ -224,7 +230,7 @@ fn temporal_text(value: &Value, ty: SqlType, style: i32) -> Result<SmolStr> {
         Value::DateTimeOffset(t, o) => (to_local(*t, *o), *o),
         _ => (0, 0),
     };
-    format::format(ticks, offset, ty, style).map(SmolStr::from)
+    format::format(ticks, offset, ty, style, language).map(SmolStr::from)
 }
 
 /// Money with two digits (styles 0 and none), with commas (1), or with four digits (2, 126).

@@ -1,5 +1,6 @@
 //! Printing dates and times: the `CONVERT` styles.
 
+use super::language::Language;
 use super::{Civil, TICKS_PER_MINUTE, hijri, to_days};
 use crate::error::Result;
 use crate::raise;
@@ -61,11 +62,17 @@ pub fn default_style(ty: SqlType) -> i32 {
 }
 
 /// Prints a date and time in a `CONVERT` style; error 281 when there is no such style. `offset` is in minutes, and the
-/// ticks are already local to it.
-pub fn format(local_ticks: i64, offset: i16, ty: SqlType, style: i32) -> Result<String> {
+/// ticks are already local to it; months are called as in the language.
+pub fn format(
+    local_ticks: i64,
+    offset: i16,
+    ty: SqlType,
+    style: i32,
+    language: &'static Language,
+) -> Result<String> {
     let shape = Shape::of(ty);
     let c = Civil::of_ticks(local_ticks);
-    let mut printer = Printer { out: String::with_capacity(34), c, shape, style };
+    let mut printer = Printer { out: String::with_capacity(34), c, shape, style, language };
     printer.print(offset).ok_or_else(|| raise::bad_style(style, ty))?;
     Ok(printer.out)
 }
@@ -75,6 +82,7 @@ struct Printer {
     c: Civil,
     shape: Shape,
     style: i32,
+    language: &'static Language,
 }
 
 /// How the time of day is written.
@@ -134,7 +142,7 @@ impl Printer {
         let year =
             if full && self.style != 22 { format!("{:04}", c.year) } else { format!("{:02}", c.year % 100) };
         let (month, day) = (c.month, c.day);
-        let short = &MONTHS[month as usize - 1][..3];
+        let short = self.language.short_month(month);
         let out = &mut self.out;
         let written = match self.style {
             0 | 9 | 100 | 109 => write!(out, "{short} {day:2} {year}"),
@@ -243,7 +251,8 @@ mod tests {
             |f: u32| Civil { year: 2026, month: 1, day: 5, hour: 14, minute: 3, second: 9, fraction: f };
         let dt = ticks(1_233_333).ticks().unwrap();
         let check = |style: i32, ty: SqlType, expect: &str| {
-            let got = format(dt, 60, ty, style).unwrap_or_else(|e| e.number.to_string());
+            let got =
+                format(dt, 60, ty, style, Language::us_english()).unwrap_or_else(|e| e.number.to_string());
             assert_eq!(got, expect, "{ty} style {style}");
         };
         let datetime = SqlType::DateTime;

@@ -6,6 +6,7 @@
 
 pub mod format;
 pub mod hijri;
+pub mod language;
 pub mod parse;
 
 /// Ticks (100 ns) in a second.

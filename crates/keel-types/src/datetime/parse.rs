@@ -6,7 +6,7 @@
 //! ISO 8601 with `T` and offset; ODBC escapes `{d '…'}`, `{t '…'}`, `{ts '…'}`. A missing date is 1900-01-01, a missing
 //! time midnight. Years of two digits lie in 1950..=2049.
 
-use super::format::MONTHS;
+use super::language::{Dates, Language};
 use super::{Civil, TICKS_PER_SECOND};
 
 /// The order in which a numeric date is read (`SET DATEFORMAT`).
@@ -40,6 +40,19 @@ impl DateOrder {
             "dym" => DateOrder::Dym,
             _ => return None,
         })
+    }
+
+    /// As `SET DATEFORMAT` has it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            DateOrder::Mdy => "mdy",
+            DateOrder::Dmy => "dmy",
+            DateOrder::Ymd => "ymd",
+            DateOrder::Ydm => "ydm",
+            DateOrder::Myd => "myd",
+            DateOrder::Dym => "dym",
+        }
     }
 
     /// The order that a `CONVERT` style reads; `None` leaves it to the session.
@@ -87,11 +100,11 @@ pub enum Refusal {
 }
 
 /// Reads a date and time. `classic` is the way of `datetime`: the session's order also rules `2026-05-01` unless it ends
-/// with a time in ISO form.
-pub fn parse(text: &str, order: DateOrder, classic: bool) -> Result<Parsed, Refusal> {
+/// with a time in ISO form. Months have their names in the session's language and no other.
+pub fn parse(text: &str, dates: Dates, classic: bool) -> Result<Parsed, Refusal> {
     let text = strip_escape(text.trim());
-    let mut reader = Reader { tokens: Vec::with_capacity(16), at: 0, order, classic };
-    reader.tokens = tokenize(text).ok_or(Refusal::Syntax)?;
+    let mut reader = Reader { tokens: Vec::with_capacity(16), at: 0, order: dates.order, classic };
+    reader.tokens = tokenize(text, dates.language).ok_or(Refusal::Syntax)?;
     reader.run()
 }
 
@@ -118,7 +131,7 @@ enum Token {
     Blank,
 }
 
-fn tokenize(text: &str) -> Option<Vec<Token>> {
+fn tokenize(text: &str, language: &Language) -> Option<Vec<Token>> {
     let bytes = text.as_bytes();
     let mut tokens = Vec::with_capacity(16);
     let mut i = 0;
@@ -132,11 +145,12 @@ fn tokenize(text: &str) -> Option<Vec<Token>> {
             // Beyond nine digits only a fraction could be meant, and none has more than that.
             let digits = &text[start..i];
             tokens.push(Token::Number(digits.parse().ok()?, digits.len()));
-        } else if class.is_ascii_alphabetic() {
-            while i < bytes.len() && bytes[i].is_ascii_alphabetic() {
+        } else if class.is_ascii_alphabetic() || !class.is_ascii() {
+            // Marks that belong to a letter are no letters.
+            while i < bytes.len() && (bytes[i].is_ascii_alphabetic() || !bytes[i].is_ascii()) {
                 i += 1;
             }
-            tokens.push(word(&text[start..i])?);
+            tokens.push(word(&text[start..i], language)?);
         } else if class == b' ' || class == b'\t' || class == b'\n' || class == b'\r' {
             while i < bytes.len() && bytes[i].is_ascii_whitespace() {
                 i += 1;
@@ -155,21 +169,14 @@ fn tokenize(text: &str) -> Option<Vec<Token>> {
     Some(tokens)
 }
 
-fn word(word: &str) -> Option<Token> {
+fn word(word: &str, language: &Language) -> Option<Token> {
     let lower = word.to_ascii_lowercase();
     Some(match lower.as_str() {
         "am" | "a" => Token::Am,
         "pm" | "p" => Token::Pm,
         "t" => Token::Tee,
         "z" => Token::Zulu,
-        "sept" => Token::Month(9),
-        _ => {
-            let month = MONTHS.iter().position(|m| {
-                let m = m.to_ascii_lowercase();
-                m == lower || m[..3] == *lower
-            })?;
-            Token::Month(month as u32 + 1)
-        }
+        _ => Token::Month(language.month_named(word)?),
     })
 }
 
@@ -465,7 +472,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn shown(text: &str, order: DateOrder, classic: bool) -> String {
-        match parse(text, order, classic) {
+        match parse(text, Dates { order, ..Dates::US }, classic) {
             Ok(p) => {
                 let c = p.civil;
                 let mut s = format!(
@@ -537,8 +544,8 @@ mod tests {
         #[test]
         fn never_panics(s in "[0-9a-zA-Z/:. +{}',-]{0,24}", t in any::<String>()) {
             for order in [DateOrder::Mdy, DateOrder::Dym] {
-                let _ = parse(&s, order, true);
-                let _ = parse(&t, order, false);
+                let _ = parse(&s, Dates { order, ..Dates::US }, true);
+                let _ = parse(&t, Dates { order, ..Dates::US }, false);
             }
         }
     }

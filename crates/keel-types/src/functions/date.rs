@@ -2,7 +2,7 @@
 
 use super::date_parts::{self, DatePart};
 use super::{Arg, Call, FnCtx, FunctionDef, Request, Volatility, int_at};
-use crate::datetime::format::{DAYS, MONTHS, push_offset, to_local};
+use crate::datetime::format::{push_offset, to_local};
 use crate::datetime::parse::parse;
 use crate::datetime::{
     Civil, DAY_1753, DAY_1900, DAY_2079, MAX_TICKS, TICKS_PER_DAY, TICKS_PER_MINUTE, days_in_month,
@@ -246,8 +246,8 @@ fn resolve_datename(r: &Request<'_>) -> Result<Call> {
         let (ticks, offset) = moment(&args[1]);
         let days = ticks.div_euclid(TICKS_PER_DAY) as i32;
         Ok(Value::Str(match call.part {
-            DatePart::Month => SmolStr::new_static(MONTHS[Civil::of_ticks(ticks).month as usize - 1]),
-            DatePart::Weekday => SmolStr::new_static(DAYS[weekday(days) as usize]),
+            DatePart::Month => SmolStr::new_static(ctx.dates().language.month(Civil::of_ticks(ticks).month)),
+            DatePart::Weekday => SmolStr::new_static(ctx.dates().language.day(weekday(days))),
             DatePart::TzOffset => {
                 let mut out = String::new();
                 push_offset(&mut out, offset);
@@ -321,7 +321,7 @@ fn resolve_eomonth(r: &Request<'_>) -> Result<Call> {
 /// 1 when the text is a valid datetime; 0 for NULL.
 fn isdate(_: &Call, ctx: &dyn FnCtx, args: &[Value]) -> Result<Value> {
     let valid = match &args[0] {
-        Value::Str(s) => parse(s, ctx.date_order(), true)
+        Value::Str(s) => parse(s, ctx.dates(), true)
             .is_ok_and(|p| !s.trim().is_empty() && p.civil.year >= 1753 && p.offset.is_none_or(|o| o == 0)),
         _ => false,
     };

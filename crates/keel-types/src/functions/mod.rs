@@ -41,7 +41,7 @@ pub use zones::{ZONES, Zone};
 
 use crate::cast::{self, Cast};
 use crate::collation::Collation;
-use crate::datetime::parse::DateOrder;
+use crate::datetime::language::Dates;
 use crate::error::Result;
 use crate::raise;
 use crate::ty::{Length, SqlType};
@@ -61,9 +61,9 @@ pub trait FnCtx {
     fn date_first(&self) -> u8 {
         7
     }
-    /// `SET DATEFORMAT`.
-    fn date_order(&self) -> DateOrder {
-        DateOrder::Mdy
+    /// `SET DATEFORMAT` and `SET LANGUAGE`.
+    fn dates(&self) -> Dates {
+        Dates::US
     }
     /// A fresh random guid.
     fn new_guid(&self) -> [u8; 16] {

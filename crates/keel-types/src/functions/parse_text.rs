@@ -3,6 +3,7 @@
 use super::format_culture::{Culture, culture};
 use crate::cast::{self, Cast};
 use crate::datetime::format::MONTHS;
+use crate::datetime::language::Dates;
 use crate::datetime::parse::DateOrder;
 use crate::error::{Result, SqlError};
 use crate::ty::{Family, Length, SqlType};
@@ -32,7 +33,7 @@ pub fn parse_text(text: &str, ty: SqlType, culture_name: Option<&str>) -> Result
         SqlError::new(9819, 16, 1, text)
     };
     let plain = plain.ok_or_else(refused)?;
-    let cast: Cast = cast::explicit(TEXT, ty)?.with_date_order(order(culture));
+    let cast: Cast = cast::explicit(TEXT, ty)?.with_dates(Dates { order: order(culture), ..Dates::US });
     cast.apply(&Value::str(plain)).map_err(|_| refused())
 }
 
