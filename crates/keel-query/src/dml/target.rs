@@ -450,7 +450,7 @@ impl Target {
     fn take_back(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, key: &[u8], n: usize) -> Result<()> {
         for (n, index) in self.indexes[..n].iter().enumerate() {
             index.entry_key(&cx.slots, self.new_first, key, &mut b.index_key);
-            b.sums.entries[n + 1].deleted += u64::from(self.delete_entry(cx, index, &b.index_key)?);
+            b.sums.entries[n + 1].deleted += u64::from(self.delete_entry(cx, index, &b.index_key, key)?);
         }
         b.sums.entries[0].deleted += 1;
         let txn = cx.txn(self.table.database)?;
@@ -486,8 +486,17 @@ impl Target {
         }
     }
 
-    /// Removes an index entry; false when there was none.
-    fn delete_entry(&self, cx: &mut Cx<'_>, index: &IndexKeys, key: &[u8]) -> Result<bool> {
+    /// Removes the entry of the row under `clustered`; false when it has none.
+    fn delete_entry(&self, cx: &mut Cx<'_>, index: &IndexKeys, key: &[u8], clustered: &[u8]) -> Result<bool> {
+        let txn = cx.txn(self.table.database)?;
+        if index.filter.is_some() && index.def.unique {
+            // The row may be outside, and another one inside under the same key.
+            let entry = txn.get_latest(index.def.tree, key).map_err(|e| self.storage_error(cx, &e))?;
+            let is_own = |entry: &[u8]| row::column(entry, row::count(entry) - 1) == Some(clustered);
+            if !entry.is_some_and(|entry| is_own(&entry)) {
+                return Ok(false);
+            }
+        }
         let txn = cx.txn(self.table.database)?;
         let done = if index.def.unique {
             txn.delete(index.def.tree, key)
@@ -512,7 +521,7 @@ impl Target {
         b.sums.entries[0].deleted += 1;
         for (n, index) in self.indexes.iter().enumerate() {
             index.entry_key(&cx.slots, old_first, key, &mut b.index_key);
-            b.sums.entries[n + 1].deleted += u64::from(self.delete_entry(cx, index, &b.index_key)?);
+            b.sums.entries[n + 1].deleted += u64::from(self.delete_entry(cx, index, &b.index_key, key)?);
         }
         Ok(())
     }
@@ -595,11 +604,13 @@ impl Target {
         }
     }
 
-    /// Whether changing these columns changes a unique key.
+    /// Whether changing these columns changes a unique key, or which rows have one.
     #[must_use]
     pub fn shifts(&self, changed: &[usize]) -> bool {
-        let keyed =
-            |index: &IndexKeys| index.def.unique && index.key.iter().any(|(i, _)| changed.contains(i));
+        let keyed = |index: &IndexKeys| {
+            let filter = index.filter.iter().flat_map(|(_, reads)| reads);
+            index.def.unique && index.key.iter().map(|(i, _)| i).chain(filter).any(|i| changed.contains(i))
+        };
         keyed(&self.clustered) || self.indexes.iter().any(keyed)
     }
 
@@ -642,7 +653,8 @@ impl Target {
             let same_key = b.index_key == b.index_key_old;
             let holds = index.holds(cx)?;
             if !same_key || index.filter.is_some() {
-                b.sums.entries[n + 1].deleted += u64::from(self.delete_entry(cx, index, &b.index_key_old)?);
+                b.sums.entries[n + 1].deleted +=
+                    u64::from(self.delete_entry(cx, index, &b.index_key_old, key)?);
             }
             if !holds {
                 continue;

@@ -1,0 +1,22 @@
+-- A unique index of some rows: those outside have no entry, and take none of the others'.
+create table t (id int primary key, a int, del bit not null)
+create unique index u on t (a) where del = 0
+insert t values (1, 1, 1), (2, 1, 0), (3, 1, 1)
+GO
+update t set del = 0 where id = 1
+GO
+select id, del from t order by id
+delete t where id = 3
+insert t values (4, 1, 0)
+GO
+select id from t with (index (u)) where a = 1 and del = 0
+-- One leaves and another enters, whatever the order.
+update t set del = case id when 1 then 0 else 1 end
+select id from t with (index (u)) where a = 1 and del = 0
+update t set del = 1 - del, a = a + id
+select id, a, del from t order by id
+select id, a from t with (index (u)) where del = 0
+merge t using (values (1), (2)) s (id) on t.id = s.id when matched then update set a = 9, del = t.id - 1;
+select id, a from t with (index (u)) where del = 0
+dbcc checkdb with no_infomsgs
+GO
