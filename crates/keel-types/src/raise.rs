@@ -55,6 +55,13 @@ pub fn overflow(to: SqlType) -> Box<SqlError> {
     SqlError::new(8115, 16, 2, text)
 }
 
+/// 8115: an identity column has given out all its type has.
+#[must_use]
+pub fn identity_overflow(to: SqlType) -> Box<SqlError> {
+    let text = format!("Arithmetic overflow error converting IDENTITY to data type {}.", shown(to));
+    SqlError::new(8115, 16, 1, text)
+}
+
 /// 8115: a value of this type does not fit.
 #[must_use]
 pub fn overflow_from(from: SqlType, to: SqlType) -> Box<SqlError> {

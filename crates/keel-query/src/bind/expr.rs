@@ -407,10 +407,9 @@ impl Binder<'_> {
         let style = style.map(|s| self.value(s, cx)).transpose()?;
         let collation = if input.ty.is_string() { input.collation } else { self.collation() };
         let coercibility = if input.ty.is_string() { input.coercibility } else { Coercibility::Default };
-        // Every number has a bit; other conversions may find none.
+        // Every number has a bit. What does not convert is NULL with ARITHABORT off, and what has no style.
         let always = ty == SqlType::Bit && input.ty.is_numeric();
-        let converts = input.ty != ty && input.as_const().is_none() && !always;
-        let nullable = input.nullable || lenient || converts;
+        let nullable = input.nullable || lenient || !always || style.is_some();
         Ok(Expr {
             kind: ExprKind::Cast(Box::new(Cast { input, style, lenient, explicit: true })),
             ty,

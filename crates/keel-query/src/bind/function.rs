@@ -267,12 +267,11 @@ impl Binder<'_> {
         if name == "COUNT_BIG" {
             ty = SqlType::BigInt;
         }
-        let nullable = !matches!(func, AggFunc::CountStar | AggFunc::Count | AggFunc::ApproxCountDistinct);
         let arg = arg.map(|a| prepare_argument(func, ty, a));
         let separator = args.next();
         // DISTINCT changes nothing for MIN and MAX.
         let distinct = call.distinct && !matches!(func, AggFunc::Min | AggFunc::Max);
-        let slot = self.typed_slot("", ty, nullable);
+        let slot = self.typed_slot("", ty, true);
         if let Some(a) = arg.as_ref().filter(|a| a.ty.is_string()) {
             self.slots[slot as usize].collation = a.collation;
         }

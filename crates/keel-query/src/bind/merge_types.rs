@@ -262,9 +262,8 @@ impl Binder<'_> {
         let (left, right) = (beside_decimal(left, rt), beside_decimal(right, lt));
         let result = promote::binary_result(library_op(op), left.ty, right.ty)?;
         let (collation, coercibility) = resolve_collation(&left, &right, "add")?;
-        // What overflows is NULL with ARITHABORT off, as far as the product says of a result's columns.
-        let may_overflow = result.is_numeric() && (left.as_const().is_none() || right.as_const().is_none());
-        let nullable = left.nullable || right.nullable || may_overflow;
+        // What overflows is NULL with ARITHABORT off.
+        let nullable = left.nullable || right.nullable || result.is_numeric();
         Ok(Expr {
             kind: ExprKind::Arith(op, Box::new(left), Box::new(right)),
             ty: result,

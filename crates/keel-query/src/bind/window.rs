@@ -125,13 +125,13 @@ impl Binder<'_> {
         Ok(match func {
             W::RowNumber | W::Rank | W::DenseRank => {
                 count(0..=0)?;
-                (SqlType::BigInt, false)
+                (SqlType::BigInt, true)
             }
             W::NTile => {
                 count(1..=1)?;
-                (SqlType::BigInt, false)
+                (SqlType::BigInt, true)
             }
-            W::PercentRank | W::CumeDist => (SqlType::Float, false),
+            W::PercentRank | W::CumeDist => (SqlType::Float, true),
             W::PercentileCont => (SqlType::Float, true),
             W::PercentileDisc => (args.get(1).map_or(SqlType::Float, |a| a.ty), true),
             W::FirstValue | W::LastValue => {
@@ -148,13 +148,13 @@ impl Binder<'_> {
                 (ty, nullable)
             }
             W::Agg(AggFunc::CountStar) => {
-                (if name == "COUNT_BIG" { SqlType::BigInt } else { SqlType::Int }, false)
+                (if name == "COUNT_BIG" { SqlType::BigInt } else { SqlType::Int }, true)
             }
             W::Agg(f) => {
                 super::function::refuse_null(name, f, args.first())?;
                 let ty = super::function::aggregate_type(f, args.first().map(|a| a.ty))?;
                 let ty = if name == "COUNT_BIG" { SqlType::BigInt } else { ty };
-                (ty, f != AggFunc::Count)
+                (ty, true)
             }
         })
     }

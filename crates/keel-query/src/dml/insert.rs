@@ -49,7 +49,7 @@ impl InsertRow {
                 }
             } else {
                 let n = cx.session.reserve_identity(&target.table, 1)?;
-                cx.slots[target.new_first + i] = identity_value(n, target.table.columns[i].ty);
+                cx.slots[target.new_first + i] = identity_value(n, target.table.columns[i].ty)?;
                 given = Some(n);
             }
         }
@@ -74,13 +74,12 @@ impl InsertRow {
 }
 
 /// An identity value as the column's type holds it.
-pub(crate) fn identity_value(n: i64, ty: SqlType) -> Value {
-    match ty {
-        SqlType::Decimal { .. } | SqlType::Numeric { .. } => {
-            Value::Decimal(keel_types::Decimal::new(i128::from(n), 0))
-        }
-        _ => Value::Int(n),
-    }
+///
+/// # Errors
+/// 8115 when it does not.
+pub fn identity_value(n: i64, ty: SqlType) -> Result<Value> {
+    let cast = keel_types::cast::implicit(SqlType::BigInt, ty)?;
+    cast.apply(&Value::Int(n)).map_err(|_| keel_types::raise::identity_overflow(ty))
 }
 
 /// The column positions an INSERT names, or all that can be given.

@@ -49,7 +49,7 @@ use std::sync::Arc;
 
 pub use bulk::{BulkInserter, BulkOptions, BulkRow, Cell};
 pub use delete::compile_delete;
-pub use insert::{compile_insert, compile_select_into};
+pub use insert::{compile_insert, compile_select_into, identity_value};
 pub use merge::compile_merge;
 pub use target::{Target, index_entry};
 pub use update::compile_update;

@@ -156,8 +156,8 @@ pub fn resolve(
     }
     let shapes: Vec<Arg<'_>> = args.iter().map(|a| Arg { ty: a.ty, constant: a.as_const() }).collect();
     let call = def.resolve(&shapes, model.collation)?;
-    // CONCAT takes NULL for an empty string.
-    let nullable = call.nullable || (def.name != "CONCAT" && args.iter().any(|a| a.nullable));
+    // Those that take nothing or NULL for an empty string always have a value; of all others the product says that they may not.
+    let nullable = call.nullable || !matches!(def.name, "CONCAT" | "CONCAT_WS") && !args.is_empty();
     let args: Vec<Expr> = args.into_iter().zip(&call.params).map(|(a, ty)| cast_to(a, *ty)).collect();
     let coercibility = if call.result.is_string() { model.coercibility } else { Coercibility::Default };
     let (ty, collation) = (call.result, model.collation);

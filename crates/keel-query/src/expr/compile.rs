@@ -350,7 +350,7 @@ impl Compiler<'_> {
         let resolved: Cast =
             if c.explicit { cast::explicit(c.input.ty, e.ty)? } else { cast::implicit(c.input.ty, e.ty)? };
         let input = self.value(&c.input)?;
-        if resolved.is_identity() {
+        if resolved.is_identity() && c.style.is_none() {
             return Ok(input);
         }
         let resolved = resolved.in_page(e.collation.code_page());

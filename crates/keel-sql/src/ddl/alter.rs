@@ -258,7 +258,8 @@ impl Runner<'_> {
             let new = table.columns.iter().zip(values.iter_mut()).skip(first_new);
             for (c, value) in new {
                 if let Some((seed, increment)) = c.identity {
-                    *value = Value::Int(entry.reserve_identity(table.object_id, seed, increment, 1)?);
+                    let n = entry.reserve_identity(table.object_id, seed, increment, 1)?;
+                    *value = keel_query::dml::identity_value(n, c.ty)?;
                 } else if c.ty == SqlType::RowVersion {
                     *value = Value::bytes(entry.next_rowversion().to_be_bytes().to_vec());
                 }

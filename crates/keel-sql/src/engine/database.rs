@@ -425,7 +425,7 @@ impl DatabaseEntry {
         Ok(())
     }
 
-    /// Reserves `count` identity values of a table and returns the first.
+    /// Reserves `count` identity values of a table and returns the first; error 8115 behind the last that a bigint has.
     pub fn reserve_identity(&self, table: ObjectId, seed: i64, increment: i64, count: u64) -> Result<i64> {
         self.advance(object_class::COUNTER, table, seed, increment, count)
     }
@@ -433,7 +433,8 @@ impl DatabaseEntry {
     fn advance(&self, class: u8, id: i32, seed: i64, increment: i64, count: u64) -> Result<i64> {
         let counter = self.counter(class, id);
         let mut state = counter.state.lock();
-        let first = state.last.map_or(seed, |last| last.saturating_add(increment));
+        let overflow = || keel_types::raise::identity_overflow(keel_types::SqlType::BigInt);
+        let first = state.last.map_or(Some(seed), |last| last.checked_add(increment)).ok_or_else(overflow)?;
         let last = first.saturating_add(increment.saturating_mul(count.saturating_sub(1) as i64));
         self.reserve(&mut state, class, id, last, RESERVE.saturating_mul(increment))?;
         state.last = Some(last);
