@@ -221,6 +221,13 @@ impl Cursors {
         self.all.retain(|(i, _)| *i != id);
     }
 
+    /// A cursor that a procedure gives to its caller ends with that one's level.
+    pub fn give_out(&mut self, id: u64, level: u32) {
+        if let Some(c) = self.get_mut(id).filter(|c| c.level == level) {
+            c.level = level.saturating_sub(1);
+        }
+    }
+
     /// Local cursors end with their level.
     pub fn leave_level(&mut self, level: u32) {
         if !self.all.is_empty() {

@@ -293,8 +293,9 @@ pub(crate) fn assemble(
     all.iter().for_each(|(_, e)| e.add_slots(&mut need));
     let reads_itself = mentions(&rel, &target.table);
     let mut planner = Planner::new(binder);
-    let (source, carried) = if matches!(rel, Rel::One) {
-        (Node { op: Op::One, rows: 1.0, cost: 0.0 }, Vec::new())
+    let carried = need.iter().map(|s| *s as usize).collect();
+    let source = if matches!(rel, Rel::One) {
+        Node { op: Op::One, rows: 1.0, cost: 0.0 }
     } else if let Rel::Values { rows, slots } = rel {
         let rows = rows
             .iter()
@@ -302,10 +303,9 @@ pub(crate) fn assemble(
             .collect::<Result<Vec<_>>>()?;
         let n = rows.len() as f64;
         let slots = slots.into_iter().map(|s| s as usize).collect();
-        (Node { op: Op::Values(Arc::new(ValuesNode { rows, slots })), rows: n, cost: n }, Vec::new())
+        Node { op: Op::Values(Arc::new(ValuesNode { rows, slots })), rows: n, cost: n }
     } else {
-        let planned = planner.plan_tree(rel, &need)?;
-        (planned.node, need.iter().map(|s| *s as usize).collect::<Vec<_>>())
+        planner.plan_tree(rel, &need)?.node
     };
     let mut row = row;
     for (column, e) in all.drain(..) {

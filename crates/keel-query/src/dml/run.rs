@@ -110,7 +110,11 @@ impl DmlPlan {
     ) -> Result<RunInfo> {
         b.changed.iter_mut().for_each(|c| *c = ChangedRows::default());
         self.begin_counts(b);
-        let mut run = Run { plan: self, b, row, sink, info: RunInfo::default(), gone: Vec::new() };
+        let most = match cx.session.row_count_limit() {
+            0 => u64::MAX,
+            rows => rows,
+        };
+        let mut run = Run { plan: self, b, row, sink, info: RunInfo::default(), most, gone: Vec::new() };
         let result = run.all(source, cx);
         let info = run.info;
         self.end_counts(b, cx);
@@ -193,6 +197,8 @@ struct Run<'r> {
     row: &'r mut Vec<Value>,
     sink: &'r mut dyn RowSink,
     info: RunInfo,
+    /// SET ROWCOUNT: so many rows are changed, and no more.
+    most: u64,
     /// Keys that were referred to, maybe, and are gone: looked after at the end.
     gone: Vec<(&'r Child, Vec<Value>)>,
 }
@@ -217,13 +223,13 @@ impl<'r> Run<'r> {
     fn insert_all(&mut self, source: &mut dyn Operator, insert: &InsertRow, cx: &mut Cx<'_>) -> Result<()> {
         insert.check_identity(&self.plan.target, cx)?;
         if self.plan.in_place {
-            while source.next(cx)? {
+            while self.info.rows < self.most && source.next(cx)? {
                 self.insert_one(insert, cx)?;
             }
             return Ok(());
         }
         let mut rows = Vec::new();
-        while source.next(cx)? {
+        while (rows.len() as u64) < self.most && source.next(cx)? {
             let row = save(cx, &self.plan.carried);
             cx.charge(crate::exec::row_bytes(&row))?;
             rows.push(row);
@@ -249,7 +255,7 @@ impl<'r> Run<'r> {
 
     /// Changes rows as the source finds them.
     fn in_place(&mut self, source: &mut dyn Operator, cx: &mut Cx<'_>) -> Result<()> {
-        while source.next(cx)? {
+        while self.info.rows < self.most && source.next(cx)? {
             let Some(row) = cx.target_row.take() else { continue };
             std::mem::swap(&mut cx.target_key, &mut self.b.key);
             let key = std::mem::take(&mut self.b.key);
@@ -270,7 +276,7 @@ impl<'r> Run<'r> {
         let plan = self.plan;
         let mut pending = Vec::new();
         let mut seen: HashSet<Box<[u8]>> = HashSet::new();
-        while source.next(cx)? {
+        while (pending.len() as u64) < self.most && source.next(cx)? {
             let key: Box<[u8]> = match plan.row_key {
                 Some(slot) => match &cx.slots[slot] {
                     Value::Bytes(k) => k[..].into(),
@@ -516,7 +522,7 @@ impl<'r> Run<'r> {
         let plan = self.plan;
         let mut steps: Vec<Step> = Vec::new();
         let mut seen: HashSet<Box<[u8]>> = HashSet::new();
-        while source.next(cx)? {
+        while (steps.len() as u64) < self.most && source.next(cx)? {
             cx.tick()?;
             let key: Option<Box<[u8]>> = match plan.row_key.map(|s| &cx.slots[s]) {
                 Some(Value::Bytes(k)) => Some(k[..].into()),

@@ -201,6 +201,7 @@ impl Runner<'_> {
     ) -> Result<()> {
         let empty = self.is_empty_table(table)?;
         let mut rewrite = false;
+        let mut by_row = Vec::new();
         for at in first_new..table.columns.len() {
             let c = table.columns[at].clone();
             if empty {
@@ -212,8 +213,13 @@ impl Runner<'_> {
                 continue;
             }
             let with_values = elements.iter().any(|e| default_with_values(e, &c.name));
+            let shown = !c.nullable || with_values;
+            if c.default.as_ref().is_some_and(|default| shown && differs_by_row(&default.text)) {
+                by_row.push(at);
+                continue;
+            }
             let value = match &c.default {
-                Some(default) if !c.nullable || with_values => {
+                Some(default) if shown => {
                     let e = keel_parser::parse_expr(&default.text).map_err(crate::run::parse_error)?;
                     self.value(program, frame, &e, Some(c.ty))?
                 }
@@ -229,7 +235,7 @@ impl Runner<'_> {
             column::encode(&value, &c.ty, &mut bytes);
             table.columns[at].missing_value = Some(bytes);
         }
-        if rewrite { self.fill_rows(table, first_new) } else { Ok(()) }
+        if rewrite || !by_row.is_empty() { self.fill_rows(table, first_new, &by_row) } else { Ok(()) }
     }
 
     pub(super) fn is_empty_table(&mut self, table: &TableDef) -> Result<bool> {
@@ -242,13 +248,16 @@ impl Runner<'_> {
         Ok(cursor.next().map_err(fail)?.is_none())
     }
 
-    /// Gives the existing rows values for new IDENTITY, rowversion and computed columns, in place.
-    fn fill_rows(&mut self, table: &TableDef, first_new: usize) -> Result<()> {
+    /// Gives the existing rows values for new IDENTITY, rowversion and computed columns, and for those in `by_row` their
+    /// defaults, in place.
+    fn fill_rows(&mut self, table: &TableDef, first_new: usize, by_row: &[usize]) -> Result<()> {
         let entry = self.entry_of(table.database)?;
         let mut computed = Vec::new();
         for (at, c) in table.columns.iter().enumerate().skip(first_new) {
-            if let Some(def) = &c.computed {
-                computed.push((at, self.row_expression(table, &def.text, c.ty)?));
+            let default = c.default.as_ref().filter(|_| by_row.contains(&at));
+            let text = c.computed.as_ref().map(|def| &def.text).or(default.map(|default| &default.text));
+            if let Some(text) = text {
+                computed.push((at, self.row_expression(table, text, c.ty)?));
             }
         }
         let info = self.info;
@@ -591,6 +600,14 @@ impl Runner<'_> {
         let mut vars = values.to_vec();
         condition.test(&mut self.context_with(&mut vars))
     }
+}
+
+/// Whether a default has another value for every row.
+fn differs_by_row(text: &str) -> bool {
+    let text = text.to_ascii_uppercase();
+    ["NEWID(", "NEWSEQUENTIALID(", "NEXT VALUE FOR", "CRYPT_GEN_RANDOM("]
+        .iter()
+        .any(|call| text.contains(call))
 }
 
 /// The column of a key over one.

@@ -239,7 +239,7 @@ impl Runner<'_> {
         let row = |f: &i32| vec![Value::Int(i64::from(*f)), Value::Int(1), Value::Int(1), Value::Int(0)];
         let rows: Vec<_> = flags.iter().map(row).collect();
         let columns = [
-            ("TraceFlag", SqlType::SmallInt),
+            ("TraceFlag", SqlType::Int),
             ("Status", SqlType::SmallInt),
             ("Global", SqlType::SmallInt),
             ("Session", SqlType::SmallInt),

@@ -12,6 +12,9 @@ use keel_types::error::Result;
 use keel_types::{SqlError, SqlType, Value};
 use std::sync::Arc;
 
+/// `principal_id` of `sa`, whatever it is called by now.
+const SA: i32 = 1;
+
 impl Runner<'_> {
     /// What is kept of a password. Error 15021 for a hash of no known form.
     fn hash(&self, password: &Password) -> Result<Vec<u8>> {
@@ -126,6 +129,9 @@ impl Runner<'_> {
         self.may_alter_logins()?;
         for name in &d.names {
             match self.info.engine.login(&name.name.text) {
+                Some(login) if login.principal_id == SA => {
+                    return Err(errors::special_principal(&login.name));
+                }
                 Some(login) if login.sysadmin && !self.info.unrestricted.get() => {
                     return Err(missing(&login.name));
                 }

@@ -5,7 +5,7 @@ use super::{Frame, Halt, NEST_LEVEL_MAX, Runner};
 use crate::cache::BatchKey;
 use crate::catalog::Named;
 use crate::convert;
-use crate::engine::DatabaseEntry;
+use crate::engine::{DatabaseEntry, MASTER};
 use crate::errors;
 use crate::modules;
 use crate::procs;
@@ -15,7 +15,7 @@ use crate::program::{
 };
 use crate::session::options::Switches;
 use crate::session::scope::Scope;
-use crate::sink::command;
+use crate::sink::{EnvChange, command};
 use keel_parser::ast;
 use keel_query::catalog::{ModuleKind, TableDef};
 use keel_query::scope::NameParts;
@@ -185,7 +185,8 @@ impl Runner<'_> {
             };
             self.info.authorize(from, &[need])?;
         }
-        self.call_program(&entry, &program, args)
+        let place = if is_shared(name) && entry.id == MASTER { self.info.current_database() } else { entry };
+        self.call_program(&place, &program, args)
     }
 
     /// Runs a procedure of the system where its name says: `EXEC shop.sys.sp_executesql …` runs in `shop`, whatever USE has said.
@@ -219,7 +220,8 @@ impl Runner<'_> {
             schema: name.schema.as_ref().map(|i| i.text.as_str()),
             object: &name.name.text,
         };
-        match scope.resolve(parts) {
+        let found = scope.resolve(parts).or_else(|| self.shared_procedure(from, name));
+        match found {
             Some((entry, Named::Module(module)))
                 if matches!(module.kind, ModuleKind::Procedure | ModuleKind::ScalarFunction) =>
             {
@@ -230,10 +232,23 @@ impl Runner<'_> {
         }
     }
 
-    /// Calls a procedure.
+    /// A procedure of master whose name begins with `sp_` is there in every database, and runs in the caller's.
+    fn shared_procedure(
+        &self,
+        from: &ModuleIdentity,
+        name: &ast::ObjectName,
+    ) -> Option<(Arc<DatabaseEntry>, Named)> {
+        if !is_shared(name) || from.database == MASTER && from.object_id != 0 {
+            return None;
+        }
+        let parts = NameParts { database: Some("master"), schema: Some("dbo"), object: &name.name.text };
+        Scope::bare(self.info, MASTER).resolve(parts)
+    }
+
+    /// Calls a procedure; it runs in `entry`.
     pub fn call_program(
         &mut self,
-        _entry: &Arc<DatabaseEntry>,
+        entry: &Arc<DatabaseEntry>,
         program: &Arc<Program>,
         args: &[Argument],
     ) -> std::result::Result<Returned, Halt> {
@@ -247,14 +262,19 @@ impl Runner<'_> {
                 e.procedure = Some(name.to_string());
                 e
             })?;
-        let status = self.enter(program, &mut frame)?;
+        let cursor_of = |parameter: usize| {
+            let name = crate::catalog::fold(&program.parameters[parameter].name);
+            program.cursors.iter().position(|c| *c == name)
+        };
+        let cursors = bound.iter().filter(|(_, parameter)| program.parameters[*parameter].cursor);
+        frame.given_out = cursors.filter_map(|(_, parameter)| cursor_of(*parameter)).collect();
+        let status = self.enter(program, &mut frame, entry)?;
         let result = program.returns.map(|ty| (std::mem::take(&mut frame.result), ty));
         let mut returned = Returned { status, result, ..Returned::default() };
         for (at, parameter) in bound {
             let def = &program.parameters[parameter];
             if def.cursor {
-                let index = program.cursors.iter().position(|c| *c == crate::catalog::fold(&def.name));
-                returned.cursors.push((at, index.and_then(|i| frame.cursors[i])));
+                returned.cursors.push((at, cursor_of(parameter).and_then(|i| frame.cursors[i])));
             } else {
                 returned.outputs.push((at, frame.vars[parameter].clone(), def.ty));
             }
@@ -263,7 +283,12 @@ impl Runner<'_> {
     }
 
     /// Runs a module's program one level deeper: its temporary tables, SET options and scope identity end with it.
-    fn enter(&mut self, program: &Arc<Program>, frame: &mut Frame) -> std::result::Result<i32, Halt> {
+    fn enter(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        place: &Arc<DatabaseEntry>,
+    ) -> std::result::Result<i32, Halt> {
         let info = self.info;
         let identity = info.identity_of_module(program)?;
         let before = info.transaction.borrow().count;
@@ -273,11 +298,8 @@ impl Runner<'_> {
         let in_proc = std::mem::replace(&mut self.in_proc, true);
         let database = info.current_database();
         info.modules.borrow_mut().push(program.identity.clone());
-        if database.id != program.identity.database
-            && program.identity.kind == ProgramKind::Procedure
-            && let Some(own) = info.engine.database_by_id(program.identity.database)
-        {
-            info.database.replace(own);
+        if database.id != place.id && program.identity.kind == ProgramKind::Procedure {
+            info.database.replace(Arc::clone(place));
         }
         let security = info.enter_security_level(identity);
         let entered = info.enter_program();
@@ -285,9 +307,7 @@ impl Runner<'_> {
         info.leave_security_level(security);
         info.leave_program(program, &entered);
         info.modules.borrow_mut().pop();
-        if info.current_database().id != database.id && program.identity.kind == ProgramKind::Procedure {
-            info.database.replace(database);
-        }
+        self.return_to(database, program.identity.kind);
         self.in_proc = in_proc;
         self.leave_level(frame);
         info.scope_identity.set(scope_identity);
@@ -313,13 +333,33 @@ impl Runner<'_> {
         Ok(status)
     }
 
+    /// Puts the session back where it was before a call, and tells the client if a text has said USE.
+    fn return_to(&mut self, database: Arc<DatabaseEntry>, kind: ProgramKind) {
+        let left = self.info.current_database();
+        if left.id == database.id {
+            return;
+        }
+        if kind == ProgramKind::Procedure {
+            self.info.database.replace(database);
+            return;
+        }
+        let (old, new) = (left.name().to_string(), database.name().to_string());
+        put_in(self.info, database);
+        self.sink.env_change(EnvChange::Database { old, new });
+    }
+
     /// Drops what belonged to a level that has ended.
     pub(super) fn leave_level(&mut self, frame: &Frame) {
         let gone = self.info.temp.borrow_mut().leave_level(frame.level.max(1));
         for table in gone {
             self.drop_storage(&table);
         }
-        self.info.cursors.borrow_mut().leave_level(frame.level);
+        let mut cursors = self.info.cursors.borrow_mut();
+        for id in frame.given_out.iter().filter_map(|i| frame.cursors[*i]) {
+            cursors.give_out(id, frame.level);
+        }
+        cursors.leave_level(frame.level);
+        drop(cursors);
         let tables: Vec<_> =
             frame.tables.borrow().iter().skip(frame.borrowed_tables).flatten().cloned().collect();
         for table in tables {
@@ -381,7 +421,8 @@ impl Runner<'_> {
         if let Some(status) = self.refused(&program, &frame)? {
             return Ok(Returned { status, ..Returned::default() });
         }
-        let status = self.enter(&program, &mut frame)?;
+        let place = self.info.current_database();
+        let status = self.enter(&program, &mut frame, &place)?;
         let mut returned = Returned { status, ..Returned::default() };
         for (at, parameter) in bound {
             returned.outputs.push((at, frame.vars[parameter].clone(), program.parameters[parameter].ty));
@@ -471,6 +512,12 @@ fn argument_error(
     }
     let text = format!("Error converting data type {} to {}.", from.name(), to.name());
     keel_types::SqlError::new(8114, 16, 5, text)
+}
+
+/// Whether a name without a database can be that of a procedure of master, which is there in every database.
+fn is_shared(name: &ast::ObjectName) -> bool {
+    let object = &name.name.text;
+    name.database.is_none() && object.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("sp_"))
 }
 
 /// Puts arguments into a frame; gives, for each OUTPUT argument, its position and the parameter's.

@@ -88,6 +88,8 @@ pub struct Frame {
     pub tables: FrameTables,
     /// Cursor variables: ids of cursors.
     pub cursors: Vec<Option<u64>>,
+    /// Those of them that are the caller's when the procedure ends.
+    pub given_out: smallvec::SmallVec<[usize; 1]>,
     /// Table variables that belong to the caller (table-valued parameters).
     pub borrowed_tables: usize,
     /// What a scalar function returns.
@@ -111,6 +113,7 @@ impl Frame {
             vars: vec![Value::Null; program.variables.len()],
             tables: FrameTables::default(),
             cursors: vec![None; program.cursors.len()],
+            given_out: smallvec::SmallVec::new(),
             borrowed_tables: 0,
             result: Value::Null,
             level,
