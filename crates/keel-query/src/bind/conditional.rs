@@ -1,7 +1,7 @@
 //! CASE and what is short for it: IIF, COALESCE, NULLIF.
 
 use super::Binder;
-use super::expr::{ExprCx, is_null};
+use super::expr::ExprCx;
 use super::merge_types::{cast_to, unify};
 use crate::errors::{self, Result};
 use crate::expr::{CmpOp, Expr, ExprKind};
@@ -78,14 +78,14 @@ impl Binder<'_> {
     }
 
     /// COALESCE over bound parts: the first that is not NULL.
-    pub fn coalesce_values(&self, mut parts: Vec<Expr>) -> Result<Expr> {
+    pub fn coalesce_values(&self, parts: Vec<Expr>) -> Result<Expr> {
         // Unlike ISNULL, also where one of them cannot be NULL.
         let nullable = !parts.iter().all(|p| p.as_const().is_some_and(|v| !v.is_null()));
-        let last = parts.pop().ok_or_else(|| errors::argument_count("coalesce", 2))?;
-        let whens = parts.into_iter().map(|p| (is_null(p.clone()).not(), p)).collect();
-        let mut e = self.make_case(whens, Some(last))?;
-        e.nullable = nullable;
-        Ok(e)
+        if parts.is_empty() {
+            return Err(errors::argument_count("coalesce", 2));
+        }
+        let (parts, ty, collation, coercibility) = unify(parts, "CASE")?;
+        Ok(Expr { kind: ExprKind::FirstOf(parts), ty, collation, coercibility, nullable })
     }
 
     pub(super) fn null_if(&mut self, a: &ast::Expr, b: &ast::Expr, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {

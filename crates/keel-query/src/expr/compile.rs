@@ -169,6 +169,21 @@ impl Compiler<'_> {
                     otherwise.eval(cx)
                 })
             }
+            ExprKind::FirstOf(parts) => {
+                let mut parts = parts.iter();
+                let first = parts.next().map_or(Ok(Code::Const(Value::Null)), |e| self.value(e))?;
+                let others = parts.map(|e| self.branch(e)).collect::<Result<Vec<_>>>()?;
+                Code::new(move |cx| {
+                    let mut value = first.eval(cx)?;
+                    for other in &others {
+                        if !value.is_null() {
+                            break;
+                        }
+                        value = other.eval(cx)?;
+                    }
+                    Ok(value)
+                })
+            }
             ExprKind::Cast(c) => self.cast(c, e)?,
             ExprKind::Builtin(b, args) => {
                 let args = self.values(args)?;

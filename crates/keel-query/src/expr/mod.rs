@@ -166,6 +166,8 @@ pub enum ExprKind {
     IsNull(Box<Expr>),
     /// CASE WHEN … (a simple CASE is rewritten to this).
     Case(Vec<(Expr, Expr)>, Option<Box<Expr>>),
+    /// The first of two or more that is not NULL (ISNULL, COALESCE); each is computed once at most.
+    FirstOf(Vec<Expr>),
     /// Conversion to the expression's type.
     Cast(Box<Cast>),
     /// LIKE: value, pattern, escape.

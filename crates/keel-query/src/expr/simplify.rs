@@ -59,6 +59,18 @@ impl Expr {
         {
             let value = result.map_or(Value::Null, Value::Bit);
             *self = Expr::condition(ExprKind::Const(value));
+        } else if let ExprKind::FirstOf(parts) = &mut self.kind {
+            let null = |part: &Expr| fold::constant(part).map(|value| value.is_null());
+            let last = parts.pop();
+            parts.retain(|part| null(part) != Some(true));
+            let certain = parts.iter().position(|part| null(part) == Some(false));
+            parts.truncate(certain.map_or(parts.len(), |at| at + 1));
+            parts.extend(last.filter(|_| certain.is_none()));
+            if parts.len() == 1
+                && let Some(only) = parts.pop()
+            {
+                *self = only;
+            }
         } else if let ExprKind::Case(branches, otherwise) = &mut self.kind {
             branches.retain(|(when, _)| !when.is_never_true());
             if let Some(taken) = branches.iter().position(|(when, _)| when.known() == Some(Some(true))) {

@@ -17,6 +17,7 @@ impl Expr {
             ExprKind::Neg(a) | ExprKind::BitNot(a) | ExprKind::Not(a) | ExprKind::IsNull(a) => f(a),
             ExprKind::And(list)
             | ExprKind::Or(list)
+            | ExprKind::FirstOf(list)
             | ExprKind::Builtin(_, list)
             | ExprKind::Session { args: list, .. }
             | ExprKind::Udf(_, list) => list.iter().for_each(f),
@@ -65,6 +66,7 @@ impl Expr {
             ExprKind::Neg(a) | ExprKind::BitNot(a) | ExprKind::Not(a) | ExprKind::IsNull(a) => f(a),
             ExprKind::And(list)
             | ExprKind::Or(list)
+            | ExprKind::FirstOf(list)
             | ExprKind::Builtin(_, list)
             | ExprKind::Session { args: list, .. }
             | ExprKind::Udf(_, list) => list.iter_mut().for_each(f),

@@ -41,6 +41,7 @@ impl Planner<'_, '_> {
 fn add_certain_slots(e: &Expr, set: &mut SlotSet) {
     match &e.kind {
         ExprKind::Case(whens, _) => whens.iter().for_each(|(condition, _)| condition.add_slots(set)),
+        ExprKind::FirstOf(parts) => parts.first().iter().for_each(|first| add_certain_slots(first, set)),
         ExprKind::Slot(slot) => {
             set.insert(*slot);
         }

@@ -204,6 +204,7 @@ impl Planner<'_, '_> {
                 }
                 s + " END"
             }
+            ExprKind::FirstOf(parts) => format!("isnull({})", list(parts)),
             ExprKind::Cast(c) if c.explicit => format!("CONVERT({},{},0)", e.ty, self.expr_text(&c.input)),
             ExprKind::Cast(c) => format!("CONVERT_IMPLICIT({},{},0)", e.ty, self.expr_text(&c.input)),
             ExprKind::Like(a, b, _) => format!("{} like {}", self.expr_text(a), self.expr_text(b)),
