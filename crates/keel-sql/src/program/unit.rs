@@ -26,8 +26,8 @@ pub struct Dependencies {
     pub catalogs: Vec<(DatabaseId, u64)>,
     /// Tables and modules it names, through views too.
     pub objects: Vec<(DatabaseId, ObjectId)>,
-    /// Temporary tables and table variables by name, with the id of what the name stood for.
-    pub temporary: Vec<(smol_str::SmolStr, ObjectId)>,
+    /// Temporary tables and table variables by name, with the version of what the name stood for.
+    pub temporary: Vec<(smol_str::SmolStr, u64)>,
 }
 
 /// A permission that a statement needs.

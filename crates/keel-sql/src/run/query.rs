@@ -135,24 +135,24 @@ impl Runner<'_> {
             && dependencies
                 .temporary
                 .iter()
-                .all(|(name, id)| self.temporary_id(program, frame, name) == Some(*id))
+                .all(|(name, version)| self.temporary_version(program, frame, name) == Some(*version))
     }
 
-    fn temporary_id(&self, program: &Program, frame: &Frame, name: &str) -> Option<ObjectId> {
+    fn temporary_version(&self, program: &Program, frame: &Frame, name: &str) -> Option<u64> {
         if name.starts_with('@') {
             let index = program.table(name)?;
-            return frame.tables.borrow().get(index)?.as_ref().map(|t| t.object_id);
+            return frame
+                .tables
+                .borrow()
+                .get(index)?
+                .as_ref()
+                .map(|t| crate::session::temp::variable_version(t));
         }
         if name == CAPTURED_ROWS {
             // Captured rows differ in shape from call to call.
             return None;
         }
-        if name.starts_with("##") {
-            let tempdb = self.info.engine.database_by_id(crate::engine::TEMPDB)?;
-            use keel_query::catalog::Catalog as _;
-            return self.info.picture(&tempdb).table(crate::catalog::DBO, name).map(|t| t.object_id);
-        }
-        self.info.temp.borrow().find(name).map(|t| t.object_id)
+        self.info.temporary_version(name)
     }
 
     pub(super) fn compile(&mut self, program: &Arc<Program>, frame: &Frame, unit: &Unit) -> Result<Compiled> {

@@ -342,6 +342,15 @@ impl Info {
         }
     }
 
+    /// The version of the temporary table that a name stands for. Those of all sessions have that of the catalog they are in.
+    #[must_use]
+    pub fn temporary_version(&self, name: &str) -> Option<u64> {
+        if name.starts_with("##") {
+            return Some(self.catalog_version(TEMPDB));
+        }
+        self.temp.borrow().version(name)
+    }
+
     /// The version of [`Info::picture`] without making it.
     #[must_use]
     pub fn catalog_version(&self, database: DatabaseId) -> u64 {

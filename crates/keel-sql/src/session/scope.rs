@@ -139,8 +139,8 @@ impl<'a> Scope<'a> {
         self.found.borrow_mut().objects.push((database, id));
     }
 
-    fn note_temporary(&self, name: &str, table: &TableDef) {
-        self.found.borrow_mut().temporary.push((fold(name), table.object_id));
+    fn note_temporary(&self, name: &str, version: u64) {
+        self.found.borrow_mut().temporary.push((fold(name), version));
     }
 
     fn entry(&self, name: Option<&str>) -> Option<Arc<DatabaseEntry>> {
@@ -267,7 +267,7 @@ impl<'a> Scope<'a> {
         } else {
             Arc::clone(self.info.temp.borrow().find(name)?)
         };
-        self.note_temporary(name, &table);
+        self.note_temporary(name, self.info.temporary_version(name)?);
         Some(ObjectRef::Table(table))
     }
 
@@ -487,7 +487,7 @@ impl BindScope for Scope<'_> {
                 table
             }
         };
-        self.note_temporary(name, &table);
+        self.note_temporary(name, super::temp::variable_version(&table));
         Some(table)
     }
 

@@ -20,6 +20,8 @@ pub struct TempTable {
     pub level: u32,
     /// Definition, in tempdb.
     pub table: Arc<TableDef>,
+    /// A number that no other table and no earlier definition of this one in the session has.
+    pub version: u64,
 }
 
 /// A temporary procedure.
@@ -47,24 +49,42 @@ pub fn shown_name(table: &TableDef) -> String {
     format!("{:_<116.116}{:012X}", table.name, table.object_id.unsigned_abs())
 }
 
+/// What tells a table variable from any other, as the [version](TempTable::version) does a temporary table: nothing alters it.
+#[must_use]
+pub fn variable_version(table: &TableDef) -> u64 {
+    u64::from(table.object_id.cast_unsigned())
+}
+
 /// The temporary tables and procedures of a session, oldest first.
 #[derive(Debug, Default)]
 pub struct TempTables {
     tables: Vec<TempTable>,
     procedures: Vec<TempProcedure>,
+    /// The last version given.
+    versions: u64,
 }
 
 impl TempTables {
     /// The innermost table of that name, short or as tempdb shows it.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Arc<TableDef>> {
+        self.innermost(name).map(|t| &t.table)
+    }
+
+    /// The [version](TempTable::version) of what the name stands for: what was compiled holds as long as it is the same.
+    #[must_use]
+    pub fn version(&self, name: &str) -> Option<u64> {
+        self.innermost(name).map(|t| t.version)
+    }
+
+    fn innermost(&self, name: &str) -> Option<&TempTable> {
         if self.tables.is_empty() {
             return None;
         }
         let name = fold(name);
         let shown = name.len() >= SHOWN_CHARS;
         let fits = |t: &&TempTable| t.name == name || shown && fold(&shown_name(&t.table)) == name;
-        self.tables.iter().rev().find(fits).map(|t| &t.table)
+        self.tables.iter().rev().find(fits)
     }
 
     /// Whether this level has one of that name.
@@ -82,13 +102,16 @@ impl TempTables {
 
     /// Adds one.
     pub fn add(&mut self, level: u32, table: Arc<TableDef>) {
-        self.tables.push(TempTable { name: fold(&table.name), level, table });
+        self.versions += 1;
+        self.tables.push(TempTable { name: fold(&table.name), level, table, version: self.versions });
     }
 
-    /// Replaces a definition (ALTER TABLE, CREATE INDEX).
+    /// Replaces a definition (ALTER TABLE, CREATE INDEX, TRUNCATE TABLE).
     pub fn replace(&mut self, table: Arc<TableDef>) {
+        self.versions += 1;
         if let Some(t) = self.tables.iter_mut().find(|t| t.table.object_id == table.object_id) {
             t.table = table;
+            t.version = self.versions;
         }
     }
 
