@@ -183,20 +183,31 @@ fn put_bare(out: &mut Vec<u8>, ty: &TypeInfo, v: &Value) {
         ) => {
             text::put_utf16le(out, s);
         }
-        (TypeInfo::VarChar(_, c) | TypeInfo::Char(_, c) | TypeInfo::Text(_, c), Value::Str(s)) => {
-            if c.is_utf8() {
-                out.extend_from_slice(s.as_bytes());
-            } else if s.is_ascii() || *c == WireCollation::LATIN1_CI_AS {
-                text::put_cp1252(out, s);
-            } else {
-                pages::encode(out, s, Collation::page_of_wire(c.info, c.sort_id));
+        (TypeInfo::Char(bytes, c), Value::Str(s)) => {
+            let start = out.len();
+            put_paged(out, s, *c);
+            // A column is filled up to as many characters as its type has bytes; of those of more than one byte there are fewer.
+            while out.len() - start > usize::from(*bytes) && out.last() == Some(&b' ') {
+                out.pop();
             }
         }
+        (TypeInfo::VarChar(_, c) | TypeInfo::Text(_, c), Value::Str(s)) => put_paged(out, s, *c),
         (
             TypeInfo::VarBinary(_) | TypeInfo::Binary(_) | TypeInfo::Image(_) | TypeInfo::UdtColumn(_),
             Value::Bytes(b),
         ) => out.extend_from_slice(b),
         (ty, v) => panic!("a value {v:?} cannot be sent as {ty:?}"),
+    }
+}
+
+/// Text in a collation's code page.
+fn put_paged(out: &mut Vec<u8>, s: &str, c: WireCollation) {
+    if c.is_utf8() {
+        out.extend_from_slice(s.as_bytes());
+    } else if s.is_ascii() || c == WireCollation::LATIN1_CI_AS {
+        text::put_cp1252(out, s);
+    } else {
+        pages::encode(out, s, Collation::page_of_wire(c.info, c.sort_id));
     }
 }
 
@@ -252,6 +263,19 @@ mod tests {
     use keel_tds::bytes::Reader;
     use keel_types::Decimal;
     use std::sync::Arc;
+
+    #[test]
+    fn a_column_of_characters_is_as_long_as_it_says() {
+        for (collation, text) in
+            [("Latin1_General_100_CI_AI_SC_UTF8", "Grüße"), ("Chinese_PRC_CI_AS", "中文")]
+        {
+            let collation = Collation::by_name(collation).expect("known");
+            let wire = wire_type(SqlType::Char(8), collation, true);
+            let mut out = Vec::new();
+            put_bare(&mut out, &wire, &Value::str(format!("{text:<8}")));
+            assert_eq!(out.len(), 8, "{text}");
+        }
+    }
 
     /// Out to the wire and back again.
     fn check(ty: SqlType, v: Value) {

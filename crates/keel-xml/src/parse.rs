@@ -24,6 +24,11 @@ pub enum Source {
 /// Parses content. White space between tags is dropped unless `preserve` or `xml:space="preserve"`.
 /// Errors: 9400 to 9465 for what is not well-formed, 6359 for a DTD, 6335 for too many levels.
 pub fn parse(text: &str, source: Source, preserve: bool) -> Result<Document> {
+    // The mark of the byte order belongs to the encoding, not to the text.
+    let text = match source {
+        Source::Wide => text.strip_prefix('\u{FEFF}').unwrap_or(text),
+        Source::Narrow | Source::Any => text,
+    };
     let mut parser = Parser {
         text,
         source,

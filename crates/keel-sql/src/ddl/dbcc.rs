@@ -6,6 +6,7 @@ use crate::program::Program;
 use crate::run::{Frame, Runner};
 use crate::sink::{ColumnMeta, command};
 use keel_parser::ast;
+use keel_query::IsolationLevel;
 use keel_query::catalog::TableDef;
 use keel_types::error::Result;
 use keel_types::{Length, SqlError, SqlType, Value};
@@ -272,7 +273,11 @@ impl Runner<'_> {
                 rows.push(vec![Value::str(name), Value::str("SET")]);
             }
         }
-        let level = crate::functions::isolation_name(options.isolation);
+        let by_versions = self.info.current_database().picture().settings().read_committed_snapshot;
+        let level = match options.isolation {
+            IsolationLevel::ReadCommitted if by_versions => "read committed snapshot",
+            level => crate::functions::isolation_name(level),
+        };
         rows.push(vec![Value::str("isolation level"), Value::str(level)]);
         let columns = [("Set Option", SqlType::SYSNAME), ("Value", SqlType::SYSNAME)];
         self.result_set(&columns, &rows)

@@ -56,6 +56,24 @@ else
         and (@table_type is null or charindex('''' + x.kind + '''', @table_type) > 0 or @table_type = x.kind)
     order by 4, 1, 2, 3
 GO
+create procedure sys.sp_tableswc @table_name nvarchar(384) = null, @table_owner nvarchar(384) = null,
+    @table_qualifier sysname = null, @table_type varchar(100) = null, @fUsePattern bit = 1
+as
+set nocount on
+declare @found table (TABLE_QUALIFIER sysname, TABLE_OWNER sysname, TABLE_NAME sysname, TABLE_TYPE varchar(32), REMARKS varchar(254))
+declare @database sysname = (select min(name) from sys.databases where name like @table_qualifier escape '\'), @call nvarchar(300)
+while @database is not null
+begin
+    if has_dbaccess(@database) = 1
+    begin
+        set @call = quotename(@database) + N'.sys.sp_tables'
+        insert @found exec @call @table_name, @table_owner, @database, @table_type, @fUsePattern
+    end
+    set @database = (select min(name) from sys.databases where name > @database and name like @table_qualifier escape '\')
+end
+select TABLE_QUALIFIER, TABLE_OWNER, TABLE_NAME, TABLE_TYPE, convert(varchar(254), REMARKS) as REMARKS from @found order by 4, 1, 2, 3
+return 0
+GO
 create procedure sys.sp_columns @table_name nvarchar(384), @table_owner nvarchar(384) = null,
     @table_qualifier sysname = null, @column_name nvarchar(384) = null, @ODBCVer int = 2
 as
@@ -69,7 +87,7 @@ where TABLE_NAME like @table_name escape '\'
     and (@column_name is null or COLUMN_NAME like @column_name escape '\')
 order by 1, 2, 3, 17
 GO
-create procedure sys.sp_columns_100 @table_name nvarchar(384), @table_owner nvarchar(384) = null,
+create procedure sys.sp_columns_100 @table_name nvarchar(384) = null, @table_owner nvarchar(384) = null,
     @table_qualifier sysname = null, @column_name nvarchar(384) = null, @NameScope int = 0, @ODBCVer int = 2,
     @fUsePattern bit = 1
 as
@@ -83,7 +101,7 @@ select convert(sysname, db_name()) as TABLE_QUALIFIER, TABLE_OWNER, TABLE_NAME, 
     convert(sysname, null) as SS_XML_SCHEMACOLLECTION_SCHEMA_NAME, convert(sysname, null) as SS_XML_SCHEMACOLLECTION_NAME,
     SS_DATA_TYPE
 from sys.spt_columns_odbc_view
-where ((@fUsePattern = 1 and TABLE_NAME like @table_name escape '\') or TABLE_NAME = @table_name)
+where (@table_name is null or (@fUsePattern = 1 and TABLE_NAME like @table_name escape '\') or TABLE_NAME = @table_name)
     and (@table_owner is null or (@fUsePattern = 1 and TABLE_OWNER like @table_owner escape '\') or TABLE_OWNER = @table_owner)
     and (@column_name is null or (@fUsePattern = 1 and COLUMN_NAME like @column_name escape '\') or COLUMN_NAME = @column_name)
 order by 1, 2, 3, 17

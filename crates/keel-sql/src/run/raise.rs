@@ -11,14 +11,20 @@ use std::sync::Arc;
 
 /// Errors from this severity on end the session.
 const FATAL: u8 = 20;
-/// Longest text of PRINT and RAISERROR.
+/// Bytes of the longest text of PRINT.
+const PRINT_MAX: usize = 8000;
+/// Longest text of RAISERROR.
 const MESSAGE_MAX: usize = 2047;
 
 impl Runner<'_> {
     pub(super) fn print(&mut self, program: &Arc<Program>, frame: &mut Frame, unit: &Unit) -> Result<()> {
         self.info.begin_statement();
         let (value, ty) = self.eval_typed(program, frame, unit)?;
-        let text: String = convert::display_typed(&value, ty).chars().take(4000).collect();
+        let most = if ty.is_national() { PRINT_MAX / 2 } else { PRINT_MAX };
+        let text = match &value {
+            Value::Str(text) => text.chars().take(most).collect(),
+            value => convert::display_typed(value, ty),
+        };
         // PRINT NULL prints a blank.
         let text = if text.is_empty() { " ".to_owned() } else { text };
         let mut message = SqlError::new(0, 0, 1, text);

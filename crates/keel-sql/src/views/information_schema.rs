@@ -514,7 +514,7 @@ fn sequences(cx: &ViewContext<'_>) -> Rows {
             let mut row = vec![text(&*cx.entry.name()), text(schema), text(s.name.as_str())];
             row.extend([text(s.ty.name()), int(f.precision), int(10), int(f.scale)]);
             row.extend([variant(s.start), variant(s.minimum), variant(s.maximum), variant(s.increment)]);
-            row.extend([int(i64::from(s.cycle)), NULL, NULL, NULL]);
+            row.extend([int(i64::from(s.cycle)), text(s.ty.name()), NULL, NULL]);
             row
         })
         .collect()
