@@ -270,6 +270,14 @@ errors! {
     index_disabled(index: &str, table: &str) = (8655, 16, 1, "The query processor is unable to produce a plan because the index '{index}' on table or view '{table}' is disabled.");
     /// 315
     hinted_index_disabled(index: &str, table: &str) = (315, 16, 1, "Index \"{index}\" on table \"{table}\" (specified in the FROM clause) is disabled or resides in a filegroup which is not online.");
+    /// 334
+    output_beside_triggers(table: &str) = (334, 16, 1, "The target table '{table}' of the DML statement cannot have any enabled triggers if the statement contains an OUTPUT clause without INTO clause.");
+    /// 10710, 10711
+    merge_action(number: i32, action: &str, clause: &str) = (number, 15, 1, "An action of type '{action}' is not allowed in the '{clause}' clause of a MERGE statement.");
+    /// 10714
+    merge_action_twice(action: &str, clause: &str) = (10714, 15, 1, "An action of type '{action}' cannot appear more than once in a '{clause}' clause of a MERGE statement.");
+    /// 5324
+    merge_unreachable(clause: &str) = (5324, 15, 1, "In a MERGE statement, a '{clause}' clause with a search condition cannot appear after a '{clause}' clause with no search condition.");
     /// 8672
     merge_twice() = (8672, 16, 1, "The MERGE statement attempted to UPDATE or DELETE the same row more than once. This happens when a target row matches more than one source row. A MERGE statement cannot UPDATE/DELETE the same row of the target table multiple times. Refine the ON clause to ensure a target row matches at most one source row, or use the GROUP BY clause to group the source rows.");
     /// 1105

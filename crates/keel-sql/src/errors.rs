@@ -608,6 +608,8 @@ errors! {
     language_changed(name) = 5703, 0, 1, "Changed language setting to {name}.";
     /// CREATE LOGIN, ALTER LOGIN, sp_defaultlanguage
     unknown_language(name) = 15033, 16, 1, "'{name}' is not a valid official language name.";
+    /// INSERT … OUTPUT … EXEC
+    output_of_insert_exec() = 483, 16, 1, "The OUTPUT clause cannot be used in an INSERT...EXEC statement.";
     /// `disallow results from triggers`
     results_from_trigger() = 524, 16, 1, "A trigger returned a resultset and the server option 'disallow results from triggers' is true.";
     /// RECONFIGURE

@@ -346,9 +346,10 @@ fn time_scale(r: &mut Reader<'_>) -> Result<u8> {
 }
 
 fn decimal(r: &mut Reader<'_>, numeric: bool) -> Result<TypeInfo> {
-    let (length, precision, scale) = (r.u8()?, r.u8()?, r.u8()?);
+    // What the length says follows from the precision, and a client of Microsoft's writes something else there in bulk loads.
+    let (_, precision, scale) = (r.u8()?, r.u8()?, r.u8()?);
     let precision = if precision == 0 { 38 } else { precision };
-    if length > 17 || precision > 38 || scale > precision {
+    if precision > 38 || scale > precision {
         return Err(DecodeError::Malformed("decimal type"));
     }
     Ok(TypeInfo::Decimal { numeric, precision, scale })

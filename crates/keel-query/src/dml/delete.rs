@@ -82,6 +82,7 @@ pub(crate) fn delete_plan(
     need.extend(touched.iter().map(|i| (old_first + i) as Slot));
     let located = locate(planner, found, filter, top, &need, &[])?;
     let outputs = compile_outputs(planner, outputs)?;
+    outputs.refuse_triggers(triggers, &target.name)?;
     let text = format!("Table Delete(OBJECT:([{}]))", target.full_name.replace('.', "].["));
     let last = old_first + target.table.columns.len();
     let columns: Vec<usize> = need

@@ -316,6 +316,7 @@ pub(crate) fn assemble(
     let savepoint =
         many || !target.indexes.is_empty() || !target.parents.is_empty() || !outputs.list.is_empty();
     let triggers = !silent && planner.binder.scope.has_triggers(&target.table, DmlAction::Insert);
+    outputs.refuse_triggers(triggers, &target.name)?;
     let text = format!("Table Insert(OBJECT:([{}]))", target.full_name.replace('.', "].["));
     let subplans = planner.subplans;
     let plan = DmlPlan {

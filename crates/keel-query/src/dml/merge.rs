@@ -102,7 +102,36 @@ pub fn compile_merge(scope: &dyn BindScope, merge: &ast::Merge) -> Result<Plan> 
     binder.with_ctes(merge.with.as_ref(), |b| merge_with(b, merge))
 }
 
+/// What of its WHEN clauses can be together: errors 10710, 10711, 10714 and 5324.
+fn check_whens(whens: &[ast::MergeWhen]) -> Result<()> {
+    for (at, when) in whens.iter().enumerate() {
+        let (clause, inserts) = match when.matched {
+            ast::MergeMatch::Matched => ("WHEN MATCHED", false),
+            ast::MergeMatch::NotMatchedByTarget => ("WHEN NOT MATCHED", true),
+            ast::MergeMatch::NotMatchedBySource => ("WHEN NOT MATCHED BY SOURCE", false),
+        };
+        let kind = |when: &ast::MergeWhen| match when.action {
+            ast::MergeAction::Insert { .. } => "INSERT",
+            ast::MergeAction::Update(_) => "UPDATE",
+            ast::MergeAction::Delete => "DELETE",
+        };
+        let action = kind(when);
+        if inserts != (action == "INSERT") {
+            return Err(errors::merge_action(if inserts { 10710 } else { 10711 }, action, clause));
+        }
+        let mut before = whens[..at].iter().filter(|other| other.matched == when.matched);
+        if before.clone().any(|other| kind(other) == action) {
+            return Err(errors::merge_action_twice(action, clause));
+        }
+        if before.any(|other| other.condition.is_none()) {
+            return Err(errors::merge_unreachable(clause));
+        }
+    }
+    Ok(())
+}
+
 fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
+    check_whens(&merge.whens)?;
     let table = resolve_target(binder, &merge.target.table)?;
     let alias = match (&merge.alias, &merge.target.table) {
         (Some(a), _) => a.text.to_string(),
@@ -210,6 +239,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     let outputs = compile_outputs(&mut planner, outputs)?;
     let all: Vec<usize> = (0..width).collect();
     let triggers = compiled.iter().any(|s: &MergeStep| planner.binder.scope.has_triggers(&table, s.action()));
+    outputs.refuse_triggers(triggers, &target.name)?;
     let text = format!("Table Merge(OBJECT:([{}]))", target.full_name.replace('.', "].["));
     let subplans = planner.subplans;
     let plan = DmlPlan {

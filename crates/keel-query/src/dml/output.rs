@@ -33,6 +33,16 @@ pub(crate) struct Outputs {
     pub columns: Vec<ColumnMeta>,
 }
 
+impl Outputs {
+    /// Error 334: what triggers may still change is not shown to the client.
+    pub(crate) fn refuse_triggers(&self, triggers: bool, table: &str) -> Result<()> {
+        if triggers && self.list.iter().any(|o| matches!(o, Output::Client(_))) {
+            return Err(errors::output_beside_triggers(table));
+        }
+        Ok(())
+    }
+}
+
 /// Binds the clauses. `sources` are `inserted`, `deleted` and the statement's other tables.
 pub(crate) fn bind_outputs(
     binder: &mut Binder<'_>,

@@ -520,6 +520,7 @@ pub(crate) fn update_plan(
     let sets = compile_sets(planner, &target, sets)?;
     let outputs = compile_outputs(planner, outputs)?;
     let triggers = planner.binder.scope.has_triggers(&target.table, DmlAction::Update);
+    outputs.refuse_triggers(triggers, &target.name)?;
     let copies = if triggers {
         (0..target.table.columns.len()).filter(|i| !changed.contains(i)).collect()
     } else {

@@ -426,6 +426,9 @@ impl Lower<'_> {
     }
 
     fn insert_exec(&mut self, s: &ast::Statement, insert: &ast::Insert, call: &ast::Execute) -> Result<Op> {
+        if !insert.output.is_empty() {
+            return Err(errors::output_of_insert_exec());
+        }
         let call = Box::new(self.call(call, s.span)?);
         Ok(Op::InsertExec { insert: Unit::new(UnitSource::Statement(insert_captured(s.span, insert))), call })
     }

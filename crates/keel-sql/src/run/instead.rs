@@ -110,6 +110,15 @@ pub(super) fn instead_of(scope: &Scope<'_>, statement: &StatementKind) -> Result
     if crate::triggers::is_innermost(scope.info, &entry, trigger.object_id) {
         return Ok(None);
     }
+    let outputs = match statement {
+        StatementKind::Insert(i) => &i.output,
+        StatementKind::Update(u) => &u.output,
+        StatementKind::Delete(d) => &d.output,
+        _ => return Ok(None),
+    };
+    if outputs.iter().any(|output| output.into.is_none()) {
+        return Err(keel_query::errors::output_beside_triggers(&name.to_string()));
+    }
     let table = match found {
         Named::Table(t) => t,
         _ => view_shape(scope, name, &entry, id)?,
