@@ -268,7 +268,9 @@ impl<'a> Runner<'a> {
             return Err(Halt::Raised(e));
         }
         if self.try_depth > 0 && e.severity < 20 {
-            self.statement_failed(reach, &e);
+            // RAISERROR ends nothing by itself, but with XACT_ABORT a transaction whose error is caught is lost.
+            let dooms = origin == Origin::RaisError && e.severity > 10 && self.info.on(Switches::XACT_ABORT);
+            self.statement_failed(if dooms { Reach::Transaction } else { reach }, &e);
             while let Some(handler) = frame.handlers.last_mut() {
                 if handler.catching {
                     frame.handlers.pop();
