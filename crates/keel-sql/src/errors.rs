@@ -450,6 +450,8 @@ errors! {
     second_identity(table, column) = 8108, 16, 1, "Cannot add identity column, using the SELECT INTO statement, to table '{table}', which already has column '{column}' that inherits the identity property.";
     /// Identity of a wrong type.
     identity_type(column) = 2749, 16, 2, "Identity column '{column}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, unencrypted, and constrained to be nonnullable.";
+    /// SET IDENTITY_INSERT of a table without such a column.
+    no_identity_to_set(table) = 8106, 16, 1, "Table '{table}' does not have the identity property. Cannot perform SET operation.";
     /// IDENTITY_INSERT already on for another table.
     identity_insert_on(table, database, schema, wanted) = 8107, 16, 1, "IDENTITY_INSERT is already ON for table '{database}.{schema}.{table}'. Cannot perform SET operation for table '{wanted}'.";
     /// No such object for a procedure or function.

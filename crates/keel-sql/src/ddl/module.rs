@@ -147,10 +147,22 @@ impl Runner<'_> {
 
 /// The CREATE statement as sent: the whole batch, comments included, is what the product keeps.
 fn module_text(program: &Program, statement: &Statement) -> String {
-    if program.identity.object_id == 0 {
-        program.text.to_string()
-    } else {
-        statement.span.text(&program.text).to_owned()
+    let text =
+        if program.identity.object_id == 0 { &program.text } else { statement.span.text(&program.text) };
+    as_created(text)
+}
+
+/// The text as if it had been CREATE from the beginning: ALTER becomes CREATE, and of CREATE OR ALTER the last two words go.
+fn as_created(text: &str) -> String {
+    let Ok(tokens) = keel_parser::lexer::tokenize(text, true) else { return text.to_owned() };
+    let mut words = tokens.iter().map(|t| t.start as usize..t.end as usize);
+    let is = |at: &std::ops::Range<usize>, word: &str| text[at.clone()].eq_ignore_ascii_case(word);
+    match (words.next(), words.next(), words.next()) {
+        (Some(verb), ..) if is(&verb, "ALTER") => [&text[..verb.start], "CREATE", &text[verb.end..]].concat(),
+        (Some(_), Some(or), Some(alter)) if is(&or, "OR") && is(&alter, "ALTER") => {
+            [&text[..or.start], &text[or.end..alter.start], &text[alter.end..]].concat()
+        }
+        _ => text.to_owned(),
     }
 }
 

@@ -242,27 +242,32 @@ fn insert_rows(i: &ast::Insert, named: &ast::ObjectName, table: &TableDef) -> Re
     } else {
         i.columns.clone()
     };
+    let defaults = matches!(i.source, ast::InsertSource::DefaultValues);
+    let given = if defaults { Vec::new() } else { given };
     let alias = Some(ast::Ident::new(SOURCE));
     let kind = match &i.source {
+        ast::InsertSource::DefaultValues => None,
         ast::InsertSource::Values(rows) => {
-            ast::TableSourceKind::Values { rows: rows.clone(), alias, columns: given.clone() }
+            Some(ast::TableSourceKind::Values { rows: rows.clone(), alias, columns: given.clone() })
         }
         ast::InsertSource::Query(query) => {
-            ast::TableSourceKind::Derived { query: query.clone(), alias, columns: given.clone() }
+            Some(ast::TableSourceKind::Derived { query: query.clone(), alias, columns: given.clone() })
         }
         _ => return Err(errors::not_supported("This INSERT under an INSTEAD OF trigger")),
     };
-    let source = ast::TableSource { kind, span: named.span };
+    let source = kind.map(|kind| ast::TableSource { kind, span: named.span });
     let mut items = Vec::with_capacity(table.columns.len());
     for c in &table.columns {
         let is_given = given.iter().any(|g| fold(&g.text) == fold(&c.name));
         items.push(item(match &c.default {
             _ if is_given => column(None, &c.name, named.span),
             Some(default) => keel_parser::parse_expr(&default.text).map_err(super::parse_error)?,
+            // It has no number before the row is stored.
+            None if c.identity.is_some() => keel_parser::parse_expr("0").map_err(super::parse_error)?,
             None => ast::Expr { kind: ast::ExprKind::Literal(ast::Literal::Null), span: named.span },
         }));
     }
-    Ok(statement(i.with.clone(), items, vec![source], None, named.span))
+    Ok(statement(i.with.clone(), items, source.into_iter().collect(), None, named.span))
 }
 
 fn item(expr: ast::Expr) -> ast::SelectItem {

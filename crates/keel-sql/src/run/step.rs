@@ -352,6 +352,9 @@ impl Runner<'_> {
     ) -> Result<()> {
         let found = crate::ddl::find_table(&self.scope(program, frame), table);
         let table = found.ok_or_else(|| errors::no_table_for_index(table))?;
+        if table.columns.iter().all(|c| c.identity.is_none()) {
+            return Err(errors::no_identity_to_set(&table.name));
+        }
         let wanted = (table.database, table.object_id);
         match self.info.identity_insert.get() {
             Some(current) if on && current != wanted => {
