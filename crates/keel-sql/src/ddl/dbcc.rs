@@ -1,13 +1,11 @@
 //! DBCC.
 
-use super::storage::Rows;
 use crate::errors;
 use crate::program::Program;
 use crate::run::{Frame, Runner};
 use crate::sink::{ColumnMeta, command};
 use keel_parser::ast;
 use keel_query::IsolationLevel;
-use keel_query::catalog::TableDef;
 use keel_types::error::Result;
 use keel_types::{Length, SqlError, SqlType, Value};
 use std::sync::Arc;
@@ -20,10 +18,12 @@ impl Runner<'_> {
     pub(super) fn dbcc(&mut self, program: &Arc<Program>, frame: &mut Frame, d: &ast::Dbcc) -> Result<()> {
         let quiet = d.options.iter().any(|o| o.name == "NO_INFOMSGS");
         match d.command.as_str() {
-            "CHECKDB" | "CHECKTABLE" | "CHECKALLOC" | "CHECKCATALOG" | "CHECKFILEGROUP"
-            | "CHECKCONSTRAINTS" => {
-                self.check_database(d, quiet)?;
+            "CHECKDB" | "CHECKALLOC" | "CHECKCATALOG" | "CHECKFILEGROUP" => self.check_database(d, quiet)?,
+            "CHECKTABLE" => {
+                let (_, table) = self.dbcc_table(program, frame, d)?;
+                self.check_one_table(&table, quiet)?;
             }
+            "CHECKCONSTRAINTS" => self.check_constraints(program, frame, d)?,
             "SQLPERF" => self.sqlperf()?,
             "OPENTRAN" => self.oldest_transaction(),
             "INPUTBUFFER" => self.input_buffer(program, frame, d)?,
@@ -87,82 +87,6 @@ impl Runner<'_> {
         }
         self.done_statement(Some(rows.len() as u64), command::SELECT);
         Ok(())
-    }
-
-    /// Reads every row of every index of a table and compares indexes with rows.
-    fn check_database(&mut self, d: &ast::Dbcc, quiet: bool) -> Result<()> {
-        let entry = match d.args.first().map(|a| &a.kind) {
-            Some(ast::ExprKind::Column(c)) if d.command != "CHECKTABLE" => {
-                self.info.engine.database(&c.name.text).ok_or_else(|| errors::no_database(&c.name.text))?
-            }
-            Some(ast::ExprKind::Literal(ast::Literal::String { value, .. })) if d.command != "CHECKTABLE" => {
-                self.info.engine.database(value).ok_or_else(|| errors::no_database(value))?
-            }
-            _ => self.info.current_database(),
-        };
-        let picture = self.info.picture(&entry);
-        let mut found = 0;
-        if d.command != "CHECKTABLE" {
-            let checked = entry.store.check().map_err(|e| crate::map::db_error(e, &entry.name()))?;
-            for problem in checked.problems() {
-                let text = format!("Database error: Database '{}', {problem}.", entry.name());
-                self.report(&SqlError::new(8939, 16, 98, text));
-                found += 1;
-            }
-        }
-        let root = entry.store.store().base().root();
-        for table in picture.tables() {
-            let (rows, problems) = self.check_table(table)?;
-            if !quiet {
-                // Pages as of the last checkpoint: rows since then are in memory and in the log.
-                let tree = table.indexes[0].tree.0;
-                let (from, to) = (tree.to_be_bytes(), tree.wrapping_add(1).to_be_bytes());
-                let pages = root
-                    .approximate_leaf_pages(&from, Some(&to))
-                    .map_err(|e| SqlError::new(824, 24, 2, format!("Database '{}': {e}.", entry.name())))?;
-                let text = format!("There are {rows} rows in {pages} pages for object \"{}\".", table.name);
-                self.report(&SqlError::new(2593, 10, 1, text));
-            }
-            for problem in &problems {
-                self.report(&SqlError::new(8951, 16, 1, problem.clone()));
-            }
-            found += problems.len();
-        }
-        if !quiet || found > 0 {
-            let text = format!(
-                "CHECKDB found 0 allocation errors and {found} consistency errors in database '{}'.",
-                entry.name()
-            );
-            self.report(&SqlError::new(8989, 10, 1, text));
-        }
-        Ok(())
-    }
-
-    fn check_table(&mut self, table: &Arc<TableDef>) -> Result<(u64, Vec<String>)> {
-        let info = self.info;
-        let mut rows = 0u64;
-        let mut problems = Vec::new();
-        let mut stored = self.stored_rows(table)?;
-        while let Some((_, bytes)) = stored.next(info)? {
-            rows += 1;
-            if !keel_store::row::validate(&bytes) {
-                problems.push(format!("Table error: row {rows} of table '{}' cannot be read.", table.name));
-            }
-        }
-        for index in table.indexes.iter().skip(1).filter(|i| i.filter.is_none() && !i.disabled) {
-            let mut entries = 0u64;
-            let mut stored = Rows::of(self.txns_dyn().transaction(table.database)?, index.tree)?;
-            while stored.next(info)?.is_some() {
-                entries += 1;
-            }
-            if entries != rows {
-                problems.push(format!(
-                    "Table error: index '{}' of table '{}' has {entries} entries for {rows} rows.",
-                    index.name, table.name
-                ));
-            }
-        }
-        Ok((rows, problems))
     }
 
     /// Tells of the transaction that has been open longest among sessions whose current database is this one.

@@ -70,7 +70,7 @@ fn float(n: f64) -> Value {
 
 impl Runner<'_> {
     /// The name in an argument: written, or the value of a variable.
-    fn dbcc_name(
+    pub(super) fn dbcc_name(
         &mut self,
         program: &Arc<Program>,
         frame: &mut Frame,

@@ -11,6 +11,7 @@ mod alter;
 mod collate;
 mod database;
 mod dbcc;
+mod dbcc_check;
 mod dbcc_show;
 mod dependents;
 mod drop;
