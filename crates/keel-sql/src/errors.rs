@@ -610,6 +610,16 @@ errors! {
     language_changed(name) = 5703, 0, 1, "Changed language setting to {name}.";
     /// CREATE LOGIN, ALTER LOGIN, sp_defaultlanguage
     unknown_language(name) = 15033, 16, 1, "'{name}' is not a valid official language name.";
+    /// WITH RESULT SETS: more came than are wanted.
+    more_result_sets(wanted) = 11535, 16, 1, "EXECUTE statement failed because its WITH RESULT SETS clause specified {wanted} result set(s), and the statement tried to send more result sets than this.";
+    /// WITH RESULT SETS: fewer came.
+    fewer_result_sets(wanted, sent) = 11536, 16, 1, "EXECUTE statement failed because its WITH RESULT SETS clause specified {wanted} result set(s), but the statement only sent {sent} result set(s) at run time.";
+    /// WITH RESULT SETS: other columns came.
+    result_set_columns(wanted, number, sent) = 11537, 16, 1, "EXECUTE statement failed because its WITH RESULT SETS clause specified {wanted} column(s) for result set number {number}, but the statement sent {sent} column(s) at run time.";
+    /// WITH RESULT SETS: types that do not convert.
+    result_set_type(wanted, column, number, sent) = 11538, 16, 1, "EXECUTE statement failed because its WITH RESULT SETS clause specified type '{wanted}' for column #{column} in result set #{number}, and the corresponding type sent at run time was '{sent}'; there is no conversion between the two types.";
+    /// WITH RESULT SETS: NULL in a column without.
+    result_set_null(column, number) = 11553, 16, 1, "EXECUTE statement failed because its WITH RESULT SETS clause specified a non-nullable type for column #{column} in result set #{number}, and the corresponding value sent at run time was null.";
     /// INSERT … OUTPUT … EXEC
     output_of_insert_exec() = 483, 16, 1, "The OUTPUT clause cannot be used in an INSERT...EXEC statement.";
     /// `disallow results from triggers`

@@ -5,7 +5,7 @@ use super::variables::VariableUses;
 use super::{
     ArgValue, Call, CallArg, CallTarget, CursorName, CursorOp, FetchDirection, FetchOp, Instruction, Label,
     ModuleIdentity, NameSource, Op, ParameterDef, Positioned, Program, RaisErrorOp, SetOp, Slot, TableShape,
-    TableVariableDef, Unit, UnitSource, VariableDef, Variables,
+    TableVariableDef, Unit, UnitSource, VariableDef, Variables, WantedColumn,
 };
 use crate::catalog::fold;
 use crate::errors;
@@ -386,10 +386,12 @@ impl Lower<'_> {
             StatementKind::WaitFor(ast::WaitFor::Delay(e)) => Op::WaitFor(Unit::expr(e.clone(), None), false),
             StatementKind::WaitFor(ast::WaitFor::Time(e)) => Op::WaitFor(Unit::expr(e.clone(), None), true),
             StatementKind::Execute(x) => match &x.target {
-                ast::ExecuteTarget::Text(e) if x.return_variable.is_none() => Op::ExecText {
-                    text: Unit::expr(of_strings(e), None),
-                    run_as: self.run_as(x)?.map(Box::new),
-                },
+                ast::ExecuteTarget::Text(e) if x.return_variable.is_none() && x.result_sets.is_none() => {
+                    Op::ExecText {
+                        text: Unit::expr(of_strings(e), None),
+                        run_as: self.run_as(x)?.map(Box::new),
+                    }
+                }
                 _ => Op::Call(Box::new(self.call(x, s.span)?)),
             },
             StatementKind::BeginTransaction(b) => Op::Begin(self.name(b.name.as_ref())?),
@@ -625,7 +627,22 @@ impl Lower<'_> {
         }
         let status = x.return_variable.as_ref().map(|v| self.slot(v)).transpose()?;
         let run_as = self.run_as(x)?;
-        Ok(Call { status, target, args, recompile: x.recompile, run_as, span })
+        let results = self.wanted_results(x)?;
+        Ok(Call { status, target, args, recompile: x.recompile, run_as, results, span })
+    }
+
+    /// What WITH RESULT SETS says; nothing for UNDEFINED.
+    fn wanted_results(&self, x: &ast::Execute) -> Result<Option<Vec<Vec<WantedColumn>>>> {
+        let sets = match &x.result_sets {
+            None | Some(ast::ResultSets::Undefined) => return Ok(None),
+            Some(ast::ResultSets::None) => return Ok(Some(Vec::new())),
+            Some(ast::ResultSets::Defined(sets)) => sets,
+        };
+        let column = |(name, ty, nullable): &(ast::Ident, ast::TypeName, Option<bool>)| {
+            let ty = self.types.scalar(ty)?;
+            Ok(WantedColumn { name: name.text.clone(), ty, nullable: nullable.unwrap_or(true) })
+        };
+        sets.iter().map(|set| set.iter().map(column).collect()).collect::<Result<_>>().map(Some)
     }
 
     /// Who EXEC (string) runs as; there is no other server to run it AT.

@@ -340,8 +340,21 @@ pub struct Call {
     pub recompile: bool,
     /// `AS LOGIN | USER = name` of EXEC (string).
     pub run_as: Option<(ast::Principal, Unit)>,
+    /// `WITH RESULT SETS`: the columns of each result that there must be.
+    pub results: Option<Vec<Vec<WantedColumn>>>,
     /// Where it is written.
     pub span: ast::Span,
+}
+
+/// A column of a result as WITH RESULT SETS wants it.
+#[derive(Clone, Debug)]
+pub struct WantedColumn {
+    /// Name.
+    pub name: SmolStr,
+    /// Type.
+    pub ty: SqlType,
+    /// Whether NULL may be in it.
+    pub nullable: bool,
 }
 
 /// Whom to call.

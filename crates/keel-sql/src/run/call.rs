@@ -63,6 +63,19 @@ impl Runner<'_> {
         frame: &mut Frame,
         call: &Call,
     ) -> std::result::Result<(), Halt> {
+        match &call.results {
+            Some(wanted) => self.call_with_results(program, frame, call, wanted),
+            None => self.call_plainly(program, frame, call),
+        }
+    }
+
+    /// The same, with results as the callee gives them.
+    pub(super) fn call_plainly(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        call: &Call,
+    ) -> std::result::Result<(), Halt> {
         self.info.begin_statement();
         let name = match &call.target {
             CallTarget::Name(name) => name.clone(),

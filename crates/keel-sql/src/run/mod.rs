@@ -22,6 +22,7 @@ mod live_cursor;
 mod query;
 mod raise;
 mod reach;
+mod result_sets;
 mod rpc;
 mod select_into;
 mod step;
