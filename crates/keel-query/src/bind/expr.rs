@@ -434,12 +434,13 @@ impl Binder<'_> {
         if let Some(culture) = culture {
             args.push(cast_to(self.value(culture, cx)?, text));
         }
-        Ok(crate::expr::builtin::own("PARSE", ty, args, move |v| {
+        Ok(crate::expr::builtin::long("PARSE", ty, args, move |session, v| {
             let (Some(text), culture) = (v[0].as_str(), v.get(1)) else { return Ok(Value::Null) };
             if culture.is_some_and(Value::is_null) {
                 return Ok(Value::Null);
             }
-            match keel_types::functions::parse_text(text, ty, culture.and_then(Value::as_str)) {
+            let language = session.dates().language;
+            match keel_types::functions::parse_text(text, ty, culture.and_then(Value::as_str), language) {
                 // A culture or a type that nobody knows is an error of the statement, not of the text.
                 Err(e) if lenient && e.number == 9819 => Ok(Value::Null),
                 other => other,

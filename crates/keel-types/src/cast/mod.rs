@@ -23,8 +23,8 @@ mod xml;
 
 pub use clr::{hierarchy_value, spatial_error, spatial_kind, spatial_of, spatial_value, valid_spatial_of};
 pub use number::parse_integer;
+pub(crate) use text::cut_at;
 pub(crate) use text::hex;
-pub(crate) use text::{cut_at, with_commas};
 pub use text::{float_text, money_text, to_text};
 
 use crate::datetime::language::Dates;

@@ -249,7 +249,7 @@ pub fn money_text(ten_thousandths: i64, style: i32) -> SmolStr {
 }
 
 /// Groups of three digits.
-pub(crate) fn with_commas(digits: &str) -> String {
+fn with_commas(digits: &str) -> String {
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, c) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {

@@ -1,9 +1,9 @@
 //! `PARSE` and `TRY_PARSE`: numbers, money, dates and times as a culture writes them.
 
-use super::format_culture::{Culture, culture};
+use super::format_culture::{Culture, culture_or};
 use crate::cast::{self, Cast};
 use crate::datetime::format::MONTHS;
-use crate::datetime::language::Dates;
+use crate::datetime::language::{Dates, Language};
 use crate::datetime::parse::DateOrder;
 use crate::error::{Result, SqlError};
 use crate::ty::{Family, Length, SqlType};
@@ -11,11 +11,16 @@ use crate::value::Value;
 
 const TEXT: SqlType = SqlType::NVarChar(Length::Max);
 
-/// Reads a text as a value of `ty` the way of a culture (`en-US` without one). Errors: 9818 for a culture nobody knows,
+/// Reads a text as a value of `ty` the way of a culture, that of the language without one. Errors: 9818 for a culture nobody knows,
 /// 9819 for a text that is none, 10761 for a type that PARSE does not give.
-pub fn parse_text(text: &str, ty: SqlType, culture_name: Option<&str>) -> Result<Value> {
-    let name = culture_name.unwrap_or("en-US");
-    let culture = culture(name)?;
+pub fn parse_text(
+    text: &str,
+    ty: SqlType,
+    culture_name: Option<&str>,
+    language: &'static Language,
+) -> Result<Value> {
+    let culture = culture_or(culture_name, || language)?;
+    let name = culture_name.unwrap_or(culture.name);
     let plain = match ty.family() {
         Family::Integer | Family::Decimal | Family::Float => number(text, culture, false),
         Family::Money => number(text, culture, true),
@@ -103,10 +108,12 @@ fn number(text: &str, culture: &Culture, money: bool) -> Option<String> {
 /// The text with the names of months in English, and without those of days.
 fn moment(text: &str, culture: &Culture) -> String {
     let mut out = text.to_lowercase();
-    for day in culture.days {
+    for day in &culture.names.days {
         out = out.replace(&day.to_lowercase(), "");
     }
-    for (own, english) in culture.months.iter().zip(MONTHS) {
+    let names = &culture.names;
+    let beside_days = names.months_of_days.iter().zip(MONTHS);
+    for (own, english) in beside_days.chain(names.months.iter().zip(MONTHS)) {
         let own = own.to_lowercase();
         if out.contains(&own) {
             // The point of an ordinal (`13. Dezember`) stands only beside names.
@@ -121,7 +128,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, ty: SqlType, culture: &str, expect: &str) {
-        let got = match parse_text(text, ty, Some(culture)) {
+        let got = match parse_text(text, ty, Some(culture), Language::us_english()) {
             Ok(v) => cast::to_text(&v, ty, 121).map_or_else(|e| e.number.to_string(), |t| t.to_string()),
             Err(e) => e.number.to_string(),
         };
