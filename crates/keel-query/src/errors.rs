@@ -224,6 +224,14 @@ errors! {
     window_without_order(function: &str) = (10758, 15, 1, "The function '{function}' may not have ORDER BY in OVER clause.");
     /// 10753
     over_missing(function: &str) = (10753, 15, 3, "The function '{function}' must have an OVER clause.");
+    /// 10754
+    within_group_missing(function: &str) = (10754, 15, 1, "The function '{function}' must have a WITHIN GROUP clause.");
+    /// 8160
+    grouping_without_groups() = (8160, 15, 1, "A GROUPING or GROUPING_ID function can only be specified when there is a GROUP BY clause.");
+    /// 8733
+    separator_varies() = (8733, 16, 1, "Separator parameter for STRING_AGG must be a string literal or variable.");
+    /// 9829
+    string_agg_too_long() = (9829, 16, 1, "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid result truncation.");
     /// 4112
     over_order_missing(function: &str) = (4112, 15, 1, "The function '{function}' must have an OVER clause with ORDER BY.");
     /// 4113

@@ -6,6 +6,7 @@
 use crate::context::ExecCtx;
 use crate::errors::Result;
 use crate::scope::{RowSource, VirtualColumn, VirtualTable};
+use keel_types::functions::decode_base64;
 use keel_types::functions::json_path::{self, Path};
 use keel_types::{Length, SqlType, Value, cast, raise};
 use std::sync::Arc;
@@ -96,6 +97,10 @@ impl JsonColumn {
             };
         }
         match scalar(found) {
+            Some(Value::Str(text)) if self.ty.is_binary() => {
+                let bytes = Value::bytes(decode_base64(&text)?);
+                cast::explicit(SqlType::VarBinary(Length::Max), self.ty)?.apply(&bytes)
+            }
             Some(value @ Value::Str(_)) => {
                 cast::explicit(SqlType::NVarChar(Length::Max), self.ty)?.apply(&value)
             }

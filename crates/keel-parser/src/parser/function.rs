@@ -49,7 +49,11 @@ impl Parser<'_> {
             if !call.distinct {
                 self.eat_kw(Kw::ALL);
             }
-            call.args = self.nested(|p| p.function_args())?;
+            call.args = if call.distinct {
+                vec![self.nested(Self::argument)?]
+            } else {
+                self.nested(|p| p.function_args())?
+            };
             call.null_on_null = self.null_on_null();
         }
         self.expect(Tok::RParen)?;

@@ -150,6 +150,9 @@ impl Binder<'_> {
             return self.star_call(&name, cx);
         }
         let args = self.arguments(&name, &call.args, cx)?;
+        if name == "JSON_MODIFY" && args.get(2).is_some_and(|new| self.is_json(new)) {
+            return self.named_function("JSON_MODIFY JSON", args);
+        }
         match crate::expr::builtin::resolve(self, &name, args)? {
             Ok(e) => Ok(e),
             Err(args) => self.session_call(plain, args),
@@ -172,6 +175,10 @@ impl Binder<'_> {
         let mut bound = Vec::with_capacity(args.len());
         let next_values = self.next_values;
         for (i, a) in args.iter().enumerate() {
+            if i == 1 && name == "ISJSON" {
+                bound.push(self.json_kind(a)?);
+                continue;
+            }
             match bare_word(a).filter(|_| i == 0 && takes_date_part(name)) {
                 Some(word) => {
                     // By one name, so that `mm` in GROUP BY is the `MONTH` of the select list.
@@ -185,6 +192,14 @@ impl Binder<'_> {
             self.no_next_value_since(next_values)?;
         }
         Ok(bound)
+    }
+
+    /// What ISJSON asks a text to be: a word.
+    fn json_kind(&mut self, e: &ast::Expr) -> Result<Expr> {
+        let kinds = ["VALUE", "SCALAR", "OBJECT", "ARRAY"];
+        let asked = bare_word(e).and_then(|w| kinds.into_iter().find(|kind| w.eq_ignore_ascii_case(kind)));
+        let kind = asked.ok_or_else(|| errors::syntax_near(bare_word(e).unwrap_or(",")))?;
+        Ok(self.literal(&ast::Literal::String { value: kind.into(), national: false }))
     }
 
     /// A built-in of the type library, else a function of the session.
@@ -246,9 +261,11 @@ impl Binder<'_> {
         cx.in_aggregate = false;
         let order = order?;
         let mut args = args?;
+        check_arguments(name, func, &args)?;
         if matches!(func, AggFunc::PercentileCont | AggFunc::PercentileDisc) {
             // What is ordered is what is aggregated; the fraction goes where a separator would.
-            let ordered = order.first().ok_or_else(|| errors::syntax_near("WITHIN"))?.expr.clone();
+            let ordered =
+                order.first().ok_or_else(|| errors::within_group_missing(&call.name.name.text))?.expr.clone();
             args.insert(0, ordered);
             if let Some(fraction) = args.get_mut(1) {
                 *fraction = cast_to(fraction.clone(), SqlType::Float);
@@ -256,9 +273,6 @@ impl Binder<'_> {
         }
         let mut args = args.into_iter();
         let arg = args.next();
-        if func != AggFunc::CountStar && arg.is_none() {
-            return Err(errors::argument_count(name, 1));
-        }
         if arg.as_ref().is_some_and(Expr::has_subquery) {
             return Err(errors::aggregate_over_aggregate());
         }
@@ -299,6 +313,9 @@ impl Binder<'_> {
     }
 
     fn grouping_call(&mut self, call: &ast::FunctionCall, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+        if call.name.name.is("GROUPING") && call.args.len() != 1 {
+            return Err(errors::argument_count("GROUPING", 1));
+        }
         let args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>()?;
         let slot = self.typed_slot("", SqlType::Int, false);
         let Some(collect) = cx.collect.as_mut() else { return Err(errors::aggregate_in_where()) };
@@ -405,6 +422,29 @@ fn system_function(name: &ast::ObjectName) -> Option<&'static str> {
     ["sys.fn_varbintohexstr", "sys.fn_varbintohexsubstring"]
         .into_iter()
         .find(|known| known.strip_prefix("sys.").is_some_and(|known| name.name.is(known)))
+}
+
+/// Whether an aggregate has the arguments it takes: 174, and of the separator of STRING_AGG 8116 and 8733.
+pub(super) fn check_arguments(name: &str, func: AggFunc, args: &[Expr]) -> Result<()> {
+    let wanted = match func {
+        AggFunc::CountStar => return Ok(()),
+        AggFunc::StringAgg => 2,
+        _ => 1,
+    };
+    if args.len() != wanted {
+        return Err(errors::argument_count(&name.to_ascii_lowercase(), wanted));
+    }
+    let Some(separator) = args.get(1) else { return Ok(()) };
+    if separator.ty == SqlType::Null {
+        return Ok(());
+    }
+    if !separator.ty.is_string() || matches!(separator.ty, SqlType::Text | SqlType::NText) {
+        return Err(raise::bad_argument_type(separator.ty, 2, "string_agg"));
+    }
+    if !separator.slots().is_empty() || separator.has_subquery() {
+        return Err(errors::separator_varies());
+    }
+    Ok(())
 }
 
 /// An aggregate of the word NULL means nothing: 8117, and 8116 of STRING_AGG.

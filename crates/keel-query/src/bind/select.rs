@@ -200,6 +200,9 @@ impl Binder<'_> {
             }
             None => Vec::new(),
         };
+        if s.group_by.is_none() && !collect.groupings.is_empty() {
+            return Err(errors::grouping_without_groups());
+        }
         let grouped = s.group_by.is_some() || !collect.aggs.is_empty() || s.having.is_some();
         self.refuse_in_member(s.distinct, errors::recursive_distinct);
         self.refuse_in_member(s.top.is_some() || q.offset.is_some(), errors::recursive_top);

@@ -97,6 +97,9 @@ impl Binder<'_> {
             order.push(SortKey { expr, descending: item.descending });
         }
         if matches!(func, WindowFunc::PercentileCont | WindowFunc::PercentileDisc) {
+            if call.within_group.is_none() {
+                return Err(errors::within_group_missing(&call.name.name.text));
+            }
             args.extend(order.first().map(|k| k.expr.clone()));
         }
         let (ty, nullable) = self.window_type(name, func, &mut args)?;
@@ -151,6 +154,7 @@ impl Binder<'_> {
                 (if name == "COUNT_BIG" { SqlType::BigInt } else { SqlType::Int }, true)
             }
             W::Agg(f) => {
+                super::function::check_arguments(name, f, args)?;
                 super::function::refuse_null(name, f, args.first())?;
                 let ty = super::function::aggregate_type(f, args.first().map(|a| a.ty))?;
                 let ty = if name == "COUNT_BIG" { SqlType::BigInt } else { ty };

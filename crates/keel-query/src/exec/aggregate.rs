@@ -9,7 +9,7 @@ use crate::errors::{self, Result};
 use crate::work::{LEVEL_MAX, Partitions, Run, RunReader, partition_of};
 use hashbrown::{HashMap, HashSet};
 use keel_types::compare::order;
-use keel_types::{Decimal, SqlType, Value, key};
+use keel_types::{Decimal, Length, SqlType, Value, key};
 use std::sync::Arc;
 
 type FastHash = foldhash::fast::RandomState;
@@ -186,7 +186,7 @@ impl Acc {
                 Value::Float(if root { variance.sqrt() } else { variance })
             }
             Acc::Checksum(sum) => sum.map_or(Value::Null, |s| Value::Int(i64::from(s))),
-            Acc::Strings(rows, separator) => strings_finish(rows, separator, call),
+            Acc::Strings(rows, separator) => strings_finish(rows, separator, call)?,
             Acc::Percentile(values, fraction) => {
                 let mut values = values.clone();
                 let down = call.order.first().is_some_and(|k| k.descending);
@@ -353,9 +353,10 @@ fn strings_step(
     Ok(())
 }
 
-fn strings_finish(rows: &[Vec<Value>], separator: &Value, call: &AggregateCall) -> Value {
+/// The texts in their order; error 9829 when they are longer than a string type that is not max.
+fn strings_finish(rows: &[Vec<Value>], separator: &Value, call: &AggregateCall) -> Result<Value> {
     if rows.is_empty() {
-        return Value::Null;
+        return Ok(Value::Null);
     }
     let mut sorted: Vec<&Vec<Value>> = rows.iter().collect();
     sorted.sort_by(|a, b| compare_rows(&call.order, a, b));
@@ -364,7 +365,16 @@ fn strings_finish(rows: &[Vec<Value>], separator: &Value, call: &AggregateCall) 
         .iter()
         .filter_map(|r| if let Some(Value::Str(s)) = r.last() { Some(s.as_str()) } else { None })
         .collect();
-    Value::Str(texts.join(separator).into())
+    let text = texts.join(separator);
+    let is_long = || match call.ty {
+        SqlType::NVarChar(Length::Limited(_)) => text.encode_utf16().count() > 4000,
+        SqlType::VarChar(Length::Limited(_)) => text.chars().count() > 8000,
+        _ => false,
+    };
+    if text.len() > 4000 && is_long() {
+        return Err(errors::string_agg_too_long());
+    }
+    Ok(Value::Str(text.into()))
 }
 
 /// The operator for an aggregation.

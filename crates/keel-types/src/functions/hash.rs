@@ -160,8 +160,13 @@ fn base64_encode(_: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
 }
 
 fn base64_decode(_: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
+    decode_base64(str_at(args, 0)).map(Value::bytes)
+}
+
+/// The bytes that a text in base64 stands for, padded or not, in the ordinary letters or those for addresses; error 9803.
+pub fn decode_base64(text: &str) -> Result<Vec<u8>> {
     let invalid = || SqlError::new(9803, 16, 20, "Invalid data for type \"Base64Decode\".");
-    let text = str_at(args, 0).trim_end_matches('=');
+    let text = text.trim_end_matches('=');
     let mut out = Vec::with_capacity(text.len() / 4 * 3 + 3);
     let (mut word, mut bits) = (0u32, 0);
     for b in text.bytes().filter(|b| !b.is_ascii_whitespace()) {
@@ -178,5 +183,5 @@ fn base64_decode(_: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
             word &= (1 << bits) - 1;
         }
     }
-    if bits == 6 { Err(invalid()) } else { Ok(Value::bytes(out)) }
+    if bits == 6 { Err(invalid()) } else { Ok(out) }
 }

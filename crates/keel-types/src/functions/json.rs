@@ -1,6 +1,6 @@
 //! JSON functions on text.
 
-use super::json_path::{Path, Step, check, is_document, locate, member_with_comma, unescape};
+use super::json_path::{Path, Step, check, flaw, is_document, locate, member_with_comma, unescape};
 use super::string::units;
 use super::{Call, FnCtx, FunctionDef, Request, str_at};
 use crate::cast::{Cast, to_text};
@@ -34,6 +34,11 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         Ok(Call::new(SqlType::Int, params, json_path_exists))
     }),
     FunctionDef::new("JSON_MODIFY", 3, 3, resolve_json_modify),
+    // With a new value that is JSON already; the name is no word, so it is not one to call.
+    FunctionDef::new("JSON_MODIFY JSON", 3, 3, |r| {
+        let params = vec![r.national_text(0)?, r.national_text(1)?, r.national_text(2)?];
+        Ok(Call::new(NVARCHAR_MAX, params, json_modify_by_json).lenient().nullable())
+    }),
 ];
 
 fn isjson(_: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
@@ -50,10 +55,15 @@ fn isjson(_: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
     Ok(Value::Int(valid.into()))
 }
 
-/// The text the path names; `None` when there is none and the path is lax.
+/// The text the path names; `None` when there is none and the path is lax. What follows it is not looked at.
 fn find<'a>(text: &'a str, path: &Path) -> Result<Option<&'a str>> {
-    check(text)?;
-    match locate(text, &path.steps) {
+    let found = locate(text, &path.steps);
+    if let Some(flaw) = flaw(text)
+        && found.as_ref().is_none_or(|range| range.end > flaw)
+    {
+        check(text)?;
+    }
+    match found {
         Some(range) => Ok(Some(&text[range])),
         None if path.strict => Err(raise::json_not_found()),
         None => Ok(None),
@@ -118,21 +128,28 @@ fn literal(value: &Value, ty: SqlType) -> Result<String> {
     })
 }
 
-/// Replaces, adds, appends or (a NULL under a lax path) removes.
 fn json_modify(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
+    modify(args, &literal(&args[2], call.params[2])?)
+}
+
+fn json_modify_by_json(_: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
+    modify(args, args[2].as_str().unwrap_or("null"))
+}
+
+/// Replaces, adds, appends or (a NULL under a lax path) removes; `new` is the new value as JSON.
+fn modify(args: &[Value], new: &str) -> Result<Value> {
     if args[0].is_null() || args[1].is_null() {
         return Ok(Value::Null);
     }
     let (text, path) = (str_at(args, 0), Path::parse(str_at(args, 1))?);
     check(text)?;
-    let new = literal(&args[2], call.params[2])?;
     let splice = |range: std::ops::Range<usize>, new: &str| {
         Ok(Value::Str(SmolStr::from([&text[..range.start], new, &text[range.end..]].concat())))
     };
     let found = locate(text, &path.steps);
     if path.append {
         return match found.filter(|f| text[f.clone()].starts_with('[')) {
-            Some(array) => add_last(text, array, &new),
+            Some(array) => add_last(text, array, new),
             None if path.strict => Err(raise::json_not_found()),
             None => Ok(args[0].clone()),
         };
@@ -145,7 +162,7 @@ fn json_modify(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
                 None => Ok(args[0].clone()),
             }
         }
-        (Some(range), ..) => splice(range, &new),
+        (Some(range), ..) => splice(range, new),
         (None, ..) if path.strict => Err(raise::json_not_found()),
         (None, Step::Key(key), Some(object))
             if text[object.clone()].starts_with('{') && !args[2].is_null() =>

@@ -76,12 +76,17 @@ fn bad_path(found: Option<char>, at: usize) -> Box<SqlError> {
     SqlError::new(13_607, 16, 4, text)
 }
 
+/// Where a text ceases to be JSON.
+pub(super) fn flaw(text: &str) -> Option<usize> {
+    let e = serde_json::from_str::<serde::de::IgnoredAny>(text).err()?;
+    Some(position(text, e.line(), e.column()))
+}
+
 /// Error 13609 unless the whole text is JSON.
 pub fn check(text: &str) -> Result<()> {
-    match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-        Ok(_) => Ok(()),
-        Err(e) => {
-            let at = position(text, e.line(), e.column());
+    match flaw(text) {
+        None => Ok(()),
+        Some(at) => {
             let found = text[at..].chars().next().unwrap_or('.');
             let text = format!(
                 "JSON text is not properly formatted. Unexpected character '{found}' is found at position {at}."
@@ -93,7 +98,7 @@ pub fn check(text: &str) -> Result<()> {
 
 /// Whether the whole text is JSON of an object or array.
 pub(super) fn is_document(text: &str) -> bool {
-    text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+    text.trim_start().starts_with(['{', '[']) && flaw(text).is_none()
 }
 
 /// Byte position of a line and column as the checker counts them, on a character's start.

@@ -35,6 +35,7 @@ mod string_more;
 mod zones;
 
 pub use date_parts::DatePart;
+pub use hash::decode_base64;
 pub use parse_text::parse_text;
 pub use rand::RandState;
 pub use zones::{ZONES, Zone};

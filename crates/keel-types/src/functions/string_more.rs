@@ -1,6 +1,6 @@
 //! String functions about single characters, quoting and sounds.
 
-use super::string::{bounded, units};
+use super::string::units;
 use super::{Call, FnCtx, FunctionDef, Request, int_at, str_at, variable_like};
 use crate::collation::{cp1252, like};
 use crate::error::{Result, SqlError};
@@ -146,19 +146,18 @@ fn fixed(f: f64, decimals: usize) -> String {
 }
 
 fn resolve_string_escape(r: &Request<'_>) -> Result<Call> {
-    let text = r.text(0)?;
-    let length = if text.length() == Some(Length::Max) { Length::Max } else { Length::Limited(4000) };
-    Ok(Call::new(SqlType::NVarChar(length), vec![r.national_text(0)?, r.text(1)?], string_escape))
+    let params = vec![r.national_text(0)?, r.text(1)?];
+    Ok(Call::new(SqlType::NVarChar(Length::Max), params, string_escape))
 }
 
-fn string_escape(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
+fn string_escape(_: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
     if !str_at(args, 1).trim_end().eq_ignore_ascii_case("json") {
         let text = "An invalid value was specified for argument 2.";
         return Err(SqlError::new(13_611, 16, 1, text));
     }
     let quoted = serde_json::to_string(str_at(args, 0)).unwrap_or_default();
     let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().replace('/', "\\/");
-    Ok(bounded(inner, call.result))
+    Ok(Value::Str(SmolStr::from(inner)))
 }
 
 fn resolve_translate(r: &Request<'_>) -> Result<Call> {

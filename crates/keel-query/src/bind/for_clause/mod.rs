@@ -103,7 +103,10 @@ impl Binder<'_> {
                 _ => false,
             },
             ExprKind::Builtin(b, _) => {
-                matches!(&*b.name, "JSON_QUERY" | "JSON_OBJECT" | "JSON_ARRAY" | "JSON_MODIFY")
+                matches!(
+                    &*b.name,
+                    "JSON_QUERY" | "JSON_OBJECT" | "JSON_ARRAY" | "JSON_MODIFY" | "JSON_MODIFY JSON"
+                )
             }
             _ => false,
         }
