@@ -494,7 +494,11 @@ impl Parser<'_> {
             Kw::CONTAINS | Kw::FREETEXT if allow => self.full_text(),
             Kw::LEFT | Kw::RIGHT | Kw::IDENTITY if self.tok_ahead(1) == Tok::LParen => self.call(),
             // Names of ODBC functions that happen to be reserved: {fn USER()}, {fn DATABASE()}, {fn TRUNCATE(…)}.
-            Kw::USER | Kw::DATABASE | Kw::TRUNCATE | Kw::INSERT if self.odbc => self.call(),
+            Kw::USER | Kw::DATABASE | Kw::TRUNCATE | Kw::INSERT | Kw::CURRENT_DATE | Kw::CURRENT_TIME
+                if self.odbc =>
+            {
+                self.call()
+            }
             _ => Err(self.unexpected()),
         }
     }

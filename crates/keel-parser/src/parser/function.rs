@@ -85,11 +85,15 @@ impl Parser<'_> {
         Some(null)
     }
 
-    /// Arguments of any function; `'key': value` of JSON_OBJECT counts as two.
+    /// Arguments of any function; `'key': value` of JSON_OBJECT counts as two, and so do ODBC's `EXTRACT(part FROM date)` and
+    /// `POSITION(text IN text)`.
     #[inline(never)]
     fn function_args(&mut self) -> Result<Vec<Expr>> {
         let mut args = vec![self.argument()?];
-        while self.eat(Tok::Comma) || self.eat(Tok::Colon) {
+        while self.eat(Tok::Comma)
+            || self.eat(Tok::Colon)
+            || (self.odbc && (self.eat_kw(Kw::FROM) || self.eat_kw(Kw::IN)))
+        {
             args.push(self.argument()?);
         }
         Ok(args)

@@ -128,6 +128,11 @@ impl Binder<'_> {
     pub fn function(&mut self, call: &ast::FunctionCall, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
         let Some(plain) = plain_name(&call.name) else { return self.user_function(call, cx) };
         let name = plain.to_ascii_uppercase();
+        if call.odbc
+            && let Some(e) = self.odbc_function(&name, call, cx)?
+        {
+            return Ok(e);
+        }
         if let Some(over) = &call.over {
             return self.window_call(&name, call, over, cx);
         }

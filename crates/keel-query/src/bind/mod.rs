@@ -16,6 +16,7 @@ pub mod function;
 pub mod group;
 pub mod json;
 pub mod merge_types;
+mod odbc;
 mod over;
 pub mod query;
 pub mod rel;

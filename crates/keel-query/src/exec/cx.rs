@@ -61,6 +61,8 @@ pub struct Rare {
     pub work: Vec<WorkRows>,
     /// Counters of SET STATISTICS IO, when it is on.
     pub io: Option<IoCounters>,
+    /// Results of calls that are made once for all rows, by the address of the call.
+    pub once: Vec<(usize, Value)>,
     /// Messages to hand to the client at the end (8153, 3604), without duplicates.
     pub messages: Vec<errors::Error>,
 }
@@ -131,6 +133,22 @@ impl<'a> Cx<'a> {
         if untouched {
             std::mem::forget(self);
         }
+    }
+
+    /// The result of a call that is made once for all rows.
+    pub fn once(
+        &mut self,
+        call: usize,
+        compute: impl FnOnce(&dyn SessionInfo) -> Result<Value>,
+    ) -> Result<Value> {
+        let session = self.session;
+        let made = &mut self.rare().once;
+        if let Some((_, value)) = made.iter().find(|(at, _)| *at == call) {
+            return Ok(value.clone());
+        }
+        let value = compute(session)?;
+        made.push((call, value.clone()));
+        Ok(value)
     }
 
     /// What few executions have.

@@ -114,6 +114,12 @@ impl BuiltinFn {
                 }));
             }
         };
+        if call.once {
+            return Code::Dyn(Box::new(move |cx| {
+                let at = Arc::as_ptr(&call) as usize;
+                cx.once(at, |session| call.eval(&Session(session), &[]))
+            }));
+        }
         match <[Code; 1]>::try_from(args) {
             Ok([arg]) => Code::Dyn(Box::new(move |cx| {
                 let value = [arg.eval(cx)?];

@@ -19,6 +19,7 @@ use keel_query::context::Arithmetic;
 use keel_query::{IsolationLevel, SessionInfo};
 use keel_types::datetime::language::Dates;
 use keel_types::error::Result;
+use keel_types::functions::RandState;
 use keel_types::{SqlError, Value};
 use smol_str::SmolStr;
 use std::cell::{Cell, RefCell};
@@ -205,7 +206,7 @@ pub struct Info {
     /// What NEXT VALUE FOR gave in the row being made.
     pub sequence_row: RefCell<crate::functions::CurrentRow>,
     now: Cell<Option<(i64, i64)>>,
-    random: Cell<u64>,
+    random: Cell<RandState>,
 }
 
 impl Info {
@@ -266,7 +267,7 @@ impl Info {
             meter: super::usage::Meter::default(),
             sequence_row: RefCell::default(),
             now: Cell::new(None),
-            random: Cell::new(u64::from_le_bytes(seed) | 1),
+            random: Cell::new(RandState::anywhere(u64::from_le_bytes(seed))),
         }
     }
 
@@ -471,15 +472,10 @@ impl SessionInfo for Info {
         crate::clock::unix_to_local_ticks(self.engine.options().env.clock.unix_nanos_about())
     }
     fn rand(&self, seed: Option<i64>) -> f64 {
-        if let Some(seed) = seed {
-            self.random.set((seed as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        }
-        let mut x = self.random.get();
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        self.random.set(x);
-        (x >> 11) as f64 / (1u64 << 53) as f64
+        let mut state = seed.map_or(self.random.get(), RandState::seeded);
+        let number = state.next_number();
+        self.random.set(state);
+        number
     }
     fn notice(&self, message: &Box<SqlError>) {
         self.say(message.clone());

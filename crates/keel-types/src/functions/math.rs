@@ -45,7 +45,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("PI", 0, 0, |r| float(r, |_, _, _| Ok(Value::Float(std::f64::consts::PI)))),
     FunctionDef::new("RAND", 0, 1, |r| {
         let params = if r.has(0) { vec![SqlType::Int] } else { vec![] };
-        Ok(Call::new(SqlType::Float, params, rand).lenient())
+        Ok(Call { once: !r.has(0), ..Call::new(SqlType::Float, params, rand).lenient() })
     })
     .per(Volatility::Statement),
 ];

@@ -174,6 +174,8 @@ pub struct Call {
     pub strict: bool,
     /// Whether the result can be NULL although no argument is.
     pub nullable: bool,
+    /// Whether every row of a statement gets the result of the first.
+    pub once: bool,
     part: DatePart,
     routine: fn(&Call, &dyn FnCtx, &[Value]) -> Result<Value>,
 }
@@ -188,6 +190,7 @@ impl Call {
             collation: Collation::default(),
             strict: true,
             nullable: false,
+            once: false,
             part: DatePart::Day,
             routine,
         }

@@ -24,6 +24,13 @@ impl RandState {
         RandState { s1: if seed == 0 { DEFAULT_SEEDS.0 } else { seed }, s2: DEFAULT_SEEDS.1 }
     }
 
+    /// Starts a sequence somewhere: that of a session which gave no seed.
+    #[must_use]
+    pub fn anywhere(random: u64) -> RandState {
+        let (high, low) = ((random >> 33) as i64, (random & 0x7FFF_FFFF) as i64);
+        RandState { s1: 1 + high % (M1 - 1), s2: 1 + low % (M2 - 1) }
+    }
+
     /// The next number in (0, 1).
     pub fn next_number(&mut self) -> f64 {
         self.s1 = self.s1 * A1 % M1;
@@ -48,5 +55,9 @@ mod tests {
         check(1, 0.713591993212924);
         check(2, 0.713610626184182);
         check(100, 0.715436657367485);
+        let mut state = RandState::seeded(100);
+        let shown = [0; 3].map(|_| format!("{:.15}", state.next_number()));
+        assert_eq!(shown, ["0.715436657367485", "0.284633807679820", "0.013103908285036"]);
+        assert!(RandState::anywhere(u64::MAX).next_number() < 1.0);
     }
 }
