@@ -79,11 +79,7 @@ fn strength(kind: &ExprKind) -> u8 {
 
 fn op_strength(op: BinaryOp) -> u8 {
     match op {
-        BinaryOp::Multiply
-        | BinaryOp::Divide
-        | BinaryOp::Modulo
-        | BinaryOp::ShiftLeft
-        | BinaryOp::ShiftRight => MULTIPLICATIVE,
+        BinaryOp::Multiply | BinaryOp::Divide | BinaryOp::Modulo => MULTIPLICATIVE,
         _ => ADDITIVE,
     }
 }

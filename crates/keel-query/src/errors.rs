@@ -224,6 +224,8 @@ errors! {
     window_without_order(function: &str) = (10758, 15, 1, "The function '{function}' may not have ORDER BY in OVER clause.");
     /// 10753
     over_missing(function: &str) = (10753, 15, 3, "The function '{function}' must have an OVER clause.");
+    /// 1023
+    no_date_part(function: &str) = (1023, 15, 1, "Invalid parameter 1 specified for {function}.");
     /// 10754
     within_group_missing(function: &str) = (10754, 15, 1, "The function '{function}' must have a WITHIN GROUP clause.");
     /// 8160

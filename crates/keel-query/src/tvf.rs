@@ -106,14 +106,12 @@ impl VirtualTable for StringSplit {
         &self.columns
     }
     fn open(&self, _: &mut ExecCtx<'_>, args: &[Value]) -> Result<RowSource> {
-        let (Some(Value::Str(text)), Some(Value::Str(separator))) = (args.first(), args.get(1)) else {
-            return Ok(rows(Vec::new()));
-        };
-        let mut chars = separator.chars();
+        let mut chars = args.get(1).and_then(Value::as_str).unwrap_or_default().chars();
         let (Some(c), None) = (chars.next(), chars.next()) else {
             let m = "Procedure expects parameter 'separator' of type 'nchar(1)/nvarchar(1)'.";
             return Err(SqlError::new(214, 16, 11, m));
         };
+        let Some(Value::Str(text)) = args.first() else { return Ok(rows(Vec::new())) };
         let parts = text.split(c).enumerate();
         Ok(rows(parts.map(|(i, p)| vec![Value::Str(p.into()), Value::Int(i as i64 + 1)]).collect()))
     }

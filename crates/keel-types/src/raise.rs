@@ -310,10 +310,16 @@ pub fn xml_does_not_compare() -> Box<SqlError> {
     )
 }
 
-/// 537: a negative length.
+/// 537: a negative length of SUBSTRING.
 #[must_use]
-pub fn invalid_length(function: &str) -> Box<SqlError> {
-    SqlError::new(537, 16, 3, format!("Invalid length parameter passed to the {function} function."))
+pub fn invalid_length() -> Box<SqlError> {
+    SqlError::new(537, 16, 3, "Invalid length parameter passed to the LEFT or SUBSTRING function.")
+}
+
+/// 536: a negative length of LEFT or RIGHT.
+#[must_use]
+pub fn negative_length(function: &str) -> Box<SqlError> {
+    SqlError::new(536, 16, 1, format!("Invalid length parameter passed to the {function} function."))
 }
 
 /// 8116: an argument of a type that the function does not take.

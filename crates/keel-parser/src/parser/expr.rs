@@ -529,8 +529,8 @@ fn binary_op(tok: Tok) -> Option<(BinaryOp, u8)> {
         Tok::Star => (BinaryOp::Multiply, MULTIPLICATIVE),
         Tok::Slash => (BinaryOp::Divide, MULTIPLICATIVE),
         Tok::Percent => (BinaryOp::Modulo, MULTIPLICATIVE),
-        Tok::Shl => (BinaryOp::ShiftLeft, MULTIPLICATIVE),
-        Tok::Shr => (BinaryOp::ShiftRight, MULTIPLICATIVE),
+        Tok::Shl => (BinaryOp::ShiftLeft, ADDITIVE),
+        Tok::Shr => (BinaryOp::ShiftRight, ADDITIVE),
         _ => return None,
     })
 }

@@ -190,6 +190,9 @@ impl Binder<'_> {
                     let word = DatePart::by_name(word).map_or(word, |part| part.name());
                     bound.push(self.literal(&ast::Literal::String { value: word.into(), national: false }))
                 }
+                None if i == 0 && takes_date_part(name) => {
+                    return Err(errors::no_date_part(&name.to_ascii_lowercase()));
+                }
                 None => bound.push(self.value(a, cx)?),
             }
         }

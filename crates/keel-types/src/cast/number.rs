@@ -223,6 +223,8 @@ fn text_to_bit(value: &Value, cast: &Cast) -> Result<Value> {
     }
     match parse_integer(word) {
         Ok(n) => Ok(Value::Bit(n != 0)),
+        // Digits of a number that no integer holds: it is not zero.
+        Err(true) => Ok(Value::Bit(true)),
         Err(_) => Err(raise::conversion_failed(cast.from, text, cast.to)),
     }
 }

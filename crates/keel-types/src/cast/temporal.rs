@@ -2,7 +2,7 @@
 
 use super::{Cast, Step, binary, mismatch};
 use crate::datetime::language::Dates;
-use crate::datetime::parse::{DateOrder, Parsed, Refusal, parse};
+use crate::datetime::parse::{DateOrder, Parsed, Refusal, Written, parse, parse_written};
 use crate::datetime::{
     DAY_1753, DAY_1900, DAY_2079, MAX_TICKS, TICKS_PER_DAY, TICKS_PER_MINUTE, format, hijri,
     round_to_datetime, round_to_minute, round_to_scale, time_to_scale,
@@ -120,7 +120,7 @@ fn text_to_temporal(value: &Value, cast: &Cast) -> Result<Value> {
     let hijri = matches!(cast.style, 130 | 131).then(|| hijri::to_gregorian(text)).flatten();
     let parsed = match &hijri {
         Some(text) => parse(text, Dates { order: DateOrder::Ymd, ..cast.dates }, classic),
-        None => parse(text, cast.dates(), classic),
+        None => parse_written(text, cast.dates(), classic, Written::of_style(cast.style)),
     };
     let parsed = parsed.map_err(|r| refused(r, cast))?;
     place(moment_of_text(&parsed, cast)?, cast)

@@ -261,16 +261,16 @@ fn with_commas(digits: &str) -> String {
 }
 
 /// A float as `CONVERT` prints it: six significant digits at most (style 0 and none), eight (1) or sixteen (2) in
-/// scientific form, or the shortest form that reads back the same (3, 126).
+/// scientific form, 17 or 9 digits that read back the same (3), or 16 and 8 (126).
 #[must_use]
 pub fn float_text(f: f64, ty: SqlType, style: i32) -> SmolStr {
     match style {
         1 => SmolStr::from(scientific(f, 7)),
         2 => SmolStr::from(scientific(f, 15)),
-        3 | 126 => SmolStr::from(match ty {
-            SqlType::Real => scientific(f, 8),
-            _ => scientific(f, 16),
-        }),
+        3 | 126 => {
+            let most = if ty == SqlType::Real { 8 } else { 16 };
+            SmolStr::from(scientific(f, if style == 126 { most - 1 } else { most }))
+        }
         _ => SmolStr::from(general(f, 6)),
     }
 }

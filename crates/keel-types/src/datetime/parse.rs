@@ -79,6 +79,30 @@ impl DateOrder {
     }
 }
 
+/// What form a `CONVERT` style wants a date of numbers to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// Any.
+    Anyhow,
+    /// In the style's order, the year with so many digits.
+    InOrder(usize),
+    /// `yyyy-mm-dd`, a time after it set off by `T`.
+    Iso,
+}
+
+impl Written {
+    /// What a style wants.
+    #[must_use]
+    pub fn of_style(style: i32) -> Written {
+        match style {
+            1..=5 | 10 | 11 => Written::InOrder(2),
+            101..=105 | 110 | 111 => Written::InOrder(4),
+            23 | 126 | 127 => Written::Iso,
+            _ => Written::Anyhow,
+        }
+    }
+}
+
 /// What a string said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parsed {
@@ -102,8 +126,13 @@ pub enum Refusal {
 /// Reads a date and time. `classic` is the way of `datetime`: the session's order also rules `2026-05-01` unless it ends
 /// with a time in ISO form. Months have their names in the session's language and no other.
 pub fn parse(text: &str, dates: Dates, classic: bool) -> Result<Parsed, Refusal> {
+    parse_written(text, dates, classic, Written::Anyhow)
+}
+
+/// Reads a date and time of the form that a style wants.
+pub fn parse_written(text: &str, dates: Dates, classic: bool, written: Written) -> Result<Parsed, Refusal> {
     let text = strip_escape(text.trim());
-    let mut reader = Reader { tokens: Vec::with_capacity(16), at: 0, order: dates.order, classic };
+    let mut reader = Reader { tokens: Vec::with_capacity(16), at: 0, order: dates.order, classic, written };
     reader.tokens = tokenize(text, dates.language).ok_or(Refusal::Syntax)?;
     reader.run()
 }
@@ -185,6 +214,7 @@ struct Reader {
     at: usize,
     order: DateOrder,
     classic: bool,
+    written: Written,
 }
 
 /// A date as written, before the day is looked up.
@@ -207,6 +237,9 @@ impl Reader {
         let mut time_seen = false;
         while self.peek().is_some() {
             if self.time_ahead() {
+                if self.written == Written::Iso && date.is_some() && !self.after_tee() {
+                    return Err(Refusal::Syntax);
+                }
                 if std::mem::replace(&mut time_seen, true) {
                     return Err(Refusal::Syntax);
                 }
@@ -246,6 +279,10 @@ impl Reader {
         while matches!(self.peek(), Some(Token::Blank | Token::Tee)) {
             self.at += 1;
         }
+    }
+
+    fn after_tee(&self) -> bool {
+        self.at.checked_sub(1).and_then(|at| self.tokens.get(at)) == Some(&Token::Tee)
     }
 
     fn take(&mut self, token: Token) -> bool {
@@ -388,10 +425,22 @@ impl Reader {
             return Err(Refusal::Syntax);
         }
         let third = self.number()?;
-        let (year, month, day) = if first.1 == 4 {
-            let swapped = self.classic
-                && matches!(self.order, DateOrder::Dmy | DateOrder::Dym | DateOrder::Ydm)
-                && self.peek() != Some(Token::Tee);
+        let day_first = matches!(self.order, DateOrder::Dmy | DateOrder::Dym | DateOrder::Ydm);
+        let (year, month, day) = if let Written::InOrder(digits) = self.written {
+            let date = self.order.assign([first, second, third]);
+            if date.0.1 != digits {
+                return Err(Refusal::Syntax);
+            }
+            date
+        } else if self.written == Written::Iso {
+            if first.1 != 4 || mark != '-' {
+                return Err(Refusal::Syntax);
+            }
+            (first, second, third)
+        } else if second.1 == 4 {
+            if day_first { (second, third, first) } else { (second, first, third) }
+        } else if first.1 == 4 {
+            let swapped = self.classic && day_first && self.peek() != Some(Token::Tee);
             if swapped { (first, third, second) } else { (first, second, third) }
         } else if third.1 == 4 && matches!(self.order, DateOrder::Ymd | DateOrder::Myd) {
             (third, first, second)
@@ -426,9 +475,25 @@ impl Reader {
         Ok(RawDate { year, month, day: first.0 })
     }
 
+    /// `5 2026 Jan`, `2026 5 Jan`.
+    fn before_month_last(&mut self, first: (u32, usize)) -> Result<RawDate, Refusal> {
+        let second = self.number()?;
+        self.skip_blanks();
+        let Some(Token::Month(month)) = self.peek() else { return Err(Refusal::Syntax) };
+        self.at += 1;
+        let (year, day) = if first.1 == 4 { (first, second) } else { (second, first) };
+        if year.1 != 4 || day.1 > 2 {
+            return Err(Refusal::Syntax);
+        }
+        Ok(RawDate { year, month, day: day.0 })
+    }
+
     /// `5 Jan 2026`, `2026 Jan 5`.
     fn before_month(&mut self, first: (u32, usize)) -> Result<RawDate, Refusal> {
         self.skip_blanks();
+        if matches!(self.peek(), Some(Token::Number(..))) && !self.time_ahead() {
+            return self.before_month_last(first);
+        }
         let Some(Token::Month(month)) = self.peek() else { return Err(Refusal::Syntax) };
         self.at += 1;
         self.skip_soft_before_number();
@@ -509,6 +574,10 @@ mod tests {
         check("5 January, 2026 10:11:12", "2026-01-05 10:11:12");
         check("2026 Jan 5", "2026-01-05");
         check("Jan 2026", "2026-01-01");
+        check("5 2026 Jan", "2026-01-05");
+        check("2026 5 Jan 14:03", "2026-01-05 14:03:00");
+        check("01/2026/05", "2026-01-05");
+        check("5 26 Jan", "Syntax");
         check("2026-01-05T14:03:09", "2026-01-05 14:03:09");
         check("2026-01-05T14:03:09.1234567", "2026-01-05 14:03:09.1234567");
         check("2026-01-05T14:03:09Z", "2026-01-05 14:03:09.0000000 0");

@@ -13,7 +13,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("SET_BIT", 2, 3, |r| {
         let ty = operand(r)?;
         let mut params = vec![ty, SqlType::BigInt];
-        params.extend(r.has(2).then_some(SqlType::Bit));
+        params.extend(r.has(2).then_some(SqlType::BigInt));
         Ok(Call::new(ty, params, set_bit))
     }),
     FunctionDef::new("LEFT_SHIFT", 2, 2, |r| {
@@ -94,7 +94,11 @@ fn get_bit(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
 
 fn set_bit(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
     let at = offset_in(call, args)?;
-    let on = !matches!(args.get(2), Some(Value::Bit(false)));
+    let on = match args.get(2).map(|bit| bit.as_int()) {
+        None | Some(Some(1)) => true,
+        Some(Some(0)) => false,
+        _ => return Err(SqlError::new(9839, 16, 1, "The bit value must be 0 or 1.")),
+    };
     Ok(match &args[0] {
         Value::Bytes(bytes) => {
             let mut bytes = bytes.to_vec();

@@ -310,12 +310,17 @@ fn resolve_eomonth(r: &Request<'_>) -> Result<Call> {
     let mut params = vec![r.temporal(0, DATETIME2)?];
     params.extend(r.has(1).then_some(SqlType::Int));
     Ok(Call::new(SqlType::Date, params, |_, _, args| {
+        if args[0].is_null() {
+            return Ok(Value::Null);
+        }
         let overflow = || raise::date_addition_overflow(SqlType::Date);
+        // No number of months is none.
         let ticks = date_parts::add_months(moment(&args[0]).0, int_at(args, 1)).ok_or_else(overflow)?;
         let c = Civil::of_ticks(ticks);
         let last = days_in_month(c.year, c.month).and_then(|d| to_days(c.year, c.month, d));
         last.map(Value::Date).ok_or_else(overflow)
-    }))
+    })
+    .lenient())
 }
 
 /// 1 when the text is a valid datetime; 0 for NULL.

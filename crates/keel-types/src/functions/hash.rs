@@ -24,6 +24,17 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("CHECKSUM", 1, 1024, |r| checksum_call(r, checksum)),
     FunctionDef::new("BINARY_CHECKSUM", 1, 1024, |r| checksum_call(r, binary_checksum)),
     FunctionDef::new("HASHBYTES", 2, 2, resolve_hashbytes),
+    FunctionDef::new("CRYPT_GEN_RANDOM", 1, 2, |r| {
+        let mut params = vec![SqlType::Int];
+        params.extend(r.has(1).then_some(SqlType::VarBinary(Length::Limited(8000))));
+        Ok(Call::new(SqlType::VarBinary(Length::Limited(8000)), params, random_bytes).nullable())
+    })
+    .per(Volatility::Row),
+    FunctionDef::new("PWDENCRYPT", 1, 1, |r| {
+        let result = SqlType::VarBinary(Length::Limited(128));
+        Ok(Call::new(result, vec![r.national_text(0)?], password_hash))
+    })
+    .per(Volatility::Row),
     FunctionDef::new("BASE64_ENCODE", 1, 2, resolve_base64_encode),
     FunctionDef::new("BASE64_DECODE", 1, 1, |r| {
         Ok(Call::new(SqlType::VarBinary(Length::Max), vec![r.text(0)?], base64_decode))
@@ -42,6 +53,31 @@ fn next_sequential_guid() -> [u8; 16] {
     guid[4..6].copy_from_slice(&count[2..4]);
     guid[0..4].copy_from_slice(&count[4..8]);
     guid
+}
+
+/// So many random bytes, of which nobody can tell the next. A seed adds nothing to what the system draws.
+fn random_bytes(_: &Call, ctx: &dyn FnCtx, args: &[Value]) -> Result<Value> {
+    let Some(length @ 1..=8000) = args[0].as_int() else { return Ok(Value::Null) };
+    let length = length as usize;
+    let mut out = Vec::with_capacity(length + 12);
+    while out.len() < length {
+        // A guid has twelve bytes that are random throughout.
+        let guid = ctx.new_guid();
+        out.extend_from_slice(&guid[..6]);
+        out.extend_from_slice(&guid[10..]);
+    }
+    out.truncate(length);
+    Ok(Value::bytes(out))
+}
+
+/// The form in which a login's password is kept: 0x0200, a salt of four bytes, SHA-512 of the password and the salt.
+fn password_hash(_: &Call, ctx: &dyn FnCtx, args: &[Value]) -> Result<Value> {
+    let guid = ctx.new_guid();
+    let salt = &guid[..4];
+    let mut text: Vec<u8> = str_at(args, 0).encode_utf16().flat_map(u16::to_le_bytes).collect();
+    text.extend_from_slice(salt);
+    let digest = Sha512::digest(&text);
+    Ok(Value::bytes([&[2, 0], salt, digest.as_slice()].concat()))
 }
 
 fn checksum_call(r: &Request<'_>, routine: super::Routine) -> Result<Call> {

@@ -76,7 +76,7 @@ fn extreme(call: &Call, args: &[Value], wanted: std::cmp::Ordering) -> Value {
 
 fn resolve_isnumeric(r: &Request<'_>) -> Result<Call> {
     let ty = r.ty(0);
-    let numeric = ty.is_numeric();
+    let numeric = ty.is_numeric() && ty != SqlType::Bit;
     let param = if ty.is_string() { r.text(0)? } else { ty };
     let routine: super::Routine = if numeric {
         |_, _, a| Ok(Value::Int(i64::from(!a[0].is_null())))
@@ -86,8 +86,12 @@ fn resolve_isnumeric(r: &Request<'_>) -> Result<Call> {
     Ok(Call::new(SqlType::Int, vec![param], routine).lenient())
 }
 
-/// Whether some numeric type would take the text. Lone signs, points, commas and currency signs do, as money.
+/// Whether some numeric type would take the text. Lone signs, points, commas and currency signs do, as money, and so do a
+/// backslash and blanks that are not spaces.
 fn is_numeric_text(text: &str) -> bool {
+    if matches!(text, "\\" | "\t" | "\n" | "\u{b}" | "\u{c}" | "\r" | "\u{a0}") {
+        return true;
+    }
     let text = text.trim();
     let from = SqlType::VarChar(Length::Max);
     let converts = |to| cast::convert(&Value::str(text), from, to).is_ok();

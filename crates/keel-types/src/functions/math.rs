@@ -114,11 +114,11 @@ fn from_f64(f: f64, ty: SqlType) -> Result<Value> {
 fn kept(r: &Request<'_>) -> Result<SqlType> {
     let ty = r.ty(0);
     Ok(match ty.family() {
-        Family::Bit | Family::Integer if ty != SqlType::BigInt => SqlType::Int,
+        Family::Integer if ty != SqlType::BigInt => SqlType::Int,
         Family::Null => SqlType::Int,
         Family::Money => SqlType::Money,
         Family::Integer | Family::Decimal => ty,
-        Family::Float | Family::String | Family::NationalString => SqlType::Float,
+        Family::Bit | Family::Float | Family::String | Family::NationalString => SqlType::Float,
         _ => return Err(r.bad_argument(0)),
     })
 }

@@ -304,6 +304,14 @@ impl Request<'_> {
         }
     }
 
+    /// Like [`Request::text`], without the types that only few functions take: 8116.
+    fn string(&self, i: usize) -> Result<SqlType> {
+        match self.ty(i) {
+            SqlType::Text | SqlType::NText | SqlType::Xml => Err(self.bad_argument(i)),
+            _ => self.text(i),
+        }
+    }
+
     /// Like [`Request::text`], but binary stays binary.
     fn text_or_binary(&self, i: usize) -> Result<SqlType> {
         match self.ty(i) {

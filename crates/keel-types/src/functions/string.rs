@@ -61,7 +61,7 @@ pub(super) fn slice(s: &str, start: usize, length: usize, national: bool) -> &st
 
 /// A binary is counted as the string it converts to, so its trailing blanks (0x20) do not count either.
 fn resolve_len(r: &Request<'_>) -> Result<Call> {
-    let param = r.text(0)?;
+    let param = r.string(0)?;
     let result = if param.is_large() { SqlType::BigInt } else { SqlType::Int };
     let routine: super::Routine = if param.is_national() {
         |_, _, a| Ok(Value::Int(units(str_at(a, 0).trim_end_matches(' '), true) as i64))
@@ -120,8 +120,8 @@ fn resolve_substring(r: &Request<'_>) -> Result<Call> {
         (_, own) => own,
     };
     let result = variable_like(param, param.is_national(), length);
-    let mut params = vec![param, SqlType::BigInt];
-    params.extend(r.has(2).then_some(SqlType::BigInt));
+    let mut params = vec![param, SqlType::Int];
+    params.extend(r.has(2).then_some(SqlType::Int));
     let routine = if param.is_binary() { substring_binary } else { substring };
     Ok(Call::new(result, params, routine).in_collation(r.collation))
 }
@@ -131,7 +131,7 @@ fn window(args: &[Value]) -> Result<(usize, usize)> {
     let (start, length) =
         (int_at(args, 1), if args.len() > 2 { int_at(args, 2) } else { i64::from(i32::MAX) });
     if length < 0 {
-        return Err(raise::invalid_length("SUBSTRING"));
+        return Err(raise::invalid_length());
     }
     let end = start.saturating_add(length).max(1);
     let start = start.max(1);
@@ -151,25 +151,25 @@ fn substring_binary(_: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
 }
 
 fn resolve_end(r: &Request<'_>, routine: super::Routine) -> Result<Call> {
-    let param = r.text(0)?;
+    let param = r.string(0)?;
     let length = match (r.constant_int(1).and_then(|n| u32::try_from(n).ok()), param.length()) {
         (Some(n), Some(Length::Limited(own))) => Some(n.min(u32::from(own))),
         _ => None,
     };
     let result = variable_like(param, param.is_national(), length);
-    Ok(Call::new(result, vec![param, SqlType::BigInt], routine).in_collation(r.collation))
+    Ok(Call::new(result, vec![param, SqlType::Int], routine).in_collation(r.collation))
 }
 
 fn resolve_left(r: &Request<'_>) -> Result<Call> {
     resolve_end(r, |call, _, args| {
-        let length = usize::try_from(int_at(args, 1)).map_err(|_| raise::invalid_length("left"))?;
+        let length = usize::try_from(int_at(args, 1)).map_err(|_| raise::negative_length("left"))?;
         Ok(Value::Str(SmolStr::new(slice(str_at(args, 0), 0, length, call.params[0].is_national()))))
     })
 }
 
 fn resolve_right(r: &Request<'_>) -> Result<Call> {
     resolve_end(r, |call, _, args| {
-        let length = usize::try_from(int_at(args, 1)).map_err(|_| raise::invalid_length("right"))?;
+        let length = usize::try_from(int_at(args, 1)).map_err(|_| raise::negative_length("right"))?;
         let (s, national) = (str_at(args, 0), call.params[0].is_national());
         let skipped = units(s, national).saturating_sub(length);
         Ok(Value::Str(SmolStr::new(&s[unit_position(s, skipped, national)..])))
@@ -220,7 +220,7 @@ pub(super) fn bounded(text: String, ty: SqlType) -> Value {
 }
 
 fn resolve_replace(r: &Request<'_>) -> Result<Call> {
-    let types = [r.text(0)?, r.text(1)?, r.text(2)?];
+    let types = [r.string(0)?, r.string(1)?, r.string(2)?];
     Ok(Call::new(meeting(&types), types.to_vec(), replace).in_collation(r.collation))
 }
 
@@ -242,7 +242,10 @@ fn replace(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
 }
 
 fn resolve_stuff(r: &Request<'_>) -> Result<Call> {
-    let types = [r.text(0)?, r.text(3)?];
+    if r.ty(0).is_binary() {
+        return resolve_binary_stuff(r);
+    }
+    let types = [r.string(0)?, r.string(3)?];
     let result = meeting(&types);
     let result = match (types[0].length(), types[1].length()) {
         (Some(Length::Limited(a)), Some(Length::Limited(b))) => {
@@ -251,8 +254,42 @@ fn resolve_stuff(r: &Request<'_>) -> Result<Call> {
         }
         _ => result,
     };
-    let params = vec![types[0], SqlType::BigInt, SqlType::BigInt, types[1]];
+    let params = vec![types[0], SqlType::Int, SqlType::Int, types[1]];
     Ok(Call::new(result, params, stuff).lenient().nullable().in_collation(r.collation))
+}
+
+/// Bytes put among bytes.
+fn resolve_binary_stuff(r: &Request<'_>) -> Result<Call> {
+    if r.ty(0) == SqlType::Image {
+        return Err(r.bad_argument(0));
+    }
+    let own = r.text_or_binary(0)?;
+    let length = match (own.length(), r.ty(3).length()) {
+        (Some(Length::Limited(a)), Some(Length::Limited(b))) => {
+            Length::Limited(a.saturating_add(b).min(8000))
+        }
+        (Some(Length::Limited(a)), None) => Length::Limited(a),
+        _ => Length::Max,
+    };
+    let params = vec![own, SqlType::Int, SqlType::Int, SqlType::VarBinary(length)];
+    Ok(Call::new(SqlType::VarBinary(length), params, stuff_binary).lenient().nullable())
+}
+
+fn stuff_binary(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
+    let (Some(bytes), Some(start), Some(length)) = (args[0].as_bytes(), args[1].as_int(), args[2].as_int())
+    else {
+        return Ok(Value::Null);
+    };
+    if start < 1 || length < 0 || start > bytes.len() as i64 {
+        return Ok(Value::Null);
+    }
+    let from = start as usize - 1;
+    let to = from.saturating_add(length as usize).min(bytes.len());
+    let mut out = [&bytes[..from], args[3].as_bytes().unwrap_or_default(), &bytes[to..]].concat();
+    if let Some(Length::Limited(n)) = call.result.length() {
+        out.truncate(n.into());
+    }
+    Ok(Value::bytes(out))
 }
 
 /// How many characters of a text of `length` STUFF is known to delete from one that is as long as it may be.
@@ -281,14 +318,14 @@ fn stuff(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
 }
 
 fn resolve_replicate(r: &Request<'_>) -> Result<Call> {
-    let param = r.text(0)?;
+    let param = r.string(0)?;
     let result = match (param.length(), r.constant_int(1).and_then(|n| u32::try_from(n).ok())) {
         (Some(Length::Limited(n)), Some(times)) => {
             variable_like(param, param.is_national(), Some(u32::from(n).saturating_mul(times)))
         }
         _ => meeting(&[param]),
     };
-    Ok(Call::new(result, vec![param, SqlType::BigInt], replicate).in_collation(r.collation).nullable())
+    Ok(Call::new(result, vec![param, SqlType::Int], replicate).in_collation(r.collation).nullable())
 }
 
 fn replicate(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
@@ -308,7 +345,7 @@ fn replicate(call: &Call, _: &dyn FnCtx, args: &[Value]) -> Result<Value> {
 
 /// A function whose result is text as long as its argument.
 fn same_text(r: &Request<'_>, routine: super::Routine) -> Result<Call> {
-    let param = r.text(0)?;
+    let param = r.string(0)?;
     let result = variable_like(param, param.is_national(), None);
     Ok(Call::new(result, vec![param], routine).in_collation(r.collation))
 }
@@ -357,7 +394,7 @@ fn trimming(r: &Request<'_>, sides: Sides) -> Result<Call> {
     };
     let mut call = same_text(r, routine)?;
     if r.has(1) {
-        call.params.push(r.text(1)?);
+        call.params.push(r.string(1)?);
     }
     Ok(call)
 }

@@ -1,0 +1,43 @@
+-- Arguments that functions do not take.
+CREATE TABLE old (t text, n ntext, i image);
+GO
+SELECT LEN(t) FROM old;
+GO
+SELECT UPPER(n) FROM old;
+GO
+SELECT TRIM(t) FROM old;
+GO
+SELECT REPLACE(t, 'a', 'b') FROM old;
+GO
+SELECT LEN(i) FROM old;
+GO
+SELECT DATEADD('day', 1, '20260513');
+GO
+DECLARE @part varchar(10) = 'day';
+SELECT DATEDIFF(@part, '20260513', '20260514');
+GO
+SELECT LEFT('abc', 3000000000);
+GO
+SELECT SUBSTRING('abc', 1, 3000000000);
+GO
+SELECT REPLICATE('abc', 3000000000);
+GO
+SELECT LEFT('abc', -1);
+GO
+SELECT RIGHT('abc', -1);
+GO
+SELECT SUBSTRING('abc', 1, -1);
+GO
+SELECT * FROM STRING_SPLIT('a,b', NULL);
+GO
+SELECT SET_BIT(0, 1, 2);
+GO
+SELECT ISNUMERIC('\') AS backslash, ISNUMERIC(CHAR(9)) AS tab, ISNUMERIC(CAST(1 AS bit)) AS bit, ISNUMERIC(' ') AS blank, SQL_VARIANT_PROPERTY(ABS(CAST(1 AS bit)), 'BaseType') AS abs;
+SELECT STUFF(0x010203, 2, 1, 0xAABB) AS b, EOMONTH('20260205', NULL) AS m, SET_BIT(3, 1, 0) AS cleared;
+GO
+-- Random bytes and hashes of passwords.
+SELECT DATALENGTH(CRYPT_GEN_RANDOM(20)) AS bytes, DATALENGTH(CRYPT_GEN_RANDOM(8, 0x0102)) AS seeded, CASE WHEN CRYPT_GEN_RANDOM(16) = CRYPT_GEN_RANDOM(16) THEN 'same' ELSE 'other' END AS again;
+SELECT DATALENGTH(PWDENCRYPT('secret')) AS bytes, SUBSTRING(PWDENCRYPT('secret'), 1, 2) AS version;
+GO
+SELECT FORMATMESSAGE('%I64d of %d', CAST(9000000000 AS bigint), 5) AS wide;
+GO
