@@ -21,3 +21,13 @@ SELECT RAND(1) AS one, RAND(2) AS two, RAND(0) AS zero;
 SELECT COUNT(DISTINCT r) AS numbers, COUNT(*) AS rows FROM (SELECT RAND() AS r FROM GENERATE_SERIES(1, 5)) AS x;
 SELECT COUNT(DISTINCT r) AS numbers FROM (SELECT RAND(value) AS r FROM GENERATE_SERIES(1, 5)) AS x;
 GO
+-- Each statement draws anew.
+DECLARE @i int = 0, @r float, @numbers TABLE (r float);
+WHILE @i < 5
+BEGIN
+    SET @r = RAND();
+    INSERT @numbers VALUES (@r);
+    SET @i += 1;
+END;
+SELECT COUNT(DISTINCT r) AS numbers FROM @numbers;
+GO
