@@ -105,22 +105,33 @@ fn number(text: &str, culture: &Culture, money: bool) -> Option<String> {
     Some(format!("{sign}{whole}{point}{part}{exponent}"))
 }
 
-/// The text with the names of months in English, and without those of days.
+/// The text with the names of months in English, without those of days and without the words that a culture writes between the
+/// parts of a date.
 fn moment(text: &str, culture: &Culture) -> String {
     let mut out = text.to_lowercase();
     for day in &culture.names.days {
         out = out.replace(&day.to_lowercase(), "");
     }
+    out = without_words(&out, culture);
     let names = &culture.names;
-    let beside_days = names.months_of_days.iter().zip(MONTHS);
-    for (own, english) in beside_days.chain(names.months.iter().zip(MONTHS)) {
-        let own = own.to_lowercase();
-        if out.contains(&own) {
-            // The point of an ordinal (`13. Dezember`) stands only beside names.
-            out = out.replace(&own, english).replace('.', " ");
-        }
-    }
+    // From December back: the name of an earlier month can be the end of a later one's.
+    let called = |own: &[&str]| (0..12).rev().find(|i| out.contains(&own[*i].to_lowercase()));
+    let found = [&names.months_of_days, &names.months].into_iter().find_map(|own| Some((own, called(own)?)));
+    out = match found {
+        // The point of an ordinal (`13. Dezember`) stands only beside names.
+        Some((own, month)) => out.replace(&own[month].to_lowercase(), MONTHS[month]).replace('.', " "),
+        None => out.replace(". ", ".").trim_end_matches('.').to_owned(),
+    };
+    out = out.replace(['年', '月', '년', '월'], "-").replace(['日', '일'], "");
     out.trim_start_matches([',', ' ']).to_owned()
+}
+
+/// The text without what stands in quotes in the culture's patterns and between blanks in the text: `de`, `г.`.
+fn without_words(text: &str, culture: &Culture) -> String {
+    let quoted = |pattern: &'static str| pattern.split('\'').skip(1).step_by(2).map(str::trim);
+    let words: Vec<&str> = quoted(culture.long_date).chain(quoted(culture.short_date)).collect();
+    let kept: Vec<&str> = text.split(' ').filter(|part| part.is_empty() || !words.contains(part)).collect();
+    kept.join(" ")
 }
 
 #[cfg(test)]
@@ -155,6 +166,13 @@ mod tests {
         check("13/12/2010", SqlType::Date, "en-GB", "2010-12-13");
         check("13/12/2010", SqlType::Date, "en-US", "9819");
         check("13. Dezember 2010", SqlType::Date, "de-DE", "2010-12-13");
+        check("3 мая 2026 г.", SqlType::Date, "ru-RU", "2026-05-03");
+        check("3 de mayo de 2026", SqlType::Date, "es-ES", "2026-05-03");
+        check("2026. 05. 03.", SqlType::Date, "hu-HU", "2026-05-03");
+        check("2026年11月3日", SqlType::Date, "ja-JP", "2026-11-03");
+        check("2026年5月3日", SqlType::Date, "zh-CN", "2026-05-03");
+        check("03 Tháng Mười Một 2026", SqlType::Date, "vi-VN", "2026-11-03");
+        check("03.05.2026 14:03", SqlType::DateTime2(0), "cs-CZ", "2026-05-03 14:03:00");
         check("x", SqlType::VarChar(Length::Max), "en-US", "10761");
     }
 }
