@@ -356,8 +356,16 @@ errors! {
     cannot_truncate(table) = 4701, 16, 1, "Cannot find the object \"{table}\" because it does not exist or you do not have permissions.";
     /// Unknown schema.
     no_schema(name) = 2760, 16, 1, "The specified schema name \"{name}\" either does not exist or you do not have permission to use it.";
-    /// Schema still used.
-    schema_in_use(schema, object) = 3729, 16, 1, "Cannot drop schema '{schema}' because it is being referenced by object '{object}'.";
+    /// DROP or ALTER of what a bound module refers to, of a schema with objects.
+    referenced_by_object(what, name, object) = 3729, 16, 1, "Cannot {what} '{name}' because it is being referenced by object '{object}'.";
+    /// A name in a module WITH SCHEMABINDING that has not two parts.
+    cannot_bind_name(kind, module, name) = 4512, 16, 3, "Cannot schema bind {kind} '{module}' because name '{name}' is invalid for schema binding. Names must be in two-part format and an object cannot reference itself.";
+    /// A module WITH SCHEMABINDING that refers to one without.
+    not_schema_bound(kind, module, name) = 4513, 16, 2, "Cannot schema bind {kind} '{module}'. '{name}' is not schema bound.";
+    /// A star in a module WITH SCHEMABINDING.
+    star_in_bound() = 1054, 15, 6, "Syntax '*' is not allowed in schema-bound objects.";
+    /// sp_rename of what others depend on.
+    enforced_dependencies(name) = 15336, 16, 1, "Object '{name}' cannot be renamed because the object participates in enforced dependencies.";
     /// Type still used.
     type_in_use(name, object) = 3732, 16, 1, "Cannot drop type '{name}' because it is being referenced by object '{object}'. There may be other objects that reference this type.";
     /// Type exists.

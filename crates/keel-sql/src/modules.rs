@@ -25,6 +25,18 @@ pub fn parse(module: &ModuleDef) -> Result<ast::Statement> {
     batch.statements.into_iter().next().ok_or_else(|| errors::no_procedure(&module.name))
 }
 
+/// Whether a view or function is made WITH SCHEMABINDING. Most texts are not parsed for it.
+pub fn is_schema_bound(module: &ModuleDef) -> bool {
+    if !module.text.to_ascii_uppercase().contains("SCHEMABINDING") {
+        return false;
+    }
+    parse(module).is_ok_and(|statement| match &statement.kind {
+        StatementKind::CreateView(v) => v.options.schema_binding,
+        StatementKind::CreateFunction(f) => f.options.schema_binding,
+        _ => false,
+    })
+}
+
 /// The program of a module, from the cache when it is there.
 pub fn program(info: &Info, entry: &Arc<DatabaseEntry>, module: &Arc<ModuleDef>) -> Result<Arc<Program>> {
     if let Some(program) = info.engine.programs.module(entry.id, module) {

@@ -324,6 +324,8 @@ impl Runner<'_> {
                 (false, false) => Fate::Replaced,
             };
             self.check_dependents(table, at, fate)?;
+        } else {
+            self.check_bound(table, at)?;
         }
         if !c.nullable && old.nullable {
             self.refuse_nulls(table, at)?;

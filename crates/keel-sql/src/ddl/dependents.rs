@@ -28,15 +28,33 @@ impl Fate {
 impl Runner<'_> {
     /// Errors 5074 and 4922 when something depends on the column at a position that does not go with its fate.
     pub(super) fn check_dependents(&mut self, table: &TableDef, at: usize, fate: Fate) -> Result<()> {
-        let dependents = self.dependents(table, at, fate)?;
+        let mut dependents = self.dependents(table, at, fate)?;
+        dependents.extend(self.bound_to_column(table, at));
+        self.refuse(dependents, &table.columns[at].name, fate)
+    }
+
+    /// The same for a column whose type stays: only what is bound to it objects.
+    pub(super) fn check_bound(&mut self, table: &TableDef, at: usize) -> Result<()> {
+        let bound = self.bound_to_column(table, at);
+        self.refuse(bound, &table.columns[at].name, Fate::Widened)
+    }
+
+    fn refuse(&self, dependents: Vec<(&'static str, String)>, column: &str, fate: Fate) -> Result<()> {
         if dependents.is_empty() {
             return Ok(());
         }
-        let column = &table.columns[at].name;
         for (kind, dependent) in dependents {
             self.info.say(errors::column_dependency(kind, dependent, column));
         }
         Err(errors::alter_dependents(fate.statement(), column))
+    }
+
+    /// Modules WITH SCHEMABINDING that name the column.
+    fn bound_to_column(&self, table: &TableDef, at: usize) -> Vec<(&'static str, String)> {
+        let Some(entry) = self.info.engine.database_by_id(table.database) else { return Vec::new() };
+        let mut bound = self.bound_to(&entry, table.object_id);
+        bound.retain(|bound| bound.columns.contains(&table.columns[at].column_id));
+        bound.into_iter().map(|bound| ("object", bound.module)).collect()
     }
 
     fn dependents(&mut self, table: &TableDef, at: usize, fate: Fate) -> Result<Vec<(&'static str, String)>> {

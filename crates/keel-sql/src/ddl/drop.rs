@@ -86,6 +86,7 @@ impl Runner<'_> {
         if picture.referencing(table.object_id).iter().any(|(t, _)| t.object_id != table.object_id) {
             return Err(errors::referenced_by_foreign_key(name));
         }
+        self.refuse_bound("DROP TABLE", name, &entry, table.object_id)?;
         for trigger in picture.triggers(table.object_id) {
             self.change(
                 &entry,
@@ -149,6 +150,8 @@ impl Runner<'_> {
         match self.named(program, name) {
             Some((entry, Named::Module(module))) if kinds.contains(&module.kind) => {
                 self.lock_schema(entry.id, module.object_id)?;
+                let what = format!("DROP {}", kind.to_uppercase());
+                self.refuse_bound(&what, name, &entry, module.object_id)?;
                 let key = CatalogKey { class: object_class::MODULE, id: module.object_id };
                 self.change(&entry, CatalogOp::Remove(key))?;
                 for trigger in self.info.picture(&entry).triggers(module.object_id) {
@@ -175,7 +178,7 @@ impl Runner<'_> {
             return Err(errors::cannot_drop_schema(&name.name.text));
         }
         if let Some(object) = picture.objects().find(|o| o.schema_id == id) {
-            return Err(errors::schema_in_use(name, object.name));
+            return Err(errors::referenced_by_object("drop schema", name, object.name));
         }
         self.change(&entry, CatalogOp::Remove(CatalogKey { class: object_class::SCHEMA, id }))
     }

@@ -8,6 +8,7 @@
 
 mod administer;
 mod alter;
+mod binding;
 mod collate;
 mod database;
 mod dbcc;
@@ -32,6 +33,7 @@ mod temporal;
 mod trigger;
 
 pub(crate) use alter::mentions_column;
+pub(crate) use binding::Named as NamedByModule;
 pub(crate) use principal::is_of_server;
 pub(crate) use statistics::table_and_statistics;
 pub use storage::read_all;

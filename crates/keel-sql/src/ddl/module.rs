@@ -90,6 +90,7 @@ impl Runner<'_> {
             modified: now,
         };
         self.check_module(&place, &module, statement)?;
+        self.check_binding(&place, &module, statement)?;
         if temporary {
             self.before_temp_change();
             let procedure = TempProcedure { database: place.entry.id, module: Arc::new(module) };
@@ -98,6 +99,7 @@ impl Runner<'_> {
         }
         if old.is_some() {
             self.lock_schema(place.entry.id, module.object_id)?;
+            self.refuse_bound("ALTER", name, &place.entry, module.object_id)?;
         }
         self.put(&place.entry, CatalogObject::Module(Arc::new(module)))
     }

@@ -100,10 +100,14 @@ fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::R
             ),
         )
     };
+    let is_bound = |id| !runner.bound_to(&entry, id).is_empty();
     match named {
         Named::Table(t) => {
             if taken(t.schema_id) {
                 return Err(exists());
+            }
+            if is_bound(t.object_id) {
+                return Err(errors::enforced_dependencies(old));
             }
             runner.lock_schema(t.database, t.object_id)?;
             let mut t = (*t).clone();
@@ -117,6 +121,9 @@ fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::R
         Named::Module(m) => {
             if taken(m.schema_id) {
                 return Err(exists());
+            }
+            if is_bound(m.object_id) {
+                return Err(errors::enforced_dependencies(old));
             }
             let mut m = (*m).clone();
             m.name = new.to_owned();
@@ -163,10 +170,10 @@ fn rename_part(runner: &mut Runner<'_>, old: &str, new: &str, column: bool) -> k
         return Err(SqlError::new(15335, 11, 1, text));
     }
     if column && (has_dependents(&t, &part) || t.history_of.is_some()) {
-        let text = format!(
-            "Object '{old}' cannot be renamed because the object participates in enforced dependencies."
-        );
-        return Err(SqlError::new(15336, 16, 1, text));
+        return Err(errors::enforced_dependencies(old));
+    }
+    if column && bound_to_column(runner, &t, &part) {
+        return Err(errors::enforced_dependencies(old));
     }
     if column && let Some(history) = runner.history_of(&t) {
         runner.lock_schema(history.database, history.object_id)?;
@@ -183,6 +190,14 @@ fn rename_part(runner: &mut Runner<'_>, old: &str, new: &str, column: bool) -> k
     };
     *found.ok_or_else(|| wrong_part(kind))? = new.to_owned();
     runner.replace_table(t).map(|_| ())
+}
+
+/// Whether a module WITH SCHEMABINDING names the column.
+fn bound_to_column(runner: &Runner<'_>, t: &TableDef, column: &str) -> bool {
+    let id = t.columns.iter().find(|c| crate::views::same(&c.name, column)).map(|c| c.column_id);
+    let entry = runner.info.engine.database_by_id(t.database);
+    let (Some(id), Some(entry)) = (id, entry) else { return false };
+    runner.bound_to(&entry, t.object_id).iter().any(|bound| bound.columns.contains(&id))
 }
 
 /// Whether a check, a computed column or an index's filter names the column.

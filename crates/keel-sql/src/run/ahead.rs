@@ -12,6 +12,7 @@
 
 use super::reach::Reach;
 use super::{Runner, failure_status};
+use crate::ddl::NamedByModule;
 use crate::errors;
 use crate::program::{Op, Program, Unit, UnitSource};
 use crate::run::Frame;
@@ -89,6 +90,25 @@ impl Runner<'_> {
     pub fn check_query(&self, program: &Program, query: &ast::SelectStatement) -> Result<()> {
         let frame = Frame::new(program, self.info.nest_level() + 1);
         keel_query::compile_select(&self.scope(program, &frame), query).map(drop)
+    }
+
+    /// What the statements of a function name, or the query of an inline one.
+    pub(crate) fn named_in_program(
+        &self,
+        program: &Program,
+        query: Option<&ast::SelectStatement>,
+    ) -> Result<NamedByModule> {
+        let frame = Frame::new(program, self.info.nest_level() + 1);
+        let scope = self.scope(program, &frame);
+        if let Some(query) = query {
+            keel_query::compile_select(&scope, query)?;
+            return Ok(NamedByModule::by(scope));
+        }
+        let mut uses = Vec::new();
+        for unit in program.code.iter().filter_map(|i| looked_at(&i.op)) {
+            uses.extend(self.compile_in(&scope, unit)?.needs);
+        }
+        Ok(NamedByModule { uses, ..NamedByModule::by(scope) })
     }
 
     /// Of a module that is to be made: whether what it names is there. All that is wrong is told, the last as the error.

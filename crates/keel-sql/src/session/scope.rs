@@ -52,6 +52,8 @@ pub struct Scope<'a> {
     pub last: Cell<Option<DatabaseId>>,
     /// The statement removes what is too old from a history table.
     pub cleans_history: bool,
+    /// The first name of the statement's own that is found and has not just a schema in front of it: nothing can be bound to it.
+    pub odd_name: RefCell<Option<String>>,
 }
 
 /// Where a view or inline function is.
@@ -84,6 +86,7 @@ impl<'a> Scope<'a> {
             reads_system: Cell::new(false),
             last: Cell::new(None),
             cleans_history: false,
+            odd_name: RefCell::default(),
         }
     }
 
@@ -109,6 +112,7 @@ impl<'a> Scope<'a> {
             reads_system: Cell::new(false),
             last: Cell::new(None),
             cleans_history: false,
+            odd_name: RefCell::default(),
         }
     }
 
@@ -166,6 +170,15 @@ impl<'a> Scope<'a> {
         }
     }
 
+    fn note_parts(&self, name: NameParts<'_>) {
+        let in_two_parts = name.schema.is_some() && name.database.is_none();
+        if !in_two_parts && self.homes.borrow().is_empty() {
+            let parts = [name.database, name.database.and(name.schema.or(Some(""))), Some(name.object)];
+            let text = || parts.into_iter().flatten().collect::<Vec<_>>().join(".");
+            self.odd_name.borrow_mut().get_or_insert_with(text);
+        }
+    }
+
     /// Whether something belongs to the owner of the view or function that names it.
     fn is_chained(&self, home: Home, database: DatabaseId, schema: i32) -> bool {
         home.database == database
@@ -185,7 +198,9 @@ impl<'a> Scope<'a> {
         self.note_catalog(entry.id);
         self.last.set(Some(entry.id));
         let picture = self.info.picture(&entry);
-        match self.named_in(&entry, &picture, name)? {
+        let named = self.named_in(&entry, &picture, name)?;
+        self.note_parts(name);
+        match named {
             Named::Synonym(synonym) => {
                 let found = self.follow(&entry, &picture, &synonym.target)?;
                 self.last.set(Some(found.0.id));

@@ -56,6 +56,8 @@ struct Reference {
     parts: Vec<String>,
     /// The object, when it is here.
     to: Option<i32>,
+    /// The module is made WITH SCHEMABINDING.
+    bound: bool,
 }
 
 fn dependencies(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {
@@ -64,7 +66,7 @@ fn dependencies(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {
         at.map_or(NULL, |at| text(r.parts[at].as_str()))
     };
     let row = |r: Reference| -> Vec<Value> {
-        let mut row = vec![int(r.from), int(0), int(1), text("OBJECT_OR_COLUMN"), bit(false), int(1)];
+        let mut row = vec![int(r.from), int(0), int(1), text("OBJECT_OR_COLUMN"), bit(r.bound), int(1)];
         row.extend([text("OBJECT_OR_COLUMN"), part(&r, 3), part(&r, 2), part(&r, 1), part(&r, 0)]);
         row.extend([r.to.map_or(NULL, int), int(0), bit(r.parts.len() == 1), bit(false)]);
         row
@@ -76,6 +78,7 @@ fn references(cx: &ViewContext<'_>) -> Vec<Reference> {
     let picture = cx.info.picture(&cx.entry);
     let mut found: Vec<Reference> = Vec::new();
     for module in picture.modules() {
+        let bound = crate::modules::is_schema_bound(module);
         for (parts, stands_for_object) in names_in(module) {
             let schema = match &parts[..] {
                 [schema, _] => picture.schema_id(schema),
@@ -91,7 +94,7 @@ fn references(cx: &ViewContext<'_>) -> Vec<Reference> {
             let is_reference = to.is_some() || (stands_for_object && parts.len() > 1);
             let seen = found.iter().any(|r| r.from == module.object_id && r.parts == parts);
             if is_reference && to != Some(module.object_id) && !seen {
-                found.push(Reference { from: module.object_id, parts, to });
+                found.push(Reference { from: module.object_id, parts, to, bound });
             }
         }
     }

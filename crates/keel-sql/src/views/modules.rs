@@ -92,7 +92,8 @@ fn of_database<'c>(cx: &'c ViewContext<'_>) -> impl Iterator<Item = &'c Arc<Modu
 fn module(m: &Arc<ModuleDef>) -> Vec<Value> {
     let mut row = vec![int(m.object_id), text(m.text.as_str()), bit(m.ansi_nulls), bit(m.quoted_identifier)];
     let no = || bit(false);
-    row.extend([no(), no(), no(), no(), m.execute_as.map_or(NULL, int), no(), no(), no()]);
+    let bound = bit(crate::modules::is_schema_bound(m));
+    row.extend([bound, no(), no(), no(), m.execute_as.map_or(NULL, int), no(), no(), no()]);
     row
 }
 
