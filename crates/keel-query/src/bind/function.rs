@@ -325,7 +325,8 @@ impl Binder<'_> {
             return Err(errors::argument_count("GROUPING", 1));
         }
         let args = call.args.iter().map(|a| self.value(a, cx)).collect::<Result<Vec<_>>>()?;
-        let slot = self.typed_slot("", SqlType::Int, false);
+        let ty = if call.name.name.is("GROUPING") { SqlType::TinyInt } else { SqlType::Int };
+        let slot = self.typed_slot("", ty, false);
         let Some(collect) = cx.collect.as_mut() else { return Err(errors::aggregate_in_where()) };
         collect.groupings.push((slot, args));
         Ok(self.read(slot))

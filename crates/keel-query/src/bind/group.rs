@@ -112,7 +112,7 @@ impl Rewriter {
         match &mut e.kind {
             ExprKind::Slot(slot) => {
                 if let Some(positions) = self.groupings.get(slot) {
-                    *e = self.grouping(binder, positions);
+                    *e = Expr { ty: e.ty, ..self.grouping(binder, positions) };
                     return Ok(());
                 }
                 if self.hidden.contains(slot) {

@@ -166,7 +166,8 @@ impl Runner<'_> {
                 ast::SequenceOption::StartWith(n) => def.start = fitting(n, def.ty, "START WITH")?,
                 ast::SequenceOption::Restart(n) => {
                     let n = n.as_ref().map(|n| fitting(n, def.ty, "RESTART WITH")).transpose()?;
-                    restart = Some(n.unwrap_or(def.start));
+                    def.start = n.unwrap_or(def.start);
+                    restart = Some(def.start);
                 }
                 ast::SequenceOption::IncrementBy(n) => match fitting(n, step_type(def.ty), "INCREMENT BY")? {
                     0 => return Err(errors::sequence_increment(&place.name)),

@@ -111,7 +111,9 @@ impl<'a> TableBuilder<'a> {
         match given {
             Some(name) => name.text.to_string(),
             None => {
-                let table: String = self.table.name.chars().take(8).collect();
+                // Keys have the name of no column in theirs, and less of the table's.
+                let of_table = if matches!(prefix, "PK" | "UQ") { 8 } else { 9 };
+                let table: String = self.table.name.chars().take(of_table).collect();
                 let column: String = column.chars().take(5).collect();
                 let middle = if column.is_empty() { String::new() } else { format!("{column}__") };
                 format!("{prefix}__{table}__{middle}{id:08X}")

@@ -6,9 +6,7 @@ use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::session::info::Info;
 use crate::session::scope::Scope;
 use keel_base::DatabaseId;
-use keel_query::catalog::{
-    Catalog as _, ColumnDef, IndexDef, IndexKind, ObjectId, ReferentialAction, TableDef, TriggerDef,
-};
+use keel_query::catalog::{Catalog as _, ColumnDef, IndexDef, IndexKind, ObjectId, TableDef};
 use keel_query::scope::NameParts;
 use keel_types::error::Result;
 use keel_types::{Decimal, SqlType, Value};
@@ -121,14 +119,15 @@ pub(super) fn object_id(info: &Info, args: &[Value]) -> Result<Value> {
     Ok(Value::Int(i64::from(id)))
 }
 
-struct Found {
-    name: String,
-    schema_id: i32,
-    kind: &'static str,
-    parent: ObjectId,
+/// An object that a function is asked about.
+pub(super) struct Found {
+    pub name: String,
+    pub schema_id: i32,
+    pub kind: &'static str,
+    pub parent: ObjectId,
 }
 
-fn object(info: &Info, id: Option<i64>, database: Option<i64>) -> Option<(Arc<Picture>, Found)> {
+pub(super) fn object(info: &Info, id: Option<i64>, database: Option<i64>) -> Option<(Arc<Picture>, Found)> {
     let id = i32::try_from(id?).ok()?;
     let (entry, picture) = in_database(info, database)?;
     if id < 0 {
@@ -176,143 +175,6 @@ pub(super) fn object_definition(info: &Info, args: &[Value]) -> Result<Value> {
     Ok(Value::Null)
 }
 
-/// OBJECTPROPERTYEX: the properties of OBJECTPROPERTY, and BaseType, as sql_variant.
-pub(super) fn object_property_ex(info: &Info, args: &[Value]) -> Result<Value> {
-    Ok(match any_object_property(info, args)? {
-        Value::Int(n) => super::variant_int(n),
-        Value::Str(s) => super::variant_text(s),
-        other => other,
-    })
-}
-
-/// OBJECTPROPERTY: those that are numbers.
-pub(super) fn object_property(info: &Info, args: &[Value]) -> Result<Value> {
-    let value = any_object_property(info, args)?;
-    Ok(if matches!(value, Value::Str(_)) { Value::Null } else { value })
-}
-
-fn any_object_property(info: &Info, args: &[Value]) -> Result<Value> {
-    let Some((picture, o)) = object(info, number(args, 0), None) else { return Ok(Value::Null) };
-    let id = number(args, 0).unwrap_or(0) as i32;
-    let table = info.table_by_id(info.current_database().id, id);
-    let module = picture.module_by_id(id);
-    let is = |kinds: &[&str]| Value::Int(i64::from(kinds.contains(&o.kind)));
-    let flag = |b: bool| Value::Int(i64::from(b));
-    let ordered =
-        |has: fn(&TriggerDef) -> bool| module.and_then(|m| m.trigger).map_or(Value::Null, |t| flag(has(&t)));
-    let property = text(args, 1).unwrap_or("").to_ascii_lowercase();
-    Ok(match property.as_str() {
-        "istable" => is(&["U", "S", "TT", "IT"]),
-        "isusertable" => is(&["U"]),
-        "isview" => is(&["V"]),
-        "isprocedure" => is(&["P", "PC", "X"]),
-        "isscalarfunction" => is(&["FN"]),
-        "isinlinefunction" => is(&["IF"]),
-        "istablefunction" => is(&["IF", "TF"]),
-        "istrigger" => is(&["TR"]),
-        "isprimarykey" => is(&["PK"]),
-        "isuniquecnst" => is(&["UQ"]),
-        "isforeignkey" => is(&["F"]),
-        "ischeckcnst" => is(&["C"]),
-        "isdefaultcnst" => is(&["D"]),
-        "isconstraint" => is(&["PK", "UQ", "F", "C", "D"]),
-        "ismsshipped" | "issystemtable" => flag(id < 0 && table.is_none()),
-        "schemaid" => Value::Int(i64::from(o.schema_id)),
-        "ownerid" => Value::Int(1),
-        "basetype" => Value::str(o.kind),
-        "isencrypted" if module.is_none() => flag(false),
-        // Tables are made with both on, whatever the session had.
-        "isquotedidenton" | "isansinullson" if table.is_some() => flag(true),
-        "execisquotedidenton" | "isquotedidenton" => {
-            module.map_or(Value::Null, |m| flag(m.quoted_identifier))
-        }
-        "execisansinullson" | "isansinullson" => module.map_or(Value::Null, |m| flag(m.ansi_nulls)),
-        "execisinserttrigger" => ordered(|t| t.on_insert),
-        "execisupdatetrigger" => ordered(|t| t.on_update),
-        "execisdeletetrigger" => ordered(|t| t.on_delete),
-        "execisinsteadoftrigger" => ordered(|t| t.instead_of),
-        "execisfirstinserttrigger" => ordered(|t| t.first.insert),
-        "execisfirstupdatetrigger" => ordered(|t| t.first.update),
-        "execisfirstdeletetrigger" => ordered(|t| t.first.delete),
-        "execislastinserttrigger" => ordered(|t| t.last.insert),
-        "execislastupdatetrigger" => ordered(|t| t.last.update),
-        "execislastdeletetrigger" => ordered(|t| t.last.delete),
-        "execistriggerdisabled" => ordered(|t| t.disabled),
-        _ => match &table {
-            Some(t) => table_property(t, &property, &picture),
-            None => constraint_property(info, &o, id, &property),
-        },
-    })
-}
-
-/// What only constraints have.
-fn constraint_property(info: &Info, o: &Found, id: i32, property: &str) -> Value {
-    let flag = |b: bool| Value::Int(i64::from(b));
-    let Some(t) = info.table_by_id(info.current_database().id, o.parent) else { return Value::Null };
-    let index = t.indexes.iter().find(|i| i.constraint_id == id);
-    let disabled = t.checks.iter().any(|c| c.object_id == id && c.disabled)
-        || t.foreign_keys.iter().any(|f| f.object_id == id && f.disabled);
-    let column_default = t.columns.iter().any(|c| c.default.as_ref().is_some_and(|d| d.object_id == id));
-    match property {
-        "cnstisclustkey" => index.map_or(Value::Null, |i| flag(i.kind == IndexKind::Clustered)),
-        "cnstisnonclustkey" => index.map_or(Value::Null, |i| flag(i.kind == IndexKind::Nonclustered)),
-        "cnstiscolumn" => flag(column_default),
-        "cnstisdeletecascade" => {
-            let cascades = |f: &keel_query::catalog::ForeignKeyDef| f.on_delete == ReferentialAction::Cascade;
-            flag(t.foreign_keys.iter().any(|f| f.object_id == id && cascades(f)))
-        }
-        "cnstisupdatecascade" => {
-            let cascades = |f: &keel_query::catalog::ForeignKeyDef| f.on_update == ReferentialAction::Cascade;
-            flag(t.foreign_keys.iter().any(|f| f.object_id == id && cascades(f)))
-        }
-        "cnstisdisabled" => flag(disabled),
-        "cnstisnottrusted" => flag(
-            t.checks.iter().any(|c| c.object_id == id && c.untrusted)
-                || t.foreign_keys.iter().any(|f| f.object_id == id && f.untrusted),
-        ),
-        "cnstisnotrepl" => flag(false),
-        _ => Value::Null,
-    }
-}
-
-fn table_property(t: &TableDef, property: &str, picture: &Picture) -> Value {
-    let flag = |b: bool| Value::Int(i64::from(b));
-    match property {
-        "tablehasidentity" => flag(t.columns.iter().any(|c| c.identity.is_some())),
-        "tablehasprimarykey" => flag(t.indexes.iter().any(|i| i.is_primary_key)),
-        "tablehasclustindex" => flag(t.indexes.iter().any(|i| i.kind == IndexKind::Clustered)),
-        "tablehasnonclustindex" => flag(t.indexes.iter().any(|i| i.kind == IndexKind::Nonclustered)),
-        "tablehasindex" => flag(t.indexes.iter().any(|i| i.kind != IndexKind::Heap)),
-        "tablehasuniquecnst" => flag(t.indexes.iter().any(|i| i.is_unique_constraint)),
-        "tablehasforeignkey" => flag(!t.foreign_keys.is_empty()),
-        "tablehasforeignref" => flag(!picture.referencing(t.object_id).is_empty()),
-        "tablehascheckcnst" => flag(!t.checks.is_empty()),
-        "tablehasdefaultcnst" => flag(t.columns.iter().any(|c| c.default.is_some())),
-        "tablehastimestamp" => flag(t.columns.iter().any(|c| c.ty == SqlType::RowVersion)),
-        "tablehasinserttrigger" => {
-            flag(picture.triggers(t.object_id).iter().any(|m| m.trigger.is_some_and(|t| t.on_insert)))
-        }
-        "tablehasupdatetrigger" => {
-            flag(picture.triggers(t.object_id).iter().any(|m| m.trigger.is_some_and(|t| t.on_update)))
-        }
-        "tablehasdeletetrigger" => {
-            flag(picture.triggers(t.object_id).iter().any(|m| m.trigger.is_some_and(|t| t.on_delete)))
-        }
-        "tabletemporaltype" => Value::Int(match (t.versioning(), t.history_of) {
-            (Some(_), _) => 2,
-            (None, Some(_)) => 1,
-            (None, None) => 0,
-        }),
-        "tableisfake"
-        | "tableismemoryoptimized"
-        | "tabletextinrowlimit"
-        | "tablefulltextcatalogid"
-        | "isindexed"
-        | "isreplicated" => Value::Int(0),
-        _ => Value::Null,
-    }
-}
-
 pub(super) fn db_id(info: &Info, args: &[Value]) -> Result<Value> {
     if args.is_empty() {
         return Ok(Value::Int(i64::from(info.current_database().id.0)));
@@ -352,7 +214,8 @@ pub fn type_number(picture: &Picture, name: &str) -> Option<i32> {
     let parts = split_name(name);
     let last = parts.last()?;
     let system = keel_types::ty::catalog::system_types().iter().find(|t| t.name.eq_ignore_ascii_case(last));
-    if let (1, Some(system)) = (parts.len(), system) {
+    let of_system = parts.len() == 1 || parts[parts.len() - 2].eq_ignore_ascii_case("sys");
+    if let (true, Some(system)) = (of_system, system) {
         return Some(system.user_type_id);
     }
     let schema = if parts.len() > 1 { picture.schema_id(&parts[parts.len() - 2])? } else { DBO };
@@ -373,18 +236,35 @@ pub(super) fn type_name(info: &Info, args: &[Value]) -> Result<Value> {
 }
 
 pub(super) fn type_property(info: &Info, args: &[Value]) -> Result<Value> {
+    let picture = current(info);
     let name = text(args, 0).unwrap_or("");
-    let known = type_number(&current(info), name).is_some();
-    let ty = keel_types::ty::parse::parse_type(name, &[], keel_types::ty::parse::TypeSite::default()).ok();
-    Ok(match (text(args, 1).unwrap_or("").to_ascii_lowercase().as_str(), ty) {
-        (_, None) if !known => Value::Null,
-        ("precision", Some(ty)) => Value::Int(i64::from(crate::views::facts(ty).precision)),
-        ("scale", Some(ty)) => Value::Int(i64::from(crate::views::facts(ty).scale)),
-        ("allowsnull", _) => Value::Int(1),
-        ("usesansitrim", _) => Value::Int(1),
-        ("ownerid", _) => Value::Int(1),
+    let Some(id) = type_number(&picture, name) else { return Ok(Value::Null) };
+    let last = split_name(name).pop().unwrap_or_default();
+    let alias = picture.type_by_id(id);
+    let ty = match alias {
+        Some(alias) => alias.base,
+        None => keel_types::ty::parse::parse_type(&last, &[], keel_types::ty::parse::TypeSite::default())?,
+    };
+    let nullable = alias.map_or(!last.eq_ignore_ascii_case("sysname"), |alias| alias.nullable);
+    Ok(match text(args, 1).unwrap_or("").to_ascii_lowercase().as_str() {
+        "precision" if alias.is_none() => Value::Int(greatest_precision(&last, ty)),
+        "precision" => Value::Int(precision(ty)),
+        "scale" => scale(ty),
+        "allowsnull" => Value::Int(i64::from(nullable)),
+        "usesansitrim" | "ownerid" => Value::Int(1),
         _ => Value::Null,
     })
+}
+
+/// What a type may have at most, where a length or precision is given with it.
+fn greatest_precision(name: &str, ty: SqlType) -> i64 {
+    match ty {
+        SqlType::NVarChar(_) if name.eq_ignore_ascii_case("sysname") => 128,
+        SqlType::Char(_) | SqlType::VarChar(_) | SqlType::Binary(_) | SqlType::VarBinary(_) => 8000,
+        SqlType::NChar(_) | SqlType::NVarChar(_) => 4000,
+        SqlType::Decimal { .. } | SqlType::Numeric { .. } => 38,
+        _ => precision(ty),
+    }
 }
 
 fn table(info: &Info, id: Option<i64>) -> Option<Arc<TableDef>> {
@@ -450,6 +330,22 @@ pub(super) fn column_property(info: &Info, args: &[Value]) -> Result<Value> {
     }
 }
 
+/// Digits, or characters of strings: -1 of the large types.
+fn precision(ty: SqlType) -> i64 {
+    let facts = crate::views::facts(ty);
+    match ty {
+        SqlType::UniqueIdentifier => 16,
+        _ => facts.characters.map_or(i64::from(facts.precision), i64::from),
+    }
+}
+
+/// NULL of types that are not counted in digits.
+fn scale(ty: SqlType) -> Value {
+    let facts = crate::views::facts(ty);
+    let none = matches!(ty, SqlType::Float | SqlType::Real | SqlType::UniqueIdentifier | SqlType::Bit);
+    if none || facts.characters.is_some() { Value::Null } else { Value::Int(i64::from(facts.scale)) }
+}
+
 fn one_column_property(columns: &[ColumnDef], indexes: &[IndexDef], c: &ColumnDef, property: &str) -> Value {
     let flag = |b: bool| Value::Int(i64::from(b));
     let facts = crate::views::facts(c.ty);
@@ -475,10 +371,14 @@ fn one_column_property(columns: &[ColumnDef], indexes: &[IndexDef], c: &ColumnDe
         "isprimarykey" => {
             flag(indexes.iter().any(|i| i.is_primary_key && i.key.iter().any(|k| k.column_id == c.column_id)))
         }
-        "precision" => Value::Int(i64::from(facts.precision)),
-        "scale" => Value::Int(i64::from(facts.scale)),
+        "precision" => Value::Int(precision(c.ty)),
+        "scale" => scale(c.ty),
         "charmaxlen" => facts.characters.map_or(Value::Null, |n| Value::Int(i64::from(n))),
         "usesansitrim" => flag(true),
+        "iscursortype" => flag(false),
+        "isprecise" | "issystemverified" => c.computed.as_ref().map_or(Value::Null, |_| {
+            flag(property == "issystemverified" || !matches!(c.ty, SqlType::Real | SqlType::Float))
+        }),
         "ordinal" => {
             Value::Int(columns.iter().position(|o| o.column_id == c.column_id).map_or(0, |i| i as i64 + 1))
         }
@@ -501,9 +401,10 @@ fn parameter_property(info: &Info, args: &[Value]) -> Result<Value> {
     Ok(match text(args, 2).unwrap_or("").to_ascii_lowercase().as_str() {
         "allowsnull" | "usesansitrim" => Value::Int(1),
         "isoutparam" => Value::Int(i64::from(parameter.output)),
+        "iscursortype" => Value::Int(i64::from(parameter.cursor)),
         "columnid" | "ordinal" => Value::Int(at as i64 + 1),
-        "precision" => Value::Int(i64::from(facts.precision)),
-        "scale" => Value::Int(i64::from(facts.scale)),
+        "precision" => Value::Int(precision(parameter.ty)),
+        "scale" => scale(parameter.ty),
         "charmaxlen" => facts.characters.map_or(Value::Null, |n| Value::Int(i64::from(n))),
         _ => Value::Null,
     })
@@ -538,8 +439,15 @@ pub(super) fn index_property(info: &Info, args: &[Value]) -> Result<Value> {
         "isunique" => flag(i.unique),
         "isclustered" => flag(i.kind == IndexKind::Clustered),
         "isdisabled" => flag(i.disabled),
-        "isstatistics" | "isautostatistics" | "ishypothetical" | "isfulltextkey" | "ispadindex"
-        | "iscolumnstore" => flag(false),
+        "isstatistics"
+        | "isautostatistics"
+        | "ishypothetical"
+        | "isfulltextkey"
+        | "ispadindex"
+        | "iscolumnstore"
+        | "ispagelockdisallowed"
+        | "isrowlockdisallowed"
+        | "isoptimizedforsequentialkey" => flag(false),
         "indexfillfactor" => Value::Int(0),
         "indexdepth" => Value::Int(1),
         _ => Value::Null,
@@ -621,6 +529,18 @@ pub(super) fn file_property(info: &Info, args: &[Value]) -> Result<Value> {
 pub(super) fn filegroup_id(_: &Info, args: &[Value]) -> Result<Value> {
     let primary = text(args, 0).is_some_and(|name| crate::views::same(name, "PRIMARY"));
     Ok(if primary { Value::Int(1) } else { Value::Null })
+}
+
+/// `FILEGROUPPROPERTY`: PRIMARY is the only one.
+pub(super) fn filegroup_property(info: &Info, args: &[Value]) -> Result<Value> {
+    if filegroup_id(info, args)?.is_null() {
+        return Ok(Value::Null);
+    }
+    Ok(match text(args, 1).unwrap_or("").to_ascii_lowercase().as_str() {
+        "isreadonly" | "isuserdefinedfg" => Value::Int(0),
+        "isdefault" => Value::Int(1),
+        _ => Value::Null,
+    })
 }
 
 /// `STATS_DATE(object, statistics)`: when the sample was taken; NULL when none was.

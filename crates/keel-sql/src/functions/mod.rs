@@ -5,6 +5,7 @@
 
 mod hadr;
 mod metadata;
+mod object_property;
 mod security;
 mod sequence;
 pub(crate) mod server;
@@ -149,6 +150,7 @@ pub static ALL: &[Function] = &[
     f("COLLATIONPROPERTY", 2, 2, VARIANT, server::collation_property),
     f("FULLTEXTSERVICEPROPERTY", 1, 1, INT, server::zero),
     // Metadata.
+    f("CURRENT_REQUEST_ID", 0, 0, SqlType::SmallInt, |_, _| Ok(Value::Int(0))),
     f("DB_ID", 0, 1, SqlType::SmallInt, metadata::db_id),
     f("DB_NAME", 0, 1, NAME, metadata::db_name),
     f("ORIGINAL_DB_NAME", 0, 0, NAME, metadata::original_db_name),
@@ -156,8 +158,8 @@ pub static ALL: &[Function] = &[
     f("OBJECT_NAME", 1, 2, NAME, metadata::object_name),
     f("OBJECT_SCHEMA_NAME", 1, 2, NAME, metadata::object_schema_name),
     f("OBJECT_DEFINITION", 1, 1, SqlType::NVarChar(Length::Max), metadata::object_definition),
-    f("OBJECTPROPERTY", 2, 2, INT, metadata::object_property),
-    f("OBJECTPROPERTYEX", 2, 2, VARIANT, metadata::object_property_ex),
+    f("OBJECTPROPERTY", 2, 2, INT, object_property::object_property),
+    f("OBJECTPROPERTYEX", 2, 2, VARIANT, object_property::object_property_ex),
     f("SCHEMA_ID", 0, 1, INT, metadata::schema_id),
     f("SCHEMA_NAME", 0, 1, NAME, metadata::schema_name),
     f("TYPE_ID", 1, 1, INT, metadata::type_id),
@@ -171,9 +173,11 @@ pub static ALL: &[Function] = &[
     f("INDEXKEY_PROPERTY", 4, 4, INT, metadata::index_key_property),
     f("STATS_DATE", 2, 2, SqlType::DateTime, metadata::stats_date),
     f("FILE_ID", 1, 1, SqlType::SmallInt, metadata::file_id),
+    f("FILE_IDEX", 1, 1, INT, metadata::file_id),
     f("FILEPROPERTY", 2, 2, INT, metadata::file_property),
     f("FILE_NAME", 1, 1, NAME, metadata::file_name),
     f("FILEGROUP_NAME", 1, 1, NAME, metadata::filegroup_name),
+    f("FILEGROUPPROPERTY", 2, 2, INT, metadata::filegroup_property),
     f("FILEGROUP_ID", 1, 1, INT, metadata::filegroup_id),
     f("$PARTITION", 3, 3, INT, metadata::partition_number),
     Function {

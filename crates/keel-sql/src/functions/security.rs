@@ -108,6 +108,24 @@ pub(super) fn is_member(info: &Info, args: &[Value]) -> Result<Value> {
     Ok(Value::Int(i64::from(token.is(role.principal_id))))
 }
 
+/// What may be asked of an object.
+const OBJECT_PERMISSIONS: [&str; 14] = [
+    "ANY",
+    "SELECT",
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "EXECUTE",
+    "REFERENCES",
+    "RECEIVE",
+    "ALTER",
+    "CONTROL",
+    "TAKE OWNERSHIP",
+    "UNMASK",
+    "VIEW DEFINITION",
+    "VIEW CHANGE TRACKING",
+];
+
 /// `HAS_PERMS_BY_NAME(securable, class, permission, column, 'COLUMN')`
 pub(super) fn has_perms(info: &Info, args: &[Value]) -> Result<Value> {
     let class = text(args, 1).unwrap_or("").to_ascii_uppercase();
@@ -126,6 +144,29 @@ pub(super) fn has_perms(info: &Info, args: &[Value]) -> Result<Value> {
             Some(id) => SecurableRef::Schema(id),
             None => return Ok(Value::Null),
         },
+        ("LOGIN", Some(name)) => {
+            let known = info.engine.login(name).is_some();
+            let needed =
+                if permission == "VIEW DEFINITION" { "VIEW ANY DEFINITION" } else { "ALTER ANY LOGIN" };
+            return Ok(if known { Value::Int(i64::from(info.may_on_server(needed))) } else { Value::Null });
+        }
+        ("USER" | "ROLE", Some(name)) => {
+            let all = info.picture(&entry).principals();
+            match all.iter().find(|p| p.role == (class == "ROLE") && crate::views::same(&p.name, name)) {
+                Some(p) => SecurableRef::Principal(p.principal_id),
+                None => return Ok(Value::Null),
+            }
+        }
+        // Nothing is granted on types: whoever has a permission on the schema has it on what is in it.
+        ("TYPE", Some(name)) => {
+            let picture = info.picture(&entry);
+            let number = super::metadata::type_number(&picture, name);
+            match number.and_then(|id| picture.type_by_id(id)) {
+                Some(ty) => SecurableRef::Schema(ty.schema_id),
+                None => return Ok(Value::Null),
+            }
+        }
+        ("OBJECT", Some(_)) if !OBJECT_PERMISSIONS.contains(&permission.as_str()) => return Ok(Value::Null),
         ("OBJECT", Some(name)) => {
             let Ok(name) = crate::run::procedure_name(name) else { return Ok(Value::Null) };
             let scope = Scope::bare(info, entry.id);

@@ -3,6 +3,7 @@
 use super::{text, variant, variant_int, variant_text};
 use crate::engine::DatabaseEntry;
 use crate::session::info::Info;
+use keel_types::datetime::{DAY_1900, TICKS_PER_DAY};
 use keel_types::error::Result;
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
@@ -221,13 +222,26 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
         "isansinulldefault" => flag("ANSI_NULL_DEFAULT"),
         "isansinullsenabled" => flag("ANSI_NULLS"),
         "isquotedidentifiersenabled" => flag("QUOTED_IDENTIFIER"),
+        "isansipaddingenabled" => flag("ANSI_PADDING"),
+        "isansiwarningsenabled" => flag("ANSI_WARNINGS"),
+        "isarithmeticabortenabled" => flag("ARITHABORT"),
+        "isnullconcat" => flag("CONCAT_NULL_YIELDS_NULL"),
+        "isnumericroundabortenabled" => flag("NUMERIC_ROUNDABORT"),
+        "isclosecursorsoncommitenabled" => flag("CURSOR_CLOSE_ON_COMMIT"),
+        "isrecursivetriggersenabled" => flag("RECURSIVE_TRIGGERS"),
+        // Checks are not noted: as of a database that never was.
+        "lastgoodcheckdbtime" => {
+            variant(SqlType::DateTime, Value::DateTime(i64::from(DAY_1900) * TICKS_PER_DAY))
+        }
         "isinstandby"
         | "ismergepublished"
         | "ispublished"
         | "issubscribed"
         | "issyncwithbackup"
         | "isfulltextenabled"
-        | "isrecursivetriggersenabled"
+        | "islocalcursorsdefault"
+        | "isautocreatestatisticsincremental"
+        | "ismemoryoptimizedelevatetosnapshotenabled"
         | "istornpagedetectionenabled"
         | "isparameterizationforced"
         | "isclone"

@@ -372,7 +372,8 @@ fn tables(cx: &ViewContext<'_>) -> Rows {
         let definition = cx.info.table_by_id(cx.entry.id, o.object_id);
         let max = definition.as_ref().map_or(0, |t| t.next_column_id - 1);
         let mut row = common(&o);
-        row.extend([int(0), NULL, int(max), bit(false), bit(true)]);
+        let lobs = definition.as_ref().is_some_and(|t| t.columns.iter().any(|c| is_lob(c.ty)));
+        row.extend([int(i32::from(lobs)), NULL, int(max), bit(false), bit(true)]);
         row.extend([bit(false), bit(false), bit(false), bit(false), bit(false)]);
         row.extend([int(0), bit(false), bit(false), int(0), text("TABLE"), bit(false), bit(false)]);
         row.extend([int(0), text("SCHEMA_AND_DATA")]);
@@ -392,6 +393,12 @@ fn tables(cx: &ViewContext<'_>) -> Rows {
     let own = own_temporary_tables(cx);
     rows.extend(own.iter().flat_map(table_objects).filter(|o| o.kind == "U ").map(table));
     rows
+}
+
+/// Whether values of a type may be kept apart from their rows.
+fn is_lob(ty: keel_types::SqlType) -> bool {
+    use keel_types::SqlType::{Image, NText, Text};
+    matches!(ty, Text | NText | Image) || super::facts(ty).max_length == -1
 }
 
 /// history_retention_period and its unit, of a system-versioned table.
@@ -489,7 +496,9 @@ fn sequences(cx: &ViewContext<'_>) -> Rows {
         .map(|s| {
             let f = super::facts(s.ty);
             let variant = |n: i64| super::whole_number(s.ty, n);
-            let last = cx.entry.sequence_current(s.object_id);
+            // A restarted sequence stands before its start.
+            let used = |last: &i64| *last != s.start.saturating_sub(s.increment);
+            let last = cx.entry.sequence_current(s.object_id).filter(used);
             let mut row = vec![text(s.name.as_str()), int(s.object_id), NULL, int(s.schema_id), int(0)];
             row.extend([text("SO"), text("SEQUENCE_OBJECT"), date(s.created), date(s.modified)]);
             row.extend([bit(false), bit(false), bit(false)]);

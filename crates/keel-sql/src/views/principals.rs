@@ -4,8 +4,8 @@ use super::{
     BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SID, SystemView, ViewContext, bit, date, int, text,
 };
 use crate::catalog::{
-    ENDPOINT_PERMISSIONS, FIXED_SERVER_ROLES, GROUP_PERMISSIONS, Named, PERMISSIONS, PermissionDef,
-    PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef,
+    ENDPOINT_PERMISSIONS, FIXED_SERVER_ROLES, GROUP_PERMISSIONS, GUEST_USER, Named, PERMISSIONS,
+    PermissionDef, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef,
 };
 use crate::session::scope::Scope;
 use keel_query::catalog::Catalog as _;
@@ -283,16 +283,43 @@ fn database_principals(cx: &ViewContext<'_>) -> Rows {
 fn database_principal(p: PrincipalDef, made: i64, owner: &[u8]) -> Vec<Value> {
     let id = p.principal_id;
     let (kind, description) = if p.role { ("R", "DATABASE_ROLE") } else { ("S", "SQL_USER") };
-    let schema = if p.role || (p.is_fixed() && id != 1) { NULL } else { text(p.default_schema.as_str()) };
+    let schema = match id {
+        GUEST_USER => text("guest"),
+        _ if p.role || (p.is_fixed() && id != 1) => NULL,
+        _ => text(p.default_schema.as_str()),
+    };
     let ticks = |t: i64| date(if t == 0 { made } else { t });
     let sid = if id == 1 { Some(owner.to_vec()) } else { p.sid.clone() };
     let has_login = sid.is_some();
     let mut row = vec![text(p.name.as_str()), int(id), text(kind), text(description), schema];
     row.extend([ticks(p.created), ticks(p.modified), if p.role { int(1) } else { NULL }]);
-    row.extend([sid.map_or(NULL, Value::bytes), bit(p.role && p.is_fixed() && id != 0)]);
+    row.extend([
+        sid.or_else(|| own_sid(&p)).map_or(NULL, Value::bytes),
+        bit(p.role && p.is_fixed() && id != 0),
+    ]);
     row.extend([int(i32::from(has_login)), text(if has_login { "INSTANCE" } else { "NONE" })]);
     row.extend([NULL, NULL, bit(false)]);
     row
+}
+
+/// What `public` has behind the part that says it is a role, in every database.
+const PUBLIC_SID: [u8; 16] =
+    [0x83, 0x74, 0x1B, 0x00, 0x67, 0x49, 0xC0, 0x4B, 0xA9, 0x43, 0xC0, 0x27, 0x02, 0xF2, 0xA7, 0x62];
+
+/// The `sid` of a principal that has no login: S-1-9-4-… of roles, S-1-9-3-… of users, with four numbers of its own.
+fn own_sid(p: &PrincipalDef) -> Option<Vec<u8>> {
+    let id = p.principal_id;
+    if p.is_fixed() && !p.role {
+        return (id == GUEST_USER).then(|| vec![0]);
+    }
+    let own = match id {
+        0 => PUBLIC_SID,
+        _ if p.is_fixed() => (i128::from(id) << 96).to_le_bytes(),
+        _ => (i128::from(p.created) << 32 | i128::from(id)).to_le_bytes(),
+    };
+    let mut sid = vec![1, 5, 0, 0, 0, 0, 0, 9, if p.role { 4 } else { 3 }, 0, 0, 0];
+    sid.extend(own);
+    Some(sid)
 }
 
 fn role_members(cx: &ViewContext<'_>) -> Rows {

@@ -8,6 +8,7 @@ use crate::hadr::{EndpointAddress, EndpointState, ListenerCondition};
 use keel_query::catalog::IndexKind;
 use keel_store::base::PAGE_SIZE;
 use keel_types::datetime::language::{LANGUAGES, Language};
+use keel_types::functions::{ZONES, Zone};
 use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
 
@@ -160,7 +161,10 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("current_utc_offset", SqlType::NVarChar(Length::Limited(6))),
             ("is_currently_dst", BIT),
         ],
-        rows: |_| vec![vec![text("UTC"), text("+00:00"), bit(false)]],
+        rows: |cx| {
+            let now = cx.engine.now_utc();
+            ZONES.iter().map(|zone| time_zone(zone, now)).collect()
+        },
     },
     SystemView {
         schema: "sys",
@@ -389,6 +393,14 @@ fn stats_properties(cx: &ViewContext<'_>) -> Rows {
         }
     }
     rows
+}
+
+/// A zone with its offset at a moment in UTC.
+fn time_zone(zone: &Zone, now: i64) -> Vec<Value> {
+    let offset = zone.offset_at(now);
+    let sign = if offset < 0 { '-' } else { '+' };
+    let written = format!("{sign}{:02}:{:02}", offset.abs() / 60, offset.abs() % 60);
+    vec![text(zone.name), text(written), bit(zone.is_daylight(now))]
 }
 
 /// A row of `sys.syslanguages`.
