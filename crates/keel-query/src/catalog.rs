@@ -37,6 +37,9 @@ pub struct ColumnDef {
     pub computed: Option<ComputedDef>,
     /// Encoded value that rows stored before ADD COLUMN … DEFAULT have (keel_store::row column bytes).
     pub missing_value: Option<Vec<u8>>,
+    /// ROWGUIDCOL.
+    #[serde(default)]
+    pub rowguid: bool,
 }
 
 /// A DEFAULT constraint.
@@ -113,6 +116,9 @@ pub struct IndexDef {
     pub disabled: bool,
     /// IGNORE_DUP_KEY = ON.
     pub ignore_dup_key: bool,
+    /// FILLFACTOR, which is only shown: pages are written full. 0 when none was given.
+    #[serde(default)]
+    pub fill_factor: u8,
     /// ON scheme(column).
     #[serde(default)]
     pub partitioned: Option<PartitionedBy>,

@@ -194,6 +194,8 @@ errors! {
     database_read_only(database) = 3906, 16, 1, "Failed to update database \"{database}\" because the database is read-only.";
     /// Computed from a computed column.
     computed_of_computed(column, table) = 1759, 16, 0, "Computed column '{column}' in table '{table}' is not allowed to be used in another computed-column definition.";
+    /// A second ROWGUIDCOL.
+    second_rowguid() = 8196, 16, 1, "Duplicate column specified as ROWGUIDCOL.";
     /// Column given twice.
     duplicate_column(table, column) = 2705, 16, 3, "Column names in each table must be unique. Column name '{column}' in table '{table}' is specified more than once.";
     /// Second primary key.

@@ -107,7 +107,7 @@ impl Binder<'_> {
             K::Variable(name) => self.variable(name),
             K::GlobalVariable(name) => self.session_call(name, Vec::new()),
             K::Column(c) => self.column(c, cx),
-            K::Pseudo { name, .. } => self.pseudo(name, cx),
+            K::Pseudo { qualifier, name } => self.pseudo(qualifier.as_deref(), name, cx),
             K::Unary { op, operand } => self.unary(*op, operand, cx),
             K::Binary { op, left, right } => self.binary(*op, left, right, cx),
             K::Case { operand, whens, otherwise } => {
@@ -308,12 +308,35 @@ impl Binder<'_> {
         }
     }
 
-    fn pseudo(&mut self, name: &str, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {
+    fn pseudo(
+        &mut self,
+        qualifier: Option<&ast::ObjectName>,
+        name: &str,
+        cx: &mut ExprCx<'_, '_>,
+    ) -> Result<Expr> {
         // The DML binder exposes $action as a column of that name.
-        match cx.scope.resolve(None, name)? {
-            Some(slot) => Ok(self.read(slot)),
+        let exposed = cx.scope.resolve(None, name)?;
+        match exposed.or_else(|| self.column_behind(cx.scope, qualifier, name)) {
+            Some(slot) => {
+                self.note_slot(slot);
+                Ok(self.read(slot))
+            }
             None => Err(errors::invalid_column(name)),
         }
+    }
+
+    /// The column that `$IDENTITY` or `$ROWGUID` stands for.
+    fn column_behind(
+        &self,
+        scope: &Scope<'_>,
+        qualifier: Option<&ast::ObjectName>,
+        name: &str,
+    ) -> Option<Slot> {
+        let sources = scope.sources.iter().filter(|s| qualifier.is_none_or(|q| s.matches(q)));
+        let mut slots = sources.flat_map(|s| s.columns.iter().map(|c| c.slot));
+        slots
+            .find(|slot| self.pseudo_columns.get(slot) == Some(&name))
+            .or_else(|| self.column_behind(scope.parent?, qualifier, name))
     }
 
     fn unary(&mut self, op: ast::UnaryOp, operand: &ast::Expr, cx: &mut ExprCx<'_, '_>) -> Result<Expr> {

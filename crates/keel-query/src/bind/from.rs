@@ -253,6 +253,12 @@ impl Binder<'_> {
                 nullable: c.nullable,
                 origin: Some((id, i)),
             });
+            if c.identity.is_some() {
+                self.pseudo_columns.insert(slot, "$IDENTITY");
+            }
+            if c.rowguid {
+                self.pseudo_columns.insert(slot, "$ROWGUID");
+            }
             columns.push(SourceColumn { name: c.name.clone(), slot });
         }
         let locator = self.typed_slot(LOCATOR, SqlType::VarBinary(Length::Max), true);

@@ -209,6 +209,8 @@ pub struct Binder<'a> {
     bare_nulls: HashSet<Slot>,
     /// Columns of set operations that are NULL in every query so far: the next one decides their type.
     untyped: HashSet<Slot>,
+    /// Columns that `$IDENTITY` or `$ROWGUID` may stand for.
+    pseudo_columns: HashMap<Slot, &'static str>,
     /// The rows being described: what NEXT VALUE FOR is asked for in one of them is one value.
     row: u64,
     /// NEXT VALUE FORs met so far.
@@ -264,6 +266,7 @@ impl<'a> Binder<'a> {
             giving_way: HashSet::new(),
             bare_nulls: HashSet::new(),
             untyped: HashSet::new(),
+            pseudo_columns: HashMap::new(),
             row: new_row(),
             next_values: 0,
             around: Vec::new(),

@@ -269,7 +269,10 @@ impl Binder<'_> {
                         (Some(a), _) => a.text.to_string(),
                         // As spelled here, not where it was defined: programs look result columns up by it.
                         (None, ast::ExprKind::Column(c)) => c.name.text.to_string(),
-                        (None, ast::ExprKind::Pseudo { name, .. }) => name.to_lowercase(),
+                        (None, ast::ExprKind::Pseudo { name, .. }) => match bound.as_slot() {
+                            Some(slot) => self.slots[slot as usize].name.clone(),
+                            None => name.to_lowercase(),
+                        },
                         _ => String::new(),
                     };
                     items.push(Item { name, expr: bound });

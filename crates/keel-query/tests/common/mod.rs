@@ -499,6 +499,7 @@ impl Session {
             filter: None,
             disabled: false,
             ignore_dup_key: false,
+            fill_factor: 0,
             partitioned: None,
         }
     }
@@ -702,6 +703,7 @@ fn column(i: usize, name: &str, ty: SqlType, nullable: bool) -> ColumnDef {
         default: None,
         computed: None,
         missing_value: None,
+        rowguid: false,
     }
 }
 

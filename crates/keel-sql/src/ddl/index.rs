@@ -1,7 +1,7 @@
 //! CREATE, ALTER and DROP INDEX, and building an index over existing rows.
 
 use super::storage;
-use super::table::{TableBuilder, heap, option_on};
+use super::table::{TableBuilder, fill_factor, heap, option_on};
 use crate::catalog::fold;
 use crate::errors;
 use crate::map::txn_error;
@@ -88,6 +88,7 @@ impl Runner<'_> {
                 filter: c.filter.as_ref().map(|f| builder.expression_text(f)),
                 disabled: false,
                 ignore_dup_key: option_on(&c.options, "IGNORE_DUP_KEY"),
+                fill_factor: fill_factor(&c.options).unwrap_or(0),
                 partitioned: builder.partitioning_of_index(c.filegroup.as_ref())?,
             }
         };
@@ -358,6 +359,12 @@ impl Runner<'_> {
             any = true;
             let shown = if index.name.is_empty() { &table.name } else { &index.name };
             self.check_partition(&table, index, a.partition.as_deref(), ("index", shown))?;
+            if a.action == AlterIndexAction::Rebuild
+                && let Some(given) = fill_factor(&a.options)
+            {
+                new.indexes[at].fill_factor = given;
+            }
+            let index = &new.indexes[at];
             match a.action {
                 AlterIndexAction::Disable => self.disable_index(&mut new, at)?,
                 AlterIndexAction::Set => set_ignore_dup_key(&mut new.indexes[at], &a.options)?,

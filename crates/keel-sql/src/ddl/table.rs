@@ -188,6 +188,7 @@ impl<'a> TableBuilder<'a> {
             default: None,
             computed: None,
             missing_value: None,
+            rowguid: c.rowguidcol,
         };
         match &c.kind {
             ast::ColumnKind::Typed(ty) => {
@@ -239,6 +240,9 @@ impl<'a> TableBuilder<'a> {
                 }
                 def.default = Some(self.default(constraint.name.as_ref(), value, &def.name));
             }
+        }
+        if def.rowguid && self.table.columns.iter().any(|o| o.rowguid) {
+            return Err(errors::second_rowguid());
         }
         self.generated_always(c, &mut def)?;
         self.declared_null.extend((c.nullable == Some(true)).then_some(column_id));
@@ -439,6 +443,7 @@ impl<'a> TableBuilder<'a> {
             filter: None,
             disabled: false,
             ignore_dup_key: option_on(options, "IGNORE_DUP_KEY"),
+            fill_factor: fill_factor(options).unwrap_or(0),
             partitioned: None,
         };
         self.table.indexes.push(index);
@@ -475,6 +480,7 @@ impl<'a> TableBuilder<'a> {
             filter,
             disabled: false,
             ignore_dup_key: option_on(&index.options, "IGNORE_DUP_KEY"),
+            fill_factor: fill_factor(&index.options).unwrap_or(0),
             partitioned: None,
         };
         self.table.indexes.push(def);
@@ -568,6 +574,15 @@ pub(super) fn option_on(options: &[ast::Opt], name: &str) -> bool {
     options.iter().any(|o| o.name == name && matches!(o.value, ast::OptValue::On))
 }
 
+/// FILLFACTOR, when it is among the options.
+pub(super) fn fill_factor(options: &[ast::Opt]) -> Option<u8> {
+    let given = options.iter().find(|o| o.name == "FILLFACTOR")?;
+    match &given.value {
+        ast::OptValue::Number(n) => u8::try_from(n.as_i64()?).ok(),
+        _ => None,
+    }
+}
+
 fn identity_type(ty: SqlType) -> bool {
     matches!(
         ty,
@@ -596,6 +611,7 @@ pub(super) fn heap(tree: TreeId) -> IndexDef {
         filter: None,
         disabled: false,
         ignore_dup_key: false,
+        fill_factor: 0,
         partitioned: None,
     }
 }
@@ -775,6 +791,7 @@ pub fn create_for_select_into(
                 default: None,
                 computed: None,
                 missing_value: None,
+                rowguid: false,
             });
             table.next_column_id += 1;
             table.next_ordinal += 1;

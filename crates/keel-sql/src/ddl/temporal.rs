@@ -373,10 +373,17 @@ impl Runner<'_> {
         add: bool,
         property: &str,
     ) -> Result<()> {
+        let mut new = table.clone();
+        if property.eq_ignore_ascii_case("ROWGUIDCOL") {
+            if add && table.columns.iter().any(|c| c.rowguid) {
+                return Err(errors::second_rowguid());
+            }
+            new.columns[at].rowguid = add;
+            return self.replace_table(new).map(|_| ());
+        }
         let (Some(part), true) = (table.period_part(at), property.eq_ignore_ascii_case("HIDDEN")) else {
             return Ok(());
         };
-        let mut new = table.clone();
         if let Some(period) = &mut new.period {
             period.hidden[part] = add;
         }
@@ -442,6 +449,7 @@ impl Runner<'_> {
                 column_id: new.next_column_id,
                 ordinal: new.next_ordinal,
                 missing_value: None,
+                rowguid: false,
                 ..c.clone()
             });
             new.next_column_id += 1;
@@ -478,6 +486,7 @@ fn new_history(
             default: None,
             computed: None,
             missing_value: None,
+            rowguid: false,
             ..c.clone()
         })
         .collect();
@@ -499,6 +508,7 @@ fn new_history(
         filter: None,
         disabled: false,
         ignore_dup_key: false,
+        fill_factor: 0,
         partitioned: None,
     };
     Ok(TableDef {

@@ -357,8 +357,8 @@ fn one_column_property(columns: &[ColumnDef], indexes: &[IndexDef], c: &ColumnDe
         "isdeterministic" => c.computed.as_ref().map_or(Value::Null, |_| flag(true)),
         "ispersisted" => flag(c.computed.as_ref().is_some_and(|x| x.persisted)),
         "isindexable" => flag(facts.max_length != -1),
-        "isrowguidcol"
-        | "issparse"
+        "isrowguidcol" => flag(c.rowguid),
+        "issparse"
         | "iscolumnset"
         | "isfulltextindexed"
         | "ishidden"
@@ -448,7 +448,7 @@ pub(super) fn index_property(info: &Info, args: &[Value]) -> Result<Value> {
         | "ispagelockdisallowed"
         | "isrowlockdisallowed"
         | "isoptimizedforsequentialkey" => flag(false),
-        "indexfillfactor" => Value::Int(0),
+        "indexfillfactor" => Value::Int(i64::from(i.fill_factor)),
         "indexdepth" => Value::Int(1),
         _ => Value::Null,
     })

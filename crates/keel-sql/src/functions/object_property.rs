@@ -147,6 +147,7 @@ fn table_property(t: &TableDef, property: &str, picture: &Picture) -> Value {
     };
     match property {
         "tablehasidentity" => flag(t.columns.iter().any(|c| c.identity.is_some())),
+        "tablehasrowguidcol" => flag(t.columns.iter().any(|c| c.rowguid)),
         "tablehasprimarykey" => flag(t.indexes.iter().any(|i| i.is_primary_key)),
         "tablehasclustindex" => flag(t.indexes.iter().any(|i| i.kind == IndexKind::Clustered)),
         "tablehasnonclustindex" => flag(t.indexes.iter().any(|i| i.kind == IndexKind::Nonclustered)),

@@ -149,6 +149,7 @@ fn view_shape(
         default: None,
         computed: None,
         missing_value: None,
+        rowguid: false,
     };
     let columns: Vec<ColumnDef> = plan.columns().iter().enumerate().map(column).collect();
     Ok(Arc::new(TableDef {

@@ -216,7 +216,7 @@ fn column_row(id: i32, c: &ColumnDef) -> Vec<Value> {
         collation(c),
         bit(c.nullable),
         bit(true),
-        bit(false),
+        bit(c.rowguid),
         bit(c.identity.is_some()),
         bit(c.computed.is_some()),
     ];
@@ -285,6 +285,7 @@ pub(super) fn plain_column(position: usize, name: &str, ty: SqlType) -> ColumnDe
         default: None,
         computed: None,
         missing_value: None,
+        rowguid: false,
     }
 }
 

@@ -118,7 +118,7 @@ fn indexes(cx: &ViewContext<'_>) -> Rows {
                 bit(i.ignore_dup_key),
                 bit(i.is_primary_key),
                 bit(i.is_unique_constraint),
-                int(0),
+                int(i.fill_factor),
                 bit(false),
                 bit(i.disabled),
                 bit(false),
