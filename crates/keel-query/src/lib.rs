@@ -48,6 +48,7 @@ pub mod work;
 pub mod xml;
 
 pub use bind::deduce::deduced;
+pub use bind::query::refuse_loose_order;
 pub use context::{
     ExecCtx, FunctionInvoker, IsolationLevel, NoRows, RowBuffer, RowSink, RunInfo, SessionInfo, Transactions,
 };

@@ -194,6 +194,42 @@ errors! {
     database_read_only(database) = 3906, 16, 1, "Failed to update database \"{database}\" because the database is read-only.";
     /// Computed from a computed column.
     computed_of_computed(column, table) = 1759, 16, 0, "Computed column '{column}' in table '{table}' is not allowed to be used in another computed-column definition.";
+    /// Two CHECK or DEFAULT constraints declared with one column.
+    second_column_constraint(kind, column, table) = 8148, 16, 0, "More than one column {kind} constraint specified for column '{column}', table '{table}'.";
+    /// PRIMARY KEY and UNIQUE declared with one column.
+    primary_and_unique(column, table) = 8151, 16, 0, "Both a PRIMARY KEY and UNIQUE constraint have been defined for column '{column}', table '{table}'. Only one is allowed.";
+    /// The CHECK of a column that names another.
+    check_names_another(column, table) = 8141, 16, 0, "Column CHECK constraint for column '{column}', table '{table}' references another column.";
+    /// A second rowversion.
+    second_rowversion(table, column) = 2738, 16, 2, "A table can only have one timestamp column. Because table '{table}' already has one, the column '{column}' cannot be added.";
+    /// PERSISTED of what changes by itself.
+    persisted_not_deterministic(column, table) = 4936, 16, 1, "Computed column '{column}' in table '{table}' cannot be persisted because the column is non-deterministic.";
+    /// An index over what changes by itself.
+    key_not_deterministic(column, table) = 2729, 16, 1, "Column '{column}' in table '{table}' cannot be used in an index or statistics or as a partition key because it is non-deterministic.";
+    /// IDENTITY(1, 0)
+    identity_increment(column) = 2753, 16, 2, "Identity column '{column}' contains invalid INCREMENT.";
+    /// A variable where none may be.
+    variables_in(statement) = 112, 15, 4, "Variables are not allowed in the {statement} statement.";
+    /// SET NULL of columns that may not be NULL.
+    set_null_of_required(key) = 1761, 16, 0, "Cannot create the foreign key \"{key}\" with the SET NULL referential action, because one or more referencing columns are not nullable.";
+    /// Columns of fixed length that take more than a page has.
+    row_too_large(table, size, overhead) = 1701, 16, 1, "Creating or altering table '{table}' failed because the minimum row size would be {size}, including {overhead} bytes of internal overhead. This exceeds the maximum allowable table row size of 8060 bytes.";
+    /// IGNORE_DUP_KEY of an index that is not unique.
+    ignored_duplicates_of_all() = 1916, 16, 4, "CREATE INDEX options nonunique and ignore_dup_key are mutually exclusive.";
+    /// A view's column without a name.
+    view_column_unnamed(position) = 4511, 16, 1, "Create View or Function failed because no column name was specified for column {position}.";
+    /// An inline function's column without a name.
+    function_column_unnamed(position) = 4514, 16, 1, "CREATE FUNCTION failed because a column name is not specified for column {position}.";
+    /// A column of a view or function that is there twice.
+    module_column_twice(column, module) = 4506, 16, 1, "Column names in each view or function must be unique. Column name '{column}' in view or function '{module}' is specified more than once.";
+    /// A view of a temporary table.
+    module_of_temporary() = 4508, 16, 1, "Views or functions are not allowed on temporary tables. Table names that begin with '#' denote temporary tables.";
+    /// A function that runs past its end.
+    no_return_at_end() = 455, 16, 2, "The last statement included within a function must be a return statement.";
+    /// A SELECT in a function that returns rows.
+    select_in_function() = 444, 16, 2, "Select statements included within a function cannot return data to a client.";
+    /// RETURN without a value in a scalar function.
+    return_without_value() = 1075, 15, 1, "RETURN statements in scalar valued functions must include an argument.";
     /// A second ROWGUIDCOL.
     second_rowguid() = 8196, 16, 1, "Duplicate column specified as ROWGUIDCOL.";
     /// Column given twice.
@@ -725,6 +761,13 @@ pub fn statement_terminated(line: u32, procedure: Option<&str>) -> E {
     message.line = line;
     message.procedure = procedure.map(str::to_owned);
     message
+}
+
+/// Error 443: a function's statement that acts beyond it.
+#[must_use]
+pub fn side_effect(what: impl std::fmt::Display, state: u8) -> E {
+    let text = format!("Invalid use of a side-effecting operator '{what}' within a function.");
+    SqlError::new(443, 16, state, text)
 }
 
 /// Sets line and procedure where they are not yet known.

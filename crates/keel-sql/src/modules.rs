@@ -30,11 +30,18 @@ pub fn is_schema_bound(module: &ModuleDef) -> bool {
     if !module.text.to_ascii_uppercase().contains("SCHEMABINDING") {
         return false;
     }
-    parse(module).is_ok_and(|statement| match &statement.kind {
-        StatementKind::CreateView(v) => v.options.schema_binding,
-        StatementKind::CreateFunction(f) => f.options.schema_binding,
-        _ => false,
-    })
+    options(module).schema_binding
+}
+
+/// The options that a module is made WITH; none when its text can no longer be read.
+pub fn options(module: &ModuleDef) -> ast::ModuleOptions {
+    match parse(module).map(|statement| statement.kind) {
+        Ok(StatementKind::CreateView(v)) => v.options,
+        Ok(StatementKind::CreateFunction(f)) => f.options,
+        Ok(StatementKind::CreateProcedure(p)) => p.options,
+        Ok(StatementKind::CreateTrigger(t)) => t.options,
+        _ => ast::ModuleOptions::default(),
+    }
 }
 
 /// The program of a module, from the cache when it is there.
@@ -103,6 +110,10 @@ pub fn lower(info: &Info, database: DatabaseId, module: &ModuleDef) -> Result<Pr
     };
     let mut program = lower_module(identity, text, &shape, options, &scope)?;
     program.execute_as = module.execute_as;
+    program.null_on_null_input = match &statement.kind {
+        StatementKind::CreateFunction(f) => f.options.returns_null_on_null_input,
+        _ => false,
+    };
     Ok(program)
 }
 
@@ -200,6 +211,9 @@ impl FunctionInvoker for Functions {
         let module = info.picture(&entry).module_by_id(function).cloned();
         let module = module.ok_or_else(|| errors::invalid_object_name(function))?;
         let program = program(info, &entry, &module)?;
+        if program.null_on_null_input && args.iter().any(Value::is_null) {
+            return Ok(Value::Null);
+        }
         let mut frame = Frame::new(&program, info.nest_level() + 1);
         invoke(ctx, &program, args, &mut frame)?;
         drop_tables(ctx, &frame);

@@ -39,6 +39,15 @@ fn first_select(body: &ast::QueryBody) -> Option<&ast::Select> {
     }
 }
 
+/// Error 1033 for a query inside something else whose order decides nothing: neither which rows there are nor a document.
+pub fn refuse_loose_order(q: &ast::Query) -> Result<()> {
+    let has_top = matches!(&q.body, ast::QueryBody::Select(s) if s.top.is_some());
+    if !q.order_by.is_empty() && q.offset.is_none() && !has_top && q.for_clause.is_none() {
+        return Err(errors::order_by_in_derived());
+    }
+    Ok(())
+}
+
 impl Binder<'_> {
     /// Binds a SELECT statement.
     pub fn select_statement(&mut self, s: &ast::SelectStatement) -> Result<BoundSelect> {
@@ -74,9 +83,8 @@ impl Binder<'_> {
 
     /// Binds a query; `nested` when it is not a statement of its own.
     pub fn query(&mut self, q: &ast::Query, parent: Option<&Scope<'_>>, nested: bool) -> Result<BoundQuery> {
-        let has_top = matches!(&q.body, ast::QueryBody::Select(s) if s.top.is_some());
-        if nested && !q.order_by.is_empty() && q.offset.is_none() && !has_top && q.for_clause.is_none() {
-            return Err(errors::order_by_in_derived());
+        if nested {
+            refuse_loose_order(q)?;
         }
         let selected = match &q.body {
             ast::QueryBody::Select(s) if q.for_clause.is_none() => return self.select(s, q, parent),

@@ -106,6 +106,7 @@ impl Runner<'_> {
                         builder.key(c, None)?;
                         if let ConstraintKind::Default { value, column: Some(column), .. } = &c.kind {
                             let def = builder.default(c.name.as_ref(), value, &column.text);
+                            builder.refuse_variables(&def.text)?;
                             set_default(&mut builder.table, column, def)?;
                         }
                     }
@@ -113,6 +114,7 @@ impl Runner<'_> {
                 }
             }
             builder.align(None, &old_indexes)?;
+            builder.check_row_size()?;
             for element in elements {
                 builder.rest_of(element)?;
             }

@@ -54,6 +54,9 @@ impl Runner<'_> {
         {
             return Err(errors::index_exists(&c.table, &c.name.text));
         }
+        if option_on(&c.options, "IGNORE_DUP_KEY") && !c.unique {
+            return Err(errors::ignored_duplicates_of_all());
+        }
         let existing = table.indexes.iter().position(|i| fold(&i.name) == fold(&c.name.text));
         if existing.is_some() && !option_on(&c.options, "DROP_EXISTING") {
             return Err(errors::index_exists(&c.table, &c.name.text));

@@ -15,9 +15,11 @@ mod dbcc;
 mod dbcc_check;
 mod dbcc_show;
 mod dependents;
+pub(crate) mod determinism;
 mod drop;
 mod index;
 mod module;
+mod module_rules;
 mod object;
 mod partition;
 mod partition_rows;
@@ -39,7 +41,9 @@ pub(crate) use statistics::table_and_statistics;
 pub use storage::read_all;
 pub use table::{check_table_variable, create_for_select_into, table_variable};
 
-use crate::catalog::{CatalogObject, CatalogOp, DBO, Named, SYSTEM_TREE, SecurableRef, object_class};
+use crate::catalog::{
+    CatalogObject, CatalogOp, DBO, INFORMATION_SCHEMA, Named, SYS, SYSTEM_TREE, SecurableRef, object_class,
+};
 use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::errors;
 use crate::map::txn_error;
@@ -61,6 +65,17 @@ pub(crate) struct Place {
     pub schema_id: i32,
     /// Name.
     pub name: String,
+}
+
+impl Place {
+    /// Error 2760 where nobody may make anything.
+    fn refuse_system_schema(&self) -> Result<()> {
+        match self.schema_id {
+            SYS => Err(errors::no_schema("sys")),
+            INFORMATION_SCHEMA => Err(errors::no_schema("INFORMATION_SCHEMA")),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A name's parts as the binder takes them.

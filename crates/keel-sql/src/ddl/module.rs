@@ -1,16 +1,17 @@
 //! CREATE and ALTER of views, procedures, functions and triggers; what only triggers have is in [`super::trigger`].
 
-use super::Place;
 use super::trigger::target_name;
+use super::{Place, module_rules};
 use crate::catalog::{CatalogObject, Named};
 use crate::errors;
 use crate::modules;
 use crate::program::Program;
 use crate::run::Runner;
+use crate::session::info::{Occasion, RunningTrigger, TriggerRows};
 use crate::session::options::Switches;
 use crate::session::temp::TempProcedure;
 use keel_parser::ast::{self, ModuleVerb, Statement, StatementKind};
-use keel_query::catalog::{EXECUTE_AS_OWNER, ModuleDef, ModuleKind};
+use keel_query::catalog::{EXECUTE_AS_OWNER, ModuleDef, ModuleKind, TableDef};
 use keel_types::SqlError;
 use keel_types::error::Result;
 use std::sync::Arc;
@@ -50,7 +51,10 @@ impl Runner<'_> {
         };
         let old = match (existing, verb) {
             (None, ModuleVerb::Alter) => return Err(errors::no_module_to_alter(name)),
-            (None, _) => None,
+            (None, _) => {
+                place.refuse_system_schema()?;
+                None
+            }
             (Some(Named::Module(old)), ModuleVerb::Alter | ModuleVerb::CreateOrAlter)
                 if same_family(old.kind, kind) =>
             {
@@ -135,15 +139,57 @@ impl Runner<'_> {
         if let StatementKind::CreateView(v) = &statement.kind {
             let mut scope = crate::session::scope::Scope::bare(self.info, place.entry.id);
             scope.identity.schema_id = place.schema_id;
-            return keel_query::compile_select(&scope, &v.query.select).map(drop).map_err(named);
+            keel_query::refuse_loose_order(v.query.query()).map_err(named)?;
+            let plan = keel_query::compile_select(&scope, &v.query.select).map_err(named)?;
+            if !scope.found.borrow().temporary.is_empty() {
+                return Err(named(errors::module_of_temporary()));
+            }
+            return module_rules::check_view_columns(v, plan.columns()).map_err(named);
+        }
+        if let StatementKind::CreateFunction(f) = &statement.kind {
+            self.report_all(module_rules::function_faults(f, module), module)?;
         }
         let program = modules::lower(self.info, place.entry.id, module)?;
         if let StatementKind::CreateFunction(f) = &statement.kind
             && let ast::FunctionBody::Inline(query) = &f.body
         {
-            return self.check_query(&program, &query.select).map_err(named);
+            keel_query::refuse_loose_order(query.query()).map_err(named)?;
+            let plan = self.check_query(&program, &query.select).map_err(named)?;
+            return module_rules::check_function_columns(&f.name, plan.columns()).map_err(named);
         }
-        self.check_names(&program)
+        let parent = match module.kind {
+            ModuleKind::Trigger => self.info.table_by_id(place.entry.id, module.parent),
+            _ => None,
+        };
+        let Some(table) = parent else { return self.check_names(&program) };
+        self.report_all(module_rules::unknown_updates(module, &table), module)?;
+        self.as_if_fired(place, module, table, |runner| runner.check_names(&program))
+    }
+
+    /// Looks at a trigger's statements while `inserted` and `deleted` have the columns of its table.
+    fn as_if_fired(
+        &mut self,
+        place: &Place,
+        module: &ModuleDef,
+        table: Arc<TableDef>,
+        look: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let none = Arc::new(Vec::new());
+        let rows = TriggerRows { table, inserted: Arc::clone(&none), deleted: none, updated: Vec::new() };
+        let occasion = Occasion::After(rows);
+        let fired = RunningTrigger { database: place.entry.id, trigger: module.object_id, occasion };
+        self.info.triggers.borrow_mut().push(fired);
+        let outcome = look(self);
+        self.info.triggers.borrow_mut().pop();
+        outcome
+    }
+
+    /// Tells all faults of a module, the last as the error.
+    fn report_all(&mut self, mut faults: Vec<SqlError>, module: &ModuleDef) -> Result<()> {
+        faults.iter_mut().for_each(|e| e.procedure = Some(module.name.clone()));
+        let Some(last) = faults.pop() else { return Ok(()) };
+        faults.iter().for_each(|e| self.report(e));
+        Err(Box::new(last))
     }
 }
 

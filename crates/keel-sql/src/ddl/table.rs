@@ -1,6 +1,7 @@
 //! CREATE TABLE, and the definitions of temporary tables, table variables and SELECT INTO.
 
 mod foreign_key;
+mod rules;
 
 use self::foreign_key::Reference;
 use super::Place;
@@ -159,6 +160,7 @@ impl<'a> TableBuilder<'a> {
         }
         self.order_indexes();
         self.align(on, &[])?;
+        self.check_row_size()?;
         for element in elements {
             self.rest_of(element)?;
         }
@@ -175,6 +177,7 @@ impl<'a> TableBuilder<'a> {
         if self.table.columns.iter().any(|o| fold(&o.name) == fold(&name)) {
             return Err(errors::duplicate_column(&self.table.name, &name));
         }
+        self.check_inline_constraints(c)?;
         let column_id = self.table.next_column_id;
         let ordinal = self.table.next_ordinal;
         let mut def = ColumnDef {
@@ -229,7 +232,10 @@ impl<'a> TableBuilder<'a> {
                 return Err(errors::identity_type(&def.name));
             }
             let seed = identity.seed.as_i64().unwrap_or(1);
-            let increment = identity.increment.as_i64().filter(|n| *n != 0).unwrap_or(1);
+            let increment = identity.increment.as_i64().unwrap_or(1);
+            if increment == 0 {
+                return Err(errors::identity_increment(&def.name));
+            }
             def.identity = Some((seed, increment));
             def.nullable = false;
         }
@@ -238,9 +244,12 @@ impl<'a> TableBuilder<'a> {
                 if def.identity.is_some() {
                     return Err(errors::default_on_identity(&self.table.name, &def.name));
                 }
-                def.default = Some(self.default(constraint.name.as_ref(), value, &def.name));
+                let default = self.default(constraint.name.as_ref(), value, &def.name);
+                self.refuse_variables(&default.text)?;
+                def.default = Some(default);
             }
         }
+        self.check_column(&def)?;
         if def.rowguid && self.table.columns.iter().any(|o| o.rowguid) {
             return Err(errors::second_rowguid());
         }
@@ -344,6 +353,7 @@ impl<'a> TableBuilder<'a> {
         if let (true, Some(own)) = (columns.is_empty(), own) {
             let column = &self.table.columns[self.find_column(own)?];
             self.check_key_type(column)?;
+            self.check_key_is_deterministic(column)?;
             return Ok(vec![IndexColumn { column_id: column.column_id, descending: false }]);
         }
         let mut key = Vec::with_capacity(columns.len());
@@ -353,6 +363,7 @@ impl<'a> TableBuilder<'a> {
                 return Err(errors::index_column_twice(&column.name));
             }
             self.check_key_type(column)?;
+            self.check_key_is_deterministic(column)?;
             key.push(IndexColumn { column_id: column.column_id, descending: c.descending });
         }
         Ok(key)
@@ -389,7 +400,7 @@ impl<'a> TableBuilder<'a> {
             return Ok(());
         };
         let key = self.index_columns(columns, own).map_err(|e| match e.number {
-            1919 => {
+            1919 | 2729 => {
                 self.scope.info.say(e);
                 errors::constraint_not_created()
             }
@@ -518,6 +529,9 @@ impl<'a> TableBuilder<'a> {
                 let column = own.map_or("", |c| c.text.as_str());
                 let name = self.constraint_name(constraint.name.as_ref(), "CK", column, object_id);
                 let text = self.expression_text(condition);
+                if own.is_some() {
+                    self.check_of_column(column, &text)?;
+                }
                 let declared_with =
                     self.table.columns.iter().find(|c| !column.is_empty() && fold(&c.name) == fold(column));
                 let column = declared_with.map_or(0, |c| c.column_id);
@@ -637,6 +651,7 @@ impl Runner<'_> {
         if c.name.is_global_temporary() {
             place = Place { entry: self.entry_of(TEMPDB)?, schema_id: DBO, name: place.name };
         }
+        place.refuse_system_schema()?;
         self.lock_name(&place)?;
         self.check_free(&place)?;
         let table = {

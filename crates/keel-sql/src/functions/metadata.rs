@@ -354,7 +354,10 @@ fn one_column_property(columns: &[ColumnDef], indexes: &[IndexDef], c: &ColumnDe
         "columnid" => Value::Int(i64::from(c.column_id)),
         "isidentity" => flag(c.identity.is_some()),
         "iscomputed" => flag(c.computed.is_some()),
-        "isdeterministic" => c.computed.as_ref().map_or(Value::Null, |_| flag(true)),
+        "isdeterministic" => c
+            .computed
+            .as_ref()
+            .map_or(Value::Null, |x| flag(crate::ddl::determinism::is_deterministic(&x.text))),
         "ispersisted" => flag(c.computed.as_ref().is_some_and(|x| x.persisted)),
         "isindexable" => flag(facts.max_length != -1),
         "isrowguidcol" => flag(c.rowguid),

@@ -3,6 +3,7 @@
 use super::metadata::{Found, object};
 use super::{number, text};
 use crate::catalog::Picture;
+use crate::ddl::determinism::is_deterministic;
 use crate::modules;
 use crate::session::info::Info;
 use keel_query::catalog::{
@@ -67,6 +68,12 @@ fn any_object_property(info: &Info, args: &[Value]) -> Result<Value> {
             Some(m) => flag(modules::is_schema_bound(m)),
             None => Value::Null,
         },
+        "isdeterministic" => {
+            match module.filter(|m| !matches!(m.kind, ModuleKind::Trigger | ModuleKind::Procedure)) {
+                Some(m) => flag(modules::is_schema_bound(m) && is_deterministic(&m.text)),
+                None => Value::Null,
+            }
+        }
         "isindexable" if o.kind == "V" => flag(false),
         "execisstartup" => if_procedure(module),
         "isconstraint" => is(&["PK", "UQ", "F", "C", "D"]),

@@ -93,6 +93,7 @@ pub fn lower_module(
             quoted_identifier: options.quoted_identifier,
             ansi_nulls: options.ansi_nulls,
             execute_as: None,
+            null_on_null_input: false,
             returns: shape.returns,
             stats: Arc::default(),
             looked_at: AtomicU64::default(),
@@ -329,6 +330,8 @@ impl Lower<'_> {
             | StatementKind::RaisError(_)
             | StatementKind::Throw(_)
             | StatementKind::WaitFor(_)
+            | StatementKind::CreateTable(_)
+            | StatementKind::AlterTable(_)
             | StatementKind::DeclareCursor(_) => s.span.end,
             _ => return Ok(()),
         };

@@ -139,6 +139,8 @@ pub struct Program {
     pub ansi_nulls: bool,
     /// WITH EXECUTE AS, as the catalog has it.
     pub execute_as: Option<i32>,
+    /// RETURNS NULL ON NULL INPUT: a NULL among the arguments is the answer already.
+    pub null_on_null_input: bool,
     /// RETURNS of a scalar function.
     pub returns: Option<SqlType>,
     /// How often it ran and what that cost.
@@ -169,6 +171,7 @@ impl Program {
             quoted_identifier: true,
             ansi_nulls: true,
             execute_as: None,
+            null_on_null_input: false,
             returns: None,
             stats: Arc::default(),
             looked_at: AtomicU64::default(),

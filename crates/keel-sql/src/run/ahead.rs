@@ -17,6 +17,7 @@ use crate::errors;
 use crate::program::{Op, Program, Unit, UnitSource};
 use crate::run::Frame;
 use keel_parser::ast::{self, StatementKind};
+use keel_query::Plan;
 use keel_types::SqlError;
 use keel_types::error::Result;
 use std::sync::Arc;
@@ -87,9 +88,9 @@ impl Runner<'_> {
     }
 
     /// Of an inline function that is to be made: whether its query can be compiled. What it reads must be there, as for a view.
-    pub fn check_query(&self, program: &Program, query: &ast::SelectStatement) -> Result<()> {
+    pub fn check_query(&self, program: &Program, query: &ast::SelectStatement) -> Result<Plan> {
         let frame = Frame::new(program, self.info.nest_level() + 1);
-        keel_query::compile_select(&self.scope(program, &frame), query).map(drop)
+        keel_query::compile_select(&self.scope(program, &frame), query)
     }
 
     /// What the statements of a function name, or the query of an inline one.

@@ -92,8 +92,9 @@ fn of_database<'c>(cx: &'c ViewContext<'_>) -> impl Iterator<Item = &'c Arc<Modu
 fn module(m: &Arc<ModuleDef>) -> Vec<Value> {
     let mut row = vec![int(m.object_id), text(m.text.as_str()), bit(m.ansi_nulls), bit(m.quoted_identifier)];
     let no = || bit(false);
-    let bound = bit(crate::modules::is_schema_bound(m));
-    row.extend([bound, no(), no(), no(), m.execute_as.map_or(NULL, int), no(), no(), no()]);
+    let options = crate::modules::options(m);
+    row.extend([bit(options.schema_binding), no(), bit(options.recompile)]);
+    row.extend([bit(options.returns_null_on_null_input), m.execute_as.map_or(NULL, int), no(), no(), no()]);
     row
 }
 

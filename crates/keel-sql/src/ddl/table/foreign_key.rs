@@ -75,6 +75,11 @@ impl TableBuilder<'_> {
         for (own, theirs) in own_ids.iter().zip(&referenced_columns) {
             self.comparable(&name, *own, &other, *theirs)?;
         }
+        let nulls = [on_delete, on_update].contains(&Some(&ast::ReferentialAction::SetNull));
+        let required = |id: &i32| self.table.columns.iter().any(|c| c.column_id == *id && !c.nullable);
+        if nulls && own_ids.iter().any(required) {
+            return Err(errors::set_null_of_required(&name));
+        }
         if other.candidate_key(&referenced_columns).is_none() {
             return Err(errors::no_candidate_key(referenced_name, &name));
         }
