@@ -1,15 +1,15 @@
 //! GROUP BY: grouping sets, and rewriting of the expressions above it to what it produces.
 
-use super::Binder;
-use super::Scope;
 use super::expr::{Clause, ExprCx};
 use super::merge_types::refuse_incomparable;
 use super::rel::{Aggregate, Rel, SlotSet};
+use super::{Binder, Scope, Source};
 use crate::errors::{self, Result};
 use crate::expr::{ArithOp, Expr, ExprKind, Slot};
 use keel_parser::ast;
 use keel_types::{SqlType, Value};
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// The bound GROUP BY list.
@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub struct Groups {
     exprs: Vec<Expr>,
     sets: Option<Vec<Vec<usize>>>,
+    /// The query's sources, with their names in FROM.
+    sources: Vec<(String, Rc<Source>)>,
     /// No GROUP BY clause: one group of everything.
     scalar: bool,
 }
@@ -31,6 +33,8 @@ pub struct Rewriter {
     hidden: SlotSet,
     /// Calls of GROUPING by their placeholder slot.
     groupings: HashMap<Slot, Vec<usize>>,
+    /// The query's sources, with their names in FROM.
+    sources: Vec<(String, Rc<Source>)>,
     bad_grouping: bool,
     scalar: bool,
 }
@@ -40,6 +44,12 @@ fn print(e: &Expr) -> String {
 }
 
 impl Groups {
+    /// Takes over the query's sources and their names in FROM, for messages.
+    #[must_use]
+    pub fn of_sources(self, sources: Vec<(String, Rc<Source>)>) -> Groups {
+        Groups { sources, ..self }
+    }
+
     /// Allocates the slots above the aggregation.
     pub fn rewriter(
         self,
@@ -79,6 +89,7 @@ impl Groups {
             groups,
             prints,
             sets: self.sets,
+            sources: self.sources,
             grouping_id,
             hidden,
             groupings,
@@ -116,7 +127,7 @@ impl Rewriter {
                     return Ok(());
                 }
                 if self.hidden.contains(slot) {
-                    return Err(ungrouped(binder, *slot, clause));
+                    return Err(self.ungrouped(binder, *slot, clause));
                 }
                 Ok(())
             }
@@ -131,7 +142,9 @@ impl Rewriter {
                 let mut map = HashMap::new();
                 for slot in outer.into_iter().filter(|s| self.hidden.contains(s)) {
                     let group = self.groups.iter().find(|(_, g)| g.as_slot() == Some(slot));
-                    let Some((to, _)) = group else { return Err(ungrouped(binder, slot, clause)) };
+                    let Some((to, _)) = group else {
+                        return Err(self.ungrouped(binder, slot, clause));
+                    };
                     map.insert(slot, binder.read(*to));
                 }
                 if !map.is_empty() {
@@ -148,6 +161,21 @@ impl Rewriter {
                 });
                 result
             }
+        }
+    }
+
+    /// The error of a column that is no group's, under its table's name as FROM has it.
+    fn ungrouped(&self, binder: &Binder<'_>, slot: Slot, clause: Clause) -> errors::Error {
+        let column = &binder.slots[slot as usize].name;
+        let of = |(_, source): &&(String, Rc<Source>)| source.columns.iter().any(|c| c.slot == slot);
+        let name = match self.sources.iter().find(of) {
+            Some((table, _)) => format!("{table}.{column}"),
+            None => column.clone(),
+        };
+        match clause {
+            Clause::Having => errors::having_column(&name),
+            Clause::OrderBy => errors::order_by_not_in_group_by(&name),
+            _ => errors::not_in_group_by(&name),
         }
     }
 
@@ -199,15 +227,6 @@ impl Rewriter {
             aggs,
             scalar: self.scalar,
         }
-    }
-}
-
-fn ungrouped(binder: &Binder<'_>, slot: Slot, clause: Clause) -> errors::Error {
-    let name = binder.slots[slot as usize].name.clone();
-    match clause {
-        Clause::Having => errors::having_column(&name),
-        Clause::OrderBy => errors::order_by_not_in_group_by(&name),
-        _ => errors::not_in_group_by(&name),
     }
 }
 

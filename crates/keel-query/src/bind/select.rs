@@ -42,6 +42,19 @@ struct Block {
     order: Vec<(std::result::Result<Expr, usize>, bool)>,
 }
 
+/// What a source is called in FROM: its alias, or the name of its table as written.
+fn written_name(from: &[ast::TableSource], source: &Source) -> String {
+    use ast::TableSourceKind as K;
+    fn find(written: &ast::TableSource, source: &Source) -> Option<String> {
+        match &written.kind {
+            K::Named { name, alias: None, .. } if source.matches(name) => Some(name.to_string()),
+            K::Join { left, right, .. } => find(left, source).or_else(|| find(right, source)),
+            _ => None,
+        }
+    }
+    from.iter().find_map(|written| find(written, source)).unwrap_or_else(|| source.alias.clone())
+}
+
 impl Binder<'_> {
     /// Binds a SELECT that is a statement: it may assign variables or fill a table.
     pub fn top_select(&mut self, s: &ast::Select, q: &ast::Query) -> Result<BoundSelect> {
@@ -210,6 +223,9 @@ impl Binder<'_> {
         let mut block = Block { sources: scope.sources.clone(), grouped, rel, items, order };
         if grouped {
             let groups = self.group_by(s.group_by.as_ref(), &scope)?;
+            let sources =
+                block.sources.iter().map(|source| (written_name(&s.from, source), Rc::clone(source)));
+            let groups = groups.of_sources(sources.collect());
             self.apply_groups(&mut block, &mut collect, groups, having)?;
         }
         block.rel = self.apply_windows(std::mem::replace(&mut block.rel, Rel::One), collect.windows)?;
