@@ -221,13 +221,6 @@ impl Cursors {
         self.all.retain(|(i, _)| *i != id);
     }
 
-    /// A cursor that a procedure gives to its caller ends with that one's level.
-    pub fn give_out(&mut self, id: u64, level: u32) {
-        if let Some(c) = self.get_mut(id).filter(|c| c.level == level) {
-            c.level = level.saturating_sub(1);
-        }
-    }
-
     /// Local cursors end with their level.
     pub fn leave_level(&mut self, level: u32) {
         if !self.all.is_empty() {
@@ -244,6 +237,15 @@ impl Cursors {
     /// Closes and forgets all.
     pub fn clear(&mut self) {
         self.all.clear();
+    }
+
+    /// CURSOR_STATUS of a cursor variable: -2 when none is assigned to it.
+    #[must_use]
+    pub fn status_of_variable(&self, id: Option<u64>) -> i64 {
+        match self.status(id) {
+            -3 => -2,
+            status => status,
+        }
     }
 
     /// CURSOR_STATUS

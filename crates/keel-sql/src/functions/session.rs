@@ -53,7 +53,12 @@ pub(super) fn cursor_rows(info: &Info, _: &[Value]) -> Result<Value> {
 pub(super) fn cursor_status(info: &Info, args: &[Value]) -> Result<Value> {
     let cursors = info.cursors.borrow();
     let name = crate::catalog::fold(text(args, 1).unwrap_or(""));
-    let global = text(args, 0).is_some_and(|s| s.eq_ignore_ascii_case("global"));
+    let is = |source: &str| text(args, 0).is_some_and(|s| s.eq_ignore_ascii_case(source));
+    if is("variable") {
+        let id = info.cursor_variable(&name);
+        return Ok(Value::Int(id.map_or(-3, |id| cursors.status_of_variable(id))));
+    }
+    let global = is("global");
     Ok(Value::Int(cursors.status(cursors.find(&name, info.nest_level(), global))))
 }
 

@@ -101,6 +101,7 @@ impl Runner<'_> {
         }
         for (at, cursor) in returned.cursors {
             if let ArgValue::Cursor(index) = call.args[at].value {
+                self.info.assign_cursor(index, cursor);
                 frame.cursors[index] = cursor;
             }
         }
@@ -279,8 +280,6 @@ impl Runner<'_> {
             let name = crate::catalog::fold(&program.parameters[parameter].name);
             program.cursors.iter().position(|c| *c == name)
         };
-        let cursors = bound.iter().filter(|(_, parameter)| program.parameters[*parameter].cursor);
-        frame.given_out = cursors.filter_map(|(_, parameter)| cursor_of(*parameter)).collect();
         let status = self.enter(program, &mut frame, entry)?;
         let result = program.returns.map(|ty| (std::mem::take(&mut frame.result), ty));
         let mut returned = Returned { status, result, ..Returned::default() };
@@ -322,6 +321,7 @@ impl Runner<'_> {
         info.modules.borrow_mut().pop();
         self.return_to(database, program.identity.kind);
         self.in_proc = in_proc;
+        self.hand_over_cursors(program, frame);
         self.leave_level(frame);
         info.scope_identity.set(scope_identity);
         info.identity_insert.set(identity_insert);
@@ -361,18 +361,28 @@ impl Runner<'_> {
         self.sink.env_change(EnvChange::Database { old, new });
     }
 
+    /// The cursors of CURSOR VARYING OUTPUT parameters go to the caller, and end with its level.
+    fn hand_over_cursors(&self, program: &Program, frame: &Frame) {
+        let mut cursors = self.info.cursors.borrow_mut();
+        for parameter in program.parameters.iter().filter(|p| p.cursor) {
+            let index = program.cursors.iter().position(|c| *c == crate::catalog::fold(&parameter.name));
+            let assigned = index.and_then(|i| frame.cursors[i]);
+            if let Some(cursor) = assigned.and_then(|id| cursors.get_mut(id))
+                && cursor.level == frame.level
+            {
+                cursor.level = frame.level.saturating_sub(1);
+                cursor.name = Default::default();
+            }
+        }
+    }
+
     /// Drops what belonged to a level that has ended.
     pub(super) fn leave_level(&mut self, frame: &Frame) {
         let gone = self.info.temp.borrow_mut().leave_level(frame.level.max(1));
         for table in gone {
             self.drop_storage(&table);
         }
-        let mut cursors = self.info.cursors.borrow_mut();
-        for id in frame.given_out.iter().filter_map(|i| frame.cursors[*i]) {
-            cursors.give_out(id, frame.level);
-        }
-        cursors.leave_level(frame.level);
-        drop(cursors);
+        self.info.cursors.borrow_mut().leave_level(frame.level);
         let tables: Vec<_> =
             frame.tables.borrow().iter().skip(frame.borrowed_tables).flatten().cloned().collect();
         for table in tables {

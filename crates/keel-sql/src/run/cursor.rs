@@ -31,7 +31,10 @@ impl Runner<'_> {
                 found.ok_or_else(|| errors::no_cursor(name))
             }
             CursorName::Variable(index) => {
-                frame.cursors[*index].ok_or_else(|| errors::cursor_unallocated(format!("@{index}")))
+                // Another variable may have been the one that gave it back.
+                let is_there = |id: &u64| self.info.cursors.borrow().get(*id).is_some();
+                let assigned = frame.cursors[*index].filter(is_there);
+                assigned.ok_or_else(|| errors::cursor_unallocated(self.info.cursor_variable_name(*index)))
             }
         }
     }
@@ -55,6 +58,7 @@ impl Runner<'_> {
         let mut cursors = self.info.cursors.borrow_mut();
         let id = cursors.declare(cursor)?;
         if let CursorName::Variable(index) = &op.name {
+            self.info.assign_cursor(*index, Some(id));
             frame.cursors[*index] = Some(id);
         }
         drop(cursors);
@@ -152,17 +156,27 @@ impl Runner<'_> {
 
     pub(super) fn deallocate_cursor(&mut self, frame: &mut Frame, name: &CursorName) -> Result<()> {
         let id = self.cursor_id(frame, name)?;
-        match name {
-            CursorName::Variable(index) => frame.cursors[*index] = None,
-            CursorName::Named { .. } => {}
+        let named = match name {
+            CursorName::Variable(index) => {
+                self.info.assign_cursor(*index, None);
+                frame.cursors[*index] = None;
+                self.info.cursors.borrow().get(id).is_some_and(|c| !c.name.is_empty())
+            }
+            CursorName::Named { .. } => false,
+        };
+        // A variable gives back no more than its own hold on it.
+        let is_variable = matches!(name, CursorName::Variable(_));
+        if !(named || is_variable && self.info.is_assigned(id)) {
+            self.info.cursors.borrow_mut().remove(id);
         }
-        self.info.cursors.borrow_mut().remove(id);
         self.succeed_plainly();
         Ok(())
     }
 
     pub(super) fn copy_cursor(&mut self, frame: &mut Frame, to: usize, from: &CursorName) -> Result<()> {
-        frame.cursors[to] = Some(self.cursor_id(frame, from)?);
+        let id = self.cursor_id(frame, from)?;
+        self.info.assign_cursor(to, Some(id));
+        frame.cursors[to] = Some(id);
         self.succeed(0);
         Ok(())
     }

@@ -89,8 +89,6 @@ pub struct Frame {
     pub tables: FrameTables,
     /// Cursor variables: ids of cursors.
     pub cursors: Vec<Option<u64>>,
-    /// Those of them that are the caller's when the procedure ends.
-    pub given_out: smallvec::SmallVec<[usize; 1]>,
     /// Table variables that belong to the caller (table-valued parameters).
     pub borrowed_tables: usize,
     /// What a scalar function returns.
@@ -114,7 +112,6 @@ impl Frame {
             vars: vec![Value::Null; program.variables.len()],
             tables: FrameTables::default(),
             cursors: vec![None; program.cursors.len()],
-            given_out: smallvec::SmallVec::new(),
             borrowed_tables: 0,
             result: Value::Null,
             level,
@@ -210,7 +207,11 @@ impl<'a> Runner<'a> {
         let all_tries = self.info.try_depth.get();
         let line = self.line;
         let caught = self.info.caught.borrow().len();
+        let has_cursors = self.info.show_cursors(program, frame.level);
         let outcome = self.interpret(program, frame);
+        if has_cursors {
+            self.info.cursor_variables.borrow_mut().pop();
+        }
         self.try_depth = tries;
         self.info.try_depth.set(all_tries);
         self.line = line;

@@ -11,7 +11,7 @@ use crate::cursor::Cursors;
 use crate::engine::{DatabaseEntry, Engine, SessionShared, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::functions;
-use crate::program::{Compiled, ModuleIdentity};
+use crate::program::{Compiled, ModuleIdentity, Program};
 use keel_base::{DatabaseId, TreeId};
 use keel_parser::ast;
 use keel_query::catalog::{Catalog, ObjectId, TableDef};
@@ -117,6 +117,15 @@ pub struct TransactionState {
     pub triggers: u32,
 }
 
+/// The cursor variables of a program being run.
+#[derive(Clone, Debug)]
+pub struct CursorVariables {
+    /// Nesting level of the program.
+    pub level: u32,
+    /// Folded name, and the cursor that is assigned.
+    pub assigned: Vec<(SmolStr, Option<u64>)>,
+}
+
 /// A session's state. See the module's chapter.
 pub struct Info {
     /// The instance.
@@ -174,6 +183,8 @@ pub struct Info {
     pub told_killed: Cell<bool>,
     /// Cursors.
     pub cursors: RefCell<Cursors>,
+    /// Cursor variables of the programs being run that have any, innermost last: for CURSOR_STATUS.
+    pub cursor_variables: RefCell<Vec<CursorVariables>>,
     /// Application locks.
     pub app_locks: super::app_locks::AppLocks,
     /// SET IDENTITY_INSERT
@@ -251,6 +262,7 @@ impl Info {
             unresolved: Cell::new(false),
             told_killed: Cell::new(false),
             cursors: RefCell::default(),
+            cursor_variables: RefCell::default(),
             app_locks: super::app_locks::AppLocks::default(),
             identity_insert: Cell::new(None),
             lent: RefCell::default(),
@@ -398,6 +410,45 @@ impl Info {
     #[must_use]
     pub fn nest_level(&self) -> u32 {
         self.modules.borrow().len() as u32
+    }
+
+    /// A program with cursor variables begins. Says whether it has any.
+    pub fn show_cursors(&self, program: &Program, level: u32) -> bool {
+        if program.cursors.is_empty() {
+            return false;
+        }
+        let assigned = program.cursors.iter().map(|name| (name.clone(), None)).collect();
+        self.cursor_variables.borrow_mut().push(CursorVariables { level, assigned });
+        true
+    }
+
+    /// A cursor variable of the innermost program that has any gets a cursor, or none.
+    pub fn assign_cursor(&self, index: usize, id: Option<u64>) {
+        if let Some(variables) = self.cursor_variables.borrow_mut().last_mut() {
+            variables.assigned[index].1 = id;
+        }
+    }
+
+    /// The name of a cursor variable of the innermost program that has any.
+    #[must_use]
+    pub fn cursor_variable_name(&self, index: usize) -> SmolStr {
+        let variables = self.cursor_variables.borrow();
+        variables.last().map(|v| v.assigned[index].0.clone()).unwrap_or_default()
+    }
+
+    /// Whether some cursor variable of the programs being run has this cursor.
+    #[must_use]
+    pub fn is_assigned(&self, id: u64) -> bool {
+        let variables = self.cursor_variables.borrow();
+        variables.iter().any(|v| v.assigned.iter().any(|(_, assigned)| *assigned == Some(id)))
+    }
+
+    /// What is assigned to a cursor variable of the program being run; `None` when it has none of that folded name.
+    #[must_use]
+    pub fn cursor_variable(&self, name: &str) -> Option<Option<u64>> {
+        let variables = self.cursor_variables.borrow();
+        let own = variables.last().filter(|v| v.level == self.nest_level())?;
+        own.assigned.iter().find(|(n, _)| n == name).map(|(_, id)| *id)
     }
 
     /// The login in force.
