@@ -80,6 +80,10 @@ GO
 create function dbo.h (@x int, @y int) returns int with returns null on null input as begin return isnull(@x, 5) + isnull(@y, 7) end
 GO
 select dbo.h(1, 2) a, dbo.h(null, 2) b, dbo.h(1, null) c
+declare @r int = 1, @q int
+exec @r = dbo.h null, 2
+exec @q = dbo.h 3, 4
+select @r r, @q q
 select null_on_null_input from sys.sql_modules where object_id = object_id('h')
 drop function dbo.h
 GO

@@ -276,6 +276,11 @@ impl Runner<'_> {
                 e.procedure = Some(name.to_string());
                 e
             })?;
+        let given = &frame.vars[..program.parameters.len()];
+        if program.null_on_null_input && given.iter().any(Value::is_null) {
+            let result = program.returns.map(|ty| (Value::Null, ty));
+            return Ok(Returned { result, ..Returned::default() });
+        }
         let cursor_of = |parameter: usize| {
             let name = crate::catalog::fold(&program.parameters[parameter].name);
             program.cursors.iter().position(|c| *c == name)
