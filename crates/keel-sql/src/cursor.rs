@@ -28,11 +28,20 @@ impl CursorRow {
     }
 }
 
+/// Level of a cursor that ends with the batch that has made it.
+const OF_BATCH: u32 = u32::MAX;
+
+/// The level that a local cursor of a frame's level ends with.
+#[must_use]
+pub fn local_level(frame: u32) -> u32 {
+    if frame == 0 { OF_BATCH } else { frame }
+}
+
 /// A cursor.
 pub struct Cursor {
     /// Folded name; empty for one that only variables name.
     pub name: SmolStr,
-    /// Level it ends with; 0 for GLOBAL.
+    /// [Level](local_level) it ends with; 0 for GLOBAL.
     pub level: u32,
     /// All directions of FETCH.
     pub scroll: bool,
@@ -173,7 +182,7 @@ impl Cursors {
     pub fn find(&self, name: &str, level: u32, global: bool) -> Option<u64> {
         let by_level =
             |l: u32| self.all.iter().find(|(_, c)| c.name == name && c.level == l).map(|(id, _)| *id);
-        if global { by_level(0) } else { by_level(level).or_else(|| by_level(0)) }
+        if global { by_level(0) } else { by_level(local_level(level)).or_else(|| by_level(0)) }
     }
 
     /// By id.
@@ -224,8 +233,13 @@ impl Cursors {
     /// Local cursors end with their level.
     pub fn leave_level(&mut self, level: u32) {
         if !self.all.is_empty() {
-            self.all.retain(|(_, c)| c.level < level.max(1) || c.level == 0);
+            self.all.retain(|(_, c)| c.level < level.max(1) || c.level == OF_BATCH);
         }
+    }
+
+    /// Those end that end with their batch.
+    pub fn end_batch(&mut self) {
+        self.all.retain(|(_, c)| c.level != OF_BATCH);
     }
 
     /// Whether there is none.

@@ -586,7 +586,9 @@ pub(crate) fn locate(
     let id = found.get;
     let mut need = need.clone();
     let mut row_key = None;
-    if found.simple {
+    // Before TOP … PERCENT knows how many there are it has read them all: which one a row is must be kept with it.
+    let simple = found.simple && !matches!(top, Some((_, true)));
+    if simple {
         planner.direct_target = Some(id);
     } else {
         let g = reference(&mut found.rel, id).expect("the search reads its target");
@@ -603,7 +605,7 @@ pub(crate) fn locate(
     let carried: Vec<usize> = need.iter().map(|s| *s as usize).collect();
     let access = simple_access(&planned.node);
     // Semi joins may have made a simple search a join: then the row under the cursor is still the target's.
-    let in_place = found.simple
+    let in_place = simple
         && access.is_some_and(|a| {
             matches!(a.bounds, Bounds::Point(_) | Bounds::Row(_))
                 || a.lookup.is_none() && !assigned_key(a, planner, id, changed)

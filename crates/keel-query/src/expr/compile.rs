@@ -408,6 +408,7 @@ impl Compiler<'_> {
     }
 
     fn like(&mut self, v: &Expr, p: &Expr, escape: Option<&Expr>, collation: Collation) -> Result<Pred> {
+        let exact = v.ty.is_national() || p.ty.is_national();
         let v = self.value(v)?;
         let p = self.value(p)?;
         // ESCAPE NULL is no escape.
@@ -419,6 +420,7 @@ impl Compiler<'_> {
                 _ => None,
             };
             let compiled = Pattern::compile(pattern, escape, collation)?;
+            let compiled = if exact { compiled.exactly() } else { compiled };
             return Ok(Pred::new(move |cx| {
                 v.with(cx, |v| match v {
                     Value::Str(s) => Some(compiled.matches(s)),
@@ -438,7 +440,8 @@ impl Compiler<'_> {
             };
             Ok(match (&value, &pattern) {
                 (Value::Str(s), Value::Str(p)) => {
-                    Some(Pattern::compile(p, escape.as_deref(), collation)?.matches(s))
+                    let compiled = Pattern::compile(p, escape.as_deref(), collation)?;
+                    Some(if exact { compiled.exactly() } else { compiled }.matches(s))
                 }
                 _ => None,
             })

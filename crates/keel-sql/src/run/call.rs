@@ -375,7 +375,7 @@ impl Runner<'_> {
             if let Some(cursor) = assigned.and_then(|id| cursors.get_mut(id))
                 && cursor.level == frame.level
             {
-                cursor.level = frame.level.saturating_sub(1);
+                cursor.level = crate::cursor::local_level(frame.level.saturating_sub(1));
                 cursor.name = Default::default();
             }
         }

@@ -2,7 +2,7 @@
 
 use super::live_cursor::hole;
 use super::{Frame, Runner};
-use crate::cursor::{Cursor, CursorKey, CursorRow, Sensitivity};
+use crate::cursor::{Cursor, CursorKey, CursorRow, Sensitivity, local_level};
 use crate::errors;
 use crate::program::{
     CompiledCode, CursorName, CursorOp, FetchDirection, FetchOp, Positioned, Program, Unit, UnitSource,
@@ -50,9 +50,9 @@ impl Runner<'_> {
         match &op.name {
             CursorName::Named { global, name } => {
                 cursor.name = name.clone();
-                cursor.level = if *global { 0 } else { frame.level };
+                cursor.level = if *global { 0 } else { local_level(frame.level) };
             }
-            CursorName::Variable(_) => cursor.level = frame.level,
+            CursorName::Variable(_) => cursor.level = local_level(frame.level),
         }
         self.settle_sensitivity(program, frame, &mut cursor);
         let mut cursors = self.info.cursors.borrow_mut();

@@ -91,6 +91,8 @@ pub struct Frame {
     pub cursors: Vec<Option<u64>>,
     /// Table variables that belong to the caller (table-valued parameters).
     pub borrowed_tables: usize,
+    /// What a procedure's status is that says nothing of it.
+    pub status: i32,
     /// What a scalar function returns.
     pub result: Value,
     /// Nesting level.
@@ -113,6 +115,7 @@ impl Frame {
             tables: FrameTables::default(),
             cursors: vec![None; program.cursors.len()],
             borrowed_tables: 0,
+            status: 0,
             result: Value::Null,
             level,
             handlers: smallvec::SmallVec::new(),
@@ -290,6 +293,8 @@ impl<'a> Runner<'a> {
         match reach {
             Reach::Batch | Reach::Transaction | Reach::Session => self.end_batch(e, reach),
             Reach::Statement => {
+                // Ten less its severity: what the procedure answers if it says nothing else.
+                frame.status = 10 - i32::from(e.severity);
                 self.report(&e);
                 let changes = matches!(op, Op::Dml { .. } | Op::SelectInto(_) | Op::InsertExec { .. });
                 if changes && UNDOING.contains(&e.number) {
@@ -455,8 +460,9 @@ impl<'a> Runner<'a> {
         self.done(count, command);
     }
 
-    /// The batch is over: its cursors stay, its table variables go.
+    /// The batch is over: its global cursors stay, its local ones and its table variables go.
     pub fn end_of_batch(&mut self, frame: &Frame) {
+        self.info.cursors.borrow_mut().end_batch();
         let tables: Vec<_> = frame.tables.borrow().iter().flatten().cloned().collect();
         for table in tables {
             self.drop_storage(&table);

@@ -119,7 +119,7 @@ impl Runner<'_> {
 
     fn return_op(&mut self, program: &Arc<Program>, frame: &mut Frame, value: Option<&Unit>) -> Step {
         self.info.begin_statement();
-        let mut status = 0;
+        let mut status = frame.status;
         if let Some(unit) = value {
             let value = self.eval(program, frame, unit)?;
             if program.identity.kind == ProgramKind::Function {

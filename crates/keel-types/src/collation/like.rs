@@ -19,6 +19,8 @@ pub struct Pattern {
     literal: String,
     shape: Shape,
     ascii_fold: bool,
+    /// Trailing blanks of the text count.
+    exact: bool,
 }
 
 /// Patterns that need no general matcher.
@@ -113,7 +115,7 @@ impl Pattern {
         }
         let shape = shape_of(&parts);
         let ascii_fold = super::letters_fold(collation) && literals.is_ascii();
-        Ok(Pattern { parts, collation, prefix, literal: literals, shape, ascii_fold })
+        Ok(Pattern { parts, collation, prefix, literal: literals, shape, ascii_fold, exact: false })
     }
 
     /// The text every match begins with: what an index seek can use. Case is as written.
@@ -150,11 +152,24 @@ impl Pattern {
     fn matches_ascii(&self, text: &str) -> bool {
         let (text, prefix) = (text.as_bytes(), self.prefix.as_bytes());
         let Some((head, tail)) = text.split_at_checked(prefix.len()) else { return false };
-        head.eq_ignore_ascii_case(prefix) && (self.shape == Shape::Prefix || tail.iter().all(|b| *b == b' '))
+        head.eq_ignore_ascii_case(prefix)
+            && (self.shape == Shape::Prefix
+                || tail.is_empty()
+                || !self.exact && tail.iter().all(|b| *b == b' '))
+    }
+
+    /// The same for national texts, or a national pattern: every blank counts.
+    #[must_use]
+    pub fn exactly(mut self) -> Pattern {
+        self.exact = true;
+        self
     }
 
     /// Trailing blanks of the text do not have to be matched.
     fn matches_without_blanks(&self, text: &str) -> bool {
+        if self.exact {
+            return false;
+        }
         let trimmed = text.trim_end_matches(' ');
         // Every shorter text between the two ends in blanks as well; a pattern's own blanks decide how many it takes.
         (trimmed.len()..text.len()).any(|end| self.matches_general(&text[..end]))
