@@ -4,8 +4,9 @@ use crate::context::ExecCtx;
 use crate::errors::{self, Result};
 use crate::expr::{Expr, fold};
 use crate::scope::{RowSource, VirtualColumn, VirtualTable};
+use keel_types::collation::like::Finder;
 use keel_types::ty::Family;
-use keel_types::{Decimal, Length, SqlError, SqlType, Value, raise};
+use keel_types::{Collation, Decimal, Length, SqlError, SqlType, Value, raise};
 use std::sync::Arc;
 
 /// The function of this name, for these arguments.
@@ -23,7 +24,8 @@ pub fn builtin(name: &str, args: &[Expr]) -> Option<Arc<dyn VirtualTable>> {
             {
                 columns.push(VirtualColumn::new("ordinal", SqlType::BigInt));
             }
-            Some(Arc::new(StringSplit { columns }))
+            let collation = args.first().map(|a| a.collation).unwrap_or_default();
+            Some(Arc::new(StringSplit { columns, collation }))
         }
         "GENERATE_SERIES" => {
             let ty = series_type(first.unwrap_or(SqlType::Int), args);
@@ -99,6 +101,8 @@ fn rows(list: Vec<Vec<Value>>) -> RowSource {
 
 struct StringSplit {
     columns: Vec<VirtualColumn>,
+    /// What the separator is found by.
+    collation: Collation,
 }
 
 impl VirtualTable for StringSplit {
@@ -106,14 +110,25 @@ impl VirtualTable for StringSplit {
         &self.columns
     }
     fn open(&self, _: &mut ExecCtx<'_>, args: &[Value]) -> Result<RowSource> {
-        let mut chars = args.get(1).and_then(Value::as_str).unwrap_or_default().chars();
-        let (Some(c), None) = (chars.next(), chars.next()) else {
+        let separator = args.get(1).and_then(Value::as_str).unwrap_or_default();
+        if separator.chars().count() != 1 {
             let m = "Procedure expects parameter 'separator' of type 'nchar(1)/nvarchar(1)'.";
             return Err(SqlError::new(214, 16, 11, m));
-        };
+        }
         let Some(Value::Str(text)) = args.first() else { return Ok(rows(Vec::new())) };
-        let parts = text.split(c).enumerate();
-        Ok(rows(parts.map(|(i, p)| vec![Value::Str(p.into()), Value::Int(i as i64 + 1)]).collect()))
+        let finder = Finder::new(text, separator, self.collation);
+        let mut parts = Vec::new();
+        let mut start = 0;
+        let mut add = |part: &str| {
+            let ordinal = Value::Int(parts.len() as i64 + 1);
+            parts.push(vec![Value::Str(part.into()), ordinal]);
+        };
+        while let Some((at, length)) = finder.find(start) {
+            add(&text[start..at]);
+            start = at + length;
+        }
+        add(&text[start..]);
+        Ok(rows(parts))
     }
     fn row_count_estimate(&self) -> u64 {
         20

@@ -44,3 +44,7 @@ insert n values (N'x', 'x')
 select count(*) as n from n where v like N'x'
 select count(*) as n from n where w like 'x'
 GO
+select value from string_split('aXbxcX', 'x')
+select value from string_split('aXbxcX' collate Latin1_General_BIN2, 'x')
+exec sp_executesql @sql = N'select @i as i', @p = N'@i int', @i = 7
+GO

@@ -7,3 +7,9 @@ select count(*) as times from (select isnull(case when abs(checksum(newid())) % 
 select isnull(null, 5) as a, coalesce(null, null, 7) as b, isnull(3, 1/0) as c, coalesce(null, c, 1/0) as d from n where c = 1
 select a.c, isnull(b.c, -1) as b from n a left join n b on b.c = a.c order by 1
 GO
+create table c2 (a varchar(5) collate Latin1_General_CI_AS, b varchar(9) collate Latin1_General_BIN2)
+insert c2 values (null, 'longer than'), ('a', 'b')
+GO
+insert c2 values (null, 'longer'), ('a', 'b')
+select isnull(a, b) as first from c2 where isnull(a, b) in ('A', 'LONGE')
+GO

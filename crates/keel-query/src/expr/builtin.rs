@@ -149,7 +149,7 @@ pub fn resolve(
     args: Vec<Expr>,
 ) -> Result<std::result::Result<Expr, Vec<Expr>>> {
     if name == "ISNULL" && args.len() == 2 {
-        return is_null_function(binder, args).map(Ok);
+        return is_null_function(args).map(Ok);
     }
     let Some(def) = functions::lookup(name) else { return Ok(Err(args)) };
     let mut model = Expr { collation: binder.collation(), ..Expr::null() };
@@ -177,15 +177,14 @@ pub fn resolve(
 }
 
 /// ISNULL(a, b): takes the type of its first argument.
-fn is_null_function(binder: &Binder<'_>, mut args: Vec<Expr>) -> Result<Expr> {
+fn is_null_function(mut args: Vec<Expr>) -> Result<Expr> {
     let (b, a) = (args.pop(), args.pop());
     let (Some(a), Some(b)) = (a, b) else { return Ok(Expr::null()) };
     if a.ty == SqlType::Null {
         return Ok(b);
     }
     let b = crate::bind::merge_types::assign_to(b, a.ty)?;
-    let nullable = a.nullable && b.nullable;
-    let mut e = binder.coalesce_values(vec![a, b])?;
-    e.nullable = nullable;
-    Ok(e)
+    // The second is brought to the first's type and collation, whatever its own.
+    let (ty, collation, coercibility, nullable) = (a.ty, a.collation, a.coercibility, a.nullable && b.nullable);
+    Ok(Expr { kind: ExprKind::FirstOf(vec![a, b]), ty, collation, coercibility, nullable })
 }

@@ -1,6 +1,6 @@
 //! sp_executesql and what describes statements.
 
-use super::{Outcome, argument, number, ok, string};
+use super::{Outcome, number, ok, string};
 use crate::describe;
 use crate::errors;
 use crate::run::{Argument, Runner};
@@ -8,16 +8,18 @@ use std::sync::Arc;
 
 /// `sp_executesql @stmt, @params, values…`
 pub(super) fn sp_executesql(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
-    let statement = string(args, "stmt", 0).or_else(|| string(args, "statement", 0));
-    let Some(statement) = statement else {
+    // Whatever the first two are called, they are the text and the declarations.
+    let text = |at: usize| {
+        args.get(at).and_then(|a| string(std::slice::from_ref(a), a.name.trim_start_matches('@'), 0))
+    };
+    let Some(statement) = string(args, "stmt", 0).or_else(|| text(0)) else {
         // A text that is NULL is no statement, and no error.
-        if ["stmt", "statement"].iter().any(|name| argument(args, name, 0).is_some_and(|a| a.value.is_some()))
-        {
+        if args.first().is_some_and(|a| a.value.is_some()) {
             return ok();
         }
         return Err(errors::parameter_missing("sp_executesql", "@statement").into());
     };
-    let declarations = string(args, "params", 1).unwrap_or_default();
+    let declarations = string(args, "params", 1).or_else(|| text(1)).unwrap_or_default();
     let skip = args.len().min(2);
     run_sql(runner, statement.into(), declarations.into(), &args[skip..], skip)
 }
