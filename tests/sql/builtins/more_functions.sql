@@ -57,3 +57,8 @@ GO
 SELECT GREATEST(1, 5, 3) AS g, LEAST('b', 'a') AS l, TRANSLATE('2*[3+4]', '[]', '()') AS t, DATETRUNC(month, CAST('2021-05-17' AS date)) AS d;
 SELECT SUM(mark) OVER w AS s, ROW_NUMBER() OVER w AS n FROM marks WHERE mark IS NOT DISTINCT FROM 7 OR class = 1 WINDOW w AS (ORDER BY mark);
 GO
+declare @i int = 6
+select cast(5 as tinyint) & '' as a, 0 | '12' as b, @i & '5' as c, '3' ^ @i as d
+GO
+select 1 & 'x'
+GO

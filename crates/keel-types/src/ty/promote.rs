@@ -323,10 +323,13 @@ fn no_operation(op: BinaryOp, left: SqlType, right: SqlType) -> Box<SqlError> {
 
 fn bitwise_result(op: BinaryOp, left: SqlType, right: SqlType) -> Result<SqlType> {
     let integral = |t: SqlType| matches!(t.family(), Family::Bit | Family::Integer);
+    // A binary or a string beside a whole number becomes one.
+    let becomes =
+        |t: SqlType| t.is_binary() || t.is_string() && !matches!(t, SqlType::Text | SqlType::NText);
     match (integral(left), integral(right)) {
         (true, true) => Ok(if left.precedence() >= right.precedence() { left } else { right }),
-        (true, false) if right.is_binary() => Ok(left),
-        (false, true) if left.is_binary() => Ok(right),
+        (true, false) if becomes(right) => Ok(left),
+        (false, true) if becomes(left) => Ok(right),
         _ if left.is_binary() && right.is_binary() => Err(no_operation(op, left, right)),
         _ if left == right => Err(invalid_operand(left, op.message_name())),
         _ => Err(incompatible(left, right, op.message_name())),
@@ -515,6 +518,8 @@ mod tests {
         check("bit", Add, "int", "int");
         check("int", BitAnd, "tinyint", "int");
         check("float", BitAnd, "int", "402");
+        check("varchar(5)", BitAnd, "tinyint", "tinyint");
+        check("varchar(5)", BitAnd, "varchar(5)", "8117");
         check("int", Add, "uniqueidentifier", "206");
         check("null", Add, "varchar(10)", "varchar(20)");
     }
