@@ -185,6 +185,7 @@ fn is_null_function(mut args: Vec<Expr>) -> Result<Expr> {
     }
     let b = crate::bind::merge_types::assign_to(b, a.ty)?;
     // The second is brought to the first's type and collation, whatever its own.
-    let (ty, collation, coercibility, nullable) = (a.ty, a.collation, a.coercibility, a.nullable && b.nullable);
+    let (ty, collation, coercibility, nullable) =
+        (a.ty, a.collation, a.coercibility, a.nullable && b.nullable);
     Ok(Expr { kind: ExprKind::FirstOf(vec![a, b]), ty, collation, coercibility, nullable })
 }

@@ -201,7 +201,8 @@ fn rows_query(
                     None => items.push(item(column(Some(named), &c.name, named.span))),
                 }
             }
-            Ok((statement(u.with.clone(), items, from, filter(u.filter.as_ref())?, named.span), updated))
+            let rows = statement(u.with.clone(), items, from, filter(u.filter.as_ref())?, named.span);
+            Ok((with_computed(rows, table, table.columns.len(), named.span)?, updated))
         }
         _ => Err(errors::not_supported("INSTEAD OF here")),
     }
@@ -268,7 +269,37 @@ fn insert_rows(i: &ast::Insert, named: &ast::ObjectName, table: &TableDef) -> Re
             None => ast::Expr { kind: ast::ExprKind::Literal(ast::Literal::Null), span: named.span },
         }));
     }
-    Ok(statement(i.with.clone(), items, source.into_iter().collect(), None, named.span))
+    let rows = statement(i.with.clone(), items, source.into_iter().collect(), None, named.span);
+    with_computed(rows, table, 0, named.span)
+}
+
+/// The rows with computed columns of the new values. `rows` has so many `old` ones in front of those.
+fn with_computed(
+    rows: ast::SelectStatement,
+    table: &TableDef,
+    old: usize,
+    span: ast::Span,
+) -> Result<ast::SelectStatement> {
+    if table.columns.iter().all(|c| c.computed.is_none()) {
+        return Ok(rows);
+    }
+    let old: Vec<String> = (0..old).map(|n| format!("$old{n}")).collect();
+    let new = table.columns.iter().map(|c| c.name.as_str());
+    let columns: Vec<_> = old.iter().map(String::as_str).chain(new).map(ast::Ident::new).collect();
+    let mut items: Vec<_> = old.iter().map(|name| item(column(None, name, span))).collect();
+    for c in &table.columns {
+        items.push(item(match &c.computed {
+            Some(def) => keel_parser::parse_expr(&def.text).map_err(super::parse_error)?,
+            None => column(None, &c.name, span),
+        }));
+    }
+    let ast::SelectStatement { with, query, .. } = rows;
+    let kind = ast::TableSourceKind::Derived {
+        query: Box::new(query),
+        alias: Some(ast::Ident::new(SOURCE)),
+        columns,
+    };
+    Ok(statement(with, items, vec![ast::TableSource { kind, span }], None, span))
 }
 
 fn item(expr: ast::Expr) -> ast::SelectItem {

@@ -324,8 +324,7 @@ fn no_operation(op: BinaryOp, left: SqlType, right: SqlType) -> Box<SqlError> {
 fn bitwise_result(op: BinaryOp, left: SqlType, right: SqlType) -> Result<SqlType> {
     let integral = |t: SqlType| matches!(t.family(), Family::Bit | Family::Integer);
     // A binary or a string beside a whole number becomes one.
-    let becomes =
-        |t: SqlType| t.is_binary() || t.is_string() && !matches!(t, SqlType::Text | SqlType::NText);
+    let becomes = |t: SqlType| t.is_binary() || t.is_string() && !matches!(t, SqlType::Text | SqlType::NText);
     match (integral(left), integral(right)) {
         (true, true) => Ok(if left.precedence() >= right.precedence() { left } else { right }),
         (true, false) if becomes(right) => Ok(left),
