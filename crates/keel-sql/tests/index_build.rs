@@ -53,7 +53,7 @@ fn what_memory_does_not_hold_is_sorted_in_files() {
     );
     assert_eq!(rows_of(&mut s, by_k), expected);
     let checked = run(&mut s, "dbcc checktable('t')");
-    assert!(checked.contains("40000 rows") && checked.contains("0 consistency errors"), "{checked}");
+    assert!(checked.contains("40000 rows") && !checked.contains("consistency errors"), "{checked}");
     assert_eq!(engine.work_space().used_bytes(), 0);
 }
 
