@@ -48,3 +48,19 @@ select value from string_split('aXbxcX', 'x')
 select value from string_split('aXbxcX' collate Latin1_General_BIN2, 'x')
 exec sp_executesql @sql = N'select @i as i', @p = N'@i int', @i = 7
 GO
+declare @r int
+exec @r = sp_releaseapplock 'not held', 'Session'
+select @r as r, @@error as e
+exec @r = sp_getapplock 'x', 'Sideways', 'Session'
+select @r as r
+begin try
+    exec @r = sp_releaseapplock 'not held', 'Session'
+end try
+begin catch
+    select error_number() as e
+end catch
+exec @r = sp_getapplock 'x', 'Exclusive', 'Session'
+select @r as r
+exec @r = sp_releaseapplock 'x', 'Session'
+select @r as r
+GO

@@ -5,6 +5,7 @@ use crate::errors;
 use crate::run::{Argument, Halt, Returned, Runner};
 use crate::session::app_locks::{Caller, Owner};
 use crate::session::info::Info;
+use crate::session::options::Switches;
 use keel_store::lock::{LockError, OwnedResource, Wait};
 use keel_types::{SqlError, SqlType, Value};
 use std::time::Duration;
@@ -48,8 +49,30 @@ fn status(n: i32) -> Outcome {
 }
 
 /// `sp_getapplock @Resource, @LockMode, @LockOwner, @LockTimeout, @DbPrincipal`. The status says how it went: 0 at once, 1
-/// after a wait, -1 the time is over, -2 cancelled, -3 chosen as a deadlock victim.
+/// after a wait, -1 the time is over, -2 cancelled, -3 chosen as a deadlock victim, -999 what was asked for cannot be.
 pub(super) fn sp_getapplock(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let outcome = take_lock(runner, args);
+    told(runner, outcome)
+}
+
+/// An error that no TRY block catches is told, and the status says that there was one.
+fn told(runner: &mut Runner<'_>, outcome: Outcome) -> Outcome {
+    const FAILED: i32 = -999;
+    match outcome {
+        Err(Halt::Raised(mut e))
+            if runner.info.try_depth.get() == 0 && !runner.info.on(Switches::XACT_ABORT) =>
+        {
+            e.line = 1;
+            e.procedure = Some("xp_userlock".to_owned());
+            runner.report(&e);
+            runner.info.error.set(e.number);
+            status(FAILED)
+        }
+        outcome => outcome,
+    }
+}
+
+fn take_lock(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let (caller, info) = (Caller("sp_getapplock"), runner.info);
     let asked = AppLock::of(info, caller, args, 2, 4)?;
     let mode = caller.mode(&string(args, "LockMode", 1).unwrap_or_default())?;
@@ -77,6 +100,11 @@ pub(super) fn sp_getapplock(runner: &mut Runner<'_>, args: &[Argument]) -> Outco
 
 /// `sp_releaseapplock @Resource, @LockOwner, @DbPrincipal`
 pub(super) fn sp_releaseapplock(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
+    let outcome = release_lock(runner, args);
+    told(runner, outcome)
+}
+
+fn release_lock(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let asked = AppLock::of(runner.info, Caller("sp_releaseapplock"), args, 1, 2)?;
     if runner.info.release_app_lock(&asked.resource, asked.owner) {
         return ok();
