@@ -1,17 +1,23 @@
-//! CREATE TABLE, and the definitions of temporary tables, table variables and SELECT INTO.
+//! CREATE TABLE, and the definition of a table from its elements, which temporary tables, table variables
+//! and ALTER TABLE share.
 
 mod foreign_key;
 mod rules;
+mod select_into;
+mod variable;
+
+pub use self::select_into::create_for_select_into;
+pub use self::variable::{check_table_variable, table_variable};
 
 use self::foreign_key::Reference;
 use super::Place;
 use crate::catalog::{CatalogObject, DBO, fold};
-use crate::engine::{DatabaseEntry, TABLE_VARIABLES, TEMPDB};
+use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::errors;
+use crate::program::Program;
 use crate::program::lower::TypeLookup;
-use crate::program::{Program, TableShape};
 use crate::run::Runner;
-use crate::session::info::{Info, RowSet};
+use crate::session::info::RowSet;
 use crate::session::options::Switches;
 use crate::session::scope::Scope;
 use keel_base::TreeId;
@@ -709,122 +715,4 @@ impl Runner<'_> {
         self.info.temp.borrow_mut().add(level, Arc::new(table));
         Ok(())
     }
-}
-
-fn variable_of(
-    scope: &Scope<'_>,
-    tempdb: &DatabaseEntry,
-    name: &str,
-    elements: &[TableElement],
-) -> Result<TableDef> {
-    let mut builder = TableBuilder::new(scope, tempdb, DBO, name);
-    builder.private = true;
-    // A temporary table has the collation of tempdb, a variable that of its database.
-    builder.collation = scope.database_collation();
-    builder.all(elements)
-}
-
-/// The error of a table variable that cannot be made, when its batch or module is compiled: nothing of it runs then.
-pub fn check_table_variable(scope: &Scope<'_>, name: &str, elements: &[TableElement]) -> Result<()> {
-    let tempdb = scope.info.engine.database_by_id(TEMPDB).ok_or_else(|| errors::no_database("tempdb"))?;
-    variable_of(scope, &tempdb, name, elements).map(|_| ())
-}
-
-/// The definition of a table variable of a program, with fresh storage.
-pub fn table_variable(info: &Info, program: &Program, index: usize) -> Result<Arc<TableDef>> {
-    let def = &program.tables[index];
-    let mut scope = Scope::bare(info, program.identity.database);
-    scope.identity = program.identity.clone();
-    let tempdb = info.engine.database_by_id(TEMPDB).ok_or_else(|| errors::no_database("tempdb"))?;
-    let mut table = match &def.shape {
-        TableShape::Elements(elements) => variable_of(&scope, &tempdb, &def.name, elements)?,
-        TableShape::Type(name) => {
-            let ty = scope.table_type(name).ok_or_else(|| errors::no_type(index + 1, name))?;
-            let table = ty.table.as_deref().expect("a table type has a table");
-            let mut table = table.clone();
-            table.object_id = tempdb.allocate_object();
-            table.name = def.name.to_string();
-            for index in &mut table.indexes {
-                index.tree = tempdb.allocate_tree()?;
-            }
-            table
-        }
-    };
-    table.object_id = -table.object_id.abs();
-    table.database = TABLE_VARIABLES;
-    Ok(Arc::new(table))
-}
-
-/// Makes the table of SELECT … INTO; `steps` are seed and increment of its identity column.
-pub fn create_for_select_into(
-    runner: &mut Runner<'_>,
-    program: &Arc<Program>,
-    name: &ast::ObjectName,
-    columns: &[keel_query::ColumnMeta],
-    steps: (i64, i64),
-) -> Result<Arc<TableDef>> {
-    let temporary = name.is_temporary();
-    let place = if temporary {
-        Place { entry: runner.entry_of(TEMPDB)?, schema_id: DBO, name: name.name.text.to_string() }
-    } else {
-        runner.place(program, name)?
-    };
-    let local = temporary && !name.is_global_temporary();
-    let level = runner.info.nest_level();
-    if local {
-        if runner.info.temp.borrow().exists_at(&place.name, level) {
-            return Err(errors::object_exists(&place.name));
-        }
-    } else {
-        runner.lock_name(&place)?;
-        runner.check_free(&place)?;
-    }
-    let mut table = {
-        let scope = runner.ddl_scope(program);
-        let mut table = TableBuilder::new(&scope, &place.entry, place.schema_id, &place.name).table;
-        for c in columns {
-            if c.name.is_empty() {
-                return Err(keel_types::SqlError::new(
-                    1038,
-                    15,
-                    5,
-                    "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a name. For other statements, look for empty alias names. Aliases defined as \"\" or [] are not allowed. Change the alias to a valid name.",
-                ));
-            }
-            if table.columns.iter().any(|o| fold(&o.name) == fold(&c.name)) {
-                return Err(errors::duplicate_column(&place.name, &c.name));
-            }
-            let ty = if c.ty == SqlType::Null { SqlType::Int } else { c.ty };
-            table.columns.push(ColumnDef {
-                column_id: table.next_column_id,
-                ordinal: table.next_ordinal,
-                name: c.name.clone(),
-                ty,
-                collation: c.collation,
-                nullable: c.nullable,
-                identity: c.identity.then_some(steps),
-                default: None,
-                computed: None,
-                missing_value: None,
-                rowguid: false,
-            });
-            table.next_column_id += 1;
-            table.next_ordinal += 1;
-        }
-        table
-    };
-    table.indexes.push(heap(place.entry.allocate_tree()?));
-    if local {
-        table.object_id = -table.object_id;
-        let table = Arc::new(table);
-        runner.before_temp_change();
-        runner.info.temp.borrow_mut().add(level, Arc::clone(&table));
-        return Ok(table);
-    }
-    let table = Arc::new(table);
-    runner.put(&place.entry, CatalogObject::Table(Arc::clone(&table)))?;
-    if temporary {
-        runner.info.global_tables.borrow_mut().push(table.object_id);
-    }
-    Ok(table)
 }
