@@ -203,6 +203,11 @@ pub trait BindScope {
     fn schema_name(&self, database: keel_base::DatabaseId, schema_id: i32) -> String;
     /// A scalar variable or parameter; `name` has its `@`.
     fn variable(&self, name: &str) -> Option<VariableInfo>;
+    /// Name of a scalar variable, with its `@`, for SHOWPLAN.
+    fn variable_name(&self, index: usize) -> Option<String> {
+        let _ = index;
+        None
+    }
     /// A table variable; `name` has its `@`.
     fn table_variable(&self, name: &str) -> Option<Arc<TableDef>>;
     /// What a parameter of the table type `wanted` gets for a table variable: a number by which

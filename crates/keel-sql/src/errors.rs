@@ -576,6 +576,8 @@ errors! {
     columns_after_object() = 1019, 15, 1, "Invalid column list after object name in GRANT/REVOKE statement.";
     /// No permission in a database.
     database_permission_denied(permission, database) = 262, 14, 1, "{permission} permission denied in database '{database}'.";
+    /// SET SHOWPLAN with other statements.
+    showplan_in_company() = 1067, 15, 2, "The SET SHOWPLAN statements must be the only statements in the batch.";
     /// No permission on the instance.
     server_permission_denied(permission) = 300, 14, 1, "{permission} permission was denied on object 'server', database 'master'.";
     /// The same, behind what names the permission.

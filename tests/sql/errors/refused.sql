@@ -21,13 +21,6 @@ alter database promises set query_store = on
 alter database promises set auto_shrink on
 alter database promises set auto_shrink off
 GO
-set showplan_xml on
-GO
-set statistics xml on
-GO
-set statistics profile off
-set showplan_xml off
-GO
 -- maintenance of tables that are not there
 dbcc dbreindex ('nowhere')
 GO

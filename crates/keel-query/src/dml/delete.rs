@@ -83,7 +83,7 @@ pub(crate) fn delete_plan(
     let located = locate(planner, found, filter, top, &need, &[])?;
     let outputs = compile_outputs(planner, outputs)?;
     outputs.refuse_triggers(triggers, &target.name)?;
-    let text = format!("Table Delete(OBJECT:([{}]))", target.full_name.replace('.', "].["));
+    let shown = planner.show_change("Table Delete", "Delete", &target.table);
     let last = old_first + target.table.columns.len();
     let columns: Vec<usize> = need
         .iter()
@@ -110,7 +110,7 @@ pub(crate) fn delete_plan(
         old_first,
         savepoint,
         triggers,
-        text,
+        shown,
     };
     Ok((plan, outputs.columns))
 }

@@ -317,7 +317,7 @@ pub(crate) fn assemble(
         many || !target.indexes.is_empty() || !target.parents.is_empty() || !outputs.list.is_empty();
     let triggers = !silent && planner.binder.scope.has_triggers(&target.table, DmlAction::Insert);
     outputs.refuse_triggers(triggers, &target.name)?;
-    let text = format!("Table Insert(OBJECT:([{}]))", target.full_name.replace('.', "].["));
+    let shown = planner.show_change("Table Insert", "Insert", &target.table);
     let subplans = planner.subplans;
     let plan = DmlPlan {
         target: Arc::new(target),
@@ -331,7 +331,7 @@ pub(crate) fn assemble(
         old_first: 0,
         savepoint: savepoint || triggers,
         triggers,
-        text,
+        shown,
     };
     Ok(finish(binder, Body::Dml(Box::new(plan)), subplans, outputs.columns, None))
 }

@@ -240,7 +240,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     let all: Vec<usize> = (0..width).collect();
     let triggers = compiled.iter().any(|s: &MergeStep| planner.binder.scope.has_triggers(&table, s.action()));
     outputs.refuse_triggers(triggers, &target.name)?;
-    let text = format!("Table Merge(OBJECT:([{}]))", target.full_name.replace('.', "].["));
+    let shown = planner.show_change("Table Merge", "Merge", &target.table);
     let subplans = planner.subplans;
     let plan = DmlPlan {
         decode: decoders(&table, &all, old_first),
@@ -260,7 +260,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
         old_first,
         savepoint: true,
         triggers,
-        text,
+        shown,
     };
     Ok(finish(binder, Body::Dml(Box::new(plan)), subplans, outputs.columns, None))
 }

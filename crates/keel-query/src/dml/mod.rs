@@ -37,9 +37,10 @@ use crate::catalog::TableDef;
 use crate::context::DmlAction;
 use crate::errors::{self, Result};
 use crate::exec::Operator;
+use crate::exec::count::Counts;
 use crate::exec::node::{Decode, Node};
 use crate::expr::compile::Code;
-use crate::plan::text;
+use crate::plan::shown::Shown;
 use crate::scope::ObjectRef;
 use keel_parser::ast;
 use keel_types::{Value, column};
@@ -75,7 +76,7 @@ pub struct DmlPlan {
     /// AFTER triggers exist.
     pub(crate) triggers: bool,
     /// For SHOWPLAN.
-    pub(crate) text: String,
+    pub(crate) shown: Shown,
 }
 
 /// What is done to each row.
@@ -125,14 +126,8 @@ pub(crate) struct ChangedRows {
 impl DmlPlan {
     /// The running source.
     #[must_use]
-    pub fn source_operator(&self) -> Box<dyn Operator> {
-        self.source.operator()
-    }
-
-    /// Adds its lines for SHOWPLAN.
-    pub(crate) fn explain(&self, lines: &mut Vec<String>) {
-        lines.push(format!("  |--{}", self.text));
-        text::node(&self.source, 1, lines);
+    pub fn source_operator(&self, counts: Option<&Counts>) -> Box<dyn Operator> {
+        self.source.operator(counts)
     }
 
     /// The actions the statement is made of, each once, whether or not rows met them.

@@ -175,7 +175,7 @@ impl DmlPlan {
 
     /// Runs as part of another statement (cascades): no savepoint, no output.
     fn run_nested(&self, cx: &mut Cx<'_>) -> Result<()> {
-        let mut source = self.source.operator();
+        let mut source = self.source.operator(None);
         let mut buffers = Buffers::default();
         self.lock_tables(cx)?;
         let info =
@@ -441,7 +441,7 @@ impl<'r> Run<'r> {
 
     fn check_child(&self, child: &Child, cx: &mut Cx<'_>, statement: &str) -> Result<()> {
         let ChildAction::Check(node) = &child.action else { return Ok(()) };
-        let mut operator = node.operator();
+        let mut operator = node.operator(None);
         operator.open(cx)?;
         let found = operator.next(cx)?;
         operator.close();

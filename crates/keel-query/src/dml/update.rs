@@ -536,7 +536,7 @@ pub(crate) fn update_plan(
             .map(|s| s - old_first)
             .collect()
     };
-    let text = format!("Table Update(OBJECT:([{}]))", target.full_name.replace('.', "].["));
+    let shown = planner.show_change("Table Update", "Update", &target.table);
     let parts = target.indexes.iter().any(|i| i.touched_by(&changed)) || target.moves(&changed);
     let savepoint = !located.single
         || parts
@@ -559,7 +559,7 @@ pub(crate) fn update_plan(
         old_first,
         savepoint,
         triggers,
-        text,
+        shown,
     };
     Ok((plan, outputs.columns))
 }

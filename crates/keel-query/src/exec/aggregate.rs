@@ -1,5 +1,6 @@
 //! Aggregation: hashed, streamed over ordered input, or of everything at once.
 
+use super::count::Counts;
 use super::cx::{Cx, value_bytes};
 use super::node::{AggregateCall, AggregateNode};
 use super::sort::compare_rows;
@@ -379,8 +380,8 @@ fn strings_finish(rows: &[Vec<Value>], separator: &Value, call: &AggregateCall) 
 
 /// The operator for an aggregation.
 #[must_use]
-pub fn operator(node: Arc<AggregateNode>) -> Box<dyn Operator> {
-    let input = node.input.operator();
+pub fn operator(node: Arc<AggregateNode>, counts: Option<&Counts>) -> Box<dyn Operator> {
+    let input = node.input.operator(counts);
     if node.ordered && node.sets.is_none() {
         return Box::new(StreamOp {
             node,

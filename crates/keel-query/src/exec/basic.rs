@@ -1,5 +1,6 @@
 //! The simple operators: one row, literal rows, virtual tables, filter, projection, spool.
 
+use super::count::Counts;
 use super::cx::Cx;
 use super::node::{FilterNode, Node, ProjectNode, SpoolNode, ValuesNode, VirtualScan};
 use super::{Operator, restore, row_bytes, save};
@@ -128,8 +129,8 @@ pub struct FilterOp {
 impl FilterOp {
     /// An operator with its input.
     #[must_use]
-    pub fn new(node: Arc<FilterNode>) -> FilterOp {
-        let input = node.input.operator();
+    pub fn new(node: Arc<FilterNode>, counts: Option<&Counts>) -> FilterOp {
+        let input = node.input.operator(counts);
         FilterOp { node, input, passes: false }
     }
 }
@@ -168,8 +169,8 @@ pub struct ProjectOp {
 impl ProjectOp {
     /// An operator with its input.
     #[must_use]
-    pub fn new(node: Arc<ProjectNode>) -> ProjectOp {
-        let input = node.input.operator();
+    pub fn new(node: Arc<ProjectNode>, counts: Option<&Counts>) -> ProjectOp {
+        let input = node.input.operator(counts);
         ProjectOp { node, input }
     }
 }
@@ -201,8 +202,8 @@ pub struct MaxOneRowOp {
 impl MaxOneRowOp {
     /// An operator over this input.
     #[must_use]
-    pub fn new(input: &Node) -> MaxOneRowOp {
-        MaxOneRowOp { input: input.operator(), done: false }
+    pub fn new(input: &Node, counts: Option<&Counts>) -> MaxOneRowOp {
+        MaxOneRowOp { input: input.operator(counts), done: false }
     }
 }
 
@@ -239,8 +240,8 @@ pub struct SpoolOp {
 impl SpoolOp {
     /// An operator with its input.
     #[must_use]
-    pub fn new(node: Arc<SpoolNode>) -> SpoolOp {
-        let input = node.input.operator();
+    pub fn new(node: Arc<SpoolNode>, counts: Option<&Counts>) -> SpoolOp {
+        let input = node.input.operator(counts);
         SpoolOp { node, input, rows: Vec::new(), filled_for: None, at: 0, bytes: 0 }
     }
 }

@@ -9,6 +9,7 @@
 //! whose probe side has an order that the plan relies on numbers the probe rows, writes what each pair yields, and
 //! merges that by number.
 
+use super::count::Counts;
 use super::cx::{Cx, value_bytes};
 use super::node::HashJoinNode;
 use super::{Operator, restore, set_null};
@@ -209,8 +210,8 @@ pub(crate) fn encode_keys(
 impl HashJoinOp {
     /// An operator with its inputs.
     #[must_use]
-    pub fn new(node: Arc<HashJoinNode>) -> HashJoinOp {
-        let (probe, build) = (node.probe.operator(), node.build.operator());
+    pub fn new(node: Arc<HashJoinNode>, counts: Option<&Counts>) -> HashJoinOp {
+        let (probe, build) = (node.probe.operator(counts), node.build.operator(counts));
         HashJoinOp {
             node,
             probe,

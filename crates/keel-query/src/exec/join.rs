@@ -1,5 +1,6 @@
 //! Nested loops: inner, left, semi and anti.
 
+use super::count::Counts;
 use super::cx::Cx;
 use super::node::LoopNode;
 use super::{Operator, set_null};
@@ -20,8 +21,8 @@ pub struct LoopOp {
 impl LoopOp {
     /// An operator with its inputs.
     #[must_use]
-    pub fn new(node: Arc<LoopNode>) -> LoopOp {
-        let (outer, inner) = (node.outer.operator(), node.inner.operator());
+    pub fn new(node: Arc<LoopNode>, counts: Option<&Counts>) -> LoopOp {
+        let (outer, inner) = (node.outer.operator(counts), node.inner.operator(counts));
         LoopOp { node, outer, inner, inside: false, matched: false }
     }
 

@@ -7,6 +7,7 @@
 pub mod access;
 pub mod aggregate;
 pub mod basic;
+pub mod count;
 pub mod cx;
 pub mod error;
 pub mod hash;

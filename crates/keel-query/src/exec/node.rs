@@ -4,8 +4,10 @@
 //! state. Text for SHOWPLAN is kept with each node.
 
 use super::Operator;
+use super::count::Counts;
 use crate::bind::rel::{AggFunc, Frame, JoinKind, SetKind, VirtualRef, WindowFunc};
 use crate::expr::compile::{Code, Pred};
+use crate::plan::shown::Shown;
 use crate::usage::IndexUse;
 use keel_base::{DatabaseId, TreeId};
 use keel_node::{Isolation, LockMode};
@@ -197,10 +199,10 @@ pub struct Access {
     pub keeps_row: bool,
     /// The scanned key is needed.
     pub needs_key: bool,
-    /// For SHOWPLAN: operator name and arguments.
-    pub text: String,
-    /// For SHOWPLAN: the lookup's line.
-    pub lookup_text: Option<String>,
+    /// For SHOWPLAN.
+    pub shown: Shown,
+    /// For SHOWPLAN: the lookup.
+    pub shown_lookup: Option<Shown>,
 }
 
 /// Reading a virtual table.
@@ -214,7 +216,7 @@ pub struct VirtualScan {
     /// Condition.
     pub residual: Option<Pred>,
     /// For SHOWPLAN.
-    pub text: String,
+    pub shown: Shown,
 }
 
 /// Literal rows.
@@ -234,7 +236,7 @@ pub struct FilterNode {
     /// Tested per row.
     pub pred: Option<Pred>,
     /// For SHOWPLAN.
-    pub text: String,
+    pub shown: Shown,
 }
 
 /// A projection.
@@ -244,7 +246,7 @@ pub struct ProjectNode {
     /// Computed slots in order.
     pub exprs: Vec<(usize, Code)>,
     /// For SHOWPLAN.
-    pub text: String,
+    pub shown: Shown,
 }
 
 /// Nested loops.
@@ -260,7 +262,7 @@ pub struct LoopNode {
     /// Inner slots set to NULL when nothing matches.
     pub inner_slots: Vec<usize>,
     /// For SHOWPLAN.
-    pub text: String,
+    pub shown: Shown,
 }
 
 /// Hash join: builds on `build`, probes with `probe`. Kind is from the probe side's point of view.
@@ -292,7 +294,7 @@ pub struct HashJoinNode {
     /// NOT IN: a NULL on either side means "not known to be absent".
     pub null_aware: bool,
     /// For SHOWPLAN.
-    pub text: String,
+    pub shown: Shown,
 }
 
 /// One aggregate.
@@ -336,7 +338,7 @@ pub struct AggregateNode {
     /// The input arrives ordered by the group keys.
     pub ordered: bool,
     /// For SHOWPLAN.
-    pub text: String,
+    pub shown: Shown,
 }
 
 /// A compiled sort key.
@@ -360,7 +362,7 @@ pub struct SortNode {
     /// Only this many first rows are wanted.
     pub limit: Option<Code>,
     /// For SHOWPLAN.
-    pub text: String,
+    pub shown: Shown,
 }
 
 /// TOP / OFFSET FETCH.
@@ -377,8 +379,6 @@ pub struct TopNode {
     pub offset: Option<Code>,
     /// Slots carried through when counting.
     pub slots: Vec<usize>,
-    /// For SHOWPLAN.
-    pub text: String,
 }
 
 /// DISTINCT.
@@ -389,8 +389,6 @@ pub struct DistinctNode {
     pub columns: Vec<(usize, KeyColumn)>,
     /// Equal rows arrive together.
     pub ordered: bool,
-    /// For SHOWPLAN.
-    pub text: String,
 }
 
 /// Set operation.
@@ -445,8 +443,6 @@ pub struct WindowNode {
     pub calls: Vec<WindowCallNode>,
     /// Slots carried through.
     pub slots: Vec<usize>,
-    /// For SHOWPLAN.
-    pub text: String,
 }
 
 /// A recursive CTE.
@@ -486,30 +482,40 @@ pub struct SpoolNode {
 }
 
 impl Node {
-    /// The running counterpart.
+    /// Tells it from the other nodes of its plan, as long as that lives.
     #[must_use]
-    pub fn operator(&self) -> Box<dyn Operator> {
+    pub fn identity(&self) -> usize {
+        std::ptr::from_ref(self) as usize
+    }
+
+    /// The running counterpart, counted where somebody wants to know.
+    #[must_use]
+    pub fn operator(&self, counts: Option<&Counts>) -> Box<dyn Operator> {
         use super::{access, aggregate, basic, hash, join, recursive, setop, sort, window};
-        match &self.op {
+        let operator: Box<dyn Operator> = match &self.op {
             Op::One => Box::new(basic::OneOp::default()),
             Op::Empty => Box::new(basic::EmptyOp),
             Op::Access(n) => Box::new(access::AccessOp::new(n.clone())),
             Op::Virtual(n) => Box::new(basic::VirtualOp::new(n.clone())),
             Op::Values(n) => Box::new(basic::ValuesOp::new(n.clone())),
-            Op::Filter(n) => Box::new(basic::FilterOp::new(n.clone())),
-            Op::Project(n) => Box::new(basic::ProjectOp::new(n.clone())),
-            Op::Loop(n) => Box::new(join::LoopOp::new(n.clone())),
-            Op::HashJoin(n) => Box::new(hash::HashJoinOp::new(n.clone())),
-            Op::Aggregate(n) => aggregate::operator(n.clone()),
-            Op::Sort(n) => Box::new(sort::SortOp::new(n.clone())),
-            Op::Top(n) => Box::new(sort::TopOp::new(n.clone())),
-            Op::Distinct(n) => Box::new(setop::DistinctOp::new(n.clone())),
-            Op::SetOp(n) => setop::operator(n.clone()),
-            Op::Window(n) => window::operator(n.clone()),
-            Op::Recursive(n) => Box::new(recursive::RecursiveOp::new(n.clone())),
+            Op::Filter(n) => Box::new(basic::FilterOp::new(n.clone(), counts)),
+            Op::Project(n) => Box::new(basic::ProjectOp::new(n.clone(), counts)),
+            Op::Loop(n) => Box::new(join::LoopOp::new(n.clone(), counts)),
+            Op::HashJoin(n) => Box::new(hash::HashJoinOp::new(n.clone(), counts)),
+            Op::Aggregate(n) => aggregate::operator(n.clone(), counts),
+            Op::Sort(n) => Box::new(sort::SortOp::new(n.clone(), counts)),
+            Op::Top(n) => Box::new(sort::TopOp::new(n.clone(), counts)),
+            Op::Distinct(n) => Box::new(setop::DistinctOp::new(n.clone(), counts)),
+            Op::SetOp(n) => setop::operator(n.clone(), counts),
+            Op::Window(n) => window::operator(n.clone(), counts),
+            Op::Recursive(n) => Box::new(recursive::RecursiveOp::new(n.clone(), counts)),
             Op::WorkTable(n) => Box::new(recursive::WorkTableOp::new(n.clone())),
-            Op::MaxOneRow(n) => Box::new(basic::MaxOneRowOp::new(n)),
-            Op::Spool(n) => Box::new(basic::SpoolOp::new(n.clone())),
+            Op::MaxOneRow(n) => Box::new(basic::MaxOneRowOp::new(n, counts)),
+            Op::Spool(n) => Box::new(basic::SpoolOp::new(n.clone(), counts)),
+        };
+        match counts {
+            Some(counts) => counts.around(self, operator),
+            None => operator,
         }
     }
 }

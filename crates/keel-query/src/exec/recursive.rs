@@ -1,5 +1,6 @@
 //! Recursive CTEs: the step reads the rows of the round before from a work table.
 
+use super::count::Counts;
 use super::cx::{Cx, WorkRows};
 use super::node::{RecursiveNode, WorkTableNode};
 use super::{Operator, restore, row_bytes, save};
@@ -21,8 +22,8 @@ pub struct RecursiveOp {
 impl RecursiveOp {
     /// An operator with its inputs.
     #[must_use]
-    pub fn new(node: Arc<RecursiveNode>) -> RecursiveOp {
-        let (anchor, step) = (node.anchor.operator(), node.step.operator());
+    pub fn new(node: Arc<RecursiveNode>, counts: Option<&Counts>) -> RecursiveOp {
+        let (anchor, step) = (node.anchor.operator(counts), node.step.operator(counts));
         RecursiveOp { node, anchor, step, produced: Vec::new(), round: 0, in_anchor: true }
     }
 

@@ -1,5 +1,6 @@
 //! DISTINCT, UNION ALL, INTERSECT, EXCEPT.
 
+use super::count::Counts;
 use super::cx::Cx;
 use super::node::{DistinctNode, SetOpNode};
 use super::{Operator, restore};
@@ -45,8 +46,8 @@ pub struct DistinctOp {
 impl DistinctOp {
     /// An operator with its input.
     #[must_use]
-    pub fn new(node: Arc<DistinctNode>) -> DistinctOp {
-        let input = node.input.operator();
+    pub fn new(node: Arc<DistinctNode>, counts: Option<&Counts>) -> DistinctOp {
+        let input = node.input.operator(counts);
         let columns = node.columns.iter().map(|(_, c)| *c).collect();
         let slots = node.columns.iter().map(|(s, _)| *s).collect();
         DistinctOp {
@@ -159,8 +160,8 @@ impl Operator for DistinctOp {
 
 /// The operator for a set operation.
 #[must_use]
-pub fn operator(node: Arc<SetOpNode>) -> Box<dyn Operator> {
-    let (left, right) = (node.left.operator(), node.right.operator());
+pub fn operator(node: Arc<SetOpNode>, counts: Option<&Counts>) -> Box<dyn Operator> {
+    let (left, right) = (node.left.operator(counts), node.right.operator(counts));
     match node.kind {
         SetKind::UnionAll => Box::new(UnionOp { node, left, right, on_right: false }),
         SetKind::Intersect | SetKind::Except => Box::new(FilterSetOp {

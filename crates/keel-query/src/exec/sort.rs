@@ -1,5 +1,6 @@
 //! Sorting (all rows, or the first N in a bounded heap) and TOP / OFFSET.
 
+use super::count::Counts;
 use super::cx::Cx;
 use super::node::{OrderKey, SortNode, TopNode};
 use super::{Operator, restore, row_bytes, save};
@@ -50,8 +51,8 @@ pub struct SortOp {
 impl SortOp {
     /// An operator with its input.
     #[must_use]
-    pub fn new(node: Arc<SortNode>) -> SortOp {
-        let input = node.input.operator();
+    pub fn new(node: Arc<SortNode>, counts: Option<&Counts>) -> SortOp {
+        let input = node.input.operator(counts);
         SortOp {
             node,
             input,
@@ -209,8 +210,8 @@ pub struct TopOp {
 impl TopOp {
     /// An operator with its input.
     #[must_use]
-    pub fn new(node: Arc<TopNode>) -> TopOp {
-        let input = node.input.operator();
+    pub fn new(node: Arc<TopNode>, counts: Option<&Counts>) -> TopOp {
+        let input = node.input.operator(counts);
         TopOp { node, input, left: 0, last_keys: None, done: false, rows: None }
     }
 

@@ -4,6 +4,7 @@
 
 use super::Operator;
 use super::aggregate::{Acc, DistinctSpill, percentile};
+use super::count::Counts;
 use super::cx::Cx;
 use super::node::{WindowCallNode, WindowNode};
 use super::{restore, row_bytes, save};
@@ -16,11 +17,11 @@ use std::sync::Arc;
 
 /// The operator for window functions.
 #[must_use]
-pub fn operator(node: Arc<WindowNode>) -> Box<dyn Operator> {
+pub fn operator(node: Arc<WindowNode>, counts: Option<&Counts>) -> Box<dyn Operator> {
     if node.calls.iter().all(super::window_stream::streams) {
-        Box::new(super::window_stream::StreamWindowOp::new(node))
+        Box::new(super::window_stream::StreamWindowOp::new(node, counts))
     } else {
-        Box::new(WindowOp::new(node))
+        Box::new(WindowOp::new(node, counts))
     }
 }
 
@@ -40,8 +41,8 @@ struct WindowOp {
 }
 
 impl WindowOp {
-    fn new(node: Arc<WindowNode>) -> WindowOp {
-        let input = node.input.operator();
+    fn new(node: Arc<WindowNode>, counts: Option<&Counts>) -> WindowOp {
+        let input = node.input.operator(counts);
         WindowOp {
             node,
             input,

@@ -13,6 +13,7 @@
 
 use super::Operator;
 use super::aggregate::{Acc, DistinctSpill};
+use super::count::Counts;
 use super::cx::Cx;
 use super::node::{AggregateCall, WindowCallNode, WindowNode};
 use super::{restore, row_bytes, save};
@@ -249,8 +250,8 @@ pub(super) fn spec(call: &WindowCallNode) -> Option<AggregateCall> {
 impl StreamWindowOp {
     /// An operator with its input; only for nodes all of whose calls [`streams`] says yes to.
     #[must_use]
-    pub fn new(node: Arc<WindowNode>) -> StreamWindowOp {
-        let input = node.input.operator();
+    pub fn new(node: Arc<WindowNode>, counts: Option<&Counts>) -> StreamWindowOp {
+        let input = node.input.operator(counts);
         StreamWindowOp {
             reach: node.calls.iter().map(|c| reach(c).unwrap_or(Reach::Partition)).collect(),
             specs: node.calls.iter().map(spec).collect(),

@@ -2,6 +2,7 @@
 
 use super::Planner;
 use super::cost;
+use super::shown::Part;
 use crate::bind::rel::{Get, Hints, SlotSet};
 use crate::catalog::{IndexDef, IndexKind, TableDef};
 use crate::errors::Result;
@@ -356,17 +357,22 @@ impl Planner<'_, '_> {
             .collect();
         let mut wanted = need.clone();
         residual.iter().for_each(|e| e.add_slots(&mut wanted));
-        let text = self.access_text(get, path, &index, conjuncts, &consumed, &residual);
+        let mut shown = self.show_access(get, path, &index, conjuncts, &consumed, &residual);
         let stored = supplies(&table, &index);
         let (mut decode, mut lookup_decode) = (Vec::new(), Vec::new());
+        let (mut names, mut lookup_names) = (Vec::new(), Vec::new());
         for (i, c) in table.columns.iter().enumerate().filter(|(i, _)| wanted.contains(&get.slot(*i))) {
             let slot = get.slot(i) as usize;
             let missing = c.missing_value.as_ref().map_or(Value::Null, |b| column::decode(b, &c.ty));
             let position = stored.as_ref().and_then(|s| s.iter().position(|id| *id == c.column_id));
+            if stored.is_none() || position.is_some() {
+                names.push(c.name.clone());
+            }
             match (&stored, position) {
                 (None, _) => decode.push(Decode { ordinal: usize::from(c.ordinal), slot, ty: c.ty, missing }),
                 (Some(_), Some(ordinal)) => decode.push(Decode { ordinal, slot, ty: c.ty, missing }),
                 (Some(_), None) => {
+                    lookup_names.push(c.name.clone());
                     lookup_decode.push(Decode { ordinal: usize::from(c.ordinal), slot, ty: c.ty, missing });
                 }
             }
@@ -385,7 +391,8 @@ impl Planner<'_, '_> {
             decode: lookup_decode,
             residual: after,
         });
-        let lookup_text = lookup.is_some().then(|| self.lookup_text(get));
+        shown.parts.push(Part::Columns(names));
+        let shown_lookup = lookup.is_some().then(|| self.show_lookup(get, lookup_names));
         let direct = self.direct_target == Some(get.id);
         let target = get.target || direct;
         let h = &get.hints;
@@ -433,8 +440,8 @@ impl Planner<'_, '_> {
             direct,
             keeps_row: false,
             needs_key: located || direct,
-            text,
-            lookup_text,
+            shown,
+            shown_lookup,
         };
         Ok(Node { op: Op::Access(Arc::new(access)), rows: path.rows, cost: path.cost })
     }

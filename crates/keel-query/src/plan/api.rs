@@ -86,7 +86,6 @@ pub(crate) fn finish(
     into: Option<ast::ObjectName>,
 ) -> Plan {
     binder.report_columns();
-    let text = super::text::explain(&body, &subplans);
     Plan {
         columns,
         into,
@@ -94,7 +93,6 @@ pub(crate) fn finish(
         body,
         slot_count: binder.slots.len(),
         subplans,
-        text,
         pool: Pool::default(),
     }
 }
@@ -217,7 +215,7 @@ impl CompiledExpr {
             return value;
         }
         let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
-        cx.subqueries = subquery_states(&self.subplans);
+        cx.subqueries = subquery_states(&self.subplans, None);
         let value = self.code.eval(&mut cx);
         end(cx);
         value
@@ -250,7 +248,7 @@ impl CompiledCondition {
             return holds;
         }
         let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
-        cx.subqueries = subquery_states(&self.subplans);
+        cx.subqueries = subquery_states(&self.subplans, None);
         let holds = self.pred.test(&mut cx);
         end(cx);
         holds

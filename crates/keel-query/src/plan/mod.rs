@@ -9,7 +9,10 @@ mod late;
 pub mod physical;
 pub mod rewrite;
 pub mod run;
+pub mod shown;
+pub mod steps;
 pub mod text;
+pub mod xml;
 
 use crate::bind::Binder;
 use crate::bind::rel::{Rel, SlotSet, Subquery, SubqueryUse};

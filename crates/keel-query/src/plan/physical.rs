@@ -3,6 +3,8 @@
 use super::access::satisfies;
 use super::cluster::equi_sides;
 use super::cost;
+use super::shown::{Object, Part, Shown};
+use super::text::show_loop;
 use super::{Planner, SortOrder, rewrite};
 use crate::bind::rel::{Aggregate, JoinKind, JoinMethod, Rel, SetKind, SlotSet, SortKey, WindowCall};
 use crate::errors::Result;
@@ -84,7 +86,7 @@ impl Planner<'_, '_> {
         let (startup, rest): (Vec<Expr>, Vec<Expr>) = preds
             .into_iter()
             .partition(|e| !e.is_volatile() && !e.slots().iter().any(|s| input.produced.contains(s)));
-        let text = self.filter_text(&startup, &rest);
+        let shown = self.show_filter(&startup, &rest);
         let selectivity = self.selectivity_of(&rest, None);
         let rows = (input.node.rows * selectivity).max(0.01);
         let cost = input.node.cost + input.node.rows * cost::TOUCH;
@@ -93,7 +95,7 @@ impl Planner<'_, '_> {
             input: Arc::new(node),
             startup: self.pred(&startup)?,
             pred: self.pred(&rest)?,
-            text,
+            shown,
         };
         Ok(Planned { node: Node { op: Op::Filter(Arc::new(filter)), rows, cost }, order, fixed, produced })
     }
@@ -114,8 +116,9 @@ impl Planner<'_, '_> {
                 let columns = columns.filter(|(_, s)| need.contains(&(*s as Slot))).collect();
                 let rows = table.0.row_count_estimate() as f64;
                 let produced = (first_slot..first_slot + count as Slot).collect();
-                let text = format!("Table-valued function(OBJECT:([{alias}]))");
-                let scan = VirtualScan { table, args, columns, residual: None, text };
+                let object = Object { table: alias, ..Object::default() };
+                let shown = Shown::new("Table-valued function", vec![Part::Object(Box::new(object))]);
+                let scan = VirtualScan { table, args, columns, residual: None, shown };
                 Ok(Planned::plain(Op::Virtual(Arc::new(scan)), rows, rows * 2.0, produced))
             }
             Rel::Values { rows, slots } => {
@@ -151,9 +154,7 @@ impl Planner<'_, '_> {
                 let by = planned.order.iter().map(|(s, _)| s).filter(|s| !planned.fixed.contains(s));
                 let by: SlotSet = by.take(open).copied().collect();
                 let ordered = slots.iter().all(|s| by.contains(s) || planned.fixed.contains(s));
-                let text = if ordered { "Stream Aggregate(GROUP BY)" } else { "Hash Match(Aggregate)" };
-                let node =
-                    DistinctNode { input: Arc::new(planned.node), columns, ordered, text: text.into() };
+                let node = DistinctNode { input: Arc::new(planned.node), columns, ordered };
                 let cost = cost + rows * if ordered { cost::TOUCH } else { cost::HASH_BUILD };
                 let mut out = Planned::plain(Op::Distinct(Arc::new(node)), distinct, cost, inside);
                 if ordered {
@@ -221,7 +222,7 @@ impl Planner<'_, '_> {
             return Ok(planned);
         }
         self.decode_late(&mut planned.node, kept.iter().map(|(_, e)| e), need);
-        let text = self.project_text(&kept);
+        let shown = self.show_project(&kept);
         let mut compiled = Vec::with_capacity(kept.len());
         for (slot, e) in &kept {
             compiled.push((*slot as usize, self.compiler().value(e)?));
@@ -237,7 +238,7 @@ impl Planner<'_, '_> {
         }
         let Planned { node, order, fixed, produced } = planned;
         let (rows, cost) = (node.rows, node.cost + node.rows * cost::TOUCH);
-        let project = ProjectNode { input: Arc::new(node), exprs: compiled, text };
+        let project = ProjectNode { input: Arc::new(node), exprs: compiled, shown };
         Ok(Planned { node: Node { op: Op::Project(Arc::new(project)), rows, cost }, order, fixed, produced })
     }
 
@@ -264,13 +265,13 @@ impl Planner<'_, '_> {
         {
             return Ok(planned);
         }
-        let text = self.sort_text(&keys, limit.is_some());
+        let shown = self.show_sort(&keys, limit.is_some());
         let compiled = self.order_keys(&keys)?;
         let limit = limit.map(|l| self.compiler().value(&l)).transpose()?;
         let slots = Self::carried(&planned, need);
         let rows = planned.node.rows;
         let cost = planned.node.cost + cost::sort(rows);
-        let node = SortNode { input: Arc::new(planned.node), keys: compiled, slots, limit, text };
+        let node = SortNode { input: Arc::new(planned.node), keys: compiled, slots, limit, shown };
         let mut out = Planned::plain(Op::Sort(Arc::new(node)), rows, cost, planned.produced);
         out.order = order.unwrap_or_default();
         Ok(out)
@@ -309,14 +310,13 @@ impl Planner<'_, '_> {
             Rel::Sort { input, keys } => self.plan_sort(*input, keys, &wanted, limit, goal)?,
             other => self.plan(other, &wanted, &SortOrder { keys: None, row_goal: goal })?,
         };
-        let text = "Top".to_owned();
         let ties = ties.map(|t| self.order_keys(&t)).transpose()?;
         let count = count.map(|c| self.compiler().value(&c)).transpose()?;
         let offset = offset.map(|o| self.compiler().value(&o)).transpose()?;
         let slots = Self::carried(&planned, &wanted);
         let rows = goal.map_or(planned.node.rows, |g| g.min(planned.node.rows));
         let cost = planned.node.cost;
-        let node = TopNode { input: Arc::new(planned.node), count, percent, ties, offset, slots, text };
+        let node = TopNode { input: Arc::new(planned.node), count, percent, ties, offset, slots };
         let mut out = Planned::plain(Op::Top(Arc::new(node)), rows, cost, planned.produced);
         out.order = planned.order;
         out.fixed = planned.fixed;
@@ -355,7 +355,7 @@ impl Planner<'_, '_> {
                     let open: Vec<&Slot> = g.iter().filter(|s| !planned.fixed.contains(s)).collect();
                     open.len() <= have.len() && have[..open.len()].iter().all(|s| open.contains(&s))
                 }));
-        let text = self.aggregate_text(&groups, &aggs, ordered);
+        let shown = self.show_aggregate(&groups, &aggs, ordered);
         let rows = planned.node.rows;
         let estimated = if scalar && groups.is_empty() {
             1.0
@@ -390,7 +390,7 @@ impl Planner<'_, '_> {
             input_slots,
             scalar: scalar && groups.is_empty(),
             ordered,
-            text,
+            shown,
         };
         let mut out = Planned::plain(Op::Aggregate(Arc::new(node)), estimated, cost, produced);
         out.order = order;
@@ -473,8 +473,7 @@ impl Planner<'_, '_> {
         produced.extend(&made);
         inside.extend(made);
         let (rows, cost) = (input.node.rows, input.node.cost + input.node.rows * 2.0);
-        let text = "Window Aggregate".to_owned();
-        let node = WindowNode { input: Arc::new(input.node), partition, order, calls, slots, text };
+        let node = WindowNode { input: Arc::new(input.node), partition, order, calls, slots };
         let mut out = Planned::plain(Op::Window(Arc::new(node)), rows, cost, produced);
         out.order = input.order;
         Ok(out)
@@ -624,7 +623,7 @@ impl Planner<'_, '_> {
         on: Vec<Expr>,
         need: &SlotSet,
     ) -> Result<Planned> {
-        let text = self.loop_text(kind, &outer);
+        let shown = show_loop(kind);
         let selectivity = self.selectivity_of(&on, None);
         let rows = joined_rows(kind, outer.node.rows, inner.node.rows * selectivity);
         let cost = outer.node.cost + outer.node.rows * inner.node.cost;
@@ -639,7 +638,7 @@ impl Planner<'_, '_> {
             inner: Arc::new(inner.node),
             on: self.pred(&on)?,
             inner_slots,
-            text,
+            shown,
         };
         let mut out = Planned::plain(Op::Loop(Arc::new(node)), rows, cost, produced);
         out.order = outer.order;
@@ -657,7 +656,7 @@ impl Planner<'_, '_> {
         rest: Vec<Expr>,
         need: &SlotSet,
     ) -> Result<Planned> {
-        let text = self.hash_text(kind, &keys, &rest);
+        let shown = self.show_hash(kind, &keys, &rest);
         let (mut probe_keys, mut build_keys, mut key_columns) = (Vec::new(), Vec::new(), Vec::new());
         for k in &keys {
             let Some((p, b)) = equi_sides(k, &probe.produced, &build.produced) else { continue };
@@ -699,7 +698,7 @@ impl Planner<'_, '_> {
             ordered,
             integer_key,
             null_aware,
-            text,
+            shown,
         };
         let mut out = Planned::plain(Op::HashJoin(Arc::new(node)), rows, cost, produced);
         if kind != JoinKind::Full {

@@ -1,10 +1,12 @@
 //! A compiled statement and its execution.
 
 use super::SubPlan;
+use super::steps::{self, Step};
 use crate::context::{ExecCtx, RowSink, RunInfo};
 use crate::dml::DmlPlan;
 use crate::errors::Result;
 use crate::exec::access::IoCounters;
+use crate::exec::count::Counts;
 use crate::exec::cx::{Cx, SubqueryState};
 use crate::exec::node::Node;
 use crate::exec::{Operator, aggregate};
@@ -29,7 +31,6 @@ pub struct Plan {
     pub(crate) body: Body,
     pub(crate) slot_count: usize,
     pub(crate) subplans: Vec<SubPlan>,
-    pub(crate) text: Vec<String>,
     pub(crate) pool: Pool,
 }
 
@@ -118,12 +119,40 @@ impl Plan {
     /// SET SHOWPLAN_TEXT: one line per operator.
     #[must_use]
     pub fn explain(&self) -> Vec<String> {
-        self.text.clone()
+        steps::lines(&self.steps())
+    }
+    /// Its operators: first the statement's, then those of subqueries that are evaluated by themselves.
+    #[must_use]
+    pub fn steps(&self) -> Vec<Step<'_>> {
+        steps::steps(&self.body, &self.subplans)
     }
 
     /// Runs it to the end, handing rows to `sink`.
     pub fn run(&self, ctx: &mut ExecCtx<'_>, sink: &mut dyn RowSink) -> Result<RunInfo> {
-        let mut state = self.pool.take().unwrap_or_else(|| Box::new(self.new_state()));
+        let state = self.pool.take().unwrap_or_else(|| Box::new(self.new_state(None)));
+        let (result, state) = self.run_in(state, ctx, sink);
+        if state.subqueries.iter().all(Option::is_some) {
+            self.pool.give(state);
+        }
+        result
+    }
+
+    /// The same, and counts what each operator does.
+    pub fn run_counted(
+        &self,
+        ctx: &mut ExecCtx<'_>,
+        sink: &mut dyn RowSink,
+        counts: &Counts,
+    ) -> Result<RunInfo> {
+        self.run_in(Box::new(self.new_state(Some(counts))), ctx, sink).0
+    }
+
+    fn run_in(
+        &self,
+        mut state: Box<State>,
+        ctx: &mut ExecCtx<'_>,
+        sink: &mut dyn RowSink,
+    ) -> (Result<RunInfo>, Box<State>) {
         let mut cx = Cx::new(ctx, std::mem::take(&mut state.slots));
         cx.subqueries = std::mem::take(&mut state.subqueries);
         cx.target_key = std::mem::take(&mut state.target_key);
@@ -157,21 +186,18 @@ impl Plan {
             s.root.close();
             s.cached_for = None;
         }
-        if state.subqueries.iter().all(Option::is_some) {
-            self.pool.give(state);
-        }
-        result
+        (result, state)
     }
 
-    fn new_state(&self) -> State {
+    fn new_state(&self, counts: Option<&Counts>) -> State {
         let root = match &self.body {
-            Body::Query { root, .. } | Body::Assign { root, .. } => root.operator(),
-            Body::Dml(dml) => dml.source_operator(),
+            Body::Query { root, .. } | Body::Assign { root, .. } => root.operator(counts),
+            Body::Dml(dml) => dml.source_operator(counts),
         };
         State {
             slots: vec![Value::Null; self.slot_count],
             root,
-            subqueries: subquery_states(&self.subplans),
+            subqueries: subquery_states(&self.subplans, counts),
             row: Vec::new(),
             dml: crate::dml::Buffers::default(),
             target_key: Vec::new(),
@@ -180,12 +206,15 @@ impl Plan {
 }
 
 /// Running counterparts of a statement's subqueries.
-pub(crate) fn subquery_states(subplans: &[SubPlan]) -> Vec<Option<Box<SubqueryState>>> {
+pub(crate) fn subquery_states(
+    subplans: &[SubPlan],
+    counts: Option<&Counts>,
+) -> Vec<Option<Box<SubqueryState>>> {
     subplans
         .iter()
         .map(|s| {
             Some(Box::new(SubqueryState {
-                root: s.node.operator(),
+                root: s.node.operator(counts),
                 result_slot: s.result_slot,
                 cached_for: None,
                 cached: Value::Null,

@@ -1,37 +1,30 @@
-//! SHOWPLAN text: operators and expressions in the product's style.
+//! Operators and expressions in the product's style, for SHOWPLAN.
 
+use super::Planner;
 use super::access::Path;
-use super::physical::Planned;
-use super::run::Body;
-use super::{Planner, SubPlan};
-use crate::bind::rel::{Aggregate, Get, JoinKind, SetKind, SortKey};
-use crate::catalog::{IndexDef, IndexKind};
-use crate::exec::node::{Node, Op};
+use super::shown::{Object, Part, SeekKey, Shown};
+use crate::bind::rel::{Aggregate, Get, JoinKind, SortKey};
+use crate::catalog::{IndexDef, IndexKind, TableDef};
 use crate::expr::{ArithOp, Expr, ExprKind, Slot};
 use keel_types::Value;
 use std::fmt::Write;
 
 impl Planner<'_, '_> {
-    fn object(&self, get: &Get, index: Option<&IndexDef>) -> String {
-        let t = &get.table;
+    /// A table, under the alias of a reference and by way of an index.
+    fn object(&self, table: &TableDef, alias: &str, index: Option<&IndexDef>) -> Part {
         let scope = self.binder.scope;
-        let mut s = format!(
-            "[{}].[{}].[{}]",
-            scope.database_name(t.database),
-            scope.schema_name(t.database, t.schema_id),
-            t.name
-        );
-        if let Some(i) = index.filter(|i| !i.name.is_empty()) {
-            let _ = write!(s, ".[{}]", i.name);
-        }
-        if get.alias != t.name && !get.alias.is_empty() {
-            let _ = write!(s, " AS [{}]", get.alias);
-        }
-        s
+        Part::Object(Box::new(Object {
+            database: scope.database_name(table.database),
+            schema: scope.schema_name(table.database, table.schema_id),
+            table: table.name.clone(),
+            index: index.filter(|i| !i.name.is_empty()).map(|i| i.name.clone()),
+            alias: (alias != table.name && !alias.is_empty()).then(|| alias.to_owned()),
+            kind: index.map(|i| i.kind),
+        }))
     }
 
-    /// The line of a table access.
-    pub(super) fn access_text(
+    /// A table access.
+    pub(super) fn show_access(
         &self,
         get: &Get,
         path: &Path,
@@ -39,7 +32,7 @@ impl Planner<'_, '_> {
         conjuncts: &[Expr],
         consumed: &[usize],
         residual: &[Expr],
-    ) -> String {
+    ) -> Shown {
         let pattern = path.pattern();
         let seek = !consumed.is_empty() || pattern.is_some();
         let name = match (index.kind, seek) {
@@ -49,119 +42,120 @@ impl Planner<'_, '_> {
             (IndexKind::Nonclustered, true) => "Index Seek",
             (IndexKind::Nonclustered, false) => "Index Scan",
         };
-        let mut s = format!("{name}(OBJECT:({})", self.object(get, Some(index)));
+        let mut parts = vec![self.object(&get.table, &get.alias, Some(index))];
         if seek {
-            let parts: Vec<Expr> = conjuncts
-                .iter()
-                .enumerate()
-                .filter(|(i, _)| consumed.contains(i) || pattern == Some(*i))
-                .map(|(_, e)| e.clone())
-                .collect();
-            let _ = write!(s, ", SEEK:({})", self.conjunction_text(&parts));
+            let sought = |i: &usize| consumed.contains(i) || pattern == Some(*i);
+            let keys = conjuncts.iter().enumerate().filter(|(i, _)| sought(i));
+            parts.push(Part::Seek(keys.map(|(_, e)| self.seek_key(get, e)).collect()));
         }
         if !residual.is_empty() {
-            let _ = write!(s, ", WHERE:({})", self.conjunction_text(residual));
+            parts.push(Part::Where(self.conjunction_text(residual)));
         }
-        if path.backward {
-            s.push_str(" ORDERED BACKWARD");
-        } else if seek {
-            s.push_str(" ORDERED FORWARD");
+        if path.backward || seek {
+            parts.push(Part::Ordered(path.backward));
         }
-        s.push(')');
-        s
+        Shown::new(name, parts)
     }
 
-    /// The line of a key lookup.
-    pub(super) fn lookup_text(&self, get: &Get) -> String {
+    fn seek_key(&self, get: &Get, e: &Expr) -> SeekKey {
+        let comparison = match &e.kind {
+            ExprKind::Compare(op, a, b) => {
+                let column = |x: &Expr| {
+                    x.as_slot().and_then(|s| get.column_of(s)).map(|i| get.table.columns[i].name.clone())
+                };
+                match (column(a), column(b)) {
+                    (Some(name), _) => Some((name, op.text(), self.expr_text(b))),
+                    (None, Some(name)) => Some((name, op.flip().text(), self.expr_text(a))),
+                    (None, None) => None,
+                }
+            }
+            _ => None,
+        };
+        SeekKey { text: self.expr_text(e), comparison }
+    }
+
+    /// A key lookup.
+    pub(super) fn show_lookup(&self, get: &Get, columns: Vec<String>) -> Shown {
         let clustered = get.table.clustered();
         let name = if clustered.kind == IndexKind::Heap { "RID Lookup" } else { "Clustered Index Seek" };
-        format!("{name}(OBJECT:({}) LOOKUP ORDERED FORWARD)", self.object(get, Some(clustered)))
+        Shown::new(
+            name,
+            vec![self.object(&get.table, &get.alias, Some(clustered)), Part::Lookup, Part::Columns(columns)],
+        )
+    }
+
+    /// A change of a table's rows.
+    pub(crate) fn show_change(
+        &self,
+        physical: &'static str,
+        logical: &'static str,
+        table: &TableDef,
+    ) -> Shown {
+        Shown::of(physical, logical, vec![self.object(table, "", None)])
     }
 
     fn conjunction_text(&self, parts: &[Expr]) -> String {
         parts.iter().map(|e| self.expr_text(e)).collect::<Vec<_>>().join(" AND ")
     }
 
-    pub(super) fn filter_text(&self, startup: &[Expr], rest: &[Expr]) -> String {
-        match (startup.is_empty(), rest.is_empty()) {
-            (true, _) => format!("Filter(WHERE:({}))", self.conjunction_text(rest)),
-            (false, true) => format!("Filter(WHERE:(STARTUP EXPR({})))", self.conjunction_text(startup)),
-            (false, false) => format!(
-                "Filter(WHERE:(STARTUP EXPR({}) AND {}))",
-                self.conjunction_text(startup),
-                self.conjunction_text(rest)
-            ),
-        }
-    }
-
-    pub(super) fn project_text(&self, exprs: &[(Slot, Expr)]) -> String {
-        let parts: Vec<String> =
-            exprs.iter().map(|(s, e)| format!("[Expr{:04}]={}", 1000 + s, self.expr_text(e))).collect();
-        format!("Compute Scalar(DEFINE:({}))", parts.join(", "))
-    }
-
-    pub(super) fn sort_text(&self, keys: &[SortKey], top: bool) -> String {
-        let parts: Vec<String> = keys
-            .iter()
-            .map(|k| format!("{} {}", self.expr_text(&k.expr), if k.descending { "DESC" } else { "ASC" }))
-            .collect();
-        let name = if top { "Sort(TOP N, " } else { "Sort(" };
-        format!("{name}ORDER BY:({}))", parts.join(", "))
-    }
-
-    pub(super) fn aggregate_text(
-        &self,
-        groups: &[(Slot, Expr)],
-        aggs: &[Aggregate],
-        ordered: bool,
-    ) -> String {
-        let calls: Vec<String> = aggs
-            .iter()
-            .map(|a| {
-                let arg = a.arg.as_ref().map_or("*".to_owned(), |e| self.expr_text(e));
-                let distinct = if a.distinct { "DISTINCT " } else { "" };
+    pub(super) fn show_filter(&self, startup: &[Expr], rest: &[Expr]) -> Shown {
+        let condition = match (startup.is_empty(), rest.is_empty()) {
+            (true, _) => self.conjunction_text(rest),
+            (false, true) => format!("STARTUP EXPR({})", self.conjunction_text(startup)),
+            (false, false) => {
                 format!(
-                    "[Expr{:04}]={}({distinct}{arg})",
-                    1000 + a.slot,
-                    format!("{:?}", a.func).to_uppercase()
+                    "STARTUP EXPR({}) AND {}",
+                    self.conjunction_text(startup),
+                    self.conjunction_text(rest)
                 )
-            })
-            .collect();
-        let keys: Vec<String> = groups.iter().map(|(_, e)| self.expr_text(e)).collect();
-        let mut s =
-            if ordered { "Stream Aggregate(".to_owned() } else { "Hash Match(Aggregate, ".to_owned() };
-        if !keys.is_empty() {
-            let label = if ordered { "GROUP BY" } else { "HASH" };
-            let _ = write!(s, "{label}:({})", keys.join(", "));
-            if !calls.is_empty() {
-                s.push(' ');
             }
-        }
-        if !calls.is_empty() {
-            let _ = write!(s, "DEFINE:({})", calls.join(", "));
-        }
-        s.push(')');
-        s
+        };
+        Shown::new("Filter", vec![Part::Where(condition)])
     }
 
-    pub(super) fn loop_text(&self, kind: JoinKind, outer: &Planned) -> String {
-        let _ = outer;
-        format!("Nested Loops({})", kind_text(kind))
+    pub(super) fn show_project(&self, exprs: &[(Slot, Expr)]) -> Shown {
+        let define = exprs.iter().map(|(s, e)| (expression_name(*s), self.expr_text(e)));
+        Shown::new("Compute Scalar", vec![Part::Define(define.collect())])
     }
 
-    pub(super) fn hash_text(&self, kind: JoinKind, keys: &[Expr], rest: &[Expr]) -> String {
-        if keys.is_empty() && rest.is_empty() {
-            return format!("Nested Loops({})", kind_text(kind));
+    pub(super) fn show_sort(&self, keys: &[SortKey], top: bool) -> Shown {
+        let keys = Part::OrderBy(keys.iter().map(|k| (self.expr_text(&k.expr), k.descending)).collect());
+        if top {
+            Shown::of("Sort", "TopN Sort", vec![Part::TopN, keys])
+        } else {
+            Shown::new("Sort", vec![keys])
         }
-        let mut s = format!("Hash Match({}", kind_text(kind));
+    }
+
+    pub(super) fn show_aggregate(&self, groups: &[(Slot, Expr)], aggs: &[Aggregate], ordered: bool) -> Shown {
+        let call = |a: &Aggregate| {
+            let arg = a.arg.as_ref().map_or("*".to_owned(), |e| self.expr_text(e));
+            let distinct = if a.distinct { "DISTINCT " } else { "" };
+            (expression_name(a.slot), format!("{}({distinct}{arg})", format!("{:?}", a.func).to_uppercase()))
+        };
+        let keys: Vec<String> = groups.iter().map(|(_, e)| self.expr_text(e)).collect();
+        let mut parts = Vec::new();
         if !keys.is_empty() {
-            let _ = write!(s, ", HASH:({})", self.conjunction_text(keys));
+            parts.push(if ordered { Part::GroupBy(keys) } else { Part::Hash(keys) });
+        }
+        if !aggs.is_empty() {
+            parts.push(Part::Define(aggs.iter().map(call).collect()));
+        }
+        Shown::of(if ordered { "Stream Aggregate" } else { "Hash Match" }, "Aggregate", parts)
+    }
+
+    pub(super) fn show_hash(&self, kind: JoinKind, keys: &[Expr], rest: &[Expr]) -> Shown {
+        if keys.is_empty() && rest.is_empty() {
+            return show_loop(kind);
+        }
+        let mut parts = Vec::new();
+        if !keys.is_empty() {
+            parts.push(Part::Hash(vec![self.conjunction_text(keys)]));
         }
         if !rest.is_empty() {
-            let _ = write!(s, ", RESIDUAL:({})", self.conjunction_text(rest));
+            parts.push(Part::Residual(self.conjunction_text(rest)));
         }
-        s.push(')');
-        s
+        Shown::of("Hash Match", kind_text(kind), parts)
     }
 
     /// An expression in the product's style.
@@ -171,7 +165,10 @@ impl Planner<'_, '_> {
         match &e.kind {
             ExprKind::Const(v) => constant_text(v),
             ExprKind::Slot(s) => self.slot_text(*s),
-            ExprKind::Var(v) => format!("[@{v}]"),
+            ExprKind::Var(v) => {
+                let name = self.binder.scope.variable_name(*v);
+                name.map_or_else(|| format!("[@{v}]"), |name| format!("[{name}]"))
+            }
             ExprKind::Arith(op, a, b) => {
                 let op = match op {
                     ArithOp::Add => "+",
@@ -223,9 +220,19 @@ impl Planner<'_, '_> {
         let info = &self.binder.slots[slot as usize];
         match info.origin.and_then(|(g, _)| self.tables.get(&g)) {
             Some(t) if !info.name.is_empty() => format!("[{}].[{}]", t.name, info.name),
-            _ => format!("[Expr{:04}]", 1000 + slot),
+            _ => format!("[{}]", expression_name(slot)),
         }
     }
+}
+
+/// Name of a computed value.
+fn expression_name(slot: Slot) -> String {
+    format!("Expr{:04}", 1000 + slot)
+}
+
+/// Nested loops.
+pub(super) fn show_loop(kind: JoinKind) -> Shown {
+    Shown::of("Nested Loops", kind_text(kind), Vec::new())
 }
 
 fn kind_text(kind: JoinKind) -> &'static str {
@@ -250,99 +257,5 @@ fn constant_text(v: &Value) -> String {
             keel_types::cast::to_text(v, ty, 0).map_or_else(|_| "?".into(), |t| format!("({t})"))
         }
         other => format!("'{other:?}'"),
-    }
-}
-
-/// The lines of a plan, each operator below the one that reads it.
-pub(crate) fn explain(body: &Body, subplans: &[SubPlan]) -> Vec<String> {
-    let mut lines = Vec::new();
-    match body {
-        Body::Query { root, .. } | Body::Assign { root, .. } => node(root, 0, &mut lines),
-        Body::Dml(dml) => dml.explain(&mut lines),
-    }
-    for s in subplans {
-        node(&s.node, 0, &mut lines);
-    }
-    lines
-}
-
-/// Adds a node's lines.
-pub(crate) fn node(n: &Node, depth: usize, lines: &mut Vec<String>) {
-    let mut line = |text: &str, depth: usize| lines.push(format!("{}|--{text}", " ".repeat(2 + depth * 5)));
-    match &n.op {
-        Op::One => line("Constant Scan", depth),
-        Op::Empty => line("Constant Scan", depth),
-        Op::Access(a) => match &a.lookup_text {
-            None => line(&a.text, depth),
-            Some(lookup) => {
-                line("Nested Loops(Inner Join)", depth);
-                line(&a.text, depth + 1);
-                line(lookup, depth + 1);
-            }
-        },
-        Op::Virtual(v) => line(&v.text, depth),
-        Op::Values(_) => line("Constant Scan(VALUES)", depth),
-        Op::Filter(f) => {
-            line(&f.text, depth);
-            node(&f.input, depth + 1, lines);
-        }
-        Op::Project(p) => {
-            line(&p.text, depth);
-            node(&p.input, depth + 1, lines);
-        }
-        Op::Loop(l) => {
-            line(&l.text, depth);
-            node(&l.outer, depth + 1, lines);
-            node(&l.inner, depth + 1, lines);
-        }
-        Op::HashJoin(h) => {
-            line(&h.text, depth);
-            node(&h.build, depth + 1, lines);
-            node(&h.probe, depth + 1, lines);
-        }
-        Op::Aggregate(a) => {
-            line(&a.text, depth);
-            node(&a.input, depth + 1, lines);
-        }
-        Op::Sort(s) => {
-            line(&s.text, depth);
-            node(&s.input, depth + 1, lines);
-        }
-        Op::Top(t) => {
-            line(&t.text, depth);
-            node(&t.input, depth + 1, lines);
-        }
-        Op::Distinct(d) => {
-            line(&d.text, depth);
-            node(&d.input, depth + 1, lines);
-        }
-        Op::SetOp(s) => {
-            let text = match s.kind {
-                SetKind::UnionAll => "Concatenation",
-                SetKind::Intersect => "Hash Match(Left Semi Join)",
-                SetKind::Except => "Hash Match(Left Anti Semi Join)",
-            };
-            line(text, depth);
-            node(&s.left, depth + 1, lines);
-            node(&s.right, depth + 1, lines);
-        }
-        Op::Window(w) => {
-            line(&w.text, depth);
-            node(&w.input, depth + 1, lines);
-        }
-        Op::Recursive(r) => {
-            line("Index Spool(WITH STACK)", depth);
-            node(&r.anchor, depth + 1, lines);
-            node(&r.step, depth + 1, lines);
-        }
-        Op::WorkTable(_) => line("Table Spool(WITH STACK)", depth),
-        Op::MaxOneRow(i) => {
-            line("Assert", depth);
-            node(i, depth + 1, lines);
-        }
-        Op::Spool(s) => {
-            line("Table Spool", depth);
-            node(&s.input, depth + 1, lines);
-        }
     }
 }

@@ -28,6 +28,7 @@ impl Runner<'_> {
             Op::Set(_) | Op::Use(_) | Op::Select { .. } => false,
             // A change gives no rows; the others want its plan, or to know whether it has one.
             Op::Dml { .. } => self.info.on(Switches::FMTONLY),
+            Op::SelectInto(_) => !self.shows_plans(),
             Op::Call(_) | Op::ExecText { .. } => self.info.on(Switches::NOEXEC),
             _ => true,
         }

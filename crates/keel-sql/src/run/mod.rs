@@ -25,6 +25,7 @@ mod reach;
 mod result_sets;
 mod rpc;
 mod select_into;
+mod showplan;
 mod step;
 mod transaction;
 
@@ -34,6 +35,7 @@ pub use instead::Instead;
 pub use query::{Capture, Later};
 pub use raise::format_message;
 pub use rpc::{call_by_name, run_rpc};
+pub use showplan::{Plans, cached_document};
 pub use step::use_database;
 pub use transaction::{Savepoint, commit_work};
 

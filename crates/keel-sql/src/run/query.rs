@@ -1,5 +1,6 @@
 //! Queries and data changes: compiling on demand, running, telling the client.
 
+use super::showplan::{Statement, Watch};
 use super::{Frame, Halt, Runner, Txns};
 use crate::catalog::Named;
 use crate::errors;
@@ -250,9 +251,11 @@ impl Runner<'_> {
         }
         let compiled = self.unit(program, frame, query)?;
         let CompiledCode::Plan(plan) = &compiled.code else { unreachable!("a query compiles to a plan") };
-        if self.explains(plan)? {
+        let shown = Statement::new(program, query, plan);
+        if self.explains(&shown)? {
             return Ok(());
         }
+        let watch = self.watch(plan)?;
         if !assigns {
             self.may_return_results()?;
             self.sink.columns(&compiled.columns);
@@ -262,13 +265,13 @@ impl Runner<'_> {
             self.done(Some(0), command::SELECT);
             return Ok(());
         }
-        let run = self.run_plan(plan, frame)?;
+        let run = self.run_plan(plan, frame, watch.as_ref())?;
         self.statement_succeeded()?;
         self.info.error.set(0);
         self.info.row_count.set(run.rows);
         crate::engine::add(&self.info.shared.used.rows, run.rows);
         self.done((!assigns).then_some(run.rows), command::SELECT);
-        Ok(())
+        Ok(self.show_run(&shown, watch)?)
     }
 
     /// Error 524 in a trigger, and in what it calls, where the instance does not want it to return results.
@@ -285,6 +288,7 @@ impl Runner<'_> {
         &mut self,
         plan: &keel_query::Plan,
         frame: &mut Frame,
+        watch: Option<&Watch>,
     ) -> Result<keel_query::RunInfo> {
         let Runner { info, txns, sink, .. } = self;
         let mut ctx = keel_query::ExecCtx {
@@ -298,32 +302,14 @@ impl Runner<'_> {
             triggers: Some(&crate::triggers::Triggers),
         };
         let mut rows = Rows { sink: *sink, messages: Vec::new() };
-        let run = plan.run(&mut ctx, &mut rows);
+        let run = match watch {
+            None => plan.run(&mut ctx, &mut rows),
+            Some(watch) => plan.run_counted(&mut ctx, &mut rows, &watch.counts),
+        };
         for message in rows.messages {
             self.say(&message);
         }
         run
-    }
-
-    /// SHOWPLAN: the plan is the result.
-    fn explains(&mut self, plan: &keel_query::Plan) -> Result<bool> {
-        let showplan = {
-            let options = self.info.options.borrow();
-            options.on(Switches::SHOWPLAN_TEXT)
-                || options.on(Switches::SHOWPLAN_ALL)
-                || options.on(Switches::SHOWPLAN_XML)
-        };
-        if !showplan {
-            return Ok(self.info.on(Switches::NOEXEC));
-        }
-        let ty = SqlType::NVarChar(keel_types::Length::Limited(4000));
-        self.sink.columns(&[ColumnMeta::new("StmtText", ty)]);
-        let lines = plan.explain();
-        for line in &lines {
-            self.sink.row(&[Value::str(line.as_str())]).map_err(|_| errors::cancelled())?;
-        }
-        self.done(Some(lines.len() as u64), command::SELECT);
-        Ok(true)
     }
 
     pub(super) fn dml(
@@ -351,13 +337,15 @@ impl Runner<'_> {
             }
             _ => unreachable!("a data change compiles to a plan"),
         };
-        if self.explains(plan)? {
+        let shown = Statement::new(program, statement, plan);
+        if self.explains(&shown)? {
             return Ok(());
         }
+        let watch = self.watch(plan)?;
         if plan.returns_rows() {
             self.sink.columns(&compiled.columns);
         }
-        let run = self.run_plan(plan, frame)?;
+        let run = self.run_plan(plan, frame, watch.as_ref())?;
         self.statement_succeeded()?;
         self.note_dml(&run);
         if plan.returns_rows() {
@@ -365,7 +353,7 @@ impl Runner<'_> {
         } else {
             self.done(Some(run.rows), command);
         }
-        Ok(())
+        Ok(self.show_run(&shown, watch)?)
     }
 
     fn note_dml(&mut self, run: &keel_query::RunInfo) {
@@ -465,7 +453,7 @@ impl Runner<'_> {
         }
         self.info.captured.borrow_mut().push(rows);
         let outcome = self.locked_unit(program, frame, insert).and_then(|compiled| match &compiled.code {
-            CompiledCode::Plan(plan) => self.run_plan(plan, frame),
+            CompiledCode::Plan(plan) => self.run_plan(plan, frame, None),
             CompiledCode::Instead(instead) => self.run_instead(instead, &mut frame.vars),
             _ => unreachable!("an INSERT compiles to a plan"),
         });

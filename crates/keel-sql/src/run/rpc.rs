@@ -37,6 +37,7 @@ pub fn run_rpc(runner: &mut Runner<'_>, procedure: RpcProcedure<'_>, parameters:
         in_the_callers_types(&mut returned.outputs, &wanted)?;
         Ok(returned)
     });
+    runner.show_plans();
     match outcome {
         Ok(returned) => {
             runner.flush_pending();

@@ -3,6 +3,7 @@
 //! `IDENTITY(type, seed, increment)` in the select list makes a column that numbers the rows. The query is compiled with a
 //! constant in its place, so that all columns keep their positions; the rows are inserted without it.
 
+use super::showplan::Statement;
 use super::{Frame, Halt, Runner};
 use crate::catalog::fold;
 use crate::errors;
@@ -28,6 +29,12 @@ impl Runner<'_> {
         statement: &(ast::SelectStatement, ast::Span),
     ) -> std::result::Result<(), Halt> {
         self.info.begin_statement();
+        if self.only_compiles() {
+            let (select, span) = statement;
+            let plan = keel_query::compile_select(&self.scope(program, frame), select)?;
+            self.explains(&Statement { text: span.text(&program.text), kind: "SELECT INTO", plan: &plan })?;
+            return Ok(());
+        }
         self.check_writable()?;
         self.begin_implicit()?;
         let savepoint = self.savepoint("".into());
@@ -78,7 +85,7 @@ impl Runner<'_> {
         let steps = numbering.map_or((1, 1), |n| (n.seed, n.increment));
         let table = crate::ddl::create_for_select_into(self, program, &name, &columns, steps)?;
         let plan = keel_query::compile_select_into(&self.scope(program, frame), select, table, generated)?;
-        let run = self.run_plan(&plan, frame)?;
+        let run = self.run_plan(&plan, frame, None)?;
         let event = self.object_event(program, "CREATE", "TABLE", &name);
         self.fire_events(event.as_slice(), &|| span.text(&program.text).to_owned())?;
         Ok(run)

@@ -214,6 +214,8 @@ pub struct Info {
     pub token: RefCell<Option<super::identity::CachedToken>>,
     /// What the running request uses.
     pub meter: super::usage::Meter,
+    /// Plans that are shown when the batch is over.
+    pub plans: RefCell<crate::run::Plans>,
     /// What NEXT VALUE FOR gave in the row being made.
     pub sequence_row: RefCell<crate::functions::CurrentRow>,
     now: Cell<Option<(i64, i64)>>,
@@ -277,6 +279,7 @@ impl Info {
             unrestricted: Cell::new(sysadmin),
             token: RefCell::default(),
             meter: super::usage::Meter::default(),
+            plans: RefCell::default(),
             sequence_row: RefCell::default(),
             now: Cell::new(None),
             random: Cell::new(RandState::anywhere(u64::from_le_bytes(seed))),

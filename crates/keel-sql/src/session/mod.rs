@@ -454,7 +454,8 @@ fn parses(info: &Info, text: &str) -> bool {
 
 fn run_batch(runner: &mut Runner<'_>, program: &Arc<Program>) {
     let mut frame = Frame::new(program, 0);
-    let refusals = runner.refusals(program, &frame);
+    let mut refusals = runner.refusals(program, &frame);
+    refusals.extend(runner.showplan_in_company(program));
     if !refusals.is_empty() {
         for e in &refusals {
             runner.info.error.set(e.number);
@@ -466,6 +467,7 @@ fn run_batch(runner: &mut Runner<'_>, program: &Arc<Program>) {
     let entered = runner.info.enter_program();
     let outcome = runner.run(program, &mut frame);
     runner.info.leave_program(program, &entered);
+    runner.show_plans();
     match outcome {
         Ok(_) | Err(Halt::Batch) => {}
         Err(Halt::Raised(e)) => {

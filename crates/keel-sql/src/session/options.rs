@@ -138,6 +138,12 @@ impl Switches {
             | Self::SHOWPLAN_XML.0,
     );
 
+    /// With one of these, plans are shown instead.
+    pub const SHOWPLAN: Switches =
+        Switches(Self::SHOWPLAN_TEXT.0 | Self::SHOWPLAN_ALL.0 | Self::SHOWPLAN_XML.0);
+    /// With one of these, what a statement's operators did is shown behind its result.
+    pub const PROFILING: Switches = Switches(Self::STATISTICS_PROFILE.0 | Self::STATISTICS_XML.0);
+
     /// Whether one of `other` is on.
     #[must_use]
     pub fn any(self, other: Switches) -> bool {

@@ -485,6 +485,10 @@ impl BindScope for Scope<'_> {
         Some(VariableInfo { index: slot as usize, ty: def.ty, collation: self.database_collation() })
     }
 
+    fn variable_name(&self, index: usize) -> Option<String> {
+        Some(self.program?.variables.get(index)?.name.to_string())
+    }
+
     fn table_variable(&self, name: &str) -> Option<Arc<TableDef>> {
         let program = self.program?;
         let index = program.table(name)?;

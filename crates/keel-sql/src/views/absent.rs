@@ -223,7 +223,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("request_memory_grant_timeout_sec", INT), ("group_max_requests", INT), ("max_dop", INT), ("effective_max_dop", INT),
         ("total_cpu_usage_preemptive_ms", BIG), ("request_max_memory_grant_percent_numeric", FLOAT),
     ]),
-    // ---- memory that queries wait for, and plans as XML ----
+    // ---- memory that queries wait for, and plans with what their last run counted ----
     none("dm_exec_query_resource_semaphores", &[
         ("resource_semaphore_id", SMALL), ("target_memory_kb", BIG), ("max_target_memory_kb", BIG), ("total_memory_kb", BIG),
         ("available_memory_kb", BIG), ("granted_memory_kb", BIG), ("used_memory_kb", BIG), ("grantee_count", INT),
@@ -238,11 +238,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("is_small", TINY), ("ideal_memory_kb", BIG), ("reserved_worker_count", INT), ("used_worker_count", INT),
         ("max_used_worker_count", INT), ("reserved_node_bitmap", BIG),
     ]),
-    none("dm_exec_query_plan", PLAN),
     none("dm_exec_query_plan_stats", PLAN),
-    none("dm_exec_text_query_plan", &[
-        ("dbid", SMALL), ("objectid", INT), ("number", SMALL), ("encrypted", BIT), ("query_plan", TEXT),
-    ]),
     none("dm_exec_query_statistics_xml", &[
         ("session_id", SMALL), ("request_id", INT), ("sql_handle", HANDLE), ("plan_handle", HANDLE), ("query_plan", SqlType::Xml),
     ]),

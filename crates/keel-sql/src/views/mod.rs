@@ -34,7 +34,7 @@ mod objects;
 mod odbc;
 mod old;
 mod partitions;
-mod plans;
+pub mod plans;
 mod principals;
 mod rows;
 mod server;

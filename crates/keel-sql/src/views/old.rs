@@ -131,7 +131,7 @@ fn lock_info(lock: &[Value]) -> Vec<Value> {
     // The same for equal resources, and (but for one in 2^40) for no others: scripts look for who waits for whom by it.
     let mut binary = number(entity).to_le_bytes().to_vec();
     binary.extend(&number(database).to_le_bytes()[..2]);
-    binary.extend(&plans::hash(said).to_le_bytes()[..5]);
+    binary.extend(&plans::text_hash(said).to_le_bytes()[..5]);
     binary.push(number(&resource) as u8);
     let object = if kind.as_str() == Some("OBJECT") { entity.clone() } else { int(0) };
     let described = text(format!("{said:<32.32}"));

@@ -155,6 +155,17 @@ const CACHED: &[Column] = &[
     ("parent_plan_handle", HANDLE),
 ];
 
+/// `dm_exec_query_plan`, and with `query_plan` of another type `dm_exec_text_query_plan`.
+const fn plan_columns(plan: SqlType) -> [Column; 5] {
+    [
+        ("dbid", super::SMALL),
+        ("objectid", INT),
+        ("number", super::SMALL),
+        ("encrypted", super::BIT),
+        ("query_plan", plan),
+    ]
+}
+
 /// The views.
 pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "dm_exec_query_stats", columns: QUERY, rows: query_stats },
@@ -187,6 +198,18 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("is_cache_key", super::BIT),
         ],
         rows: plan_attributes,
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_exec_query_plan",
+        columns: &plan_columns(SqlType::Xml),
+        rows: query_plan,
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_exec_text_query_plan",
+        columns: &plan_columns(super::TEXT),
+        rows: query_plan,
     },
 ];
 
@@ -228,6 +251,15 @@ fn plan_attributes(cx: &ViewContext<'_>) -> Rows {
     vec![attribute("dbid", database), attribute("objectid", i64::from(program.identity.object_id))]
 }
 
+/// The plan of all statements of a text, whatever offsets are asked for: those of `dm_exec_query_stats` are of the whole text.
+fn query_plan(cx: &ViewContext<'_>) -> Rows {
+    let Some(handle) = cx.args.first().and_then(Value::as_bytes) else { return Vec::new() };
+    let Some(program) = by_handle(cx, handle) else { return Vec::new() };
+    let mut row = text_row(&program);
+    row[4] = crate::run::cached_document(&program).map_or(NULL, text);
+    vec![row]
+}
+
 fn figures(total: &Total) -> [Value; 4] {
     total.get().map(Value::Int)
 }
@@ -245,7 +277,7 @@ fn query_row(p: &Program) -> Vec<Value> {
     // Nothing runs in a CLR.
     row.extend([0; 4].map(int));
     row.extend(elapsed);
-    let hash = Value::bytes(hash(&p.text).to_be_bytes().to_vec());
+    let hash = Value::bytes(text_hash(&p.text).to_be_bytes().to_vec());
     row.extend([hash.clone(), hash]);
     row.extend(figures(&s.rows));
     let executions = s.executions.load(Ordering::Relaxed) as i64;
@@ -271,7 +303,7 @@ fn runs(p: &Program) -> Vec<Value> {
 }
 
 /// The same for equal texts, in every run of the server (FNV-1a).
-pub(super) fn hash(text: &str) -> u64 {
+pub fn text_hash(text: &str) -> u64 {
     let step = |h: u64, b: u8| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01B3);
     text.bytes().fold(0xCBF2_9CE4_8422_2325, step)
 }

@@ -1,0 +1,309 @@
+//! Plans as results: SET SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML instead of what statements do, STATISTICS PROFILE and STATISTICS
+//! XML behind it.
+//!
+//! SHOWPLAN_ALL and SHOWPLAN_XML give one result for a batch, so plans are kept until it is over ([`Runner::show_plans`]). A plan is shown
+//! to whoever has SHOWPLAN in the databases it reads (262).
+
+use super::Runner;
+use crate::catalog::SecurableRef;
+use crate::errors;
+use crate::program::{Compiled, CompiledCode, Op, Program, SetOp, Unit, UnitSource};
+use crate::session::options::Switches;
+use crate::sink::{ColumnMeta, command};
+use keel_base::DatabaseId;
+use keel_parser::ast::StatementKind;
+use keel_query::exec::count::Counts;
+use keel_query::plan::steps::{Step, indented};
+use keel_query::plan::xml::{self, UNIT_COST};
+use keel_types::error::Result;
+use keel_types::{Length, SqlError, SqlType, Value};
+use std::time::{Duration, Instant};
+
+/// The build that documents name, that of `SERVERPROPERTY('ProductVersion')`.
+const BUILD: &str = "16.0.1000.6";
+/// Name of the column that holds a document: management tools know a plan by it.
+const DOCUMENT: &str = "Microsoft SQL Server 2005 XML Showplan";
+
+const TEXT: SqlType = SqlType::NVarChar(Length::Max);
+const WORDS: SqlType = SqlType::NVarChar(Length::Limited(128));
+
+/// Columns of SHOWPLAN_ALL, and of STATISTICS PROFILE behind its own two.
+const COLUMNS: [(&str, SqlType); 18] = [
+    ("StmtText", TEXT),
+    ("StmtId", SqlType::Int),
+    ("NodeId", SqlType::Int),
+    ("Parent", SqlType::Int),
+    ("PhysicalOp", WORDS),
+    ("LogicalOp", WORDS),
+    ("Argument", TEXT),
+    ("DefinedValues", TEXT),
+    ("EstimateRows", SqlType::Float),
+    ("EstimateIO", SqlType::Float),
+    ("EstimateCPU", SqlType::Float),
+    ("AvgRowSize", SqlType::Int),
+    ("TotalSubtreeCost", SqlType::Float),
+    ("OutputList", TEXT),
+    ("Warnings", TEXT),
+    ("Type", WORDS),
+    ("Parallel", SqlType::Bit),
+    ("EstimateExecutions", SqlType::Float),
+];
+
+/// Plans of a batch that are yet to be shown.
+#[derive(Default)]
+pub struct Plans {
+    /// Statements so far.
+    statements: usize,
+    rows: Vec<Vec<Value>>,
+    documents: Vec<String>,
+}
+
+/// An execution whose operators are counted.
+pub(super) struct Watch {
+    pub(super) counts: Counts,
+    began: Instant,
+}
+
+/// A statement with a plan.
+pub(super) struct Statement<'a> {
+    pub(super) text: &'a str,
+    /// In capitals: `SELECT INTO`.
+    pub(super) kind: &'static str,
+    pub(super) plan: &'a keel_query::Plan,
+}
+
+impl<'a> Statement<'a> {
+    pub(super) fn new(program: &'a Program, unit: &Unit, plan: &'a keel_query::Plan) -> Statement<'a> {
+        let UnitSource::Statement(statement) = &unit.source else {
+            return Statement { text: "", kind: "SELECT", plan };
+        };
+        let kind = match &statement.kind {
+            StatementKind::Insert(_) => "INSERT",
+            StatementKind::Update(_) => "UPDATE",
+            StatementKind::Delete(_) => "DELETE",
+            StatementKind::Merge(_) => "MERGE",
+            _ => "SELECT",
+        };
+        Statement { text: statement.span.text(&program.text), kind, plan }
+    }
+
+    fn document(
+        &self,
+        number: usize,
+        options: &[(&'static str, bool)],
+        run: Option<(&Counts, Duration)>,
+    ) -> String {
+        let hash = crate::views::plans::text_hash(self.text);
+        let about = xml::Statement { text: self.text, number, kind: self.kind, options, hash, run };
+        xml::statement(&about, self.plan.steps())
+    }
+
+    /// The statement's row and those of its operators, in the order of their lines.
+    fn rows(&self, number: usize, counts: Option<&Counts>) -> Vec<Vec<Value>> {
+        let steps = self.plan.steps();
+        let cost: f64 = steps.iter().map(|s| s.cost).sum();
+        let counted = |node| counts.map(|c| c.of(node));
+        let mut rows = Rows { statement: number, counted: &counted, rows: Vec::new() };
+        rows.of_statement(self, &steps[0], cost);
+        steps.iter().for_each(|step| rows.of_step(step, 0, 1));
+        rows.rows
+    }
+}
+
+struct Rows<'a> {
+    statement: usize,
+    counted: &'a dyn Fn(usize) -> Option<[u64; 3]>,
+    rows: Vec<Vec<Value>>,
+}
+
+impl Rows<'_> {
+    fn begin(&mut self, node: usize) -> Vec<Value> {
+        let counted = (self.counted)(node);
+        counted.map_or(Vec::new(), |[rows, executions, _]| vec![number(rows), number(executions)])
+    }
+
+    fn of_statement(&mut self, statement: &Statement<'_>, root: &Step<'_>, cost: f64) {
+        let mut row = self.begin(root.node);
+        row.extend([Value::str(statement.text), number(self.statement as u64), number(1), number(0)]);
+        row.extend([Value::Null, Value::Null, Value::Null, Value::Null, Value::Float(root.rows)]);
+        row.extend([Value::Null, Value::Null, Value::Null, Value::Float(cost * UNIT_COST)]);
+        row.extend([Value::Null, Value::Null, Value::str(statement.kind), Value::Bit(false), Value::Null]);
+        self.rows.push(row);
+    }
+
+    fn of_step(&mut self, step: &Step<'_>, depth: usize, parent: usize) {
+        let node = self.rows.len() + 1;
+        let mut row = self.begin(step.node);
+        let some = |s: String| if s.is_empty() { Value::Null } else { Value::str(s) };
+        row.push(Value::str(indented(depth, &step.shown.line())));
+        row.extend([self.statement, node, parent].map(|n| number(n as u64)));
+        row.extend([Value::str(step.shown.physical), Value::str(step.shown.logical)]);
+        row.extend([some(step.shown.argument()), some(step.shown.defined())]);
+        row.extend([Value::Float(step.rows), Value::Float(0.0)]);
+        row.push(Value::Float(step.own_cost() / step.executions.max(1.0) * UNIT_COST));
+        row.extend([number(u64::from(step.bytes)), Value::Float(step.cost * UNIT_COST)]);
+        row.extend([some(step.shown.outputs()), Value::Null, Value::str("PLAN_ROW"), Value::Bit(false)]);
+        row.push(Value::Float(step.executions));
+        self.rows.push(row);
+        step.inputs.iter().for_each(|input| self.of_step(input, depth + 1, node));
+    }
+}
+
+fn number(n: u64) -> Value {
+    Value::Int(i64::try_from(n).unwrap_or(i64::MAX))
+}
+
+impl Runner<'_> {
+    /// Whether a statement is only looked at; its plan is a result where the session wants to see plans.
+    pub(super) fn explains(&mut self, statement: &Statement<'_>) -> Result<bool> {
+        if !self.only_compiles() || self.info.on(Switches::FMTONLY) {
+            return Ok(false);
+        }
+        if !self.shows_plans() {
+            return Ok(true);
+        }
+        self.may_see_plan(statement.plan)?;
+        if self.info.on(Switches::SHOWPLAN_TEXT) {
+            return self.show_lines(statement.plan).map(|()| true);
+        }
+        let options = self.plan_options();
+        let mut plans = self.info.plans.borrow_mut();
+        plans.statements += 1;
+        let number = plans.statements;
+        if self.info.on(Switches::SHOWPLAN_XML) {
+            plans.documents.push(statement.document(number, &options, None));
+        } else {
+            plans.rows.extend(statement.rows(number, None));
+        }
+        Ok(true)
+    }
+
+    /// Error 1067 for a batch that turns SHOWPLAN on or off and does something else.
+    pub fn showplan_in_company(&self, program: &Program) -> Option<Box<SqlError>> {
+        let turns = |op: &Op| {
+            let Op::Set(set) = op else { return false };
+            matches!(&**set, SetOp::Switches { names, .. } if names.iter().any(|n| n.starts_with("SHOWPLAN_")))
+        };
+        let [others @ .., _] = &program.code[..] else { return None };
+        let at = others.iter().find(|i| turns(&i.op)).filter(|_| others.len() > 1)?;
+        Some(errors::located(errors::showplan_in_company(), at.line, None))
+    }
+
+    /// Whether plans are shown and nothing is carried out.
+    pub(super) fn shows_plans(&self) -> bool {
+        self.info.options.borrow().switches.any(Switches::SHOWPLAN)
+    }
+
+    /// Error 262 for who has no SHOWPLAN in a database that the plan reads.
+    fn may_see_plan(&self, plan: &keel_query::Plan) -> Result<()> {
+        let may = |database: &DatabaseId| {
+            let Some(entry) = self.info.engine.database_by_id(*database) else { return Ok(()) };
+            if self.info.may(&entry, "SHOWPLAN", SecurableRef::Database) {
+                return Ok(());
+            }
+            Err(errors::database_permission_denied("SHOWPLAN", entry.name()))
+        };
+        if self.info.unrestricted.get() { Ok(()) } else { plan.dependencies().iter().try_for_each(may) }
+    }
+
+    /// The options that a plan depends on.
+    fn plan_options(&self) -> [(&'static str, bool); 7] {
+        let on = |switch| self.info.on(switch);
+        [
+            ("QUOTED_IDENTIFIER", on(Switches::QUOTED_IDENTIFIER)),
+            ("ARITHABORT", on(Switches::ARITHABORT)),
+            ("CONCAT_NULL_YIELDS_NULL", on(Switches::CONCAT_NULL)),
+            ("ANSI_NULLS", on(Switches::ANSI_NULLS)),
+            ("ANSI_PADDING", on(Switches::ANSI_PADDING)),
+            ("ANSI_WARNINGS", on(Switches::ANSI_WARNINGS)),
+            ("NUMERIC_ROUNDABORT", on(Switches::NUMERIC_ROUNDABORT)),
+        ]
+    }
+
+    fn show_lines(&mut self, plan: &keel_query::Plan) -> Result<()> {
+        let ty = SqlType::NVarChar(Length::Limited(4000));
+        let lines = plan.explain().into_iter().map(|line| vec![Value::str(line)]).collect();
+        self.show(&[ColumnMeta::new("StmtText", ty)], lines)
+    }
+
+    /// A result set.
+    fn show(&mut self, columns: &[ColumnMeta], rows: Vec<Vec<Value>>) -> Result<()> {
+        self.sink.columns(columns);
+        for row in &rows {
+            self.sink.row(row).map_err(|_| errors::cancelled())?;
+        }
+        self.done(Some(rows.len() as u64), command::SELECT);
+        Ok(())
+    }
+
+    /// The plans of a batch, or of a remote call, that is over.
+    pub fn show_plans(&mut self) {
+        let Plans { rows, documents, .. } = self.info.plans.take();
+        let shown = if !documents.is_empty() {
+            self.show_documents(&documents)
+        } else if !rows.is_empty() {
+            self.show(&columns(false), rows)
+        } else {
+            Ok(())
+        };
+        // Who has gone away sees nothing.
+        drop(shown);
+    }
+
+    fn show_documents(&mut self, statements: &[String]) -> Result<()> {
+        let document = Value::str(xml::document(BUILD, statements));
+        self.show(&[ColumnMeta::new(DOCUMENT, TEXT)], vec![vec![document]])
+    }
+
+    /// For a statement about to be executed, where its plan is wanted behind its result.
+    pub(super) fn watch(&self, plan: &keel_query::Plan) -> Result<Option<Watch>> {
+        if !self.info.options.borrow().switches.any(Switches::PROFILING) {
+            return Ok(None);
+        }
+        self.may_see_plan(plan)?;
+        Ok(Some(Watch { counts: Counts::default(), began: Instant::now() }))
+    }
+
+    /// What a statement's operators did, behind its result.
+    pub(super) fn show_run(&mut self, statement: &Statement<'_>, watch: Option<Watch>) -> Result<()> {
+        let Some(Watch { counts, began }) = watch else { return Ok(()) };
+        if self.info.on(Switches::STATISTICS_PROFILE) {
+            self.show(&columns(true), statement.rows(1, Some(&counts)))?;
+        }
+        if self.info.on(Switches::STATISTICS_XML) {
+            let document = statement.document(1, &self.plan_options(), Some((&counts, began.elapsed())));
+            self.show_documents(&[document])?;
+        }
+        Ok(())
+    }
+}
+
+/// The columns, with those of what was counted.
+fn columns(counted: bool) -> Vec<ColumnMeta> {
+    let own = [("Rows", SqlType::BigInt), ("Executes", SqlType::BigInt)];
+    let own = own.iter().filter(|_| counted);
+    own.chain(&COLUMNS).map(|(name, ty)| ColumnMeta::new(*name, *ty)).collect()
+}
+
+/// The document of all statements of a program that have been compiled; `None` when none has.
+pub fn cached_document(program: &Program) -> Option<String> {
+    let options = [("QUOTED_IDENTIFIER", program.quoted_identifier), ("ANSI_NULLS", program.ansi_nulls)];
+    let mut statements = Vec::new();
+    let mut add = |unit: &Unit, compiled: &Compiled| {
+        if let CompiledCode::Plan(plan) = &compiled.code {
+            let statement = Statement::new(program, unit, plan);
+            statements.push(statement.document(statements.len() + 1, &options, None));
+        }
+    };
+    for instruction in &program.code {
+        let (Op::Select { query: unit, .. } | Op::Dml { statement: unit, .. }) = &instruction.op else {
+            continue;
+        };
+        match (unit.kept(), &*unit.cached()) {
+            (Some(compiled), _) => add(unit, compiled),
+            (None, Some(compiled)) => add(unit, compiled),
+            (None, None) => {}
+        }
+    }
+    (!statements.is_empty()).then(|| xml::document(BUILD, &statements))
+}
