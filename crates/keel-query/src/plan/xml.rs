@@ -29,7 +29,7 @@ pub struct Statement<'a> {
     pub kind: &'a str,
     /// SET options it was compiled under, by name.
     pub options: &'a [(&'static str, bool)],
-    /// The same for equal texts.
+    /// The hash of its query and of its plan.
     pub hash: u64,
     /// What an execution counted and how long it took.
     pub run: Option<(&'a Counts, Duration)>,
@@ -91,6 +91,7 @@ fn write_statement(out: &mut Out, about: &Statement<'_>, root: &Step<'_>) -> io:
         ("StatementText", about.text),
         ("StatementType", about.kind),
         ("QueryHash", hash.as_str()),
+        ("QueryPlanHash", hash.as_str()),
     ]);
     element.write_inner_content(|out| {
         let options = about.options.iter().map(|(name, on)| (*name, word(*on)));

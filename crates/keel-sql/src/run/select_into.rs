@@ -32,7 +32,12 @@ impl Runner<'_> {
         if self.only_compiles() {
             let (select, span) = statement;
             let plan = keel_query::compile_select(&self.scope(program, frame), select)?;
-            self.explains(&Statement { text: span.text(&program.text), kind: "SELECT INTO", plan: &plan })?;
+            self.explains(&Statement {
+                text: span.text(&program.text),
+                of: &program.text,
+                kind: "SELECT INTO",
+                plan: &plan,
+            })?;
             return Ok(());
         }
         self.check_writable()?;

@@ -67,6 +67,8 @@ pub(super) struct Watch {
 /// A statement with a plan.
 pub(super) struct Statement<'a> {
     pub(super) text: &'a str,
+    /// What it is a statement of, whose hash it has: that by which `dm_exec_query_stats` knows it.
+    pub(super) of: &'a str,
     /// In capitals: `SELECT INTO`.
     pub(super) kind: &'static str,
     pub(super) plan: &'a keel_query::Plan,
@@ -75,7 +77,7 @@ pub(super) struct Statement<'a> {
 impl<'a> Statement<'a> {
     pub(super) fn new(program: &'a Program, unit: &Unit, plan: &'a keel_query::Plan) -> Statement<'a> {
         let UnitSource::Statement(statement) = &unit.source else {
-            return Statement { text: "", kind: "SELECT", plan };
+            return Statement { text: "", of: &program.text, kind: "SELECT", plan };
         };
         let kind = match &statement.kind {
             StatementKind::Insert(_) => "INSERT",
@@ -84,7 +86,7 @@ impl<'a> Statement<'a> {
             StatementKind::Merge(_) => "MERGE",
             _ => "SELECT",
         };
-        Statement { text: statement.span.text(&program.text), kind, plan }
+        Statement { text: statement.span.text(&program.text), of: &program.text, kind, plan }
     }
 
     fn document(
@@ -93,7 +95,7 @@ impl<'a> Statement<'a> {
         options: &[(&'static str, bool)],
         run: Option<(&Counts, Duration)>,
     ) -> String {
-        let hash = crate::views::plans::text_hash(self.text);
+        let hash = crate::views::plans::text_hash(self.of);
         let about = xml::Statement { text: self.text, number, kind: self.kind, options, hash, run };
         xml::statement(&about, self.plan.steps())
     }

@@ -26,14 +26,6 @@ const fn none(name: &'static str, columns: &'static [Column]) -> SystemView {
     SystemView { schema: "sys", name, columns, rows: nothing }
 }
 
-const PLAN: &[Column] = &[
-    ("dbid", SMALL),
-    ("objectid", INT),
-    ("number", SMALL),
-    ("encrypted", BIT),
-    ("query_plan", SqlType::Xml),
-];
-
 const EVENT_PART: &[Column] =
     &[("event_session_id", INT), ("event_id", INT), ("name", NAME), ("package", NAME), ("module", NAME)];
 
@@ -238,7 +230,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("is_small", TINY), ("ideal_memory_kb", BIG), ("reserved_worker_count", INT), ("used_worker_count", INT),
         ("max_used_worker_count", INT), ("reserved_node_bitmap", BIG),
     ]),
-    none("dm_exec_query_plan_stats", PLAN),
     none("dm_exec_query_statistics_xml", &[
         ("session_id", SMALL), ("request_id", INT), ("sql_handle", HANDLE), ("plan_handle", HANDLE), ("query_plan", SqlType::Xml),
     ]),

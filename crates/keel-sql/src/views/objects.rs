@@ -338,7 +338,7 @@ pub(crate) fn shipped_name(id: i32) -> Option<(String, &'static str)> {
 
 /// Views that are called with arguments are functions.
 fn kind_of(view: &str) -> &'static str {
-    const CALLED: [&str; 18] = [
+    const CALLED: [&str; 19] = [
         "dm_db_index_operational_stats",
         "dm_db_index_physical_stats",
         "dm_db_log_info",
@@ -351,6 +351,7 @@ fn kind_of(view: &str) -> &'static str {
         "dm_exec_input_buffer",
         "dm_exec_plan_attributes",
         "dm_exec_query_plan",
+        "dm_exec_query_plan_stats",
         "dm_exec_sql_text",
         "dm_exec_text_query_plan",
         "dm_io_virtual_file_stats",

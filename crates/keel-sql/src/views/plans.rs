@@ -205,6 +205,13 @@ pub(super) static VIEWS: &[SystemView] = &[
         columns: &plan_columns(SqlType::Xml),
         rows: query_plan,
     },
+    // What the last execution counted is not kept; without that, the product gives what it estimated.
+    SystemView {
+        schema: "sys",
+        name: "dm_exec_query_plan_stats",
+        columns: &plan_columns(SqlType::Xml),
+        rows: query_plan,
+    },
     SystemView {
         schema: "sys",
         name: "dm_exec_text_query_plan",

@@ -6,7 +6,7 @@ GO
 select is_enabled from sys.resource_governor_configuration
 GO
 select count(*) as grants from sys.dm_exec_query_memory_grants where queue_id is null and ideal_memory_kb > 0
-select count(*) as plans from sys.dm_exec_cached_plans p cross apply sys.dm_exec_query_plan_stats(p.plan_handle) t
+select count(*) as profiles from sys.dm_exec_query_profiles
 select count(*) as segments from sys.column_store_segments s join sys.column_store_dictionaries d on d.hobt_id = s.hobt_id
 select count(*) as backups from msdb.dbo.backupset where database_guid is not null and is_copy_only = 0
 select count(*) as jobs from msdb.dbo.sysjobs_view j join msdb.dbo.sysjobschedules s on s.job_id = j.job_id
