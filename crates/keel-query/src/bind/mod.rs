@@ -369,6 +369,11 @@ impl<'a> Binder<'a> {
         result
     }
 
+    /// Whether a name is that of a common table expression here.
+    pub(crate) fn is_cte(&self, name: &ast::ObjectName) -> bool {
+        name.is_simple() && self.ctes.iter().any(|c| same_name(&c.cte.name.text, &name.name.text))
+    }
+
     /// Remembers a source that the statement names itself.
     pub(crate) fn note_source(&mut self, object: crate::scope::ObjectRef, source: &Source) {
         if self.in_modules > 0 {

@@ -5,7 +5,8 @@ use super::delete::DeleteRow;
 use super::insert::{InsertRow, insert_columns, insert_row, is_generated};
 use super::output::{bind_outputs, compile_outputs, slots_of};
 use super::target::Target;
-use super::update::{BoundSet, UpdateRow, bind_sets, changed_columns, compile_sets};
+use super::update::{BoundSet, UpdateRow, bind_sets, changed_columns, compile_sets, reference};
+use super::view;
 use super::{Assignment, Change, DmlPlan, decoders, renamed, resolve_target};
 use crate::bind::expr::{Clause, ExprCx};
 use crate::bind::rel::{JoinKind, Rel, SlotSet};
@@ -130,8 +131,22 @@ fn check_whens(whens: &[ast::MergeWhen]) -> Result<()> {
     Ok(())
 }
 
-fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
-    check_whens(&merge.whens)?;
+/// What a statement merges into: the rows of a table, or those that a CTE leaves of it.
+struct MergeInto {
+    rel: Rel,
+    source: Rc<Source>,
+    /// The reference whose rows change.
+    get: u32,
+}
+
+fn merge_target(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<MergeInto> {
+    if let ast::TableRef::Named(name) = &merge.target.table
+        && binder.is_cte(name)
+    {
+        let (rel, source) = view::cte_source(binder, name, merge.alias.as_ref(), &merge.target.hints)?;
+        let get = view::updatable_base(binder, &rel, &source, &[])?;
+        return Ok(MergeInto { rel, source, get });
+    }
     let table = resolve_target(binder, &merge.target.table)?;
     let alias = match (&merge.alias, &merge.target.table) {
         (Some(a), _) => a.text.to_string(),
@@ -140,11 +155,17 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     };
     let hints = binder.hints(&merge.target.hints, Some(&table))?;
     let schema = merge.alias.is_none().then(|| binder.scope.schema_name(table.database, table.schema_id));
-    let (mut get, source) = binder.get(table.clone(), &alias, schema, hints);
-    let source = Rc::new(source);
-    let old_first = get.first_slot as usize;
+    let (get, source) = binder.get(table, &alias, schema, hints);
+    let id = get.id;
+    Ok(MergeInto { rel: Rel::Get(Box::new(get)), source: Rc::new(source), get: id })
+}
+
+fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
+    check_whens(&merge.whens)?;
+    let MergeInto { rel: mut into, source, get } = merge_target(binder, merge)?;
+    let get = reference(&mut into, get).expect("the reference that was found");
     get.target = true;
-    let row_key = get.locator;
+    let (table, old_first, row_key) = (get.table.clone(), get.first_slot as usize, get.locator);
     let target = Target::new(binder, &table)?;
     if table.history_of.is_some() {
         return Err(errors::history_merged(&target.full_name));
@@ -183,6 +204,11 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
             }
             ast::MergeAction::Insert { columns, values } => {
                 let values = values.as_deref();
+                let columns = match &source.get {
+                    Some(_) => columns.clone(),
+                    None => view::behind(binder, &into, &source.columns, columns, &source.alias)?.1,
+                };
+                let columns = &columns;
                 binder.in_row(|b| bind_insert(b, &target, columns, values, &source_scope, &mut need))?
             }
         };
@@ -218,8 +244,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
         (true, false) => JoinKind::Left,
         (false, false) => JoinKind::Inner,
     };
-    let mut rel =
-        Rel::Join { kind, left: Box::new(using), right: Box::new(Rel::Get(Box::new(get))), on, hint: None };
+    let mut rel = Rel::Join { kind, left: Box::new(using), right: Box::new(into), on, hint: None };
     if let Some(top) = &merge.top {
         let count = binder.count_value(&top.count, &Scope::default(), top.percent)?;
         rel = Rel::Top {

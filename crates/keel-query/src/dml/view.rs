@@ -8,7 +8,7 @@ use super::target::Target;
 use super::update::references;
 use crate::bind::from::parts;
 use crate::bind::rel::Rel;
-use crate::bind::{Binder, OutputColumn, Source, parse_error, same_name};
+use crate::bind::{Binder, OutputColumn, Source, SourceColumn, parse_error, same_name};
 use crate::catalog::{ModuleDef, ModuleKind, TableDef};
 use crate::errors::{self, Result};
 use crate::expr::{Expr, Slot};
@@ -16,12 +16,14 @@ use crate::scope::ObjectRef;
 use keel_parser::ast;
 use keel_types::SqlType;
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// The view that a name stands for, if it is one.
 fn view_of(binder: &Binder<'_>, table: &ast::TableRef) -> Option<Arc<ModuleDef>> {
     let ast::TableRef::Named(name) = table else { return None };
     match binder.scope.object(parts(name)) {
+        _ if binder.is_cte(name) => None,
         Some(ObjectRef::Module(m)) if m.kind == ModuleKind::View => Some(m),
         _ => None,
     }
@@ -81,52 +83,87 @@ fn plain_path(rel: &Rel, id: u32, view: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// The table an INSERT fills and the columns it names; a view stands for its one table.
+/// The table an INSERT fills and the columns it names; a view or CTE stands for its one table.
 pub(crate) fn insert_target(
     binder: &mut Binder<'_>,
     insert: &ast::Insert,
 ) -> Result<(Arc<TableDef>, Vec<ast::Ident>)> {
-    let Some(module) = view_of(binder, &insert.target.table) else {
-        return Ok((super::resolve_target(binder, &insert.target.table)?, insert.columns.clone()));
+    let table = &insert.target.table;
+    if let ast::TableRef::Named(name) = table
+        && binder.is_cte(name)
+    {
+        let (rel, source) = cte_source(binder, name, None, &insert.target.hints)?;
+        return behind(binder, &rel, &source.columns, &insert.columns, &source.alias);
+    }
+    let Some(module) = view_of(binder, table) else {
+        return Ok((super::resolve_target(binder, table)?, insert.columns.clone()));
     };
     let bound = binder.view(&module)?;
+    let column = |c: &OutputColumn| SourceColumn { name: c.name.clone(), slot: c.slot };
+    let columns: Vec<SourceColumn> = bound.columns.iter().map(column).collect();
+    behind(binder, &bound.rel, &columns, &insert.columns, &module.name)
+}
+
+/// A common table expression as a target.
+pub(crate) fn cte_source(
+    binder: &mut Binder<'_>,
+    name: &ast::ObjectName,
+    alias: Option<&ast::Ident>,
+    hints: &[ast::TableHint],
+) -> Result<(Rel, Rc<Source>)> {
+    let (name, alias, hints) = (name.clone(), alias.cloned(), hints.to_vec());
+    let kind = ast::TableSourceKind::Named { name, alias, hints, sample: None, system_time: None };
+    let item = ast::TableSource { kind, span: ast::Span::default() };
+    let (rel, sources) = binder.table_source(&item, None, &[])?;
+    Ok((rel, sources[0].clone()))
+}
+
+/// The table behind columns of a view or CTE, and their names there: of those that are named, or of all but the ones that the table
+/// fills by itself.
+pub(crate) fn behind(
+    binder: &Binder<'_>,
+    rel: &Rel,
+    columns: &[SourceColumn],
+    named: &[ast::Ident],
+    view: &str,
+) -> Result<(Arc<TableDef>, Vec<ast::Ident>)> {
     let mut tables = Vec::new();
-    references(&bound.rel, &mut tables);
-    let position = |name: &str| -> Result<&OutputColumn> {
-        let found = bound.columns.iter().find(|c| same_name(&c.name, name));
+    references(rel, &mut tables);
+    let position = |name: &str| -> Result<&SourceColumn> {
+        let found = columns.iter().find(|c| same_name(&c.name, name));
         found.ok_or_else(|| errors::invalid_column(name))
     };
-    let shown: Vec<&OutputColumn> = if insert.columns.is_empty() {
-        bound.columns.iter().collect()
+    let shown: Vec<&SourceColumn> = if named.is_empty() {
+        columns.iter().collect()
     } else {
-        insert.columns.iter().map(|c| position(&c.text)).collect::<Result<_>>()?
+        named.iter().map(|c| position(&c.text)).collect::<Result<_>>()?
     };
     let mut base = None;
     let mut names = Vec::new();
     for c in shown {
         let Some((get, i)) = binder.slots[c.slot as usize].origin else {
-            plain_path(&bound.rel, base.unwrap_or(u32::MAX), &module.name)?;
-            return Err(if combines(&bound.rel) {
-                errors::view_of_groups(&module.name)
+            plain_path(rel, base.unwrap_or(u32::MAX), view)?;
+            return Err(if combines(rel) {
+                errors::view_of_groups(view)
             } else {
-                errors::view_not_updatable(&module.name)
+                errors::view_not_updatable(view)
             });
         };
         if base.is_some_and(|b| b != get) {
-            return Err(errors::view_not_updatable_multiple(&module.name));
+            return Err(errors::view_not_updatable_multiple(view));
         }
         base = Some(get);
         let table = tables.iter().find(|(id, _)| *id == get).map(|(_, t)| t);
-        let table = table.ok_or_else(|| errors::view_not_updatable(&module.name))?;
+        let table = table.ok_or_else(|| errors::view_not_updatable(view))?;
         let column = &table.columns[i];
         let ours = column.identity.is_some() || column.ty == SqlType::RowVersion;
-        if !(ours && insert.columns.is_empty()) {
+        if !(ours && named.is_empty()) {
             names.push(ast::Ident::new(column.name.as_str()));
         }
     }
-    plain_path(&bound.rel, base.unwrap_or(u32::MAX), &module.name)?;
+    plain_path(rel, base.unwrap_or(u32::MAX), view)?;
     let table = tables.into_iter().find(|(id, _)| Some(*id) == base).map(|(_, t)| t);
-    Ok((table.ok_or_else(|| errors::view_not_updatable(&module.name))?, names))
+    Ok((table.ok_or_else(|| errors::view_not_updatable(view))?, names))
 }
 
 /// Conditions on the new row, over the target's new slots: those of the view named, or of the views below it, that are

@@ -2,6 +2,7 @@
 
 use super::SubPlan;
 use super::steps::{self, Step};
+use crate::catalog::TableDef;
 use crate::context::{ExecCtx, RowSink, RunInfo};
 use crate::dml::DmlPlan;
 use crate::errors::Result;
@@ -115,6 +116,14 @@ impl Plan {
     #[must_use]
     pub fn dependencies(&self) -> &[DatabaseId] {
         &self.dependencies
+    }
+    /// The table whose rows it changes; of a view or CTE the one behind it.
+    #[must_use]
+    pub fn target(&self) -> Option<&TableDef> {
+        match &self.body {
+            Body::Dml(dml) => Some(&dml.target.table),
+            Body::Query { .. } | Body::Assign { .. } => None,
+        }
     }
     /// SET SHOWPLAN_TEXT: one line per operator.
     #[must_use]

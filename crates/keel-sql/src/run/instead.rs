@@ -81,7 +81,7 @@ pub(super) fn instead_of(scope: &Scope<'_>, statement: &StatementKind) -> Result
     if named.is_temporary() {
         return Ok(None);
     }
-    let name = super::query::target_of(statement).unwrap_or(named);
+    let Some(name) = super::target::direct(statement) else { return Ok(None) };
     let parts = NameParts {
         database: name.database.as_ref().map(|i| i.text.as_str()),
         schema: name.schema.as_ref().map(|i| i.text.as_str()),

@@ -27,6 +27,7 @@ mod rpc;
 mod select_into;
 mod showplan;
 mod step;
+mod target;
 mod transaction;
 
 pub use api_cursor::{OpenCursor, Opened, bad_handle};

@@ -3,6 +3,7 @@
 use super::showplan::{Statement, Watch};
 use super::{Frame, Halt, Runner, Txns};
 use crate::catalog::Named;
+use crate::engine::TABLE_VARIABLES;
 use crate::errors;
 use crate::program::lower::CAPTURED_ROWS;
 use crate::program::{Call, Compiled, CompiledCode, Dependencies, InUse, Need, Program, Unit, UnitSource};
@@ -14,7 +15,7 @@ use keel_base::DatabaseId;
 use keel_node::LockMode;
 use keel_parser::ast::{self, StatementKind};
 use keel_query::RowSink;
-use keel_query::catalog::ObjectId;
+use keel_query::catalog::{ObjectId, TableDef};
 use keel_query::plan::Dml;
 use keel_query::scope::VirtualColumn;
 use keel_types::error::Result;
@@ -163,13 +164,13 @@ impl Runner<'_> {
     /// Compiles a unit; the scope knows afterwards what its names stand for.
     pub(super) fn compile_in(&self, scope: &Scope<'_>, unit: &Unit) -> Result<Compiled> {
         let mut columns = Vec::new();
-        let mut targets = Vec::new();
+        let (mut targets, mut changed) = (Vec::new(), None);
         let code = match &unit.source {
             UnitSource::Expr(e, ty) => CompiledCode::Expr(keel_query::compile_expr(scope, e, *ty)?),
             UnitSource::Condition(e) => CompiledCode::Condition(keel_query::compile_condition(scope, e)?),
             UnitSource::Statement(s) => {
                 if let Some(instead) = super::instead::instead_of(scope, &s.kind)? {
-                    let needs = needs_of(scope, &s.kind);
+                    let needs = needs_of(scope, &s.kind, None);
                     let dependencies = scope.found.take();
                     let code = CompiledCode::Instead(Box::new(instead));
                     return Ok(Compiled { code, dependencies, columns, targets, needs });
@@ -183,10 +184,8 @@ impl Runner<'_> {
                     _ => return Err(errors::not_supported("This statement")),
                 };
                 columns = plan.columns().iter().map(column_meta).collect();
-                targets.extend(target_of(&s.kind).and_then(|name| {
-                    let table = crate::ddl::find_table(scope, name)?;
-                    Some((table.database, table.object_id))
-                }));
+                changed = plan.target().filter(|t| t.database != TABLE_VARIABLES).map(Securable::of);
+                targets.extend(changed.as_ref().map(|t| (t.database, t.object)));
                 CompiledCode::Plan(Box::new(plan))
             }
         };
@@ -194,7 +193,7 @@ impl Runner<'_> {
             self.check_database_writable(*database)?;
         }
         let needs = match &unit.source {
-            UnitSource::Statement(s) => needs_of(scope, &s.kind),
+            UnitSource::Statement(s) => needs_of(scope, &s.kind, changed),
             UnitSource::Expr(..) | UnitSource::Condition(_) => scope.needs.take(),
         };
         let dependencies = scope.found.take();
@@ -462,24 +461,25 @@ impl Runner<'_> {
     }
 }
 
-/// What a statement needs: what it reads, and its verb on what it changes.
-fn needs_of(scope: &Scope<'_>, statement: &StatementKind) -> Vec<Need> {
+/// An object that permissions are on.
+struct Securable {
+    database: DatabaseId,
+    object: ObjectId,
+    schema: i32,
+}
+
+impl Securable {
+    fn of(table: &TableDef) -> Securable {
+        Securable { database: table.database, object: table.object_id, schema: table.schema_id }
+    }
+}
+
+/// What a statement needs: what it reads, and its verb on what it changes. `changed` is the table whose rows change.
+fn needs_of(scope: &Scope<'_>, statement: &StatementKind, changed: Option<Securable>) -> Vec<Need> {
     let mut needs = scope.needs.take();
-    let verbs: &[&'static str] = match statement {
-        StatementKind::Insert(_) => &["INSERT"],
-        StatementKind::Update(_) => &["UPDATE"],
-        StatementKind::Delete(_) => &["DELETE"],
-        StatementKind::Merge(_) => &["INSERT", "UPDATE", "DELETE"],
-        _ => &[],
+    let Some(Securable { database, object, schema }) = secured(scope, statement, changed) else {
+        return needs;
     };
-    let Some(target) = target_of(statement) else { return needs };
-    let parts = crate::ddl::parts(target);
-    let found = match scope.resolve(parts) {
-        Some((_, Named::Table(t))) => (t.database, t.object_id, t.schema_id),
-        Some((entry, Named::Module(m))) => (entry.id, m.object_id, m.schema_id),
-        _ => return needs,
-    };
-    let (database, object, schema) = found;
     // Setting constants reads nothing.
     let blind = match statement {
         StatementKind::Update(u) => u.filter.is_none() && u.from.is_empty() && u.output.is_empty(),
@@ -496,11 +496,56 @@ fn needs_of(scope: &Scope<'_>, statement: &StatementKind) -> Vec<Need> {
         needs.push(Need::Object { database, object, schema, permission: "SELECT", columns: None });
     }
     let assigned = assigned_columns(scope, statement, &(database, object));
-    needs.extend(verbs.iter().map(|permission| {
-        let columns = assigned.clone().filter(|_| *permission == "UPDATE");
+    needs.extend(verbs_of(statement).into_iter().map(|permission| {
+        let columns = assigned.clone().filter(|_| permission == "UPDATE");
         Need::Object { database, object, schema, permission, columns }
     }));
     needs
+}
+
+/// The permissions that a change takes; of MERGE, those of the actions it has.
+fn verbs_of(statement: &StatementKind) -> Vec<&'static str> {
+    let action = |w: &ast::MergeWhen| match w.action {
+        ast::MergeAction::Insert { .. } => "INSERT",
+        ast::MergeAction::Update(_) => "UPDATE",
+        ast::MergeAction::Delete => "DELETE",
+    };
+    let mut verbs = match statement {
+        StatementKind::Insert(_) => vec!["INSERT"],
+        StatementKind::Update(_) => vec!["UPDATE"],
+        StatementKind::Delete(_) => vec!["DELETE"],
+        StatementKind::Merge(m) => m.whens.iter().map(action).collect(),
+        _ => Vec::new(),
+    };
+    verbs.sort_unstable();
+    verbs.dedup();
+    verbs
+}
+
+/// The object whose permissions decide over a change: the table or view that the statement names, or one that its CTE or derived
+/// table reads; the table itself where no such name leads to it.
+fn secured(scope: &Scope<'_>, statement: &StatementKind, changed: Option<Securable>) -> Option<Securable> {
+    let mut view = None;
+    for name in super::target::names(statement) {
+        match scope.resolve(crate::ddl::parts(name)) {
+            Some((_, Named::Table(t))) => {
+                let found = Securable::of(&t);
+                let same = |c: &Securable| (c.database, c.object) == (found.database, found.object);
+                if changed.as_ref().is_none_or(same) {
+                    return Some(found);
+                }
+            }
+            Some((entry, Named::Module(m))) => {
+                view.get_or_insert(Securable {
+                    database: entry.id,
+                    object: m.object_id,
+                    schema: m.schema_id,
+                });
+            }
+            _ => {}
+        }
+    }
+    view.or(changed.filter(|c| c.database != crate::engine::TEMPDB))
 }
 
 /// Ids of the columns that UPDATE or MERGE assign to.
@@ -570,34 +615,6 @@ impl RowSink for Rows<'_> {
     }
     fn message(&mut self, message: &Box<SqlError>) {
         self.messages.push((**message).clone());
-    }
-}
-
-/// The table a data change names as its target; an alias is looked up in FROM.
-pub(super) fn target_of(statement: &StatementKind) -> Option<&ast::ObjectName> {
-    let (target, from): (_, &[ast::TableSource]) = match statement {
-        StatementKind::Insert(i) => (&i.target, &[]),
-        StatementKind::Update(u) => (&u.target, &u.from),
-        StatementKind::Delete(d) => (&d.target, &d.from),
-        StatementKind::Merge(m) => (&m.target, &[]),
-        _ => return None,
-    };
-    let ast::TableRef::Named(name) = &target.table else { return None };
-    if name.is_simple()
-        && let Some(aliased) = from.iter().find_map(|s| aliased(s, &name.name.text))
-    {
-        return Some(aliased);
-    }
-    Some(name)
-}
-
-fn aliased<'a>(source: &'a ast::TableSource, alias: &str) -> Option<&'a ast::ObjectName> {
-    match &source.kind {
-        ast::TableSourceKind::Named { name, alias: Some(a), .. } if a.is(alias) => Some(name),
-        ast::TableSourceKind::Join { left, right, .. } => {
-            aliased(left, alias).or_else(|| aliased(right, alias))
-        }
-        _ => None,
     }
 }
 
