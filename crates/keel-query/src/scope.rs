@@ -233,6 +233,10 @@ pub trait BindScope {
         let _ = name;
         None
     }
+    /// The statement itself takes a value of a sequence, by its quoted name.
+    fn note_sequence(&self, name: &str) {
+        let _ = name;
+    }
     /// The partition function that `$PARTITION` names: its type and collation, and what the session knows it by when it is
     /// asked for a value's partition.
     fn partition_function(&self, database: Option<&str>, name: &str) -> Option<PartitionFunctionInfo> {

@@ -76,6 +76,36 @@ with c as (select * from stock) update c set place = 'mine'
 GO
 revert
 GO
+-- So do tables that OUTPUT fills, and sequences that a statement names; not one that is a column's default.
+create table taken (item int)
+create sequence numbers start with 100
+create table numbered (n int default next value for numbers, item int)
+grant delete on stock to reader
+grant insert on numbered to reader
+GO
+execute as user = 'reader'
+GO
+delete stock output deleted.item into taken where item = 9
+GO
+insert numbered (item) values (1)
+GO
+insert numbered (n, item) values (next value for numbers, 2)
+GO
+select next value for numbers as n
+GO
+revert
+GO
+grant update on numbers to reader
+grant insert on taken to reader
+GO
+execute as user = 'reader'
+GO
+delete stock output deleted.item into taken where item = 9
+GO
+select next value for numbers as n
+GO
+revert
+GO
 select item, place, amount from stock order by item
 GO
 -- In a database that is read-only, too.

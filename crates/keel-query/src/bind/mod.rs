@@ -404,6 +404,11 @@ impl<'a> Binder<'a> {
         }
     }
 
+    /// Whether what is bound is a view's or a rule of a table's, and not the statement's own.
+    pub(crate) fn in_a_module(&self) -> bool {
+        self.in_modules > 0
+    }
+
     /// Runs `f`; the columns it reads are not the statement's own (rules of a table).
     pub(crate) fn unnoticed<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
         self.in_modules += 1;

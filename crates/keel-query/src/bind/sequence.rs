@@ -28,6 +28,9 @@ impl Binder<'_> {
             .collect();
         let quoted = quoted.join(".");
         let ty = self.scope.sequence_type(&quoted);
+        if !self.in_a_module() {
+            self.scope.note_sequence(&quoted);
+        }
         let name = self.literal(&ast::Literal::String { value: quoted.into(), national: true });
         let place = self.next_values;
         self.next_values += 1;

@@ -188,7 +188,7 @@ impl Target {
         match &c.default {
             Some(d) => {
                 let e = keel_parser::parse_expr(&d.text).map_err(|e| parse_error(*e))?;
-                binder.value(&e, &mut ExprCx::new(&Scope::default(), Clause::Other))
+                binder.unnoticed(|b| b.value(&e, &mut ExprCx::new(&Scope::default(), Clause::Other)))
             }
             None => Ok(Expr::constant(Value::Null, c.ty)),
         }

@@ -477,6 +477,7 @@ impl Securable {
 /// What a statement needs: what it reads, and its verb on what it changes. `changed` is the table whose rows change.
 fn needs_of(scope: &Scope<'_>, statement: &StatementKind, changed: Option<Securable>) -> Vec<Need> {
     let mut needs = scope.needs.take();
+    needs.extend(super::target::outputs(statement).filter_map(|name| inserted_into(scope, name)));
     let Some(Securable { database, object, schema }) = secured(scope, statement, changed) else {
         return needs;
     };
@@ -501,6 +502,13 @@ fn needs_of(scope: &Scope<'_>, statement: &StatementKind, changed: Option<Secura
         Need::Object { database, object, schema, permission, columns }
     }));
     needs
+}
+
+/// What OUTPUT … INTO needs.
+fn inserted_into(scope: &Scope<'_>, name: &ast::ObjectName) -> Option<Need> {
+    let Some((_, Named::Table(t))) = scope.resolve(crate::ddl::parts(name)) else { return None };
+    let Securable { database, object, schema } = Securable::of(&t);
+    Some(Need::Object { database, object, schema, permission: "INSERT", columns: None })
 }
 
 /// The permissions that a change takes; of MERGE, those of the actions it has.

@@ -23,6 +23,21 @@ pub(super) fn names(statement: &StatementKind) -> Vec<&ObjectName> {
     names
 }
 
+/// The stored objects that OUTPUT … INTO fills.
+pub(super) fn outputs(statement: &StatementKind) -> impl Iterator<Item = &ObjectName> {
+    let clauses: &[ast::OutputClause] = match statement {
+        StatementKind::Insert(i) => &i.output,
+        StatementKind::Update(u) => &u.output,
+        StatementKind::Delete(d) => &d.output,
+        StatementKind::Merge(m) => &m.output,
+        _ => &[],
+    };
+    clauses.iter().filter_map(|clause| match &clause.into.as_ref()?.target {
+        ast::TableRef::Named(name) => Some(name),
+        ast::TableRef::Variable(_) => None,
+    })
+}
+
 enum Target<'a> {
     Stored(&'a ObjectName),
     Query(&'a ast::Query),

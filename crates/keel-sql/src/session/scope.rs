@@ -561,6 +561,18 @@ impl BindScope for Scope<'_> {
         }
     }
 
+    fn note_sequence(&self, name: &str) {
+        if let Some((entry, Named::Sequence(s))) = functions::find_named(self.info, name) {
+            self.need(Need::Object {
+                database: entry.id,
+                object: s.object_id,
+                schema: s.schema_id,
+                permission: "UPDATE",
+                columns: None,
+            });
+        }
+    }
+
     fn partition_function(&self, database: Option<&str>, name: &str) -> Option<PartitionFunctionInfo> {
         let entry = self.entry(database)?;
         self.note_catalog(entry.id);
