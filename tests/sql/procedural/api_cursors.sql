@@ -87,3 +87,28 @@ exec sp_cursorclose @h
 select * from #heap
 drop table #heap
 go
+GO
+-- Clauses of a cursor's definition, which drivers whose cursors have names send with the query.
+insert t values (21, 'one'), (22, 'two')
+declare @c int, @scroll int = 4, @cc int = 4
+exec sp_cursoropen @c output, N'select id, v from t where id > 20 order by id for update', @scroll output, @cc output
+select @scroll as scroll, @cc as cc
+exec sp_cursorfetch @c, 2, 0, 1
+exec sp_cursoroption @c, 2, 'changing'
+update t set v = 'changed' where current of changing
+select v from t where id = 21
+exec sp_cursorclose @c
+select @scroll = 1, @cc = 4
+exec sp_cursoropen @c output, N'select id, v from t where id > 20 for update of v', @scroll output, @cc output
+select @scroll as scroll, @cc as cc
+exec sp_cursorclose @c
+select @scroll = 1, @cc = 4
+exec sp_cursoropen @c output, N'select id, v from t where id > 20 for read only', @scroll output, @cc output
+select @cc as cc
+exec sp_cursorclose @c
+GO
+declare @c int
+exec sp_cursoropen @c output, N'select id, v from t for updating'
+GO
+declare @c int
+exec sp_cursoropen @c output, N'declare c cursor for select id from t'

@@ -7,7 +7,7 @@ use crate::api_cursor::{
 };
 use crate::cursor::{ApiState, Cursor, CursorRow, Cursors, Sensitivity};
 use crate::errors;
-use crate::program::{Op, Program, ProgramKind, UnitSource, lower_batch};
+use crate::program::{CursorOp, Op, Program, ProgramKind, UnitSource, lower_batch};
 use crate::sink::{ColumnMeta, ColumnOrigin, command};
 use keel_parser::ast;
 use keel_parser::to_text::quote_name;
@@ -53,8 +53,10 @@ pub struct Opened {
 impl Runner<'_> {
     /// Opens a cursor, or executes directly what cannot be one.
     pub fn open_api_cursor(&mut self, open: &OpenCursor<'_>) -> std::result::Result<Opened, Halt> {
-        let program = self.batch_program(&open.text, &open.declarations, &[], true)?;
-        let Some(query) = single_query(&program) else {
+        let (program, is_definition) = self.cursor_program(open)?;
+        let declared = declared_cursor(&program).filter(|_| is_definition);
+        let found = declared.map(|c| (&c.query, &c.definition.select)).or_else(|| single_query(&program));
+        let Some(query) = found else {
             if open.concurrency & concurrency::ALLOW_DIRECT == 0 {
                 return Err(errors::cursor_statement(open.procedure).into());
             }
@@ -68,8 +70,8 @@ impl Runner<'_> {
         bind_arguments(&program.parameters, "", open.values, &mut frame, self.dates())?;
         let definition = definition(query.1, open.scroll);
         let mut cursor = self.new_cursor(&program, &frame, &definition, query.0)?;
-        let agreed =
-            crate::api_cursor::negotiate(open.scroll, open.concurrency, !cursor.key_columns.is_empty())?;
+        let changes = !cursor.key_columns.is_empty() && declared.is_none_or(|c| !c.definition.read_only);
+        let agreed = crate::api_cursor::negotiate(open.scroll, open.concurrency, changes)?;
         let reads_again = matches!(agreed.kind, scroll::KEYSET | scroll::FORWARD_ONLY);
         cursor.sensitivity = if reads_again { Sensitivity::Keyset } else { Sensitivity::Static };
         cursor.scroll = !matches!(agreed.kind, scroll::FORWARD_ONLY | scroll::FAST_FORWARD);
@@ -89,6 +91,21 @@ impl Runner<'_> {
         let handle = if cursors.get(id).is_some() { Cursors::handle(id) } else { 0 };
         let Agreed { kind, concurrency } = agreed;
         Ok(Opened { handle, scroll: kind, concurrency, rows, returned: Returned::default() })
+    }
+
+    /// The program of a cursor's text, and whether it is the definition of a cursor: a query that ends with FOR UPDATE or FOR READ ONLY
+    /// is one only there.
+    fn cursor_program(&mut self, open: &OpenCursor<'_>) -> Result<(Arc<Program>, bool)> {
+        match self.batch_program(&open.text, &open.declarations, &[], true) {
+            Ok(program) => Ok((program, false)),
+            Err(e) => {
+                let text = format!("DECLARE c CURSOR FOR {}", open.text).into();
+                match self.batch_program(&text, &open.declarations, &[], true) {
+                    Ok(program) if declared_cursor(&program).is_some() => Ok((program, true)),
+                    _ => Err(e),
+                }
+            }
+        }
     }
 
     fn answer_open(&mut self, open: &OpenCursor<'_>, id: u64) -> Result<()> {
@@ -398,6 +415,15 @@ fn single_query(program: &Program) -> Option<(&crate::program::Unit, &ast::Selec
     let UnitSource::Statement(statement) = &query.source else { return None };
     let ast::StatementKind::Select(select) = &statement.kind else { return None };
     Some((query, select))
+}
+
+/// The cursor whose definition is the only statement of a text.
+fn declared_cursor(program: &Program) -> Option<&CursorOp> {
+    let [first, end] = program.code.as_slice() else { return None };
+    match (&first.op, &end.op) {
+        (Op::DeclareCursor(cursor), Op::Return(None)) => Some(cursor),
+        _ => None,
+    }
 }
 
 /// The definition by which [`super::cursor`] looks for key columns.
