@@ -458,7 +458,7 @@ impl Connection for TdsConnection {
         self.client
             .bulk(|out| {
                 if !std::mem::replace(&mut begun, true) {
-                    column::put(out, metadata.iter());
+                    column::put(out, metadata.iter(), keel_tds::Dialect::default());
                 }
                 match rows.next() {
                     Some(cells) => {
@@ -467,7 +467,8 @@ impl Connection for TdsConnection {
                         true
                     }
                     None => {
-                        Done { kind: DoneKind::Done, status: DoneStatus(0), command: 0, rows: 0 }.put(out);
+                        let done = Done { kind: DoneKind::Done, status: DoneStatus(0), command: 0, rows: 0 };
+                        done.put(out, keel_tds::Dialect::default());
                         false
                     }
                 }

@@ -1,7 +1,7 @@
 //! Messages of a client. The first byte chooses which; the rest is the message's payload.
 
 use keel_server::decode;
-use keel_tds::login::{Login, OptionFlags3, TDS_7_4};
+use keel_tds::login::{Login, OptionFlags3, TDS_7_1, TDS_7_4};
 use keel_tds::outbox::Outbox;
 use keel_tds::packet::{Header, PacketType, Status};
 use keel_tds::prelogin::{Encryption, PreLogin};
@@ -14,7 +14,7 @@ use keel_tds::token::column::{self, Column};
 use keel_tds::token::{ColumnFlags, Done, DoneKind, DoneStatus, row};
 use keel_tds::type_info::{Fixed, MAX};
 use keel_tds::wire::Wire;
-use keel_tds::{Data, TypeInfo, WireCollation};
+use keel_tds::{Data, Dialect, TypeInfo, WireCollation};
 
 const PRELOGIN: u8 = 0;
 const LOGIN: u8 = 1;
@@ -25,15 +25,18 @@ const BULK: u8 = 5;
 const STREAM: u8 = 6;
 const KINDS: u8 = 7;
 
+/// One dialect of each way to lay out rows.
+const DIALECTS: [Dialect; 3] = [Dialect::V7_0, Dialect::V7_1Revision1, Dialect::V7_4];
+
 /// Decodes a message as the server does.
 pub fn run(bytes: &[u8]) {
     let Some((kind, payload)) = crate::split_kind(bytes, KINDS) else { return };
     match kind {
         PRELOGIN => prelogin(payload),
         LOGIN => login(payload),
-        BATCH => drop(request::decode_batch(payload, payload.len() % 2 == 0)),
+        BATCH => Dialect::ALL.into_iter().for_each(|d| drop(request::decode_batch(payload, d))),
         RPC => rpc(payload),
-        TRANSACTION => drop(TransactionRequest::decode(payload)),
+        TRANSACTION => Dialect::ALL.into_iter().for_each(|d| drop(TransactionRequest::decode(payload, d))),
         BULK => bulk(payload),
         _ => stream(payload),
     }
@@ -57,8 +60,8 @@ fn login(payload: &[u8]) {
 }
 
 fn rpc(payload: &[u8]) {
-    for with_headers in [true, false] {
-        let Ok(mut calls) = Calls::decode(payload, with_headers) else { continue };
+    for dialect in Dialect::ALL {
+        let Ok(mut calls) = Calls::decode(payload, dialect) else { continue };
         while let Some(Ok(call)) = calls.next_call(Vec::new()) {
             for (ordinal, parameter) in call.parameters.into_iter().enumerate() {
                 let _ = decode::parameter(ordinal, parameter);
@@ -86,13 +89,15 @@ impl RowVisitor for Rows {
 /// In packets of a length that the input chooses; however it is cut, the same rows come out.
 fn bulk(payload: &[u8]) {
     let packet = usize::from(payload.first().copied().unwrap_or(0)) + 1;
-    let cut = bulk_rows(payload, packet);
-    let whole = bulk_rows(payload, payload.len().max(1));
-    assert_eq!(cut, whole, "cut into packets of {packet} bytes");
+    for dialect in DIALECTS {
+        let cut = bulk_rows(payload, packet, dialect);
+        let whole = bulk_rows(payload, payload.len().max(1), dialect);
+        assert_eq!(cut, whole, "cut into packets of {packet} bytes");
+    }
 }
 
-fn bulk_rows(payload: &[u8], packet: usize) -> (usize, bool) {
-    let (mut reader, mut rows, mut count) = (BulkReader::new(), Rows::default(), 0);
+fn bulk_rows(payload: &[u8], packet: usize, dialect: Dialect) -> (usize, bool) {
+    let (mut reader, mut rows, mut count) = (BulkReader::new(dialect), Rows::default(), 0);
     let packets = payload.chunks(packet);
     let last = packets.len();
     for (number, packet) in packets.enumerate() {
@@ -121,7 +126,7 @@ fn stream(bytes: &[u8]) {
     let mut input = bytes;
     while let Ok(message) = wire.read_message(&mut input) {
         match message.kind {
-            PacketType::SqlBatch => drop(request::decode_batch(message.payload(), true)),
+            PacketType::SqlBatch => drop(request::decode_batch(message.payload(), Dialect::default())),
             PacketType::Rpc => rpc(message.payload()),
             PacketType::Login7 => login(message.payload()),
             PacketType::PreLogin => prelogin(message.payload()),
@@ -167,33 +172,31 @@ pub(crate) fn values() -> Vec<(TypeInfo, Data<'static>)> {
     ]
 }
 
-/// Columns of these types.
-pub(crate) fn columns() -> Vec<Column> {
-    let column = |(number, (ty, _)): (usize, (TypeInfo, Data<'_>))| Column {
-        user_type: 0,
-        flags: ColumnFlags::NULLABLE,
-        ty,
-        table: Vec::new(),
-        name: format!("c{number}"),
-    };
-    values().into_iter().enumerate().map(column).collect()
-}
-
-/// COLMETADATA, a row, a row with a bitmap of NULLs, DONE.
-pub(crate) fn result_set() -> Vec<u8> {
-    let (columns, values) = (columns(), values());
-    let row: Vec<Data<'_>> = values.into_iter().map(|(_, data)| data).collect();
+/// COLMETADATA, a row, a row with a bitmap of NULLs, DONE. A type that the dialect has not is described as one that it has, and NULL.
+pub(crate) fn result_set(dialect: Dialect) -> Vec<u8> {
+    let (mut columns, mut row) = (Vec::new(), Vec::new());
+    for (number, (ty, value)) in values().into_iter().enumerate() {
+        let told = dialect.column_type(ty.clone());
+        row.push(if told == ty { value } else { Data::Null });
+        columns.push(Column {
+            user_type: 0,
+            flags: ColumnFlags::NULLABLE,
+            ty: told,
+            table: Vec::new(),
+            name: format!("c{number}"),
+        });
+    }
     let mut out = Vec::new();
-    column::put(&mut out, columns.iter());
+    column::put(&mut out, columns.iter(), dialect);
     row::put_row(&mut out, &columns, &row);
     row::put_nbc_row(&mut out, &columns, &row);
-    Done { kind: DoneKind::Done, status: DoneStatus::COUNT, command: 0xC1, rows: 2 }.put(&mut out);
+    Done { kind: DoneKind::Done, status: DoneStatus::COUNT, command: 0xC1, rows: 2 }.put(&mut out, dialect);
     out
 }
 
-fn login_message() -> Login {
+fn login_message(tds_version: u32) -> Login {
     Login {
-        tds_version: TDS_7_4,
+        tds_version,
         packet_size: 4096,
         flags3: OptionFlags3::EXTENSION,
         host_name: "host".into(),
@@ -206,14 +209,18 @@ fn login_message() -> Login {
     }
 }
 
-fn call_message() -> Vec<u8> {
+fn call_message(dialect: Dialect) -> Vec<u8> {
     let mut out = Vec::new();
-    AllHeaders { transaction: 7, outstanding: 1, activity: None }.encode(&mut out);
+    AllHeaders { transaction: 7, outstanding: 1, activity: None }.encode(&mut out, dialect);
     encode_call(&mut out, &Procedure::Id(ProcId::ExecuteSql), CallFlags::NO_METADATA);
-    for (ty, data) in values() {
+    for (ty, data) in values().into_iter().filter(|(ty, _)| dialect.column_type(ty.clone()) == *ty) {
         encode_parameter(&mut out, "@p", ParameterFlags::BY_REF, &ty, &data);
     }
-    encode_separator(&mut out);
+    if dialect.has_headers() {
+        encode_separator(&mut out);
+    } else {
+        out.push(0x80);
+    }
     encode_call(&mut out, &Procedure::Name("dbo.p".into()), CallFlags::default());
     out
 }
@@ -229,22 +236,24 @@ pub fn seeds() -> Vec<Vec<u8>> {
         mars: Some(false),
         ..PreLogin::default()
     };
-    let mut batch = Vec::new();
-    request::encode_batch(&mut batch, &AllHeaders::default(), "SELECT 1");
-    let mut begin = Vec::new();
-    TransactionRequest::Commit { name: "t".into(), then: None }.encode(&mut begin, &AllHeaders::default());
+    let headers = AllHeaders::default();
+    let (mut batch, mut begin) = (Vec::new(), Vec::new());
+    request::encode_batch(&mut batch, &headers, "SELECT 1", Dialect::V7_4);
+    TransactionRequest::Commit { name: "t".into(), then: None }.encode(&mut begin, &headers, Dialect::V7_4);
     let mut seeds: Vec<Vec<u8>> = vec![
         crate::with_kind(PRELOGIN, &prelogin.encode()),
-        crate::with_kind(LOGIN, &login_message().encode()),
         crate::with_kind(BATCH, &batch),
-        crate::with_kind(RPC, &call_message()),
         crate::with_kind(TRANSACTION, &begin),
-        crate::with_kind(BULK, &result_set()),
     ];
+    seeds.extend([TDS_7_1, TDS_7_4].map(|version| crate::with_kind(LOGIN, &login_message(version).encode())));
+    for dialect in DIALECTS {
+        seeds.push(crate::with_kind(RPC, &call_message(dialect)));
+        seeds.push(crate::with_kind(BULK, &result_set(dialect)));
+    }
     for (kind, payload) in [
-        (PacketType::Rpc, call_message()),
+        (PacketType::Rpc, call_message(Dialect::V7_4)),
         (PacketType::PreLogin, prelogin.encode()),
-        (PacketType::BulkLoad, result_set()),
+        (PacketType::BulkLoad, result_set(Dialect::V7_4)),
     ] {
         seeds.push(crate::with_kind(STREAM, &packets(kind, &payload)));
     }

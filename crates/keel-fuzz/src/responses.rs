@@ -9,7 +9,7 @@ use keel_tds::token::{
     Done, DoneKind, DoneStatus, EnvChange, LoginAck, ServerMessage, Token, TokenReader, misc,
 };
 use keel_tds::wire::Wire;
-use keel_tds::{DecodeError, display};
+use keel_tds::{DecodeError, Dialect, display};
 use std::io::{self, Read, Write};
 
 const TOKENS: u8 = 0;
@@ -37,14 +37,14 @@ impl Write for Server<'_> {
 /// Reads the input as tokens, or as everything that a server says on a connection.
 pub fn run(bytes: &[u8]) {
     match crate::split_kind(bytes, KINDS) {
-        Some((TOKENS, rest)) => tokens(rest),
+        Some((TOKENS, rest)) => Dialect::ALL.into_iter().for_each(|dialect| tokens(rest, dialect)),
         Some((_, rest)) => connection(rest),
         None => {}
     }
 }
 
-fn tokens(bytes: &[u8]) {
-    let (mut reader, mut at) = (TokenReader::new(), 0);
+fn tokens(bytes: &[u8], dialect: Dialect) {
+    let (mut reader, mut at) = (TokenReader::new(dialect), 0);
     while at < bytes.len() {
         match reader.next(&bytes[at..]) {
             Ok((token, length)) => {
@@ -92,22 +92,22 @@ fn packets(payload: &[u8]) -> Vec<u8> {
     out
 }
 
-fn login_answer() -> Vec<u8> {
+fn login_answer(dialect: Dialect) -> Vec<u8> {
     let mut out = Vec::new();
-    EnvChange::Database { new: "master".into(), old: String::new() }.put(&mut out);
-    EnvChange::PacketSize { new: 4096, old: 512 }.put(&mut out);
+    EnvChange::Database { new: "master".into(), old: String::new() }.put(&mut out, dialect);
+    EnvChange::PacketSize { new: 4096, old: 512 }.put(&mut out, dialect);
     LoginAck {
         tds_version: keel_tds::login::TDS_7_4,
         program: "Microsoft SQL Server".into(),
         version: (16, 0, 1000),
     }
     .put(&mut out);
-    Done { kind: DoneKind::Done, status: DoneStatus::empty(), command: 0, rows: 0 }.put(&mut out);
+    Done { kind: DoneKind::Done, status: DoneStatus::empty(), command: 0, rows: 0 }.put(&mut out, dialect);
     out
 }
 
-fn answer() -> Vec<u8> {
-    let mut out = crate::requests::result_set();
+fn answer(dialect: Dialect) -> Vec<u8> {
+    let mut out = crate::requests::result_set(dialect);
     misc::put_order(&mut out, &[1, 2]);
     misc::put_return_status(&mut out, 3);
     ServerMessage {
@@ -120,9 +120,9 @@ fn answer() -> Vec<u8> {
         procedure: "p".into(),
         line: 2,
     }
-    .put(&mut out);
-    EnvChange::BeginTransaction(9).put(&mut out);
-    Done { kind: DoneKind::Proc, status: DoneStatus::ERROR, command: 0xC1, rows: 0 }.put(&mut out);
+    .put(&mut out, dialect);
+    EnvChange::BeginTransaction(9).put(&mut out, dialect);
+    Done { kind: DoneKind::Proc, status: DoneStatus::ERROR, command: 0xC1, rows: 0 }.put(&mut out, dialect);
     out
 }
 
@@ -134,10 +134,13 @@ pub fn seeds() -> Vec<Vec<u8>> {
         encryption: Some(Encryption::NotSupported),
         ..PreLogin::default()
     };
-    let said = [packets(&prelogin.encode()), packets(&login_answer()), packets(&answer())].concat();
-    vec![
-        crate::with_kind(TOKENS, &answer()),
-        crate::with_kind(TOKENS, &login_answer()),
-        crate::with_kind(CONNECTION, &said),
-    ]
+    let newest = Dialect::default();
+    let said =
+        [packets(&prelogin.encode()), packets(&login_answer(newest)), packets(&answer(newest))].concat();
+    let mut seeds = vec![crate::with_kind(CONNECTION, &said)];
+    for dialect in [Dialect::V7_0, Dialect::V7_1Revision1, newest] {
+        seeds.push(crate::with_kind(TOKENS, &answer(dialect)));
+        seeds.push(crate::with_kind(TOKENS, &login_answer(dialect)));
+    }
+    seeds
 }

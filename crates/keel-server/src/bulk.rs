@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use keel_sql::{BulkRow, BulkSource, Cell};
-use keel_tds::Data;
 use keel_tds::packet::{PacketType, Status};
 use keel_tds::request::bulk::{BulkReader, RowVisitor, Step};
 use keel_tds::token::Column;
+use keel_tds::{Data, Dialect};
 use keel_types::error::Result;
 use keel_types::{SqlError, SqlType};
 
@@ -21,6 +21,7 @@ pub(crate) const GIVEN_UP: i32 = 3617;
 /// A [`BulkSource`] over a connection whose next packets are a bulk load.
 pub struct WireBulk<'a> {
     link: &'a Arc<Link>,
+    dialect: Dialect,
     reader: BulkReader,
     last: bool,
     text: String,
@@ -31,8 +32,15 @@ pub struct WireBulk<'a> {
 impl<'a> WireBulk<'a> {
     /// Over a connection whose next packet has a bulk load header.
     #[must_use]
-    pub fn new(link: &'a Arc<Link>) -> WireBulk<'a> {
-        WireBulk { link, reader: BulkReader::new(), last: false, text: String::new(), failed: false }
+    pub fn new(link: &'a Arc<Link>, dialect: Dialect) -> WireBulk<'a> {
+        WireBulk {
+            link,
+            dialect,
+            reader: BulkReader::new(dialect),
+            last: false,
+            text: String::new(),
+            failed: false,
+        }
     }
 
     /// Takes one packet.
@@ -65,7 +73,7 @@ impl<'a> WireBulk<'a> {
     /// Reads what the session did not want, so that the next message can be found.
     pub fn drain(&mut self) {
         while !self.last && !self.failed {
-            self.reader = BulkReader::new();
+            self.reader = BulkReader::new(self.dialect);
             if self.read_packet().is_err() {
                 return;
             }

@@ -8,7 +8,7 @@ use keel_tds::collation::WireCollation;
 use keel_tds::request::rpc::{Parameter, ParameterFlags};
 use keel_tds::request::tvp::TableColumn;
 use keel_tds::type_info::{Fixed, MAX, TypeInfo, code};
-use keel_tds::{Data, text};
+use keel_tds::{Data, Dialect, text};
 use keel_types::collation::pages;
 use keel_types::datetime::{DAY_1900, TICKS_PER_DAY, TICKS_PER_MINUTE, from_three_hundredths};
 use keel_types::error::Result;
@@ -60,7 +60,7 @@ fn small_text(utf16: &[u8]) -> SmolStr {
 
 fn bad_parameter(ordinal: usize, name: &str, ty: &TypeInfo) -> Box<SqlError> {
     let mut bytes = Vec::new();
-    ty.encode(&mut bytes);
+    ty.encode(&mut bytes, Dialect::default());
     SqlError::new(
         8009,
         16,

@@ -1,18 +1,21 @@
 //! SQL values to the wire. The type's layout is chosen once per result set; a value is then one match and an append.
 
 use keel_sql::ColumnMeta;
+use keel_tds::Dialect;
 use keel_tds::collation::WireCollation;
+use keel_tds::dialect::LOB_BYTES;
 use keel_tds::text;
 use keel_tds::token::{Column, ColumnFlags};
 use keel_tds::type_info::{Fixed, MAX, TypeInfo, UdtColumn};
 use keel_tds::value::{self, Place};
+use keel_types::cast::{Cast, to_text};
 use keel_types::collation::pages;
 use keel_types::datetime::{DAY_1900, TICKS_PER_DAY, TICKS_PER_MINUTE, to_three_hundredths};
 use keel_types::{Collation, Length, SqlType, Value};
+use smol_str::SmolStr;
 
 /// User type of rowversion columns: the only one clients look at.
 const USER_TYPE_ROWVERSION: u32 = 80;
-const LOB_BYTES: u32 = 0x7FFF_FFFF;
 const VARIANT_BYTES: u32 = 8009;
 /// 1/300 s in a day.
 const THREE_HUNDREDTHS_PER_DAY: i64 = 300 * 86_400;
@@ -83,13 +86,13 @@ fn clr_type(ty: SqlType, class: &str) -> TypeInfo {
 
 /// A column's metadata for the wire.
 #[must_use]
-pub fn wire_column(meta: &ColumnMeta) -> Column {
+pub fn wire_column(meta: &ColumnMeta, dialect: Dialect) -> Column {
     let flags = ColumnFlags::empty()
         .with_if(ColumnFlags::NULLABLE, meta.nullable)
         .with_if(ColumnFlags::UPDATEABLE_UNKNOWN, meta.updatable)
         .with_if(ColumnFlags::IDENTITY, meta.identity)
         .with_if(ColumnFlags::COMPUTED, meta.computed || !(meta.updatable || meta.identity));
-    let ty = wire_type(meta.ty, meta.collation, meta.nullable);
+    let ty = dialect.column_type(wire_type(meta.ty, meta.collation, meta.nullable));
     Column {
         user_type: if meta.ty == SqlType::RowVersion { USER_TYPE_ROWVERSION } else { 0 },
         flags,
@@ -102,9 +105,9 @@ pub fn wire_column(meta: &ColumnMeta) -> Column {
 
 /// Appends a value as one of wire type `ty`. A value that its type cannot hold is an error of the layers below and
 /// panics; the session thread turns that into an assertion failure of this one connection.
-pub fn put_value(out: &mut Vec<u8>, ty: &TypeInfo, v: &Value) {
+pub fn put_value(out: &mut Vec<u8>, ty: &TypeInfo, v: &Value, dialect: Dialect) {
     match (ty, v) {
-        (TypeInfo::Variant(_), Value::Variant(inner)) => put_variant(out, inner.0, &inner.1),
+        (TypeInfo::Variant(_), Value::Variant(inner)) => put_variant(out, inner.0, &inner.1, dialect),
         (ty, Value::Null) => value::put_null(out, ty, Place::Row),
         (TypeInfo::Fixed(_), v) => put_bare(out, ty, v),
         (ty, v) if ty.is_plp() => value::put_plp(out, |out| put_bare(out, ty, v)),
@@ -124,6 +127,24 @@ pub fn put_value(out: &mut Vec<u8>, ty: &TypeInfo, v: &Value) {
             put_bare(out, ty, v);
             out[at] = u8::try_from(out.len() - at - 1).expect("types with a length byte are short");
         }
+    }
+}
+
+/// Appends the type and the value of an output parameter or of a function. What the dialect's type cannot hold is cut off.
+pub fn put_returned(out: &mut Vec<u8>, ty: SqlType, v: &Value, dialect: Dialect) {
+    let ty = dialect.returned_type(wire_type(ty, Collation::default(), true));
+    ty.encode(out, dialect);
+    match &ty {
+        TypeInfo::VarChar(most, _) | TypeInfo::NVarChar(most, _) | TypeInfo::VarBinary(most)
+            if *most != MAX && !v.is_null() =>
+        {
+            value::put_u16_sized(out, |out| {
+                let start = out.len();
+                put_bare(out, &ty, v);
+                out.truncate(start + usize::from(*most));
+            });
+        }
+        ty => put_value(out, ty, v, dialect),
     }
 }
 
@@ -154,6 +175,9 @@ fn put_bare(out: &mut Vec<u8>, ty: &TypeInfo, v: &Value) {
         (TypeInfo::Decimal { precision, scale, .. }, Value::Decimal(d)) => {
             let mantissa = rescale(d.mantissa(), d.scale, *scale);
             value::put_decimal(out, mantissa < 0, mantissa.unsigned_abs(), *precision);
+        }
+        (TypeInfo::Decimal { precision, .. }, Value::Int(n)) => {
+            value::put_decimal(out, *n < 0, n.unsigned_abs().into(), *precision);
         }
         (TypeInfo::DateN, Value::Date(days)) => value::put_date(out, unsigned(*days)),
         (TypeInfo::TimeN(s), Value::Time(ticks)) => value::put_time(out, unsigned64(*ticks), *s),
@@ -196,8 +220,24 @@ fn put_bare(out: &mut Vec<u8>, ty: &TypeInfo, v: &Value) {
             TypeInfo::VarBinary(_) | TypeInfo::Binary(_) | TypeInfo::Image(_) | TypeInfo::UdtColumn(_),
             Value::Bytes(b),
         ) => out.extend_from_slice(b),
+        (TypeInfo::NVarChar(bytes, _), v) => text::put_utf16le(out, &written(v, *bytes / 2)),
         (ty, v) => panic!("a value {v:?} cannot be sent as {ty:?}"),
     }
+}
+
+/// The text of a value whose type the client's dialect has not. Of dates and times it is as long as their column says, which tells how
+/// many digits there are.
+fn written(v: &Value, units: u16) -> SmolStr {
+    let scale = |whole: u16| u8::try_from(units.saturating_sub(whole + 1)).map_or(7, |digits| digits.min(7));
+    let ty = match v {
+        Value::Date(_) => SqlType::Date,
+        Value::Time(_) => SqlType::Time(scale(8)),
+        Value::DateTime(_) => SqlType::DateTime2(scale(19)),
+        Value::DateTimeOffset(..) => SqlType::DateTimeOffset(scale(26)),
+        Value::Variant(_) => SqlType::SqlVariant,
+        v => panic!("a value {v:?} cannot be sent as text"),
+    };
+    to_text(v, ty, Cast::NO_STYLE).expect("dates and times have a text of their own")
 }
 
 /// Text in a collation's code page.
@@ -246,12 +286,12 @@ fn rescale(mantissa: i128, from: u8, to: u8) -> i128 {
     }
 }
 
-fn put_variant(out: &mut Vec<u8>, base: SqlType, v: &Value) {
+fn put_variant(out: &mut Vec<u8>, base: SqlType, v: &Value, dialect: Dialect) {
     if v.is_null() {
         out.extend_from_slice(&[0; 4]);
         return;
     }
-    let ty = wire_type(base, Collation::default(), false);
+    let ty = dialect.column_type(wire_type(base, Collation::default(), false));
     value::put_variant(out, &ty, |out| put_bare(out, &ty, v));
 }
 
@@ -282,7 +322,7 @@ mod tests {
         for nullable in [true, false] {
             let wire = wire_type(ty, Collation::default(), nullable);
             let mut out = Vec::new();
-            put_value(&mut out, &wire, &v);
+            put_value(&mut out, &wire, &v, Dialect::default());
             let data = Data::decode(&mut Reader::new(&out), &wire, Place::Row).expect("what we wrote");
             let (_, back) = decode::value(&wire, data).expect("a scalar");
             assert_eq!(format!("{back:?}"), format!("{v:?}"), "{ty:?}");

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use keel_sql::{PasswordHasher, SessionOptions};
 use keel_tds::features;
 use keel_tds::limits::{MESSAGE_BYTES_MAX, PACKET_BYTES_DEFAULT, PACKET_BYTES_MIN, PACKET_BYTES_TLS_MAX};
-use keel_tds::login::{Login, OptionFlags2, OptionFlags3, TDS_7_2, TDS_7_4, TDS_8_0, TypeFlags};
+use keel_tds::login::{Login, OptionFlags2, OptionFlags3, TDS_7_4, TDS_8_0, TypeFlags};
 use keel_tds::outbox::Outbox;
 use keel_tds::packet::PacketType;
 use keel_tds::prelogin::{Encryption, EncryptionPlan, PreLogin, negotiate};
 use keel_tds::recovery::Recovery;
-use keel_tds::token::done::{Done, DoneKind, DoneStatus};
-use keel_tds::token::{EnvChange, LoginAck, message};
-use keel_tds::wire::{Wire, WireError, server_tls};
-use keel_tds::{DecodeError, WireCollation};
+use keel_tds::token::done::DoneStatus;
+use keel_tds::token::{EnvChange, LoginAck};
+use keel_tds::wire::{Message, Wire, WireError, server_tls};
+use keel_tds::{DecodeError, Dialect, WireCollation};
 use keel_types::SqlError;
 
 use crate::backend::SqlSession;
@@ -23,7 +23,7 @@ use crate::link::Link;
 use crate::listener::Place;
 use crate::recovery::{self, Known};
 use crate::server::Shared;
-use crate::sink::put_message;
+use crate::sink::Speaker;
 use crate::version;
 
 /// A connection that is logged in.
@@ -32,6 +32,8 @@ pub struct LoggedIn {
     pub session: Box<dyn SqlSession>,
     /// Its outbox, with packet size and process id set.
     pub outbox: Outbox,
+    /// What its client understands.
+    pub dialect: Dialect,
     /// Login name, for the log.
     pub user: String,
     /// What the client keeps of the session, if it asked to be told.
@@ -102,9 +104,12 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
         wire.start_strict(&mut Both(link), server_tls(shared.tls.strict.clone())?)?;
     }
     let mut outbox = Outbox::new(PacketType::TabularResult);
-    let (plan, several) = pre_login(shared, link, &mut wire, &mut outbox, strict)?;
+    let (plan, several, opening) = pre_login(shared, link, &mut wire, &mut outbox, strict)?;
 
-    let message = wire.read_message(&mut &link.socket)?;
+    let message = match opening {
+        Some(login) => login,
+        None => wire.read_message(&mut &link.socket)?,
+    };
     if message.kind != PacketType::Login7 {
         return Err(
             DecodeError::Unsupported { what: "packet before the login", code: message.kind as u32 }.into()
@@ -114,15 +119,23 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
         wire.drop_tls();
     }
     let version = Login::version(message.payload())?;
-    if is_too_old(version) {
-        return Err(refuse_too_old(shared, version, &mut wire, &mut outbox, link));
+    let server = shared.backend.server_name();
+    let Some(dialect) = Dialect::of_version(version) else {
+        let speaker = Speaker { server, dialect: Dialect::V7_0 };
+        refuse(&too_old(), speaker, &mut wire, &mut outbox, link)?;
+        return Err(DecodeError::Unsupported { what: "version of TDS", code: version }.into());
+    };
+    let speaker = Speaker { server, dialect };
+    if plan == EncryptionPlan::Refused {
+        refuse(&unencrypted(), speaker, &mut wire, &mut outbox, link)?;
+        return Err(Refused::Told);
     }
     let login = Login::decode(message.payload())?;
     wire.recycle(message);
     outbox.start(PacketType::TabularResult, keel_tds::Status::empty());
     let encrypted = wire.is_encrypted();
     if let Some((host, port)) = way.route(shared, &login) {
-        redirect(shared, &login, host, port, outbox.payload());
+        redirect(speaker, &login, host, port, outbox.payload());
         outbox.finish(&mut wire, &mut &link.socket)?;
         wire.close(&mut &link.socket);
         return Err(Refused::Told);
@@ -135,7 +148,7 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
         Ok(session) => {
             outbox.set_spid(session.id());
             let mut known = lost.map(|lost| Known::new(session.as_ref(), lost.as_ref()));
-            answer(shared, &login, session.as_ref(), (encrypted, known.as_mut()), &mut outbox);
+            answer(shared, speaker, &login, session.as_ref(), (encrypted, known.as_mut()), &mut outbox);
             let packet_bytes = packet_bytes(shared, &login, encrypted);
             outbox.finish(&mut wire, &mut &link.socket)?;
             outbox.set_packet_bytes(packet_bytes);
@@ -144,14 +157,13 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
             }
             wire.message_bytes_max = MESSAGE_BYTES_MAX;
             link.set_session(session.cancel(), session.killed());
-            Ok(LoggedIn { session, outbox, user: login.user_name, known })
+            Ok(LoggedIn { session, outbox, dialect, user: login.user_name, known })
         }
         Err(errors) => {
             for error in &errors {
-                put_message(outbox.payload(), error, shared.backend.server_name());
+                speaker.put_message(outbox.payload(), error);
             }
-            Done { kind: DoneKind::Done, status: DoneStatus::ERROR, command: 0, rows: 0 }
-                .put(outbox.payload());
+            speaker.put_done(outbox.payload(), DoneStatus::ERROR);
             outbox.finish(&mut wire, &mut &link.socket)?;
             wire.close(&mut &link.socket);
             Err(Refused::Told)
@@ -159,53 +171,52 @@ pub fn log_in(shared: &Shared, link: &Arc<Link>, peer: SocketAddr, way: Way) -> 
     }
 }
 
-/// Whether the client's version is before 7.2, which this server does not speak.
-fn is_too_old(version: u32) -> bool {
-    version < TDS_7_2 && version != TDS_8_0
+/// The error of a client whose version this server does not speak.
+fn too_old() -> SqlError {
+    let text = "The client uses a version of the TDS protocol before 7.0, which is not supported.";
+    SqlError { line: 1, ..*SqlError::new(17_830, 20, 1, text) }
 }
 
-/// Tells such a client, in its own words. Returns what the log says of it.
-fn refuse_too_old(
-    shared: &Shared,
-    version: u32,
+/// The error of a client that encrypts nothing where everything is to be encrypted.
+fn unencrypted() -> SqlError {
+    let text = "Encryption is required to connect to this server but the client library does not support encryption; \
+                the connection has been closed. Please upgrade your client library.";
+    SqlError { line: 1, ..*SqlError::new(17_835, 20, 1, text) }
+}
+
+/// Tells a client why its login is not looked at.
+fn refuse(
+    error: &SqlError,
+    speaker: Speaker<'_>,
     wire: &mut Wire,
     outbox: &mut Outbox,
     link: &Arc<Link>,
-) -> Refused {
+) -> Result<(), Refused> {
     outbox.start(PacketType::TabularResult, keel_tds::Status::empty());
-    let error = message::Parts {
-        is_error: true,
-        number: 17830,
-        state: 1,
-        class: 20,
-        text: "The client uses a version of the TDS protocol before 7.2, which is not supported.",
-        server: shared.backend.server_name(),
-        procedure: "",
-        line: 1,
-    };
-    message::put_before_7_2(outbox.payload(), &error);
-    match outbox.finish(wire, &mut &link.socket) {
-        Ok(()) => wire.close(&mut &link.socket),
-        Err(e) => return e.into(),
-    }
-    WireError::from(DecodeError::Unsupported { what: "version of TDS", code: version }).into()
+    speaker.put_message(outbox.payload(), error);
+    speaker.put_done(outbox.payload(), DoneStatus::ERROR);
+    outbox.finish(wire, &mut &link.socket)?;
+    wire.close(&mut &link.socket);
+    Ok(())
 }
 
-/// Whether and how the connection is encrypted, and whether it carries several conversations.
+/// Whether and how the connection is encrypted, whether it carries several conversations, and the login if the client begins with
+/// that: those of 7.0 and 7.1 that encrypt nothing do.
 fn pre_login(
     shared: &Shared,
     link: &Arc<Link>,
     wire: &mut Wire,
     outbox: &mut Outbox,
     strict: bool,
-) -> Result<(EncryptionPlan, bool), Refused> {
+) -> Result<(EncryptionPlan, bool, Option<Message>), Refused> {
     let message = wire.read_message(&mut &link.socket)?;
     if message.kind == PacketType::Login7 {
-        // Clients of 7.0 and 7.1 that encrypt nothing begin with it.
-        let version = Login::version(message.payload())?;
-        if is_too_old(version) {
-            return Err(refuse_too_old(shared, version, wire, outbox, link));
-        }
+        let plan = if strict {
+            EncryptionPlan::Everything
+        } else {
+            negotiate(Encryption::NotSupported, shared.config.force_encryption).1
+        };
+        return Ok((plan, false, Some(message)));
     }
     if message.kind != PacketType::PreLogin {
         return Err(DecodeError::Unsupported { what: "first packet", code: message.kind as u32 }.into());
@@ -230,13 +241,13 @@ fn pre_login(
     outbox.payload().extend(reply.encode());
     outbox.finish(wire, &mut &link.socket)?;
     match plan {
-        EncryptionPlan::Refused => Err(Refused::Told),
+        EncryptionPlan::Refused => return Err(Refused::Told),
         EncryptionPlan::LoginOnly | EncryptionPlan::Everything if !strict => {
             wire.start_tls(&mut Both(link), server_tls(shared.tls.wrapped.clone())?)?;
-            Ok((plan, several))
         }
-        _ => Ok((plan, several)),
+        _ => {}
     }
+    Ok((plan, several, None))
 }
 
 /// Reads and writes one socket, as TLS handshakes and several conversations need.
@@ -291,6 +302,7 @@ fn authenticate(
         traffic: Arc::clone(&link.traffic),
         packet_size: i32::try_from(packet_bytes(shared, login, encrypted)).expect("at most 32767"),
         encrypted,
+        tds_version: known_version(login),
         ansi_defaults: login.flags2.contains(OptionFlags2::ODBC),
         read_only_intent: login.type_flags.contains(TypeFlags::READ_ONLY_INTENT),
         can_route: can_route(login),
@@ -340,26 +352,27 @@ fn packet_bytes(shared: &Shared, login: &Login, encrypted: bool) -> usize {
 
 /// The whole answer to a login that belongs elsewhere. Nobody is authenticated for it: the primary does that, and may know
 /// logins that are not here.
-fn redirect(shared: &Shared, login: &Login, host: String, port: u16, out: &mut Vec<u8>) {
+fn redirect(speaker: Speaker<'_>, login: &Login, host: String, port: u16, out: &mut Vec<u8>) {
     if !can_route(login) {
         let text = format!(
             "The primary replica is at {host}:{port}, and this client's protocol version has no routing. Connect there, or use \
              a listener whose primary has no READ_WRITE_ROUTING_URL."
         );
-        put_message(
-            out,
-            &SqlError { line: 1, ..*SqlError::new(50_602, 16, 1, text) },
-            shared.backend.server_name(),
-        );
-        return Done { kind: DoneKind::Done, status: DoneStatus::ERROR, command: 0, rows: 0 }.put(out);
+        speaker.put_message(out, &SqlError { line: 1, ..*SqlError::new(50_602, 16, 1, text) });
+        return speaker.put_done(out, DoneStatus::ERROR);
     }
     acknowledge(login).put(out);
-    EnvChange::Routing { host, port }.put(out);
-    Done { kind: DoneKind::Done, status: DoneStatus::empty(), command: 0, rows: 0 }.put(out);
+    EnvChange::Routing { host, port }.put(out, speaker.dialect);
+    speaker.put_done(out, DoneStatus::empty());
+}
+
+/// The client's version, or the newest that we know.
+fn known_version(login: &Login) -> u32 {
+    if login.tds_version == TDS_8_0 { TDS_8_0 } else { login.tds_version.min(TDS_7_4) }
 }
 
 fn acknowledge(login: &Login) -> LoginAck {
-    let tds_version = if login.tds_version == TDS_8_0 { TDS_8_0 } else { login.tds_version.min(TDS_7_4) };
+    let tds_version = login.dialect().acknowledged().unwrap_or(known_version(login));
     LoginAck {
         tds_version,
         program: version::PROGRAM.to_owned(),
@@ -370,12 +383,13 @@ fn acknowledge(login: &Login) -> LoginAck {
 /// The tokens of a successful login, in the product's order.
 fn answer(
     shared: &Shared,
+    speaker: Speaker<'_>,
     login: &Login,
     session: &dyn SqlSession,
     (encrypted, mut known): (bool, Option<&mut Known>),
     outbox: &mut Outbox,
 ) {
-    let server = shared.backend.server_name();
+    let dialect = speaker.dialect;
     let database = session.database();
     let info = |number: i32, state: u8, text: String| {
         let mut m = SqlError::new(number, 0, state, text);
@@ -384,18 +398,20 @@ fn answer(
     };
     let packet_bytes = packet_bytes(shared, login, encrypted);
     let out = outbox.payload();
-    EnvChange::Database { new: database.to_owned(), old: "master".to_owned() }.put(out);
-    put_message(out, &info(5701, 2, format!("Changed database context to '{database}'.")), server);
-    EnvChange::Collation { new: Some(WireCollation::LATIN1_CI_AS), old: None }.put(out);
+    EnvChange::Database { new: database.to_owned(), old: "master".to_owned() }.put(out, dialect);
+    speaker.put_message(out, &info(5701, 2, format!("Changed database context to '{database}'.")));
+    // The code page of that collation.
+    EnvChange::CharacterSet("iso_1".to_owned()).put(out, dialect);
+    EnvChange::Collation { new: Some(WireCollation::LATIN1_CI_AS), old: None }.put(out, dialect);
     let language = session.language();
-    EnvChange::Language { new: language.clone(), old: String::new() }.put(out);
-    put_message(out, &info(5703, 1, format!("Changed language setting to {language}.")), server);
+    EnvChange::Language { new: language.clone(), old: String::new() }.put(out, dialect);
+    speaker.put_message(out, &info(5703, 1, format!("Changed language setting to {language}.")));
     acknowledge(login).put(out);
     if let Some((host, port)) = session.route() {
         // The client hangs up after this answer and logs in there.
-        EnvChange::Routing { host: host.to_owned(), port }.put(out);
+        EnvChange::Routing { host: host.to_owned(), port }.put(out, dialect);
     }
-    EnvChange::PacketSize { new: packet_bytes, old: PACKET_BYTES_DEFAULT }.put(out);
+    EnvChange::PacketSize { new: packet_bytes, old: PACKET_BYTES_DEFAULT }.put(out, dialect);
     let mut acknowledged = Vec::new();
     match &known {
         Some(known) => {
@@ -409,5 +425,5 @@ fn answer(
     if let Some(known) = &mut known {
         known.tell(session, out);
     }
-    Done { kind: DoneKind::Done, status: DoneStatus::empty(), command: 0, rows: 0 }.put(out);
+    speaker.put_done(out, DoneStatus::empty());
 }

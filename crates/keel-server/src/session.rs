@@ -15,7 +15,7 @@ use keel_tds::token::Column;
 use keel_tds::token::done::{Done, DoneKind, DoneStatus};
 use keel_tds::token::{EnvChange, misc};
 use keel_tds::wire::{Message, WireError};
-use keel_tds::{DecodeError, bytes::Reader, text};
+use keel_tds::{DecodeError, Dialect, bytes::Reader, text};
 use keel_types::SqlError;
 
 use crate::backend::SqlSession;
@@ -27,7 +27,7 @@ use crate::listener::admit::{Admission, admit};
 use crate::login::{self, LoggedIn, Refused, Way};
 use crate::recovery::Known;
 use crate::server::Shared;
-use crate::sink::{TdsSink, put_message};
+use crate::sink::{Speaker, TdsSink};
 
 /// How long a client may take to log in.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(60);
@@ -123,6 +123,7 @@ struct Connection<'a> {
     shared: &'a Arc<Shared>,
     link: &'a Arc<Link>,
     session: Box<dyn SqlSession>,
+    speaker: Speaker<'a>,
     outbox: Outbox,
     /// What the client keeps of the session, if it wants to know.
     known: Option<Known>,
@@ -139,8 +140,9 @@ struct Outcome {
 
 impl<'a> Connection<'a> {
     fn new(shared: &'a Arc<Shared>, link: &'a Arc<Link>, logged_in: LoggedIn) -> Connection<'a> {
-        let LoggedIn { session, outbox, known, .. } = logged_in;
-        Connection { shared, link, session, outbox, known, columns: Vec::new(), sql: String::new() }
+        let LoggedIn { session, outbox, known, dialect, .. } = logged_in;
+        let speaker = Speaker { server: shared.backend.server_name(), dialect };
+        Connection { shared, link, session, speaker, outbox, known, columns: Vec::new(), sql: String::new() }
     }
 
     /// One request and its response.
@@ -223,7 +225,7 @@ impl<'a> Connection<'a> {
                 let text = "A system assertion check has failed. Check the SQL Server error log for details.";
                 let mut error = SqlError::new(3624, FATAL_SEVERITY, 1, text);
                 error.line = 1;
-                put_message(self.outbox.payload(), &error, self.shared.backend.server_name());
+                self.speaker.put_message(self.outbox.payload(), &error);
                 self.plain_done(DoneStatus::ERROR);
                 Outcome { severity: FATAL_SEVERITY, closed: false }
             }
@@ -232,7 +234,8 @@ impl<'a> Connection<'a> {
 
     fn plain_done(&mut self, status: DoneStatus) -> Outcome {
         let status = status.with_if(DoneStatus::IN_TRANSACTION, self.session.in_transaction());
-        Done { kind: DoneKind::Done, status, command: 0xFD, rows: 0 }.put(self.outbox.payload());
+        let done = Done { kind: DoneKind::Done, status, command: 0xFD, rows: 0 };
+        done.put(self.outbox.payload(), self.speaker.dialect);
         Outcome { severity: 0, closed: false }
     }
 
@@ -243,12 +246,13 @@ impl<'a> Connection<'a> {
     }
 
     fn execute(&mut self, message: &Message) -> Outcome {
-        let Connection { shared, link, session, outbox, known, columns, sql } = self;
-        let mut sink = TdsSink::new(link, outbox, columns, shared.backend.server_name());
+        let Connection { shared, link, session, speaker, outbox, known, columns, sql } = self;
+        let dialect = speaker.dialect;
+        let mut sink = TdsSink::new(link, outbox, columns, *speaker);
         let mut refused = false;
         let reset = Status::RESET_CONNECTION.0 | Status::RESET_CONNECTION_KEEP_TRANSACTION.0;
         if message.status.0 & reset != 0 {
-            EnvChange::ResetAck.put(sink.payload());
+            EnvChange::ResetAck.put(sink.payload(), dialect);
             let keep = message.status.contains(Status::RESET_CONNECTION_KEEP_TRANSACTION);
             session.reset(keep, &mut sink);
             if let Some(known) = known {
@@ -265,10 +269,10 @@ impl<'a> Connection<'a> {
         // A session that has been killed meanwhile says so itself: a request passed over in silence would be taken for done.
         if !link.attention_pending() && !refused {
             let done = match message.kind {
-                PacketType::SqlBatch => batch(session.as_mut(), message.payload(), sql, &mut sink),
-                PacketType::Rpc => calls(session.as_mut(), message.payload(), &mut sink),
+                PacketType::SqlBatch => batch(session.as_mut(), message.payload(), dialect, sql, &mut sink),
+                PacketType::Rpc => calls(session.as_mut(), message.payload(), dialect, &mut sink),
                 PacketType::TransactionManager => {
-                    transaction_request(session.as_mut(), message.payload(), &mut sink)
+                    transaction_request(session.as_mut(), message.payload(), dialect, &mut sink)
                 }
                 kind => Err(DecodeError::Unsupported { what: "request", code: kind as u32 }),
             };
@@ -293,9 +297,9 @@ impl<'a> Connection<'a> {
         self.outbox.start(PacketType::TabularResult, Status::empty());
         let mut failed = false;
         let outcome = self.guarded(|c| {
-            let Connection { shared, link, session, outbox, columns, .. } = c;
-            let mut rows = WireBulk::new(link);
-            let mut sink = TdsSink::new(link, outbox, columns, shared.backend.server_name());
+            let Connection { link, session, speaker, outbox, columns, .. } = c;
+            let mut rows = WireBulk::new(link, speaker.dialect);
+            let mut sink = TdsSink::new(link, outbox, columns, *speaker);
             if session.bulk_target().is_some() {
                 session.bulk_load(&mut rows, &mut sink);
             } else {
@@ -322,11 +326,12 @@ impl<'a> Connection<'a> {
 fn batch(
     session: &mut dyn SqlSession,
     payload: &[u8],
+    dialect: Dialect,
     sql: &mut String,
     sink: &mut TdsSink<'_>,
 ) -> Result<(), DecodeError> {
     let mut r = Reader::new(payload);
-    request::AllHeaders::decode(&mut r)?;
+    request::AllHeaders::decode(&mut r, dialect)?;
     if !r.remaining().is_multiple_of(2) {
         return Err(DecodeError::Malformed("batch text"));
     }
@@ -339,8 +344,13 @@ fn batch(
     Ok(())
 }
 
-fn calls(session: &mut dyn SqlSession, payload: &[u8], sink: &mut TdsSink<'_>) -> Result<(), DecodeError> {
-    let mut calls = Calls::decode(payload, true)?;
+fn calls(
+    session: &mut dyn SqlSession,
+    payload: &[u8],
+    dialect: Dialect,
+    sink: &mut TdsSink<'_>,
+) -> Result<(), DecodeError> {
+    let mut calls = Calls::decode(payload, dialect)?;
     let mut parameters = Vec::new();
     let mut first = true;
     while let Some(call) = calls.next_call(std::mem::take(&mut parameters)) {
@@ -378,10 +388,11 @@ fn calls(session: &mut dyn SqlSession, payload: &[u8], sink: &mut TdsSink<'_>) -
 fn transaction_request(
     session: &mut dyn SqlSession,
     payload: &[u8],
+    dialect: Dialect,
     sink: &mut TdsSink<'_>,
 ) -> Result<(), DecodeError> {
     let next = |b: transaction::Begin| (b.isolation as u8, b.name);
-    let (_, request) = TransactionRequest::decode(payload)?;
+    let (_, request) = TransactionRequest::decode(payload, dialect)?;
     let request = match request {
         TransactionRequest::Begin(b) => {
             SqlTransactionRequest::Begin { isolation: b.isolation as u8, name: b.name }

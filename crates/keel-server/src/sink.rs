@@ -7,11 +7,12 @@
 use std::sync::Arc;
 
 use keel_sql::sink::{ColumnMeta, ColumnOrigin, DoneInfo, DoneKind, EnvChange, ResultSink, SinkClosed};
+use keel_tds::Dialect;
 use keel_tds::outbox::Outbox;
 use keel_tds::token::done::{Done, DoneKind as TokenKind, DoneStatus};
 use keel_tds::token::{self, Column, EnvChange as EnvToken, column, message, misc, return_value};
 use keel_tds::wire::WireError;
-use keel_types::{Collation, SqlError, SqlType, Value};
+use keel_types::{SqlError, SqlType, Value};
 
 use smol_str::SmolStr;
 
@@ -21,12 +22,47 @@ use crate::link::Link;
 use crate::login::Both;
 use crate::session::FATAL_SEVERITY;
 
+/// Who speaks to a client, and how.
+#[derive(Clone, Copy)]
+pub struct Speaker<'a> {
+    /// The server's name, which its messages have.
+    pub server: &'a str,
+    /// What the client understands.
+    pub dialect: Dialect,
+}
+
+impl Speaker<'_> {
+    /// Appends a message as ERROR or INFO by its severity. Severity 10 goes out as 0, as in the product: clients of FreeTDS take
+    /// every message above for an error, and raised one for each `RAISERROR(…, 10, 1)`.
+    pub fn put_message(self, out: &mut Vec<u8>, m: &SqlError) {
+        message::put(
+            out,
+            &message::Parts {
+                is_error: m.severity > 10,
+                number: m.number,
+                state: m.state,
+                class: if m.severity == 10 { 0 } else { m.severity },
+                text: &m.message,
+                server: self.server,
+                procedure: m.procedure.as_deref().unwrap_or(""),
+                line: m.line,
+            },
+            self.dialect,
+        );
+    }
+
+    /// Appends a DONE without a count.
+    pub fn put_done(self, out: &mut Vec<u8>, status: DoneStatus) {
+        Done { kind: TokenKind::Done, status, command: 0, rows: 0 }.put(out, self.dialect);
+    }
+}
+
 /// The server's side of one request's response.
 pub struct TdsSink<'a> {
     link: &'a Arc<Link>,
     outbox: &'a mut Outbox,
     columns: &'a mut Vec<Column>,
-    server: &'a str,
+    speaker: Speaker<'a>,
     pending: Option<Done>,
     /// The client cannot be reached any more.
     closed: bool,
@@ -44,13 +80,13 @@ impl<'a> TdsSink<'a> {
         link: &'a Arc<Link>,
         outbox: &'a mut Outbox,
         columns: &'a mut Vec<Column>,
-        server: &'a str,
+        speaker: Speaker<'a>,
     ) -> TdsSink<'a> {
         TdsSink {
             link,
             outbox,
             columns,
-            server,
+            speaker,
             pending: None,
             closed: false,
             severity: 0,
@@ -93,8 +129,8 @@ impl<'a> TdsSink<'a> {
     /// Ends the response. `or` is the DONE of a request that ended without one.
     pub fn end(&mut self, or: Done) {
         match self.pending.take() {
-            Some(done) => done.put(self.outbox.payload()),
-            None => or.put(self.outbox.payload()),
+            Some(done) => done.put(self.outbox.payload(), self.speaker.dialect),
+            None => or.put(self.outbox.payload(), self.speaker.dialect),
         }
     }
 
@@ -108,7 +144,7 @@ impl<'a> TdsSink<'a> {
     fn write_pending(&mut self, more: bool) {
         if let Some(mut done) = self.pending.take() {
             done.status = done.status.with_if(DoneStatus::MORE, more);
-            done.put(self.outbox.payload());
+            done.put(self.outbox.payload(), self.speaker.dialect);
         }
     }
 
@@ -117,11 +153,10 @@ impl<'a> TdsSink<'a> {
     }
 
     fn return_value(&mut self, ordinal: u16, name: &str, status: u8, (ty, value): (&SqlType, &Value)) {
-        let ty = encode::wire_type(*ty, Collation::default(), true);
+        let dialect = self.speaker.dialect;
         let out = self.payload();
-        return_value::put_head(out, ordinal, name, status);
-        ty.encode(out);
-        encode::put_value(out, &ty, value);
+        return_value::put_head(out, ordinal, name, status, dialect);
+        encode::put_returned(out, *ty, value, dialect);
     }
 
     /// Sends whole packets.
@@ -151,13 +186,14 @@ impl ResultSink for TdsSink<'_> {
             return;
         }
         self.columns.clear();
-        self.columns.extend(columns.iter().map(encode::wire_column));
+        let dialect = self.speaker.dialect;
+        self.columns.extend(columns.iter().map(|c| encode::wire_column(c, dialect)));
         self.write_pending(true);
         self.any = true;
         if self.columns_known {
             column::put_none(self.outbox.payload());
         } else {
-            column::put(self.outbox.payload(), self.columns.iter());
+            column::put(self.outbox.payload(), self.columns.iter(), dialect);
         }
     }
 
@@ -166,7 +202,7 @@ impl ResultSink for TdsSink<'_> {
             return;
         }
         let out = self.outbox.payload();
-        misc::put_tables(out, &[table.iter().map(SmolStr::to_string).collect()]);
+        misc::put_tables(out, &[table.iter().map(SmolStr::to_string).collect()], self.speaker.dialect);
         let info = |(i, (origin, sent)): (usize, (&ColumnOrigin, &Column))| misc::ColumnInfo {
             // The number is a byte and wraps; readers go by the order.
             column: (i + 1) as u8,
@@ -186,7 +222,7 @@ impl ResultSink for TdsSink<'_> {
         }
         debug_assert_eq!(row.len(), self.columns.len(), "a row has the columns announced");
         let mut token = WholeToken::start(self.outbox.payload());
-        put_row(token.out, self.columns, row);
+        put_row(token.out, self.columns, row, self.speaker.dialect);
         token.complete = true;
         drop(token);
         if self.outbox.is_full() { self.send(false) } else { Ok(()) }
@@ -221,7 +257,7 @@ impl ResultSink for TdsSink<'_> {
         }
         self.write_pending(true);
         self.any = true;
-        put_message(self.outbox.payload(), m, self.server);
+        self.speaker.put_message(self.outbox.payload(), m);
         if self.outbox.is_full() {
             // A client that has gone is noticed by the next row.
             let _ = self.send(false);
@@ -257,7 +293,10 @@ impl ResultSink for TdsSink<'_> {
             EnvChange::CommitTransaction(d) => EnvToken::CommitTransaction(d),
             EnvChange::RollbackTransaction(d) => EnvToken::RollbackTransaction(d),
         };
-        change.put(self.payload());
+        let dialect = self.speaker.dialect;
+        if change.is_known(dialect) {
+            change.put(self.payload(), dialect);
+        }
     }
 
     fn flush(&mut self) {
@@ -269,21 +308,22 @@ impl ResultSink for TdsSink<'_> {
     }
 }
 
-fn put_row(out: &mut Vec<u8>, columns: &[Column], row: &[Value]) {
+fn put_row(out: &mut Vec<u8>, columns: &[Column], row: &[Value], dialect: Dialect) {
     // A bitmap pays when many NULLs are saved; for narrow rows the plain form is smaller or equal.
-    if columns.len() > 8 && row.iter().filter(|v| v.is_null()).count() * 4 > row.len() {
+    let many_nulls = || row.iter().filter(|v| v.is_null()).count() * 4 > row.len();
+    if columns.len() > 8 && dialect.has_null_bitmaps() && many_nulls() {
         let bitmap = token::row::start_nbc_row(out, row.len());
         for (i, (value, column)) in row.iter().zip(columns).enumerate() {
             if value.is_null() {
                 token::row::mark_null(out, bitmap, i);
             } else {
-                encode::put_value(out, &column.ty, value);
+                encode::put_value(out, &column.ty, value, dialect);
             }
         }
     } else {
         out.push(token::ROW);
         for (value, column) in row.iter().zip(columns) {
-            encode::put_value(out, &column.ty, value);
+            encode::put_value(out, &column.ty, value, dialect);
         }
     }
 }
@@ -310,24 +350,6 @@ impl Drop for WholeToken<'_> {
     }
 }
 
-/// Appends a message as ERROR or INFO by its severity. Severity 10 goes out as 0, as in the product: clients of FreeTDS take
-/// every message above for an error, and raised one for each `RAISERROR(…, 10, 1)`.
-pub fn put_message(out: &mut Vec<u8>, m: &SqlError, server: &str) {
-    message::put(
-        out,
-        &message::Parts {
-            is_error: m.severity > 10,
-            number: m.number,
-            state: m.state,
-            class: if m.severity == 10 { 0 } else { m.severity },
-            text: &m.message,
-            server,
-            procedure: m.procedure.as_deref().unwrap_or(""),
-            line: m.line,
-        },
-    );
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -335,7 +357,8 @@ mod tests {
     /// The byte of the class in the token of a message: after token, length, number and state.
     fn class(severity: u8) -> (u8, u8) {
         let mut out = Vec::new();
-        put_message(&mut out, &SqlError::new(50000, severity, 1, "text"), "server");
+        let speaker = Speaker { server: "server", dialect: Dialect::default() };
+        speaker.put_message(&mut out, &SqlError::new(50000, severity, 1, "text"));
         (out[0], out[8])
     }
 

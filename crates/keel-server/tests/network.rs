@@ -14,13 +14,13 @@ use std::time::Duration;
 use keel_server::password::Passwords;
 use keel_server::{Config, ErrorLog, Server};
 use keel_tds::client::{Client, ClientEncryption, ClientError, ConnectOptions, trust_any_certificate};
-use keel_tds::login::{Login, OptionFlags3, TDS_7_1, TDS_7_4};
+use keel_tds::login::{Login, OptionFlags3, TDS_7_0, TDS_7_1, TDS_7_4};
 use keel_tds::request::TransactionRequest;
 use keel_tds::request::rpc::{self, CallFlags, ParameterFlags, ProcId, Procedure};
 use keel_tds::request::transaction::{Begin, IsolationLevel};
 use keel_tds::token::{Column, ColumnFlags, Done, DoneKind, DoneStatus, EnvChange, Token, column, row};
 use keel_tds::type_info::MAX;
-use keel_tds::{Data, TypeInfo, WireCollation};
+use keel_tds::{Data, Dialect, TypeInfo, WireCollation};
 
 struct Fixture {
     server: Option<Server>,
@@ -342,20 +342,28 @@ fn transactions_and_resets() {
 #[test]
 fn bulk_loads_stream() {
     let f = Fixture::start("bulk");
-    let mut client = f.connect();
+    bulk_load(f.connect(), Dialect::V7_4);
+    bulk_load(
+        f.connect_as(ClientEncryption::On, |l| l.tds_version = TDS_7_1).unwrap(),
+        Dialect::V7_1Revision1,
+    );
+}
+
+fn bulk_load(mut client: Client<TcpStream>, dialect: Dialect) {
     client.batch("INSERT BULK t").unwrap();
     tokens(&mut client);
     let column =
         |ty| Column { user_type: 0, flags: ColumnFlags::NULLABLE, ty, table: Vec::new(), name: "c".into() };
-    let columns = [column(TypeInfo::IntN(4)), column(TypeInfo::NVarChar(MAX, WireCollation::LATIN1_CI_AS))];
+    let text = dialect.column_type(TypeInfo::NVarChar(MAX, WireCollation::LATIN1_CI_AS));
+    let columns = [column(TypeInfo::IntN(4)), column(text)];
     client
         .bulk(|out| {
-            column::put(out, columns.iter());
+            column::put(out, columns.iter(), dialect);
             for i in 0..5000 {
                 let text = [b'x', 0].repeat(usize::try_from(i % 50).unwrap());
                 row::put_row(out, &columns, &[Data::Int(i), Data::NChar(text.into())]);
             }
-            Done { kind: DoneKind::Done, status: DoneStatus::empty(), command: 0, rows: 0 }.put(out);
+            Done { kind: DoneKind::Done, status: DoneStatus::empty(), command: 0, rows: 0 }.put(out, dialect);
             false
         })
         .unwrap();
@@ -364,25 +372,81 @@ fn bulk_loads_stream() {
     assert_eq!(rows(&tokens(&mut client)).len(), 1);
 }
 
-/// As jTDS and FreeTDS do when they encrypt nothing: no hello, and a login without what 7.2 added.
-#[test]
-fn a_client_of_an_older_version_is_told_in_its_own_words() {
-    let fixture = Fixture::start("older");
-    let mut client = TcpStream::connect(fixture.server.as_ref().unwrap().addresses()[0]).unwrap();
+/// The payload of the answer to a login that is the first that the client says, as jTDS's and FreeTDS's are when they encrypt nothing.
+fn bare_login(f: &Fixture, version: u32) -> Vec<u8> {
+    let login = Login {
+        tds_version: version,
+        user_name: "sa".into(),
+        password: toy::PASSWORD.into(),
+        ..Login::default()
+    };
+    let login = login.encode();
+    let mut client = TcpStream::connect(f.server.as_ref().unwrap().addresses()[0]).unwrap();
     client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    let mut login = vec![0; 86];
-    login[..4].copy_from_slice(&86_u32.to_le_bytes());
-    login[4..8].copy_from_slice(&TDS_7_1.to_le_bytes());
-    client.write_all(&[0x10, 1, 0, 94, 0, 0, 0, 0]).unwrap();
+    let length = u16::try_from(8 + login.len()).unwrap().to_be_bytes();
+    client.write_all(&[0x10, 1, length[0], length[1], 0, 0, 0, 0]).unwrap();
     client.write_all(&login).unwrap();
+    client.shutdown(std::net::Shutdown::Write).unwrap();
     let mut answer = Vec::new();
     client.read_to_end(&mut answer).unwrap();
-    let (error, done) = (&answer[8..answer.len() - 9], &answer[answer.len() - 9..]);
+    answer.split_off(8)
+}
+
+/// The number of the error that an answer in an older dialect consists of.
+fn only_error(answer: &[u8]) -> i32 {
+    let (error, done) = answer.split_at(answer.len() - 9);
     assert_eq!(error[0], 0xAA);
     assert_eq!(usize::from(u16::from_le_bytes([error[1], error[2]])), error.len() - 3);
-    assert_eq!(error[3..7], 17830_i32.to_le_bytes());
     assert_eq!(error[error.len() - 2..], [1, 0], "a short line");
     assert_eq!(done, [0xFD, 2, 0, 0, 0, 0, 0, 0, 0], "a short count");
+    i32::from_le_bytes([error[3], error[4], error[5], error[6]])
+}
+
+#[test]
+fn a_client_that_begins_with_its_login_is_answered_in_its_dialect() {
+    let f = Fixture::start("older");
+    for (version, acknowledged) in [
+        (TDS_7_0, [7, 0, 0, 0]),
+        (0x7100_0000, [7, 1, 0, 0]),
+        (TDS_7_1, [0x71, 0, 0, 1]),
+        (0x7209_0002, [0x72, 9, 0, 2]),
+    ] {
+        let answer = bare_login(&f, version);
+        let ack = [&[1][..], &acknowledged].concat();
+        assert!(answer.windows(5).any(|w| w == ack), "{version:x}: {answer:02x?}");
+        let done = if version < 0x7200_0000 { 9 } else { 13 };
+        assert_eq!(answer[answer.len() - done..], [&[0xFD][..], &vec![0; done - 1]].concat());
+    }
+    assert_eq!(only_error(&bare_login(&f, 0x0500_0000)), 17830);
+}
+
+#[test]
+fn who_encrypts_nothing_is_told_so_where_all_has_to_be() {
+    let f = Fixture::start_with("older-forced", |c| c.force_encryption = true);
+    assert_eq!(only_error(&bare_login(&f, TDS_7_1)), 17835);
+}
+
+#[test]
+fn older_dialects_ask_and_are_answered() {
+    let f = Fixture::start("dialects");
+    for version in [TDS_7_0, 0x7100_0000, TDS_7_1, 0x7209_0002, 0x730A_0003, 0x730B_0003] {
+        for encryption in [ClientEncryption::None, ClientEncryption::LoginOnly, ClientEncryption::On] {
+            let mut client = f.connect_as(encryption, |l| l.tds_version = version).unwrap();
+            client.batch("SELECT 1, 'two', NULL").unwrap();
+            let t = tokens(&mut client);
+            assert_eq!((rows(&t).len(), rows(&t)[0][0].clone()), (1, Data::Int(1)));
+            assert_eq!(last_done(&t).rows, 1);
+            client.batch("ROWS 20000").unwrap();
+            assert_eq!(rows(&tokens(&mut client)).len(), 20_000);
+            client.batch("WAIT").unwrap();
+            client.attention().unwrap();
+            client.drain_attention().unwrap();
+            client.batch("SELECT 6").unwrap();
+            assert_eq!(rows(&tokens(&mut client))[0][0], Data::Int(6));
+            client.call(|out| out.extend_from_slice(&[0xFF; 40])).unwrap();
+            assert!(matches!(&tokens(&mut client)[0], Token::Message(m) if m.number == 4002));
+        }
+    }
 }
 
 #[test]

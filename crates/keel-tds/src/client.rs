@@ -8,6 +8,7 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
 
+use crate::dialect::Dialect;
 use crate::error::DecodeError;
 use crate::limits::{MESSAGE_BYTES_MAX, PACKET_BYTES_MAX, PACKET_BYTES_MIN};
 use crate::login::{Login, TDS_7_4, TDS_8_0};
@@ -86,6 +87,7 @@ pub struct Client<S> {
     io: S,
     wire: Wire,
     outbox: Outbox,
+    dialect: Dialect,
     tokens: TokenReader,
     response: Vec<u8>,
     at: usize,
@@ -104,11 +106,18 @@ impl<S: Read + Write> Client<S> {
         let mut wire = Wire::new();
         wire.message_bytes_max = MESSAGE_BYTES_MAX;
         let plan = pre_login(&mut io, &mut wire, options)?;
+        let mut login = options.login.clone();
+        if login.tds_version == 0 {
+            login.tds_version =
+                if options.encryption == ClientEncryption::Strict { TDS_8_0 } else { TDS_7_4 };
+        }
+        let dialect = login.dialect();
         let mut client = Client {
             io,
             wire,
             outbox: Outbox::new(PacketType::Login7),
-            tokens: TokenReader::new(),
+            dialect,
+            tokens: TokenReader::new(dialect),
             response: Vec::new(),
             at: 0,
             last_packet_seen: true,
@@ -117,11 +126,6 @@ impl<S: Read + Write> Client<S> {
             database: String::new(),
             login_messages: Vec::new(),
         };
-        let mut login = options.login.clone();
-        if login.tds_version == 0 {
-            login.tds_version =
-                if options.encryption == ClientEncryption::Strict { TDS_8_0 } else { TDS_7_4 };
-        }
         client.send(PacketType::Login7, |out| out.extend(login.encode()))?;
         if plan == EncryptionPlan::LoginOnly {
             client.wire.drop_tls();
@@ -169,7 +173,7 @@ impl<S: Read + Write> Client<S> {
         self.response.clear();
         self.at = 0;
         self.last_packet_seen = false;
-        self.tokens = TokenReader::new();
+        self.tokens = TokenReader::new(self.dialect);
         Ok(())
     }
 
@@ -179,23 +183,23 @@ impl<S: Read + Write> Client<S> {
 
     /// Sends a batch.
     pub fn batch(&mut self, sql: &str) -> Result<()> {
-        let headers = self.headers();
-        self.send(PacketType::SqlBatch, |out| request::encode_batch(out, &headers, sql))
+        let (headers, dialect) = (self.headers(), self.dialect);
+        self.send(PacketType::SqlBatch, |out| request::encode_batch(out, &headers, sql, dialect))
     }
 
     /// Sends one or more procedure calls, written by `body` with the functions of [`crate::request::rpc`].
     pub fn call(&mut self, body: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
-        let headers = self.headers();
+        let (headers, dialect) = (self.headers(), self.dialect);
         self.send(PacketType::Rpc, |out| {
-            headers.encode(out);
+            headers.encode(out, dialect);
             body(out);
         })
     }
 
     /// Sends a transaction request.
     pub fn transaction(&mut self, request: &TransactionRequest) -> Result<()> {
-        let headers = self.headers();
-        self.send(PacketType::TransactionManager, |out| request.encode(out, &headers))
+        let (headers, dialect) = (self.headers(), self.dialect);
+        self.send(PacketType::TransactionManager, |out| request.encode(out, &headers, dialect))
     }
 
     /// Sends a bulk load, written by `body` from COLMETADATA to DONE: whole, or in pieces that are sent as they come. It

@@ -19,6 +19,8 @@
 //!   allocation and without looking at packet borders.
 //! * A **wire type** ([`type_info::TypeInfo`]) says how a **datum** ([`value::Data`]) is laid out.
 //!
+//! * What a client says in its login decides on the **dialect** ([`dialect::Dialect`]): requests and tokens are read and written in it.
+//!
 //! * A connection may carry several **conversations** ([`smp`]); they share the session, and its requests are executed in turn.
 //!
 //! Encryption has three shapes, all in [`wire`]: TLS records wrapped in pre-login packets during the handshake and bare
@@ -35,13 +37,14 @@
 //! ## Deliberately absent
 //!
 //! Integrated security and federated authentication (the tokens are
-//! known, no mechanism is), column encryption (declined), COMPUTE rows, and protocol versions before 7.1.
+//! known, no mechanism is), column encryption (declined), COMPUTE rows, and protocol versions before 7.0.
 
 mod bits;
 pub mod bytes;
 pub mod client;
 pub mod code_page;
 pub mod collation;
+pub mod dialect;
 pub mod display;
 pub mod error;
 pub mod features;
@@ -60,6 +63,7 @@ pub mod value;
 pub mod wire;
 
 pub use collation::WireCollation;
+pub use dialect::Dialect;
 pub use error::DecodeError;
 pub use packet::{PacketType, Status};
 pub use type_info::TypeInfo;

@@ -1,16 +1,19 @@
 //! LOGIN7 (2.2.6.4): who connects, to what, with which options.
 //!
 //! 94 fixed bytes (36 of numbers, then pairs of offset and length), then the variable data they point to. Offsets count
-//! from the start of the message.
+//! from the start of the message. Before 7.2 the last 8 of the fixed bytes, a new password's place and a long length, are not there.
 
 use crate::bits::bit_set;
 use crate::bytes::Reader;
+use crate::dialect::Dialect;
 use crate::error::{DecodeError, Result};
 use crate::features::{self, Feature};
 use crate::limits::LOGIN_MESSAGE_BYTES_MAX;
 use crate::text;
 
-/// Protocol version 7.1 (SQL Server 2000 SP1), the oldest whose tokens we could send.
+/// Protocol version 7.0 (SQL Server 7.0), the oldest that is spoken.
+pub const TDS_7_0: u32 = 0x7000_0000;
+/// Protocol version 7.1 (SQL Server 2000 SP1).
 pub const TDS_7_1: u32 = 0x7100_0001;
 /// Protocol version 7.2: 64-bit row counts, max types, ALL_HEADERS.
 pub const TDS_7_2: u32 = 0x7209_0002;
@@ -22,6 +25,7 @@ pub const TDS_7_4: u32 = 0x7400_0004;
 pub const TDS_8_0: u32 = 0x0800_0000;
 
 const FIXED_BYTES: usize = 94;
+const FIXED_BYTES_SHORT: usize = 86;
 
 bit_set! {
     /// OptionFlags1.
@@ -144,6 +148,12 @@ impl Login {
         r.u32()
     }
 
+    /// The dialect that the client asks for; one before 7.0 is not a LOGIN7's.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        Dialect::of_version(self.tds_version).unwrap_or(Dialect::V7_0)
+    }
+
     /// From a message payload.
     ///
     /// Valid when: (1) the length field is not more than what arrived and within the limit, (2) every offset and length
@@ -154,12 +164,14 @@ impl Login {
         if length > LOGIN_MESSAGE_BYTES_MAX {
             return Err(DecodeError::Limit("login length"));
         }
-        if length < FIXED_BYTES {
+        let tds_version = r.u32()?;
+        let is_long = Dialect::of_version(tds_version).is_some_and(Dialect::has_long_login);
+        if length < if is_long { FIXED_BYTES } else { FIXED_BYTES_SHORT } {
             return Err(DecodeError::Malformed("login length"));
         }
         let whole = payload.get(..length).ok_or(DecodeError::Incomplete)?;
         let mut login = Login {
-            tds_version: r.u32()?,
+            tds_version,
             packet_size: r.u32()?,
             client_version: r.u32()?,
             client_pid: r.u32()?,
@@ -184,6 +196,10 @@ impl Login {
         login.client_id = r.array()?;
         let sspi = (usize::from(r.u16()?), usize::from(r.u16()?));
         login.attach_file = string(whole, &mut r)?;
+        if !is_long {
+            login.sspi = slice(whole, sspi.0, sspi.1)?.to_vec();
+            return Ok(login);
+        }
         login.change_password = password(whole, &mut r)?;
         let sspi_long = usize::try_from(r.u32()?).map_err(|_| DecodeError::Limit("SSPI data"))?;
 
@@ -201,49 +217,94 @@ impl Login {
     /// The message payload. Strings are cut to their 128 characters.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut fixed = Vec::with_capacity(FIXED_BYTES);
-        let mut data = Vec::new();
-        fixed.extend_from_slice(&[0; 4]);
+        let is_long = self.dialect().has_long_login();
+        let mut out = Writer::new(if is_long { FIXED_BYTES } else { FIXED_BYTES_SHORT });
+        out.fixed.extend_from_slice(&[0; 4]);
         for n in
             [self.tds_version, self.packet_size, self.client_version, self.client_pid, self.connection_id]
         {
-            fixed.extend_from_slice(&n.to_le_bytes());
+            out.fixed.extend_from_slice(&n.to_le_bytes());
         }
-        let flags3 = self.flags3.with_if(OptionFlags3::EXTENSION, !self.features.is_empty());
-        fixed.extend_from_slice(&[self.flags1.0, self.flags2.0, self.type_flags.0, flags3.0]);
-        fixed.extend_from_slice(&self.time_zone.to_le_bytes());
-        fixed.extend_from_slice(&self.client_lcid.to_le_bytes());
-        put_string(&mut fixed, &mut data, &self.host_name, false);
-        put_string(&mut fixed, &mut data, &self.user_name, false);
-        put_string(&mut fixed, &mut data, &self.password, true);
-        put_string(&mut fixed, &mut data, &self.app_name, false);
-        put_string(&mut fixed, &mut data, &self.server_name, false);
-        let extension_at = data.len();
-        if self.features.is_empty() {
-            put_pair(&mut fixed, 0, 0);
+        let features = if is_long { self.features.as_slice() } else { &[] };
+        // Whoever had an empty list has none.
+        let flags3 = OptionFlags3(self.flags3.0 & !OptionFlags3::EXTENSION.0)
+            .with_if(OptionFlags3::EXTENSION, !features.is_empty());
+        out.fixed.extend_from_slice(&[self.flags1.0, self.flags2.0, self.type_flags.0, flags3.0]);
+        out.fixed.extend_from_slice(&self.time_zone.to_le_bytes());
+        out.fixed.extend_from_slice(&self.client_lcid.to_le_bytes());
+        out.string(&self.host_name);
+        out.string(&self.user_name);
+        out.password(&self.password);
+        out.string(&self.app_name);
+        out.string(&self.server_name);
+        let extension_at = out.data.len();
+        if features.is_empty() {
+            out.pair(0, 0);
         } else {
-            put_pair(&mut fixed, FIXED_BYTES + data.len(), 4);
-            data.extend_from_slice(&[0; 4]);
+            out.bytes(&[0; 4]);
         }
-        put_string(&mut fixed, &mut data, &self.library_name, false);
-        put_string(&mut fixed, &mut data, &self.language, false);
-        put_string(&mut fixed, &mut data, &self.database, false);
-        fixed.extend_from_slice(&self.client_id);
-        put_pair(&mut fixed, FIXED_BYTES + data.len(), self.sspi.len());
-        data.extend_from_slice(&self.sspi);
-        put_string(&mut fixed, &mut data, &self.attach_file, false);
-        put_string(&mut fixed, &mut data, &self.change_password, true);
-        fixed.extend_from_slice(&[0; 4]);
-        assert_eq!(fixed.len(), FIXED_BYTES, "the fixed part has a fixed size");
-        if !self.features.is_empty() {
-            let at = u32::try_from(FIXED_BYTES + data.len()).expect("a login is small");
-            data[extension_at..extension_at + 4].copy_from_slice(&at.to_le_bytes());
-            features::encode(&mut data, &self.features);
+        out.string(&self.library_name);
+        out.string(&self.language);
+        out.string(&self.database);
+        out.fixed.extend_from_slice(&self.client_id);
+        out.bytes(&self.sspi);
+        out.string(&self.attach_file);
+        if is_long {
+            out.password(&self.change_password);
+            out.fixed.extend_from_slice(&[0; 4]);
         }
-        let total = u32::try_from(FIXED_BYTES + data.len()).expect("a login is small");
-        fixed[..4].copy_from_slice(&total.to_le_bytes());
-        fixed.extend(data);
-        fixed
+        if !features.is_empty() {
+            let at = u32::try_from(out.fixed_bytes + out.data.len()).expect("a login is small");
+            out.data[extension_at..extension_at + 4].copy_from_slice(&at.to_le_bytes());
+            features::encode(&mut out.data, features);
+        }
+        out.finish()
+    }
+}
+
+/// The two parts of a login as they are written.
+struct Writer {
+    fixed: Vec<u8>,
+    data: Vec<u8>,
+    fixed_bytes: usize,
+}
+
+impl Writer {
+    fn new(fixed_bytes: usize) -> Writer {
+        Writer { fixed: Vec::with_capacity(fixed_bytes), data: Vec::new(), fixed_bytes }
+    }
+
+    fn pair(&mut self, offset: usize, length: usize) {
+        for n in [offset, length] {
+            self.fixed.extend_from_slice(&u16::try_from(n).expect("a login is below 64 KB").to_le_bytes());
+        }
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.pair(self.fixed_bytes + self.data.len(), bytes.len());
+        self.data.extend_from_slice(bytes);
+    }
+
+    fn string(&mut self, s: &str) {
+        let at = self.data.len();
+        let units = text::put_utf16le_limited(&mut self.data, s, 128);
+        self.pair(self.fixed_bytes + at, units);
+    }
+
+    fn password(&mut self, s: &str) {
+        let at = self.data.len();
+        self.string(s);
+        for b in &mut self.data[at..] {
+            *b = b.rotate_left(4) ^ 0xA5;
+        }
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        assert_eq!(self.fixed.len(), self.fixed_bytes, "the fixed part has a fixed size");
+        let total = u32::try_from(self.fixed_bytes + self.data.len()).expect("a login is small");
+        self.fixed[..4].copy_from_slice(&total.to_le_bytes());
+        self.fixed.extend(self.data);
+        self.fixed
     }
 }
 
@@ -267,23 +328,6 @@ fn password(whole: &[u8], r: &mut Reader<'_>) -> Result<String> {
     let (offset, units) = (usize::from(r.u16()?), usize::from(r.u16()?));
     let clear: Vec<u8> = slice(whole, offset, units * 2)?.iter().map(|b| (b ^ 0xA5).rotate_left(4)).collect();
     Ok(text::from_utf16le(&clear))
-}
-
-fn put_pair(fixed: &mut Vec<u8>, offset: usize, length: usize) {
-    for n in [offset, length] {
-        fixed.extend_from_slice(&u16::try_from(n).expect("a login is below 64 KB").to_le_bytes());
-    }
-}
-
-fn put_string(fixed: &mut Vec<u8>, data: &mut Vec<u8>, s: &str, obfuscate: bool) {
-    let at = data.len();
-    let units = text::put_utf16le_limited(data, s, 128);
-    put_pair(fixed, FIXED_BYTES + at, units);
-    if obfuscate {
-        for b in &mut data[at..] {
-            *b = b.rotate_left(4) ^ 0xA5;
-        }
-    }
 }
 
 #[cfg(test)]
@@ -316,8 +360,30 @@ mod tests {
     #[test]
     fn a_login_round_trips() {
         assert_eq!(Login::decode(&full().encode()), Ok(full()));
-        let bare = Login { tds_version: TDS_7_1, ..Login::default() };
+        let bare = Login { tds_version: TDS_7_4, ..Login::default() };
         assert_eq!(Login::decode(&bare.encode()), Ok(bare));
+    }
+
+    #[test]
+    fn an_empty_list_of_features_is_none() {
+        let bare = Login { features: Vec::new(), ..full() };
+        let decoded = Login::decode(&bare.encode()).expect("valid");
+        assert!(!decoded.flags3.contains(OptionFlags3::EXTENSION));
+    }
+
+    #[test]
+    fn an_older_login_is_shorter() {
+        for tds_version in [TDS_7_0, TDS_7_1] {
+            let login = Login { tds_version, flags3: OptionFlags3::empty(), features: Vec::new(), ..full() };
+            let bytes = login.encode();
+            let (host_at, name) = (usize::from(u16::from_le_bytes([bytes[36], bytes[37]])), "client");
+            assert_eq!(host_at, 86, "the first of the variable data");
+            assert_eq!(text::from_utf16le(&bytes[host_at..host_at + 2 * name.len()]), name);
+            for end in 0..bytes.len() {
+                assert!(Login::decode(&bytes[..end]).is_err(), "cut at {end}");
+            }
+            assert_eq!(Login::decode(&bytes), Ok(login));
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::bytes::{Reader, put_b_varchar, put_us_varchar};
 use crate::collation::WireCollation;
+use crate::dialect::Dialect;
 use crate::error::{DecodeError, Result};
 
 /// Length that marks a max type, whose data comes in chunks (PLP, 2.2.5.2.3).
@@ -181,9 +182,9 @@ impl UdtColumn {
 
 impl TypeInfo {
     /// From the wire, of a column or an output parameter: they say more of a CLR type than parameters do.
-    pub fn decode_column(r: &mut Reader<'_>) -> Result<TypeInfo> {
+    pub fn decode_column(r: &mut Reader<'_>, dialect: Dialect) -> Result<TypeInfo> {
         if r.peek() != Some(code::UDT) {
-            return TypeInfo::decode(r);
+            return TypeInfo::decode(r, dialect);
         }
         r.u8()?;
         Ok(TypeInfo::UdtColumn(Box::new(UdtColumn::decode(r)?)))
@@ -194,7 +195,7 @@ impl TypeInfo {
     /// Valid when: (1) the type code is known, (2) lengths are among those the type allows, (3) precision is 1..=38 and
     /// scale not above it, (4) the scale of a time is 0..=7. Microsoft's JDBC driver says 0 for the length of a uniqueidentifier
     /// and for the precision of a decimal column when there are only NULLs.
-    pub fn decode(r: &mut Reader<'_>) -> Result<TypeInfo> {
+    pub fn decode(r: &mut Reader<'_>, dialect: Dialect) -> Result<TypeInfo> {
         let type_code = r.u8()?;
         Ok(match type_code {
             code::NULL => TypeInfo::Fixed(Fixed::Null),
@@ -221,17 +222,17 @@ impl TypeInfo {
             code::TIMEN => TypeInfo::TimeN(time_scale(r)?),
             code::DATETIME2N => TypeInfo::DateTime2N(time_scale(r)?),
             code::DATETIMEOFFSETN => TypeInfo::DateTimeOffsetN(time_scale(r)?),
-            code::BIGBINARY => TypeInfo::Binary(r.u16()?),
-            code::BIGVARBIN => TypeInfo::VarBinary(r.u16()?),
-            code::BIGCHAR => TypeInfo::Char(r.u16()?, collation(r)?),
-            code::BIGVARCHR => TypeInfo::VarChar(r.u16()?, collation(r)?),
-            code::NCHAR => TypeInfo::NChar(r.u16()?, collation(r)?),
-            code::NVARCHAR => TypeInfo::NVarChar(r.u16()?, collation(r)?),
+            code::BIGBINARY => TypeInfo::Binary(dialect.short_length(r)?),
+            code::BIGVARBIN => TypeInfo::VarBinary(dialect.short_length(r)?),
+            code::BIGCHAR => TypeInfo::Char(dialect.short_length(r)?, dialect.collation(r)?),
+            code::BIGVARCHR => TypeInfo::VarChar(dialect.short_length(r)?, dialect.collation(r)?),
+            code::NCHAR => TypeInfo::NChar(dialect.short_length(r)?, dialect.collation(r)?),
+            code::NVARCHAR => TypeInfo::NVarChar(dialect.short_length(r)?, dialect.collation(r)?),
             code::CHAR | code::VARCHAR | code::BINARY | code::VARBINARY => {
                 TypeInfo::Legacy(type_code, r.u8()?)
             }
-            code::TEXT => TypeInfo::Text(r.u32()?, collation(r)?),
-            code::NTEXT => TypeInfo::NText(r.u32()?, collation(r)?),
+            code::TEXT => TypeInfo::Text(r.u32()?, dialect.collation(r)?),
+            code::NTEXT => TypeInfo::NText(r.u32()?, dialect.collation(r)?),
             code::IMAGE => TypeInfo::Image(r.u32()?),
             code::SSVARIANT => TypeInfo::Variant(r.u32()?),
             code::XML => TypeInfo::Xml(match r.u8()? {
@@ -245,16 +246,20 @@ impl TypeInfo {
     }
 
     /// To the wire.
-    pub fn encode(&self, out: &mut Vec<u8>) {
+    pub fn encode(&self, out: &mut Vec<u8>, dialect: Dialect) {
         let sized = |out: &mut Vec<u8>, type_code: u8, length: u16, collation: Option<WireCollation>| {
             out.push(type_code);
             out.extend_from_slice(&length.to_le_bytes());
-            out.extend(collation.into_iter().flat_map(WireCollation::to_bytes));
+            if let Some(collation) = collation {
+                dialect.put_collation(out, collation);
+            }
         };
         let long = |out: &mut Vec<u8>, type_code: u8, length: u32, collation: Option<WireCollation>| {
             out.push(type_code);
             out.extend_from_slice(&length.to_le_bytes());
-            out.extend(collation.into_iter().flat_map(WireCollation::to_bytes));
+            if let Some(collation) = collation {
+                dialect.put_collation(out, collation);
+            }
         };
         match self {
             TypeInfo::Fixed(fixed) => out.push(*fixed as u8),
@@ -353,10 +358,6 @@ fn decimal(r: &mut Reader<'_>, numeric: bool) -> Result<TypeInfo> {
         return Err(DecodeError::Malformed("decimal type"));
     }
     Ok(TypeInfo::Decimal { numeric, precision, scale })
-}
-
-fn collation(r: &mut Reader<'_>) -> Result<WireCollation> {
-    r.array().map(WireCollation::from_bytes)
 }
 
 fn put_name(out: &mut Vec<u8>, type_code: u8, name: &[String; 3]) {

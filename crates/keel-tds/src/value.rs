@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use crate::bytes::{Reader, patch_u32};
+use crate::dialect::Dialect;
 use crate::error::{DecodeError, Result};
 use crate::limits::PLP_BYTES_MAX;
 use crate::request::tvp::Table;
@@ -440,6 +441,8 @@ fn decode_variant<'a>(r: &mut Reader<'a>) -> Result<Data<'a>> {
 }
 
 fn decode_variant_body<'a>(r: &mut Reader<'a>) -> Result<Data<'a>> {
+    // A dialect that has variants has everything that they hold.
+    let decode = |bytes: &[u8]| TypeInfo::decode(&mut Reader::new(bytes), Dialect::default());
     let type_code = r.u8()?;
     let properties = r.b_varbyte()?;
     let mut p = Reader::new(properties);
@@ -453,19 +456,17 @@ fn decode_variant_body<'a>(r: &mut Reader<'a>) -> Result<Data<'a>> {
         }
         code::BIGBINARY | code::BIGVARBIN => {
             let [a, b] = p.array()?;
-            TypeInfo::decode(&mut Reader::new(&[type_code, a, b]))?
+            decode(&[type_code, a, b])?
         }
         code::BIGCHAR | code::BIGVARCHR | code::NCHAR | code::NVARCHAR => {
             let collation: [u8; 5] = p.array()?;
             let length: [u8; 2] = p.array()?;
-            TypeInfo::decode(&mut Reader::new(&[&[type_code][..], &length, &collation].concat()))?
+            decode(&[&[type_code][..], &length, &collation].concat())?
         }
-        code::TIMEN | code::DATETIME2N | code::DATETIMEOFFSETN => {
-            TypeInfo::decode(&mut Reader::new(&[type_code, p.u8()?]))?
-        }
+        code::TIMEN | code::DATETIME2N | code::DATETIMEOFFSETN => decode(&[type_code, p.u8()?])?,
         code::GUID => TypeInfo::Guid,
         code::DATEN => TypeInfo::DateN,
-        _ => match TypeInfo::decode(&mut Reader::new(&[type_code]))? {
+        _ => match decode(&[type_code])? {
             fixed @ TypeInfo::Fixed(_) => fixed,
             _ => return Err(DecodeError::Malformed("variant base type")),
         },

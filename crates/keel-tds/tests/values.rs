@@ -11,7 +11,7 @@ use keel_tds::token::{
 };
 use keel_tds::type_info::{Fixed, MAX};
 use keel_tds::value::Place;
-use keel_tds::{Data, DecodeError, TypeInfo, WireCollation, request};
+use keel_tds::{Data, DecodeError, Dialect, TypeInfo, WireCollation, request};
 use proptest::prelude::*;
 
 const LATIN1: WireCollation = WireCollation::LATIN1_CI_AS;
@@ -122,10 +122,10 @@ proptest! {
     fn values_round_trip((ty, value) in nullable(), row in any::<bool>()) {
         let place = if row { Place::Row } else { Place::Parameter };
         let mut out = Vec::new();
-        ty.encode(&mut out);
+        ty.encode(&mut out, Dialect::default());
         value.encode(&mut out, &ty, place);
         let mut r = Reader::new(&out);
-        prop_assert_eq!(TypeInfo::decode(&mut r), Ok(ty.clone()));
+        prop_assert_eq!(TypeInfo::decode(&mut r, Dialect::default()), Ok(ty.clone()));
         prop_assert_eq!(Data::decode(&mut r, &ty, place), Ok(value));
         prop_assert!(r.is_empty());
     }
@@ -153,9 +153,9 @@ proptest! {
         let (types, values): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
         let columns: Vec<Column> = types.into_iter().enumerate().map(|(i, ty)| column(i, ty)).collect();
         let mut out = Vec::new();
-        column::put(&mut out, columns.iter());
+        column::put(&mut out, columns.iter(), Dialect::default());
         if nbc { row::put_nbc_row(&mut out, &columns, &values) } else { row::put_row(&mut out, &columns, &values) }
-        let mut reader = TokenReader::new();
+        let mut reader = TokenReader::new(Dialect::default());
         let (first, n) = reader.next(&out).expect("columns");
         prop_assert_eq!(first, Token::Columns(columns));
         let (second, m) = reader.next(&out[n..]).expect("row");
@@ -172,12 +172,12 @@ proptest! {
         let (types, values): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
         let columns: Vec<Column> = types.into_iter().enumerate().map(|(i, ty)| column(i, ty)).collect();
         let mut out = Vec::new();
-        column::put(&mut out, columns.iter());
+        column::put(&mut out, columns.iter(), Dialect::default());
         for _ in 0..rows {
             row::put_row(&mut out, &columns, &values);
         }
-        Done { kind: DoneKind::Done, status: DoneStatus::empty(), command: 0, rows: 0 }.put(&mut out);
-        let mut bulk = BulkReader::new();
+        Done { kind: DoneKind::Done, status: DoneStatus::empty(), command: 0, rows: 0 }.put(&mut out, Dialect::default());
+        let mut bulk = BulkReader::new(Dialect::default());
         let mut seen = 0;
         let mut pieces = out.chunks(piece).peekable();
         while let Some(p) = pieces.next() {
@@ -199,34 +199,34 @@ proptest! {
         let table = Table { columns, rows: vec![row; rows] };
         let ty = TypeInfo::Table(Box::new(["".into(), "dbo".into(), "t".into()]));
         let mut out = Vec::new();
-        ty.encode(&mut out);
+        ty.encode(&mut out, Dialect::default());
         Data::Table(Box::new(table.clone())).encode(&mut out, &ty, Place::Parameter);
         let mut r = Reader::new(&out);
-        prop_assert_eq!(TypeInfo::decode(&mut r), Ok(ty.clone()));
+        prop_assert_eq!(TypeInfo::decode(&mut r, Dialect::default()), Ok(ty.clone()));
         prop_assert_eq!(Data::decode(&mut r, &ty, Place::Parameter), Ok(Data::Table(Box::new(table))));
     }
 
     #[test]
     fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let mut reader = TokenReader::new();
-        let mut at = 0;
-        while let Ok((_, n)) = reader.next(&bytes[at..]) {
-            at += n;
-        }
-        let mut r = Reader::new(&bytes);
-        while let Ok(ty) = TypeInfo::decode(&mut r) {
-            let _ = Data::decode(&mut r, &ty, Place::Parameter);
-        }
-        for with_headers in [false, true] {
-            let _ = request::decode_batch(&bytes, with_headers);
-            if let Ok(mut calls) = request::Calls::decode(&bytes, with_headers) {
+        for dialect in Dialect::ALL {
+            let mut reader = TokenReader::new(dialect);
+            let mut at = 0;
+            while let Ok((_, n)) = reader.next(&bytes[at..]) {
+                at += n;
+            }
+            let mut r = Reader::new(&bytes);
+            while let Ok(ty) = TypeInfo::decode(&mut r, dialect) {
+                let _ = Data::decode(&mut r, &ty, Place::Parameter);
+            }
+            let _ = request::decode_batch(&bytes, dialect);
+            if let Ok(mut calls) = request::Calls::decode(&bytes, dialect) {
                 while let Some(Ok(_)) = calls.next_call(Vec::new()) {}
             }
-        }
-        let _ = request::TransactionRequest::decode(&bytes);
-        let mut bulk = BulkReader::new();
-        if bulk.feed(&bytes).is_ok() {
-            while let Ok(Step::Row) = bulk.step(true, &mut Collected::default()) {}
+            let _ = request::TransactionRequest::decode(&bytes, dialect);
+            let mut bulk = BulkReader::new(dialect);
+            if bulk.feed(&bytes).is_ok() {
+                while let Ok(Step::Row) = bulk.step(true, &mut Collected::default()) {}
+            }
         }
     }
 
@@ -235,14 +235,16 @@ proptest! {
     fn flipped_bytes_never_panic(cells in proptest::collection::vec(nullable(), 1..6), at in any::<usize>(), to in any::<u8>()) {
         let (types, values): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
         let columns: Vec<Column> = types.into_iter().enumerate().map(|(i, ty)| column(i, ty)).collect();
-        let mut out = Vec::new();
-        column::put(&mut out, columns.iter());
-        row::put_row(&mut out, &columns, &values);
-        let at = at % out.len();
-        out[at] = to;
-        let mut reader = TokenReader::new();
-        if let Ok((_, n)) = reader.next(&out) {
-            let _ = reader.next(&out[n..]);
+        for dialect in Dialect::ALL {
+            let mut out = Vec::new();
+            column::put(&mut out, columns.iter(), dialect);
+            row::put_row(&mut out, &columns, &values);
+            let at = at % out.len();
+            out[at] = to;
+            let mut reader = TokenReader::new(dialect);
+            if let Ok((_, n)) = reader.next(&out) {
+                let _ = reader.next(&out[n..]);
+            }
         }
     }
 }
@@ -285,13 +287,13 @@ fn small_tokens_round_trip() {
         LoginAck { tds_version: 0x7400_0004, program: "Microsoft SQL Server".into(), version: (16, 0, 1000) };
     let mut tokens = vec![Token::Message(message.clone()), Token::LoginAck(ack.clone())];
     let mut out = Vec::new();
-    message.put(&mut out);
+    message.put(&mut out, Dialect::default());
     ack.put(&mut out);
     for change in changes {
-        change.put(&mut out);
+        change.put(&mut out, Dialect::default());
         tokens.push(Token::EnvChange(change));
     }
-    let mut reader = TokenReader::new();
+    let mut reader = TokenReader::new(Dialect::default());
     let mut at = 0;
     for token in tokens {
         let (back, n) = reader.next(&out[at..]).expect("valid");
@@ -304,6 +306,6 @@ fn small_tokens_round_trip() {
 #[test]
 fn a_routing_token_has_the_documented_bytes() {
     let mut out = Vec::new();
-    EnvChange::Routing { host: "h".into(), port: 1433 }.put(&mut out);
+    EnvChange::Routing { host: "h".into(), port: 1433 }.put(&mut out, Dialect::default());
     assert_eq!(out, [0xE3, 12, 0, 20, 7, 0, 0, 0x99, 0x05, 1, 0, b'h', 0, 0, 0]);
 }

@@ -81,6 +81,8 @@ pub struct SessionOptions {
     pub packet_size: i32,
     /// Connection is encrypted.
     pub encrypted: bool,
+    /// Version of TDS that the client asked for; 0 for sessions that did not come over a network.
+    pub tds_version: u32,
     /// Login asked for ODBC-style defaults (ANSI options on). DB-Library clients have them off.
     pub ansi_defaults: bool,
     /// Language that the client asks for; empty for the login's.

@@ -481,7 +481,7 @@ fn connection(s: &SessionShared, conversation: Option<u16>) -> Vec<Value> {
         date(s.connected),
         text(transport),
         text("TSQL"),
-        int(0x7400_0004),
+        int(login.tds_version),
         int(4),
         text(if login.encrypted { "TRUE" } else { "FALSE" }),
         text("SQL"),

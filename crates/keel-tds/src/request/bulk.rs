@@ -3,6 +3,7 @@
 //! Fed packet by packet; rows come out as soon as they are whole. What is buffered is at most one row and one packet.
 
 use crate::bytes::Reader;
+use crate::dialect::Dialect;
 use crate::error::{DecodeError, Result};
 use crate::limits::MESSAGE_BYTES_MAX;
 use crate::token::column::{self, Column};
@@ -41,6 +42,7 @@ pub enum Step {
 /// Decoder of a bulk load message.
 #[derive(Debug, Default)]
 pub struct BulkReader {
+    dialect: Dialect,
     buffer: Vec<u8>,
     at: usize,
     columns: Option<Vec<Column>>,
@@ -53,8 +55,8 @@ pub struct BulkReader {
 impl BulkReader {
     /// An empty decoder.
     #[must_use]
-    pub fn new() -> BulkReader {
-        BulkReader::default()
+    pub fn new(dialect: Dialect) -> BulkReader {
+        BulkReader { dialect, ..BulkReader::default() }
     }
     /// Adds the payload of a packet.
     pub fn feed(&mut self, payload: &[u8]) -> Result<()> {
@@ -132,7 +134,7 @@ impl BulkReader {
         if r.u8()? != COLMETADATA {
             return Err(DecodeError::Malformed("bulk load without columns"));
         }
-        self.columns = Some(column::decode_of_load(&mut r)?);
+        self.columns = Some(column::decode_of_load(&mut r, self.dialect)?);
         self.at = self.buffer.len() - r.remaining();
         Ok(())
     }

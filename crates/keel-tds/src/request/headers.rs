@@ -1,6 +1,7 @@
 //! ALL_HEADERS (2.2.5.3), before batches, calls and transaction requests since 7.2.
 
 use crate::bytes::{Reader, patch_u32};
+use crate::dialect::Dialect;
 use crate::error::{DecodeError, Result};
 use crate::limits::HEADERS_MAX;
 
@@ -19,8 +20,11 @@ pub struct AllHeaders {
 }
 
 impl AllHeaders {
-    /// From the start of a request.
-    pub fn decode(r: &mut Reader<'_>) -> Result<AllHeaders> {
+    /// From the start of a request; none in a dialect that has none.
+    pub fn decode(r: &mut Reader<'_>, dialect: Dialect) -> Result<AllHeaders> {
+        if !dialect.has_headers() {
+            return Ok(AllHeaders::default());
+        }
         let total = usize::try_from(r.u32()?).map_err(|_| DecodeError::Limit("headers"))?;
         let body = total.checked_sub(4).ok_or(DecodeError::Malformed("headers length"))?;
         let mut all = Reader::new(r.take(body)?);
@@ -48,8 +52,11 @@ impl AllHeaders {
         Ok(())
     }
 
-    /// Appends the headers.
-    pub fn encode(&self, out: &mut Vec<u8>) {
+    /// Appends the headers, if the dialect has any.
+    pub fn encode(&self, out: &mut Vec<u8>, dialect: Dialect) {
+        if !dialect.has_headers() {
+            return;
+        }
         let at = out.len();
         out.extend_from_slice(&[0; 4]);
         out.extend_from_slice(&18u32.to_le_bytes());

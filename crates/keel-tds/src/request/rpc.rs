@@ -2,6 +2,7 @@
 
 use crate::bits::bit_set;
 use crate::bytes::{Reader, put_b_varchar};
+use crate::dialect::Dialect;
 use crate::error::{DecodeError, Result};
 use crate::limits::{CALLS_MAX, PARAMETERS_MAX};
 use crate::request::headers::AllHeaders;
@@ -10,7 +11,6 @@ use crate::type_info::TypeInfo;
 use crate::value::{Data, Place};
 
 const BATCH_FLAG: u8 = 0xFF;
-const BATCH_FLAG_7_1: u8 = 0x80;
 const NO_EXEC_FLAG: u8 = 0xFE;
 const BY_ID: u16 = 0xFFFF;
 
@@ -142,14 +142,14 @@ impl<'a> Parameter<'a> {
         text::from_utf16le(self.name_utf16)
     }
 
-    fn decode(r: &mut Reader<'a>) -> Result<Parameter<'a>> {
+    fn decode(r: &mut Reader<'a>, dialect: Dialect) -> Result<Parameter<'a>> {
         let units = r.u8()?;
         let name_utf16 = r.utf16_bytes(units.into())?;
         let flags = ParameterFlags(r.u8()?);
         if flags.contains(ParameterFlags::ENCRYPTED) {
             return Err(DecodeError::Unsupported { what: "encrypted parameter", code: 8 });
         }
-        let ty = TypeInfo::decode(r)?;
+        let ty = TypeInfo::decode(r, dialect)?;
         let value = Data::decode(r, &ty, Place::Parameter)?;
         Ok(Parameter { name_utf16, flags, ty, value })
     }
@@ -174,16 +174,17 @@ pub struct Call<'a> {
 pub struct Calls<'a> {
     /// Headers of the message.
     pub headers: AllHeaders,
+    dialect: Dialect,
     rest: Reader<'a>,
     seen: usize,
 }
 
 impl<'a> Calls<'a> {
     /// Reads the headers; the calls come from the iterator.
-    pub fn decode(payload: &'a [u8], with_headers: bool) -> Result<Calls<'a>> {
+    pub fn decode(payload: &'a [u8], dialect: Dialect) -> Result<Calls<'a>> {
         let mut rest = Reader::new(payload);
-        let headers = if with_headers { AllHeaders::decode(&mut rest)? } else { AllHeaders::default() };
-        Ok(Calls { headers, rest, seen: 0 })
+        let headers = AllHeaders::decode(&mut rest, dialect)?;
+        Ok(Calls { headers, dialect, rest, seen: 0 })
     }
     /// Whether another call follows.
     #[must_use]
@@ -200,7 +201,7 @@ impl<'a> Calls<'a> {
             self.rest = Reader::new(&[]);
             return Some(Err(DecodeError::Limit("number of calls")));
         }
-        let call = decode_call(&mut self.rest, reuse);
+        let call = decode_call(&mut self.rest, self.dialect, reuse);
         if call.is_err() {
             self.rest = Reader::new(&[]);
         }
@@ -208,7 +209,11 @@ impl<'a> Calls<'a> {
     }
 }
 
-fn decode_call<'a>(r: &mut Reader<'a>, mut parameters: Vec<Parameter<'a>>) -> Result<Call<'a>> {
+fn decode_call<'a>(
+    r: &mut Reader<'a>,
+    dialect: Dialect,
+    mut parameters: Vec<Parameter<'a>>,
+) -> Result<Call<'a>> {
     parameters.clear();
     let procedure = match r.u16()? {
         BY_ID => Procedure::Id(ProcId::from_code(r.u16()?)?),
@@ -217,7 +222,7 @@ fn decode_call<'a>(r: &mut Reader<'a>, mut parameters: Vec<Parameter<'a>>) -> Re
     let flags = CallFlags(r.u16()?);
     let mut no_exec = false;
     while let Some(next) = r.peek() {
-        if matches!(next, BATCH_FLAG | BATCH_FLAG_7_1 | NO_EXEC_FLAG) {
+        if dialect.separates_calls(next) {
             r.u8()?;
             no_exec = next == NO_EXEC_FLAG;
             break;
@@ -225,7 +230,7 @@ fn decode_call<'a>(r: &mut Reader<'a>, mut parameters: Vec<Parameter<'a>>) -> Re
         if parameters.len() == PARAMETERS_MAX {
             return Err(DecodeError::TooManyParameters(PARAMETERS_MAX));
         }
-        parameters.push(Parameter::decode(r)?);
+        parameters.push(Parameter::decode(r, dialect)?);
     }
     Ok(Call { procedure, flags, parameters, no_exec })
 }
@@ -242,7 +247,7 @@ pub fn encode_call(out: &mut Vec<u8>, procedure: &Procedure, flags: CallFlags) {
     out.extend_from_slice(&flags.0.to_le_bytes());
 }
 
-/// Appends a parameter.
+/// Appends a parameter, as every dialect since 7.1 has it.
 pub fn encode_parameter(
     out: &mut Vec<u8>,
     name: &str,
@@ -252,7 +257,7 @@ pub fn encode_parameter(
 ) {
     put_b_varchar(out, name);
     out.push(flags.0);
-    ty.encode(out);
+    ty.encode(out, Dialect::default());
     value.encode(out, ty, Place::Parameter);
 }
 
@@ -268,7 +273,7 @@ mod tests {
 
     fn two_calls() -> Vec<u8> {
         let mut out = Vec::new();
-        AllHeaders { transaction: 7, outstanding: 1, activity: None }.encode(&mut out);
+        AllHeaders { transaction: 7, outstanding: 1, activity: None }.encode(&mut out, Dialect::default());
         encode_call(&mut out, &Procedure::Id(ProcId::ExecuteSql), CallFlags::NO_METADATA);
         let mut sql = Vec::new();
         text::put_utf16le(&mut sql, "SELECT @p");
@@ -283,7 +288,7 @@ mod tests {
     #[test]
     fn two_calls_round_trip() {
         let bytes = two_calls();
-        let mut calls = Calls::decode(&bytes, true).expect("valid");
+        let mut calls = Calls::decode(&bytes, Dialect::default()).expect("valid");
         assert_eq!(calls.headers.transaction, 7);
         let first = calls.next_call(Vec::new()).expect("there").expect("valid");
         assert_eq!(first.procedure, Procedure::Id(ProcId::ExecuteSql));
@@ -301,7 +306,7 @@ mod tests {
     fn truncation_never_panics_and_never_invents_calls() {
         let bytes = two_calls();
         for end in 0..bytes.len() {
-            if let Ok(mut calls) = Calls::decode(&bytes[..end], true) {
+            if let Ok(mut calls) = Calls::decode(&bytes[..end], Dialect::default()) {
                 let mut good = 0;
                 while let Some(Ok(_)) = calls.next_call(Vec::new()) {
                     good += 1;

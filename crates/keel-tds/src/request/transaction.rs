@@ -1,6 +1,7 @@
 //! Transaction manager requests (2.2.6.9).
 
 use crate::bytes::Reader;
+use crate::dialect::Dialect;
 use crate::error::{DecodeError, Result};
 use crate::request::headers::AllHeaders;
 use crate::text;
@@ -81,9 +82,9 @@ pub enum TransactionRequest {
 
 impl TransactionRequest {
     /// From a message payload.
-    pub fn decode(payload: &[u8]) -> Result<(AllHeaders, TransactionRequest)> {
+    pub fn decode(payload: &[u8], dialect: Dialect) -> Result<(AllHeaders, TransactionRequest)> {
         let mut r = Reader::new(payload);
-        let headers = AllHeaders::decode(&mut r)?;
+        let headers = AllHeaders::decode(&mut r, dialect)?;
         let request = match r.u16()? {
             BEGIN => TransactionRequest::Begin(begin(&mut r)?),
             COMMIT => TransactionRequest::Commit { name: name(&mut r)?, then: then(&mut r)? },
@@ -96,8 +97,8 @@ impl TransactionRequest {
     }
 
     /// Appends the request with its headers.
-    pub fn encode(&self, out: &mut Vec<u8>, headers: &AllHeaders) {
-        headers.encode(out);
+    pub fn encode(&self, out: &mut Vec<u8>, headers: &AllHeaders, dialect: Dialect) {
+        headers.encode(out, dialect);
         match self {
             TransactionRequest::Begin(b) => {
                 out.extend_from_slice(&BEGIN.to_le_bytes());
@@ -156,10 +157,10 @@ mod tests {
     fn check(request: TransactionRequest) {
         let headers = AllHeaders { transaction: 1, outstanding: 1, activity: Some([3; 20]) };
         let mut bytes = Vec::new();
-        request.encode(&mut bytes, &headers);
-        assert_eq!(TransactionRequest::decode(&bytes), Ok((headers, request)));
+        request.encode(&mut bytes, &headers, Dialect::default());
+        assert_eq!(TransactionRequest::decode(&bytes, Dialect::default()), Ok((headers, request)));
         for end in 0..bytes.len() {
-            let _ = TransactionRequest::decode(&bytes[..end]);
+            let _ = TransactionRequest::decode(&bytes[..end], Dialect::default());
         }
     }
 

@@ -1,6 +1,7 @@
 //! Table-valued parameters (2.2.5.5.5).
 
 use crate::bytes::{Reader, put_b_varchar};
+use crate::dialect::Dialect;
 use crate::error::{DecodeError, Result};
 use crate::limits::COLUMNS_MAX;
 use crate::type_info::TypeInfo;
@@ -53,7 +54,8 @@ impl<'a> Table<'a> {
             for _ in 0..count {
                 let _user_type = r.u32()?;
                 let flags = r.u16()?;
-                let ty = TypeInfo::decode(r)?;
+                // A dialect that has tables has everything that they hold.
+                let ty = TypeInfo::decode(r, Dialect::default())?;
                 if matches!(ty, TypeInfo::Table(_)) {
                     return Err(DecodeError::Malformed("table in a table"));
                 }
@@ -87,7 +89,7 @@ impl<'a> Table<'a> {
         for column in &self.columns {
             out.extend_from_slice(&[0; 4]);
             out.extend_from_slice(&column.flags.to_le_bytes());
-            column.ty.encode(out);
+            column.ty.encode(out, Dialect::default());
             put_b_varchar(out, "");
         }
         out.push(END);

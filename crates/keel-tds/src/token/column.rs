@@ -1,7 +1,8 @@
 //! COLMETADATA (2.2.7.4): the columns of the rows that follow.
 
 use crate::bits::bit_set;
-use crate::bytes::{Reader, put_b_varchar, put_us_varchar};
+use crate::bytes::{Reader, put_b_varchar};
+use crate::dialect::Dialect;
 use crate::error::{DecodeError, Result};
 use crate::limits::COLUMNS_MAX;
 use crate::token::COLMETADATA;
@@ -53,28 +54,23 @@ pub struct Column {
 }
 
 /// Reads what follows the token code.
-pub fn decode(r: &mut Reader<'_>) -> Result<Vec<Column>> {
-    decode_with(r, table_parts)
+pub fn decode(r: &mut Reader<'_>, dialect: Dialect) -> Result<Vec<Column>> {
+    decode_with(r, dialect, Dialect::column_table)
 }
 
 /// The same in a bulk load. Clients (tedious, Microsoft's for JDBC and .NET, FreeTDS) send the table of a text, ntext or image
 /// column as one name there, without a count of its parts; a name has less than 256 characters, which tells the two apart.
-pub fn decode_of_load(r: &mut Reader<'_>) -> Result<Vec<Column>> {
-    decode_with(r, |r| match r.rest() {
+pub fn decode_of_load(r: &mut Reader<'_>, dialect: Dialect) -> Result<Vec<Column>> {
+    decode_with(r, dialect, |dialect, r| match r.rest() {
         [_, 0, ..] => Ok(vec![r.us_varchar()?]),
         [] | [_] => Err(DecodeError::Incomplete),
-        _ => table_parts(r),
+        _ => dialect.column_table(r),
     })
 }
 
-type TableName = fn(&mut Reader<'_>) -> Result<Vec<String>>;
+type TableName = fn(Dialect, &mut Reader<'_>) -> Result<Vec<String>>;
 
-fn table_parts(r: &mut Reader<'_>) -> Result<Vec<String>> {
-    let parts = r.u8()?;
-    (0..parts).map(|_| r.us_varchar()).collect()
-}
-
-fn decode_with(r: &mut Reader<'_>, table: TableName) -> Result<Vec<Column>> {
+fn decode_with(r: &mut Reader<'_>, dialect: Dialect, table: TableName) -> Result<Vec<Column>> {
     let count = r.u16()?;
     if count == NO_METADATA {
         return Ok(Vec::new());
@@ -82,36 +78,33 @@ fn decode_with(r: &mut Reader<'_>, table: TableName) -> Result<Vec<Column>> {
     if usize::from(count) > COLUMNS_MAX {
         return Err(DecodeError::Limit("number of columns"));
     }
-    (0..count).map(|_| decode_one(r, table)).collect()
+    (0..count).map(|_| decode_one(r, dialect, table)).collect()
 }
 
-fn decode_one(r: &mut Reader<'_>, table: TableName) -> Result<Column> {
-    let user_type = r.u32()?;
+fn decode_one(r: &mut Reader<'_>, dialect: Dialect, table: TableName) -> Result<Column> {
+    let user_type = dialect.user_type(r)?;
     let flags = ColumnFlags(r.u16()?);
     if flags.contains(ColumnFlags::ENCRYPTED) {
         return Err(DecodeError::Unsupported { what: "encrypted column", code: 0x0800 });
     }
-    let ty = TypeInfo::decode_column(r)?;
+    let ty = TypeInfo::decode_column(r, dialect)?;
     if matches!(ty, TypeInfo::Table(_)) {
         return Err(DecodeError::Malformed("table as a column"));
     }
-    let table = if ty.is_lob() { table(r)? } else { Vec::new() };
+    let table = if ty.is_lob() { table(dialect, r)? } else { Vec::new() };
     Ok(Column { user_type, flags, ty, table, name: r.b_varchar()? })
 }
 
 /// Appends COLMETADATA.
-pub fn put<'c>(out: &mut Vec<u8>, columns: impl ExactSizeIterator<Item = &'c Column>) {
+pub fn put<'c>(out: &mut Vec<u8>, columns: impl ExactSizeIterator<Item = &'c Column>, dialect: Dialect) {
     out.push(COLMETADATA);
     out.extend_from_slice(&u16::try_from(columns.len()).expect("at most 4096 columns").to_le_bytes());
     for column in columns {
-        out.extend_from_slice(&column.user_type.to_le_bytes());
+        dialect.put_user_type(out, column.user_type);
         out.extend_from_slice(&column.flags.0.to_le_bytes());
-        column.ty.encode(out);
+        column.ty.encode(out, dialect);
         if column.ty.is_lob() {
-            out.push(u8::try_from(column.table.len()).expect("a table name has at most four parts"));
-            for part in &column.table {
-                put_us_varchar(out, part);
-            }
+            dialect.put_column_table(out, &column.table);
         }
         put_b_varchar(out, &column.name);
     }

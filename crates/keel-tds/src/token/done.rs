@@ -2,11 +2,9 @@
 
 use crate::bits::bit_set;
 use crate::bytes::Reader;
+use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::token;
-
-/// Bytes of a DONE token with its code.
-pub const DONE_BYTES: usize = 13;
 
 /// Which of the three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,20 +70,20 @@ pub struct Done {
 }
 
 impl Done {
-    pub(crate) fn decode(r: &mut Reader<'_>, code: u8) -> Result<Done> {
+    pub(crate) fn decode(r: &mut Reader<'_>, code: u8, dialect: Dialect) -> Result<Done> {
         let kind = match code {
             token::DONEPROC => DoneKind::Proc,
             token::DONEINPROC => DoneKind::InProc,
             _ => DoneKind::Done,
         };
-        Ok(Done { kind, status: DoneStatus(r.u16()?), command: r.u16()?, rows: r.u64()? })
+        Ok(Done { kind, status: DoneStatus(r.u16()?), command: r.u16()?, rows: dialect.count(r)? })
     }
 
     /// Appends the token.
-    pub fn put(&self, out: &mut Vec<u8>) {
+    pub fn put(&self, out: &mut Vec<u8>, dialect: Dialect) {
         let [s0, s1] = self.status.0.to_le_bytes();
         let [c0, c1] = self.command.to_le_bytes();
         out.extend_from_slice(&[self.kind as u8, s0, s1, c0, c1]);
-        out.extend_from_slice(&self.rows.to_le_bytes());
+        dialect.put_count(out, self.rows);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::bytes::{Reader, put_b_varbyte, put_b_varchar, put_us_varchar, with_u16_length};
 use crate::collation::WireCollation;
+use crate::dialect::Dialect;
 use crate::error::{DecodeError, Result};
 use crate::token::ENVCHANGE;
 
@@ -22,6 +23,8 @@ pub enum EnvChange {
         /// Before.
         old: String,
     },
+    /// 3: character set of the server, told to 7.0, which has no collations.
+    CharacterSet(String),
     /// 4: packet size.
     PacketSize {
         /// Now.
@@ -71,6 +74,11 @@ impl EnvChange {
         Ok(match r.u8()? {
             1 => EnvChange::Database { new: r.b_varchar()?, old: r.b_varchar()? },
             2 => EnvChange::Language { new: r.b_varchar()?, old: r.b_varchar()? },
+            3 => {
+                let new = r.b_varchar()?;
+                r.b_varchar()?;
+                EnvChange::CharacterSet(new)
+            }
             4 => EnvChange::PacketSize { new: number(r)?, old: number(r)? },
             7 => EnvChange::Collation { new: collation(r)?, old: collation(r)? },
             8 => EnvChange::BeginTransaction(descriptor(r)?),
@@ -90,36 +98,61 @@ impl EnvChange {
         })
     }
 
-    /// Appends the token.
-    pub fn put(&self, out: &mut Vec<u8>) {
-        out.push(ENVCHANGE);
-        with_u16_length(out, |out| self.put_body(out));
+    /// Whether clients know what it says.
+    #[must_use]
+    pub fn is_known(&self, dialect: Dialect) -> bool {
+        dialect.knows_change(self.kind())
+    }
+
+    /// Appends the token, if the client knows what it says.
+    pub fn put(&self, out: &mut Vec<u8>, dialect: Dialect) {
+        if self.is_known(dialect) {
+            out.push(ENVCHANGE);
+            with_u16_length(out, |out| self.put_body(out));
+        }
+    }
+
+    /// Its type.
+    const fn kind(&self) -> u8 {
+        match self {
+            EnvChange::Database { .. } => 1,
+            EnvChange::Language { .. } => 2,
+            EnvChange::CharacterSet(_) => 3,
+            EnvChange::PacketSize { .. } => 4,
+            EnvChange::Collation { .. } => 7,
+            EnvChange::BeginTransaction(_) => 8,
+            EnvChange::CommitTransaction(_) => 9,
+            EnvChange::RollbackTransaction(_) => 10,
+            EnvChange::DefectTransaction(_) => 12,
+            EnvChange::MirrorPartner(_) => 13,
+            EnvChange::TransactionEnded(_) => 17,
+            EnvChange::ResetAck => 18,
+            EnvChange::Routing { .. } => 20,
+            EnvChange::Other(kind) => *kind,
+        }
     }
 
     fn put_body(&self, out: &mut Vec<u8>) {
+        out.push(self.kind());
         match self {
-            EnvChange::Database { new, old } => put_strings(out, 1, new, old),
-            EnvChange::Language { new, old } => put_strings(out, 2, new, old),
-            EnvChange::PacketSize { new, old } => put_strings(out, 4, &new.to_string(), &old.to_string()),
+            EnvChange::Database { new, old } | EnvChange::Language { new, old } => put_strings(out, new, old),
+            EnvChange::PacketSize { new, old } => put_strings(out, &new.to_string(), &old.to_string()),
             EnvChange::Collation { new, old } => {
-                out.push(7);
                 for c in [new, old] {
                     put_b_varbyte(out, c.map(WireCollation::to_bytes).as_ref().map_or(&[], |b| &b[..]));
                 }
             }
             EnvChange::BeginTransaction(d) => {
-                out.push(8);
                 put_b_varbyte(out, &d.to_le_bytes());
                 put_b_varbyte(out, &[]);
             }
-            EnvChange::CommitTransaction(d) => put_old_descriptor(out, 9, *d),
-            EnvChange::RollbackTransaction(d) => put_old_descriptor(out, 10, *d),
-            EnvChange::DefectTransaction(d) => put_old_descriptor(out, 12, *d),
-            EnvChange::MirrorPartner(name) => put_strings(out, 13, name, ""),
-            EnvChange::TransactionEnded(d) => put_old_descriptor(out, 17, *d),
-            EnvChange::ResetAck => out.extend_from_slice(&[18, 0, 0]),
+            EnvChange::CommitTransaction(d)
+            | EnvChange::RollbackTransaction(d)
+            | EnvChange::DefectTransaction(d)
+            | EnvChange::TransactionEnded(d) => put_old_descriptor(out, *d),
+            EnvChange::CharacterSet(name) | EnvChange::MirrorPartner(name) => put_strings(out, name, ""),
+            EnvChange::ResetAck | EnvChange::Other(_) => out.extend_from_slice(&[0, 0]),
             EnvChange::Routing { host, port } => {
-                out.push(20);
                 // The new value: protocol 0 (TCP), port, host.
                 with_u16_length(out, |out| {
                     out.push(0);
@@ -128,19 +161,16 @@ impl EnvChange {
                 });
                 out.extend_from_slice(&[0, 0]);
             }
-            EnvChange::Other(kind) => out.extend_from_slice(&[*kind, 0, 0]),
         }
     }
 }
 
-fn put_strings(out: &mut Vec<u8>, kind: u8, new: &str, old: &str) {
-    out.push(kind);
+fn put_strings(out: &mut Vec<u8>, new: &str, old: &str) {
     put_b_varchar(out, new);
     put_b_varchar(out, old);
 }
 
-fn put_old_descriptor(out: &mut Vec<u8>, kind: u8, descriptor: u64) {
-    out.push(kind);
+fn put_old_descriptor(out: &mut Vec<u8>, descriptor: u64) {
     put_b_varbyte(out, &[]);
     put_b_varbyte(out, &descriptor.to_le_bytes());
 }

@@ -1,8 +1,9 @@
 //! ERROR and INFO (2.2.7.10, 2.2.7.13).
 
 use crate::bytes::{Reader, put_b_varchar, put_us_varchar, with_u16_length};
+use crate::dialect::Dialect;
 use crate::error::{DecodeError, Result};
-use crate::token::{self, DoneStatus};
+use crate::token;
 
 /// Longest message text sent, in code units: the token's length is a USHORT of bytes.
 const TEXT_UNITS_MAX: usize = 4000;
@@ -29,12 +30,12 @@ pub struct ServerMessage {
 }
 
 impl ServerMessage {
-    pub(crate) fn decode(r: &mut Reader<'_>, is_error: bool) -> Result<ServerMessage> {
+    pub(crate) fn decode(r: &mut Reader<'_>, is_error: bool, dialect: Dialect) -> Result<ServerMessage> {
         let mut r = Reader::new(r.us_varbyte()?);
-        Self::decode_body(&mut r, is_error).map_err(|_| DecodeError::Malformed("message token"))
+        Self::decode_body(&mut r, is_error, dialect).map_err(|_| DecodeError::Malformed("message token"))
     }
 
-    fn decode_body(r: &mut Reader<'_>, is_error: bool) -> Result<ServerMessage> {
+    fn decode_body(r: &mut Reader<'_>, is_error: bool, dialect: Dialect) -> Result<ServerMessage> {
         Ok(ServerMessage {
             is_error,
             number: r.i32()?,
@@ -43,12 +44,12 @@ impl ServerMessage {
             text: r.us_varchar()?,
             server: r.b_varchar()?,
             procedure: r.b_varchar()?,
-            line: r.u32()?,
+            line: dialect.line(r)?,
         })
     }
 
     /// Appends the token.
-    pub fn put(&self, out: &mut Vec<u8>) {
+    pub fn put(&self, out: &mut Vec<u8>, dialect: Dialect) {
         put(
             out,
             &Parts {
@@ -61,6 +62,7 @@ impl ServerMessage {
                 procedure: &self.procedure,
                 line: self.line,
             },
+            dialect,
         );
     }
 }
@@ -87,23 +89,12 @@ pub struct Parts<'a> {
 }
 
 /// Appends ERROR or INFO.
-pub fn put(out: &mut Vec<u8>, m: &Parts<'_>) {
+pub fn put(out: &mut Vec<u8>, m: &Parts<'_>, dialect: Dialect) {
     out.push(if m.is_error { token::ERROR } else { token::INFO });
     with_u16_length(out, |out| {
         put_body(out, m);
-        out.extend_from_slice(&m.line.to_le_bytes());
+        dialect.put_line(out, m.line);
     });
-}
-
-/// Appends ERROR, and the DONE of a login that failed, as versions before 7.2 have them: line and count of rows are shorter.
-pub fn put_before_7_2(out: &mut Vec<u8>, m: &Parts<'_>) {
-    out.push(token::ERROR);
-    with_u16_length(out, |out| {
-        put_body(out, m);
-        out.extend_from_slice(&u16::try_from(m.line).unwrap_or(u16::MAX).to_le_bytes());
-    });
-    let [status, _] = DoneStatus::ERROR.0.to_le_bytes();
-    out.extend_from_slice(&[token::DONE, status, 0, 0, 0, 0, 0, 0, 0]);
 }
 
 fn put_body(out: &mut Vec<u8>, m: &Parts<'_>) {

@@ -1,6 +1,7 @@
 //! The small tokens: RETURNSTATUS, ORDER, TABNAME, COLINFO, SSPI, FEDAUTHINFO, SESSIONSTATE.
 
-use crate::bytes::{Reader, patch_u32, put_b_varchar, put_us_varchar, with_u16_length};
+use crate::bytes::{Reader, patch_u32, put_b_varchar, with_u16_length};
+use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::token::{COLINFO, FEDAUTHINFO, ORDER, RETURNSTATUS, SESSIONSTATE, SSPI, TABNAME};
 
@@ -21,16 +22,9 @@ pub(crate) fn decode_order(r: &mut Reader<'_>) -> Result<Vec<u16>> {
 }
 
 /// Appends TABNAME (2.2.7.23): tables of a browse-mode result, part by part.
-pub fn put_tables(out: &mut Vec<u8>, tables: &[Vec<String>]) {
+pub fn put_tables(out: &mut Vec<u8>, tables: &[Vec<String>], dialect: Dialect) {
     out.push(TABNAME);
-    with_u16_length(out, |out| {
-        for table in tables {
-            out.push(u8::try_from(table.len()).expect("a table name has at most four parts"));
-            for part in table {
-                put_us_varchar(out, part);
-            }
-        }
-    });
+    with_u16_length(out, |out| tables.iter().for_each(|table| dialect.put_browsed_table(out, table)));
 }
 
 /// One entry of COLINFO.

@@ -18,6 +18,7 @@ pub use message::ServerMessage;
 pub use return_value::ReturnValue;
 
 use crate::bytes::Reader;
+use crate::dialect::Dialect;
 use crate::error::{DecodeError, Result};
 use crate::features::{self, Feature};
 use crate::value::Data;
@@ -89,14 +90,15 @@ pub enum Token<'a> {
 /// Takes a response apart. Rows need the columns before them, which it remembers.
 #[derive(Clone, Debug, Default)]
 pub struct TokenReader {
+    dialect: Dialect,
     columns: Vec<Column>,
 }
 
 impl TokenReader {
     /// At the start of a response.
     #[must_use]
-    pub fn new() -> TokenReader {
-        TokenReader::default()
+    pub fn new(dialect: Dialect) -> TokenReader {
+        TokenReader { dialect, columns: Vec::new() }
     }
     /// The columns of the current result set.
     #[must_use]
@@ -113,18 +115,18 @@ impl TokenReader {
     fn decode<'a>(&mut self, r: &mut Reader<'a>) -> Result<Token<'a>> {
         Ok(match r.u8()? {
             COLMETADATA => {
-                let columns = column::decode(r)?;
+                let columns = column::decode(r, self.dialect)?;
                 self.columns.clone_from(&columns);
                 Token::Columns(columns)
             }
             ROW => Token::Row(row::decode_row(r, &self.columns)?),
             NBCROW => Token::Row(row::decode_nbc_row(r, &self.columns)?),
-            code @ (DONE | DONEPROC | DONEINPROC) => Token::Done(Done::decode(r, code)?),
-            code @ (ERROR | INFO) => Token::Message(ServerMessage::decode(r, code == ERROR)?),
+            code @ (DONE | DONEPROC | DONEINPROC) => Token::Done(Done::decode(r, code, self.dialect)?),
+            code @ (ERROR | INFO) => Token::Message(ServerMessage::decode(r, code == ERROR, self.dialect)?),
             LOGINACK => Token::LoginAck(LoginAck::decode(r)?),
             ENVCHANGE => Token::EnvChange(EnvChange::decode(r)?),
             RETURNSTATUS => Token::ReturnStatus(r.i32()?),
-            RETURNVALUE => Token::ReturnValue(ReturnValue::decode(r)?),
+            RETURNVALUE => Token::ReturnValue(ReturnValue::decode(r, self.dialect)?),
             ORDER => Token::Order(misc::decode_order(r)?),
             features::FEATUREEXTACK => Token::Features(features::decode(r)?),
             code @ (TABNAME | COLINFO | SSPI) => {

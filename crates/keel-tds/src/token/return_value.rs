@@ -1,6 +1,7 @@
 //! RETURNVALUE (2.2.7.18): output parameters and values of functions.
 
 use crate::bytes::{Reader, put_b_varchar};
+use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::token::RETURNVALUE;
 use crate::type_info::TypeInfo;
@@ -27,31 +28,31 @@ pub struct ReturnValue<'a> {
 }
 
 impl<'a> ReturnValue<'a> {
-    pub(crate) fn decode(r: &mut Reader<'a>) -> Result<ReturnValue<'a>> {
+    pub(crate) fn decode(r: &mut Reader<'a>, dialect: Dialect) -> Result<ReturnValue<'a>> {
         let ordinal = r.u16()?;
         let name = r.b_varchar()?;
         let status = r.u8()?;
-        let _user_type = r.u32()?;
+        let _user_type = dialect.user_type(r)?;
         let _flags = r.u16()?;
-        let ty = TypeInfo::decode_column(r)?;
+        let ty = TypeInfo::decode_column(r, dialect)?;
         let value = Data::decode(r, &ty, Place::Row)?;
         Ok(ReturnValue { ordinal, name, status, ty, value })
     }
 
     /// Appends the token.
-    pub fn put(&self, out: &mut Vec<u8>) {
-        put_head(out, self.ordinal, &self.name, self.status);
-        self.ty.encode(out);
+    pub fn put(&self, out: &mut Vec<u8>, dialect: Dialect) {
+        put_head(out, self.ordinal, &self.name, self.status, dialect);
+        self.ty.encode(out, dialect);
         self.value.encode(out, &self.ty, Place::Row);
     }
 }
 
 /// Appends everything before the type, which the caller writes with the value.
-pub fn put_head(out: &mut Vec<u8>, ordinal: u16, name: &str, status: u8) {
+pub fn put_head(out: &mut Vec<u8>, ordinal: u16, name: &str, status: u8, dialect: Dialect) {
     out.push(RETURNVALUE);
     out.extend_from_slice(&ordinal.to_le_bytes());
     put_b_varchar(out, name);
     out.push(status);
-    out.extend_from_slice(&[0; 4]);
+    dialect.put_user_type(out, 0);
     out.extend_from_slice(&[0; 2]);
 }
