@@ -9,7 +9,7 @@ root=$(cd "$here/../.." && pwd)
 cache="$root/target/clients"
 mkdir -p "$cache"
 clients=("$@")
-[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc tedious go dotnet tiberius mssql-tds django sqlalchemy knex typeorm prisma spring)
+[ ${#clients[@]} -gt 0 ] || clients=(pymssql odbc mssql-python jdbc jtds tedious go dotnet tiberius mssql-tds django sqlalchemy knex typeorm prisma spring)
 
 if [ -z "${KEEL:-}" ]; then
   (cd "$root" && cargo build --quiet --locked -p keel)
@@ -57,6 +57,11 @@ run_client() {
       [ -d "$cache/jdbc/lib-11" ] ||
         mvn -q -B -f "$here/jdbc/pom.xml" dependency:copy-dependencies -Ddriver=11.2.3.jre11 -DoutputDirectory="$cache/jdbc/lib-11"
       java -cp "$cache/jdbc/lib-11/*" "$here/jdbc/ClientTest.java"
+      ;;
+    jtds)
+      [ -d "$cache/jtds/lib" ] ||
+        mvn -q -B -f "$here/jtds/pom.xml" dependency:copy-dependencies -DoutputDirectory="$cache/jtds/lib"
+      java -cp "$cache/jtds/lib/*" "$here/jtds/ClientTest.java"
       ;;
     tedious)
       mkdir -p "$cache/tedious" && cp "$here/tedious/package.json" "$here/tedious/test.js" "$cache/tedious/"
