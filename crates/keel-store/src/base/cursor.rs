@@ -14,7 +14,7 @@ use super::file::{Found, RUN_PAGES_MAX};
 use super::frame::PagePin;
 use super::merge::read_large;
 use super::options::Direction;
-use super::page::{Page, PageRef};
+use super::page::{Overflow, Page, PageRef};
 use super::root::{BaseRoot, RowRef};
 use crate::key_bytes;
 
@@ -45,6 +45,8 @@ pub struct Cursor {
     prefix_len: usize,
     row: Row,
     keys_only: bool,
+    /// Large rows of this generation and before are left unread.
+    large_after: Option<u64>,
     /// Leaves walked since the last seek; reading ahead pays from the second on.
     leaves: usize,
 }
@@ -58,8 +60,13 @@ enum State {
 
 enum Row {
     None,
-    Inside { start: usize, end: usize },
+    Inside {
+        start: usize,
+        end: usize,
+    },
     Large(Arc<[u8]>),
+    /// A large one that is not newer than wanted.
+    Old,
 }
 
 impl Cursor {
@@ -83,6 +90,7 @@ impl Cursor {
             prefix_len: 0,
             row: Row::None,
             keys_only: false,
+            large_after: None,
             leaves: 0,
         }
     }
@@ -92,6 +100,18 @@ impl Cursor {
     pub fn keys_only(mut self) -> Cursor {
         self.keys_only = true;
         self
+    }
+
+    /// Leaves large rows unread that a root of this generation had already; [`Cursor::is_old`] tells them.
+    #[must_use]
+    pub fn large_after(mut self, generation: u64) -> Cursor {
+        self.large_after = Some(generation);
+        self
+    }
+
+    /// Whether the current row was left unread because an older root has it.
+    pub fn is_old(&self) -> bool {
+        matches!(self.row, Row::Old)
     }
 
     /// Continues at `key`: at the first row not before it (forward) or not after it (reverse), inside the range.
@@ -151,10 +171,16 @@ impl Cursor {
             Row::Inside { start, end: start + usize::from(value.len) }
         } else if self.keys_only {
             Row::None
+        } else if self.large_after.is_some_and(|after| self.is_large_before(leaf.value(value), after)) {
+            Row::Old
         } else {
             Row::Large(read_large(&self.root.file, leaf, leaf.value(value))?)
         };
         Ok(true)
+    }
+
+    fn is_large_before(&self, descriptor: &[u8], after: u64) -> bool {
+        Overflow::decode(descriptor).is_some_and(|large| !self.root.is_newer(large.generation, after))
     }
 
     /// Key of the current row, tree id included; empty before the first and after the last.

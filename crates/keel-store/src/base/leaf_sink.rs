@@ -58,14 +58,22 @@ pub(super) struct LeafSink {
     /// Smallest key that may be in the first leaf written next.
     lower: Vec<u8>,
     warm: bool,
+    /// A range was begun that no leaf has been written for.
+    open: bool,
     /// Whether the key range holds fewer bytes than before.
     pub shrunk: bool,
 }
 
 impl LeafSink {
-    /// Whether rows are held that should be joined with a neighbour's.
+    /// Whether rows are held that should be joined with a neighbour's, or a range is left to it.
     pub fn wants_neighbour(&self) -> bool {
-        self.shrunk && self.bytes < UNDERFULL && !self.cells.is_empty()
+        self.has_vanished() || self.shrunk && self.bytes < UNDERFULL && !self.cells.is_empty()
+    }
+
+    /// Nothing is left in the range that was begun. The leaf that is to cover it is written anew, though its rows stay: a leaf
+    /// that is as old as it was says that nothing in its range has changed ([`super::changed`]).
+    pub fn has_vanished(&self) -> bool {
+        self.open && self.cells.is_empty()
     }
 
     pub fn bytes(&self) -> usize {
@@ -74,9 +82,10 @@ impl LeafSink {
 
     /// Says which key range the following rows come from; only the first range since the last `finish` counts.
     pub fn begin(&mut self, lower: &[u8]) {
-        if self.cells.is_empty() {
+        if !self.open {
             self.lower.clear();
             self.lower.extend_from_slice(lower);
+            self.open = true;
         }
     }
 
@@ -245,6 +254,7 @@ impl LeafSink {
             out.page(heat, |bytes| page::write_leaf(bytes, end - from, |i| self.leaf_cell(from + i)))?;
         leaves.push(Entry { key: self.lower.as_slice().into(), child, rows });
         self.bytes -= written;
+        self.open = end < self.cells.len();
         if end < self.cells.len() {
             let next = self.key(end);
             let len = common_prefix(self.key(end - 1), next) + 1;

@@ -2,7 +2,8 @@
 //!
 //! The walk goes down from the root, left to right, once. A child whose key range no change falls into is taken
 //! over as it is; a touched one is replaced by the pages its new contents make, however many (none included).
-//! Contents of neighbours are joined when deletions leave too little. Each level hands its list of children to the
+//! Contents of neighbours are joined when deletions leave too little. Where nothing is left of a leaf, the next one is written
+//! anew, which then covers its range too: a leaf that is kept has kept its range's rows. Each level hands its list of children to the
 //! level above, and a list too long for one root makes the tree higher.
 //!
 //! ```text
@@ -124,6 +125,7 @@ impl Rewrite<'_, '_> {
             let touch = self.edit.touch(&entry.key, end, self.out);
             if touch == Touch::Whole {
                 self.free_tree(entry, 0)?;
+                self.sink.begin(&entry.key);
                 continue;
             }
             if touch == Touch::Not && !self.sink.wants_neighbour() {
@@ -164,10 +166,12 @@ impl Rewrite<'_, '_> {
             let touch = self.edit.touch(&entry.key, end, self.out);
             if touch == Touch::Whole {
                 self.free_tree(entry, level)?;
+                self.sink.begin(&entry.key);
                 continue;
             }
             let wanting = shrunk && !pending.is_empty() && inner_size(&pending) < UNDERFULL;
-            if touch == Touch::Not && !wanting {
+            let covers = self.sink.has_vanished();
+            if touch == Touch::Not && !wanting && !covers {
                 self.write_inner(level, std::mem::take(&mut pending), &mut new)?;
                 shrunk = false;
                 new.push(entry.clone());
@@ -176,7 +180,7 @@ impl Rewrite<'_, '_> {
             let page = self.read_inner(entry.child, level)?;
             self.out.free(entry.child);
             let mut contents = entries_of(&page, &entry.key);
-            if touch == Touch::Part {
+            if touch == Touch::Part || covers {
                 let before = contents.len();
                 contents = self.children(level - 1, contents, end)?;
                 shrunk |= contents.len() < before;

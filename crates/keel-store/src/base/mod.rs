@@ -37,6 +37,7 @@
 //! the modules that own them: `page`, `superblock`, `space`.
 
 mod cache;
+mod changed;
 mod check;
 mod cursor;
 mod error;
@@ -57,6 +58,7 @@ mod writer;
 mod tests;
 
 pub use cache::{CacheStats, PageCache, thread_misses};
+pub use changed::{Changed, ChangedRange};
 pub use check::{CheckFinding, CheckReport, CheckRow};
 pub use cursor::Cursor;
 pub use error::{BaseError, Result};

@@ -1,5 +1,6 @@
 //! The base tree against a `BTreeMap`, a bad disk, and flipped bits.
 
+mod changed;
 mod damage;
 mod disk;
 mod format;

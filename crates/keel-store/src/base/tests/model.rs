@@ -28,7 +28,7 @@ fn row(rng: &mut Dice) -> Vec<u8> {
     (0..len).map(|i| fill.wrapping_add(i as u8)).collect()
 }
 
-fn changes(rng: &mut Dice, count: u64, spread: u64) -> BTreeMap<Vec<u8>, Option<Vec<u8>>> {
+pub fn changes(rng: &mut Dice, count: u64, spread: u64) -> BTreeMap<Vec<u8>, Option<Vec<u8>>> {
     let deletes = [1, 5, 9][rng.below(3) as usize];
     let (from, width) = (rng.below(spread), 1 + rng.below(spread));
     let dense = rng.below(3) == 0;
@@ -44,7 +44,7 @@ fn changes(rng: &mut Dice, count: u64, spread: u64) -> BTreeMap<Vec<u8>, Option<
         .collect()
 }
 
-fn apply(model: &mut Model, changes: &BTreeMap<Vec<u8>, Option<Vec<u8>>>) {
+pub fn apply(model: &mut Model, changes: &BTreeMap<Vec<u8>, Option<Vec<u8>>>) {
     for (key, change) in changes {
         match change {
             Some(row) => model.insert(key.clone(), row.clone()),
@@ -53,7 +53,7 @@ fn apply(model: &mut Model, changes: &BTreeMap<Vec<u8>, Option<Vec<u8>>>) {
     }
 }
 
-fn merge(
+pub fn merge(
     tree: &BaseTree,
     changes: &BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     lsn: u64,
