@@ -8,13 +8,16 @@
 //! is being restored takes them as a secondary takes its primary's, and a log backup made by any member of a group continues those of the others.
 //! Restoring to a point in time ends in the middle of a block: that one is sealed anew, with what came before the point.
 //!
+//! A **differential backup** is what was written since a full one ended (module `differential`), then log as in a full one. It is
+//! laid over a copy that the full one was restored to.
+//!
 //! # The file
 //! A file holds **backup sets**, one behind the other; a set is a run of frames. Numbers are little-endian.
 //!
 //! | offset | bytes | field | meaning |
 //! | ---: | ---: | --- | --- |
 //! | 0 | 4 | magic | `KBK1` |
-//! | 4 | 1 | kind | 1 begin, 2 rows, 3 log, 4 end, 5 begin of a log backup |
+//! | 4 | 1 | kind | 1 begin, 2 rows, 3 log, 4 end, 5 begin of a log backup, 6 of a differential one, 7 changes |
 //! | 5 | 1 | flags | bit 0: the payload is compressed (LZ4 block) |
 //! | 6 | 2 | | 0 |
 //! | 8 | 4 | stored | bytes of the payload as stored |
@@ -24,15 +27,18 @@
 //! | 24 | stored | payload | |
 //!
 //! *Begin* is what a copy must know first ([`SeedInfo`]); of a log backup, the database's identity (16), the epoch at its end (8), and where
-//! it begins (8), which is where an append does. *Rows* are the seeding's chunks, *log* one block each, in order, without a
+//! it begins (8), which is where an append does; of a differential one, the set that it refers to (16), where that ends (8), the checksum of
+//! the block there (4), how many epochs are known (4), each with its number and where it begins (16), and what a copy must know. *Rows* are the seeding's chunks, *log* one block each, in order, without a
 //! gap. *End* is the position behind the last block (8), bytes of rows and log before compression (8), and the label: what whoever
 //! asked for the backup says of it, in a form of its own. A set without an end is none: its backup was cut short.
 
+mod differential;
 mod frames;
 mod read;
 mod stop;
 
-pub use read::{Rolled, complete, restore, restore_log, verify};
+pub use differential::{Base, DifferentialInfo};
+pub use read::{Rolled, complete, restore, restore_differential, restore_log, verify};
 
 use crate::database::Database;
 use crate::error::DbError;
@@ -57,6 +63,19 @@ pub enum Content {
     Full(SeedInfo),
     /// Log alone.
     Log(LogInfo),
+    /// What has changed since a full one, and the log since then.
+    Differential(DifferentialInfo),
+}
+
+impl Content {
+    /// What a copy must know that is made of it; nothing is made of log alone.
+    pub fn seed(&self) -> Option<&SeedInfo> {
+        match self {
+            Content::Full(info) => Some(info),
+            Content::Differential(info) => Some(&info.seed),
+            Content::Log(_) => None,
+        }
+    }
 }
 
 /// What a log backup begins with.
@@ -107,6 +126,7 @@ impl BackupSet {
         match &self.content {
             Content::Full(info) => info.log_start,
             Content::Log(info) => info.first,
+            Content::Differential(info) => info.seed.log_start,
         }
     }
 
@@ -115,6 +135,7 @@ impl BackupSet {
         match &self.content {
             Content::Full(info) => info.family,
             Content::Log(info) => info.family,
+            Content::Differential(info) => info.seed.family,
         }
     }
 }
@@ -130,6 +151,8 @@ pub struct Written {
     pub last: Lsn,
     /// The last position in it at which no append is under way: where the next log backup begins.
     pub border: Lsn,
+    /// Checksum of the log's block that ends at `last`.
+    pub checksum: u32,
     /// Bytes of rows and log, not compressed.
     pub bytes: u64,
     /// Bytes in the file so far.
@@ -173,13 +196,56 @@ pub fn back_up(
             None => break,
         }
     }
+    end_with_log(db, &info, out, at, label, progress)
+}
+
+/// Writes a differential backup of `db`, as [`back_up`] does a full one: what has changed since the full backup `base` ended.
+///
+/// # Errors
+/// Those of [`back_up`].
+pub fn back_up_differential(
+    db: &Arc<Database>,
+    (file, at): (&dyn File, u64),
+    base: &Base,
+    options: BackupOptions,
+    label: &mut dyn FnMut(&Written) -> Vec<u8>,
+    progress: Progress<'_>,
+) -> Result<u64, DbError> {
+    let source = SeedSource::open(db, &format!("backup {at} {:p}", std::ptr::from_ref(file)), 1)?;
+    let seed = source.info().clone();
+    if seed.checkpoint < base.last {
+        return Err(damaged(format!("the base tree stands at {}, before {}", seed.checkpoint, base.last)));
+    }
+    let since = Database::generation_before(source.root(), base.last);
+    let expected = source.root().pages_since(since)? * keel_store::base::PAGE_SIZE as u64;
+    let info = DifferentialInfo { base: *base, epochs: log_of(db)?.epochs(), seed };
+    let mut out = Writer::at(file, at, options.compress);
+    out.frame(Kind::BeginDifferential, &info.encode())?;
+    differential::changes(source.root(), since, &mut |chunk| {
+        out.bytes += chunk.len() as u64;
+        out.frame(Kind::Changes, chunk)?;
+        progress(out.bytes.min(expected), expected.max(1))
+    })?;
+    end_with_log(db, &info.seed, out, at, label, progress)
+}
+
+/// The log since the rows of a set, and its end.
+fn end_with_log(
+    db: &Arc<Database>,
+    info: &SeedInfo,
+    mut out: Writer<'_>,
+    at: u64,
+    label: &mut dyn FnMut(&Written) -> Vec<u8>,
+    progress: Progress<'_>,
+) -> Result<u64, DbError> {
     let log = log_of(db)?;
     log.flush()?;
-    let mut border = info.log_start;
+    let (mut border, mut checksum) = (info.log_start, info.log_previous);
     let last = copy_log(log, info.log_start, db.agreed().max(info.highest), &mut |block, header| {
         if header.flags & FLAG_UNFINISHED == 0 {
             border = header.end_lsn();
         }
+        checksum = header.checksum;
         out.block(block)
     })?;
     if last < info.highest {
@@ -190,6 +256,7 @@ pub fn back_up(
         first: info.log_start,
         last,
         border,
+        checksum,
         bytes: out.bytes,
         stored: out.at - at,
         family: info.family,
@@ -217,7 +284,7 @@ pub fn back_up_log(
     let (agreed, family) = (db.agreed(), db.control().family);
     let mut out = Writer::at(file, at, options.compress);
     out.frame(Kind::BeginLog, &LogInfo { family, epoch: log.epoch(), first }.encode())?;
-    let mut last = first;
+    let (mut last, mut checksum) = (first, 0);
     // Blocks of an append whose end is not there yet: it belongs to the next log backup as a whole.
     let mut unfinished: Vec<Vec<u8>> = Vec::new();
     copy_log(log, first, agreed, &mut |block, header| {
@@ -227,12 +294,12 @@ pub fn back_up_log(
         unfinished.push(block.to_vec());
         if header.flags & FLAG_UNFINISHED == 0 {
             unfinished.drain(..).try_for_each(|block| out.block(&block))?;
-            last = header.end_lsn();
+            (last, checksum) = (header.end_lsn(), header.checksum);
         }
         progress(header.end_lsn().0.min(agreed.0) - first.0, (agreed.0 - first.0).max(1))
     })?;
     let (bytes, stored) = (out.bytes, out.at - at);
-    let written = Written { checkpoint: first, first, last, border: last, bytes, stored, family };
+    let written = Written { checkpoint: first, first, last, border: last, checksum, bytes, stored, family };
     let end = end_set(out, &written, label)?;
     progress(1, 1)?;
     Ok(end)
@@ -319,14 +386,17 @@ fn next_set(reader: &mut Reader<'_>) -> Result<Option<Parts>, DbError> {
     let content = match head.kind {
         Kind::Begin => SeedInfo::decode(&reader.payload(&head)?).map(Content::Full),
         Kind::BeginLog => LogInfo::decode(&reader.payload(&head)?).map(Content::Log),
-        Kind::Rows | Kind::Log | Kind::End => None,
+        Kind::BeginDifferential => {
+            DifferentialInfo::decode(&reader.payload(&head)?).map(Content::Differential)
+        }
+        Kind::Rows | Kind::Changes | Kind::Log | Kind::End => None,
     };
     let content = content.ok_or_else(misplaced)?;
     loop {
         let Some(head) = reader.head()? else { return Ok(None) };
         match head.kind {
-            Kind::Begin | Kind::BeginLog => return Err(misplaced()),
-            Kind::Rows | Kind::Log => reader.skip(&head),
+            Kind::Begin | Kind::BeginLog | Kind::BeginDifferential => return Err(misplaced()),
+            Kind::Rows | Kind::Changes | Kind::Log => reader.skip(&head),
             Kind::End => {
                 let (last, bytes, label) = decode_end(&reader.payload(&head)?).ok_or_else(misplaced)?;
                 return Ok(Some((content, last, bytes, label)));

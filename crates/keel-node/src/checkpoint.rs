@@ -8,6 +8,7 @@ use crate::error::DbError;
 use crate::marker::Marker;
 use crate::pace::Pace;
 use crate::role::Role;
+use crate::roots::Roots;
 use crate::schedule::Plan;
 use keel_base::Lsn;
 use keel_store::{CheckpointOptions, Traces};
@@ -95,7 +96,13 @@ impl Database {
             soft: self.instance.pressure().soft_bytes(),
         });
         let pace = Pace::new(self, plan, began);
-        let meta = encode_meta(self.control.log_id, redo_start);
+        let mut meta = encode_meta(self.control.log_id, redo_start).to_vec();
+        let replaced = self.store.base().root();
+        let mut roots = Roots::decode(replaced.meta());
+        roots.add(&replaced, Lsn(self.differential_base.load(Ordering::Acquire)));
+        roots.encode(&mut meta);
+        // It keeps its pages as long as somebody has it.
+        drop(replaced);
         let chunk_bytes = self.instance.options().checkpoint_chunk_bytes;
         let options = CheckpointOptions { meta: Some(&meta), throttle: &pace, chunk_bytes };
         let report = checkpoint

@@ -14,6 +14,8 @@
 //! | 0 | 4 | version, 1 |
 //! | 4 | 4 | log id |
 //! | 8 | 8 | redo start: where replay must begin to see every record of streams open at the checkpoint |
+//!
+//! and behind it which [roots](crate::roots) there were before.
 
 use crate::control::{self, Control};
 use crate::error::{DbError, TxnError};
@@ -158,6 +160,8 @@ pub struct Database {
     pub(crate) redo_start: AtomicU64,
     /// Log before this is in a backup; `Lsn::MAX` under the simple recovery model, where none is needed.
     backed_up: AtomicU64,
+    /// Where the full backup ended that differential ones refer to; 0 for none.
+    pub(crate) differential_base: AtomicU64,
     pub(crate) role: AtomicU8,
     pub(crate) roles: Roles,
     pub(crate) gate: Gate,
@@ -381,6 +385,7 @@ impl Database {
             checkpoint: AtomicU64::new(checkpoint.0),
             redo_start: AtomicU64::new(redo_start.0),
             backed_up: AtomicU64::new(Lsn::MAX.0),
+            differential_base: AtomicU64::new(0),
             role: AtomicU8::new(Role::Standalone.code()),
             gate: Gate::new(redo.is_none()),
             roles: Roles::with(redo),
@@ -398,7 +403,7 @@ impl Database {
         // Set once, here.
         let _ = database.follower.database.set(Weak::clone(&database.weak));
         if let Some(log) = &database.log {
-            database.give_log_back();
+            // Nothing of it is given back yet: who opened it may know that it is in no backup.
             let (weak, provisioner) = (Weak::clone(&database.weak), Arc::clone(&instance.provisioner));
             log.set_provision_hook(Arc::new(move || provisioner.ask(&weak)));
         }

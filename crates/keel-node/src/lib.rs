@@ -52,6 +52,7 @@ pub mod pressure;
 pub mod read;
 pub mod retention;
 pub mod role;
+mod roots;
 mod schedule;
 pub mod seed;
 pub mod transaction;

@@ -331,6 +331,22 @@ impl Database {
         Ok(task.applier().undecided())
     }
 
+    /// On a resolving replica: applies all the log it has, up to a transaction that is not whole.
+    pub(crate) fn apply_all(&self) -> Result<(), DbError> {
+        let _changing = self.roles.changing.lock();
+        let end = self.settle_log(self.durable_log()?)?;
+        if self.role() != Role::Resolving {
+            return Err(refused("only a resolving replica applies what nobody has agreed on"));
+        }
+        self.follower.agreed.fetch_max(end.0, Ordering::AcqRel);
+        self.follower.limit.fetch_max(end.0, Ordering::SeqCst);
+        let task = self.redo_task()?;
+        self.follower.hurry.store(true, Ordering::Release);
+        let drained = task.applier().drain();
+        self.follower.hurry.store(false, Ordering::Release);
+        Ok(drained?)
+    }
+
     /// The old primary's open transactions will never be decided by it: this log says that they never happened.
     fn abort_streams(&self, log: &Log, undecided: &[u64]) -> Result<(), DbError> {
         let mut buffer = RecordBuffer::new();

@@ -255,6 +255,11 @@ impl SeedSource {
         Ok(SeedSource { _held: held, root, info })
     }
 
+    /// The picture itself.
+    pub(crate) fn root(&self) -> &Arc<BaseRoot> {
+        &self.root
+    }
+
     /// What the copy must know first.
     pub fn info(&self) -> &SeedInfo {
         &self.info
@@ -405,6 +410,11 @@ impl SeedSink {
         };
         self.base.merge(rows, &options)?;
         Ok(())
+    }
+
+    /// Takes rows that come behind those that are there, in order.
+    pub(crate) fn put(&self, rows: &[(Vec<u8>, Vec<u8>)]) -> Result<(), DbError> {
+        self.merge(rows.iter().map(|(key, row)| (&key[..], Change::Put(&row[..]))).collect())
     }
 
     /// The last key that a stream has brought; empty when none.

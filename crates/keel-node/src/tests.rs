@@ -2,6 +2,7 @@
 
 mod backup;
 mod crash;
+mod differential;
 mod group;
 mod isolation;
 mod log_backup;

@@ -25,9 +25,12 @@ pub(super) enum Kind {
     Log = 3,
     End = 4,
     BeginLog = 5,
+    BeginDifferential = 6,
+    Changes = 7,
 }
 
-const KINDS: [Kind; 5] = [Kind::Begin, Kind::Rows, Kind::Log, Kind::End, Kind::BeginLog];
+const KINDS: [Kind; 7] =
+    [Kind::Begin, Kind::Rows, Kind::Log, Kind::End, Kind::BeginLog, Kind::BeginDifferential, Kind::Changes];
 
 pub(super) fn damaged(what: impl Into<Arc<str>>) -> DbError {
     DbError::Corrupt(what.into())
@@ -37,7 +40,7 @@ pub(super) struct Writer<'a> {
     file: &'a dyn File,
     pub(super) at: u64,
     synced: u64,
-    /// Of rows and log so far, not compressed.
+    /// Of rows, changes and log so far, not compressed.
     pub(super) bytes: u64,
     pub(super) compress: bool,
 }

@@ -1,5 +1,6 @@
 //! Reading backups: checking them, and making databases of them.
 
+use super::differential::{Followed, Overlay};
 use super::frames::{Kind, Reader, damaged};
 use super::stop::{Search, cut};
 use super::{BackupSet, Content, LogInfo, Progress};
@@ -10,6 +11,7 @@ use crate::seed::{SeedInfo, SeedSink};
 use keel_base::env::File;
 use keel_base::{DatabaseId, Epoch, Lsn};
 use keel_log::block;
+use keel_store::base::BaseRoot;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,8 +19,8 @@ use std::time::Duration;
 /// How often whoever waits for redo asks whether to go on.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Takes a chunk of rows (true) or a block of the log.
-type Take<'a> = &'a mut dyn FnMut(bool, &[u8]) -> Result<(), DbError>;
+/// Takes a chunk of rows, changes, or a block of the log.
+type Take<'a> = &'a mut dyn FnMut(Kind, &[u8]) -> Result<(), DbError>;
 
 /// Hands the rows and blocks of a set over, checked.
 fn walk(file: &dyn File, set: &BackupSet, take: Take<'_>, progress: Progress<'_>) -> Result<(), DbError> {
@@ -26,9 +28,8 @@ fn walk(file: &dyn File, set: &BackupSet, take: Take<'_>, progress: Progress<'_>
     while let Some(head) = reader.head()? {
         let payload = reader.payload(&head)?;
         match head.kind {
-            Kind::Begin | Kind::BeginLog => {}
-            Kind::Rows => take(true, &payload)?,
-            Kind::Log => take(false, &payload)?,
+            Kind::Begin | Kind::BeginLog | Kind::BeginDifferential => {}
+            Kind::Rows | Kind::Changes | Kind::Log => take(head.kind, &payload)?,
             Kind::End => return progress(1, 1),
         }
         progress(reader.at - set.at, (set.end - set.at).max(1))?;
@@ -43,14 +44,21 @@ fn walk(file: &dyn File, set: &BackupSet, take: Take<'_>, progress: Progress<'_>
 pub fn verify(file: &dyn File, set: &BackupSet, progress: Progress<'_>) -> Result<(), DbError> {
     let (mut next, mut previous, mut rows_end) = match &set.content {
         Content::Full(info) => (info.log_start, Some(info.log_previous), false),
+        Content::Differential(info) => (info.seed.log_start, Some(info.seed.log_previous), false),
         // It has no rows; the block before its first is in another backup.
         Content::Log(info) => (info.first, None, true),
     };
-    let mut take = |rows: bool, bytes: &[u8]| {
-        if rows {
+    let mut changes = Followed::new();
+    let mut take = |kind: Kind, bytes: &[u8]| {
+        if kind == Kind::Rows {
             rows_end = crate::seed::is_last_chunk(bytes)
                 .ok_or_else(|| damaged("a chunk of rows in the backup is damaged"))?;
             return Ok(());
+        }
+        if kind == Kind::Changes {
+            let follows = changes.follow(bytes);
+            rows_end = changes.is_through();
+            return if follows { Ok(()) } else { Err(damaged("changes in the backup are damaged")) };
         }
         let follows =
             |h: &block::Header| h.first_lsn == next && previous.is_none_or(|before| before == h.previous);
@@ -83,39 +91,104 @@ pub fn restore(
 ) -> Result<Arc<Database>, DbError> {
     let Content::Full(info) = &set.content else { return Err(damaged("the backup set has no rows")) };
     let info = SeedInfo { family, ..info.clone() };
-    let mut sink = Some(SeedSink::create(instance, id, dir, &info)?);
-    let mut db: Option<Arc<Database>> = None;
-    let mut take = |rows: bool, bytes: &[u8]| {
-        if rows {
-            let sink = sink.as_ref().ok_or_else(|| damaged("rows behind the log in a backup"))?;
-            return sink.apply(&[bytes]).map(|_| ());
-        }
-        if let Some(sink) = sink.take() {
-            let made = sink.finish(options)?;
-            made.demote()?;
-            db = Some(made);
-        }
-        let db = db.as_ref().expect("made with the first block");
-        let epoch = block::decode_header(bytes).map_or(Epoch(0), |header| header.epoch);
-        db.receive(epoch.max(info.epoch), bytes).map(|_| ())
+    let sink = SeedSink::create(instance, id, dir, &info)?;
+    let mut making = Making { info, options, sink: Some(sink), db: None };
+    let mut take = |kind: Kind, bytes: &[u8]| match (kind, &making.sink) {
+        (Kind::Rows, Some(sink)) => sink.apply(&[bytes]).map(|_| ()),
+        (Kind::Log, _) => making.receive(bytes),
+        _ => Err(damaged("rows behind the log in a backup")),
     };
     walk(file, set, &mut take, progress)?;
-    // A set whose log is empty: nothing has happened since its rows.
-    let db = match (db, sink) {
-        (Some(db), _) => db,
-        (None, Some(sink)) => {
-            let made = sink.finish(options)?;
-            made.demote()?;
-            made
-        }
-        (None, None) => return Err(damaged("the backup set is empty")),
+    making.finish(set)
+}
+
+/// Makes a database as [`restore`] does, from what `old` has, which the full backup was restored to, and what has changed since: a
+/// differential set that [fits](super::DifferentialInfo::fits). `old` stays as it is.
+///
+/// # Errors
+/// Those of [`restore`]; [`DbError::Corrupt`] also when the two do not make the rows that there were.
+pub fn restore_differential(
+    instance: &Arc<Instance>,
+    (id, dir): (DatabaseId, &Path),
+    old: &Arc<Database>,
+    (file, set): (&dyn File, &BackupSet),
+    options: &DbOptions,
+    progress: Progress<'_>,
+) -> Result<Arc<Database>, DbError> {
+    let Content::Differential(info) = &set.content else {
+        return Err(damaged("the backup set is no differential one"));
     };
-    if db.harden()? != set.last {
-        return Err(damaged("log of the backup is missing"));
+    // All of its log, in pages that nobody changes any more.
+    old.apply_all()?;
+    old.checkpoint()?;
+    let root = old.store().base().root();
+    if root.highest_lsn() > info.seed.checkpoint || root.checkpoint_lsn() < old.applied() {
+        return Err(DbError::Role("the database is not where the differential backup begins".into()));
     }
-    db.apply_up_to(set.last)?;
-    db.fence("restored");
-    Ok(db)
+    let sink = SeedSink::create(instance, id, dir, &info.seed)?;
+    lay_over((&root, &sink), (file, set), info.seed.rows, &mut |done, of| progress(done / 2, of))?;
+    let mut making = Making { info: info.seed.clone(), options, sink: Some(sink), db: None };
+    let mut log = |kind: Kind, bytes: &[u8]| if kind == Kind::Log { making.receive(bytes) } else { Ok(()) };
+    walk(file, set, &mut log, &mut |done, of| progress(of / 2 + done / 2, of))?;
+    making.finish(set)
+}
+
+/// Fills a copy with the rows of `old` and the changes of a set over them.
+fn lay_over(
+    (old, sink): (&Arc<BaseRoot>, &SeedSink),
+    (file, set): (&dyn File, &BackupSet),
+    rows: u64,
+    progress: Progress<'_>,
+) -> Result<(), DbError> {
+    let mut overlay = Overlay::new(old, sink)?;
+    let mut log_begun = false;
+    let mut take = |kind: Kind, bytes: &[u8]| match kind {
+        Kind::Changes if !log_begun => overlay.apply(bytes),
+        Kind::Log => {
+            log_begun = true;
+            Ok(())
+        }
+        _ => Err(damaged("rows behind the log in a backup")),
+    };
+    walk(file, set, &mut take, progress)?;
+    overlay.finish(rows)
+}
+
+/// A database in the making: first its rows, then its log.
+struct Making<'o> {
+    info: SeedInfo,
+    options: &'o DbOptions,
+    /// Until the rows are through.
+    sink: Option<SeedSink>,
+    db: Option<Arc<Database>>,
+}
+
+impl Making<'_> {
+    /// The database; its rows are through.
+    fn database(&mut self) -> Result<&Arc<Database>, DbError> {
+        if let Some(sink) = self.sink.take() {
+            let made = sink.finish(self.options)?;
+            made.demote()?;
+            self.db = Some(made);
+        }
+        self.db.as_ref().ok_or_else(|| damaged("the backup set is empty"))
+    }
+
+    fn receive(&mut self, block: &[u8]) -> Result<(), DbError> {
+        let epoch = block::decode_header(block).map_or(Epoch(0), |header| header.epoch).max(self.info.epoch);
+        self.database()?.receive(epoch, block).map(|_| ())
+    }
+
+    /// All of its log is there. It may be none: nothing has happened since its rows.
+    fn finish(mut self, set: &BackupSet) -> Result<Arc<Database>, DbError> {
+        let db = Arc::clone(self.database()?);
+        if db.harden()? != set.last {
+            return Err(damaged("log of the backup is missing"));
+        }
+        db.apply_up_to(set.last)?;
+        db.fence("restored");
+        Ok(db)
+    }
 }
 
 /// How far a log backup has brought a database.
@@ -178,7 +251,7 @@ fn look_through(
     let (end, tip) = (log.flush()?, log.last_checksum());
     let mut found = Found { stop: None, other_path: false };
     let (mut search, mut before) = (stop.map(Search::after), None);
-    let mut take = |_: bool, bytes: &[u8]| {
+    let mut take = |_: Kind, bytes: &[u8]| {
         let header = header_of(bytes)?;
         let joins = if header.first_lsn == end { header.previous == tip } else { true };
         let passes = header.first_lsn < end && header.end_lsn() > end;
@@ -206,7 +279,7 @@ fn roll_forward(
 ) -> Result<(), DbError> {
     let log = db.log().ok_or_else(|| DbError::Role("a volatile database is not restored".into()))?;
     let (end, session) = (db.hardened(), info.epoch.max(log.epoch()));
-    let mut take = |_: bool, bytes: &[u8]| {
+    let mut take = |_: Kind, bytes: &[u8]| {
         let header = header_of(bytes)?;
         let stop = stop.unwrap_or(Lsn::MAX);
         if header.end_lsn() <= end || header.first_lsn >= stop {
