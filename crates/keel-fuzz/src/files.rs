@@ -224,8 +224,18 @@ fn restore_all(bytes: &[u8]) -> Result<(), Box<dyn Error>> {
         }
         let dir = PathBuf::from(format!("data/db{number}"));
         let place = (DatabaseId(number), &*dir);
-        let made =
-            backup::restore(&instance(&disk), place, (&*file, &set), [1; 16], &options(), &mut |_, _| Ok(()));
+        let from = (&*file, &set);
+        let made = match (&set.content, &restoring) {
+            (Content::Differential(info), Some(old)) if info.fits(old).unwrap_or(false) => {
+                backup::restore_differential(old.instance(), place, old, from, &options(), &mut |_, _| Ok(()))
+            }
+            (Content::Differential(_), _) => continue,
+            _ => {
+                // With its identity: what follows is laid over it.
+                let family = set.family();
+                backup::restore(&instance(&disk), place, from, family, &options(), &mut |_, _| Ok(()))
+            }
+        };
         assert!(cfg!(fuzzing) || whole.is_err() || made.is_ok(), "what is whole is restored");
         if let Some(db) = std::mem::replace(&mut restoring, made.ok()) {
             go_on(&db)?;
@@ -240,19 +250,24 @@ fn go_on(db: &Arc<Database>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A full backup of the image, and one of the log since then.
+/// A full backup of the image, a differential one, and one of the log since then.
 fn sample_backup() -> Result<Vec<u8>, Box<dyn Error>> {
     let disk = SimDisk::new();
     fill(&disk)?;
     let db = Database::open(&instance(&disk), DatabaseId(5), Path::new(DIR), &options(), &mut |_| ())?;
     let file = disk.open(Path::new(BACKUP_FILE), OpenMode::Create)?;
     let options = backup::BackupOptions { compress: true };
-    let mut border = Lsn::ZERO;
+    let (mut border, mut base) = (Lsn::ZERO, backup::Base::default());
     let mut label = |written: &backup::Written| {
         border = written.border;
+        base = backup::Base { set: [1; 16], last: written.last, checksum: written.checksum };
         b"{}".to_vec()
     };
     let end = backup::back_up(&db, &*file, 0, options, &mut label, &mut |_, _| Ok(()))?;
+    read_and_write(&db)?;
+    let to = (&*file, end);
+    let end =
+        backup::back_up_differential(&db, to, &base, options, &mut |_| b"{}".to_vec(), &mut |_, _| Ok(()))?;
     read_and_write(&db)?;
     backup::back_up_log(&db, (&*file, end), border, options, &mut |_| b"{}".to_vec(), &mut |_, _| Ok(()))?;
     Ok(disk.contents(Path::new(BACKUP_FILE)).unwrap_or_default())

@@ -29,7 +29,7 @@ backup log d to disk = 'd.trn'
 backup database d to disk = 'a.bak', disk = 'b.bak'
 backup database d to tape = 'x'
 backup database d to somewhere
-backup database d to disk = 'd.bak' with differential
+restore database e from disk = 'd.bak' with differential
 backup database d to disk = 'd.bak' with nonsense
 restore database e from disk = 'd.bak' with move 'x' to 'y'
 restore database e from disk = 'd.bak' with recovery, norecovery

@@ -33,6 +33,12 @@ crate::errors::error_functions! {
     cannot_write(device, detail) = 3202, 16, 1, "Write on \"{device}\" failed: {detail}";
     /// Reading failed.
     cannot_read(device, detail) = 3203, 16, 1, "Read on \"{device}\" failed: {detail}";
+    /// A differential backup before any full one.
+    no_differential_base(name) = 3035, 16, 1, "Cannot perform a differential backup for database \"{name}\", because a current database backup does not exist. Perform a full database backup by reissuing BACKUP DATABASE, omitting the WITH DIFFERENTIAL option.";
+    /// Of master.
+    full_of_master_only() = 3024, 16, 0, "You can only perform a full backup of the master database. Use BACKUP DATABASE to back up the entire master database.";
+    /// A differential backup that does not fit.
+    not_the_base() = 3136, 16, 3, "This differential backup cannot be restored because the database has not been restored to the correct earlier state.";
     /// A logical device.
     no_device(name) = 3206, 16, 1, "Backup device '{name}' does not exist. To view existing backup devices, use the sys.backup_devices catalog view. To create a new backup device use either sp_addumpdevice or SQL Server Management Studio.";
     /// MOVE of what is not in the set.
@@ -71,6 +77,8 @@ crate::errors::error_functions! {
     damaged(detail) = 3189, 16, 1, "Damage to the backup set was detected. {detail}";
     /// An option that the statement does not have.
     no_option(name, statement) = 155, 15, 1, "'{name}' is not a recognized {statement} option.";
+    /// An option that this statement does not have, but the other.
+    not_for_this(option) = 3032, 16, 2, "One or more of the options ({option}) are not supported for this statement. Review the documentation for supported options.";
     /// Two options that exclude each other.
     conflicting(a, b) = 3032, 16, 2, "One or more of the options ({a}, {b}) are not supported for this statement. Review the documentation for supported options.";
 }

@@ -33,6 +33,8 @@ struct RestoreRow {
     recovery: bool,
     #[serde(default)]
     log: bool,
+    #[serde(default)]
+    differential: bool,
     /// STOPAT, local ticks; 0 without one.
     #[serde(default)]
     stop: i64,
@@ -71,6 +73,7 @@ pub(super) fn note_restore(
         replace: options.replace,
         recovery: !options.no_recovery,
         log: label.log,
+        differential: label.differential,
         stop: options.stop_at.unwrap_or(0),
     };
     engine.put_master_row(object_class::RESTORE, id, Some(&row))
@@ -86,15 +89,6 @@ pub(crate) fn forget(engine: &Engine, before: i64, database: Option<&str>) -> Re
         engine.put_master_row::<RestoreRow>(object_class::RESTORE, old.id, None)?;
     }
     Ok(())
-}
-
-fn kind(l: &Label) -> &'static str {
-    if l.log { "L" } else { "D" }
-}
-
-/// Where the rows of the full backup before a log backup are complete.
-pub(super) fn full_before(l: &Label) -> Value {
-    if l.log { lsn(l.full) } else { number(0) }
 }
 
 /// A size.
@@ -132,13 +126,13 @@ fn set_row(b: &BackupRow) -> Vec<Value> {
         lsn(l.first),
         lsn(l.last),
         lsn(l.checkpoint),
-        full_before(l),
+        l.full_before(),
         date(l.created),
         date(l.started),
     ]);
     row.extend([
         date(l.finished),
-        text(kind(l)),
+        text(l.kind()),
         int(52),
         int(0),
         int(l.compatibility),
@@ -156,7 +150,8 @@ fn set_row(b: &BackupRow) -> Vec<Value> {
         Value::Guid(l.family),
         Value::Guid(l.family),
     ]);
-    row.extend([NULL, NULL, number(l.stored), NULL, NULL, NULL, date(l.finished)]);
+    row.extend(l.base_shown());
+    row.extend([number(l.stored), NULL, NULL, NULL, date(l.finished)]);
     row.push(if l.compressed { text("LZ4") } else { NULL });
     row
 }
@@ -195,7 +190,11 @@ pub(crate) fn restorehistory(cx: &ViewContext<'_>) -> Rows {
         let stop = if r.stop == 0 { NULL } else { date(r.stop) };
         let mut row = vec![int(r.id), date(r.at), text(r.database.as_str()), text(r.user.as_str()), set];
         row.extend([
-            text(if r.log { "L" } else { "D" }),
+            text(match (r.log, r.differential) {
+                (true, _) => "L",
+                (false, true) => "I",
+                (false, false) => "D",
+            }),
             bit(r.replace),
             bit(r.recovery),
             bit(false),

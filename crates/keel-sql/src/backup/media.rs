@@ -1,12 +1,14 @@
 //! The file behind a device, and what the sets in it say of themselves.
 
-use super::errors;
+use super::{errors, history};
 use crate::engine::Engine;
+use crate::hadr::lsn::value as lsn;
+use crate::views::NULL;
 use keel_base::env::{File, OpenMode};
 use keel_node::DbError;
 use keel_node::backup::{self, BackupSet};
-use keel_types::SqlError;
 use keel_types::error::Result;
+use keel_types::{SqlError, Value};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -37,11 +39,15 @@ pub(crate) struct Label {
     pub copy_only: bool,
     /// A log backup.
     pub log: bool,
+    /// A differential backup.
+    pub differential: bool,
+    /// The full backup that it refers to.
+    pub base: [u8; 16],
     /// It is the first one of its chain.
     pub begins_chain: bool,
     /// When the backup before it ended; 0 of a full one.
     pub since: i64,
-    /// Where the rows of the full backup before it are complete.
+    /// Where the rows of the full backup before it are complete, which of a differential one is the one it refers to.
     pub full: u64,
     pub compressed: bool,
     pub checkpoint: u64,
@@ -50,6 +56,36 @@ pub(crate) struct Label {
     /// Bytes before compression, and in the file.
     pub bytes: u64,
     pub stored: u64,
+}
+
+impl Label {
+    /// The product's letter for what it is.
+    pub fn kind(&self) -> &'static str {
+        match (self.log, self.differential) {
+            (true, _) => "L",
+            (false, true) => "I",
+            (false, false) => "D",
+        }
+    }
+
+    /// The statement that makes such a set.
+    pub fn statement(&self) -> &'static str {
+        match (self.log, self.differential) {
+            (true, _) => "BACKUP LOG",
+            (false, true) => "BACKUP DATABASE WITH DIFFERENTIAL",
+            (false, false) => "BACKUP DATABASE",
+        }
+    }
+
+    /// Where the rows of the full backup before it are complete.
+    pub fn full_before(&self) -> Value {
+        if self.log || self.differential { lsn(self.full) } else { history::number(0) }
+    }
+
+    /// The full backup that a differential one refers to: where its rows are complete, and its identity.
+    pub fn base_shown(&self) -> [Value; 2] {
+        if self.differential { [lsn(self.full), Value::Guid(self.base)] } else { [NULL, NULL] }
+    }
 }
 
 /// A set with what it says.

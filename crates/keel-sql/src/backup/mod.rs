@@ -12,12 +12,14 @@
 //! * A file holds one set behind the other (NOINIT, the product's default) until it is begun anew (INIT, FORMAT). A relative name is
 //!   one in `backup` of the data directory.
 //! * A restored database is made beside the one it replaces, which goes only when the new one is whole.
-//! * The chain of log backups is a part of the database ([`crate::catalog::LogChain`]): it goes with it to the members of its group.
+//! * The chain of log backups is a part of the database ([`crate::catalog::LogChain`]), and so is the full backup that differential ones
+//!   refer to ([`crate::catalog::DifferentialBase`]): they go with it to the members of its group.
 //! * Errors come in two, as in the product: what happened, then 3013, which is what CATCH gets.
 //!
 //! ## Deliberately absent
-//! Differential backups, files and filegroups, stripes and mirrors, encryption, URL and tape: refused by name (40517).
+//! Files and filegroups, stripes and mirrors, encryption, URL and tape: refused by name (40517).
 
+mod differential;
 mod errors;
 pub(crate) mod history;
 mod media;

@@ -19,6 +19,7 @@ pub(super) struct Options {
     /// COMPRESSION, or what `sp_configure` says.
     pub compress: Option<bool>,
     pub copy_only: bool,
+    pub differential: bool,
     pub name: Option<String>,
     pub description: Option<String>,
     /// RETAINDAYS.
@@ -59,7 +60,6 @@ const IDLE_RESTORING: &[&str] =
     &["KEEP_REPLICATION", "KEEP_CDC", "ERROR_BROKER_CONVERSATIONS", "NEW_BROKER", "LOADHISTORY"];
 /// Known, and not here.
 const MISSING: &[&str] = &[
-    "DIFFERENTIAL",
     "ENCRYPTION",
     "CREDENTIAL",
     "EXPIREDATE",
@@ -154,6 +154,8 @@ impl Runner<'_> {
                 "COMPRESSION" if !restores => found.compress = Some(true),
                 "NO_COMPRESSION" if !restores => found.compress = Some(false),
                 "COPY_ONLY" if !restores => found.copy_only = true,
+                "DIFFERENTIAL" if statement == "BACKUP" => found.differential = true,
+                "DIFFERENTIAL" if !restores => return Err(errors::not_for_this("differential")),
                 "NAME" if !restores => found.name = text,
                 "DESCRIPTION" if !restores => found.description = text,
                 "RETAINDAYS" if !restores => found.retain_days = number.unwrap_or(0),
@@ -173,6 +175,8 @@ impl Runner<'_> {
                 name => return Err(errors::no_option(name, statement)),
             }
         }
+        // As the product does: a differential backup moves nothing anyway.
+        found.copy_only &= !found.differential;
         let both = |a: &str, b: &str| {
             let has = |name: &str| options.iter().any(|option| option.name == name);
             has(a) && has(b)

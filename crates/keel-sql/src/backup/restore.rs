@@ -91,6 +91,9 @@ impl Runner<'_> {
         if found.label.log {
             return Err(errors::other_kind(options.file.unwrap_or(1), &media.device, "BACKUP LOG"));
         }
+        if found.label.differential {
+            return self.restore_differential_set(name, media, &found, options);
+        }
         if options.stop_at.is_some_and(|stop| stop < found.label.finished) {
             return Err(errors::stop_too_early());
         }
@@ -126,7 +129,7 @@ impl Runner<'_> {
     }
 
     /// Notes what was restored, and says so.
-    fn say_restored(
+    pub(super) fn say_restored(
         &mut self,
         name: &str,
         found: &Labelled,
@@ -154,7 +157,8 @@ impl Runner<'_> {
         let entry = self.info.engine.database(name).ok_or_else(|| errors::nothing_to_roll(name))?;
         let found = media.set(options.file)?;
         if !found.label.log {
-            return Err(errors::other_kind(options.file.unwrap_or(1), &media.device, "BACKUP DATABASE"));
+            let by = found.label.statement();
+            return Err(errors::other_kind(options.file.unwrap_or(1), &media.device, by));
         }
         if !entry.is_restoring() {
             let alone = entry.store.role() == Role::Standalone;
@@ -210,15 +214,18 @@ impl Runner<'_> {
 
     /// A database that was restored begins its own life. All of its log is in backups up to here, and its own log backups go on
     /// from here.
-    fn recover(&self, entry: &DatabaseEntry) -> Result<()> {
+    pub(super) fn recover(&self, entry: &DatabaseEntry) -> Result<()> {
         let (end, at) = (entry.store.hardened(), self.info.engine.now_local());
         // It may have been completed, or not have been ended yet, when the instance was killed.
         if entry.store.role() != Role::Standalone {
             complete(&entry.store).map_err(|e| crate::map::db_error(e, &entry.name()))?;
         }
-        if let Some(chain) = entry.log_chain() {
+        let chain = entry.log_chain();
+        if chain.is_some() || entry.differential_base().is_some() {
             entry.change_settings(|settings| {
-                settings.log_chain = Some(LogChain { backed_up: end.0, at, ..chain });
+                settings.log_chain = chain.map(|chain| LogChain { backed_up: end.0, at, ..chain });
+                // Its changes are told apart from its own full backups on.
+                settings.differential_base = None;
                 Ok(())
             })?;
         }

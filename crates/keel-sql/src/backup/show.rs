@@ -7,7 +7,7 @@ use crate::errors as sql_errors;
 use crate::hadr::lsn::value as lsn;
 use crate::run::Runner;
 use crate::views::{BIG, BIT, DATE, GUID, INT, NULL, SMALL, TINY, bit, date, int, machine_of, text};
-use keel_node::backup::{Content, verify};
+use keel_node::backup::verify;
 use keel_parser::ast::RestoreKind;
 use keel_query::SessionInfo as _;
 use keel_types::error::Result;
@@ -93,7 +93,11 @@ fn header_row(found: &Labelled, position: usize) -> Vec<Value> {
     let mut row = vec![
         words(&l.name),
         words(&l.description),
-        int(if l.log { 2 } else { 1 }),
+        int(match l.kind() {
+            "L" => 2,
+            "I" => 5,
+            _ => 1,
+        }),
         expires,
         bit(l.compressed),
     ];
@@ -103,7 +107,7 @@ fn header_row(found: &Labelled, position: usize) -> Vec<Value> {
         lsn(l.first),
         lsn(l.last),
         lsn(l.checkpoint),
-        history::full_before(l),
+        l.full_before(),
         date(l.started),
         date(l.finished),
     ]);
@@ -119,8 +123,14 @@ fn header_row(found: &Labelled, position: usize) -> Vec<Value> {
         bit(false),
         bit(l.copy_only),
     ]);
-    let kind = if l.log { "Transaction Log" } else { "Database" };
-    row.extend([family, NULL, text(l.recovery.as_str()), NULL, NULL, text(kind), Value::Guid(l.set)]);
+    let kind = match l.kind() {
+        "L" => "Transaction Log",
+        "I" => "Database Differential",
+        _ => "Database",
+    };
+    row.extend([family, NULL, text(l.recovery.as_str())]);
+    row.extend(l.base_shown());
+    row.extend([text(kind), Value::Guid(l.set)]);
     row.extend([int(l.stored as i64), int(0), NULL, NULL, NULL, date(l.finished), NULL]);
     row.push(if l.compressed { text("LZ4") } else { NULL });
     row
@@ -129,12 +139,15 @@ fn header_row(found: &Labelled, position: usize) -> Vec<Value> {
 /// The two files that `sys.master_files` shows of a database.
 fn file_rows(found: &Labelled) -> Vec<Vec<Value>> {
     let l = &found.label;
-    let rows = match &found.set.content {
-        Content::Full(info) => info.bytes,
-        Content::Log(_) => 0,
+    let rows = found.set.content.seed().map_or(0, |seed| seed.bytes);
+    // Of a differential one what is in it is less than what the file has.
+    let (logged, changed) = if l.differential {
+        let logged = l.last - l.first;
+        (logged, l.bytes.saturating_sub(logged))
+    } else {
+        (l.bytes.saturating_sub(rows), rows)
     };
-    let logged = l.bytes.saturating_sub(rows);
-    let file = |name: String, kind: &str, group: Value, bytes: u64, id: i64| {
+    let file = |name: String, kind: &str, group: Value, (bytes, stored): (u64, u64), id: i64| {
         let physical = format!("{name}.{}", if kind == "D" { "mdf" } else { "ldf" });
         let mut row = vec![text(name), text(physical), text(kind), group, history::number(bytes)];
         row.extend([
@@ -146,13 +159,14 @@ fn file_rows(found: &Labelled) -> Vec<Vec<Value>> {
             NULL,
             NULL,
         ]);
-        row.extend([int(bytes as i64), int(4096), int(i64::from(kind == "D")), NULL, NULL, NULL]);
+        row.extend([int(stored as i64), int(4096), int(i64::from(kind == "D")), NULL]);
+        row.extend(if kind == "D" { l.base_shown() } else { [NULL, NULL] });
         row.extend([bit(false), bit(true), NULL, NULL]);
         row
     };
     vec![
-        file(l.database.clone(), "D", text("PRIMARY"), rows, 1),
-        file(format!("{}_log", l.database), "L", NULL, logged, 2),
+        file(l.database.clone(), "D", text("PRIMARY"), (rows, changed), 1),
+        file(format!("{}_log", l.database), "L", NULL, (logged, logged), 2),
     ]
 }
 

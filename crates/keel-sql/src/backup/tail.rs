@@ -3,6 +3,7 @@
 use super::errors;
 use super::media::Media;
 use super::options::Options;
+use super::write::Wanted;
 use crate::catalog::LogChain;
 use crate::engine::DatabaseEntry;
 use crate::map::db_error;
@@ -31,7 +32,8 @@ impl Runner<'_> {
         // Nobody comes in from here on.
         let engine = Arc::clone(&self.info.engine);
         engine.set_restoring(entry, true)?;
-        let written = end_writing(entry).and_then(|()| self.write_set(entry, media, options, Some(chain)));
+        let written =
+            end_writing(entry).and_then(|()| self.write_set(entry, media, options, Wanted::Log(chain)));
         if written.is_err() {
             if entry.store.role() != Role::Standalone {
                 complete(&entry.store).map_err(|e| db_error(e, &entry.name()))?;

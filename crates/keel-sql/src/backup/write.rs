@@ -3,13 +3,13 @@
 use super::media::{Label, Labelled, Media};
 use super::options::Options;
 use super::{errors, history};
-use crate::catalog::{LogChain, SecurableRef};
-use crate::engine::{DatabaseEntry, TEMPDB};
+use crate::catalog::{DifferentialBase, LogChain, SecurableRef};
+use crate::engine::{DatabaseEntry, MASTER, TEMPDB};
 use crate::errors as sql_errors;
 use crate::program::Program;
 use crate::run::{Frame, Runner};
 use keel_base::Lsn;
-use keel_node::backup::{BackupOptions, Written, back_up, back_up_log};
+use keel_node::backup::{BackupOptions, Base, Written, back_up, back_up_differential, back_up_log};
 use keel_node::{DbError, Role};
 use keel_parser::ast;
 use keel_query::SessionInfo as _;
@@ -25,6 +25,17 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const TICKS_PER_DAY: i64 = 864_000_000_000;
 /// What the product calls a page, for figures that are in pages.
 const PAGE_BYTES: u64 = 8192;
+
+/// What is backed up.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wanted {
+    /// Everything.
+    Full,
+    /// The log, from where the chain of its backups stands.
+    Log(LogChain),
+    /// What has changed since a full backup.
+    Differential(DifferentialBase),
+}
 
 impl Runner<'_> {
     /// What both statements say at the end.
@@ -84,6 +95,9 @@ impl Runner<'_> {
         }
         let statement = if b.log { "BACKUP LOG" } else { "BACKUP" };
         let options = self.backup_options(program, frame, &b.options, statement)?;
+        if options.differential && entry.id == MASTER {
+            return Err(errors::full_of_master_only());
+        }
         if entry.is_restoring() {
             return Err(sql_errors::restoring(entry.name()));
         }
@@ -93,8 +107,9 @@ impl Runner<'_> {
         }
         let device = self.backup_device(program, frame, &b.to)?;
         if !b.log {
+            let wanted = self.wanted(&entry, &options)?;
             let media = Media::to_write(&self.info.engine, &device)?;
-            return self.write_set(&entry, &media, &options, None);
+            return self.write_set(&entry, &media, &options, wanted);
         }
         let _one = self.next_log_backup(&entry)?;
         let chain = entry.log_chain().ok_or_else(errors::no_full_backup)?;
@@ -105,7 +120,16 @@ impl Runner<'_> {
         if options.no_recovery {
             return self.back_up_tail(&entry, &media, &options, chain);
         }
-        self.write_set(&entry, &media, &options, Some(chain))
+        self.write_set(&entry, &media, &options, Wanted::Log(chain))
+    }
+
+    /// What BACKUP DATABASE backs up.
+    fn wanted(&self, entry: &DatabaseEntry, options: &Options) -> Result<Wanted> {
+        if !options.differential {
+            return Ok(Wanted::Full);
+        }
+        let base = entry.differential_base();
+        base.map(Wanted::Differential).ok_or_else(|| errors::no_differential_base(entry.name()))
     }
 
     /// Waits until no other backup of the log is made.
@@ -120,13 +144,13 @@ impl Runner<'_> {
         }
     }
 
-    /// A set behind those in the file: of the log that continues a chain, or a full one.
+    /// A set behind those in the file.
     pub(super) fn write_set(
         &mut self,
         entry: &Arc<DatabaseEntry>,
         media: &Media,
         options: &Options,
-        chain: Option<LogChain>,
+        wanted: Wanted,
     ) -> Result<()> {
         let before = self.sets_before(media, options)?;
         let at = before.last().map_or(0, |last| last.set.end);
@@ -137,7 +161,7 @@ impl Runner<'_> {
             entry.save_counters()?;
         }
         let started = self.info.engine.instance().env().clock.now();
-        let label = self.write_frames(entry, (media, at), options, chain)?;
+        let label = self.write_frames(entry, (media, at), options, wanted)?;
         history::note_backup(&self.info.engine, &label, &media.device, position)?;
         let (name, suffix) = (entry.name(), if label.log { "_log" } else { "" });
         let pages = label.bytes.div_ceil(PAGE_BYTES);
@@ -146,8 +170,7 @@ impl Runner<'_> {
         );
         self.report(&SqlError::new(4035, 0, 1, text));
         let took = self.info.engine.instance().env().clock.now().saturating_sub(started);
-        let statement = if label.log { "BACKUP LOG" } else { "BACKUP DATABASE" };
-        self.say_processed(statement, label.bytes, took.as_secs_f64());
+        self.say_processed(label.statement(), label.bytes, took.as_secs_f64());
         Ok(())
     }
 
@@ -157,21 +180,21 @@ impl Runner<'_> {
         entry: &Arc<DatabaseEntry>,
         (media, at): (&Media, u64),
         options: &Options,
-        chain: Option<LogChain>,
+        wanted: Wanted,
     ) -> Result<Label> {
-        let mut label = self.new_label(entry, options, chain);
+        let mut label = self.new_label(entry, options, wanted);
         let engine = Arc::clone(&self.info.engine);
         let compress =
             options.compress.unwrap_or_else(|| engine.configuration(COMPRESSION_DEFAULT).running != 0);
         label.compressed = compress;
-        let (mut told, mut noted, mut border) = (0, Ok(()), Lsn::ZERO);
+        let (mut told, mut noted, mut ended) = (0, Ok(()), None);
         let mut describe = |written: &Written| {
             label.finished = engine.now_local();
             (label.checkpoint, label.first, label.last) =
                 (written.checkpoint.0, written.first.0, written.last.0);
             (label.bytes, label.stored, label.family) = (written.bytes, written.stored, written.family);
-            border = written.border;
-            if !label.log && !label.copy_only {
+            ended = Some(*written);
+            if options.moves(wanted) {
                 // Now: the backup holds the log until it ends.
                 noted = note_full(entry, written, label.finished);
             }
@@ -179,12 +202,17 @@ impl Runner<'_> {
         };
         let (file, compression) = (&*media.file, BackupOptions { compress });
         let mut progress = |done, of| self.say_progress(options.stats, &mut told, done, of);
-        let done = match chain {
-            Some(chain) => {
+        let store = &entry.store;
+        let done = match wanted {
+            Wanted::Log(chain) => {
                 let first = Lsn(chain.backed_up);
-                back_up_log(&entry.store, (file, at), first, compression, &mut describe, &mut progress)
+                back_up_log(store, (file, at), first, compression, &mut describe, &mut progress)
             }
-            None => back_up(&entry.store, file, at, compression, &mut describe, &mut progress),
+            Wanted::Differential(base) => {
+                let base = Base { set: base.set, last: Lsn(base.last), checksum: base.checksum };
+                back_up_differential(store, (file, at), &base, compression, &mut describe, &mut progress)
+            }
+            Wanted::Full => back_up(store, file, at, compression, &mut describe, &mut progress),
         };
         if let Err(e) = done {
             // What is left of it would be taken for the end of the file: it is none.
@@ -192,9 +220,13 @@ impl Runner<'_> {
             return Err(if self.info.cancelled() { sql_errors::cancelled() } else { media.not_written(e) });
         }
         noted?;
+        let ended = ended.expect("it was asked for its label");
+        if options.moves(wanted) {
+            note_base(entry, &label, &ended)?;
+        }
         // Who restores a tail knows where it ended.
         if label.log && !label.copy_only && !options.no_recovery {
-            self.note_log(entry, border, label.finished)?;
+            self.note_log(entry, ended.border, label.finished)?;
         }
         Ok(label)
     }
@@ -221,10 +253,15 @@ impl Runner<'_> {
         Ok(Vec::new())
     }
 
-    fn new_label(&self, entry: &DatabaseEntry, options: &Options, chain: Option<LogChain>) -> Label {
+    fn new_label(&self, entry: &DatabaseEntry, options: &Options, wanted: Wanted) -> Label {
         let picture = entry.picture();
         let settings = picture.settings();
         let now = self.info.engine.now_local();
+        let (chain, base) = match wanted {
+            Wanted::Full => (None, None),
+            Wanted::Log(chain) => (Some(chain), None),
+            Wanted::Differential(base) => (None, Some(base)),
+        };
         let mut set = [0; 16];
         self.info.engine.instance().env().random.fill(&mut set);
         Label {
@@ -246,7 +283,9 @@ impl Runner<'_> {
             log: chain.is_some(),
             begins_chain: chain.is_some_and(|chain| chain.count == 0),
             since: chain.map_or(0, |chain| chain.at),
-            full: chain.map_or(0, |chain| chain.full),
+            differential: base.is_some(),
+            base: base.map_or([0; 16], |base| base.set),
+            full: chain.map(|chain| chain.full).or(base.map(|base| base.checkpoint)).unwrap_or(0),
             ..Label::default()
         }
     }
@@ -289,6 +328,29 @@ impl Runner<'_> {
 
 /// `backup compression default` of `sp_configure`.
 const COMPRESSION_DEFAULT: i32 = 1579;
+
+impl Options {
+    /// Whether later backups refer to this one.
+    fn moves(&self, wanted: Wanted) -> bool {
+        matches!(wanted, Wanted::Full) && !self.copy_only
+    }
+}
+
+/// A full backup that is whole is what differential ones refer to from now on.
+fn note_base(entry: &DatabaseEntry, label: &Label, written: &Written) -> Result<()> {
+    let base = DifferentialBase {
+        family: written.family,
+        set: label.set,
+        checkpoint: written.checkpoint.0,
+        last: written.last.0,
+        checksum: written.checksum,
+        at: label.finished,
+    };
+    entry.change_settings(|settings| {
+        settings.differential_base = Some(base);
+        Ok(())
+    })
+}
 
 /// A full backup begins the chain of log backups, where one is wanted and none has begun.
 fn note_full(entry: &DatabaseEntry, written: &Written, at: i64) -> Result<()> {

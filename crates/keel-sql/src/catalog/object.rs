@@ -50,6 +50,25 @@ pub struct DatabaseSettings {
     pub owner: Vec<u8>,
     /// How far the log is in log backups; `None` before the first full backup, and where none are wanted.
     pub log_chain: Option<LogChain>,
+    /// The full backup that differential ones refer to.
+    pub differential_base: Option<DifferentialBase>,
+}
+
+/// The last full backup of a database that is not copy-only. A part of the database, as the chain of log backups is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DifferentialBase {
+    /// Identity of the database that it is a backup of: one restored from a backup has none.
+    pub family: [u8; 16],
+    /// Identity of the backup set.
+    pub set: [u8; 16],
+    /// Where its rows are complete.
+    pub checkpoint: u64,
+    /// Everything before this is in it.
+    pub last: u64,
+    /// Checksum of the log's block that ends there.
+    pub checksum: u32,
+    /// When it ended, local ticks.
+    pub at: i64,
 }
 
 /// The log backups of a database, which continue each other from a full backup on. A part of the database, so that any member of a
@@ -92,6 +111,7 @@ impl Default for DatabaseSettings {
             created: 0,
             owner: vec![1],
             log_chain: None,
+            differential_base: None,
         }
     }
 }

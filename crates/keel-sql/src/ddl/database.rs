@@ -100,7 +100,11 @@ impl Runner<'_> {
         }
         let mut settings = DatabaseSettings::default();
         if let Some(model) = self.info.engine.database_by_id(crate::engine::MODEL) {
-            settings = DatabaseSettings { log_chain: None, ..(**model.picture().settings()).clone() };
+            settings = DatabaseSettings {
+                log_chain: None,
+                differential_base: None,
+                ..(**model.picture().settings()).clone()
+            };
         }
         if let Some(collation) = &c.collation {
             settings.collation = super::collate::database_collation(&collation.text)?;

@@ -2,8 +2,8 @@
 
 use super::history::History;
 use crate::catalog::{
-    CatalogKey, CatalogObject, CatalogOp, DatabaseSettings, FIRST_USER_OBJECT, FIRST_USER_TREE, LogChain,
-    Picture, SYSTEM_TREE, decode, encode, object_class,
+    CatalogKey, CatalogObject, CatalogOp, DatabaseSettings, DifferentialBase, FIRST_USER_OBJECT,
+    FIRST_USER_TREE, LogChain, Picture, SYSTEM_TREE, decode, encode, object_class,
 };
 use crate::errors;
 use crate::map::{db_error, txn_error};
@@ -220,11 +220,24 @@ impl DatabaseEntry {
         })
     }
 
-    /// Log that is in no backup yet is kept, once there is a chain of them.
+    /// The full backup that differential ones refer to; `None` when one must be made first.
+    #[must_use]
+    pub fn differential_base(&self) -> Option<DifferentialBase> {
+        self.differential_base_of(&self.picture())
+    }
+
+    fn differential_base_of(&self, picture: &Picture) -> Option<DifferentialBase> {
+        let base = picture.settings().differential_base?;
+        (base.family == self.store.control().family).then_some(base)
+    }
+
+    /// Log that is in no backup yet is kept, once there is a chain of them; and what tells changes since the last full one.
     fn keep_log(&self) {
-        let backed_up =
-            self.log_chain_of(&self.picture.load()).map_or(Lsn::MAX, |chain| Lsn(chain.backed_up));
+        let picture = self.picture.load();
+        let backed_up = self.log_chain_of(&picture).map_or(Lsn::MAX, |chain| Lsn(chain.backed_up));
         self.store.set_backed_up(backed_up);
+        let base = self.differential_base_of(&picture).map_or(Lsn::ZERO, |base| Lsn(base.last));
+        self.store.set_differential_base(base);
     }
 
     /// Whether redo may change the catalog here: every transaction has the picture of its own snapshot.

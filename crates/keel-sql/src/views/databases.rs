@@ -7,6 +7,7 @@ use super::{
 use crate::catalog::DatabaseSettings;
 use crate::config;
 use crate::engine::DatabaseEntry;
+use crate::hadr::lsn::value as lsn;
 use keel_query::catalog::Catalog as _;
 use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
@@ -228,7 +229,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         rows: |cx| {
             let row = |d: &Arc<DatabaseEntry>| {
                 let family = || Value::Guid(d.store.control().family);
-                let backed_up = d.log_chain().map_or(NULL, |chain| crate::hadr::lsn::value(chain.backed_up));
+                let backed_up = d.log_chain().map_or(NULL, |chain| lsn(chain.backed_up));
                 vec![int(d.id.0), family(), family(), backed_up, family(), family(), NULL]
             };
             cx.engine.databases().iter().map(row).collect()
@@ -333,8 +334,12 @@ fn files(d: &Arc<DatabaseEntry>) -> Rows {
             row.extend([text(format!("{}{suffix}", d.name())), text(dir.join(file).display().to_string())]);
             row.extend([int(0), text("ONLINE"), int(pages as i64), int(-1), int(8192)]);
             row.extend(std::iter::repeat_n(bit(false), 6));
-            // Backups and file groups that come and go: not here.
             row.resize(FILE.len(), NULL);
+            if let Some(base) = d.differential_base().filter(|_| kind == 0) {
+                let at = FILE.iter().position(|column| column.0 == "differential_base_lsn");
+                let shown = [lsn(base.checkpoint), Value::Guid(base.set), date(base.at)];
+                row.splice(at.map_or(0..0, |at| at..at + shown.len()), shown);
+            }
             row
         })
         .collect()

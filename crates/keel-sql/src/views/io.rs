@@ -140,9 +140,12 @@ fn file_space(cx: &ViewContext<'_>) -> Rows {
     let used = stats.data_pages.saturating_sub(stats.data_pages_free);
     let mut row = vec![int(cx.entry.id.0), int(1), int(1), int(stats.data_pages as i64)];
     row.extend([int(used as i64), int(stats.data_pages_free as i64)]);
-    row.extend([int((stats.delta_bytes / PAGE_SIZE as u64) as i64), int(used as i64), int(0), int(0)]);
-    // Since the last full backup, which there never was.
-    row.push(int(used as i64));
+    let in_memory = stats.delta_bytes / PAGE_SIZE as u64;
+    row.extend([int(in_memory as i64), int(used as i64), int(0), int(0)]);
+    // Since the last full backup: what was written, and what a checkpoint will write. Without one, everything.
+    let base = cx.entry.differential_base();
+    let written = base.and_then(|base| cx.entry.store.pages_since(keel_base::Lsn(base.last)).ok());
+    row.push(int(written.map_or(used, |pages| (pages + in_memory).min(used)) as i64));
     vec![row]
 }
 

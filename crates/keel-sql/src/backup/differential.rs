@@ -1,0 +1,71 @@
+//! RESTORE DATABASE from a differential backup: over what the full one was restored to.
+
+use super::errors;
+use super::media::{Labelled, Media};
+use super::options::Options;
+use crate::engine::DatabaseEntry;
+use crate::errors as sql_errors;
+use crate::run::Runner;
+use keel_node::backup::{Content, restore_differential};
+use keel_node::{Database, DbError, DbOptions, Role};
+use keel_query::SessionInfo as _;
+use keel_types::error::Result;
+use std::sync::Arc;
+
+impl Runner<'_> {
+    /// The database is made anew beside the one that waits for it, which goes when the new one is whole.
+    pub(super) fn restore_differential_set(
+        &mut self,
+        name: &str,
+        media: &Media,
+        found: &Labelled,
+        options: &Options,
+    ) -> Result<()> {
+        let engine = Arc::clone(&self.info.engine);
+        let old = engine.database(name).ok_or_else(|| errors::nothing_to_roll(name))?;
+        if !old.is_restoring() {
+            let alone = old.store.role() == Role::Standalone;
+            return Err(if alone { errors::not_rolling() } else { errors::in_group(name) });
+        }
+        let Content::Differential(info) = &found.set.content else { return Err(errors::not_the_base()) };
+        let fits = info.fits(&old.store).map_err(|e| crate::map::db_error(e, name))?;
+        if !fits {
+            return Err(errors::not_the_base());
+        }
+        if options.stop_at.is_some_and(|stop| stop < found.label.finished) {
+            return Err(errors::stop_too_early());
+        }
+        let started = engine.instance().env().clock.now();
+        let (id, dir) = engine.new_place();
+        let mut told = 0;
+        let made = restore_differential(
+            engine.instance(),
+            (id, &dir),
+            &old.store,
+            (&*media.file, &found.set),
+            &DbOptions::default(),
+            &mut |done, of| self.say_progress(options.stats, &mut told, done, of),
+        );
+        let made = made.map_err(|e| self.not_laid_over(&old, e));
+        if let Err(e) = made.and_then(|store| engine.put_in_place(name, id, store, true)) {
+            engine.release_place(id);
+            // Whatever is left of it is only disk space.
+            let _ = Database::remove(engine.instance(), &dir);
+            return Err(e);
+        }
+        if !options.no_recovery {
+            let entry = engine.database(name).ok_or_else(|| sql_errors::no_database(name))?;
+            self.recover(&entry)?;
+        }
+        self.say_restored(name, found, options, started)
+    }
+
+    fn not_laid_over(&self, old: &DatabaseEntry, e: DbError) -> Box<keel_types::SqlError> {
+        match e {
+            _ if self.info.cancelled() => sql_errors::cancelled(),
+            DbError::Corrupt(detail) => errors::damaged(detail),
+            DbError::Role(_) => errors::not_the_base(),
+            e => crate::map::db_error(e, &old.name()),
+        }
+    }
+}
