@@ -361,9 +361,12 @@ impl<'s> Overlay<'s> {
 mod tests {
     use super::*;
 
+    /// Where a range begins, its keys, where it ends.
+    type Range<'a> = (&'a [u8], &'a [&'a [u8]], Option<&'a [u8]>);
+
     #[test]
     fn a_frame_whose_ranges_or_keys_are_out_of_order_is_none() {
-        let frame = |ranges: &[(&[u8], &[&[u8]], Option<&[u8]>)]| {
+        let frame = |ranges: &[Range<'_>]| {
             let mut out = Vec::new();
             for (lower, keys, upper) in ranges {
                 let at = begin_piece(&mut out, lower);
