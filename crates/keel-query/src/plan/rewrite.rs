@@ -130,7 +130,15 @@ fn unnest_one(p: &Expr, produced: &SlotSet, binder: &mut Binder<'_>) -> Option<U
             let kind = match (negated, nullable) {
                 (false, _) => JoinKind::Semi,
                 (true, false) => JoinKind::Anti,
-                (true, true) if on.is_empty() && *op == CmpOp::Eq => JoinKind::NotIn,
+                // NULLs are looked for among the keys of a hash join, so both sides have to give one.
+                (true, true)
+                    if on.is_empty()
+                        && *op == CmpOp::Eq
+                        && joins(needle, produced)
+                        && joins(item, &visible) =>
+                {
+                    JoinKind::NotIn
+                }
                 (true, true) => return None,
             };
             on.push(equal);
@@ -139,6 +147,11 @@ fn unnest_one(p: &Expr, produced: &SlotSet, binder: &mut Binder<'_>) -> Option<U
         (SubqueryUse::Scalar(_), _) => return None,
     };
     Some(Unnested { kind, right, on, then: None })
+}
+
+/// Whether an expression reads a slot of the set.
+fn joins(e: &Expr, slots: &SlotSet) -> bool {
+    e.slots().iter().any(|s| slots.contains(s))
 }
 
 /// Under EXISTS neither columns nor order nor duplicates matter.
