@@ -146,8 +146,18 @@ impl Binder<'_> {
         let Block { mut rel, items, order, sources, grouped } = self.block(s, q, parent)?;
         let mut computed = Vec::new();
         let mut columns = Vec::with_capacity(items.len());
+        // A column of the query around gets a slot of its own: DISTINCT writes it, and an outer join makes it NULL.
+        let own = parent.map(|_| rel.produced());
         for item in &items {
-            let slot = self.materialize(&item.name, item.expr.clone(), &mut computed);
+            let foreign = |slot: &Slot| own.as_ref().is_some_and(|own| !own.contains(slot));
+            let slot = match item.expr.as_slot().filter(foreign) {
+                Some(_) => {
+                    let slot = self.slot_for(&item.name, &item.expr);
+                    computed.push((slot, item.expr.clone()));
+                    slot
+                }
+                None => self.materialize(&item.name, item.expr.clone(), &mut computed),
+            };
             columns.push(OutputColumn { name: item.name.clone(), slot });
         }
         let mut keys = self.sort_keys(order, &items, &columns)?;
