@@ -25,6 +25,7 @@ pub fn builtin(name: &str, args: &[Expr]) -> Option<Arc<dyn VirtualTable>> {
                 columns.push(VirtualColumn::new("ordinal", SqlType::BigInt));
             }
             let collation = args.first().map(|a| a.collation).unwrap_or_default();
+            columns[0].collation = collation;
             Some(Arc::new(StringSplit { columns, collation }))
         }
         "GENERATE_SERIES" => {

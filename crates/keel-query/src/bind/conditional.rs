@@ -101,8 +101,8 @@ impl Binder<'_> {
             _ => a,
         };
         let equal = self.comparison(CmpOp::Eq, a.clone(), b)?;
-        let ty = a.ty;
-        let mut e = self.make_case(vec![(equal, Expr { ty, ..Expr::null() })], Some(a))?;
+        let nothing = Expr { ty: a.ty, collation: a.collation, coercibility: a.coercibility, ..Expr::null() };
+        let mut e = self.make_case(vec![(equal, nothing)], Some(a))?;
         e.nullable = true;
         Ok(e)
     }

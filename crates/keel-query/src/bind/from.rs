@@ -505,6 +505,9 @@ impl Binder<'_> {
             let func = if func == AggFunc::CountStar { AggFunc::Count } else { func };
             let ty = super::function::aggregate_type(func, Some(case.ty))?;
             let slot = self.typed_slot(&v.text, ty, true);
+            if case.ty.is_string() {
+                self.collate_like(slot, &case);
+            }
             aggs.push(Aggregate {
                 slot,
                 func,

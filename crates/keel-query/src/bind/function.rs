@@ -295,7 +295,7 @@ impl Binder<'_> {
         let distinct = call.distinct && !matches!(func, AggFunc::Min | AggFunc::Max);
         let slot = self.typed_slot("", ty, true);
         if let Some(a) = arg.as_ref().filter(|a| a.ty.is_string()) {
-            self.slots[slot as usize].collation = a.collation;
+            self.collate_like(slot, a);
         }
         let aggregate = Aggregate { slot, func, arg, separator, order, distinct, ty };
         let aggs = match (self.owner_around(&aggregate), cx.collect.as_mut()) {

@@ -312,6 +312,14 @@ impl<'a> Binder<'a> {
         slot
     }
 
+    /// Gives a slot the collation of the expression whose values it holds, and its strength.
+    pub fn collate_like(&mut self, slot: Slot, e: &Expr) {
+        self.slots[slot as usize].collation = e.collation;
+        if e.coercibility == Coercibility::Default {
+            self.giving_way.insert(slot);
+        }
+    }
+
     /// An expression that reads a slot in order to assign it to a column.
     #[must_use]
     pub fn read_to_assign(&self, slot: Slot) -> Expr {

@@ -106,7 +106,7 @@ impl Binder<'_> {
         let frame = self.frame(over.frame.as_ref(), func, !order.is_empty(), cx)?;
         let slot = self.typed_slot("", ty, nullable);
         if let Some(first) = args.first().filter(|a| a.ty.is_string()) {
-            self.slots[slot as usize].collation = first.collation;
+            self.collate_like(slot, first);
         }
         let ignore_nulls = call.ignore_nulls == Some(true);
         let window = PendingWindow {
