@@ -586,8 +586,10 @@ pub(crate) fn locate(
     let id = found.get;
     let mut need = need.clone();
     let mut row_key = None;
-    // Before TOP … PERCENT knows how many there are it has read them all: which one a row is must be kept with it.
-    let simple = found.simple && !matches!(top, Some((_, true)));
+    // Before TOP … PERCENT knows how many there are it has read them all, and a join that a subquery has become may have written
+    // rows to files: which one a row is must be kept with it.
+    let kept = matches!(top, Some((_, true))) || filter.iter().any(Expr::has_subquery);
+    let simple = found.simple && !kept;
     if simple {
         planner.direct_target = Some(id);
     } else {
@@ -604,7 +606,6 @@ pub(crate) fn locate(
     planner.direct_target = None;
     let carried: Vec<usize> = need.iter().map(|s| *s as usize).collect();
     let access = simple_access(&planned.node);
-    // Semi joins may have made a simple search a join: then the row under the cursor is still the target's.
     let in_place = simple
         && access.is_some_and(|a| {
             matches!(a.bounds, Bounds::Point(_) | Bounds::Row(_))
