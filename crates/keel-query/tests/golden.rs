@@ -30,3 +30,13 @@ fn texts() {
 fn locking() {
     common::golden("locking");
 }
+
+#[test]
+fn shared() {
+    common::golden("shared");
+}
+
+#[test]
+fn star() {
+    common::golden("star");
+}

@@ -405,11 +405,31 @@ pub enum Rel {
         /// Columns.
         slots: Vec<Slot>,
     },
+    /// A part of the query that stands in it more than once (see [`crate::plan::share`]).
+    Shared {
+        /// What it is.
+        of: Arc<SharedRel>,
+        /// Where this place has its columns.
+        slots: Vec<Slot>,
+    },
     /// At most one row; a second one is error 512.
     MaxOneRow {
         /// Input.
         input: Box<Rel>,
     },
+}
+
+/// What is computed once for several places.
+#[derive(Debug)]
+pub struct SharedRel {
+    /// Its number within the statement.
+    pub number: usize,
+    /// What computes its rows.
+    pub rel: Rel,
+    /// The columns that are read anywhere.
+    pub slots: Vec<Slot>,
+    /// In how many places.
+    pub places: usize,
 }
 
 /// Join algorithms, as hints and in plans.
@@ -534,6 +554,7 @@ impl Rel {
             }
             Rel::Values { slots, .. }
             | Rel::WorkTable { slots, .. }
+            | Rel::Shared { slots, .. }
             | Rel::Recursive { slots, .. }
             | Rel::SetOp { slots, .. }
             | Rel::Distinct { slots, .. } => set.extend(slots),

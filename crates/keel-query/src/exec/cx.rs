@@ -6,6 +6,7 @@ use crate::exec::Operator;
 use crate::exec::access::{IoCounters, decode_into};
 use crate::exec::error::txn_error;
 use crate::exec::node::Decode;
+use crate::exec::shared::SharedRows;
 use keel_base::DatabaseId;
 use keel_node::{Isolation, ReadView, Transaction};
 use keel_types::Value;
@@ -59,6 +60,8 @@ pub struct Cx<'a> {
 pub struct Rare {
     /// Work tables of recursive CTEs by id.
     pub work: Vec<WorkRows>,
+    /// Rows of shared parts of the plan by their number, those that have been computed.
+    pub shared: Vec<Option<SharedRows>>,
     /// Counters of SET STATISTICS IO, when it is on.
     pub io: Option<IoCounters>,
     /// Results of calls that are made once for all rows, by the address of the call.

@@ -15,6 +15,7 @@ pub mod join;
 pub mod node;
 pub mod recursive;
 pub mod setop;
+pub mod shared;
 pub mod sort;
 pub mod subquery;
 pub mod window;

@@ -65,6 +65,8 @@ pub enum Op {
     MaxOneRow(Arc<Node>),
     /// Remembers its input's rows and replays them when opened again with the same outer values.
     Spool(Arc<SpoolNode>),
+    /// The rows of a part of the plan that stands in it more than once.
+    Shared(Arc<SharedNode>),
 }
 
 /// Where a stored column goes.
@@ -481,6 +483,24 @@ pub struct SpoolNode {
     pub outer: Vec<usize>,
 }
 
+/// A part of the plan whose rows are computed once and read in several places.
+pub struct SharedPart {
+    /// Its number in the plan.
+    pub number: usize,
+    /// What computes the rows.
+    pub input: Node,
+    /// Slots it leaves them in.
+    pub slots: Vec<usize>,
+}
+
+/// One of the places.
+pub struct SharedNode {
+    /// What is read.
+    pub of: Arc<SharedPart>,
+    /// Where its columns go.
+    pub slots: Vec<usize>,
+}
+
 impl Node {
     /// Tells it from the other nodes of its plan, as long as that lives.
     #[must_use]
@@ -491,7 +511,7 @@ impl Node {
     /// The running counterpart, counted where somebody wants to know.
     #[must_use]
     pub fn operator(&self, counts: Option<&Counts>) -> Box<dyn Operator> {
-        use super::{access, aggregate, basic, hash, join, recursive, setop, sort, window};
+        use super::{access, aggregate, basic, hash, join, recursive, setop, shared, sort, window};
         let operator: Box<dyn Operator> = match &self.op {
             Op::One => Box::new(basic::OneOp::default()),
             Op::Empty => Box::new(basic::EmptyOp),
@@ -512,6 +532,7 @@ impl Node {
             Op::WorkTable(n) => Box::new(recursive::WorkTableOp::new(n.clone())),
             Op::MaxOneRow(n) => Box::new(basic::MaxOneRowOp::new(n, counts)),
             Op::Spool(n) => Box::new(basic::SpoolOp::new(n.clone(), counts)),
+            Op::Shared(n) => Box::new(shared::SharedOp::new(n.clone(), counts)),
         };
         match counts {
             Some(counts) => counts.around(self, operator),

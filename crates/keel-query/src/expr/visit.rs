@@ -214,6 +214,7 @@ impl Rel {
             | Rel::Get(_)
             | Rel::Virtual { .. }
             | Rel::Values { .. }
+            | Rel::Shared { .. }
             | Rel::WorkTable { .. } => {
                 vec![]
             }
@@ -238,6 +239,7 @@ impl Rel {
             | Rel::Get(_)
             | Rel::Virtual { .. }
             | Rel::Values { .. }
+            | Rel::Shared { .. }
             | Rel::WorkTable { .. } => {
                 vec![]
             }

@@ -392,6 +392,8 @@ impl ClusterPlanner<'_, '_, '_> {
         let leaf = &self.leaves[j];
         let rows = (outer.rows * leaf.rows * selectivity).max(0.01);
         let forced = self.hints.first().copied();
+        let (keys, rest): (Vec<usize>, Vec<usize>) =
+            pairs.iter().partition(|i| self.conditions.is_key(**i, j));
         // Nested loops.
         let mut path = None;
         let per_row = match &leaf.source {
@@ -419,10 +421,13 @@ impl ClusterPlanner<'_, '_, '_> {
         if !leaf.needs.is_empty() || forced == Some(JoinMethod::Loop) {
             return Ok(best);
         }
-        let (keys, rest): (Vec<usize>, Vec<usize>) =
-            pairs.iter().partition(|i| self.conditions.is_key(**i, j));
         if keys.is_empty() {
             return Ok(best);
+        }
+        // Rows that no index leads to are looked up by their keys, however few the outer rows are thought to be: comparing each
+        // with each takes for ever when there are more.
+        if matches!(leaf.source, Source::Other(_)) {
+            best.cost = f64::INFINITY;
         }
         let both = outer.cost + leaf.cost + cost::HASH_START + rows * cost::TOUCH;
         for build_inner in [true, false] {

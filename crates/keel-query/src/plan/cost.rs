@@ -27,6 +27,10 @@ pub const EQUAL: f64 = 0.05;
 pub const RANGE: f64 = 0.3;
 /// Of a LIKE.
 pub const LIKE: f64 = 0.1;
+/// Of IS NULL.
+pub const NULLS: f64 = 0.05;
+/// Of IS NULL for what only an outer join makes NULL.
+pub const UNMATCHED: f64 = 0.5;
 /// Of anything else.
 pub const OTHER: f64 = 0.33;
 

@@ -159,10 +159,7 @@ impl Planner<'_, '_> {
                 1.0 - parts.iter().map(|p| 1.0 - self.selectivity(p, get)).product::<f64>()
             }
             ExprKind::Not(inner) => 1.0 - self.selectivity(inner, get),
-            ExprKind::IsNull(inner) => Self::base_slot(inner)
-                .and_then(|s| self.column(s))
-                .and_then(|(_, _, c)| c)
-                .map_or(0.05, |c| c.null_fraction),
+            ExprKind::IsNull(inner) => self.null_fraction(inner),
             ExprKind::Like(..) => cost::LIKE,
             ExprKind::InList(l, list) => {
                 let one =
@@ -175,6 +172,18 @@ impl Planner<'_, '_> {
             _ => cost::OTHER,
         };
         s.clamp(1e-7, 1.0)
+    }
+
+    /// Fraction of rows whose value is NULL. A column that holds none has them from an outer join that found nothing, as in the
+    /// question for rows without a match.
+    fn null_fraction(&self, e: &Expr) -> f64 {
+        let Some(slot) = Self::base_slot(e) else { return cost::NULLS };
+        let origin = self.binder.slots[slot as usize].origin;
+        let column = origin.and_then(|(get, column)| self.tables.get(&get)?.columns.get(column));
+        if column.is_some_and(|c| !c.nullable) {
+            return cost::UNMATCHED;
+        }
+        self.column(slot).and_then(|(.., known)| known).map_or(cost::NULLS, |known| known.null_fraction)
     }
 
     fn comparison_selectivity(&self, op: CmpOp, l: &Expr, r: &Expr, get: Option<&Get>) -> f64 {

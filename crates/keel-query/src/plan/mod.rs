@@ -6,9 +6,11 @@ pub mod cluster;
 pub mod cost;
 pub mod estimate;
 mod late;
+mod mark;
 pub mod physical;
 pub mod rewrite;
 pub mod run;
+pub mod share;
 pub mod shown;
 pub mod steps;
 pub mod text;
@@ -18,7 +20,7 @@ use crate::bind::Binder;
 use crate::bind::rel::{Rel, SlotSet, Subquery, SubqueryUse};
 use crate::catalog::TableDef;
 use crate::errors::Result;
-use crate::exec::node::{Decode, Node};
+use crate::exec::node::{Decode, Node, SharedPart};
 use crate::expr::compile::SubqueryPlanner;
 use crate::expr::{Expr, Slot};
 use crate::stats::TableStatistics;
@@ -71,6 +73,8 @@ pub struct Planner<'b, 'a> {
     pub cascade_depth: usize,
     /// Columns that branches of CASE decode themselves.
     late: Vec<Decode>,
+    /// Parts that are computed once for several places, by their number.
+    shared: HashMap<usize, Arc<SharedPart>>,
     statistics: RefCell<KnownStatistics>,
 }
 
@@ -84,6 +88,7 @@ impl<'b, 'a> Planner<'b, 'a> {
             direct_target: None,
             cascade_depth: 0,
             late: Vec::new(),
+            shared: HashMap::new(),
             statistics: RefCell::new(HashMap::new()),
         }
     }
@@ -93,7 +98,17 @@ impl<'b, 'a> Planner<'b, 'a> {
         self.step()?;
         let rel = rewrite::rewrite(rel, self.binder);
         self.remember_tables(&rel);
-        self.plan(rel, need, &SortOrder::NONE)
+        let off = self.binder.scope.disabled_passes().contains(&rewrite::Pass::ShareParts);
+        let shared = if off { None } else { share::shared(&rel, need) };
+        let Some(shared) = shared else { return self.plan(rel, need, &SortOrder::NONE) };
+        let shared = self.plan(shared, need, &SortOrder::NONE)?;
+        let subplans = self.subplans.len();
+        let plain = self.plan(rel, need, &SortOrder::NONE)?;
+        if plain.node.cost <= shared.node.cost {
+            return Ok(plain);
+        }
+        self.subplans.truncate(subplans);
+        Ok(shared)
     }
 
     /// A step of planning: error 3617 when the statement is cancelled.

@@ -6,12 +6,14 @@ use super::cost;
 use super::shown::{Object, Part, Shown};
 use super::text::show_loop;
 use super::{Planner, SortOrder, rewrite};
-use crate::bind::rel::{Aggregate, JoinKind, JoinMethod, Rel, SetKind, SlotSet, SortKey, WindowCall};
+use crate::bind::rel::{
+    Aggregate, JoinKind, JoinMethod, Rel, SetKind, SharedRel, SlotSet, SortKey, WindowCall,
+};
 use crate::errors::Result;
 use crate::exec::node::{
     AggregateCall, AggregateNode, DistinctNode, FilterNode, HashJoinNode, LoopNode, Node, Op, OrderKey,
-    ProjectNode, RecursiveNode, SetOpNode, SortNode, SpoolNode, TopNode, ValuesNode, VirtualScan,
-    WindowCallNode, WindowNode, WorkTableNode,
+    ProjectNode, RecursiveNode, SetOpNode, SharedNode, SharedPart, SortNode, SpoolNode, TopNode, ValuesNode,
+    VirtualScan, WindowCallNode, WindowNode, WorkTableNode,
 };
 use crate::exec::window_stream;
 use crate::expr::compile::{Compiler, Pred};
@@ -186,12 +188,32 @@ impl Planner<'_, '_> {
                 let node = WorkTableNode { id: id as usize, slots: positions(slots.iter().copied()) };
                 Ok(Planned::plain(Op::WorkTable(Arc::new(node)), 10.0, 10.0, slots.into_iter().collect()))
             }
+            Rel::Shared { of, slots } => self.plan_shared(&of, slots),
             Rel::MaxOneRow { input } => {
                 let planned = self.plan(*input, need, &SortOrder::NONE)?;
                 let (cost, produced) = (planned.node.cost, planned.produced);
                 Ok(Planned::plain(Op::MaxOneRow(Arc::new(planned.node)), 1.0, cost, produced))
             }
         }
+    }
+
+    /// A place that reads a shared part, which is planned for the first of them. Each pays its share of the cost.
+    fn plan_shared(&mut self, of: &SharedRel, slots: Vec<Slot>) -> Result<Planned> {
+        let part = match self.shared.get(&of.number) {
+            Some(part) => part.clone(),
+            None => {
+                let need = of.slots.iter().copied().collect();
+                let planned = self.plan(of.rel.clone(), &need, &SortOrder::NONE)?;
+                let slots = positions(of.slots.iter().copied());
+                let part = Arc::new(SharedPart { number: of.number, input: planned.node, slots });
+                self.shared.insert(of.number, part.clone());
+                part
+            }
+        };
+        let rows = part.input.rows;
+        let cost = part.input.cost / of.places as f64 + rows * cost::TOUCH * 2.0;
+        let node = SharedNode { of: part, slots: positions(slots.iter().copied()) };
+        Ok(Planned::plain(Op::Shared(Arc::new(node)), rows, cost, slots.into_iter().collect()))
     }
 
     /// How a slot compares.
@@ -506,8 +528,31 @@ impl Planner<'_, '_> {
         Ok(Planned::plain(Op::SetOp(Arc::new(node)), rows, cost, slots.into_iter().collect()))
     }
 
-    /// Left, full, semi and anti joins: the left side drives.
+    /// Left, full, semi and anti joins. A semi join may also go down to the table it is about, before the inner joins on its left:
+    /// both are planned and compared.
     fn plan_join(
+        &mut self,
+        kind: JoinKind,
+        left: Rel,
+        right: Rel,
+        on: Vec<Expr>,
+        hint: Option<JoinMethod>,
+        need: &SlotSet,
+    ) -> Result<Planned> {
+        let early = match hint {
+            None if kind == JoinKind::Semi && semi_joins(&left) < NESTED_JOINS_MAX => {
+                rewrite::sunk(kind, &left, &right, &on)
+            }
+            _ => None,
+        };
+        let Some(early) = early else { return self.plan_driven(kind, left, right, on, hint, need) };
+        let early = self.plan(early, need, &SortOrder::NONE)?;
+        let late = self.plan_driven(kind, left, right, on, hint, need)?;
+        Ok(if early.node.cost < late.node.cost { early } else { late })
+    }
+
+    /// Such a join where it stands: the left side drives.
+    fn plan_driven(
         &mut self,
         kind: JoinKind,
         left: Rel,
@@ -721,6 +766,12 @@ impl Planner<'_, '_> {
 fn nested_joins(rel: &Rel) -> usize {
     let below = rel.inputs().into_iter().map(nested_joins).max().unwrap_or(0);
     below + usize::from(matches!(rel, Rel::Join { kind, .. } if *kind != JoinKind::Inner))
+}
+
+/// Semi joins anywhere in a tree.
+fn semi_joins(rel: &Rel) -> usize {
+    let below: usize = rel.inputs().into_iter().map(semi_joins).sum();
+    below + usize::from(matches!(rel, Rel::Join { kind: JoinKind::Semi, .. }))
 }
 
 fn semi_goal(kind: JoinKind) -> Option<f64> {

@@ -17,11 +17,14 @@ pub enum Pass {
     PushPredicates,
     /// MIN or MAX of a table becomes its first row in that order.
     MinMaxToTop,
+    /// Parts that stand in the query more than once are computed once, where the planner finds that cheaper ([`super::share`]).
+    ShareParts,
 }
 
 impl Pass {
     /// All passes in order.
-    pub const ALL: [Pass; 3] = [Pass::UnnestSubqueries, Pass::PushPredicates, Pass::MinMaxToTop];
+    pub const ALL: [Pass; 4] =
+        [Pass::UnnestSubqueries, Pass::PushPredicates, Pass::MinMaxToTop, Pass::ShareParts];
     /// Its name in traces.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -29,6 +32,7 @@ impl Pass {
             Pass::UnnestSubqueries => "unnest_subqueries",
             Pass::PushPredicates => "push_predicates",
             Pass::MinMaxToTop => "min_max_to_top",
+            Pass::ShareParts => "share_parts",
         }
     }
     /// Runs it.
@@ -38,6 +42,8 @@ impl Pass {
             Pass::UnnestSubqueries => unnest(rel, binder),
             Pass::PushPredicates => push(rel, Vec::new()),
             Pass::MinMaxToTop => min_max(rel),
+            // Of the whole statement, when the other passes are through.
+            Pass::ShareParts => rel,
         }
     }
 }
@@ -64,7 +70,7 @@ fn map_inputs(mut rel: Rel, f: &mut dyn FnMut(Rel) -> Rel) -> Rel {
 
 // ---- subqueries ----
 
-fn unnest(rel: Rel, binder: &mut Binder<'_>) -> Rel {
+pub(super) fn unnest(rel: Rel, binder: &mut Binder<'_>) -> Rel {
     let rel = map_inputs(rel, &mut |r| unnest(r, binder));
     let Rel::Filter { input, predicates } = rel else { return rel };
     let mut base = *input;
@@ -84,6 +90,9 @@ fn unnest(rel: Rel, binder: &mut Binder<'_>) -> Rel {
             }
             None => kept.push(p),
         }
+    }
+    for p in &mut kept {
+        base = super::mark::marked(base, p, binder);
     }
     base.filter(kept)
 }
@@ -155,7 +164,7 @@ fn joins(e: &Expr, slots: &SlotSet) -> bool {
 }
 
 /// Under EXISTS neither columns nor order nor duplicates matter.
-fn strip_for_exists(rel: Rel) -> Rel {
+pub(super) fn strip_for_exists(rel: Rel) -> Rel {
     match rel {
         Rel::Project { input, .. } | Rel::Sort { input, .. } | Rel::Distinct { input, .. } => {
             strip_for_exists(*input)
@@ -172,7 +181,7 @@ fn strip_for_exists(rel: Rel) -> Rel {
 }
 
 /// Takes the conditions that read outer slots out of the top filters. `None` when outer slots are read elsewhere too.
-fn pull_correlated(rel: Rel, outer: &SlotSet) -> Option<(Rel, Vec<Expr>)> {
+pub(super) fn pull_correlated(rel: Rel, outer: &SlotSet) -> Option<(Rel, Vec<Expr>)> {
     let reads_outer = |e: &Expr| e.slots().iter().any(|s| outer.contains(s));
     match rel {
         Rel::Filter { input, predicates } => {
@@ -300,7 +309,7 @@ fn replace_scalar(e: &mut Expr, value: &Expr) {
 }
 
 /// Whether some table of the body has an index led by a correlated column.
-fn indexed(body: &Rel, correlated: &[Expr], outer: &SlotSet) -> bool {
+pub(super) fn indexed(body: &Rel, correlated: &[Expr], outer: &SlotSet) -> bool {
     let mut columns = SlotSet::new();
     for c in correlated {
         columns.extend(c.slots().into_iter().filter(|s| !outer.contains(s)));
@@ -463,6 +472,21 @@ fn having(rel: &Rel) -> bool {
         Rel::Project { input, .. } => having(input),
         _ => false,
     }
+}
+
+/// The tree with a semi join below the inner joins on its left; `None` where it cannot go down.
+pub(super) fn sunk(kind: JoinKind, left: &Rel, right: &Rel, on: &[Expr]) -> Option<Rel> {
+    let ls = left.produced();
+    let lateral = right.outer_slots().iter().any(|s| ls.contains(s));
+    let (kept, left) = match left {
+        Rel::Filter { input, predicates } => (predicates.clone(), &**input),
+        other => (Vec::new(), other),
+    };
+    if lateral || on.is_empty() || !matches!(left, Rel::Join { kind: JoinKind::Inner, .. }) {
+        return None;
+    }
+    let down = sink(kind, left.clone(), right.clone(), on.to_vec(), None);
+    matches!(down, Rel::Join { kind: JoinKind::Inner, .. }).then(|| down.filter(kept))
 }
 
 /// Puts a semi or anti join as far below the inner joins on its left as its conditions let it.

@@ -11,6 +11,7 @@ use crate::dml::DmlPlan;
 use crate::exec::node::{Access, Decode, Node, Op};
 use keel_types::SqlType;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// Size taken for a value of no certain length, in bytes.
 const VALUE_BYTES: u32 = 8;
@@ -49,15 +50,15 @@ impl Step<'_> {
 
 /// The steps of a plan: of the statement, and of each subquery that is evaluated by itself.
 pub(crate) fn steps<'p>(body: &'p Body, subplans: &'p [SubPlan]) -> Vec<Step<'p>> {
+    let mut tree = Tree::default();
     let main = match body {
-        Body::Query { root, .. } | Body::Assign { root, .. } => step(root, 1.0),
-        Body::Dml(dml) => change(dml),
+        Body::Query { root, .. } | Body::Assign { root, .. } => tree.step(root, 1.0),
+        Body::Dml(dml) => change(dml, tree.step(&dml.source, 1.0)),
     };
-    std::iter::once(main).chain(subplans.iter().map(|s| step(&s.node, 1.0))).collect()
+    std::iter::once(main).chain(subplans.iter().map(|s| tree.step(&s.node, 1.0))).collect()
 }
 
-fn change(dml: &DmlPlan) -> Step<'_> {
-    let source = step(&dml.source, 1.0);
+fn change<'p>(dml: &'p DmlPlan, source: Step<'p>) -> Step<'p> {
     Step {
         shown: Cow::Borrowed(&dml.shown),
         rows: source.rows,
@@ -69,61 +70,78 @@ fn change(dml: &DmlPlan) -> Step<'_> {
     }
 }
 
-/// A node that is opened so many times.
-fn step(n: &Node, executions: f64) -> Step<'_> {
-    let made = |name, parts| Cow::Owned(Shown::new(name, parts));
-    let below = |input| step(input, executions);
-    let (shown, inputs) = match &n.op {
-        Op::One | Op::Empty => (made("Constant Scan", Vec::new()), Vec::new()),
-        Op::Access(a) => return access(n, a, executions),
-        Op::Virtual(v) => (Cow::Borrowed(&v.shown), Vec::new()),
-        Op::Values(_) => (made("Constant Scan", vec![Part::Word("VALUES")]), Vec::new()),
-        Op::Filter(f) => (Cow::Borrowed(&f.shown), vec![below(&f.input)]),
-        Op::Project(p) => (Cow::Borrowed(&p.shown), vec![below(&p.input)]),
-        Op::Loop(l) => {
-            let inner = step(&l.inner, executions * l.outer.rows.max(1.0));
-            (Cow::Borrowed(&l.shown), vec![below(&l.outer), inner])
-        }
-        Op::HashJoin(h) => (Cow::Borrowed(&h.shown), vec![below(&h.build), below(&h.probe)]),
-        Op::Aggregate(a) => (Cow::Borrowed(&a.shown), vec![below(&a.input)]),
-        Op::Sort(s) => (Cow::Borrowed(&s.shown), vec![below(&s.input)]),
-        Op::Top(t) => (made("Top", Vec::new()), vec![below(&t.input)]),
-        Op::Distinct(d) if d.ordered => {
-            let group = vec![Part::GroupBy(Vec::new())];
-            (Cow::Owned(Shown::of("Stream Aggregate", "Aggregate", group)), vec![below(&d.input)])
-        }
-        Op::Distinct(d) => {
-            (Cow::Owned(Shown::of("Hash Match", "Aggregate", Vec::new())), vec![below(&d.input)])
-        }
-        Op::SetOp(s) => {
-            let shown = match s.kind {
-                SetKind::UnionAll => Shown::new("Concatenation", Vec::new()),
-                SetKind::Intersect => Shown::of("Hash Match", "Left Semi Join", Vec::new()),
-                SetKind::Except => Shown::of("Hash Match", "Left Anti Semi Join", Vec::new()),
-            };
-            (Cow::Owned(shown), vec![below(&s.left), below(&s.right)])
-        }
-        Op::Window(w) => (made("Window Aggregate", Vec::new()), vec![below(&w.input)]),
-        Op::Recursive(r) => {
-            let both = vec![below(&r.anchor), below(&r.step)];
-            let all = Step {
-                shown: made("Concatenation", Vec::new()),
-                rows: n.rows,
-                executions,
-                cost: n.cost * executions,
-                bytes: both[0].bytes,
-                node: n.identity(),
-                inputs: both,
-            };
-            (spool("Index Spool", true), vec![all])
-        }
-        Op::WorkTable(_) => (spool("Table Spool", true), Vec::new()),
-        Op::MaxOneRow(i) => (made("Assert", vec![Part::Where(ONE_ROW.to_owned())]), vec![below(i)]),
-        Op::Spool(s) => (spool("Table Spool", false), vec![below(&s.input)]),
-    };
-    let bytes = inputs.iter().map(|i| i.bytes).sum::<u32>().max(VALUE_BYTES);
-    let cost = (n.cost * executions).max(inputs.iter().map(|i| i.cost).sum());
-    Step { shown, rows: n.rows, executions, cost, bytes, node: n.identity(), inputs }
+/// Makes steps of nodes.
+#[derive(Default)]
+struct Tree {
+    /// Shared parts whose inside has been shown: below the first place that reads them.
+    shared: BTreeSet<usize>,
+}
+
+impl Tree {
+    /// A node that is opened so many times.
+    fn step<'p>(&mut self, n: &'p Node, executions: f64) -> Step<'p> {
+        let made = |name, parts| Cow::Owned(Shown::new(name, parts));
+        let mut below = |input: &'p Node| self.step(input, executions);
+        let (shown, inputs) = match &n.op {
+            Op::One | Op::Empty => (made("Constant Scan", Vec::new()), Vec::new()),
+            Op::Access(a) => return access(n, a, executions),
+            Op::Virtual(v) => (Cow::Borrowed(&v.shown), Vec::new()),
+            Op::Values(_) => (made("Constant Scan", vec![Part::Word("VALUES")]), Vec::new()),
+            Op::Filter(f) => (Cow::Borrowed(&f.shown), vec![below(&f.input)]),
+            Op::Project(p) => (Cow::Borrowed(&p.shown), vec![below(&p.input)]),
+            Op::Loop(l) => {
+                let outer = below(&l.outer);
+                let inner = self.step(&l.inner, executions * l.outer.rows.max(1.0));
+                (Cow::Borrowed(&l.shown), vec![outer, inner])
+            }
+            Op::HashJoin(h) => (Cow::Borrowed(&h.shown), vec![below(&h.build), below(&h.probe)]),
+            Op::Aggregate(a) => (Cow::Borrowed(&a.shown), vec![below(&a.input)]),
+            Op::Sort(s) => (Cow::Borrowed(&s.shown), vec![below(&s.input)]),
+            Op::Top(t) => (made("Top", Vec::new()), vec![below(&t.input)]),
+            Op::Distinct(d) if d.ordered => {
+                let group = vec![Part::GroupBy(Vec::new())];
+                (Cow::Owned(Shown::of("Stream Aggregate", "Aggregate", group)), vec![below(&d.input)])
+            }
+            Op::Distinct(d) => {
+                (Cow::Owned(Shown::of("Hash Match", "Aggregate", Vec::new())), vec![below(&d.input)])
+            }
+            Op::SetOp(s) => {
+                let shown = match s.kind {
+                    SetKind::UnionAll => Shown::new("Concatenation", Vec::new()),
+                    SetKind::Intersect => Shown::of("Hash Match", "Left Semi Join", Vec::new()),
+                    SetKind::Except => Shown::of("Hash Match", "Left Anti Semi Join", Vec::new()),
+                };
+                (Cow::Owned(shown), vec![below(&s.left), below(&s.right)])
+            }
+            Op::Window(w) => (made("Window Aggregate", Vec::new()), vec![below(&w.input)]),
+            Op::Recursive(r) => {
+                let both = vec![below(&r.anchor), below(&r.step)];
+                let all = Step {
+                    shown: made("Concatenation", Vec::new()),
+                    rows: n.rows,
+                    executions,
+                    cost: n.cost * executions,
+                    bytes: both[0].bytes,
+                    node: n.identity(),
+                    inputs: both,
+                };
+                (spool("Index Spool", true), vec![all])
+            }
+            Op::WorkTable(_) => (spool("Table Spool", true), Vec::new()),
+            Op::MaxOneRow(i) => (made("Assert", vec![Part::Where(ONE_ROW.to_owned())]), vec![below(i)]),
+            Op::Spool(s) => (spool("Table Spool", false), vec![below(&s.input)]),
+            Op::Shared(s) => {
+                let first = self.shared.insert(s.of.number);
+                (
+                    spool("Table Spool", false),
+                    if first { vec![self.step(&s.of.input, 1.0)] } else { Vec::new() },
+                )
+            }
+        };
+        let bytes = inputs.iter().map(|i| i.bytes).sum::<u32>().max(VALUE_BYTES);
+        let cost = (n.cost * executions).max(inputs.iter().map(|i| i.cost).sum());
+        Step { shown, rows: n.rows, executions, cost, bytes, node: n.identity(), inputs }
+    }
 }
 
 fn spool(name: &'static str, stack: bool) -> Cow<'static, Shown> {
