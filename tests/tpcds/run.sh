@@ -4,7 +4,7 @@
 #
 #   tests/tpcds/run.sh [--scale N] [--address HOST:PORT] [--postgres DSN] [--only N,N] [--seconds N] [--keep DIR]
 #
-# --address takes a server that runs already, on this machine. --keep holds databases and logs in DIR, and a second run
+# --address takes a server that runs already, on this machine; KEEL=FILE starts that binary instead of building one. --keep holds databases and logs in DIR, and a second run
 # with the same DIR queries without loading. --postgres wants an empty database; its tables are made and analyzed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
