@@ -11,6 +11,7 @@ use super::physical::Planned;
 use super::{Planner, SortOrder};
 use crate::bind::rel::{Get, JoinKind, JoinMethod, Rel, SlotSet};
 use crate::errors::Result;
+use crate::exec::node::{Node, Op};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -37,6 +38,16 @@ struct Leaf {
 enum Source {
     Table(Box<Get>, Path),
     Other(Option<Planned>),
+}
+
+/// Whether a system view or table function is read as it is.
+fn is_view(node: &Node) -> bool {
+    match &node.op {
+        Op::Virtual(_) => true,
+        Op::Filter(f) => is_view(&f.input),
+        Op::Spool(s) => is_view(&s.input),
+        _ => false,
+    }
 }
 
 /// A join order under construction.
@@ -424,9 +435,10 @@ impl ClusterPlanner<'_, '_, '_> {
         if keys.is_empty() {
             return Ok(best);
         }
-        // Rows that no index leads to are looked up by their keys, however few the outer rows are thought to be: comparing each
-        // with each takes for ever when there are more.
-        if matches!(leaf.source, Source::Other(_)) {
+        // Computed rows, to which no index leads, are looked up by their keys, however few the outer rows are thought to be: comparing
+        // each with each takes for ever when there are more. System views are small, and loops keep the outer rows' order.
+        if matches!(&leaf.source, Source::Other(planned) if !planned.as_ref().is_some_and(|p| is_view(&p.node)))
+        {
             best.cost = f64::INFINITY;
         }
         let both = outer.cost + leaf.cost + cost::HASH_START + rows * cost::TOUCH;
