@@ -15,7 +15,7 @@
 //! | 4 | 4 | log id |
 //! | 8 | 8 | redo start: where replay must begin to see every record of streams open at the checkpoint |
 //!
-//! and behind it which roots (`roots`) there were before.
+//! and behind it which roots there were before.
 
 use crate::control::{self, Control};
 use crate::error::{DbError, TxnError};
