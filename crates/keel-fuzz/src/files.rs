@@ -177,13 +177,16 @@ fn database(mut edits: &[u8]) {
 
 fn go_through(disk: &Arc<SimDisk>) -> Result<(), Box<dyn Error>> {
     let db = Database::open(&instance(disk), DatabaseId(5), Path::new(DIR), &options(), &mut |_| ())?;
-    let outcome = read_and_write(&db);
+    let outcome = read_and_write(&db, NEW_KEY);
     let _ = db.check().map(|check| check.problems());
     let _ = db.close();
     outcome
 }
 
-fn read_and_write(db: &Arc<Database>) -> Result<(), Box<dyn Error>> {
+/// A key that no image has.
+const NEW_KEY: &[u8] = b"zz";
+
+fn read_and_write(db: &Arc<Database>, key: &[u8]) -> Result<(), Box<dyn Error>> {
     let mut txn = db.begin(Isolation::ReadCommitted);
     let view = txn.statement_snapshot();
     for direction in [Direction::Forward, Direction::Reverse] {
@@ -196,7 +199,7 @@ fn read_and_write(db: &Arc<Database>) -> Result<(), Box<dyn Error>> {
         }
     }
     let row = RowBuilder::build(&[Some(b"new"), None, None]);
-    txn.insert(TREE, b"zz", &row)?;
+    txn.insert(TREE, key, &row)?;
     txn.commit()?.wait()?;
     db.checkpoint()?;
     Ok(())
@@ -246,7 +249,7 @@ fn restore_all(bytes: &[u8]) -> Result<(), Box<dyn Error>> {
 
 fn go_on(db: &Arc<Database>) -> Result<(), Box<dyn Error>> {
     backup::complete(db)?;
-    let _ = read_and_write(db);
+    let _ = read_and_write(db, NEW_KEY);
     Ok(())
 }
 
@@ -264,11 +267,11 @@ fn sample_backup() -> Result<Vec<u8>, Box<dyn Error>> {
         b"{}".to_vec()
     };
     let end = backup::back_up(&db, &*file, 0, options, &mut label, &mut |_, _| Ok(()))?;
-    read_and_write(&db)?;
+    read_and_write(&db, b"zy")?;
     let to = (&*file, end);
     let end =
         backup::back_up_differential(&db, to, &base, options, &mut |_| b"{}".to_vec(), &mut |_, _| Ok(()))?;
-    read_and_write(&db)?;
+    read_and_write(&db, b"zx")?;
     backup::back_up_log(&db, (&*file, end), border, options, &mut |_| b"{}".to_vec(), &mut |_, _| Ok(()))?;
     Ok(disk.contents(Path::new(BACKUP_FILE)).unwrap_or_default())
 }
