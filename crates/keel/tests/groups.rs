@@ -243,7 +243,10 @@ fn three_commands_make_a_group() {
         assert!(!child.wait().unwrap().success(), "it was cut off");
     }
     for node in [one, two, three] {
-        assert_eq!(node.value_at(port, "SELECT CONCAT(@@SERVERNAME, a) FROM shop.dbo.t"), "NODE242");
+        let answer = node.value_at(port, "SELECT CONCAT(@@SERVERNAME, a) FROM shop.dbo.t");
+        // Who became primary, and why, if it is not the one that was asked to.
+        let failovers = "SELECT STRING_AGG(CONCAT(began_utc, ' ', kind, ' ', from_replica, ' ', summary), '; ') FROM sys.dm_keel_failovers";
+        assert_eq!(answer, "NODE242", "{:?}", [one, two, three].map(|n| n.value(failovers)));
     }
     group.nodes.iter_mut().for_each(Instance::stop);
 }
