@@ -34,6 +34,7 @@
 //! SQL, sessions, sockets; who is primary, who is waited for, and how blocks travel: those decide and call.
 
 pub mod backup;
+mod bytes;
 pub mod check;
 mod checkpoint;
 pub mod checksum;

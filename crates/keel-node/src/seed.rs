@@ -29,6 +29,7 @@
 //!
 //! All numbers are little-endian.
 
+use crate::bytes::{Bytes, length};
 use crate::control::Control;
 use crate::database::{Database, DbOptions, data_path, decode_meta, encode_meta, log_dir, wipe};
 use crate::error::DbError;
@@ -107,9 +108,9 @@ impl SeedInfo {
         for word in positions.into_iter().chain([self.epoch.0, self.rows, self.bytes]) {
             out.extend_from_slice(&word.to_le_bytes());
         }
-        out.extend_from_slice(&length_of(&self.borders).to_le_bytes());
+        out.extend_from_slice(&length(self.borders.len()).to_le_bytes());
         for border in &self.borders {
-            out.extend_from_slice(&length_of(border).to_le_bytes());
+            out.extend_from_slice(&length(border.len()).to_le_bytes());
             out.extend_from_slice(border);
         }
         out
@@ -146,29 +147,6 @@ impl SeedInfo {
             bytes,
             borders,
         })
-    }
-}
-
-fn length_of<T>(items: &[T]) -> u32 {
-    u32::try_from(items.len()).expect("keys, rows and lists of borders are far below 4 GB")
-}
-
-/// Bytes that came from elsewhere, taken from the front.
-struct Bytes<'a>(&'a [u8]);
-
-impl<'a> Bytes<'a> {
-    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
-        let (front, rest) = self.0.split_at_checked(n)?;
-        self.0 = rest;
-        Some(front)
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
     }
 }
 
@@ -281,12 +259,12 @@ impl SeedSource {
         let mut cursor = self.root.scan(lower, self.info.upper(stream), Direction::Forward);
         let mut out = Vec::with_capacity(bytes_max + bytes_max / 4);
         out.resize(HEADER_BYTES, 0);
-        out.extend_from_slice(&length_of(after).to_le_bytes());
+        out.extend_from_slice(&length(after.len()).to_le_bytes());
         out.extend_from_slice(after);
         let (mut rows, mut flags, mut goes_on_after) = (0u32, FLAG_LAST, None);
         while let Some((key, row)) = cursor.next()? {
-            out.extend_from_slice(&length_of(key).to_le_bytes());
-            out.extend_from_slice(&length_of(row).to_le_bytes());
+            out.extend_from_slice(&length(key.len()).to_le_bytes());
+            out.extend_from_slice(&length(row.len()).to_le_bytes());
             out.extend_from_slice(key);
             out.extend_from_slice(row);
             rows += 1;

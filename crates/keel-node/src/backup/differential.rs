@@ -20,6 +20,7 @@
 //! | 4 + n | upper | it ends before this; `0xFFFF_FFFF` alone: it is the last, and has no end |
 
 use super::frames::damaged;
+use crate::bytes::{Bytes, length};
 use crate::database::Database;
 use crate::error::DbError;
 use crate::seed::{SeedInfo, SeedSink};
@@ -120,34 +121,6 @@ fn passes(log: &Log, base: &Base) -> Result<bool, DbError> {
         return Ok(true);
     }
     Ok(log.checksum_before(base.last)? == Some(base.checksum))
-}
-
-fn length(n: usize) -> u32 {
-    u32::try_from(n).expect("keys, rows and frames are far below 4 GB")
-}
-
-/// Bytes that came from elsewhere, taken from the front.
-struct Bytes<'a>(&'a [u8]);
-
-impl<'a> Bytes<'a> {
-    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
-        let (front, rest) = self.0.split_at_checked(n)?;
-        self.0 = rest;
-        Some(front)
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
-    }
-
-    fn sized(&mut self) -> Option<&'a [u8]> {
-        let n = self.u32()?;
-        self.take(n as usize)
-    }
 }
 
 /// Hands over what `root` has that changed after a generation, in frames.

@@ -31,8 +31,19 @@ pub struct Statement<'a> {
     pub options: &'a [(&'static str, bool)],
     /// The hash of its query and of its plan.
     pub hash: u64,
-    /// What an execution counted and how long it took.
-    pub run: Option<(&'a Counts, Duration)>,
+    /// An execution.
+    pub run: Option<Run<'a>>,
+}
+
+/// What an execution counted, and what it took.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// Of its operators.
+    pub counts: &'a Counts,
+    /// Of the session's processor.
+    pub cpu: Duration,
+    /// By the clock.
+    pub elapsed: Duration,
 }
 
 type Out = Writer<Vec<u8>>;
@@ -98,12 +109,12 @@ fn write_statement(out: &mut Out, about: &Statement<'_>, root: &Step<'_>) -> io:
         out.create_element("StatementSetOptions").with_attributes(options).write_empty()?;
         let plan = out.create_element("QueryPlan").with_attribute(("DegreeOfParallelism", "1"));
         plan.write_inner_content(|out| {
-            if let Some((_, took)) = about.run {
-                let ms = took.as_millis().to_string();
-                let times = [("CpuTime", ms.as_str()), ("ElapsedTime", ms.as_str())];
+            if let Some(run) = about.run {
+                let [cpu, elapsed] = [run.cpu, run.elapsed].map(|t| t.as_millis().to_string());
+                let times = [("CpuTime", cpu.as_str()), ("ElapsedTime", elapsed.as_str())];
                 out.create_element("QueryTimeStats").with_attributes(times).write_empty()?;
             }
-            let mut tree = Tree { next: 0, counts: about.run.map(|(counts, _)| counts) };
+            let mut tree = Tree { next: 0, counts: about.run.map(|run| run.counts) };
             tree.write(out, root)
         })?;
         Ok(())

@@ -5,7 +5,7 @@ use super::{Outcome, number, ok, string};
 use crate::catalog::Named;
 use crate::config;
 use crate::errors;
-use crate::functions::find_named;
+use crate::functions::{PRODUCT_VERSION, find_named};
 use crate::run::{Argument, Runner};
 use crate::views::{INT, NAME};
 use keel_parser::to_text::quote_name;
@@ -227,7 +227,7 @@ pub(super) fn xp_msver(runner: &mut Runner<'_>, args: &[Argument]) -> Outcome {
     let (processors, memory) = crate::views::machine_size();
     let all = [
         (1, "ProductName", None, "Evenkeel".to_owned()),
-        (2, "ProductVersion", Some(1_048_576), "16.0.1000.6".to_owned()),
+        (2, "ProductVersion", Some(1_048_576), PRODUCT_VERSION.to_owned()),
         (3, "Language", Some(1033), "English (United States)".to_owned()),
         (4, "Platform", None, "NT x64".to_owned()),
         (16, "ProcessorCount", Some(processors), processors.to_string()),

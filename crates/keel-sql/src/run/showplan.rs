@@ -7,6 +7,7 @@
 use super::Runner;
 use crate::catalog::SecurableRef;
 use crate::errors;
+use crate::functions::PRODUCT_VERSION;
 use crate::program::{Compiled, CompiledCode, Op, Program, SetOp, Unit, UnitSource};
 use crate::session::options::Switches;
 use crate::sink::{ColumnMeta, command};
@@ -14,13 +15,11 @@ use keel_base::DatabaseId;
 use keel_parser::ast::StatementKind;
 use keel_query::exec::count::Counts;
 use keel_query::plan::steps::{Step, indented};
-use keel_query::plan::xml::{self, UNIT_COST};
+use keel_query::plan::xml::{self, Run, UNIT_COST};
 use keel_types::error::Result;
 use keel_types::{Length, SqlError, SqlType, Value};
 use std::time::{Duration, Instant};
 
-/// The build that documents name, that of `SERVERPROPERTY('ProductVersion')`.
-const BUILD: &str = "16.0.1000.6";
 /// Name of the column that holds a document: management tools know a plan by it.
 const DOCUMENT: &str = "Microsoft SQL Server 2005 XML Showplan";
 
@@ -62,6 +61,8 @@ pub struct Plans {
 pub(super) struct Watch {
     pub(super) counts: Counts,
     began: Instant,
+    /// Processor time of the thread by then.
+    cpu: Duration,
 }
 
 /// A statement with a plan.
@@ -89,12 +90,7 @@ impl<'a> Statement<'a> {
         Statement { text: statement.span.text(&program.text), of: &program.text, kind, plan }
     }
 
-    fn document(
-        &self,
-        number: usize,
-        options: &[(&'static str, bool)],
-        run: Option<(&Counts, Duration)>,
-    ) -> String {
+    fn document(&self, number: usize, options: &[(&'static str, bool)], run: Option<Run<'_>>) -> String {
         let hash = crate::views::plans::text_hash(self.of);
         let about = xml::Statement { text: self.text, number, kind: self.kind, options, hash, run };
         xml::statement(&about, self.plan.steps())
@@ -253,7 +249,7 @@ impl Runner<'_> {
     }
 
     fn show_documents(&mut self, statements: &[String]) -> Result<()> {
-        let document = Value::str(xml::document(BUILD, statements));
+        let document = Value::str(xml::document(PRODUCT_VERSION, statements));
         self.show(&[ColumnMeta::new(DOCUMENT, TEXT)], vec![vec![document]])
     }
 
@@ -263,17 +259,23 @@ impl Runner<'_> {
             return Ok(None);
         }
         self.may_see_plan(plan)?;
-        Ok(Some(Watch { counts: Counts::default(), began: Instant::now() }))
+        Ok(Some(Watch { counts: Counts::default(), began: Instant::now(), cpu: self.thread_cpu() }))
+    }
+
+    fn thread_cpu(&self) -> Duration {
+        self.info.engine.options().env.clock.thread_cpu()
     }
 
     /// What a statement's operators did, behind its result.
     pub(super) fn show_run(&mut self, statement: &Statement<'_>, watch: Option<Watch>) -> Result<()> {
-        let Some(Watch { counts, began }) = watch else { return Ok(()) };
+        let Some(Watch { counts, began, cpu }) = watch else { return Ok(()) };
+        let (elapsed, cpu) = (began.elapsed(), self.thread_cpu().saturating_sub(cpu));
+        let run = Run { counts: &counts, cpu, elapsed };
         if self.info.on(Switches::STATISTICS_PROFILE) {
             self.show(&columns(true), statement.rows(1, Some(&counts)))?;
         }
         if self.info.on(Switches::STATISTICS_XML) {
-            let document = statement.document(1, &self.plan_options(), Some((&counts, began.elapsed())));
+            let document = statement.document(1, &self.plan_options(), Some(run));
             self.show_documents(&[document])?;
         }
         Ok(())
@@ -307,5 +309,5 @@ pub fn cached_document(program: &Program) -> Option<String> {
             (None, None) => {}
         }
     }
-    (!statements.is_empty()).then(|| xml::document(BUILD, &statements))
+    (!statements.is_empty()).then(|| xml::document(PRODUCT_VERSION, &statements))
 }
