@@ -57,6 +57,8 @@ pub struct Config {
     pub keeper: bool,
     /// Triggers of LOGON fire. Off is for getting in again when one refuses everybody.
     pub logon_triggers: bool,
+    /// The agent runs the jobs of `msdb`.
+    pub agent: bool,
     /// `[cluster]`: what decides about failovers.
     pub cluster: ClusterConfig,
     /// A directory on storage that all members share: whichever of them holds its lock runs the cluster's witness there.
@@ -104,6 +106,7 @@ impl Default for Config {
             hadr: true,
             keeper: true,
             logon_triggers: true,
+            agent: true,
             cluster: ClusterConfig::default(),
             witness_directory: None,
             listener_hold: 30,

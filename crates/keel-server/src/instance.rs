@@ -10,6 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use keel_base::env::Env;
 use keel_sql::{Engine, EngineOptions, LoginRecord, PasswordHasher};
 
+use crate::agent::Agent;
 use crate::backend::EngineBackend;
 use crate::config::Config;
 use crate::errorlog::ErrorLog;
@@ -33,6 +34,7 @@ pub struct Instance {
     witness: Option<WitnessDirectory>,
     health: Arc<Health>,
     histories: HistoryCleaner,
+    agent: Option<Agent>,
     log: Arc<ErrorLog>,
     /// Held until the instance has stopped.
     _lock: DirectoryLock,
@@ -83,6 +85,8 @@ impl Instance {
             config.max_connections = config.max_connections.min(connections);
         }
         ensure_sa(&engine, &passwords, &log)?;
+        keel_sql::agent::install(&engine).map_err(|e| anyhow!("msdb could not be set up: {e}"))?;
+        let (agent, stack) = (config.agent, config.session_stack * 1024);
         let cluster = config.cluster.options();
         let replication = if config.hadr { Some(Replication::start(&engine, &log, cluster)?) } else { None };
         let groups = replication.as_ref().map(|r| Arc::clone(r.groups()));
@@ -107,8 +111,9 @@ impl Instance {
             log.entry("Server", &format!("Server is listening on {address}."));
         }
         let histories = HistoryCleaner::start(&engine, &log)?;
+        let agent = if agent { Some(Agent::start(&engine, &log, stack)?) } else { None };
         log.entry("Server", "The server is now ready for client connections.");
-        Ok(Instance { engine, server, replication, witness, health, histories, log, _lock: lock })
+        Ok(Instance { engine, server, replication, witness, health, histories, agent, log, _lock: lock })
     }
 
     /// Starts the process that lets clients go when this one stands still, if there is something to watch and it is wanted
@@ -150,6 +155,9 @@ impl Instance {
     /// Ends all sessions, checkpoints, closes the databases.
     pub fn stop(self) -> Result<()> {
         self.log.entry("Server", "The server is shutting down.");
+        if let Some(agent) = self.agent {
+            agent.stop();
+        }
         if !self.server.stop() {
             self.log.entry("Server", "Some sessions did not end in time.");
         }

@@ -35,6 +35,7 @@
 //!
 //! SQL text of any kind; integrated and federated authentication.
 
+pub mod agent;
 pub mod backend;
 pub mod bulk;
 pub mod certificate;

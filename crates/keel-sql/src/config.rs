@@ -53,7 +53,7 @@ pub const OPTIONS: &[ConfigurationOption] = &[
     option(16391, "Ad Hoc Distributed Queries", 0, 1, 0, true, true),
     option(1550, "affinity I/O mask", i32::MIN as i64, i32::MAX as i64, 0, false, true),
     option(1535, "affinity mask", i32::MIN as i64, i32::MAX as i64, 0, true, true),
-    option(16384, "Agent XPs", 0, 1, 0, true, true),
+    option(16384, "Agent XPs", 0, 1, 1, true, true),
     option(102, "allow updates", 0, 1, 0, true, false),
     option(1579, "backup compression default", 0, 1, 0, true, false),
     option(1569, "blocked process threshold (s)", 0, 86_400, 0, true, true),

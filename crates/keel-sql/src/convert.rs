@@ -44,6 +44,7 @@ pub fn display(value: &Value) -> String {
             format!("{sign}{whole}.{fraction}")
         }
         Value::Variant(v) => display_typed(&v.1, v.0),
+        Value::Guid(_) => display_typed(value, SqlType::UniqueIdentifier),
         other => format!("{other:?}"),
     }
 }

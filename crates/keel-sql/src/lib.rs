@@ -14,6 +14,7 @@
 //!
 //! | module | owns |
 //! | --- | --- |
+//! | [`agent`] | jobs that the instance does by itself |
 //! | [`engine`] | the instance: databases, logins, configuration, sessions |
 //! | [`catalog`] | objects of a database: stored, pictured, changed, published |
 //! | [`session`] | one client: [`Session`], its state and its transactions |
@@ -33,6 +34,7 @@
 //! Deliberately absent: the wire, sockets and authentication (keel-server), plans and operators (keel-query), rows, locks
 //! and the log (keel-node and below).
 
+pub mod agent;
 pub mod api_cursor;
 pub mod backup;
 mod cache;

@@ -9,8 +9,8 @@ use keel_base::env::Env;
 use keel_base::env::real::RealClock;
 use keel_base::env::sim::{SimDisk, SimRandom, Tear};
 use keel_sql::{
-    ColumnMeta, DoneInfo, Engine, EngineOptions, EnvChange, PasswordHasher, ResultSink, ServerLog, Session,
-    SessionOptions, SinkClosed,
+    ColumnMeta, DoneInfo, Engine, EngineOptions, EnvChange, LoginRecord, PasswordHasher, ResultSink,
+    ServerLog, Session, SessionOptions, SinkClosed,
 };
 use keel_types::cast::{self, Cast};
 use keel_types::{SqlError, SqlType, Value};
@@ -20,6 +20,61 @@ use std::sync::Arc;
 #[must_use]
 pub fn run_script(script: &str) -> String {
     crate::runner::run(script, &mut Instance::new())
+}
+
+/// The same on an instance whose agent runs jobs, in the place of the machine's scheduler.
+#[must_use]
+pub fn run_script_with_agent(script: &str) -> String {
+    let mut instance = Instance::new();
+    let agent = Agent::start(instance.engine());
+    let transcript = crate::runner::run(script, &mut instance);
+    agent.stop();
+    transcript
+}
+
+/// The agent's threads, as the server has them.
+struct Agent {
+    engine: Arc<Engine>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl Agent {
+    fn start(engine: &Arc<Engine>) -> Agent {
+        engine.add_login(sa()).expect("there is a login that owns jobs");
+        keel_sql::agent::install(engine).expect("the agent's tables and procedures are made");
+        let mut service = keel_sql::agent::Service::start(engine).expect("the agent starts");
+        let engine = Arc::clone(engine);
+        let its = Arc::clone(&engine);
+        let thread = std::thread::spawn(move || {
+            while !its.agent().is_stopping() {
+                let (runs, done) = service.turn();
+                done.expect("the agent reads its tables");
+                runs.into_iter().for_each(|run| drop(std::thread::spawn(move || run.execute())));
+            }
+        });
+        Agent { engine, thread }
+    }
+
+    fn stop(self) {
+        assert!(self.engine.agent().stop_all(std::time::Duration::from_secs(60)), "all jobs end");
+        self.thread.join().expect("the agent ends");
+    }
+}
+
+fn sa() -> LoginRecord {
+    LoginRecord {
+        principal_id: 1,
+        name: "sa".to_owned(),
+        sid: vec![1],
+        password_hash: Vec::new(),
+        disabled: true,
+        default_database: "master".to_owned(),
+        default_language: "us_english".to_owned(),
+        sysadmin: true,
+        created: 0,
+        roles: Vec::new(),
+        permissions: Vec::new(),
+    }
 }
 
 /// An instance on a simulated disk.

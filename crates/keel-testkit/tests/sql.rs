@@ -67,3 +67,9 @@ fn security() {
 fn backup() {
     area("backup");
 }
+
+#[test]
+fn agent() {
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sql/agent");
+    golden::check(&scripts, sql::run_script_with_agent);
+}

@@ -66,6 +66,9 @@ pub struct Serve {
     /// Fire no triggers of LOGON: the way in when one refuses everybody
     #[arg(long)]
     no_logon_triggers: bool,
+    /// Run no jobs: the agent stays off
+    #[arg(long)]
+    no_agent: bool,
     /// Serve the dashboard, /metrics and health checks here; HTTPS unless it is a loopback address [default: off]
     #[arg(long, value_name = "ADDR:PORT")]
     dashboard: Option<String>,
@@ -151,6 +154,7 @@ impl Serve {
         config.trace_flags.extend(self.trace_flag);
         config.keeper &= !self.no_keeper;
         config.logon_triggers &= !self.no_logon_triggers;
+        config.agent &= !self.no_agent;
         config.force_encryption |= self.force_encryption;
         config.dashboard = self.dashboard.unwrap_or(config.dashboard);
         config.dashboard_anyone |= self.dashboard_anyone;

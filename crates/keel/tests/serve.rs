@@ -167,3 +167,47 @@ fn logon_triggers_refuse_logins_and_can_be_left_out() {
     again.stop();
     std::fs::remove_dir_all(&data).unwrap();
 }
+
+#[test]
+fn jobs_run_after_a_restart_and_end_with_the_server() {
+    let data = std::env::temp_dir().join(format!("keel-agent-{}", std::process::id()));
+    let server = Running::start(&data);
+    let done = server.sql(&[
+        "-Q",
+        "USE msdb;
+         EXEC sp_add_job N'starts';
+         EXEC sp_add_jobstep @job_name = N'starts', @step_name = N's', @command = N'PRINT 1';
+         EXEC sp_add_jobschedule @job_name = N'starts', @name = N'with the agent', @freq_type = 64;
+         EXEC sp_add_jobserver @job_name = N'starts';
+         EXEC sp_add_job N'waits';
+         EXEC sp_add_jobstep @job_name = N'waits', @step_name = N's', @command = N'WAITFOR DELAY ''01:00:00''';
+         EXEC sp_add_jobserver @job_name = N'waits';
+         EXEC sp_start_job N'waits';
+         DECLARE @till datetime = DATEADD(minute, 1, GETDATE());
+         WHILE NOT EXISTS (SELECT 1 FROM sys.dm_keel_agent_jobs WHERE state = 1) AND GETDATE() < @till WAITFOR DELAY '00:00:00.010'",
+    ]);
+    assert!(done.status.success(), "{done:?}");
+    // The job is told to stop; the server does not wait for an hour.
+    server.stop();
+
+    let history = "SET NOCOUNT ON; DECLARE @till datetime = DATEADD(minute, 1, GETDATE());
+         WHILE NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobhistory h JOIN msdb.dbo.sysjobs j ON j.job_id = h.job_id WHERE j.name = 'starts' AND step_id = 0)
+             AND GETDATE() < @till WAITFOR DELAY '00:00:00.010';
+         SELECT h.message FROM msdb.dbo.sysjobhistory h WHERE step_id = 0 ORDER BY h.instance_id";
+    let again = Running::start(&data);
+    let read = again.sql(&["--csv", "-h", "-1", "-Q", history]);
+    let text = String::from_utf8_lossy(&read.stdout).trim().to_owned();
+    assert!(text.contains("The job was stopped prior to completion by the end of the server."), "{text}");
+    assert!(
+        text.contains("The job succeeded.  The Job was invoked by Schedule 1 (with the agent)."),
+        "{text}"
+    );
+    again.stop();
+
+    let without = Running::start_with(&data, &["--no-agent"]);
+    let refused = without.sql(&["-Q", "EXEC msdb.dbo.sp_start_job N'starts'"]);
+    let text = String::from_utf8_lossy(&refused.stdout).into_owned();
+    assert!(text.contains("Msg 22022, Level 16") && text.contains("is not currently running"), "{text}");
+    without.stop();
+    std::fs::remove_dir_all(&data).unwrap();
+}

@@ -9,6 +9,7 @@ use keel_cluster::{
 use keel_group::{Groups, Host, Place, RoleChange};
 use keel_node::{Database, DbOptions};
 use keel_sql::Engine;
+use keel_sql::agent::board::Event;
 use keel_sql::engine::DatabaseEntry;
 use keel_sql::hadr::HealthEvent;
 
@@ -38,6 +39,9 @@ struct Names {
     replica: Option<String>,
 }
 
+/// Severity of what the groups log.
+const INFORMATION: u8 = 10;
+
 impl ServerHost {
     fn names(
         &self,
@@ -66,6 +70,11 @@ impl ServerHost {
 
     fn event(&self, name: &str, number: i32, text: String, names: Names) {
         self.log.entry("AlwaysOn", &text);
+        if let Some(engine) = self.engine.upgrade() {
+            let database = names.database.clone().unwrap_or_default();
+            let event = || Event { number, severity: INFORMATION, database, text: text.clone() };
+            engine.agent().note_event(event);
+        }
         self.health.write(HealthEvent {
             time_utc: 0,
             name: name.to_owned(),

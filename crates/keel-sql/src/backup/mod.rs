@@ -30,4 +30,4 @@ mod tail;
 mod write;
 
 pub(crate) use errors::RAISED;
-pub(crate) use media::{Devices, remove_old};
+pub(crate) use media::{Devices, default_directory, remove_old};

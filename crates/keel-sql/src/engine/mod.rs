@@ -128,6 +128,7 @@ pub struct Engine {
     places: Mutex<Vec<u32>>,
     /// Files that backups are being written to.
     pub(crate) devices: Arc<crate::backup::Devices>,
+    agent: crate::agent::Board,
 }
 
 /// A configured and a running value.
@@ -163,6 +164,7 @@ impl Engine {
             messages: RwLock::default(),
             requests: AtomicU64::new(0),
             waitfor: Default::default(),
+            agent: crate::agent::Board::default(),
             hadr: std::sync::OnceLock::new(),
             stop: std::sync::OnceLock::new(),
             listening: std::sync::OnceLock::new(),
@@ -320,6 +322,12 @@ impl Engine {
     #[must_use]
     pub fn instance(&self) -> &Arc<Instance> {
         &self.instance
+    }
+
+    /// What jobs do and are asked to do.
+    #[must_use]
+    pub fn agent(&self) -> &crate::agent::Board {
+        &self.agent
     }
 
     /// Tells where the host takes clients' connections, once; for the views.

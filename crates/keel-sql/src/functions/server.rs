@@ -185,8 +185,11 @@ pub(super) fn server_property(info: &Info, args: &[Value]) -> Result<Value> {
         "isintegratedsecurityonly" => variant_int(0),
         "ishadrenabled" => variant_int(i64::from(info.engine.hadr().is_some())),
         "hadrmanagerstatus" => variant_int(info.engine.hadr().map_or(0, |h| h.state().manager_status.into())),
-        "instancedefaultdatapath" | "instancedefaultlogpath" | "instancedefaultbackuppath" => {
+        "instancedefaultdatapath" | "instancedefaultlogpath" => {
             variant_text(info.engine.options().data_dir.display().to_string())
+        }
+        "instancedefaultbackuppath" => {
+            variant_text(crate::backup::default_directory(&info.engine).display().to_string())
         }
         "buildclrversion" => variant_text("v4.0.30319"),
         "pathseparator" => variant_text("/"),

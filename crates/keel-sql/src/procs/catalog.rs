@@ -1,8 +1,8 @@
 //! Catalog procedures that drivers and tools call (`sp_tables`, `sp_columns`, `sp_help`…).
 //!
 //! They are ordinary T-SQL over system views, kept beside this file as CREATE PROCEDURE statements between GO lines: those of
-//! drivers in `catalog.sql`; in `management.sql` those of management tools about files and about the agent and the mail that
-//! this server does not have, which answer as an agent without jobs does. Each is compiled when a database first runs it and
+//! drivers in `catalog.sql`; in `management.sql` those of management tools about files, and about the mail that this server does not
+//! have. Each is compiled when a database first runs it and
 //! cached like any module. Adding one is adding a batch there.
 
 use keel_parser::ast;

@@ -56,8 +56,10 @@ fn registry(runner: &Runner<'_>, key: &str, name: &str) -> Option<Value> {
         // Failed logins are written to the error log.
         ("mssqlserver", "auditlevel") => Some(Value::Int(2)),
         ("mssqlserver", "numerrorlogs") => i64::try_from(options.log.archives().len()).ok().map(Value::Int),
-        ("mssqlserver", "defaultdata" | "defaultlog" | "backupdirectory") | ("setup", "sqlpath") => {
-            directory()
+        ("mssqlserver", "defaultdata" | "defaultlog") | ("setup", "sqlpath") => directory(),
+        ("mssqlserver", "backupdirectory") => {
+            let path = crate::backup::default_directory(&runner.info.engine);
+            Some(Value::str(path.display().to_string()))
         }
         ("tcp", "enabled") => Some(Value::Int(1)),
         ("np" | "sm", "enabled") => Some(Value::Int(0)),

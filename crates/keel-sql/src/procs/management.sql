@@ -80,102 +80,15 @@ from sys.server_role_members x join sys.server_principals r on r.principal_id = 
 where @srvrolename is null or r.name = @srvrolename
 order by 1, 2
 GO
-create procedure sys.sp_get_sqlagent_properties
-as
-select top 0 convert(int, null) as auto_start, convert(sysname, null) as msx_server_name, convert(int, null) as sqlagent_type,
-    convert(nvarchar(255), null) as startup_account, convert(int, null) as sqlserver_restart,
-    convert(int, null) as jobhistory_max_rows, convert(int, null) as jobhistory_max_rows_per_job,
-    convert(nvarchar(255), null) as errorlog_file, convert(int, null) as errorlogging_level,
-    convert(nvarchar(30), null) as error_recipient, convert(int, null) as monitor_autostart,
-    convert(sysname, null) as local_host_server, convert(int, null) as job_shutdown_timeout,
-    convert(varbinary(64), null) as cmdexec_account, convert(int, null) as regular_connections,
-    convert(sysname, null) as host_login_name, convert(varbinary(512), null) as host_login_password,
-    convert(int, null) as login_timeout, convert(int, null) as idle_cpu_percent, convert(int, null) as idle_cpu_duration,
-    convert(int, null) as oem_errorlog, convert(int, null) as sysadmin_only, convert(nvarchar(64), null) as email_profile,
-    convert(int, null) as email_save_in_sent_folder, convert(int, null) as cpu_poller_enabled,
-    convert(int, null) as alert_replace_runtime_tokens
-GO
 create procedure sys.sp_msx_get_account
 as
 select top 0 convert(int, null) as msx_connection, convert(int, null) as msx_credential_id,
     convert(nvarchar(300), null) as msx_credential_name, convert(nvarchar(300), null) as msx_login_name
 GO
-create procedure sys.sp_help_category @class varchar(8) = 'JOB', @type varchar(12) = null, @name sysname = null, @suffix bit = 0
-as
-select category_id, category_type, name from msdb.dbo.syscategories where name = @name or @name is null
-GO
-create procedure sys.sp_help_operator @operator_name sysname = null, @operator_id int = null
-as
-select id, name, enabled, email_address, last_email_date, last_email_time, pager_address, last_pager_date, last_pager_time,
-    weekday_pager_start_time, weekday_pager_end_time, saturday_pager_start_time, saturday_pager_end_time,
-    sunday_pager_start_time, sunday_pager_end_time, pager_days, netsend_address, last_netsend_date, last_netsend_time,
-    convert(sysname, null) as category_name
-from msdb.dbo.sysoperators
-GO
-create procedure sys.sp_help_operator_jobs @operator_name sysname
-as
-select top 0 job_id, name, notify_level_email, notify_level_netsend, notify_level_page from msdb.dbo.sysjobs
-GO
-create procedure sys.sp_help_alert @alert_name sysname = null, @order_by sysname = N'name', @alert_id int = null,
-    @category_name sysname = null, @legacy_format bit = 0
-as
-select id, name, event_source, event_category_id, event_id, message_id, severity, enabled, delay_between_responses,
-    last_occurrence_date, last_occurrence_time, last_response_date, last_response_time, notification_message,
-    include_event_description, database_name, event_description_keyword, occurrence_count, count_reset_date, count_reset_time,
-    job_id, convert(sysname, null) as job_name, has_notification, flags, performance_condition,
-    convert(sysname, null) as category_name, convert(nvarchar(max), null) as wmi_namespace,
-    convert(nvarchar(max), null) as wmi_query, convert(int, null) as type
-from msdb.dbo.sysalerts
-GO
-create procedure sys.sp_help_notification @object_type char(9), @name sysname, @enum_type char(10), @notification_method tinyint,
-    @target_name sysname = null
-as
-select top 0 convert(int, null) as operator_id, convert(sysname, null) as operator_name, convert(int, null) as use_email,
-    convert(int, null) as use_pager, convert(int, null) as use_netsend, convert(int, null) as has_email,
-    convert(int, null) as has_pager, convert(int, null) as has_netsend
-GO
-create procedure sys.sp_help_proxy @proxy_id int = null, @proxy_name sysname = null, @subsystem_name sysname = null,
-    @name nvarchar(256) = null
-as
-select proxy_id, name, convert(sysname, null) as credential_identity, enabled, description, user_sid, credential_id,
-    convert(int, null) as credential_identity_exists
-from msdb.dbo.sysproxies
-GO
 create procedure sys.sp_enum_login_for_proxy @name nvarchar(256) = null, @proxy_id int = null, @proxy_name sysname = null
 as
 select top 0 convert(int, null) as proxy_id, convert(sysname, null) as proxy_name, convert(int, null) as flags,
     convert(sysname, null) as name, convert(varbinary(85), null) as sid, convert(int, null) as principal_id
-GO
-create procedure sys.sp_enum_sqlagent_subsystems
-as
-select subsystem, convert(nvarchar(80), null) as description, subsystem_dll, agent_exe, start_entry_point, event_entry_point,
-    stop_entry_point, max_worker_threads, subsystem_id
-from msdb.dbo.syssubsystems
-GO
-create procedure sys.sp_help_jobserver @job_id uniqueidentifier = null, @job_name sysname = null,
-    @show_last_run_details tinyint = 0
-as
-select top 0 convert(int, null) as server_id, convert(sysname, null) as server_name, convert(datetime, null) as enlist_date,
-    convert(datetime, null) as last_poll_date, convert(int, null) as last_run_date, convert(int, null) as last_run_time,
-    convert(int, null) as last_run_duration, convert(tinyint, null) as last_run_outcome,
-    convert(nvarchar(4000), null) as last_outcome_message
-GO
-create procedure sys.sp_help_jobhistory @job_id uniqueidentifier = null, @job_name sysname = null, @step_id int = null,
-    @mode varchar(7) = 'SUMMARY'
-as
-select h.instance_id, h.job_id, j.name as job_name, h.step_id, h.step_name, h.sql_message_id, h.sql_severity, h.message,
-    h.run_status, h.run_date, h.run_time, h.run_duration, convert(sysname, null) as operator_emailed,
-    convert(sysname, null) as operator_netsent, convert(sysname, null) as operator_paged, h.retries_attempted, h.server
-from msdb.dbo.sysjobhistory h join msdb.dbo.sysjobs j on j.job_id = h.job_id
-GO
-create procedure sys.sp_help_schedule @schedule_id int = null, @schedule_name sysname = null, @attached_schedules_only bit = 0,
-    @include_description bit = 0
-as
-select schedule_id, schedule_uid, name as schedule_name, enabled, freq_type, freq_interval, freq_subday_type,
-    freq_subday_interval, freq_relative_interval, freq_recurrence_factor, active_start_date, active_end_date,
-    active_start_time, active_end_time, date_created, convert(nvarchar(4000), null) as schedule_description,
-    convert(int, null) as job_count
-from msdb.dbo.sysschedules
 GO
 create procedure sys.sp_help_targetserver @server_name sysname = null
 as
@@ -206,7 +119,20 @@ as
 select profile_id, name, description from msdb.dbo.sysmail_profile
 GO
 create procedure sys.sp_MSgetalertinfo @includeaddresses bit = 0 as
--- Nobody is told of alerts: there is no agent that would raise them.
+-- Nobody is told of alerts: there is no mail.
 select cast(null as nvarchar(255)) as FailSafeOperator, 0 as NotificationMethod, cast(null as nvarchar(255)) as ForwardingServer,
     0 as ForwardingSeverity, cast(null as nvarchar(255)) as PagerToTemplate, cast(null as nvarchar(255)) as PagerCCTemplate,
     cast(null as nvarchar(255)) as PagerSubjectTemplate, 0 as PagerSendSubjectOnly, 0 as ForwardAlways
+GO
+create procedure sys.xp_sqlagent_enum_jobs @is_sysadmin int, @job_owner sysname, @job_id uniqueidentifier = null
+as
+select j.job_id as [Job ID], isnull(s.last_run_date, 0) as [Last Run Date], isnull(s.last_run_time, 0) as [Last Run Time],
+    isnull(x.next_run_date, 0) as [Next Run Date], isnull(x.next_run_time, 0) as [Next Run Time],
+    isnull(x.schedule_id, 0) as [Next Run Schedule ID], 0 as [Requested To Run], 0 as [Request Source],
+    convert(sysname, null) as [Request Source ID], iif(a.job_id is null, 0, 1) as [Running], isnull(a.step_id, 0) as [Current Step],
+    isnull(a.retry_attempt, 0) as [Current Retry Attempt], isnull(a.state, 4) as [State]
+from msdb.dbo.sysjobs_view j left join msdb.dbo.sysjobservers s on s.job_id = j.job_id
+    left join sys.dm_keel_agent_jobs a on a.job_id = j.job_id
+    outer apply (select top 1 t.next_run_date, t.next_run_time, t.schedule_id from msdb.dbo.sysjobschedules t
+        where t.job_id = j.job_id and t.next_run_date > 0 order by t.next_run_date, t.next_run_time) x
+where (@is_sysadmin = 1 or j.owner_sid = suser_sid(@job_owner)) and (@job_id is null or j.job_id = @job_id)

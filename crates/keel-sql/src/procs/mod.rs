@@ -3,6 +3,7 @@
 //! One table, [`ALL`]: name and code. A procedure gets its arguments as given and answers with a return status; rows and
 //! messages go to the client through the runner. Adding one is adding a line.
 
+mod agent;
 mod backups;
 pub mod catalog;
 mod cursors;
@@ -105,6 +106,7 @@ pub static ALL: &[Procedure] = &[
     p("xp_getnetname", host::xp_getnetname),
     p("xp_create_subdir", host::xp_create_subdir),
     p("xp_delete_file", backups::xp_delete_file),
+    p("xp_sqlagent_notify", agent::xp_sqlagent_notify),
     p("sp_enumerrorlogs", host::sp_enumerrorlogs),
     p("xp_enumerrorlogs", host::sp_enumerrorlogs),
     p("sp_readerrorlog", host::xp_readerrorlog),

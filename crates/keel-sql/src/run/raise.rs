@@ -1,6 +1,7 @@
 //! PRINT, RAISERROR, THROW.
 
 use super::{Frame, Halt, Runner};
+use crate::agent::board::Event;
 use crate::convert;
 use crate::errors;
 use crate::program::{Program, RaisErrorOp, Unit};
@@ -85,6 +86,12 @@ impl Runner<'_> {
             let log = &self.info.engine.options().log;
             log.write(&format!("Error: {}, Severity: {}, State: {}.", e.number, e.severity, e.state));
             log.write(&e.message);
+            self.info.engine.agent().note_event(|| Event {
+                number: e.number,
+                severity: e.severity,
+                database: self.info.current_database().name().to_string(),
+                text: e.message.clone(),
+            });
         }
         if severity >= FATAL {
             self.report(&errors::session_raised(self.info.shared.id, number, severity));

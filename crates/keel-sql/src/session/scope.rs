@@ -612,7 +612,9 @@ impl BindScope for Scope<'_> {
 /// What reading a system view takes: the state of the instance is not everybody's business. Sessions and requests show
 /// one's own without it.
 fn server_permission(view: &str) -> Option<&'static str> {
-    const OPEN: [&str; 5] = [
+    const OPEN: [&str; 6] = [
+        // The agent's procedures read it for everybody; others get no row without the permission.
+        "dm_keel_agent_jobs",
         "dm_exec_sessions",
         "dm_exec_requests",
         "dm_exec_describe",

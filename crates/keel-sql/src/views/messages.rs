@@ -72,6 +72,11 @@ fn raised() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
     errors::RAISED.iter().chain(hadr::errors::RAISED).chain(crate::backup::RAISED)
 }
 
+/// What T-SQL raises.
+fn more() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
+    MORE.iter().chain(crate::agent::MESSAGES)
+}
+
 /// A text with `%s` where its arguments go.
 fn template(raised: &str) -> String {
     let mut out = String::with_capacity(raised.len());
@@ -94,7 +99,7 @@ fn template(raised: &str) -> String {
 #[must_use]
 pub fn find(engine: &Engine, number: i32) -> Option<(u8, String)> {
     let shipped = || {
-        let more = MORE.iter().find(|m| m.0 == number && number > 13_000).map(|m| (m.1, m.2.to_owned()));
+        let more = more().find(|m| m.0 == number && number > 13_000).map(|m| (m.1, m.2.to_owned()));
         more.or_else(|| raised().find(|m| m.0 == number && number > 13_000).map(|m| (m.1, template(m.2))))
     };
     engine.user_message(number).map(|text| (USERS_SEVERITY, text)).or_else(shipped)
@@ -103,7 +108,7 @@ pub fn find(engine: &Engine, number: i32) -> Option<(u8, String)> {
 fn rows(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {
     let mut all = BTreeMap::new();
     all.extend(raised().map(|m| (m.0, (m.1, template(m.2)))));
-    all.extend(MORE.iter().map(|m| (m.0, (m.1, m.2.to_owned()))));
+    all.extend(more().map(|m| (m.0, (m.1, m.2.to_owned()))));
     all.extend(cx.engine.user_messages().into_iter().map(|(number, text)| (number, (USERS_SEVERITY, text))));
     let row = |(number, (severity, message)): (i32, (u8, String))| {
         vec![int(number), int(1033), int(severity), bit(false), text(message)]

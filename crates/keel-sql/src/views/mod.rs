@@ -5,6 +5,7 @@
 //! made from a [`ViewContext`]: the database the view was named in, as the reading session's transaction sees it.
 
 mod absent;
+mod agent;
 mod backups;
 mod columns;
 mod compat;
@@ -146,7 +147,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 35] {
+fn groups() -> [&'static [SystemView]; 36] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -183,6 +184,7 @@ fn groups() -> [&'static [SystemView]; 35] {
         plans::VIEWS,
         traces::VIEWS,
         triggers::VIEWS,
+        agent::VIEWS,
     ]
 }
 

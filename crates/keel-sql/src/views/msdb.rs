@@ -1,5 +1,6 @@
-//! Tables of `msdb`: the history of backups, the agent's jobs, alerts and mail, policies. There is neither an agent nor a policy
-//! here: those have the product's columns and are empty, so that scripts which look into them first find what they expect.
+//! Tables of `msdb` beside [the agent's](crate::agent::install), which are tables like any other: the history of backups, mail, policies. There
+//! is neither mail nor a policy here: those have the product's columns and are empty, so that scripts which look into them first find
+//! what they expect.
 
 use super::{BIG, BIT, Column, DATE, GUID, INT, NAME, SID, SMALL, SystemView, TEXT, TINY, ViewContext};
 use crate::backup::history;
@@ -22,52 +23,6 @@ fn nothing(_: &ViewContext<'_>) -> Vec<Vec<Value>> {
 const fn none(name: &'static str, columns: &'static [Column]) -> SystemView {
     SystemView { schema: "dbo", name, columns, rows: nothing }
 }
-
-const JOB: &[Column] = &[
-    ("job_id", GUID),
-    ("originating_server_id", INT),
-    ("name", NAME),
-    ("enabled", TINY),
-    ("description", N512),
-    ("start_step_id", INT),
-    ("category_id", INT),
-    ("owner_sid", SID),
-    ("notify_level_eventlog", INT),
-    ("notify_level_email", INT),
-    ("notify_level_netsend", INT),
-    ("notify_level_page", INT),
-    ("notify_email_operator_id", INT),
-    ("notify_netsend_operator_id", INT),
-    ("notify_page_operator_id", INT),
-    ("delete_level", INT),
-    ("date_created", DATE),
-    ("date_modified", DATE),
-    ("version_number", INT),
-];
-
-const JOB_VIEW: &[Column] = &[
-    ("job_id", GUID),
-    ("originating_server", NAME),
-    ("name", NAME),
-    ("enabled", TINY),
-    ("description", N512),
-    ("start_step_id", INT),
-    ("category_id", INT),
-    ("owner_sid", SID),
-    ("notify_level_eventlog", INT),
-    ("notify_level_email", INT),
-    ("notify_level_netsend", INT),
-    ("notify_level_page", INT),
-    ("notify_email_operator_id", INT),
-    ("notify_netsend_operator_id", INT),
-    ("notify_page_operator_id", INT),
-    ("delete_level", INT),
-    ("date_created", DATE),
-    ("date_modified", DATE),
-    ("version_number", INT),
-    ("originating_server_id", INT),
-    ("master_server", BIT),
-];
 
 /// Policies are not evaluated, nothing is kept of them.
 fn policy_settings() -> Vec<Vec<Value>> {
@@ -130,71 +85,7 @@ pub(super) static TABLES: &[SystemView] = &[
     none("suspect_pages", &[
         ("database_id", INT), ("file_id", INT), ("page_id", BIG), ("event_type", INT), ("error_count", INT), ("last_update_date", DATE),
     ]),
-    // ---- jobs ----
-    none("sysjobs", JOB),
-    none("sysjobs_view", JOB_VIEW),
-    none("sysjobsteps", &[
-        ("job_id", GUID), ("step_id", INT), ("step_name", NAME), ("subsystem", SqlType::NVarChar(Length::Limited(40))), ("command", TEXT),
-        ("flags", INT), ("additional_parameters", TEXT), ("cmdexec_success_code", INT), ("on_success_action", TINY),
-        ("on_success_step_id", INT), ("on_fail_action", TINY), ("on_fail_step_id", INT), ("server", NAME), ("database_name", NAME),
-        ("database_user_name", NAME), ("retry_attempts", INT), ("retry_interval", INT), ("os_run_priority", INT),
-        ("output_file_name", SqlType::NVarChar(Length::Limited(200))), ("last_run_outcome", INT), ("last_run_duration", INT),
-        ("last_run_retries", INT), ("last_run_date", INT), ("last_run_time", INT), ("proxy_id", INT), ("step_uid", GUID),
-    ]),
-    none("sysjobstepslogs", &[
-        ("log_id", INT), ("log", TEXT), ("date_created", DATE), ("date_modified", DATE), ("log_size", BIG), ("step_uid", GUID),
-    ]),
-    none("sysjobhistory", &[
-        ("instance_id", INT), ("job_id", GUID), ("step_id", INT), ("step_name", NAME), ("sql_message_id", INT), ("sql_severity", INT),
-        ("message", SqlType::NVarChar(Length::Limited(4000))), ("run_status", INT), ("run_date", INT), ("run_time", INT),
-        ("run_duration", INT), ("operator_id_emailed", INT), ("operator_id_netsent", INT), ("operator_id_paged", INT),
-        ("retries_attempted", INT), ("server", NAME),
-    ]),
-    none("sysjobactivity", &[
-        ("session_id", INT), ("job_id", GUID), ("run_requested_date", DATE), ("run_requested_source", NAME), ("queued_date", DATE),
-        ("start_execution_date", DATE), ("last_executed_step_id", INT), ("last_executed_step_date", DATE),
-        ("stop_execution_date", DATE), ("job_history_id", INT), ("next_scheduled_run_date", DATE),
-    ]),
-    none("sysjobservers", &[
-        ("job_id", GUID), ("server_id", INT), ("last_run_outcome", TINY), ("last_outcome_message", SqlType::NVarChar(Length::Limited(4000))),
-        ("last_run_date", INT), ("last_run_time", INT), ("last_run_duration", INT),
-    ]),
-    none("sysjobschedules", &[("schedule_id", INT), ("job_id", GUID), ("next_run_date", INT), ("next_run_time", INT)]),
-    none("sysschedules", &[
-        ("schedule_id", INT), ("schedule_uid", GUID), ("originating_server_id", INT), ("name", NAME), ("owner_sid", SID),
-        ("enabled", INT), ("freq_type", INT), ("freq_interval", INT), ("freq_subday_type", INT), ("freq_subday_interval", INT),
-        ("freq_relative_interval", INT), ("freq_recurrence_factor", INT), ("active_start_date", INT), ("active_end_date", INT),
-        ("active_start_time", INT), ("active_end_time", INT), ("date_created", DATE), ("date_modified", DATE), ("version_number", INT),
-    ]),
-    none("syssessions", &[("session_id", INT), ("agent_start_date", DATE)]),
-    none("sysproxies", &[
-        ("proxy_id", INT), ("name", NAME), ("credential_id", INT), ("enabled", TINY), ("description", N512), ("user_sid", SID),
-        ("credential_date_created", DATE),
-    ]),
-    none("syssubsystems", &[
-        ("subsystem_id", INT), ("subsystem", SqlType::NVarChar(Length::Limited(40))), ("description_id", INT),
-        ("subsystem_dll", SqlType::NVarChar(Length::Limited(255))), ("agent_exe", SqlType::NVarChar(Length::Limited(255))),
-        ("start_entry_point", SqlType::NVarChar(Length::Limited(30))), ("event_entry_point", SqlType::NVarChar(Length::Limited(30))),
-        ("stop_entry_point", SqlType::NVarChar(Length::Limited(30))), ("max_worker_threads", INT),
-    ]),
-    none("syscategories", &[("category_id", INT), ("category_class", INT), ("category_type", TINY), ("name", NAME)]),
-    // ---- alerts, operators, mail ----
-    none("sysalerts", &[
-        ("id", INT), ("name", NAME), ("event_source", N100), ("event_category_id", INT), ("event_id", INT), ("message_id", INT),
-        ("severity", INT), ("enabled", TINY), ("delay_between_responses", INT), ("last_occurrence_date", INT),
-        ("last_occurrence_time", INT), ("last_response_date", INT), ("last_response_time", INT), ("notification_message", N512),
-        ("include_event_description", TINY), ("database_name", N512), ("event_description_keyword", N100), ("occurrence_count", INT),
-        ("count_reset_date", INT), ("count_reset_time", INT), ("job_id", GUID), ("has_notification", INT), ("flags", INT),
-        ("performance_condition", N512), ("category_id", INT),
-    ]),
-    none("sysnotifications", &[("alert_id", INT), ("operator_id", INT), ("notification_method", TINY)]),
-    none("sysoperators", &[
-        ("id", INT), ("name", NAME), ("enabled", TINY), ("email_address", N100), ("last_email_date", INT), ("last_email_time", INT),
-        ("pager_address", N100), ("last_pager_date", INT), ("last_pager_time", INT), ("weekday_pager_start_time", INT),
-        ("weekday_pager_end_time", INT), ("saturday_pager_start_time", INT), ("saturday_pager_end_time", INT),
-        ("sunday_pager_start_time", INT), ("sunday_pager_end_time", INT), ("pager_days", TINY), ("netsend_address", N100),
-        ("last_netsend_date", INT), ("last_netsend_time", INT), ("category_id", INT),
-    ]),
+    // ---- mail ----
     none("sysmail_profile", &[
         ("profile_id", INT), ("name", NAME), ("description", N256), ("last_mod_datetime", STAMP), ("last_mod_user", NAME),
     ]),

@@ -4,7 +4,7 @@ use super::{
     BIT, Column, DATE, DESC, INT, KIND, NAME, NULL, SMALL, SystemView, ViewContext, bit, date, int, text,
 };
 use crate::catalog::{ObjectRef, table_objects};
-use crate::engine::TEMPDB;
+use crate::engine::{MSDB, TEMPDB};
 use keel_query::catalog::{Catalog as _, IndexKind, TableDef, VersioningDef};
 use keel_types::Value;
 
@@ -278,8 +278,18 @@ pub(super) fn common(o: &ObjectRef<'_>) -> Vec<Value> {
     ]
 }
 
+/// The same, and whether the object came with the product: the agent's in `msdb` did, constraints with their tables.
+fn with_origin(cx: &ViewContext<'_>, o: &ObjectRef<'_>) -> Vec<Value> {
+    let mut row = common(o);
+    if cx.entry.id == MSDB {
+        let parent = cx.picture.objects().find(|p| o.parent != 0 && p.object_id == o.parent);
+        row[9] = bit(crate::agent::install::is_shipped(parent.map_or(o.name, |p| p.name)));
+    }
+    row
+}
+
 fn objects(cx: &ViewContext<'_>) -> Rows {
-    let mut rows: Rows = cx.picture.objects().map(|o| common(&o)).collect();
+    let mut rows: Rows = cx.picture.objects().map(|o| with_origin(cx, &o)).collect();
     for t in own_temporary_tables(cx) {
         rows.extend(table_objects(&t).iter().map(common));
     }
@@ -372,7 +382,7 @@ fn tables(cx: &ViewContext<'_>) -> Rows {
     let table = |o: ObjectRef<'_>| {
         let definition = cx.info.table_by_id(cx.entry.id, o.object_id);
         let max = definition.as_ref().map_or(0, |t| t.next_column_id - 1);
-        let mut row = common(&o);
+        let mut row = with_origin(cx, &o);
         let lobs = definition.as_ref().is_some_and(|t| t.columns.iter().any(|c| is_lob(c.ty)));
         row.extend([int(i32::from(lobs)), NULL, int(max), bit(false), bit(true)]);
         row.extend([bit(false), bit(false), bit(false), bit(false), bit(false)]);
@@ -432,7 +442,7 @@ fn periods(cx: &ViewContext<'_>) -> Rows {
 
 fn views(cx: &ViewContext<'_>) -> Rows {
     let view = |o: ObjectRef<'_>| {
-        let mut row = common(&o);
+        let mut row = with_origin(cx, &o);
         row.resize(VIEW.len(), bit(false));
         row
     };
@@ -456,7 +466,7 @@ fn all_views(cx: &ViewContext<'_>) -> Rows {
 
 fn procedures(cx: &ViewContext<'_>) -> Rows {
     let procedure = |o: ObjectRef<'_>| {
-        let mut row = common(&o);
+        let mut row = with_origin(cx, &o);
         row.resize(PROCEDURE.len(), bit(false));
         row
     };

@@ -120,13 +120,19 @@ pub(super) static VIEWS: &[SystemView] = &[
             ("filename", WORDS),
             ("instant_file_initialization_enabled", SqlType::NVarChar(Length::Limited(1))),
         ],
-        rows: |_| {
-            let mut row =
-                vec![text("SQL Server (MSSQLSERVER)"), int(2), text("Automatic"), int(4), text("Running")];
-            row.extend([int(std::process::id()), NULL, text(""), text("N"), NULL]);
-            let program = std::env::current_exe().unwrap_or_default();
-            row.extend([text(program.display().to_string()), text("N")]);
-            vec![row]
+        rows: |cx| {
+            let program = std::env::current_exe().unwrap_or_default().display().to_string();
+            let service = |name: &str, runs: bool| {
+                let (status, word) = if runs { (4, "Running") } else { (1, "Stopped") };
+                let mut row = vec![text(name), int(2), text("Automatic"), int(status), text(word)];
+                let process = if runs { int(std::process::id()) } else { NULL };
+                row.extend([process, NULL, text(""), text("N"), NULL, text(program.as_str()), text("N")]);
+                row
+            };
+            vec![
+                service("SQL Server (MSSQLSERVER)", true),
+                service("SQL Server Agent (MSSQLSERVER)", cx.engine.agent().is_attached()),
+            ]
         },
     },
     SystemView {

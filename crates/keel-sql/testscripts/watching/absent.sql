@@ -9,8 +9,6 @@ select count(*) as grants from sys.dm_exec_query_memory_grants where queue_id is
 select count(*) as profiles from sys.dm_exec_query_profiles
 select count(*) as segments from sys.column_store_segments s join sys.column_store_dictionaries d on d.hobt_id = s.hobt_id
 select count(*) as backups from msdb.dbo.backupset where database_guid is not null and is_copy_only = 0
-select count(*) as jobs from msdb.dbo.sysjobs_view j join msdb.dbo.sysjobschedules s on s.job_id = j.job_id
-join msdb.dbo.sysschedules c on c.schedule_id = s.schedule_id
 GO
 -- Processors, memory and plans are there.
 select n.node_state_desc, case when n.cpu_count = i.cpu_count then 'all processors' end as processors

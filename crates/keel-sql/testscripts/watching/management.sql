@@ -29,8 +29,6 @@ go
 exec sp_enumerrorlogs
 exec xp_readerrorlog 0, 1, N'started'
 go
-exec msdb.dbo.sp_help_category
-go
 select left(name, 30) as name, convert(int, current_value) as value from msdb.dbo.syspolicy_configuration
 select msdb.dbo.fn_syspolicy_is_automation_enabled() as automated
 select sid_binary(N'DOMAIN\somebody') as sid
