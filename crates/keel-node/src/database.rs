@@ -17,7 +17,7 @@
 //!
 //! and behind it which roots there were before.
 
-use crate::control::{self, Control};
+use crate::control::{self, Control, micros};
 use crate::error::{DbError, TxnError};
 use crate::follower::{Follower, Gauged, Rows, Stream};
 use crate::gate::Gate;
@@ -31,6 +31,7 @@ use crate::transaction::{Isolation, Transaction};
 use keel_base::{DatabaseId, Lsn};
 use keel_log::segment::is_segment;
 use keel_log::{Log, LogError, LogOptions, LogStats, OpenFrom};
+use keel_redo::record::{GroupKind, RecordBuffer};
 use keel_redo::{Applier, LogSource, RedoOptions, Task};
 use keel_store::base::{BaseOptions, BaseTree};
 use keel_store::{Store, TxnStatus};
@@ -254,6 +255,15 @@ pub(crate) fn recovery(
     Ok(Applier::new(Box::new(source), Box::new(Rows(Arc::clone(follower))), &options))
 }
 
+/// Writes into the log that these streams have been committed; hardened when it returns.
+fn commit_streams(instance: &Instance, log: &Log, streams: &[u64]) -> Result<Lsn, DbError> {
+    let mut buffer = RecordBuffer::new();
+    for stream in streams {
+        log.append(buffer.seal(GroupKind::Commit, *stream, micros(instance.env())), |_| ())?;
+    }
+    Ok(log.flush()?)
+}
+
 impl Database {
     /// Makes a new, empty database in `dir`. What an earlier creation left half-made there is replaced.
     pub fn create(
@@ -297,6 +307,19 @@ impl Database {
         options: &DbOptions,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Arc<Database>, DbError> {
+        Database::open_deciding(instance, id, dir, options, progress, &|_| false)
+    }
+
+    /// The same; `decide` is asked of each transaction that the log of a database that stands alone leaves undecided, by the number
+    /// that [`Transaction::prepare`] gave, whether it has been committed elsewhere.
+    pub fn open_deciding(
+        instance: &Arc<Instance>,
+        id: DatabaseId,
+        dir: &Path,
+        options: &DbOptions,
+        progress: &mut dyn FnMut(Progress),
+        decide: &dyn Fn(u64) -> bool,
+    ) -> Result<Arc<Database>, DbError> {
         let env = instance.env();
         if options.durability == Durability::Volatile {
             return Database::open_volatile(instance, id, dir);
@@ -334,13 +357,21 @@ impl Database {
         } else {
             applier.run_to_end(&mut report)?;
         }
+        let committed = if grouped { Vec::new() } else { applier.undecided() };
+        let committed: Vec<u64> = committed.into_iter().filter(|stream| decide(*stream)).collect();
+        if !committed.is_empty() {
+            let end = commit_streams(instance, &log, &committed)?;
+            store.advance_stable(end);
+            follower.limit.store(end.0, Ordering::SeqCst);
+            applier.drain()?;
+        }
         // Not the checkpoint: that may lie inside a group, and redo goes on between groups.
         follower.set_applied(applier.applied().max(redo_start));
         let redo = if grouped {
             instance.redo.start_threads();
             Some(Task::new(applier))
         } else {
-            // What has no decision in the log of a database that stands alone will never have one.
+            // What has no decision now will never have one.
             follower.streams.lock().clear();
             None
         };

@@ -10,12 +10,12 @@
 //!
 //! | module | owns |
 //! | --- | --- |
-//! | [`install`] | the tables and procedures in `msdb`, as T-SQL beside it: made when an instance first starts, and renewed by a later version |
+//! | [`mod@install`] | the tables and procedures in `msdb`, as T-SQL beside it: made when an instance first starts, and renewed by a later version |
 //! | [`schedule`] | when a schedule is due: arithmetic |
 //! | [`board`] | what is running, what was asked for, in memory |
 //! | [`service`] | which jobs start now, and until when there is nothing to do |
 //! | [`job`] | one run of a job: its steps in order, what came of them, the history |
-//! | [`step`] | one step: a session of the owner's, its messages, its output |
+//! | `step` | one step: a session of the owner's, its messages, its output |
 //! | [`alerts`] | what errors start |
 //!
 //! ## Model

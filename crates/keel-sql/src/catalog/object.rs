@@ -205,6 +205,8 @@ pub mod object_class {
     pub const LOGIN: u8 = 41;
     /// In master: server configuration.
     pub const CONFIGURATION: u8 = 42;
+    /// In master: transactions over several databases that are committed, see `engine::decisions`.
+    pub const DECISION: u8 = 43;
     /// In master: endpoints for database mirroring.
     pub const ENDPOINT: u8 = 50;
     /// In master: certificates.

@@ -10,12 +10,14 @@
 
 mod copies;
 mod database;
+mod decisions;
 mod history;
 mod logins;
 mod registry;
 mod server;
 
 pub use database::{DatabaseEntry, OpenTransaction};
+pub(crate) use decisions::Decision;
 pub use logins::{LoginRecord, Logins};
 pub use registry::{SessionShared, Sessions, Status, Traffic, Usage, add};
 pub use server::StoredDatabase;
@@ -34,7 +36,7 @@ use parking_lot::{Mutex, RwLock};
 use smol_str::SmolStr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 /// `master`
 pub const MASTER: DatabaseId = DatabaseId(1);
@@ -129,6 +131,8 @@ pub struct Engine {
     /// Files that backups are being written to.
     pub(crate) devices: Arc<crate::backup::Devices>,
     agent: crate::agent::Board,
+    /// Number of the newest decision about several databases.
+    last_decision: AtomicI32,
 }
 
 /// A configured and a running value.
@@ -165,6 +169,7 @@ impl Engine {
             requests: AtomicU64::new(0),
             waitfor: Default::default(),
             agent: crate::agent::Board::default(),
+            last_decision: AtomicI32::new(0),
             hadr: std::sync::OnceLock::new(),
             stop: std::sync::OnceLock::new(),
             listening: std::sync::OnceLock::new(),
@@ -214,15 +219,17 @@ impl Engine {
 
     fn open_databases(&self) -> Result<()> {
         let first_start = !self.options.env.disk.exists(&self.options.data_dir.join("master"));
-        let master = self.open_or_create(MASTER, "master", "master", first_start, Durability::Durable)?;
+        let master =
+            self.open_or_create(MASTER, "master", "master", first_start, Durability::Durable, &[])?;
         self.add(&master);
         self.load_configuration(&master)?;
         self.limit_memory();
-        let tempdb = self.open_or_create(TEMPDB, "tempdb", "tempdb", true, Durability::Volatile)?;
+        let decisions = server::stored_decisions(&master)?;
+        let tempdb = self.open_or_create(TEMPDB, "tempdb", "tempdb", true, Durability::Volatile, &[])?;
         self.add(&tempdb);
         for (id, name) in [(MODEL, "model"), (MSDB, "msdb")] {
             let missing = !self.options.env.disk.exists(&self.options.data_dir.join(name));
-            let entry = self.open_or_create(id, name, name, missing, Durability::Durable)?;
+            let entry = self.open_or_create(id, name, name, missing, Durability::Durable, &decisions)?;
             self.add(&entry);
         }
         let databases = server::stored_databases(&master)?;
@@ -235,6 +242,7 @@ impl Engine {
                 &stored.directory,
                 false,
                 Durability::Durable,
+                &decisions,
             ) {
                 Ok(entry) => {
                     entry.set_restoring(stored.restoring);
@@ -246,6 +254,7 @@ impl Engine {
                     .write(&format!("Database '{}' cannot be opened. {}", stored.name, e.message)),
             }
         }
+        self.settle_decisions(&decisions);
         Ok(())
     }
 
@@ -281,6 +290,7 @@ impl Engine {
         directory: &str,
         create: bool,
         durability: Durability,
+        decisions: &[Decision],
     ) -> Result<Arc<DatabaseEntry>> {
         let dir = self.options.data_dir.join(directory);
         let options = DbOptions { durability, ..DbOptions::default() };
@@ -288,7 +298,16 @@ impl Engine {
         let store = if create && !(durability == Durability::Volatile && self.options.env.disk.exists(&dir)) {
             Database::create(&self.instance, id, &dir, &options)
         } else {
-            Database::open(&self.instance, id, &dir, &options, &mut |_| {})
+            let decide = |prepared| {
+                let committed = decisions.iter().any(|decision| decision.covers(id, prepared));
+                if committed {
+                    let text =
+                        format!("A transaction over several databases is committed in database '{name}'.");
+                    self.options.log.write(&text);
+                }
+                committed
+            };
+            Database::open_deciding(&self.instance, id, &dir, &options, &mut |_| {}, &decide)
         };
         let store = store.map_err(|e| db_error(e, name))?;
         let entry = DatabaseEntry::load(id, name, store)?;
@@ -412,7 +431,7 @@ impl Engine {
         let id = self.free_id();
         // The directory's name is never reused, so that what is left of a dropped database cannot be taken for a new one.
         let directory = format!("db{id}-{:x}", self.now_utc());
-        let entry = self.open_or_create(DatabaseId(id), name, &directory, true, Durability::Durable)?;
+        let entry = self.open_or_create(DatabaseId(id), name, &directory, true, Durability::Durable, &[])?;
         let settings = DatabaseSettings { created: self.now_local(), ..settings };
         entry.put_now(CatalogObject::Settings(Arc::new(settings)))?;
         let master = self.database_by_id(MASTER).expect("master is always open");

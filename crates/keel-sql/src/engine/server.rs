@@ -1,5 +1,6 @@
 //! What the instance itself keeps in master: its databases and configuration; how rows of master are read and written.
 
+use super::decisions::Decision;
 use super::{ConfigurationValue, DatabaseEntry, Engine, MASTER};
 use crate::catalog::{CatalogKey, SYSTEM_TREE, object_class};
 use crate::config;
@@ -55,6 +56,11 @@ fn write_row<T: Serialize>(master: &DatabaseEntry, key: CatalogKey, value: Optio
         None => txn.delete_index(SYSTEM_TREE, &key.bytes()).map_err(fail)?,
     }
     txn.commit().and_then(keel_node::Commit::wait).map_err(fail)
+}
+
+/// Transactions over several databases that were committed, and not all of whose databases may know.
+pub(super) fn stored_decisions(master: &DatabaseEntry) -> Result<Vec<Decision>> {
+    read_class(master, object_class::DECISION)
 }
 
 pub(super) fn stored_databases(master: &DatabaseEntry) -> Result<Vec<StoredDatabase>> {

@@ -1,7 +1,9 @@
 //! The store's transactions of a session: one per database its open transaction has touched.
 
 use super::points::Points;
-use crate::engine::{DatabaseEntry, Engine, OpenTransaction, SessionShared, TABLE_VARIABLES, TEMPDB};
+use crate::engine::{
+    DatabaseEntry, Decision, Engine, MASTER, OpenTransaction, SessionShared, TABLE_VARIABLES, TEMPDB,
+};
 use crate::errors;
 use crate::map::txn_error;
 use keel_base::DatabaseId;
@@ -189,13 +191,21 @@ impl TxnSet {
         self.points.retain(|database| self.open.iter().any(|o| o.database == database));
     }
 
-    /// Commits everything: all get their place in the log, then all are waited for.
+    /// Commits everything: all get their place in the log, then all are waited for. What was written in several databases
+    /// has been decided before.
     pub fn commit(&mut self) -> Result<()> {
         let mut waiting: smallvec::SmallVec<[_; 2]> = smallvec::SmallVec::new();
         let mut failed = None;
         self.end_statements();
+        let decision = match self.decide_together() {
+            Ok(decision) => decision,
+            Err(e) => {
+                self.rollback();
+                return Err(e);
+            }
+        };
         while let Some(open) = self.open.pop() {
-            if failed.is_some() {
+            if failed.is_some() && decision.is_none() {
                 open.txn.rollback();
                 continue;
             }
@@ -207,7 +217,7 @@ impl TxnSet {
                     }
                     waiting.push((commit, open.entry));
                 }
-                Err(e) => failed = Some(txn_error(e, &open.entry.name(), self.session)),
+                Err(e) => drop(failed.get_or_insert(txn_error(e, &open.entry.name(), self.session))),
             }
         }
         self.points.retain(|_| false);
@@ -224,7 +234,44 @@ impl TxnSet {
                 (Ok(()), None) => {}
             }
         }
+        if let Some(decision) = decision.filter(|_| failed.is_none()) {
+            self.engine.forget_decision(&decision);
+        }
         failed.map_or(Ok(()), Err)
+    }
+
+    /// When several databases that stand alone were written to: makes the transaction durable in each, and decides in master that it is
+    /// committed. After an error it is not, and can be rolled back.
+    fn decide_together(&mut self) -> Result<Option<Decision>> {
+        let takes_part = |o: &Open| {
+            let durable = o.database != TEMPDB && o.database != TABLE_VARIABLES;
+            durable && o.txn.has_writes() && o.entry.store.role() == Role::Standalone
+        };
+        if self.open.len() < 2 || self.open.iter().filter(|o| takes_part(o)).count() < 2 {
+            return Ok(None);
+        }
+        let mut decision = self.engine.new_decision();
+        for open in self.open.iter_mut().filter(|o| takes_part(o) && o.database != MASTER) {
+            let fail = |e| txn_error(e, &open.entry.name(), self.session);
+            decision.add(open.database, open.txn.prepare().map_err(fail)?);
+        }
+        // What is written in master itself is decided with it.
+        let commit = match self.open.iter().position(|o| o.database == MASTER && o.txn.has_writes()) {
+            Some(at) => {
+                decision.write(&mut self.open[at].txn)?;
+                let fail = |e| txn_error(e, "master", self.session);
+                self.open.remove(at).txn.commit().map_err(fail)?
+            }
+            None => self.engine.decide(&decision)?,
+        };
+        match commit.wait() {
+            Ok(()) => Ok(Some(decision)),
+            Err(e) => {
+                // Only the next start can tell what became of it: until then its rows stay locked.
+                self.open.drain(..).for_each(|open| std::mem::forget(open.txn));
+                Err(txn_error(e, "master", self.session))
+            }
+        }
     }
 
     /// Ends the table variables' transaction of a statement: they keep what it wrote, or what it had before it failed.
