@@ -36,9 +36,11 @@ mod differential;
 mod frames;
 mod read;
 mod stop;
+mod stripes;
 
 pub use differential::{Base, DifferentialInfo};
 pub use read::{Rolled, complete, restore, restore_differential, restore_log, verify};
+pub use stripes::{FAMILIES_MAX, Family, Striped};
 
 use crate::database::Database;
 use crate::error::DbError;

@@ -41,6 +41,16 @@ crate::errors::error_functions! {
     not_the_base() = 3136, 16, 3, "This differential backup cannot be restored because the database has not been restored to the correct earlier state.";
     /// A logical device.
     no_device(name) = 3206, 16, 1, "Backup device '{name}' does not exist. To view existing backup devices, use the sys.backup_devices catalog view. To create a new backup device use either sp_addumpdevice or SQL Server Management Studio.";
+    /// More than the product takes.
+    too_many_devices() = 3205, 16, 2, "Too many backup devices specified for backup or restore; only 64 are allowed.";
+    /// A file of a set of other size.
+    other_families(device, formatted, wanted) = 3231, 16, 1, "The media loaded on \"{device}\" is formatted to support {formatted} media families, but {wanted} media families are expected according to the backup device specification.";
+    /// Some of several files.
+    families_missing(families, given) = 3132, 16, 1, "The media set has {families} media families but only {given} are provided. All members must be provided.";
+    /// A file of no set, or of another one.
+    not_of_several(device) = 3258, 16, 1, "The volume on the device \"{device}\" is not part of a multiple family media set. BACKUP WITH FORMAT can be used to form a new media set.";
+    /// One file of a set twice.
+    family_twice(device, number, other) = 3227, 16, 1, "The backup media on \"{device}\" is part of media family {number} which has already been processed on \"{other}\". Ensure that backup devices are correctly specified. For tape devices, ensure that the correct volumes are loaded.";
     /// MOVE of what is not in the set.
     no_logical_file(file, name) = 3234, 16, 2, "Logical file '{file}' is not part of database '{name}'. Use RESTORE FILELISTONLY to list the logical file names.";
     /// The file is no backup.

@@ -17,6 +17,9 @@ type Rows = Vec<Vec<Value>>;
 struct BackupRow {
     id: i32,
     device: String,
+    /// The others, of a backup to several.
+    #[serde(default)]
+    more: Vec<String>,
     position: usize,
     label: Label,
 }
@@ -49,9 +52,11 @@ fn restores(engine: &Engine) -> Result<Vec<RestoreRow>> {
 }
 
 /// Notes a backup that is through.
-pub(super) fn note_backup(engine: &Engine, label: &Label, device: &str, position: usize) -> Result<()> {
+pub(super) fn note_backup(engine: &Engine, label: &Label, devices: &[String], position: usize) -> Result<()> {
     let id = backups(engine)?.last().map_or(1, |last| last.id + 1);
-    let row = BackupRow { id, device: device.to_owned(), position, label: label.clone() };
+    let (device, more) =
+        devices.split_first().map_or_else(Default::default, |(d, m)| (d.clone(), m.to_vec()));
+    let row = BackupRow { id, device, more, position, label: label.clone() };
     engine.put_master_row(object_class::BACKUP, id, Some(&row))
 }
 
@@ -112,7 +117,7 @@ pub(crate) fn backupset(cx: &ViewContext<'_>) -> Rows {
 fn set_row(b: &BackupRow) -> Vec<Value> {
     let l = &b.label;
     let mut row =
-        vec![int(b.id), Value::Guid(l.set), int(b.id), int(1), int(1), int(1), int(1), int(1), int(1)];
+        vec![int(b.id), Value::Guid(l.set), int(b.id), int(1), int(1), families(b), int(1), int(1), int(1)];
     let expires = if l.expires == 0 { NULL } else { date(l.expires) };
     row.extend([
         int(b.position as i64),
@@ -164,19 +169,26 @@ pub(super) fn flags(l: &Label) -> i64 {
         .sum()
 }
 
+fn families(b: &BackupRow) -> Value {
+    int(b.more.len() as i64 + 1)
+}
+
 pub(crate) fn backupmediafamily(cx: &ViewContext<'_>) -> Rows {
-    let row = |b: &BackupRow| {
-        let set = Value::Guid(b.label.set);
-        let device = text(b.device.as_str());
-        vec![int(b.id), int(1), set, int(1), NULL, device, int(2), int(65_536), int(0)]
+    let rows = |b: &BackupRow| -> Rows {
+        let row = |(number, device): (i64, &String)| {
+            let set = Value::Guid(b.label.set);
+            let device = text(device.as_str());
+            vec![int(b.id), int(number), set, int(1), NULL, device, int(2), int(65_536), int(0)]
+        };
+        (1..).zip(std::iter::once(&b.device).chain(&b.more)).map(row).collect()
     };
-    of(cx).iter().map(row).collect()
+    of(cx).iter().flat_map(rows).collect()
 }
 
 pub(crate) fn backupmediaset(cx: &ViewContext<'_>) -> Rows {
     let row = |b: &BackupRow| {
         let mut row =
-            vec![int(b.id), Value::Guid(b.label.set), int(1), NULL, NULL, text("Evenkeel"), int(4608)];
+            vec![int(b.id), Value::Guid(b.label.set), families(b), NULL, NULL, text("Evenkeel"), int(4608)];
         row.extend([int(1), int(1), bit(false), bit(b.label.compressed), bit(false)]);
         row
     };

@@ -1,4 +1,4 @@
-//! The file behind a device, and what the sets in it say of themselves.
+//! The files behind a statement's devices, and what the sets in them say of themselves.
 
 use super::{errors, history};
 use crate::engine::Engine;
@@ -6,7 +6,7 @@ use crate::hadr::lsn::value as lsn;
 use crate::views::NULL;
 use keel_base::env::{File, OpenMode};
 use keel_node::DbError;
-use keel_node::backup::{self, BackupSet};
+use keel_node::backup::{self, BackupSet, Family, Striped};
 use keel_types::error::Result;
 use keel_types::{SqlError, Value};
 use parking_lot::Mutex;
@@ -94,13 +94,18 @@ pub(crate) struct Labelled {
     pub label: Label,
 }
 
-/// A device of a statement.
+/// The devices of a statement.
 pub(crate) struct Media {
-    /// As it was named.
+    /// The first, for messages.
     pub device: String,
+    /// Their paths, in the order in which they were named.
+    pub devices: Vec<String>,
+    /// What is in them, one set behind the other.
     pub file: Arc<dyn File>,
-    /// Keeps others from writing to it.
-    _held: Option<Held>,
+    /// Of a device that is one of several, what it says of itself.
+    pub families: Vec<(Family, Arc<dyn File>)>,
+    /// Keeps others from writing to them.
+    _held: Vec<Held>,
 }
 
 /// Files that are being written to, each by one backup: two would write to the same place behind the last set.
@@ -169,34 +174,110 @@ pub(crate) fn default_directory(engine: &Engine) -> PathBuf {
 }
 
 impl Media {
-    /// Opens a device to be written, made when it is not there.
-    pub fn to_write(engine: &Engine, device: &str) -> Result<Media> {
-        if device.eq_ignore_ascii_case(NULL_DEVICE) || device == "/dev/null" {
-            return Ok(Media { device: device.to_owned(), file: Arc::new(Nul), _held: None });
+    /// Opens the devices to be written, made when they are not there. Several are one media set, which is begun anew when they hold
+    /// nothing, or when `format` says so.
+    pub fn to_write(engine: &Engine, devices: &[String], format: bool) -> Result<Media> {
+        let mut held = Vec::new();
+        let mut files: Vec<(String, Arc<dyn File>)> = Vec::new();
+        for device in devices {
+            files.push(open_to_write(engine, device, &mut held)?);
         }
-        let (disk, path) = (&engine.options().env.disk, path_of(engine, device));
-        if is_our_own(engine, &path) {
-            return Err(errors::cannot_open(path.display(), "5(Access is denied.)"));
+        let mut families = Vec::new();
+        for (device, file) in &files {
+            let found = Family::read(&**file).map_err(|e| errors::cannot_read(device, e))?;
+            let empty = file.is_empty().map_err(|e| errors::cannot_read(device, e))?;
+            families.push(found.filter(|_| !format));
+            let formatted = found.map_or(1, |family| usize::from(family.families));
+            if !format && !empty && formatted != devices.len() {
+                return Err(errors::other_families(device, formatted, devices.len()));
+            }
         }
-        let open = || {
-            // As the product does on Linux: maintenance scripts count on it there.
-            path.parent().map_or(Ok(()), |parent| disk.create_dir_all(parent))?;
-            let file = disk.open(&path, OpenMode::Create)?;
-            path.parent().map_or(Ok(()), |parent| disk.sync_dir(parent))?;
-            Ok(file)
-        };
-        let file = open().map_err(|e: io::Error| cannot_open(&path, &e))?;
-        let in_use = || errors::cannot_open(path.display(), "32(another backup is being written to it)");
-        let held = Held::take(&engine.devices, &path).ok_or_else(in_use)?;
-        Ok(Media { device: path.display().to_string(), file, _held: Some(held) })
+        if devices.len() == 1 {
+            let (device, file) = files.swap_remove(0);
+            if format {
+                file.set_len(0).map_err(|e| errors::cannot_write(&device, e))?;
+            }
+            return Ok(Media {
+                devices: vec![device.clone()],
+                device,
+                file,
+                families: Vec::new(),
+                _held: held,
+            });
+        }
+        if families.iter().all(Option::is_none) {
+            let mut set = [0; 16];
+            engine.options().env.random.fill(&mut set);
+            for (n, (device, file)) in files.iter().enumerate() {
+                let family = Family::new(devices.len(), n + 1, set);
+                let begin = || file.set_len(0).and_then(|()| family.write(&**file));
+                begin().map_err(|e| errors::cannot_write(device, e))?;
+                families[n] = Some(family);
+            }
+        }
+        Media { _held: held, ..Media::of_families(files, families)? }.complete()
     }
 
-    /// Opens a device to be read.
-    pub fn to_read(engine: &Engine, device: &str) -> Result<Media> {
-        let path = path_of(engine, device);
-        let file = engine.options().env.disk.open(&path, OpenMode::Read);
-        let file = file.map_err(|e| cannot_open(&path, &e))?;
-        Ok(Media { device: path.display().to_string(), file, _held: None })
+    /// Opens devices to be read: all of a media set.
+    pub fn to_read(engine: &Engine, devices: &[String]) -> Result<Media> {
+        Media::to_look_at(engine, devices)?.complete()
+    }
+
+    /// Opens devices to see what they are, which may be one of several.
+    pub fn to_look_at(engine: &Engine, devices: &[String]) -> Result<Media> {
+        let (mut files, mut families) = (Vec::new(), Vec::new());
+        for device in devices {
+            let path = path_of(engine, device);
+            let file = engine.options().env.disk.open(&path, OpenMode::Read);
+            let file = file.map_err(|e| cannot_open(&path, &e))?;
+            families.push(Family::read(&*file).map_err(|e| errors::cannot_read(device, e))?);
+            files.push((path.display().to_string(), file));
+        }
+        if families.len() == 1 && families[0].is_none() {
+            let (device, file) = files.swap_remove(0);
+            let devices = vec![device.clone()];
+            return Ok(Media { devices, device, file, families: Vec::new(), _held: Vec::new() });
+        }
+        Media::of_families(files, families)
+    }
+
+    /// Families of one set, each once.
+    fn of_families(files: Vec<(String, Arc<dyn File>)>, found: Vec<Option<Family>>) -> Result<Media> {
+        let mut families: Vec<(Family, Arc<dyn File>)> = Vec::new();
+        for ((device, file), family) in files.iter().zip(found) {
+            let family = family.ok_or_else(|| errors::not_of_several(device))?;
+            if families.first().is_some_and(|(first, _)| first.set != family.set) {
+                return Err(errors::not_of_several(device));
+            }
+            if let Some(twice) = families.iter().position(|(other, _)| other.number == family.number) {
+                return Err(errors::family_twice(device, family.number, &files[twice].0));
+            }
+            families.push((family, Arc::clone(file)));
+        }
+        let devices: Vec<String> = files.into_iter().map(|(device, _)| device).collect();
+        let file = Arc::new(Striped::new(families.clone()));
+        Ok(Media { device: devices[0].clone(), devices, file, families, _held: Vec::new() })
+    }
+
+    /// All families must be there for what is in them to be read.
+    fn complete(self) -> Result<Media> {
+        match self.families.first() {
+            Some((family, _)) if usize::from(family.families) != self.families.len() => {
+                Err(errors::families_missing(family.families, self.families.len()))
+            }
+            _ => Ok(self),
+        }
+    }
+
+    /// Notes in each of several files when the newest backup was finished.
+    pub fn note_finished(&self, finished: i64) -> Result<()> {
+        for (family, file) in &self.families {
+            let mut family = *family;
+            family.finished = finished;
+            let noted = family.write(&**file).and_then(|()| file.sync_all());
+            noted.map_err(|e| errors::cannot_write(&self.device, e))?;
+        }
+        Ok(())
     }
 
     /// The sets in it, behind which another one may be written.
@@ -250,6 +331,27 @@ impl Media {
     }
 }
 
+fn open_to_write(engine: &Engine, device: &str, held: &mut Vec<Held>) -> Result<(String, Arc<dyn File>)> {
+    if device.eq_ignore_ascii_case(NULL_DEVICE) || device == "/dev/null" {
+        return Ok((device.to_owned(), Arc::new(Nul)));
+    }
+    let (disk, path) = (&engine.options().env.disk, path_of(engine, device));
+    if is_our_own(engine, &path) {
+        return Err(errors::cannot_open(path.display(), "5(Access is denied.)"));
+    }
+    let open = || {
+        // As the product does on Linux: maintenance scripts count on it there.
+        path.parent().map_or(Ok(()), |parent| disk.create_dir_all(parent))?;
+        let file = disk.open(&path, OpenMode::Create)?;
+        path.parent().map_or(Ok(()), |parent| disk.sync_dir(parent))?;
+        Ok(file)
+    };
+    let file = open().map_err(|e: io::Error| cannot_open(&path, &e))?;
+    let in_use = || errors::cannot_open(path.display(), "32(another backup is being written to it)");
+    held.push(Held::take(&engine.devices, &path).ok_or_else(in_use)?);
+    Ok((path.display().to_string(), file))
+}
+
 fn path_of(engine: &Engine, device: &str) -> PathBuf {
     let path = Path::new(device);
     if path.is_absolute() { path.to_path_buf() } else { default_directory(engine).join(path) }
@@ -279,8 +381,11 @@ pub(crate) fn remove_old(
 }
 
 fn is_older(engine: &Engine, path: &Path, before: i64) -> bool {
-    let sets = Media::to_read(engine, &path.display().to_string()).and_then(|media| media.sets());
-    sets.is_ok_and(|sets| sets.last().is_some_and(|newest| newest.label.finished < before))
+    let Ok(media) = Media::to_look_at(engine, &[path.display().to_string()]) else { return false };
+    if let Some((family, _)) = media.families.first() {
+        return family.finished != 0 && family.finished < before;
+    }
+    media.sets().is_ok_and(|sets| sets.last().is_some_and(|newest| newest.label.finished < before))
 }
 
 /// Whether a path leads among the instance's own files, which no backup may overwrite: whoever may make backups need not be

@@ -9,6 +9,7 @@
 //!
 //! ## Model
 //! * The file's form is the engine's ([`keel_node::backup`]); what a set says of itself, its `media::Label`, is this layer's, as JSON.
+//! * Several devices are one file striped over them ([`keel_node::backup::Striped`]).
 //! * A file holds one set behind the other (NOINIT, the product's default) until it is begun anew (INIT, FORMAT). A relative name is
 //!   one in `backup` of the data directory.
 //! * A restored database is made beside the one it replaces, which goes only when the new one is whole.
@@ -17,7 +18,7 @@
 //! * Errors come in two, as in the product: what happened, then 3013, which is what CATCH gets.
 //!
 //! ## Deliberately absent
-//! Files and filegroups, stripes and mirrors, encryption, URL and tape: refused by name (40517).
+//! Files and filegroups, mirrors, encryption, URL and tape: refused by name (40517).
 
 mod differential;
 mod errors;

@@ -4,6 +4,7 @@ use super::errors;
 use crate::errors as sql_errors;
 use crate::program::Program;
 use crate::run::{Frame, Runner};
+use keel_node::backup::FAMILIES_MAX;
 use keel_parser::ast::{self, DeviceName, NameOrVariable, OptValue};
 use keel_types::error::Result;
 use keel_types::{Length, SqlType, Value};
@@ -16,6 +17,8 @@ pub(super) struct Options {
     pub init: bool,
     /// SKIP or FORMAT: whether or not it is to be kept.
     pub skip: bool,
+    /// The files are begun anew, whatever they are.
+    pub format: bool,
     /// COMPRESSION, or what `sp_configure` says.
     pub compress: Option<bool>,
     pub copy_only: bool,
@@ -112,16 +115,25 @@ impl Runner<'_> {
         }
     }
 
-    /// The path of the one device.
-    pub(super) fn backup_device(
+    /// The paths of the devices.
+    pub(super) fn backup_devices(
         &mut self,
         program: &Arc<Program>,
         frame: &mut Frame,
         devices: &[ast::BackupDevice],
+    ) -> Result<Vec<String>> {
+        if devices.len() > FAMILIES_MAX {
+            return Err(errors::too_many_devices());
+        }
+        devices.iter().map(|device| self.backup_device(program, frame, device)).collect()
+    }
+
+    fn backup_device(
+        &mut self,
+        program: &Arc<Program>,
+        frame: &mut Frame,
+        device: &ast::BackupDevice,
     ) -> Result<String> {
-        let [device] = devices else {
-            return Err(sql_errors::not_supported("A backup on several devices"));
-        };
         if let Some(kind) = device.kind.as_deref().filter(|kind| *kind != "DISK") {
             return Err(sql_errors::not_supported(format!("A backup device of the kind {kind}")));
         }
@@ -149,7 +161,7 @@ impl Runner<'_> {
             let number = option.value.number().or_else(|| text.as_deref()?.trim().parse().ok());
             match option.name.as_str() {
                 "INIT" if !restores => found.init = true,
-                "FORMAT" if !restores => (found.init, found.skip) = (true, true),
+                "FORMAT" if !restores => (found.init, found.skip, found.format) = (true, true, true),
                 "SKIP" if !restores => found.skip = true,
                 "COMPRESSION" if !restores => found.compress = Some(true),
                 "NO_COMPRESSION" if !restores => found.compress = Some(false),

@@ -59,8 +59,11 @@ impl Runner<'_> {
             if self.may_restore("").is_err() {
                 return Err(sql_errors::database_permission_denied("CREATE DATABASE", "master"));
             }
-            let device = self.backup_device(program, frame, &r.from)?;
-            let media = Media::to_read(&self.info.engine, &device)?;
+            let devices = self.backup_devices(program, frame, &r.from)?;
+            let media = match r.kind {
+                RestoreKind::LabelOnly => Media::to_look_at(&self.info.engine, &devices)?,
+                _ => Media::to_read(&self.info.engine, &devices)?,
+            };
             return self.show_media(r.kind, &media, &options);
         };
         let name = self.backup_database_name(program, frame, name)?;
@@ -68,8 +71,8 @@ impl Runner<'_> {
         if r.from.is_empty() {
             return self.recover_restoring(&name, &options);
         }
-        let device = self.backup_device(program, frame, &r.from)?;
-        let media = Media::to_read(&self.info.engine, &device)?;
+        let devices = self.backup_devices(program, frame, &r.from)?;
+        let media = Media::to_read(&self.info.engine, &devices)?;
         if r.kind == RestoreKind::Log {
             return self.restore_log_set(&name, &media, &options);
         }

@@ -7,7 +7,7 @@ use crate::errors as sql_errors;
 use crate::hadr::lsn::value as lsn;
 use crate::run::Runner;
 use crate::views::{BIG, BIT, DATE, GUID, INT, NULL, SMALL, TINY, bit, date, int, machine_of, text};
-use keel_node::backup::verify;
+use keel_node::backup::{Family, verify};
 use keel_parser::ast::RestoreKind;
 use keel_query::SessionInfo as _;
 use keel_types::error::Result;
@@ -65,7 +65,13 @@ impl Runner<'_> {
                 self.result_set(HEADER, &rows.collect::<Vec<_>>())
             }
             RestoreKind::FileListOnly => self.result_set(FILES, &file_rows(&media.set(options.file)?)),
-            RestoreKind::LabelOnly => self.result_set(LABEL, &[label_row(&media.set(None)?)]),
+            RestoreKind::LabelOnly => {
+                let row = match media.families.first() {
+                    Some((family, _)) => family_row(family),
+                    None => label_row(&media.set(None)?),
+                };
+                self.result_set(LABEL, &[row])
+            }
             _ => self.verify_set(media, options),
         }
     }
@@ -175,5 +181,15 @@ fn label_row(found: &Labelled) -> Vec<Value> {
     let set = Value::Guid(l.set);
     let mut row = vec![NULL, set.clone(), int(1), int(1), set, int(1), int(0), NULL, text("Evenkeel")];
     row.extend([int(4608), date(l.started), int(1), bit(l.compressed)]);
+    row
+}
+
+/// Of one of several files, which may be alone here: what it says of itself.
+fn family_row(family: &Family) -> Vec<Value> {
+    let set = Value::Guid(family.set);
+    let mut row =
+        vec![NULL, set.clone(), int(family.families), int(family.number), set, int(1), int(0), NULL];
+    let finished = if family.finished == 0 { NULL } else { date(family.finished) };
+    row.extend([text("Evenkeel"), int(4608), finished, int(1), NULL]);
     row
 }

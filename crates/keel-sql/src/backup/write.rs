@@ -105,10 +105,10 @@ impl Runner<'_> {
         if entry.is_copy() && b.log == options.copy_only {
             return Err(errors::on_secondary());
         }
-        let device = self.backup_device(program, frame, &b.to)?;
+        let devices = self.backup_devices(program, frame, &b.to)?;
         if !b.log {
             let wanted = self.wanted(&entry, &options)?;
-            let media = Media::to_write(&self.info.engine, &device)?;
+            let media = Media::to_write(&self.info.engine, &devices, options.format)?;
             return self.write_set(&entry, &media, &options, wanted);
         }
         let _one = self.next_log_backup(&entry)?;
@@ -116,7 +116,7 @@ impl Runner<'_> {
         if entry.store.positions().truncated > Lsn(chain.backed_up) {
             return Err(errors::no_full_backup());
         }
-        let media = Media::to_write(&self.info.engine, &device)?;
+        let media = Media::to_write(&self.info.engine, &devices, options.format)?;
         if options.no_recovery {
             return self.back_up_tail(&entry, &media, &options, chain);
         }
@@ -162,7 +162,8 @@ impl Runner<'_> {
         }
         let started = self.info.engine.instance().env().clock.now();
         let label = self.write_frames(entry, (media, at), options, wanted)?;
-        history::note_backup(&self.info.engine, &label, &media.device, position)?;
+        media.note_finished(label.finished)?;
+        history::note_backup(&self.info.engine, &label, &media.devices, position)?;
         let (name, suffix) = (entry.name(), if label.log { "_log" } else { "" });
         let pages = label.bytes.div_ceil(PAGE_BYTES);
         let text = format!(
