@@ -196,6 +196,7 @@ pub static ALL: &[Function] = &[
     f("MSDB.DBO.FN_SYSPOLICY_IS_AUTOMATION_ENABLED", 0, 0, SqlType::Bit, server::no),
     f("MSDB.MANAGED_BACKUP.FN_IS_MASTER_SWITCH_ON", 0, 0, SqlType::Bit, server::no),
     f("MSDB.SMART_ADMIN.FN_IS_MASTER_SWITCH_ON", 0, 0, SqlType::Bit, server::no),
+    f("MSDB.DBO.AGENT_DATETIME", 2, 2, SqlType::DateTime, server::agent_datetime),
     // There are no assemblies.
     f("ASSEMBLYPROPERTY", 2, 2, VARIANT, server::null),
     f("LOGINPROPERTY", 2, 2, VARIANT, security::login_property),

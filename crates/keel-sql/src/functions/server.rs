@@ -49,6 +49,24 @@ pub(super) fn connections(info: &Info, _: &[Value]) -> Result<Value> {
     Ok(Value::Int(info.engine.sessions.all().len() as i64))
 }
 
+/// `msdb.dbo.agent_datetime(20261231, 235959)`: the agent's dates and times are numbers.
+pub(super) fn agent_datetime(_: &Info, args: &[Value]) -> Result<Value> {
+    let (Value::Int(date), Value::Int(time)) = (&args[0], &args[1]) else { return Ok(Value::Null) };
+    let wrong = || {
+        let text = "Conversion failed when converting date and/or time from character string.";
+        keel_types::SqlError::new(241, 16, 1, text.to_owned())
+    };
+    let part = |n: i64| u32::try_from(n).map_err(|_| wrong());
+    let days = i32::try_from(date / 10_000).ok().and_then(|year| {
+        let (month, day) = (u32::try_from(date / 100 % 100).ok()?, u32::try_from(date % 100).ok()?);
+        keel_types::datetime::to_days(year, month, day)
+    });
+    let (hours, minutes, seconds) = (part(time / 10_000)?, part(time / 100 % 100)?, part(time % 100)?);
+    let days = days.filter(|_| hours < 24 && minutes < 60 && seconds < 60).ok_or_else(wrong)?;
+    let seconds = i64::from(hours * 3600 + minutes * 60 + seconds);
+    Ok(Value::DateTime(i64::from(days) * TICKS_PER_DAY + seconds * keel_types::datetime::TICKS_PER_SECOND))
+}
+
 /// Microseconds in a tick of `@@CPU_BUSY` and its like.
 const TICK_US: u128 = 31_250;
 
