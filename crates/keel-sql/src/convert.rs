@@ -44,6 +44,15 @@ pub fn display(value: &Value) -> String {
             format!("{sign}{whole}.{fraction}")
         }
         Value::Variant(v) => display_typed(&v.1, v.0),
+        Value::Guid(_) => match assign(
+            value.clone(),
+            SqlType::UniqueIdentifier,
+            SqlType::VarChar(keel_types::Length::Limited(36)),
+            Dates::US,
+        ) {
+            Ok(Value::Str(s)) => s.to_string(),
+            _ => format!("{value:?}"),
+        },
         other => format!("{other:?}"),
     }
 }

@@ -138,8 +138,17 @@ mod tests {
 
     #[test]
     fn shares_are_of_all_processors() {
-        let old = Reading { at: EVERY, machine: 1000, idle: 500, user: 10, kernel: 5, page_faults: 1, memory: 9 };
-        let new = Reading { at: EVERY * 2, machine: 1400, idle: 600, user: 90, kernel: 25, page_faults: 4, memory: 5 };
+        let old =
+            Reading { at: EVERY, machine: 1000, idle: 500, user: 10, kernel: 5, page_faults: 1, memory: 9 };
+        let new = Reading {
+            at: EVERY * 2,
+            machine: 1400,
+            idle: 600,
+            user: 90,
+            kernel: 25,
+            page_faults: 4,
+            memory: 5,
+        };
         let record = between(1, &old, &new);
         assert_eq!((record.process, record.idle, record.page_faults), (25, 25, 3));
         assert_eq!((record.at_ms, record.memory_change), (120_000, -4));

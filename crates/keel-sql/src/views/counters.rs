@@ -150,14 +150,18 @@ static SERVER: &[ServerCounter] = &[
     }),
     c("Memory Manager", "Database Cache Memory (KB)", Raw, |s| s.cache.bytes / 1024),
     c("Memory Manager", "SQL Cache Memory (KB)", Raw, |s| s.plan_bytes() / 1024),
-    c("Memory Manager", "Granted Workspace Memory (KB)", Raw, |s| s.cx.engine.work_space().used_bytes() as u64 / 1024),
+    c("Memory Manager", "Granted Workspace Memory (KB)", Raw, |s| {
+        s.cx.engine.work_space().used_bytes() as u64 / 1024
+    }),
     c("Memory Manager", "Maximum Workspace Memory (KB)", Raw, |s| {
         s.cx.engine.work_space().memory_bytes_max() as u64 / 1024
     }),
     c("Access Methods", "Full Scans/sec", PerSecond, |s| s.reads().scans),
     c("Access Methods", "Index Searches/sec", PerSecond, |s| s.reads().searches),
     of("Info Errors", "SQL Errors", "Errors/sec", PerSecond, |s| s.cx.engine.errors.told(Told::Message)),
-    of("Kill Connection Errors", "SQL Errors", "Errors/sec", PerSecond, |s| s.cx.engine.errors.told(Told::Fatal)),
+    of("Kill Connection Errors", "SQL Errors", "Errors/sec", PerSecond, |s| {
+        s.cx.engine.errors.told(Told::Fatal)
+    }),
     of("User Errors", "SQL Errors", "Errors/sec", PerSecond, |s| s.cx.engine.errors.told(Told::Error)),
     of("_Total", "SQL Errors", "Errors/sec", PerSecond, |s| s.cx.engine.errors.all()),
     c("Transactions", "Transactions", Raw, |s| s.sum(open_transactions)),

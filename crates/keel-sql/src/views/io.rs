@@ -136,7 +136,8 @@ fn buffers(cx: &ViewContext<'_>) -> Rows {
     let row = |p: keel_store::base::CachedPage| {
         let database = files.get(&p.file)?;
         let kind = if p.level == 0 { "DATA_PAGE" } else { "INDEX_PAGE" };
-        let mut row = vec![int(*database), int(1), int(p.page), int(p.level), NULL, text(kind), int(p.rows as i64)];
+        let mut row =
+            vec![int(*database), int(1), int(p.page), int(p.level), NULL, text(kind), int(p.rows as i64)];
         row.extend([NULL, super::bit(false), int(0), NULL, super::bit(false)]);
         Some(row)
     };

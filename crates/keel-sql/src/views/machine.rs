@@ -126,8 +126,12 @@ const SCHEDULER: &[Column] = &[
     ("ideal_workers_limit", INT),
 ];
 
-const RING: &[Column] =
-    &[("ring_buffer_address", HANDLE), ("ring_buffer_type", DESC), ("timestamp", BIG), ("record", super::TEXT)];
+const RING: &[Column] = &[
+    ("ring_buffer_address", HANDLE),
+    ("ring_buffer_type", DESC),
+    ("timestamp", BIG),
+    ("record", super::TEXT),
+];
 
 const NODE: &[Column] = &[
     ("node_id", SMALL),
