@@ -5,8 +5,8 @@ use crate::engine::{DatabaseEntry, Engine, OpenTransaction, SessionShared, TABLE
 use crate::errors;
 use crate::map::txn_error;
 use keel_base::DatabaseId;
-use keel_node::{Agent, Isolation, Mark, Role, Transaction};
-use keel_query::catalog::ObjectId;
+use keel_node::{Agent, Commit, Isolation, Mark, Role, Transaction, TxnError};
+use keel_query::catalog::{ChangeTrees, ObjectId};
 use keel_query::{IsolationLevel, Transactions};
 use keel_types::error::Result;
 use std::sync::Arc;
@@ -41,7 +41,21 @@ struct Open {
     /// Catalog version when it began: a SNAPSHOT transaction may not see a later one (3961).
     version: u64,
     txn: Transaction,
+    /// Once it has tracked changes.
+    changes: Option<Changes>,
     _counted: OpenTransaction,
+}
+
+/// Tracked changes of a transaction in a database.
+#[derive(Clone, Copy)]
+struct Changes {
+    /// Its number among those with such changes.
+    transaction: u64,
+    /// How many it has.
+    count: u64,
+    /// Where it gets its version: looked up before its own changes of the catalog are published, behind which nobody
+    /// looks into the catalog until they are hardened.
+    trees: ChangeTrees,
 }
 
 /// A savepoint over all databases. A database first touched after it is rolled back to its beginning.
@@ -50,6 +64,16 @@ pub struct Marks {
     /// Its number.
     number: u64,
     places: Vec<(DatabaseId, Mark)>,
+}
+
+impl Open {
+    /// Gives the transaction its place in the log, and a version when it has tracked changes.
+    fn commit(mut self, now_utc: i64) -> std::result::Result<Commit, TxnError> {
+        let Some(changes) = self.changes else { return self.txn.commit() };
+        let _order = self.entry.change_order.lock();
+        keel_query::changes::give_version(&mut self.txn, changes.trees, changes.transaction, now_utc)?;
+        self.txn.commit()
+    }
 }
 
 impl TxnSet {
@@ -133,7 +157,7 @@ impl TxnSet {
         });
         apply(&mut txn, level, self.lock_timeout_ms, self.deadlock_priority);
         let counted = entry.count_transaction();
-        self.open.push(Open { database, entry, version, txn, _counted: counted });
+        self.open.push(Open { database, entry, version, txn, changes: None, _counted: counted });
         Ok(self.open.len() - 1)
     }
 
@@ -200,14 +224,15 @@ impl TxnSet {
                 continue;
             }
             let writes = open.txn.has_writes() && open.database != TEMPDB;
-            match open.txn.commit() {
+            let (database, entry) = (open.database, Arc::clone(&open.entry));
+            match open.commit(self.engine.now_utc()) {
                 Ok(commit) => {
                     if writes {
-                        *self.shared.last_commit.lock() = Some((open.database, commit.lsn().0));
+                        *self.shared.last_commit.lock() = Some((database, commit.lsn().0));
                     }
-                    waiting.push((commit, open.entry));
+                    waiting.push((commit, entry));
                 }
-                Err(e) => failed = Some(txn_error(e, &open.entry.name(), self.session)),
+                Err(e) => failed = Some(txn_error(e, &entry.name(), self.session)),
             }
         }
         self.points.retain(|_| false);
@@ -243,6 +268,22 @@ impl Transactions for TxnSet {
             None => self.begin(database)?,
         };
         Ok(&mut self.open[index].txn)
+    }
+
+    fn change_stamp(&mut self, database: DatabaseId) -> Result<(u64, u64)> {
+        self.transaction(database)?;
+        let open = self.open.iter_mut().find(|o| o.database == database);
+        let open = open.ok_or_else(|| errors::no_database(database.0))?;
+        let changes = match &mut open.changes {
+            Some(changes) => changes,
+            none => {
+                let trees = open.entry.picture().settings().change_trees;
+                let trees = trees.ok_or_else(|| errors::not_supported("A change without versions"))?;
+                none.insert(Changes { transaction: open.entry.next_change_transaction()?, count: 0, trees })
+            }
+        };
+        changes.count += 1;
+        Ok((changes.transaction, changes.count))
     }
 
     fn statement_begins(&mut self) {

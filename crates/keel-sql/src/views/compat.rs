@@ -69,8 +69,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("is_enabled", BIT), ("is_not_for_replication", BIT), ("uses_database_collation", BIT), ("is_schema_bound", BIT),
     ]),
     none("masked_columns", &[("object_id", INT), ("name", NAME), ("column_id", INT), ("is_masked", BIT), ("masking_function", N256)]),
-    none("change_tracking_databases", &[("database_id", INT), ("is_auto_cleanup_on", TINY), ("retention_period", INT), ("retention_period_units", TINY)]),
-    none("change_tracking_tables", &[("object_id", INT), ("is_track_columns_updated_on", BIT), ("min_valid_version", BIG), ("begin_version", BIG), ("cleanup_version", BIG)]),
     none("service_queues", &[
         ("name", NAME), ("object_id", INT), ("principal_id", INT), ("schema_id", INT), ("parent_object_id", INT),
         ("type", super::KIND), ("type_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("is_ms_shipped", BIT),

@@ -6,6 +6,7 @@
 
 mod absent;
 mod backups;
+mod changes;
 mod columns;
 mod compat;
 mod constraints;
@@ -45,6 +46,7 @@ mod usage;
 mod waits;
 pub use waits::waits;
 
+pub(crate) use changes::change_versions;
 pub(crate) use columns::view_columns;
 pub(crate) use hadr::machine_of;
 pub(crate) use io::vlfs;
@@ -146,7 +148,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 35] {
+fn groups() -> [&'static [SystemView]; 36] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -183,6 +185,7 @@ fn groups() -> [&'static [SystemView]; 35] {
         plans::VIEWS,
         traces::VIEWS,
         triggers::VIEWS,
+        changes::VIEWS,
     ]
 }
 
