@@ -222,10 +222,10 @@ impl<'t> Versions<'t> {
         &self,
         tree: TreeId,
         prefix: &[u8],
-        mut take: impl FnMut(&[u8], RowRef) -> Result<(), TxnError>,
+        take: impl FnMut(&[u8], RowRef) -> Result<(), TxnError>,
     ) -> Result<(), TxnError> {
         let end = after(prefix);
-        self.range(tree, (Bound::Included(prefix), Bound::Excluded(&end)), &mut take)
+        self.range(tree, (Bound::Included(prefix), Bound::Excluded(&end)), take)
     }
 
     /// Changes of transactions whose numbers are between two, both taken in.
@@ -233,17 +233,17 @@ impl<'t> Versions<'t> {
         &self,
         tree: TreeId,
         (least, greatest): (u64, u64),
-        mut take: impl FnMut(&[u8], RowRef) -> Result<(), TxnError>,
+        take: impl FnMut(&[u8], RowRef) -> Result<(), TxnError>,
     ) -> Result<(), TxnError> {
         let (lower, upper) = (least.to_be_bytes(), greatest.saturating_add(1).to_be_bytes());
-        self.range(tree, (Bound::Included(&lower), Bound::Excluded(&upper)), &mut take)
+        self.range(tree, (Bound::Included(&lower), Bound::Excluded(&upper)), take)
     }
 
     fn range(
         &self,
         tree: TreeId,
         (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
-        take: &mut dyn FnMut(&[u8], RowRef) -> Result<(), TxnError>,
+        mut take: impl FnMut(&[u8], RowRef) -> Result<(), TxnError>,
     ) -> Result<(), TxnError> {
         let mut cursor = self.txn.scan(&self.view, tree, lower, upper, Direction::Forward)?;
         while let Some((key, row)) = cursor.next()? {
