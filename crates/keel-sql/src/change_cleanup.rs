@@ -13,7 +13,12 @@ use keel_query::changes;
 use keel_types::datetime::TICKS_PER_SECOND;
 use keel_types::error::Result;
 use std::sync::Arc;
+use std::time::Duration;
 
+/// How long it waits for who changes the definition of a tracked table: then it is for the next time.
+const WAIT: Duration = Duration::from_secs(10);
+/// 1222: the wait was too long.
+const LOCK_TIMEOUT: i32 = 1222;
 /// Changes removed in one transaction.
 const CHANGES_MAX: usize = 10_000;
 
@@ -26,7 +31,10 @@ pub fn clean(engine: &Arc<Engine>, stopping: &dyn Fn() -> bool) -> Result<()> {
         let writes = matches!(entry.store.role(), Role::Standalone | Role::Primary);
         let written = writes && !settings.read_only && !settings.offline && !entry.is_restoring();
         if written && settings.change_tracking.is_some_and(|tracking| tracking.auto_cleanup) {
-            clean_database(engine, &entry, stopping)?;
+            match clean_database(engine, &entry, stopping) {
+                Err(e) if e.number == LOCK_TIMEOUT => {}
+                done => done?,
+            }
         }
     }
     Ok(())
@@ -49,6 +57,7 @@ fn clean_some(entry: &Arc<DatabaseEntry>, before: i64) -> Result<usize> {
     let failed = |e| txn_error(e, &entry.name(), 0);
     let _cleaning = entry.change_cleaning.lock();
     let mut txn = entry.store.begin(Isolation::ReadCommitted);
+    txn.set_lock_timeout(Some(WAIT));
     // Locked before they are looked at: their trees stay what they are.
     let tracked = |picture: &crate::catalog::Picture| -> Vec<Arc<TableDef>> {
         picture.tables().filter(|t| t.change_tracking.is_some()).cloned().collect()

@@ -35,6 +35,10 @@ pub(super) fn sp_flush_changes(runner: &mut Runner<'_>, _: &[Argument]) -> Outco
     if !info.may(&entry, "CONTROL", SecurableRef::Database) {
         return Err(errors::not_permitted().into());
     }
+    // It has a transaction of its own, which would wait for what the session's has locked.
+    if info.transaction.borrow().count > 0 {
+        return Err(errors::not_in_transaction("sp_flush_CT_internal_table_on_demand").into());
+    }
     let cancelled = || info.shared.cancel.is_cancelled();
     crate::change_cleanup::clean_database(&info.engine, &entry, &cancelled)?;
     Ok(super::Returned::default())
