@@ -298,6 +298,30 @@ impl VersioningDef {
     }
 }
 
+/// CHANGE_TRACKING of a table: where its changes are kept (see [`crate::changes`]).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeTrackingDef {
+    /// TRACK_COLUMNS_UPDATED.
+    pub columns: bool,
+    /// The version that was current when it began.
+    pub begin: u64,
+    /// The transaction that emptied the table since: who knows less than its version has to read all again.
+    pub restarted_by: Option<u64>,
+    /// Changes by transaction.
+    pub changes: TreeId,
+    /// The same by primary key.
+    pub by_key: TreeId,
+}
+
+/// The trees in which a database keeps which transaction has which version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeTrees {
+    /// Version → transaction and time.
+    pub versions: TreeId,
+    /// Transaction → version.
+    pub transactions: TreeId,
+}
+
 /// A table: user, temporary, table variable, or internal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableDef {
@@ -335,6 +359,9 @@ pub struct TableDef {
     /// The system-versioned table of which this is the history.
     #[serde(default)]
     pub history_of: Option<ObjectId>,
+    /// CHANGE_TRACKING.
+    #[serde(default)]
+    pub change_tracking: Option<ChangeTrackingDef>,
     /// Next free column_id.
     pub next_column_id: i32,
     /// Next free ordinal.
@@ -517,6 +544,10 @@ pub trait Catalog: Send + Sync {
     fn limits_history(&self) -> bool {
         true
     }
+    /// Where versions of change tracking are, once it has been on.
+    fn change_trees(&self) -> Option<ChangeTrees> {
+        None
+    }
     /// Schema id by name.
     fn schema_id(&self, name: &str) -> Option<i32>;
     /// Table by schema and name.
@@ -550,6 +581,11 @@ pub trait Catalog: Send + Sync {
 }
 
 impl TableDef {
+    /// The index behind the primary key.
+    #[must_use]
+    pub fn primary_key(&self) -> Option<&IndexDef> {
+        self.indexes.iter().find(|i| i.is_primary_key)
+    }
     /// Position in `columns` of a `column_id`.
     #[must_use]
     pub fn column_index(&self, column_id: i32) -> Option<usize> {

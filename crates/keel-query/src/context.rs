@@ -22,6 +22,13 @@ pub trait Transactions {
         Ok(())
     }
 
+    /// Numbers for a tracked change: its transaction's, which no other of the database ever has, and its own in it. A transaction
+    /// that has asked for some gets a version when it commits (see [`crate::changes`]).
+    fn change_stamp(&mut self, database: DatabaseId) -> Result<(u64, u64)> {
+        let _ = database;
+        Err(crate::errors::not_supported("change tracking"))
+    }
+
     /// A statement has taken its savepoints.
     fn statement_begins(&mut self) {}
 

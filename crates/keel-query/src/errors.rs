@@ -318,6 +318,24 @@ errors! {
     lock_timeout() = (1222, 16, 51, "Lock request time out period exceeded.");
     /// 3960
     snapshot_conflict(table: &str, database: &str) = (3960, 16, 3, "Snapshot isolation transaction aborted due to update conflict. You cannot use snapshot isolation to access table '{table}' directly or indirectly in database '{database}' to update, delete, or insert the row that has been modified or deleted by another transaction. Retry the transaction or change the isolation level for the update/delete statement.");
+    /// 22103
+    changetable_version_arguments() = (22103, 16, 1, "The arguments supplied are not valid for the VERSION option of the CHANGETABLE function.");
+    /// 22104
+    changetable_alias() = (22104, 16, 1, "A table returned by the CHANGETABLE function must be aliased.");
+    /// 22105
+    not_tracked(table: &str) = (22105, 16, 1, "Change tracking is not enabled on table '{table}'.");
+    /// 22107
+    changetable_object(name: &str) = (22107, 16, 1, "Object '{name}' is of a data type that is not supported by the CHANGETABLE function. The object must be a user-defined table.");
+    /// 22108
+    change_context_of_select() = (22108, 16, 1, "The CHANGE_TRACKING_CONTEXT WITH clause cannot be used with a SELECT statement.");
+    /// 22109
+    change_context_type() = (22109, 16, 1, "The \"context\" argument for the CHANGE_TRACKING_CONTEXT WITH clause must be of type varbinary data type with a maximum length of 128.");
+    /// 22110
+    changetable_column_count(table: &str) = (22110, 16, 1, "The number of columns specified in the CHANGETABLE(VERSION ...) function does not match the number of primary key columns for table '{table}'.");
+    /// 22111
+    changetable_column(column: &str, table: &str) = (22111, 16, 1, "The column '{column}' specified in the CHANGETABLE(VERSION ...) function is not part of the primary key for table '{table}'.");
+    /// 22112
+    changetable_column_twice(column: &str) = (22112, 16, 1, "Each primary key column must be specified once in the CHANGETABLE(VERSION ...) function. The column '{column}' is specified more than once.");
     /// 8134
     divide_by_zero() = (8134, 16, 1, "Divide by zero error encountered.");
 }

@@ -27,6 +27,7 @@
 
 pub mod bind;
 pub mod catalog;
+pub mod changes;
 pub mod clr;
 pub mod context;
 pub mod dml;

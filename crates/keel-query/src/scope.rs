@@ -7,6 +7,7 @@
 use crate::catalog::{Catalog, ModuleDef, ObjectId, TableDef};
 use crate::context::ExecCtx;
 use crate::errors::Result;
+use keel_node::ReadView;
 use keel_types::{Collation, SqlType, Value};
 use std::sync::Arc;
 
@@ -104,6 +105,16 @@ pub trait VirtualTable: Send + Sync {
     fn columns(&self) -> &[VirtualColumn];
     /// Starts a read. `args` are the function's arguments (empty for a view).
     fn open(&self, ctx: &mut ExecCtx<'_>, args: &[Value]) -> Result<RowSource>;
+    /// The database whose trees it reads itself: it is opened with [`VirtualTable::open_at`] then.
+    fn reads(&self) -> Option<keel_base::DatabaseId> {
+        None
+    }
+    /// Starts a read in the statement's own view of that database, under locks in one without: what it shows belongs to what
+    /// the statement reads besides.
+    fn open_at(&self, ctx: &mut ExecCtx<'_>, args: &[Value], view: ReadView) -> Result<RowSource> {
+        let _ = view;
+        self.open(ctx, args)
+    }
     /// Parameters of a user's function: arguments are counted and converted. `None` for views and for functions that take
     /// what they get.
     fn parameters(&self) -> Option<Vec<ParameterInfo>> {
@@ -167,6 +178,10 @@ pub trait BindScope {
     /// [`BindScope::enter_module`]); what is only changed is not.
     fn note_read(&self, object: &ObjectRef) {
         let _ = object;
+    }
+    /// The changes of a table are read, besides the columns of its primary key, which are its `column_id`s.
+    fn note_changes(&self, table: &Arc<TableDef>, key: &[i32]) {
+        let _ = (table, key);
     }
     /// Which columns of an object that was noted as read the statement names, by id; those of a view count from 1. Comes
     /// once everything is bound, for each reference.

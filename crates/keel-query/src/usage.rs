@@ -314,10 +314,34 @@ impl Sums {
     }
 }
 
+/// How the trees of a database were read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AllReads {
+    /// Executions that read all of one.
+    pub scans: u64,
+    /// Ranges and single rows asked for.
+    pub searches: u64,
+}
+
+impl AllReads {
+    /// Adds others.
+    pub fn add(&mut self, other: &AllReads) {
+        self.scans += other.scans;
+        self.searches += other.searches;
+    }
+
+    fn of(index: &IndexUse) -> AllReads {
+        let operations = index.operations();
+        AllReads { scans: index.uses().scans.count(), searches: operations.ranges + operations.points }
+    }
+}
+
 /// The counters of a database's trees.
 #[derive(Debug, Default)]
 pub struct UsageCounters {
     trees: RwLock<HashMap<TreeId, Arc<IndexUse>>>,
+    /// Reads of trees that are no more: totals do not go back.
+    gone: Mutex<AllReads>,
 }
 
 impl UsageCounters {
@@ -344,7 +368,19 @@ impl UsageCounters {
 
     /// Forgets a tree that is no more.
     pub fn forget(&self, tree: TreeId) {
-        self.trees.write().remove(&tree);
+        let mut trees = self.trees.write();
+        if let Some(index) = trees.remove(&tree) {
+            self.gone.lock().add(&AllReads::of(&index));
+        }
+    }
+
+    /// Reads of all trees so far.
+    #[must_use]
+    pub fn reads(&self) -> AllReads {
+        let trees = self.trees.read();
+        let mut all = *self.gone.lock();
+        trees.values().for_each(|index| all.add(&AllReads::of(index)));
+        all
     }
 }
 

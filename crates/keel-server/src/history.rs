@@ -1,4 +1,5 @@
-//! The thread that has old versions of rows removed ([`keel_sql::history_cleanup`]), now and then.
+//! The thread that has old versions of rows ([`keel_sql::history_cleanup`]) and old changes ([`keel_sql::change_cleanup`])
+//! removed, now and then.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,6 +69,11 @@ impl State {
             if let Err(e) = keel_sql::history_cleanup::clean(engine, &|| self.is_stopping()) {
                 let text =
                     format!("Old versions of rows were not removed: error {}, {}", e.number, e.message);
+                log.entry("History", &text);
+            }
+            if let Err(e) = keel_sql::change_cleanup::clean(engine, &|| self.is_stopping()) {
+                let text =
+                    format!("Old changes of tables were not removed: error {}, {}", e.number, e.message);
                 log.entry("History", &text);
             }
         }

@@ -39,6 +39,7 @@ pub mod api_cursor;
 pub mod backup;
 mod cache;
 pub mod catalog;
+pub mod change_cleanup;
 pub mod clock;
 pub mod config;
 pub mod convert;

@@ -131,3 +131,54 @@ fn what_cannot_be_prepared_is_rolled_back() {
     let found = found(&mut session, &["shop", "bank"]);
     assert!(found.iter().all(|rows| rows.contains("1 | 1")), "{found:?}");
 }
+
+/// Changes that are tracked have their version, whoever decides about the transaction.
+#[test]
+fn tracked_changes_are_numbered_wherever_power_is_cut() {
+    let image = image();
+    let disk = image.crash(Tear::KeepAll);
+    let mut session = connect(&open(&disk));
+    let said = run(
+        &mut session,
+        "ALTER DATABASE shop SET CHANGE_TRACKING = ON; ALTER TABLE shop.dbo.t ENABLE CHANGE_TRACKING;
+         ALTER DATABASE bank SET CHANGE_TRACKING = ON; ALTER TABLE bank.dbo.t ENABLE CHANGE_TRACKING",
+    );
+    assert!(!said.contains("Msg"), "{said}");
+    drop(session);
+    let image = disk.crash(Tear::KeepAll);
+    let mut seen = 0;
+    for step in 0.. {
+        let disk = image.crash(Tear::KeepAll);
+        let engine = open(&disk);
+        let mut session = connect(&engine);
+        disk.cut_power_at(step);
+        run(&mut session, &transfer(&["shop", "bank"], 2, 10));
+        let through = !disk.power_is_cut();
+        drop((session, engine));
+        let mut session = connect(&open(&disk.crash(Tear::Random(step))));
+        let mut counts = |what: &str| -> Vec<String> {
+            let mut of = |database: &str| {
+                run(
+                    &mut session,
+                    &format!(
+                        "USE {database}; SELECT COUNT(*) AS n, CHANGE_TRACKING_CURRENT_VERSION() AS v FROM {what}"
+                    ),
+                )
+            };
+            vec![of("shop"), of("bank")]
+        };
+        let (rows, changes) = (counts("dbo.t"), counts("CHANGETABLE(CHANGES dbo.t, 0) AS c"));
+        for (rows, changes) in rows.iter().zip(&changes) {
+            let has = rows.contains("1 | 1");
+            assert!(
+                has == changes.contains("1 | 1") && (has || rows.contains("0 | 0")),
+                "{step}: {rows} {changes}"
+            );
+            seen += u32::from(has);
+        }
+        if through {
+            break;
+        }
+    }
+    assert!(seen > 0);
+}

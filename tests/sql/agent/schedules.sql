@@ -68,3 +68,7 @@ while not exists (select 1 from sysjobhistory where step_id = 0) and getdate() <
 select run_status, stuff(message, patindex('%Schedule [0-9]%', message) + 9, 1, 'n') as message from sysjobhistory where step_id = 0
 select run_requested_source from sysjobactivity
 GO
+-- Dates and times of the tables are numbers.
+select dbo.agent_datetime(20261231, 235958) as ran, dbo.agent_datetime(null, 1) as never
+select dbo.agent_datetime(20261331, 0) as wrong
+GO

@@ -12,7 +12,7 @@ create database promises
 GO
 alter database promises set encryption on
 GO
-alter database promises set change_tracking = on (change_retention = 2 days)
+alter database promises set ledger = on
 GO
 alter database promises set enable_broker
 GO

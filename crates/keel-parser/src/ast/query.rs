@@ -16,6 +16,8 @@ pub struct SelectStatement {
 /// `WITH [XMLNAMESPACES …] cte AS (…), …`
 #[derive(Clone, Debug, PartialEq)]
 pub struct With {
+    /// `CHANGE_TRACKING_CONTEXT (@c)`: a variable or a binary literal.
+    pub change_context: Option<Box<Expr>>,
     pub namespaces: Vec<Namespace>,
     pub ctes: Vec<Cte>,
 }
@@ -269,6 +271,13 @@ pub enum TableSourceKind {
         alias: Option<Ident>,
         columns: Vec<Ident>,
     },
+    /// `CHANGETABLE (…)`
+    Changes {
+        table: ObjectName,
+        of: ChangesOf,
+        alias: Option<Ident>,
+        columns: Vec<Ident>,
+    },
     /// A DML statement with OUTPUT as the source of an INSERT.
     Dml {
         statement: Box<Statement>,
@@ -297,6 +306,15 @@ pub enum TableSourceKind {
         columns: Vec<ColumnRef>,
         alias: Ident,
     },
+}
+
+/// What CHANGETABLE is asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ChangesOf {
+    /// `CHANGES t, @version`: a variable, a number or NULL.
+    Since(Box<Expr>),
+    /// `VERSION t, (columns), (values)`
+    Row { columns: Vec<Ident>, values: Vec<Expr> },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

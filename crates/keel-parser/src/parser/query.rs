@@ -58,19 +58,34 @@ impl Parser<'_> {
         Ok(SelectStatement { with, query, options })
     }
 
-    /// `WITH [XMLNAMESPACES (…) ,] name [(columns)] AS (query), …`
+    /// `WITH [CHANGE_TRACKING_CONTEXT (…) ,] [XMLNAMESPACES (…) ,] name [(columns)] AS (query), …`
     #[inline(never)]
     pub(super) fn with_clause(&mut self) -> Result<With> {
         self.expect_kw(Kw::WITH)?;
-        let mut namespaces = Vec::new();
-        if self.at_word("XMLNAMESPACES") {
+        let mut with = With { change_context: None, namespaces: Vec::new(), ctes: Vec::new() };
+        if self.at_word("CHANGE_TRACKING_CONTEXT") {
             self.bump();
-            namespaces = self.parenthesized(|p| p.list(Self::namespace))?;
+            with.change_context = Some(Box::new(self.parenthesized(Self::variable_or_binary)?));
             if !self.eat(Tok::Comma) {
-                return Ok(With { namespaces, ctes: Vec::new() });
+                return Ok(with);
             }
         }
-        Ok(With { namespaces, ctes: self.list(Self::cte)? })
+        if self.at_word("XMLNAMESPACES") {
+            self.bump();
+            with.namespaces = self.parenthesized(|p| p.list(Self::namespace))?;
+            if !self.eat(Tok::Comma) {
+                return Ok(with);
+            }
+        }
+        with.ctes = self.list(Self::cte)?;
+        Ok(with)
+    }
+
+    fn variable_or_binary(&mut self) -> Result<crate::ast::Expr> {
+        match self.tok() {
+            Tok::Variable | Tok::Binary => self.simple_value(),
+            _ => Err(self.unexpected()),
+        }
     }
 
     fn namespace(&mut self) -> Result<Namespace> {

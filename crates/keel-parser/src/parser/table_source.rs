@@ -2,8 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    Expr, ExprKind, Ident, IndexRef, JoinHint, JoinKind, ObjectName, RowsetSchema, SchemaColumn, Span,
-    StatementKind, SystemTime, TableHint, TableSample, TableSource, TableSourceKind,
+    ChangesOf, Expr, ExprKind, Ident, IndexRef, JoinHint, JoinKind, ObjectName, RowsetSchema, SchemaColumn,
+    Span, StatementKind, SystemTime, TableHint, TableSample, TableSource, TableSourceKind,
 };
 use crate::error::Result;
 use crate::keyword::Kw;
@@ -132,6 +132,9 @@ impl Parser<'_> {
                 | Kw::CONTAINSTABLE
                 | Kw::FREETEXTTABLE,
             ) => self.rowset_function()?,
+            Tok::Word if self.at_word("CHANGETABLE") && self.tok_ahead(1) == Tok::LParen => {
+                self.change_table()?
+            }
             _ => self.named_source(start)?,
         };
         Ok(TableSource { kind, span: self.since(start) })
@@ -333,6 +336,41 @@ impl Parser<'_> {
         };
         let (alias, columns) = self.alias_and_columns()?;
         Ok(TableSourceKind::Function { name, args, schema, alias, columns })
+    }
+
+    /// `CHANGETABLE (CHANGES t, @version [, FORCESEEK])`, `CHANGETABLE (VERSION t, (columns), (values) [, FORCESEEK])`
+    #[inline(never)]
+    fn change_table(&mut self) -> Result<TableSourceKind> {
+        self.bump();
+        self.expect(Tok::LParen)?;
+        let version = match self.one_of(&["CHANGES", "VERSION"]) {
+            Some(word) => word == "VERSION",
+            None => return Err(self.unexpected()),
+        };
+        let table = self.object_name()?;
+        self.expect(Tok::Comma)?;
+        let of = if version {
+            let columns = self.parenthesized(|p| p.list(Self::ident))?;
+            self.expect(Tok::Comma)?;
+            ChangesOf::Row { columns, values: self.parenthesized(|p| p.list(Self::expr))? }
+        } else {
+            ChangesOf::Since(Box::new(self.last_version()?))
+        };
+        if self.eat(Tok::Comma) {
+            self.expect_word("FORCESEEK")?;
+        }
+        self.expect(Tok::RParen)?;
+        let (alias, columns) = self.alias_and_columns()?;
+        Ok(TableSourceKind::Changes { table, of, alias, columns })
+    }
+
+    fn last_version(&mut self) -> Result<Expr> {
+        match (self.tok(), self.tok_ahead(1)) {
+            (Tok::Variable | Tok::Int | Tok::Kw(Kw::NULL), Tok::Comma | Tok::RParen)
+            | (Tok::Minus, Tok::Int) => self.expr(),
+            (Tok::Variable | Tok::Int | Tok::Kw(Kw::NULL), _) => Err(self.unexpected_at(self.at + 1)),
+            _ => Err(self.unexpected()),
+        }
     }
 
     #[inline(never)]

@@ -65,6 +65,10 @@ impl Binder<'_> {
                 let outer = Scope::new(left.to_vec(), parent);
                 self.table_function(name, args, schema.as_ref(), alias.as_ref(), columns, &outer)
             }
+            K::Changes { table, of, alias, columns } => {
+                let outer = Scope::new(left.to_vec(), parent);
+                self.change_table(table, of, (alias.as_ref(), columns), &outer)
+            }
             K::VariableMethod { variable, method, args, alias, columns } => {
                 self.variable_method(variable, method, args, (alias.as_ref(), columns), parent, left)
             }

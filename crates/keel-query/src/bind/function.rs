@@ -151,6 +151,9 @@ impl Binder<'_> {
         if name == "IDENTITY" {
             return Err(errors::identity_without_into());
         }
+        if let Some(e) = self.change_function(&name, call, cx)? {
+            return Ok(e);
+        }
         if call.star {
             return self.star_call(&name, cx);
         }

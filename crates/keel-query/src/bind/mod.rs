@@ -6,6 +6,7 @@
 //!
 //! Deliberately absent: access paths and join order (see [`crate::plan`]), and any decision that depends on data.
 
+mod changes;
 mod clr;
 mod conditional;
 pub mod deduce;
@@ -27,6 +28,8 @@ mod temporal;
 pub mod values;
 pub mod window;
 pub mod xml;
+
+pub use changes::VERSIONS_FUNCTION;
 
 use crate::catalog::ModuleDef;
 use crate::errors::{self, Result};
@@ -184,6 +187,8 @@ pub struct Binder<'a> {
     next_get: u32,
     next_recursion: u32,
     ctes: Vec<CteEntry>,
+    /// CHANGE_TRACKING_CONTEXT of the statement.
+    pub(crate) change_context: Option<Expr>,
     /// XMLNAMESPACES in force: prefix (none for the default) and URI.
     namespaces: Vec<(Option<String>, String)>,
     /// Columns of `nodes()`: slot of the instance, and the rest.
@@ -253,6 +258,7 @@ impl<'a> Binder<'a> {
             next_get: 0,
             next_recursion: 0,
             ctes: Vec::new(),
+            change_context: None,
             namespaces: Vec::new(),
             xml_rows: HashMap::new(),
             recursive: Vec::new(),
@@ -360,6 +366,11 @@ impl<'a> Binder<'a> {
     ) -> Result<T> {
         let before = self.ctes.len();
         let namespaces = self.namespaces.len();
+        if let Some(e) = with.and_then(|w| w.change_context.as_ref()) {
+            let context = self.value(e, &mut expr::ExprCx::new(&Scope::default(), expr::Clause::Other))?;
+            crate::dml::track::check_context(context.ty)?;
+            self.change_context = Some(context);
+        }
         for n in with.iter().flat_map(|w| &w.namespaces) {
             self.namespaces.push((n.prefix.as_ref().map(ToString::to_string), n.uri.to_string()));
         }

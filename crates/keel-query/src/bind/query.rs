@@ -48,9 +48,18 @@ pub fn refuse_loose_order(q: &ast::Query) -> Result<()> {
     Ok(())
 }
 
+/// A query changes nothing whose context could be told: error 22108.
+fn refuse_context(s: &ast::SelectStatement) -> Result<()> {
+    match &s.with {
+        Some(with) if with.change_context.is_some() => Err(errors::change_context_of_select()),
+        _ => Ok(()),
+    }
+}
+
 impl Binder<'_> {
     /// Binds a SELECT statement.
     pub fn select_statement(&mut self, s: &ast::SelectStatement) -> Result<BoundSelect> {
+        refuse_context(s)?;
         self.query_hints(&s.options);
         self.with_ctes(s.with.as_ref(), |b| {
             if let ast::QueryBody::Select(select) = &s.query.body {
@@ -68,6 +77,7 @@ impl Binder<'_> {
         s: &ast::SelectStatement,
         parent: Option<&Scope<'_>>,
     ) -> Result<BoundQuery> {
+        refuse_context(s)?;
         self.query_hints(&s.options);
         self.with_ctes(s.with.as_ref(), |b| b.query(&s.query, parent, true))
     }

@@ -16,6 +16,7 @@ use super::target::{Guard, RowBuffers, Target};
 use crate::bind::Binder;
 use crate::bind::rel::SlotInfo;
 use crate::catalog::{ColumnDef, TableDef};
+use crate::changes::ChangeKind;
 use crate::context::{DmlAction, ExecCtx, RowSink, RunInfo};
 use crate::errors::{self, Result};
 use crate::exec::cx::Cx;
@@ -314,6 +315,7 @@ impl BulkInserter {
         b.row = builder;
         let written = written?;
         if written {
+            target.track(cx, b, ChangeKind::Insert, target.new_first)?;
             for n in 0..target.parents.len() {
                 target.check_parent(cx, b, n, DmlAction::Insert.name())?;
             }

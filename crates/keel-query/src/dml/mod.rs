@@ -14,6 +14,7 @@
 //! | `insert`, `update`, `delete`, `merge` | binding and compiling each statement |
 //! | `output` | OUTPUT clauses |
 //! | `period` | PERIOD FOR SYSTEM_TIME: versions of rows |
+//! | `track` | CHANGE_TRACKING: which rows changed |
 //! | `view` | views and CTEs as targets |
 //! | `run` | execution |
 //! | `bulk` | inserting many rows without a statement |
@@ -28,6 +29,7 @@ pub mod output;
 pub mod period;
 pub mod run;
 pub mod target;
+pub mod track;
 pub mod update;
 pub(crate) mod view;
 

@@ -7,6 +7,7 @@ use super::output::Output;
 use super::target::{RowBuffers, Target};
 use super::update::UpdateRow;
 use super::{Buffers, Change, ChangedRows, DmlPlan};
+use crate::changes::ChangeKind;
 use crate::context::{DmlAction, RowSink, RunInfo, TriggerEvent};
 use crate::errors::{self, Result};
 use crate::exec::access::decode_into;
@@ -63,7 +64,7 @@ impl DmlPlan {
         let database = self.target.table.database;
         self.lock_tables(cx)?;
         let mut marks = Marks::new();
-        if self.savepoint || self.target.history().is_some() {
+        if self.savepoint || self.target.history().is_some() || self.target.tracked.is_some() {
             marks.push((database, cx.txn(database)?.savepoint()));
             for output in &self.outputs {
                 if let Output::Into(t, _) = output {
@@ -344,10 +345,12 @@ impl<'r> Run<'r> {
                 let undone = cx.txn(database)?.rollback_to(mark);
                 undone.map_err(|e| cx.storage_error(&e))?;
                 target.delete(cx, &mut self.b.rows, key, plan.old_first)?;
+                target.track_lifted(cx, &mut self.b.rows, u, plan.old_first)?;
                 return Ok(false);
             }
             Err(e) => return Err(e),
         }
+        target.track_update(cx, &mut self.b.rows, u, plan.old_first, false)?;
         self.updated(u, cx)?;
         Ok(true)
     }
@@ -365,6 +368,7 @@ impl<'r> Run<'r> {
             u.complete(&plan.target, cx, plan.old_first)?;
             plan.target.keep(cx, &mut self.b.history, &row)?;
             plan.target.put_back(cx, &mut self.b.rows, &p.key, &u.changed)?;
+            plan.target.track_update(cx, &mut self.b.rows, u, plan.old_first, true)?;
             self.updated(u, cx)?;
         }
         Ok(())
@@ -384,6 +388,7 @@ impl<'r> Run<'r> {
         if !u.changed.is_empty() {
             target.keep(cx, &mut self.b.history, row)?;
             target.update(cx, &mut self.b.rows, key, row, &u.changed, plan.old_first)?;
+            target.track_update(cx, &mut self.b.rows, u, plan.old_first, false)?;
         }
         self.updated(u, cx)
     }
@@ -407,6 +412,7 @@ impl<'r> Run<'r> {
         let plan = self.plan;
         plan.target.keep(cx, &mut self.b.history, row)?;
         plan.target.delete(cx, &mut self.b.rows, key, plan.old_first)?;
+        plan.target.track(cx, &mut self.b.rows, ChangeKind::Delete, plan.old_first)?;
         if let Change::Delete(d) = &plan.change {
             self.after_children(&d.children, |_, _| false, cx)?;
         }
@@ -588,6 +594,7 @@ impl<'r> Run<'r> {
                 crate::exec::set_null(cx, &merge.new_slots);
                 plan.target.keep(cx, &mut self.b.history, &row)?;
                 plan.target.delete(cx, &mut self.b.rows, &key, plan.old_first)?;
+                plan.target.track(cx, &mut self.b.rows, ChangeKind::Delete, plan.old_first)?;
                 self.after_children(&d.children, |_, _| false, cx)?;
                 self.info.rows += 1;
                 self.after_row(cx, false, true)
@@ -602,6 +609,7 @@ pub(crate) fn write_row(target: &Target, cx: &mut Cx<'_>, b: &mut RowBuffers) ->
     if !target.insert(cx, b)? {
         return Ok(false);
     }
+    target.track(cx, b, ChangeKind::Insert, target.new_first)?;
     for n in 0..target.parents.len() {
         target.check_parent(cx, b, n, DmlAction::Insert.name())?;
     }

@@ -61,6 +61,8 @@ pub struct Target {
     pub rowversion: Option<usize>,
     /// PERIOD FOR SYSTEM_TIME.
     pub period: Option<super::period::Period>,
+    /// CHANGE_TRACKING.
+    pub tracked: Option<super::track::Tracked>,
 }
 
 /// Buffers for building rows, reused from row to row.
@@ -162,11 +164,13 @@ impl Target {
             identity: table.columns.iter().position(|c| c.identity.is_some()),
             rowversion: table.columns.iter().position(|c| c.ty == SqlType::RowVersion),
             period: None,
+            tracked: None,
             table: table.clone(),
         };
         binder.unnoticed(|b| target.compile_rules(b))?;
         target.parents = super::foreign::parent_checks(binder, &target)?;
         target.period = super::period::Period::of(binder, &target)?;
+        target.tracked = super::track::Tracked::of(binder, &target)?;
         Ok(target)
     }
 
@@ -705,6 +709,7 @@ impl Target {
         for parent in self.parents.iter().filter(|p| p.columns.iter().any(|c| changed.contains(c))) {
             needed.extend(&parent.columns);
         }
+        needed.extend(self.tracked.iter().flat_map(super::track::Tracked::key));
         needed.sort_unstable();
         needed.dedup();
         needed
@@ -715,6 +720,7 @@ impl Target {
     pub fn needed_for_delete(&self) -> Vec<usize> {
         let mut needed: Vec<usize> =
             self.indexes.iter().flat_map(|i| i.key.iter().map(|(c, _)| *c)).collect();
+        needed.extend(self.tracked.iter().flat_map(super::track::Tracked::key));
         needed.sort_unstable();
         needed.dedup();
         needed

@@ -34,6 +34,16 @@ pub(crate) enum SetItem {
     Both(usize, Code, usize, Code),
 }
 
+impl SetItem {
+    /// Position of the column it assigns.
+    fn column(&self) -> Option<usize> {
+        match self {
+            SetItem::Column(i, _) | SetItem::Both(i, ..) => Some(*i),
+            SetItem::Variable(..) => None,
+        }
+    }
+}
+
 /// How a found row changes.
 pub(crate) struct UpdateRow {
     pub sets: Vec<SetItem>,
@@ -50,6 +60,11 @@ pub(crate) struct UpdateRow {
 }
 
 impl UpdateRow {
+    /// Positions of the columns that SET names, in its order.
+    pub fn assigned(&self) -> impl Iterator<Item = usize> {
+        self.sets.iter().filter_map(|item| item.column())
+    }
+
     /// Evaluates SET into the new slots and variables.
     pub fn evaluate(&self, target: &Target, cx: &mut Cx<'_>) -> Result<()> {
         for item in &self.sets {

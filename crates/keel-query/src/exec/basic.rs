@@ -6,6 +6,7 @@ use super::node::{FilterNode, Node, ProjectNode, SpoolNode, ValuesNode, VirtualS
 use super::{Operator, restore, row_bytes, save};
 use crate::errors::{self, Result};
 use crate::scope::RowSource;
+use keel_node::Isolation;
 use keel_types::Value;
 use std::sync::Arc;
 
@@ -91,8 +92,19 @@ impl Operator for VirtualOp {
     fn open(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         let args = self.node.args.iter().map(|a| a.eval(cx)).collect::<Result<Vec<_>>>()?;
         let table = &self.node.table.0;
+        let view = match table.reads() {
+            Some(database) => {
+                // A view under locks would wait for writers.
+                let locks = cx.txn(database)?.isolation() != Isolation::Snapshot;
+                Some(cx.view(database, locks.then_some(Isolation::ReadCommitted))?.1.clone())
+            }
+            None => None,
+        };
         let vars = std::mem::take(&mut cx.vars);
-        let rows = cx.exec_ctx(vars, |ctx| table.open(ctx, &args));
+        let rows = cx.exec_ctx(vars, |ctx| match view {
+            Some(view) => table.open_at(ctx, &args, view),
+            None => table.open(ctx, &args),
+        });
         cx.vars = vars;
         self.rows = Some(rows?);
         Ok(())

@@ -477,6 +477,7 @@ impl Session {
             content_indexes: Vec::new(),
             period: None,
             history_of: None,
+            change_tracking: None,
             next_column_id: 1,
             next_ordinal: 0,
             created: 0,

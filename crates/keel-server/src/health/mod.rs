@@ -154,6 +154,7 @@ impl Health {
     fn take_sample(&self) {
         let Some(engine) = self.engine.upgrade() else { return };
         let instance = engine.instance();
+        engine.load.tick(instance.env().clock.now());
         let pressure = instance.pressure();
         let sample = Sample {
             taken: Instant::now(),

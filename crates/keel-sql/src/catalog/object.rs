@@ -3,7 +3,7 @@
 //! Key: class byte, then the id as four bytes big-endian. Row: JSON of the definition.
 
 use super::principal::PrincipalDef;
-use keel_query::catalog::{ModuleDef, SequenceDef, SynonymDef, TableDef, TypeDef};
+use keel_query::catalog::{ChangeTrees, ModuleDef, SequenceDef, SynonymDef, TableDef, TypeDef};
 use keel_query::partition::{PartitionFunctionDef, PartitionSchemeDef};
 use keel_types::SqlType;
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,43 @@ pub struct DatabaseSettings {
     pub log_chain: Option<LogChain>,
     /// The full backup that differential ones refer to.
     pub differential_base: Option<DifferentialBase>,
+    /// CHANGE_TRACKING = ON.
+    pub change_tracking: Option<ChangeRetention>,
+    /// Where its versions are. They stay when it is switched off: a version is never given twice.
+    pub change_trees: Option<ChangeTrees>,
+}
+
+/// CHANGE_TRACKING of a database: how long changes are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeRetention {
+    /// CHANGE_RETENTION: so many units.
+    pub count: i32,
+    /// 1 minutes, 2 hours, 3 days.
+    pub unit: u8,
+    /// AUTO_CLEANUP.
+    pub auto_cleanup: bool,
+}
+
+impl Default for ChangeRetention {
+    fn default() -> Self {
+        ChangeRetention { count: 2, unit: 3, auto_cleanup: true }
+    }
+}
+
+impl ChangeRetention {
+    /// Names of the units, from 1.
+    pub const UNITS: [&'static str; 3] = ["MINUTES", "HOURS", "DAYS"];
+
+    /// How long that is in minutes.
+    #[must_use]
+    pub fn minutes(&self) -> i64 {
+        let minutes_of_unit = match self.unit {
+            1 => 1,
+            2 => 60,
+            _ => 24 * 60,
+        };
+        i64::from(self.count) * minutes_of_unit
+    }
 }
 
 /// The last full backup of a database that is not copy-only. A part of the database, as the chain of log backups is.
@@ -112,6 +149,8 @@ impl Default for DatabaseSettings {
             owner: vec![1],
             log_chain: None,
             differential_base: None,
+            change_tracking: None,
+            change_trees: None,
         }
     }
 }

@@ -427,7 +427,11 @@ impl Picture {
     /// Greatest tree id in use.
     #[must_use]
     pub fn max_tree(&self) -> u32 {
-        self.tables.values().flat_map(|t| t.indexes.iter().map(|i| i.tree.0)).max().unwrap_or(0)
+        let indexes = self.tables.values().flat_map(|t| t.indexes.iter().map(|i| i.tree.0));
+        let tracking = self.tables.values().filter_map(|t| t.change_tracking.as_ref());
+        let tracking = tracking.flat_map(|t| [t.changes.0, t.by_key.0]);
+        let versions = self.settings().change_trees.map(|t| t.versions.0.max(t.transactions.0));
+        indexes.chain(tracking).chain(versions).max().unwrap_or(0)
     }
 }
 
@@ -495,6 +499,9 @@ impl Catalog for Picture {
     }
     fn limits_history(&self) -> bool {
         self.settings().flags.get(crate::history_cleanup::OPTION).copied().unwrap_or(true)
+    }
+    fn change_trees(&self) -> Option<keel_query::catalog::ChangeTrees> {
+        self.settings().change_trees
     }
     fn schema_id(&self, name: &str) -> Option<i32> {
         self.schema_names.get(&fold(name)).copied()

@@ -49,7 +49,11 @@ impl Runner<'_> {
                 }
             }
             AlterTableAction::Drop(items) => self.alter_drop(table, items),
-            AlterTableAction::Set { options } => self.set_versioning(&table, options),
+            AlterTableAction::Set { options } => match options.as_slice() {
+                [option] if option.name == "ENABLE CHANGE_TRACKING" => self.enable_tracking(&table, option),
+                [option] if option.name == "DISABLE CHANGE_TRACKING" => self.disable_tracking(&table),
+                options => self.set_versioning(&table, options),
+            },
             AlterTableAction::CheckConstraint { validate, enable, names } => {
                 self.switch_constraints(&table, names, *enable, validate.unwrap_or(false))
             }
@@ -441,6 +445,10 @@ impl Runner<'_> {
                     self.info.say(SqlError::new(3725, 16, 0, text));
                     return Err(errors::constraint_not_dropped());
                 }
+            }
+            if index.is_primary_key && table.change_tracking.is_some() {
+                self.info.say(super::change_tracking::key_needed(&index.name, &table.name));
+                return Err(errors::constraint_not_dropped());
             }
             return self.remove_index(table, at, &item.options);
         }

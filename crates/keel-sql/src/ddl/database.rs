@@ -41,7 +41,6 @@ const FLAGS: &[&str] = &[
     "TEMPORAL_HISTORY_RETENTION",
     "TRUSTWORTHY",
     "ACCELERATED_DATABASE_RECOVERY",
-    "CHANGE_TRACKING",
     "PAGE_VERIFY",
     "PARAMETERIZATION",
     "CURSOR_DEFAULT",
@@ -65,8 +64,7 @@ const FLAGS: &[&str] = &[
 ];
 
 /// Options that promise what does not happen here: what relies on them must not think it does.
-const REFUSED: &[&str] =
-    &["ENCRYPTION", "CHANGE_TRACKING", "LEDGER", "FILESTREAM", "ENABLE_BROKER", "NEW_BROKER"];
+const REFUSED: &[&str] = &["ENCRYPTION", "LEDGER", "FILESTREAM", "ENABLE_BROKER", "NEW_BROKER"];
 
 /// Options that are remembered and do nothing when they are on, which whoever sets them should know.
 const IDLE: &[&str] = &[
@@ -150,6 +148,9 @@ impl Runner<'_> {
             AlterDatabaseAction::Set { options, termination } => {
                 if options.iter().any(|o| NOT_FOR_MEMBERS.contains(&o.name.as_str())) {
                     self.not_a_member(&entry.name(), |d| hadr::errors::operation_refused(d))?;
+                }
+                if options.iter().any(|o| o.name == "CHANGE_TRACKING") {
+                    return self.alter_change_tracking(&entry, options);
                 }
                 let mut settings = (**entry.picture().settings()).clone();
                 for option in options {

@@ -129,7 +129,7 @@ impl Runner<'_> {
         for index in &table.indexes {
             self.discard_tree(table, index.tree)?;
         }
-        Ok(())
+        self.discard_changes(table)
     }
 
     /// A tree of a table goes when the transaction commits.
@@ -237,12 +237,16 @@ impl Runner<'_> {
             return Err(errors::truncate_referenced(name));
         }
         if !t.partitions.is_empty() {
+            if table.change_tracking.is_some() {
+                return Err(super::change_tracking::not_allowed("TRUNCATE TABLE of partitions"));
+            }
             return self.truncate_partitions(program, frame, &table, &t.partitions);
         }
         let mut new = (*table).clone();
         for index in &mut new.indexes {
             index.tree = entry.allocate_tree()?;
         }
+        self.restart_tracking(&mut new)?;
         self.discard_trees(&table)?;
         self.replace_table(new)?;
         if table.columns.iter().any(|c| c.identity.is_some()) {

@@ -9,6 +9,7 @@
 mod administer;
 mod alter;
 mod binding;
+mod change_tracking;
 mod collate;
 mod database;
 mod dbcc;

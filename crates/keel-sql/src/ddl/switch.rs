@@ -172,6 +172,9 @@ impl Runner<'_> {
         let to = find_table(&self.ddl_scope(program), target);
         let to = to.ok_or_else(|| errors::cannot_find_object(target))?;
         for (table, way) in [(from, "out"), (&*to, "in")] {
+            if table.change_tracking.is_some() {
+                return Err(super::change_tracking::not_allowed("ALTER TABLE SWITCH"));
+            }
             if table.versioning().is_some() || table.history_of.is_some() {
                 let (number, name) = (if way == "out" { 13546 } else { 13547 }, self.full_name(table));
                 let text = format!(

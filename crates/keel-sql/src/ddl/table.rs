@@ -83,6 +83,7 @@ impl<'a> TableBuilder<'a> {
                 content_indexes: Vec::new(),
                 period: None,
                 history_of: None,
+                change_tracking: None,
                 next_column_id: 1,
                 next_ordinal: 0,
                 created: now,

@@ -526,6 +526,7 @@ fn new_history(
         content_indexes: Vec::new(),
         period: None,
         history_of: Some(table.object_id),
+        change_tracking: None,
         ..table.clone()
     })
 }

@@ -61,6 +61,10 @@ pub struct DatabaseEntry {
     settings_changing: Mutex<()>,
     /// Held while a backup of the log is made: each begins where the one before ended.
     pub(crate) log_backups: Mutex<()>,
+    /// Held by who commits tracked changes, from taking a version until the log has the commit: versions are in the order of commits.
+    pub(crate) change_order: Mutex<()>,
+    /// Held while old changes are removed, to the end of the transaction.
+    pub(crate) change_cleaning: Mutex<()>,
     /// The role in which the catalog was last read.
     role_seen: AtomicU8,
 }
@@ -190,6 +194,8 @@ impl DatabaseEntry {
             refreshing: Mutex::new(()),
             settings_changing: Mutex::new(()),
             log_backups: Mutex::new(()),
+            change_order: Mutex::new(()),
+            change_cleaning: Mutex::new(()),
             role_seen: AtomicU8::new(role as u8),
         });
         entry.keep_log();
@@ -527,6 +533,12 @@ impl DatabaseEntry {
         value
     }
 
+    /// A number for a transaction with tracked changes, which no other has or had.
+    pub fn next_change_transaction(&self) -> Result<u64> {
+        let number = self.advance(object_class::COUNTER, CHANGES_COUNTER, 1, 1, 1)?;
+        Ok(u64::try_from(number).unwrap_or(0))
+    }
+
     /// `@@DBTS`
     #[must_use]
     pub fn current_rowversion(&self) -> u64 {
@@ -641,6 +653,8 @@ const FIRST_VERSION: u64 = 1;
 const TREE_COUNTER: i32 = -1;
 /// Counter id of the rowversion.
 const ROWVERSION_COUNTER: i32 = -2;
+/// Counter id of transactions with tracked changes.
+const CHANGES_COUNTER: i32 = -3;
 
 fn next_object(picture: &Picture) -> ObjectId {
     picture.max_object_id().max(FIRST_USER_OBJECT) + 1

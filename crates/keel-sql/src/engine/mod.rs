@@ -12,15 +12,19 @@ mod copies;
 mod database;
 mod decisions;
 mod history;
+mod load;
 mod logins;
 mod registry;
 mod server;
+mod told;
 
 pub use database::{DatabaseEntry, OpenTransaction};
 pub(crate) use decisions::Decision;
+pub use load::{Load, LoadRecord};
 pub use logins::{LoginRecord, Logins};
 pub use registry::{SessionShared, Sessions, Status, Traffic, Usage, add};
 pub use server::StoredDatabase;
+pub use told::{ErrorCounts, Told};
 
 use crate::cache::ProgramCache;
 use crate::catalog::{CatalogObject, DatabaseSettings};
@@ -118,6 +122,10 @@ pub struct Engine {
     trace_flags: Arc<RwLock<Vec<i32>>>,
     messages: RwLock<HashMap<i32, String>>,
     requests: AtomicU64,
+    /// What clients were told of errors.
+    pub errors: ErrorCounts,
+    /// Samples of the processors' load.
+    pub load: Load,
     /// Statements that slept in WAITFOR, how long, and the longest, nanoseconds.
     waitfor: [AtomicU64; 3],
     hadr: std::sync::OnceLock<Arc<dyn crate::hadr::Hadr>>,
@@ -167,6 +175,8 @@ impl Engine {
             trace_flags: Arc::default(),
             messages: RwLock::default(),
             requests: AtomicU64::new(0),
+            errors: ErrorCounts::default(),
+            load: Load::default(),
             waitfor: Default::default(),
             agent: crate::agent::Board::default(),
             last_decision: AtomicI32::new(0),

@@ -562,3 +562,28 @@ pub(super) fn stats_date(info: &Info, args: &[Value]) -> Result<Value> {
 pub(super) fn filegroup_name(_: &Info, args: &[Value]) -> Result<Value> {
     Ok(if number(args, 0) == Some(1) { Value::str("PRIMARY") } else { Value::Null })
 }
+
+/// `CHANGE_TRACKING_IS_COLUMN_IN_MASK(column_id, change_columns)`: NULL stands for all columns.
+pub(super) fn is_column_in_mask(_: &Info, args: &[Value]) -> Result<Value> {
+    let Value::Int(column) = args[0] else {
+        return Err(keel_types::raise::bad_argument_type(
+            SqlType::Null,
+            1,
+            "change_tracking_is_column_in_mask",
+        ));
+    };
+    let mask = match &args[1] {
+        Value::Null => return Ok(Value::Int(1)),
+        Value::Bytes(mask) if mask.len() >= 8 => mask,
+        _ => {
+            return Err(keel_types::SqlError::new(
+                22101,
+                16,
+                1,
+                "The value supplied for the change_columns argument of CHANGE_TRACKING_IS_COLUMN_IN_MASK function is not valid. The value must be a bitmask returned by the CHANGETABLE(CHANGES ...) function.",
+            ));
+        }
+    };
+    let ids = mask[4..].chunks_exact(4).map(|id| i64::from(i32::from_le_bytes([id[0], id[1], id[2], id[3]])));
+    Ok(Value::Int(i64::from(ids.into_iter().any(|id| id == column))))
+}

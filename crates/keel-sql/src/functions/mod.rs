@@ -189,6 +189,7 @@ pub static ALL: &[Function] = &[
         stable: false,
         eval: sequence::next_value_for,
     },
+    f("CHANGE_TRACKING_IS_COLUMN_IN_MASK", 2, 2, INT, metadata::is_column_in_mask),
     // Availability groups.
     f("SYS.FN_HADR_IS_PRIMARY_REPLICA", 1, 1, SqlType::Bit, hadr::is_primary_replica),
     f("SYS.FN_HADR_BACKUP_IS_PREFERRED_REPLICA", 1, 1, SqlType::Bit, hadr::backup_is_preferred_replica),

@@ -220,6 +220,7 @@ pub(super) fn database_property(info: &Info, args: &[Value]) -> Result<Value> {
         "maxsizeinbytes" => Value::Null,
         "edition" | "serviceobjective" => Value::Null,
         "isautocreatestatistics" | "isautoupdatestatistics" => variant_int(1),
+        "ischangetrackingenabled" => variant_int(i64::from(settings.change_tracking.is_some())),
         "isautoclose" => flag("AUTO_CLOSE"),
         "isautoshrink" => flag("AUTO_SHRINK"),
         "isansinulldefault" => flag("ANSI_NULL_DEFAULT"),

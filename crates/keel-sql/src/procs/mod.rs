@@ -78,6 +78,8 @@ pub static ALL: &[Procedure] = &[
     p("sp_keel_validate_cluster", hadr::sp_keel_validate_cluster),
     p("sp_keel_wait_for_lsn", hadr::sp_keel_wait_for_lsn),
     p("sp_cleanup_temporal_history", temporal::sp_cleanup_temporal_history),
+    p("sp_flush_CT_internal_table_on_demand", temporal::sp_flush_changes),
+    p("sp_flush_commit_table_on_demand", temporal::sp_flush_changes),
     p("sp_recompile", server::sp_recompile),
     p("sp_autostats", server::sp_autostats),
     p("sp_addmessage", server::sp_addmessage),

@@ -169,6 +169,7 @@ fn view_shape(
         content_indexes: Vec::new(),
         period: None,
         history_of: None,
+        change_tracking: None,
         created: 0,
         modified: 0,
     }))

@@ -342,6 +342,12 @@ impl<'a> Scope<'a> {
     }
 }
 
+/// The function over which the binder asks for versions of change tracking.
+fn is_versions_function(name: NameParts<'_>) -> bool {
+    let sys = name.schema.is_some_and(|s| s.eq_ignore_ascii_case("sys"));
+    sys && name.object == keel_query::bind::VERSIONS_FUNCTION
+}
+
 impl BindScope for Scope<'_> {
     fn cleans_history(&self) -> bool {
         self.cleans_history
@@ -377,6 +383,12 @@ impl BindScope for Scope<'_> {
                 }
             }
             ObjectRef::Virtual(_) => {}
+        }
+    }
+    fn note_changes(&self, table: &Arc<TableDef>, key: &[i32]) {
+        for (permission, columns) in [("SELECT", Some(key.to_vec())), ("VIEW CHANGE TRACKING", None)] {
+            let (object, schema) = (table.object_id, table.schema_id);
+            self.need(Need::Object { database: table.database, object, schema, permission, columns });
         }
     }
     fn note_columns(&self, object: &ObjectRef, read: &[i32]) {
@@ -435,6 +447,10 @@ impl BindScope for Scope<'_> {
             Some((entry, module)) if module.kind == ModuleKind::TableFunction => {
                 self.need_of_module(entry.id, &module, "SELECT");
                 modules::table_function(self.info, &entry, &module).map(ObjectRef::Virtual)
+            }
+            _ if is_versions_function(name) => {
+                let entry = self.entry(name.database)?;
+                Some(ObjectRef::Virtual(views::change_versions(&self.info.engine, entry.id)))
             }
             _ => self.system_view(name),
         }

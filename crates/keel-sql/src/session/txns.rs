@@ -7,8 +7,8 @@ use crate::engine::{
 use crate::errors;
 use crate::map::txn_error;
 use keel_base::DatabaseId;
-use keel_node::{Agent, Isolation, Mark, Role, Transaction};
-use keel_query::catalog::ObjectId;
+use keel_node::{Agent, Commit, Isolation, Mark, Role, Transaction, TxnError};
+use keel_query::catalog::{ChangeTrees, ObjectId};
 use keel_query::{IsolationLevel, Transactions};
 use keel_types::error::Result;
 use std::sync::Arc;
@@ -43,7 +43,21 @@ struct Open {
     /// Catalog version when it began: a SNAPSHOT transaction may not see a later one (3961).
     version: u64,
     txn: Transaction,
+    /// Once it has tracked changes.
+    changes: Option<Changes>,
     _counted: OpenTransaction,
+}
+
+/// Tracked changes of a transaction in a database.
+#[derive(Clone, Copy)]
+struct Changes {
+    /// Its number among those with such changes.
+    transaction: u64,
+    /// How many it has.
+    count: u64,
+    /// Where it gets its version: looked up before its own changes of the catalog are published, behind which nobody
+    /// looks into the catalog until they are hardened.
+    trees: ChangeTrees,
 }
 
 /// A savepoint over all databases. A database first touched after it is rolled back to its beginning.
@@ -52,6 +66,26 @@ pub struct Marks {
     /// Its number.
     number: u64,
     places: Vec<(DatabaseId, Mark)>,
+}
+
+impl Open {
+    /// Gives the transaction its place in the log, and a version when it has tracked changes.
+    fn commit(mut self, now_utc: i64) -> std::result::Result<Commit, TxnError> {
+        if self.changes.is_none() {
+            return self.txn.commit();
+        }
+        let entry = Arc::clone(&self.entry);
+        let _order = entry.change_order.lock();
+        self.give_version(now_utc)?;
+        self.txn.commit()
+    }
+
+    /// Numbers its tracked changes, once. Under [`DatabaseEntry::change_order`], until the log has the commit.
+    fn give_version(&mut self, now_utc: i64) -> std::result::Result<(), TxnError> {
+        let Some(changes) = self.changes.take() else { return Ok(()) };
+        keel_query::changes::give_version(&mut self.txn, changes.trees, changes.transaction, now_utc)
+            .map(|_| ())
+    }
 }
 
 impl TxnSet {
@@ -135,7 +169,7 @@ impl TxnSet {
         });
         apply(&mut txn, level, self.lock_timeout_ms, self.deadlock_priority);
         let counted = entry.count_transaction();
-        self.open.push(Open { database, entry, version, txn, _counted: counted });
+        self.open.push(Open { database, entry, version, txn, changes: None, _counted: counted });
         Ok(self.open.len() - 1)
     }
 
@@ -197,6 +231,9 @@ impl TxnSet {
         let mut waiting: smallvec::SmallVec<[_; 2]> = smallvec::SmallVec::new();
         let mut failed = None;
         self.end_statements();
+        // Held until each has its place in its log: the numbers of tracked changes are in that order.
+        let tracked = self.tracked_together();
+        let _orders: Vec<_> = tracked.iter().map(|entry| entry.change_order.lock()).collect();
         let decision = match self.decide_together() {
             Ok(decision) => decision,
             Err(e) => {
@@ -210,14 +247,15 @@ impl TxnSet {
                 continue;
             }
             let writes = open.txn.has_writes() && open.database != TEMPDB;
-            match open.txn.commit() {
+            let (database, entry) = (open.database, Arc::clone(&open.entry));
+            match open.commit(self.engine.now_utc()) {
                 Ok(commit) => {
                     if writes {
-                        *self.shared.last_commit.lock() = Some((open.database, commit.lsn().0));
+                        *self.shared.last_commit.lock() = Some((database, commit.lsn().0));
                     }
-                    waiting.push((commit, open.entry));
+                    waiting.push((commit, entry));
                 }
-                Err(e) => drop(failed.get_or_insert(txn_error(e, &open.entry.name(), self.session))),
+                Err(e) => drop(failed.get_or_insert(txn_error(e, &entry.name(), self.session))),
             }
         }
         self.points.retain(|_| false);
@@ -240,20 +278,42 @@ impl TxnSet {
         failed.map_or(Ok(()), Err)
     }
 
+    /// Whether a database is decided about together with others, when there are several such.
+    fn takes_part(open: &Open) -> bool {
+        let durable = open.database != TEMPDB && open.database != TABLE_VARIABLES;
+        durable && open.txn.has_writes() && open.entry.store.role() == Role::Standalone
+    }
+
+    fn are_several(&self) -> bool {
+        self.open.len() > 1 && self.open.iter().filter(|o| TxnSet::takes_part(o)).count() > 1
+    }
+
+    /// The databases that are to be decided about together and have tracked changes, in an order that is everybody's.
+    fn tracked_together(&self) -> Vec<Arc<DatabaseEntry>> {
+        if !self.are_several() {
+            return Vec::new();
+        }
+        let tracked = |o: &&Open| TxnSet::takes_part(o) && o.changes.is_some();
+        let mut entries: Vec<_> = self.open.iter().filter(tracked).map(|o| Arc::clone(&o.entry)).collect();
+        entries.sort_by_key(|entry| entry.id);
+        entries
+    }
+
     /// When several databases that stand alone were written to: makes the transaction durable in each, and decides in master that it is
     /// committed. After an error it is not, and can be rolled back.
     fn decide_together(&mut self) -> Result<Option<Decision>> {
-        let takes_part = |o: &Open| {
-            let durable = o.database != TEMPDB && o.database != TABLE_VARIABLES;
-            durable && o.txn.has_writes() && o.entry.store.role() == Role::Standalone
-        };
-        if self.open.len() < 2 || self.open.iter().filter(|o| takes_part(o)).count() < 2 {
+        if !self.are_several() {
             return Ok(None);
         }
         let mut decision = self.engine.new_decision();
-        for open in self.open.iter_mut().filter(|o| takes_part(o) && o.database != MASTER) {
-            let fail = |e| txn_error(e, &open.entry.name(), self.session);
-            decision.add(open.database, open.txn.prepare().map_err(fail)?);
+        let now = self.engine.now_utc();
+        for open in self.open.iter_mut().filter(|o| TxnSet::takes_part(o)) {
+            let name = open.entry.name();
+            let fail = |e| txn_error(e, &name, self.session);
+            open.give_version(now).map_err(fail)?;
+            if open.database != MASTER {
+                decision.add(open.database, open.txn.prepare().map_err(fail)?);
+            }
         }
         // What is written in master itself is decided with it.
         let commit = match self.open.iter().position(|o| o.database == MASTER && o.txn.has_writes()) {
@@ -290,6 +350,22 @@ impl Transactions for TxnSet {
             None => self.begin(database)?,
         };
         Ok(&mut self.open[index].txn)
+    }
+
+    fn change_stamp(&mut self, database: DatabaseId) -> Result<(u64, u64)> {
+        self.transaction(database)?;
+        let open = self.open.iter_mut().find(|o| o.database == database);
+        let open = open.ok_or_else(|| errors::no_database(database.0))?;
+        let changes = match &mut open.changes {
+            Some(changes) => changes,
+            none => {
+                let trees = open.entry.picture().settings().change_trees;
+                let trees = trees.ok_or_else(|| errors::not_supported("A change without versions"))?;
+                none.insert(Changes { transaction: open.entry.next_change_transaction()?, count: 0, trees })
+            }
+        };
+        changes.count += 1;
+        Ok((changes.transaction, changes.count))
     }
 
     fn statement_begins(&mut self) {

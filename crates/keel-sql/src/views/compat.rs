@@ -69,8 +69,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("is_enabled", BIT), ("is_not_for_replication", BIT), ("uses_database_collation", BIT), ("is_schema_bound", BIT),
     ]),
     none("masked_columns", &[("object_id", INT), ("name", NAME), ("column_id", INT), ("is_masked", BIT), ("masking_function", N256)]),
-    none("change_tracking_databases", &[("database_id", INT), ("is_auto_cleanup_on", TINY), ("retention_period", INT), ("retention_period_units", TINY)]),
-    none("change_tracking_tables", &[("object_id", INT), ("is_track_columns_updated_on", BIT), ("min_valid_version", BIG), ("begin_version", BIG), ("cleanup_version", BIG)]),
     none("service_queues", &[
         ("name", NAME), ("object_id", INT), ("principal_id", INT), ("schema_id", INT), ("parent_object_id", INT),
         ("type", super::KIND), ("type_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("is_ms_shipped", BIT),
@@ -115,9 +113,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("included_columns", TEXT), ("statement", TEXT),
     ]),
     none("dm_db_xtp_checkpoint_stats", &[("last_lsn_processed", BIG), ("end_of_log_lsn", BIG)]),
-    none("dm_os_ring_buffers", &[
-        ("ring_buffer_address", SID), ("ring_buffer_type", DESC), ("timestamp", BIG), ("record", TEXT),
-    ]),
     none("dm_xe_sessions", &[
         ("address", SID), ("name", N256), ("pending_buffers", INT), ("total_regular_buffers", INT), ("regular_buffer_size", BIG),
         ("total_large_buffers", INT), ("large_buffer_size", BIG), ("total_buffer_size", BIG), ("buffer_policy_flags", INT),
@@ -156,8 +151,9 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("sysreferences", &[("constid", INT), ("fkeyid", INT), ("rkeyid", INT), ("rkeyindid", SMALL), ("keycnt", SMALL)]),
     none("sysservers", &[("srvid", SMALL), ("srvstatus", SMALL), ("srvname", NAME), ("srvproduct", NAME), ("providername", NAME), ("datasource", TEXT)]),
     none("dm_os_tasks", &[
-        ("task_address", SID), ("task_state", DESC), ("context_switches_count", INT), ("pending_io_count", INT), ("scheduler_id", INT),
-        ("session_id", SMALL), ("exec_context_id", INT), ("request_id", INT), ("worker_address", SID), ("parent_task_address", SID),
+        ("task_address", SID), ("task_state", DESC), ("context_switches_count", INT), ("pending_io_count", INT),
+        ("pending_io_byte_count", BIG), ("pending_io_byte_average", INT), ("scheduler_id", INT), ("session_id", SMALL),
+        ("exec_context_id", INT), ("request_id", INT), ("worker_address", SID), ("host_address", SID), ("parent_task_address", SID),
     ]),
     none("dm_os_workers", &[
         ("worker_address", SID), ("status", INT), ("is_preemptive", BIT), ("is_fiber", BIT), ("is_sick", BIT),

@@ -1,11 +1,13 @@
 //! `sys.dm_os_performance_counters`: what the engine counts, under the product's names.
 //!
 //! Two tables, [`SERVER`] for the instance and [`DATABASE`] for each database and `_Total`: object, counter, kind and the
-//! function that reads it. Everything shown is counted; what has no counterpart here is absent rather than zero.
+//! function that reads it. What is shown is counted, or is of something that cannot happen here and is 0 ([`NEVER`]: tools
+//! that know the product count on those names); what happens and is not counted is absent.
 
 use super::{BIG, Column, INT, SystemView, ViewContext, int, text};
-use crate::engine::DatabaseEntry;
+use crate::engine::{DatabaseEntry, Told};
 use keel_node::DbStats;
+use keel_query::usage::AllReads;
 use keel_store::base::{CacheStats, PAGE_SIZE};
 use keel_types::{SqlType, Value};
 use std::sync::Arc;
@@ -20,11 +22,13 @@ pub(super) enum Kind {
     PerSecond = 272_696_576,
     /// Numerator of the `base` counter that follows.
     Ratio = 537_003_264,
+    /// What the `base` counter that follows counts took together: two samples of both give the average.
+    Average = 1_073_874_176,
     /// What the ratio before it is divided by.
     Base = 1_073_939_712,
 }
 
-use Kind::{Base, PerSecond, Ratio, Raw};
+use Kind::{Average, Base, PerSecond, Ratio, Raw};
 
 /// One reading of the instance.
 struct Server<'a> {
@@ -36,6 +40,22 @@ struct Server<'a> {
 impl Server<'_> {
     fn sum(&self, read: fn(&Database) -> u64) -> u64 {
         self.databases.iter().map(read).sum()
+    }
+    /// Reads of indexes and heaps since their databases were opened.
+    fn reads(&self) -> AllReads {
+        let mut all = AllReads::default();
+        for database in self.databases {
+            all.add(&database.entry.usage.reads());
+        }
+        all
+    }
+    fn lock_waits(&self) -> (u64, u64) {
+        let waits = self.cx.engine.instance().locks().wait_stats();
+        let ms = |w: &keel_store::lock::WaitStat| w.total.as_millis() as u64;
+        (waits.iter().map(|w| w.waits).sum(), waits.iter().map(ms).sum())
+    }
+    fn plan_bytes(&self) -> u64 {
+        self.cx.engine.programs.all().iter().map(|p| p.kept_bytes() as u64).sum()
     }
     fn memory_kb(&self) -> u64 {
         (self.cache.bytes + self.cx.engine.instance().delta_bytes()) / 1024
@@ -66,6 +86,17 @@ const fn c(
     ServerCounter { object, name, instance: "", kind, read }
 }
 
+/// A counter of an instance that the product names.
+const fn of(
+    instance: &'static str,
+    object: &'static str,
+    name: &'static str,
+    kind: Kind,
+    read: fn(&Server<'_>) -> u64,
+) -> ServerCounter {
+    ServerCounter { object, name, instance, kind, read }
+}
+
 const fn lock(name: &'static str, read: fn(&Server<'_>) -> u64) -> ServerCounter {
     ServerCounter { object: "Locks", name, instance: "_Total", kind: PerSecond, read }
 }
@@ -88,16 +119,21 @@ static SERVER: &[ServerCounter] = &[
         s.cx.engine.instance().locks().waiting().len() as u64
     }),
     c("General Statistics", "Transactions", Raw, |s| s.sum(open_transactions)),
-    c("Plan Cache", "Cache Hit Ratio", Ratio, |s| load(&s.cx.engine.programs.hits)),
-    c("Plan Cache", "Cache Hit Ratio Base", Base, |s| {
+    of("_Total", "Plan Cache", "Cache Hit Ratio", Ratio, |s| load(&s.cx.engine.programs.hits)),
+    of("_Total", "Plan Cache", "Cache Hit Ratio Base", Base, |s| {
         load(&s.cx.engine.programs.hits) + load(&s.cx.engine.programs.misses)
     }),
-    c("Plan Cache", "Cache Object Counts", Raw, |s| {
+    of("_Total", "Plan Cache", "Cache Object Counts", Raw, |s| {
         let (batches, modules) = s.cx.engine.programs.len();
         (batches + modules) as u64
     }),
-    c("Buffer Manager", "Buffer cache hit ratio", Ratio, |s| s.cache.hits),
-    c("Buffer Manager", "Buffer cache hit ratio base", Base, |s| s.cache.hits + s.cache.misses),
+    of("_Total", "Plan Cache", "Cache Pages", Raw, |s| s.plan_bytes().div_ceil(PAGE_SIZE as u64)),
+    // Who has asked for nothing has missed nothing: tools divide by the base.
+    c("Buffer Manager", "Buffer cache hit ratio", Ratio, |s| match s.cache.hits + s.cache.misses {
+        0 => 1,
+        _ => s.cache.hits,
+    }),
+    c("Buffer Manager", "Buffer cache hit ratio base", Base, |s| (s.cache.hits + s.cache.misses).max(1)),
     c("Buffer Manager", "Page lookups/sec", PerSecond, |s| s.cache.hits + s.cache.misses),
     c("Buffer Manager", "Page reads/sec", PerSecond, |s| s.sum(|d| d.page_reads)),
     c("Buffer Manager", "Page writes/sec", PerSecond, |s| s.sum(|d| d.stats.checkpoint_pages)),
@@ -113,21 +149,52 @@ static SERVER: &[ServerCounter] = &[
         s.cx.engine.instance().memory_limit() as u64 / 1024
     }),
     c("Memory Manager", "Database Cache Memory (KB)", Raw, |s| s.cache.bytes / 1024),
+    c("Memory Manager", "SQL Cache Memory (KB)", Raw, |s| s.plan_bytes() / 1024),
+    c("Memory Manager", "Granted Workspace Memory (KB)", Raw, |s| {
+        s.cx.engine.work_space().used_bytes() as u64 / 1024
+    }),
+    c("Memory Manager", "Maximum Workspace Memory (KB)", Raw, |s| {
+        s.cx.engine.work_space().memory_bytes_max() as u64 / 1024
+    }),
+    c("Access Methods", "Full Scans/sec", PerSecond, |s| s.reads().scans),
+    c("Access Methods", "Index Searches/sec", PerSecond, |s| s.reads().searches),
+    of("Info Errors", "SQL Errors", "Errors/sec", PerSecond, |s| s.cx.engine.errors.told(Told::Message)),
+    of("Kill Connection Errors", "SQL Errors", "Errors/sec", PerSecond, |s| {
+        s.cx.engine.errors.told(Told::Fatal)
+    }),
+    of("User Errors", "SQL Errors", "Errors/sec", PerSecond, |s| s.cx.engine.errors.told(Told::Error)),
+    of("_Total", "SQL Errors", "Errors/sec", PerSecond, |s| s.cx.engine.errors.all()),
     c("Transactions", "Transactions", Raw, |s| s.sum(open_transactions)),
     c("Transactions", "Version Store Size (KB)", Raw, |s| s.cx.engine.instance().delta_bytes() / 1024),
     lock("Lock Requests/sec", |s| s.cx.engine.instance().locks().requests()),
-    lock("Lock Waits/sec", |s| s.cx.engine.instance().locks().wait_stats().iter().map(|w| w.waits).sum()),
+    lock("Lock Waits/sec", |s| s.lock_waits().0),
     lock("Lock Timeouts/sec", |s| s.cx.engine.instance().locks().timeouts()),
     lock("Number of Deadlocks/sec", |s| s.cx.engine.instance().locks().deadlocks()),
-    ServerCounter {
-        object: "Locks",
-        name: "Lock Wait Time (ms)",
-        instance: "_Total",
-        kind: PerSecond,
-        read: |s| {
-            s.cx.engine.instance().locks().wait_stats().iter().map(|w| w.total.as_millis() as u64).sum()
-        },
-    },
+    lock("Lock Wait Time (ms)", |s| s.lock_waits().1),
+    of("_Total", "Locks", "Average Wait Time (ms)", Average, |s| s.lock_waits().1),
+    of("_Total", "Locks", "Average Wait Time Base", Base, |s| s.lock_waits().0),
+];
+
+/// What cannot happen here: pages are not split in place and rows leave nothing behind where they were, checkpoints write all
+/// pages and none has to be written to make room, row locks do not become table locks, statements do not wait for working
+/// memory and are not parameterized, a stale plan is compiled like a new one, and no error takes a database offline.
+static NEVER: &[(&str, &str, &str, Kind)] = &[
+    ("Access Methods", "Page Splits/sec", "", PerSecond),
+    ("Access Methods", "Forwarded Records/sec", "", PerSecond),
+    ("Access Methods", "Table Lock Escalations/sec", "", PerSecond),
+    ("Buffer Manager", "Lazy writes/sec", "", PerSecond),
+    ("Buffer Manager", "Free list stalls/sec", "", PerSecond),
+    ("Latches", "Latch Waits/sec", "", PerSecond),
+    ("Latches", "Total Latch Wait Time (ms)", "", PerSecond),
+    ("Latches", "Average Latch Wait Time (ms)", "", Average),
+    ("Latches", "Average Latch Wait Time Base", "", Base),
+    ("Memory Manager", "Memory Grants Pending", "", Raw),
+    ("SQL Errors", "Errors/sec", "DB Offline Errors", PerSecond),
+    ("SQL Statistics", "SQL Re-Compilations/sec", "", PerSecond),
+    ("SQL Statistics", "Auto-Param Attempts/sec", "", PerSecond),
+    ("SQL Statistics", "Failed Auto-Params/sec", "", PerSecond),
+    ("SQL Statistics", "Safe Auto-Params/sec", "", PerSecond),
+    ("SQL Statistics", "Unsafe Auto-Params/sec", "", PerSecond),
 ];
 
 struct DatabaseCounter {
@@ -196,6 +263,7 @@ pub(super) fn counters(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {
     let server = Server { cx, cache: cx.engine.instance().page_cache().stats(), databases: &databases };
     let mut rows: Vec<_> =
         SERVER.iter().map(|c| row(c.object, c.name, c.instance, (c.read)(&server), c.kind)).collect();
+    rows.extend(NEVER.iter().map(|(object, name, instance, kind)| row(object, name, instance, 0, *kind)));
     for counter in DATABASE {
         let total = if counter.name == PERCENT_LOG_USED {
             percent(server.sum(|d| d.stats.log_used_bytes), server.sum(|d| d.stats.log_file_bytes))

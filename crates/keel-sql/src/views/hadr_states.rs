@@ -80,6 +80,18 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("database_id", INT), ("file_id", INT), ("page_id", BIG), ("error_type", INT), ("page_status", INT),
         ("modification_time", DATE),
     ], |_| Vec::new()),
+    // Threads serve all groups together: how many there are is in dm_os_performance_counters.
+    view("dm_hadr_ag_threads", &[
+        ("group_id", GUID), ("name", NAME), ("num_databases", INT), ("num_capture_threads", INT), ("num_redo_threads", INT),
+        ("num_parallel_redo_threads", INT), ("num_hadr_threads", INT),
+    ], |cx| {
+        let row = |g: &GroupState| {
+            let mut row = vec![guid(g.id), text(g.spec.name.as_str()), int(g.databases.len() as i64)];
+            row.extend([NULL, NULL, NULL, NULL]);
+            row
+        };
+        state(cx).groups.iter().map(row).collect()
+    }),
     view("dm_hadr_automatic_seeding", SEEDING, seeding),
     view("dm_hadr_physical_seeding_stats", PHYSICAL_SEEDING, physical_seeding),
 ];

@@ -38,6 +38,21 @@ const FILE_SPACE: &[Column] = &[
     ("modified_extent_page_count", BIG),
 ];
 
+const BUFFERS: &[Column] = &[
+    ("database_id", INT),
+    ("file_id", INT),
+    ("page_id", INT),
+    ("page_level", INT),
+    ("allocation_unit_id", BIG),
+    ("page_type", SqlType::NVarChar(Length::Limited(60))),
+    ("row_count", INT),
+    ("free_space_in_bytes", INT),
+    ("is_modified", super::BIT),
+    ("numa_node", INT),
+    ("read_microsec", BIG),
+    ("is_in_bpool_extension", super::BIT),
+];
+
 const LOG_SPACE: &[Column] = &[
     ("database_id", SMALL),
     ("total_log_size_in_bytes", BIG),
@@ -85,6 +100,7 @@ const LOG_STATS: &[Column] = &[
 pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "dm_io_virtual_file_stats", columns: FILE_STATS, rows: file_stats },
     SystemView { schema: "sys", name: "dm_db_file_space_usage", columns: FILE_SPACE, rows: file_space },
+    SystemView { schema: "sys", name: "dm_os_buffer_descriptors", columns: BUFFERS, rows: buffers },
     SystemView { schema: "sys", name: "dm_db_log_space_usage", columns: LOG_SPACE, rows: log_space },
     SystemView { schema: "sys", name: "dm_db_log_stats", columns: LOG_STATS, rows: log_stats },
     SystemView { schema: "sys", name: "dm_db_log_info", columns: LOG_INFO, rows: log_info },
@@ -111,6 +127,21 @@ pub(super) fn selected(cx: &ViewContext<'_>) -> Vec<(std::sync::Arc<DatabaseEntr
         files.extend([1, 2].into_iter().filter(|f| file.is_none_or(|w| w == *f)).map(|f| (d.clone(), f)));
     }
     files
+}
+
+/// The pages that the cache holds. Pages in a file do not change, so none is modified; which trees share one is not told.
+fn buffers(cx: &ViewContext<'_>) -> Rows {
+    let files = cx.engine.databases().into_iter().map(|d| (d.store.store().base().cache_id(), d.id.0));
+    let files: std::collections::HashMap<u32, u32> = files.collect();
+    let row = |p: keel_store::base::CachedPage| {
+        let database = files.get(&p.file)?;
+        let kind = if p.level == 0 { "DATA_PAGE" } else { "INDEX_PAGE" };
+        let mut row =
+            vec![int(*database), int(1), int(p.page), int(p.level), NULL, text(kind), int(p.rows as i64)];
+        row.extend([NULL, super::bit(false), int(0), NULL, super::bit(false)]);
+        Some(row)
+    };
+    cx.engine.instance().page_cache().pages().into_iter().filter_map(row).collect()
 }
 
 fn file_stats(cx: &ViewContext<'_>) -> Rows {

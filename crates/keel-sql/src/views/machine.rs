@@ -4,6 +4,7 @@
 //! asked is NULL, or 0 where the product's column takes no NULL.
 
 use super::{BIG, BIT, Column, DATE, DESC, INT, NULL, SMALL, SystemView, ViewContext, bit, date, int, text};
+use crate::engine::LoadRecord;
 use crate::functions::server::MAX_CONNECTIONS;
 use crate::program::Program;
 use keel_types::{Length, SqlType, Value};
@@ -102,11 +103,34 @@ const SCHEDULER: &[Column] = &[
     ("status", DESC),
     ("is_online", BIT),
     ("is_idle", BIT),
+    ("preemptive_switches_count", INT),
+    ("context_switches_count", INT),
+    ("idle_switches_count", INT),
     ("current_tasks_count", INT),
     ("runnable_tasks_count", INT),
     ("current_workers_count", INT),
     ("active_workers_count", INT),
     ("work_queue_count", BIG),
+    ("pending_disk_io_count", INT),
+    ("load_factor", INT),
+    ("yield_count", INT),
+    ("last_timer_activity", BIG),
+    ("failed_to_create_worker", BIT),
+    ("active_worker_address", HANDLE),
+    ("memory_object_address", HANDLE),
+    ("task_memory_object_address", HANDLE),
+    ("quantum_length_us", BIG),
+    ("total_cpu_usage_ms", BIG),
+    ("total_cpu_idle_capped_ms", BIG),
+    ("total_scheduler_delay_ms", BIG),
+    ("ideal_workers_limit", INT),
+];
+
+const RING: &[Column] = &[
+    ("ring_buffer_address", HANDLE),
+    ("ring_buffer_type", DESC),
+    ("timestamp", BIG),
+    ("record", super::TEXT),
 ];
 
 const NODE: &[Column] = &[
@@ -171,6 +195,7 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "dm_os_process_memory", columns: PROCESS_MEMORY, rows: process_memory },
     SystemView { schema: "sys", name: "dm_os_memory_clerks", columns: CLERK, rows: clerks },
     SystemView { schema: "sys", name: "dm_os_schedulers", columns: SCHEDULER, rows: schedulers },
+    SystemView { schema: "sys", name: "dm_os_ring_buffers", columns: RING, rows: ring_buffers },
     SystemView { schema: "sys", name: "dm_os_nodes", columns: NODE, rows: nodes },
     SystemView { schema: "sys", name: "dm_os_memory_nodes", columns: MEMORY_NODE, rows: memory_nodes },
     SystemView { schema: "sys", name: "dm_os_memory_cache_counters", columns: CACHE, rows: caches },
@@ -310,10 +335,22 @@ fn clerks(cx: &ViewContext<'_>) -> Rows {
     ]
 }
 
+/// Times that the kernel took a thread of this process from a processor, or that a thread gave it back.
+fn switches() -> Option<i64> {
+    let mut sum = 0;
+    for task in procfs::process::Process::myself().and_then(|p| p.tasks()).ok()? {
+        // A thread may end meanwhile.
+        let Ok(status) = task.and_then(|t| t.status()) else { continue };
+        sum += status.voluntary_ctxt_switches.unwrap_or(0) + status.nonvoluntary_ctxt_switches.unwrap_or(0);
+    }
+    i64::try_from(sum).ok()
+}
+
 /// Sessions that run a request are tasks, those of them that wait for no lock are runnable; both are shared out evenly,
-/// and so are the process's threads.
+/// and so are the process's threads, their processor time and the kernel's switches between them.
 fn schedulers(cx: &ViewContext<'_>) -> Rows {
-    let (cpus, threads) = (processors(), process().threads);
+    let (cpus, process, switches) = (processors(), process(), switches());
+    let (threads, time) = (process.threads, process.user_ms + process.kernel_ms);
     let sessions = cx.engine.sessions.all();
     let running = sessions.iter().filter(|s| s.running.load(Ordering::Relaxed)).count() as i64;
     let waiting = cx.engine.instance().locks().waiting().len() as i64;
@@ -329,16 +366,39 @@ fn schedulers(cx: &ViewContext<'_>) -> Rows {
             bit(true),
             bit(share(running, n) == 0),
         ];
-        row.extend([
-            int(share(running, n)),
-            int((runnable - 1).max(0)),
-            int(share(threads, n)),
-            int(runnable),
-            int(0),
-        ]);
+        let switched = switches.map(|all| share(all, n).min(i32::MAX.into()));
+        row.extend([int(0), switched.map_or(NULL, int), NULL, int(share(running, n))]);
+        row.extend([int((runnable - 1).max(0)), int(share(threads, n)), int(runnable), int(0)]);
+        // Reads and writes are of threads that wait for them; the load is what there is to run.
+        row.extend([int(0), int(share(running, n)), NULL, NULL, bit(false), NULL, NULL, NULL, NULL]);
+        row.extend([int(share(time, n)), NULL, NULL, NULL]);
         row
     };
     (0..cpus).map(row).collect()
+}
+
+/// The load of the processors: the one buffer that there is.
+fn ring_buffers(cx: &ViewContext<'_>) -> Rows {
+    const PER_MS: u64 = 10_000;
+    let record = |r: &LoadRecord| {
+        let record = format!(
+            "<Record id = \"{}\" type =\"RING_BUFFER_SCHEDULER_MONITOR\" time =\"{}\"><SchedulerMonitorEvent><SystemHealth>\
+             <ProcessUtilization>{}</ProcessUtilization><SystemIdle>{}</SystemIdle><UserModeTime>{}</UserModeTime>\
+             <KernelModeTime>{}</KernelModeTime><PageFaults>{}</PageFaults><WorkingSetDelta>{}</WorkingSetDelta>\
+             </SystemHealth></SchedulerMonitorEvent></Record>",
+            r.id,
+            r.at_ms,
+            r.process,
+            r.idle,
+            r.user_ms * PER_MS,
+            r.kernel_ms * PER_MS,
+            r.page_faults,
+            r.memory_change,
+        );
+        let at = i64::try_from(r.at_ms).unwrap_or(i64::MAX);
+        vec![NULL, text("RING_BUFFER_SCHEDULER_MONITOR"), int(at), text(record)]
+    };
+    cx.engine.load.records().iter().map(record).collect()
 }
 
 /// All processors are one node: threads run where the kernel puts them.

@@ -7,6 +7,7 @@
 mod absent;
 mod agent;
 mod backups;
+mod changes;
 mod columns;
 mod compat;
 mod constraints;
@@ -46,6 +47,7 @@ mod usage;
 mod waits;
 pub use waits::waits;
 
+pub(crate) use changes::change_versions;
 pub(crate) use columns::view_columns;
 pub(crate) use hadr::machine_of;
 pub(crate) use io::vlfs;
@@ -147,7 +149,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 36] {
+fn groups() -> [&'static [SystemView]; 37] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -185,6 +187,7 @@ fn groups() -> [&'static [SystemView]; 36] {
         traces::VIEWS,
         triggers::VIEWS,
         agent::VIEWS,
+        changes::VIEWS,
     ]
 }
 

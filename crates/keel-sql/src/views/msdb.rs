@@ -191,4 +191,16 @@ pub(super) static TABLES: &[SystemView] = &[
         ("disconnect_users", BIT), ("block_size", INT), ("buffer_count", INT), ("max_transfer_size", INT), ("last_restored_file", N512),
         ("last_restored_date", DATE),
     ]),
+    none("log_shipping_monitor_primary", &[
+        ("primary_id", GUID), ("primary_server", NAME), ("primary_database", NAME), ("backup_threshold", INT), ("threshold_alert", INT),
+        ("threshold_alert_enabled", BIT), ("last_backup_file", N512), ("last_backup_date", DATE), ("last_backup_date_utc", DATE),
+        ("history_retention_period", INT),
+    ]),
+    none("log_shipping_monitor_secondary", &[
+        ("secondary_server", NAME), ("secondary_database", NAME), ("secondary_id", GUID), ("primary_server", NAME),
+        ("primary_database", NAME), ("restore_threshold", INT), ("threshold_alert", INT), ("threshold_alert_enabled", BIT),
+        ("last_copied_file", N512), ("last_copied_date", DATE), ("last_copied_date_utc", DATE), ("last_restored_file", N512),
+        ("last_restored_date", DATE), ("last_restored_date_utc", DATE), ("last_restored_latency", INT),
+        ("history_retention_period", INT),
+    ]),
 ];

@@ -3,6 +3,7 @@
 
 pub mod replication;
 
+use keel_base::env::Env;
 use keel_base::env::real::RealClock;
 use keel_base::env::sim::{SimDisk, env};
 use keel_sql::sink::{ColumnMeta, DoneInfo, EnvChange, ResultSink, SinkClosed};
@@ -38,9 +39,18 @@ pub fn open(disk: &Arc<SimDisk>) -> Arc<Engine> {
 
 /// The same with so much max server memory.
 pub fn open_with(disk: &Arc<SimDisk>, memory_bytes: usize) -> Arc<Engine> {
+    open_as(Env { clock: Arc::new(RealClock::new()), ..env(disk, 7) }, memory_bytes)
+}
+
+/// Opens the instance in surroundings of its own.
+pub fn open_in(env: Env) -> Arc<Engine> {
+    open_as(env, InstanceOptions::default().memory_bytes)
+}
+
+fn open_as(env: Env, memory_bytes: usize) -> Arc<Engine> {
     let options = EngineOptions {
         data_dir: "/data".into(),
-        env: keel_base::env::Env { clock: Arc::new(RealClock::new()), ..env(disk, 7) },
+        env,
         server_name: "EVENKEEL".to_owned(),
         instance: InstanceOptions {
             automatic_checkpoints: false,

@@ -72,6 +72,19 @@ pub struct CacheStats {
     pub evictions: u64,
 }
 
+/// A page that the cache holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CachedPage {
+    /// The file's number in the cache.
+    pub file: u32,
+    /// Number in the file.
+    pub page: u32,
+    /// 0 for leaves.
+    pub level: u32,
+    /// Rows of a leaf, children of another page.
+    pub rows: usize,
+}
+
 struct Shard {
     state: RwLock<ShardState>,
     hits: AtomicU64,
@@ -155,6 +168,22 @@ impl PageCache {
         stats.bytes = stats.pages * PAGE_COST as u64;
         stats.capacity_bytes = (self.shard_pages_max.load(Relaxed) * SHARDS * PAGE_COST) as u64;
         stats
+    }
+
+    /// The pages held, in no order. Each shard is looked at by itself.
+    #[must_use]
+    pub fn pages(&self) -> Vec<CachedPage> {
+        let mut pages = Vec::new();
+        for shard in &self.shards {
+            let state = shard.state.read();
+            pages.extend(state.table.iter().map(|slot| CachedPage {
+                file: (slot.key >> 32) as u32,
+                page: slot.page.id(),
+                level: slot.page.level(),
+                rows: slot.page.len(),
+            }));
+        }
+        pages
     }
 
     /// How many seconds a page that is not used again may expect to stay: pages held ÷ pages evicted per second

@@ -204,6 +204,11 @@ impl PageFile {
         Ok(&bytes[super::page::HEADER..])
     }
 
+    /// Its number in the cache.
+    pub fn cache_id(&self) -> u32 {
+        self.cache_id
+    }
+
     /// Reads and writes since it was opened.
     pub fn io_stats(&self) -> IoStats {
         let io = &self.io;

@@ -57,7 +57,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use cache::{CacheStats, PageCache, thread_misses};
+pub use cache::{CacheStats, CachedPage, PageCache, thread_misses};
 pub use changed::{Changed, ChangedRange};
 pub use check::{CheckFinding, CheckReport, CheckRow};
 pub use cursor::Cursor;

@@ -155,6 +155,11 @@ impl BaseTree {
         self.root.load().generation()
     }
 
+    /// The file's number in the page cache.
+    pub fn cache_id(&self) -> u32 {
+        self.file.cache_id()
+    }
+
     /// Reads and writes of the file.
     pub fn io_stats(&self) -> super::IoStats {
         self.file.io_stats()
