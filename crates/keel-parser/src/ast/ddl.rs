@@ -626,6 +626,7 @@ pub enum DropClass {
     MasterKey,
     Endpoint,
     AvailabilityGroup,
+    SecurityPolicy,
     /// Any other class, upper case: RULE, DEFAULT, ASSEMBLY, …
     Other(SmolStr),
 }

@@ -225,7 +225,7 @@ impl Parser<'_> {
         Ok(Identity { seed, increment, not_for_replication })
     }
 
-    fn not_for_replication(&mut self) -> Result<bool> {
+    pub(super) fn not_for_replication(&mut self) -> Result<bool> {
         let found = self.at_kw(Kw::NOT) && self.tok_ahead(1) == Tok::Kw(Kw::FOR);
         if found {
             self.at += 2;
