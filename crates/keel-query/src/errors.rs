@@ -16,6 +16,10 @@ macro_rules! errors {
 errors! {
     /// 102
     syntax_near(what: &str) = (102, 15, 1, "Incorrect syntax near '{what}'.");
+    /// 33504
+    blocked(object: &str) = (33504, 16, 1, "The attempted operation failed because the target object '{object}' has a block predicate that conflicts with this operation. If the operation is performed on a view, the block predicate might be enforced on the underlying table. Modify the operation to target only the rows that are allowed by the block predicate.");
+    /// 33512
+    predicate_unbound(object: &str) = (33512, 16, 1, "Binding for the non-schema bound security predicate on object '{object}' failed with one or more errors, indicating the schema of the predicate function has changed. Update or drop the affected security predicates.");
     /// 104
     order_by_in_set_operation() = (104, 16, 1, "ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or EXCEPT operator.");
     /// 107
@@ -338,4 +342,21 @@ pub fn arithmetic_warning(error: i32) -> Option<Error> {
         _ => return None,
     };
     Some(SqlError::new(number, 0, 1, text))
+}
+
+/// The error as it is told where rows or values are kept from the reader: what a value was, and of what type, stays unsaid.
+#[must_use]
+pub fn without_values(mut e: Error) -> Error {
+    let text = match e.number {
+        220 => "Arithmetic overflow error for data type ******, value = ******.",
+        232 => "Arithmetic overflow error for type ******, value = ******.",
+        245 => "Conversion failed when converting the ****** value '******' to data type ******.",
+        248 => "The conversion of the ****** value '******' overflowed an int column.",
+        2628 => {
+            "String or binary data would be truncated in table '******', column '******'. Truncated value: '******'."
+        }
+        _ => return e,
+    };
+    text.clone_into(&mut e.message);
+    e
 }

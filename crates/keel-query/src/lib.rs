@@ -40,6 +40,7 @@ pub mod openxml;
 pub mod partition;
 mod parts;
 pub mod plan;
+pub mod policy;
 pub mod scope;
 pub mod stats;
 pub mod tvf;
@@ -48,6 +49,7 @@ pub mod work;
 pub mod xml;
 
 pub use bind::deduce::deduced;
+pub use bind::policy::check_predicate;
 pub use bind::query::refuse_loose_order;
 pub use context::{
     ExecCtx, FunctionInvoker, IsolationLevel, NoRows, RowBuffer, RowSink, RunInfo, SessionInfo, Transactions,

@@ -19,6 +19,7 @@ use crate::expr::{Expr, Slot};
 use crate::plan::Planner;
 use crate::plan::api::finish;
 use crate::plan::run::{Body, Plan};
+use crate::policy::PredicateKind;
 use crate::scope::BindScope;
 use keel_parser::ast;
 use keel_types::{Length, SqlType};
@@ -155,9 +156,9 @@ fn merge_target(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<MergeInto
     };
     let hints = binder.hints(&merge.target.hints, Some(&table))?;
     let schema = merge.alias.is_none().then(|| binder.scope.schema_name(table.database, table.schema_id));
-    let (get, source) = binder.get(table, &alias, schema, hints);
+    let (get, source) = binder.guarded_get(table, &alias, schema, hints)?;
     let id = get.id;
-    Ok(MergeInto { rel: Rel::Get(Box::new(get)), source: Rc::new(source), get: id })
+    Ok(MergeInto { rel: Rel::Get(Box::new(get)), source, get: id })
 }
 
 fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
@@ -166,10 +167,11 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     let get = reference(&mut into, get).expect("the reference that was found");
     get.target = true;
     let (table, old_first, row_key) = (get.table.clone(), get.first_slot as usize, get.locator);
-    let target = Target::new(binder, &table)?;
+    let mut target = Target::new(binder, &table)?;
     if table.history_of.is_some() {
         return Err(errors::history_merged(&target.full_name));
     }
+    target.bind_blocks(binder)?;
     let (using, using_sources) = binder.table_source(&merge.source, None, &[])?;
     let present = binder.typed_slot("", SqlType::Int, true);
     let using = using.project(vec![(present, Expr::int(1))]);
@@ -334,7 +336,8 @@ fn compile_step(
     Ok(match step {
         BoundStep::Delete => {
             let children = cascade::children(planner, target, old_first, None)?;
-            MergeStep::Delete(matched, pred, DeleteRow { children })
+            let before = target.blocks_before(planner, PredicateKind::BeforeDelete, old_first)?;
+            MergeStep::Delete(matched, pred, DeleteRow { children, before })
         }
         BoundStep::Update(sets) => {
             let changed = changed_columns(target, &sets);
@@ -346,7 +349,10 @@ fn compile_step(
                 .collect();
             let copies = (0..target.table.columns.len()).filter(|i| !changed.contains(i)).collect();
             let sets = compile_sets(planner, target, sets)?;
-            MergeStep::Update(matched, pred, UpdateRow { sets, changed, copies, not_null, parents, children })
+            let before = target.blocks_before(planner, PredicateKind::BeforeUpdate, old_first)?;
+            let after = target.blocks_after(planner, Some(&changed))?;
+            let row = UpdateRow { sets, changed, copies, not_null, parents, children, before, after };
+            MergeStep::Update(matched, pred, row)
         }
         BoundStep::Insert(columns, exprs) => {
             let (mut row, all) = insert_row(planner.binder, target, &columns, exprs, false)?;
@@ -354,6 +360,7 @@ fn compile_step(
                 let code = target.assignment(e, column, &mut Compiler { subqueries: planner })?;
                 row.assignments.push(Assignment { column, code });
             }
+            row.blocks = target.blocks_after(planner, None)?;
             MergeStep::Insert(matched, pred, row)
         }
     })

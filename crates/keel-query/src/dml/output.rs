@@ -100,13 +100,14 @@ pub(crate) fn bind_outputs(
                 if columns.len() != items.len() {
                     return Err(errors::insert_column_count());
                 }
-                let target = Target::new(binder, &table)?;
+                let mut target = Target::new(binder, &table)?;
                 if table.history_of.is_some() {
                     return Err(errors::history_inserted(&target.full_name));
                 }
                 if columns.iter().any(|i| table.period_part(*i).is_some()) {
                     return Err(errors::generated_inserted(&target.full_name));
                 }
+                target.bind_blocks(binder)?;
                 Some((target, columns))
             }
         };
@@ -156,6 +157,7 @@ pub(crate) fn compile_outputs(planner: &mut Planner<'_, '_>, bound: Vec<BoundOut
                     let code = target.assignment(e, column, &mut Compiler { subqueries: planner })?;
                     row.assignments.push(Assignment { column, code });
                 }
+                row.blocks = target.blocks_after(planner, None)?;
                 outputs.list.push(Output::Into(Arc::new(target), row));
             }
         }

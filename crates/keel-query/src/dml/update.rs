@@ -1,5 +1,6 @@
 //! UPDATE.
 
+use super::block::Blocks;
 use super::cascade::{self, Child};
 use super::output::{bind_outputs, compile_outputs, slots_of};
 use super::target::Target;
@@ -7,7 +8,7 @@ use super::{Change, DmlPlan, decoders, renamed, resolve_target, view};
 use crate::bind::expr::{Clause, ExprCx, arith_op};
 use crate::bind::from::join;
 use crate::bind::merge_types::assign_to;
-use crate::bind::rel::{JoinKind, Rel, SlotSet};
+use crate::bind::rel::{Get, JoinKind, Rel, SlotSet};
 use crate::bind::{Binder, Scope, Source, SourceColumn, same_name};
 use crate::context::DmlAction;
 use crate::errors::{self, Result};
@@ -18,6 +19,7 @@ use crate::expr::{Expr, Slot};
 use crate::plan::Planner;
 use crate::plan::api::finish;
 use crate::plan::run::{Body, Plan};
+use crate::policy::PredicateKind;
 use crate::scope::BindScope;
 use keel_parser::ast;
 use keel_types::SqlType;
@@ -47,6 +49,10 @@ pub(crate) struct UpdateRow {
     pub parents: Vec<usize>,
     /// Referencing tables to look after.
     pub children: Vec<Child>,
+    /// Block predicates on the row as it was.
+    pub before: Blocks,
+    /// Block predicates on the row as it is stored.
+    pub after: Blocks,
 }
 
 impl UpdateRow {
@@ -377,6 +383,7 @@ fn update_with(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Plan> {
     if table.history_of.is_some() {
         return Err(errors::history_updated(&target.full_name));
     }
+    target.bind_blocks(binder)?;
     if found.source.get.is_none() {
         let conditions = binder.unnoticed(|b| view::check_option(b, &update.target.table, &target))?;
         target.set_view_checks(&conditions)?;
@@ -476,7 +483,9 @@ pub(crate) fn update_plan(
     outputs: Vec<super::output::BoundOutput>,
     top: Option<(Expr, bool)>,
 ) -> Result<(DmlPlan, Vec<crate::meta::ColumnMeta>)> {
-    let self_reading = sets.iter().any(|s| s.value.has_subquery()) || filter.iter().any(Expr::has_subquery);
+    let self_reading = sets.iter().any(|s| s.value.has_subquery())
+        || filter.iter().any(Expr::has_subquery)
+        || guards_read(&mut found, &target);
     let old_first = reference(&mut found.rel, found.get).map_or(0, |g| g.first_slot as usize);
     let mut need = SlotSet::new();
     // `inserted.c` of a column that does not change is its old value.
@@ -518,6 +527,8 @@ pub(crate) fn update_plan(
         .filter(|p| target.parents[*p].columns.iter().any(|c| changed.contains(c)))
         .collect();
     let sets = compile_sets(planner, &target, sets)?;
+    let before = target.blocks_before(planner, PredicateKind::BeforeUpdate, old_first)?;
+    let after = target.blocks_after(planner, Some(&changed))?;
     let outputs = compile_outputs(planner, outputs)?;
     let triggers = planner.binder.scope.has_triggers(&target.table, DmlAction::Update);
     outputs.refuse_triggers(triggers, &target.name)?;
@@ -543,12 +554,22 @@ pub(crate) fn update_plan(
         || !children.is_empty()
         || !outputs.list.is_empty()
         || triggers
+        || !target.blocks.is_empty()
         || !target.parents.is_empty();
     let decode = decoders(&target.table, &decode_columns, old_first);
     // Rows that take over each other's unique keys are changed only when all are known.
     let shifts = !located.single && target.shifts(&changed);
     let plan = DmlPlan {
-        change: Change::Update(UpdateRow { sets, changed, copies, not_null, parents, children }),
+        change: Change::Update(UpdateRow {
+            sets,
+            changed,
+            copies,
+            not_null,
+            parents,
+            children,
+            before,
+            after,
+        }),
         target: Arc::new(target),
         source: Arc::new(located.node),
         outputs: outputs.list,
@@ -562,6 +583,12 @@ pub(crate) fn update_plan(
         shown,
     };
     Ok((plan, outputs.columns))
+}
+
+/// Whether security policies look at tables to decide about a target's rows.
+pub(crate) fn guards_read(found: &mut Found, target: &Target) -> bool {
+    let by_filter = |g: &mut Get| g.policy.iter().any(Expr::has_subquery);
+    target.blocks_read() || reference(&mut found.rel, found.get).is_some_and(by_filter)
 }
 
 /// A planned search for the rows to change.

@@ -266,6 +266,7 @@ impl Rel {
             keys(&a.order, f);
         }
         match self {
+            Rel::Get(g) => g.policy.iter().for_each(f),
             Rel::Virtual { args, .. } => args.iter().for_each(f),
             Rel::Values { rows, .. } => rows.iter().flatten().for_each(f),
             Rel::Filter { predicates, .. } => predicates.iter().for_each(f),
@@ -294,6 +295,7 @@ impl Rel {
     /// Every expression in the tree, mutably.
     pub fn for_each_expr_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         match self {
+            Rel::Get(g) => g.policy.iter_mut().for_each(&mut *f),
             Rel::Virtual { args, .. } => args.iter_mut().for_each(&mut *f),
             Rel::Values { rows, .. } => rows.iter_mut().flatten().for_each(&mut *f),
             Rel::Filter { predicates, .. } => predicates.iter_mut().for_each(&mut *f),

@@ -93,6 +93,7 @@ pub(crate) fn finish(
         body,
         slot_count: binder.slots.len(),
         subplans,
+        guarded: binder.guarded,
         pool: Pool::default(),
     }
 }

@@ -5,7 +5,7 @@ use super::steps::{self, Step};
 use crate::catalog::TableDef;
 use crate::context::{ExecCtx, RowSink, RunInfo};
 use crate::dml::DmlPlan;
-use crate::errors::Result;
+use crate::errors::{self, Result};
 use crate::exec::access::IoCounters;
 use crate::exec::count::Counts;
 use crate::exec::cx::{Cx, SubqueryState};
@@ -32,6 +32,8 @@ pub struct Plan {
     pub(crate) body: Body,
     pub(crate) slot_count: usize,
     pub(crate) subplans: Vec<SubPlan>,
+    /// Security policies are part of it: its errors quote no values.
+    pub(crate) guarded: bool,
     pub(crate) pool: Pool,
 }
 
@@ -174,6 +176,7 @@ impl Plan {
             Body::Assign { targets, .. } => assign(&mut state, targets, &mut cx),
             Body::Dml(dml) => dml.run(&mut state, &mut cx, sink),
         };
+        let result = if self.guarded { result.map_err(errors::without_values) } else { result };
         aggregate::null_warning(&mut cx);
         for message in cx.take_messages() {
             sink.message(&message);
