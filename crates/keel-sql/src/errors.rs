@@ -104,7 +104,7 @@ errors! {
     /// DROP SCHEMA of one that every database has.
     cannot_drop_schema(name) = 15150, 16, 1, "Cannot drop the schema '{name}'.";
     /// DROP of the wrong kind.
-    wrong_drop_kind(statement, name, other) = 3705, 16, 1, "Cannot use {statement} with '{name}' because '{name}' is a {other}. Use {other}.";
+    wrong_drop_kind(statement, name, other, proper) = 3705, 16, 1, "Cannot use {statement} with '{name}' because '{name}' is a {other}. Use {proper}.";
     /// DROP TABLE referenced by a foreign key.
     referenced_by_foreign_key(name) = 3726, 16, 1, "Could not drop object '{name}' because it is referenced by a FOREIGN KEY constraint.";
     /// CREATE DATABASE over an existing one.

@@ -39,6 +39,7 @@ impl Runner<'_> {
             S::CreateSequence(c) | S::AlterSequence(c) => self.may_create("CREATE SEQUENCE", &c.name),
             S::CreateSchema(_) => self.may_here_or_262(&entry, "CREATE SCHEMA"),
             S::Partition(_) => self.may_here_or_262(&entry, "ALTER ANY DATASPACE"),
+            S::SecurityPolicy(p) => self.may_define_policy(&entry, p),
             S::AlterSchema(a) => self.may_alter_schema(&entry, &a.schema.text),
             S::CreateTrigger(c) => match &c.target {
                 TriggerTarget::Object(table) => self.may_alter(program, table),
@@ -144,6 +145,15 @@ impl Runner<'_> {
         }
     }
 
+    /// Who writes policies has a permission for it, and on the schema that a new one goes to.
+    fn may_define_policy(&self, entry: &Arc<DatabaseEntry>, p: &ast::SecurityPolicy) -> Result<()> {
+        if p.alter {
+            let may = self.info.may(entry, "ALTER ANY SECURITY POLICY", SecurableRef::Database);
+            return if may { Ok(()) } else { Err(super::policy::not_found(&p.name, 7)) };
+        }
+        self.may_create("ALTER ANY SECURITY POLICY", &p.name)
+    }
+
     fn may_define(
         &self,
         permission: &str,
@@ -164,6 +174,7 @@ impl Runner<'_> {
             (entry, Named::Module(m)) => (entry, m.object_id, m.schema_id),
             (entry, Named::Synonym(s)) => (entry, s.object_id, s.schema_id),
             (entry, Named::Sequence(s)) => (entry, s.object_id, s.schema_id),
+            (entry, Named::Policy(p)) => (entry, p.object_id, p.schema_id),
             (entry, Named::Constraint(t, id)) => (entry, id, t.schema_id),
         })
     }
@@ -201,6 +212,12 @@ impl Runner<'_> {
             }
             DropClass::Sequence => "sequence object",
             DropClass::Synonym => "synonym",
+            DropClass::SecurityPolicy => {
+                let entry = self.info.current_database();
+                let may = self.info.may(&entry, "ALTER ANY SECURITY POLICY", SecurableRef::Database);
+                let first = d.names.first().filter(|_| !may);
+                return first.map_or(Ok(()), |n| Err(errors::cannot_drop_missing("security policy", n)));
+            }
             DropClass::Database => return self.may_drop_databases(d),
             DropClass::Schema => {
                 let entry = self.info.current_database();

@@ -368,6 +368,7 @@ impl Runner<'_> {
                     }
                     Named::Synonym(d) => (SecurableRef::Object(d.object_id), TABLE_ALL),
                     Named::Sequence(d) => (SecurableRef::Object(d.object_id), &["UPDATE"]),
+                    Named::Policy(d) => (SecurableRef::Object(d.object_id), &["VIEW DEFINITION"]),
                     Named::Constraint(..) => return Err(missing("object")),
                 }
             }

@@ -91,6 +91,7 @@ fn id_of(named: &Named) -> ObjectId {
         Named::Module(m) => m.object_id,
         Named::Synonym(s) => s.object_id,
         Named::Sequence(s) => s.object_id,
+        Named::Policy(p) => p.object_id,
         Named::Constraint(_, id) => *id,
     }
 }

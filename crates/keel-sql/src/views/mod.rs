@@ -35,6 +35,7 @@ mod odbc;
 mod old;
 mod partitions;
 pub mod plans;
+mod policies;
 mod principals;
 mod rows;
 mod server;
@@ -146,10 +147,11 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 35] {
+fn groups() -> [&'static [SystemView]; 36] {
     [
         usage::VIEWS,
         partitions::VIEWS,
+        policies::VIEWS,
         objects::VIEWS,
         columns::VIEWS,
         indexes::VIEWS,
