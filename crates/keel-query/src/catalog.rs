@@ -5,6 +5,7 @@
 //! These definitions are stored as rows of the system tree (one row per object), so every field here is part of a
 //! format: add with `#[serde(default)]`, never change a meaning.
 
+use crate::mask::MaskDef;
 use crate::partition::PartitionedBy;
 use crate::policy::PolicyDef;
 use keel_base::{DatabaseId, TreeId};
@@ -41,6 +42,9 @@ pub struct ColumnDef {
     /// ROWGUIDCOL.
     #[serde(default)]
     pub rowguid: bool,
+    /// MASKED WITH.
+    #[serde(default)]
+    pub mask: Option<MaskDef>,
 }
 
 /// A DEFAULT constraint.

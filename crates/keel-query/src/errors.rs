@@ -16,6 +16,16 @@ macro_rules! errors {
 errors! {
     /// 102
     syntax_near(what: &str) = (102, 15, 1, "Incorrect syntax near '{what}'.");
+    /// 16002
+    mask_unknown(column: &str) = (16002, 16, 0, "Invalid data masking function in column '{column}'.");
+    /// 16003
+    mask_type(column: &str, function: &str) = (16003, 16, 0, "The data type of column '{column}' does not support data masking function '{function}'.");
+    /// 16004
+    mask_parameters(function: &str, column: &str) = (16004, 16, 0, "Incorrect number of parameters for data masking function '{function}' for column '{column}'.");
+    /// 16005
+    mask_argument(function: &str, column: &str) = (16005, 16, 0, "Invalid argument for data masking function '{function}' for column '{column}'.");
+    /// 16006
+    mask_format(function: &str, column: &str) = (16006, 16, 0, "Invalid data masking format for function '{function}' in column '{column}'.");
     /// 33504
     blocked(object: &str) = (33504, 16, 1, "The attempted operation failed because the target object '{object}' has a block predicate that conflicts with this operation. If the operation is performed on a view, the block predicate might be enforced on the underlying table. Modify the operation to target only the rows that are allowed by the block predicate.");
     /// 33512

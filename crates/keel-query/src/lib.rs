@@ -34,6 +34,7 @@ pub mod entries;
 pub mod errors;
 pub mod exec;
 pub mod expr;
+pub mod mask;
 pub mod meta;
 pub mod openjson;
 pub mod openxml;

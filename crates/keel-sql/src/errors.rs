@@ -43,6 +43,12 @@ errors! {
     application_lock_not_held(principal, resource) = 1223, 16, 1, "Cannot release the application lock (Database Principal: '{principal}', Resource: '{resource}') because it is not currently held.";
     /// A lock of the transaction where there is none.
     needs_user_transaction() = 3918, 16, 1, "The statement or function must be executed in the context of a user transaction.";
+    /// ALTER COLUMN of one that its kind forbids.
+    column_not_alterable(name, kind) = 4928, 16, 1, "Cannot alter column '{name}' because it is '{kind}'.";
+    /// DROP MASKED of a column without a mask.
+    column_not_masked(name) = 16_007, 16, 0, "The column '{name}' does not have a data masking function.";
+    /// A permission that an object of this kind cannot have.
+    permission_not_compatible(permission) = 4606, 16, 1, "Granted or revoked privilege {permission} is not compatible with object.";
     /// Unknown procedure.
     no_procedure(name) = 2812, 16, 62, "Could not find stored procedure '{name}'.";
     /// DBCC of a table that is not there.
@@ -621,6 +627,8 @@ errors! {
     /// KILL.
     cannot_kill() = 6102, 14, 1, "User does not have permission to use the KILL statement.";
     /// DBCC.
+    cannot_dbcc_object(user, command, object) = 2557, 14, 5, "User '{user}' does not have permission to run DBCC {command} for object '{object}'.";
+    /// DBCC without its permission.
     cannot_dbcc(user, command) = 2571, 14, 3, "User '{user}' does not have permission to run DBCC {command}.";
     /// Cancelled statement.
     cancelled() = 3617, 16, 1, "The query was cancelled.";

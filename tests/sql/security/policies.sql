@@ -108,7 +108,9 @@ select object_name(object_id) as p, security_predicate_id, object_name(target_ob
 select name, type, type_desc from sys.objects where object_id = object_id('rules.p')
 select objectpropertyex(object_id('rules.p'), 'BaseType') as b, object_id('rules.p', 'SP') - object_id('rules.p') as z, object_id('rules.p', 'U') as u
 select referenced_schema_name, referenced_entity_name, referenced_minor_id, is_schema_bound_reference from sys.sql_expression_dependencies where referencing_id = object_id('rules.p')
-exec sp_help 'rules.p'
+exec sp_rename 'rules.p', 'q'
+select name, object_id('rules.p') as old from sys.security_policies
+exec sp_rename 'rules.q', 'p'
 GO
 -- One enabled policy for a table.
 alter security policy rules.p alter filter predicate rules.own(owner) on dbo.orders with (state = on)

@@ -262,6 +262,7 @@ impl Binder<'_> {
         if !self.databases.contains(&table.database) {
             self.databases.push(table.database);
         }
+        self.note_masks(&table);
         let first_slot = self.slots.len() as Slot;
         let mut columns = Vec::with_capacity(table.columns.len());
         for (i, c) in table.columns.iter().enumerate() {

@@ -15,6 +15,7 @@ pub mod from;
 pub mod function;
 pub mod group;
 pub mod json;
+pub mod mask;
 pub mod merge_types;
 mod odbc;
 mod over;
@@ -198,6 +199,8 @@ pub struct Binder<'a> {
     unguarded: u32,
     /// A predicate of a security policy is part of the statement.
     pub(crate) guarded: bool,
+    /// Masked columns of the tables that are read.
+    pub(crate) masked: Vec<mask::MaskSource>,
     /// Parameters of the inline functions being expanded, innermost last.
     parameters: Vec<HashMap<String, Expr>>,
     /// Depth of expanded views, to refuse endless ones.
@@ -265,6 +268,7 @@ impl<'a> Binder<'a> {
             system_time: None,
             unguarded: 0,
             guarded: false,
+            masked: Vec::new(),
             parameters: Vec::new(),
             depth: 0,
             named: Vec::new(),

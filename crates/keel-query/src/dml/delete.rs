@@ -54,6 +54,7 @@ fn delete_with(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<Plan> {
     let mut sources = vec![renamed(&found.source, "deleted")];
     sources.extend(found.sources.iter().cloned());
     let outputs = bind_outputs(binder, &delete.output, sources, None)?;
+    let outputs = super::output::masked(outputs, binder.masks(&found.rel), &target);
     let top = match &delete.top {
         Some(t) => Some((binder.count_value(&t.count, &Scope::default(), t.percent)?, t.percent)),
         None => None,

@@ -265,8 +265,11 @@ fn build(
     insert: &ast::Insert,
     many: bool,
 ) -> Result<Plan> {
+    let mut masks = binder.masks(&rel);
+    let exprs = exprs.into_iter().map(|e| masks.put_on(e)).collect();
     let inserted = target.source("inserted");
     let outputs = bind_outputs(binder, &insert.output, vec![inserted], None)?;
+    let outputs = super::output::masked(outputs, masks, &target);
     let silent = insert.target.hints.iter().any(|h| matches!(h, ast::TableHint::IgnoreTriggers));
     assemble(binder, target, columns, exprs, rel, outputs, Manner { many, identity_free: false, silent })
 }
@@ -401,13 +404,14 @@ pub fn compile_select_into(
         return Err(errors::insert_column_count());
     }
     let columns: Vec<usize> = (0..table.columns.len()).filter(|n| Some(*n) != generated).collect();
-    let exprs = columns.iter().map(|n| binder.read(bound.query.columns[*n].slot)).collect();
+    let query = binder.masked_query(bound.query);
+    let exprs = columns.iter().map(|n| binder.read(query.columns[*n].slot)).collect();
     assemble(
         &mut binder,
         target,
         &columns,
         exprs,
-        bound.query.rel,
+        query.rel,
         Vec::new(),
         Manner { many: true, identity_free: true, silent: true },
     )

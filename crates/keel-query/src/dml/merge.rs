@@ -5,7 +5,7 @@ use super::delete::DeleteRow;
 use super::insert::{InsertRow, insert_columns, insert_row, is_generated};
 use super::output::{bind_outputs, compile_outputs, slots_of};
 use super::target::Target;
-use super::update::{BoundSet, UpdateRow, bind_sets, changed_columns, compile_sets, reference};
+use super::update::{BoundSet, UpdateRow, bind_sets, changed_columns, compile_sets, masked_sets, reference};
 use super::view;
 use super::{Assignment, Change, DmlPlan, decoders, renamed, resolve_target};
 use crate::bind::expr::{Clause, ExprCx};
@@ -183,6 +183,10 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     let source_scope = Scope::new(using_sources.clone(), None);
     let target_scope = Scope::new(vec![source.clone()], None);
     let on = binder.conjuncts(&merge.on, &mut ExprCx::new(&scope, Clause::Where))?;
+    let mut masks = binder.masks(&using);
+    if !binder.masked.is_empty() {
+        masks.add(&into);
+    }
     let mut need = SlotSet::from([row_key, present]);
     let mut steps = Vec::new();
     for when in &merge.whens {
@@ -201,6 +205,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
             ast::MergeAction::Delete => BoundStep::Delete,
             ast::MergeAction::Update(sets) => {
                 let bound = binder.in_row(|b| bind_sets(b, &target, &source, visible, sets))?;
+                let bound = masked_sets(&mut masks, &target, bound);
                 bound.iter().for_each(|s| s.value.add_slots(&mut need));
                 BoundStep::Update(bound)
             }
@@ -211,7 +216,15 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
                     None => view::behind(binder, &into, &source.columns, columns, &source.alias)?.1,
                 };
                 let columns = &columns;
-                binder.in_row(|b| bind_insert(b, &target, columns, values, &source_scope, &mut need))?
+                let step =
+                    binder.in_row(|b| bind_insert(b, &target, columns, values, &source_scope, &mut need))?;
+                match step {
+                    BoundStep::Insert(columns, exprs) => {
+                        let exprs = exprs.into_iter().map(|e| masks.put_on(e)).collect();
+                        BoundStep::Insert(columns, exprs)
+                    }
+                    step => step,
+                }
             }
         };
         steps.push((when.matched, condition, step));
@@ -235,6 +248,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     let mut sources = vec![inserted, renamed(&source, "deleted")];
     sources.extend(both);
     let outputs = bind_outputs(binder, &merge.output, sources, Some(pseudo))?;
+    let outputs = super::output::masked(outputs, masks, &target);
     slots_of(&outputs, &mut need);
     let new_range = target.new_first..target.new_first + width;
     need.retain(|s| !new_range.contains(&(*s as usize)) && *s != action);

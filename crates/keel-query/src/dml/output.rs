@@ -3,10 +3,11 @@
 use super::target::Target;
 use super::{Assignment, column_position, resolve_target};
 use crate::bind::expr::{Clause, ExprCx};
+use crate::bind::mask::Masks;
 use crate::bind::{Binder, Scope, Source};
 use crate::errors::{self, Result};
-use crate::expr::Expr;
 use crate::expr::compile::{Code, Compiler};
+use crate::expr::{Expr, Slot};
 use crate::meta::ColumnMeta;
 use crate::plan::Planner;
 use keel_parser::ast;
@@ -114,6 +115,16 @@ pub(crate) fn bind_outputs(
         bound.push(BoundOutput { items, into });
     }
     Ok(bound)
+}
+
+/// The clauses with what they show behind masks: those of the statement's sources, and of the target's new values.
+pub(crate) fn masked(mut bound: Vec<BoundOutput>, mut masks: Masks, target: &Target) -> Vec<BoundOutput> {
+    masks.add_table(&target.table, target.new_first as Slot);
+    for (_, e) in bound.iter_mut().flat_map(|b| &mut b.items) {
+        let value = std::mem::replace(e, Expr::null());
+        *e = masks.put_on(value);
+    }
+    bound
 }
 
 /// Slots that the clauses read.

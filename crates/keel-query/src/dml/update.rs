@@ -7,6 +7,7 @@ use super::target::Target;
 use super::{Change, DmlPlan, decoders, renamed, resolve_target, view};
 use crate::bind::expr::{Clause, ExprCx, arith_op};
 use crate::bind::from::join;
+use crate::bind::mask::Masks;
 use crate::bind::merge_types::assign_to;
 use crate::bind::rel::{Get, JoinKind, Rel, SlotSet};
 use crate::bind::{Binder, Scope, Source, SourceColumn, same_name};
@@ -320,6 +321,15 @@ fn set_column(binder: &Binder<'_>, target: &Target, source: &Source, c: &ast::Co
     Ok(i)
 }
 
+/// SET with what it takes from masked columns behind masks, unless it stays in a masked column.
+pub(crate) fn masked_sets(masks: &mut Masks, target: &Target, sets: Vec<BoundSet>) -> Vec<BoundSet> {
+    let stays = |s: &BoundSet| {
+        s.variable.is_none() && s.column.is_some_and(|i| target.table.columns[i].mask.is_some())
+    };
+    let on = |s: BoundSet| if stays(&s) { s } else { BoundSet { value: masks.put_on(s.value), ..s } };
+    sets.into_iter().map(on).collect()
+}
+
 /// All columns an update changes.
 pub(crate) fn changed_columns(target: &Target, sets: &[BoundSet]) -> Vec<usize> {
     let mut changed: Vec<usize> = sets.iter().filter_map(|s| s.column).collect();
@@ -397,6 +407,9 @@ fn update_with(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Plan> {
     let mut sources = vec![inserted, renamed(&found.source, "deleted")];
     sources.extend(found.sources.iter().cloned());
     let outputs = bind_outputs(binder, &update.output, sources, None)?;
+    let mut masks = binder.masks(&found.rel);
+    let sets = masked_sets(&mut masks, &target, sets);
+    let outputs = super::output::masked(outputs, masks, &target);
     let top = match &update.top {
         Some(t) => Some((binder.count_value(&t.count, &Scope::default(), t.percent)?, t.percent)),
         None => None,

@@ -14,7 +14,11 @@ impl Expr {
                 f(a);
                 f(b);
             }
-            ExprKind::Neg(a) | ExprKind::BitNot(a) | ExprKind::Not(a) | ExprKind::IsNull(a) => f(a),
+            ExprKind::Neg(a)
+            | ExprKind::BitNot(a)
+            | ExprKind::Not(a)
+            | ExprKind::IsNull(a)
+            | ExprKind::Masked(_, a) => f(a),
             ExprKind::And(list)
             | ExprKind::Or(list)
             | ExprKind::FirstOf(list)
@@ -63,7 +67,11 @@ impl Expr {
                 f(a);
                 f(b);
             }
-            ExprKind::Neg(a) | ExprKind::BitNot(a) | ExprKind::Not(a) | ExprKind::IsNull(a) => f(a),
+            ExprKind::Neg(a)
+            | ExprKind::BitNot(a)
+            | ExprKind::Not(a)
+            | ExprKind::IsNull(a)
+            | ExprKind::Masked(_, a) => f(a),
             ExprKind::And(list)
             | ExprKind::Or(list)
             | ExprKind::FirstOf(list)
@@ -141,6 +149,7 @@ impl Expr {
             ExprKind::Builtin(b, _) => !b.deterministic,
             ExprKind::Udf(..) => true,
             ExprKind::Session { stable, .. } => !stable,
+            ExprKind::Masked(..) => true,
             _ => false,
         })
     }
@@ -156,6 +165,7 @@ impl Expr {
                     | ExprKind::Subquery(_)
                     | ExprKind::Session { .. }
                     | ExprKind::Udf(..)
+                    | ExprKind::Masked(..)
             ) || matches!(&e.kind, ExprKind::Builtin(b, _) if !b.foldable)
         })
     }

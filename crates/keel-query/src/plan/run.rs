@@ -2,6 +2,7 @@
 
 use super::SubPlan;
 use super::steps::{self, Step};
+use crate::bind::mask::MaskSource;
 use crate::catalog::TableDef;
 use crate::context::{ExecCtx, RowSink, RunInfo};
 use crate::dml::DmlPlan;
@@ -34,6 +35,8 @@ pub struct Plan {
     pub(crate) subplans: Vec<SubPlan>,
     /// Security policies are part of it: its errors quote no values.
     pub(crate) guarded: bool,
+    /// Masked columns it reads: to who may not see them its errors quote no values.
+    pub(crate) masked: Vec<MaskSource>,
     pub(crate) pool: Pool,
 }
 
@@ -176,7 +179,11 @@ impl Plan {
             Body::Assign { targets, .. } => assign(&mut state, targets, &mut cx),
             Body::Dml(dml) => dml.run(&mut state, &mut cx, sink),
         };
-        let result = if self.guarded { result.map_err(errors::without_values) } else { result };
+        let quiet = || self.guarded || !self.masked.is_empty() && !cx.session.sees(&self.masked);
+        let result = match result {
+            Err(e) if quiet() => Err(errors::without_values(e)),
+            result => result,
+        };
         aggregate::null_warning(&mut cx);
         for message in cx.take_messages() {
             sink.message(&message);

@@ -18,6 +18,7 @@ mod dependents;
 pub(crate) mod determinism;
 mod drop;
 mod index;
+mod mask;
 mod module;
 mod module_rules;
 mod object;

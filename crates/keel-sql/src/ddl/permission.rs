@@ -55,7 +55,10 @@ impl Runner<'_> {
                     self.may_define_trigger("alter", name, scope)
                 }
             },
-            S::AlterTable(a) => self.may_alter(program, &a.table),
+            S::AlterTable(a) => {
+                self.may_alter(program, &a.table)?;
+                self.may_mask(&entry, a)
+            }
             S::CreateIndex(c) => self.may_alter(program, &c.table),
             S::AlterIndex(a) => self.may_alter(program, &a.table),
             S::DropIndex(d) => d.items.iter().try_for_each(|i| self.may_alter(program, &i.table)),
@@ -143,6 +146,22 @@ impl Runner<'_> {
             Some(id) if self.info.may(entry, "ALTER", SecurableRef::Schema(id)) => Ok(()),
             _ => Err(errors::no_schema(schema)),
         }
+    }
+
+    /// Who changes the masks of a table that is there has a permission for it.
+    fn may_mask(&self, entry: &Arc<DatabaseEntry>, a: &ast::AlterTable) -> Result<()> {
+        use ast::AlterColumn as Column;
+        let masks = matches!(
+            &a.action,
+            ast::AlterTableAction::AlterColumn {
+                action: Column::Mask(_) | Column::Type { mask: Some(_), .. },
+                ..
+            }
+        );
+        if !masks || self.info.may(entry, "ALTER ANY MASK", SecurableRef::Database) {
+            return Ok(());
+        }
+        Err(errors::no_table_for_index(&a.table))
     }
 
     /// Who writes policies has a permission for it, and on the schema that a new one goes to.

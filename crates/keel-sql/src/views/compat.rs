@@ -63,7 +63,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("key_path", SqlType::NVarChar(Length::Limited(4000))), ("allow_enclave_computations", BIT), ("signature", SqlType::VarBinary(Length::Max)),
     ]),
     none("column_encryption_keys", &[("name", NAME), ("column_encryption_key_id", INT), ("create_date", DATE), ("modify_date", DATE)]),
-    none("masked_columns", &[("object_id", INT), ("name", NAME), ("column_id", INT), ("is_masked", BIT), ("masking_function", N256)]),
     none("change_tracking_databases", &[("database_id", INT), ("is_auto_cleanup_on", TINY), ("retention_period", INT), ("retention_period_units", TINY)]),
     none("change_tracking_tables", &[("object_id", INT), ("is_track_columns_updated_on", BIT), ("min_valid_version", BIG), ("begin_version", BIG), ("cleanup_version", BIG)]),
     none("service_queues", &[
