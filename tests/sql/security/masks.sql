@@ -218,3 +218,21 @@ select a, b, c, d, e into #n from dbo.numbers
 select case when a between 5 and 9 then 'in' end as a, case when b between 1.5 and 2.5 then 'in' end as b, case when c between -1 and 1 then 'in' end as c, e from #n order by e
 revert
 GO
+-- A key with a mask: the cursor finds its rows again all the same.
+create table dbo.codes (code varchar(10) masked with (function = 'partial(1, "*", 0)') primary key, n int)
+insert dbo.codes values ('alpha', 1), ('amber', 2), ('azure', 3)
+grant select, update on dbo.codes to ann
+GO
+execute as user = 'ann'
+declare k cursor keyset for select code, n from dbo.codes order by code
+open k
+fetch next from k
+fetch next from k
+update dbo.codes set n = 20 where current of k
+fetch next from k
+fetch prior from k
+close k
+deallocate k
+revert
+select * from dbo.codes
+GO

@@ -233,3 +233,43 @@ select count(*) as n from dbo.orders
 rollback
 select count(*) as n from dbo.orders
 GO
+-- Statistics tell of rows that are not seen: only who may alter the policy reads them.
+create statistics amounts on dbo.orders (amount)
+execute as user = 'ann'
+dbcc show_statistics ('dbo.orders', amounts) with histogram
+revert
+dbcc show_statistics ('dbo.orders', amounts) with histogram
+GO
+-- Kept plans ask again: who it is, what the session's context says, and what the policy is now.
+create table dbo.accounts (id int primary key, tenant int not null, name varchar(10))
+create index by_tenant on dbo.accounts (tenant) include (name)
+insert dbo.accounts select value, value % 50, concat('n', value) from generate_series(1, 500)
+GO
+create function rules.tenant(@tenant int) returns table with schemabinding as
+return select 1 as ok where @tenant = cast(session_context(N'tenant') as int)
+GO
+create security policy rules.tenants add filter predicate rules.tenant(tenant) on dbo.accounts
+GO
+declare @h int
+exec sp_prepare @h output, N'', N'select count(*) as n, min(id) as first, max(id) as last from dbo.accounts'
+exec sp_execute @h
+exec sp_set_session_context N'tenant', 7
+exec sp_execute @h
+exec sp_set_session_context N'tenant', 8
+exec sp_execute @h
+alter security policy rules.tenants with (state = off)
+exec sp_execute @h
+alter security policy rules.tenants with (state = on)
+exec sp_execute @h
+exec sp_unprepare @h
+exec sp_executesql N'select id from dbo.accounts where id < @n', N'@n int', 60
+exec sp_set_session_context N'tenant', 9
+exec sp_executesql N'select id from dbo.accounts where id < @n', N'@n int', 60
+GO
+-- The rows of a tenant are sought, not searched for.
+set showplan_text on
+GO
+select id, name from dbo.accounts
+GO
+set showplan_text off
+GO
