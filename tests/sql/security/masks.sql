@@ -236,3 +236,39 @@ deallocate k
 revert
 select * from dbo.codes
 GO
+-- What table functions make of masked columns, and statistics of them.
+create table dbo.notes (id int primary key, words varchar(20) masked with (function = 'default()'), js varchar(40) masked with (function = 'default()'),
+    doc xml masked with (function = 'default()'), n int masked with (function = 'default()'), plain varchar(10))
+insert dbo.notes values (1, 'red,blue', '{"a":"secret"}', '<a>secret</a>', 3, 'x,y')
+create statistics numbers on dbo.notes (n)
+create statistics texts on dbo.notes (plain)
+grant select on dbo.notes to ann
+GO
+create function dbo.rows_of(@x varchar(50)) returns @t table (y varchar(50)) as begin insert @t values (@x) return end
+GO
+create function dbo.row_of(@x varchar(50)) returns table as return select @x as y
+GO
+grant select on dbo.rows_of to ann
+grant select on dbo.row_of to ann
+GO
+execute as user = 'ann'
+select w.value, p.value from dbo.notes cross apply string_split(words, ',') w cross apply string_split(plain, ',') p
+select j.* from dbo.notes cross apply openjson(js) j
+select j.a from dbo.notes cross apply openjson(js) with (a varchar(20)) j
+select x.c.value('.', 'varchar(20)') as v, x.c.exist('.') as e from dbo.notes cross apply doc.nodes('/a') x (c)
+select doc.value('(/a)[1]', 'varchar(20)') as v from dbo.notes
+select g.value from dbo.notes cross apply generate_series(1, n) g
+select r.y from dbo.notes cross apply dbo.rows_of(words) r
+select r.y from dbo.rows_of((select words from dbo.notes)) r
+select r.y from dbo.notes cross apply dbo.row_of(words) r
+select j.words from openjson((select words from dbo.notes for json path)) with (words varchar(20)) j
+dbcc show_statistics ('dbo.notes', numbers) with histogram
+dbcc show_statistics ('dbo.notes', texts) with histogram
+revert
+grant unmask on dbo.notes to ann
+execute as user = 'ann'
+select w.value from dbo.notes cross apply string_split(words, ',') w
+select j.a from dbo.notes cross apply openjson(js) with (a varchar(20)) j
+dbcc show_statistics ('dbo.notes', numbers) with histogram
+revert
+GO

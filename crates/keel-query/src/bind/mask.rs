@@ -8,6 +8,7 @@
 //!   the column itself, through views, joins, set operations    its own function
 //!   the value of a CASE, ISNULL, scalar subquery               that of the one masked value in it
 //!   anything computed of it, counts too                        default() of the result's type
+//!   what a table function makes of it                          default() of each column's type
 //!   what a condition decides                                   nothing
 //! ```
 //!
@@ -16,7 +17,7 @@
 use super::rel::Rel;
 use super::{ArcTable, Binder, BoundQuery};
 use crate::bind::rel::{AggFunc, SlotInfo, SubqueryUse};
-use crate::catalog::ObjectId;
+use crate::catalog::{ObjectId, TableDef};
 use crate::expr::{Coercibility, Expr, ExprKind, Slot};
 use crate::mask::MaskDef;
 use keel_base::DatabaseId;
@@ -61,7 +62,7 @@ impl Mask {
 }
 
 /// The masks of a table's columns, by position.
-pub(crate) fn of_table(table: &ArcTable) -> Vec<(usize, Mask)> {
+pub(crate) fn of_table(table: &TableDef) -> Vec<(usize, Mask)> {
     let source = |column: i32| MaskSource { database: table.database, object: table.object_id, column };
     let masked: Vec<_> = table.columns.iter().filter(|c| c.mask.is_some()).collect();
     if masked.is_empty() {
@@ -82,6 +83,13 @@ pub(crate) fn of_table(table: &ArcTable) -> Vec<(usize, Mask)> {
         }
     }
     masks
+}
+
+/// The masked columns that columns of a table are made of.
+#[must_use]
+pub fn sources(table: &TableDef, columns: &[i32]) -> Vec<MaskSource> {
+    let named = |at: usize| columns.contains(&table.columns[at].column_id);
+    of_table(table).into_iter().filter(|(at, _)| named(*at)).flat_map(|(_, mask)| mask.sources).collect()
 }
 
 /// The masks of slots.
@@ -123,6 +131,13 @@ impl Masks {
                 for (slot, e) in exprs {
                     let mask = self.of(e);
                     self.put(*slot, mask);
+                }
+            }
+            Rel::Virtual { table, args, first_slot, .. } => {
+                let mask = args.iter().fold(None, |mask, e| Mask::either(mask, self.of(e)));
+                let mask = mask.map(Mask::computed);
+                for at in 0..table.0.columns().len() {
+                    self.put(first_slot + at as Slot, mask.clone());
                 }
             }
             Rel::Values { rows, slots } => {
