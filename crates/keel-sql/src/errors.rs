@@ -410,6 +410,10 @@ errors! {
     star_in_bound() = 1054, 15, 6, "Syntax '*' is not allowed in schema-bound objects.";
     /// sp_rename of what others depend on.
     enforced_dependencies(name) = 15336, 16, 1, "Object '{name}' cannot be renamed because the object participates in enforced dependencies.";
+    /// ALTER SCHEMA into a schema that has one of this name.
+    name_taken_in_schema(name) = 15530, 16, 1, "The object with name \"{name}\" already exists.";
+    /// ALTER SCHEMA of what a schema-bound object or a policy names.
+    cannot_transfer_bound() = 15348, 16, 1, "Cannot transfer a schemabound object.";
     /// Type still used.
     type_in_use(name, object) = 3732, 16, 1, "Cannot drop type '{name}' because it is being referenced by object '{object}'. There may be other objects that reference this type.";
     /// Type exists.

@@ -257,3 +257,26 @@ create security policy rules.w
 alter security policy rules.w not for replication
 drop security policy rules.w, rules.v
 GO
+-- Between schemas: what a policy is bound to stays, the policy itself goes.
+create schema elsewhere
+GO
+create table dbo.moved (id int primary key, owner sysname)
+insert dbo.moved values (1, 'ann'), (2, 'dbo')
+GO
+create security policy rules.x add filter predicate rules.own(owner) on dbo.moved
+GO
+alter schema elsewhere transfer dbo.moved
+GO
+alter schema elsewhere transfer rules.own
+GO
+alter schema elsewhere transfer rules.x
+select schema_name(schema_id) as s, name from sys.security_policies
+select id from dbo.moved
+drop security policy elsewhere.x
+GO
+create security policy rules.y add filter predicate rules.own(owner) on dbo.moved with (schemabinding = off)
+GO
+alter schema elsewhere transfer dbo.moved
+select id from elsewhere.moved
+drop security policy rules.y
+GO

@@ -483,7 +483,8 @@ fn defaults(table: &TableDef) -> impl Iterator<Item = &DefaultDef> {
 }
 
 /// The names a table takes in its schema: its own and those of its constraints.
-fn table_names(table: &TableDef) -> Vec<(&str, ObjectId)> {
+#[must_use]
+pub fn table_names(table: &TableDef) -> Vec<(&str, ObjectId)> {
     let mut names = vec![(table.name.as_str(), table.object_id)];
     names.extend(key_constraints(table).map(|i| (i.name.as_str(), i.constraint_id)));
     names.extend(defaults(table).map(|d| (d.name.as_str(), d.object_id)));
