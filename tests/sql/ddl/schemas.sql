@@ -81,6 +81,10 @@ create trigger here.counts on here.kept after insert as select count(*) as n fro
 GO
 create procedure here.p as select 'p' as p
 GO
+create user reader without login
+grant select on here.kept to reader
+grant update on here.kept (n) to reader
+GO
 create view here.bound with schemabinding as select id from here.kept
 GO
 alter schema there transfer here.kept
@@ -106,5 +110,8 @@ select schema_name(schema_id) as s, name, type from sys.objects where schema_id 
 insert there.kept values (1, next value for there.numbers)
 exec there.p
 select * from there.kept
-select * from there.alias
+select permission_name from sys.database_permissions where grantee_principal_id = user_id('reader') and class = 1
+execute as user = 'reader'
+select * from there.kept
+revert
 GO

@@ -272,3 +272,14 @@ select j.a from dbo.notes cross apply openjson(js) with (a varchar(20)) j
 dbcc show_statistics ('dbo.notes', numbers) with histogram
 revert
 GO
+-- A trigger sees what is there, also for who has no UNMASK; what it reads of the table is masked.
+revoke unmask on dbo.notes from ann
+grant update on dbo.notes to ann
+GO
+create trigger dbo.changed on dbo.notes after update as
+    select d.words as was, i.words as now_is, n.words as in_table from inserted i join deleted d on d.id = i.id join dbo.notes n on n.id = i.id
+GO
+execute as user = 'ann'
+update dbo.notes set plain = 'z' where id = 1
+revert
+GO

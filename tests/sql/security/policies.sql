@@ -278,5 +278,7 @@ create security policy rules.y add filter predicate rules.own(owner) on dbo.move
 GO
 alter schema elsewhere transfer dbo.moved
 select id from elsewhere.moved
+exec sp_depends 'elsewhere.moved'
+exec sp_depends 'rules.y'
 drop security policy rules.y
 GO

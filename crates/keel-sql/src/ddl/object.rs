@@ -2,7 +2,7 @@
 
 use super::Place;
 use super::table::TableBuilder;
-use crate::catalog::{CatalogObject, DB_OWNER, Named, SchemaDef, table_names};
+use crate::catalog::{CatalogObject, DB_OWNER, Named, SchemaDef, SecurableRef, table_names};
 use crate::engine::TEMPDB;
 use crate::errors;
 use crate::program::Program;
@@ -49,7 +49,8 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// ALTER SCHEMA … TRANSFER: the object goes on under its name in another schema, where nothing else may have that name.
+    /// ALTER SCHEMA … TRANSFER: the object goes on under its name in another schema, where nothing else may have that name. What
+    /// was granted on it is no more.
     pub(super) fn alter_schema(&mut self, program: &Program, a: &ast::AlterSchema) -> Result<()> {
         let entry = self.info.current_database();
         let picture = self.info.picture(&entry);
@@ -99,6 +100,7 @@ impl Runner<'_> {
                 return Err(errors::name_taken_in_schema(&place.name));
             }
         }
+        self.forget_permissions(&entry, SecurableRef::Object(id))?;
         for trigger in picture.triggers(id) {
             let moved = ModuleDef { schema_id, ..(*trigger).clone() };
             self.put(&entry, CatalogObject::Module(Arc::new(moved)))?;
