@@ -195,3 +195,28 @@ GO
 select id, price from dbo.prices for system_time all order by id, price
 alter security policy rules.prices add block predicate rules.small(id) on dbo.prices_before
 GO
+-- A predicate that reads the table sees the statement's rows before.
+create table dbo.quota (id int primary key, tenant int)
+GO
+create function rules.room(@id int, @tenant int) returns table with schemabinding as
+return select 1 as ok where not exists (select 1 from dbo.quota q where q.tenant = @tenant and q.id < @id - 1)
+GO
+create security policy rules.quota add block predicate rules.room(id, tenant) on dbo.quota after insert
+GO
+insert dbo.quota values (1, 1), (2, 1), (11, 2)
+GO
+insert dbo.quota values (21, 3), (31, 4), (23, 3)
+GO
+create function rules.one(@tenant int) returns table with schemabinding as
+return select 1 as ok where not exists (select 1 from dbo.quota q where q.tenant = @tenant group by q.tenant having count(*) > 1)
+GO
+alter security policy rules.quota alter block predicate rules.one(tenant) on dbo.quota after insert
+GO
+insert dbo.quota values (41, 5), (42, 6), (43, 7)
+GO
+insert dbo.quota values (51, 8), (52, 8), (53, 8)
+GO
+insert dbo.quota values (61, 9), (62, 10), (63, 9), (64, 9)
+GO
+select * from dbo.quota
+GO

@@ -103,7 +103,13 @@ impl Target {
     }
 }
 
+/// What their subqueries read may have been written by the statement itself, a row ago: no answer is kept.
 fn compile(planner: &mut Planner<'_, '_>, conditions: &[Expr]) -> Result<Blocks> {
-    let compiled = conditions.iter().map(|e| Compiler { subqueries: planner }.condition(e));
-    Ok(Blocks(compiled.collect::<Result<_>>()?))
+    let first = planner.subplans.len();
+    let mut compiled = Vec::new();
+    for e in conditions {
+        compiled.push(Compiler { subqueries: &mut *planner }.condition(e)?);
+    }
+    planner.subplans[first..].iter_mut().for_each(|s| s.kept = 0);
+    Ok(Blocks(compiled))
 }

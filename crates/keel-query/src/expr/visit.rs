@@ -337,6 +337,16 @@ impl Rel {
         }
     }
 
+    /// Whether it has the same rows for the same outer values as long as the statement runs: it reads tables, no variable, and
+    /// nothing volatile.
+    #[must_use]
+    pub fn is_steady(&self) -> bool {
+        let mut steady = !matches!(self, Rel::Virtual { .. } | Rel::Shared { .. } | Rel::WorkTable { .. });
+        let varies = |e: &Expr| matches!(e.kind, ExprKind::Var(_) | ExprKind::Subquery(_));
+        self.for_own_exprs(&mut |e| steady &= !e.is_volatile() && !e.any(&mut |e| varies(e)));
+        steady && self.inputs().iter().all(|input| input.is_steady())
+    }
+
     /// Adds every slot any node of the tree reads.
     pub fn add_used(&self, set: &mut SlotSet) {
         self.for_own_exprs(&mut |e| e.add_slots(set));

@@ -203,7 +203,8 @@ impl Plan {
         state.target_key = std::mem::take(&mut cx.target_key);
         for s in state.subqueries.iter_mut().flatten() {
             s.root.close();
-            s.cached_for = None;
+            s.answers.clear();
+            s.oldest = 0;
         }
         (result, state)
     }
@@ -235,8 +236,9 @@ pub(crate) fn subquery_states(
             Some(Box::new(SubqueryState {
                 root: s.node.operator(counts),
                 result_slot: s.result_slot,
-                cached_for: None,
-                cached: Value::Null,
+                answers: Vec::new(),
+                kept: s.kept,
+                oldest: 0,
             }))
         })
         .collect()
