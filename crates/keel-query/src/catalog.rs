@@ -5,7 +5,9 @@
 //! These definitions are stored as rows of the system tree (one row per object), so every field here is part of a
 //! format: add with `#[serde(default)]`, never change a meaning.
 
+use crate::mask::MaskDef;
 use crate::partition::PartitionedBy;
+use crate::policy::PolicyDef;
 use keel_base::{DatabaseId, TreeId};
 use keel_types::{Collation, SqlType};
 use serde::{Deserialize, Serialize};
@@ -40,6 +42,9 @@ pub struct ColumnDef {
     /// ROWGUIDCOL.
     #[serde(default)]
     pub rowguid: bool,
+    /// MASKED WITH.
+    #[serde(default)]
+    pub mask: Option<MaskDef>,
 }
 
 /// A DEFAULT constraint.
@@ -573,6 +578,10 @@ pub trait Catalog: Send + Sync {
     /// Alias or table type by schema and name.
     fn user_type(&self, _schema_id: i32, _name: &str) -> Option<Arc<TypeDef>> {
         None
+    }
+    /// Enabled security policies with a predicate on a table or view.
+    fn policies_on(&self, _object: ObjectId) -> Vec<Arc<PolicyDef>> {
+        Vec::new()
     }
     /// Triggers of a table or view, in creation order.
     fn triggers(&self, _table: ObjectId) -> Vec<Arc<ModuleDef>> {

@@ -16,6 +16,20 @@ macro_rules! errors {
 errors! {
     /// 102
     syntax_near(what: &str) = (102, 15, 1, "Incorrect syntax near '{what}'.");
+    /// 16002
+    mask_unknown(column: &str) = (16002, 16, 0, "Invalid data masking function in column '{column}'.");
+    /// 16003
+    mask_type(column: &str, function: &str) = (16003, 16, 0, "The data type of column '{column}' does not support data masking function '{function}'.");
+    /// 16004
+    mask_parameters(function: &str, column: &str) = (16004, 16, 0, "Incorrect number of parameters for data masking function '{function}' for column '{column}'.");
+    /// 16005
+    mask_argument(function: &str, column: &str) = (16005, 16, 0, "Invalid argument for data masking function '{function}' for column '{column}'.");
+    /// 16006
+    mask_format(function: &str, column: &str) = (16006, 16, 0, "Invalid data masking format for function '{function}' in column '{column}'.");
+    /// 33504
+    blocked(object: &str) = (33504, 16, 1, "The attempted operation failed because the target object '{object}' has a block predicate that conflicts with this operation. If the operation is performed on a view, the block predicate might be enforced on the underlying table. Modify the operation to target only the rows that are allowed by the block predicate.");
+    /// 33512
+    predicate_unbound(object: &str) = (33512, 16, 1, "Binding for the non-schema bound security predicate on object '{object}' failed with one or more errors, indicating the schema of the predicate function has changed. Update or drop the affected security predicates.");
     /// 104
     order_by_in_set_operation() = (104, 16, 1, "ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or EXCEPT operator.");
     /// 107
@@ -356,4 +370,21 @@ pub fn arithmetic_warning(error: i32) -> Option<Error> {
         _ => return None,
     };
     Some(SqlError::new(number, 0, 1, text))
+}
+
+/// The error as it is told where rows or values are kept from the reader: what a value was, and of what type, stays unsaid.
+#[must_use]
+pub fn without_values(mut e: Error) -> Error {
+    let text = match e.number {
+        220 => "Arithmetic overflow error for data type ******, value = ******.",
+        232 => "Arithmetic overflow error for type ******, value = ******.",
+        245 => "Conversion failed when converting the ****** value '******' to data type ******.",
+        248 => "The conversion of the ****** value '******' overflowed an int column.",
+        2628 => {
+            "String or binary data would be truncated in table '******', column '******'. Truncated value: '******'."
+        }
+        _ => return e,
+    };
+    text.clone_into(&mut e.message);
+    e
 }

@@ -35,12 +35,14 @@ pub mod entries;
 pub mod errors;
 pub mod exec;
 pub mod expr;
+pub mod mask;
 pub mod meta;
 pub mod openjson;
 pub mod openxml;
 pub mod partition;
 mod parts;
 pub mod plan;
+pub mod policy;
 pub mod scope;
 pub mod stats;
 pub mod tvf;
@@ -49,6 +51,7 @@ pub mod work;
 pub mod xml;
 
 pub use bind::deduce::deduced;
+pub use bind::policy::check_predicate;
 pub use bind::query::refuse_loose_order;
 pub use context::{
     ExecCtx, FunctionInvoker, IsolationLevel, NoRows, RowBuffer, RowSink, RunInfo, SessionInfo, Transactions,

@@ -195,6 +195,27 @@ pub trait BindScope {
     }
     /// It has ended.
     fn leave_module(&self) {}
+    /// The database of a module that this scope has found.
+    fn database_of(&self, module: &ModuleDef) -> Option<keel_base::DatabaseId> {
+        let _ = module;
+        None
+    }
+    /// A predicate of a security policy follows, until [`BindScope::leave_predicate`]. Where the policy is schema-bound nobody
+    /// is asked for permissions on what is found for it.
+    fn enter_predicate(&self, schema_bound: bool) {
+        let _ = schema_bound;
+    }
+    /// It has ended.
+    fn leave_predicate(&self) {}
+    /// The inline function of a predicate, by its schema and name in a database.
+    fn predicate_function(
+        &self,
+        database: keel_base::DatabaseId,
+        name: NameParts<'_>,
+    ) -> Option<Arc<ModuleDef>> {
+        let _ = (database, name);
+        None
+    }
     /// Whether the statement removes what is too old from history tables, which no other may change.
     fn cleans_history(&self) -> bool {
         false

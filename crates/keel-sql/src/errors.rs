@@ -43,6 +43,12 @@ errors! {
     application_lock_not_held(principal, resource) = 1223, 16, 1, "Cannot release the application lock (Database Principal: '{principal}', Resource: '{resource}') because it is not currently held.";
     /// A lock of the transaction where there is none.
     needs_user_transaction() = 3918, 16, 1, "The statement or function must be executed in the context of a user transaction.";
+    /// ALTER COLUMN of one that its kind forbids.
+    column_not_alterable(name, kind) = 4928, 16, 1, "Cannot alter column '{name}' because it is '{kind}'.";
+    /// DROP MASKED of a column without a mask.
+    column_not_masked(name) = 16_007, 16, 0, "The column '{name}' does not have a data masking function.";
+    /// A permission that an object of this kind cannot have.
+    permission_not_compatible(permission) = 4606, 16, 1, "Granted or revoked privilege {permission} is not compatible with object.";
     /// Unknown procedure.
     no_procedure(name) = 2812, 16, 62, "Could not find stored procedure '{name}'.";
     /// DBCC of a table that is not there.
@@ -104,7 +110,7 @@ errors! {
     /// DROP SCHEMA of one that every database has.
     cannot_drop_schema(name) = 15150, 16, 1, "Cannot drop the schema '{name}'.";
     /// DROP of the wrong kind.
-    wrong_drop_kind(statement, name, other) = 3705, 16, 1, "Cannot use {statement} with '{name}' because '{name}' is a {other}. Use {other}.";
+    wrong_drop_kind(statement, name, other, proper) = 3705, 16, 1, "Cannot use {statement} with '{name}' because '{name}' is a {other}. Use {proper}.";
     /// DROP TABLE referenced by a foreign key.
     referenced_by_foreign_key(name) = 3726, 16, 1, "Could not drop object '{name}' because it is referenced by a FOREIGN KEY constraint.";
     /// CREATE DATABASE over an existing one.
@@ -404,6 +410,10 @@ errors! {
     star_in_bound() = 1054, 15, 6, "Syntax '*' is not allowed in schema-bound objects.";
     /// sp_rename of what others depend on.
     enforced_dependencies(name) = 15336, 16, 1, "Object '{name}' cannot be renamed because the object participates in enforced dependencies.";
+    /// ALTER SCHEMA into a schema that has one of this name.
+    name_taken_in_schema(name) = 15530, 16, 1, "The object with name \"{name}\" already exists.";
+    /// ALTER SCHEMA of what a schema-bound object or a policy names.
+    cannot_transfer_bound() = 15348, 16, 1, "Cannot transfer a schemabound object.";
     /// Type still used.
     type_in_use(name, object) = 3732, 16, 1, "Cannot drop type '{name}' because it is being referenced by object '{object}'. There may be other objects that reference this type.";
     /// Type exists.
@@ -621,6 +631,8 @@ errors! {
     /// KILL.
     cannot_kill() = 6102, 14, 1, "User does not have permission to use the KILL statement.";
     /// DBCC.
+    cannot_dbcc_object(user, command, object) = 2557, 14, 5, "User '{user}' does not have permission to run DBCC {command} for object '{object}'.";
+    /// DBCC without its permission.
     cannot_dbcc(user, command) = 2571, 14, 3, "User '{user}' does not have permission to run DBCC {command}.";
     /// Cancelled statement.
     cancelled() = 3617, 16, 1, "The query was cancelled.";

@@ -117,3 +117,25 @@ fn computed_columns_have_fields_and_bytes_are_hexadecimal() {
     assert!(rows.contains("1 2 /1/ POINT (30 2) 0xAB") && rows.contains("2 4 /"), "{rows}");
     assert!(run(&mut s, "bulk insert t from '/in/bad.txt'").contains("row 1, column 3 (node)"));
 }
+
+#[test]
+fn block_predicates_look_at_the_rows() {
+    let good = b"1\tann\t1\t2024-01-02\n2\tbob\t2\t2024-01-02\n";
+    let mut s = session(&[("/in/good.txt", good), ("/in/bad.txt", b"3\tann\t1\t\n4\tmallory\t9\t\n")]);
+    run(&mut s, TABLE);
+    run(&mut s, "create table known (name varchar(10) primary key); insert known values ('ann'), ('bob')");
+    run(
+        &mut s,
+        "create function dbo.is_known (@name varchar(10)) returns table with schemabinding as return select 1 as ok from dbo.known as k where k.name = @name",
+    );
+    run(
+        &mut s,
+        "create security policy dbo.p add block predicate dbo.is_known(name) on dbo.t after insert, add filter predicate dbo.is_known(name) on dbo.t",
+    );
+    assert_eq!(run(&mut s, "bulk insert t from '/in/good.txt'"), "(2 rows affected)\n");
+    let refused = run(&mut s, "bulk insert t from '/in/bad.txt'");
+    assert!(refused.contains("Msg 33504"), "{refused}");
+    assert!(run(&mut s, "select count(*) as n from t").contains("2"));
+    run(&mut s, "alter security policy dbo.p with (state = off)");
+    assert_eq!(run(&mut s, "bulk insert t from '/in/bad.txt'"), "(2 rows affected)\n");
+}

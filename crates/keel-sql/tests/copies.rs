@@ -314,3 +314,31 @@ fn changes_are_tracked_across_a_change_of_roles() {
     let twice = "SELECT COUNT(*) - COUNT(DISTINCT xdes_id) AS twice FROM sys.dm_tran_commit_table";
     assert!(run(&mut reader(&pair.primary), twice).lines().any(|l| l.trim() == "0"));
 }
+
+/// A secondary filters rows and masks values as the primary does, and follows it when that changes.
+#[test]
+fn policies_and_masks_hold_on_a_secondary() {
+    let pair = Pair::new(&[
+        "CREATE TABLE item (id int PRIMARY KEY, owner sysname, secret varchar(9) MASKED WITH (FUNCTION = 'default()'));
+         INSERT item VALUES (1, 'ann', 'one'), (2, 'dbo', 'two')",
+        "CREATE USER ann WITHOUT LOGIN; GRANT SELECT ON item TO ann",
+        "CREATE FUNCTION dbo.own (@owner sysname) RETURNS TABLE WITH SCHEMABINDING AS RETURN SELECT 1 AS ok WHERE @owner = USER_NAME()",
+        "CREATE SECURITY POLICY dbo.rule ADD FILTER PREDICATE dbo.own(owner) ON dbo.item",
+    ]);
+    let mut writer = reader(&pair.primary);
+    let mut far = reader(&pair.secondary);
+    let seen = |session: &mut Session| {
+        let rows = run(session, "EXECUTE AS USER = 'ann'; SELECT id, secret FROM item ORDER BY id; REVERT");
+        let rows = rows.lines().skip(2).filter(|line| line.contains('|'));
+        rows.map(|line| line.split_whitespace().collect::<String>()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(seen(&mut far), "1|xxxx");
+    assert!(run(&mut far, "SELECT id FROM item").lines().any(|line| line.trim() == "2"));
+    change(&mut writer, "ALTER SECURITY POLICY dbo.rule WITH (STATE = OFF); GRANT UNMASK TO ann");
+    assert_eq!(seen(&mut far), "1|xxxx");
+    pair.ship();
+    assert_eq!(seen(&mut far), "1|one 2|two");
+    change(&mut writer, "ALTER SECURITY POLICY dbo.rule WITH (STATE = ON); REVOKE UNMASK TO ann");
+    pair.ship();
+    assert_eq!(seen(&mut far), "1|xxxx");
+}

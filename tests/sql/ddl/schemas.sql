@@ -65,3 +65,53 @@ GO
 drop schema dbo
 GO
 drop schema guest
+GO
+-- Between schemas: tables with their constraints and triggers, modules, synonyms, sequences.
+create schema here
+GO
+create schema there
+GO
+create table here.kept (id int primary key, n int constraint positive check (n > 0))
+create table there.kept (a int)
+create table there.other (a int constraint positive check (a > 0))
+create sequence here.numbers start with 5
+create synonym here.alias for here.kept
+GO
+create trigger here.counts on here.kept after insert as select count(*) as n from inserted
+GO
+create procedure here.p as select 'p' as p
+GO
+create user reader without login
+grant select on here.kept to reader
+grant update on here.kept (n) to reader
+GO
+create view here.bound with schemabinding as select id from here.kept
+GO
+alter schema there transfer here.kept
+GO
+drop view here.bound
+GO
+alter schema there transfer here.kept
+GO
+drop table there.kept
+GO
+alter schema there transfer here.kept
+GO
+drop table there.other
+alter schema there transfer here.kept
+alter schema there transfer here.numbers
+alter schema there transfer here.p
+alter schema there transfer here.alias
+alter schema there transfer there.kept
+GO
+alter schema there transfer here.kept
+GO
+select schema_name(schema_id) as s, name, type from sys.objects where schema_id in (schema_id('here'), schema_id('there')) and name not like 'PK%' order by s, name
+insert there.kept values (1, next value for there.numbers)
+exec there.p
+select * from there.kept
+select permission_name from sys.database_permissions where grantee_principal_id = user_id('reader') and class = 1
+execute as user = 'reader'
+select * from there.kept
+revert
+GO

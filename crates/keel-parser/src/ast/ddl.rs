@@ -297,14 +297,15 @@ pub enum AlterColumn {
     Type {
         ty: TypeName,
         collation: Option<Ident>,
+        /// The function of MASKED WITH.
+        mask: Option<SmolStr>,
         nullable: Option<bool>,
         options: Vec<Opt>,
     },
-    /// `ADD|DROP ROWGUIDCOL|PERSISTED|NOT FOR REPLICATION|SPARSE|HIDDEN|MASKED`
-    Property {
-        add: bool,
-        name: SmolStr,
-    },
+    /// `ADD MASKED WITH (FUNCTION = '…')`, `DROP MASKED`
+    Mask(Option<SmolStr>),
+    /// `ADD|DROP ROWGUIDCOL|PERSISTED|NOT FOR REPLICATION|SPARSE|HIDDEN`
+    Property { add: bool, name: SmolStr },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -626,6 +627,7 @@ pub enum DropClass {
     MasterKey,
     Endpoint,
     AvailabilityGroup,
+    SecurityPolicy,
     /// Any other class, upper case: RULE, DEFAULT, ASSEMBLY, …
     Other(SmolStr),
 }

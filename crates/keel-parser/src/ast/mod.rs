@@ -12,6 +12,7 @@ pub mod admin;
 pub mod ddl;
 pub mod dml;
 pub mod expr;
+pub mod policy;
 pub mod procedural;
 pub mod query;
 
@@ -19,6 +20,7 @@ pub use admin::*;
 pub use ddl::*;
 pub use dml::*;
 pub use expr::*;
+pub use policy::*;
 pub use procedural::*;
 pub use query::*;
 
@@ -360,6 +362,7 @@ pub enum StatementKind {
     BackupCertificate(Box<BackupCertificate>),
     MasterKey(Box<MasterKey>),
     Partition(Box<PartitionStatement>),
+    SecurityPolicy(Box<SecurityPolicy>),
     /// CREATE/ALTER/DROP of object classes that are kept as name and options (resource governor, event sessions,
     /// server configuration, audits, credentials, full-text, …).
     Generic(Box<GenericStatement>),

@@ -23,6 +23,7 @@ mod module;
 mod object;
 mod option;
 mod partition;
+mod policy;
 mod procedural;
 mod query;
 mod security;

@@ -102,6 +102,9 @@ impl Parser<'_> {
         if let Some(statement) = self.partition_statement("CREATE")? {
             return Ok(statement);
         }
+        if self.eat_words(&["SECURITY", "POLICY"]) {
+            return self.security_policy(false);
+        }
         self.generic("CREATE")
     }
 
@@ -177,6 +180,9 @@ impl Parser<'_> {
         if let Some(statement) = self.partition_statement("ALTER")? {
             return Ok(statement);
         }
+        if self.eat_words(&["SECURITY", "POLICY"]) {
+            return self.security_policy(true);
+        }
         self.generic("ALTER")
     }
 
@@ -236,6 +242,9 @@ impl Parser<'_> {
         }
         if self.eat_words(&["AVAILABILITY", "GROUP"]) {
             return Some(DropClass::AvailabilityGroup);
+        }
+        if self.eat_words(&["SECURITY", "POLICY"]) {
+            return Some(DropClass::SecurityPolicy);
         }
         if let Some((server, application)) = self.role_class() {
             return Some(match (server, application) {

@@ -193,9 +193,15 @@ impl Parser<'_> {
             }
             let word = Ident { text: SmolStr::from(text), quoted: false, span };
             Some(("GENERATED ALWAYS", OptValue::Word(word)))
-        } else if self.eat_word("MASKED") || self.eat_word("ENCRYPTED") {
+        } else if let Some(name) = self.one_of(&["MASKED", "ENCRYPTED"]) {
+            // What is said of the type comes before what is said of the values.
+            let late =
+                column.nullable.is_some() || column.identity.is_some() || !column.constraints.is_empty();
+            if name == "MASKED" && late {
+                return Err(self.unexpected_at(self.at - 1));
+            }
             self.expect_kw(Kw::WITH)?;
-            Some(("MASKED", OptValue::List(self.masking_options()?)))
+            Some((name, OptValue::List(self.options_in_parentheses()?)))
         } else {
             self.one_of(&["HIDDEN", "FILESTREAM", "PERSISTED", "COLUMN_SET"])
                 .map(|name| (name, OptValue::None))
@@ -208,8 +214,13 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    fn masking_options(&mut self) -> Result<Vec<Opt>> {
-        self.options_in_parentheses()
+    /// `MASKED WITH (FUNCTION = '…')`: the text of the function.
+    fn mask(&mut self) -> Result<SmolStr> {
+        self.expect_kw(Kw::WITH)?;
+        let at = self.at;
+        let options = self.options_in_parentheses()?;
+        let function = options.iter().find(|o| o.name == "FUNCTION").and_then(|o| o.value.text());
+        function.map(SmolStr::new).ok_or_else(|| self.unexpected_at(at + 1))
     }
 
     fn identity(&mut self) -> Result<Identity> {
@@ -225,7 +236,7 @@ impl Parser<'_> {
         Ok(Identity { seed, increment, not_for_replication })
     }
 
-    fn not_for_replication(&mut self) -> Result<bool> {
+    pub(super) fn not_for_replication(&mut self) -> Result<bool> {
         let found = self.at_kw(Kw::NOT) && self.tok_ahead(1) == Tok::Kw(Kw::FOR);
         if found {
             self.at += 2;
@@ -537,14 +548,16 @@ impl Parser<'_> {
             } else {
                 self.upper_word()?
             };
-            if name == "MASKED" && self.eat_kw(Kw::WITH) {
-                self.skip_parentheses()?;
+            if name == "MASKED" {
+                let action = AlterColumn::Mask(if add { Some(self.mask()?) } else { None });
+                return Ok(AlterTableAction::AlterColumn { column, action });
             }
             return Ok(AlterTableAction::AlterColumn { column, action: AlterColumn::Property { add, name } });
         }
         let ty = self.type_name()?;
         let collation = if self.eat_kw(Kw::COLLATE) { Some(self.any_word()?) } else { None };
         self.eat_word("SPARSE");
+        let mask = if self.eat_word("MASKED") { Some(self.mask()?) } else { None };
         let nullable = self.nullability()?;
         self.eat_word("SPARSE");
         let options = if self.at_kw(Kw::WITH) && self.tok_ahead(1) == Tok::LParen {
@@ -553,7 +566,7 @@ impl Parser<'_> {
         } else {
             Vec::new()
         };
-        let action = AlterColumn::Type { ty, collation, nullable, options };
+        let action = AlterColumn::Type { ty, collation, mask, nullable, options };
         Ok(AlterTableAction::AlterColumn { column, action })
     }
 

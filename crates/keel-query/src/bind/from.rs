@@ -211,8 +211,12 @@ impl Binder<'_> {
                 if let (None, Some(s), Some(source)) = (alias, &name.schema, sources.first_mut()) {
                     Rc::make_mut(source).schema = Some(s.as_str().to_owned());
                 }
+                let conditions = match self.scope.database_of(&module) {
+                    Some(database) => self.row_filter(database, module.object_id, &sources[0])?,
+                    None => Vec::new(),
+                };
                 self.note_source(ObjectRef::Module(module), &sources[0]);
-                Ok((rel, sources))
+                Ok((rel.filter(conditions), sources))
             }
             ObjectRef::Module(_) => Err(errors::invalid_object(&name.to_string())),
         }
@@ -230,8 +234,23 @@ impl Binder<'_> {
         schema: Option<String>,
         hints: Hints,
     ) -> Result<BoundSource> {
-        let (get, source) = self.get(table, alias, schema, hints);
-        Ok((Rel::Get(Box::new(get)), vec![Rc::new(source)]))
+        let (get, source) = self.guarded_get(table, alias, schema, hints)?;
+        Ok((Rel::Get(Box::new(get)), vec![source]))
+    }
+
+    /// Makes a reference to a stored table as far as security policies show it.
+    pub(crate) fn guarded_get(
+        &mut self,
+        table: ArcTable,
+        alias: &str,
+        schema: Option<String>,
+        hints: Hints,
+    ) -> Result<(Get, Rc<Source>)> {
+        let (database, object) = (table.database, table.object_id);
+        let (mut get, source) = self.get(table, alias, schema, hints);
+        let source = Rc::new(source);
+        get.policy = self.row_filter(database, object, &source)?;
+        Ok((get, source))
     }
 
     /// Makes a reference to a stored table.
@@ -247,6 +266,7 @@ impl Binder<'_> {
         if !self.databases.contains(&table.database) {
             self.databases.push(table.database);
         }
+        self.note_masks(&table);
         let first_slot = self.slots.len() as Slot;
         let mut columns = Vec::with_capacity(table.columns.len());
         for (i, c) in table.columns.iter().enumerate() {
@@ -266,7 +286,16 @@ impl Binder<'_> {
             columns.push(SourceColumn { name: c.name.clone(), slot });
         }
         let locator = self.typed_slot(LOCATOR, SqlType::VarBinary(Length::Max), true);
-        let get = Get { id, table, alias: alias.to_owned(), first_slot, hints, locator, target: false };
+        let get = Get {
+            id,
+            table,
+            alias: alias.to_owned(),
+            first_slot,
+            hints,
+            locator,
+            policy: Vec::new(),
+            target: false,
+        };
         let table = &get.table;
         let hidden = (0..table.columns.len()).filter(|i| table.is_hidden(*i)).map(|i| get.slot(i)).collect();
         let locator = Some(get.locator);

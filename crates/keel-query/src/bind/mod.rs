@@ -16,9 +16,11 @@ pub mod from;
 pub mod function;
 pub mod group;
 pub mod json;
+pub mod mask;
 pub mod merge_types;
 mod odbc;
 mod over;
+pub(crate) mod policy;
 pub mod query;
 pub mod rel;
 mod rowset;
@@ -198,6 +200,12 @@ pub struct Binder<'a> {
     member: Option<Member>,
     /// FOR SYSTEM_TIME of the view being bound: of every system-versioned table in it.
     system_time: Option<temporal::TimeRange>,
+    /// Depth of what is bound without regard to security policies: predicates, and views for what they are made of.
+    unguarded: u32,
+    /// A predicate of a security policy is part of the statement.
+    pub(crate) guarded: bool,
+    /// Masked columns of the tables that are read.
+    pub(crate) masked: Vec<mask::MaskSource>,
     /// Parameters of the inline functions being expanded, innermost last.
     parameters: Vec<HashMap<String, Expr>>,
     /// Depth of expanded views, to refuse endless ones.
@@ -264,6 +272,9 @@ impl<'a> Binder<'a> {
             recursive: Vec::new(),
             member: None,
             system_time: None,
+            unguarded: 0,
+            guarded: false,
+            masked: Vec::new(),
             parameters: Vec::new(),
             depth: 0,
             named: Vec::new(),

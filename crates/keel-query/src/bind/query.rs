@@ -107,7 +107,13 @@ impl Binder<'_> {
         };
         match &q.for_clause {
             None => Ok(selected.query),
-            Some(clause) => self.for_clause(selected, clause, nested),
+            Some(clause) => {
+                let mut selected = selected;
+                if !nested && !self.in_a_module() {
+                    selected.query = self.masked_query(selected.query);
+                }
+                self.for_clause(selected, clause, nested)
+            }
         }
     }
 

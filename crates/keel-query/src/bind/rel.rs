@@ -78,6 +78,8 @@ pub struct Get {
     pub hints: Hints,
     /// Slot of the row's locator, the key under which the clustered index or heap has it; filled when it is needed.
     pub locator: Slot,
+    /// What security policies ask of a row for it to be there, over its columns alone: tested before all other conditions.
+    pub policy: Vec<Expr>,
     /// Set on the target of UPDATE, DELETE, MERGE: rows are locked as they are found, and their locator is needed.
     pub target: bool,
 }

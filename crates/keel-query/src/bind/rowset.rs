@@ -127,7 +127,7 @@ impl Binder<'_> {
         Ok(crate::openxml::table(columns))
     }
 
-    fn inline_function(&mut self, module: &ModuleDef) -> Result<BoundQuery> {
+    pub(super) fn inline_function(&mut self, module: &ModuleDef) -> Result<BoundQuery> {
         let options = keel_parser::ParseOptions { quoted_identifier: module.quoted_identifier };
         let batch = keel_parser::parse_batch(&module.text, options).map_err(|e| parse_error(*e))?;
         let Some(ast::StatementKind::CreateFunction(f)) = batch.statements.into_iter().next().map(|s| s.kind)

@@ -91,8 +91,9 @@ impl Binder<'_> {
         // Whoever reads versions reads the history: it takes the right to.
         self.scope.note_read(&ObjectRef::Table(history.clone()));
         let past_hints = Hints { indexes: Vec::new(), ..hints.clone() };
-        let (current, _) = self.get(table.clone(), alias, None, hints);
-        let (past, _) = self.get(history.clone(), alias, None, past_hints);
+        // Each with its own policies: a predicate on the table is none on its history.
+        let (current, _) = self.guarded_get(table.clone(), alias, None, hints)?;
+        let (past, _) = self.guarded_get(history.clone(), alias, None, past_hints)?;
         let mut columns = Vec::new();
         let (mut left_slots, mut right_slots, mut slots) = (Vec::new(), Vec::new(), Vec::new());
         for (i, c) in table.columns.iter().enumerate() {

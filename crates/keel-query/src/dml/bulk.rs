@@ -21,6 +21,8 @@ use crate::context::{DmlAction, ExecCtx, RowSink, RunInfo};
 use crate::errors::{self, Result};
 use crate::exec::cx::Cx;
 use crate::expr::compile::{Code, Compiler, NoSubqueries};
+use crate::plan::run::subquery_states;
+use crate::plan::{Planner, SubPlan};
 use crate::scope::BindScope;
 use keel_node::LockMode;
 use keel_store::row::RowBuilder;
@@ -134,6 +136,8 @@ pub struct BulkInserter {
     not_null: Vec<usize>,
     sources: Vec<Source>,
     slot_count: usize,
+    /// What block predicates look up.
+    subplans: Vec<SubPlan>,
     options: BulkOptions,
 }
 
@@ -196,6 +200,7 @@ impl BulkInserter {
         if table.history_of.is_some() {
             return Err(errors::history_inserted(&target.full_name));
         }
+        target.bind_blocks(&mut binder)?;
         if !options.check_constraints {
             target.checks.clear();
             target.parents.clear();
@@ -222,8 +227,11 @@ impl BulkInserter {
         let not_null = std::mem::take(&mut row.not_null);
         let stored = target.ordinals().iter().flatten().copied();
         let made = stored.filter(|i| !positions.contains(i)).collect();
+        let mut planner = Planner::new(&mut binder);
+        row.blocks = target.blocks_after(&mut planner, None)?;
+        let subplans = planner.subplans;
         let slot_count = binder.slots.len();
-        Ok(BulkInserter { target, row, made, not_null, sources, slot_count, options })
+        Ok(BulkInserter { target, row, made, not_null, sources, slot_count, subplans, options })
     }
 
     /// Inserts rows until there are no more: all of them or nothing. The caller holds the table's
@@ -235,6 +243,7 @@ impl BulkInserter {
         sink: &mut dyn RowSink,
     ) -> Result<RunInfo> {
         let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
+        cx.subqueries = subquery_states(&self.subplans, None);
         let database = self.target.table.database;
         let mark = cx.txn(database)?.savepoint();
         let mut buffers = RowBuffers::default();
@@ -319,6 +328,7 @@ impl BulkInserter {
             for n in 0..target.parents.len() {
                 target.check_parent(cx, b, n, DmlAction::Insert.name())?;
             }
+            self.row.blocks.check(target, cx)?;
         }
         Ok(written)
     }

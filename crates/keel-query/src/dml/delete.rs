@@ -1,9 +1,10 @@
 //! DELETE.
 
+use super::block::Blocks;
 use super::cascade::{self, Child};
 use super::output::{bind_outputs, compile_outputs, slots_of};
 use super::target::Target;
-use super::update::{Found, find_target, locate, merge_hints, reference, where_clause};
+use super::update::{Found, find_target, guards_read, locate, merge_hints, reference, where_clause};
 use super::{Change, DmlPlan, decoders, renamed};
 use crate::bind::rel::SlotSet;
 use crate::bind::{Binder, Scope};
@@ -13,6 +14,7 @@ use crate::expr::{Expr, Slot};
 use crate::plan::Planner;
 use crate::plan::api::finish;
 use crate::plan::run::{Body, Plan};
+use crate::policy::PredicateKind;
 use crate::scope::BindScope;
 use keel_parser::ast;
 use std::sync::Arc;
@@ -21,6 +23,8 @@ use std::sync::Arc;
 pub(crate) struct DeleteRow {
     /// Referencing tables to look after.
     pub children: Vec<Child>,
+    /// Block predicates on the row.
+    pub before: Blocks,
 }
 
 /// Compiles DELETE.
@@ -40,15 +44,17 @@ fn delete_with(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<Plan> {
         }
         None => return Err(errors::view_not_updatable(&found.source.alias)),
     };
-    let target = Target::new(binder, &table)?;
+    let mut target = Target::new(binder, &table)?;
     if table.history_of.is_some() && !binder.scope.cleans_history() {
         return Err(errors::history_deleted(&target.full_name));
     }
+    target.bind_blocks(binder)?;
     let scope = Scope::new(found.sources.clone(), None);
     let filter = where_clause(binder, delete.filter.as_ref(), &scope)?;
     let mut sources = vec![renamed(&found.source, "deleted")];
     sources.extend(found.sources.iter().cloned());
     let outputs = bind_outputs(binder, &delete.output, sources, None)?;
+    let outputs = super::output::masked(outputs, binder.masks(&found.rel), &target);
     let top = match &delete.top {
         Some(t) => Some((binder.count_value(&t.count, &Scope::default(), t.percent)?, t.percent)),
         None => None,
@@ -68,7 +74,7 @@ pub(crate) fn delete_plan(
     outputs: Vec<super::output::BoundOutput>,
     top: Option<(Expr, bool)>,
 ) -> Result<(DmlPlan, Vec<crate::meta::ColumnMeta>)> {
-    let self_reading = filter.iter().any(Expr::has_subquery);
+    let self_reading = filter.iter().any(Expr::has_subquery) || guards_read(&mut found, &target);
     let old_first = reference(&mut found.rel, found.get).map_or(0, |g| g.first_slot as usize);
     let mut need = SlotSet::new();
     slots_of(&outputs, &mut need);
@@ -81,6 +87,7 @@ pub(crate) fn delete_plan(
     }
     need.extend(touched.iter().map(|i| (old_first + i) as Slot));
     let located = locate(planner, found, filter, top, &need, &[])?;
+    let before = target.blocks_before(planner, PredicateKind::BeforeDelete, old_first)?;
     let outputs = compile_outputs(planner, outputs)?;
     outputs.refuse_triggers(triggers, &target.name)?;
     let shown = planner.show_change("Table Delete", "Delete", &target.table);
@@ -100,7 +107,7 @@ pub(crate) fn delete_plan(
     let plan = DmlPlan {
         target: Arc::new(target),
         source: Arc::new(located.node),
-        change: Change::Delete(DeleteRow { children }),
+        change: Change::Delete(DeleteRow { children, before }),
         outputs: outputs.list,
         // A deleted row is not found again: no need to collect first, unless the search looks at the table elsewhere.
         in_place: located.in_place && !self_reading && !triggers,

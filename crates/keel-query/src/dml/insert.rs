@@ -1,5 +1,6 @@
 //! INSERT … VALUES, INSERT … SELECT, SELECT … INTO.
 
+use super::block::Blocks;
 use super::foreign;
 use super::output::bind_outputs;
 use super::target::Target;
@@ -32,6 +33,8 @@ pub(crate) struct InsertRow {
     pub identity_free: bool,
     /// Columns to test for NULL: all that are NOT NULL and not produced by us.
     pub not_null: Vec<usize>,
+    /// Block predicates on the row, which the caller checks once it is stored.
+    pub blocks: Blocks,
 }
 
 impl InsertRow {
@@ -123,6 +126,7 @@ fn bind_into_table(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Plan
     if table.history_of.is_some() {
         return Err(errors::history_inserted(&target.full_name));
     }
+    target.bind_blocks(binder)?;
     let conditions = view::check_option(binder, &insert.target.table, &target)?;
     target.set_view_checks(&conditions)?;
     let listed = !names.is_empty();
@@ -261,8 +265,11 @@ fn build(
     insert: &ast::Insert,
     many: bool,
 ) -> Result<Plan> {
+    let mut masks = binder.masks(&rel);
+    let exprs = exprs.into_iter().map(|e| masks.put_on(e)).collect();
     let inserted = target.source("inserted");
     let outputs = bind_outputs(binder, &insert.output, vec![inserted], None)?;
+    let outputs = super::output::masked(outputs, masks, &target);
     let silent = insert.target.hints.iter().any(|h| matches!(h, ast::TableHint::IgnoreTriggers));
     assemble(binder, target, columns, exprs, rel, outputs, Manner { many, identity_free: false, silent })
 }
@@ -312,9 +319,11 @@ pub(crate) fn assemble(
         let code = target.assignment(e, column, &mut Compiler { subqueries: &mut planner })?;
         row.assignments.push(Assignment { column, code });
     }
+    row.blocks = target.blocks_after(&mut planner, None)?;
     let outputs = super::output::compile_outputs(&mut planner, outputs)?;
     let savepoint =
         many || !target.indexes.is_empty() || !target.parents.is_empty() || !outputs.list.is_empty();
+    let savepoint = savepoint || !target.blocks.is_empty();
     let triggers = !silent && planner.binder.scope.has_triggers(&target.table, DmlAction::Insert);
     outputs.refuse_triggers(triggers, &target.name)?;
     let shown = planner.show_change("Table Insert", "Insert", &target.table);
@@ -359,7 +368,8 @@ pub(crate) fn insert_row(
             not_null.push(i);
         }
     }
-    Ok((InsertRow { assignments: Vec::new(), identity_explicit, identity_free, not_null }, all))
+    let blocks = Blocks::default();
+    Ok((InsertRow { assignments: Vec::new(), identity_explicit, identity_free, not_null, blocks }, all))
 }
 
 /// Whether a query reads a table.
@@ -394,13 +404,14 @@ pub fn compile_select_into(
         return Err(errors::insert_column_count());
     }
     let columns: Vec<usize> = (0..table.columns.len()).filter(|n| Some(*n) != generated).collect();
-    let exprs = columns.iter().map(|n| binder.read(bound.query.columns[*n].slot)).collect();
+    let query = binder.masked_query(bound.query);
+    let exprs = columns.iter().map(|n| binder.read(query.columns[*n].slot)).collect();
     assemble(
         &mut binder,
         target,
         &columns,
         exprs,
-        bound.query.rel,
+        query.rel,
         Vec::new(),
         Manner { many: true, identity_free: true, silent: true },
     )

@@ -5,7 +5,7 @@ use super::delete::DeleteRow;
 use super::insert::{InsertRow, insert_columns, insert_row, is_generated};
 use super::output::{bind_outputs, compile_outputs, slots_of};
 use super::target::Target;
-use super::update::{BoundSet, UpdateRow, bind_sets, changed_columns, compile_sets, reference};
+use super::update::{BoundSet, UpdateRow, bind_sets, changed_columns, compile_sets, masked_sets, reference};
 use super::view;
 use super::{Assignment, Change, DmlPlan, decoders, renamed, resolve_target};
 use crate::bind::expr::{Clause, ExprCx};
@@ -19,6 +19,7 @@ use crate::expr::{Expr, Slot};
 use crate::plan::Planner;
 use crate::plan::api::finish;
 use crate::plan::run::{Body, Plan};
+use crate::policy::PredicateKind;
 use crate::scope::BindScope;
 use keel_parser::ast;
 use keel_types::{Length, SqlType};
@@ -155,9 +156,9 @@ fn merge_target(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<MergeInto
     };
     let hints = binder.hints(&merge.target.hints, Some(&table))?;
     let schema = merge.alias.is_none().then(|| binder.scope.schema_name(table.database, table.schema_id));
-    let (get, source) = binder.get(table, &alias, schema, hints);
+    let (get, source) = binder.guarded_get(table, &alias, schema, hints)?;
     let id = get.id;
-    Ok(MergeInto { rel: Rel::Get(Box::new(get)), source: Rc::new(source), get: id })
+    Ok(MergeInto { rel: Rel::Get(Box::new(get)), source, get: id })
 }
 
 fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
@@ -166,10 +167,11 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     let get = reference(&mut into, get).expect("the reference that was found");
     get.target = true;
     let (table, old_first, row_key) = (get.table.clone(), get.first_slot as usize, get.locator);
-    let target = Target::new(binder, &table)?;
+    let mut target = Target::new(binder, &table)?;
     if table.history_of.is_some() {
         return Err(errors::history_merged(&target.full_name));
     }
+    target.bind_blocks(binder)?;
     let (using, using_sources) = binder.table_source(&merge.source, None, &[])?;
     let present = binder.typed_slot("", SqlType::Int, true);
     let using = using.project(vec![(present, Expr::int(1))]);
@@ -181,6 +183,10 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     let source_scope = Scope::new(using_sources.clone(), None);
     let target_scope = Scope::new(vec![source.clone()], None);
     let on = binder.conjuncts(&merge.on, &mut ExprCx::new(&scope, Clause::Where))?;
+    let mut masks = binder.masks(&using);
+    if !binder.masked.is_empty() {
+        masks.add(&into);
+    }
     let mut need = SlotSet::from([row_key, present]);
     let mut steps = Vec::new();
     for when in &merge.whens {
@@ -199,6 +205,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
             ast::MergeAction::Delete => BoundStep::Delete,
             ast::MergeAction::Update(sets) => {
                 let bound = binder.in_row(|b| bind_sets(b, &target, &source, visible, sets))?;
+                let bound = masked_sets(&mut masks, &target, bound);
                 bound.iter().for_each(|s| s.value.add_slots(&mut need));
                 BoundStep::Update(bound)
             }
@@ -209,7 +216,15 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
                     None => view::behind(binder, &into, &source.columns, columns, &source.alias)?.1,
                 };
                 let columns = &columns;
-                binder.in_row(|b| bind_insert(b, &target, columns, values, &source_scope, &mut need))?
+                let step =
+                    binder.in_row(|b| bind_insert(b, &target, columns, values, &source_scope, &mut need))?;
+                match step {
+                    BoundStep::Insert(columns, exprs) => {
+                        let exprs = exprs.into_iter().map(|e| masks.put_on(e)).collect();
+                        BoundStep::Insert(columns, exprs)
+                    }
+                    step => step,
+                }
             }
         };
         steps.push((when.matched, condition, step));
@@ -233,6 +248,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     let mut sources = vec![inserted, renamed(&source, "deleted")];
     sources.extend(both);
     let outputs = bind_outputs(binder, &merge.output, sources, Some(pseudo))?;
+    let outputs = super::output::masked(outputs, masks, &target);
     slots_of(&outputs, &mut need);
     let new_range = target.new_first..target.new_first + width;
     need.retain(|s| !new_range.contains(&(*s as usize)) && *s != action);
@@ -334,7 +350,8 @@ fn compile_step(
     Ok(match step {
         BoundStep::Delete => {
             let children = cascade::children(planner, target, old_first, None)?;
-            MergeStep::Delete(matched, pred, DeleteRow { children })
+            let before = target.blocks_before(planner, PredicateKind::BeforeDelete, old_first)?;
+            MergeStep::Delete(matched, pred, DeleteRow { children, before })
         }
         BoundStep::Update(sets) => {
             let changed = changed_columns(target, &sets);
@@ -346,7 +363,10 @@ fn compile_step(
                 .collect();
             let copies = (0..target.table.columns.len()).filter(|i| !changed.contains(i)).collect();
             let sets = compile_sets(planner, target, sets)?;
-            MergeStep::Update(matched, pred, UpdateRow { sets, changed, copies, not_null, parents, children })
+            let before = target.blocks_before(planner, PredicateKind::BeforeUpdate, old_first)?;
+            let after = target.blocks_after(planner, Some(&changed))?;
+            let row = UpdateRow { sets, changed, copies, not_null, parents, children, before, after };
+            MergeStep::Update(matched, pred, row)
         }
         BoundStep::Insert(columns, exprs) => {
             let (mut row, all) = insert_row(planner.binder, target, &columns, exprs, false)?;
@@ -354,6 +374,7 @@ fn compile_step(
                 let code = target.assignment(e, column, &mut Compiler { subqueries: planner })?;
                 row.assignments.push(Assignment { column, code });
             }
+            row.blocks = target.blocks_after(planner, None)?;
             MergeStep::Insert(matched, pred, row)
         }
     })

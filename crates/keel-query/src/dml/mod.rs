@@ -13,12 +13,14 @@
 //! | `foreign` | foreign keys |
 //! | `insert`, `update`, `delete`, `merge` | binding and compiling each statement |
 //! | `output` | OUTPUT clauses |
+//! | `block` | block predicates of security policies |
 //! | `period` | PERIOD FOR SYSTEM_TIME: versions of rows |
 //! | `track` | CHANGE_TRACKING: which rows changed |
 //! | `view` | views and CTEs as targets |
 //! | `run` | execution |
 //! | `bulk` | inserting many rows without a statement |
 
+pub mod block;
 pub mod bulk;
 pub mod cascade;
 pub mod delete;

@@ -3,10 +3,11 @@
 use super::target::Target;
 use super::{Assignment, column_position, resolve_target};
 use crate::bind::expr::{Clause, ExprCx};
+use crate::bind::mask::Masks;
 use crate::bind::{Binder, Scope, Source};
 use crate::errors::{self, Result};
-use crate::expr::Expr;
 use crate::expr::compile::{Code, Compiler};
+use crate::expr::{Expr, Slot};
 use crate::meta::ColumnMeta;
 use crate::plan::Planner;
 use keel_parser::ast;
@@ -100,19 +101,30 @@ pub(crate) fn bind_outputs(
                 if columns.len() != items.len() {
                     return Err(errors::insert_column_count());
                 }
-                let target = Target::new(binder, &table)?;
+                let mut target = Target::new(binder, &table)?;
                 if table.history_of.is_some() {
                     return Err(errors::history_inserted(&target.full_name));
                 }
                 if columns.iter().any(|i| table.period_part(*i).is_some()) {
                     return Err(errors::generated_inserted(&target.full_name));
                 }
+                target.bind_blocks(binder)?;
                 Some((target, columns))
             }
         };
         bound.push(BoundOutput { items, into });
     }
     Ok(bound)
+}
+
+/// The clauses with what they show behind masks: those of the statement's sources, and of the target's new values.
+pub(crate) fn masked(mut bound: Vec<BoundOutput>, mut masks: Masks, target: &Target) -> Vec<BoundOutput> {
+    masks.add_table(&target.table, target.new_first as Slot);
+    for (_, e) in bound.iter_mut().flat_map(|b| &mut b.items) {
+        let value = std::mem::replace(e, Expr::null());
+        *e = masks.put_on(value);
+    }
+    bound
 }
 
 /// Slots that the clauses read.
@@ -156,6 +168,7 @@ pub(crate) fn compile_outputs(planner: &mut Planner<'_, '_>, bound: Vec<BoundOut
                     let code = target.assignment(e, column, &mut Compiler { subqueries: planner })?;
                     row.assignments.push(Assignment { column, code });
                 }
+                row.blocks = target.blocks_after(planner, None)?;
                 outputs.list.push(Output::Into(Arc::new(target), row));
             }
         }

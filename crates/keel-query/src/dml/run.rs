@@ -249,6 +249,7 @@ impl<'r> Run<'r> {
         if !write_row(&plan.target, cx, &mut self.b.rows)? {
             return Ok(());
         }
+        insert.blocks.check(&plan.target, cx)?;
         self.info.identity = given.or(self.info.identity);
         self.info.rows += 1;
         self.after_row(cx, true, false)
@@ -336,6 +337,7 @@ impl<'r> Run<'r> {
         let plan = self.plan;
         let target = &*plan.target;
         let database = target.table.database;
+        u.before.check(target, cx)?;
         u.complete(target, cx, plan.old_first)?;
         let mark = cx.txn(database)?.savepoint();
         let kept = target.keep(cx, &mut self.b.history, row);
@@ -384,6 +386,7 @@ impl<'r> Run<'r> {
     fn update_row(&mut self, u: &'r UpdateRow, key: &[u8], row: &RowRef, cx: &mut Cx<'_>) -> Result<()> {
         let plan = self.plan;
         let target = &*plan.target;
+        u.before.check(target, cx)?;
         u.complete(target, cx, plan.old_first)?;
         if !u.changed.is_empty() {
             target.keep(cx, &mut self.b.history, row)?;
@@ -399,6 +402,7 @@ impl<'r> Run<'r> {
         for p in &u.parents {
             target.check_parent(cx, &mut self.b.rows, *p, "UPDATE")?;
         }
+        u.after.check(target, cx)?;
         let (old, new) = (self.plan.old_first, target.new_first);
         let kept = |cx: &Cx<'_>, i: usize| {
             !u.changed.contains(&i) || same_values(&cx.slots[old + i..=old + i], &cx.slots[new + i..=new + i])
@@ -410,6 +414,9 @@ impl<'r> Run<'r> {
 
     fn delete_row(&mut self, key: &[u8], row: &RowRef, cx: &mut Cx<'_>) -> Result<()> {
         let plan = self.plan;
+        if let Change::Delete(d) = &plan.change {
+            d.before.check(&plan.target, cx)?;
+        }
         plan.target.keep(cx, &mut self.b.history, row)?;
         plan.target.delete(cx, &mut self.b.rows, key, plan.old_first)?;
         plan.target.track(cx, &mut self.b.rows, ChangeKind::Delete, plan.old_first)?;
@@ -500,7 +507,9 @@ impl<'r> Run<'r> {
                 }
                 Output::Into(target, insert) => {
                     insert.fill(target, cx)?;
-                    write_row(target, cx, &mut self.b.into[n])?;
+                    if write_row(target, cx, &mut self.b.into[n])? {
+                        insert.blocks.check(target, cx)?;
+                    }
                 }
             }
         }
@@ -591,6 +600,7 @@ impl<'r> Run<'r> {
             (MergeStep::Delete(_, _, d), Some(key)) => {
                 let Some(row) = self.latest(&key, cx)? else { return Ok(()) };
                 decode_into(&row, &plan.decode, &mut cx.slots);
+                d.before.check(&plan.target, cx)?;
                 crate::exec::set_null(cx, &merge.new_slots);
                 plan.target.keep(cx, &mut self.b.history, &row)?;
                 plan.target.delete(cx, &mut self.b.rows, &key, plan.old_first)?;

@@ -13,6 +13,7 @@ use crate::errors::{self, Error, Result};
 use crate::exec::cx::Cx;
 use crate::expr::compile::{Code, Compiler, Pred};
 use crate::expr::{Expr, ExprKind, Slot};
+use crate::policy::PredicateKind;
 use crate::usage::Sums;
 use keel_base::waits::lock_waits;
 use keel_store::row::{self, PatchBuilder, Row, RowBuilder, patch};
@@ -53,6 +54,8 @@ pub struct Target {
     pub checks: Vec<(String, Pred, Vec<usize>, Option<String>)>,
     /// Conditions of a view WITH CHECK OPTION over the new slots, with the columns they read.
     pub view_checks: Vec<(Pred, Vec<usize>)>,
+    /// Block predicates of security policies.
+    pub blocks: Vec<super::block::BlockPredicate>,
     /// Foreign keys of this table.
     pub parents: Vec<super::foreign::ParentCheck>,
     /// Position of the identity column.
@@ -160,6 +163,7 @@ impl Target {
             computed_inputs: Vec::new(),
             checks: Vec::new(),
             view_checks: Vec::new(),
+            blocks: Vec::new(),
             parents: Vec::new(),
             identity: table.columns.iter().position(|c| c.identity.is_some()),
             rowversion: table.columns.iter().position(|c| c.ty == SqlType::RowVersion),
@@ -295,8 +299,9 @@ impl Target {
         });
         let rules = self.checks.iter().flat_map(|(_, _, columns, _)| columns);
         let parents = self.parents.iter().flat_map(|p| &p.columns);
+        let blocks = self.read_by_blocks(PredicateKind::AfterInsert);
         let others = self.computed_inputs.iter().flatten().chain(rules).chain(parents).copied();
-        for i in clustered.chain(entries).chain(others).chain(self.identity) {
+        for i in clustered.chain(entries).chain(others).chain(blocks).chain(self.identity) {
             read[i] = true;
         }
         read
@@ -706,6 +711,8 @@ impl Target {
         for (_, columns) in &self.view_checks {
             needed.extend(columns);
         }
+        needed.extend(self.read_by_blocks(PredicateKind::BeforeUpdate));
+        needed.extend(self.read_by_blocks(PredicateKind::AfterUpdate));
         for parent in self.parents.iter().filter(|p| p.columns.iter().any(|c| changed.contains(c))) {
             needed.extend(&parent.columns);
         }
@@ -721,6 +728,7 @@ impl Target {
         let mut needed: Vec<usize> =
             self.indexes.iter().flat_map(|i| i.key.iter().map(|(c, _)| *c)).collect();
         needed.extend(self.tracked.iter().flat_map(super::track::Tracked::key));
+        needed.extend(self.read_by_blocks(PredicateKind::BeforeDelete));
         needed.sort_unstable();
         needed.dedup();
         needed

@@ -1,13 +1,15 @@
 //! UPDATE.
 
+use super::block::Blocks;
 use super::cascade::{self, Child};
 use super::output::{bind_outputs, compile_outputs, slots_of};
 use super::target::Target;
 use super::{Change, DmlPlan, decoders, renamed, resolve_target, view};
 use crate::bind::expr::{Clause, ExprCx, arith_op};
 use crate::bind::from::join;
+use crate::bind::mask::Masks;
 use crate::bind::merge_types::assign_to;
-use crate::bind::rel::{JoinKind, Rel, SlotSet};
+use crate::bind::rel::{Get, JoinKind, Rel, SlotSet};
 use crate::bind::{Binder, Scope, Source, SourceColumn, same_name};
 use crate::context::DmlAction;
 use crate::errors::{self, Result};
@@ -18,6 +20,7 @@ use crate::expr::{Expr, Slot};
 use crate::plan::Planner;
 use crate::plan::api::finish;
 use crate::plan::run::{Body, Plan};
+use crate::policy::PredicateKind;
 use crate::scope::BindScope;
 use keel_parser::ast;
 use keel_types::SqlType;
@@ -57,6 +60,10 @@ pub(crate) struct UpdateRow {
     pub parents: Vec<usize>,
     /// Referencing tables to look after.
     pub children: Vec<Child>,
+    /// Block predicates on the row as it was.
+    pub before: Blocks,
+    /// Block predicates on the row as it is stored.
+    pub after: Blocks,
 }
 
 impl UpdateRow {
@@ -329,6 +336,15 @@ fn set_column(binder: &Binder<'_>, target: &Target, source: &Source, c: &ast::Co
     Ok(i)
 }
 
+/// SET with what it takes from masked columns behind masks, unless it stays in a masked column.
+pub(crate) fn masked_sets(masks: &mut Masks, target: &Target, sets: Vec<BoundSet>) -> Vec<BoundSet> {
+    let stays = |s: &BoundSet| {
+        s.variable.is_none() && s.column.is_some_and(|i| target.table.columns[i].mask.is_some())
+    };
+    let on = |s: BoundSet| if stays(&s) { s } else { BoundSet { value: masks.put_on(s.value), ..s } };
+    sets.into_iter().map(on).collect()
+}
+
 /// All columns an update changes.
 pub(crate) fn changed_columns(target: &Target, sets: &[BoundSet]) -> Vec<usize> {
     let mut changed: Vec<usize> = sets.iter().filter_map(|s| s.column).collect();
@@ -392,6 +408,7 @@ fn update_with(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Plan> {
     if table.history_of.is_some() {
         return Err(errors::history_updated(&target.full_name));
     }
+    target.bind_blocks(binder)?;
     if found.source.get.is_none() {
         let conditions = binder.unnoticed(|b| view::check_option(b, &update.target.table, &target))?;
         target.set_view_checks(&conditions)?;
@@ -405,6 +422,9 @@ fn update_with(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Plan> {
     let mut sources = vec![inserted, renamed(&found.source, "deleted")];
     sources.extend(found.sources.iter().cloned());
     let outputs = bind_outputs(binder, &update.output, sources, None)?;
+    let mut masks = binder.masks(&found.rel);
+    let sets = masked_sets(&mut masks, &target, sets);
+    let outputs = super::output::masked(outputs, masks, &target);
     let top = match &update.top {
         Some(t) => Some((binder.count_value(&t.count, &Scope::default(), t.percent)?, t.percent)),
         None => None,
@@ -491,7 +511,9 @@ pub(crate) fn update_plan(
     outputs: Vec<super::output::BoundOutput>,
     top: Option<(Expr, bool)>,
 ) -> Result<(DmlPlan, Vec<crate::meta::ColumnMeta>)> {
-    let self_reading = sets.iter().any(|s| s.value.has_subquery()) || filter.iter().any(Expr::has_subquery);
+    let self_reading = sets.iter().any(|s| s.value.has_subquery())
+        || filter.iter().any(Expr::has_subquery)
+        || guards_read(&mut found, &target);
     let old_first = reference(&mut found.rel, found.get).map_or(0, |g| g.first_slot as usize);
     let mut need = SlotSet::new();
     // `inserted.c` of a column that does not change is its old value.
@@ -533,6 +555,8 @@ pub(crate) fn update_plan(
         .filter(|p| target.parents[*p].columns.iter().any(|c| changed.contains(c)))
         .collect();
     let sets = compile_sets(planner, &target, sets)?;
+    let before = target.blocks_before(planner, PredicateKind::BeforeUpdate, old_first)?;
+    let after = target.blocks_after(planner, Some(&changed))?;
     let outputs = compile_outputs(planner, outputs)?;
     let triggers = planner.binder.scope.has_triggers(&target.table, DmlAction::Update);
     outputs.refuse_triggers(triggers, &target.name)?;
@@ -558,12 +582,22 @@ pub(crate) fn update_plan(
         || !children.is_empty()
         || !outputs.list.is_empty()
         || triggers
+        || !target.blocks.is_empty()
         || !target.parents.is_empty();
     let decode = decoders(&target.table, &decode_columns, old_first);
     // Rows that take over each other's unique keys are changed only when all are known.
     let shifts = !located.single && target.shifts(&changed);
     let plan = DmlPlan {
-        change: Change::Update(UpdateRow { sets, changed, copies, not_null, parents, children }),
+        change: Change::Update(UpdateRow {
+            sets,
+            changed,
+            copies,
+            not_null,
+            parents,
+            children,
+            before,
+            after,
+        }),
         target: Arc::new(target),
         source: Arc::new(located.node),
         outputs: outputs.list,
@@ -577,6 +611,12 @@ pub(crate) fn update_plan(
         shown,
     };
     Ok((plan, outputs.columns))
+}
+
+/// Whether security policies look at tables to decide about a target's rows.
+pub(crate) fn guards_read(found: &mut Found, target: &Target) -> bool {
+    let by_filter = |g: &mut Get| g.policy.iter().any(Expr::has_subquery);
+    target.blocks_read() || reference(&mut found.rel, found.get).is_some_and(by_filter)
 }
 
 /// A planned search for the rows to change.

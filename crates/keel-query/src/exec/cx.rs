@@ -89,10 +89,12 @@ pub struct SubqueryState {
     pub root: Box<dyn Operator>,
     /// Slot of its value.
     pub result_slot: usize,
-    /// Values of the outer slots of the cached result.
-    pub cached_for: Option<Vec<Value>>,
-    /// The cached result.
-    pub cached: Value,
+    /// What came out lately, with the values of the outer slots that it came out for.
+    pub answers: Vec<(Vec<Value>, Value)>,
+    /// How many of these are kept.
+    pub kept: usize,
+    /// Which of them is the next to give way.
+    pub oldest: usize,
 }
 
 impl<'a> Cx<'a> {

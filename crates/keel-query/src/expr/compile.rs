@@ -5,9 +5,10 @@
 //! into closures that read their operands in place, without a call or a copy.
 
 use super::{ArithOp, CmpOp, Expr, ExprKind, library};
+use crate::bind::mask::Mask;
 use crate::bind::merge_types::library_op;
 use crate::bind::rel::Subquery;
-use crate::errors::Result;
+use crate::errors::{self, Result};
 use crate::exec::cx::Cx;
 use crate::exec::node::Decode;
 use keel_types::arith;
@@ -129,6 +130,20 @@ pub struct Compiler<'p> {
     pub subqueries: &'p mut dyn SubqueryPlanner,
 }
 
+/// A value behind a mask. Whether it applies is found once for all rows.
+fn masked(mask: Arc<Mask>, input: Code, ty: SqlType) -> Code {
+    Code::new(move |cx| {
+        let call = Arc::as_ptr(&mask) as usize;
+        let hides = cx.once(call, |session| Ok(Value::Bit(!session.sees(&mask.sources))))?;
+        if matches!(hides, Value::Bit(false)) {
+            return input.eval(cx);
+        }
+        let value = input.eval(cx).map_err(errors::without_values)?;
+        let session = cx.session;
+        Ok(mask.function.apply(&value, ty, &mut || session.rand(None)))
+    })
+}
+
 impl Compiler<'_> {
     /// Compiles several values.
     pub fn values<'e>(&mut self, list: impl IntoIterator<Item = &'e Expr>) -> Result<Vec<Code>> {
@@ -210,6 +225,7 @@ impl Compiler<'_> {
                 let (number, outer) = self.subqueries.plan_subquery(s)?;
                 Code::new(move |cx| crate::exec::subquery::scalar(cx, number, &outer))
             }
+            ExprKind::Masked(mask, input) => masked(mask.clone(), self.value(input)?, e.ty),
             ExprKind::Compare(..)
             | ExprKind::And(_)
             | ExprKind::Or(_)

@@ -191,6 +191,8 @@ pub enum ExprKind {
     Udf(Arc<crate::scope::ScalarFunctionInfo>, Vec<Expr>),
     /// A subquery used as a value or condition.
     Subquery(Arc<Subquery>),
+    /// A value, or what stands for it where whoever runs the statement may not see it.
+    Masked(Arc<crate::bind::mask::Mask>, Box<Expr>),
 }
 
 /// A conversion.

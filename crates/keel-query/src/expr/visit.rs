@@ -14,7 +14,11 @@ impl Expr {
                 f(a);
                 f(b);
             }
-            ExprKind::Neg(a) | ExprKind::BitNot(a) | ExprKind::Not(a) | ExprKind::IsNull(a) => f(a),
+            ExprKind::Neg(a)
+            | ExprKind::BitNot(a)
+            | ExprKind::Not(a)
+            | ExprKind::IsNull(a)
+            | ExprKind::Masked(_, a) => f(a),
             ExprKind::And(list)
             | ExprKind::Or(list)
             | ExprKind::FirstOf(list)
@@ -63,7 +67,11 @@ impl Expr {
                 f(a);
                 f(b);
             }
-            ExprKind::Neg(a) | ExprKind::BitNot(a) | ExprKind::Not(a) | ExprKind::IsNull(a) => f(a),
+            ExprKind::Neg(a)
+            | ExprKind::BitNot(a)
+            | ExprKind::Not(a)
+            | ExprKind::IsNull(a)
+            | ExprKind::Masked(_, a) => f(a),
             ExprKind::And(list)
             | ExprKind::Or(list)
             | ExprKind::FirstOf(list)
@@ -141,6 +149,7 @@ impl Expr {
             ExprKind::Builtin(b, _) => !b.deterministic,
             ExprKind::Udf(..) => true,
             ExprKind::Session { stable, .. } => !stable,
+            ExprKind::Masked(..) => true,
             _ => false,
         })
     }
@@ -156,6 +165,7 @@ impl Expr {
                     | ExprKind::Subquery(_)
                     | ExprKind::Session { .. }
                     | ExprKind::Udf(..)
+                    | ExprKind::Masked(..)
             ) || matches!(&e.kind, ExprKind::Builtin(b, _) if !b.foldable)
         })
     }
@@ -266,6 +276,7 @@ impl Rel {
             keys(&a.order, f);
         }
         match self {
+            Rel::Get(g) => g.policy.iter().for_each(f),
             Rel::Virtual { args, .. } => args.iter().for_each(f),
             Rel::Values { rows, .. } => rows.iter().flatten().for_each(f),
             Rel::Filter { predicates, .. } => predicates.iter().for_each(f),
@@ -294,6 +305,7 @@ impl Rel {
     /// Every expression in the tree, mutably.
     pub fn for_each_expr_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         match self {
+            Rel::Get(g) => g.policy.iter_mut().for_each(&mut *f),
             Rel::Virtual { args, .. } => args.iter_mut().for_each(&mut *f),
             Rel::Values { rows, .. } => rows.iter_mut().flatten().for_each(&mut *f),
             Rel::Filter { predicates, .. } => predicates.iter_mut().for_each(&mut *f),
@@ -323,6 +335,16 @@ impl Rel {
         for input in self.inputs_mut() {
             input.for_each_expr_mut(f);
         }
+    }
+
+    /// Whether it has the same rows for the same outer values as long as the statement runs: it reads tables, no variable, and
+    /// nothing volatile.
+    #[must_use]
+    pub fn is_steady(&self) -> bool {
+        let mut steady = !matches!(self, Rel::Virtual { .. } | Rel::Shared { .. } | Rel::WorkTable { .. });
+        let varies = |e: &Expr| matches!(e.kind, ExprKind::Var(_) | ExprKind::Subquery(_));
+        self.for_own_exprs(&mut |e| steady &= !e.is_volatile() && !e.any(&mut |e| varies(e)));
+        steady && self.inputs().iter().all(|input| input.is_steady())
     }
 
     /// Adds every slot any node of the tree reads.

@@ -12,6 +12,7 @@ use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use keel_node::{Isolation, LockMode};
 use keel_types::key::KeyColumn;
 use keel_types::{SqlType, Value, column};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A condition an index can use.
@@ -64,6 +65,7 @@ pub struct Path {
 pub type Ordering = Vec<(Slot, bool)>;
 
 /// What a table is read for.
+#[derive(Clone, Copy)]
 pub struct Request<'a> {
     /// The reference.
     pub get: &'a Get,
@@ -94,6 +96,14 @@ fn column_side(get: &Get, e: &Expr) -> Option<usize> {
         }
         _ => None,
     }
+}
+
+/// The conditions on a table's rows, those of its security policies before the statement's own.
+fn with_policy<'c>(get: &Get, conjuncts: &'c [Expr]) -> Cow<'c, [Expr]> {
+    if get.policy.is_empty() {
+        return Cow::Borrowed(conjuncts);
+    }
+    Cow::Owned(get.policy.iter().chain(conjuncts).cloned().collect())
 }
 
 /// A value usable as key of the column, or `None` when its bytes would not compare.
@@ -219,6 +229,8 @@ pub fn satisfies(have: &[(Slot, bool)], fixed: &SlotSet, want: &[(Slot, bool)]) 
 impl Planner<'_, '_> {
     /// The cheapest way to read a table.
     pub fn best_path(&self, r: &Request<'_>) -> Path {
+        let conjuncts = with_policy(r.get, r.conjuncts);
+        let r = &Request { conjuncts: &conjuncts, ..*r };
         let table = &r.get.table;
         let sargs = sargs(r.get, r.conjuncts);
         let stats = self.statistics(table);
@@ -346,6 +358,7 @@ impl Planner<'_, '_> {
 
     /// Builds the access for a path. `need` are the slots wanted above; conjuncts not used by the seek are tested here.
     pub fn access(&mut self, get: &Get, path: &Path, conjuncts: &[Expr], need: &SlotSet) -> Result<Node> {
+        let conjuncts = &*with_policy(get, conjuncts);
         let table = get.table.clone();
         let index = table.indexes[path.index].clone();
         let (bounds, consumed) = self.bounds(get, path, &index, conjuncts)?;
@@ -380,10 +393,12 @@ impl Planner<'_, '_> {
         let located = get.target || wanted.contains(&get.locator);
         let needs_lookup =
             stored.is_some() && (!lookup_decode.is_empty() || located || self.direct_target == Some(get.id));
-        // Conditions that the index row can answer are tested before the lookup.
+        // Conditions that the index row can answer are tested before the lookup; the statement's own wait for those of policies.
         let late: SlotSet = lookup_decode.iter().map(|d| d.slot as Slot).collect();
+        let is_late = |e: &Expr| e.slots().iter().any(|s| late.contains(s));
+        let all_late = get.policy.iter().any(is_late);
         let (after, before): (Vec<Expr>, Vec<Expr>) =
-            residual.into_iter().partition(|e| e.slots().iter().any(|s| late.contains(s)));
+            residual.into_iter().partition(|e| all_late || is_late(e));
         let before = self.pred(&before)?;
         let after = self.pred(&after)?;
         let lookup = needs_lookup.then(|| Lookup {

@@ -35,9 +35,11 @@ pub enum Dml<'a> {
 pub fn compile_select(scope: &dyn BindScope, select: &ast::SelectStatement) -> Result<Plan> {
     let mut binder = Binder::new(scope);
     let bound = binder.select_statement(select)?;
-    let BoundQuery { rel, columns } = bound.query;
     match bound.destination {
-        Destination::Assign(targets) => {
+        Destination::Assign(mut targets) => {
+            let BoundQuery { rel, .. } = bound.query;
+            let mut masks = binder.masks(&rel);
+            targets = targets.into_iter().map(|(info, e)| (info, masks.put_on(e))).collect();
             let mut need = SlotSet::new();
             targets.iter().for_each(|(_, e)| e.add_slots(&mut need));
             let mut planner = Planner::new(&mut binder);
@@ -52,6 +54,7 @@ pub fn compile_select(scope: &dyn BindScope, select: &ast::SelectStatement) -> R
             Ok(finish(&binder, body, subplans, Vec::new(), None))
         }
         destination => {
+            let BoundQuery { rel, columns } = binder.masked_query(bound.query);
             let mut meta = describe(
                 &binder,
                 &rel,
@@ -93,6 +96,8 @@ pub(crate) fn finish(
         body,
         slot_count: binder.slots.len(),
         subplans,
+        guarded: binder.guarded,
+        masked: binder.masked.clone(),
         pool: Pool::default(),
     }
 }
@@ -263,6 +268,7 @@ pub fn compile_expr(scope: &dyn BindScope, e: &ast::Expr, ty: Option<SqlType>) -
     if let Some(ty) = ty {
         expr = crate::bind::merge_types::assign_to(expr, ty)?;
     }
+    expr = binder.masks(&Rel::One).put_on(expr);
     binder.report_columns();
     let mut planner = Planner::new(&mut binder);
     let code = Compiler { subqueries: &mut planner }.value(&expr)?;

@@ -54,7 +54,12 @@ pub struct SubPlan {
     pub node: Arc<Node>,
     /// Slot of its value.
     pub result_slot: usize,
+    /// How many of its answers are remembered, for as many values of what it reads of the outer query.
+    pub kept: usize,
 }
+
+/// Answers that are kept of an EXISTS: a security policy's look-up has few different arguments.
+const KEPT_ANSWERS: usize = 32;
 
 /// Statistics by database and object id, as far as the statement asked for them.
 type KnownStatistics = HashMap<(u32, i32), Option<Arc<TableStatistics>>>;
@@ -158,6 +163,9 @@ impl SubqueryPlanner for Planner<'_, '_> {
             SubqueryUse::Any { item, .. } => item.add_slots(&mut need),
         }
         let rel = rewrite::rewrite(s.rel.clone(), self.binder);
+        let short = |slot: &Slot| !self.binder.slots[*slot as usize].ty.is_large();
+        let lasting = matches!(s.usage, SubqueryUse::Exists) && rel.is_steady() && outer.iter().all(short);
+        let kept = if lasting { KEPT_ANSWERS } else { 1 };
         self.remember_tables(&rel);
         let row_goal = matches!(s.usage, SubqueryUse::Exists).then_some(1.0);
         let inner_outer: Vec<usize> = rel.outer_slots().into_iter().map(|s| s as usize).collect();
@@ -166,7 +174,7 @@ impl SubqueryPlanner for Planner<'_, '_> {
             planned = self.spooled(planned, &need, inner_outer);
         }
         let number = self.subplans.len();
-        self.subplans.push(SubPlan { node: Arc::new(planned.node), result_slot });
+        self.subplans.push(SubPlan { node: Arc::new(planned.node), result_slot, kept });
         Ok((number, outer.into_iter().map(|s| s as usize).collect()))
     }
 }

@@ -164,7 +164,7 @@ fn joins(e: &Expr, slots: &SlotSet) -> bool {
 }
 
 /// Under EXISTS neither columns nor order nor duplicates matter.
-pub(super) fn strip_for_exists(rel: Rel) -> Rel {
+pub(crate) fn strip_for_exists(rel: Rel) -> Rel {
     match rel {
         Rel::Project { input, .. } | Rel::Sort { input, .. } | Rel::Distinct { input, .. } => {
             strip_for_exists(*input)
@@ -331,9 +331,10 @@ pub(super) fn indexed(body: &Rel, correlated: &[Expr], outer: &SlotSet) -> bool 
 /// Moves conditions down. `preds` are those that hold above `rel` and may be tested anywhere below.
 pub(crate) fn push(rel: Rel, mut preds: Vec<Expr>) -> Rel {
     match rel {
-        Rel::Filter { input, predicates } => {
-            preds.extend(predicates);
-            push(*input, preds)
+        Rel::Filter { input, mut predicates } => {
+            // What stands below is tested first: a view's filter before conditions on the view.
+            predicates.append(&mut preds);
+            push(*input, predicates)
         }
         Rel::Join { kind, left, right, on, hint } => push_join(kind, *left, *right, on, hint, preds),
         Rel::Project { input, exprs } => {

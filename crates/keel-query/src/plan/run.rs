@@ -2,10 +2,11 @@
 
 use super::SubPlan;
 use super::steps::{self, Step};
+use crate::bind::mask::MaskSource;
 use crate::catalog::TableDef;
 use crate::context::{ExecCtx, RowSink, RunInfo};
 use crate::dml::DmlPlan;
-use crate::errors::Result;
+use crate::errors::{self, Result};
 use crate::exec::access::IoCounters;
 use crate::exec::count::Counts;
 use crate::exec::cx::{Cx, SubqueryState};
@@ -32,6 +33,10 @@ pub struct Plan {
     pub(crate) body: Body,
     pub(crate) slot_count: usize,
     pub(crate) subplans: Vec<SubPlan>,
+    /// Security policies are part of it: its errors quote no values.
+    pub(crate) guarded: bool,
+    /// Masked columns it reads: to who may not see them its errors quote no values.
+    pub(crate) masked: Vec<MaskSource>,
     pub(crate) pool: Pool,
 }
 
@@ -174,6 +179,11 @@ impl Plan {
             Body::Assign { targets, .. } => assign(&mut state, targets, &mut cx),
             Body::Dml(dml) => dml.run(&mut state, &mut cx, sink),
         };
+        let quiet = || self.guarded || !self.masked.is_empty() && !cx.session.sees(&self.masked);
+        let result = match result {
+            Err(e) if quiet() => Err(errors::without_values(e)),
+            result => result,
+        };
         aggregate::null_warning(&mut cx);
         for message in cx.take_messages() {
             sink.message(&message);
@@ -193,7 +203,8 @@ impl Plan {
         state.target_key = std::mem::take(&mut cx.target_key);
         for s in state.subqueries.iter_mut().flatten() {
             s.root.close();
-            s.cached_for = None;
+            s.answers.clear();
+            s.oldest = 0;
         }
         (result, state)
     }
@@ -225,8 +236,9 @@ pub(crate) fn subquery_states(
             Some(Box::new(SubqueryState {
                 root: s.node.operator(counts),
                 result_slot: s.result_slot,
-                cached_for: None,
-                cached: Value::Null,
+                answers: Vec::new(),
+                kept: s.kept,
+                oldest: 0,
             }))
         })
         .collect()

@@ -174,7 +174,7 @@ impl Text {
         let _ = write!(self.text, "{:?}.{}.{}.{tree:?}{:?}", t.database, t.object_id, t.name, g.hints);
         (0..t.columns.len()).for_each(|i| self.made(g.slot(i)));
         self.made(g.locator);
-        Some(())
+        self.exprs(&g.policy)
     }
 
     fn aggregates(&mut self, aggs: &[Aggregate]) -> Option<()> {

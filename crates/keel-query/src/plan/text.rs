@@ -211,6 +211,9 @@ impl Planner<'_, '_> {
                 name.to_string()
             }
             ExprKind::Session { name, args, .. } => format!("{}({})", name.to_lowercase(), list(args)),
+            ExprKind::Masked(mask, e) => {
+                format!("DataMask({},'{}')", self.expr_text(e), mask.function.text())
+            }
             ExprKind::Udf(f, args) => format!("{}({})", f.name, list(args)),
             ExprKind::Subquery(_) => "[Subquery]".to_owned(),
         }

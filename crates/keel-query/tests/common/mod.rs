@@ -705,6 +705,7 @@ fn column(i: usize, name: &str, ty: SqlType, nullable: bool) -> ColumnDef {
         computed: None,
         missing_value: None,
         rowguid: false,
+        mask: None,
     }
 }
 

@@ -5,6 +5,7 @@
 use super::principal::PrincipalDef;
 use keel_query::catalog::{ChangeTrees, ModuleDef, SequenceDef, SynonymDef, TableDef, TypeDef};
 use keel_query::partition::{PartitionFunctionDef, PartitionSchemeDef};
+use keel_query::policy::PolicyDef;
 use keel_types::SqlType;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -234,6 +235,8 @@ pub mod object_class {
     pub const PARTITION_FUNCTION: u8 = 10;
     /// Partition schemes.
     pub const PARTITION_SCHEME: u8 = 11;
+    /// Security policies.
+    pub const POLICY: u8 = 12;
     /// Reserved ends of counters: identity values by table id, see `engine::counters`.
     pub const COUNTER: u8 = 32;
     /// Reserved ends of sequences by object id.
@@ -283,6 +286,8 @@ pub enum CatalogObject {
     PartitionFunction(Arc<PartitionFunctionDef>),
     /// A partition scheme.
     PartitionScheme(Arc<PartitionSchemeDef>),
+    /// A security policy.
+    Policy(Arc<PolicyDef>),
 }
 
 impl CatalogObject {
@@ -301,6 +306,7 @@ impl CatalogObject {
             CatalogObject::Property(d) => (object_class::PROPERTY, d.id),
             CatalogObject::PartitionFunction(d) => (object_class::PARTITION_FUNCTION, d.function_id),
             CatalogObject::PartitionScheme(d) => (object_class::PARTITION_SCHEME, d.data_space_id),
+            CatalogObject::Policy(d) => (object_class::POLICY, d.object_id),
         };
         CatalogKey { class, id }
     }
@@ -310,9 +316,11 @@ impl CatalogObject {
 #[must_use]
 pub fn property_class_of(class: u8) -> Option<u8> {
     Some(match class {
-        object_class::TABLE | object_class::MODULE | object_class::SYNONYM | object_class::SEQUENCE => {
-            property_class::OBJECT
-        }
+        object_class::TABLE
+        | object_class::MODULE
+        | object_class::SYNONYM
+        | object_class::SEQUENCE
+        | object_class::POLICY => property_class::OBJECT,
         object_class::SCHEMA => property_class::SCHEMA,
         object_class::TYPE => property_class::TYPE,
         _ => return None,
@@ -334,6 +342,7 @@ pub fn encode(object: &CatalogObject) -> Vec<u8> {
         CatalogObject::Property(d) => serde_json::to_vec(&**d),
         CatalogObject::PartitionFunction(d) => serde_json::to_vec(&**d),
         CatalogObject::PartitionScheme(d) => serde_json::to_vec(&**d),
+        CatalogObject::Policy(d) => serde_json::to_vec(&**d),
     };
     json.expect("definitions hold nothing that JSON cannot")
 }
@@ -356,6 +365,7 @@ pub fn decode(class: u8, json: &[u8]) -> Result<Option<CatalogObject>, serde_jso
         object_class::PARTITION_SCHEME => {
             CatalogObject::PartitionScheme(serde_json::from_slice(json).map(Arc::new)?)
         }
+        object_class::POLICY => CatalogObject::Policy(serde_json::from_slice(json).map(Arc::new)?),
         _ => return Ok(None),
     }))
 }

@@ -11,6 +11,7 @@ use keel_query::catalog::{
     TableDef, TypeDef,
 };
 use keel_query::partition::{PartitionFunctionDef, PartitionSchemeDef, PartitionedBy};
+use keel_query::policy::PolicyDef;
 use smol_str::SmolStr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub enum Named {
     Synonym(Arc<SynonymDef>),
     /// A sequence.
     Sequence(Arc<SequenceDef>),
+    /// A security policy.
+    Policy(Arc<PolicyDef>),
     /// A constraint, of this table.
     Constraint(Arc<TableDef>, ObjectId),
 }
@@ -73,6 +76,7 @@ pub struct Picture {
     properties: BTreeMap<i32, Arc<PropertyDef>>,
     partition_functions: BTreeMap<i32, Arc<PartitionFunctionDef>>,
     partition_schemes: BTreeMap<i32, Arc<PartitionSchemeDef>>,
+    policies: BTreeMap<ObjectId, Arc<PolicyDef>>,
     /// Version that brought a table or module as it is, of those changed since the catalog was read.
     changed: HashMap<ObjectId, u64, foldhash::fast::RandomState>,
     names: HashMap<NameKey, (CatalogKey, ObjectId), foldhash::fast::RandomState>,
@@ -98,6 +102,7 @@ impl Picture {
             properties: BTreeMap::new(),
             partition_functions: BTreeMap::new(),
             partition_schemes: BTreeMap::new(),
+            policies: BTreeMap::new(),
             changed: HashMap::default(),
             names: HashMap::default(),
             type_names: HashMap::default(),
@@ -195,6 +200,10 @@ impl Picture {
             CatalogObject::PartitionScheme(d) => {
                 self.partition_schemes.insert(d.data_space_id, d);
             }
+            CatalogObject::Policy(d) => {
+                self.names.insert((d.schema_id, fold(&d.name)), (key, d.object_id));
+                self.policies.insert(d.object_id, d);
+            }
         }
     }
 
@@ -245,6 +254,11 @@ impl Picture {
             }
             class::PARTITION_SCHEME => {
                 self.partition_schemes.remove(&key.id);
+            }
+            class::POLICY => {
+                if let Some(d) = self.policies.remove(&key.id) {
+                    self.names.remove(&(d.schema_id, fold(&d.name)));
+                }
             }
             _ => {}
         }
@@ -337,6 +351,11 @@ impl Picture {
         self.sequences.values()
     }
 
+    /// All security policies by id.
+    pub fn policies(&self) -> impl Iterator<Item = &Arc<PolicyDef>> {
+        self.policies.values()
+    }
+
     /// All user types by id.
     pub fn types(&self) -> impl Iterator<Item = &Arc<TypeDef>> {
         self.types.values()
@@ -373,6 +392,7 @@ impl Picture {
             class::MODULE => Named::Module(Arc::clone(self.modules.get(&key.id)?)),
             class::SYNONYM => Named::Synonym(Arc::clone(self.synonyms.get(&key.id)?)),
             class::SEQUENCE => Named::Sequence(Arc::clone(self.sequences.get(&key.id)?)),
+            class::POLICY => Named::Policy(Arc::clone(self.policies.get(&key.id)?)),
             _ => return None,
         })
     }
@@ -414,7 +434,16 @@ impl Picture {
             created: s.created,
             modified: s.modified,
         });
-        tables.chain(modules).chain(synonyms).chain(sequences)
+        let policies = self.policies.values().map(|p| ObjectRef {
+            object_id: p.object_id,
+            schema_id: p.schema_id,
+            name: &p.name,
+            parent: 0,
+            kind: "SP",
+            created: p.created,
+            modified: p.modified,
+        });
+        tables.chain(modules).chain(synonyms).chain(sequences).chain(policies)
     }
 
     /// Greatest object id in use.
@@ -458,7 +487,8 @@ fn defaults(table: &TableDef) -> impl Iterator<Item = &DefaultDef> {
 }
 
 /// The names a table takes in its schema: its own and those of its constraints.
-fn table_names(table: &TableDef) -> Vec<(&str, ObjectId)> {
+#[must_use]
+pub fn table_names(table: &TableDef) -> Vec<(&str, ObjectId)> {
     let mut names = vec![(table.name.as_str(), table.object_id)];
     names.extend(key_constraints(table).map(|i| (i.name.as_str(), i.constraint_id)));
     names.extend(defaults(table).map(|d| (d.name.as_str(), d.object_id)));
@@ -548,6 +578,10 @@ impl Catalog for Picture {
     fn user_type(&self, schema_id: i32, name: &str) -> Option<Arc<TypeDef>> {
         let id = self.type_names.get(&(schema_id, fold(name)))?;
         self.types.get(id).cloned()
+    }
+    fn policies_on(&self, object: ObjectId) -> Vec<Arc<PolicyDef>> {
+        let guards = |p: &&Arc<PolicyDef>| p.enabled && p.predicates_on(object).next().is_some();
+        self.policies.values().filter(guards).cloned().collect()
     }
     fn triggers(&self, table: ObjectId) -> Vec<Arc<ModuleDef>> {
         self.modules.values().filter(|m| m.parent == table && m.trigger.is_some()).cloned().collect()

@@ -162,6 +162,7 @@ impl Runner<'_> {
             StatementKind::CreateStatistics(c) => self.create_statistics(program, c)?,
             StatementKind::Truncate(t) => self.truncate(program, frame, t)?,
             StatementKind::Partition(p) => self.partition_statement(program, frame, p)?,
+            StatementKind::SecurityPolicy(p) => self.security_policy(program, p)?,
             StatementKind::CreateSchema(c) => self.create_schema(program, frame, c)?,
             StatementKind::AlterSchema(a) => self.alter_schema(program, a)?,
             StatementKind::CreateView(_)
@@ -193,6 +194,7 @@ impl Runner<'_> {
 fn changes_lists(kind: &StatementKind) -> bool {
     match kind {
         StatementKind::Partition(_)
+        | StatementKind::SecurityPolicy(_)
         | StatementKind::CreateSchema(_)
         | StatementKind::CreateType(_)
         | StatementKind::CreateUser(_)
@@ -202,7 +204,14 @@ fn changes_lists(kind: &StatementKind) -> bool {
         | StatementKind::Permission(_)
         | StatementKind::AlterAuthorization(_) => true,
         StatementKind::Drop(d) => {
-            matches!(d.class, DropClass::Schema | DropClass::Type | DropClass::User | DropClass::Role)
+            matches!(
+                d.class,
+                DropClass::Schema
+                    | DropClass::Type
+                    | DropClass::User
+                    | DropClass::Role
+                    | DropClass::SecurityPolicy
+            )
         }
         _ => false,
     }

@@ -14,6 +14,7 @@ use crate::run::{Frame, Runner};
 use crate::session::scope::Scope;
 use keel_parser::ast::{self, AlterTableAction, ConstraintKind, TableElement};
 use keel_query::catalog::{Catalog as _, CheckDef, ColumnDef, DefaultDef, IndexKind, TableDef};
+use keel_query::mask::MaskDef;
 use keel_query::{CompiledCondition, CompiledExpr};
 use keel_types::error::Result;
 use keel_types::key::KeyColumn;
@@ -42,7 +43,7 @@ impl Runner<'_> {
             AlterTableAction::AlterColumn { column, action } => {
                 self.alter_column(program, &table, column, action)?;
                 match (self.history_of(&table), action) {
-                    (Some(history), ast::AlterColumn::Type { .. }) => {
+                    (Some(history), ast::AlterColumn::Type { .. } | ast::AlterColumn::Mask(_)) => {
                         self.alter_column(program, &history, column, action)
                     }
                     _ => Ok(()),
@@ -302,8 +303,9 @@ impl Runner<'_> {
         let at = at.ok_or_else(|| {
             errors::alter_unknown_column("ALTER TABLE ALTER COLUMN", &name.text, &table.name)
         })?;
-        let (ty, collation, nullable) = match action {
-            ast::AlterColumn::Type { ty, collation, nullable, .. } => (ty, collation, nullable),
+        let (ty, collation, mask, nullable) = match action {
+            ast::AlterColumn::Type { ty, collation, mask, nullable, .. } => (ty, collation, mask, nullable),
+            ast::AlterColumn::Mask(mask) => return self.alter_mask(table, at, mask.as_deref()),
             ast::AlterColumn::Property { add, name } => return self.column_property(table, at, *add, name),
         };
         let old = &table.columns[at];
@@ -319,6 +321,8 @@ impl Runner<'_> {
         if c.ty.is_string() || collation.is_some() {
             c.collation = super::collate::column_collation(collation.as_ref(), c.ty, default)?;
         }
+        // Without MASKED it has no mask any more.
+        c.mask = mask.as_ref().map(|text| MaskDef::parse(text, &c.name, c.ty)).transpose()?;
         let changed = c.ty != old.ty || c.collation != old.collation;
         let widens = widened(old.ty, c.ty) && c.collation == old.collation;
         let c = c.clone();

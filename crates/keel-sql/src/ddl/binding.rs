@@ -42,10 +42,11 @@ impl Named {
 }
 
 impl Runner<'_> {
-    /// The bound modules that name an object.
+    /// The bound modules and security policies that name an object.
     pub(crate) fn bound_to(&self, entry: &Arc<DatabaseEntry>, wanted: ObjectId) -> Vec<BoundUse> {
         let picture = self.info.picture(entry);
         let bound = picture.modules().filter(|m| m.object_id != wanted && modules::is_schema_bound(m));
+        let policies = super::policy::bound_to(&picture, wanted);
         bound
             .filter_map(|m| {
                 let named = self.named_by(entry, m).unwrap_or_default();
@@ -57,6 +58,7 @@ impl Runner<'_> {
                 columns.extend(uses.flatten());
                 Some(BoundUse { module: m.name.clone(), columns })
             })
+            .chain(policies)
             .collect()
     }
 

@@ -1,12 +1,15 @@
 //! DBCC commands that show what the instance knows: statistics, the log's files, caches, space.
 
+use crate::catalog::SecurableRef;
 use crate::engine::DatabaseEntry;
 use crate::errors;
 use crate::program::Program;
 use crate::run::{Frame, Runner};
 use crate::views::{self, BIG, INT, NAME, NULL, SMALL, TEXT, int, text};
 use keel_parser::ast;
-use keel_query::catalog::{IndexDef, TableDef};
+use keel_query::bind::mask;
+use keel_query::catalog::{Catalog as _, IndexDef, TableDef};
+use keel_query::context::SessionInfo as _;
 use keel_query::stats::{ColumnStatistics, TableStatistics};
 use keel_types::error::Result;
 use keel_types::{Decimal, Length, SqlError, SqlType, Value};
@@ -167,6 +170,18 @@ impl Runner<'_> {
         found.ok_or_else(|| errors::no_database(crate::convert::display(&value)))
     }
 
+    /// The sample is of all rows and true values: of a table that a security policy is about only those see it who define what
+    /// is there, and of masked columns those who have UNMASK.
+    fn may_see_statistics(&self, entry: &Arc<DatabaseEntry>, table: &TableDef, ids: &[i32]) -> Result<()> {
+        let guarded = !self.info.picture(entry).policies_on(table.object_id).is_empty();
+        let masked = mask::sources(table, ids);
+        if (!guarded || self.info.may(entry, "ALTER", SecurableRef::Database)) && self.info.sees(&masked) {
+            return Ok(());
+        }
+        let user = self.info.login();
+        Err(errors::cannot_dbcc_object(user, "show_statistics", &table.name))
+    }
+
     /// `DBCC SHOW_STATISTICS (table, target)`: the planner's sample, in the product's three parts. The target is an index,
     /// statistics or a column.
     pub(super) fn show_statistics(
@@ -187,6 +202,7 @@ impl Runner<'_> {
             (None, None, None) => return Err(errors::no_statistics(&target)),
         };
         let entry = self.entry_of(table.database)?;
+        self.may_see_statistics(&entry, &table, &ids)?;
         let changes = entry.usage.changes(&table);
         let automatic = !table.no_auto_statistics;
         let known = self.info.engine.statistics.get(&entry.store, &table, automatic, changes);

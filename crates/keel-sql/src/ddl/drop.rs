@@ -50,6 +50,7 @@ impl Runner<'_> {
                 DropClass::Schema => self.drop_schema(name, d.if_exists)?,
                 DropClass::Type => self.drop_type(program, name, d.if_exists)?,
                 DropClass::Sequence | DropClass::Synonym => self.drop_other(program, name, d)?,
+                DropClass::SecurityPolicy => self.drop_policy(program, name, d.if_exists)?,
                 DropClass::User => self.drop_principal(name, d.if_exists, false)?,
                 DropClass::Role => self.drop_principal(name, d.if_exists, true)?,
                 DropClass::Statistics => self.drop_statistics(program, name)?,
@@ -73,7 +74,11 @@ impl Runner<'_> {
         let (entry, table) = match self.find_for_drop(program, name) {
             Some((entry, Named::Table(table))) => (entry, table),
             Some((_, Named::Module(m))) if m.kind == ModuleKind::View => {
-                return Err(errors::wrong_drop_kind("DROP TABLE", name, "view"));
+                return Err(errors::wrong_drop_kind("DROP TABLE", name, "view", "DROP VIEW"));
+            }
+            Some((_, Named::Policy(_))) => {
+                let proper = "DROP SECURITY POLICY";
+                return Err(errors::wrong_drop_kind("DROP TABLE", name, "security policy", proper));
             }
             _ if if_exists => return Ok(()),
             _ => return Err(errors::cannot_drop_missing("table", name)),
@@ -87,6 +92,7 @@ impl Runner<'_> {
             return Err(errors::referenced_by_foreign_key(name));
         }
         self.refuse_bound("DROP TABLE", name, &entry, table.object_id)?;
+        self.forget_predicates(&entry, table.object_id)?;
         for trigger in picture.triggers(table.object_id) {
             self.change(
                 &entry,
@@ -152,6 +158,7 @@ impl Runner<'_> {
                 self.lock_schema(entry.id, module.object_id)?;
                 let what = format!("DROP {}", kind.to_uppercase());
                 self.refuse_bound(&what, name, &entry, module.object_id)?;
+                self.forget_predicates(&entry, module.object_id)?;
                 let key = CatalogKey { class: object_class::MODULE, id: module.object_id };
                 self.change(&entry, CatalogOp::Remove(key))?;
                 for trigger in self.info.picture(&entry).triggers(module.object_id) {
@@ -161,7 +168,8 @@ impl Runner<'_> {
                 Ok(())
             }
             Some((_, Named::Table(_))) => {
-                Err(errors::wrong_drop_kind(format!("DROP {}", kind.to_uppercase()), name, "table"))
+                let verb = format!("DROP {}", kind.to_uppercase());
+                Err(errors::wrong_drop_kind(verb, name, "table", "DROP TABLE"))
             }
             _ if if_exists => Ok(()),
             _ => Err(errors::cannot_drop_missing(kind, name)),

@@ -19,6 +19,7 @@ mod dependents;
 pub(crate) mod determinism;
 mod drop;
 mod index;
+mod mask;
 mod module;
 mod module_rules;
 mod object;
@@ -26,6 +27,7 @@ mod partition;
 mod partition_rows;
 mod permission;
 mod placement;
+mod policy;
 mod principal;
 mod security;
 mod statistics;
@@ -37,6 +39,7 @@ mod trigger;
 
 pub(crate) use alter::mentions_column;
 pub(crate) use binding::Named as NamedByModule;
+pub(crate) use policy::{RAISED as RAISED_BY_POLICIES, guarded_columns};
 pub(crate) use principal::is_of_server;
 pub(crate) use statistics::table_and_statistics;
 pub use storage::read_all;
@@ -197,7 +200,8 @@ impl Runner<'_> {
                 object_class::TABLE
                 | object_class::MODULE
                 | object_class::SYNONYM
-                | object_class::SEQUENCE => Some(SecurableRef::Object(key.id)),
+                | object_class::SEQUENCE
+                | object_class::POLICY => Some(SecurableRef::Object(key.id)),
                 object_class::SCHEMA => Some(SecurableRef::Schema(key.id)),
                 object_class::PRINCIPAL => Some(SecurableRef::Principal(key.id)),
                 _ => None,

@@ -1,16 +1,17 @@
 //! Schemas, types, sequences, synonyms.
 
+use super::Place;
 use super::table::TableBuilder;
-use crate::catalog::{CatalogObject, DB_OWNER, SchemaDef};
+use crate::catalog::{CatalogObject, DB_OWNER, Named, SchemaDef, SecurableRef, table_names};
 use crate::engine::TEMPDB;
 use crate::errors;
 use crate::program::Program;
 use crate::program::lower::TypeLookup as _;
 use crate::run::{Frame, Halt, Runner};
 use keel_parser::ast;
-use keel_query::catalog::{Catalog as _, SequenceDef, SynonymDef, TypeDef};
+use keel_query::catalog::{Catalog as _, ModuleDef, SequenceDef, SynonymDef, TypeDef};
+use keel_types::SqlType;
 use keel_types::error::Result;
-use keel_types::{SqlError, SqlType};
 use std::sync::Arc;
 
 impl Runner<'_> {
@@ -48,40 +49,62 @@ impl Runner<'_> {
         Ok(())
     }
 
+    /// ALTER SCHEMA … TRANSFER: the object goes on under its name in another schema, where nothing else may have that name. What
+    /// was granted on it is no more.
     pub(super) fn alter_schema(&mut self, program: &Program, a: &ast::AlterSchema) -> Result<()> {
-        use crate::catalog::{CatalogKey, CatalogOp, Named, object_class};
         let entry = self.info.current_database();
-        let schema_id = self
-            .info
-            .picture(&entry)
-            .schema_id(&a.schema.text)
-            .ok_or_else(|| errors::no_schema(&a.schema.text))?;
-        let object = match self.named(program, &a.object) {
-            Some((_, Named::Table(t))) => {
+        let picture = self.info.picture(&entry);
+        let schema_id = picture.schema_id(&a.schema.text).ok_or_else(|| errors::no_schema(&a.schema.text))?;
+        let (object, from, names) = match self.named(program, &a.object).map(|(_, named)| named) {
+            Some(Named::Table(mut t)) => {
                 self.lock_schema(entry.id, t.object_id)?;
-                let key = CatalogKey { class: object_class::TABLE, id: t.object_id };
-                self.change(&entry, CatalogOp::Remove(key))?;
-                let mut t = (*t).clone();
-                t.schema_id = schema_id;
-                CatalogObject::Table(Arc::new(t))
+                let names = table_names(&t).into_iter().map(|(name, _)| name.to_owned()).collect();
+                let from = std::mem::replace(&mut Arc::make_mut(&mut t).schema_id, schema_id);
+                (CatalogObject::Table(t), from, names)
             }
-            Some((_, Named::Module(m))) => {
-                let mut m = (*m).clone();
-                m.schema_id = schema_id;
-                CatalogObject::Module(Arc::new(m))
+            Some(Named::Module(mut m)) => {
+                let from = std::mem::replace(&mut Arc::make_mut(&mut m).schema_id, schema_id);
+                let names = vec![m.name.clone()];
+                (CatalogObject::Module(m), from, names)
             }
-            _ => {
-                return Err(SqlError::new(
-                    15151,
-                    16,
-                    1,
-                    format!(
-                        "Cannot find the object '{}', because it does not exist or you do not have permission.",
-                        a.object
-                    ),
-                ));
+            Some(Named::Synonym(mut s)) => {
+                let from = std::mem::replace(&mut Arc::make_mut(&mut s).schema_id, schema_id);
+                let names = vec![s.name.clone()];
+                (CatalogObject::Synonym(s), from, names)
+            }
+            Some(Named::Sequence(mut s)) => {
+                let from = std::mem::replace(&mut Arc::make_mut(&mut s).schema_id, schema_id);
+                let names = vec![s.name.clone()];
+                (CatalogObject::Sequence(s), from, names)
+            }
+            Some(Named::Policy(mut p)) => {
+                let from = std::mem::replace(&mut Arc::make_mut(&mut p).schema_id, schema_id);
+                let names = vec![p.name.clone()];
+                (CatalogObject::Policy(p), from, names)
+            }
+            Some(Named::Constraint(..)) | None => {
+                return Err(errors::cannot_alter_principal("find", "object", &a.object));
             }
         };
+        if from == schema_id {
+            return Ok(());
+        }
+        let id = object.key().id;
+        if !self.bound_to(&entry, id).is_empty() {
+            return Err(errors::cannot_transfer_bound());
+        }
+        for name in names {
+            let place = Place { entry: Arc::clone(&entry), schema_id, name };
+            self.lock_name(&place)?;
+            if self.info.picture(&entry).named(schema_id, &place.name).is_some() {
+                return Err(errors::name_taken_in_schema(&place.name));
+            }
+        }
+        self.forget_permissions(&entry, SecurableRef::Object(id))?;
+        for trigger in picture.triggers(id) {
+            let moved = ModuleDef { schema_id, ..(*trigger).clone() };
+            self.put(&entry, CatalogObject::Module(Arc::new(moved)))?;
+        }
         self.put(&entry, object)
     }
 

@@ -39,6 +39,7 @@ impl Runner<'_> {
             S::CreateSequence(c) | S::AlterSequence(c) => self.may_create("CREATE SEQUENCE", &c.name),
             S::CreateSchema(_) => self.may_here_or_262(&entry, "CREATE SCHEMA"),
             S::Partition(_) => self.may_here_or_262(&entry, "ALTER ANY DATASPACE"),
+            S::SecurityPolicy(p) => self.may_define_policy(&entry, p),
             S::AlterSchema(a) => self.may_alter_schema(&entry, &a.schema.text),
             S::CreateTrigger(c) => match &c.target {
                 TriggerTarget::Object(table) => self.may_alter(program, table),
@@ -54,7 +55,10 @@ impl Runner<'_> {
                     self.may_define_trigger("alter", name, scope)
                 }
             },
-            S::AlterTable(a) => self.may_alter(program, &a.table),
+            S::AlterTable(a) => {
+                self.may_alter(program, &a.table)?;
+                self.may_mask(&entry, a)
+            }
             S::CreateIndex(c) => self.may_alter(program, &c.table),
             S::AlterIndex(a) => self.may_alter(program, &a.table),
             S::DropIndex(d) => d.items.iter().try_for_each(|i| self.may_alter(program, &i.table)),
@@ -144,6 +148,31 @@ impl Runner<'_> {
         }
     }
 
+    /// Who changes the masks of a table that is there has a permission for it.
+    fn may_mask(&self, entry: &Arc<DatabaseEntry>, a: &ast::AlterTable) -> Result<()> {
+        use ast::AlterColumn as Column;
+        let masks = matches!(
+            &a.action,
+            ast::AlterTableAction::AlterColumn {
+                action: Column::Mask(_) | Column::Type { mask: Some(_), .. },
+                ..
+            }
+        );
+        if !masks || self.info.may(entry, "ALTER ANY MASK", SecurableRef::Database) {
+            return Ok(());
+        }
+        Err(errors::no_table_for_index(&a.table))
+    }
+
+    /// Who writes policies has a permission for it, and on the schema that a new one goes to.
+    fn may_define_policy(&self, entry: &Arc<DatabaseEntry>, p: &ast::SecurityPolicy) -> Result<()> {
+        if p.alter {
+            let may = self.info.may(entry, "ALTER ANY SECURITY POLICY", SecurableRef::Database);
+            return if may { Ok(()) } else { Err(super::policy::not_found(&p.name, 7)) };
+        }
+        self.may_create("ALTER ANY SECURITY POLICY", &p.name)
+    }
+
     fn may_define(
         &self,
         permission: &str,
@@ -164,6 +193,7 @@ impl Runner<'_> {
             (entry, Named::Module(m)) => (entry, m.object_id, m.schema_id),
             (entry, Named::Synonym(s)) => (entry, s.object_id, s.schema_id),
             (entry, Named::Sequence(s)) => (entry, s.object_id, s.schema_id),
+            (entry, Named::Policy(p)) => (entry, p.object_id, p.schema_id),
             (entry, Named::Constraint(t, id)) => (entry, id, t.schema_id),
         })
     }
@@ -201,6 +231,12 @@ impl Runner<'_> {
             }
             DropClass::Sequence => "sequence object",
             DropClass::Synonym => "synonym",
+            DropClass::SecurityPolicy => {
+                let entry = self.info.current_database();
+                let may = self.info.may(&entry, "ALTER ANY SECURITY POLICY", SecurableRef::Database);
+                let first = d.names.first().filter(|_| !may);
+                return first.map_or(Ok(()), |n| Err(errors::cannot_drop_missing("security policy", n)));
+            }
             DropClass::Database => return self.may_drop_databases(d),
             DropClass::Schema => {
                 let entry = self.info.current_database();

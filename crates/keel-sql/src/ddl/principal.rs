@@ -260,6 +260,14 @@ impl Runner<'_> {
                 }
             }
         }
+        let picture = self.info.picture(&entry);
+        let of_table = |on: &SecurableRef| match on {
+            SecurableRef::Object(id) | SecurableRef::Column(id, _) => picture.table_by_id(*id).is_some(),
+            _ => true,
+        };
+        if wanted.iter().any(|(permission, on)| *permission == "UNMASK" && !of_table(on)) {
+            return Err(errors::permission_not_compatible("UNMASK"));
+        }
         for (permission, on) in &wanted {
             self.check_may_grant(&entry, permission, *on, p)?;
         }
@@ -295,8 +303,10 @@ impl Runner<'_> {
             _ => return Err(errors::columns_after_object()),
         };
         let SecurableRef::Object(object) = on else { return Err(errors::columns_for_entity()) };
-        let of_columns =
-            matches!(item.name.as_str(), "SELECT" | "UPDATE" | "REFERENCES" | "ALL" | "ALL PRIVILEGES");
+        let of_columns = matches!(
+            item.name.as_str(),
+            "SELECT" | "UPDATE" | "REFERENCES" | "UNMASK" | "ALL" | "ALL PRIVILEGES"
+        );
         let known = self.info.column_names(entry, object);
         if !of_columns || known.is_empty() {
             return Err(errors::columns_for_entity());
@@ -368,6 +378,7 @@ impl Runner<'_> {
                     }
                     Named::Synonym(d) => (SecurableRef::Object(d.object_id), TABLE_ALL),
                     Named::Sequence(d) => (SecurableRef::Object(d.object_id), &["UPDATE"]),
+                    Named::Policy(d) => (SecurableRef::Object(d.object_id), &["VIEW DEFINITION"]),
                     Named::Constraint(..) => return Err(missing("object")),
                 }
             }

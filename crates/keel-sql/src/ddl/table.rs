@@ -199,6 +199,7 @@ impl<'a> TableBuilder<'a> {
             computed: None,
             missing_value: None,
             rowguid: c.rowguidcol,
+            mask: None,
         };
         match &c.kind {
             ast::ColumnKind::Typed(ty) => {
@@ -256,6 +257,7 @@ impl<'a> TableBuilder<'a> {
                 def.default = Some(default);
             }
         }
+        def.mask = super::mask::declared(c, &def)?;
         self.check_column(&def)?;
         if def.rowguid && self.table.columns.iter().any(|o| o.rowguid) {
             return Err(errors::second_rowguid());

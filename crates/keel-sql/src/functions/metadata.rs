@@ -91,6 +91,7 @@ fn id_of(named: &Named) -> ObjectId {
         Named::Module(m) => m.object_id,
         Named::Synonym(s) => s.object_id,
         Named::Sequence(s) => s.object_id,
+        Named::Policy(p) => p.object_id,
         Named::Constraint(_, id) => *id,
     }
 }
@@ -360,6 +361,7 @@ fn one_column_property(columns: &[ColumnDef], indexes: &[IndexDef], c: &ColumnDe
             .map_or(Value::Null, |x| flag(crate::ddl::determinism::is_deterministic(&x.text))),
         "ispersisted" => flag(c.computed.as_ref().is_some_and(|x| x.persisted)),
         "isindexable" => flag(facts.max_length != -1),
+        "ismasked" => flag(c.mask.is_some()),
         "isrowguidcol" => flag(c.rowguid),
         "issparse"
         | "iscolumnset"

@@ -175,6 +175,7 @@ pub(super) fn has_perms(info: &Info, args: &[Value]) -> Result<Value> {
                 Some((_, Named::Module(m))) => SecurableRef::Object(m.object_id),
                 Some((_, Named::Synonym(s))) => SecurableRef::Object(s.object_id),
                 Some((_, Named::Sequence(s))) => SecurableRef::Object(s.object_id),
+                Some((_, Named::Policy(p))) => SecurableRef::Object(p.object_id),
                 _ => return Ok(Value::Null),
             }
         }

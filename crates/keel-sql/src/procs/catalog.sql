@@ -690,7 +690,7 @@ end
 if exists (select 1 from sys.sql_expression_dependencies where referencing_id = @id)
 begin
     print 'In the current database, the specified object references the following:'
-    select convert(nvarchar(776), isnull(schema_name(o.schema_id), d.referenced_schema_name) + '.' + d.referenced_entity_name) as name,
+    select distinct convert(nvarchar(776), isnull(schema_name(o.schema_id), d.referenced_schema_name) + '.' + d.referenced_entity_name) as name,
         convert(nvarchar(60), isnull(lower(replace(o.type_desc, '_', ' ')), 'unknown')) as type,
         convert(varchar(7), null) as updated, convert(varchar(8), null) as selected, convert(sysname, null) as [column]
     from sys.sql_expression_dependencies d left join sys.objects o on o.object_id = d.referenced_id
@@ -700,7 +700,7 @@ end
 if exists (select 1 from sys.sql_expression_dependencies where referenced_id = @id)
 begin
     print 'In the current database, the specified object is referenced by the following:'
-    select convert(nvarchar(776), schema_name(o.schema_id) + '.' + o.name) as name,
+    select distinct convert(nvarchar(776), schema_name(o.schema_id) + '.' + o.name) as name,
         convert(nvarchar(60), lower(replace(o.type_desc, '_', ' '))) as type
     from sys.sql_expression_dependencies d join sys.objects o on o.object_id = d.referencing_id
     where d.referenced_id = @id order by 1

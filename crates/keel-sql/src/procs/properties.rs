@@ -111,6 +111,7 @@ fn id_of(named: &Named) -> Option<i32> {
         Named::Module(m) => m.object_id,
         Named::Synonym(s) => s.object_id,
         Named::Sequence(s) => s.object_id,
+        Named::Policy(p) => p.object_id,
         Named::Constraint(..) => return None,
     })
 }

@@ -129,6 +129,14 @@ fn rename_object(runner: &mut Runner<'_>, old: &str, new: &str) -> keel_types::R
             m.name = new.to_owned();
             runner.put(&entry, CatalogObject::Module(Arc::new(m)))
         }
+        Named::Policy(p) => {
+            if taken(p.schema_id) {
+                return Err(exists());
+            }
+            let mut p = (*p).clone();
+            p.name = new.to_owned();
+            runner.put(&entry, CatalogObject::Policy(Arc::new(p)))
+        }
         Named::Constraint(t, id) => {
             let mut t = (*t).clone();
             t.indexes.iter_mut().filter(|i| i.constraint_id == id).for_each(|i| i.name = new.to_owned());

@@ -440,7 +440,12 @@ fn key_of(table: &TableDef) -> Vec<CursorKey> {
         columns.map(|c| CursorKey { name: c.name.clone(), ty: c.ty, nullable: c.nullable }).collect()
     };
     let unique = |i: &&IndexDef| i.unique && i.filter.is_none() && !i.disabled && !i.key.is_empty();
-    let keys = table.indexes.iter().filter(unique).map(key);
+    // What a mask hides is masked in the cursor's rows too, and finds nothing again.
+    let masked = |i: &&IndexDef| {
+        let is = |id| table.columns.iter().any(|c| c.column_id == id && c.mask.is_some());
+        i.key.iter().any(|k| is(k.column_id))
+    };
+    let keys = table.indexes.iter().filter(unique).filter(|i| !masked(i)).map(key);
     keys.min_by_key(|key| key.iter().any(|c| c.nullable)).unwrap_or_else(|| {
         vec![CursorKey { name: LOCATOR.to_owned(), ty: SqlType::VarBinary(Length::Max), nullable: false }]
     })

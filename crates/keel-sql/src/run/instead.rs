@@ -150,6 +150,7 @@ fn view_shape(
         computed: None,
         missing_value: None,
         rowguid: false,
+        mask: None,
     };
     let columns: Vec<ColumnDef> = plan.columns().iter().enumerate().map(column).collect();
     Ok(Arc::new(TableDef {

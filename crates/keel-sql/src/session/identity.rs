@@ -10,6 +10,7 @@ use crate::engine::{DatabaseEntry, MASTER, MSDB, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::program::{ModuleIdentity, Need, Program};
 use keel_base::DatabaseId;
+use keel_query::bind::mask::MaskSource;
 use keel_query::catalog::{Catalog as _, EXECUTE_AS_OWNER};
 use keel_types::error::Result;
 use smol_str::SmolStr;
@@ -164,6 +165,18 @@ impl Info {
     #[must_use]
     pub fn may(&self, entry: &Arc<DatabaseEntry>, permission: &str, on: SecurableRef) -> bool {
         self.verdict(entry, permission, on) == Verdict::Allowed
+    }
+
+    /// Whether the values of a masked column may be seen. What is in a temporary table is the session's own.
+    pub(super) fn sees_column(&self, column: &MaskSource) -> bool {
+        if column.database == TABLE_VARIABLES {
+            return self.may(&self.current_database(), "UNMASK", SecurableRef::Database);
+        }
+        if column.object < 0 {
+            return true;
+        }
+        let Some(entry) = self.engine.database_by_id(column.database) else { return false };
+        self.may(&entry, "UNMASK", SecurableRef::Column(column.object, column.column))
     }
 
     /// Whether the session has a permission on the instance, or a fixed server role that carries it.

@@ -14,6 +14,7 @@ use crate::functions;
 use crate::program::{Compiled, ModuleIdentity, Program};
 use keel_base::{DatabaseId, TreeId};
 use keel_parser::ast;
+use keel_query::bind::mask::MaskSource;
 use keel_query::catalog::{Catalog, ObjectId, TableDef};
 use keel_query::context::Arithmetic;
 use keel_query::{IsolationLevel, SessionInfo};
@@ -497,6 +498,9 @@ impl Drop for Info {
 }
 
 impl SessionInfo for Info {
+    fn sees(&self, columns: &[MaskSource]) -> bool {
+        columns.iter().all(|c| self.sees_column(c))
+    }
     fn isolation(&self) -> IsolationLevel {
         self.options.borrow().isolation
     }

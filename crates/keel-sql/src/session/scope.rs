@@ -52,6 +52,8 @@ pub struct Scope<'a> {
     pub last: Cell<Option<DatabaseId>>,
     /// The statement removes what is too old from a history table.
     pub cleans_history: bool,
+    /// Predicates of security policies being bound, innermost last: whether their policy is schema-bound.
+    predicates: RefCell<Vec<bool>>,
     /// The first name of the statement's own that is found and has not just a schema in front of it: nothing can be bound to it.
     pub odd_name: RefCell<Option<String>>,
 }
@@ -86,6 +88,7 @@ impl<'a> Scope<'a> {
             reads_system: Cell::new(false),
             last: Cell::new(None),
             cleans_history: false,
+            predicates: RefCell::default(),
             odd_name: RefCell::default(),
         }
     }
@@ -112,6 +115,7 @@ impl<'a> Scope<'a> {
             reads_system: Cell::new(false),
             last: Cell::new(None),
             cleans_history: false,
+            predicates: RefCell::default(),
             odd_name: RefCell::default(),
         }
     }
@@ -172,7 +176,7 @@ impl<'a> Scope<'a> {
 
     fn note_parts(&self, name: NameParts<'_>) {
         let in_two_parts = name.schema.is_some() && name.database.is_none();
-        if !in_two_parts && self.homes.borrow().is_empty() {
+        if !in_two_parts && self.homes.borrow().is_empty() && self.predicates.borrow().is_empty() {
             let parts = [name.database, name.database.and(name.schema.or(Some(""))), Some(name.object)];
             let text = || parts.into_iter().flatten().collect::<Vec<_>>().join(".");
             self.odd_name.borrow_mut().get_or_insert_with(text);
@@ -305,13 +309,21 @@ impl<'a> Scope<'a> {
     /// Notes a permission that the statement needs, unless a module's owner answers for it.
     fn need(&self, need: Need) {
         let home = self.homes.borrow().last().copied();
-        let answered = home.is_some_and(|home| match &need {
-            Need::Server { .. } => true,
-            Need::Object { database, schema, .. } => self.is_chained(home, *database, *schema),
-        });
+        let answered = match self.predicates.borrow().last() {
+            Some(schema_bound) => *schema_bound,
+            None => self.is_answered(home, &need),
+        };
         if !answered {
             self.needs.borrow_mut().push(need);
         }
+    }
+
+    /// Whether the owner of a view or function answers for what it reads.
+    fn is_answered(&self, home: Option<Home>, need: &Need) -> bool {
+        home.is_some_and(|home| match need {
+            Need::Server { .. } => true,
+            Need::Object { database, schema, .. } => self.is_chained(home, *database, *schema),
+        })
     }
 
     fn need_of_module(&self, database: DatabaseId, module: &ModuleDef, permission: &'static str) {
@@ -410,13 +422,35 @@ impl BindScope for Scope<'_> {
         self.info.shared.cancel.is_cancelled()
     }
     fn enter_module(&self, module: &ModuleDef) {
-        let is_it = |found: &&(Arc<ModuleDef>, DatabaseId)| std::ptr::eq(Arc::as_ptr(&found.0), module);
-        let found = self.modules.borrow().iter().rev().find(is_it).map(|found| found.1);
-        let database = found.unwrap_or_else(|| self.home().database);
+        let database = self.database_of(module).unwrap_or_else(|| self.home().database);
         self.homes.borrow_mut().push(Home { database, schema: module.schema_id });
     }
     fn leave_module(&self) {
         self.homes.borrow_mut().pop();
+    }
+    fn database_of(&self, module: &ModuleDef) -> Option<DatabaseId> {
+        let is_it = |found: &&(Arc<ModuleDef>, DatabaseId)| std::ptr::eq(Arc::as_ptr(&found.0), module);
+        self.modules.borrow().iter().rev().find(is_it).map(|found| found.1)
+    }
+    fn enter_predicate(&self, schema_bound: bool) {
+        self.predicates.borrow_mut().push(schema_bound);
+    }
+    fn leave_predicate(&self) {
+        self.predicates.borrow_mut().pop();
+    }
+    fn predicate_function(&self, database: DatabaseId, name: NameParts<'_>) -> Option<Arc<ModuleDef>> {
+        let entry = self.info.engine.database_by_id(database)?;
+        self.note_catalog(entry.id);
+        let picture = self.info.picture(&entry);
+        let Named::Module(function) = self.named_in(&entry, &picture, name)? else { return None };
+        if function.kind != ModuleKind::InlineTableFunction {
+            return None;
+        }
+        let named = Named::Module(Arc::clone(&function));
+        self.note_module(&entry, &named);
+        self.note_object(entry.id, &named);
+        self.need_of_module(entry.id, &function, "SELECT");
+        Some(function)
     }
 
     fn object(&self, name: NameParts<'_>) -> Option<ObjectRef> {

@@ -80,6 +80,10 @@ impl Runner<'_> {
                 let event = within(&format!("{kind}_PARTITION_{object}"));
                 event.map(|e| e.object(&p.name.text, &format!("PARTITION {object}")))
             }
+            S::SecurityPolicy(p) => {
+                let verb = if p.alter { "ALTER" } else { "CREATE" };
+                self.object_event(program, verb, "SECURITY POLICY", &p.name)
+            }
             S::CreateUser(c) => within("CREATE_USER").map(|e| e.object(&c.name.text, "SQL USER")),
             S::AlterUser(a) => within("ALTER_USER").map(|e| e.object(&a.name.text, "SQL USER")),
             S::CreateRole(c) if c.server => {
@@ -135,7 +139,7 @@ impl Runner<'_> {
         }
         let place = self.place(program, name).ok().filter(|p| p.entry.id != TEMPDB)?;
         let schema = self.info.picture(&place.entry).schema_name(place.schema_id)?;
-        let event = Event::within(&format!("{verb}_{kind}"), &place.entry)?;
+        let event = Event::within(&format!("{verb}_{}", kind.replace(' ', "_")), &place.entry)?;
         Some(event.element("SchemaName", &schema).object(&place.name, kind))
     }
 
@@ -326,6 +330,7 @@ impl Runner<'_> {
             DropClass::Function => object("FUNCTION"),
             DropClass::Sequence => object("SEQUENCE"),
             DropClass::Synonym => object("SYNONYM"),
+            DropClass::SecurityPolicy => object("SECURITY POLICY"),
             DropClass::Type => self.object_event(program, "DROP", "TYPE", name),
             DropClass::Trigger => self.dropped_trigger(program, d.trigger_target.as_ref(), name),
             DropClass::Statistics => {
@@ -410,6 +415,7 @@ fn schema_of(named: &Named) -> i32 {
         Named::Module(m) => m.schema_id,
         Named::Synonym(s) => s.schema_id,
         Named::Sequence(s) => s.schema_id,
+        Named::Policy(p) => p.schema_id,
     }
 }
 
@@ -424,6 +430,7 @@ pub(crate) fn described(named: &Named) -> (i32, String, &'static str) {
         Named::Module(m) => m.name.clone(),
         Named::Synonym(s) => s.name.clone(),
         Named::Sequence(s) => s.name.clone(),
+        Named::Policy(p) => p.name.clone(),
     };
     (schema_of(named), name, kind_of(named))
 }
@@ -436,6 +443,7 @@ fn kind_of(named: &Named) -> &'static str {
         Named::Module(m) => module_kind(m),
         Named::Synonym(_) => "SYNONYM",
         Named::Sequence(_) => "SEQUENCE",
+        Named::Policy(_) => "SECURITY POLICY",
     }
 }
 
@@ -477,7 +485,8 @@ pub(crate) fn command_text(program: &Program, statement: &Statement) -> String {
         | S::AlterSequence(_)
         | S::CreateType(_)
         | S::AlterAuthorization(_)
-        | S::Partition(_) => &whole[span.start as usize..next_statement(whole, span.end as usize)],
+        | S::Partition(_)
+        | S::SecurityPolicy(_) => &whole[span.start as usize..next_statement(whole, span.end as usize)],
         S::Drop(d)
             if matches!(
                 d.class,

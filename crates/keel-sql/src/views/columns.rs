@@ -168,6 +168,12 @@ const OLD_COLUMN: &[Column] = &[
 
 pub(super) static VIEWS: &[SystemView] = &[
     SystemView { schema: "sys", name: "columns", columns: COLUMN, rows: columns },
+    SystemView {
+        schema: "sys",
+        name: "masked_columns",
+        columns: &super::joined::<37>(COLUMN, &[("masking_function", super::TEXT)]),
+        rows: masked_columns,
+    },
     SystemView { schema: "sys", name: "all_columns", columns: COLUMN, rows: all_columns },
     SystemView { schema: "sys", name: "system_columns", columns: COLUMN, rows: |_| system_columns() },
     SystemView { schema: "sys", name: "types", columns: TYPE, rows: types },
@@ -231,11 +237,25 @@ fn column_row(id: i32, c: &ColumnDef) -> Vec<Value> {
         NULL,
         NULL,
         bit(false),
-        bit(false),
+        bit(c.mask.is_some()),
         NULL,
         NULL,
     ]);
     row
+}
+
+/// `sys.masked_columns`: those columns of `sys.columns` that have a mask, with its function.
+fn masked_columns(cx: &ViewContext<'_>) -> Rows {
+    let mut rows = Rows::new();
+    for t in tables(cx).into_iter().chain(type_tables(cx)) {
+        for c in &t.columns {
+            let Some(mask) = &c.mask else { continue };
+            let mut row = column_row(t.object_id, c);
+            row.push(text(mask.text().as_str()));
+            rows.push(row);
+        }
+    }
+    rows
 }
 
 fn columns(cx: &ViewContext<'_>) -> Rows {
@@ -286,6 +306,7 @@ pub(super) fn plain_column(position: usize, name: &str, ty: SqlType) -> ColumnDe
         computed: None,
         missing_value: None,
         rowguid: false,
+        mask: None,
     }
 }
 

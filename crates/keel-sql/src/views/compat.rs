@@ -63,12 +63,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("key_path", SqlType::NVarChar(Length::Limited(4000))), ("allow_enclave_computations", BIT), ("signature", SqlType::VarBinary(Length::Max)),
     ]),
     none("column_encryption_keys", &[("name", NAME), ("column_encryption_key_id", INT), ("create_date", DATE), ("modify_date", DATE)]),
-    none("security_policies", &[
-        ("name", NAME), ("object_id", INT), ("principal_id", INT), ("schema_id", INT), ("parent_object_id", INT),
-        ("type", super::KIND), ("type_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("is_ms_shipped", BIT),
-        ("is_enabled", BIT), ("is_not_for_replication", BIT), ("uses_database_collation", BIT), ("is_schema_bound", BIT),
-    ]),
-    none("masked_columns", &[("object_id", INT), ("name", NAME), ("column_id", INT), ("is_masked", BIT), ("masking_function", N256)]),
     none("service_queues", &[
         ("name", NAME), ("object_id", INT), ("principal_id", INT), ("schema_id", INT), ("parent_object_id", INT),
         ("type", super::KIND), ("type_desc", DESC), ("create_date", DATE), ("modify_date", DATE), ("is_ms_shipped", BIT),

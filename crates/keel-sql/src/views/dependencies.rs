@@ -71,7 +71,9 @@ fn dependencies(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {
         row.extend([r.to.map_or(NULL, int), int(0), bit(r.parts.len() == 1), bit(false)]);
         row
     };
-    references(cx).into_iter().map(row).collect()
+    let mut rows: Vec<Vec<Value>> = references(cx).into_iter().map(row).collect();
+    rows.extend(super::policies::dependencies(cx));
+    rows
 }
 
 fn references(cx: &ViewContext<'_>) -> Vec<Reference> {
@@ -107,6 +109,7 @@ fn id_of(named: &Named) -> i32 {
         Named::Module(m) => m.object_id,
         Named::Synonym(s) => s.object_id,
         Named::Sequence(s) => s.object_id,
+        Named::Policy(p) => p.object_id,
         Named::Constraint(_, id) => *id,
     }
 }

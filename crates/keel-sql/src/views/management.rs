@@ -66,10 +66,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("label_id", NAME), ("information_type", NAME), ("information_type_id", NAME), ("rank", INT),
         ("rank_desc", SqlType::VarChar(Length::Limited(256))),
     ]),
-    none("security_predicates", &[
-        ("object_id", INT), ("security_predicate_id", INT), ("target_object_id", INT), ("predicate_definition", TEXT),
-        ("predicate_type", INT), ("predicate_type_desc", DESC), ("operation", INT), ("operation_desc", DESC),
-    ]),
     // ---- keys and providers ----
     none("cryptographic_providers", &[
         ("provider_id", INT), ("name", NAME), ("guid", GUID), ("version", SqlType::NVarChar(Length::Limited(24))),

@@ -69,7 +69,11 @@ pub(super) static VIEWS: &[SystemView] = &[SystemView {
 }];
 
 fn raised() -> impl Iterator<Item = &'static (i32, u8, &'static str)> {
-    errors::RAISED.iter().chain(hadr::errors::RAISED).chain(crate::backup::RAISED)
+    errors::RAISED
+        .iter()
+        .chain(hadr::errors::RAISED)
+        .chain(crate::backup::RAISED)
+        .chain(crate::ddl::RAISED_BY_POLICIES)
 }
 
 /// What T-SQL raises.

@@ -37,6 +37,7 @@ mod odbc;
 mod old;
 mod partitions;
 pub mod plans;
+mod policies;
 mod principals;
 mod rows;
 mod server;
@@ -149,10 +150,11 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 37] {
+fn groups() -> [&'static [SystemView]; 38] {
     [
         usage::VIEWS,
         partitions::VIEWS,
+        policies::VIEWS,
         objects::VIEWS,
         columns::VIEWS,
         indexes::VIEWS,

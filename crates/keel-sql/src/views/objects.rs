@@ -255,6 +255,7 @@ pub(super) fn describe(kind: &str) -> &'static str {
         "D" => "DEFAULT_CONSTRAINT",
         "SN" => "SYNONYM",
         "SO" => "SEQUENCE_OBJECT",
+        "SP" => "SECURITY_POLICY",
         "S" => "SYSTEM_TABLE",
         _ => "",
     }

@@ -51,7 +51,7 @@ impl Target {
         Ok(())
     }
 
-    fn positions(&self, e: &Expr) -> Vec<usize> {
+    pub(crate) fn positions(&self, e: &Expr) -> Vec<usize> {
         e.slots().into_iter().map(|s| s as usize - self.new_first).collect()
     }
 

@@ -65,6 +65,7 @@ pub fn create_for_select_into(
                 computed: None,
                 missing_value: None,
                 rowguid: false,
+                mask: None,
             });
             table.next_column_id += 1;
             table.next_ordinal += 1;
