@@ -18,7 +18,7 @@
 //! failovers know nothing of them. They are read in the statement's snapshot, the same in which it reads tables, under SNAPSHOT in the
 //! transaction's; never under locks, which would wait for writers whose changes are not shown anyway.
 //!
-//! What is asked for is *net*: a row once, with its last version. [`net`] has the rules.
+//! What is asked for is *net*: a row once, with its last version. `net` has the rules.
 //!
 //! Deliberately absent: the values of changed rows, and rows of tables that are no longer tracked.
 
