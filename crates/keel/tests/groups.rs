@@ -226,6 +226,19 @@ fn three_commands_make_a_group() {
     );
     assert_eq!(states[5], "Always On:AvailabilityGroup,ag2,1,clean", "{health}");
 
+    // A job of the coming primary's that waits for the change of role.
+    two.run(
+        "USE msdb; EXEC sp_add_job N'told'; EXEC sp_add_jobstep @job_name = N'told', @step_name = N's', @command = N'PRINT 1';
+         EXEC sp_add_jobserver @job_name = N'told'; EXEC sp_add_alert N'a role', @message_id = 1480, @job_name = N'told';
+         EXEC sp_add_alert N'a mark', @severity = 17",
+    );
+    // The agent knows of both when it has counted one.
+    two.until(
+        "BEGIN TRY RAISERROR ('a mark', 17, 1) WITH LOG END TRY BEGIN CATCH END CATCH;
+         SELECT IIF(occurrence_count > 0, 'heard', 'not yet') FROM msdb.dbo.sysalerts WHERE name = 'a mark'",
+        "heard",
+    );
+
     // A transaction and who waits for its locks are cut off when the primary moves, and the next connection is at the new one.
     let sessions = "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE database_id = DB_ID('shop')";
     let hold = "SET XACT_ABORT ON; BEGIN TRAN; UPDATE shop.dbo.t SET a = 43; WAITFOR DELAY '00:05:00'";
@@ -248,5 +261,6 @@ fn three_commands_make_a_group() {
         let failovers = "SELECT STRING_AGG(CONCAT(began_utc, ' ', kind, ' ', from_replica, ' ', summary), '; ') FROM sys.dm_keel_failovers";
         assert_eq!(answer, "NODE242", "{:?}", [one, two, three].map(|n| n.value(failovers)));
     }
+    two.until("SELECT TOP 1 run_status FROM msdb.dbo.sysjobhistory WHERE step_id = 0", "1");
     group.nodes.iter_mut().for_each(Instance::stop);
 }

@@ -86,6 +86,21 @@ impl ServerHost {
         });
     }
 
+    /// What administrators' alerts wait for: a line for each database of a group whose role changes here.
+    fn tell_databases(&self, id: GroupId, group: Option<String>, (from, to): &(String, String)) {
+        let Some(config) = self.config(id) else { return };
+        for database in &config.databases {
+            let text = format!(
+                "The availability group database \"{}\" is changing roles from \"{from}\" to \"{to}\" because the mirroring \
+                 session or availability group failed over due to role synchronization. This is an informational message \
+                 only. No user action is required.",
+                database.name
+            );
+            let (group, database) = (group.clone(), Some(database.name.clone()));
+            self.event("error_reported", 1480, text, Names { group, database, replica: None });
+        }
+    }
+
     fn ring(&self) {
         if let Some(doors) = self.doors.get() {
             doors.ring();
@@ -153,7 +168,11 @@ impl Host for ServerHost {
             }
             what => words(what, &names),
         };
+        let group = names.group.clone();
         self.event(name, number, text, names);
+        if let (LogEvent::RoleChanged { from, to, .. }, Some(group_id)) = (&entry.what, entry.group) {
+            self.tell_databases(group_id, group, &(from.to_string(), to.to_string()));
+        }
     }
 
     fn note(&self, database: Option<GroupDatabaseId>, text: &str) {
