@@ -608,6 +608,10 @@ errors! {
     special_principal(name) = 15405, 16, 1, "Cannot use the special principal '{name}'.";
     /// EXECUTE AS USER of nobody.
     cannot_execute_as_user(name) = 15517, 16, 1, "Cannot execute as the database principal because the principal \"{name}\" does not exist, this type of principal cannot be impersonated, or you do not have permission.";
+    /// EXECUTE AS … WITH COOKIE in a module, which goes back by itself.
+    cookie_in_module() = 15590, 16, 1, "Can only use the 'No Revert' or 'Cookie' options with the 'Execute As' statement at the adhoc or at the 'sp_executesql' level.";
+    /// REVERT without the cookie, or with another.
+    cannot_revert() = 15591, 16, 1, "The current security context cannot be reverted using this statement. A cookie may or may not be needed with 'Revert' statement depending on how the context was set with 'Execute As' statement.";
     /// EXECUTE AS LOGIN of nobody.
     cannot_execute_as_login(name) = 15406, 16, 1, "Cannot execute as the server principal because the principal \"{name}\" does not exist, this type of principal cannot be impersonated, or you do not have permission.";
     /// A role with members cannot go.

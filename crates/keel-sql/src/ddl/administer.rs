@@ -6,6 +6,7 @@ use crate::run::{Frame, Halt, Runner};
 use crate::sink::command;
 use crate::triggers::{Event, command_text};
 use keel_parser::ast::{DropClass, Statement, StatementKind};
+use keel_types::Value;
 use keel_types::error::Result;
 use std::sync::Arc;
 
@@ -102,9 +103,16 @@ impl Runner<'_> {
             StatementKind::AlterLogin(a) => self.alter_login(a)?,
             StatementKind::Drop(d) if d.class == DropClass::Login => self.drop_logins(d)?,
             StatementKind::ExecuteAs(e) => self.execute_as(program, frame, e)?,
-            StatementKind::Revert(_) => {
-                let depth = self.info.impersonated.borrow().len();
-                self.info.revert_to(depth.saturating_sub(1).max(self.info.revert_floor.get()));
+            StatementKind::Revert(cookie) => {
+                let cookie = match cookie {
+                    Some(cookie) => Some(self.value(program, frame, cookie, None)?),
+                    None => None,
+                };
+                self.info.revert(match &cookie {
+                    Some(Value::Bytes(bytes)) => Some(bytes),
+                    Some(_) => Some(&[]),
+                    None => None,
+                })?;
             }
             StatementKind::InsertBulk(b) => self.announce_bulk(program, b)?,
             StatementKind::UpdateStatistics(u) => self.update_statistics(program, u)?,

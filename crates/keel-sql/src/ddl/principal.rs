@@ -7,12 +7,13 @@ use crate::catalog::{
 };
 use crate::engine::DatabaseEntry;
 use crate::errors;
-use crate::program::Program;
+use crate::program::{Program, ProgramKind, VariableDef};
 use crate::run::{Frame, Runner};
-use crate::session::identity::Identity;
+use crate::session::identity::{Cookie, Identity};
 use keel_parser::ast::{self, AlterRoleAction, PermissionVerb, UserSource};
 use keel_query::catalog::{Catalog as _, SERVER_TRIGGERS};
 use keel_types::error::Result;
+use keel_types::{Length, SqlType, Value};
 use std::sync::Arc;
 
 impl Runner<'_> {
@@ -505,14 +506,27 @@ impl Runner<'_> {
             Some(name) => self.value(program, frame, name, None)?.as_str().unwrap_or("").to_owned(),
             // EXECUTE AS CALLER changes nothing at this level; REVERT undoes it.
             None => {
-                self.info.impersonate(self.info.identity_now());
+                self.info.impersonate(Identity { cookie: None, ..self.info.identity_now() });
                 return Ok(());
             }
         };
-        if e.cookie.is_some() {
-            return Err(errors::not_supported("EXECUTE AS … WITH COOKIE"));
+        if e.cookie.is_some() && program.identity.kind == ProgramKind::Procedure {
+            return Err(errors::cookie_in_module());
         }
+        let variable = |variable: &ast::Variable| {
+            let same = |v: &VariableDef| crate::views::same(&v.name, &variable.name);
+            program.variables.iter().position(same).ok_or_else(|| errors::undeclared_variable(&variable.name))
+        };
+        let into = e.cookie.as_ref().map(variable).transpose()?;
         self.impersonate(e.principal, &name)?;
+        if let Some(at) = into {
+            let mut cookie = Cookie::default();
+            self.info.engine.options().env.random.fill(&mut cookie);
+            self.info.lock_identity(cookie);
+            let value = Value::Bytes(cookie.as_slice().into());
+            let (from, to) = (SqlType::VarBinary(Length::Limited(100)), program.variables[at].ty);
+            frame.vars[at] = crate::convert::assign(value, from, to, self.dates())?;
+        }
         if e.no_revert {
             self.info.revert_floor.set(self.info.impersonated.borrow().len());
         }
@@ -527,7 +541,8 @@ impl Runner<'_> {
                     self.info.unrestricted.get() || self.info.may_on_server("IMPERSONATE ANY LOGIN");
                 let login = self.info.engine.login(name).filter(|_| allowed);
                 let login = login.ok_or_else(|| errors::cannot_execute_as_login(name))?;
-                let identity = Identity { login: login.name.into(), sysadmin: login.sysadmin, user: None };
+                let identity =
+                    Identity { login: login.name.into(), sysadmin: login.sysadmin, ..Identity::default() };
                 self.info.impersonate(identity);
             }
             _ => {

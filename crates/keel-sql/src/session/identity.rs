@@ -25,7 +25,12 @@ pub struct Identity {
     pub sysadmin: bool,
     /// EXECUTE AS USER: good in this database only.
     pub user: Option<(DatabaseId, i32)>,
+    /// EXECUTE AS … WITH COOKIE: what REVERT has to say.
+    pub cookie: Option<Cookie>,
 }
+
+/// What only who became somebody knows.
+pub type Cookie = [u8; 16];
 
 /// A token with what it was made from.
 pub type CachedToken = (DatabaseId, u64, Option<Arc<Token>>);
@@ -38,7 +43,27 @@ impl Info {
             login: SmolStr::new(&self.shared.login.login),
             sysadmin: self.shared.login.sysadmin,
             user: None,
+            cookie: None,
         })
+    }
+
+    /// The next REVERT takes this cookie.
+    pub fn lock_identity(&self, cookie: Cookie) {
+        if let Some(now) = self.impersonated.borrow_mut().last_mut() {
+            now.cookie = Some(cookie);
+        }
+    }
+
+    /// REVERT: who the session was before, if there is a level to leave and the cookie is its. Error 15591 otherwise.
+    pub fn revert(&self, cookie: Option<&[u8]>) -> Result<()> {
+        let depth = self.impersonated.borrow().len();
+        let before = depth.saturating_sub(1).max(self.revert_floor.get());
+        let wanted = self.impersonated.borrow().last().and_then(|now| now.cookie).filter(|_| before < depth);
+        if wanted.as_ref().map(|cookie| &cookie[..]) != cookie {
+            return Err(errors::cannot_revert());
+        }
+        self.revert_to(before);
+        Ok(())
     }
 
     /// Becomes somebody else until [`Info::revert_to`].
@@ -73,7 +98,7 @@ impl Info {
             return Ok(Some(Identity {
                 login: login.name.as_str().into(),
                 sysadmin: login.sysadmin,
-                user: None,
+                ..Identity::default()
             }));
         }
         let picture = self.picture(&entry);
@@ -107,7 +132,7 @@ impl Info {
         let logins = self.engine.logins().unwrap_or_default();
         let login = user.sid.as_ref().and_then(|sid| logins.of_sid(sid));
         let login = login.map_or_else(|| user.name.clone(), |l| l.name.clone());
-        Identity { login: login.into(), sysadmin: false, user: Some((entry.id, user.principal_id)) }
+        Identity { login: login.into(), user: Some((entry.id, user.principal_id)), ..Identity::default() }
     }
 
     fn identity_changed(&self) {
