@@ -25,9 +25,20 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Makes what `msdb` lacks and starts the agent. `stack` is that of a session's thread, in bytes.
-    pub fn start(engine: &Arc<Engine>, log: &Arc<ErrorLog>, stack: usize) -> Result<Agent> {
-        let failed = |e: Box<keel_types::SqlError>| anyhow!("the agent could not be started: {e}");
+    /// Makes what `msdb` lacks and, if `wanted`, starts the agent. `stack` is that of a session's thread, in bytes. Who cannot (the disk is
+    /// full) says so in the error log: a server without jobs is better than none.
+    pub fn start_if(wanted: bool, engine: &Arc<Engine>, log: &Arc<ErrorLog>, stack: usize) -> Option<Agent> {
+        let started = match keel_sql::agent::install(engine) {
+            Ok(()) if !wanted => return None,
+            Ok(()) => Agent::start(engine, log, stack),
+            Err(e) => Err(anyhow!("msdb could not be set up: {e}")),
+        };
+        let said = |e| log.entry(SOURCE, &format!("There is no agent, and no job runs: {e:#}."));
+        started.map_err(said).ok()
+    }
+
+    fn start(engine: &Arc<Engine>, log: &Arc<ErrorLog>, stack: usize) -> Result<Agent> {
+        let failed = |e: Box<keel_types::SqlError>| anyhow!("it could not be started: {e}");
         let service = Service::start(engine).map_err(failed)?;
         let (its_engine, its_log) = (Arc::clone(engine), Arc::clone(log));
         let thread = std::thread::Builder::new().name("agent".into()).stack_size(stack);

@@ -85,7 +85,6 @@ impl Instance {
             config.max_connections = config.max_connections.min(connections);
         }
         ensure_sa(&engine, &passwords, &log)?;
-        keel_sql::agent::install(&engine).map_err(|e| anyhow!("msdb could not be set up: {e}"))?;
         let (agent, stack) = (config.agent, config.session_stack * 1024);
         let cluster = config.cluster.options();
         let replication = if config.hadr { Some(Replication::start(&engine, &log, cluster)?) } else { None };
@@ -111,7 +110,7 @@ impl Instance {
             log.entry("Server", &format!("Server is listening on {address}."));
         }
         let histories = HistoryCleaner::start(&engine, &log)?;
-        let agent = if agent { Some(Agent::start(&engine, &log, stack)?) } else { None };
+        let agent = Agent::start_if(agent, &engine, &log, stack);
         log.entry("Server", "The server is now ready for client connections.");
         Ok(Instance { engine, server, replication, witness, health, histories, agent, log, _lock: lock })
     }
