@@ -195,6 +195,7 @@ fn ensure_sa(engine: &Engine, passwords: &Passwords, log: &ErrorLog) -> Result<(
         created: 0,
         roles: Vec::new(),
         permissions: Vec::new(),
+        role: false,
     };
     engine.add_login(sa).map_err(|e| anyhow!("the login sa could not be made: {e}"))?;
     if given.is_some() {

@@ -74,6 +74,7 @@ fn sa() -> LoginRecord {
         created: 0,
         roles: Vec::new(),
         permissions: Vec::new(),
+        role: false,
     }
 }
 

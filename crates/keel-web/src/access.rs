@@ -175,6 +175,7 @@ mod tests {
             created: 0,
             roles: Vec::new(),
             permissions: Vec::new(),
+            role: false,
         }
     }
 

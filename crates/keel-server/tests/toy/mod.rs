@@ -44,6 +44,7 @@ impl Toy {
             created: 0,
             roles: Vec::new(),
             permissions: Vec::new(),
+            role: false,
         };
         Toy { sa: Mutex::new(sa), next: AtomicU64::new(51), killed: Arc::default() }
     }

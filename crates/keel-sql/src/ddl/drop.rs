@@ -53,6 +53,7 @@ impl Runner<'_> {
                 DropClass::SecurityPolicy => self.drop_policy(program, name, d.if_exists)?,
                 DropClass::User => self.drop_principal(name, d.if_exists, false)?,
                 DropClass::Role => self.drop_principal(name, d.if_exists, true)?,
+                DropClass::ServerRole => self.drop_server_role(&name.name.text, d.if_exists)?,
                 DropClass::Statistics => self.drop_statistics(program, name)?,
                 _ => return Err(errors::not_supported("This DROP")),
             }

@@ -30,6 +30,7 @@ mod placement;
 mod policy;
 mod principal;
 mod security;
+mod server_role;
 mod statistics;
 mod storage;
 mod switch;

@@ -1,9 +1,8 @@
 //! Users, roles, GRANT, DENY, REVOKE, EXECUTE AS.
 
 use crate::catalog::{
-    CatalogKey, CatalogObject, CatalogOp, ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, FIXED_SERVER_ROLES,
-    GROUP_PERMISSIONS, Named, PERMISSIONS, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef,
-    fold, object_class,
+    CatalogKey, CatalogObject, CatalogOp, ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, GROUP_PERMISSIONS, Named,
+    PERMISSIONS, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef, fold, object_class,
 };
 use crate::engine::DatabaseEntry;
 use crate::errors;
@@ -88,7 +87,10 @@ impl Runner<'_> {
     }
 
     pub(super) fn create_role(&mut self, c: &ast::CreateRole) -> Result<()> {
-        if c.server || c.application {
+        if c.server {
+            return self.create_server_role(c);
+        }
+        if c.application {
             return Err(errors::not_supported("A role of this kind"));
         }
         if !self.may_here("CREATE ROLE") && !self.may_here("ALTER ANY ROLE") {
@@ -150,43 +152,6 @@ impl Runner<'_> {
             }
             _ => Err(errors::not_supported("This ALTER ROLE")),
         }
-    }
-
-    fn alter_server_role(&mut self, a: &ast::AlterRole) -> Result<()> {
-        let (name, add) = match &a.action {
-            AlterRoleAction::AddMember(name) => (name, true),
-            AlterRoleAction::DropMember(name) => (name, false),
-            _ => return Err(errors::not_supported("This ALTER SERVER ROLE")),
-        };
-        self.change_server_role(&a.name.text, &name.text, add)
-    }
-
-    /// Makes a login a member of a fixed server role, or takes it out.
-    pub(crate) fn change_server_role(&mut self, role: &str, login: &str, add: bool) -> Result<()> {
-        let missing = || errors::cannot_alter_principal("alter", "server role", role);
-        let known = FIXED_SERVER_ROLES.iter().find(|(r, _)| r.eq_ignore_ascii_case(role));
-        let (role, _) = known.ok_or_else(missing)?;
-        let own = self.info.engine.login(&self.info.login());
-        let member = own.is_some_and(|l| l.roles.iter().any(|r| r == role));
-        if !self.info.unrestricted.get() && !member {
-            return Err(missing());
-        }
-        let missing = || errors::cannot_alter_principal("add", "principal", login);
-        let found = self.info.engine.login(login).ok_or_else(missing)?;
-        if found.principal_id == 1 {
-            return Err(errors::special_principal("sa"));
-        }
-        let there = self.info.engine.change_login(&found, |login| {
-            if *role == "sysadmin" {
-                login.sysadmin = add;
-                return;
-            }
-            login.roles.retain(|r| r != role);
-            if add {
-                login.roles.push((*role).to_owned());
-            }
-        })?;
-        if there { Ok(()) } else { Err(missing()) }
     }
 
     pub(super) fn drop_principal(
@@ -436,7 +401,7 @@ impl Runner<'_> {
         };
         for name in &p.principals {
             let missing = || errors::cannot_alter_principal("find", "login", name);
-            let found = self.info.engine.login(&name.text).ok_or_else(missing)?;
+            let found = self.info.engine.logins()?.principal(&name.text).cloned().ok_or_else(missing)?;
             if found.principal_id == 1 {
                 return Err(errors::grant_to_owner());
             }

@@ -58,6 +58,7 @@ impl Runner<'_> {
             created: 0,
             roles: Vec::new(),
             permissions: Vec::new(),
+            role: false,
         };
         self.check_options(&c.options)?;
         apply(&mut login, &c.options);

@@ -21,7 +21,7 @@ use crate::errors;
 /// New logins get numbers above this one.
 const HIGHEST_FIXED: i32 = 256;
 
-/// A login as stored in master.
+/// A login, or a server role of one's own, as stored in master.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoginRecord {
     /// `principal_id`; 1 is sa.
@@ -43,15 +43,18 @@ pub struct LoginRecord {
     /// Create date, ticks.
     #[serde(default)]
     pub created: i64,
-    /// Fixed server roles besides sysadmin.
+    /// Server roles besides sysadmin that it is a member of.
     #[serde(default)]
     pub roles: Vec<String>,
     /// Permissions on the instance.
     #[serde(default)]
     pub permissions: Vec<PermissionDef>,
+    /// A server role of one's own: it has members and permissions, and nobody logs in as it.
+    #[serde(default)]
+    pub role: bool,
 }
 
-/// All logins, by id.
+/// All logins and server roles of one's own, by id.
 #[derive(Debug, Default)]
 pub struct Logins {
     all: Vec<LoginRecord>,
@@ -68,7 +71,41 @@ impl Logins {
     /// The login of that name (names compare without case).
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&LoginRecord> {
+        self.principal(name).filter(|login| !login.role)
+    }
+
+    /// The server role of one's own of that name.
+    #[must_use]
+    pub fn role(&self, name: &str) -> Option<&LoginRecord> {
+        self.principal(name).filter(|role| role.role)
+    }
+
+    /// Either of the two.
+    #[must_use]
+    pub fn principal(&self, name: &str) -> Option<&LoginRecord> {
         self.by_name.get(&fold(name)).map(|n| &self.all[*n])
+    }
+
+    /// Names of the server roles, besides sysadmin, that one is a member of, directly and by others.
+    #[must_use]
+    pub fn roles_of<'a>(&'a self, login: &'a LoginRecord) -> Vec<&'a str> {
+        let mut roles: Vec<&str> = login.roles.iter().map(String::as_str).collect();
+        let mut at = 0;
+        while let Some(role) = roles.get(at) {
+            let of_it = self.role(role).map(|role| role.roles.as_slice()).unwrap_or_default();
+            let new: Vec<&str> =
+                of_it.iter().map(String::as_str).filter(|name| !roles.contains(name)).collect();
+            roles.extend(new);
+            at += 1;
+        }
+        roles
+    }
+
+    /// What was granted to one and denied it, to itself and to its roles.
+    #[must_use]
+    pub fn permissions_of<'a>(&'a self, login: &'a LoginRecord) -> Vec<&'a PermissionDef> {
+        let of_roles = self.roles_of(login).into_iter().filter_map(|role| self.role(role));
+        std::iter::once(login).chain(of_roles).flat_map(|holder| &holder.permissions).collect()
     }
 
     /// The one with this security identifier.
@@ -141,7 +178,7 @@ impl Engine {
     pub fn add_login(&self, mut login: LoginRecord) -> Result<()> {
         let _changing = self.login_book.changing.lock();
         let logins = self.logins_unchanging()?;
-        if logins.named(&login.name).is_some() {
+        if logins.principal(&login.name).is_some() {
             return Err(errors::server_principal_exists(&login.name));
         }
         if login.principal_id == 0 {

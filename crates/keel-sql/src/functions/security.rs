@@ -81,16 +81,27 @@ pub(super) fn is_server_role_member(info: &Info, args: &[Value]) -> Result<Value
     if role == "public" {
         return Ok(Value::Int(1));
     }
-    if !FIXED_SERVER_ROLES.iter().any(|(name, _)| *name == role) {
+    let logins = info.engine.logins()?;
+    let fixed = FIXED_SERVER_ROLES.iter().any(|(name, _)| *name == role);
+    if !fixed && logins.role(&role).is_none() {
         return Ok(Value::Null);
     }
-    let Some(name) = text(args, 1) else {
-        let now = info.identity_now();
-        let own = || info.engine.login(&now.login).is_some_and(|l| l.roles.contains(&role));
-        return Ok(Value::Int(i64::from(now.sysadmin || now.user.is_none() && own())));
+    let now = info.identity_now();
+    let (name, sysadmin, is_login) = match text(args, 1) {
+        Some(name) => (name.to_owned(), false, true),
+        None => (now.login.to_string(), now.sysadmin, now.user.is_none()),
     };
-    let Some(login) = info.engine.login(name) else { return Ok(Value::Null) };
-    Ok(Value::Int(i64::from(login.sysadmin || login.roles.contains(&role))))
+    let Some(login) = logins.named(&name) else {
+        return Ok(if text(args, 1).is_some() {
+            Value::Null
+        } else {
+            int(Some(i64::from(fixed && sysadmin)))
+        });
+    };
+    let member = logins.roles_of(login).iter().any(|r| r.eq_ignore_ascii_case(&role));
+    // Who may do everything is in every fixed role, and in those of one's own that he was made a member of.
+    let all = fixed && (sysadmin || is_login && login.sysadmin && text(args, 1).is_some());
+    Ok(Value::Int(i64::from(all || is_login && member)))
 }
 
 pub(super) fn is_member(info: &Info, args: &[Value]) -> Result<Value> {

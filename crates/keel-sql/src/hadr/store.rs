@@ -111,8 +111,9 @@ impl Engine {
         let logins = self.logins()?;
         let Some(login) = logins.of_sid(&sid).filter(|login| !login.disabled) else { return Ok(false) };
         let on = SecurableRef::Endpoint(endpoint.id);
+        let held = logins.permissions_of(login);
         let has = |name: &str, on: SecurableRef, denied: bool| {
-            let mut permissions = login.permissions.iter();
+            let mut permissions = held.iter();
             permissions.any(|p| p.on == on && p.name == name && (p.state == PermissionState::Deny) == denied)
         };
         let controls = has("CONTROL SERVER", SecurableRef::Server, false) || has("CONTROL", on, false);

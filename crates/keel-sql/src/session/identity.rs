@@ -211,12 +211,14 @@ impl Info {
         if now.sysadmin || now.user.is_some() {
             return now.sysadmin && now.user.is_none();
         }
-        let Some(login) = self.engine.login(&now.login) else { return false };
-        let own = || login.permissions.iter().filter(|q| q.on == SecurableRef::Server);
+        let Ok(logins) = self.engine.logins() else { return false };
+        let Some(login) = logins.named(&now.login) else { return false };
+        let (permissions, roles) = (logins.permissions_of(login), logins.roles_of(login));
+        let own = || permissions.iter().copied().filter(|q| q.on == SecurableRef::Server);
         if decide(own(), permission) == Verdict::Denied {
             return false;
         }
-        let in_role = |role: &str| login.roles.iter().any(|r| r.eq_ignore_ascii_case(role));
+        let in_role = |role: &str| roles.iter().any(|r| r.eq_ignore_ascii_case(role));
         let implied = match permission {
             "CREATE ANY DATABASE" => self.may_on_server("ALTER ANY DATABASE"),
             "ALTER ANY DATABASE" => in_role("dbcreator"),
@@ -242,8 +244,10 @@ impl Info {
         }
         let now = self.identity_now();
         let (Some(group), None) = (group, now.user) else { return false };
-        let Some(login) = self.engine.login(&now.login) else { return false };
-        let here = || login.permissions.iter().filter(|q| q.on == SecurableRef::AvailabilityGroup(group));
+        let Ok(logins) = self.engine.logins() else { return false };
+        let Some(login) = logins.named(&now.login) else { return false };
+        let permissions = logins.permissions_of(login);
+        let here = || permissions.iter().copied().filter(|q| q.on == SecurableRef::AvailabilityGroup(group));
         let alter = decide(here(), "ALTER");
         alter == Verdict::Allowed || alter != Verdict::Denied && decide(here(), "CONTROL") == Verdict::Allowed
     }

@@ -223,10 +223,17 @@ fn syslogin(l: &crate::engine::LoginRecord) -> Vec<Value> {
 
 /// The logins that the session may see: its own and `sa`, and all with a permission for it.
 fn visible_logins(cx: &ViewContext<'_>) -> Vec<crate::engine::LoginRecord> {
+    let mut all = visible_principals(cx);
+    all.retain(|l| !l.role);
+    all
+}
+
+/// The same with the server roles of one's own, which everybody sees.
+fn visible_principals(cx: &ViewContext<'_>) -> Vec<crate::engine::LoginRecord> {
     let mut all = cx.engine.logins().unwrap_or_default().to_vec();
     if !sees_logins(cx) {
         let own = cx.info.identity_now().login;
-        all.retain(|l| l.principal_id == SA || l.name.eq_ignore_ascii_case(&own));
+        all.retain(|l| l.role || l.principal_id == SA || l.name.eq_ignore_ascii_case(&own));
     }
     all
 }
@@ -251,6 +258,12 @@ fn server_principals(cx: &ViewContext<'_>) -> Rows {
             NULL,
             bit(false),
         ]);
+        rows.push(row);
+    }
+    for role in cx.engine.logins().unwrap_or_default().iter().filter(|l| l.role) {
+        let mut row = vec![text(role.name.as_str()), int(role.principal_id), Value::bytes(role.sid.clone())];
+        row.extend([text("R"), text("SERVER_ROLE"), bit(false), date(role.created), date(role.created)]);
+        row.extend([NULL, NULL, NULL, int(SA), bit(false)]);
         rows.push(row);
     }
     let public = ("public", 2);
@@ -332,7 +345,10 @@ fn role_members(cx: &ViewContext<'_>) -> Rows {
 
 fn server_role_members(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
-    for login in visible_logins(cx) {
+    let roles = cx.engine.logins().unwrap_or_default();
+    for login in visible_principals(cx) {
+        let own = login.roles.iter().filter_map(|role| roles.role(role));
+        rows.extend(own.map(|role| vec![int(role.principal_id), int(login.principal_id)]));
         for (name, id) in FIXED_SERVER_ROLES {
             if *name == "sysadmin" && login.sysadmin || login.roles.iter().any(|r| r == name) {
                 rows.push(vec![int(*id), int(login.principal_id)]);
@@ -450,7 +466,7 @@ fn is_row_right(name: &str) -> bool {
 }
 
 fn server_permissions(cx: &ViewContext<'_>) -> Rows {
-    let logins = visible_logins(cx);
+    let logins = visible_principals(cx);
     let codes = |on| match on {
         SecurableRef::Endpoint(_) => ENDPOINT_PERMISSIONS,
         SecurableRef::AvailabilityGroup(_) => GROUP_PERMISSIONS,
