@@ -242,6 +242,8 @@ impl Engine {
             let entry = self.open_or_create(id, name, name, missing, Durability::Durable, &decisions)?;
             self.add(&entry);
         }
+        // Scripts look whether it is there before they make a backup; if it cannot be made, the first backup says why.
+        let _ = self.options.env.disk.create_dir_all(&crate::backup::default_directory(self));
         let databases = server::stored_databases(&master)?;
         self.sweep(&databases);
         for stored in databases {
