@@ -381,6 +381,7 @@ impl<'a> Runner<'a> {
 
     pub(super) fn say(&mut self, e: &SqlError) {
         self.info.engine.errors.note(e.severity);
+        self.log_grave(e);
         if e.line > 0 {
             self.sink.message(e);
             return;

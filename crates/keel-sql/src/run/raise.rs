@@ -1,4 +1,4 @@
-//! PRINT, RAISERROR, THROW.
+//! PRINT, RAISERROR, THROW; what the error log hears of.
 
 use super::{Frame, Halt, Runner};
 use crate::agent::board::Event;
@@ -12,6 +12,12 @@ use std::sync::Arc;
 
 /// Errors from this severity on end the session.
 const FATAL: u8 = 20;
+/// From this severity on an error concerns more than the session that met it.
+const GRAVE: u8 = 19;
+/// And these: no memory, no log.
+const LOGGED: [i32; 2] = [701, 9002];
+/// Messages from this number on are raised by users.
+const FIRST_USER_MESSAGE: i32 = 50_000;
 /// Bytes of the longest text of PRINT.
 const PRINT_MAX: usize = 8000;
 /// Longest text of RAISERROR.
@@ -86,12 +92,7 @@ impl Runner<'_> {
             let log = &self.info.engine.options().log;
             log.write(&format!("Error: {}, Severity: {}, State: {}.", e.number, e.severity, e.state));
             log.write(&e.message);
-            self.info.engine.agent().note_event(|| Event {
-                number: e.number,
-                severity: e.severity,
-                database: self.info.current_database().name().to_string(),
-                text: e.message.clone(),
-            });
+            self.tell_alerts(&e);
         }
         if severity >= FATAL {
             self.report(&errors::session_raised(self.info.shared.id, number, severity));
@@ -108,6 +109,29 @@ impl Runner<'_> {
             self.info.error.set(e.number);
         }
         Ok(())
+    }
+
+    /// What concerns more than the session that met it stands in the error log, and alerts hear of it.
+    pub(super) fn log_grave(&self, e: &SqlError) {
+        // What RAISERROR raises is logged where it is raised, if it is to be.
+        let raised = e.number >= FIRST_USER_MESSAGE;
+        if raised || e.severity < GRAVE && !LOGGED.contains(&e.number) {
+            return;
+        }
+        self.info.engine.options().log.write(&format!(
+            "Error: {}, Severity: {}, State: {}. {}",
+            e.number, e.severity, e.state, e.message
+        ));
+        self.tell_alerts(e);
+    }
+
+    fn tell_alerts(&self, e: &SqlError) {
+        self.info.engine.agent().note_event(|| Event {
+            number: e.number,
+            severity: e.severity,
+            database: self.info.current_database().name().to_string(),
+            text: e.message.clone(),
+        });
     }
 
     pub(super) fn throw(
