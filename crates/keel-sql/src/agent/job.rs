@@ -1,7 +1,7 @@
 //! One run of a job: its steps in the order that they give each other, attempts, what came of it, history.
 
 use super::JobId;
-use super::board::Start;
+use super::board::{Board, Start};
 use super::clerk::{Clerk, guid, int, number, quoted, text, uuid_text};
 use super::schedule::numbers;
 use super::step::{Outcome, Owner, Step, Surroundings};
@@ -51,6 +51,18 @@ struct Job {
     delete_level: i64,
 }
 
+/// Takes a job off the board, however its run ends: it could never be started again.
+struct Ends<'a> {
+    board: &'a Board,
+    job: JobId,
+}
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.board.ended(self.job);
+    }
+}
+
 /// A run that is to be executed.
 pub struct Run {
     engine: Arc<Engine>,
@@ -66,11 +78,11 @@ impl Run {
     /// Executes all of it. To be called on a thread with a session's stack.
     pub fn execute(self) {
         let job = self.start.job;
+        let _ends = Ends { board: self.engine.agent(), job };
         if let Err(e) = self.run() {
             let text = format!("Job {} could not be run: error {}, {}", uuid_text(job), e.number, e.message);
             self.engine.options().log.write(&text);
         }
-        self.engine.agent().ended(job);
     }
 
     fn run(&self) -> Result<()> {
