@@ -14,9 +14,9 @@
 //! into the redo buffer, in this order. Entries of secondary indexes are guarded by the lock of their row; they only ask
 //! whether a serializable reader holds their range.
 
+mod commit;
 mod load;
 mod locked;
-mod prepared;
 
 use crate::control::micros;
 use crate::database::Database;
@@ -38,6 +38,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub use crate::locks::LockMode;
+pub use commit::Commit;
 pub use load::Loading;
 use locked::LockedRow;
 
@@ -781,30 +782,5 @@ impl Drop for Transaction {
         if self.charged > 0 {
             self.db.instance().discharge(self.charged);
         }
-    }
-}
-
-/// A commit that has its place in the log but may not be durable yet.
-#[must_use = "a commit may be acknowledged only after wait()"]
-pub struct Commit {
-    db: Arc<Database>,
-    lsn: Lsn,
-    term: u64,
-}
-
-impl Commit {
-    /// Its position; for a transaction that only read, the newest commit it has seen.
-    pub fn lsn(&self) -> Lsn {
-        self.lsn
-    }
-
-    /// Returns when it is durable, here and where its group wants it. After an error the commit is in doubt: only
-    /// recovery, or the group, can tell.
-    pub fn wait(self) -> Result<(), TxnError> {
-        if self.term == 0 {
-            // It has read what was agreed, and written nothing.
-            return Ok(());
-        }
-        self.db.wait_committed(self.lsn, self.term)
     }
 }

@@ -122,3 +122,22 @@ revert
 exec settle
 select step_id, run_status, message from told where name = 'of the clerk' order by instance_id
 GO
+-- Who is a reader of jobs in a database of his own is none here.
+create database his
+GO
+use his
+create user clerk for login clerk
+alter role db_owner add member clerk
+create role SQLAgentReaderRole
+alter role SQLAgentReaderRole add member clerk
+GO
+execute as login = 'clerk'
+select name from msdb.dbo.sysjobs_view
+revert
+GO
+use msdb
+alter role SQLAgentReaderRole add member clerk
+execute as login = 'clerk'
+select iif(count(*) > 1, 'all', 'own') as seen from sysjobs_view
+revert
+GO

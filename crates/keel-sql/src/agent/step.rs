@@ -124,7 +124,7 @@ impl Step {
         let mut heard = Heard { cancel: Some(cancel), keeps: self.keeps_output(), ..Heard::default() };
         heard.run(&mut session, "SET QUOTED_IDENTIFIER OFF");
         if !self.user.is_empty() {
-            heard.run(&mut session, &format!("EXECUTE AS USER = {}", quoted(&self.user)));
+            heard.run(&mut session, &format!("EXECUTE AS USER = {} WITH NO REVERT", quoted(&self.user)));
         }
         let command = self.with_tokens(&self.command, around);
         for batch in split_go(&command) {

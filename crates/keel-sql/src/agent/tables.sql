@@ -270,14 +270,15 @@ begin
     alter role SQLAgentReaderRole add member SQLAgentOperatorRole;
 end
 GO
--- The jobs that the caller may see: the own ones, or all.
+-- The jobs that the caller may see: the own ones, or all. Roles are those of the database that is in use, whoever made them
+-- there; what is granted to readers of jobs is not.
 create or alter view dbo.sysjobs_view as
 select j.job_id, convert(sysname, serverproperty('ServerName')) as originating_server, j.name, j.enabled, j.description,
     j.start_step_id, j.category_id, j.owner_sid, j.notify_level_eventlog, j.notify_level_email, j.notify_level_netsend,
     j.notify_level_page, j.notify_email_operator_id, j.notify_netsend_operator_id, j.notify_page_operator_id, j.delete_level,
     j.date_created, j.date_modified, j.version_number, j.originating_server_id, convert(bit, 0) as master_server
 from dbo.sysjobs j
-where j.owner_sid = suser_sid() or is_srvrolemember('sysadmin') = 1 or is_member('SQLAgentReaderRole') = 1
+where j.owner_sid = suser_sid() or is_srvrolemember('sysadmin') = 1 or has_perms_by_name('msdb.dbo.sp_help_jobcount', 'OBJECT', 'EXECUTE') = 1
 GO
 create or alter view dbo.sysschedules_localserver_view as
 select schedule_id, schedule_uid, originating_server_id, name, owner_sid, enabled, freq_type, freq_interval, freq_subday_type,
@@ -285,7 +286,7 @@ select schedule_id, schedule_uid, originating_server_id, name, owner_sid, enable
     active_start_time, active_end_time, date_created, date_modified, version_number,
     convert(sysname, serverproperty('ServerName')) as originating_server, convert(bit, 0) as master_server
 from dbo.sysschedules
-where owner_sid = suser_sid() or is_srvrolemember('sysadmin') = 1 or is_member('SQLAgentReaderRole') = 1
+where owner_sid = suser_sid() or is_srvrolemember('sysadmin') = 1 or has_perms_by_name('msdb.dbo.sp_help_jobcount', 'OBJECT', 'EXECUTE') = 1
 GO
 create or alter function dbo.agent_datetime (@date int, @time int) returns datetime as
 begin

@@ -141,7 +141,7 @@ const OBJECT_PERMISSIONS: [&str; 14] = [
 pub(super) fn has_perms(info: &Info, args: &[Value]) -> Result<Value> {
     let class = text(args, 1).unwrap_or("").to_ascii_uppercase();
     let Some(permission) = text(args, 2).map(str::to_ascii_uppercase) else { return Ok(Value::Null) };
-    let entry = info.current_database();
+    let mut entry = info.current_database();
     let on = match (class.as_str(), text(args, 0)) {
         ("SERVER" | "", None) => return Ok(Value::Int(i64::from(info.may_on_server(&permission)))),
         ("DATABASE", None) => SecurableRef::Database,
@@ -181,14 +181,19 @@ pub(super) fn has_perms(info: &Info, args: &[Value]) -> Result<Value> {
         ("OBJECT", Some(name)) => {
             let Ok(name) = crate::run::procedure_name(name) else { return Ok(Value::Null) };
             let scope = Scope::bare(info, entry.id);
-            match scope.resolve_unfollowed(crate::ddl::parts(&name)) {
-                Some((_, Named::Table(t))) => SecurableRef::Object(t.object_id),
-                Some((_, Named::Module(m))) => SecurableRef::Object(m.object_id),
-                Some((_, Named::Synonym(s))) => SecurableRef::Object(s.object_id),
-                Some((_, Named::Sequence(s))) => SecurableRef::Object(s.object_id),
-                Some((_, Named::Policy(p))) => SecurableRef::Object(p.object_id),
+            let Some((home, found)) = scope.resolve_unfollowed(crate::ddl::parts(&name)) else {
+                return Ok(Value::Null);
+            };
+            // What it takes is asked where the object is.
+            entry = home;
+            SecurableRef::Object(match found {
+                Named::Table(t) => t.object_id,
+                Named::Module(m) => m.object_id,
+                Named::Synonym(s) => s.object_id,
+                Named::Sequence(s) => s.object_id,
+                Named::Policy(p) => p.object_id,
                 _ => return Ok(Value::Null),
-            }
+            })
         }
         _ => return Ok(Value::Null),
     };
