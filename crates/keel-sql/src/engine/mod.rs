@@ -9,6 +9,7 @@
 //! anything else. `tempdb` is volatile: emptied at every start, as is `work`, where statements put what memory does not hold.
 
 mod copies;
+mod current;
 mod database;
 mod decisions;
 mod history;
@@ -18,6 +19,7 @@ mod registry;
 mod server;
 mod told;
 
+pub use current::{Current, StatementAt};
 pub use database::{DatabaseEntry, OpenTransaction};
 pub(crate) use decisions::Decision;
 pub use load::{Load, LoadRecord};

@@ -1,8 +1,10 @@
 //! All sessions of the instance, as other threads may see and stop them.
 
+use super::Current;
 use crate::session::options::SetOptions;
 use hashbrown::HashMap;
 use keel_base::DatabaseId;
+use keel_query::IsolationLevel;
 use keel_store::lock::{CancelToken, OwnerContext, OwnerDescription};
 use parking_lot::{Mutex, RwLock};
 use smol_str::SmolStr;
@@ -60,6 +62,8 @@ pub struct SessionShared {
     pub used: Usage,
     /// What it had used when the running or last request began.
     pub used_before: Usage,
+    /// The statement it is at.
+    pub current: Current,
     /// Last statement text (DBCC INPUTBUFFER, dm_exec_sql_text).
     pub text: Mutex<Arc<str>>,
     /// Its last commit that wrote something: database, and the position in its log behind it.
@@ -200,6 +204,7 @@ impl Sessions {
             running: AtomicBool::new(false),
             used: Usage::default(),
             used_before: Usage::default(),
+            current: Current::default(),
             text: Mutex::new("".into()),
             last_commit: Mutex::default(),
             context: Mutex::default(),
@@ -263,8 +268,21 @@ impl Sessions {
     }
 }
 
+/// An isolation level as reports of deadlocks write it.
+fn isolation_name(level: IsolationLevel) -> &'static str {
+    match level {
+        IsolationLevel::ReadUncommitted => "read uncommitted (1)",
+        IsolationLevel::ReadCommitted => "read committed (2)",
+        IsolationLevel::RepeatableRead => "repeatable read (3)",
+        IsolationLevel::Serializable => "serializable (4)",
+        IsolationLevel::Snapshot => "snapshot (5)",
+    }
+}
+
 impl OwnerContext for SessionShared {
     fn describe(&self) -> OwnerDescription {
+        let at = self.current.statement();
+        let name = at.as_ref().and_then(|at| at.program.identity.name.clone());
         OwnerDescription {
             session_id: self.id,
             transaction_name: if self.transactions.load(Ordering::Relaxed) > 0 {
@@ -276,11 +294,11 @@ impl OwnerContext for SessionShared {
             login: self.login.login.clone(),
             host: self.login.host_name.clone(),
             application: self.login.app_name.clone(),
-            isolation: "read committed (2)".to_owned(),
+            isolation: isolation_name(self.options.lock().isolation).to_owned(),
             database: self.database.load(Ordering::Relaxed),
-            procedure: "adhoc".to_owned(),
-            line: 1,
-            statement: String::new(),
+            procedure: name.map_or_else(|| "adhoc".to_owned(), |name| name.to_string()),
+            line: at.as_ref().map_or(1, |at| at.line),
+            statement: at.map(|at| at.text().to_owned()).unwrap_or_default(),
             input_buffer: self.text.lock().to_string(),
         }
     }

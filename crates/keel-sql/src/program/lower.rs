@@ -103,6 +103,7 @@ pub fn lower_module(
         labels: HashMap::new(),
         gotos: Vec::new(),
         line: 1,
+        place: (0, 0),
         uses,
     };
     if let Some((variable, elements)) = shape.returns_table {
@@ -133,6 +134,8 @@ struct Lower<'a> {
     labels: HashMap<SmolStr, (Label, u16)>,
     gotos: Vec<(usize, SmolStr, u32, u16)>,
     line: u32,
+    /// Beginning and end of the statement in the text.
+    place: (u32, u32),
     uses: VariableUses,
 }
 
@@ -248,7 +251,8 @@ impl Lower<'_> {
     }
 
     fn emit(&mut self, op: Op) -> usize {
-        self.program.code.push(Instruction { op, line: self.line });
+        let (start, end) = self.place;
+        self.program.code.push(Instruction { op, line: self.line, start, end });
         self.program.code.len() - 1
     }
 
@@ -290,6 +294,13 @@ impl Lower<'_> {
 
     fn statement(&mut self, s: &ast::Statement) -> Result<()> {
         self.line = s.span.line;
+        // Of IF and WHILE the condition is what runs; what stands under them are statements of their own.
+        let end = match &s.kind {
+            StatementKind::If(i) => i.condition.span.end,
+            StatementKind::While(w) => w.condition.span.end,
+            _ => s.span.end,
+        };
+        self.place = (s.span.start, end);
         self.check_variables(s)?;
         match &s.kind {
             StatementKind::Block(body) => return self.block(body),

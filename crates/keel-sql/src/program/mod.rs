@@ -211,6 +211,10 @@ pub struct Instruction {
     pub op: Op,
     /// Line that errors report.
     pub line: u32,
+    /// Where its statement begins in the text, bytes.
+    pub start: u32,
+    /// Where it ends.
+    pub end: u32,
 }
 
 /// The steps.

@@ -214,7 +214,9 @@ impl<'a> Runner<'a> {
         let line = self.line;
         let caught = self.info.caught.borrow().len();
         let has_cursors = self.info.show_cursors(program, frame.level);
+        let before = self.info.shared.current.enter(program);
         let outcome = self.interpret(program, frame);
+        self.info.shared.current.leave(before);
         if has_cursors {
             self.info.cursor_variables.borrow_mut().pop();
         }
@@ -231,6 +233,7 @@ impl<'a> Runner<'a> {
             // Where everything is passed over, so is the RETURN at the end.
             let Some(instruction) = program.code.get(pc as usize) else { return Ok(0) };
             self.line = instruction.line;
+            self.info.shared.current.step(instruction);
             self.info.unresolved.set(false);
             match self.step(program, frame, &instruction.op) {
                 Ok(Next::Following) => pc += 1,

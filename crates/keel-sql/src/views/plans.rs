@@ -233,7 +233,21 @@ fn handle(kind: u8, program: &Program) -> Value {
 pub(super) fn by_handle(cx: &ViewContext<'_>, handle: &[u8]) -> Option<Arc<Program>> {
     let [SQL_HANDLE | PLAN_HANDLE, 0, 0, 0, id @ ..] = handle else { return None };
     let id = u64::from_be_bytes(id.try_into().ok()?);
-    cx.engine.programs.all().into_iter().find(|p| p.id == id)
+    let cached = cx.engine.programs.all().into_iter().find(|p| p.id == id);
+    // What a session runs may have left the cache.
+    let running = || {
+        cx.engine
+            .sessions
+            .all()
+            .iter()
+            .find_map(|s| s.current.statement().map(|at| at.program).filter(|p| p.id == id))
+    };
+    cached.or_else(running)
+}
+
+/// `sql_handle` and `plan_handle` of a program.
+pub(super) fn handles(program: &Program) -> [Value; 2] {
+    [handle(SQL_HANDLE, program), handle(PLAN_HANDLE, program)]
 }
 
 /// The row of `dm_exec_sql_text`.

@@ -4,7 +4,7 @@ use super::{
     BIG, BIT, Column, DATE, DESC, GUID, INT, NAME, NULL, SMALL, SystemView, VARIANT, ViewContext, bit, date,
     int, text,
 };
-use crate::engine::{SessionShared, Usage};
+use crate::engine::{SessionShared, StatementAt, Usage};
 use crate::program::{ModuleIdentity, Program};
 use crate::session::info::Info;
 use crate::session::options::Switches;
@@ -342,11 +342,16 @@ fn by_handle(cx: &ViewContext<'_>, handle: &[u8]) -> Option<Arc<SessionShared>> 
 
 fn sql_text(cx: &ViewContext<'_>) -> Rows {
     let Some(handle) = cx.args.first().and_then(Value::as_bytes) else { return Vec::new() };
-    let own = by_handle(cx, handle).is_some_and(|s| s.id == cx.info.shared.id);
+    let program = super::plans::by_handle(cx, handle);
+    let runs = |program: &Arc<Program>| {
+        cx.info.shared.current.statement().is_some_and(|at| at.program.id == program.id)
+    };
+    let own = by_handle(cx, handle).is_some_and(|s| s.id == cx.info.shared.id)
+        || program.as_ref().is_some_and(runs);
     if !own && !cx.info.may_on_server("VIEW SERVER PERFORMANCE STATE") {
         return Vec::new();
     }
-    if let Some(program) = super::plans::by_handle(cx, handle) {
+    if let Some(program) = program {
         return vec![super::plans::text_row(&program)];
     }
     // A session that asks from within a module is told the module's text.
@@ -433,10 +438,13 @@ fn request(info: &Info, s: &SessionShared, wait: Option<Waiting>, now: i64) -> V
     if own {
         used.cpu_ms = (info.cpu_so_far_us() / 1000) as i64;
     }
-    let mut row =
-        vec![int(s.id), int(0), date(started), text(state), text(command(s)), handle(s), int(0), int(-1)];
+    let mut row = vec![int(s.id), int(0), date(started), text(state), text(command(s))];
+    let at = s.current.statement();
+    let (from, to) = at.as_ref().map_or((0, -1), StatementAt::offsets);
+    let [sql, plan] = at.map_or([handle(s), NULL], |at| super::plans::handles(&at.program));
+    row.extend([sql.clone(), int(from), int(to), plan]);
     let (database, connection) = (int(s.database.load(Ordering::Relaxed)), connection_id(s, None));
-    row.extend([NULL, database, int(1), connection, int(wait.blocker)]);
+    row.extend([database, int(1), connection, int(wait.blocker)]);
     row.extend([
         wait.kind.clone(),
         int(wait.milliseconds),
@@ -458,7 +466,7 @@ fn request(info: &Info, s: &SessionShared, wait: Option<Waiting>, now: i64) -> V
     row.extend(options(s));
     let (error, level) = (s.error.load(Ordering::Relaxed), if own { int(info.nest_level()) } else { NULL });
     row.extend([int(used.rows), int(error), level, int(0), bit(false), int(2), NULL, NULL]);
-    row.extend([handle(s), NULL, int(1), NULL, bit(false)]);
+    row.extend([sql, NULL, int(1), NULL, bit(false)]);
     row
 }
 
@@ -543,7 +551,11 @@ fn process(s: &SessionShared, wait: Option<Waiting>) -> Vec<Value> {
         text(""),
         text("TCP/IP"),
     ]);
-    row.extend([text(login.login.as_str()), Value::bytes(s.context_info.lock().clone()), handle(s)]);
-    row.extend([int(0), int(-1), int(0)]);
+    let running = s.running.load(Ordering::Relaxed);
+    let at = s.current.statement().filter(|_| running);
+    let (from, to) = at.as_ref().map_or((0, -1), StatementAt::offsets);
+    let [sql, _] = at.map_or([handle(s), NULL], |at| super::plans::handles(&at.program));
+    row.extend([text(login.login.as_str()), Value::bytes(s.context_info.lock().clone()), sql]);
+    row.extend([int(from), int(to), int(0)]);
     row
 }
