@@ -49,6 +49,7 @@ pub mod describe;
 pub mod diagnostics;
 pub mod engine;
 pub mod errors;
+pub mod events;
 pub mod functions;
 pub mod hadr;
 pub mod history_cleanup;

@@ -73,3 +73,8 @@ fn agent() {
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sql/agent");
     golden::check(&scripts, sql::run_script_with_agent);
 }
+
+#[test]
+fn events() {
+    area("events");
+}

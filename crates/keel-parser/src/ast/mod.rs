@@ -11,6 +11,7 @@
 pub mod admin;
 pub mod ddl;
 pub mod dml;
+pub mod event_session;
 pub mod expr;
 pub mod policy;
 pub mod procedural;
@@ -19,6 +20,7 @@ pub mod query;
 pub use admin::*;
 pub use ddl::*;
 pub use dml::*;
+pub use event_session::*;
 pub use expr::*;
 pub use policy::*;
 pub use procedural::*;
@@ -363,7 +365,8 @@ pub enum StatementKind {
     MasterKey(Box<MasterKey>),
     Partition(Box<PartitionStatement>),
     SecurityPolicy(Box<SecurityPolicy>),
-    /// CREATE/ALTER/DROP of object classes that are kept as name and options (resource governor, event sessions,
+    EventSession(Box<EventSessionStatement>),
+    /// CREATE/ALTER/DROP of object classes that are kept as name and options (resource governor,
     /// server configuration, audits, credentials, full-text, …).
     Generic(Box<GenericStatement>),
 }

@@ -22,7 +22,6 @@ const GENERIC_CLASSES: &[&[&str]] = &[
     &["DATABASE", "AUDIT", "SPECIFICATION"],
     &["DATABASE", "SCOPED", "CREDENTIAL"],
     &["DATABASE", "ENCRYPTION", "KEY"],
-    &["EVENT", "SESSION"],
     &["EVENT", "NOTIFICATION"],
     &["FULLTEXT", "CATALOG"],
     &["FULLTEXT", "INDEX"],

@@ -119,7 +119,7 @@ impl Parser<'_> {
     }
 
     /// A comparison operator, also when it is written with blanks inside (`> =`).
-    fn compare_op(&mut self) -> Option<CompareOp> {
+    pub(super) fn compare_op(&mut self) -> Option<CompareOp> {
         let (op, tokens) = match (self.tok(), self.tok_ahead(1)) {
             (Tok::Lt, Tok::Eq) => (CompareOp::LessOrEqual, 2),
             (Tok::Lt, Tok::Gt) => (CompareOp::NotEqual, 2),

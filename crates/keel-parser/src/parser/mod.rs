@@ -15,6 +15,7 @@ mod backup;
 mod cursor;
 mod database;
 mod dml;
+mod event_session;
 mod expr;
 mod function;
 mod index;

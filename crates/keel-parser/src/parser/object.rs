@@ -105,6 +105,9 @@ impl Parser<'_> {
         if self.eat_words(&["SECURITY", "POLICY"]) {
             return self.security_policy(false);
         }
+        if self.eat_words(&["EVENT", "SESSION"]) {
+            return self.event_session("CREATE");
+        }
         self.generic("CREATE")
     }
 
@@ -183,6 +186,9 @@ impl Parser<'_> {
         if self.eat_words(&["SECURITY", "POLICY"]) {
             return self.security_policy(true);
         }
+        if self.eat_words(&["EVENT", "SESSION"]) {
+            return self.event_session("ALTER");
+        }
         self.generic("ALTER")
     }
 
@@ -196,6 +202,9 @@ impl Parser<'_> {
         }
         if let Some(statement) = self.partition_statement("DROP")? {
             return Ok(statement);
+        }
+        if self.eat_words(&["EVENT", "SESSION"]) {
+            return self.event_session("DROP");
         }
         let Some(class) = self.drop_class() else { return self.generic("DROP") };
         if class == DropClass::AvailabilityGroup {

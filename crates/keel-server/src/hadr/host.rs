@@ -75,7 +75,7 @@ impl ServerHost {
             let event = || Event { number, severity: INFORMATION, database, text: text.clone() };
             engine.agent().note_event(event);
         }
-        self.health.write(HealthEvent {
+        let event = HealthEvent {
             time_utc: 0,
             name: name.to_owned(),
             group: names.group,
@@ -83,7 +83,16 @@ impl ServerHost {
             database: names.database,
             number,
             text,
-        });
+        };
+        if let Some(engine) = self.engine.upgrade() {
+            if event.group.is_some()
+                && let Err(e) = engine.begin_group_health()
+            {
+                self.log.entry("AlwaysOn", &format!("The session of events AlwaysOn_health: {}", e.message));
+            }
+            engine.fire_of_group(&event);
+        }
+        self.health.write(event);
     }
 
     /// What administrators' alerts wait for: a line for each database of a group whose role changes here.

@@ -64,10 +64,19 @@ use judge::{Judge, Limits, Sample, Subject};
 const JUDGE_EVERY: Duration = Duration::from_millis(100);
 /// Time between two samples.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
+/// Samples between two events about the components: five minutes.
+const DIAGNOSTICS_EVERY: u64 = 300;
 /// Newest events of the health log in the `events` row.
 const EVENTS_SHOWN: usize = 20;
 
-/// The two threads and what they have found.
+/// What the event monitor remembers.
+#[derive(Default)]
+struct Watched {
+    blocked: keel_sql::events::blocked::Blocked,
+    turns: u64,
+}
+
+/// The threads and what they have found.
 pub struct Health {
     engine: Weak<Engine>,
     groups: Option<Arc<Groups>>,
@@ -78,6 +87,7 @@ pub struct Health {
     stopped: Mutex<bool>,
     stop: Condvar,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    watched: Mutex<Watched>,
 }
 
 impl Health {
@@ -105,6 +115,7 @@ impl Health {
             stopped: Mutex::new(false),
             stop: Condvar::new(),
             threads: Mutex::default(),
+            watched: Mutex::default(),
         });
         let spawn = |name: &str, turn: fn(&Health) -> Duration| {
             let health = Arc::clone(&health);
@@ -126,6 +137,7 @@ impl Health {
                 health.take_sample();
                 SAMPLE_EVERY
             })?,
+            spawn("event monitor", Health::watch)?,
         ];
         health.threads.lock().extend(threads);
         engine.set_diagnostics(Arc::clone(&health) as _);
@@ -166,6 +178,19 @@ impl Health {
             requests: engine.requests(),
         };
         *self.sample.lock() = sample;
+    }
+
+    /// Tells event sessions who is blocked and, now and then, how the components are. What they write may take as long as a disk
+    /// does: nobody waits for this thread.
+    fn watch(&self) -> Duration {
+        let Some(engine) = self.engine.upgrade() else { return SAMPLE_EVERY };
+        let mut watched = self.watched.lock();
+        watched.blocked.look(&engine);
+        watched.turns += 1;
+        if watched.turns % DIAGNOSTICS_EVERY == 0 {
+            engine.fire_diagnostics();
+        }
+        SAMPLE_EVERY
     }
 
     /// One turn. Returns when the next one is due.

@@ -251,6 +251,8 @@ pub mod object_class {
     pub const DECISION: u8 = 43;
     /// In master: endpoints for database mirroring.
     pub const ENDPOINT: u8 = 50;
+    /// In master: event sessions.
+    pub const EVENT_SESSION: u8 = 53;
     /// In master: certificates.
     pub const CERTIFICATE: u8 = 51;
     /// In master: its master key.

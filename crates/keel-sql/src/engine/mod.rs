@@ -141,6 +141,8 @@ pub struct Engine {
     /// Files that backups are being written to.
     pub(crate) devices: Arc<crate::backup::Devices>,
     agent: crate::agent::Board,
+    /// Event sessions that run.
+    pub events: crate::events::Events,
     /// Number of the newest decision about several databases.
     last_decision: AtomicI32,
 }
@@ -181,6 +183,7 @@ impl Engine {
             load: Load::default(),
             waitfor: Default::default(),
             agent: crate::agent::Board::default(),
+            events: crate::events::Events::default(),
             last_decision: AtomicI32::new(0),
             hadr: std::sync::OnceLock::new(),
             stop: std::sync::OnceLock::new(),
@@ -191,24 +194,26 @@ impl Engine {
             devices: Arc::default(),
             options,
         };
-        engine.log_deadlocks();
         let engine = Arc::new(engine);
+        engine.tell_deadlocks();
         engine.log_failed_checkpoints();
         engine.open_databases()?;
         Ok(engine)
     }
 
-    /// Trace flags 1222 and 1204: deadlocks go to the error log.
-    fn log_deadlocks(&self) {
-        let log = Arc::clone(&self.options.log);
-        let flags = Arc::clone(&self.trace_flags);
+    /// Deadlocks are told to event sessions and, with trace flags 1222 and 1204, to the error log.
+    fn tell_deadlocks(self: &Arc<Engine>) {
+        let engine = Arc::downgrade(self);
         self.instance.locks().on_deadlock(Box::new(move |graph| {
-            let flags = flags.read().clone();
+            let Some(engine) = engine.upgrade() else { return };
+            engine.fire_deadlock(graph);
+            let flags = engine.trace_flags();
             if flags.contains(&1222) {
-                log.write(&graph.lines_1222(&|_| (String::new(), String::new())).join("\n"));
+                let names = |resource: &keel_store::lock::Resource<'_>| engine.locked_names(resource);
+                engine.options.log.write(&graph.lines_1222(&names).join("\n"));
             }
             if flags.contains(&1204) {
-                log.write(&graph.lines_1204().join("\n"));
+                engine.options.log.write(&graph.lines_1204().join("\n"));
             }
         }));
     }
@@ -269,7 +274,7 @@ impl Engine {
             }
         }
         self.settle_decisions(&decisions);
-        Ok(())
+        self.begin_event_sessions()
     }
 
     /// Removes what a restore or a seeding that was killed has left: directories of databases that were never complete, and are

@@ -17,6 +17,7 @@ mod rename;
 mod server;
 mod sessions;
 mod temporal;
+mod trace;
 mod triggers;
 mod xml_documents;
 
@@ -113,6 +114,7 @@ pub static ALL: &[Procedure] = &[
     p("xp_enumerrorlogs", host::sp_enumerrorlogs),
     p("sp_readerrorlog", host::xp_readerrorlog),
     p("xp_readerrorlog", host::xp_readerrorlog),
+    p("sp_trace_generateevent", trace::sp_trace_generateevent),
 ];
 
 /// The system procedure of that name: `sp_x`, `sys.sp_x`, `master..sp_x`, `master.dbo.sp_x`.

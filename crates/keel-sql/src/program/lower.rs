@@ -114,6 +114,7 @@ pub fn lower_module(
     lower.parameters(shape.parameters)?;
     lower.declare_all(shape.body)?;
     lower.block(shape.body)?;
+    lower.place = (0, 0);
     lower.emit(Op::Return(None));
     lower.resolve_gotos()?;
     Ok(lower.program)

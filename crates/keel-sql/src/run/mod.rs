@@ -35,7 +35,7 @@ pub use call::{Argument, Returned, parse_error, procedure_name};
 pub use instead::Instead;
 pub use query::{Capture, Later};
 pub use raise::format_message;
-pub use rpc::{call_by_name, run_rpc};
+pub use rpc::{call_by_name, called, run_rpc};
 pub use showplan::{Plans, cached_document};
 pub use step::use_database;
 pub use transaction::{Savepoint, commit_work};
@@ -152,6 +152,7 @@ pub struct Runner<'a> {
     line: u32,
 }
 
+/// Where a program goes on after an instruction, or after its error.
 enum Next {
     Following,
     Jump(u32),
@@ -215,7 +216,9 @@ impl<'a> Runner<'a> {
         let caught = self.info.caught.borrow().len();
         let has_cursors = self.info.show_cursors(program, frame.level);
         let before = self.info.shared.current.enter(program);
+        let watched = self.info.module_starting(program);
         let outcome = self.interpret(program, frame);
+        self.info.module_completed(program, watched);
         self.info.shared.current.leave(before);
         if has_cursors {
             self.info.cursor_variables.borrow_mut().pop();
@@ -235,26 +238,26 @@ impl<'a> Runner<'a> {
             self.line = instruction.line;
             self.info.shared.current.step(instruction);
             self.info.unresolved.set(false);
-            match self.step(program, frame, &instruction.op) {
-                Ok(Next::Following) => pc += 1,
-                Ok(Next::Jump(to)) => pc = to,
-                Ok(Next::Return(status)) => return Ok(status),
-                Err(Halt::Batch) => return Err(Halt::Batch),
+            let watched = self.info.statement_starting(program, instruction);
+            let next = match self.step(program, frame, &instruction.op) {
                 Err(Halt::Raised(e)) => {
                     let name = program.identity.name.as_deref();
                     let e = errors::located(e, instruction.line, name);
-                    match self.handle(frame, e, &instruction.op)? {
-                        After::Catch(at) => pc = at,
-                        After::Next => pc += 1,
-                        After::Leave(status) => return Ok(status),
-                    }
+                    self.handle(frame, e, &instruction.op)
                 }
+                next => next,
+            };
+            self.info.statement_completed(program, instruction, watched);
+            match next? {
+                Next::Following => pc += 1,
+                Next::Jump(to) => pc = to,
+                Next::Return(status) => return Ok(status),
             }
         }
     }
 
     /// Decides what an error does. See the module's picture.
-    fn handle(&mut self, frame: &mut Frame, e: Box<SqlError>, op: &Op) -> std::result::Result<After, Halt> {
+    fn handle(&mut self, frame: &mut Frame, e: Box<SqlError>, op: &Op) -> std::result::Result<Next, Halt> {
         let origin = match op {
             Op::RaisError(_) => Origin::RaisError,
             Op::Throw(_) => Origin::Throw,
@@ -273,7 +276,7 @@ impl<'a> Runner<'a> {
         if self.raise_all && !self.catches(frame) {
             if origin == Origin::RaisError && self.in_trigger && self.info.try_depth.get() == 0 {
                 self.report(&e);
-                return Ok(After::Next);
+                return Ok(Next::Following);
             }
             self.info.trigger_abort.set(self.in_trigger && reach == Reach::Transaction);
             return Err(Halt::Raised(e));
@@ -291,8 +294,9 @@ impl<'a> Runner<'a> {
                 handler.catching = true;
                 let catch = handler.catch;
                 self.leave_try();
+                self.info.error_reported(&e, true, false);
                 self.info.caught.borrow_mut().push(Arc::from(e));
-                return Ok(After::Catch(catch));
+                return Ok(Next::Jump(catch));
             }
             return Err(Halt::Raised(e));
         }
@@ -308,7 +312,7 @@ impl<'a> Runner<'a> {
                 }
                 self.statement_failed(reach, &e);
                 self.done_error();
-                Ok(After::Next)
+                Ok(Next::Following)
             }
             Reach::Program => {
                 self.report(&e);
@@ -317,7 +321,7 @@ impl<'a> Runner<'a> {
                 if frame.level <= 1 && !self.in_proc {
                     return Err(Halt::Batch);
                 }
-                Ok(After::Leave(failure_status(&e)))
+                Ok(Next::Return(failure_status(&e)))
             }
         }
     }
@@ -337,7 +341,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Reports an error that ends the batch; the transaction goes with it.
-    fn end_batch(&mut self, e: Box<SqlError>, reach: Reach) -> std::result::Result<After, Halt> {
+    fn end_batch(&mut self, e: Box<SqlError>, reach: Reach) -> std::result::Result<Next, Halt> {
         if self.raise_all {
             return Err(Halt::Raised(e));
         }
@@ -384,7 +388,8 @@ impl<'a> Runner<'a> {
 
     pub(super) fn say(&mut self, e: &SqlError) {
         self.info.engine.errors.note(e.severity);
-        self.log_grave(e);
+        let logged = self.log_grave(e);
+        self.info.error_reported(e, false, logged);
         if e.line > 0 {
             self.sink.message(e);
             return;
@@ -554,12 +559,6 @@ impl<'a> Runner<'a> {
             triggers: Some(&crate::triggers::Triggers),
         }
     }
-}
-
-enum After {
-    Catch(u32),
-    Next,
-    Leave(i32),
 }
 
 /// Errors that arise while rows are being changed, so that there was something to undo: the client is told (3621).

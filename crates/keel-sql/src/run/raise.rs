@@ -112,17 +112,19 @@ impl Runner<'_> {
     }
 
     /// What concerns more than the session that met it stands in the error log, and alerts hear of it.
-    pub(super) fn log_grave(&self, e: &SqlError) {
+    /// Says whether it was.
+    pub(super) fn log_grave(&self, e: &SqlError) -> bool {
         // What RAISERROR raises is logged where it is raised, if it is to be.
         let raised = e.number >= FIRST_USER_MESSAGE;
         if raised || e.severity < GRAVE && !LOGGED.contains(&e.number) {
-            return;
+            return false;
         }
         self.info.engine.options().log.write(&format!(
             "Error: {}, Severity: {}, State: {}. {}",
             e.number, e.severity, e.state, e.message
         ));
         self.tell_alerts(e);
+        true
     }
 
     fn tell_alerts(&self, e: &SqlError) {

@@ -28,6 +28,15 @@ const NUMBERED: [&str; 16] = [
     "sp_unprepare",
 ];
 
+/// The name of what is called, as it was sent.
+#[must_use]
+pub fn called(procedure: RpcProcedure<'_>) -> &str {
+    match procedure {
+        RpcProcedure::Name(name) => name,
+        RpcProcedure::Id(id) => NUMBERED.get(usize::from(id)).copied().unwrap_or_default(),
+    }
+}
+
 /// Runs a remote call to its end: return status, output parameters and the final token included.
 pub fn run_rpc(runner: &mut Runner<'_>, procedure: RpcProcedure<'_>, parameters: Vec<RpcParam>) {
     runner.in_proc = true;

@@ -54,7 +54,7 @@ impl Runner<'_> {
         let mut state = self.info.transaction.borrow_mut();
         if state.count == 0 {
             self.info.shared.transaction_name.lock().clone_from(&name);
-            state.name = name;
+            state.name.clone_from(&name);
             state.descriptor = stamp;
             state.doomed = false;
             state.of_statement = false;
@@ -68,6 +68,7 @@ impl Runner<'_> {
             self.info.shared.transaction_id.store(descriptor, Ordering::Relaxed);
             self.info.shared.transaction_began.store(self.info.engine.now_local(), Ordering::Relaxed);
             self.note_count();
+            self.info.transaction_marked(0, &name);
             self.sink.env_change(EnvChange::BeginTransaction(descriptor));
         } else {
             state.count += 1;
@@ -118,7 +119,9 @@ impl Runner<'_> {
         let Some(set) = self.own_txns() else {
             return Err(errors::not_supported("COMMIT inside a function"));
         };
+        let name = info.transaction.borrow().name.clone();
         let done = commit_work(info, set);
+        info.transaction_marked(if done.is_ok() { 1 } else { 2 }, &name);
         let was_told = self.transaction_over();
         let change = match done {
             Ok(()) => EnvChange::CommitTransaction(descriptor),
@@ -207,6 +210,7 @@ impl Runner<'_> {
                 return Err(errors::doomed_savepoint());
             }
         }
+        self.info.transaction_marked(3, &name);
         if let Some(savepoint) = self.savepoint(name) {
             self.info.savepoints.borrow_mut().push(savepoint);
         }
@@ -254,7 +258,9 @@ impl Runner<'_> {
         if let Some(temp) = self.info.temp_at_begin.borrow_mut().take() {
             self.info.temp.borrow_mut().restore(temp);
         }
+        let name = self.info.transaction.borrow().name.clone();
         if self.transaction_over() {
+            self.info.transaction_marked(2, &name);
             self.sink.env_change(EnvChange::RollbackTransaction(descriptor));
         }
     }

@@ -37,7 +37,7 @@ use crate::engine::{DatabaseEntry, Engine, Traffic};
 use crate::errors;
 use crate::hadr::{Access, Intent, access};
 use crate::program::Program;
-use crate::run::{Frame, Halt, Runner, run_rpc, use_database};
+use crate::run::{Frame, Halt, Runner, called, run_rpc, use_database};
 use crate::sink::Unheard;
 use crate::sink::{
     DoneInfo, DoneKind, EnvChange, ResultSink, RpcParam, RpcProcedure, TransactionRequest, command,
@@ -203,6 +203,12 @@ impl Session {
     /// The session begins, or (`pooled`) its connection is taken from a pool: fires the server's triggers of LOGON. Error
     /// 17892 when one refuses it: by an error, by ROLLBACK, or by returning rows; the connection must be closed then.
     pub fn log_on(&mut self, pooled: bool) -> Result<()> {
+        self.fire_logon_triggers(pooled)?;
+        self.info.logged_in(pooled);
+        Ok(())
+    }
+
+    fn fire_logon_triggers(&mut self, pooled: bool) -> Result<()> {
         if !crate::triggers::any_logon(&self.info) {
             return Ok(());
         }
@@ -237,6 +243,7 @@ impl Session {
     /// Runs a batch. All outcomes, errors included, go to the sink.
     pub fn execute_batch(&mut self, text: &str, sink: &mut dyn ResultSink) {
         self.begin_request(text);
+        let watched = self.info.batch_starting(text);
         let mut runner = Runner::new(&self.info, &mut self.txns, sink);
         let text: Arc<str> = text.into();
         match runner.batch_program(&text, &Arc::from(""), &[], false) {
@@ -254,6 +261,7 @@ impl Session {
             }
         }
         self.end_request(sink);
+        self.info.request_completed(watched);
     }
 
     /// Runs a procedure. All outcomes, errors included, go to the sink; ends with return status, output
@@ -269,9 +277,11 @@ impl Session {
             RpcProcedure::Id(_) => "",
         };
         self.begin_request(text);
+        let watched = self.info.call_starting(called(procedure), &parameters);
         let mut runner = Runner::new(&self.info, &mut self.txns, sink);
         run_rpc(&mut runner, procedure, parameters);
         self.end_request(sink);
+        self.info.request_completed(watched);
     }
 
     fn begin_request(&mut self, text: &str) {
@@ -331,6 +341,9 @@ impl Session {
                 if !self.info.told_killed.replace(true) {
                     sink.message(&errors::killed());
                 }
+            }
+            if !killed {
+                self.info.attention();
             }
             sink.done(DoneInfo {
                 kind: DoneKind::Done,
@@ -438,6 +451,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.info.logged_out();
         self.txns.rollback();
         self.drop_global_tables();
         let gone = self.info.temp.borrow_mut().leave_level(0);

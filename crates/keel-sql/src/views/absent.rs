@@ -1,5 +1,5 @@
 //! Views over what this server does not have, which administrators' scripts read beside all others: column stores, tables in
-//! memory, extended events, the resource governor, SQL trace, the query store's finer parts, missing indexes, plans as XML,
+//! memory, the resource governor, SQL trace, the query store's finer parts, missing indexes, plans as XML,
 //! service broker, encryption, clusters of the operating system. They have the product's columns and no rows.
 
 use super::{
@@ -10,7 +10,6 @@ use keel_types::{Length, SqlType, Value};
 
 const N60: SqlType = SqlType::NVarChar(Length::Limited(60));
 const N256: SqlType = SqlType::NVarChar(Length::Limited(256));
-const N3000: SqlType = SqlType::NVarChar(Length::Limited(3000));
 const HANDLE: SqlType = SqlType::VarBinary(Length::Limited(64));
 const ADDRESS: SqlType = SqlType::VarBinary(Length::Limited(8));
 const HASH: SqlType = SqlType::Binary(8);
@@ -25,9 +24,6 @@ fn nothing(_: &ViewContext<'_>) -> Vec<Vec<Value>> {
 const fn none(name: &'static str, columns: &'static [Column]) -> SystemView {
     SystemView { schema: "sys", name, columns, rows: nothing }
 }
-
-const EVENT_PART: &[Column] =
-    &[("event_session_id", INT), ("event_id", INT), ("name", NAME), ("package", NAME), ("module", NAME)];
 
 #[rustfmt::skip]
 pub(super) static VIEWS: &[SystemView] = &[
@@ -120,45 +116,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("xtp_parent_transaction_id", BIG), ("last_error", INT), ("is_speculative", BIT), ("is_prepared", BIT),
         ("is_delayed_durability", BIT), ("memory_address", ADDRESS), ("database_address", ADDRESS),
     ]),
-    // ---- extended events ----
-    none("server_event_session_events", &[
-        ("event_session_id", INT), ("event_id", INT), ("name", NAME), ("package", NAME), ("module", NAME), ("predicate", N3000),
-        ("predicate_xml", N3000),
-    ]),
-    none("server_event_session_actions", EVENT_PART),
-    none("server_event_session_targets", &[
-        ("event_session_id", INT), ("target_id", INT), ("name", NAME), ("package", NAME), ("module", NAME),
-    ]),
-    none("server_event_session_fields", &[("event_session_id", INT), ("object_id", INT), ("name", NAME), ("value", VARIANT)]),
-    none("dm_xe_session_targets", &[
-        ("event_session_address", ADDRESS), ("target_name", N60), ("target_package_guid", GUID), ("execution_count", BIG),
-        ("execution_duration_ms", BIG), ("target_data", TEXT), ("bytes_written", BIG),
-    ]),
-    none("dm_xe_session_events", &[
-        ("event_session_address", ADDRESS), ("event_name", N60), ("event_package_guid", GUID), ("event_predicate", TEXT),
-    ]),
-    none("dm_xe_session_event_actions", &[
-        ("event_session_address", ADDRESS), ("action_name", N60), ("action_package_guid", GUID), ("event_name", N60),
-        ("event_package_guid", GUID),
-    ]),
-    none("dm_xe_session_object_columns", &[
-        ("event_session_address", ADDRESS), ("column_name", N60), ("column_id", INT), ("column_value", N3000),
-        ("object_type", N60), ("object_name", N60), ("object_package_guid", GUID),
-    ]),
-    none("dm_xe_objects", &[
-        ("name", N60), ("object_type", N60), ("package_guid", GUID), ("description", N256), ("capabilities", INT),
-        ("capabilities_desc", N256), ("type_name", N60), ("type_package_guid", GUID), ("type_size", INT),
-    ]),
-    none("dm_xe_object_columns", &[
-        ("name", N60), ("column_id", INT), ("object_name", N60), ("object_package_guid", GUID), ("type_name", N60),
-        ("type_package_guid", GUID), ("column_type", N60), ("column_value", N256), ("capabilities", INT),
-        ("capabilities_desc", N256), ("description", N256),
-    ]),
-    none("dm_xe_packages", &[
-        ("name", N256), ("guid", GUID), ("description", N256), ("capabilities", INT), ("capabilities_desc", N256),
-        ("module_guid", GUID), ("module_address", ADDRESS),
-    ]),
-    none("dm_xe_map_values", &[("name", N60), ("object_package_guid", GUID), ("map_key", INT), ("map_value", N3000)]),
     // ---- SQL trace ----
     none("trace_events", &[("trace_event_id", SMALL), ("category_id", SMALL), ("name", NAME)]),
     none("trace_categories", &[("category_id", SMALL), ("name", NAME), ("type", TINY)]),

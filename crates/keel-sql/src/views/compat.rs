@@ -107,17 +107,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("included_columns", TEXT), ("statement", TEXT),
     ]),
     none("dm_db_xtp_checkpoint_stats", &[("last_lsn_processed", BIG), ("end_of_log_lsn", BIG)]),
-    none("dm_xe_sessions", &[
-        ("address", SID), ("name", N256), ("pending_buffers", INT), ("total_regular_buffers", INT), ("regular_buffer_size", BIG),
-        ("total_large_buffers", INT), ("large_buffer_size", BIG), ("total_buffer_size", BIG), ("buffer_policy_flags", INT),
-        ("buffer_policy_desc", N256), ("flags", INT), ("flag_desc", N256), ("dropped_event_count", INT), ("dropped_buffer_count", INT),
-        ("blocked_event_fire_time", INT), ("create_time", DATE), ("largest_event_dropped_size", INT), ("session_source", N256),
-    ]),
-    none("server_event_sessions", &[
-        ("event_session_id", INT), ("name", NAME), ("event_retention_mode", SqlType::NChar(1)), ("event_retention_mode_desc", NAME),
-        ("max_dispatch_latency", INT), ("max_memory", INT), ("max_event_size", INT), ("memory_partition_mode", SqlType::NChar(1)),
-        ("memory_partition_mode_desc", NAME), ("track_causality", BIT), ("startup_state", BIT), ("has_long_running_target", BIT),
-    ]),
     none("database_query_store_options", &[
         ("desired_state", SMALL), ("desired_state_desc", DESC), ("actual_state", SMALL), ("actual_state_desc", DESC),
         ("readonly_reason", INT), ("current_storage_size_mb", BIG), ("flush_interval_seconds", BIG), ("interval_length_minutes", BIG),

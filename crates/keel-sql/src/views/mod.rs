@@ -17,6 +17,7 @@ mod databases;
 mod dependencies;
 mod describe;
 mod endpoints;
+mod events;
 mod files;
 mod hadr;
 mod hadr_cluster;
@@ -55,6 +56,7 @@ pub(crate) use io::vlfs;
 pub(crate) use machine::size as machine_size;
 pub(crate) use modules::module_columns;
 pub(crate) use objects::{shipped_name, shipped_object};
+pub(crate) use plans::handles as program_handles;
 pub use rows::{captured, trigger_rows};
 
 use crate::catalog::{Picture, fold};
@@ -150,7 +152,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 38] {
+fn groups() -> [&'static [SystemView]; 39] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -187,6 +189,7 @@ fn groups() -> [&'static [SystemView]; 38] {
         describe::VIEWS,
         plans::VIEWS,
         traces::VIEWS,
+        events::VIEWS,
         triggers::VIEWS,
         agent::VIEWS,
         changes::VIEWS,

@@ -246,7 +246,7 @@ pub(super) fn by_handle(cx: &ViewContext<'_>, handle: &[u8]) -> Option<Arc<Progr
 }
 
 /// `sql_handle` and `plan_handle` of a program.
-pub(super) fn handles(program: &Program) -> [Value; 2] {
+pub(crate) fn handles(program: &Program) -> [Value; 2] {
     [handle(SQL_HANDLE, program), handle(PLAN_HANDLE, program)]
 }
 

@@ -1,4 +1,4 @@
-//! Functions over files of SQL trace and extended events. Nothing is traced here, not by default either: `sys.traces` has no
+//! Functions over files of SQL trace. Nothing is traced here, not by default either: `sys.traces` has no
 //! row, no trace has an id, and no file is a trace file.
 
 use super::{BIG, DATE, GUID, INT, SID, SystemView, TEXT, VARIANT, ViewContext};
@@ -60,15 +60,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         schema: "sys",
         name: "fn_trace_getfilterinfo",
         columns: &[("columnid", INT), ("logical_operator", INT), ("comparison_operator", INT), ("value", VARIANT)],
-        rows: nothing,
-    },
-    SystemView {
-        schema: "sys",
-        name: "fn_xe_file_target_read_file",
-        columns: &[
-            ("module_guid", GUID), ("package_guid", GUID), ("object_name", N256), ("event_data", TEXT), ("file_name", N256),
-            ("file_offset", BIG), ("timestamp_utc", DATE),
-        ],
         rows: nothing,
     },
 ];

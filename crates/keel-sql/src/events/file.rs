@@ -1,0 +1,212 @@
+//! Files of events (`.xel`).
+//!
+//! ```text
+//!   file    "KEELXE1\n" record …
+//!   record  length in bytes, decimal "\n" document "\n"
+//! ```
+//! A record that is cut off ends the file. Files of a session are named after it, with a number that grows: `slow_0_….xel`.
+
+use keel_base::env::{Disk, File, OpenMode};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const MAGIC: &[u8] = b"KEELXE1\n";
+/// Longest record that is read.
+const RECORD_MAX: u64 = 64 << 20;
+/// Bytes asked of the disk at a time.
+const READ_BYTES: u64 = 1 << 20;
+
+/// Files of one target.
+pub struct Files {
+    disk: Arc<dyn Disk>,
+    /// Directory and name without number and extension.
+    dir: PathBuf,
+    base: String,
+    size_max: u64,
+    kept: usize,
+    open: Option<(Arc<dyn File>, u64, PathBuf)>,
+    last_number: u64,
+}
+
+impl Files {
+    /// The files named `path`, of at most `size_max` bytes each, `kept` of them (0: all).
+    #[must_use]
+    pub fn new(disk: Arc<dyn Disk>, path: &Path, size_max: u64, kept: usize) -> Files {
+        let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let base = match name.rsplit_once('.') {
+            Some((base, _)) => base.to_owned(),
+            None => name,
+        };
+        let dir = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        Files { disk, dir, base, size_max, kept, open: None, last_number: 0 }
+    }
+
+    /// The file that is written to.
+    #[must_use]
+    pub fn current(&self) -> Option<&Path> {
+        self.open.as_ref().map(|(_, _, path)| path.as_path())
+    }
+
+    /// Begins a file; `number` grows from file to file.
+    pub fn begin(&mut self, number: u64) -> io::Result<()> {
+        self.disk.create_dir_all(&self.dir)?;
+        self.last_number = number.max(self.last_number + 1);
+        let path = self.dir.join(format!("{}_0_{}.xel", self.base, self.last_number));
+        let file = self.disk.open(&path, OpenMode::CreateNew)?;
+        file.write_at(MAGIC, 0)?;
+        self.open = Some((file, MAGIC.len() as u64, path));
+        self.remove_old()
+    }
+
+    /// Appends a document, in a new file when it does not fit into this one.
+    pub fn append(&mut self, document: &str, number: u64) -> io::Result<()> {
+        let mut record = format!("{}\n", document.len()).into_bytes();
+        record.extend(document.as_bytes());
+        record.push(b'\n');
+        let begun = MAGIC.len() as u64;
+        let full = |at: u64| at > begun && at + record.len() as u64 > self.size_max;
+        if self.open.as_ref().is_none_or(|(_, at, _)| full(*at)) {
+            self.begin(number)?;
+        }
+        if let Some((file, at, _)) = &mut self.open {
+            file.write_at(&record, *at)?;
+            *at += record.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn remove_old(&self) -> io::Result<()> {
+        if self.kept == 0 {
+            return Ok(());
+        }
+        let mut numbered: Vec<(u64, PathBuf)> = self
+            .disk
+            .list(&self.dir)?
+            .into_iter()
+            .filter_map(|path| {
+                let name = path.file_name()?.to_str()?.to_owned();
+                let number =
+                    name.strip_prefix(self.base.as_str())?.strip_prefix("_0_")?.strip_suffix(".xel")?;
+                Some((number.parse().ok()?, path))
+            })
+            .collect();
+        numbered.sort();
+        let old = numbered.len().saturating_sub(self.kept);
+        for (_, path) in &numbered[..old] {
+            self.disk.remove(path)?;
+        }
+        Ok(())
+    }
+}
+
+/// A document of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Where it begins in its file.
+    pub offset: u64,
+    /// The document.
+    pub document: String,
+}
+
+impl Stored {
+    /// An attribute of its element: `name`, `timestamp`.
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> Option<&str> {
+        let head = &self.document[..self.document.find('>')?];
+        let rest = &head[head.find(&format!(" {name}=\""))? + name.len() + 3..];
+        rest.split('"').next()
+    }
+}
+
+/// The files that a pattern means, in the order of their names. `*` stands for any characters of a name.
+pub fn matching(disk: &dyn Disk, pattern: &Path) -> io::Result<Vec<PathBuf>> {
+    let name = pattern.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let dir = pattern.parent().map(Path::to_path_buf).unwrap_or_default();
+    let is = |path: &PathBuf| {
+        path.file_name().and_then(|n| n.to_str()).is_some_and(|n| fits(n.as_bytes(), name.as_bytes()))
+    };
+    Ok(disk.list(&dir)?.into_iter().filter(is).collect())
+}
+
+fn fits(name: &[u8], pattern: &[u8]) -> bool {
+    match pattern {
+        [] => name.is_empty(),
+        [b'*', rest @ ..] => (0..=name.len()).any(|at| fits(&name[at..], rest)),
+        [c, rest @ ..] => name.first().is_some_and(|n| n.eq_ignore_ascii_case(c)) && fits(&name[1..], rest),
+    }
+}
+
+/// All documents of a file. `None` when it is not such a file.
+pub fn read(disk: &dyn Disk, path: &Path) -> io::Result<Option<Vec<Stored>>> {
+    let file = disk.open(path, OpenMode::Read)?;
+    let length = file.len()?;
+    let mut bytes = Vec::new();
+    while (bytes.len() as u64) < length {
+        let at = bytes.len();
+        bytes.resize(at + READ_BYTES.min(length - at as u64) as usize, 0);
+        file.read_at(&mut bytes[at..], at as u64)?;
+        if at == 0 && !bytes.starts_with(MAGIC) {
+            return Ok(None);
+        }
+    }
+    Ok(documents(&bytes))
+}
+
+/// The documents in the bytes of a file. `None` when they are not of such a file.
+#[must_use]
+pub fn documents(bytes: &[u8]) -> Option<Vec<Stored>> {
+    let mut rest = bytes.strip_prefix(MAGIC)?;
+    let mut out = Vec::new();
+    while let Some((document, behind)) = record(rest) {
+        let offset = (bytes.len() - rest.len()) as u64;
+        out.push(Stored { offset, document: String::from_utf8_lossy(document).into_owned() });
+        rest = behind;
+    }
+    Some(out)
+}
+
+fn record(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = bytes.iter().take(12).position(|b| *b == b'\n')?;
+    let length: u64 = std::str::from_utf8(&bytes[..end]).ok()?.parse().ok()?;
+    if length > RECORD_MAX {
+        return None;
+    }
+    let (document, behind) = bytes[end + 1..].split_at_checked(length as usize)?;
+    Some((document, behind.strip_prefix(b"\n")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_off_ends_a_file() {
+        let whole = b"KEELXE1\n5\n<a/>\n\n4\n<b/>\n".to_vec();
+        let documents = |bytes: &[u8]| {
+            super::documents(bytes).map(|all| all.into_iter().map(|d| d.document).collect::<Vec<_>>())
+        };
+        assert_eq!(documents(&whole), Some(vec!["<a/>\n".to_owned(), "<b/>".to_owned()]));
+        for cut in 0..whole.len() {
+            let some = documents(&whole[..cut]);
+            assert_eq!(some.is_some(), cut >= MAGIC.len(), "cut at {cut}");
+            assert!(some.is_none_or(|d| d.len() < 2));
+        }
+        assert_eq!(documents(b"KEELXE1\n99999999999\nx\n"), Some(vec![]));
+        assert_eq!(documents(b"KEELXE1\n-1\nx\n"), Some(vec![]));
+    }
+
+    #[test]
+    fn attributes_are_those_of_the_element() {
+        let stored =
+            Stored { offset: 0, document: "<event name=\"x\" timestamp=\"t\"><data name=\"y\"/>".into() };
+        assert_eq!((stored.attribute("name"), stored.attribute("timestamp")), (Some("x"), Some("t")));
+        assert_eq!(stored.attribute("package"), None);
+    }
+
+    #[test]
+    fn stars_stand_for_anything() {
+        assert!(fits(b"slow_0_12.xel", b"slow*.xel") && fits(b"a.XEL", b"*.xel") && fits(b"a", b"*"));
+        assert!(!fits(b"slow.txt", b"slow*.xel") && !fits(b"", b"a*"));
+    }
+}
