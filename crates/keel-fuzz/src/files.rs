@@ -28,7 +28,8 @@ const STORE_RECORD: u8 = 5;
 const KEPT: u8 = 6;
 const CONFIGURATION: u8 = 7;
 const BACKUP: u8 = 8;
-const KINDS: u8 = 9;
+const EVENTS: u8 = 9;
+const KINDS: u8 = 10;
 
 const DIR: &str = "data/db5";
 const TREE: TreeId = TreeId(10);
@@ -53,6 +54,7 @@ pub fn run(bytes: &[u8]) {
         }
         KEPT => kept(rest),
         BACKUP => drop(restore_all(rest)),
+        EVENTS => events(rest),
         _ => {
             if let Ok(config) = toml::from_str::<Config>(&String::from_utf8_lossy(rest)) {
                 let _ = (config.max_server_memory_bytes(), config.certificate(), config.server_name());
@@ -70,6 +72,12 @@ fn group(bytes: &[u8]) {
             }
             Ok::<(), ()>(())
         });
+    }
+}
+
+fn events(bytes: &[u8]) {
+    for stored in keel_sql::events::file::documents(bytes).unwrap_or_default() {
+        let _ = (stored.attribute("name"), stored.attribute("timestamp"));
     }
 }
 
@@ -307,6 +315,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         crate::with_kind(GROUP, &sample_group()),
         crate::with_kind(KEPT, b"KEEL1 00000000 2\n{}"),
         crate::with_kind(BACKUP, &sample_backup().expect("a healthy disk takes a backup")),
+        crate::with_kind(EVENTS, b"KEELXE1\n26\n<event name=\"x\" a=\"b\"/>..\n3\n<a>\n"),
         crate::with_kind(CONFIGURATION, b"listen = [\"127.0.0.1:1433\"]\nmax_server_memory = 512\n"),
     ];
     for (file, (_, bytes)) in image().iter().enumerate() {

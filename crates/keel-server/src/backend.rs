@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 
 use keel_sql::recovery::State;
 use keel_sql::{
-    BulkSource, BulkTarget, Engine, LoginRecord, ResultSink, RpcParam, RpcProcedure, Session, SessionOptions,
-    TransactionRequest,
+    BulkSource, BulkTarget, DatabaseUser, Engine, LoginRecord, ResultSink, RpcParam, RpcProcedure, Session,
+    SessionOptions, TransactionRequest,
 };
 use keel_types::error::Result;
 
@@ -23,6 +23,10 @@ pub type Killed = Arc<dyn Fn() -> bool + Send + Sync>;
 pub trait Backend: Send + Sync {
     /// The login of that name.
     fn login(&self, name: &str) -> Option<LoginRecord>;
+    /// The user with a password of that name in the database that a client names, where users of databases may log in.
+    fn database_user(&self, _database: &str, _name: &str) -> Option<DatabaseUser> {
+        None
+    }
     /// A client changes the password of the login that it has just given. False when that login has been dropped meanwhile.
     fn set_password(&self, login: &LoginRecord, hash: Vec<u8>) -> Result<bool>;
     /// A session of an authenticated login; 4060 when its database cannot be opened.
@@ -88,6 +92,9 @@ pub struct EngineBackend(pub Arc<Engine>);
 impl Backend for EngineBackend {
     fn login(&self, name: &str) -> Option<LoginRecord> {
         self.0.login(name)
+    }
+    fn database_user(&self, database: &str, name: &str) -> Option<DatabaseUser> {
+        self.0.database_user(database, name)
     }
     fn set_password(&self, login: &LoginRecord, hash: Vec<u8>) -> Result<bool> {
         self.0.change_login(login, |login| login.password_hash = hash)

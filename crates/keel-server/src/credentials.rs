@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use keel_sql::{LoginRecord, PasswordHasher};
+use keel_sql::{DatabaseUser, LoginRecord, PasswordHasher};
 use keel_types::SqlError;
 
 use crate::server::Shared;
@@ -19,6 +19,18 @@ pub enum Reason<'a> {
     DatabaseUnavailable(&'a str),
     /// Windows authentication.
     Integrated,
+    /// The password is another one than that of the user of this database.
+    UserPasswordMismatch(&'a str),
+    /// A user of a database does not change the password with the login.
+    PasswordOfUser,
+}
+
+/// Who a client is.
+pub enum Who {
+    /// A login of the instance.
+    Login(LoginRecord),
+    /// A user of the database that the client has named.
+    User(DatabaseUser),
 }
 
 impl Reason<'_> {
@@ -26,7 +38,8 @@ impl Reason<'_> {
         match self {
             Reason::UnknownLogin => 5,
             Reason::Disabled => 7,
-            Reason::PasswordMismatch => 8,
+            Reason::PasswordMismatch | Reason::UserPasswordMismatch(_) => 8,
+            Reason::PasswordOfUser => 18,
             Reason::DatabaseUnavailable(_) => 38,
             Reason::Integrated => 58,
         }
@@ -40,6 +53,12 @@ impl Reason<'_> {
             }
             Reason::PasswordMismatch => {
                 "Reason: Password did not match that for the login provided.".to_owned()
+            }
+            Reason::UserPasswordMismatch(database) => {
+                format!("Reason: Password did not match that for the user provided. [Database: '{database}']")
+            }
+            Reason::PasswordOfUser => {
+                "Reason: A user of a contained database changes the password with ALTER USER.".to_owned()
             }
             Reason::DatabaseUnavailable(name) => {
                 format!("Reason: Failed to open the explicitly specified database '{name}'.")
@@ -64,6 +83,17 @@ pub struct Credentials<'a> {
 }
 
 impl Credentials<'_> {
+    /// The user of the database that the client names, if it has one of that name; else the login. 18456 or 18470 otherwise.
+    pub fn check_in(&self, database: &str, password: &str) -> Result<Who, SqlError> {
+        if let Some(user) = self.shared.backend.database_user(database, self.name) {
+            if !self.shared.passwords.verify(password, &user.password_hash) {
+                return Err(self.failed(&Reason::UserPasswordMismatch(database)));
+            }
+            return Ok(Who::User(user));
+        }
+        self.check(password).map(Who::Login)
+    }
+
     /// The login, if the password is its own and it may be used; else 18456 or 18470.
     pub fn check(&self, password: &str) -> Result<LoginRecord, SqlError> {
         let record =

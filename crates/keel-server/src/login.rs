@@ -18,7 +18,7 @@ use keel_tds::{DecodeError, Dialect, WireCollation};
 use keel_types::SqlError;
 
 use crate::backend::SqlSession;
-use crate::credentials::{Credentials, Reason};
+use crate::credentials::{Credentials, Reason, Who};
 use crate::link::Link;
 use crate::listener::Place;
 use crate::recovery::{self, Known};
@@ -279,17 +279,25 @@ fn authenticate(
     if login.flags2.contains(OptionFlags2::INTEGRATED_SECURITY) || !login.sspi.is_empty() {
         return Err(vec![credentials.failed(&Reason::Integrated)]);
     }
-    let record = credentials.check(&login.password).map_err(|e| vec![e])?;
+    let who = credentials.check_in(&login.database, &login.password).map_err(|e| vec![e])?;
     if login.flags3.contains(OptionFlags3::CHANGE_PASSWORD) {
+        let Who::Login(record) = &who else {
+            return Err(vec![credentials.failed(&Reason::PasswordOfUser)]);
+        };
         let hash = shared.passwords.hash(&login.change_password);
-        if !shared.backend.set_password(&record, hash).map_err(|e| vec![*e])? {
+        if !shared.backend.set_password(record, hash).map_err(|e| vec![*e])? {
             return Err(vec![credentials.failed(&Reason::UnknownLogin)]);
         }
     }
+    let (name, sysadmin, user, default_database) = match who {
+        Who::Login(record) => (record.name, record.sysadmin, None, record.default_database),
+        Who::User(user) => (user.name, false, Some(user.user), login.database.clone()),
+    };
     let options = SessionOptions {
-        login: record.name,
-        sysadmin: record.sysadmin,
-        database: if login.database.is_empty() { record.default_database } else { login.database.clone() },
+        login: name,
+        sysadmin,
+        user,
+        database: if login.database.is_empty() { default_database } else { login.database.clone() },
         language: login.language.clone(),
         app_name: login.app_name.clone(),
         host_name: login.host_name.clone(),

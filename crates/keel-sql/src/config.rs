@@ -45,6 +45,10 @@ pub const MIN_SERVER_MEMORY: i32 = 1543;
 pub const USER_OPTIONS: i32 = 1534;
 /// `user connections`: how many there may be; 0 leaves it to the start's `max_connections`.
 pub const USER_CONNECTIONS: i32 = 103;
+/// "contained database authentication": users of databases may log in.
+pub const CONTAINED_AUTHENTICATION: i32 = 16_393;
+/// "blocked process threshold (s)": from when on a session that waits is reported.
+pub const BLOCKED_PROCESS_THRESHOLD: i32 = 1569;
 /// `disallow results from triggers`
 pub const NO_RESULTS_FROM_TRIGGERS: i32 = 114;
 
@@ -56,11 +60,11 @@ pub const OPTIONS: &[ConfigurationOption] = &[
     option(16384, "Agent XPs", 0, 1, 1, true, true),
     option(102, "allow updates", 0, 1, 0, true, false),
     option(1579, "backup compression default", 0, 1, 0, true, false),
-    option(1569, "blocked process threshold (s)", 0, 86_400, 0, true, true),
+    option(BLOCKED_PROCESS_THRESHOLD, "blocked process threshold (s)", 0, 86_400, 0, true, true),
     option(544, "c2 audit mode", 0, 1, 0, false, true),
     option(1562, "clr enabled", 0, 1, 0, true, false),
     option(1577, "common criteria compliance enabled", 0, 1, 0, false, true),
-    option(16393, "contained database authentication", 0, 1, 0, true, false),
+    option(CONTAINED_AUTHENTICATION, "contained database authentication", 0, 1, 0, true, false),
     option(1538, "cost threshold for parallelism", 0, 32_767, 5, true, true),
     option(400, "cross db ownership chaining", 0, 1, 0, true, false),
     option(1531, "cursor threshold", -1, i32::MAX as i64, -1, true, true),

@@ -105,7 +105,11 @@ errors! {
     cannot_drop_missing(kind, name) = 3701, 11, 5, "Cannot drop the {kind} '{name}', because it does not exist or you do not have permission.";
     /// A login is to recover a session whose state is none of this server's.
     bad_recovery_data() = 17832, 20, 18, "The login packet used to open the connection is structurally invalid; the connection has been closed. Please contact the vendor of the client library.";
-    /// CREATE USER … WITH PASSWORD
+    /// CONTAINMENT = PARTIAL where users of databases may not log in.
+    contained_authentication_off(verb) = 12824, 16, 1, "The sp_configure value 'contained database authentication' must be set to 1 in order to {verb} a contained database.  You may need to use RECONFIGURE to set the value_in_use.";
+    /// CONTAINMENT = NONE while there are users with a password.
+    contained_users_left() = 12809, 16, 1, "You must remove all users with password before setting the containment property to NONE.";
+    /// A user with a password elsewhere.
     user_with_password() = 33233, 16, 1, "You can only create a user with a password in a contained database.";
     /// DROP SCHEMA of one that every database has.
     cannot_drop_schema(name) = 15150, 16, 1, "Cannot drop the schema '{name}'.";

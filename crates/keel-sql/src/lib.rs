@@ -66,7 +66,7 @@ pub mod views;
 
 pub use keel_node::InstanceOptions;
 
-pub use engine::{Engine, EngineOptions, LoginRecord, PasswordHasher, ServerLog, Traffic};
+pub use engine::{DatabaseUser, Engine, EngineOptions, LoginRecord, PasswordHasher, ServerLog, Traffic};
 pub use keel_query::dml::{BulkRow, Cell};
 pub use session::{BulkSource, BulkTarget, CancelHandle, Session, SessionOptions, recovery};
 pub use sink::{

@@ -211,3 +211,84 @@ fn jobs_run_after_a_restart_and_end_with_the_server() {
     without.stop();
     std::fs::remove_dir_all(&data).unwrap();
 }
+
+/// Text of what a command printed and complained of.
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn users_of_a_database_log_in_to_it() {
+    let data = std::env::temp_dir().join(format!("keel-contained-{}", std::process::id()));
+    let server = Running::start(&data);
+    let made = server.sql(&[
+        "-Q",
+        "EXEC sp_configure 'contained database authentication', 1; RECONFIGURE; CREATE DATABASE shop CONTAINMENT = PARTIAL;
+         CREATE DATABASE other; CREATE LOGIN guard WITH PASSWORD = 'Guard-1'; EXEC('USE shop; CREATE TABLE dbo.t (a int);
+         CREATE USER clerk WITH PASSWORD = ''Clerk-1''; CREATE USER guard WITH PASSWORD = ''Clerk-2''; GRANT SELECT ON dbo.t TO clerk')",
+    ]);
+    assert!(made.status.success(), "{}", told(&made));
+    let clerk = |more: &[&str]| told(&server.sql_as("clerk", "Clerk-1", more));
+    let who = clerk(&[
+        "-d",
+        "shop",
+        "-h",
+        "-1",
+        "-Q",
+        "SELECT USER_NAME(), SUSER_NAME(), ORIGINAL_LOGIN(), COUNT(*) FROM dbo.t",
+    ]);
+    assert!(who.contains("clerk clerk clerk 0"), "{who}");
+    assert!(
+        clerk(&["-d", "shop", "-Q", "INSERT dbo.t VALUES (1)"]).contains("229"),
+        "it has what it was granted"
+    );
+    assert!(clerk(&["-d", "shop", "-Q", "USE other"]).contains("916"), "it is nobody elsewhere");
+    assert!(clerk(&["-Q", "SELECT 1"]).contains("18456"), "it is known in its database only");
+    assert!(clerk(&["-d", "other", "-Q", "SELECT 1"]).contains("18456"));
+    let wrong = told(&server.sql_as("clerk", "Clerk-2", &["-d", "shop", "-Q", "SELECT 1"]));
+    assert!(wrong.contains("18456"), "{wrong}");
+    // Of two of one name the database's own counts there, and the login elsewhere.
+    let guard = |password: &str, database: &str| {
+        told(&server.sql_as("guard", password, &["-d", database, "-h", "-1", "-Q", "SELECT DB_NAME()"]))
+    };
+    assert!(guard("Guard-1", "shop").contains("18456") && guard("Clerk-2", "shop").contains("shop"));
+    assert!(guard("Guard-1", "master").contains("master"));
+    server.stop();
+    let server = Running::start(&data);
+    let again =
+        told(&server.sql_as("clerk", "Clerk-1", &["-d", "shop", "-h", "-1", "-Q", "SELECT USER_NAME()"]));
+    assert!(again.contains("clerk"), "{again}");
+    server.sql(&["-Q", "EXEC sp_configure 'contained database authentication', 0; RECONFIGURE"]);
+    let off = told(&server.sql_as("clerk", "Clerk-1", &["-d", "shop", "-Q", "SELECT 1"]));
+    assert!(off.contains("18456"), "{off}");
+    server.stop();
+    std::fs::remove_dir_all(&data).unwrap();
+}
+
+#[test]
+fn events_are_kept_in_files_and_sessions_start_with_the_server() {
+    let data = std::env::temp_dir().join(format!("keel-events-{}", std::process::id()));
+    let server = Running::start(&data);
+    let made = server.sql(&[
+        "-Q",
+        "CREATE EVENT SESSION logins ON SERVER ADD EVENT sqlserver.login (ACTION (sqlserver.client_app_name)), ADD EVENT sqlserver.user_event
+         ADD TARGET package0.event_file (SET filename = N'logins') WITH (STARTUP_STATE = ON);
+         CREATE EVENT SESSION nowhere ON SERVER ADD EVENT sqlserver.login
+         ADD TARGET package0.event_file (SET filename = N'/proc/none/x.xel');
+         ALTER EVENT SESSION logins ON SERVER STATE = START; EXEC sp_trace_generateevent 82, N'mark'",
+    ]);
+    assert!(made.status.success(), "{}", told(&made));
+    let refused = told(&server.sql(&["-Q", "ALTER EVENT SESSION nowhere ON SERVER STATE = START"]));
+    assert!(refused.contains("25602"), "{refused}");
+    server.stop();
+    let server = Running::start(&data);
+    let seen = |query: &str| told(&server.sql(&["-h", "-1", "-Q", query]));
+    let files = "SELECT COUNT(DISTINCT file_name), SUM(IIF(object_name = 'user_event', 1, 0)), MAX(CAST(event_data AS xml)
+        .value('(/event/action[@name=\"client_app_name\"]/value)[1]', 'varchar(20)')) FROM sys.fn_xe_file_target_read_file('logins*.xel', NULL, NULL, NULL)";
+    let kept = seen(files);
+    assert!(kept.contains("2 1 keel sql"), "a file of each start, with what happened in it: {kept}");
+    let running = seen("SELECT STRING_AGG(name, ' ') WITHIN GROUP (ORDER BY name) FROM sys.dm_xe_sessions");
+    assert!(running.contains("logins system_health"), "{running}");
+    server.stop();
+    std::fs::remove_dir_all(&data).unwrap();
+}

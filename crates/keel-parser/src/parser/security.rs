@@ -132,7 +132,12 @@ impl Parser<'_> {
     pub(super) fn alter_user(&mut self) -> Result<AlterUser> {
         let name = self.ident()?;
         self.expect_kw(Kw::WITH)?;
-        Ok(AlterUser { name, options: self.option_list()? })
+        let mut options = self.option_list()?;
+        // No comma stands between the new password and the old one.
+        if self.at_word("OLD_PASSWORD") {
+            options.extend(self.option_list()?);
+        }
+        Ok(AlterUser { name, options })
     }
 
     /// Behind CREATE [SERVER|APPLICATION] ROLE.

@@ -59,6 +59,17 @@ pub struct DatabaseSettings {
     pub change_trees: Option<ChangeTrees>,
 }
 
+/// The flag of CONTAINMENT = PARTIAL.
+const CONTAINMENT: &str = "CONTAINMENT";
+
+impl DatabaseSettings {
+    /// CONTAINMENT = PARTIAL: the database has users who log in to it.
+    #[must_use]
+    pub fn is_contained(&self) -> bool {
+        self.flags.get(CONTAINMENT).copied().unwrap_or(false)
+    }
+}
+
 /// CHANGE_TRACKING of a database: how long changes are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeRetention {

@@ -115,6 +115,9 @@ pub struct PrincipalDef {
     pub created: i64,
     /// Last change, local ticks.
     pub modified: i64,
+    /// A user who logs in to the database itself: what [`crate::engine::PasswordHasher::hash`] made of the password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_hash: Option<Vec<u8>>,
 }
 
 impl PrincipalDef {
@@ -136,6 +139,7 @@ impl PrincipalDef {
             permissions: Vec::new(),
             created: 0,
             modified: 0,
+            password_hash: None,
         })
     }
 

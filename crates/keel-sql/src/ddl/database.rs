@@ -49,7 +49,6 @@ const FLAGS: &[&str] = &[
     "NEW_BROKER",
     "ERROR_BROKER_CONVERSATIONS",
     "TORN_PAGE_DETECTION",
-    "CONTAINMENT",
     "DEFAULT_LANGUAGE",
     "DEFAULT_FULLTEXT_LANGUAGE",
     "TWO_DIGIT_YEAR_CUTOFF",
@@ -111,7 +110,13 @@ impl Runner<'_> {
         for option in &c.options {
             set_option(&mut settings, option)?;
         }
-        if let Some(login) = self.info.engine.login(&self.info.login()) {
+        if let Some(containment) = &c.containment {
+            if containment == "PARTIAL" {
+                self.may_contain("create")?;
+            }
+            settings.flags.insert("CONTAINMENT".to_owned(), containment == "PARTIAL");
+        }
+        if let Some(login) = self.info.login_now() {
             settings.owner = login.sid;
         }
         self.info.engine.create_database(&c.name.text, settings)?;
@@ -152,6 +157,7 @@ impl Runner<'_> {
                 if options.iter().any(|o| o.name == "CHANGE_TRACKING") {
                     return self.alter_change_tracking(&entry, options);
                 }
+                self.check_containment(&entry, options)?;
                 let mut settings = (**entry.picture().settings()).clone();
                 for option in options {
                     set_option(&mut settings, option)?;
@@ -185,6 +191,27 @@ impl Runner<'_> {
                 Err(hadr::errors::mirroring())
             }
         }
+    }
+
+    /// Error 12824 unless users may log in to databases.
+    fn may_contain(&self, verb: &str) -> Result<()> {
+        if self.info.engine.takes_database_users() {
+            return Ok(());
+        }
+        Err(errors::contained_authentication_off(verb))
+    }
+
+    /// Errors 12824, and 12809 where users with a password would be left without a way in.
+    fn check_containment(&self, entry: &Arc<DatabaseEntry>, options: &[ast::Opt]) -> Result<()> {
+        let Some(option) = options.iter().find(|o| o.name == "CONTAINMENT") else { return Ok(()) };
+        if option.value.text().is_some_and(|word| word.eq_ignore_ascii_case("PARTIAL")) {
+            return self.may_contain("alter");
+        }
+        let picture = entry.picture();
+        if picture.stored_principals().any(|p| p.password_hash.is_some()) {
+            return Err(errors::contained_users_left());
+        }
+        Ok(())
     }
 
     /// Says that an option is remembered, and no more.
@@ -286,6 +313,14 @@ fn set_option(settings: &mut DatabaseSettings, option: &ast::Opt) -> Result<()> 
                 if let ast::OptValue::Measure(_, unit) = &option.value { unit.as_str() } else { "SECONDS" };
             let factor = if unit.starts_with("MINUTE") { 60 } else { 1 };
             settings.target_recovery_seconds = (number.unwrap_or(60).max(0) * factor) as u32;
+        }
+        "CONTAINMENT" => {
+            let partial = match word.as_str() {
+                "PARTIAL" => true,
+                "NONE" => false,
+                _ => return Err(SqlError::new(102, 15, 1, format!("Incorrect syntax near '{word}'."))),
+            };
+            settings.flags.insert(option.name.to_string(), partial);
         }
         name if FLAGS.contains(&name) || FLAGS.contains(&head) => {
             settings.flags.insert(name.to_owned(), on);

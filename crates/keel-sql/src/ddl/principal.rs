@@ -4,7 +4,7 @@ use crate::catalog::{
     CatalogKey, CatalogObject, CatalogOp, ENDPOINT_PERMISSIONS, FIRST_PRINCIPAL, GROUP_PERMISSIONS, Named,
     PERMISSIONS, PermissionState, PrincipalDef, SERVER_PERMISSIONS, SecurableRef, fold, object_class,
 };
-use crate::engine::DatabaseEntry;
+use crate::engine::{DatabaseEntry, LoginRecord};
 use crate::errors;
 use crate::program::{Program, ProgramKind, VariableDef};
 use crate::run::{Frame, Runner};
@@ -37,6 +37,7 @@ impl Runner<'_> {
             permissions: Vec::new(),
             created: now,
             modified: now,
+            password_hash: None,
         })
     }
 
@@ -63,7 +64,13 @@ impl Runner<'_> {
                 user.sid = Some(login.sid);
             }
             UserSource::WithoutLogin => {}
-            UserSource::Password(_) => return Err(errors::user_with_password()),
+            UserSource::Password(password) => {
+                if !entry.picture().settings().is_contained() {
+                    return Err(errors::user_with_password());
+                }
+                user.sid = Some(self.sid_of_new(&c.options)?);
+                user.password_hash = Some(self.hash(password)?);
+            }
             _ => return Err(errors::not_supported("A user of this kind")),
         }
         // Who has a user may come in, until somebody revokes it.
@@ -75,8 +82,10 @@ impl Runner<'_> {
     pub(super) fn alter_user(&mut self, a: &ast::AlterUser) -> Result<()> {
         let entry = self.info.current_database();
         let found = self.info.picture(&entry).principal_named(&a.name.text).filter(|p| !p.role);
-        let found = found.filter(|p| !p.is_fixed() && self.may_here("ALTER ANY USER"));
+        let own = |user: &PrincipalDef| self.changes_own_password(&entry, user, &a.options);
+        let found = found.filter(|p| !p.is_fixed() && (self.may_here("ALTER ANY USER") || own(p)));
         let mut user = found.ok_or_else(|| errors::cannot_alter_principal("alter", "user", &a.name))?;
+        self.set_password(&mut user, &a.options)?;
         for option in a.options.iter().filter(|o| o.name == "LOGIN") {
             let name = option.value.text().unwrap_or("");
             let login = self.info.engine.login(name).ok_or_else(|| errors::not_a_login(name))?;
@@ -84,6 +93,59 @@ impl Runner<'_> {
         }
         apply(&mut user, &a.options);
         self.put_principal(&entry, user)
+    }
+
+    /// Whether a user of the database itself changes nothing but the password it knows.
+    fn changes_own_password(
+        &self,
+        entry: &Arc<DatabaseEntry>,
+        user: &PrincipalDef,
+        options: &[ast::Opt],
+    ) -> bool {
+        let itself = self.info.identity_now().user == Some((entry.id, user.principal_id));
+        let only = options.iter().all(|o| matches!(o.name.as_str(), "PASSWORD" | "OLD_PASSWORD"));
+        itself && only && options.iter().any(|o| o.name == "OLD_PASSWORD")
+    }
+
+    /// PASSWORD of ALTER USER. Errors 15151 for another old one, 33233 for a user of a login.
+    fn set_password(&self, user: &mut PrincipalDef, options: &[ast::Opt]) -> Result<()> {
+        let named =
+            |name: &str| options.iter().find(|o| o.name == name).map(|o| o.value.text().unwrap_or(""));
+        let Some(new) = named("PASSWORD") else { return Ok(()) };
+        let hash = user.password_hash.as_deref().ok_or_else(errors::user_with_password)?;
+        let hasher = &self.info.engine.options().hasher;
+        if named("OLD_PASSWORD").is_some_and(|old| !hasher.verify(old, hash)) {
+            return Err(errors::cannot_alter_principal("alter", "user", &user.name));
+        }
+        user.password_hash = Some(hasher.hash(new));
+        Ok(())
+    }
+
+    /// A user of a login becomes one with the login's password, and maybe its name. Gives the login.
+    pub(crate) fn contain_user(&mut self, name: &str, rename: bool) -> Result<LoginRecord> {
+        let entry = self.info.current_database();
+        if !entry.picture().settings().is_contained() {
+            return Err(errors::user_with_password());
+        }
+        let picture = self.info.picture(&entry);
+        let missing = || errors::cannot_alter_principal("alter", "user", name);
+        // The password goes with it: only who may do everything to logins gives that away.
+        let may = self.info.may_on_server("CONTROL SERVER");
+        let found = picture.principal_named(name).filter(|p| !p.role && !p.is_fixed() && may);
+        let mut user = found.ok_or_else(missing)?;
+        let sid = user.sid.clone().filter(|_| user.password_hash.is_none()).ok_or_else(missing)?;
+        let login = self.info.engine.logins()?.of_sid(&sid).cloned().ok_or_else(missing)?;
+        if rename && fold(&user.name) != fold(&login.name) {
+            if picture.principal_named(&login.name).is_some() {
+                return Err(errors::principal_exists(&login.name));
+            }
+            user.name.clone_from(&login.name);
+        }
+        user.password_hash = Some(login.password_hash.clone());
+        // The login has no user here any more.
+        user.sid = Some(self.sid_of_new(&[])?);
+        self.put_principal(&entry, user)?;
+        Ok(login)
     }
 
     pub(super) fn create_role(&mut self, c: &ast::CreateRole) -> Result<()> {

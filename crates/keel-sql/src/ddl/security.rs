@@ -17,7 +17,7 @@ const SA: i32 = 1;
 
 impl Runner<'_> {
     /// What is kept of a password. Error 15021 for a hash of no known form.
-    fn hash(&self, password: &Password) -> Result<Vec<u8>> {
+    pub(super) fn hash(&self, password: &Password) -> Result<Vec<u8>> {
         let hasher = &self.info.engine.options().hasher;
         match password {
             Password::Plain(text) => Ok(hasher.hash(text)),
@@ -67,7 +67,7 @@ impl Runner<'_> {
 
     /// The security identifier of a new login: what SID says, or a fresh one. Whoever has a user in a database is known there by it, so
     /// that the same login on another replica must have the same. Errors 15419 and 15433.
-    fn sid_of_new(&self, options: &[ast::Opt]) -> Result<Vec<u8>> {
+    pub(super) fn sid_of_new(&self, options: &[ast::Opt]) -> Result<Vec<u8>> {
         let Some(option) = options.iter().find(|o| o.name == "SID") else {
             let mut sid = [0; 16];
             self.info.engine.options().env.random.fill(&mut sid);

@@ -101,7 +101,7 @@ impl Runner<'_> {
         let role = match fixed(role) {
             Some(fixed) => {
                 let missing = || errors::cannot_alter_principal("alter", "server role", fixed);
-                let own = self.info.engine.login(&self.info.login());
+                let own = self.info.login_now();
                 let inside = own.is_some_and(|l| l.roles.iter().any(|r| r == fixed));
                 if !self.info.unrestricted.get() && !inside {
                     return Err(missing());

@@ -1,17 +1,16 @@
 //! The statement a session is at, as other threads may see it: activity views and deadlock reports tell it.
 
-use crate::program::{Instruction, Program};
+use crate::program::Program;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What a session runs. Its own thread writes, others read.
 #[derive(Default)]
 pub struct Current {
     program: Mutex<Option<Arc<Program>>>,
-    /// Beginning and end of the statement in the program's text, bytes: the high and the low half.
-    span: AtomicU64,
-    line: AtomicU32,
+    /// The instruction it is at.
+    at: AtomicU32,
 }
 
 /// A statement of a program.
@@ -27,54 +26,42 @@ pub struct StatementAt {
     pub line: u32,
 }
 
+/// What ran when another program began.
+pub type Before = Option<(Arc<Program>, u32)>;
+
 impl Current {
-    /// A program begins or, of a call that has ended, goes on. Returns what ran before.
-    pub fn enter(&self, program: &Arc<Program>) -> Option<StatementAt> {
+    /// A program begins. Returns what ran before.
+    pub fn enter(&self, program: &Arc<Program>) -> Before {
         let before = self.program.lock().replace(Arc::clone(program));
-        let before = before.map(|program| self.at(program));
-        self.go_to(0, 0, 1);
-        before
+        let at = self.at.swap(0, Ordering::Relaxed);
+        before.map(|program| (program, at))
     }
 
     /// Back to what ran before.
-    pub fn leave(&self, before: Option<StatementAt>) {
-        let Some(before) = before else {
-            *self.program.lock() = None;
-            return;
-        };
-        self.go_to(before.start, before.end, before.line);
-        *self.program.lock() = Some(before.program);
-    }
-
-    fn go_to(&self, start: u32, end: u32, line: u32) {
-        self.span.store(u64::from(start) << 32 | u64::from(end), Ordering::Relaxed);
-        self.line.store(line, Ordering::Relaxed);
+    pub fn leave(&self, before: Before) {
+        let (program, at) = before.map_or((None, 0), |(program, at)| (Some(program), at));
+        self.at.store(at, Ordering::Relaxed);
+        *self.program.lock() = program;
     }
 
     /// The program is at this instruction.
-    pub fn step(&self, instruction: &Instruction) {
-        self.go_to(instruction.start, instruction.end, instruction.line);
-    }
-
-    fn at(&self, program: Arc<Program>) -> StatementAt {
-        let span = self.span.load(Ordering::Relaxed);
-        let length = program.text.len() as u32;
-        // The two halves may be of a statement of the program before: what is read beside a running session is a guess.
-        let end = (span as u32).min(length);
-        let start = ((span >> 32) as u32).min(end);
-        StatementAt { program, start, end, line: self.line.load(Ordering::Relaxed) }
+    pub fn step(&self, instruction: u32) {
+        self.at.store(instruction, Ordering::Relaxed);
     }
 
     /// The statement that runs, if one does.
     #[must_use]
     pub fn statement(&self) -> Option<StatementAt> {
         let program = self.program.lock().clone()?;
-        Some(self.at(program))
+        // What is read beside a running session may be an instruction of the program before.
+        let instruction = program.code.get(self.at.load(Ordering::Relaxed) as usize)?;
+        let (start, end, line) = (instruction.start, instruction.end, instruction.line);
+        Some(StatementAt { program, start, end, line })
     }
 }
 
 impl StatementAt {
-    /// Its text; empty when a place in the text was read while it moved.
+    /// Its text.
     #[must_use]
     pub fn text(&self) -> &str {
         self.program.text.get(self.start as usize..self.end as usize).unwrap_or_default()

@@ -142,7 +142,33 @@ pub(super) struct LoginBook {
     known: RwLock<Option<Arc<Logins>>>,
 }
 
+/// Who logs in to a database itself.
+pub struct DatabaseUser {
+    /// The database and the user's `principal_id` in it.
+    pub user: (keel_base::DatabaseId, i32),
+    /// Name.
+    pub name: String,
+    /// What [`super::PasswordHasher::hash`] made of the password.
+    pub password_hash: Vec<u8>,
+}
+
 impl Engine {
+    /// `contained database authentication`: users of databases may log in.
+    #[must_use]
+    pub fn takes_database_users(&self) -> bool {
+        self.configuration(crate::config::CONTAINED_AUTHENTICATION).running != 0
+    }
+
+    /// The user with a password of that name, in the database that a client names.
+    #[must_use]
+    pub fn database_user(&self, database: &str, name: &str) -> Option<DatabaseUser> {
+        let entry = self.database(database).filter(|_| self.takes_database_users())?;
+        let picture = entry.picture();
+        let user = picture.principal_named(name).filter(|_| picture.settings().is_contained())?;
+        let password_hash = user.password_hash.clone()?;
+        Some(DatabaseUser { user: (entry.id, user.principal_id), name: user.name, password_hash })
+    }
+
     /// All logins.
     ///
     /// # Errors

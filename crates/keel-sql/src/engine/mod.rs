@@ -23,7 +23,7 @@ pub use current::{Current, StatementAt};
 pub use database::{DatabaseEntry, OpenTransaction};
 pub(crate) use decisions::Decision;
 pub use load::{Load, LoadRecord};
-pub use logins::{LoginRecord, Logins};
+pub use logins::{DatabaseUser, LoginRecord, Logins};
 pub use registry::{SessionShared, Sessions, Status, Traffic, Usage, add};
 pub use server::StoredDatabase;
 pub use told::{ErrorCounts, Told};

@@ -2,13 +2,11 @@
 
 use super::actor::InDatabase;
 use super::catalog::{Event, Field};
+use crate::config::BLOCKED_PROCESS_THRESHOLD;
 use crate::engine::Engine;
 use keel_store::lock::{Resource, WaitInfo};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
-
-/// `sp_configure`'s number of the threshold.
-const THRESHOLD: i32 = 1569;
 
 /// What has been told, between two looks. Kept by who looks every second.
 #[derive(Default)]
@@ -21,7 +19,7 @@ pub struct Blocked {
 impl Blocked {
     /// Looks who waits, and tells it to the event sessions that want it.
     pub fn look(&mut self, engine: &Engine) {
-        let threshold = u64::try_from(engine.configuration(THRESHOLD).running).unwrap_or(0);
+        let threshold = u64::try_from(engine.configuration(BLOCKED_PROCESS_THRESHOLD).running).unwrap_or(0);
         if threshold == 0 || !engine.events.wants(Event::BlockedProcessReport) {
             self.told.clear();
             return;

@@ -1,6 +1,6 @@
 //! The report of a deadlock as XML, and that of a session that waits too long: `xml_deadlock_report`, `blocked_process_report`.
 
-use super::record::push_characters;
+use super::record::{push_characters, time};
 use crate::engine::Engine;
 use keel_base::DatabaseId;
 use keel_query::catalog::Catalog as _;
@@ -102,7 +102,6 @@ impl Engine {
             ("sbid", "0"),
             ("ecid", "0"),
             ("priority", &facts.priority.to_string()),
-            ("trancount", "1"),
             ("clientapp", &who.application),
             ("hostname", &who.host),
             ("loginname", &who.login),
@@ -112,6 +111,18 @@ impl Engine {
             ("currentdbname", &database),
         ] {
             attribute(out, name, value);
+        }
+        if let Some(session) = self.sessions.get(who.session_id) {
+            let times = [
+                ("lasttranstarted", &session.transaction_began),
+                ("lastbatchstarted", &session.request_started),
+                ("lastbatchcompleted", &session.request_ended),
+            ];
+            for (name, ticks) in times {
+                attribute(out, name, &time(ticks.load(Ordering::Relaxed)));
+            }
+            attribute(out, "trancount", &session.transactions.load(Ordering::Relaxed).to_string());
+            attribute(out, "hostpid", &session.login.client_pid.to_string());
         }
         out.push_str("><executionStack><frame");
         let procedure = if who.procedure == "adhoc" {

@@ -166,12 +166,16 @@ impl Info {
 
     /// A statement begins. `None` when nobody wants to know, or it is no statement.
     #[must_use]
-    pub fn statement_starting(&self, program: &Program, instruction: &Instruction) -> Option<Began> {
-        if !self.engine.events.wants_any(STATEMENTS)
-            || matches!(instruction.op, Op::Jump { .. } | Op::EnterTry { .. } | Op::LeaveTry)
-            // The end of a text.
-            || matches!(instruction.op, Op::Return(None)) && instruction.end == 0
-        {
+    #[inline]
+    pub fn statement_starting(&self, program: &Program, instruction: &Instruction) -> Option<Box<Began>> {
+        if self.engine.events.wants_any(STATEMENTS) { self.told_starting(program, instruction) } else { None }
+    }
+
+    #[cold]
+    fn told_starting(&self, program: &Program, instruction: &Instruction) -> Option<Box<Began>> {
+        // The return at the end of a text is not in it.
+        let end_of_text = matches!(instruction.op, Op::Return(None)) && instruction.end == 0;
+        if end_of_text || matches!(instruction.op, Op::Jump { .. } | Op::EnterTry { .. } | Op::LeaveTry) {
             return None;
         }
         let place = self.place(program, instruction);
@@ -186,13 +190,25 @@ impl Info {
             fields.extend([line, from, to, name_of(program), statement]);
             self.fire(Event::SpStatementStarting, &fields);
         }
-        Some(self.mark())
+        Some(Box::new(self.mark()))
     }
 
     /// It has ended.
-    pub fn statement_completed(&self, program: &Program, instruction: &Instruction, began: Option<Began>) {
-        let Some(began) = began else { return };
-        let mut cost = self.cost(&began);
+    #[inline]
+    pub fn statement_completed(
+        &self,
+        program: &Program,
+        instruction: &Instruction,
+        began: Option<Box<Began>>,
+    ) {
+        if let Some(began) = began {
+            self.told_completed(program, instruction, &began);
+        }
+    }
+
+    #[cold]
+    fn told_completed(&self, program: &Program, instruction: &Instruction, began: &Began) {
+        let mut cost = self.cost(began);
         cost[5] = self.row_count.get().into();
         let place = self.place(program, instruction);
         if is_batch(program) {
@@ -217,16 +233,17 @@ impl Info {
 
     /// A module begins.
     #[must_use]
-    pub fn module_starting(&self, program: &Program) -> Option<Began> {
+    #[inline]
+    pub fn module_starting(&self, program: &Program) -> Option<Box<Began>> {
         if !self.engine.events.wants_any(MODULES) || program.identity.object_id == 0 {
             return None;
         }
         self.fire(Event::ModuleStart, &module(program));
-        Some(self.mark())
+        Some(Box::new(self.mark()))
     }
 
     /// It has ended.
-    pub fn module_completed(&self, program: &Program, began: Option<Began>) {
+    pub fn module_completed(&self, program: &Program, began: Option<Box<Began>>) {
         let Some(began) = began else { return };
         let [duration, .., rows] = self.cost(&began);
         let mut fields = module(program).to_vec();

@@ -27,11 +27,16 @@ pub struct Record {
     pub actions: Vec<(Action, Field)>,
 }
 
-/// A time as documents have it.
+/// A local time as documents have it.
+#[must_use]
+pub fn time(ticks: i64) -> String {
+    cast::to_text(&crate::views::date(ticks), SqlType::DateTime, 126).unwrap_or_default().to_string()
+}
+
+/// A time, UTC, as documents have it.
 #[must_use]
 pub fn timestamp(ticks: i64) -> String {
-    let text = cast::to_text(&crate::views::date(ticks), SqlType::DateTime, 126).unwrap_or_default();
-    format!("{text}Z")
+    time(ticks) + "Z"
 }
 
 impl Record {

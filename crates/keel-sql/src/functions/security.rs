@@ -28,13 +28,20 @@ pub(super) fn original_login(info: &Info, _: &[Value]) -> Result<Value> {
 }
 
 pub(super) fn login_id(info: &Info, args: &[Value]) -> Result<Value> {
-    let name = text(args, 0).map_or_else(|| info.login().to_string(), str::to_owned);
-    Ok(int(info.engine.login(&name).map(|l| i64::from(l.principal_id))))
+    let login =
+        if args.is_empty() { info.login_now() } else { text(args, 0).and_then(|n| info.engine.login(n)) };
+    Ok(int(login.map(|l| i64::from(l.principal_id))))
 }
 
 pub(super) fn login_sid(info: &Info, args: &[Value]) -> Result<Value> {
-    let name = text(args, 0).map_or_else(|| info.login().to_string(), str::to_owned);
-    Ok(info.engine.login(&name).map_or(Value::Null, |l| Value::bytes(l.sid)))
+    if let Some((database, user)) = info.identity_now().user.filter(|_| args.is_empty()) {
+        let entry = info.engine.database_by_id(database);
+        let user = entry.and_then(|entry| info.picture(&entry).principal(user));
+        return Ok(user.and_then(|u| crate::views::sid_of(&u)).map_or(Value::Null, Value::bytes));
+    }
+    let login =
+        if args.is_empty() { info.login_now() } else { text(args, 0).and_then(|n| info.engine.login(n)) };
+    Ok(login.map_or(Value::Null, |l| Value::bytes(l.sid)))
 }
 
 /// `LOGINPROPERTY(login, property)`. Logins here do not expire and are not locked; when a password was set is not kept (NULL).

@@ -19,6 +19,7 @@ mod sessions;
 mod temporal;
 mod trace;
 mod triggers;
+mod users;
 mod xml_documents;
 
 pub use execute::run_sql;
@@ -114,6 +115,7 @@ pub static ALL: &[Procedure] = &[
     p("xp_enumerrorlogs", host::sp_enumerrorlogs),
     p("sp_readerrorlog", host::xp_readerrorlog),
     p("xp_readerrorlog", host::xp_readerrorlog),
+    p("sp_migrate_user_to_contained", users::sp_migrate_user_to_contained),
     p("sp_trace_generateevent", trace::sp_trace_generateevent),
 ];
 

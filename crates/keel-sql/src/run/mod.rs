@@ -236,7 +236,7 @@ impl<'a> Runner<'a> {
             // Where everything is passed over, so is the RETURN at the end.
             let Some(instruction) = program.code.get(pc as usize) else { return Ok(0) };
             self.line = instruction.line;
-            self.info.shared.current.step(instruction);
+            self.info.shared.current.step(pc);
             self.info.unresolved.set(false);
             let watched = self.info.statement_starting(program, instruction);
             let next = match self.step(program, frame, &instruction.op) {
@@ -531,12 +531,12 @@ impl<'a> Runner<'a> {
     }
 
     /// Does something as one statement: committed outside a transaction, undone when it fails.
-    pub(crate) fn in_statement(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+    pub(crate) fn in_statement<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.check_writable()?;
         self.begin_implicit()?;
         let savepoint = self.savepoint("".into());
         match work(self) {
-            Ok(()) => self.statement_succeeded(),
+            Ok(done) => self.statement_succeeded().map(|()| done),
             Err(e) => {
                 if let Some(savepoint) = savepoint {
                     self.rollback_to(&savepoint)?;

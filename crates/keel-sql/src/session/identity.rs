@@ -6,7 +6,7 @@
 
 use super::info::Info;
 use crate::catalog::{GUEST_USER, Picture, PrincipalDef, Refusal, SecurableRef, Token, Verdict, decide};
-use crate::engine::{DatabaseEntry, MASTER, MSDB, TABLE_VARIABLES, TEMPDB};
+use crate::engine::{DatabaseEntry, LoginRecord, MASTER, MSDB, TABLE_VARIABLES, TEMPDB};
 use crate::errors;
 use crate::program::{ModuleIdentity, Need, Program};
 use keel_base::DatabaseId;
@@ -42,9 +42,16 @@ impl Info {
         self.impersonated.borrow().last().cloned().unwrap_or_else(|| Identity {
             login: SmolStr::new(&self.shared.login.login),
             sysadmin: self.shared.login.sysadmin,
-            user: None,
+            user: self.shared.login.user,
             cookie: None,
         })
+    }
+
+    /// The login that the session is now; none for who is a user of a database only, whatever the name.
+    #[must_use]
+    pub fn login_now(&self) -> Option<LoginRecord> {
+        let now = self.identity_now();
+        if now.user.is_some() { None } else { self.engine.login(&now.login) }
     }
 
     /// The next REVERT takes this cookie.

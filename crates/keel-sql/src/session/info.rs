@@ -232,7 +232,7 @@ impl Info {
         database: Arc<DatabaseEntry>,
     ) -> Info {
         let options = shared.initial.clone();
-        let sysadmin = shared.login.sysadmin;
+        let sysadmin = shared.login.sysadmin && shared.login.user.is_none();
         let mut seed = [0; 8];
         engine.options().env.random.fill(&mut seed);
         shared.database.store(database.id.0, Ordering::Relaxed);

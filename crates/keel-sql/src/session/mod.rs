@@ -59,6 +59,8 @@ pub struct SessionOptions {
     pub login: String,
     /// Member of sysadmin.
     pub sysadmin: bool,
+    /// A user of that database, who has logged in to it and is nobody elsewhere: its `principal_id` there.
+    pub user: Option<(keel_base::DatabaseId, i32)>,
     /// Initial database; empty for the login's default.
     pub database: String,
     /// APP_NAME().
@@ -140,6 +142,7 @@ impl Session {
             return Err(errors::restoring(&wanted));
         }
         let language = match options.language.as_str() {
+            "" if options.user.is_some() => String::new(),
             "" => engine.login(&options.login).map_or_else(String::new, |login| login.default_language),
             asked_for => asked_for.to_owned(),
         };

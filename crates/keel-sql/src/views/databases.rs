@@ -290,7 +290,9 @@ fn database(d: &DatabaseEntry, member: Option<[crate::hadr::Guid; 2]>) -> Vec<Va
     row.extend([no(), no(), no(), no(), no(), Value::Guid([0; 16]), no()]);
     row.extend([int(wait), text(wait_name), no(), no(), no(), no()]);
     row.extend(member.map_or([NULL, NULL], |ids| ids.map(Value::Guid)));
-    row.extend([NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, int(0), text("NONE")]);
+    row.extend([NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL]);
+    let contained = s.is_contained();
+    row.extend([int(i32::from(contained)), text(if contained { "PARTIAL" } else { "NONE" })]);
     row.extend([int(s.target_recovery_seconds), int(0), text("DISABLED"), no(), no(), no(), no()]);
     row.push(bit(picture.limits_history()));
     row.extend([int(0), text("DATABASE_DEFAULT"), text(&*d.name())]);

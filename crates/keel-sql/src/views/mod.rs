@@ -57,6 +57,7 @@ pub(crate) use machine::size as machine_size;
 pub(crate) use modules::module_columns;
 pub(crate) use objects::{shipped_name, shipped_object};
 pub(crate) use plans::handles as program_handles;
+pub(crate) use principals::sid_of;
 pub use rows::{captured, trigger_rows};
 
 use crate::catalog::{Picture, fold};

@@ -303,14 +303,18 @@ fn database_principal(p: PrincipalDef, made: i64, owner: &[u8]) -> Vec<Value> {
     };
     let ticks = |t: i64| date(if t == 0 { made } else { t });
     let sid = if id == 1 { Some(owner.to_vec()) } else { p.sid.clone() };
-    let has_login = sid.is_some();
+    let (authentication, authenticated) = match (&p.password_hash, &sid) {
+        (Some(_), _) => (2, "DATABASE"),
+        (None, Some(_)) => (1, "INSTANCE"),
+        (None, None) => (0, "NONE"),
+    };
     let mut row = vec![text(p.name.as_str()), int(id), text(kind), text(description), schema];
     row.extend([ticks(p.created), ticks(p.modified), if p.role { int(1) } else { NULL }]);
     row.extend([
-        sid.or_else(|| own_sid(&p)).map_or(NULL, Value::bytes),
+        sid.or_else(|| sid_of(&p)).map_or(NULL, Value::bytes),
         bit(p.role && p.is_fixed() && id != 0),
     ]);
-    row.extend([int(i32::from(has_login)), text(if has_login { "INSTANCE" } else { "NONE" })]);
+    row.extend([int(authentication), text(authenticated)]);
     row.extend([NULL, NULL, bit(false)]);
     row
 }
@@ -318,6 +322,11 @@ fn database_principal(p: PrincipalDef, made: i64, owner: &[u8]) -> Vec<Value> {
 /// What `public` has behind the part that says it is a role, in every database.
 const PUBLIC_SID: [u8; 16] =
     [0x83, 0x74, 0x1B, 0x00, 0x67, 0x49, 0xC0, 0x4B, 0xA9, 0x43, 0xC0, 0x27, 0x02, 0xF2, 0xA7, 0x62];
+
+/// The `sid` that a principal is shown with.
+pub(crate) fn sid_of(p: &PrincipalDef) -> Option<Vec<u8>> {
+    p.sid.clone().or_else(|| own_sid(p))
+}
 
 /// The `sid` of a principal that has no login: S-1-9-4-… of roles, S-1-9-3-… of users, with four numbers of its own.
 fn own_sid(p: &PrincipalDef) -> Option<Vec<u8>> {
