@@ -124,6 +124,8 @@ errors! {
     incomparable_text() = (306, 16, 2, "The text, ntext, and image data types cannot be compared or sorted, except when using IS NULL or LIKE operator.");
     /// 7609
     no_full_text() = (7609, 17, 5, "Full-Text Search is not installed, or a full-text component cannot be loaded.");
+    /// 491
+    bulk_without_alias() = (491, 16, 1, "A correlation name must be specified for the bulk rowset in the from clause.");
     /// 305
     incomparable_xml() = (305, 16, 1, "The XML data type cannot be compared or sorted, except when using the IS NULL operator.");
     /// 249

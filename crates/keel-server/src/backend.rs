@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use keel_sql::events::actor::Attempt;
 use keel_sql::recovery::State;
 use keel_sql::{
     BulkSource, BulkTarget, DatabaseUser, Engine, LoginRecord, ResultSink, RpcParam, RpcProcedure, Session,
@@ -27,6 +28,8 @@ pub trait Backend: Send + Sync {
     fn database_user(&self, _database: &str, _name: &str) -> Option<DatabaseUser> {
         None
     }
+    /// Nobody was logged in: tells event sessions.
+    fn login_failed(&self, _attempt: &Attempt<'_>) {}
     /// A client changes the password of the login that it has just given. False when that login has been dropped meanwhile.
     fn set_password(&self, login: &LoginRecord, hash: Vec<u8>) -> Result<bool>;
     /// A session of an authenticated login; 4060 when its database cannot be opened.
@@ -95,6 +98,9 @@ impl Backend for EngineBackend {
     }
     fn database_user(&self, database: &str, name: &str) -> Option<DatabaseUser> {
         self.0.database_user(database, name)
+    }
+    fn login_failed(&self, attempt: &Attempt<'_>) {
+        self.0.fire_failed_login(attempt);
     }
     fn set_password(&self, login: &LoginRecord, hash: Vec<u8>) -> Result<bool> {
         self.0.change_login(login, |login| login.password_hash = hash)

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use keel_sql::events::actor::Attempt;
 use keel_sql::{DatabaseUser, LoginRecord, PasswordHasher};
 use keel_types::SqlError;
 
@@ -80,6 +81,8 @@ pub struct Credentials<'a> {
     pub name: &'a str,
     /// The client's address, for the log.
     pub peer: IpAddr,
+    /// Program and host, as the client says.
+    pub client: (&'a str, &'a str),
 }
 
 impl Credentials<'_> {
@@ -118,6 +121,7 @@ impl Credentials<'_> {
         let line = name.replace(char::is_control, " ");
         let text = format!("Login failed for user '{line}'. {} [CLIENT: {}]", reason.text(), self.peer);
         self.shared.log.entry("Logon", &text);
+        self.shared.backend.login_failed(&Attempt { name, client: self.client, state, text: &text });
         SqlError { line: 1, ..*SqlError::new(18456, 14, 1, format!("Login failed for user '{name}'.")) }
     }
 }

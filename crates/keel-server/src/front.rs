@@ -20,7 +20,7 @@ pub struct Front(pub(crate) Arc<Shared>);
 impl Front {
     /// The login that name and password belong to; 18456 or 18470, written to the error log as those of TDS clients.
     pub fn authenticate(&self, name: &str, password: &str, peer: IpAddr) -> Result<LoginRecord, SqlError> {
-        Credentials { shared: &self.0, name, peer }.check(password)
+        Credentials { shared: &self.0, name, peer, client: ("keel dashboard", "") }.check(password)
     }
 
     /// The login of that name as it is now.

@@ -275,7 +275,12 @@ fn authenticate(
     peer: SocketAddr,
     encrypted: bool,
 ) -> Result<Box<dyn SqlSession>, Vec<SqlError>> {
-    let credentials = Credentials { shared, name: &login.user_name, peer: peer.ip() };
+    let credentials = Credentials {
+        shared,
+        name: &login.user_name,
+        peer: peer.ip(),
+        client: (&login.app_name, &login.host_name),
+    };
     if login.flags2.contains(OptionFlags2::INTEGRATED_SECURITY) || !login.sspi.is_empty() {
         return Err(vec![credentials.failed(&Reason::Integrated)]);
     }

@@ -139,3 +139,34 @@ fn block_predicates_look_at_the_rows() {
     run(&mut s, "alter security policy dbo.p with (state = off)");
     assert_eq!(run(&mut s, "bulk insert t from '/in/bad.txt'"), "(2 rows affected)\n");
 }
+
+#[test]
+fn a_file_as_one_value() {
+    let wide: Vec<u8> =
+        [0xFF, 0xFE].into_iter().chain("größer".encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    let files: [(&str, &[u8]); 4] = [
+        ("/in/a.json", b"\xEF\xBB\xBF[{\"a\":1},{\"a\":2}]"),
+        ("/in/old.txt", b"f\xE4r"),
+        ("/in/wide.txt", &wide),
+        ("/in/bytes", &[0, 1, 0xFE]),
+    ];
+    let mut s = session(&files);
+    let json = "select j.a from openrowset(bulk '/in/a.json', single_clob) as f cross apply openjson(f.BulkColumn) with (a int) j";
+    assert_eq!(run(&mut s, json), "a\n-\n1\n2\n(2 rows)\n");
+    let old = run(&mut s, "select BulkColumn + '!' as t from openrowset(bulk N'/in/old.txt', single_clob) f");
+    assert!(old.contains("fär!"), "{old}");
+    let named = run(&mut s, "select f.t from openrowset(bulk '/in/wide.txt', single_nclob) as f(t)");
+    assert!(named.contains("größer"), "{named}");
+    let bytes = "declare @b varbinary(max) = (select BulkColumn from openrowset(bulk '/in/bytes', single_blob) as f); select convert(varchar(20), @b, 1) as b";
+    let told = run(&mut s, bytes);
+    assert!(told.contains("0x0001FE"), "{told}");
+    for (from, number) in [
+        ("openrowset(bulk '/in/old.txt', single_nclob) as f", 4809),
+        ("openrowset(bulk '/in/none', single_clob) as f", 4860),
+        ("openrowset(bulk '/in/a.json', single_clob)", 491),
+        ("openrowset(bulk '/in/a.json', formatfile = 'x') as f", 40_517),
+    ] {
+        let told = run(&mut s, &format!("select * from {from}"));
+        assert!(told.contains(&format!("Msg {number},")), "{from}: {told}");
+    }
+}

@@ -271,8 +271,8 @@ fn events_are_kept_in_files_and_sessions_start_with_the_server() {
     let server = Running::start(&data);
     let made = server.sql(&[
         "-Q",
-        "CREATE EVENT SESSION logins ON SERVER ADD EVENT sqlserver.login (ACTION (sqlserver.client_app_name)), ADD EVENT sqlserver.user_event
-         ADD TARGET package0.event_file (SET filename = N'logins') WITH (STARTUP_STATE = ON);
+        "CREATE EVENT SESSION logins ON SERVER ADD EVENT sqlserver.login (ACTION (sqlserver.client_app_name)), ADD EVENT sqlserver.user_event,
+         ADD EVENT sqlserver.error_reported (ACTION (sqlserver.server_principal_name) WHERE error_number = 18456) ADD TARGET package0.event_file (SET filename = N'logins') WITH (STARTUP_STATE = ON);
          CREATE EVENT SESSION nowhere ON SERVER ADD EVENT sqlserver.login
          ADD TARGET package0.event_file (SET filename = N'/proc/none/x.xel');
          ALTER EVENT SESSION logins ON SERVER STATE = START; EXEC sp_trace_generateevent 82, N'mark'",
@@ -280,6 +280,7 @@ fn events_are_kept_in_files_and_sessions_start_with_the_server() {
     assert!(made.status.success(), "{}", told(&made));
     let refused = told(&server.sql(&["-Q", "ALTER EVENT SESSION nowhere ON SERVER STATE = START"]));
     assert!(refused.contains("25602"), "{refused}");
+    assert!(told(&server.sql_as("stranger", "x", &["-Q", "SELECT 1"])).contains("18456"));
     server.stop();
     let server = Running::start(&data);
     let seen = |query: &str| told(&server.sql(&["-h", "-1", "-Q", query]));
@@ -287,6 +288,9 @@ fn events_are_kept_in_files_and_sessions_start_with_the_server() {
         .value('(/event/action[@name=\"client_app_name\"]/value)[1]', 'varchar(20)')) FROM sys.fn_xe_file_target_read_file('logins*.xel', NULL, NULL, NULL)";
     let kept = seen(files);
     assert!(kept.contains("2 1 keel sql"), "a file of each start, with what happened in it: {kept}");
+    let failed = "SELECT CAST(event_data AS xml).value('(/event/action)[1]', 'varchar(20)') + CAST(event_data AS xml).value('(/event/data[@name=\"state\"]/value)[1]', 'varchar(5)')
+        FROM sys.fn_xe_file_target_read_file('logins*.xel', NULL, NULL, NULL) WHERE object_name = 'error_reported'";
+    assert!(seen(failed).contains("stranger5"), "{}", seen(failed));
     let running = seen("SELECT STRING_AGG(name, ' ') WITHIN GROUP (ORDER BY name) FROM sys.dm_xe_sessions");
     assert!(running.contains("logins system_health"), "{running}");
     server.stop();

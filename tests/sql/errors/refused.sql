@@ -1,7 +1,7 @@
 -- rowsets of elsewhere
 select * from openrowset('SQLNCLI', 'Server=x', 'select 1') a
 GO
-select * from openrowset(bulk '/data/file', single_clob) a
+select * from openrowset(bulk '/data/file', formatfile = '/data/format') a
 GO
 select * from openquery(other, 'select 1')
 GO

@@ -310,7 +310,7 @@ impl Parser<'_> {
         Ok(SchemaColumn { name, ty, path, as_json })
     }
 
-    /// OPENQUERY and its kin; of most arguments only a leading string is read (`BULK 'file', SINGLE_CLOB` has its own grammar).
+    /// OPENQUERY and its kin; of most arguments only a leading string is read.
     #[inline(never)]
     fn rowset_function(&mut self) -> Result<TableSourceKind> {
         let name = ObjectName::simple(self.take_ident());
@@ -319,8 +319,10 @@ impl Parser<'_> {
             args = self.call_args()?;
         } else {
             self.expect(Tok::LParen)?;
-            // The provider, so that it can be said that there is none.
-            if self.at_string() {
+            if name.name.is("OPENROWSET") && self.at_kw(Kw::BULK) {
+                args = self.bulk_file()?;
+            } else if self.at_string() {
+                // The provider, so that it can be said that there is none.
                 args.push(self.simple_value()?);
             }
             self.skip_to_closing()?;
@@ -336,6 +338,25 @@ impl Parser<'_> {
         };
         let (alias, columns) = self.alias_and_columns()?;
         Ok(TableSourceKind::Function { name, args, schema, alias, columns })
+    }
+
+    /// `BULK 'file', SINGLE_CLOB`: all three as values, of other options the names.
+    fn bulk_file(&mut self) -> Result<Vec<Expr>> {
+        let word = |p: &mut Self| -> Result<Expr> {
+            let start = p.span();
+            let name = p.any_word()?;
+            let column = crate::ast::ColumnRef { qualifier: None, name };
+            Ok(Expr { kind: ExprKind::Column(column), span: p.since(start) })
+        };
+        let mut args = vec![word(self)?];
+        if !self.at_string() {
+            return Err(self.unexpected());
+        }
+        args.push(self.simple_value()?);
+        if self.eat(Tok::Comma) {
+            args.push(word(self)?);
+        }
+        Ok(args)
     }
 
     /// `CHANGETABLE (CHANGES t, @version [, FORCESEEK])`, `CHANGETABLE (VERSION t, (columns), (values) [, FORCESEEK])`

@@ -7,7 +7,7 @@ use crate::catalog::{ColumnDef, ModuleDef, ModuleKind};
 use crate::errors::{self, Result};
 use crate::expr::Expr;
 use crate::openjson::JsonColumn;
-use crate::scope::{ObjectRef, VirtualColumn, VirtualTable};
+use crate::scope::{NameParts, ObjectRef, VirtualColumn, VirtualTable};
 use keel_parser::ast;
 use keel_types::SqlType;
 use std::collections::HashMap;
@@ -35,6 +35,20 @@ impl Binder<'_> {
         }
         let exposed = alias.map_or(name.name.as_str(), |a| a.as_str()).to_owned();
         let mut cx = ExprCx::new(outer, Clause::Other);
+        let bulk = name.name.is("OPENROWSET").then(|| bulk_file(args)).transpose()?.flatten();
+        if let Some((function, file)) = bulk {
+            if alias.is_none() {
+                return Err(errors::bulk_without_alias());
+            }
+            let parts = NameParts { database: None, schema: Some("sys"), object: function };
+            let Some(ObjectRef::Virtual(table)) = self.scope.table_function(parts) else {
+                return Err(errors::not_supported("OPENROWSET (BULK …)"));
+            };
+            let args = vec![self.value(file, &mut cx)?];
+            let (rel, mut sources) = self.virtual_table(table, &exposed, args, false, name);
+            rename(&mut sources, columns, &exposed)?;
+            return Ok((rel, sources));
+        }
         let object = match self.scope.table_function(parts(name)) {
             Some(object) => object,
             None => {
@@ -144,6 +158,27 @@ impl Binder<'_> {
     }
 }
 
+/// Of `OPENROWSET (BULK 'file', SINGLE_CLOB)` the function that reads such a file, and the file's name.
+fn bulk_file(args: &[ast::Expr]) -> Result<Option<(&'static str, &ast::Expr)>> {
+    let word = |e: &ast::Expr| match &e.kind {
+        ast::ExprKind::Column(c) => c.name.text.to_ascii_uppercase(),
+        _ => String::new(),
+    };
+    let [bulk, file, rest @ ..] = args else { return Ok(None) };
+    if word(bulk) != "BULK" {
+        return Ok(None);
+    }
+    let kind = rest.first().map(word).unwrap_or_default();
+    match kind.as_str() {
+        "SINGLE_CLOB" => Ok(Some(("fn_keel_single_clob", file))),
+        "SINGLE_NCLOB" => Ok(Some(("fn_keel_single_nclob", file))),
+        "SINGLE_BLOB" => Ok(Some(("fn_keel_single_blob", file))),
+        _ => Err(errors::not_supported(
+            "OPENROWSET (BULK …) but for SINGLE_CLOB, SINGLE_NCLOB and SINGLE_BLOB,",
+        )),
+    }
+}
+
 /// Rowsets of other servers, of providers and of files: there are none here.
 fn refuse_remote(function: &str, args: &[ast::Expr]) -> Result<()> {
     let first = args.first().map(|a| match &a.kind {
@@ -154,8 +189,9 @@ fn refuse_remote(function: &str, args: &[ast::Expr]) -> Result<()> {
     match function.to_ascii_uppercase().as_str() {
         "OPENQUERY" => Err(errors::no_linked_server(&first.unwrap_or_default())),
         "OPENROWSET" | "OPENDATASOURCE" => match first {
+            Some(bulk) if bulk.eq_ignore_ascii_case("BULK") && args.len() > 1 => Ok(()),
             Some(provider) => Err(errors::no_provider(&provider)),
-            None => Err(errors::not_supported("OPENROWSET (BULK …)")),
+            None => Err(errors::not_supported(function)),
         },
         "CONTAINSTABLE" | "FREETEXTTABLE" => Err(errors::no_full_text()),
         _ => Ok(()),

@@ -122,8 +122,8 @@ impl<'a> Cx<'a> {
     }
 
     /// Ends an execution. Most expressions have touched nothing, and then there is nothing to look for: taking a context
-    /// apart field by field costs more than many expressions.
-    #[inline]
+    /// apart field by field costs more than many expressions, and so does moving it to a function.
+    #[inline(always)]
     pub fn end(self) {
         let untouched = self.bytes_read == 0
             && self.granted == 0
@@ -165,6 +165,12 @@ impl<'a> Cx<'a> {
     #[inline]
     pub fn io(&mut self) -> Option<&mut IoCounters> {
         self.rare.as_mut()?.io.as_mut()
+    }
+
+    /// Whether there are messages for the client.
+    #[must_use]
+    pub fn has_messages(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| !rare.messages.is_empty())
     }
 
     /// Takes the messages for the client.

@@ -228,12 +228,19 @@ impl CompiledExpr {
 }
 
 /// Ends the evaluation of an expression; what it has to say goes to the session.
-#[inline]
+#[inline(always)]
 fn end(mut cx: Cx<'_>) {
+    if cx.has_messages() {
+        tell(&mut cx);
+    }
+    cx.end();
+}
+
+#[cold]
+fn tell(cx: &mut Cx<'_>) {
     for message in cx.take_messages() {
         cx.session.notice(&message);
     }
-    cx.end();
 }
 
 /// A compiled condition (IF, WHILE).

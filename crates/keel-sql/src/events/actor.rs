@@ -31,6 +31,31 @@ impl Actor for InDatabase<'_> {
     }
 }
 
+/// Somebody who was not logged in.
+pub struct Attempt<'a> {
+    /// The name that was given.
+    pub name: &'a str,
+    /// The client's program and host, as it says.
+    pub client: (&'a str, &'a str),
+    /// State of error 18456, as the error log has it.
+    pub state: u8,
+    /// Why, as the error log has it.
+    pub text: &'a str,
+}
+
+impl Actor for Attempt<'_> {
+    fn action(&self, action: Action) -> Field {
+        match action {
+            Action::ServerPrincipalName | Action::SessionServerPrincipalName | Action::Username => {
+                self.name.into()
+            }
+            Action::ClientAppName => self.client.0.into(),
+            Action::ClientHostname => self.client.1.into(),
+            other => of_process(other),
+        }
+    }
+}
+
 /// What holds for every thread.
 fn of_process(action: Action) -> Field {
     match action {

@@ -1,6 +1,6 @@
 //! Where sessions fire their events.
 
-use super::actor::InDatabase;
+use super::actor::{Attempt, InDatabase};
 use super::catalog::{Event, Field};
 use crate::engine::Engine;
 use crate::hadr::HealthEvent;
@@ -17,7 +17,8 @@ use std::time::Duration;
 const VALUE_CHARS_MAX: usize = 8000;
 const BATCHES: u64 = 1 << Event::SqlBatchStarting as u8 | 1 << Event::SqlBatchCompleted as u8;
 const CALLS: u64 = 1 << Event::RpcStarting as u8 | 1 << Event::RpcCompleted as u8;
-const STATEMENTS: u64 = 1 << Event::SqlStatementStarting as u8
+/// Bits of what is told of statements.
+pub(super) const STATEMENTS: u64 = 1 << Event::SqlStatementStarting as u8
     | 1 << Event::SqlStatementCompleted as u8
     | 1 << Event::SpStatementStarting as u8
     | 1 << Event::SpStatementCompleted as u8;
@@ -164,15 +165,9 @@ impl Info {
 
     // ---- statements and modules ----
 
-    /// A statement begins. `None` when nobody wants to know, or it is no statement.
+    /// A statement begins. `None` when it is no statement.
     #[must_use]
-    #[inline]
-    pub fn statement_starting(&self, program: &Program, instruction: &Instruction) -> Option<Box<Began>> {
-        if self.engine.events.wants_any(STATEMENTS) { self.told_starting(program, instruction) } else { None }
-    }
-
-    #[cold]
-    fn told_starting(&self, program: &Program, instruction: &Instruction) -> Option<Box<Began>> {
+    pub fn statement_starting(&self, program: &Program, instruction: &Instruction) -> Option<Began> {
         // The return at the end of a text is not in it.
         let end_of_text = matches!(instruction.op, Op::Return(None)) && instruction.end == 0;
         if end_of_text || matches!(instruction.op, Op::Jump { .. } | Op::EnterTry { .. } | Op::LeaveTry) {
@@ -190,25 +185,13 @@ impl Info {
             fields.extend([line, from, to, name_of(program), statement]);
             self.fire(Event::SpStatementStarting, &fields);
         }
-        Some(Box::new(self.mark()))
+        Some(self.mark())
     }
 
     /// It has ended.
-    #[inline]
-    pub fn statement_completed(
-        &self,
-        program: &Program,
-        instruction: &Instruction,
-        began: Option<Box<Began>>,
-    ) {
-        if let Some(began) = began {
-            self.told_completed(program, instruction, &began);
-        }
-    }
-
-    #[cold]
-    fn told_completed(&self, program: &Program, instruction: &Instruction, began: &Began) {
-        let mut cost = self.cost(began);
+    pub fn statement_completed(&self, program: &Program, instruction: &Instruction, began: Option<Began>) {
+        let Some(began) = began else { return };
+        let mut cost = self.cost(&began);
         cost[5] = self.row_count.get().into();
         let place = self.place(program, instruction);
         if is_batch(program) {
@@ -233,7 +216,6 @@ impl Info {
 
     /// A module begins.
     #[must_use]
-    #[inline]
     pub fn module_starting(&self, program: &Program) -> Option<Box<Began>> {
         if !self.engine.events.wants_any(MODULES) || program.identity.object_id == 0 {
             return None;
@@ -258,18 +240,8 @@ impl Info {
         if !self.engine.events.wants(Event::ErrorReported) {
             return;
         }
-        let user = e.number >= 50_000;
-        let destination = 2u32 | if logged { 4 } else { 0 };
-        let fields = [
-            e.number.into(),
-            i32::from(e.severity).into(),
-            i32::from(e.state).into(),
-            user.into(),
-            (if user { 4u32 } else { 2 }).into(),
-            destination.into(),
-            caught.into(),
-            e.message.as_str().into(),
-        ];
+        let numbers = (e.number, e.severity, e.state);
+        let fields = error_fields(numbers, (caught, logged), &e.message);
         self.fire(Event::ErrorReported, &fields);
     }
 
@@ -304,6 +276,14 @@ impl Engine {
         }
     }
 
+    /// A login failed: error 18456, with the reason that the client is not told.
+    pub fn fire_failed_login(&self, attempt: &Attempt<'_>) {
+        if self.events.wants(Event::ErrorReported) {
+            let fields = error_fields((18_456, 14, attempt.state), (false, true), attempt.text);
+            self.events.fire(Event::ErrorReported, self.now_utc(), attempt, &fields);
+        }
+    }
+
     /// An event of an availability group, to the sessions that want it.
     pub fn fire_of_group(&self, told: &HealthEvent) {
         let Some(event) = Event::named(&told.name) else { return };
@@ -315,16 +295,7 @@ impl Engine {
         let actor = InDatabase { name: database };
         let now = self.now_utc();
         if event == Event::ErrorReported {
-            let fields = [
-                told.number.into(),
-                10i32.into(),
-                1i32.into(),
-                false.into(),
-                2u32.into(),
-                4u32.into(),
-                false.into(),
-                told.text.as_str().into(),
-            ];
+            let fields = error_fields((told.number, 10, 1), (false, true), &told.text);
             self.events.fire(event, now, &actor, &fields);
             return;
         }
@@ -337,6 +308,26 @@ impl Engine {
         ];
         self.events.fire(event, now, &actor, &fields);
     }
+}
+
+/// The columns of `error_reported`: number, severity and state; whether a CATCH block took it, and whether it is in the error log.
+fn error_fields(
+    (number, severity, state): (i32, u8, u8),
+    (caught, logged): (bool, bool),
+    text: &str,
+) -> [Field; 8] {
+    let user = number >= 50_000;
+    let destination = if logged { 6u32 } else { 2 };
+    [
+        number.into(),
+        i32::from(severity).into(),
+        i32::from(state).into(),
+        user.into(),
+        (if user { 4u32 } else { 2 }).into(),
+        destination.into(),
+        caught.into(),
+        text.into(),
+    ]
 }
 
 /// Whether statements of it are a batch's own.

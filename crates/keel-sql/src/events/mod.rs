@@ -66,6 +66,13 @@ impl Events {
         self.wanted.load(Ordering::Relaxed) & event.bit() != 0
     }
 
+    /// Whether any session wants to know of statements. Asked before each.
+    #[must_use]
+    #[inline]
+    pub fn wants_statements(&self) -> bool {
+        self.wants_any(fire::STATEMENTS)
+    }
+
     /// Whether any session wants one of these.
     #[must_use]
     pub fn wants_any(&self, bits: u64) -> bool {

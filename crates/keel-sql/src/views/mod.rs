@@ -7,6 +7,7 @@
 mod absent;
 mod agent;
 mod backups;
+mod bulk;
 mod changes;
 mod columns;
 mod compat;
@@ -153,7 +154,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 39] {
+fn groups() -> [&'static [SystemView]; 40] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -191,6 +192,7 @@ fn groups() -> [&'static [SystemView]; 39] {
         plans::VIEWS,
         traces::VIEWS,
         events::VIEWS,
+        bulk::VIEWS,
         triggers::VIEWS,
         agent::VIEWS,
         changes::VIEWS,
