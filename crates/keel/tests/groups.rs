@@ -262,5 +262,30 @@ fn three_commands_make_a_group() {
         assert_eq!(answer, "NODE242", "{:?}", [one, two, three].map(|n| n.value(failovers)));
     }
     two.until("SELECT TOP 1 run_status FROM msdb.dbo.sysjobhistory WHERE step_id = 0", "1");
+    let told =
+        "SELECT TOP 1 'told' FROM sys.fn_xe_file_target_read_file('AlwaysOn_health*.xel', NULL, NULL, NULL)
+        WHERE object_name = 'availability_replica_state_change' AND event_data LIKE '%PRIMARY%'";
+    for node in [one, two] {
+        node.until(told, "told");
+    }
+
+    // A user of the database itself is there after the primary has moved, with what was granted and the password.
+    let allow = "EXEC sp_configure 'contained database authentication', 1; RECONFIGURE";
+    [one, two, three].into_iter().for_each(|node| node.run(allow));
+    two.run("ALTER DATABASE shop SET CONTAINMENT = PARTIAL");
+    two.run("USE shop; CREATE USER clerk WITH PASSWORD = 'Clerk-1'; GRANT SELECT ON dbo.t TO clerk");
+    three.until("SELECT COUNT(*) FROM shop.sys.database_principals WHERE name = 'clerk'", "1");
+    three.run("ALTER AVAILABILITY GROUP ag2 FAILOVER");
+    let clerk = |server: &str| {
+        let asked =
+            ["sql", "-S", server, "-U", "clerk", "-P", "Clerk-1", "-d", "shop", "-C", "--csv", "-h", "-1"];
+        let query = "SET NOCOUNT ON; SELECT CONCAT(@@SERVERNAME, USER_NAME(), a) FROM dbo.t";
+        let output = Command::new(KEEL).args(asked).args(["-Q", query]).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    assert_eq!(clerk(&format!("{},{port}", one.ip)), "NODE3clerk42");
+    // On a readable secondary, too, as soon as it follows the new primary.
+    two.until("SELECT CONCAT(@@SERVERNAME, a) FROM shop.dbo.t", "NODE242");
+    assert_eq!(clerk(&two.server()), "NODE2clerk42");
     group.nodes.iter_mut().for_each(Instance::stop);
 }

@@ -85,11 +85,6 @@ impl ServerHost {
             text,
         };
         if let Some(engine) = self.engine.upgrade() {
-            if event.group.is_some()
-                && let Err(e) = engine.begin_group_health()
-            {
-                self.log.entry("AlwaysOn", &format!("The session of events AlwaysOn_health: {}", e.message));
-            }
             engine.fire_of_group(&event);
         }
         self.health.write(event);

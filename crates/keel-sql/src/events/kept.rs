@@ -77,15 +77,24 @@ impl Engine {
         Ok(())
     }
 
-    /// An availability group is here: its health session runs from now on, with every start, unless somebody has dropped it.
-    pub fn begin_group_health(&self) -> Result<()> {
-        let Some(mut health) = self.event_session(shipped::ALWAYSON_HEALTH_NAME)? else { return Ok(()) };
-        if self.events.running(health.id).is_some() {
-            return Ok(());
+    /// This instance is about to have an availability group: its health session runs from now on, with every start, unless somebody
+    /// has dropped it. When it cannot, the error log says so, and the group is made all the same.
+    pub fn begin_group_health(&self) {
+        let begin = || {
+            let Some(mut health) = self.event_session(shipped::ALWAYSON_HEALTH_NAME)? else { return Ok(()) };
+            if self.events.running(health.id).is_some() {
+                return Ok(());
+            }
+            health.options.startup = true;
+            self.put_event_session(&mut health)?;
+            self.start_event_session(health)
+        };
+        if let Err(e) = begin() {
+            let e: Box<keel_types::SqlError> = e;
+            let text =
+                format!("Event session \"{}\" failed to start. {}", shipped::ALWAYSON_HEALTH_NAME, e.message);
+            self.options().log.write(&text);
         }
-        health.options.startup = true;
-        self.put_event_session(&mut health)?;
-        self.start_event_session(health)
     }
 
     /// A deadlock was resolved.

@@ -71,6 +71,9 @@ impl Runner<'_> {
             Action::Drop => self.may_alter_group(&state, "drop", name)?,
             _ => self.may_alter_group(&state, "alter", name)?,
         }
+        if matches!(s.action, Action::Create { .. } | Action::Join { .. }) {
+            self.info.engine.begin_group_health();
+        }
         match &s.action {
             Action::Create { options, databases, replicas, listener, members } => {
                 let distributed = !members.is_empty();
