@@ -121,23 +121,21 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// Ends an execution. Most expressions have touched nothing, and then there is nothing to look for: taking a context
-    /// apart field by field costs more than many expressions, and so does moving it to a function.
-    #[inline(always)]
-    pub fn end(self) {
-        let untouched = self.bytes_read == 0
-            && self.granted == 0
-            && self.slots.capacity() == 0
-            && self.subqueries.capacity() == 0
-            && self.target_key.capacity() == 0
-            && self.target_row.is_none()
-            && self.late_row.is_none()
-            && self.views.is_empty()
-            && !self.views.spilled()
-            && self.rare.is_none();
-        if untouched {
-            std::mem::forget(self);
-        }
+    /// Whether there is anything in it to be taken apart or told. Most expressions have touched nothing: taking a context apart field by
+    /// field costs more than many of them.
+    #[inline]
+    #[must_use]
+    pub fn is_touched(&self) -> bool {
+        self.bytes_read != 0
+            || self.granted != 0
+            || self.slots.capacity() != 0
+            || self.subqueries.capacity() != 0
+            || self.target_key.capacity() != 0
+            || self.target_row.is_some()
+            || self.late_row.is_some()
+            || !self.views.is_empty()
+            || self.views.spilled()
+            || self.rare.is_some()
     }
 
     /// The result of a call that is made once for all rows.
@@ -165,12 +163,6 @@ impl<'a> Cx<'a> {
     #[inline]
     pub fn io(&mut self) -> Option<&mut IoCounters> {
         self.rare.as_mut()?.io.as_mut()
-    }
-
-    /// Whether there are messages for the client.
-    #[must_use]
-    pub fn has_messages(&self) -> bool {
-        self.rare.as_ref().is_some_and(|rare| !rare.messages.is_empty())
     }
 
     /// Takes the messages for the client.

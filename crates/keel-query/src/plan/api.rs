@@ -16,6 +16,7 @@ use crate::meta::{ColumnMeta, SourceColumn};
 use crate::scope::BindScope;
 use keel_parser::ast;
 use keel_types::{SqlType, Value};
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 /// A data change to compile.
@@ -214,9 +215,12 @@ impl CompiledExpr {
             _ => {}
         }
         if self.subplans.is_empty() {
-            let mut cx = Cx::new(ctx, Vec::new());
+            // Moving it costs as much as taking it apart.
+            let mut cx = ManuallyDrop::new(Cx::new(ctx, Vec::new()));
             let value = self.code.eval(&mut cx);
-            end(cx);
+            if cx.is_touched() {
+                end(ManuallyDrop::into_inner(cx));
+            }
             return value;
         }
         let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
@@ -228,16 +232,7 @@ impl CompiledExpr {
 }
 
 /// Ends the evaluation of an expression; what it has to say goes to the session.
-#[inline(always)]
 fn end(mut cx: Cx<'_>) {
-    if cx.has_messages() {
-        tell(&mut cx);
-    }
-    cx.end();
-}
-
-#[cold]
-fn tell(cx: &mut Cx<'_>) {
     for message in cx.take_messages() {
         cx.session.notice(&message);
     }
@@ -254,9 +249,11 @@ impl CompiledCondition {
     /// Whether it is true now (unknown is false).
     pub fn test(&self, ctx: &mut ExecCtx<'_>) -> Result<bool> {
         if self.subplans.is_empty() {
-            let mut cx = Cx::new(ctx, Vec::new());
+            let mut cx = ManuallyDrop::new(Cx::new(ctx, Vec::new()));
             let holds = self.pred.test(&mut cx);
-            end(cx);
+            if cx.is_touched() {
+                end(ManuallyDrop::into_inner(cx));
+            }
             return holds;
         }
         let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
