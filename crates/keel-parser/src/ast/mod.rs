@@ -12,6 +12,7 @@ pub mod admin;
 pub mod ddl;
 pub mod dml;
 pub mod expr;
+pub mod governor;
 pub mod policy;
 pub mod procedural;
 pub mod query;
@@ -20,6 +21,7 @@ pub use admin::*;
 pub use ddl::*;
 pub use dml::*;
 pub use expr::*;
+pub use governor::*;
 pub use policy::*;
 pub use procedural::*;
 pub use query::*;
@@ -246,6 +248,20 @@ impl OptValue {
             _ => None,
         }
     }
+    /// The value of a number without exponent, with or without unit.
+    #[must_use]
+    pub fn decimal(&self) -> Option<f64> {
+        match self {
+            OptValue::Number(n) | OptValue::Measure(n, _) => match n {
+                Literal::Int(n) => Some(f64::from(*n)),
+                Literal::Numeric { mantissa, scale, .. } => {
+                    Some(*mantissa as f64 / 10f64.powi(i32::from(*scale)))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
     /// The value of a whole number, with or without unit.
     #[must_use]
     pub fn number(&self) -> Option<i64> {
@@ -363,7 +379,8 @@ pub enum StatementKind {
     MasterKey(Box<MasterKey>),
     Partition(Box<PartitionStatement>),
     SecurityPolicy(Box<SecurityPolicy>),
-    /// CREATE/ALTER/DROP of object classes that are kept as name and options (resource governor, event sessions,
-    /// server configuration, audits, credentials, full-text, …).
+    Governor(Box<GovernorStatement>),
+    /// CREATE/ALTER/DROP of object classes that are kept as name and options (event sessions, server configuration,
+    /// audits, credentials, full-text, …).
     Generic(Box<GenericStatement>),
 }

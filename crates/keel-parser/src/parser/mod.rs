@@ -17,6 +17,7 @@ mod database;
 mod dml;
 mod expr;
 mod function;
+mod governor;
 mod index;
 mod literal;
 mod module;

@@ -105,6 +105,9 @@ impl Parser<'_> {
         if self.eat_words(&["SECURITY", "POLICY"]) {
             return self.security_policy(false);
         }
+        if let Some(statement) = self.governor_statement("CREATE")? {
+            return Ok(statement);
+        }
         self.generic("CREATE")
     }
 
@@ -183,6 +186,9 @@ impl Parser<'_> {
         if self.eat_words(&["SECURITY", "POLICY"]) {
             return self.security_policy(true);
         }
+        if let Some(statement) = self.governor_statement("ALTER")? {
+            return Ok(statement);
+        }
         self.generic("ALTER")
     }
 
@@ -195,6 +201,9 @@ impl Parser<'_> {
             return self.drop_index();
         }
         if let Some(statement) = self.partition_statement("DROP")? {
+            return Ok(statement);
+        }
+        if let Some(statement) = self.governor_statement("DROP")? {
             return Ok(statement);
         }
         let Some(class) = self.drop_class() else { return self.generic("DROP") };
