@@ -77,6 +77,11 @@ pub trait SessionInfo {
     }
     /// True once the client cancelled or the session was killed; asked every few hundred rows.
     fn cancelled(&self) -> bool;
+    /// Asked every few hundred rows, where no page is latched: an error when the statement is to end here. The session may sleep
+    /// in it when it has used more than its share of the processors.
+    fn look_up(&self) -> Result<()> {
+        if self.cancelled() { Err(crate::errors::cancelled()) } else { Ok(()) }
+    }
     /// Value of a session function bound through [`crate::BindScope::session_function`].
     fn call(&self, id: u32, args: &[Value]) -> Result<Value>;
     /// Start of the statement, local time, 100 ns ticks since 0001-01-01 (GETDATE and friends; one value per statement).

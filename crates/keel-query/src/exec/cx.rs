@@ -194,7 +194,7 @@ impl<'a> Cx<'a> {
     #[cold]
     fn check_cancel(&mut self) -> Result<()> {
         self.until_cancel_check = CANCEL_INTERVAL;
-        if self.session.cancelled() { Err(errors::cancelled()) } else { Ok(()) }
+        self.session.look_up()
     }
 
     /// Decodes columns of the row that the access has kept.

@@ -18,6 +18,7 @@ mod dbcc_show;
 mod dependents;
 pub(crate) mod determinism;
 mod drop;
+mod governor;
 mod index;
 mod mask;
 mod module;

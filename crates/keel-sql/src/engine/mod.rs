@@ -139,6 +139,7 @@ pub struct Engine {
     /// Files that backups are being written to.
     pub(crate) devices: Arc<crate::backup::Devices>,
     agent: crate::agent::Board,
+    governor: crate::governor::Governor,
     /// Number of the newest decision about several databases.
     last_decision: AtomicI32,
 }
@@ -179,6 +180,7 @@ impl Engine {
             load: Load::default(),
             waitfor: Default::default(),
             agent: crate::agent::Board::default(),
+            governor: crate::governor::Governor::new(crate::clock::local_ticks(&*options.env.clock)),
             last_decision: AtomicI32::new(0),
             hadr: std::sync::OnceLock::new(),
             stop: std::sync::OnceLock::new(),
@@ -234,6 +236,7 @@ impl Engine {
         self.add(&master);
         self.load_configuration(&master)?;
         self.limit_memory();
+        self.load_governor()?;
         let decisions = server::stored_decisions(&master)?;
         let tempdb = self.open_or_create(TEMPDB, "tempdb", "tempdb", true, Durability::Volatile, &[])?;
         self.add(&tempdb);
@@ -359,6 +362,12 @@ impl Engine {
     #[must_use]
     pub fn agent(&self) -> &crate::agent::Board {
         &self.agent
+    }
+
+    /// What limits the resources that requests use.
+    #[must_use]
+    pub fn governor(&self) -> &crate::governor::Governor {
+        &self.governor
     }
 
     /// Tells where the host takes clients' connections, once; for the views.

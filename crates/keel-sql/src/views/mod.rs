@@ -18,6 +18,7 @@ mod dependencies;
 mod describe;
 mod endpoints;
 mod files;
+mod governor;
 mod hadr;
 mod hadr_cluster;
 mod hadr_counters;
@@ -150,7 +151,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 38] {
+fn groups() -> [&'static [SystemView]; 39] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -190,6 +191,7 @@ fn groups() -> [&'static [SystemView]; 38] {
         triggers::VIEWS,
         agent::VIEWS,
         changes::VIEWS,
+        governor::VIEWS,
     ]
 }
 

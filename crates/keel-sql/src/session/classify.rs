@@ -1,0 +1,51 @@
+//! Which workload group a session is put into: what the classifier function says when it begins, and again each time its connection
+//! is taken from a pool.
+
+use super::Session;
+use crate::engine::MASTER;
+use crate::modules::Functions;
+use crate::run::Runner;
+use crate::sink::Unheard;
+use keel_query::FunctionInvoker as _;
+use keel_query::catalog::ObjectId;
+use keel_types::Value;
+use std::sync::Arc;
+
+impl Session {
+    /// Puts the session into the group that the classifier says. Without one, when it fails and when it says nobody's name, that is
+    /// the default group: nobody is kept out for it.
+    pub fn classify(&mut self) {
+        let running = self.info.engine.governor().running();
+        let group = if running.classifier == 0 {
+            Arc::clone(running.default_group())
+        } else {
+            let name = self.ask_classifier(running.classifier);
+            Arc::clone(name.map_or_else(|| running.default_group(), |name| running.group_named(&name)))
+        };
+        self.info.join_group(&group);
+    }
+
+    fn ask_classifier(&mut self, classifier: ObjectId) -> Option<String> {
+        self.begin_request("");
+        let info = &self.info;
+        let mut nobody = Unheard;
+        let mut runner = Runner::new(info, &mut self.txns, &mut nobody);
+        let outcome = Functions.invoke_scalar(&mut runner.context_with(&mut []), MASTER, classifier, &[]);
+        // Clients are told nothing of what it says.
+        info.pending.borrow_mut().clear();
+        self.end_request(&mut Unheard);
+        match outcome {
+            Ok(Value::Str(name)) => Some(name.to_string()),
+            Ok(_) => None,
+            Err(e) => {
+                let text = format!(
+                    "Failed to run resource governor classifier user-defined function, session {}: Error: {}, Severity: {}, \
+                     State: {}. {}",
+                    self.info.shared.id, e.number, e.severity, e.state, e.message
+                );
+                self.info.engine.options().log.write(&text);
+                None
+            }
+        }
+    }
+}
