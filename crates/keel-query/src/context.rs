@@ -145,6 +145,10 @@ pub trait SessionInfo {
     fn work_space(&self) -> Option<&std::sync::Arc<crate::work::WorkSpace>> {
         None
     }
+    /// What the session's resource pool has of that memory for a statement; `None` where pools do not limit it.
+    fn memory_share(&self) -> Option<std::sync::Arc<crate::memory::MemoryShare>> {
+        None
+    }
     /// The document of a handle that `sp_xml_preparedocument` gave.
     fn xml_document(&self, handle: i64) -> Option<crate::openxml::Prepared> {
         let _ = handle;

@@ -104,11 +104,13 @@ impl Watch<'_> {
 impl Run for Watch<'_> {
     fn go_on(&mut self, bytes: usize) -> keel_xml::Result<()> {
         self.bytes += bytes;
-        let most = self.session.work_space().map_or(STATEMENT_MEMORY_MAX, |w| w.memory_bytes_max());
+        let share = self.session.memory_share();
+        let limit = |w: &std::sync::Arc<crate::WorkSpace>| w.memory_bytes_max_of(share.as_deref());
+        let most = self.session.work_space().map_or(STATEMENT_MEMORY_MAX, limit);
         let failure = if self.session.cancelled() {
             errors::cancelled()
         } else if self.bytes > most {
-            errors::out_of_memory()
+            errors::out_of_pool(share.as_deref())
         } else {
             return Ok(());
         };

@@ -19,6 +19,8 @@
 //! statements look whether they are cancelled, and between requests. Nobody sleeps in a commit or with a page latched.
 //! As long as nothing is limited, a request asks one flag at its beginning and every few hundred rows.
 //!
+//! Working memory is taken from the pool (`keel_query::memory`), one step at a time, by statements that sort, join and group.
+//!
 //! Deliberately absent: external pools, parallel plans to limit, and waiting for memory: a statement that gets none goes on in files.
 
 pub mod classify;
@@ -41,7 +43,7 @@ use keel_types::error::Result;
 use pace::{GroupPace, Pacer, PoolPace};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What is in force.
 pub struct Running {
@@ -100,6 +102,8 @@ pub struct Governor {
     processors: Vec<usize>,
     /// RESMGR_THROTTLED
     pub throttled: Waits,
+    /// Statements take their memory from their pools.
+    memory_shared: AtomicBool,
 }
 
 impl Governor {
@@ -117,6 +121,7 @@ impl Governor {
             generation: AtomicU64::new(1),
             processors,
             throttled: Waits::default(),
+            memory_shared: AtomicBool::new(false),
         }
     }
 
@@ -167,8 +172,22 @@ impl Governor {
         let groups: Vec<_> = next.groups.iter().map(group).collect();
         self.pacer.lock().configure(&pools, &groups, engine.options().env.clock.now());
         self.generation.fetch_add(1, Ordering::Relaxed);
+        share_memory(&next.pools, engine);
+        self.memory_shared.store(all.settings.enabled, Ordering::Relaxed);
         *running = next;
     }
+}
+
+/// Shares the working memory out: a pool's maximum is less where the others' minima leave less.
+fn share_memory(pools: &[Arc<Pool>], engine: &Engine) {
+    let minima: i32 = pools.iter().map(|p| p.def().min_memory).sum();
+    for pool in pools {
+        let def = pool.def();
+        let most = def.max_memory.min(100 - (minima - def.min_memory));
+        let percent = |n: i32| u32::try_from(n).unwrap_or(0);
+        pool.memory.limit(percent(def.min_memory), percent(most));
+    }
+    engine.work_space().share_out(pools.iter().map(|p| Arc::clone(&p.memory)).collect());
 }
 
 fn pace_of(def: &PoolDef) -> PoolPace {

@@ -5,6 +5,7 @@
 
 use super::definition::{GroupDef, PoolDef};
 use super::wait::Queue;
+use keel_query::{MemoryPool, MemoryShare};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
@@ -133,6 +134,8 @@ pub struct Pool {
     started: AtomicI64,
     /// Changes with the schedulers it keeps to; 0 as long as it never had any.
     pinned: AtomicU64,
+    /// Its working memory.
+    pub memory: Arc<MemoryPool>,
 }
 
 impl Pool {
@@ -142,6 +145,7 @@ impl Pool {
             name: def.name.clone(),
             started: now.into(),
             pinned: AtomicU64::new(u64::from(def.schedulers.is_some())),
+            memory: MemoryPool::new(&def.name),
             def: RwLock::new(def),
         }
     }
@@ -201,6 +205,8 @@ pub struct Group {
     place: AtomicUsize,
     /// GROUP_MAX_REQUESTS
     pub queue: Queue,
+    /// What its statements may take of the pool's memory.
+    pub memory: Arc<MemoryShare>,
 }
 
 impl Group {
@@ -208,6 +214,7 @@ impl Group {
         Group {
             id: def.id,
             name: def.name.clone(),
+            memory: MemoryShare::new(&pool.memory),
             pool,
             started: now.into(),
             def: RwLock::new(def),
@@ -235,6 +242,7 @@ impl Group {
         let acts =
             place.is_some() || def.max_requests > 0 || def.max_cpu_seconds > 0 || self.pool.pinned() > 0;
         self.queue.set_max(usize::try_from(def.max_requests).unwrap_or(0));
+        self.memory.limit(def.max_grant_percent);
         self.place.store(place.map_or(0, |place| place + 1), Ordering::Relaxed);
         *self.def.write() = def;
         self.acts.store(acts, Ordering::Relaxed);

@@ -185,6 +185,12 @@ impl Info {
         self.governed.group.borrow().acts()
     }
 
+    /// What the group's statements may take of the working memory; `None` while the governor is not enabled.
+    pub(crate) fn governed_memory(&self) -> Option<Arc<keel_query::MemoryShare>> {
+        let shared_out = self.engine.governor().memory_shared.load(Ordering::Relaxed);
+        shared_out.then(|| Arc::clone(&self.governed.group.borrow().memory))
+    }
+
     /// REQUEST_MAX_CPU_TIME_SEC
     fn check_cpu_time(&self, group: &Group, used: Duration) -> Result<()> {
         let seconds = u64::try_from(group.def().max_cpu_seconds).unwrap_or(0);

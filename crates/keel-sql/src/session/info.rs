@@ -594,6 +594,9 @@ impl SessionInfo for Info {
     fn work_space(&self) -> Option<&Arc<keel_query::WorkSpace>> {
         Some(self.engine.work_space())
     }
+    fn memory_share(&self) -> Option<Arc<keel_query::MemoryShare>> {
+        self.governed_memory()
+    }
     fn xml_document(&self, handle: i64) -> Option<keel_query::openxml::Prepared> {
         self.xml_documents.borrow().get(handle)
     }

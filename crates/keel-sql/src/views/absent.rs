@@ -171,11 +171,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         ("trace_event_id", SMALL), ("trace_column_id", SMALL), ("subclass_name", NAME), ("subclass_value", SMALL),
     ]),
     // ---- memory that queries wait for, and plans with what their last run counted ----
-    none("dm_exec_query_resource_semaphores", &[
-        ("resource_semaphore_id", SMALL), ("target_memory_kb", BIG), ("max_target_memory_kb", BIG), ("total_memory_kb", BIG),
-        ("available_memory_kb", BIG), ("granted_memory_kb", BIG), ("used_memory_kb", BIG), ("grantee_count", INT),
-        ("waiter_count", INT), ("timeout_error_count", BIG), ("forced_grant_count", BIG), ("pool_id", INT),
-    ]),
     none("dm_exec_query_memory_grants", &[
         ("session_id", SMALL), ("request_id", INT), ("scheduler_id", INT), ("dop", SMALL), ("request_time", DATE),
         ("grant_time", DATE), ("requested_memory_kb", BIG), ("granted_memory_kb", BIG), ("required_memory_kb", BIG),

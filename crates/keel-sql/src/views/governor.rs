@@ -195,6 +195,12 @@ pub(super) static VIEWS: &[SystemView] = &[
         },
     },
     SystemView { schema: "sys", name: "dm_resource_governor_resource_pools", columns: POOL, rows: pools },
+    SystemView {
+        schema: "sys",
+        name: "dm_exec_query_resource_semaphores",
+        columns: SEMAPHORE,
+        rows: semaphores,
+    },
     SystemView { schema: "sys", name: "dm_resource_governor_workload_groups", columns: GROUP, rows: groups },
     SystemView {
         schema: "sys",
@@ -208,6 +214,21 @@ pub(super) static VIEWS: &[SystemView] = &[
         columns: AFFINITY,
         rows: |cx| cx.engine.governor().running().pools.iter().flat_map(|p| affinity(&p.def())).collect(),
     },
+];
+
+const SEMAPHORE: &[Column] = &[
+    ("resource_semaphore_id", SMALL),
+    ("target_memory_kb", BIG),
+    ("max_target_memory_kb", BIG),
+    ("total_memory_kb", BIG),
+    ("available_memory_kb", BIG),
+    ("granted_memory_kb", BIG),
+    ("used_memory_kb", BIG),
+    ("grantee_count", INT),
+    ("waiter_count", INT),
+    ("timeout_error_count", BIG),
+    ("forced_grant_count", BIG),
+    ("pool_id", INT),
 ];
 
 /// How long a session's request has been waiting for its turn in its group; `None` when it is not.
@@ -321,9 +342,42 @@ fn pools(cx: &ViewContext<'_>) -> Rows {
     reading.pools.iter().map(row).collect()
 }
 
-/// `cache_memory_kb` to `out_of_memory_count`.
-fn memory(_: &ViewContext<'_>, _: &Pool) -> [Value; 12] {
-    std::array::from_fn(|_| int(0))
+fn kb(bytes: usize) -> Value {
+    int((bytes / 1024) as i64)
+}
+
+/// `cache_memory_kb` to `out_of_memory_count`. Plans and what compiling them takes belong to no pool, and nobody waits for memory.
+fn memory(cx: &ViewContext<'_>, pool: &Pool) -> Vec<Value> {
+    let (all, own) = (cx.engine.work_space().pool_bytes(), &pool.memory);
+    let used = own.used_bytes();
+    let max = all * usize::try_from(pool.def().max_memory).unwrap_or(0) / 100;
+    vec![
+        int(0),
+        int(0),
+        kb(used),
+        int(own.grants() as i64),
+        int(0),
+        int(own.statements() as i64),
+        kb(used),
+        int(0),
+        kb(max),
+        kb(used),
+        kb(own.max_of(all)),
+        int(own.out_of_memory() as i64),
+    ]
+}
+
+/// Memory that statements take, pool by pool: none of them waits for it.
+fn semaphores(cx: &ViewContext<'_>) -> Rows {
+    let all = cx.engine.work_space().pool_bytes();
+    let row = |pool: &Arc<Pool>| {
+        let (target, used) = (pool.memory.max_of(all), pool.memory.used_bytes());
+        let mut row =
+            vec![int(0), kb(target), kb(target), kb(target), kb(target.saturating_sub(used)), kb(used)];
+        row.extend([kb(used), int(pool.memory.statements() as i64), int(0), int(0), int(0), int(pool.id)]);
+        row
+    };
+    cx.engine.governor().running().pools.iter().map(row).collect()
 }
 
 /// `read_io_queued_total` to `io_issue_delay_non_throttled_total_ms`.
@@ -358,7 +412,7 @@ fn groups(cx: &ViewContext<'_>) -> Rows {
             ms(figures.lock_wait_us),
             int(figures.compilations as i64),
         ]);
-        row.extend([int(0), int(0), int(0), int(0)]);
+        row.extend([int(0), int(group.memory.reduced() as i64), kb(group.memory.largest_bytes()), int(0)]);
         row.extend([
             text(def.importance.name()),
             int(def.max_grant_percent as i64),

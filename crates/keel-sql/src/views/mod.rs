@@ -19,6 +19,7 @@ mod describe;
 mod endpoints;
 mod files;
 mod governor;
+mod governor_counters;
 mod hadr;
 mod hadr_cluster;
 mod hadr_counters;
