@@ -130,3 +130,16 @@ select max_outstanding_io_per_volume from sys.resource_governor_configuration
 GO
 -- External pools are not there.
 create external resource pool e with (max_cpu_percent = 50)
+GO
+-- Triggers of the server hear of all of it.
+create table master.dbo.heard (id int identity, what nvarchar(200))
+GO
+create trigger hear on all server for ddl_resource_governor_events as
+insert master.dbo.heard (what) select concat(eventdata().value('(/EVENT_INSTANCE/EventType)[1]', 'sysname'), ' ', eventdata().value('(/EVENT_INSTANCE/ObjectName)[1]', 'sysname'))
+GO
+drop resource pool p64
+create resource pool again
+alter workload group others with (max_dop = 1)
+alter resource governor reconfigure
+select what from heard order by id
+drop trigger hear on all server

@@ -38,6 +38,7 @@ pub use session::Governed;
 
 use crate::catalog::object_class;
 use crate::engine::{Engine, SessionShared};
+use crate::session::info::Info;
 use definition::{DEFAULT, INTERNAL};
 use keel_types::error::Result;
 use pace::{GroupPace, Pacer, PoolPace};
@@ -67,8 +68,7 @@ impl Running {
     }
 
     /// The group of what the classifier says; the default one where that is nobody's name.
-    #[must_use]
-    pub fn group_named(&self, name: &str) -> &Arc<Group> {
+    fn group_named(&self, name: &str) -> &Arc<Group> {
         let own = |g: &&Arc<Group>| g.id != INTERNAL && crate::views::same(&g.name, name);
         self.groups.iter().find(own).unwrap_or_else(|| self.default_group())
     }
@@ -131,6 +131,12 @@ impl Governor {
         Arc::clone(&self.running.read())
     }
 
+    /// Puts a session into the group of that name, or the default one. Groups do not go meanwhile.
+    pub(crate) fn join(&self, session: &Info, group: Option<&str>) {
+        let running = self.running.read();
+        session.join_group(group.map_or_else(|| running.default_group(), |name| running.group_named(name)));
+    }
+
     /// What is defined, and whether some of it is not in force yet.
     #[must_use]
     pub fn kept(&self) -> (Configuration, bool) {
@@ -152,11 +158,9 @@ impl Governor {
         place.map_or(100, |place| self.pacer.lock().target_percent(place))
     }
 
-    /// Puts a configuration in force.
-    fn put_in_force(&self, all: &Configuration, engine: &Engine) {
-        let now = engine.now_local();
-        let mut running = self.running.write();
-        let next = Arc::new(build(all, Some(&running), now));
+    /// Puts a configuration in force, in the place of `running`.
+    fn put_in_force(&self, running: &mut Arc<Running>, all: &Configuration, engine: &Engine) {
+        let next = Arc::new(build(all, Some(running), engine.now_local()));
         let shares = all.shares_cpu();
         let place_of = |pool: &Pool| next.pools.iter().position(|p| p.id == pool.id);
         for (place, group) in next.groups.iter().enumerate() {
@@ -238,7 +242,7 @@ impl Engine {
         let groups = self.master_rows(object_class::WORKLOAD_GROUP)?;
         let all = Configuration::from_kept(settings, pools, groups);
         if all.settings.enabled {
-            self.governor().put_in_force(&all, self);
+            self.governor().put_in_force(&mut self.governor().running.write(), &all, self);
         }
         let pending = !all.settings.enabled && all.pools.len() + all.groups.len() > 4;
         *self.governor().kept.lock() = Kept { all, pending };
@@ -309,7 +313,8 @@ impl Engine {
     pub(crate) fn reconfigure_governor(&self) -> Result<()> {
         let governor = self.governor();
         let mut kept = governor.kept.lock();
-        let running = governor.running();
+        // Nobody gets into a group until it is known which ones go.
+        let mut running = governor.running.write();
         let stays = |group: &Group| {
             let now = kept.all.groups.iter().find(|g| g.id == group.id && g.name == group.name);
             now.is_some_and(|g| g.pool == group.pool.id)
@@ -322,7 +327,7 @@ impl Engine {
         self.put_master_row(object_class::GOVERNOR, 0, Some(&settings))?;
         kept.all.settings = settings;
         kept.pending = false;
-        governor.put_in_force(&kept.all, self);
+        governor.put_in_force(&mut running, &kept.all, self);
         self.options().log.write("Resource governor reconfiguration succeeded.");
         Ok(())
     }
@@ -334,8 +339,9 @@ impl Engine {
         let settings = GovernorDef { enabled: false, ..kept.all.settings.clone() };
         self.put_master_row(object_class::GOVERNOR, 0, Some(&settings))?;
         kept.all.settings = settings;
-        let all = unlimited(&governor.running(), kept.all.settings.clone());
-        governor.put_in_force(&all, self);
+        let mut running = governor.running.write();
+        let all = unlimited(&running, kept.all.settings.clone());
+        governor.put_in_force(&mut running, &all, self);
         Ok(())
     }
 

@@ -64,12 +64,13 @@ impl Governed {
 }
 
 impl Info {
-    /// Puts the session into a group.
-    pub(crate) fn join_group(&self, group: &Arc<Group>) {
+    /// Puts the session into a group, on its own thread.
+    pub(super) fn join_group(&self, group: &Arc<Group>) {
         let before = self.governed.group.replace(Arc::clone(group));
         if !Arc::ptr_eq(&before, group) {
             before.leave(&self.shared.counts);
             self.shared.set_group(Arc::clone(group));
+            self.pin(group);
         }
     }
 
@@ -91,10 +92,10 @@ impl Info {
 
     /// Waits until the request may run: for its turn, and for its group's share. False when it was cancelled meanwhile.
     pub(crate) fn admit(&self) -> bool {
-        let group = Arc::clone(&self.governed.group.borrow());
-        if !group.acts() {
+        if !self.is_governed() {
             return true;
         }
+        let group = Arc::clone(&self.governed.group.borrow());
         self.pin(&group);
         if !self.enter_queue(&group) {
             return false;

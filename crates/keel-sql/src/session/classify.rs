@@ -9,20 +9,14 @@ use crate::sink::Unheard;
 use keel_query::FunctionInvoker as _;
 use keel_query::catalog::ObjectId;
 use keel_types::Value;
-use std::sync::Arc;
 
 impl Session {
     /// Puts the session into the group that the classifier says. Without one, when it fails and when it says nobody's name, that is
     /// the default group: nobody is kept out for it.
     pub fn classify(&mut self) {
-        let running = self.info.engine.governor().running();
-        let group = if running.classifier == 0 {
-            Arc::clone(running.default_group())
-        } else {
-            let name = self.ask_classifier(running.classifier);
-            Arc::clone(name.map_or_else(|| running.default_group(), |name| running.group_named(&name)))
-        };
-        self.info.join_group(&group);
+        let classifier = self.info.engine.governor().running().classifier;
+        let name = if classifier == 0 { None } else { self.ask_classifier(classifier) };
+        self.info.engine.governor().join(&self.info, name.as_deref());
     }
 
     fn ask_classifier(&mut self, classifier: ObjectId) -> Option<String> {
