@@ -4,7 +4,8 @@
 
 mod common;
 
-use common::{Sink, server};
+use common::{Sink, open, server};
+use keel_base::env::sim::SimDisk;
 use keel_sql::{Engine, Session, SessionOptions};
 use std::sync::Arc;
 
@@ -174,4 +175,22 @@ fn counters_have_a_row_for_each_pool_and_group() {
     assert_eq!(number(&mut sa, &counter("Workload Group Stats", "Active requests", "nightly")), 1);
     assert!(number(&mut sa, &counter("Workload Group Stats", "Requests completed/sec", "nightly")) >= 3);
     assert_eq!(number(&mut sa, &counter("Workload Group Stats", "Queued requests", "internal")), 0);
+}
+
+#[test]
+fn reads_of_data_files_are_the_pools_whose_session_reads() {
+    let disk = SimDisk::new();
+    let engine = open(&disk);
+    let mut sa = connect(&engine, "sa");
+    run(&mut sa, "create table t (id int primary key, filler char(500) not null default 'x')");
+    run(&mut sa, "insert t (id) select value from generate_series(1, 2000); checkpoint");
+    drop(sa);
+    engine.shutdown();
+    drop(engine);
+    let engine = open(&disk);
+    let mut sa = connect(&engine, "sa");
+    assert_eq!(value(&mut sa, "select count(filler) from t"), "2000");
+    assert!(number(&mut sa, &format!("select read_io_completed_total {POOL} = 'default'")) > 0);
+    assert!(number(&mut sa, &format!("select read_bytes_total {POOL} = 'default'")) > 0);
+    assert_eq!(number(&mut sa, &format!("select read_io_completed_total {POOL} = 'internal'")), 0);
 }

@@ -65,7 +65,7 @@ pub struct GroupPace {
 pub struct Used {
     /// Processor time.
     pub cpu: Duration,
-    /// Pages read from files.
+    /// Reads of data files.
     pub reads: u64,
 }
 

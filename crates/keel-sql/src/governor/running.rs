@@ -27,8 +27,12 @@ pub struct Counts {
     pub lock_waits: AtomicU64,
     /// Their time, µs.
     pub lock_wait_us: AtomicU64,
-    /// Pages read from files.
+    /// Reads of data files.
     pub reads: AtomicU64,
+    /// Their bytes.
+    pub read_bytes: AtomicU64,
+    /// Their time, µs.
+    pub read_us: AtomicU64,
     /// Plans made.
     pub compilations: AtomicU64,
 }
@@ -50,8 +54,12 @@ pub struct Figures {
     pub lock_waits: u64,
     /// Their time, µs.
     pub lock_wait_us: u64,
-    /// Pages read from files.
+    /// Reads of data files.
     pub reads: u64,
+    /// Their bytes.
+    pub read_bytes: u64,
+    /// Their time, µs.
+    pub read_us: u64,
     /// Plans made.
     pub compilations: u64,
     /// Requests that had to queue.
@@ -61,7 +69,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    fn each(&mut self) -> [&mut u64; 10] {
+    fn each(&mut self) -> [&mut u64; 12] {
         [
             &mut self.requests,
             &mut self.cpu_us,
@@ -70,6 +78,8 @@ impl Figures {
             &mut self.lock_waits,
             &mut self.lock_wait_us,
             &mut self.reads,
+            &mut self.read_bytes,
+            &mut self.read_us,
             &mut self.compilations,
             &mut self.queued,
             &mut self.violations,
@@ -101,6 +111,8 @@ impl Counts {
             lock_waits: of(&self.lock_waits),
             lock_wait_us: of(&self.lock_wait_us),
             reads: of(&self.reads),
+            read_bytes: of(&self.read_bytes),
+            read_us: of(&self.read_us),
             compilations: of(&self.compilations),
             queued: 0,
             violations: 0,
@@ -117,6 +129,8 @@ impl Counts {
             &self.lock_waits,
             &self.lock_wait_us,
             &self.reads,
+            &self.read_bytes,
+            &self.read_us,
             &self.compilations,
         ];
         all.iter().for_each(|counter| counter.store(0, Ordering::Relaxed));

@@ -7,7 +7,7 @@ use crate::engine::add;
 use crate::session::info::Info;
 use keel_base::waits::{LockWaits, lock_waits};
 use keel_query::SessionInfo as _;
-use keel_store::base::thread_misses;
+use keel_store::base::{ThreadReads, thread_reads};
 use keel_types::error::Result;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -30,8 +30,8 @@ pub struct Governed {
     counted: Cell<Duration>,
     charged: Cell<Duration>,
     /// Reads that were counted, and that were charged.
-    reads_counted: Cell<u64>,
-    reads_charged: Cell<u64>,
+    reads_counted: Cell<ThreadReads>,
+    reads_charged: Cell<ThreadReads>,
     /// Where the thread's clock and its waits stood when the request began.
     began: Cell<Duration>,
     locks: Cell<LockWaits>,
@@ -84,8 +84,8 @@ impl Info {
             // Another thread than the last one.
             g.charged.set(cpu);
         }
-        g.reads_counted.set(thread_misses());
-        g.reads_charged.set(thread_misses());
+        g.reads_counted.set(thread_reads());
+        g.reads_charged.set(thread_reads());
         g.locks.set(lock_waits());
         g.too_long.set(false);
     }
@@ -160,9 +160,19 @@ impl Info {
         let cpu = self.engine.options().env.clock.thread_cpu();
         let used = cpu.saturating_sub(g.counted.replace(cpu));
         add(&self.shared.counts.cpu_us, used.as_micros() as u64);
-        let reads = thread_misses();
-        add(&self.shared.counts.reads, reads.saturating_sub(g.reads_counted.replace(reads)));
+        self.count_reads();
         cpu
+    }
+
+    fn count_reads(&self) {
+        let all = thread_reads();
+        let new = all - self.governed.reads_counted.replace(all);
+        if new.requests > 0 {
+            let counts = &self.shared.counts;
+            add(&counts.reads, new.requests);
+            add(&counts.read_bytes, new.bytes);
+            add(&counts.read_us, new.nanos / 1000);
+        }
     }
 
     /// A point of a statement at which it may be ended or made to sleep: no page is latched, and nothing is being committed.
@@ -230,10 +240,10 @@ impl Info {
 
     fn tell(&self, place: usize) -> Duration {
         let g = &self.governed;
-        let (cpu, reads) = (self.engine.options().env.clock.thread_cpu(), thread_misses());
+        let (cpu, reads) = (self.engine.options().env.clock.thread_cpu(), thread_reads());
         let used = Used {
             cpu: cpu.saturating_sub(g.charged.replace(cpu)),
-            reads: reads.saturating_sub(g.reads_charged.replace(reads)),
+            reads: (reads - g.reads_charged.replace(reads)).requests,
         };
         let now = self.engine.options().env.clock.now();
         self.engine.governor().pacer.lock().charge(place, self.shared.id, used, now)
@@ -249,8 +259,7 @@ impl Info {
         if whole > counts.request_cpu_us_max.load(Ordering::Relaxed) {
             counts.request_cpu_us_max.store(whole, Ordering::Relaxed);
         }
-        let reads = thread_misses();
-        add(&counts.reads, reads.saturating_sub(g.reads_counted.replace(reads)));
+        self.count_reads();
         let waited = lock_waits() - g.locks.get();
         if waited.count > 0 {
             add(&counts.lock_waits, waited.count);

@@ -13,7 +13,6 @@ use std::sync::atomic::Ordering;
 type Rows = Vec<Vec<Value>>;
 
 const FLOAT: SqlType = SqlType::Float;
-const PAGE_BYTES: u64 = keel_store::base::PAGE_SIZE as u64;
 
 const KEPT_POOL: &[Column] = &[
     ("pool_id", INT),
@@ -383,8 +382,8 @@ fn semaphores(cx: &ViewContext<'_>) -> Rows {
 /// `read_io_queued_total` to `io_issue_delay_non_throttled_total_ms`.
 fn io(used: &Figures) -> Vec<Value> {
     let reads = count(used.reads);
-    let mut row = vec![int(0), reads.clone(), reads, int(0), int((used.reads * PAGE_BYTES) as i64)];
-    row.extend(std::iter::repeat_n(int(0), 14));
+    let mut row = vec![int(0), reads.clone(), reads, int(0), int(used.read_bytes as i64), ms(used.read_us)];
+    row.extend(std::iter::repeat_n(int(0), 13));
     row
 }
 

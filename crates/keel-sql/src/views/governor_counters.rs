@@ -68,7 +68,7 @@ fn pool_counters(cx: &ViewContext<'_>, reading: &Reading, pool: &Pool) -> Vec<(&
         ("Active memory grant amount (KB)", used, Raw),
         ("Pending memory grants count", 0, Raw),
         ("Disk Read IO/sec", figures.reads, PerSecond),
-        ("Disk Read Bytes/sec", figures.reads * keel_store::base::PAGE_SIZE as u64, PerSecond),
+        ("Disk Read Bytes/sec", figures.read_bytes, PerSecond),
     ]
 }
 
