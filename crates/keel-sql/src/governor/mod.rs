@@ -137,6 +137,12 @@ impl Governor {
         session.join_group(group.map_or_else(|| running.default_group(), |name| running.group_named(name)));
     }
 
+    /// Puts a session of the server's own into the internal group.
+    pub(crate) fn join_internal(&self, session: &Info) {
+        let running = self.running.read();
+        session.join_group(running.groups.iter().find(|g| g.id == INTERNAL).expect("it is always there"));
+    }
+
     /// What is defined, and whether some of it is not in force yet.
     #[must_use]
     pub fn kept(&self) -> (Configuration, bool) {
@@ -165,7 +171,7 @@ impl Governor {
         let place_of = |pool: &Pool| next.pools.iter().position(|p| p.id == pool.id);
         for (place, group) in next.groups.iter().enumerate() {
             let def = all.groups.iter().find(|g| g.id == group.id).expect("made from it").clone();
-            let paced = shares || group.pool.def().max_iops > 0;
+            let paced = group.id != INTERNAL && (shares || group.pool.def().max_iops > 0);
             group.set(def, paced.then_some(place));
         }
         let pools: Vec<_> = next.pools.iter().map(|pool| pace_of(&pool.def())).collect();

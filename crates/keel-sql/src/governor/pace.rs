@@ -11,7 +11,7 @@
 //!     └─ sleep = the latest of what the pool's cap, its limit of reads and the group's pace ask for
 //! ```
 //!
-//! **Pace.** A [`Bucket`] knows when the next use is due. Using `u` at a rate of `r` moves that by `u / r`; who comes before it is
+//! **Pace.** A bucket knows when the next use is due. Using `u` at a rate of `r` moves that by `u / r`; who comes before it is
 //! due sleeps until then. The long-run rate is exact however many sessions use it, and however late they wake up.
 //!
 //! **Demand.** A group that was held up wants a processor for each of its sessions; one that was not wants a quarter more than it
