@@ -6,7 +6,7 @@ mod common;
 
 use common::{Sink, open, server};
 use keel_base::env::sim::SimDisk;
-use keel_sql::{Engine, Session, SessionOptions};
+use keel_sql::{CancelHandle, Engine, Session, SessionOptions};
 use std::sync::Arc;
 
 /// A session from a host of that name; the classifiers here go by it.
@@ -57,18 +57,33 @@ const LOOP: &str = "declare @i int = 0; while @i < 40000 set @i += 1; select @i 
 
 const POOL: &str = "from sys.dm_resource_governor_resource_pools where name";
 
+/// So many busy sessions want more than one percent of the processors.
+fn more_than_one_percent(engine: &Engine) -> usize {
+    engine.governor().schedulers() / 100 + 1
+}
+
+/// Waits until a session of that pool has been made to sleep.
+fn until_held_up(sa: &mut Session, pool: &str) {
+    let held_up = format!("select total_cpu_delayed_ms {POOL} = '{pool}'");
+    while number(sa, &held_up) == 0 {
+        std::thread::yield_now();
+    }
+}
+
+const SLOW: &str =
+    "create resource pool slow with (cap_cpu_percent = 1); create workload group slow using slow";
+
 #[test]
 fn capped_sessions_sleep_and_finish() {
     let engine = server();
     govern(
         &engine,
-        "create resource pool few with (cap_cpu_percent = 5)
-         create resource pool many with (cap_cpu_percent = 80)
-         create workload group few using few
-         create workload group many using many",
+        "create resource pool many with (cap_cpu_percent = 80); create workload group many using many
+         create resource pool slow with (cap_cpu_percent = 1); create workload group slow using slow",
     );
-    let threads: Vec<_> = ["few", "few", "many", "many"]
-        .into_iter()
+    let slow = more_than_one_percent(&engine) + 1;
+    let threads: Vec<_> = std::iter::repeat_n("slow", slow)
+        .chain(["many", "many"])
         .map(|host| {
             let engine = Arc::clone(&engine);
             std::thread::spawn(move || {
@@ -81,67 +96,68 @@ fn capped_sessions_sleep_and_finish() {
         assert_eq!(thread.join().expect("it ends"), "40000");
     }
     let mut sa = connect(&engine, "sa");
-    for pool in ["few", "many"] {
+    for pool in ["slow", "many"] {
         let used = number(&mut sa, &format!("select total_cpu_usage_ms {POOL} = '{pool}'"));
         assert!(used > 0, "{pool} has used {used} ms");
     }
-    assert!(number(&mut sa, &format!("select total_cpu_delayed_ms {POOL} = 'few'")) > 0);
+    assert!(number(&mut sa, &format!("select total_cpu_delayed_ms {POOL} = 'slow'")) > 0);
+    let running = engine.governor().running();
+    let group = running.groups.iter().find(|g| g.name == "slow").expect("it is in force");
+    let figures = group.figures(std::iter::empty());
+    // Whoever is woken up gets something done: a sleep for each half millisecond used, and one before each request.
+    assert!(figures.delays.saturating_sub(figures.requests) * 500 <= figures.cpu_us, "{figures:?}");
     let requests =
-        "select total_request_count from sys.dm_resource_governor_workload_groups where name = 'few'";
+        "select total_request_count from sys.dm_resource_governor_workload_groups where name = 'slow'";
     // Being classified is one as well, in the group that the session then leaves.
-    assert_eq!(number(&mut sa, requests), 2);
+    assert_eq!(number(&mut sa, requests), slow as i64);
 }
 
 #[test]
 fn what_is_held_up_can_be_cancelled() {
     let engine = server();
-    govern(
-        &engine,
-        "create resource pool slow with (cap_cpu_percent = 1); create workload group slow using slow",
-    );
+    govern(&engine, SLOW);
+    let sessions = more_than_one_percent(&engine);
     let (tell, told) = std::sync::mpsc::channel();
-    let running = {
-        let engine = Arc::clone(&engine);
-        std::thread::spawn(move || {
-            let mut session = connect(&engine, "slow");
-            tell.send(session.cancel_handle()).expect("somebody listens");
-            run(&mut session, "while 1 = 1 declare @i int = 1");
-            run(&mut session, "select 1 as one")
+    let running: Vec<_> = (0..sessions)
+        .map(|_| {
+            let (engine, tell) = (Arc::clone(&engine), tell.clone());
+            std::thread::spawn(move || {
+                let mut session = connect(&engine, "slow");
+                tell.send(session.cancel_handle()).expect("somebody listens");
+                run(&mut session, "while 1 = 1 declare @i int = 1");
+                run(&mut session, "select 1 as one")
+            })
         })
-    };
-    let cancel = told.recv().expect("it has begun");
-    let mut sa = connect(&engine, "sa");
-    let held_up = format!("select total_cpu_delayed_ms {POOL} = 'slow'");
-    while number(&mut sa, &held_up) == 0 {
-        std::thread::yield_now();
+        .collect();
+    let cancels: Vec<_> = told.iter().take(sessions).collect();
+    until_held_up(&mut connect(&engine, "sa"), "slow");
+    cancels.iter().for_each(CancelHandle::cancel);
+    // The sessions live, and what they owe is slept off before their next request.
+    for thread in running {
+        assert!(thread.join().expect("it ends").contains("one"));
     }
-    cancel.cancel();
-    // The session lives, and the debt is slept off before its next request.
-    assert!(running.join().expect("it ends").contains("one"));
 }
 
 #[test]
 fn disabling_wakes_who_sleeps() {
     let engine = server();
-    govern(
-        &engine,
-        "create resource pool slow with (cap_cpu_percent = 1); create workload group slow using slow",
-    );
-    let running = {
-        let engine = Arc::clone(&engine);
-        std::thread::spawn(move || {
-            let mut session = connect(&engine, "slow");
-            // At one percent of the processors this takes half a minute and more.
-            value(&mut session, "declare @i int = 0; while @i < 1000000 set @i += 1; select @i as done")
+    govern(&engine, SLOW);
+    let running: Vec<_> = (0..more_than_one_percent(&engine))
+        .map(|_| {
+            let engine = Arc::clone(&engine);
+            std::thread::spawn(move || {
+                let mut session = connect(&engine, "slow");
+                // At one percent of the processors this takes half a minute and more.
+                value(&mut session, "declare @i int = 0; while @i < 1000000 set @i += 1; select @i as done")
+            })
         })
-    };
+        .collect();
     let mut sa = connect(&engine, "sa");
-    let held_up = format!("select total_cpu_delayed_ms {POOL} = 'slow'");
-    while number(&mut sa, &held_up) == 0 {
-        std::thread::yield_now();
-    }
+    until_held_up(&mut sa, "slow");
     assert_eq!(run(&mut sa, "alter resource governor disable"), "");
-    assert_eq!(running.join().expect("it ends"), "1000000");
+    for thread in running {
+        assert_eq!(thread.join().expect("it ends"), "1000000");
+    }
 }
 
 #[test]

@@ -16,6 +16,8 @@ use std::time::Duration;
 
 /// Between two looks at what the running request uses.
 const LOOK: Duration = Duration::from_millis(1);
+/// A running request is charged, and may be made to sleep, when it has used as much processor time as this, or has read.
+const QUANTUM_MIN: Duration = Duration::from_micros(500);
 /// Less processor time than this is charged with the next request's.
 const CHARGE_MIN: Duration = Duration::from_micros(200);
 /// The trace flag that ends requests which take too much processor time.
@@ -101,6 +103,7 @@ impl Info {
             return false;
         }
         self.charge(&group);
+        self.governed.looked.set(self.engine.options().env.clock.now());
         !self.cancelled()
     }
 
@@ -164,6 +167,13 @@ impl Info {
         cpu
     }
 
+    /// Whether there is enough to be charged: who was woken up gets something done before it may have to sleep again.
+    fn has_used(&self, cpu: Duration) -> bool {
+        let g = &self.governed;
+        cpu.saturating_sub(g.charged.get()) >= QUANTUM_MIN
+            || (thread_reads() - g.reads_charged.get()).requests > 0
+    }
+
     fn count_reads(&self) {
         let all = thread_reads();
         let new = all - self.governed.reads_counted.replace(all);
@@ -186,7 +196,11 @@ impl Info {
         let group = Arc::clone(&self.governed.group.borrow());
         let cpu = self.count();
         self.check_cpu_time(&group, cpu.saturating_sub(self.governed.began.get()))?;
-        self.charge(&group);
+        if self.has_used(cpu) {
+            self.charge(&group);
+            // What it slept is no time that it ran.
+            self.governed.looked.set(self.engine.options().env.clock.now());
+        }
         Ok(())
     }
 
