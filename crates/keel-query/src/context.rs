@@ -77,6 +77,11 @@ pub trait SessionInfo {
     }
     /// True once the client cancelled or the session was killed; asked every few hundred rows.
     fn cancelled(&self) -> bool;
+    /// Asked every few hundred rows, where no page is latched: an error when the statement is to end here. The session may sleep
+    /// in it when it has used more than its share of the processors.
+    fn look_up(&self) -> Result<()> {
+        if self.cancelled() { Err(crate::errors::cancelled()) } else { Ok(()) }
+    }
     /// Value of a session function bound through [`crate::BindScope::session_function`].
     fn call(&self, id: u32, args: &[Value]) -> Result<Value>;
     /// Start of the statement, local time, 100 ns ticks since 0001-01-01 (GETDATE and friends; one value per statement).
@@ -138,6 +143,10 @@ pub trait SessionInfo {
     fn identity_insert(&self) -> Option<(DatabaseId, ObjectId)>;
     /// Working memory and files of the instance; `None` keeps everything in memory.
     fn work_space(&self) -> Option<&std::sync::Arc<crate::work::WorkSpace>> {
+        None
+    }
+    /// What the session's resource pool has of that memory for a statement; `None` where pools do not limit it.
+    fn memory_share(&self) -> Option<std::sync::Arc<crate::memory::MemoryShare>> {
         None
     }
     /// The document of a handle that `sp_xml_preparedocument` gave.

@@ -12,6 +12,7 @@
 //! ```
 
 use crate::errors::{self, Result};
+use crate::memory::MemoryShare;
 use crate::work::{Grant, Merge, Record, Run, RunReader, RunWriter, WorkFile, WorkSpace};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -44,12 +45,12 @@ pub struct EntrySort {
 }
 
 impl EntrySort {
-    /// No entries yet.
+    /// No entries yet; `share` is what their statement's resource pool has for it.
     #[must_use]
-    pub fn new(space: &Arc<WorkSpace>) -> EntrySort {
+    pub fn new(space: &Arc<WorkSpace>, share: Option<Arc<MemoryShare>>) -> EntrySort {
         EntrySort {
             space: Arc::clone(space),
-            grant: space.grant(),
+            grant: space.grant(share),
             chunks: Vec::new(),
             spare: Vec::new(),
             places: Vec::new(),
@@ -226,7 +227,7 @@ mod tests {
         ) {
             let disk = env(&SimDisk::new(), 1).disk;
             let space = WorkSpace::with_grant(disk, Path::new("/work"), memory, memory, memory).unwrap();
-            let mut sort = EntrySort::new(&space);
+            let mut sort = EntrySort::new(&space, None);
             for (key, row) in &entries {
                 sort.push(key, row).unwrap();
             }

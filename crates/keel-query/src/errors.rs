@@ -356,6 +356,18 @@ errors! {
     divide_by_zero() = (8134, 16, 1, "Divide by zero error encountered.");
 }
 
+/// Error 701 of a statement whose resource pool, if it is in one, has no more memory for it.
+#[cold]
+#[must_use]
+pub fn out_of_pool(share: Option<&crate::memory::MemoryShare>) -> Error {
+    let mut e = out_of_memory();
+    if let Some(share) = share {
+        share.pool.note_out_of_memory();
+        e.message = e.message.replace("'default'", &format!("'{}'", share.pool.name));
+    }
+    e
+}
+
 /// 8153, the warning some aggregates leave behind.
 #[must_use]
 pub fn null_eliminated() -> Error {

@@ -36,6 +36,7 @@ pub mod errors;
 pub mod exec;
 pub mod expr;
 pub mod mask;
+pub mod memory;
 pub mod meta;
 pub mod openjson;
 pub mod openxml;
@@ -57,6 +58,7 @@ pub use context::{
     ExecCtx, FunctionInvoker, IsolationLevel, NoRows, RowBuffer, RowSink, RunInfo, SessionInfo, Transactions,
 };
 pub use entries::{EntrySort, SortedEntries};
+pub use memory::{MemoryPool, MemoryShare};
 pub use meta::ColumnMeta;
 pub use plan::{
     CompiledCondition, CompiledExpr, Dml, Plan, compile_condition, compile_dml, compile_expr, compile_select,

@@ -1,7 +1,7 @@
 //! Working memory of statements, and files for what it does not hold.
 //!
 //! Sorts, joins, aggregates, set operations, window functions and the building of indexes keep rows. All statements of an instance share one pool of memory;
-//! each may take a part of it ([`WorkSpace::statement_bytes`]) in steps. An operator that gets no more writes rows to
+//! each may take a part of it ([`WorkSpace::statement_bytes`]; what its resource pool has for it, where that is limited) in steps. An operator that gets no more writes rows to
 //! [`WorkFile`]s instead: rows go in at the end and are read back in order, whole runs at a time. The files live in a
 //! directory that is emptied when the instance starts; each goes when its last user drops it. Nothing in them survives
 //! a restart, so nothing is synced.
@@ -14,6 +14,7 @@
 //! (error 701).
 
 use crate::errors::{self, Result};
+use crate::memory::{MemoryPool, MemoryShare, Pools};
 use keel_base::env::{Disk, File, OpenMode};
 use keel_types::{Decimal, SqlType, Value};
 use parking_lot::Mutex;
@@ -40,6 +41,7 @@ pub struct WorkSpace {
     memory_bytes_max: AtomicUsize,
     used_bytes: AtomicUsize,
     spilled_bytes: AtomicU64,
+    pools: Pools,
 }
 
 /// Of so much max server memory: the pool, and what one statement may hold in all, in bytes.
@@ -90,6 +92,7 @@ impl WorkSpace {
             memory_bytes_max: memory_bytes_max.into(),
             used_bytes: AtomicUsize::new(0),
             spilled_bytes: AtomicU64::new(0),
+            pools: Pools::default(),
         }))
     }
 
@@ -103,6 +106,23 @@ impl WorkSpace {
     #[must_use]
     pub fn memory_bytes_max(&self) -> usize {
         self.memory_bytes_max.load(Relaxed)
+    }
+
+    /// The same of a statement in a resource pool.
+    #[must_use]
+    pub fn memory_bytes_max_of(&self, share: Option<&MemoryShare>) -> usize {
+        share.map_or_else(|| self.memory_bytes_max(), |share| share.pool.max_of(self.memory_bytes_max()))
+    }
+
+    /// Bytes of all statements together.
+    #[must_use]
+    pub fn pool_bytes(&self) -> usize {
+        self.pool_bytes.load(Relaxed)
+    }
+
+    /// Shares the memory out between these resource pools.
+    pub fn share_out(&self, pools: Vec<Arc<MemoryPool>>) {
+        self.pools.set(pools);
     }
 
     /// Bytes every operator may hold, however little memory is left.
@@ -123,27 +143,34 @@ impl WorkSpace {
         self.spilled_bytes.load(Relaxed)
     }
 
-    /// Takes at least `wanted` bytes from the pool for a statement that has `has`; the bytes taken, 0 when refused.
-    pub(crate) fn reserve(&self, wanted: usize, has: usize) -> usize {
-        let step = wanted.max(STEP_BYTES.min(self.statement_bytes() / 4)).max(1);
-        if has + step > self.statement_bytes() {
+    /// Takes at least `wanted` bytes for a statement that has `has`; the bytes taken, 0 when refused.
+    pub(crate) fn reserve(&self, wanted: usize, has: usize, share: Option<&MemoryShare>) -> usize {
+        let pool = self.pool_bytes();
+        let most = share.map_or_else(|| self.statement_bytes(), |share| share.statement_bytes(pool));
+        let step = wanted.max(STEP_BYTES.min(most / 4)).max(1);
+        if has + step > most {
             return 0;
         }
-        let pool = self.pool_bytes.load(Relaxed);
+        if let Some(share) = share {
+            return if self.pools.take(share, step, has, pool, &self.used_bytes) { step } else { 0 };
+        }
         let taken = self
             .used_bytes
             .fetch_update(Relaxed, Relaxed, |used| (used + step <= pool).then_some(used + step));
         if taken.is_ok() { step } else { 0 }
     }
 
-    /// Gives bytes back.
-    pub(crate) fn release(&self, bytes: usize) {
-        self.used_bytes.fetch_sub(bytes, Relaxed);
+    /// Gives back all that a statement has.
+    pub(crate) fn release(&self, bytes: usize, share: Option<&MemoryShare>) {
+        match share {
+            Some(share) => self.pools.give_back(share, bytes, &self.used_bytes),
+            None => drop(self.used_bytes.fetch_sub(bytes, Relaxed)),
+        }
     }
 
-    /// A share of the pool that is empty yet.
-    pub(crate) fn grant(self: &Arc<Self>) -> Grant {
-        Grant { space: Arc::clone(self), taken: 0, used: 0 }
+    /// Nothing of the memory yet.
+    pub(crate) fn grant(self: &Arc<Self>, share: Option<Arc<MemoryShare>>) -> Grant {
+        Grant { space: Arc::clone(self), share, taken: 0, used: 0, refused: false }
     }
 
     /// A new file.
@@ -163,13 +190,18 @@ impl WorkSpace {
 /// Bytes taken from the pool for one piece of work; given back when dropped.
 pub(crate) struct Grant {
     space: Arc<WorkSpace>,
+    share: Option<Arc<MemoryShare>>,
     taken: usize,
     used: usize,
+    refused: bool,
 }
 
 impl Drop for Grant {
     fn drop(&mut self) {
-        self.space.release(self.taken);
+        self.space.release(self.taken, self.share.as_deref());
+        if let Some(share) = &self.share {
+            share.note(self.taken, self.refused);
+        }
     }
 }
 
@@ -177,7 +209,10 @@ impl Grant {
     /// Whether `bytes` more may be kept; when not they are not counted, and what is kept should go to a file.
     pub fn takes(&mut self, bytes: usize) -> bool {
         if self.used + bytes > self.taken {
-            self.taken += self.space.reserve(self.used + bytes - self.taken, self.taken);
+            let wanted = self.used + bytes - self.taken;
+            let taken = self.space.reserve(wanted, self.taken, self.share.as_deref());
+            self.taken += taken;
+            self.refused |= taken == 0;
         }
         let fits = self.used + bytes <= self.taken.max(self.space.operator_bytes());
         self.used += if fits { bytes } else { 0 };

@@ -78,6 +78,9 @@ pub fn end_of_request() {
     });
 }
 
+/// Until so much is held, nobody asks how much that may be.
+const UNASKED_BYTES: usize = 1 << 20;
+
 /// Ends an evaluation when the statement is cancelled, or holds more than a statement may.
 pub(crate) struct Watch<'a> {
     session: &'a dyn SessionInfo,
@@ -104,13 +107,17 @@ impl Watch<'_> {
 impl Run for Watch<'_> {
     fn go_on(&mut self, bytes: usize) -> keel_xml::Result<()> {
         self.bytes += bytes;
-        let most = self.session.work_space().map_or(STATEMENT_MEMORY_MAX, |w| w.memory_bytes_max());
-        let failure = if self.session.cancelled() {
-            errors::cancelled()
-        } else if self.bytes > most {
-            errors::out_of_memory()
-        } else {
-            return Ok(());
+        let failure = match self.session.look_up() {
+            Err(e) => e,
+            Ok(()) if self.bytes <= UNASKED_BYTES => return Ok(()),
+            Ok(()) => {
+                let share = self.session.memory_share();
+                let limit = |w: &std::sync::Arc<crate::WorkSpace>| w.memory_bytes_max_of(share.as_deref());
+                if self.bytes <= self.session.work_space().map_or(STATEMENT_MEMORY_MAX, limit) {
+                    return Ok(());
+                }
+                errors::out_of_pool(share.as_deref())
+            }
         };
         let stand_in = XmlError::new(failure.number, failure.message.clone());
         self.failure = Some(failure);

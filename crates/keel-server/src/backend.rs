@@ -52,6 +52,8 @@ pub trait SqlSession {
     fn log_on(&mut self, _pooled: bool) -> Result<()> {
         Ok(())
     }
+    /// The session is put into its workload group: when it begins, and when it is taken from a pool; after [`SqlSession::log_on`].
+    fn classify(&mut self) {}
     /// Stops what the session does, from other threads.
     fn cancel(&self) -> Cancel;
     /// Whether the session has been killed, for other threads to ask.
@@ -125,6 +127,9 @@ impl SqlSession for Session {
     }
     fn log_on(&mut self, pooled: bool) -> Result<()> {
         Session::log_on(self, pooled)
+    }
+    fn classify(&mut self) {
+        Session::classify(self);
     }
     fn cancel(&self) -> Cancel {
         let handle = Session::cancel_handle(self);

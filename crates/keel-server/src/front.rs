@@ -32,7 +32,9 @@ impl Front {
     /// A session; the caller answers for the login having been authenticated. To be used on a thread with
     /// [`Front::session_stack`].
     pub fn session(&self, options: SessionOptions) -> keel_types::error::Result<Box<dyn SqlSession>> {
-        self.0.backend.session(options)
+        let mut session = self.0.backend.session(options)?;
+        session.classify();
+        Ok(session)
     }
 
     /// `@@SERVERNAME`.

@@ -324,6 +324,7 @@ fn authenticate(
         if shared.config.logon_triggers {
             session.log_on(false)?;
         }
+        session.classify();
         Ok(session)
     });
     begun.map_err(|mut e| {

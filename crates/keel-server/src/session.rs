@@ -265,6 +265,7 @@ impl<'a> Connection<'a> {
                 sink.message(&e);
                 refused = true;
             }
+            session.classify();
         }
         // A session that has been killed meanwhile says so itself: a request passed over in silence would be taken for done.
         if !link.attention_pending() && !refused {

@@ -340,6 +340,20 @@ fn transactions_and_resets() {
 }
 
 #[test]
+fn sessions_are_classified_when_they_begin_and_when_they_are_reset() {
+    let f = Fixture::start("classified");
+    let mut client = f.connect();
+    let times = |client: &mut Client<TcpStream>| {
+        client.batch("CLASSIFIED").unwrap();
+        rows(&tokens(client))[0][0].clone()
+    };
+    let first = times(&mut client);
+    assert_eq!(times(&mut client), first);
+    client.reset_before_next();
+    assert_eq!((first, times(&mut client)), (Data::Int(1), Data::Int(2)));
+}
+
+#[test]
 fn bulk_loads_stream() {
     let f = Fixture::start("bulk");
     bulk_load(f.connect(), Dialect::V7_4);

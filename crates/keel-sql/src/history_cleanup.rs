@@ -37,6 +37,7 @@ pub fn clean(engine: &Arc<Engine>, stopping: &dyn Fn() -> bool) -> Result<()> {
             continue;
         }
         let mut session = Session::open(Arc::clone(engine), options(&entry))?;
+        session.serve_the_server();
         for table in due {
             while !stopping() && session.clean_history(entry.id, table, ROWS_MAX)? >= u64::from(ROWS_MAX) {}
         }

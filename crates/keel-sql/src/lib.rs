@@ -24,6 +24,7 @@
 //! | [`modules`] | procedures, functions, triggers: from text to programs |
 //! | [`triggers`] | which triggers fire, in what order, inside which transaction; what events there are |
 //! | [`functions`], [`views`], [`procs`] | tables of session functions, system views, system procedures |
+//! | [`governor`] | what requests may use: resource pools, workload groups, who waits |
 //! | [`hadr`] | availability groups: statements, rules, what views show |
 //! | [`sink`] | what a client is told |
 //!
@@ -51,6 +52,7 @@ pub mod engine;
 pub mod errors;
 pub mod events;
 pub mod functions;
+pub mod governor;
 pub mod hadr;
 pub mod history_cleanup;
 mod host;

@@ -11,7 +11,7 @@ use std::time::Duration;
 pub trait World {
     /// How to open a session; called on the thread that the session stays on.
     fn connect(&mut self, name: &str) -> Connect;
-    /// How many sessions wait for a lock right now.
+    /// How many sessions wait for a lock, or for their turn in a workload group, right now.
     fn waiting(&self) -> usize;
     /// Cuts the power and opens everything again. All sessions are gone before.
     fn restart(&mut self);

@@ -163,11 +163,16 @@ impl World for Instance {
             ..SessionOptions::default()
         };
         let engine = Arc::clone(self.engine());
-        Box::new(move || Box::new(SqlConnection(engine.session(options).expect("a session opens"))))
+        Box::new(move || {
+            let mut session = engine.session(options).expect("a session opens");
+            session.classify();
+            Box::new(SqlConnection(session))
+        })
     }
 
     fn waiting(&self) -> usize {
-        self.engine().instance().locks().waiting().len()
+        let queued: usize = self.engine().governor().running().groups.iter().map(|g| g.queue.waiting()).sum();
+        self.engine().instance().locks().waiting().len() + queued
     }
 
     fn restart(&mut self) {

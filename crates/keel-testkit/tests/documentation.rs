@@ -194,6 +194,7 @@ fn spaced(name: &str) -> String {
         "COMMIT" => "COMMIT TRANSACTION".into(),
         "ROLLBACK" => "ROLLBACK TRANSACTION".into(),
         "SAVE" => "SAVE TRANSACTION".into(),
+        "GOVERNOR" => "RESOURCE POOL, WORKLOAD GROUP, RESOURCE GOVERNOR".into(),
         "GENERIC" => "other CREATE, ALTER, DROP".into(),
         "AVAILABILITY GROUP" | "ENDPOINT" | "MASTER KEY" => format!("CREATE, ALTER, DROP {out}"),
         "DROP" => "DROP of other objects".into(),

@@ -54,6 +54,11 @@ fn isolation() {
 }
 
 #[test]
+fn governor() {
+    area("governor");
+}
+
+#[test]
 fn restart() {
     area("restart");
 }

@@ -254,6 +254,34 @@ pub fn run_urgently() {
     }
 }
 
+/// The processors that the calling thread may run on, in order; at least one.
+#[must_use]
+pub fn processors() -> Vec<usize> {
+    // SAFETY: zero bytes are the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the call writes at most the size given to the address of a local set; 0 names the calling thread.
+    let rc = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) };
+    let limit = usize::try_from(libc::CPU_SETSIZE).unwrap_or(0);
+    // SAFETY: the numbers are below the size of the set.
+    let all: Vec<usize> = (0..limit).filter(|n| rc == 0 && unsafe { libc::CPU_ISSET(*n, &set) }).collect();
+    if all.is_empty() { vec![0] } else { all }
+}
+
+/// Lets the calling thread run on these processors only. Best effort: where the system does not grant it, nothing changes.
+pub fn run_on(processors: &[usize]) {
+    // SAFETY: zero bytes are the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    let limit = usize::try_from(libc::CPU_SETSIZE).unwrap_or(0);
+    for processor in processors.iter().filter(|n| **n < limit) {
+        // SAFETY: the number is below the size of the set.
+        unsafe { libc::CPU_SET(*processor, &mut set) };
+    }
+    // SAFETY: the call reads as many bytes of a local set as it has; 0 names the calling thread.
+    unsafe {
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -395,12 +395,12 @@ pub enum MasterKey {
     },
 }
 
-/// A statement kept as what it is about: `CREATE RESOURCE POOL p WITH (…)`.
+/// A statement kept as what it is about: `CREATE EVENT SESSION e …`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GenericStatement {
     /// CREATE, ALTER, DROP, …
     pub verb: SmolStr,
-    /// RESOURCE POOL, WORKLOAD GROUP, SERVER CONFIGURATION, …
+    /// SERVER CONFIGURATION, SERVER AUDIT, …
     pub class: SmolStr,
     pub name: Option<ObjectName>,
     pub options: Vec<Opt>,

@@ -13,6 +13,7 @@ pub mod ddl;
 pub mod dml;
 pub mod event_session;
 pub mod expr;
+pub mod governor;
 pub mod policy;
 pub mod procedural;
 pub mod query;
@@ -22,6 +23,7 @@ pub use ddl::*;
 pub use dml::*;
 pub use event_session::*;
 pub use expr::*;
+pub use governor::*;
 pub use policy::*;
 pub use procedural::*;
 pub use query::*;
@@ -248,6 +250,20 @@ impl OptValue {
             _ => None,
         }
     }
+    /// The value of a number without exponent, with or without unit.
+    #[must_use]
+    pub fn decimal(&self) -> Option<f64> {
+        match self {
+            OptValue::Number(n) | OptValue::Measure(n, _) => match n {
+                Literal::Int(n) => Some(f64::from(*n)),
+                Literal::Numeric { mantissa, scale, .. } => {
+                    Some(*mantissa as f64 / 10f64.powi(i32::from(*scale)))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
     /// The value of a whole number, with or without unit.
     #[must_use]
     pub fn number(&self) -> Option<i64> {
@@ -366,7 +382,8 @@ pub enum StatementKind {
     Partition(Box<PartitionStatement>),
     SecurityPolicy(Box<SecurityPolicy>),
     EventSession(Box<EventSessionStatement>),
-    /// CREATE/ALTER/DROP of object classes that are kept as name and options (resource governor,
-    /// server configuration, audits, credentials, full-text, …).
+    Governor(Box<GovernorStatement>),
+    /// CREATE/ALTER/DROP of object classes that are kept as name and options (server configuration, audits,
+    /// credentials, full-text, …).
     Generic(Box<GenericStatement>),
 }

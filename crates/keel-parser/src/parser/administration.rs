@@ -11,10 +11,7 @@ use smol_str::SmolStr;
 
 /// Classes that are parsed as name and rest. Longer names first where one begins another.
 const GENERIC_CLASSES: &[&[&str]] = &[
-    &["RESOURCE", "POOL"],
-    &["RESOURCE", "GOVERNOR"],
     &["EXTERNAL", "RESOURCE", "POOL"],
-    &["WORKLOAD", "GROUP"],
     &["WORKLOAD", "CLASSIFIER"],
     &["SERVER", "CONFIGURATION"],
     &["SERVER", "AUDIT", "SPECIFICATION"],
@@ -58,13 +55,8 @@ const GENERIC_CLASSES: &[&[&str]] = &[
 ];
 
 /// Classes of which there is only one, so that no name follows.
-const NAMELESS: [&str; 5] = [
-    "RESOURCE GOVERNOR",
-    "SERVER CONFIGURATION",
-    "DATABASE ENCRYPTION KEY",
-    "SERVICE MASTER KEY",
-    "ALL SYMMETRIC KEYS",
-];
+const NAMELESS: [&str; 4] =
+    ["SERVER CONFIGURATION", "DATABASE ENCRYPTION KEY", "SERVICE MASTER KEY", "ALL SYMMETRIC KEYS"];
 
 impl Parser<'_> {
     /// Behind its verb, a statement about one of the [`GENERIC_CLASSES`].

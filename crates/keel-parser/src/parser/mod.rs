@@ -18,6 +18,7 @@ mod dml;
 mod event_session;
 mod expr;
 mod function;
+mod governor;
 mod index;
 mod literal;
 mod module;

@@ -108,6 +108,9 @@ impl Parser<'_> {
         if self.eat_words(&["EVENT", "SESSION"]) {
             return self.event_session("CREATE");
         }
+        if let Some(statement) = self.governor_statement("CREATE")? {
+            return Ok(statement);
+        }
         self.generic("CREATE")
     }
 
@@ -189,6 +192,9 @@ impl Parser<'_> {
         if self.eat_words(&["EVENT", "SESSION"]) {
             return self.event_session("ALTER");
         }
+        if let Some(statement) = self.governor_statement("ALTER")? {
+            return Ok(statement);
+        }
         self.generic("ALTER")
     }
 
@@ -205,6 +211,9 @@ impl Parser<'_> {
         }
         if self.eat_words(&["EVENT", "SESSION"]) {
             return self.event_session("DROP");
+        }
+        if let Some(statement) = self.governor_statement("DROP")? {
+            return Ok(statement);
         }
         let Some(class) = self.drop_class() else { return self.generic("DROP") };
         if class == DropClass::AvailabilityGroup {

@@ -7,6 +7,8 @@ use crate::exec::access::{IoCounters, decode_into};
 use crate::exec::error::txn_error;
 use crate::exec::node::Decode;
 use crate::exec::shared::SharedRows;
+use crate::memory::MemoryShare;
+use crate::work::WorkSpace;
 use keel_base::DatabaseId;
 use keel_node::{Isolation, ReadView, Transaction};
 use keel_types::Value;
@@ -15,7 +17,7 @@ use std::sync::Arc;
 
 /// Rows between two looks at the cancel flag.
 const CANCEL_INTERVAL: u32 = 512;
-/// Bytes one statement may hold where there is no [`crate::work::WorkSpace`].
+/// Bytes one statement may hold where there is no [`WorkSpace`].
 pub const STATEMENT_MEMORY_MAX: usize = 1 << 30;
 
 /// The rows of a recursive CTE's previous round.
@@ -68,6 +70,10 @@ pub struct Rare {
     pub once: Vec<(usize, Value)>,
     /// Messages to hand to the client at the end (8153, 3604), without duplicates.
     pub messages: Vec<errors::Error>,
+    /// What the session's resource pool has for the statement, once it has asked for memory.
+    share: Option<Arc<MemoryShare>>,
+    /// It did not have all that the statement wanted.
+    refused: bool,
 }
 
 impl Drop for Cx<'_> {
@@ -78,7 +84,11 @@ impl Drop for Cx<'_> {
         if self.granted > 0
             && let Some(work) = self.session.work_space()
         {
-            work.release(self.granted);
+            let rare = self.rare.as_ref();
+            work.release(self.granted, rare.and_then(|rare| rare.share.as_deref()));
+        }
+        if let Some(Rare { share: Some(share), refused, .. }) = self.rare.as_deref() {
+            share.note(self.granted, *refused);
         }
     }
 }
@@ -192,7 +202,7 @@ impl<'a> Cx<'a> {
     #[cold]
     fn check_cancel(&mut self) -> Result<()> {
         self.until_cancel_check = CANCEL_INTERVAL;
-        if self.session.cancelled() { Err(errors::cancelled()) } else { Ok(()) }
+        self.session.look_up()
     }
 
     /// Decodes columns of the row that the access has kept.
@@ -240,14 +250,30 @@ impl<'a> Cx<'a> {
 
     #[cold]
     fn beyond_grant(&mut self) -> Result<()> {
-        let most = match self.session.work_space() {
-            Some(work) => {
-                self.granted += work.reserve(self.memory - self.granted, self.granted);
-                work.memory_bytes_max()
-            }
-            None => STATEMENT_MEMORY_MAX,
+        let Some(work) = self.session.work_space() else {
+            return if self.memory > STATEMENT_MEMORY_MAX { Err(errors::out_of_memory()) } else { Ok(()) };
         };
-        if self.memory > most { Err(errors::out_of_memory()) } else { Ok(()) }
+        self.reserve(work);
+        let share = self.rare.as_ref().and_then(|rare| rare.share.as_deref());
+        if self.memory > work.memory_bytes_max_of(share) { Err(errors::out_of_pool(share)) } else { Ok(()) }
+    }
+
+    /// Takes more of the working memory; how much, 0 when it is refused.
+    fn reserve(&mut self, work: &WorkSpace) -> usize {
+        if self.granted == 0
+            && let Some(share) = self.session.memory_share()
+        {
+            self.rare().share = Some(share);
+        }
+        let share = self.rare.as_ref().and_then(|rare| rare.share.as_deref());
+        let taken = work.reserve(self.memory - self.granted, self.granted, share);
+        self.granted += taken;
+        if taken == 0
+            && let Some(rare) = &mut self.rare
+        {
+            rare.refused = true;
+        }
+        taken
     }
 
     /// Accounts for memory that an operator keeps, `own` bytes of which it has so far; false when it should write to
@@ -261,13 +287,12 @@ impl<'a> Cx<'a> {
     #[cold]
     fn grow(&mut self, own: usize) -> bool {
         let Some(work) = self.session.work_space() else { return self.memory <= STATEMENT_MEMORY_MAX };
-        let taken = work.reserve(self.memory - self.granted, self.granted);
-        self.granted += taken;
+        let taken = self.reserve(work);
         taken > 0 || own <= work.operator_bytes()
     }
 
     /// Where rows go that memory does not hold.
-    pub fn work_space(&self) -> Result<Arc<crate::work::WorkSpace>> {
+    pub fn work_space(&self) -> Result<Arc<WorkSpace>> {
         self.session.work_space().cloned().ok_or_else(errors::out_of_memory)
     }
 

@@ -76,6 +76,7 @@ impl Backend for Toy {
             ended: false,
             killed: Arc::clone(&self.killed),
             bulk: None,
+            classified: 0,
         }))
     }
     fn server_name(&self) -> &str {
@@ -92,6 +93,8 @@ struct ToySession {
     ended: bool,
     killed: Arc<AtomicBool>,
     bulk: Option<BulkTarget>,
+    /// How often it was put into a workload group.
+    classified: u32,
 }
 
 fn done(kind: DoneKind, count: Option<u64>, command: u16) -> DoneInfo {
@@ -151,6 +154,9 @@ impl SqlSession for ToySession {
     fn database(&self) -> &str {
         &self.database
     }
+    fn classify(&mut self) {
+        self.classified += 1;
+    }
     fn cancel(&self) -> Cancel {
         let flag = Arc::clone(&self.cancelled);
         Arc::new(move || flag.store(true, Ordering::Relaxed))
@@ -182,6 +188,7 @@ impl SqlSession for ToySession {
                     }
                 }
                 "CLIENT" => self.select(&format!("'{}'", self.client.clone()), sink),
+                "CLASSIFIED" => self.select(&self.classified.to_string(), sink),
                 "PANIC" => panic!("asked for"),
                 "ERROR" => self.error(16, sink),
                 "FATAL" => self.error(21, sink),

@@ -19,7 +19,8 @@ pub(super) struct Clerk {
 
 impl Clerk {
     pub(super) fn new(engine: &Arc<Engine>, program: &'static str) -> Result<Clerk> {
-        let session = engine.session(options(engine, program, "msdb"))?;
+        let mut session = engine.session(options(engine, program, "msdb"))?;
+        session.classify();
         Ok(Clerk { engine: Arc::clone(engine), program, session })
     }
 

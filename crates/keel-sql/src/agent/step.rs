@@ -115,6 +115,7 @@ impl Step {
             Ok(session) => session,
             Err(e) => return Outcome::refused(&e.message),
         };
+        session.classify();
         let cancel = session.cancel_handle();
         let begun =
             around.engine.agent().begin_step(around.job, (self.id, &self.name), around.retry, cancel.clone());

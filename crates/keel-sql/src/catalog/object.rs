@@ -260,6 +260,12 @@ pub mod object_class {
     pub const CONFIGURATION: u8 = 42;
     /// In master: transactions over several databases that are committed, see `engine::decisions`.
     pub const DECISION: u8 = 43;
+    /// In master: the resource governor's own settings.
+    pub const GOVERNOR: u8 = 44;
+    /// In master: resource pools.
+    pub const RESOURCE_POOL: u8 = 45;
+    /// In master: workload groups.
+    pub const WORKLOAD_GROUP: u8 = 46;
     /// In master: endpoints for database mirroring.
     pub const ENDPOINT: u8 = 50;
     /// In master: event sessions.

@@ -128,6 +128,7 @@ impl Runner<'_> {
             StatementKind::Drop(d) if d.class == DropClass::Certificate => self.drop_certificates(d)?,
             StatementKind::Drop(d) if d.class == DropClass::MasterKey => self.drop_master_key()?,
             StatementKind::EventSession(s) => self.event_session(s)?,
+            StatementKind::Governor(g) => self.governor_statement(g)?,
             StatementKind::Generic(g) if g.class.starts_with("FULLTEXT") => {
                 return Err(errors::no_full_text());
             }

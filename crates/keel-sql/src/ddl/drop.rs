@@ -157,6 +157,9 @@ impl Runner<'_> {
         match self.named(program, name) {
             Some((entry, Named::Module(module))) if kinds.contains(&module.kind) => {
                 self.lock_schema(entry.id, module.object_id)?;
+                if crate::governor::classifier_is(&self.info.engine, entry.id, module.object_id) {
+                    return Err(crate::governor::errors::is_classifier("drop", &module.name));
+                }
                 let what = format!("DROP {}", kind.to_uppercase());
                 self.refuse_bound(&what, name, &entry, module.object_id)?;
                 self.forget_predicates(&entry, module.object_id)?;

@@ -168,7 +168,7 @@ impl Runner<'_> {
         let info = self.info;
         let filter = self.index_filter(table, index)?;
         let mut maker = EntryMaker::new(table, index);
-        let mut sort = EntrySort::new(info.engine.work_space());
+        let mut sort = EntrySort::new(info.engine.work_space(), info.memory_share());
         let mut rows = self.stored_rows(table)?;
         while let Some((clustered_key, bytes)) = rows.next(info)? {
             if let Some(filter) = &filter
@@ -198,8 +198,8 @@ impl Runner<'_> {
         let mut entries = 0u32;
         while let Some((key, row)) = sorted.next()? {
             entries = entries.wrapping_add(1);
-            if entries.is_multiple_of(ENTRIES_PER_LOOK) && info.cancelled() {
-                return Err(errors::cancelled());
+            if entries.is_multiple_of(ENTRIES_PER_LOOK) {
+                info.look_up()?;
             }
             if index.unique {
                 if before.as_deref() == Some(key) {
@@ -265,7 +265,7 @@ impl Runner<'_> {
             index.tree = entry.allocate_tree()?;
         }
         let first = &base.indexes[0];
-        let mut sort = EntrySort::new(info.engine.work_space());
+        let mut sort = EntrySort::new(info.engine.work_space(), info.memory_share());
         let (mut key, mut number) = (Vec::new(), 0u64);
         let mut rows = self.stored_rows(old)?;
         while let Some((_, bytes)) = rows.next(info)? {

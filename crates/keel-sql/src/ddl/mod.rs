@@ -19,6 +19,7 @@ mod dependents;
 pub(crate) mod determinism;
 mod drop;
 mod event_session;
+mod governor;
 mod index;
 mod mask;
 mod module;

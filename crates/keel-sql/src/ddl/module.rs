@@ -103,6 +103,9 @@ impl Runner<'_> {
         }
         if old.is_some() {
             self.lock_schema(place.entry.id, module.object_id)?;
+            if crate::governor::classifier_is(&self.info.engine, place.entry.id, module.object_id) {
+                return Err(crate::governor::errors::is_classifier("alter", &module.name));
+            }
             self.refuse_bound("ALTER", name, &place.entry, module.object_id)?;
         }
         self.put(&place.entry, CatalogObject::Module(Arc::new(module)))

@@ -1,7 +1,6 @@
 //! What definitions mean for stored rows: reading a whole table, emptying trees, names of constraints.
 
 use crate::engine::TEMPDB;
-use crate::errors;
 use crate::map::txn_error;
 use crate::run::Runner;
 use crate::session::info::Info;
@@ -73,9 +72,7 @@ impl Rows {
         self.until_look -= 1;
         if self.until_look == 0 {
             self.until_look = ROWS_PER_LOOK;
-            if session.cancelled() {
-                return Err(errors::cancelled());
-            }
+            session.look_up()?;
         }
         self.cursor.next().map_err(|e| txn_error(e, "", session.session_id()))
     }

@@ -309,7 +309,7 @@ impl Runner<'_> {
         let moment = KeyColumn::ascending(history.columns[start].ty, history.columns[start].collation);
         let info = self.info;
         // By key and beginning, so that what may overlap is side by side.
-        let mut sort = EntrySort::new(info.engine.work_space());
+        let mut sort = EntrySort::new(info.engine.work_space(), info.memory_share());
         let mut bytes = Vec::new();
         let mut rows = self.stored_rows(history)?;
         while let Some((_, row)) = rows.next(info)? {

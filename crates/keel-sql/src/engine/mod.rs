@@ -143,6 +143,7 @@ pub struct Engine {
     agent: crate::agent::Board,
     /// Event sessions that run.
     pub events: crate::events::Events,
+    governor: crate::governor::Governor,
     /// Number of the newest decision about several databases.
     last_decision: AtomicI32,
 }
@@ -184,6 +185,7 @@ impl Engine {
             waitfor: Default::default(),
             agent: crate::agent::Board::default(),
             events: crate::events::Events::default(),
+            governor: crate::governor::Governor::new(crate::clock::local_ticks(&*options.env.clock)),
             last_decision: AtomicI32::new(0),
             hadr: std::sync::OnceLock::new(),
             stop: std::sync::OnceLock::new(),
@@ -241,6 +243,7 @@ impl Engine {
         self.add(&master);
         self.load_configuration(&master)?;
         self.limit_memory();
+        self.load_governor()?;
         let decisions = server::stored_decisions(&master)?;
         let tempdb = self.open_or_create(TEMPDB, "tempdb", "tempdb", true, Durability::Volatile, &[])?;
         self.add(&tempdb);
@@ -366,6 +369,12 @@ impl Engine {
     #[must_use]
     pub fn agent(&self) -> &crate::agent::Board {
         &self.agent
+    }
+
+    /// What limits the resources that requests use.
+    #[must_use]
+    pub fn governor(&self) -> &crate::governor::Governor {
+        &self.governor
     }
 
     /// Tells where the host takes clients' connections, once; for the views.

@@ -1,6 +1,7 @@
 //! All sessions of the instance, as other threads may see and stop them.
 
 use super::Current;
+use crate::governor::{Counts, Group};
 use crate::session::options::SetOptions;
 use hashbrown::HashMap;
 use keel_base::DatabaseId;
@@ -82,6 +83,24 @@ pub struct SessionShared {
     pub progress: AtomicU32,
     /// Application locks held, asking by asking.
     pub app_locks: Mutex<Vec<crate::session::app_locks::Held>>,
+    /// What it has counted since it is in its workload group.
+    pub counts: Counts,
+    /// Since when its request waits for its turn in the group, local ticks; 0 when it does not.
+    pub queued_since: AtomicI64,
+    group: Mutex<Arc<Group>>,
+}
+
+impl SessionShared {
+    /// Its workload group.
+    #[must_use]
+    pub fn group(&self) -> Arc<Group> {
+        Arc::clone(&self.group.lock())
+    }
+
+    /// It has got into another one.
+    pub(crate) fn set_group(&self, group: Arc<Group>) {
+        *self.group.lock() = group;
+    }
 }
 
 /// Packets of a session's connection; the connection's thread writes them, views read them.
@@ -179,6 +198,7 @@ impl Sessions {
         &self,
         login: crate::session::SessionOptions,
         initial: SetOptions,
+        group: Arc<Group>,
         now: i64,
     ) -> Arc<SessionShared> {
         let number = self.logins.fetch_add(1, Ordering::Relaxed) + 1;
@@ -214,6 +234,9 @@ impl Sessions {
             error: AtomicI32::new(0),
             progress: AtomicU32::new(0),
             app_locks: Mutex::default(),
+            counts: Counts::default(),
+            queued_since: AtomicI64::new(0),
+            group: Mutex::new(group),
         });
         by_id.insert(id, Arc::clone(&session));
         session

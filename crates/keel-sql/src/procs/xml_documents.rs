@@ -11,7 +11,8 @@ pub(super) fn sp_xml_preparedocument(runner: &mut Runner<'_>, args: &[Argument])
     let text = string(args, "xmltext", 1).unwrap_or_default();
     let namespaces = string(args, "xpath_namespaces", 2);
     let document = Prepared::new(&text, namespaces.as_deref())?;
-    let most = runner.info.engine.work_space().memory_bytes_max();
+    let share = runner.info.governed_memory();
+    let most = runner.info.engine.work_space().memory_bytes_max_of(share.as_deref());
     match runner.info.xml_documents.borrow_mut().add(document, most) {
         Some(handle) => Ok(output(0, Value::Int(handle), SqlType::Int)),
         None => Err(errors::no_memory_for_xml().into()),

@@ -169,6 +169,7 @@ impl Runner<'_> {
             UnitSource::Expr(e, ty) => CompiledCode::Expr(keel_query::compile_expr(scope, e, *ty)?),
             UnitSource::Condition(e) => CompiledCode::Condition(keel_query::compile_condition(scope, e)?),
             UnitSource::Statement(s) => {
+                crate::engine::add(&self.info.shared.counts.compilations, 1);
                 if let Some(instead) = super::instead::instead_of(scope, &s.kind)? {
                     let needs = needs_of(scope, &s.kind, None);
                     let dependencies = scope.found.take();

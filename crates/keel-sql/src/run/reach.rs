@@ -45,8 +45,8 @@ impl Reach {
 
     fn of_number(number: i32, state: u8) -> Reach {
         match number {
-            // Deadlock victim, update conflicts, no memory, no log.
-            1205 | 3960 | 3961 | 9002 | 701 => Reach::Transaction,
+            // Deadlock victim, update conflicts, no memory, no log, too much processor time.
+            1205 | 3960 | 3961 | 9002 | 701 | 10_961 => Reach::Transaction,
             // Conversions of values.
             235 | 241 | 242 | 244 | 245 | 248 | 289 | 293 | 295 | 8114 | 8169 => Reach::Transaction,
             // What there is already: an object, a type, two rows of one key.

@@ -38,9 +38,7 @@ impl Runner<'_> {
             Op::Jump { target, depth } => {
                 self.leave_handlers(frame, *depth);
                 // Loops without statements that look must notice a cancel too.
-                if self.info.cancelled() {
-                    return Err(errors::cancelled().into());
-                }
+                self.info.look_up()?;
                 return Ok(Next::Jump(*target));
             }
             Op::JumpUnless { condition, target } => {

@@ -88,6 +88,10 @@ impl Session {
             return;
         };
         self.begin_request("");
+        if !self.info.admit() {
+            self.end_request(sink);
+            return;
+        }
         let mut runner = Runner::new(&self.info, &mut self.txns, sink);
         match load(&mut runner, &bulk, rows) {
             Ok(count) => runner.done_statement(Some(count), command::INSERT),

@@ -215,6 +215,8 @@ pub struct Info {
     pub token: RefCell<Option<super::identity::CachedToken>>,
     /// What the running request uses.
     pub meter: super::usage::Meter,
+    /// Its workload group, and what that has been told.
+    pub governed: crate::governor::Governed,
     /// Plans that are shown when the batch is over.
     pub plans: RefCell<crate::run::Plans>,
     /// What NEXT VALUE FOR gave in the row being made.
@@ -233,6 +235,7 @@ impl Info {
     ) -> Info {
         let options = shared.initial.clone();
         let sysadmin = shared.login.sysadmin && shared.login.user.is_none();
+        let governed = crate::governor::Governed::new(shared.group());
         let mut seed = [0; 8];
         engine.options().env.random.fill(&mut seed);
         shared.database.store(database.id.0, Ordering::Relaxed);
@@ -280,6 +283,7 @@ impl Info {
             unrestricted: Cell::new(sysadmin),
             token: RefCell::default(),
             meter: super::usage::Meter::default(),
+            governed,
             plans: RefCell::default(),
             sequence_row: RefCell::default(),
             now: Cell::new(None),
@@ -493,6 +497,7 @@ impl Info {
 impl Drop for Info {
     fn drop(&mut self) {
         self.database.borrow().users.fetch_sub(1, Ordering::AcqRel);
+        self.leave_group();
         self.engine.sessions.remove(self.shared.id);
     }
 }
@@ -509,6 +514,12 @@ impl SessionInfo for Info {
     }
     fn cancelled(&self) -> bool {
         self.shared.cancel.is_cancelled()
+    }
+    fn look_up(&self) -> Result<()> {
+        if self.cancelled() {
+            return Err(errors::cancelled());
+        }
+        if self.is_governed() { self.look_at_usage() } else { Ok(()) }
     }
     fn call(&self, id: u32, args: &[Value]) -> Result<Value> {
         functions::call(self, id, args)
@@ -582,6 +593,9 @@ impl SessionInfo for Info {
     }
     fn work_space(&self) -> Option<&Arc<keel_query::WorkSpace>> {
         Some(self.engine.work_space())
+    }
+    fn memory_share(&self) -> Option<Arc<keel_query::MemoryShare>> {
+        self.governed_memory()
     }
     fn xml_document(&self, handle: i64) -> Option<keel_query::openxml::Prepared> {
         self.xml_documents.borrow().get(handle)

@@ -18,6 +18,7 @@
 pub mod app_locks;
 pub mod bulk;
 mod bulk_file;
+mod classify;
 pub mod identity;
 pub mod info;
 pub mod options;
@@ -148,7 +149,8 @@ impl Session {
         };
         let user_options = engine.configuration(USER_OPTIONS).running;
         let initial = SetOptions::at_login(options.ansi_defaults, &language, user_options);
-        let shared = engine.sessions.register(options, initial, engine.now_local());
+        let group = Arc::clone(engine.governor().running().default_group());
+        let shared = engine.sessions.register(options, initial, group, engine.now_local());
         let database = entry.name().to_string();
         let mut txns = TxnSet::new(Arc::clone(&engine), Arc::clone(&shared));
         let info = Box::new(Info::new(engine, shared, Arc::clone(txns.points()), entry));
@@ -246,6 +248,10 @@ impl Session {
     /// Runs a batch. All outcomes, errors included, go to the sink.
     pub fn execute_batch(&mut self, text: &str, sink: &mut dyn ResultSink) {
         self.begin_request(text);
+        if !self.info.admit() {
+            self.end_request(sink);
+            return;
+        }
         let watched = self.info.batch_starting(text);
         let mut runner = Runner::new(&self.info, &mut self.txns, sink);
         let text: Arc<str> = text.into();
@@ -280,6 +286,10 @@ impl Session {
             RpcProcedure::Id(_) => "",
         };
         self.begin_request(text);
+        if !self.info.admit() {
+            self.end_request(sink);
+            return;
+        }
         let watched = self.info.call_starting(called(procedure), &parameters);
         let mut runner = Runner::new(&self.info, &mut self.txns, sink);
         run_rpc(&mut runner, procedure, parameters);

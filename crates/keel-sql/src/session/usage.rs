@@ -48,6 +48,7 @@ impl Info {
         self.shared.used_before.copy(&self.shared.used);
         self.meter.began.set(self.engine.options().env.clock.now());
         self.meter.misses.set(thread_misses());
+        self.govern_from(self.meter.cpu.get());
     }
 
     /// It has ended: its processor time is shared out.
@@ -61,6 +62,7 @@ impl Info {
         add(&used.elapsed_us, elapsed_us);
         self.shared.error.store(self.error.get(), Ordering::Relaxed);
         add(&used.reads, thread_misses() - self.meter.misses.get());
+        self.govern_until(cpu);
         for (stats, took) in self.meter.ran.borrow_mut().drain(..) {
             stats.cpu_us.add(cpu_us * took.min(elapsed_us) / elapsed_us.max(1));
         }

@@ -10,8 +10,8 @@ use crate::program::Program;
 use crate::run::Runner;
 use keel_parser::ast::{
     AlterRoleAction, AlterTable, AlterTableAction as Alter, AvailabilityGroupAction, ContentIndex, Drop,
-    DropClass, ModuleVerb, ObjectName, PartitionAction, Permission, PermissionVerb, Securable, Statement,
-    StatementKind as S, TableElement, TriggerTarget,
+    DropClass, GovernorStatement, ModuleVerb, ObjectName, PartitionAction, Permission, PermissionVerb,
+    Securable, Statement, StatementKind as S, TableElement, TriggerTarget,
 };
 use keel_parser::lexer::{Tok, tokenize};
 use keel_query::catalog::{Catalog as _, DATABASE_TRIGGERS, ModuleDef, ModuleKind, SERVER_TRIGGERS};
@@ -120,6 +120,7 @@ impl Runner<'_> {
                 };
                 Event::server(kind).map(|e| e.object(&s.name.text, "AVAILABILITY GROUP"))
             }
+            S::Governor(g) => governor_event(g),
             S::Drop(d) => return d.names.iter().filter_map(|n| self.dropped(program, &here, d, n)).collect(),
             _ => None,
         };
@@ -385,6 +386,20 @@ impl Runner<'_> {
         };
         let event = Event::within("DROP_TRIGGER", &entry)?.element("SchemaName", &schema);
         Some(event.object(&name.name.text, "TRIGGER").target(&parent, kind))
+    }
+}
+
+fn governor_event(s: &GovernorStatement) -> Option<Event> {
+    let verb = |alter: bool| if alter { "ALTER" } else { "CREATE" };
+    let event = |verb: &str, kind: &str, name: &str| {
+        Some(Event::server(&format!("{verb}_{}", kind.replace(' ', "_")))?.object(name, kind))
+    };
+    match s {
+        GovernorStatement::Pool { alter, name, .. } => event(verb(*alter), "RESOURCE POOL", &name.text),
+        GovernorStatement::DropPool(name) => event("DROP", "RESOURCE POOL", &name.text),
+        GovernorStatement::Group { alter, name, .. } => event(verb(*alter), "WORKLOAD GROUP", &name.text),
+        GovernorStatement::DropGroup(name) => event("DROP", "WORKLOAD GROUP", &name.text),
+        GovernorStatement::Governor(_) => Event::server("ALTER_RESOURCE_GOVERNOR_CONFIG"),
     }
 }
 

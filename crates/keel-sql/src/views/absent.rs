@@ -1,10 +1,10 @@
 //! Views over what this server does not have, which administrators' scripts read beside all others: column stores, tables in
-//! memory, the resource governor, SQL trace, the query store's finer parts, missing indexes, plans as XML,
+//! memory, SQL trace, the query store's finer parts, missing indexes, plans as XML,
 //! service broker, encryption, clusters of the operating system. They have the product's columns and no rows.
 
 use super::{
     BIG, BIT, Column, DATE, DESC, GUID, INT, KIND, NAME, SID, SMALL, SystemView, TEXT, TINY, VARIANT,
-    ViewContext, bit, int,
+    ViewContext,
 };
 use keel_types::{Length, SqlType, Value};
 
@@ -127,57 +127,7 @@ pub(super) static VIEWS: &[SystemView] = &[
     none("trace_subclass_values", &[
         ("trace_event_id", SMALL), ("trace_column_id", SMALL), ("subclass_name", NAME), ("subclass_value", SMALL),
     ]),
-    // ---- the resource governor ----
-    SystemView {
-        schema: "sys",
-        name: "resource_governor_configuration",
-        columns: &[("classifier_function_id", INT), ("is_enabled", BIT), ("max_outstanding_io_per_volume", INT)],
-        rows: |_| vec![vec![int(0), bit(false), int(0)]],
-    },
-    none("resource_governor_resource_pools", &[
-        ("pool_id", INT), ("name", NAME), ("min_cpu_percent", INT), ("max_cpu_percent", INT), ("min_memory_percent", INT),
-        ("max_memory_percent", INT), ("cap_cpu_percent", INT), ("min_iops_per_volume", INT), ("max_iops_per_volume", INT),
-    ]),
-    none("resource_governor_workload_groups", &[
-        ("group_id", INT), ("name", NAME), ("importance", NAME), ("request_max_memory_grant_percent", INT),
-        ("request_max_cpu_time_sec", INT), ("request_memory_grant_timeout_sec", INT), ("max_dop", INT), ("group_max_requests", INT),
-        ("pool_id", INT), ("external_pool_id", INT), ("request_max_memory_grant_percent_numeric", FLOAT),
-    ]),
-    none("dm_resource_governor_configuration", &[
-        ("classifier_function_id", INT), ("is_reconfiguration_pending", BIT), ("max_outstanding_io_per_volume", INT),
-    ]),
-    none("dm_resource_governor_resource_pools", &[
-        ("pool_id", INT), ("name", NAME), ("statistics_start_time", DATE), ("total_cpu_usage_ms", BIG), ("cache_memory_kb", BIG),
-        ("compile_memory_kb", BIG), ("used_memgrant_kb", BIG), ("total_memgrant_count", BIG), ("total_memgrant_timeout_count", BIG),
-        ("active_memgrant_count", INT), ("active_memgrant_kb", BIG), ("memgrant_waiter_count", INT), ("max_memory_kb", BIG),
-        ("used_memory_kb", BIG), ("target_memory_kb", BIG), ("out_of_memory_count", BIG), ("min_cpu_percent", INT),
-        ("max_cpu_percent", INT), ("min_memory_percent", INT), ("max_memory_percent", INT), ("cap_cpu_percent", INT),
-        ("min_iops_per_volume", INT), ("max_iops_per_volume", INT), ("read_io_queued_total", INT), ("read_io_issued_total", INT),
-        ("read_io_completed_total", INT), ("read_io_throttled_total", INT), ("read_bytes_total", BIG), ("read_io_stall_total_ms", BIG),
-        ("read_io_stall_queued_ms", BIG), ("write_io_queued_total", INT), ("write_io_issued_total", INT),
-        ("write_io_completed_total", INT), ("write_io_throttled_total", INT), ("write_bytes_total", BIG),
-        ("write_io_stall_total_ms", BIG), ("write_io_stall_queued_ms", BIG), ("io_issue_violations_total", BIG),
-        ("io_issue_delay_total_ms", BIG), ("io_issue_ahead_total_ms", BIG), ("reserved_io_limited_by_volume_total", INT),
-        ("io_issue_delay_non_throttled_total_ms", BIG), ("total_cpu_delayed_ms", BIG), ("total_cpu_active_ms", BIG),
-        ("total_cpu_violation_delay_ms", BIG), ("total_cpu_violation_sec", BIG), ("total_cpu_usage_preemptive_ms", BIG),
-    ]),
-    none("dm_resource_governor_workload_groups", &[
-        ("group_id", INT), ("name", NAME), ("pool_id", INT), ("external_pool_id", INT), ("statistics_start_time", DATE),
-        ("total_request_count", BIG), ("total_queued_request_count", BIG), ("active_request_count", INT),
-        ("queued_request_count", INT), ("total_cpu_limit_violation_count", BIG), ("total_cpu_usage_ms", BIG),
-        ("max_request_cpu_time_ms", BIG), ("blocked_task_count", INT), ("total_lock_wait_count", BIG), ("total_lock_wait_time_ms", BIG),
-        ("total_query_optimization_count", BIG), ("total_suboptimal_plan_generation_count", BIG),
-        ("total_reduced_memgrant_count", BIG), ("max_request_grant_memory_kb", BIG), ("active_parallel_thread_count", BIG),
-        ("importance", NAME), ("request_max_memory_grant_percent", INT), ("request_max_cpu_time_sec", INT),
-        ("request_memory_grant_timeout_sec", INT), ("group_max_requests", INT), ("max_dop", INT), ("effective_max_dop", INT),
-        ("total_cpu_usage_preemptive_ms", BIG), ("request_max_memory_grant_percent_numeric", FLOAT),
-    ]),
     // ---- memory that queries wait for, and plans with what their last run counted ----
-    none("dm_exec_query_resource_semaphores", &[
-        ("resource_semaphore_id", SMALL), ("target_memory_kb", BIG), ("max_target_memory_kb", BIG), ("total_memory_kb", BIG),
-        ("available_memory_kb", BIG), ("granted_memory_kb", BIG), ("used_memory_kb", BIG), ("grantee_count", INT),
-        ("waiter_count", INT), ("timeout_error_count", BIG), ("forced_grant_count", BIG), ("pool_id", INT),
-    ]),
     none("dm_exec_query_memory_grants", &[
         ("session_id", SMALL), ("request_id", INT), ("scheduler_id", INT), ("dop", SMALL), ("request_time", DATE),
         ("grant_time", DATE), ("requested_memory_kb", BIG), ("granted_memory_kb", BIG), ("required_memory_kb", BIG),

@@ -276,5 +276,6 @@ pub(super) fn counters(cx: &ViewContext<'_>) -> Vec<Vec<Value>> {
         rows.extend(databases.iter().map(own));
     }
     rows.extend(super::hadr_counters::rows(cx, row));
+    rows.extend(super::governor_counters::rows(cx, row));
     rows
 }

@@ -20,6 +20,8 @@ mod describe;
 mod endpoints;
 mod events;
 mod files;
+mod governor;
+mod governor_counters;
 mod hadr;
 mod hadr_cluster;
 mod hadr_counters;
@@ -154,7 +156,7 @@ impl ViewContext<'_> {
     }
 }
 
-fn groups() -> [&'static [SystemView]; 40] {
+fn groups() -> [&'static [SystemView]; 41] {
     [
         usage::VIEWS,
         partitions::VIEWS,
@@ -196,6 +198,7 @@ fn groups() -> [&'static [SystemView]; 40] {
         triggers::VIEWS,
         agent::VIEWS,
         changes::VIEWS,
+        governor::VIEWS,
     ]
 }
 

@@ -316,7 +316,7 @@ fn session(s: &SessionShared) -> Vec<Value> {
     row.push(bit(true));
     row.extend(options(s));
     row.extend([int(used.rows), int(s.error.load(Ordering::Relaxed))]);
-    row.extend([Value::bytes(vec![1]), text(login.login.as_str()), NULL, NULL, NULL, int(2)]);
+    row.extend([Value::bytes(vec![1]), text(login.login.as_str()), NULL, NULL, NULL, int(s.group().id)]);
     row.extend([
         int(s.database.load(Ordering::Relaxed)),
         int(1),
@@ -409,7 +409,15 @@ struct Waiting {
     blocker: i64,
 }
 
-fn waiting(waits: &[keel_store::lock::WaitInfo], s: &SessionShared) -> Option<Waiting> {
+fn waiting(waits: &[keel_store::lock::WaitInfo], s: &SessionShared, now: i64) -> Option<Waiting> {
+    if let Some(milliseconds) = super::governor::queued_ms(s, now) {
+        return Some(Waiting {
+            kind: text("RESMGR_THROTTLED"),
+            milliseconds,
+            resource: String::new(),
+            blocker: 0,
+        });
+    }
     let wait = waits.iter().find(|w| w.agent == u64::from(s.id))?;
     Some(Waiting {
         kind: text(wait.mode.wait_type()),
@@ -424,7 +432,7 @@ fn requests(cx: &ViewContext<'_>) -> Rows {
     let now = cx.engine.now_local();
     let all = visible(cx);
     let running = all.iter().filter(|s| s.running.load(Ordering::Relaxed));
-    running.map(|s| request(cx.info, s, waiting(&waits, s), now)).collect()
+    running.map(|s| request(cx.info, s, waiting(&waits, s, now), now)).collect()
 }
 
 fn request(info: &Info, s: &SessionShared, wait: Option<Waiting>, now: i64) -> Vec<Value> {
@@ -465,7 +473,7 @@ fn request(info: &Info, s: &SessionShared, wait: Option<Waiting>, now: i64) -> V
     row.extend([int(elapsed), int(0), NULL, int(used.reads), int(used.writes), int(used.logical_reads)]);
     row.extend(options(s));
     let (error, level) = (s.error.load(Ordering::Relaxed), if own { int(info.nest_level()) } else { NULL });
-    row.extend([int(used.rows), int(error), level, int(0), bit(false), int(2), NULL, NULL]);
+    row.extend([int(used.rows), int(error), level, int(0), bit(false), int(s.group().id), NULL, NULL]);
     row.extend([sql, NULL, int(1), NULL, bit(false)]);
     row
 }
@@ -518,8 +526,8 @@ fn connections(cx: &ViewContext<'_>) -> Rows {
 }
 
 fn processes(cx: &ViewContext<'_>) -> Rows {
-    let waits = cx.engine.instance().locks().waiting();
-    visible(cx).iter().map(|s| process(s, waiting(&waits, s))).collect()
+    let (waits, now) = (cx.engine.instance().locks().waiting(), cx.engine.now_local());
+    visible(cx).iter().map(|s| process(s, waiting(&waits, s, now))).collect()
 }
 
 fn process(s: &SessionShared, wait: Option<Waiting>) -> Vec<Value> {

@@ -4,6 +4,7 @@ use super::{BIG, DESC, INT, SMALL, SystemView, ViewContext, int, text};
 use crate::engine::Engine;
 use crate::hadr::WaitTotal;
 use keel_types::{Length, SqlType, Value};
+use std::sync::atomic::Ordering;
 
 type Rows = Vec<Vec<Value>>;
 
@@ -79,6 +80,10 @@ pub fn waits(engine: &Engine) -> Vec<WaitTotal> {
     ];
     let [slept, sleep_nanos, sleep_longest] = engine.waitfor();
     all.push(total("WAITFOR", slept, sleep_nanos, sleep_longest));
+    let throttled = &engine.governor().throttled;
+    let [count, nanos, longest] =
+        [&throttled.count, &throttled.nanos, &throttled.nanos_max].map(|n| n.load(Ordering::Relaxed));
+    all.push(total("RESMGR_THROTTLED", count, nanos, longest));
     all.extend(engine.hadr().map(|h| h.state().waits.clone()).unwrap_or_default());
     all.extend(engine.instance().locks().wait_stats().into_iter().map(|wait| {
         let nanos = |d: std::time::Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
@@ -111,6 +116,15 @@ fn wait_stats(cx: &ViewContext<'_>) -> Rows {
 
 fn waiting_tasks(cx: &ViewContext<'_>) -> Rows {
     let mut rows = Vec::new();
+    let now = cx.engine.now_local();
+    for session in cx.engine.sessions.all() {
+        let Some(queued_ms) = super::governor::queued_ms(&session, now) else { continue };
+        let mut row =
+            vec![Value::bytes(u64::from(session.id).to_be_bytes().to_vec()), int(session.id), int(0)];
+        row.extend([int(queued_ms), text("RESMGR_THROTTLED")]);
+        row.extend([super::NULL, super::NULL, super::NULL, super::NULL, super::NULL]);
+        rows.push(row);
+    }
     for wait in cx.engine.instance().locks().waiting() {
         let address = |session: u64| Value::bytes(session.to_be_bytes().to_vec());
         for blocker in &wait.blocked_by {

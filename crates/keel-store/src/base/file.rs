@@ -1,5 +1,6 @@
 //! Reading and writing pages of one base file: the only place where the base tree meets [`File`].
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -43,6 +44,39 @@ struct IoCounters {
     writes: AtomicU64,
     write_bytes: AtomicU64,
     write_nanos: AtomicU64,
+}
+
+/// Reads of data files by one thread since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadReads {
+    /// Requests; one may be of many pages.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Their time together, nanoseconds.
+    pub nanos: u64,
+}
+
+thread_local! {
+    static THREAD_READS: Cell<ThreadReads> = const { Cell::new(ThreadReads { requests: 0, bytes: 0, nanos: 0 }) };
+}
+
+/// What the calling thread has read of data files, so that sessions can tell.
+#[must_use]
+pub fn thread_reads() -> ThreadReads {
+    THREAD_READS.get()
+}
+
+impl std::ops::Sub for ThreadReads {
+    type Output = ThreadReads;
+    /// Reads since an earlier look; of another thread, none.
+    fn sub(self, earlier: ThreadReads) -> ThreadReads {
+        ThreadReads {
+            requests: self.requests.saturating_sub(earlier.requests),
+            bytes: self.bytes.saturating_sub(earlier.bytes),
+            nanos: self.nanos.saturating_sub(earlier.nanos),
+        }
+    }
 }
 
 fn nanos_since(began: Instant) -> u64 {
@@ -229,6 +263,12 @@ impl PageFile {
         self.io.read_bytes.fetch_add(bytes, Relaxed);
         let nanos = nanos_since(began);
         self.io.read_nanos.fetch_add(nanos, Relaxed);
+        let own = THREAD_READS.get();
+        THREAD_READS.set(ThreadReads {
+            requests: own.requests + 1,
+            bytes: own.bytes + bytes,
+            nanos: own.nanos + nanos,
+        });
         keel_base::waits::note("PAGEIOLATCH_SH", nanos);
         outcome
     }

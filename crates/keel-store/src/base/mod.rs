@@ -62,6 +62,7 @@ pub use changed::{Changed, ChangedRange};
 pub use check::{CheckFinding, CheckReport, CheckRow};
 pub use cursor::Cursor;
 pub use error::{BaseError, Result};
+pub use file::{ThreadReads, thread_reads};
 pub use options::{
     BaseOptions, BaseStats, Change, Direction, FoldFn, IoStats, MergeOptions, MergeReport, NoThrottle,
     Throttle,
