@@ -99,6 +99,26 @@ GO
 DROP EVENT SESSION [slow ones] ON SERVER;
 SELECT COUNT(*) AS left_of_it FROM sys.server_event_sessions WHERE name = N'slow ones';
 GO
+-- As monitoring tools write them.
+CREATE EVENT SESSION tool ON SERVER ADD EVENT sqlserver.sql_batch_completed(ACTION(sqlserver.request_id) WHERE (sql_text <> '' AND duration > 1000000)),
+ADD EVENT sqlserver.module_end(SET collect_statement=(1)), ADD EVENT sqlserver.existing_connection(ACTION(sqlserver.session_id, sqlserver.session_resource_group_id) WHERE ([sqlserver.database_name]=N'master'))
+ADD TARGET package0.ring_buffer(SET MAX_MEMORY = 10240);
+ALTER EVENT SESSION tool ON SERVER STATE = START;
+SELECT name, predicate FROM sys.server_event_session_events WHERE predicate IS NOT NULL AND event_session_id = (SELECT event_session_id FROM sys.server_event_sessions WHERE name = 'tool');
+EXEC sp_executesql N'CREATE PROCEDURE #p AS RETURN 0';
+GO
+CREATE PROCEDURE dbo.inner_one AS RETURN 0;
+GO
+CREATE PROCEDURE dbo.outer_one AS EXEC dbo.inner_one;
+GO
+EXEC dbo.outer_one;
+GO
+SELECT e.value('@name', 'varchar(30)') AS event, e.value('(data[@name="object_name"]/value)[1]', 'varchar(30)') AS object, e.value('(data[@name="statement"]/value)[1]', 'varchar(60)') AS statement,
+    IIF(e.value('(action[@name="session_id"]/value)[1]', 'int') = @@SPID, 'me', NULL) AS who
+FROM sys.dm_xe_session_targets t JOIN sys.dm_xe_sessions s ON s.address = t.event_session_address CROSS APPLY (SELECT CAST(target_data AS xml) AS x) d CROSS APPLY d.x.nodes('//event') n(e)
+WHERE s.name = 'tool';
+DROP EVENT SESSION tool ON SERVER; DROP PROCEDURE dbo.outer_one, dbo.inner_one;
+GO
 -- Who may.
 CREATE LOGIN watcher WITH PASSWORD = 'Abc12345!';
 EXECUTE AS LOGIN = 'watcher';

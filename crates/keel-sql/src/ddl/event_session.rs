@@ -301,12 +301,22 @@ fn test(source: &ObjectName, op: Op, value: &ast::Expr, event: Event, name: &str
 
 fn find_source(source: &ObjectName, event: Event) -> Result<(Source, Ty)> {
     let missing = || errors::not_found("event attribute or predicate source", written(source));
-    let name = source.name.text.as_str();
-    let found = match package(source) {
-        None => {
-            let column = event.info().columns.iter().find(|(c, _)| c.eq_ignore_ascii_case(name));
-            Source::Column(column.ok_or_else(missing)?.0.to_owned())
-        }
+    // Tools write `[sqlserver.database_name]`, too.
+    let (package, name) = match (package(source), source.name.text.split_once('.')) {
+        (None, Some((package, name))) => (Some(package), name),
+        (package, _) => (package, source.name.text.as_str()),
+    };
+    let column = event.info().columns.iter().find(|(c, _)| c.eq_ignore_ascii_case(name));
+    let found = match package {
+        None => match column {
+            Some((column, _)) => Source::Column((*column).to_owned()),
+            // A name alone is a column, or else whatever package has it.
+            None => {
+                let mut all = catalog::ACTIONS.iter().filter(|a| a.source);
+                let info = all.find(|a| a.name.eq_ignore_ascii_case(name)).ok_or_else(missing)?;
+                Source::Global(info.package.name.to_owned(), info.name.to_owned())
+            }
+        },
         Some(package) if package.eq_ignore_ascii_case("package0") && is_counter(name) => Source::Counter,
         Some(package) => {
             let action = Action::named(package, name).filter(|action| action.info().source);

@@ -52,15 +52,20 @@ impl Current {
     /// The statement that runs, if one does.
     #[must_use]
     pub fn statement(&self) -> Option<StatementAt> {
-        let program = self.program.lock().clone()?;
         // What is read beside a running session may be an instruction of the program before.
-        let instruction = program.code.get(self.at.load(Ordering::Relaxed) as usize)?;
-        let (start, end, line) = (instruction.start, instruction.end, instruction.line);
-        Some(StatementAt { program, start, end, line })
+        StatementAt::of(&self.program.lock().clone()?, self.at.load(Ordering::Relaxed))
     }
 }
 
 impl StatementAt {
+    /// The statement of an instruction, if there is such a one.
+    #[must_use]
+    pub fn of(program: &Arc<Program>, instruction: u32) -> Option<StatementAt> {
+        let instruction = program.code.get(instruction as usize)?;
+        let (start, end, line) = (instruction.start, instruction.end, instruction.line);
+        Some(StatementAt { program: Arc::clone(program), start, end, line })
+    }
+
     /// Its text.
     #[must_use]
     pub fn text(&self) -> &str {

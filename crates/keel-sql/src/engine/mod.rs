@@ -19,7 +19,7 @@ mod registry;
 mod server;
 mod told;
 
-pub use current::{Current, StatementAt};
+pub use current::{Before, Current, StatementAt};
 pub use database::{DatabaseEntry, OpenTransaction};
 pub(crate) use decisions::Decision;
 pub use load::{Load, LoadRecord};

@@ -1,6 +1,7 @@
 //! What the session that fires an event says of itself.
 
 use super::catalog::{Action, Field};
+use crate::engine::{Engine, SessionShared};
 use crate::session::info::Info;
 use std::sync::atomic::Ordering;
 
@@ -28,6 +29,35 @@ pub struct InDatabase<'a> {
 impl Actor for InDatabase<'_> {
     fn action(&self, action: Action) -> Field {
         if action == Action::DatabaseName { self.name.into() } else { of_process(action) }
+    }
+}
+
+/// A session, seen by another thread.
+pub struct Existing<'a> {
+    /// The instance.
+    pub engine: &'a Engine,
+    /// The session.
+    pub session: &'a SessionShared,
+}
+
+impl Actor for Existing<'_> {
+    fn action(&self, action: Action) -> Field {
+        let (shared, login) = (self.session, &self.session.login);
+        let database = shared.database.load(Ordering::Relaxed);
+        match action {
+            Action::SqlText => shared.text.lock().to_string().into(),
+            Action::DatabaseId => database.into(),
+            Action::DatabaseName => self.engine.database_name(database).into(),
+            Action::SessionId => shared.id.into(),
+            Action::Username | Action::ServerPrincipalName | Action::SessionServerPrincipalName => {
+                login.login.clone().into()
+            }
+            Action::ClientAppName => login.app_name.clone().into(),
+            Action::ClientHostname => login.host_name.clone().into(),
+            Action::ClientPid => login.client_pid.into(),
+            Action::IsSystem => false.into(),
+            other => of_process(other),
+        }
     }
 }
 
@@ -97,6 +127,8 @@ impl Actor for Info {
                 let (rows, before) = (&shared.used.rows, &shared.used_before.rows);
                 rows.load(Ordering::Relaxed).saturating_sub(before.load(Ordering::Relaxed)).into()
             }
+            Action::SessionResourceGroupId => shared.group().id.into(),
+            Action::SessionResourcePoolId => shared.group().pool.id.into(),
             Action::PlanHandle
             | Action::QueryHash
             | Action::QueryPlanHash

@@ -236,6 +236,7 @@ pub enum Event {
     LeaseExpired,
     SeedingState,
     DiagnosticsResult,
+    ExistingConnection,
 }
 
 impl Event {
@@ -367,11 +368,12 @@ const SP_STATEMENT: &[Column] = &[
 #[rustfmt::skip]
 const MODULE_START: &[Column] = &[
     ("object_type", Ty::Map(&OBJECT_TYPE)), ("object_name", Ty::Text), ("object_id", Ty::Int32), ("source_database_id", Ty::UInt32),
+    ("statement", Ty::Text),
 ];
 #[rustfmt::skip]
 const MODULE_END: &[Column] = &[
     ("object_type", Ty::Map(&OBJECT_TYPE)), ("object_name", Ty::Text), ("object_id", Ty::Int32), ("source_database_id", Ty::UInt32),
-    ("duration", Ty::Int64), ("row_count", Ty::UInt64),
+    ("statement", Ty::Text), ("duration", Ty::Int64), ("row_count", Ty::UInt64),
 ];
 #[rustfmt::skip]
 const ERROR: &[Column] = &[
@@ -398,7 +400,7 @@ const TRANSACTION: &[Column] = &[
 
 /// All events, in the order of their numbers.
 #[rustfmt::skip]
-pub static EVENTS: [EventInfo; 29] = [
+pub static EVENTS: [EventInfo; 30] = [
     event(Event::SqlBatchStarting, "sql_batch_starting", "Occurs when a Transact-SQL batch has started executing.",
         &[("batch_text", Ty::Text)], &["collect_batch_text"]),
     event(Event::SqlBatchCompleted, "sql_batch_completed", "Occurs when a Transact-SQL batch has finished executing.", BATCH, &["collect_batch_text"]),
@@ -441,6 +443,8 @@ pub static EVENTS: [EventInfo; 29] = [
     event(Event::SeedingState, "hadr_automatic_seeding_state_transition", "Occurs when the seeding of a database changes its state.", GROUP, &[]),
     event(Event::DiagnosticsResult, "sp_server_diagnostics_component_result", "Every five minutes: what sp_server_diagnostics says of a component.",
         &[("component", Ty::Map(&COMPONENT)), ("state", Ty::Map(&HEALTH)), ("data", Ty::Xml)], &[]),
+    event(Event::ExistingConnection, "existing_connection", "Occurs for each session that is there when the event session starts.", LOGIN,
+        &["collect_database_name", "collect_options_text"]),
 ];
 
 /// Actions: what is collected of the session that fires an event; most are predicate sources too.
@@ -471,6 +475,8 @@ pub enum Action {
     TsqlStack,
     ContextInfo,
     NumResponseRows,
+    SessionResourceGroupId,
+    SessionResourcePoolId,
     ProcessId,
     EventSequence,
     CollectSystemTime,
@@ -511,7 +517,7 @@ const fn action(
 
 /// All actions.
 #[rustfmt::skip]
-pub static ACTIONS: [ActionInfo; 32] = [
+pub static ACTIONS: [ActionInfo; 34] = [
     action(Action::SqlText, &SQLSERVER, "sql_text", "Collect SQL text", Ty::Text, true),
     action(Action::DatabaseId, &SQLSERVER, "database_id", "Collect database ID", Ty::UInt16, true),
     action(Action::DatabaseName, &SQLSERVER, "database_name", "Collect current database name", Ty::Text, true),
@@ -536,6 +542,8 @@ pub static ACTIONS: [ActionInfo; 32] = [
     action(Action::TsqlStack, &SQLSERVER, "tsql_stack", "Collect the Transact-SQL stack", Ty::Xml, false),
     action(Action::ContextInfo, &SQLSERVER, "context_info", "Collect the session's context information", Ty::Binary, false),
     action(Action::NumResponseRows, &SQLSERVER, "num_response_rows", "Collect the number of rows in the response", Ty::UInt64, false),
+    action(Action::SessionResourceGroupId, &SQLSERVER, "session_resource_group_id", "Collect the current session resource group ID", Ty::UInt32, true),
+    action(Action::SessionResourcePoolId, &SQLSERVER, "session_resource_pool_id", "Collect the current session resource pool ID", Ty::UInt32, true),
     action(Action::ProcessId, &PACKAGE0, "process_id", "Collect the process ID", Ty::UInt32, false),
     action(Action::EventSequence, &PACKAGE0, "event_sequence", "Collect event sequence number", Ty::UInt64, false),
     action(Action::CollectSystemTime, &PACKAGE0, "collect_system_time", "Collect the current system time with 100 microsecond precision", Ty::Time, false),

@@ -2,7 +2,7 @@
 
 use super::actor::{Attempt, InDatabase};
 use super::catalog::{Event, Field};
-use crate::engine::Engine;
+use crate::engine::{Before, Engine};
 use crate::hadr::HealthEvent;
 use crate::program::{Instruction, Op, Program, ProgramKind};
 use crate::session::info::Info;
@@ -216,20 +216,29 @@ impl Info {
 
     /// A module begins.
     #[must_use]
-    pub fn module_starting(&self, program: &Program) -> Option<Box<Began>> {
+    pub fn module_starting(&self, program: &Program, caller: &Before) -> Option<Box<(Began, String)>> {
         if !self.engine.events.wants_any(MODULES) || program.identity.object_id == 0 {
             return None;
         }
-        self.fire(Event::ModuleStart, &module(program));
-        Some(Box::new(self.mark()))
+        // What calls it: a statement of another text, or the client.
+        let statement = match caller.as_ref().and_then(|(text, at)| crate::engine::StatementAt::of(text, *at))
+        {
+            Some(at) => at.text().to_owned(),
+            None => self.shared.text.lock().to_string(),
+        };
+        let mut fields = module(program).to_vec();
+        fields.push(statement.as_str().into());
+        self.fire(Event::ModuleStart, &fields);
+        Some(Box::new((self.mark(), statement)))
     }
 
     /// It has ended.
-    pub fn module_completed(&self, program: &Program, began: Option<Box<Began>>) {
+    pub fn module_completed(&self, program: &Program, began: Option<Box<(Began, String)>>) {
         let Some(began) = began else { return };
+        let (began, statement) = *began;
         let [duration, .., rows] = self.cost(&began);
         let mut fields = module(program).to_vec();
-        fields.extend([duration, rows]);
+        fields.extend([statement.into(), duration, rows]);
         self.fire(Event::ModuleEnd, &fields);
     }
 

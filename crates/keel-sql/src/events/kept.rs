@@ -1,5 +1,6 @@
 //! Event sessions of an instance: rows of master, and those that run.
 
+use super::actor::Existing;
 use super::catalog::Event;
 use super::definition::Definition;
 use super::errors;
@@ -11,6 +12,7 @@ use crate::engine::Engine;
 use keel_types::error::Result;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 impl Engine {
     /// The event sessions there are, by number.
@@ -57,8 +59,24 @@ impl Engine {
         let started = before.as_ref().map_or_else(|| self.now_local(), |b| b.started);
         let running = Running::start(definition, started, before.as_deref(), &around)
             .map_err(|(target, e)| errors::not_initialized("target", format!("package0.{target}"), e))?;
-        self.events.start(Arc::new(running));
+        let running = Arc::new(running);
+        self.events.start(Arc::clone(&running));
+        if before.is_none() && running.wants(Event::ExistingConnection) {
+            self.tell_existing(&running);
+        }
         Ok(())
+    }
+
+    /// Tells a session that starts who is connected.
+    fn tell_existing(&self, running: &Running) {
+        for session in self.sessions.all() {
+            let database = session.database.load(Ordering::Relaxed);
+            let name = self.database_name(database);
+            let size = session.login.packet_size;
+            let fields = [false.into(), false.into(), database.into(), size.into(), name.into()];
+            let actor = Existing { engine: self, session: &session };
+            running.take(Event::ExistingConnection, self.now_utc(), 0, &actor, &fields);
+        }
     }
 
     /// Where there is no session, as at the first start, the shipped ones are made; those run that say so.

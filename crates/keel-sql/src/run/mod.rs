@@ -216,7 +216,7 @@ impl<'a> Runner<'a> {
         let caught = self.info.caught.borrow().len();
         let has_cursors = self.info.show_cursors(program, frame.level);
         let before = self.info.shared.current.enter(program);
-        let watched = self.info.module_starting(program);
+        let watched = self.info.module_starting(program, &before);
         let outcome = self.interpret(program, frame);
         self.info.module_completed(program, watched);
         self.info.shared.current.leave(before);
