@@ -244,6 +244,7 @@ impl BulkInserter {
     ) -> Result<RunInfo> {
         let mut cx = Cx::new(ctx, vec![Value::Null; self.slot_count]);
         cx.subqueries = subquery_states(&self.subplans, None);
+        self.target.check_set_options(&cx, "BULK INSERT")?;
         let database = self.target.table.database;
         let mark = cx.txn(database)?.savepoint();
         let mut buffers = RowBuffers::default();
@@ -294,6 +295,7 @@ impl BulkInserter {
             }
         }
         self.target.check_awaited(cx, buffers, DmlAction::Insert.name())?;
+        super::indexed_view::settle(cx)?;
         Ok(info)
     }
 

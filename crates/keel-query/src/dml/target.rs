@@ -10,6 +10,7 @@ use crate::bind::rel::SlotInfo;
 use crate::bind::{ArcTable, Binder, Scope, Source, SourceColumn, parse_error};
 use crate::catalog::{IndexDef, IndexKind, TableDef};
 use crate::errors::{self, Error, Result};
+use crate::exec::Operator;
 use crate::exec::cx::Cx;
 use crate::expr::compile::{Code, Compiler, Pred};
 use crate::expr::{Expr, ExprKind, Slot};
@@ -18,7 +19,7 @@ use crate::usage::Sums;
 use keel_base::waits::lock_waits;
 use keel_store::row::{self, PatchBuilder, Row, RowBuilder, patch};
 use keel_types::collation::pages;
-use keel_types::key;
+use keel_types::key::{self, KeyColumn};
 use keel_types::{Length, SqlType, Value, cast, column};
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -66,6 +67,10 @@ pub struct Target {
     pub period: Option<super::period::Period>,
     /// CHANGE_TRACKING.
     pub tracked: Option<super::track::Tracked>,
+    /// Indexed views over the table.
+    pub views: Vec<super::indexed_view::IndexedView>,
+    /// SET options of the statement's text, by name, with which the views over the table cannot be kept.
+    pub(super) wrong_options: Vec<&'static str>,
 }
 
 /// Buffers for building rows, reused from row to row.
@@ -84,6 +89,8 @@ pub struct RowBuffers {
     pub(super) awaited: Vec<(usize, Box<[u8]>)>,
     /// What the statement did so far.
     pub(crate) sums: Sums,
+    /// The running queries of the views over the table.
+    pub(super) views: Vec<Option<Box<dyn Operator>>>,
 }
 
 /// What keeps others from a row while it is added.
@@ -169,12 +176,20 @@ impl Target {
             rowversion: table.columns.iter().position(|c| c.ty == SqlType::RowVersion),
             period: None,
             tracked: None,
+            views: Vec::new(),
+            wrong_options: Vec::new(),
             table: table.clone(),
         };
         binder.unnoticed(|b| target.compile_rules(b))?;
         target.parents = super::foreign::parent_checks(binder, &target)?;
         target.period = super::period::Period::of(binder, &target)?;
         target.tracked = super::track::Tracked::of(binder, &target)?;
+        target.views = super::indexed_view::IndexedView::all(binder, &target)?;
+        if !target.views.is_empty() {
+            let options = scope.options();
+            let own = [("ANSI_NULLS", options.ansi_nulls), ("QUOTED_IDENTIFIER", options.quoted_identifier)];
+            target.wrong_options = own.into_iter().filter(|(_, on)| !on).map(|(name, _)| name).collect();
+        }
         Ok(target)
     }
 
@@ -278,6 +293,16 @@ impl Target {
         Ok(())
     }
 
+    /// Columns of the clustered key: position and encoding.
+    pub(super) fn key_columns(&self) -> &[(usize, KeyColumn)] {
+        &self.clustered.key
+    }
+
+    /// The error of a row in the new slots whose clustered key another row has.
+    pub(super) fn duplicate_key(&self, cx: &Cx<'_>) -> Error {
+        self.duplicate_error(cx, &self.clustered, self.new_first)
+    }
+
     /// Number of columns in a stored row.
     pub(super) fn width(&self) -> usize {
         self.width
@@ -301,7 +326,8 @@ impl Target {
         let parents = self.parents.iter().flat_map(|p| &p.columns);
         let blocks = self.read_by_blocks(PredicateKind::AfterInsert);
         let others = self.computed_inputs.iter().flatten().chain(rules).chain(parents).copied();
-        for i in clustered.chain(entries).chain(others).chain(blocks).chain(self.identity) {
+        let views = self.read_by_views(None);
+        for i in clustered.chain(entries).chain(others).chain(blocks).chain(views).chain(self.identity) {
             read[i] = true;
         }
         read
@@ -452,6 +478,9 @@ impl Target {
                 Err(e) => return Err(self.storage_error(cx, &e)),
             }
         }
+        if !self.views.is_empty() {
+            self.note_new(cx, b)?;
+        }
         Ok(true)
     }
 
@@ -532,6 +561,9 @@ impl Target {
             index.entry_key(&cx.slots, old_first, key, &mut b.index_key);
             b.sums.entries[n + 1].deleted += u64::from(self.delete_entry(cx, index, &b.index_key, key)?);
         }
+        if !self.views.is_empty() {
+            self.note_gone(cx, b, old_first)?;
+        }
         Ok(())
     }
 
@@ -581,7 +613,11 @@ impl Target {
         b.sums.lock_waits += lock_waits() - before;
         done.map_err(|e| self.storage_error(cx, &e))?;
         b.sums.entries[0].updated += 1;
-        self.update_entries(cx, b, key, changed, old_first)
+        self.update_entries(cx, b, key, changed, old_first)?;
+        if !self.views.is_empty() {
+            self.note_changed(cx, b, changed, old_first)?;
+        }
+        Ok(())
     }
 
     /// What becomes of the stored row `old` when the columns in `changed` take their new slots' values. Columns added after
@@ -717,6 +753,7 @@ impl Target {
             needed.extend(&parent.columns);
         }
         needed.extend(self.tracked.iter().flat_map(super::track::Tracked::key));
+        needed.extend(self.read_by_views(Some(changed)));
         needed.sort_unstable();
         needed.dedup();
         needed
@@ -729,6 +766,7 @@ impl Target {
             self.indexes.iter().flat_map(|i| i.key.iter().map(|(c, _)| *c)).collect();
         needed.extend(self.tracked.iter().flat_map(super::track::Tracked::key));
         needed.extend(self.read_by_blocks(PredicateKind::BeforeDelete));
+        needed.extend(self.read_by_views(None));
         needed.sort_unstable();
         needed.dedup();
         needed

@@ -160,6 +160,9 @@ impl Runner<'_> {
                 let what = format!("DROP {}", kind.to_uppercase());
                 self.refuse_bound(&what, name, &entry, module.object_id)?;
                 self.forget_predicates(&entry, module.object_id)?;
+                if let Some(rows) = &module.rows {
+                    self.forget_view_rows(rows)?;
+                }
                 let key = CatalogKey { class: object_class::MODULE, id: module.object_id };
                 self.change(&entry, CatalogOp::Remove(key))?;
                 for trigger in self.info.picture(&entry).triggers(module.object_id) {
@@ -244,6 +247,9 @@ impl Runner<'_> {
         let picture = self.info.picture(&entry);
         if picture.referencing(table.object_id).iter().any(|(t, _)| t.object_id != table.object_id) {
             return Err(errors::truncate_referenced(name));
+        }
+        if let Some(view) = picture.indexed_views(table.object_id).first() {
+            return Err(errors::referenced_by_object("TRUNCATE TABLE", name, &view.name));
         }
         if !t.partitions.is_empty() {
             if table.change_tracking.is_some() {

@@ -235,6 +235,10 @@ impl Runner<'_> {
             .engine
             .database_by_id(table.database)
             .ok_or_else(|| errors::no_database(table.database.0))?;
+        if !table.view_of.is_empty() {
+            self.put_view_rows(&entry, table.object_id, Some(Arc::clone(&table)))?;
+            return Ok(table);
+        }
         self.put(&entry, CatalogObject::Table(Arc::clone(&table)))?;
         Ok(table)
     }

@@ -1,0 +1,290 @@
+//! What an indexed view is made of, for those who are to make one: its columns, its tables, and what of them cannot be kept.
+
+use super::{ColumnSource, Taken};
+use crate::bind::rel::{AggFunc, Rel, SlotSet};
+use crate::bind::{Binder, BoundQuery};
+use crate::catalog::{ModuleDef, ObjectId, TableDef};
+use crate::errors::Result;
+use crate::expr::{Expr, ExprKind, Slot};
+use crate::plan::Planner;
+use crate::plan::api::{describe, finish};
+use crate::plan::run::{Body, Plan};
+use crate::scope::BindScope;
+use keel_types::{Collation, SqlType, Value};
+use std::sync::Arc;
+
+/// A view as its query is bound.
+pub struct ViewShape {
+    /// Its columns.
+    pub columns: Vec<ViewColumn>,
+    /// The tables of its FROM clause, each reference.
+    pub tables: Vec<Arc<TableDef>>,
+    /// It has groups.
+    pub grouped: bool,
+    /// All that is grouped by is among its columns.
+    pub shows_groups: bool,
+    /// A column computes with an aggregate or with what is grouped by.
+    pub computes_with_groups: bool,
+    /// What of its expressions cannot be kept.
+    pub fault: Option<ExprFault>,
+    /// A float or real that WHERE, a join or GROUP BY looks at: the column's name, empty where there is none.
+    pub imprecise_condition: Option<String>,
+}
+
+/// Why an expression of a view cannot be kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExprFault {
+    /// A function, by its name, gives another value each time, or in each session.
+    Nondeterministic(String),
+    /// A user's function, which its own text judges.
+    UserFunction {
+        /// `schema.name`
+        name: String,
+        /// Object id.
+        object_id: ObjectId,
+    },
+    /// A string is read as a date as the session's language has it, in a conversion that is written or is not.
+    Date {
+        /// It is written.
+        explicit: bool,
+    },
+    /// A constant is a floating number.
+    ImpreciseConstant,
+}
+
+/// A column of a view.
+pub struct ViewColumn {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub ty: SqlType,
+    /// Collation.
+    pub collation: Collation,
+    /// It can be NULL.
+    pub nullable: bool,
+    /// Table and position of the column that it shows as it is.
+    pub origin: Option<(Arc<TableDef>, usize)>,
+    /// Floating numbers take part in its value.
+    pub imprecise: bool,
+    /// What it is.
+    pub kind: ViewColumnKind,
+}
+
+/// What a column of a view is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViewColumnKind {
+    /// A value; in a view with groups one of the group's.
+    Value,
+    /// COUNT_BIG(*).
+    CountAll,
+    /// COUNT_BIG of an expression.
+    Count,
+    /// SUM.
+    Sum {
+        /// Its argument can be NULL.
+        of_nullable: bool,
+    },
+    /// Another aggregate.
+    Other,
+}
+
+fn is_imprecise(ty: SqlType) -> bool {
+    matches!(ty, SqlType::Float | SqlType::Real)
+}
+
+fn reads_imprecise(e: &Expr) -> bool {
+    e.any(&mut |x| is_imprecise(x.ty))
+}
+
+/// What a view is made of.
+///
+/// # Errors
+/// Those of its query.
+pub fn indexed_view_shape(scope: &dyn BindScope, module: &ModuleDef) -> Result<ViewShape> {
+    let mut binder = Binder::new(scope);
+    let bound = binder.unnoticed(|b| b.unguarded(|b| b.view(module)))?;
+    let names: Vec<String> = bound.columns.iter().map(|c| c.name.clone()).collect();
+    let (bound, computes_with_groups) = below_projection(bound);
+    let taken = Taken::apart(bound);
+    let mut tables = Vec::new();
+    collect_tables(&taken.input, &mut tables);
+    let columns = names.into_iter().enumerate();
+    let columns: Vec<ViewColumn> =
+        columns.map(|(at, name)| column(&binder, &taken, at, name, &tables)).collect();
+    let shown = |slot: &Slot| taken.columns.contains(slot);
+    let groups = || taken.groups.iter().flat_map(|(groups, _)| groups);
+    let condition = imprecise_condition(&binder, &taken.input);
+    let grouping = groups().find(|(_, e)| reads_imprecise(e)).map(|(_, e)| slot_name(&binder, e));
+    Ok(ViewShape {
+        grouped: taken.groups.is_some(),
+        shows_groups: groups().all(|(slot, _)| shown(slot)),
+        computes_with_groups,
+        fault: faults(&taken).into_iter().next(),
+        imprecise_condition: condition.or(grouping),
+        columns,
+        tables: tables.into_iter().map(|(_, table)| table).collect(),
+    })
+}
+
+/// The aggregation under a projection, which is none of an indexed view: whether there is one.
+fn below_projection(bound: BoundQuery) -> (BoundQuery, bool) {
+    let BoundQuery { mut rel, columns } = bound;
+    let mut computes = false;
+    while let Rel::Project { input, .. } = rel {
+        if !matches!(*input, Rel::Aggregate { .. } | Rel::Filter { .. }) || !has_groups(&input) {
+            rel = *input;
+            break;
+        }
+        (rel, computes) = (*input, true);
+    }
+    (BoundQuery { rel, columns }, computes)
+}
+
+/// What of a view's expressions cannot be kept, users' functions last: only their texts tell.
+fn faults(taken: &Taken) -> Vec<ExprFault> {
+    let mut found = Vec::new();
+    let mut look = |e: &Expr| {
+        e.any(&mut |e| {
+            found.extend(fault_of(e));
+            false
+        });
+    };
+    each_expr(&taken.input, &mut look);
+    if let Some((groups, aggs)) = &taken.groups {
+        groups.iter().for_each(|(_, e)| look(e));
+        aggs.iter().flat_map(|a| &a.arg).for_each(&mut look);
+    }
+    found.sort_by_key(|f| matches!(f, ExprFault::UserFunction { .. }));
+    found
+}
+
+fn each_expr(rel: &Rel, f: &mut dyn FnMut(&Expr)) {
+    rel.for_own_exprs(f);
+    rel.inputs().into_iter().for_each(|r| each_expr(r, f));
+}
+
+fn fault_of(e: &Expr) -> Option<ExprFault> {
+    match &e.kind {
+        ExprKind::Session { name, .. } => Some(ExprFault::Nondeterministic(name.to_lowercase())),
+        ExprKind::Builtin(b, _) if !b.foldable => Some(ExprFault::Nondeterministic(b.name.to_lowercase())),
+        ExprKind::Udf(info, _) => {
+            Some(ExprFault::UserFunction { name: info.name.clone(), object_id: info.object_id })
+        }
+        ExprKind::Const(Value::Float(_)) if is_imprecise(e.ty) => Some(ExprFault::ImpreciseConstant),
+        ExprKind::Cast(c) if c.input.ty.is_string() && is_date(e.ty) => {
+            let style = c.style.as_ref().and_then(Expr::as_const);
+            let fixed = matches!(style, Some(Value::Int(n)) if is_fixed_style(*n));
+            (!fixed).then_some(ExprFault::Date { explicit: c.explicit })
+        }
+        _ => None,
+    }
+}
+
+fn is_date(ty: SqlType) -> bool {
+    use SqlType as T;
+    matches!(
+        ty,
+        T::Date | T::Time(_) | T::DateTime | T::SmallDateTime | T::DateTime2(_) | T::DateTimeOffset(_)
+    )
+}
+
+/// Whether a style of CONVERT reads a date the same in every language.
+fn is_fixed_style(style: i64) -> bool {
+    matches!(style, 20 | 21) || style > 100 && !matches!(style, 106 | 107 | 109 | 113)
+}
+
+fn has_groups(rel: &Rel) -> bool {
+    matches!(rel, Rel::Aggregate { .. }) || rel.inputs().into_iter().any(has_groups)
+}
+
+fn collect_tables(rel: &Rel, into: &mut Vec<(u32, Arc<TableDef>)>) {
+    if let Rel::Get(g) = rel {
+        into.push((g.id, g.table.clone()));
+    }
+    rel.inputs().into_iter().for_each(|r| collect_tables(r, into));
+}
+
+fn column(
+    binder: &Binder<'_>,
+    taken: &Taken,
+    at: usize,
+    name: String,
+    tables: &[(u32, Arc<TableDef>)],
+) -> ViewColumn {
+    let info = &binder.slots[taken.columns[at] as usize];
+    let of_table = |(id, i): (u32, usize)| Some((tables.iter().find(|(t, _)| *t == id)?.1.clone(), i));
+    let (kind, computed) = match taken.column(binder, at) {
+        ColumnSource::Value(e) => (ViewColumnKind::Value, reads_imprecise(&e)),
+        ColumnSource::Aggregate(a) => match (a.func, &a.arg) {
+            (AggFunc::CountStar, _) => (ViewColumnKind::CountAll, false),
+            (AggFunc::Count, _) => (ViewColumnKind::Count, false),
+            (AggFunc::Sum, Some(e)) => (ViewColumnKind::Sum { of_nullable: e.nullable }, reads_imprecise(e)),
+            _ => (ViewColumnKind::Other, false),
+        },
+    };
+    ViewColumn {
+        name,
+        ty: info.ty,
+        collation: info.collation,
+        nullable: info.nullable,
+        origin: info.origin.and_then(of_table),
+        imprecise: computed || is_imprecise(info.ty),
+        kind,
+    }
+}
+
+/// The name of the first float or real that conditions look at.
+fn imprecise_condition(binder: &Binder<'_>, rel: &Rel) -> Option<String> {
+    let conditions = match rel {
+        Rel::Filter { predicates, .. } => predicates.as_slice(),
+        Rel::Join { on, .. } => on.as_slice(),
+        _ => &[],
+    };
+    let own = conditions.iter().find(|e| reads_imprecise(e)).map(|e| slot_name(binder, e));
+    own.or_else(|| rel.inputs().into_iter().find_map(|r| imprecise_condition(binder, r)))
+}
+
+fn slot_name(binder: &Binder<'_>, e: &Expr) -> String {
+    let mut slots = e.slots().into_iter().map(|s| &binder.slots[s as usize]);
+    slots.find(|s| is_imprecise(s.ty)).map_or_else(String::new, |s| s.name.clone())
+}
+
+/// Compiles the query of a view so that it reads the newest rows of its tables, under locks: what the view's own rows are to be.
+///
+/// # Errors
+/// Those of its query.
+pub fn compile_view_rows(scope: &dyn BindScope, module: &ModuleDef) -> Result<Plan> {
+    let mut binder = Binder::new(scope);
+    let mut bound = binder.unnoticed(|b| b.unguarded(|b| b.view(module)))?;
+    lock_all(&mut bound.rel);
+    plan_of(&mut binder, bound)
+}
+
+/// Compiles the query of a view as it is, whether or not the view has rows of its own.
+///
+/// # Errors
+/// Those of its query.
+pub fn compile_view_query(scope: &dyn BindScope, module: &ModuleDef) -> Result<Plan> {
+    let mut binder = Binder::new(scope);
+    let bound = binder.unnoticed(|b| b.unguarded(|b| b.view(module)))?;
+    plan_of(&mut binder, bound)
+}
+
+fn plan_of(binder: &mut Binder<'_>, bound: BoundQuery) -> Result<Plan> {
+    let BoundQuery { rel, columns } = bound;
+    let named: Vec<(&str, Slot)> = columns.iter().map(|c| (c.name.as_str(), c.slot)).collect();
+    let meta = describe(binder, &rel, &named);
+    let need: SlotSet = columns.iter().map(|c| c.slot).collect();
+    let mut planner = Planner::new(binder);
+    let root = Arc::new(planner.plan_tree(rel, &need)?.node);
+    let subplans = planner.subplans;
+    let body = Body::Query { root, output: columns.iter().map(|c| c.slot as usize).collect() };
+    Ok(finish(binder, body, subplans, meta, None))
+}
+
+fn lock_all(rel: &mut Rel) {
+    if let Rel::Get(g) = rel {
+        g.hints.repeatable = true;
+    }
+    rel.inputs_mut().into_iter().for_each(lock_all);
+}
