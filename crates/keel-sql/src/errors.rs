@@ -257,13 +257,15 @@ errors! {
     /// ALTER INDEX … SET (IGNORE_DUP_KEY) of a constraint.
     option_of_constraint(index) = 1979, 16, 1, "Cannot use index option ignore_dup_key to alter index '{index}' as it enforces a primary or unique constraint.";
     /// Said of each index that goes with the clustered one.
-    index_disabled_too(index, table) = 3750, 10, 1, "Warning: Index '{index}' on table '{table}' was disabled as a result of disabling the clustered index on the table.";
+    index_disabled_too(index, kind, table) = 3750, 10, 1, "Warning: Index '{index}' on {kind} '{table}' was disabled as a result of disabling the clustered index on the {kind}.";
     /// Said of each foreign key that goes with the index it rests on.
     foreign_key_disabled_too(key, table, referenced, index) = 1992, 10, 1, "Warning: Foreign key '{key}' on table '{table}' referencing table '{referenced}' was disabled as a result of disabling the index '{index}'.";
     /// Two constraints of a new table that say CLUSTERED.
     two_clustered_constraints(table) = 8112, 16, 0, "Cannot add more than one clustered index for constraints on table '{table}'.";
     /// Second clustered index.
     second_clustered(table, index) = 1902, 16, 3, "Cannot create more than one clustered index on table '{table}'. Drop the existing clustered index '{index}' before creating another.";
+    /// Index of a view exists.
+    view_index_exists(view, index) = 1913, 16, 1, "The operation failed because an index or statistics with name '{index}' already exists on view '{view}'.";
     /// Second clustered index of a view.
     second_clustered_of_view(view, index) = 1902, 16, 3, "Cannot create more than one clustered index on view '{view}'. Drop the existing clustered index '{index}' before creating another.";
     /// Index on a view that is not WITH SCHEMABINDING.

@@ -26,6 +26,8 @@ mod disable;
 mod view;
 mod view_rules;
 
+pub(crate) use view::{is_indexable, shape_of};
+
 impl Runner<'_> {
     pub(super) fn table_for_index(
         &mut self,
@@ -68,7 +70,10 @@ impl Runner<'_> {
         }
         let existing = table.indexes.iter().position(|i| fold(&i.name) == fold(&c.name.text));
         if existing.is_some() && !option_on(&c.options, "DROP_EXISTING") {
-            return Err(errors::index_exists(&c.table, &c.name.text));
+            return Err(match table.view_of.is_empty() {
+                true => errors::index_exists(&c.table, &c.name.text),
+                false => errors::view_index_exists(&c.table, &c.name.text),
+            });
         }
         let mut base = (*table).clone();
         let mut discarded = Vec::new();

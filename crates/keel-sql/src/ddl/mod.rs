@@ -40,6 +40,7 @@ mod trigger;
 
 pub(crate) use alter::mentions_column;
 pub(crate) use binding::Named as NamedByModule;
+pub(crate) use index::{is_indexable, shape_of};
 pub(crate) use policy::{RAISED as RAISED_BY_POLICIES, guarded_columns};
 pub(crate) use principal::is_of_server;
 pub(crate) use statistics::table_and_statistics;

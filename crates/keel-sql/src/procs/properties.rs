@@ -302,7 +302,7 @@ fn path(picture: &Picture, p: &PropertyDef) -> Option<Vec<(&'static str, String)
                 path.push((kind(parent.kind), parent.name.to_owned()));
             }
             path.push((kind(own.kind), own.name.to_owned()));
-            let table = || picture.tables().find(|t| t.object_id == p.major);
+            let table = || picture.stored().find(|t| t.object_id == p.major);
             if class == property_class::INDEX {
                 let index = table()?.indexes.iter().find(|i| i.index_id == minor)?;
                 path.push(("INDEX", index.name.clone()));

@@ -66,6 +66,8 @@ pub struct ViewColumn {
     pub origin: Option<(Arc<TableDef>, usize)>,
     /// Floating numbers take part in its value.
     pub imprecise: bool,
+    /// Its value is the same whenever it is asked for.
+    pub deterministic: bool,
     /// What it is.
     pub kind: ViewColumnKind,
 }
@@ -126,18 +128,20 @@ pub fn indexed_view_shape(scope: &dyn BindScope, module: &ModuleDef) -> Result<V
     })
 }
 
-/// The aggregation under a projection, which is none of an indexed view: whether there is one.
+/// Takes away a projection over an aggregation, which no indexed view has: whether there was one.
 fn below_projection(bound: BoundQuery) -> (BoundQuery, bool) {
     let BoundQuery { mut rel, columns } = bound;
     let mut computes = false;
-    while let Rel::Project { input, .. } = rel {
-        if !matches!(*input, Rel::Aggregate { .. } | Rel::Filter { .. }) || !has_groups(&input) {
-            rel = *input;
-            break;
+    loop {
+        match rel {
+            Rel::Project { input, .. } if has_groups(&input) => (rel, computes) = (*input, true),
+            other => return (BoundQuery { rel: other, columns }, computes),
         }
-        (rel, computes) = (*input, true);
     }
-    (BoundQuery { rel, columns }, computes)
+}
+
+fn has_groups(rel: &Rel) -> bool {
+    matches!(rel, Rel::Aggregate { .. }) || rel.inputs().into_iter().any(has_groups)
 }
 
 /// What of a view's expressions cannot be kept, users' functions last: only their texts tell.
@@ -193,10 +197,6 @@ fn is_fixed_style(style: i64) -> bool {
     matches!(style, 20 | 21) || style > 100 && !matches!(style, 106 | 107 | 109 | 113)
 }
 
-fn has_groups(rel: &Rel) -> bool {
-    matches!(rel, Rel::Aggregate { .. }) || rel.inputs().into_iter().any(has_groups)
-}
-
 fn collect_tables(rel: &Rel, into: &mut Vec<(u32, Arc<TableDef>)>) {
     if let Rel::Get(g) = rel {
         into.push((g.id, g.table.clone()));
@@ -213,24 +213,58 @@ fn column(
 ) -> ViewColumn {
     let info = &binder.slots[taken.columns[at] as usize];
     let of_table = |(id, i): (u32, usize)| Some((tables.iter().find(|(t, _)| *t == id)?.1.clone(), i));
-    let (kind, computed) = match taken.column(binder, at) {
-        ColumnSource::Value(e) => (ViewColumnKind::Value, reads_imprecise(&e)),
+    let (kind, of) = match taken.column(binder, at) {
+        ColumnSource::Value(e) => {
+            let computed = e.as_slot().and_then(|slot| computed_into(&taken.input, slot)).cloned();
+            (ViewColumnKind::Value, Some(computed.unwrap_or(e)))
+        }
         ColumnSource::Aggregate(a) => match (a.func, &a.arg) {
-            (AggFunc::CountStar, _) => (ViewColumnKind::CountAll, false),
-            (AggFunc::Count, _) => (ViewColumnKind::Count, false),
-            (AggFunc::Sum, Some(e)) => (ViewColumnKind::Sum { of_nullable: e.nullable }, reads_imprecise(e)),
-            _ => (ViewColumnKind::Other, false),
+            (AggFunc::CountStar, _) => (ViewColumnKind::CountAll, None),
+            (AggFunc::Count, e) => (ViewColumnKind::Count, e.clone()),
+            (AggFunc::Sum, Some(e)) => (ViewColumnKind::Sum { of_nullable: can_be_null(e) }, Some(e.clone())),
+            (_, e) => (ViewColumnKind::Other, e.clone()),
         },
     };
+    let judge = |fault: fn(&Expr) -> bool| of.as_ref().is_some_and(|e| e.any(&mut |e| fault(e)));
     ViewColumn {
         name,
         ty: info.ty,
         collation: info.collation,
         nullable: info.nullable,
         origin: info.origin.and_then(of_table),
-        imprecise: computed || is_imprecise(info.ty),
+        imprecise: judge(|e| is_imprecise(e.ty)) || is_imprecise(info.ty),
+        deterministic: !judge(|e| {
+            matches!(fault_of(e), Some(ExprFault::Nondeterministic(_) | ExprFault::Date { .. }))
+        }),
         kind,
     }
+}
+
+/// Whether a value can be NULL where arithmetic that fails is an error.
+fn can_be_null(e: &Expr) -> bool {
+    let any = |list: &[Expr]| list.iter().any(can_be_null);
+    match &e.kind {
+        ExprKind::Const(v) => matches!(v, Value::Null),
+        ExprKind::Arith(_, a, b) => can_be_null(a) || can_be_null(b),
+        ExprKind::Neg(a) | ExprKind::BitNot(a) => can_be_null(a),
+        ExprKind::Cast(c) => c.lenient || can_be_null(&c.input),
+        ExprKind::Case(whens, otherwise) => {
+            whens.iter().any(|(_, then)| can_be_null(then)) || otherwise.as_ref().is_none_or(|e| can_be_null(e))
+        }
+        ExprKind::FirstOf(list) => list.iter().all(can_be_null),
+        ExprKind::Builtin(_, args) => e.nullable && (args.is_empty() || any(args)),
+        _ => e.nullable,
+    }
+}
+
+/// The expression that a slot is computed from.
+fn computed_into(rel: &Rel, slot: Slot) -> Option<&Expr> {
+    if let Rel::Project { exprs, .. } = rel
+        && let Some((_, e)) = exprs.iter().find(|(s, _)| *s == slot)
+    {
+        return Some(e);
+    }
+    rel.inputs().into_iter().find_map(|r| computed_into(r, slot))
 }
 
 /// The name of the first float or real that conditions look at.

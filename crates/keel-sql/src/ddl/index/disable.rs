@@ -17,7 +17,8 @@ impl Runner<'_> {
         if table.indexes[at].kind == IndexKind::Clustered {
             for other in 0..table.indexes.len() {
                 if !table.indexes[other].disabled {
-                    let message = errors::index_disabled_too(&table.indexes[other].name, &table.name);
+                    let kind = if table.view_of.is_empty() { "table" } else { "view" };
+                    let message = errors::index_disabled_too(&table.indexes[other].name, kind, &table.name);
                     self.info.say(message);
                     self.let_go_of(table, other)?;
                 }

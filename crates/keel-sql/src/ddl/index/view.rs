@@ -12,8 +12,10 @@ use crate::ddl::parts;
 use crate::ddl::table::{TableBuilder, fill_factor};
 use crate::engine::DatabaseEntry;
 use crate::errors;
+use crate::modules;
 use crate::program::Program;
 use crate::run::Runner;
+use crate::session::info::Info;
 use crate::session::options::Switches;
 use crate::session::scope::Scope;
 use keel_parser::ast;
@@ -29,8 +31,8 @@ use std::sync::Arc;
 
 /// A view on its way to be indexed.
 pub(super) struct ViewToIndex<'c> {
-    /// The statement.
-    pub statement: &'c ast::CreateIndex,
+    /// The name of the index.
+    pub index: &'c str,
     /// `database.schema.view`
     pub full_name: String,
     /// Its database.
@@ -108,9 +110,9 @@ impl Runner<'_> {
     pub(super) fn materialize_view(&mut self, program: &Program, c: &ast::CreateIndex) -> Result<()> {
         let (entry, module) =
             self.view_named(program, &c.table).ok_or_else(|| errors::no_table_for_index(&c.table))?;
-        let view = ViewToIndex { statement: c, full_name: self.name_in_full(&entry, &module), entry, module };
-        view_rules::check_text(&self.info.picture(&view.entry), &view)?;
-        let shape = self.shape_of(&view)?;
+        let full_name = name_in_full(self.info, &entry, &module);
+        let view = ViewToIndex { index: &c.name.text, full_name, entry, module };
+        let shape = view_rules::check_query(self.info, &view)?;
         let tables: BTreeSet<ObjectId> = shape.tables.iter().map(|t| t.object_id).collect();
         self.lock_tables_of(&view.entry, tables.iter().copied())?;
         let mut rows = self.rows_to_be(&view, &shape, tables)?;
@@ -147,20 +149,6 @@ impl Runner<'_> {
         rows.indexes.push(index);
         self.fill_view(&view.module, &rows)?;
         self.put_view_rows(&view.entry, rows.object_id, Some(Arc::new(rows)))
-    }
-
-    /// `database.schema.view`
-    pub(super) fn name_in_full(&self, entry: &Arc<DatabaseEntry>, module: &ModuleDef) -> String {
-        let schema = self.info.picture(entry).schema_name(module.schema_id);
-        format!("{}.{}.{}", entry.name(), schema.unwrap_or_default(), module.name)
-    }
-
-    fn shape_of(&self, view: &ViewToIndex<'_>) -> Result<ViewShape> {
-        let mut scope = Scope::bare(self.info, view.entry.id);
-        scope.identity.schema_id = view.module.schema_id;
-        let shape = indexed_view_shape(&scope, &view.module)?;
-        view_rules::check_shape(&self.info.picture(&view.entry), view, &shape)?;
-        Ok(shape)
     }
 
     /// The table that a view's rows will be, without indexes.
@@ -267,6 +255,26 @@ impl Runner<'_> {
         }
         Ok(())
     }
+}
+
+/// `database.schema.view`
+fn name_in_full(info: &Info, entry: &Arc<DatabaseEntry>, module: &ModuleDef) -> String {
+    let schema = info.picture(entry).schema_name(module.schema_id);
+    format!("{}.{}.{}", entry.name(), schema.unwrap_or_default(), module.name)
+}
+
+/// What a view of a database is made of.
+pub(crate) fn shape_of(info: &Info, entry: &DatabaseEntry, module: &ModuleDef) -> Result<ViewShape> {
+    let mut scope = Scope::bare(info, entry.id);
+    scope.identity.schema_id = module.schema_id;
+    indexed_view_shape(&scope, module)
+}
+
+/// Whether a view could have an index.
+pub(crate) fn is_indexable(info: &Info, entry: &Arc<DatabaseEntry>, module: &Arc<ModuleDef>) -> bool {
+    let (entry, module) = (Arc::clone(entry), Arc::clone(module));
+    let view = ViewToIndex { index: "", full_name: name_in_full(info, &entry, &module), entry, module };
+    modules::is_schema_bound(&view.module) && view_rules::check_query(info, &view).is_ok()
 }
 
 /// Tables, with those whose changes come to them: by foreign keys, or as the history of another.

@@ -2,12 +2,13 @@
 //!
 //! What only the text tells is looked for there; types, columns and functions are those of the bound query.
 
-use super::view::ViewToIndex;
+use super::view::{ViewToIndex, shape_of};
 use crate::catalog::{Named, Picture};
 use crate::ddl::determinism;
 use crate::ddl::table::option_on;
 use crate::errors;
 use crate::modules;
+use crate::session::info::Info;
 use keel_parser::ast::{self, ExprKind, QueryBody, StatementKind, TableSourceKind};
 use keel_query::catalog::{Catalog as _, IndexColumn, ModuleDef, ModuleKind};
 use keel_query::dml::indexed_view::{ExprFault, ViewColumnKind, ViewShape};
@@ -66,8 +67,17 @@ pub(super) fn check_statement(c: &ast::CreateIndex, view: &ModuleDef) -> Result<
     Ok(())
 }
 
+/// Looks at the whole query of a view.
+pub(super) fn check_query(info: &Info, view: &ViewToIndex<'_>) -> Result<ViewShape> {
+    let picture = info.picture(&view.entry);
+    check_text(&picture, view)?;
+    let shape = shape_of(info, &view.entry, &view.module)?;
+    check_shape(&picture, view, &shape)?;
+    Ok(shape)
+}
+
 /// Looks at the text of a view.
-pub(super) fn check_text(picture: &Picture, view: &ViewToIndex<'_>) -> Result<()> {
+fn check_text(picture: &Picture, view: &ViewToIndex<'_>) -> Result<()> {
     let module = &view.module;
     let made_with = [("ANSI_NULLS", module.ansi_nulls), ("QUOTED_IDENTIFIER", module.quoted_identifier)];
     let off: Vec<&str> = made_with.into_iter().filter(|(_, on)| !on).map(|(name, _)| name).collect();
@@ -314,7 +324,7 @@ fn nondeterministic(view: &str, function: &str) -> Box<SqlError> {
 
 /// An error 866x: it names the index too.
 fn refuse_clustered(number: i32, view: &ViewToIndex<'_>, why: &str) -> Box<SqlError> {
-    let (index, name) = (&view.statement.name.text, &view.full_name);
+    let (index, name) = (view.index, &view.full_name);
     let quote = if number == 8668 { '\'' } else { '"' };
     let text = format!(
         "Cannot create the clustered index {quote}{index}{quote} on view {quote}{name}{quote} because {why}"
@@ -323,7 +333,7 @@ fn refuse_clustered(number: i32, view: &ViewToIndex<'_>, why: &str) -> Box<SqlEr
 }
 
 /// Looks at the bound query of a view.
-pub(super) fn check_shape(picture: &Picture, view: &ViewToIndex<'_>, shape: &ViewShape) -> Result<()> {
+fn check_shape(picture: &Picture, view: &ViewToIndex<'_>, shape: &ViewShape) -> Result<()> {
     check_tables(picture, view, shape)?;
     if let Some(fault) = &shape.fault {
         check_fault(picture, view, fault)?;
@@ -465,7 +475,7 @@ pub(super) fn check_key(view: &ViewToIndex<'_>, shape: &ViewShape, key: &[IndexC
             ));
         }
         if column.imprecise && column.origin.is_none() {
-            let (index, name) = (&view.statement.name.text, &view.full_name);
+            let (index, name) = (view.index, &view.full_name);
             let text = format!(
                 "Cannot create index or statistics '{index}' on view '{name}' because key column '{}' is imprecise, computed and not persisted. Consider removing reference to column in view index or statistics key or changing column to be precise. If column is computed in base table consider marking it PERSISTED there.",
                 column.name
