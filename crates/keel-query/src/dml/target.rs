@@ -421,7 +421,11 @@ impl Target {
         let result =
             self.clustered_key(cx, self.new_first, &mut key).and_then(|()| self.insert_at(cx, b, &key));
         b.key = key;
-        result
+        let inserted = result?;
+        if inserted {
+            self.note_new(cx, b)?;
+        }
+        Ok(inserted)
     }
 
     fn insert_at(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, key: &[u8]) -> Result<bool> {
@@ -433,7 +437,7 @@ impl Target {
     }
 
     /// Inserts a row that is in its stored form already; its index entries are made from the new slots. The key and what
-    /// indexes hold must be there.
+    /// indexes hold must be there. No view hears of it yet.
     pub(super) fn insert_stored(
         &self,
         cx: &mut Cx<'_>,
@@ -477,9 +481,6 @@ impl Target {
                 }
                 Err(e) => return Err(self.storage_error(cx, &e)),
             }
-        }
-        if !self.views.is_empty() {
-            self.note_new(cx, b)?;
         }
         Ok(true)
     }
@@ -550,6 +551,12 @@ impl Target {
 
     /// Deletes the row under `key` whose old values lie from `old_first`.
     pub fn delete(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, key: &[u8], old_first: usize) -> Result<()> {
+        self.remove(cx, b, key, old_first)?;
+        self.note_gone(cx, b, old_first)
+    }
+
+    /// The same, and no view hears of it yet.
+    fn remove(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, key: &[u8], old_first: usize) -> Result<()> {
         let tree = self.clustered.def.tree;
         let before = lock_waits();
         let done = cx.txn(self.table.database)?.delete(tree, key);
@@ -560,9 +567,6 @@ impl Target {
         for (n, index) in self.indexes.iter().enumerate() {
             index.entry_key(&cx.slots, old_first, key, &mut b.index_key);
             b.sums.entries[n + 1].deleted += u64::from(self.delete_entry(cx, index, &b.index_key, key)?);
-        }
-        if !self.views.is_empty() {
-            self.note_gone(cx, b, old_first)?;
         }
         Ok(())
     }
@@ -584,6 +588,19 @@ impl Target {
         changed: &[usize],
         old_first: usize,
     ) -> Result<()> {
+        self.replace(cx, b, key, old, changed, old_first)?;
+        self.note_changed(cx, b, changed, old_first)
+    }
+
+    fn replace(
+        &self,
+        cx: &mut Cx<'_>,
+        b: &mut RowBuffers,
+        key: &[u8],
+        old: &[u8],
+        changed: &[usize],
+        old_first: usize,
+    ) -> Result<()> {
         for column in changed {
             b.sums.columns[*column] += 1;
         }
@@ -593,7 +610,7 @@ impl Target {
             let same = new_key == key;
             if !same {
                 b.sums.moved += 1;
-                self.delete(cx, b, key, old_first)?;
+                self.remove(cx, b, key, old_first)?;
                 let inserted = self.insert_at(cx, b, &new_key);
                 b.old_key = new_key;
                 return match inserted? {
@@ -613,11 +630,7 @@ impl Target {
         b.sums.lock_waits += lock_waits() - before;
         done.map_err(|e| self.storage_error(cx, &e))?;
         b.sums.entries[0].updated += 1;
-        self.update_entries(cx, b, key, changed, old_first)?;
-        if !self.views.is_empty() {
-            self.note_changed(cx, b, changed, old_first)?;
-        }
-        Ok(())
+        self.update_entries(cx, b, key, changed, old_first)
     }
 
     /// What becomes of the stored row `old` when the columns in `changed` take their new slots' values. Columns added after
@@ -667,7 +680,7 @@ impl Target {
         }
         b.sums.moved += 1;
         if self.insert_at(cx, b, &new_key)? {
-            return Ok(());
+            return self.note_new(cx, b);
         }
         Err(self.duplicate_error(cx, &self.clustered, self.new_first))
     }

@@ -503,9 +503,13 @@ fn lock_row(
         return txn.try_lock_row(tree, key, mode);
     }
     let before = lock_waits();
-    let locked = txn.lock_row(tree, key, mode).map(|()| true);
+    let locked = txn.lock_row(tree, key, mode);
     reads.lock_waits += lock_waits() - before;
-    locked
+    locked?;
+    if node.decisive {
+        txn.depend_on_row(tree, key)?;
+    }
+    Ok(true)
 }
 
 /// Runs part of an access under NOWAIT: without waiting for locks.

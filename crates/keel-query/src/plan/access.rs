@@ -438,6 +438,7 @@ impl Planner<'_, '_> {
             table_lock,
             skip_locked: h.skip_locked,
             repeatable: h.repeatable,
+            decisive: h.decisive,
             serializable: h.serializable,
             stepwise: path.first_rows,
             versioned: h.dirty || h.committed || h.snapshot,

@@ -6,7 +6,7 @@ use crate::engine::{DatabaseEntry, TEMPDB};
 use crate::session::info::Info;
 use crate::session::scope::Scope;
 use keel_base::DatabaseId;
-use keel_query::catalog::{Catalog as _, ColumnDef, IndexDef, ModuleKind, IndexKind, ObjectId, TableDef};
+use keel_query::catalog::{Catalog as _, ColumnDef, IndexDef, IndexKind, ModuleKind, ObjectId, TableDef};
 use keel_query::scope::NameParts;
 use keel_types::error::Result;
 use keel_types::{Decimal, SqlType, Value};
@@ -347,7 +347,8 @@ fn view_column_property(info: &Info, id: Option<i64>, name: &str, property: &str
     }
     let shape = crate::ddl::shape_of(info, &entry, &module).ok()?;
     let column = shape.columns.into_iter().find(|c| fold(&c.name) == name)?;
-    let key = column.ty.is_key_type() && column.deterministic && (!column.imprecise || column.origin.is_some());
+    let key =
+        column.ty.is_key_type() && column.deterministic && (!column.imprecise || column.origin.is_some());
     let bound = crate::modules::is_schema_bound(&module);
     Some(Value::Int(i64::from(match property {
         "isdeterministic" => bound && column.deterministic,

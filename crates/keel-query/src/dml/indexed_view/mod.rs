@@ -215,7 +215,7 @@ fn in_slots(rel: Rel, table: &TableDef, found: &mut Option<Get>) -> Rel {
             Rel::One
         }
         Rel::Get(mut g) => {
-            g.hints.repeatable = true;
+            (g.hints.repeatable, g.hints.decisive) = (true, true);
             Rel::Get(g)
         }
         Rel::Join { kind, left, right, on, hint } => {

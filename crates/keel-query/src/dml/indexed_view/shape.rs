@@ -249,7 +249,8 @@ fn can_be_null(e: &Expr) -> bool {
         ExprKind::Neg(a) | ExprKind::BitNot(a) => can_be_null(a),
         ExprKind::Cast(c) => c.lenient || can_be_null(&c.input),
         ExprKind::Case(whens, otherwise) => {
-            whens.iter().any(|(_, then)| can_be_null(then)) || otherwise.as_ref().is_none_or(|e| can_be_null(e))
+            whens.iter().any(|(_, then)| can_be_null(then))
+                || otherwise.as_ref().is_none_or(|e| can_be_null(e))
         }
         ExprKind::FirstOf(list) => list.iter().all(can_be_null),
         ExprKind::Builtin(_, args) => e.nullable && (args.is_empty() || any(args)),
