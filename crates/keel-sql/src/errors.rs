@@ -258,6 +258,8 @@ errors! {
     option_of_constraint(index) = 1979, 16, 1, "Cannot use index option ignore_dup_key to alter index '{index}' as it enforces a primary or unique constraint.";
     /// Said of each index that goes with the clustered one.
     index_disabled_too(index, kind, table) = 3750, 10, 1, "Warning: Index '{index}' on {kind} '{table}' was disabled as a result of disabling the clustered index on the {kind}.";
+    /// Said of each indexed view that goes with the clustered index of a table.
+    view_index_disabled_too(index, view, table, disabled) = 1998, 10, 1, "Warning: Clustered index '{index}' on view '{view}' referencing table '{table}' was disabled as a result of disabling the index '{disabled}'.";
     /// Said of each foreign key that goes with the index it rests on.
     foreign_key_disabled_too(key, table, referenced, index) = 1992, 10, 1, "Warning: Foreign key '{key}' on table '{table}' referencing table '{referenced}' was disabled as a result of disabling the index '{index}'.";
     /// Two constraints of a new table that say CLUSTERED.

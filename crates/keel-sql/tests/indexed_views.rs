@@ -266,3 +266,35 @@ fn nothing_is_lost_between_sessions_at_snapshot() {
 fn nothing_is_lost_between_sessions_at_serializable() {
     together("serializable");
 }
+
+/// Sessions that have no row in common but those of the view: each adds to two groups, changes what it added, takes half of
+/// it away again, in transactions that overlap.
+#[test]
+fn groups_add_up_whoever_adds() {
+    const WRITERS: u64 = 4;
+    let engine = server();
+    let mut session = connect(&engine);
+    prepare(&mut session);
+    run(&mut session, "drop trigger dbo.log_c");
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|writer| {
+            let engine = Arc::clone(&engine);
+            std::thread::spawn(move || {
+                let mut session = connect(&engine);
+                for n in 0..150 {
+                    let id = 1000 * (writer + 1) + 2 * n;
+                    // The groups in one order: nobody is a deadlock's victim.
+                    let sql = format!(
+                        "begin transaction; insert dbo.c values ({id}, null, 1, 't', 2.25);
+                         insert dbo.c values ({id} + 1, null, 1, 'w', 1); update dbo.c set q = q + 1 where id = {id} + 1; commit;
+                         begin transaction; update dbo.c set q = q + 1 where id = {id}; delete dbo.c where id = {id} + {n} % 2; {};",
+                        if n % 5 == 0 { "rollback" } else { "commit" }
+                    );
+                    run(&mut session, &sql);
+                }
+            })
+        })
+        .collect();
+    writers.into_iter().for_each(|w| w.join().unwrap());
+    check(&mut session, "all have added");
+}

@@ -236,3 +236,71 @@ GO
 create view dbo.plain as select id, v from dbo.t
 GO
 create unique clustered index cx on dbo.plain (id)
+GO
+-- With the clustered index of a table those of the views over it are out of use.
+select name, index_id from sys.indexes where object_id = object_id('dbo.sv')
+create table dbo.k (id int not null, v int not null)
+create clustered index ck on dbo.k (id)
+GO
+create view dbo.kv with schemabinding as select id, v from dbo.k
+GO
+create unique clustered index cx on dbo.kv (id)
+alter index ck on dbo.k disable
+select name, is_disabled from sys.indexes where object_id in (object_id('dbo.k'), object_id('dbo.kv')) order by name
+alter index ck on dbo.k rebuild
+insert dbo.k values (1, 1)
+select * from dbo.kv
+alter index cx on dbo.kv rebuild
+select * from dbo.kv with (noexpand)
+GO
+-- Partitions: an index of a view goes with none of its tables'.
+create partition function pf (int) as range left for values (10)
+create partition scheme ps as partition pf all to ([primary])
+create table dbo.part (id int not null, v int not null) on ps (id)
+create table dbo.stage (id int not null, v int not null)
+GO
+create view dbo.pv with schemabinding as select id, count_big(*) as n from dbo.part group by id
+GO
+create unique clustered index cx on dbo.pv (id)
+insert dbo.part values (1, 1), (1, 2), (20, 1)
+alter table dbo.part switch partition 1 to dbo.stage
+truncate table dbo.part with (partitions (1))
+select * from dbo.pv with (noexpand)
+create unique clustered index cx on dbo.pv (id) with (drop_existing = on) on ps (id)
+select index_id, partition_number, rows from sys.partitions where object_id = object_id('dbo.pv')
+GO
+drop partition scheme ps
+GO
+-- Security policies and indexed views keep out of each other's way; masks are put on what is read.
+create function dbo.pred (@v int) returns table with schemabinding as return select 1 as ok where @v > 0
+GO
+create security policy dbo.pol add filter predicate dbo.pred(v) on dbo.k
+create table dbo.k2 (id int not null primary key, v int masked with (function = 'default()') not null)
+insert dbo.k2 values (1, 7)
+GO
+create security policy dbo.pol add filter predicate dbo.pred(w) on dbo.u
+GO
+create view dbo.uv with schemabinding as select id, w from dbo.u
+GO
+create unique clustered index cx on dbo.uv (id)
+GO
+create view dbo.k2v with schemabinding as select id, v, v + 1 as v1 from dbo.k2
+GO
+create unique clustered index cx on dbo.k2v (id)
+create user reader without login
+grant select on dbo.k2v to reader
+insert dbo.k2 values (2, 8)
+execute as user = 'reader'
+select * from dbo.k2v
+select * from dbo.k2v with (noexpand)
+revert
+select * from dbo.k2v
+GO
+-- Statistics of a view's rows.
+create statistics st on dbo.sv (v)
+update statistics dbo.sv
+update statistics dbo.sv cx with fullscan
+select name from sys.stats where object_id = object_id('dbo.sv') order by stats_id
+drop statistics dbo.sv.st
+-- CHECKDB compares the rows of views with their queries.
+dbcc checkdb with no_infomsgs

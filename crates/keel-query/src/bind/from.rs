@@ -6,7 +6,7 @@ use super::{
     ArcTable, Binder, BoundQuery, CteEntry, LOCATOR, Member, RecursiveFrame, Scope, Source, SourceColumn,
     parse_error, same_name,
 };
-use crate::catalog::{ModuleDef, ModuleKind};
+use crate::catalog::{ModuleDef, ModuleKind, ObjectId};
 use crate::errors::{self, Result};
 use crate::expr::{CmpOp, Expr, Slot};
 use crate::scope::{NameParts, ObjectRef, VirtualTable};
@@ -339,7 +339,7 @@ impl Binder<'_> {
     }
 
     /// The rows of an indexed view, where a reference reads them and not the view's tables: NOEXPAND asks for that, and EXPAND
-    /// VIEWS, or SET options with which they might be others than the query's, for the tables.
+    /// VIEWS, masked columns, or SET options with which they might be others than the query's, for the tables.
     fn stored_view(
         &self,
         module: &ModuleDef,
@@ -352,6 +352,13 @@ impl Binder<'_> {
         let wrong = self.scope.wrong_index_options();
         if asked && !wrong.is_empty() {
             return Err(errors::wrong_set_options("SELECT", &wrong.join(", ")));
+        }
+        // Masks are those that the tables have now: the query puts them where they belong.
+        let catalog = self.scope.catalog(rows.database);
+        let table = |id: &ObjectId| catalog.as_ref().and_then(|c| c.table_by_id(*id));
+        let is_masked = |t: ArcTable| t.columns.iter().any(|c| c.mask.is_some());
+        if rows.view_of.iter().filter_map(table).any(is_masked) {
+            return Ok(None);
         }
         let plain = wrong.is_empty() && !self.expands_views && self.system_time.is_none();
         Ok((asked || plain).then(|| rows.clone()))

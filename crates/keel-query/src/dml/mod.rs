@@ -136,6 +136,15 @@ impl DmlPlan {
         self.source.operator(counts)
     }
 
+    /// The tables of OUTPUT … INTO.
+    pub(crate) fn filled(&self) -> Vec<&TableDef> {
+        let into = self.outputs.iter().filter_map(|o| match o {
+            output::Output::Into(target, _) => Some(&*target.table),
+            output::Output::Client(_) => None,
+        });
+        into.collect()
+    }
+
     /// The actions the statement is made of, each once, whether or not rows met them.
     pub(crate) fn actions(&self) -> Vec<DmlAction> {
         match &self.change {

@@ -170,18 +170,37 @@ fn each_expr(rel: &Rel, f: &mut dyn FnMut(&Expr)) {
 fn fault_of(e: &Expr) -> Option<ExprFault> {
     match &e.kind {
         ExprKind::Session { name, .. } => Some(ExprFault::Nondeterministic(name.to_lowercase())),
-        ExprKind::Builtin(b, _) if !b.foldable => Some(ExprFault::Nondeterministic(b.name.to_lowercase())),
+        ExprKind::Builtin(b, args) if !b.foldable || follows_session(&b.name, args) => Some(ExprFault::Nondeterministic(b.name.to_lowercase())),
         ExprKind::Udf(info, _) => {
             Some(ExprFault::UserFunction { name: info.name.clone(), object_id: info.object_id })
         }
         ExprKind::Const(Value::Float(_)) if is_imprecise(e.ty) => Some(ExprFault::ImpreciseConstant),
-        ExprKind::Cast(c) if c.input.ty.is_string() && is_date(e.ty) => {
+        ExprKind::Cast(c) if reads_by_language(c.input.ty, e.ty) => {
             let style = c.style.as_ref().and_then(Expr::as_const);
             let fixed = matches!(style, Some(Value::Int(n)) if is_fixed_style(*n));
             (!fixed).then_some(ExprFault::Date { explicit: c.explicit })
         }
         _ => None,
     }
+}
+
+/// Whether a function that is one of its arguments for a session is not for all: languages name days and months, and begin the
+/// week.
+fn follows_session(name: &str, args: &[Expr]) -> bool {
+    let part = |word: &str| {
+        let first = args.first().and_then(Expr::as_const);
+        matches!(first, Some(Value::Str(part)) if part.eq_ignore_ascii_case(word))
+    };
+    match name {
+        "DATENAME" | "FORMAT" | "PARSE" | "ISDATE" => true,
+        "DATEPART" => part("weekday") || part("week"),
+        _ => false,
+    }
+}
+
+/// Whether a conversion without a style depends on the session's language.
+fn reads_by_language(from: SqlType, to: SqlType) -> bool {
+    from.is_string() && is_date(to) || to.is_string() && matches!(from, SqlType::DateTime | SqlType::SmallDateTime)
 }
 
 fn is_date(ty: SqlType) -> bool {

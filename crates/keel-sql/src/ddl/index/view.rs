@@ -170,7 +170,7 @@ impl Runner<'_> {
             computed: None,
             missing_value: None,
             rowguid: false,
-            mask: c.origin.as_ref().and_then(|(table, at)| table.columns[*at].mask.clone()),
+            mask: None,
         });
         let columns: Vec<ColumnDef> = columns.collect();
         let now = self.info.engine.now_local();
