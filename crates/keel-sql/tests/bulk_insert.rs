@@ -139,3 +139,27 @@ fn block_predicates_look_at_the_rows() {
     run(&mut s, "alter security policy dbo.p with (state = off)");
     assert_eq!(run(&mut s, "bulk insert t from '/in/bad.txt'"), "(2 rows affected)\n");
 }
+
+#[test]
+fn indexed_views_take_in_what_is_loaded() {
+    let files: [(&str, &[u8]); 2] =
+        [("/in/a.txt", b"1\t1\t5\n2\t1\t6\n3\t2\t7\n"), ("/in/twice.txt", b"4\t3\t8\n5\t3\t5\n")];
+    for options in ["", " with (tablock)", " with (batchsize = 1)"] {
+        let mut s = session(&files);
+        run(&mut s, "create table dbo.b (id int not null primary key, g int not null, v int not null)");
+        run(
+            &mut s,
+            "create view dbo.s with schemabinding as select g, count_big(*) as n, sum(v) as v from dbo.b group by g",
+        );
+        run(&mut s, "create view dbo.o with schemabinding as select v, id from dbo.b where v < 100");
+        run(&mut s, "create unique clustered index cx on dbo.s (g)");
+        run(&mut s, "create unique clustered index cx on dbo.o (v)");
+        assert!(run(&mut s, &format!("bulk insert dbo.b from '/in/a.txt'{options}")).contains("(3 rows affected)"));
+        let refused = run(&mut s, "bulk insert dbo.b from '/in/twice.txt'");
+        assert!(refused.contains("Msg 2601") && refused.contains("'dbo.o'"), "{refused}");
+        let sums = run(&mut s, "select concat(g, ' ', n, ' ', v) as r from dbo.s with (noexpand) order by g");
+        assert!(sums.contains("1 2 11\n2 1 7\n(2 rows)"), "{options}: {sums}");
+        let rows = run(&mut s, "select concat(v, ' ', id) as r from dbo.o with (noexpand) order by v");
+        assert!(rows.contains("5 1\n6 2\n7 3\n(3 rows)"), "{options}: {rows}");
+    }
+}
