@@ -298,3 +298,26 @@ fn groups_add_up_whoever_adds() {
     writers.into_iter().for_each(|w| w.join().unwrap());
     check(&mut session, "all have added");
 }
+
+/// More rows than are pending at once: they are written part by part, where that changes nothing.
+#[test]
+fn large_statements_are_written_in_parts() {
+    let engine = server();
+    let mut session = connect(&engine);
+    prepare(&mut session);
+    run(&mut session, "drop trigger dbo.log_c; insert dbo.p values (1, 1, 'a'), (2, 2, 'b')");
+    for sql in [
+        "insert dbo.log select value, value % 7 from generate_series(1, 25000)",
+        "insert dbo.c select value, 1 + value % 2, value % 100, 'x', 1 from generate_series(1, 25000)",
+        "update dbo.c set amount = amount + 1, pid = 3 - pid",
+        "update dbo.log set id = id + 1",
+        "delete dbo.c where id % 5 <> 0",
+        "update dbo.c set id = id + 1",
+        "delete dbo.log where id > 20",
+        "delete dbo.p",
+    ] {
+        run(&mut session, sql);
+        check(&mut session, sql);
+    }
+    assert_eq!(value(&mut session, "select count(*) from dbo.pairs with (noexpand)"), "0");
+}

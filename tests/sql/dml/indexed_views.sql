@@ -181,3 +181,34 @@ set statistics profile on
 GO
 select Description from Production.vProductAndDescription where CultureID = N'fr' and ProductID = 1
 GO
+set statistics profile off
+GO
+-- Who changes a table needs nothing on what else the view reads.
+create user clerk without login
+grant insert, update, delete, select on dbo.crew to clerk
+grant select on dbo.paid to clerk
+execute as user = 'clerk'
+insert dbo.crew values (50, 4, 5)
+update dbo.crew set pay = 6 where id = 50
+select * from dbo.paid with (noexpand) where name = 'Ada'
+select * from dbo.aboard with (noexpand)
+revert
+GO
+-- Hints about indexes mean nothing without NOEXPAND.
+select count(*) as n from dbo.paid with (index (nosuch))
+GO
+-- In tempdb too.
+use tempdb
+GO
+create table dbo.scratch (id int not null primary key, g int not null)
+GO
+create view dbo.scratch_v with schemabinding as select g, count_big(*) as n from dbo.scratch group by g
+GO
+create unique clustered index cx on dbo.scratch_v (g)
+insert dbo.scratch values (1, 1), (2, 1)
+select * from dbo.scratch_v with (noexpand)
+create table #own (id int)
+insert #own values (1)
+drop view dbo.scratch_v
+drop table dbo.scratch
+GO

@@ -360,7 +360,9 @@ impl Binder<'_> {
         if rows.view_of.iter().filter_map(table).any(is_masked) {
             return Ok(None);
         }
-        let plain = wrong.is_empty() && !self.expands_views && self.system_time.is_none();
+        // Without NOEXPAND hints about indexes mean nothing.
+        let hinted = hints.iter().any(|h| matches!(h, ast::TableHint::Index(_)));
+        let plain = wrong.is_empty() && !hinted && !self.expands_views && self.system_time.is_none();
         Ok((asked || plain).then(|| rows.clone()))
     }
 

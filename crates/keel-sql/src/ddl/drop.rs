@@ -156,7 +156,10 @@ impl Runner<'_> {
     ) -> Result<()> {
         match self.named(program, name) {
             Some((entry, Named::Module(module))) if kinds.contains(&module.kind) => {
-                self.lock_schema(entry.id, module.object_id)?;
+                match &module.rows {
+                    Some(rows) => self.lock_stored(rows)?,
+                    None => self.lock_schema(entry.id, module.object_id)?,
+                }
                 let what = format!("DROP {}", kind.to_uppercase());
                 self.refuse_bound(&what, name, &entry, module.object_id)?;
                 self.forget_predicates(&entry, module.object_id)?;

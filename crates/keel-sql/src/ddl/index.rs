@@ -307,15 +307,19 @@ impl Runner<'_> {
 
     pub(super) fn drop_index(&mut self, program: &Program, d: &ast::DropIndex) -> Result<()> {
         for item in &d.items {
-            let found = self.stored_object(program, &item.table);
+            let mut found = self.stored_object(program, &item.table);
             let name = format!("{}.{}", item.table, item.index.text);
+            if let Some(table) = &found {
+                self.lock_stored(table)?;
+                // Another session may have changed it while we waited.
+                found = self.stored_object(program, &item.table);
+            }
             let Some(table) = found else {
                 if d.if_exists {
                     continue;
                 }
                 return Err(errors::cannot_drop_missing("index", name));
             };
-            self.lock_schema(table.database, table.object_id)?;
             let at = table
                 .indexes
                 .iter()

@@ -102,8 +102,11 @@ impl Runner<'_> {
             self.info.temp.borrow_mut().put_procedure(procedure);
             return Ok(());
         }
-        if old.is_some() {
-            self.lock_schema(place.entry.id, module.object_id)?;
+        if let Some(old) = &old {
+            match &old.rows {
+                Some(rows) => self.lock_stored(rows)?,
+                None => self.lock_schema(place.entry.id, module.object_id)?,
+            }
             self.refuse_bound("ALTER", name, &place.entry, module.object_id)?;
         }
         if let Some(rows) = old.as_ref().and_then(|o| o.rows.as_ref()) {

@@ -388,7 +388,7 @@ impl BindScope for Scope<'_> {
         own.chain(self.info.wrong_index_options()).collect()
     }
     fn indexed_views(&self, table: &TableDef) -> Vec<Arc<ModuleDef>> {
-        if table.database == TABLE_VARIABLES || table.database == TEMPDB {
+        if table.database == TABLE_VARIABLES {
             return Vec::new();
         }
         let Some(entry) = self.info.engine.database_by_id(table.database) else { return Vec::new() };

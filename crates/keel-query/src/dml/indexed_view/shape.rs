@@ -338,7 +338,8 @@ fn plan_of(binder: &mut Binder<'_>, bound: BoundQuery) -> Result<Plan> {
 
 fn lock_all(rel: &mut Rel) {
     if let Rel::Get(g) = rel {
-        g.hints.repeatable = true;
+        // The table's lock saves those of its rows.
+        (g.hints.repeatable, g.hints.table_exclusive) = (true, true);
     }
     rel.inputs_mut().into_iter().for_each(lock_all);
 }

@@ -67,26 +67,30 @@ impl Runner<'_> {
     }
 
     /// The rows of an indexed view, locked against everybody else. Error 1940 when it has none.
-    pub(super) fn rows_of_view(
+    pub(super) fn rows_of_view(&mut self, program: &Program, name: &ast::ObjectName) -> Result<Arc<TableDef>> {
+        let (_, view) = self.locked_view(program, name)?.ok_or_else(|| errors::no_table_for_index(name))?;
+        view.rows.clone().ok_or_else(|| errors::view_without_clustered(name))
+    }
+
+    /// A view, locked against everybody else, and before it, when it has rows, the tables that it reads: whoever changes those
+    /// comes to the view from there.
+    fn locked_view(
         &mut self,
         program: &Program,
         name: &ast::ObjectName,
-    ) -> Result<Arc<TableDef>> {
-        let found =
-            |runner: &Self| runner.view_named(program, name).ok_or_else(|| errors::no_table_for_index(name));
-        let (entry, view) = found(self)?;
+    ) -> Result<Option<(Arc<DatabaseEntry>, Arc<ModuleDef>)>> {
+        let Some((entry, view)) = self.view_named(program, name) else { return Ok(None) };
+        if let Some(rows) = &view.rows {
+            self.lock_tables_of(&entry, rows.view_of.iter().copied())?;
+        }
         self.lock_schema(entry.id, view.object_id)?;
         // Another session may have changed it while we waited.
-        let (entry, view) = found(self)?;
-        let rows = view.rows.clone().ok_or_else(|| errors::view_without_clustered(name))?;
-        self.lock_tables_of(&entry, rows.view_of.iter().copied())?;
-        Ok(rows)
+        Ok(self.view_named(program, name))
     }
 
     /// Whether an index is to be made on a view that has none. What a view's indexes cannot be is refused.
     pub(super) fn is_first_of_view(&mut self, program: &Program, c: &ast::CreateIndex) -> Result<bool> {
-        let Some((entry, module)) = self.view_named(program, &c.table) else { return Ok(false) };
-        self.lock_schema(entry.id, module.object_id)?;
+        let Some((_, module)) = self.locked_view(program, &c.table)? else { return Ok(false) };
         view_rules::check_statement(c, &module)?;
         let wrong = self.wrong_index_options(program);
         if !wrong.is_empty() {
@@ -224,10 +228,9 @@ impl Runner<'_> {
         self.discard_tree(rows, old)
     }
 
-    /// A view has no rows of its own any more.
+    /// A view has no rows of its own any more. The caller has locked it.
     pub(in crate::ddl) fn forget_view_rows(&mut self, rows: &TableDef) -> Result<()> {
         let entry = self.entry_of(rows.database)?;
-        self.lock_tables_of(&entry, rows.view_of.iter().copied())?;
         self.put_view_rows(&entry, rows.object_id, None)?;
         self.discard_trees(rows)
     }
@@ -242,6 +245,15 @@ impl Runner<'_> {
         let module = self.info.picture(entry).module_by_id(view).cloned();
         let module = module.ok_or_else(|| errors::invalid_object_name(view))?;
         self.put(entry, CatalogObject::Module(Arc::new(ModuleDef { rows, ..(*module).clone() })))
+    }
+
+    /// Locks a table, or a view with the tables that it reads.
+    pub(in crate::ddl) fn lock_stored(&mut self, table: &TableDef) -> Result<()> {
+        if !table.view_of.is_empty() {
+            let entry = self.entry_of(table.database)?;
+            self.lock_tables_of(&entry, table.view_of.iter().copied())?;
+        }
+        self.lock_schema(table.database, table.object_id)
     }
 
     /// Locks tables against everybody else, and all from which foreign keys carry changes to them.
