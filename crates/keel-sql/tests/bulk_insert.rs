@@ -154,7 +154,10 @@ fn indexed_views_take_in_what_is_loaded() {
         run(&mut s, "create view dbo.o with schemabinding as select v, id from dbo.b where v < 100");
         run(&mut s, "create unique clustered index cx on dbo.s (g)");
         run(&mut s, "create unique clustered index cx on dbo.o (v)");
-        assert!(run(&mut s, &format!("bulk insert dbo.b from '/in/a.txt'{options}")).contains("(3 rows affected)"));
+        assert!(
+            run(&mut s, &format!("bulk insert dbo.b from '/in/a.txt'{options}"))
+                .contains("(3 rows affected)")
+        );
         let refused = run(&mut s, "bulk insert dbo.b from '/in/twice.txt'");
         assert!(refused.contains("Msg 2601") && refused.contains("'dbo.o'"), "{refused}");
         let sums = run(&mut s, "select concat(g, ' ', n, ' ', v) as r from dbo.s with (noexpand) order by g");

@@ -4,7 +4,10 @@
 mod common;
 
 use common::{Sink, connect, server};
+use keel_base::TreeId;
+use keel_node::{Direction, Isolation};
 use keel_sql::Session;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// Tables that refer to each other, and views over one, two and three of them.
@@ -320,4 +323,39 @@ fn large_statements_are_written_in_parts() {
         check(&mut session, sql);
     }
     assert_eq!(value(&mut session, "select count(*) from dbo.pairs with (noexpand)"), "0");
+}
+
+/// CHECKDB finds what a view has too much or too little.
+#[test]
+fn checkdb_compares_views_with_their_queries() {
+    let engine = server();
+    let mut session = connect(&engine);
+    run(&mut session, "create database d");
+    run(&mut session, "use d");
+    run(
+        &mut session,
+        "create table dbo.t (id int not null primary key, g int not null); insert dbo.t values (1, 1), (2, 2)",
+    );
+    run(&mut session, "create view dbo.v with schemabinding as select id, g from dbo.t");
+    run(&mut session, "create unique clustered index cx on dbo.v (id)");
+    let sums = run(&mut session, "exec sp_keel_checksum");
+    let of_view = sums.lines().find(|l| l.starts_with("v ")).unwrap();
+    let tree = TreeId(of_view.split('|').nth(2).unwrap().trim().parse().unwrap());
+    let store = Arc::clone(&engine.database("d").unwrap().store);
+    let mut txn = store.begin(Isolation::ReadCommitted);
+    let found = {
+        let mut rows = txn.scan_latest(tree, Bound::Unbounded, Bound::Unbounded, Direction::Forward).unwrap();
+        rows.next().unwrap().map(|(key, row)| (key.to_vec(), row.to_vec()))
+    };
+    let (key, mut row) = found.unwrap();
+    *row.last_mut().unwrap() ^= 8;
+    txn.update(tree, &key, &row, None).unwrap();
+    txn.commit().unwrap().wait().unwrap();
+    let said = execute(&mut session, "dbcc checkdb with no_infomsgs");
+    for number in ["Msg 8907,", "Msg 8908,", "CHECKDB found 0 allocation errors and 2 consistency errors"] {
+        assert!(said.contains(number), "{said}");
+    }
+    run(&mut session, "alter index cx on dbo.v disable; alter index cx on dbo.v rebuild");
+    let said = execute(&mut session, "dbcc checkdb with no_infomsgs");
+    assert!(!said.contains("consistency errors"), "{said}");
 }

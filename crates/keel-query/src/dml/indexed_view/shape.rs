@@ -170,7 +170,9 @@ fn each_expr(rel: &Rel, f: &mut dyn FnMut(&Expr)) {
 fn fault_of(e: &Expr) -> Option<ExprFault> {
     match &e.kind {
         ExprKind::Session { name, .. } => Some(ExprFault::Nondeterministic(name.to_lowercase())),
-        ExprKind::Builtin(b, args) if !b.foldable || follows_session(&b.name, args) => Some(ExprFault::Nondeterministic(b.name.to_lowercase())),
+        ExprKind::Builtin(b, args) if !b.foldable || follows_session(&b.name, args) => {
+            Some(ExprFault::Nondeterministic(b.name.to_lowercase()))
+        }
         ExprKind::Udf(info, _) => {
             Some(ExprFault::UserFunction { name: info.name.clone(), object_id: info.object_id })
         }
@@ -200,7 +202,8 @@ fn follows_session(name: &str, args: &[Expr]) -> bool {
 
 /// Whether a conversion without a style depends on the session's language.
 fn reads_by_language(from: SqlType, to: SqlType) -> bool {
-    from.is_string() && is_date(to) || to.is_string() && matches!(from, SqlType::DateTime | SqlType::SmallDateTime)
+    from.is_string() && is_date(to)
+        || to.is_string() && matches!(from, SqlType::DateTime | SqlType::SmallDateTime)
 }
 
 fn is_date(ty: SqlType) -> bool {

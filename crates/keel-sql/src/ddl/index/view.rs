@@ -67,7 +67,11 @@ impl Runner<'_> {
     }
 
     /// The rows of an indexed view, locked against everybody else. Error 1940 when it has none.
-    pub(super) fn rows_of_view(&mut self, program: &Program, name: &ast::ObjectName) -> Result<Arc<TableDef>> {
+    pub(super) fn rows_of_view(
+        &mut self,
+        program: &Program,
+        name: &ast::ObjectName,
+    ) -> Result<Arc<TableDef>> {
         let (_, view) = self.locked_view(program, name)?.ok_or_else(|| errors::no_table_for_index(name))?;
         view.rows.clone().ok_or_else(|| errors::view_without_clustered(name))
     }
