@@ -184,6 +184,17 @@ exec dbo.attempt 'select t.id, u.w from dbo.t inner hash join dbo.u on u.tid = t
 exec dbo.attempt 'select id, f * 2 as f2 from dbo.t', 'f2'
 exec dbo.attempt 'select v from dbo.t', 'v'
 exec dbo.attempt 'select g from dbo.t', 'g'
+exec dbo.attempt 'select id, g from dbo.t where 1 = 0', 'id'
+exec dbo.attempt 'select id, case when g > 1 then getdate() end as d from dbo.t', 'id'
+exec dbo.attempt 'select id, datepart(weekday, d) as w from dbo.t', 'id'
+exec dbo.attempt 'select id, convert(varchar(30), d) as w from dbo.t', 'id'
+exec dbo.attempt 'select id, v + @@spid as w from dbo.t', 'id'
+exec dbo.attempt 'select id, suser_sname() as w from dbo.t', 'id'
+exec dbo.attempt 'select id, max(v) as m, count_big(*) as n from dbo.t group by id', 'id'
+exec dbo.attempt 'select id, g from dbo.t tablesample (10 percent)', 'id'
+exec dbo.attempt 'select id, g from dbo.t where exists (select 1 from dbo.u)', 'id'
+exec dbo.attempt 'select g, n from dbo.t unpivot (n for w in (v, b)) as p', 'g'
+exec dbo.attempt 'select id, g from dbo.t cross join (values (1)) as x (y)', 'id'
 GO
 -- And some that can.
 exec dbo.attempt 'select g, count_big(*) cb, sum(v * 2) sv, count_big(b) nb from dbo.t group by g', 'g'

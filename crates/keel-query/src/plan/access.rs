@@ -422,6 +422,9 @@ impl Planner<'_, '_> {
             Some(LockMode::Exclusive)
         } else if h.table {
             Some(LockMode::Shared)
+        } else if h.decisive {
+            // Keeps loads away, whose rows have no locks of their own.
+            Some(LockMode::IntentShared)
         } else {
             None
         };

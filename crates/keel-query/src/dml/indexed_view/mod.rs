@@ -42,10 +42,7 @@ use std::sync::Arc;
 
 pub use delta::ViewDelta;
 pub(crate) use delta::settle;
-pub use shape::{
-    ExprFault, ViewColumn, ViewColumnKind, ViewShape, compile_view_query, compile_view_rows,
-    indexed_view_shape,
-};
+pub use shape::{ExprFault, ViewColumn, ViewColumnKind, ViewShape, compile_view_rows, indexed_view_shape};
 use write::ViewRows;
 
 /// What a change of a target's table does to one view.

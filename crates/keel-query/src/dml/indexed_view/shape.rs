@@ -5,6 +5,7 @@ use crate::bind::rel::{AggFunc, Rel, SlotSet};
 use crate::bind::{Binder, BoundQuery};
 use crate::catalog::{ModuleDef, ObjectId, TableDef};
 use crate::errors::Result;
+use crate::expr::fold::constant;
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::plan::Planner;
 use crate::plan::api::{describe, finish};
@@ -25,6 +26,8 @@ pub struct ViewShape {
     pub shows_groups: bool,
     /// A column computes with an aggregate or with what is grouped by.
     pub computes_with_groups: bool,
+    /// No row can satisfy its conditions, whatever the tables hold.
+    pub is_empty: bool,
     /// What of its expressions cannot be kept.
     pub fault: Option<ExprFault>,
     /// A float or real that WHERE, a join or GROUP BY looks at: the column's name, empty where there is none.
@@ -121,6 +124,7 @@ pub fn indexed_view_shape(scope: &dyn BindScope, module: &ModuleDef) -> Result<V
         grouped: taken.groups.is_some(),
         shows_groups: groups().all(|(slot, _)| shown(slot)),
         computes_with_groups,
+        is_empty: is_empty(&taken.input),
         fault: faults(&taken).into_iter().next(),
         imprecise_condition: condition.or(grouping),
         columns,
@@ -190,7 +194,7 @@ fn fault_of(e: &Expr) -> Option<ExprFault> {
 /// week.
 fn follows_session(name: &str, args: &[Expr]) -> bool {
     let part = |word: &str| {
-        let first = args.first().and_then(Expr::as_const);
+        let first = args.first().and_then(constant);
         matches!(first, Some(Value::Str(part)) if part.eq_ignore_ascii_case(word))
     };
     match name {
@@ -290,6 +294,17 @@ fn computed_into(rel: &Rel, slot: Slot) -> Option<&Expr> {
     rel.inputs().into_iter().find_map(|r| computed_into(r, slot))
 }
 
+/// Whether one of the conditions is false by itself.
+fn is_empty(rel: &Rel) -> bool {
+    let never = |e: &Expr| matches!(constant(e), Some(Value::Bit(false)));
+    match rel {
+        Rel::Empty(_) => true,
+        Rel::Filter { predicates, .. } if predicates.iter().any(never) => true,
+        Rel::Join { on, .. } if on.iter().any(never) => true,
+        rel => rel.inputs().into_iter().any(is_empty),
+    }
+}
+
 /// The name of the first float or real that conditions look at.
 fn imprecise_condition(binder: &Binder<'_>, rel: &Rel) -> Option<String> {
     let conditions = match rel {
@@ -314,29 +329,15 @@ pub fn compile_view_rows(scope: &dyn BindScope, module: &ModuleDef) -> Result<Pl
     let mut binder = Binder::new(scope);
     let mut bound = binder.unnoticed(|b| b.unguarded(|b| b.view(module)))?;
     lock_all(&mut bound.rel);
-    plan_of(&mut binder, bound)
-}
-
-/// Compiles the query of a view as it is, whether or not the view has rows of its own.
-///
-/// # Errors
-/// Those of its query.
-pub fn compile_view_query(scope: &dyn BindScope, module: &ModuleDef) -> Result<Plan> {
-    let mut binder = Binder::new(scope);
-    let bound = binder.unnoticed(|b| b.unguarded(|b| b.view(module)))?;
-    plan_of(&mut binder, bound)
-}
-
-fn plan_of(binder: &mut Binder<'_>, bound: BoundQuery) -> Result<Plan> {
     let BoundQuery { rel, columns } = bound;
     let named: Vec<(&str, Slot)> = columns.iter().map(|c| (c.name.as_str(), c.slot)).collect();
-    let meta = describe(binder, &rel, &named);
+    let meta = describe(&binder, &rel, &named);
     let need: SlotSet = columns.iter().map(|c| c.slot).collect();
-    let mut planner = Planner::new(binder);
+    let mut planner = Planner::new(&mut binder);
     let root = Arc::new(planner.plan_tree(rel, &need)?.node);
     let subplans = planner.subplans;
     let body = Body::Query { root, output: columns.iter().map(|c| c.slot as usize).collect() };
-    Ok(finish(binder, body, subplans, meta, None))
+    Ok(finish(&binder, body, subplans, meta, None))
 }
 
 fn lock_all(rel: &mut Rel) {

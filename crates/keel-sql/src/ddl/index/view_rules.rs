@@ -352,6 +352,13 @@ fn check_shape(picture: &Picture, view: &ViewToIndex<'_>, shape: &ViewShape) -> 
         );
         return Err(SqlError::new(1962, 16, 1, text));
     }
+    if shape.is_empty {
+        return Err(refuse_clustered(
+            8665,
+            view,
+            "no row can satisfy the view definition. Consider eliminating contradictions from the view definition.",
+        ));
+    }
     check_groups(view, shape)
 }
 
