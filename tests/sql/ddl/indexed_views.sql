@@ -185,6 +185,8 @@ exec dbo.attempt 'select id, f * 2 as f2 from dbo.t', 'f2'
 exec dbo.attempt 'select v from dbo.t', 'v'
 exec dbo.attempt 'select g from dbo.t', 'g'
 exec dbo.attempt 'select id, g from dbo.t where 1 = 0', 'id'
+exec dbo.attempt 'select 1 as a', 'a'
+exec dbo.attempt 'select object_id from sys.objects', 'object_id'
 exec dbo.attempt 'select id, case when g > 1 then getdate() end as d from dbo.t', 'id'
 exec dbo.attempt 'select id, datepart(weekday, d) as w from dbo.t', 'id'
 exec dbo.attempt 'select id, convert(varchar(30), d) as w from dbo.t', 'id'
@@ -315,3 +317,20 @@ select name from sys.stats where object_id = object_id('dbo.sv') order by stats_
 drop statistics dbo.sv.st
 -- CHECKDB compares the rows of views with their queries.
 dbcc checkdb with no_infomsgs
+GO
+-- Who may not alter a view makes no index on it.
+create user nobody without login
+grant select on dbo.kv to nobody
+execute as user = 'nobody'
+create unique clustered index cx2 on dbo.kv (v)
+create index ix on dbo.kv (v)
+drop index cx on dbo.kv
+alter index cx on dbo.kv disable
+revert
+select name from sys.indexes where object_id = object_id('dbo.kv')
+grant alter on dbo.kv to nobody
+GO
+execute as user = 'nobody'
+create index ix on dbo.kv (v)
+revert
+select name from sys.indexes where object_id = object_id('dbo.kv')

@@ -20,6 +20,8 @@ pub struct ViewShape {
     pub columns: Vec<ViewColumn>,
     /// The tables of its FROM clause, each reference.
     pub tables: Vec<Arc<TableDef>>,
+    /// Something that is no table is read: a system view or a function.
+    pub reads_others: bool,
     /// It has groups.
     pub grouped: bool,
     /// All that is grouped by is among its columns.
@@ -124,6 +126,7 @@ pub fn indexed_view_shape(scope: &dyn BindScope, module: &ModuleDef) -> Result<V
         grouped: taken.groups.is_some(),
         shows_groups: groups().all(|(slot, _)| shown(slot)),
         computes_with_groups,
+        reads_others: reads_others(&taken.input),
         is_empty: is_empty(&taken.input),
         fault: faults(&taken).into_iter().next(),
         imprecise_condition: condition.or(grouping),
@@ -292,6 +295,10 @@ fn computed_into(rel: &Rel, slot: Slot) -> Option<&Expr> {
         return Some(e);
     }
     rel.inputs().into_iter().find_map(|r| computed_into(r, slot))
+}
+
+fn reads_others(rel: &Rel) -> bool {
+    matches!(rel, Rel::Virtual { .. }) || rel.inputs().into_iter().any(reads_others)
 }
 
 /// Whether one of the conditions is false by itself.

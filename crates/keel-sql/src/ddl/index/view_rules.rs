@@ -407,6 +407,12 @@ fn check_groups(view: &ViewToIndex<'_>, shape: &ViewShape) -> Result<()> {
 
 fn check_tables(picture: &Picture, view: &ViewToIndex<'_>, shape: &ViewShape) -> Result<()> {
     let name = &view.full_name;
+    if shape.reads_others {
+        return Err(refuse(10106, name, "it references an internal system rowset provider. Consider not indexing this view."));
+    }
+    if shape.tables.is_empty() {
+        return Err(errors::not_supported("An index on a view of no table"));
+    }
     let owner = |schema: i32| picture.schema(schema).map(|s| s.owner);
     for (at, table) in shape.tables.iter().enumerate() {
         let schema = picture.schema_name(table.schema_id).unwrap_or_default();
