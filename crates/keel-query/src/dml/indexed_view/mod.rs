@@ -74,9 +74,16 @@ struct Taken {
     /// What its rows, or its groups, are made of.
     input: Rel,
     /// The groups; `None` for a view without.
-    groups: Option<(Vec<(Slot, Expr)>, Vec<Aggregate>)>,
+    groups: Option<Groups>,
     /// Slots of its columns.
     columns: Vec<Slot>,
+}
+
+/// The aggregation of a view.
+struct Groups {
+    /// What is grouped by, and where that goes.
+    keys: Vec<(Slot, Expr)>,
+    aggs: Vec<Aggregate>,
 }
 
 impl Taken {
@@ -84,7 +91,7 @@ impl Taken {
         let columns = bound.columns.iter().map(|c| c.slot).collect();
         match bound.rel {
             Rel::Aggregate { input, groups, aggs, .. } => {
-                Taken { input: *input, groups: Some((groups, aggs)), columns }
+                Taken { input: *input, groups: Some(Groups { keys: groups, aggs }), columns }
             }
             rel => Taken { input: rel, groups: None, columns },
         }
@@ -93,12 +100,14 @@ impl Taken {
     /// The expression or aggregate that a column is.
     fn column(&self, binder: &Binder<'_>, at: usize) -> ColumnSource<'_> {
         let slot = self.columns[at];
-        let Some((groups, aggs)) = &self.groups else { return ColumnSource::Value(binder.read(slot)) };
+        let Some(Groups { keys, aggs }) = &self.groups else {
+            return ColumnSource::Value(binder.read(slot));
+        };
         if let Some(aggregate) = aggs.iter().find(|a| a.slot == slot) {
             return ColumnSource::Aggregate(aggregate);
         }
-        let group = groups.iter().find(|(s, _)| *s == slot);
-        ColumnSource::Value(group.map_or_else(|| binder.read(slot), |(_, e)| e.clone()))
+        let key = keys.iter().find(|(s, _)| *s == slot);
+        ColumnSource::Value(key.map_or_else(|| binder.read(slot), |(_, e)| e.clone()))
     }
 }
 

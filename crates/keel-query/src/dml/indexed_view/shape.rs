@@ -1,6 +1,6 @@
 //! What an indexed view is made of, for those who are to make one: its columns, its tables, and what of them cannot be kept.
 
-use super::{ColumnSource, Taken};
+use super::{ColumnSource, Groups, Taken};
 use crate::bind::rel::{AggFunc, Rel, SlotSet};
 use crate::bind::{Binder, BoundQuery};
 use crate::catalog::{ModuleDef, ObjectId, TableDef};
@@ -119,7 +119,7 @@ pub fn indexed_view_shape(scope: &dyn BindScope, module: &ModuleDef) -> Result<V
     let columns: Vec<ViewColumn> =
         columns.map(|(at, name)| column(&binder, &taken, at, name, &tables)).collect();
     let shown = |slot: &Slot| taken.columns.contains(slot);
-    let groups = || taken.groups.iter().flat_map(|(groups, _)| groups);
+    let groups = || taken.groups.iter().flat_map(|g| &g.keys);
     let condition = imprecise_condition(&binder, &taken.input);
     let grouping = groups().find(|(_, e)| reads_imprecise(e)).map(|(_, e)| slot_name(&binder, e));
     Ok(ViewShape {
@@ -161,8 +161,8 @@ fn faults(taken: &Taken) -> Vec<ExprFault> {
         });
     };
     each_expr(&taken.input, &mut look);
-    if let Some((groups, aggs)) = &taken.groups {
-        groups.iter().for_each(|(_, e)| look(e));
+    if let Some(Groups { keys, aggs }) = &taken.groups {
+        keys.iter().for_each(|(_, e)| look(e));
         aggs.iter().flat_map(|a| &a.arg).for_each(&mut look);
     }
     found.sort_by_key(|f| matches!(f, ExprFault::UserFunction { .. }));

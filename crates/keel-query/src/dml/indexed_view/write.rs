@@ -175,7 +175,7 @@ impl ViewRows {
         (0..self.width()).filter(|i| row::column(old, *i) != row::column(new, *i)).collect()
     }
 
-    fn into_new_slots(&self, cx: &mut Cx<'_>, stored: &[u8]) {
+    fn fill_new_slots(&self, cx: &mut Cx<'_>, stored: &[u8]) {
         decode_into(stored, &self.decode, &mut cx.slots);
         self.old_to_new(cx);
     }
@@ -187,7 +187,7 @@ impl ViewRows {
     }
 
     fn insert_row(&self, cx: &mut Cx<'_>, b: &mut RowBuffers, stored: &[u8]) -> Result<()> {
-        self.into_new_slots(cx, stored);
+        self.fill_new_slots(cx, stored);
         self.target.insert(cx, b).map(|_| ())
     }
 
@@ -208,7 +208,7 @@ impl ViewRows {
         new: &[u8],
     ) -> Result<()> {
         let Some(row) = self.newest(cx, key)? else { return Err(self.astray()) };
-        self.into_new_slots(cx, new);
+        self.fill_new_slots(cx, new);
         decode_into(old, &self.decode, &mut cx.slots);
         self.target.update(cx, b, key, &row, &self.differences(old, new), self.old_first)
     }

@@ -408,7 +408,11 @@ fn check_groups(view: &ViewToIndex<'_>, shape: &ViewShape) -> Result<()> {
 fn check_tables(picture: &Picture, view: &ViewToIndex<'_>, shape: &ViewShape) -> Result<()> {
     let name = &view.full_name;
     if shape.reads_others {
-        return Err(refuse(10106, name, "it references an internal system rowset provider. Consider not indexing this view."));
+        return Err(refuse(
+            10106,
+            name,
+            "it references an internal system rowset provider. Consider not indexing this view.",
+        ));
     }
     if shape.tables.is_empty() {
         return Err(errors::not_supported("An index on a view of no table"));
