@@ -212,3 +212,38 @@ insert #own values (1)
 drop view dbo.scratch_v
 drop table dbo.scratch
 GO
+use master
+GO
+-- Cursors over a view that is read by its rows; what is updated are its tables. SELECT … INTO takes after the tables.
+create table dbo.num (id int identity not null primary key, v int not null)
+insert dbo.num values (1), (2), (3)
+GO
+create view dbo.nums with schemabinding as select id, v from dbo.num where v > 0
+GO
+create unique clustered index cx on dbo.nums (id)
+declare c cursor keyset for select id, v from dbo.nums order by id
+open c
+fetch next from c
+fetch next from c
+update dbo.num set v = 20 where id = 3
+fetch next from c
+close c
+deallocate c
+declare d cursor for select id, v from dbo.nums for update of v
+open d
+fetch next from d
+update dbo.nums set v = 10 where current of d
+close d
+deallocate d
+select * from dbo.nums with (noexpand) order by id
+select id, v into dbo.copied from dbo.nums
+select columnproperty(object_id('dbo.copied'), 'id', 'IsIdentity') as numbered
+GO
+-- The plan of a change names the indexes of the views that it keeps.
+set showplan_text on
+GO
+insert dbo.num values (4)
+update dbo.crew set pay = 1 where id = 1
+GO
+set showplan_text off
+GO

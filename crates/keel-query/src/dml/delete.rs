@@ -91,7 +91,7 @@ pub(crate) fn delete_plan(
     let before = target.blocks_before(planner, PredicateKind::BeforeDelete, old_first)?;
     let outputs = compile_outputs(planner, outputs)?;
     outputs.refuse_triggers(triggers, &target.name)?;
-    let shown = planner.show_change("Table Delete", "Delete", &target.table);
+    let shown = planner.show_change("Table Delete", "Delete", &target, None);
     let last = old_first + target.table.columns.len();
     let columns: Vec<usize> = need
         .iter()

@@ -328,7 +328,7 @@ pub(crate) fn assemble(
     let savepoint = savepoint || !target.blocks.is_empty();
     let triggers = !silent && planner.binder.scope.has_triggers(&target.table, DmlAction::Insert);
     outputs.refuse_triggers(triggers, &target.name)?;
-    let shown = planner.show_change("Table Insert", "Insert", &target.table);
+    let shown = planner.show_change("Table Insert", "Insert", &target, None);
     let subplans = planner.subplans;
     let plan = DmlPlan {
         target: Arc::new(target),

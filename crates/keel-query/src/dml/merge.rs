@@ -282,7 +282,7 @@ fn merge_with(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Plan> {
     let all: Vec<usize> = (0..width).collect();
     let triggers = compiled.iter().any(|s: &MergeStep| planner.binder.scope.has_triggers(&table, s.action()));
     outputs.refuse_triggers(triggers, &target.name)?;
-    let shown = planner.show_change("Table Merge", "Merge", &target.table);
+    let shown = planner.show_change("Table Merge", "Merge", &target, None);
     let subplans = planner.subplans;
     let plan = DmlPlan {
         decode: decoders(&table, &all, old_first),

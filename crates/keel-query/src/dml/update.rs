@@ -576,7 +576,7 @@ pub(crate) fn update_plan(
             .map(|s| s - old_first)
             .collect()
     };
-    let shown = planner.show_change("Table Update", "Update", &target.table);
+    let shown = planner.show_change("Table Update", "Update", &target, Some(&changed));
     let parts = target.indexes.iter().any(|i| i.touched_by(&changed)) || target.moves(&changed);
     let savepoint = !located.single
         || parts

@@ -137,7 +137,7 @@ impl IndexedView {
         let mut taken = bind(binder, module)?;
         let mut base = None;
         taken.input = in_slots(taken.input, &target.table, &mut base);
-        let base = base.expect("an indexed view reads the tables that it is kept with");
+        let base = base.ok_or_else(|| errors::invalid_object(&target.name))?;
         let mut read = SlotSet::new();
         slots_read(&taken.input, &mut read);
         let (mut parts, mut need) = (Vec::new(), SlotSet::new());
@@ -288,6 +288,12 @@ impl Target {
             view.note(cx, b, n, self.new_first, true)?;
         }
         Ok(())
+    }
+
+    /// The rows of the views that a change of `changed` is kept in; of any row without.
+    pub(crate) fn views_kept(&self, changed: Option<&[usize]>) -> impl Iterator<Item = &TableDef> {
+        let touched = move |view: &&IndexedView| changed.is_none_or(|c| view.is_touched_by(c));
+        self.views.iter().filter(touched).map(|view| &*view.rows.target().table)
     }
 
     /// Columns that a change of `changed` reads for the views over the table; of all of them without.

@@ -252,6 +252,10 @@ impl Text<'_> {
                 );
                 Err(SqlError::new(1937, 16, 1, text))
             }
+            Some(Named::Synonym(_)) => {
+                let text = "Synonyms are invalid in a schemabound object or a constraint expression.";
+                Err(SqlError::new(2788, 16, 1, text))
+            }
             _ => Ok(()),
         }
     }
