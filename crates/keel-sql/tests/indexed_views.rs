@@ -213,6 +213,10 @@ fn together(isolation: &str) {
     run(&mut session, "create database d; alter database d set allow_snapshot_isolation on");
     run(&mut session, "use d");
     prepare(&mut session);
+    if isolation == "snapshot" {
+        // Rows that others have moved since are where they are now in the view, and where they were in its tables.
+        run(&mut session, "drop trigger dbo.log_c");
+    }
     run(
         &mut session,
         "insert dbo.p values (0, 0, 'a'), (1, 1, 'b'), (2, 2, 'c'), (3, 0, 'd'), (4, 1, 'e'), (5, 2, null)",

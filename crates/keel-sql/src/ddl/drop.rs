@@ -252,7 +252,8 @@ impl Runner<'_> {
             return Err(errors::truncate_referenced(name));
         }
         if let Some(view) = picture.indexed_views(table.object_id).first() {
-            return Err(errors::referenced_by_object("TRUNCATE TABLE", name, &view.name));
+            let error = *errors::referenced_by_object("TRUNCATE TABLE", name, &view.name);
+            return Err(Box::new(keel_types::SqlError { state: 2, ..error }));
         }
         if !t.partitions.is_empty() {
             if table.change_tracking.is_some() {
