@@ -334,3 +334,34 @@ execute as user = 'nobody'
 create index ix on dbo.kv (v)
 revert
 select name from sys.indexes where object_id = object_id('dbo.kv')
+GO
+-- What else is told of a view's indexes, and done to them by name.
+exec sp_rename 'dbo.kv.ix', 'iy', 'INDEX'
+exec sp_rename 'dbo.kv.v', 'w', 'COLUMN'
+GO
+exec sys.sp_addextendedproperty 'MS_Description', 'of the view', 'SCHEMA', 'dbo', 'VIEW', 'kv', 'INDEX', 'cx'
+select objname, value from fn_listextendedproperty('MS_Description', 'SCHEMA', 'dbo', 'VIEW', 'kv', 'INDEX', null)
+exec sp_statistics 'kv'
+exec sp_autostats 'dbo.kv', 'OFF'
+dbcc show_statistics ('dbo.kv', cx) with histogram
+GO
+select index_id, index_type_desc, record_count from sys.dm_db_index_physical_stats(db_id(), object_id('dbo.kv'), null, null, 'DETAILED')
+create unique clustered index cx on dbo.kv (id, v) with (drop_existing = on)
+exec sp_helpindex 'dbo.kv'
+insert dbo.k values (2, 2)
+select * from dbo.kv with (noexpand, index(iy))
+GO
+-- The key of a view with groups is of what they are grouped by, also when it is made anew.
+create view dbo.gv2 with schemabinding as select v, count_big(*) as n from dbo.k group by v
+GO
+create unique clustered index cx on dbo.gv2 (v)
+create unique clustered index cx on dbo.gv2 (v, n) with (drop_existing = on)
+create unique clustered index cx on dbo.gv2 (v desc) with (drop_existing = on)
+create index ix on dbo.gv2 (n)
+insert dbo.k values (3, 2)
+select * from dbo.gv2 with (noexpand, index (ix)) order by n, v
+GO
+create view dbo.fv with schemabinding as select id, f * 2 as f2 from dbo.t
+GO
+create unique clustered index cx on dbo.fv (id)
+create index ix on dbo.fv (f2)

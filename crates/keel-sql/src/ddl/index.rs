@@ -109,10 +109,15 @@ impl Runner<'_> {
                 disabled: false,
                 ignore_dup_key: option_on(&c.options, "IGNORE_DUP_KEY"),
                 fill_factor: fill_factor(&c.options).unwrap_or(0),
-                partitioned: builder.partitioning_of_index(c.filegroup.as_ref())?,
+                // Where nothing is said it stays with the table, also when the clustered index is made anew.
+                partitioned: match &c.filegroup {
+                    Some(on) => builder.partitioning(on)?,
+                    None => table.clustered().partitioned,
+                },
             }
         };
         super::placement::check_unique(&base, &index)?;
+        self.check_view_key(&table, &index)?;
         if let Some(by) = index.partitioned {
             self.lock_scheme(&entry, by)?;
         }
@@ -159,13 +164,13 @@ impl Runner<'_> {
             let found = base.columns.iter().find(|o| fold(&o.name) == fold(&column.name.text));
             columns.push(found.ok_or_else(|| errors::no_column_in_table(&column.name.text))?.column_id);
         }
-        if clustered && c.filegroup.is_some() {
+        if clustered && let Some(on) = &c.filegroup {
             // The rows go where the index of all columns is.
             let entry = self.entry_of(table.database)?;
             let scope = self.ddl_scope(program);
             let mut builder = TableBuilder::new(&scope, &entry, table.schema_id, &table.name);
             builder.table = base.clone();
-            base.indexes[0].partitioned = builder.partitioning_of_index(c.filegroup.as_ref())?;
+            base.indexes[0].partitioned = builder.partitioning(on)?;
             self.lock_schemes(&entry, &base)?;
         }
         base.columnstores.push(ColumnstoreDef {

@@ -94,6 +94,7 @@ impl Levels {
         let Some((kind, name)) = levels.next() else { return Some(object(id_of(&named)?)) };
         match (&named, kind) {
             (Named::Table(t), _) => part_of_table(picture, t, kind, name),
+            (Named::Module(m), "INDEX") => part_of_table(picture, m.rows.as_ref()?, kind, name),
             (Named::Module(m), "TRIGGER") => {
                 let trigger = |o: &&Arc<keel_query::catalog::ModuleDef>| {
                     o.parent == m.object_id && fold(&o.name) == fold(name)

@@ -129,7 +129,7 @@ impl Runner<'_> {
             let mut builder = TableBuilder::new(&scope, &view.entry, rows.schema_id, &rows.name);
             builder.table = rows.clone();
             let key = builder.index_columns(&c.columns, None)?;
-            view_rules::check_key(&view, &shape, &key)?;
+            view_rules::check_key(&view, &shape, &key, true)?;
             IndexDef {
                 index_id: 1,
                 tree: view.entry.allocate_tree()?,
@@ -146,7 +146,7 @@ impl Runner<'_> {
                 ignore_dup_key: false,
                 fill_factor: fill_factor(&c.options).unwrap_or(0),
                 partitioned: match &c.filegroup {
-                    Some(on) => builder.partitioning_of_index(Some(on))?,
+                    Some(on) => builder.partitioning(on)?,
                     None => None,
                 },
             }
@@ -157,6 +157,20 @@ impl Runner<'_> {
         rows.indexes.push(index);
         self.fill_view(&view.module, &rows)?;
         self.put_view_rows(&view.entry, rows.object_id, Some(Arc::new(rows)))
+    }
+
+    /// Whether a further index of a view, or its clustered one made anew, can have this key.
+    pub(super) fn check_view_key(&self, rows: &TableDef, index: &IndexDef) -> Result<()> {
+        if rows.view_of.is_empty() {
+            return Ok(());
+        }
+        let entry = self.entry_of(rows.database)?;
+        let module = self.info.picture(&entry).module_by_id(rows.object_id).cloned();
+        let module = module.ok_or_else(|| errors::invalid_object_name(&rows.name))?;
+        let full_name = name_in_full(self.info, &entry, &module);
+        let view = ViewToIndex { index: &index.name, full_name, entry, module };
+        let shape = shape_of(self.info, &view.entry, &view.module)?;
+        view_rules::check_key(&view, &shape, &index.key, index.kind == IndexKind::Clustered)
     }
 
     /// The table that a view's rows will be, without indexes.

@@ -485,10 +485,15 @@ fn check_fault(picture: &Picture, view: &ViewToIndex<'_>, fault: &ExprFault) -> 
     }
 }
 
-/// Looks at the key of the clustered index.
-pub(super) fn check_key(view: &ViewToIndex<'_>, shape: &ViewShape, key: &[IndexColumn]) -> Result<()> {
+/// Looks at the key of an index.
+pub(super) fn check_key(
+    view: &ViewToIndex<'_>,
+    shape: &ViewShape,
+    key: &[IndexColumn],
+    clustered: bool,
+) -> Result<()> {
     for column in key.iter().map(|k| &shape.columns[k.column_id as usize - 1]) {
-        if shape.grouped && column.kind != ViewColumnKind::Value {
+        if clustered && shape.grouped && column.kind != ViewColumnKind::Value {
             return Err(refuse_clustered(
                 8661,
                 view,
